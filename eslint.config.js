@@ -1,0 +1,83 @@
+import { builtinModules } from 'node:module'
+import importX from 'eslint-plugin-import-x'
+import tseslint from 'typescript-eslint'
+
+/** Which folders of src each folder may import; durable rows join the stages, so no stage lists another. */
+const MAY_IMPORT = {
+  model: [],
+  otlp: ['model'],
+  config: ['model'],
+  telemetry: ['model'],
+  receiver: ['model', 'otlp', 'telemetry'],
+  graph: ['model', 'otlp', 'telemetry'],
+  linker: ['model', 'otlp', 'telemetry'],
+  exporter: ['model', 'otlp', 'telemetry'],
+  query: ['model', 'otlp'],
+  api: ['model', 'query', 'telemetry'],
+  sqlite: ['model', 'graph', 'linker', 'query'],
+  cli: ['model', 'config', 'query', 'sqlite', 'graph', 'telemetry', 'app'],
+}
+
+const zones = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
+  target: `./src/${folder}`,
+  from: './src',
+  except: [folder, ...allowed].map((name) => `./${name}`),
+  message: `src/${folder} may import only ${[folder, ...allowed].map((name) => `src/${name}`).join(', ')} (ARCHITECTURE.md).`,
+}))
+
+export default tseslint.config(
+  { ignores: ['node_modules', 'data', 'coverage', 'dist', '**/golden/**'] },
+  {
+    files: ['**/*.js'],
+    languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    plugins: { 'import-x': importX },
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    rules: {
+      'import-x/no-restricted-paths': ['error', { zones }],
+      'import-x/no-cycle': 'error',
+      'import-x/no-default-export': 'error',
+      'no-restricted-syntax': [
+        'error',
+        { selector: 'ExportAllDeclaration', message: 'Name what is exported; no barrels.' },
+      ],
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: builtinModules
+            .filter((name) => !name.includes(':'))
+            .map((name) => ({ name, message: `Write node:${name}.` })),
+        },
+      ],
+      'no-console': 'error',
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      'max-lines': ['error', { max: 300 }],
+    },
+  },
+  {
+    files: ['src/model/**', 'src/graph/**', 'src/linker/**', 'src/otlp/**', 'src/query/**'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'Date', property: 'now', message: 'Take a clock as a parameter.' },
+        { object: 'Math', property: 'random', message: 'Take chance as a parameter.' },
+      ],
+    },
+  },
+  {
+    files: ['test/**', 'bench/**', 'examples/**', 'scripts/**'],
+    rules: {
+      'no-console': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/require-await': 'off',
+    },
+  },
+)

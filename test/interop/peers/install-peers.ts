@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { access, copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { peerRecipes, type PeerRecipe } from './peer-recipes.ts'
+import { peerVersions, type PeerName } from './peer-versions.ts'
+import { PeerInstallError, runGo } from './run-go.ts'
+
+type Log = (line: string) => void
+
+const peerNames = Object.keys(peerVersions) as PeerName[]
+const recipeFile = 'recipe.json'
+
+/**
+ * Builds the peers that are not in the cache yet and returns the path of each program.
+ *
+ * They are built one after the other, since one Go build already uses every core. Several processes may do this at
+ * once: each builds in a directory of its own, and the first to finish is kept.
+ */
+export async function installPeers(log: Log = toStderr): Promise<Record<PeerName, string>> {
+  const cache = peersDirectory(process.env)
+  const paths: Partial<Record<PeerName, string>> = {}
+  for (const name of peerNames) {
+    paths[name] = await installPeer(name, cache, log)
+  }
+  return paths as Record<PeerName, string>
+}
+
+/** Returns `CAUSEWAY_PEERS_DIR`, or the user's cache directory when that is unset. */
+export function peersDirectory(env: NodeJS.ProcessEnv): string {
+  const chosen = env['CAUSEWAY_PEERS_DIR']
+  if (chosen) {
+    if (isAbsolute(chosen)) return chosen
+    throw new PeerInstallError(`CAUSEWAY_PEERS_DIR is "${chosen}". Set it to an absolute path outside the repository.`)
+  }
+  // The XDG specification has a relative path count as unset.
+  const userCache = env['XDG_CACHE_HOME']
+  return join(userCache && isAbsolute(userCache) ? userCache : join(homedir(), '.cache'), 'causeway-peers')
+}
+
+async function installPeer(name: PeerName, cache: string, log: Log): Promise<string> {
+  const recipe = peerRecipes[name]
+  const home = join(cache, `${name}-${peerVersions[name]}`)
+  if (await isBuilt(home, name, recipe)) return join(home, name)
+
+  const startedAt = performance.now()
+  log(`building ${name} ${peerVersions[name]} into ${home} (once; minutes on a small machine)`)
+  await createDirectory(cache)
+  const scratch = await mkdtemp(join(cache, `.building-${name}-`))
+  try {
+    const built = await build(name, recipe, scratch)
+    await moveIntoPlace(built, home, () => isBuilt(home, name, recipe))
+  } finally {
+    await rm(scratch, { recursive: true, force: true })
+  }
+  log(`built ${name} in ${Math.round((performance.now() - startedAt) / 1000)} s`)
+  return join(home, name)
+}
+
+/** A peer built from another recipe, such as another list of Collector components, does not count. */
+async function isBuilt(home: string, name: PeerName, recipe: PeerRecipe): Promise<boolean> {
+  try {
+    await access(join(home, name), constants.X_OK)
+    return (await readFile(join(home, recipeFile), 'utf8')) === asText(recipe)
+  } catch {
+    return false
+  }
+}
+
+async function build(name: PeerName, recipe: PeerRecipe, scratch: string): Promise<string> {
+  const work = join(scratch, 'work')
+  const result = join(scratch, 'result')
+  await mkdir(work)
+  await mkdir(result)
+  for (const [file, text] of Object.entries(recipe.files)) {
+    await writeFile(join(work, file), text)
+  }
+  for (const args of recipe.goCommands) {
+    await runGo(args, { directory: work, bin: join(work, 'bin'), purpose: `building ${name} ${peerVersions[name]}` })
+  }
+  await copyFile(join(work, recipe.binary), join(result, name))
+  await writeFile(join(result, recipeFile), asText(recipe))
+  return result
+}
+
+async function moveIntoPlace(built: string, home: string, isAlreadyThere: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await rename(built, home)
+    } catch (error) {
+      if (await isAlreadyThere()) return
+      if (attempt === 3) {
+        throw new PeerInstallError(`Cannot move the built program to ${home}. Remove that path and run this again.`, {
+          cause: error,
+        })
+      }
+    }
+    await moveAside(home)
+  }
+}
+
+/** Renames before removing, so that nobody meets a half-removed peer under its own name. */
+async function moveAside(home: string): Promise<void> {
+  const aside = `${home}.old-${randomUUID()}`
+  await rename(home, aside).catch(() => undefined)
+  await rm(aside, { recursive: true, force: true })
+}
+
+async function createDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true })
+  } catch (error) {
+    throw new PeerInstallError(`Cannot create ${path}. Set CAUSEWAY_PEERS_DIR to a directory you may write to.`, {
+      cause: error,
+    })
+  }
+}
+
+function asText(recipe: PeerRecipe): string {
+  return `${JSON.stringify(recipe, undefined, 2)}\n`
+}
+
+function toStderr(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+if (import.meta.main) {
+  try {
+    for (const [name, path] of Object.entries(await installPeers())) {
+      process.stdout.write(`${name}\t${path}\n`)
+    }
+  } catch (error) {
+    if (!(error instanceof PeerInstallError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+  }
+}

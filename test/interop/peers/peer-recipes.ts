@@ -1,0 +1,73 @@
+import { collectorStableVersion, peerVersions, type PeerName } from './peer-versions.ts'
+
+/** Says how one peer is built: files to write into an empty directory, then `go` commands to run there. */
+export type PeerRecipe = {
+  readonly files: Readonly<Record<string, string>>
+  readonly goCommands: readonly (readonly string[])[]
+  /** Where the program is afterwards, relative to that directory. `GOBIN` is its `bin`. */
+  readonly binary: string
+}
+
+const core = 'go.opentelemetry.io/collector'
+const contrib = 'github.com/open-telemetry/opentelemetry-collector-contrib'
+const stripped = '-ldflags=-s -w'
+
+export const peerRecipes: Readonly<Record<PeerName, PeerRecipe>> = {
+  telemetrygen: {
+    files: {},
+    goCommands: [['install', '-trimpath', stripped, `${contrib}/cmd/telemetrygen@${peerVersions.telemetrygen}`]],
+    binary: 'bin/telemetrygen',
+  },
+  collector: {
+    files: { 'builder.yaml': builderConfig(peerVersions.collector, collectorStableVersion) },
+    // The builder by itself lets dependency resolution raise a component's version; here that is an error.
+    goCommands: [
+      ['run', `${core}/cmd/builder@${peerVersions.collector}`, '--skip-strict-versioning=false', '--config=builder.yaml'],
+    ],
+    binary: 'distribution/collector',
+  },
+  jaeger: {
+    files: { 'go.mod': jaegerGoMod(peerVersions.jaeger) },
+    goCommands: [
+      ['build', '-mod=mod', '-trimpath', stripped, '-o', 'bin/jaeger', 'github.com/jaegertracing/jaeger/cmd/jaeger'],
+    ],
+    binary: 'bin/jaeger',
+  },
+}
+
+function builderConfig(version: string, stableVersion: string): string {
+  return `dist:
+  module: causeway.test/collector
+  name: collector
+  description: OpenTelemetry Collector for Causeway's interop tests
+  version: ${version.slice(1)}
+  output_path: ./distribution
+receivers:
+  - gomod: ${core}/receiver/otlpreceiver ${version}
+processors:
+  - gomod: ${core}/processor/batchprocessor ${version}
+exporters:
+  - gomod: ${core}/exporter/debugexporter ${version}
+  - gomod: ${core}/exporter/otlpexporter ${version}
+  - gomod: ${core}/exporter/otlphttpexporter ${version}
+  - gomod: ${contrib}/exporter/fileexporter ${version}
+extensions:
+  - gomod: ${contrib}/extension/storage/filestorage ${version}
+providers:
+  - gomod: ${core}/confmap/provider/envprovider ${stableVersion}
+  - gomod: ${core}/confmap/provider/fileprovider ${stableVersion}
+  - gomod: ${core}/confmap/provider/yamlprovider ${stableVersion}
+`
+}
+
+/** Go ignores the replace lines of a dependency, so Jaeger's own one is repeated here. */
+function jaegerGoMod(version: string): string {
+  return `module causeway.test/jaeger
+
+go 1.25.0
+
+require github.com/jaegertracing/jaeger ${version}
+
+replace github.com/Shopify/sarama => github.com/Shopify/sarama v1.33.0
+`
+}

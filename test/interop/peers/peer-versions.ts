@@ -1,0 +1,19 @@
+/**
+ * Names the released programs that the interop tests run Causeway against.
+ *
+ * telemetrygen is one release after the Collector: not every module proxy serves its v0.159.0. It only sends
+ * OTLP, so the two need not match.
+ */
+export const peerVersions = {
+  telemetrygen: 'v0.160.0',
+  collector: 'v0.159.0',
+  jaeger: 'v1.76.0',
+} as const
+
+export type PeerName = keyof typeof peerVersions
+
+/** The Collector's modules that have reached 1.x are released beside the others, under a number of their own. */
+export const collectorStableVersion = 'v1.65.0'
+
+/** The oldest Go release that builds all of them. */
+export const oldestGo = '1.26'

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { oldestGo } from './peer-versions.ts'
+
+const tailLines = 30
+
+/** Reports that a peer could not be installed; the message ends with what to do next. */
+export class PeerInstallError extends Error {
+  override readonly name = 'PeerInstallError'
+}
+
+export type GoRun = {
+  readonly directory: string
+  /** Where `go install` puts programs. */
+  readonly bin: string
+  /** What is being done, for messages: "building jaeger v1.76.0". */
+  readonly purpose: string
+}
+
+/** Runs one `go` command to its end. */
+export async function runGo(args: readonly string[], run: GoRun): Promise<void> {
+  const output = new OutputTail(tailLines)
+  const exit = await new Promise<string>((resolve, reject) => {
+    const child = spawn('go', args, {
+      cwd: run.directory,
+      // No workspace or C compiler of the machine's may change what is built.
+      env: { ...process.env, CGO_ENABLED: '0', GOBIN: run.bin, GOWORK: 'off' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => output.add(text))
+    }
+    child.on('error', reject)
+    child.on('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`))
+  }).catch((error: unknown) => {
+    throw cannotStart(run, error)
+  })
+  if (exit !== 'exit code 0') throw new PeerInstallError(failure(args, run, exit, output))
+}
+
+function cannotStart(run: GoRun, error: unknown): PeerInstallError {
+  const reason =
+    error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'no program "go" on the PATH' : String(error)
+  return new PeerInstallError(
+    `${run.purpose} needs the Go toolchain: ${reason}. ` +
+      `Install Go ${oldestGo} or later, see that "go version" answers, and run this again.`,
+    { cause: error },
+  )
+}
+
+function failure(args: readonly string[], run: GoRun, exit: string, output: OutputTail): string {
+  return [
+    `${run.purpose} failed: "go ${args.join(' ')}" ended with ${exit}. Its last lines:`,
+    ...output.lines().map((line) => `  ${line}`),
+    `Check that "go version" says ${oldestGo} or later, that the Go module proxy answers ("go env GOPROXY"), and that`,
+    'there are some gigabytes free for "go env GOCACHE GOMODCACHE"; then run this again. What is built is kept.',
+  ].join('\n')
+}
+
+class OutputTail {
+  #text = ''
+  readonly #limit: number
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  add(text: string): void {
+    this.#text = (this.#text + text).split('\n').slice(-this.#limit - 1).join('\n')
+  }
+
+  lines(): readonly string[] {
+    return this.#text.trimEnd().split('\n')
+  }
+}
