@@ -1,0 +1,21 @@
+/** Names an outside program can see. Once released they never change. */
+export const CPID_ID = 'cpid.id'
+export const CPID_ANCESTORS = 'cpid.ancestors'
+export const CPID_OBSERVED = 'cpid.observed'
+export const CPID_WROTE = 'cpid.wrote'
+
+/** The event name of a mergelog: a log record's event_name, or the name of a span event. */
+export const MERGELOG_EVENT = 'cpid.mergelog'
+export const CPID_NEW = 'cpid.new'
+export const CPID_SOURCES = 'cpid.sources'
+export const CPID_OBJECT = 'cpid.object'
+export const CPID_REASON = 'cpid.reason'
+
+export const CPID_SYNTHETIC = 'cpid.synthetic'
+export const CPID_TIME = 'cpid.time'
+export const CPID_COPY = 'cpid.copy'
+export const CPID_ROOTS = 'cpid.roots'
+export const CPID_ORIGINAL_TRACE_ID = 'cpid.original_trace_id'
+
+export const SERVICE_NAME = 'service.name'
+export const CLUSTER_NAME = 'k8s.cluster.name'

@@ -1,0 +1,27 @@
+/** The OTLP signals Causeway takes. */
+export type Signal = 'traces' | 'logs'
+
+/**
+ * What became of one OTLP export request.
+ * - accepted: durable; `rejected` spans or log records were refused one by one and `message` says why. With
+ *   `rejected` 0 a non-empty message is a warning, and an empty one is full success.
+ * - malformed: the bytes are not an OTLP request; sending them again cannot help.
+ * - tooLarge: over the size limit, before or after decompression; sending it again cannot help.
+ * - busy: nothing was stored; the sender should try again after `retryAfterMs`.
+ * - failed: nothing was stored because of a fault here (disk full, shutting down); the sender should try again.
+ */
+export type IngestOutcome =
+  | { kind: 'accepted'; rejected: number; message: string }
+  | { kind: 'malformed'; reason: string }
+  | { kind: 'tooLarge'; reason: string }
+  | { kind: 'busy'; retryAfterMs: number; reason: string }
+  | { kind: 'failed'; reason: string }
+
+/**
+ * Takes one OTLP export request as uncompressed protobuf bytes. Resolves once everything accepted in it is
+ * durable; never rejects. The same bytes again answer the same and change nothing. The bytes are not kept
+ * after the promise settles.
+ */
+export interface IngestPort {
+  ingest(signal: Signal, request: Uint8Array): Promise<IngestOutcome>
+}
