@@ -1,0 +1,135 @@
+import { sql, type Kysely } from 'kysely'
+
+/**
+ * What arrives, and the merge graph it forms. No foreign keys: a CPID, a parent or a mergelog may arrive before
+ * what it refers to (docs/adr/003-no-foreign-keys-between-arrivals.md).
+ */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
+}
+
+const STATEMENTS = [
+  // One row: counters that outlive rows, and how long Causeway has been up in all.
+  `CREATE TABLE progress (
+    only INTEGER PRIMARY KEY CHECK (only = 1),
+    last_arrival INTEGER NOT NULL,
+    linked_arrival INTEGER NOT NULL,
+    last_decision INTEGER NOT NULL,
+    active_ms INTEGER NOT NULL
+  ) STRICT`,
+  `INSERT INTO progress VALUES (1, 0, 0, 0, 0)`,
+
+  `CREATE TABLE requests (
+    id INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    arrived_ms INTEGER NOT NULL,
+    rejected INTEGER NOT NULL,
+    message TEXT NOT NULL
+  ) STRICT`,
+
+  `CREATE TABLE resources (
+    id INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE,
+    service TEXT NOT NULL,
+    cluster TEXT,
+    envelope BLOB NOT NULL
+  ) STRICT`,
+  `CREATE TABLE scopes (
+    id INTEGER PRIMARY KEY,
+    resource INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    envelope BLOB NOT NULL,
+    UNIQUE (resource, hash)
+  ) STRICT`,
+  `CREATE TABLE origin_traces (
+    id INTEGER PRIMARY KEY,
+    trace_id BLOB NOT NULL UNIQUE
+  ) STRICT`,
+
+  // state: 0 live, 1 pruned (a tombstone). explained: its own mergelog and those of all its ancestors arrived.
+  `CREATE TABLE cpids (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    uuid BLOB NOT NULL UNIQUE,
+    state INTEGER NOT NULL DEFAULT 0,
+    first_seen_ms INTEGER NOT NULL,
+    missing_since_ms INTEGER NOT NULL,
+    has_mergelog INTEGER NOT NULL DEFAULT 0,
+    explained INTEGER NOT NULL DEFAULT 0,
+    unexplained_sources INTEGER NOT NULL DEFAULT 0,
+    in_degree INTEGER NOT NULL DEFAULT 0,
+    roots TEXT,
+    prune_ns INTEGER NOT NULL,
+    last_active_ms INTEGER NOT NULL DEFAULT 0,
+    next_episode INTEGER NOT NULL DEFAULT 0
+  ) STRICT`,
+  `CREATE INDEX cpids_prunable ON cpids (prune_ns) WHERE state = 0 AND in_degree = 0`,
+  `CREATE INDEX cpids_pruned ON cpids (id) WHERE state = 1`,
+
+  `CREATE TABLE mergelogs (
+    arrival INTEGER PRIMARY KEY,
+    cpid INTEGER NOT NULL UNIQUE,
+    time_ns INTEGER NOT NULL,
+    arrived_ms INTEGER NOT NULL,
+    sources BLOB NOT NULL,
+    scope INTEGER NOT NULL,
+    object TEXT,
+    reason TEXT
+  ) STRICT`,
+  `CREATE TABLE edges (
+    source INTEGER NOT NULL,
+    target INTEGER NOT NULL,
+    PRIMARY KEY (source, target)
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE INDEX edges_by_target ON edges (target, source)`,
+  `CREATE TABLE rejected_mergelogs (
+    id INTEGER PRIMARY KEY,
+    arrived_ms INTEGER NOT NULL,
+    cpid TEXT NOT NULL,
+    sources TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    scope INTEGER NOT NULL
+  ) STRICT`,
+  // What the linker has still to hear of: a mergelog of this CPID arrived, or the CPID became explained.
+  `CREATE TABLE graph_events (
+    arrival INTEGER PRIMARY KEY,
+    cpid INTEGER NOT NULL,
+    kind INTEGER NOT NULL
+  ) STRICT`,
+
+  // Span ids are the 8 bytes read as a signed big-endian integer: printf('%016x', span_id) is the text.
+  `CREATE TABLE spans (
+    id INTEGER PRIMARY KEY,
+    cpid INTEGER,
+    origin INTEGER NOT NULL,
+    span_id INTEGER NOT NULL,
+    parent_id INTEGER NOT NULL,
+    start_ns INTEGER NOT NULL,
+    end_ns INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    flags INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    raw BLOB NOT NULL
+  ) STRICT`,
+  `CREATE INDEX spans_by_origin ON spans (origin, span_id)`,
+  // Which original traces hold spans of a CPID: fewer rows than an index on every span.
+  `CREATE TABLE cpid_origins (
+    cpid INTEGER NOT NULL,
+    origin INTEGER NOT NULL,
+    PRIMARY KEY (cpid, origin)
+  ) STRICT, WITHOUT ROWID`,
+
+  `CREATE TABLE logs (
+    id INTEGER PRIMARY KEY,
+    cpid INTEGER,
+    time_ns INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
+    severity INTEGER NOT NULL,
+    event_name TEXT NOT NULL,
+    trace_id BLOB,
+    span_id INTEGER NOT NULL,
+    raw BLOB NOT NULL
+  ) STRICT`,
+  `CREATE INDEX logs_by_cpid ON logs (cpid) WHERE cpid IS NOT NULL`,
+]

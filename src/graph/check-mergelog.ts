@@ -1,0 +1,35 @@
+import type { MergelogRecord } from '../model/arrivals.ts'
+import { parseCpid, type Cpid } from '../model/cpid.ts'
+import type { Mergelog, MergelogRefusal } from '../model/graph-port.ts'
+
+/** Checks a mergelog on its own, without the graph: its CPIDs, their number, and that it does not name itself. */
+export function checkMergelog(record: MergelogRecord, maxSources: number): Mergelog | MergelogRefusal {
+  const cpid = parseCpid(record.newCpid)
+  if (cpid === undefined) return 'malformed_cpid'
+  if (record.sources.length > maxSources) return 'too_many_sources'
+  const sources = new Set<Cpid>()
+  for (const text of record.sources) {
+    const source = parseCpid(text)
+    if (source === undefined) return 'malformed_cpid'
+    sources.add(source)
+  }
+  if (sources.has(cpid)) return 'names_itself'
+  return { cpid, sources: [...sources].sort() }
+}
+
+/** What a sender reads when its mergelog is refused. */
+export function refusalSentence(refusal: MergelogRefusal, cpid: string, maxSources: number): string {
+  const named = JSON.stringify(cpid.slice(0, 64))
+  switch (refusal) {
+    case 'malformed_cpid':
+      return `mergelog ${named}: a CPID in cpid.new or cpid.sources is not a UUID or is all zeros`
+    case 'names_itself':
+      return `mergelog ${named}: it names itself as a source`
+    case 'closes_cycle':
+      return `mergelog ${named}: one of its sources descends from it, so it would close a cycle`
+    case 'different_sources':
+      return `mergelog ${named}: this CPID is already known with different sources; generate a new CPID for each merge`
+    case 'too_many_sources':
+      return `mergelog ${named}: more than ${maxSources} sources; raise connectors::cpid::max_sources or merge in steps`
+  }
+}

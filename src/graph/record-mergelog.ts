@@ -1,0 +1,100 @@
+import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/graph-port.ts'
+import { newestRoots } from './newest-roots.ts'
+
+/**
+ * Adds a mergelog to the merge graph: an edge from each source to the new CPID (paper, section 3.4.2). Arrival order
+ * does not matter. Repeating an accepted mergelog changes nothing.
+ */
+export function recordMergelog(graph: MergeGraph, mergelog: Mergelog, maxFanout: number): MergelogOutcome {
+  const stored = storedSources(graph, mergelog)
+  if (stored !== undefined) {
+    return sameSources(stored, mergelog.sources)
+      ? { kind: 'repeated' }
+      : { kind: 'refused', refusal: 'different_sources' }
+  }
+  if (closesCycle(graph, mergelog)) return { kind: 'refused', refusal: 'closes_cycle' }
+
+  const sources = mergelog.sources.map((source) => graph.sight(source))
+  const node = graph.sight(mergelog.cpid)
+  for (const source of sources) {
+    if (source.pruned) continue
+    graph.addEdge(source.id, node.id)
+    node.inDegree++
+    if (!source.explained) node.unexplainedSources++
+  }
+  node.hasMergelog = true
+  if (node.pruned) graph.revive(node)
+  graph.save(node)
+  graph.announce(node.id, 'mergelog')
+  if (node.unexplainedSources === 0) explain(graph, node, maxFanout, sources)
+  return { kind: 'new' }
+}
+
+/**
+ * Marks a CPID explained, fixes its root list, and goes on to every descendant that waited only for it. `sources` are
+ * those its mergelog names, tombstones among them.
+ */
+export function explain(
+  graph: MergeGraph,
+  first: CpidNode,
+  maxFanout: number,
+  sources: readonly CpidNode[],
+): void {
+  const stack = [first]
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    const named = node.id === first.id ? sources : namedSources(graph, node.id)
+    const wasExplained = node.explained
+    node.explained = true
+    node.roots = named.length === 0 ? [node.id] : newestRoots(named.map(rootsOf), maxFanout)
+    graph.save(node)
+    if (node.id !== first.id) graph.announce(node.id, 'explained')
+    if (wasExplained) continue
+    for (const target of graph.targetsOf(node.id)) {
+      const descendant = graph.node(target)
+      descendant.unexplainedSources--
+      graph.save(descendant)
+      if (descendant.unexplainedSources === 0 && descendant.hasMergelog) stack.push(descendant)
+    }
+  }
+}
+
+function namedSources(graph: MergeGraph, id: number): CpidNode[] {
+  return (graph.storedSources(id) ?? []).flatMap((source) => graph.find(source) ?? [])
+}
+
+/** A tombstone stands for itself: a root that has settled. */
+function rootsOf(node: CpidNode): number[] {
+  return node.roots ?? [node.id]
+}
+
+function storedSources(graph: MergeGraph, { cpid }: Mergelog): string[] | undefined {
+  const known = graph.find(cpid)
+  return known?.hasMergelog === true ? graph.storedSources(known.id) : undefined
+}
+
+function sameSources(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((source, i) => source === b[i])
+}
+
+/** True when one of the sources can be reached from the new CPID. A CPID nothing descends from closes no cycle. */
+function closesCycle(graph: MergeGraph, { cpid, sources }: Mergelog): boolean {
+  const start = graph.find(cpid)
+  if (start === undefined || sources.length === 0) return false
+  const forbidden = new Set<number>()
+  for (const source of sources) {
+    const node = graph.find(source)
+    if (node !== undefined) forbidden.add(node.id)
+  }
+  if (forbidden.size === 0) return false
+  const seen = new Set([start.id])
+  const stack = [start.id]
+  for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
+    for (const target of graph.targetsOf(id)) {
+      if (forbidden.has(target)) return true
+      if (seen.has(target)) continue
+      seen.add(target)
+      stack.push(target)
+    }
+  }
+  return false
+}

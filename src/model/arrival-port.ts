@@ -1,0 +1,34 @@
+import type { LogRecord, MergelogRecord, SpanRecord } from './arrivals.ts'
+import type { UnixNanos } from './clock.ts'
+import type { Mergelog } from './graph-port.ts'
+
+/** What was answered to a request, kept so that the same bytes again get the same answer. */
+export interface RequestAnswer {
+  rejected: number
+  message: string
+}
+
+/** Where arrivals are kept. Synchronous: it is used inside one transaction. */
+export interface ArrivalStore {
+  /** Milliseconds of wall-clock time at the start of the transaction. */
+  readonly wallMs: number
+  answerTo(hash: Buffer): RequestAnswer | undefined
+  addRequest(hash: Buffer, answer: RequestAnswer): void
+  /** The number of a scope of a resource, the same for the same envelopes. */
+  scope(resource: { envelope: Buffer; service: string; cluster: string | undefined }, envelope: Buffer): number
+  addSpan(span: SpanRecord, scope: number, cpid: number | undefined): void
+  addLog(log: LogRecord, scope: number, cpid: number | undefined): void
+  addMergelog(cpid: number, mergelog: Mergelog, record: MergelogRecord, timeNs: UnixNanos, scope: number): void
+  addRejectedMergelog(record: MergelogRecord, reason: string, scope: number): void
+}
+
+/** What one request added, for the metrics. */
+export interface IngestCounts {
+  spans: number
+  logs: number
+  mergelogs: number
+  repeatedMergelogs: number
+  refusedMergelogs: Record<string, number>
+  malformedCpids: number
+  repeatedRequests: number
+}

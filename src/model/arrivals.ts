@@ -1,0 +1,71 @@
+import type { UnixNanos } from './clock.ts'
+
+/** A mergelog as its sender wrote it; CPIDs are not checked yet. */
+export interface MergelogRecord {
+  newCpid: string
+  sources: string[]
+  /** 0n when the sender gave no time. */
+  timeNs: UnixNanos
+  object: string | undefined
+  reason: string | undefined
+}
+
+/** Bits of a stored span. */
+export const SPAN_HAS_LINKS = 1
+export const SPAN_INHERITED_CPID = 2
+export const SPAN_REPEATED = 4
+
+/** The fields of a received span that linking and questions need, and the span's own bytes. */
+export interface SpanRecord {
+  /** The OTLP Span message, a view into the request. */
+  raw: Buffer
+  /** 16 bytes as a latin1 string, a cheap map key. */
+  traceKey: string
+  /** 8 bytes read as a signed big-endian integer. */
+  spanId: bigint
+  /** 0n for none. */
+  parentId: bigint
+  startNs: UnixNanos
+  endNs: UnixNanos
+  name: string
+  kind: number
+  status: number
+  hasLinks: boolean
+  /** As sent; null when the attribute is there but is not a string. */
+  cpid: string | null | undefined
+  mergelogs: MergelogRecord[] | undefined
+}
+
+export interface LogRecord {
+  raw: Buffer
+  timeNs: UnixNanos
+  severity: number
+  eventName: string
+  /** 16 bytes as a latin1 string, or empty. */
+  traceKey: string
+  /** 0n for none. */
+  spanId: bigint
+  cpid: string | null | undefined
+  mergelog: MergelogRecord | undefined
+}
+
+/** Everything of a ScopeSpans or ScopeLogs message but its records, and the records. */
+export interface ScopeGroup<T> {
+  envelope: Buffer
+  records: T[]
+}
+
+/** Everything of a ResourceSpans or ResourceLogs message but its scopes, and the scopes. */
+export interface ResourceGroup<T> {
+  envelope: Buffer
+  service: string
+  cluster: string | undefined
+  scopes: ScopeGroup<T>[]
+}
+
+/** A decoded export request. What was refused item by item is only counted, with a reason for each kind. */
+export interface Decoded<T> {
+  resources: ResourceGroup<T>[]
+  rejected: number
+  reasons: string[]
+}

@@ -1,0 +1,60 @@
+import type { Cpid } from './cpid.ts'
+
+/** A CPID as the merge graph holds it. Ids grow in the order of first sighting and are never used twice. */
+export interface CpidNode {
+  readonly id: number
+  readonly cpid: Cpid
+  /** A tombstone: it counts as settled, not as missing. */
+  pruned: boolean
+  hasMergelog: boolean
+  /** Its own mergelog and those of all its ancestors have arrived, or it is pruned. */
+  explained: boolean
+  /** How many of its sources are not explained. */
+  unexplainedSources: number
+  /** How many edges point to it. */
+  inDegree: number
+  /** Its newest roots, newest first; fixed once explained, undefined before. */
+  roots: number[] | undefined
+  /** When Causeway first saw it without a mergelog, in milliseconds of up time. */
+  missingSinceMs: number
+  /** The episode a next one of this root would be, where tombstones must remember it. */
+  nextEpisode: number
+}
+
+/** What the merge graph's rules read and write. Synchronous: it is used inside one transaction. */
+export interface MergeGraph {
+  /** The node of a CPID, made at its first sighting. */
+  sight(cpid: Cpid): CpidNode
+  /** The node of a CPID, if it was sighted before. */
+  find(cpid: Cpid): CpidNode | undefined
+  node(id: number): CpidNode
+  save(node: CpidNode): void
+  /** Makes a tombstone a live CPID again: it stays explained and goes on with its next episode. */
+  revive(node: CpidNode): void
+  /** CPIDs with an edge to `id`, and those it has an edge to. */
+  sourcesOf(id: number): number[]
+  targetsOf(id: number): number[]
+  addEdge(source: number, target: number): void
+  /** The source set of the CPID's stored mergelog, sorted, or undefined without one. */
+  storedSources(id: number): Cpid[] | undefined
+  /** Tells the linker that something happened to the CPID. */
+  announce(id: number, kind: GraphEventKind): void
+}
+
+export type GraphEventKind = 'mergelog' | 'explained'
+
+/** A mergelog whose CPIDs have been checked. Sources are a set: sorted, none twice. */
+export interface Mergelog {
+  cpid: Cpid
+  sources: Cpid[]
+}
+
+/** Why a mergelog is refused. */
+export type MergelogRefusal =
+  | 'malformed_cpid'
+  | 'names_itself'
+  | 'closes_cycle'
+  | 'different_sources'
+  | 'too_many_sources'
+
+export type MergelogOutcome = { kind: 'new' } | { kind: 'repeated' } | { kind: 'refused'; refusal: MergelogRefusal }

@@ -1,0 +1,131 @@
+import { CPID_ID, MERGELOG_EVENT } from '../model/attributes.ts'
+import type { Decoded, MergelogRecord, SpanRecord } from '../model/arrivals.ts'
+import { decodeRequest } from './decode-envelopes.ts'
+import { mayBeCpidAttribute, readAttribute, type TextValue } from './read-attribute.ts'
+import { mergelogOf } from './read-mergelog.ts'
+import { WireCursor } from './wire-cursor.ts'
+
+const TRACE_ID = 1
+const SPAN_ID = 2
+const PARENT_SPAN_ID = 4
+const NAME = 5
+const KIND = 6
+const START = 7
+const END = 8
+const ATTRIBUTES = 9
+const EVENTS = 11
+const LINKS = 13
+const STATUS = 15
+const NO_TRACE = '\0'.repeat(16)
+
+/** Decodes an ExportTraceServiceRequest, keeping each span's bytes. Throws MalformedOtlp. */
+export function decodeTraces(request: Buffer): Decoded<SpanRecord> {
+  return decodeRequest(request, readSpan)
+}
+
+function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | string {
+  const cursor = new WireCursor(bytes, start, end)
+  const span: SpanRecord = {
+    raw: bytes.subarray(start, end),
+    traceKey: '',
+    spanId: 0n,
+    parentId: 0n,
+    startNs: 0n,
+    endNs: 0n,
+    name: '',
+    kind: 0,
+    status: 0,
+    hasLinks: false,
+    cpid: undefined,
+    mergelogs: undefined,
+  }
+  let refusal: string | undefined
+  while (cursor.next()) {
+    switch (cursor.field) {
+      case TRACE_ID:
+        cursor.expectLength('trace_id')
+        if (cursor.end - cursor.start !== 16) refusal = 'a span whose trace_id is not 16 bytes'
+        else span.traceKey = bytes.toString('latin1', cursor.start, cursor.end)
+        break
+      case SPAN_ID:
+        cursor.expectLength('span_id')
+        if (cursor.end - cursor.start !== 8) refusal = 'a span whose span_id is not 8 bytes'
+        else span.spanId = bytes.readBigInt64BE(cursor.start)
+        break
+      case PARENT_SPAN_ID:
+        cursor.expectLength('parent_span_id')
+        if (cursor.end - cursor.start === 8) span.parentId = bytes.readBigInt64BE(cursor.start)
+        else if (cursor.end > cursor.start) refusal = 'a span whose parent_span_id is not 8 bytes'
+        break
+      case NAME:
+        cursor.expectLength('name')
+        span.name = cursor.text()
+        break
+      case KIND:
+        span.kind = cursor.value
+        break
+      case START:
+        span.startNs = cursor.nanos('start_time_unix_nano')
+        break
+      case END:
+        span.endNs = cursor.nanos('end_time_unix_nano')
+        break
+      case ATTRIBUTES:
+        cursor.expectLength('attribute')
+        if (mayBeCpidAttribute(bytes, cursor.start, cursor.end)) readCpid(bytes, cursor.start, cursor.end, span)
+        break
+      case EVENTS:
+        cursor.expectLength('event')
+        readEvent(bytes, cursor.start, cursor.end, span)
+        break
+      case LINKS:
+        cursor.expectLength('link')
+        span.hasLinks = true
+        break
+      case STATUS:
+        cursor.expectLength('status')
+        span.status = readStatus(bytes, cursor.start, cursor.end)
+        break
+    }
+  }
+  if (refusal !== undefined) return refusal
+  if (span.traceKey === '' || span.traceKey === NO_TRACE) return 'a span whose trace_id is missing or all zeros'
+  if (span.spanId === 0n) return 'a span whose span_id is missing or all zeros'
+  return span
+}
+
+function readCpid(bytes: Buffer, start: number, end: number, span: SpanRecord): void {
+  const { key, value } = readAttribute(bytes, start, end)
+  if (key === CPID_ID) span.cpid = typeof value === 'string' ? value : null
+}
+
+function readStatus(bytes: Buffer, start: number, end: number): number {
+  const cursor = new WireCursor(bytes, start, end)
+  let code = 0
+  while (cursor.next()) if (cursor.field === 3) code = cursor.value
+  return code
+}
+
+function readEvent(bytes: Buffer, start: number, end: number, span: SpanRecord): void {
+  const cursor = new WireCursor(bytes, start, end)
+  while (cursor.next()) {
+    if (cursor.field !== 2 || cursor.end - cursor.start !== MERGELOG_EVENT.length) continue
+    cursor.expectLength('event name')
+    if (cursor.text() === MERGELOG_EVENT) (span.mergelogs ??= []).push(readMergelogEvent(bytes, start, end))
+  }
+}
+
+function readMergelogEvent(bytes: Buffer, start: number, end: number): MergelogRecord {
+  const cursor = new WireCursor(bytes, start, end)
+  const attributes = new Map<string, TextValue>()
+  let timeNs = 0n
+  while (cursor.next()) {
+    if (cursor.field === 1) timeNs = cursor.nanos('event time_unix_nano')
+    else if (cursor.field === 3) {
+      cursor.expectLength('event attribute')
+      const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
+      attributes.set(key, value)
+    }
+  }
+  return mergelogOf(attributes, timeNs)
+}

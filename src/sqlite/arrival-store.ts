@@ -1,0 +1,142 @@
+import type { Statement } from 'better-sqlite3'
+import type { ArrivalStore, RequestAnswer } from '../model/arrival-port.ts'
+import { SPAN_HAS_LINKS, type LogRecord, type MergelogRecord, type SpanRecord } from '../model/arrivals.ts'
+import { nanosOfMs, type UnixNanos } from '../model/clock.ts'
+import { cpidBytes } from '../model/cpid.ts'
+import type { Mergelog } from '../model/graph-port.ts'
+import { Interner, type ResourceEnvelope } from './interner.ts'
+import { GenerationCache } from './generation-cache.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './progress.ts'
+
+const PAIRS = 50_000
+const MAX_KEPT_TEXT = 4_096
+
+/** Arrivals in SQLite. Every method belongs inside the writer's transaction. */
+export class SqliteArrivals implements ArrivalStore {
+  readonly interner: Interner
+  readonly #progress: Progress
+  readonly #pairs = new GenerationCache<string, true>(PAIRS)
+  readonly #answer: Statement<[Buffer], RequestAnswer>
+  readonly #addRequest: Statement
+  readonly #addSpan: Statement
+  readonly #addPair: Statement
+  readonly #addLog: Statement
+  readonly #addMergelog: Statement
+  readonly #setPruneTime: Statement
+  readonly #addRejected: Statement
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    this.interner = new Interner(db)
+    this.#answer = db.prepare('SELECT rejected, message FROM requests WHERE hash = ?')
+    this.#addRequest = db.prepare('INSERT INTO requests (hash, arrived_ms, rejected, message) VALUES (?, ?, ?, ?)')
+    this.#addSpan = db.prepare(
+      `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
+    this.#addLog = db.prepare(
+      `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#addMergelog = db.prepare(
+      `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, reason)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ? WHERE id = ?')
+    this.#addRejected = db.prepare(
+      'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope) VALUES (?, ?, ?, ?, ?)',
+    )
+  }
+
+  get wallMs(): number {
+    return this.#progress.wallMs
+  }
+
+  answerTo(hash: Buffer): RequestAnswer | undefined {
+    return this.#answer.get(hash)
+  }
+
+  addRequest(hash: Buffer, answer: RequestAnswer): void {
+    this.#addRequest.run(hash, this.wallMs, answer.rejected, answer.message)
+  }
+
+  scope(resource: ResourceEnvelope, envelope: Buffer): number {
+    return this.interner.scope(resource, envelope)
+  }
+
+  addSpan(span: SpanRecord, scope: number, cpid: number | undefined): void {
+    const origin = this.interner.origin(span.traceKey)
+    this.#addSpan.run(
+      this.#progress.nextArrival(),
+      cpid ?? null,
+      origin,
+      span.spanId,
+      span.parentId === span.spanId ? 0n : span.parentId,
+      span.startNs,
+      span.endNs,
+      scope,
+      span.kind,
+      span.status,
+      span.hasLinks ? SPAN_HAS_LINKS : 0,
+      span.name,
+      span.raw,
+    )
+    if (cpid !== undefined) this.addCpidOrigin(cpid, origin)
+  }
+
+  addCpidOrigin(cpid: number, origin: number): void {
+    const key = `${cpid} ${origin}`
+    if (this.#pairs.get(key) === true) return
+    this.#addPair.run(cpid, origin)
+    this.#pairs.set(key, true)
+  }
+
+  addLog(log: LogRecord, scope: number, cpid: number | undefined): void {
+    this.#addLog.run(
+      this.#progress.nextArrival(),
+      cpid ?? null,
+      log.timeNs === 0n ? nanosOfMs(this.wallMs) : log.timeNs,
+      scope,
+      log.severity,
+      log.eventName,
+      log.traceKey === '' ? null : Buffer.from(log.traceKey, 'latin1'),
+      log.spanId,
+      log.raw,
+    )
+  }
+
+  addMergelog(
+    cpid: number,
+    { sources }: Mergelog,
+    { object, reason }: MergelogRecord,
+    timeNs: UnixNanos,
+    scope: number,
+  ): void {
+    const blob = Buffer.concat(sources.map(cpidBytes))
+    this.#addMergelog.run(
+      this.#progress.nextArrival(),
+      cpid,
+      timeNs,
+      this.wallMs,
+      blob,
+      scope,
+      object ?? null,
+      reason ?? null,
+    )
+    // A time in the future counts as the arrival (pruning rule).
+    const arrivalNs = nanosOfMs(this.wallMs)
+    this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, cpid)
+  }
+
+  addRejectedMergelog(record: MergelogRecord, reason: string, scope: number): void {
+    const sources = JSON.stringify(record.sources.slice(0, 100)).slice(0, MAX_KEPT_TEXT)
+    this.#addRejected.run(this.wallMs, record.newCpid.slice(0, MAX_KEPT_TEXT), sources, reason, scope)
+  }
+
+  forget(): void {
+    this.interner.forget()
+    this.#pairs.clear()
+  }
+}

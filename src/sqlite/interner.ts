@@ -1,0 +1,83 @@
+import { hash } from 'node:crypto'
+import type { Statement } from 'better-sqlite3'
+import { GenerationCache } from './generation-cache.ts'
+import type { Sqlite } from './open-database.ts'
+
+const ENVELOPES = 5_000
+const ORIGINS = 100_000
+
+/** A resource as it arrived: its bytes, and the two attributes questions are asked about. */
+export interface ResourceEnvelope {
+  envelope: Buffer
+  service: string
+  cluster: string | undefined
+}
+
+/** Gives resources, scopes and original traces small numbers, the same for the same bytes. */
+export class Interner {
+  readonly #resources = new GenerationCache<string, number>(ENVELOPES)
+  readonly #scopes = new GenerationCache<string, number>(ENVELOPES)
+  readonly #origins = new GenerationCache<string, number>(ORIGINS)
+  readonly #findResource: Statement<[Buffer], number>
+  readonly #addResource: Statement
+  readonly #findScope: Statement<[number, Buffer], number>
+  readonly #addScope: Statement
+  readonly #findOrigin: Statement<[Buffer], number>
+  readonly #addOrigin: Statement
+
+  constructor(db: Sqlite) {
+    this.#findResource = db.prepare<[Buffer], number>('SELECT id FROM resources WHERE hash = ?').pluck()
+    this.#addResource = db.prepare('INSERT INTO resources (hash, service, cluster, envelope) VALUES (?, ?, ?, ?)')
+    this.#findScope = db
+      .prepare<[number, Buffer], number>('SELECT id FROM scopes WHERE resource = ? AND hash = ?')
+      .pluck()
+    this.#addScope = db.prepare('INSERT INTO scopes (resource, hash, envelope) VALUES (?, ?, ?)')
+    this.#findOrigin = db.prepare<[Buffer], number>('SELECT id FROM origin_traces WHERE trace_id = ?').pluck()
+    this.#addOrigin = db.prepare('INSERT INTO origin_traces (trace_id) VALUES (?)')
+  }
+
+  scope(resource: ResourceEnvelope, envelope: Buffer): number {
+    const resourceId = this.#resource(resource)
+    const key = `${resourceId} ${envelope.toString('latin1')}`
+    const cached = this.#scopes.get(key)
+    if (cached !== undefined) return cached
+    const digest = digestOf(envelope)
+    const id =
+      this.#findScope.get(resourceId, digest) ??
+      Number(this.#addScope.run(resourceId, digest, envelope).lastInsertRowid)
+    this.#scopes.set(key, id)
+    return id
+  }
+
+  /** The number of an original trace; `traceKey` is its id's 16 bytes as latin1. */
+  origin(traceKey: string): number {
+    const cached = this.#origins.get(traceKey)
+    if (cached !== undefined) return cached
+    const bytes = Buffer.from(traceKey, 'latin1')
+    const id = this.#findOrigin.get(bytes) ?? Number(this.#addOrigin.run(bytes).lastInsertRowid)
+    this.#origins.set(traceKey, id)
+    return id
+  }
+
+  forget(): void {
+    this.#resources.clear()
+    this.#scopes.clear()
+    this.#origins.clear()
+  }
+
+  #resource({ envelope, service, cluster }: ResourceEnvelope): number {
+    const key = envelope.toString('latin1')
+    const cached = this.#resources.get(key)
+    if (cached !== undefined) return cached
+    const digest = digestOf(envelope)
+    const id =
+      this.#findResource.get(digest) ??
+      Number(this.#addResource.run(digest, service, cluster ?? null, envelope).lastInsertRowid)
+    this.#resources.set(key, id)
+    return id
+  }
+}
+
+function digestOf(bytes: Buffer): Buffer {
+  return hash('sha256', bytes, 'buffer').subarray(0, 16)
+}

@@ -1,0 +1,167 @@
+import type { Statement } from 'better-sqlite3'
+import { cpidBytes, cpidOfBytes, type Cpid } from '../model/cpid.ts'
+import type { CpidNode, GraphEventKind, MergeGraph } from '../model/graph-port.ts'
+import { CpidCache } from './cpid-cache.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './progress.ts'
+
+const EVENT_KINDS: Record<GraphEventKind, number> = { mergelog: 0, explained: 1 }
+
+interface CpidRow {
+  id: number
+  uuid: Buffer
+  state: number
+  has_mergelog: number
+  explained: number
+  unexplained_sources: number
+  in_degree: number
+  roots: string | null
+  missing_since_ms: number
+  next_episode: number
+}
+
+/** The merge graph in SQLite. Every method belongs inside the writer's transaction. */
+export class SqliteMergeGraph implements MergeGraph {
+  readonly #cache = new CpidCache()
+  readonly #progress: Progress
+  readonly #byUuid: Statement<[Buffer], CpidRow>
+  readonly #byId: Statement<[number], CpidRow>
+  readonly #insert: Statement
+  readonly #update: Statement
+  readonly #revive: Statement
+  readonly #sources: Statement<[number], number>
+  readonly #targets: Statement<[number], number>
+  readonly #addEdge: Statement
+  readonly #stored: Statement<[number], Buffer>
+  readonly #announce: Statement
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    this.#byUuid = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE uuid = ?`)
+    this.#byId = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE id = ?`)
+    this.#insert = db.prepare(
+      'INSERT INTO cpids (uuid, first_seen_ms, missing_since_ms, prune_ns) VALUES (?, ?, ?, ? * 1000000)',
+    )
+    this.#update = db.prepare(
+      `UPDATE cpids SET state = ?, has_mergelog = ?, explained = ?, unexplained_sources = ?, in_degree = ?,
+         roots = ?, next_episode = ? WHERE id = ?`,
+    )
+    this.#revive = db.prepare('UPDATE cpids SET prune_ns = ? * 1000000 WHERE id = ?')
+    this.#sources = db.prepare<[number], number>('SELECT source FROM edges WHERE target = ?').pluck()
+    this.#targets = db.prepare<[number], number>('SELECT target FROM edges WHERE source = ?').pluck()
+    this.#addEdge = db.prepare('INSERT OR IGNORE INTO edges (source, target) VALUES (?, ?)')
+    this.#stored = db.prepare<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?').pluck()
+    this.#announce = db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
+  }
+
+  find(cpid: Cpid): CpidNode | undefined {
+    const cached = this.#cache.byCpid(cpid)
+    if (cached !== undefined) return cached
+    const row = this.#byUuid.get(cpidBytes(cpid))
+    return row === undefined ? undefined : this.#cache.add(nodeOf(row))
+  }
+
+  sight(cpid: Cpid): CpidNode {
+    const known = this.find(cpid)
+    if (known !== undefined) return known
+    const { wallMs, activeMs } = this.#progress
+    const { lastInsertRowid } = this.#insert.run(cpidBytes(cpid), wallMs, activeMs, wallMs)
+    return this.#cache.add({
+      id: Number(lastInsertRowid),
+      cpid,
+      pruned: false,
+      hasMergelog: false,
+      explained: false,
+      unexplainedSources: 0,
+      inDegree: 0,
+      roots: undefined,
+      missingSinceMs: activeMs,
+      nextEpisode: 0,
+    })
+  }
+
+  /** Throws when the CPID was never sighted or its tombstone is gone. */
+  node(id: number): CpidNode {
+    const node = this.maybeNode(id)
+    if (node === undefined) throw new Error(`no CPID has the number ${id}`)
+    return node
+  }
+
+  maybeNode(id: number): CpidNode | undefined {
+    const cached = this.#cache.byId(id)
+    if (cached !== undefined) return cached
+    const row = this.#byId.get(id)
+    return row === undefined ? undefined : this.#cache.add(nodeOf(row))
+  }
+
+  save(node: CpidNode): void {
+    this.#cache.add(node)
+    this.#update.run(
+      node.pruned ? 1 : 0,
+      node.hasMergelog ? 1 : 0,
+      node.explained ? 1 : 0,
+      node.unexplainedSources,
+      node.inDegree,
+      node.roots === undefined ? null : JSON.stringify(node.roots),
+      node.nextEpisode,
+      node.id,
+    )
+  }
+
+  revive(node: CpidNode): void {
+    node.pruned = false
+    this.#revive.run(this.#progress.wallMs, node.id)
+    this.save(node)
+  }
+
+  sourcesOf(id: number): number[] {
+    return this.#sources.all(id)
+  }
+
+  targetsOf(id: number): number[] {
+    return this.#targets.all(id)
+  }
+
+  addEdge(source: number, target: number): void {
+    this.#addEdge.run(source, target)
+  }
+
+  storedSources(id: number): Cpid[] | undefined {
+    const blob = this.#stored.get(id)
+    return blob === undefined ? undefined : cpidsOf(blob)
+  }
+
+  announce(id: number, kind: GraphEventKind): void {
+    this.#announce.run(this.#progress.nextArrival(), id, EVENT_KINDS[kind])
+  }
+
+  /** Forgets what is cached: the transaction was rolled back or someone else wrote. */
+  forget(): void {
+    this.#cache.clear()
+  }
+}
+
+const COLUMNS = `id, uuid, state, has_mergelog, explained, unexplained_sources, in_degree, roots, missing_since_ms,
+  next_episode`
+
+function nodeOf(row: CpidRow): CpidNode {
+  return {
+    id: row.id,
+    cpid: cpidOfBytes(row.uuid),
+    pruned: row.state === 1,
+    hasMergelog: row.has_mergelog === 1,
+    explained: row.explained === 1,
+    unexplainedSources: row.unexplained_sources,
+    inDegree: row.in_degree,
+    roots: row.roots === null ? undefined : (JSON.parse(row.roots) as number[]),
+    missingSinceMs: row.missing_since_ms,
+    nextEpisode: row.next_episode,
+  }
+}
+
+/** A stored source set: 16 bytes a CPID, sorted. */
+export function cpidsOf(blob: Buffer): Cpid[] {
+  const cpids: Cpid[] = []
+  for (let at = 0; at < blob.length; at += 16) cpids.push(cpidOfBytes(blob.subarray(at, at + 16)))
+  return cpids
+}

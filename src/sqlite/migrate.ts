@@ -1,0 +1,45 @@
+import { Kysely, SqliteDialect } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import { MIGRATIONS } from '../../migrations/index.ts'
+import type { Sqlite } from './open-database.ts'
+
+/** What migrating did: the names of the migrations that ran now. */
+export type Migrated = { applied: string[] }
+
+/**
+ * Brings the schema up to date; a database that is up to date stays as it is. Throws an Error that says what to do
+ * when a migration fails or the file was written by a newer Causeway.
+ */
+export async function migrate(sqlite: Sqlite): Promise<Migrated> {
+  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: lent(sqlite) }) })
+  const migrator = new Migrator({ db: kysely, provider: { getMigrations: () => Promise.resolve(MIGRATIONS) } })
+  const newer = newerMigrations(sqlite)
+  if (newer.length > 0) {
+    throw new Error(
+      `the database was written by a newer Causeway (it has ${newer.join(', ')}); ` +
+        'start that version, or point connectors::cpid::storage::path at another file',
+    )
+  }
+  sqlite.exec('BEGIN IMMEDIATE')
+  const { error, results } = await migrator.migrateToLatest()
+  sqlite.exec(error === undefined ? 'COMMIT' : 'ROLLBACK')
+  if (error !== undefined) {
+    const reason = error instanceof Error ? error.message : JSON.stringify(error)
+    throw new Error(`cannot migrate the database: ${reason}; it is unchanged, restore it or name another file`, {
+      cause: error,
+    })
+  }
+  return { applied: (results ?? []).map((result) => result.migrationName) }
+}
+
+function newerMigrations(sqlite: Sqlite): string[] {
+  const table = sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'kysely_migration'").get()
+  if (table === undefined) return []
+  const names = sqlite.prepare<[], string>('SELECT name FROM kysely_migration ORDER BY name').pluck().all()
+  return names.filter((name) => !(name in MIGRATIONS))
+}
+
+/** Kysely closes the database it is given; this one belongs to the caller. */
+function lent(sqlite: Sqlite): { close(): void; prepare: Sqlite['prepare'] } {
+  return { close: () => undefined, prepare: sqlite.prepare.bind(sqlite) }
+}

@@ -1,0 +1,47 @@
+import Database from 'better-sqlite3'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+export type Sqlite = Database.Database
+
+const PAGE_CACHE_KIB = 48 * 1024
+const CHECKPOINT_PAGES = 8_000
+const BUSY_TIMEOUT_MS = 5_000
+
+/**
+ * Opens the database for writing, making the file and its folder where there is none. WAL with FULL synchronisation:
+ * a commit is on the disk before it returns. Throws an Error that says what to do.
+ */
+export function openForWriting(path: string): Sqlite {
+  try {
+    if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+    const db = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = FULL')
+    db.pragma(`cache_size = -${PAGE_CACHE_KIB}`)
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    db.pragma('temp_store = MEMORY')
+    return db
+  } catch (error) {
+    throw new Error(storageSentence(path, error), { cause: error })
+  }
+}
+
+/** Opens an existing database for questions only: nothing done through it can change the file. */
+export function openForReading(path: string): Sqlite {
+  try {
+    const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+    db.pragma('query_only = ON')
+    return db
+  } catch (error) {
+    throw new Error(storageSentence(path, error), { cause: error })
+  }
+}
+
+function storageSentence(path: string, error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error)
+  return (
+    `cannot open the database ${path} (connectors::cpid::storage::path): ${reason}; ` +
+    'check that the folder exists, is writable and has space, or name another path'
+  )
+}

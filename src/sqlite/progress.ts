@@ -1,0 +1,66 @@
+import type { Clock } from '../model/clock.ts'
+import type { Sqlite } from './open-database.ts'
+
+interface ProgressRow {
+  last_arrival: number
+  linked_arrival: number
+  last_decision: number
+  active_ms: number
+}
+
+/**
+ * The counters that outlive rows, and up time: `activeMs` counts only while Causeway runs, whatever the calendar
+ * does, so that its down time settles no trace. Held in memory during a transaction and written at its end.
+ */
+export class Progress {
+  wallMs = 0
+  activeMs = 0
+  lastArrival = 0
+  linkedArrival = 0
+  lastDecision = 0
+  readonly #db: Sqlite
+  readonly #clock: Clock
+  #base = 0
+  #startedMs: number
+
+  constructor(db: Sqlite, clock: Clock) {
+    this.#db = db
+    this.#clock = clock
+    this.#startedMs = clock.monotonicMs()
+    this.load()
+  }
+
+  /** Reads what is stored; at the start, after a rollback, and when someone else wrote. */
+  load(): void {
+    const row = this.#db
+      .prepare<[], ProgressRow>('SELECT last_arrival, linked_arrival, last_decision, active_ms FROM progress')
+      .get()
+    if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
+    this.lastArrival = row.last_arrival
+    this.linkedArrival = row.linked_arrival
+    this.lastDecision = row.last_decision
+    this.#base = Math.max(row.active_ms, this.activeMs)
+    this.#startedMs = this.#clock.monotonicMs()
+    this.turn()
+  }
+
+  /** Takes the time for the transaction that begins. */
+  turn(): void {
+    this.wallMs = Math.trunc(this.#clock.wallMs())
+    this.activeMs = this.#base + Math.trunc(this.#clock.monotonicMs() - this.#startedMs)
+  }
+
+  nextArrival(): number {
+    return ++this.lastArrival
+  }
+
+  nextDecision(): number {
+    return ++this.lastDecision
+  }
+
+  save(): void {
+    this.#db
+      .prepare('UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, active_ms = ?')
+      .run(this.lastArrival, this.linkedArrival, this.lastDecision, this.activeMs)
+  }
+}
