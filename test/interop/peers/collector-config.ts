@@ -4,9 +4,9 @@ export type CollectorOptions = {
   readonly otlpHttp: number
   /** Port on 127.0.0.1 of the Collector's own metrics, at `/metrics`. */
   readonly metrics: number
-  /** Sends on to this OTLP/gRPC server without TLS, for example `127.0.0.1:14317`. */
+  /** Sends on to this OTLP/gRPC server without TLS: `127.0.0.1:14317`. Jaeger refuses logs, which are then dropped. */
   readonly exportTo?: string
-  /** Writes every request as one line of OTLP/JSON to this file. */
+  /** Appends each batch to this file as a line of OTLP/JSON, traces and logs alike. */
   readonly writeTo?: string
   /** Keeps the sending queue in this directory, so that it outlives the process. */
   readonly queueDirectory?: string

@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { peerRecipes, type PeerRecipe } from './peer-recipes.ts'
 import { peerVersions, type PeerName } from './peer-versions.ts'
-import { PeerInstallError, runGo } from './run-go.ts'
+import { PeerInstallError, runGo, type GoRun } from './run-go.ts'
 
 type Log = (line: string) => void
 
@@ -32,7 +32,9 @@ export function peersDirectory(env: NodeJS.ProcessEnv): string {
   const chosen = env['CAUSEWAY_PEERS_DIR']
   if (chosen) {
     if (isAbsolute(chosen)) return chosen
-    throw new PeerInstallError(`CAUSEWAY_PEERS_DIR is "${chosen}". Set it to an absolute path outside the repository.`)
+    throw new PeerInstallError(
+      `CAUSEWAY_PEERS_DIR is "${chosen}". Set it to an absolute path outside the repository.`,
+    )
   }
   // The XDG specification has a relative path count as unset.
   const userCache = env['XDG_CACHE_HOME']
@@ -76,24 +78,47 @@ async function build(name: PeerName, recipe: PeerRecipe, scratch: string): Promi
   for (const [file, text] of Object.entries(recipe.files)) {
     await writeFile(join(work, file), text)
   }
+  const run = { directory: work, bin: join(work, 'bin'), purpose: `building ${name} ${peerVersions[name]}` }
+  if (recipe.checksumsFrom !== undefined) {
+    await copyFile(join(await moduleDirectory(recipe.checksumsFrom, run), 'go.sum'), join(work, 'go.sum'))
+  }
   for (const args of recipe.goCommands) {
-    await runGo(args, { directory: work, bin: join(work, 'bin'), purpose: `building ${name} ${peerVersions[name]}` })
+    await runGo(args, run)
   }
   await copyFile(join(work, recipe.binary), join(result, name))
   await writeFile(join(result, recipeFile), asText(recipe))
   return result
 }
 
-async function moveIntoPlace(built: string, home: string, isAlreadyThere: () => Promise<boolean>): Promise<void> {
+/** Downloads a module, which `go` checks against the checksum database, and says where it is. */
+async function moduleDirectory(module: string, run: GoRun): Promise<string> {
+  const answer: unknown = JSON.parse(await runGo(['mod', 'download', '-json', module], run))
+  if (typeof answer === 'object' && answer !== null && 'Dir' in answer && typeof answer.Dir === 'string') {
+    return answer.Dir
+  }
+  throw new PeerInstallError(
+    `"go mod download -json ${module}" names no directory. Update Go and run this again.`,
+  )
+}
+
+async function moveIntoPlace(
+  built: string,
+  home: string,
+  isAlreadyThere: () => Promise<boolean>,
+): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await rename(built, home)
+      await rename(built, home)
+      return
     } catch (error) {
       if (await isAlreadyThere()) return
       if (attempt === 3) {
-        throw new PeerInstallError(`Cannot move the built program to ${home}. Remove that path and run this again.`, {
-          cause: error,
-        })
+        throw new PeerInstallError(
+          `Cannot move the built program to ${home}. Remove that path and run this again.`,
+          {
+            cause: error,
+          },
+        )
       }
     }
     await moveAside(home)
@@ -111,9 +136,12 @@ async function createDirectory(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true })
   } catch (error) {
-    throw new PeerInstallError(`Cannot create ${path}. Set CAUSEWAY_PEERS_DIR to a directory you may write to.`, {
-      cause: error,
-    })
+    throw new PeerInstallError(
+      `Cannot create ${path}. Set CAUSEWAY_PEERS_DIR to a directory you may write to.`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -125,7 +153,8 @@ function toStderr(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-if (import.meta.main) {
+// `import.meta.main` came with Node 24.2.
+if (process.argv[1] === import.meta.filename) {
   try {
     for (const [name, path] of Object.entries(await installPeers())) {
       process.stdout.write(`${name}\t${path}\n`)

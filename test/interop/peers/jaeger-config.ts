@@ -4,6 +4,7 @@ export type JaegerPorts = {
   readonly otlpHttp: number
   /** The HTTP query API and the page. */
   readonly query: number
+  /** Answers `/status` with 200 once Jaeger is up. */
   readonly health: number
   /** Jaeger's own metrics, at `/metrics`. */
   readonly metrics: number
@@ -13,7 +14,8 @@ export type JaegerPorts = {
  * Writes the configuration of a Jaeger that keeps everything in memory.
  *
  * There is no batch processor, so what Jaeger has acknowledged is there for the next query. The gRPC query API, which
- * cannot be turned off, gets whatever port is free.
+ * cannot be turned off, gets whatever port is free. Jaeger's spans about itself are off: they would go to whatever
+ * listens on 4317.
  */
 export function jaegerConfig(ports: JaegerPorts): string {
   return `receivers:
@@ -31,10 +33,10 @@ extensions:
     storage: { traces: memory }
     http: { endpoint: "127.0.0.1:${ports.query}" }
     grpc: { endpoint: "127.0.0.1:0" }
+    enable_tracing: false
   healthcheckv2:
     use_v2: true
     http: { endpoint: "127.0.0.1:${ports.health}" }
-    grpc:
 service:
   extensions: [jaeger_storage, jaeger_query, healthcheckv2]
   telemetry:

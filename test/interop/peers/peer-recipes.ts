@@ -1,8 +1,10 @@
 import { collectorStableVersion, peerVersions, type PeerName } from './peer-versions.ts'
 
-/** Says how one peer is built: files to write into an empty directory, then `go` commands to run there. */
+/** Says how one peer is built: files to put into an empty directory, then `go` commands to run there. */
 export type PeerRecipe = {
   readonly files: Readonly<Record<string, string>>
+  /** A module, with its version, whose own `go.sum` is put beside the `go.mod` written here. */
+  readonly checksumsFrom?: string
   readonly goCommands: readonly (readonly string[])[]
   /** Where the program is afterwards, relative to that directory. `GOBIN` is its `bin`. */
   readonly binary: string
@@ -10,26 +12,30 @@ export type PeerRecipe = {
 
 const core = 'go.opentelemetry.io/collector'
 const contrib = 'github.com/open-telemetry/opentelemetry-collector-contrib'
+const collectorBuilder = `${core}/cmd/builder@${peerVersions.collector}`
+const jaegerModule = 'github.com/jaegertracing/jaeger'
 const stripped = '-ldflags=-s -w'
 
 export const peerRecipes: Readonly<Record<PeerName, PeerRecipe>> = {
   telemetrygen: {
     files: {},
-    goCommands: [['install', '-trimpath', stripped, `${contrib}/cmd/telemetrygen@${peerVersions.telemetrygen}`]],
+    goCommands: [
+      ['install', '-trimpath', stripped, `${contrib}/cmd/telemetrygen@${peerVersions.telemetrygen}`],
+    ],
     binary: 'bin/telemetrygen',
   },
   collector: {
     files: { 'builder.yaml': builderConfig(peerVersions.collector, collectorStableVersion) },
     // The builder by itself lets dependency resolution raise a component's version; here that is an error.
-    goCommands: [
-      ['run', `${core}/cmd/builder@${peerVersions.collector}`, '--skip-strict-versioning=false', '--config=builder.yaml'],
-    ],
+    goCommands: [['run', collectorBuilder, '--skip-strict-versioning=false', '--config=builder.yaml']],
     binary: 'distribution/collector',
   },
   jaeger: {
     files: { 'go.mod': jaegerGoMod(peerVersions.jaeger) },
+    // The hashes its authors released, so that no checksum database need know every one of its dependencies.
+    checksumsFrom: `${jaegerModule}@${peerVersions.jaeger}`,
     goCommands: [
-      ['build', '-mod=mod', '-trimpath', stripped, '-o', 'bin/jaeger', 'github.com/jaegertracing/jaeger/cmd/jaeger'],
+      ['build', '-mod=mod', '-trimpath', stripped, '-o', 'bin/jaeger', `${jaegerModule}/cmd/jaeger`],
     ],
     binary: 'bin/jaeger',
   },
@@ -66,7 +72,7 @@ function jaegerGoMod(version: string): string {
 
 go 1.25.0
 
-require github.com/jaegertracing/jaeger ${version}
+require ${jaegerModule} ${version}
 
 replace github.com/Shopify/sarama => github.com/Shopify/sarama v1.33.0
 `

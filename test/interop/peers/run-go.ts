@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { oldestGo } from './peer-versions.ts'
 
-const tailLines = 30
+const tailLines = 15
 
 /** Reports that a peer could not be installed; the message ends with what to do next. */
 export class PeerInstallError extends Error {
@@ -16,8 +16,9 @@ export type GoRun = {
   readonly purpose: string
 }
 
-/** Runs one `go` command to its end. */
-export async function runGo(args: readonly string[], run: GoRun): Promise<void> {
+/** Runs one `go` command to its end and returns what it wrote on its standard output. */
+export async function runGo(args: readonly string[], run: GoRun): Promise<string> {
+  let standardOutput = ''
   const output = new OutputTail(tailLines)
   const exit = await new Promise<string>((resolve, reject) => {
     const child = spawn('go', args, {
@@ -29,17 +30,23 @@ export async function runGo(args: readonly string[], run: GoRun): Promise<void> 
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => output.add(text))
     }
+    child.stdout.on('data', (text: string) => {
+      standardOutput += text
+    })
     child.on('error', reject)
     child.on('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`))
   }).catch((error: unknown) => {
     throw cannotStart(run, error)
   })
   if (exit !== 'exit code 0') throw new PeerInstallError(failure(args, run, exit, output))
+  return standardOutput
 }
 
 function cannotStart(run: GoRun, error: unknown): PeerInstallError {
   const reason =
-    error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'no program "go" on the PATH' : String(error)
+    error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      ? 'no program "go" on the PATH'
+      : String(error)
   return new PeerInstallError(
     `${run.purpose} needs the Go toolchain: ${reason}. ` +
       `Install Go ${oldestGo} or later, see that "go version" answers, and run this again.`,
@@ -52,7 +59,7 @@ function failure(args: readonly string[], run: GoRun, exit: string, output: Outp
     `${run.purpose} failed: "go ${args.join(' ')}" ended with ${exit}. Its last lines:`,
     ...output.lines().map((line) => `  ${line}`),
     `Check that "go version" says ${oldestGo} or later, that the Go module proxy answers ("go env GOPROXY"), and that`,
-    'there are some gigabytes free for "go env GOCACHE GOMODCACHE"; then run this again. What is built is kept.',
+    'there are some gigabytes free for "go env GOCACHE GOMODCACHE"; then run this again. Finished peers are kept.',
   ].join('\n')
 }
 
@@ -65,7 +72,10 @@ class OutputTail {
   }
 
   add(text: string): void {
-    this.#text = (this.#text + text).split('\n').slice(-this.#limit - 1).join('\n')
+    this.#text = (this.#text + text)
+      .split('\n')
+      .slice(-this.#limit - 1)
+      .join('\n')
   }
 
   lines(): readonly string[] {
