@@ -6,15 +6,16 @@ import tseslint from 'typescript-eslint'
 const MAY_IMPORT = {
   model: [],
   otlp: ['model'],
+  dag: ['model'],
   config: ['model'],
   telemetry: ['model'],
   receiver: ['model', 'otlp', 'telemetry'],
-  graph: ['model', 'otlp', 'telemetry'],
-  linker: ['model', 'otlp', 'telemetry'],
+  graph: ['model', 'otlp', 'dag', 'telemetry'],
+  linker: ['model', 'otlp', 'dag', 'telemetry'],
   exporter: ['model', 'otlp', 'telemetry'],
-  query: ['model', 'otlp'],
+  query: ['model', 'otlp', 'dag'],
   api: ['model', 'query', 'telemetry'],
-  sqlite: ['model', 'graph', 'linker', 'query'],
+  sqlite: ['model', 'otlp', 'dag'],
   cli: ['model', 'config', 'query', 'sqlite', 'graph', 'telemetry', 'app'],
 }
 
@@ -63,7 +64,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/model/**', 'src/graph/**', 'src/linker/**', 'src/otlp/**', 'src/query/**'],
+    files: ['src/model/**', 'src/graph/**', 'src/linker/**', 'src/otlp/**', 'src/query/**', 'src/dag/**'],
     rules: {
       'no-restricted-properties': [
         'error',

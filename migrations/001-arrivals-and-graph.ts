@@ -59,7 +59,6 @@ const STATEMENTS = [
     in_degree INTEGER NOT NULL DEFAULT 0,
     roots TEXT,
     prune_ns INTEGER NOT NULL,
-    last_active_ms INTEGER NOT NULL DEFAULT 0,
     next_episode INTEGER NOT NULL DEFAULT 0
   ) STRICT`,
   `CREATE INDEX cpids_prunable ON cpids (prune_ns) WHERE state = 0 AND in_degree = 0`,

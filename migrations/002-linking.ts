@@ -26,8 +26,10 @@ const STATEMENTS = [
     merges INTEGER NOT NULL,
     missing INTEGER NOT NULL,
     truncated INTEGER NOT NULL,
+    root_sent INTEGER NOT NULL,
+    provisional INTEGER NOT NULL,
     last_decision INTEGER NOT NULL,
-    settled_wall_ms INTEGER,
+    last_wall_ms INTEGER NOT NULL,
     UNIQUE (root, episode)
   ) STRICT`,
   `CREATE INDEX traces_due ON traces (due_ms) WHERE state = 0`,

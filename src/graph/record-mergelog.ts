@@ -1,5 +1,5 @@
 import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/graph-port.ts'
-import { newestRoots } from './newest-roots.ts'
+import { newestRoots } from '../dag/newest-roots.ts'
 
 /**
  * Adds a mergelog to the merge graph: an edge from each source to the new CPID (paper, section 3.4.2). Arrival order

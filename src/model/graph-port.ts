@@ -27,7 +27,10 @@ export interface MergeGraph {
   sight(cpid: Cpid): CpidNode
   /** The node of a CPID, if it was sighted before. */
   find(cpid: Cpid): CpidNode | undefined
+  /** The node with this number; throws when there is none. */
   node(id: number): CpidNode
+  /** The node with this number, unless it was pruned and its tombstone is gone. */
+  maybeNode(id: number): CpidNode | undefined
   save(node: CpidNode): void
   /** Makes a tombstone a live CPID again: it stays explained and goes on with its next episode. */
   revive(node: CpidNode): void

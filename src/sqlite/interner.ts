@@ -37,7 +37,11 @@ export class Interner {
   }
 
   scope(resource: ResourceEnvelope, envelope: Buffer): number {
-    const resourceId = this.#resource(resource)
+    return this.scopeOf(this.#resource(resource), envelope)
+  }
+
+  /** The number of a scope under a resource already known. */
+  scopeOf(resourceId: number, envelope: Buffer): number {
     const key = `${resourceId} ${envelope.toString('latin1')}`
     const cached = this.#scopes.get(key)
     if (cached !== undefined) return cached

@@ -1,0 +1,117 @@
+import { noCounts, readRequest, RequestRecorder, type ReadRequest } from '../graph/record-request.ts'
+import { Linker } from '../linker/linker.ts'
+import type { LinkSettings } from '../linker/link-context.ts'
+import type { IngestCounts, RequestAnswer } from '../model/arrival-port.ts'
+import type { Clock } from '../model/clock.ts'
+import type { IngestOutcome, Signal } from '../model/ingest.ts'
+import type { LinkCounts } from '../model/link-counts.ts'
+import { MalformedOtlp } from '../otlp/malformed.ts'
+import { SqliteArrivals } from '../sqlite/arrival-store.ts'
+import { ExporterPositions } from '../sqlite/exporter-positions.ts'
+import { SqliteLinkStore } from '../sqlite/link-store.ts'
+import { SqliteMergeGraph } from '../sqlite/merge-graph-store.ts'
+import type { Sqlite } from '../sqlite/open-database.ts'
+import { Progress } from '../sqlite/progress.ts'
+import { WriterTransaction } from '../sqlite/writer-transaction.ts'
+
+export interface WriterSettings {
+  linking: LinkSettings
+  maxSources: number
+}
+
+export interface PendingRequest {
+  signal: Signal
+  bytes: Buffer
+}
+
+/** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
+export class StoreWriter {
+  readonly progress: Progress
+  readonly positions: ExporterPositions
+  readonly #recorder: RequestRecorder
+  readonly #links: SqliteLinkStore
+  readonly #linker: Linker
+  readonly #transaction: WriterTransaction
+
+  constructor(db: Sqlite, settings: WriterSettings, clock: Clock) {
+    this.progress = new Progress(db, clock)
+    const graph = new SqliteMergeGraph(db, this.progress)
+    const arrivals = new SqliteArrivals(db, this.progress)
+    this.#links = new SqliteLinkStore(db, this.progress, arrivals)
+    this.positions = new ExporterPositions(db)
+    this.#recorder = new RequestRecorder(arrivals, graph, {
+      maxSources: settings.maxSources,
+      maxFanout: settings.linking.maxFanout,
+    })
+    this.#linker = new Linker(this.#links, graph, settings.linking)
+    this.#transaction = new WriterTransaction(db, this.progress, [graph, arrivals, this.#links])
+  }
+
+  /** Stores requests in one transaction; when it returns, what was accepted is on the disk. */
+  ingest(requests: readonly PendingRequest[]): { outcomes: IngestOutcome[]; counts: IngestCounts } {
+    const read = requests.map(({ signal, bytes }) => tryRead(signal, bytes))
+    const counts = noCounts()
+    try {
+      const outcomes = this.#transaction.run(() =>
+        read.map((request): IngestOutcome =>
+          'malformed' in request
+            ? { kind: 'malformed', reason: request.malformed }
+            : accepted(this.#recorder.record(request, counts)),
+        ),
+      )
+      return { outcomes, counts }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      return {
+        outcomes: requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` })),
+        counts: noCounts(),
+      }
+    }
+  }
+
+  /** Arrivals stored but not linked yet. */
+  get linkLag(): number {
+    return this.progress.lastArrival - this.progress.linkedArrival
+  }
+
+  /** Links at most `limit` arrivals; returns how many there were. */
+  link(limit: number): number {
+    return this.#round(() => this.#linker.link(limit))
+  }
+
+  /** Lets go what has waited long enough and settles traces; true when there may be more. */
+  expire(limit: number): boolean {
+    return this.#round(() => this.#linker.expire(limit))
+  }
+
+  takeLinkCounts(): LinkCounts {
+    return this.#linker.takeCounts()
+  }
+
+  /** Runs other work on the database in the writer's transaction. */
+  run<T>(work: () => T): T {
+    return this.#transaction.run(work)
+  }
+
+  #round<T>(work: () => T): T {
+    return this.#transaction.run(() => {
+      this.#links.beginRound()
+      const result = work()
+      this.#links.flush()
+      return result
+    })
+  }
+}
+
+function accepted(answer: RequestAnswer): IngestOutcome {
+  return { kind: 'accepted', ...answer }
+}
+
+function tryRead(signal: Signal, bytes: Buffer): ReadRequest | { malformed: string } {
+  try {
+    return readRequest(signal, bytes)
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return { malformed: error.message }
+    throw error
+  }
+}

@@ -1,0 +1,26 @@
+import type { MergeGraph } from '../model/graph-port.ts'
+import type { LinkCounts } from '../model/link-counts.ts'
+import type { LinkStore } from '../model/link-port.ts'
+
+export type LinkingMode = 'cascade' | 'links' | 'passthrough'
+
+export interface LinkSettings {
+  mode: LinkingMode
+  /** How long a span waits for what is missing, from when it was first missed. */
+  waitMs: number
+  /** How long nothing must arrive for a trace to settle. */
+  settleAfterMs: number
+  maxOpenMs: number
+  /** How many of its newest roots a CPID keeps. */
+  maxFanout: number
+  maxTraceSpans: number
+  maxTraceBytes: number
+}
+
+/** What every part of the linker works with. */
+export interface LinkContext {
+  readonly store: LinkStore
+  readonly graph: MergeGraph
+  readonly settings: LinkSettings
+  counts: LinkCounts
+}

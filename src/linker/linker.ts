@@ -1,0 +1,195 @@
+import type { MergeGraph } from '../model/graph-port.ts'
+import { noLinkCounts, type LinkCounts } from '../model/link-counts.ts'
+import {
+  AWAITED_AFTER_FORWARD,
+  AWAITED_FOR_CPID,
+  type ArrivedSpan,
+  type LinkEvent,
+  type LinkStore,
+  type Waiting,
+} from '../model/link-port.ts'
+import { enterChange } from './enter-change.ts'
+import { enterOwnTrace } from './enter-own-trace.ts'
+import type { LinkContext, LinkSettings } from './link-context.ts'
+import { forwardUnattributed, sendSpan } from './send-span.ts'
+import { settleDue } from './settling.ts'
+import { waitsUntil } from './waits.ts'
+
+/**
+ * Decides, once and in ingest order, where every span goes (design §4). Each call belongs inside one transaction of
+ * the store; what it decides rests on what the same transaction writes.
+ */
+export class Linker {
+  readonly #ctx: LinkContext
+  #until = new Map<number, number | undefined>()
+
+  constructor(store: LinkStore, graph: MergeGraph, settings: LinkSettings) {
+    this.#ctx = { store, graph, settings, counts: noLinkCounts() }
+  }
+
+  /** Links at most `limit` events; returns how many there were. */
+  link(limit: number): number {
+    this.#until.clear()
+    const { store } = this.#ctx
+    const events = store.nextEvents(limit)
+    for (const event of events) {
+      store.linkedUpTo(event.arrival)
+      this.#hear(event)
+    }
+    return events.length
+  }
+
+  /** Lets go what has waited long enough and settles what is due, at most `limit` of each; true when more may be due. */
+  expire(limit: number): boolean {
+    this.#until.clear()
+    const due = this.#ctx.store.takeDue(limit)
+    for (const waiting of due) this.#lookAgain(waiting)
+    return settleDue(this.#ctx, limit) || due.length === limit
+  }
+
+  /** What has been done since the last call. */
+  takeCounts(): LinkCounts {
+    const { counts } = this.#ctx
+    this.#ctx.counts = noLinkCounts()
+    return counts
+  }
+
+  #hear(event: LinkEvent): void {
+    const { store, counts } = this.#ctx
+    switch (event.kind) {
+      case 'span':
+        this.#hearSpan(event.span)
+        return
+      case 'mergelog': {
+        if (store.tracesOfRoot(event.cpid).some((trace) => trace.provisional && trace.rootSent)) counts.lateMergelogs++
+        const until = this.#waitsUntil(event.cpid)
+        if (until === undefined) this.#enter(event.cpid)
+        else {
+          const change = { arrival: event.arrival, kind: 'change', origin: undefined, parentId: undefined } as const
+          store.wait({ ...change, cpid: event.cpid }, until)
+        }
+        this.#release(event.cpid)
+        return
+      }
+      case 'explained':
+        this.#release(event.cpid)
+        return
+    }
+  }
+
+  #hearSpan(span: ArrivedSpan): void {
+    const { counts, settings } = this.#ctx
+    if (span.cpid === undefined) {
+      this.#attribute(span)
+      return
+    }
+    if (span.repeated) {
+      counts.duplicateSpans++
+      return
+    }
+    if (settings.mode === 'links') this.#awaitChange(span, span.cpid)
+    this.#sendOrWait(span, span.cpid)
+  }
+
+  #sendOrWait(span: ArrivedSpan, cpid: number): void {
+    const { store, settings } = this.#ctx
+    const until = settings.mode === 'links' ? undefined : this.#waitsUntil(cpid)
+    if (until === undefined) this.#send(span, cpid)
+    else store.wait({ arrival: span.row, kind: 'span', cpid, origin: undefined, parentId: undefined }, until)
+  }
+
+  /** Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived. */
+  #attribute(span: ArrivedSpan): void {
+    const { store, settings } = this.#ctx
+    const { origin, parentId, parentRow } = span
+    if (parentId === 0n) {
+      forwardUnattributed(this.#ctx, span)
+      return
+    }
+    const parent = parentRow !== undefined && store.isLinked(parentRow) ? store.span(parentRow) : undefined
+    if (parent?.cpid !== undefined) {
+      store.inheritCpid(span, parent.cpid)
+      this.#hearSpan(span)
+      return
+    }
+    if (parent !== undefined && !store.isWaiting(parent.row)) {
+      forwardUnattributed(this.#ctx, span)
+      return
+    }
+    const missed = parent === undefined ? { origin, parentId } : { origin: parent.origin, parentId: parent.parentId }
+    const since = store.awaitedSince(missed.origin, missed.parentId) ?? store.activeMs
+    const until = since + settings.waitMs
+    if (until > store.activeMs) {
+      store.awaitParent(origin, parentId, AWAITED_FOR_CPID, undefined)
+      store.wait({ arrival: span.row, kind: 'orphan', cpid: undefined, origin, parentId }, until)
+    } else {
+      store.awaitParent(origin, parentId, AWAITED_AFTER_FORWARD, undefined)
+      forwardUnattributed(this.#ctx, span)
+    }
+  }
+
+  /** Everything that waited for this CPID looks again. */
+  #release(cpid: number): void {
+    if (this.#waitsUntil(cpid) !== undefined) return
+    for (const waiting of this.#ctx.store.takeWaitingForCpid(cpid)) this.#lookAgain(waiting)
+  }
+
+  #lookAgain(waiting: Waiting): void {
+    const { store } = this.#ctx
+    if (waiting.kind === 'orphan') {
+      const span = store.span(waiting.arrival)
+      if (span === undefined) return
+      const parent = span.parentRow === undefined ? undefined : store.span(span.parentRow)
+      if (parent?.cpid !== undefined && store.isLinked(parent.row)) {
+        store.inheritCpid(span, parent.cpid)
+        this.#sendOrWait(span, parent.cpid)
+        return
+      }
+      store.awaitParent(span.origin, span.parentId, AWAITED_AFTER_FORWARD, undefined)
+      forwardUnattributed(this.#ctx, span)
+      return
+    }
+    const { cpid } = waiting
+    if (cpid === undefined || this.#ctx.graph.maybeNode(cpid) === undefined) return
+    const until = this.#waitsUntil(cpid)
+    if (until !== undefined) store.wait(waiting, until)
+    else if (waiting.kind === 'change') this.#enter(cpid)
+    else {
+      const span = store.span(waiting.arrival)
+      if (span !== undefined) this.#send(span, cpid)
+    }
+  }
+
+  #enter(cpid: number): void {
+    if (this.#ctx.settings.mode === 'cascade') enterChange(this.#ctx, cpid)
+    else enterOwnTrace(this.#ctx, cpid)
+  }
+
+  /** In links mode a CPID seen first on a span has its change span sent after the wait, mergelog or not. */
+  #awaitChange(span: ArrivedSpan, cpid: number): void {
+    if (!this.#lacksChange(cpid)) return
+    const until = this.#waitsUntil(cpid)
+    if (until === undefined) this.#enter(cpid)
+    else {
+      this.#ctx.store.wait({ arrival: span.row, kind: 'change', cpid, origin: undefined, parentId: undefined }, until)
+    }
+  }
+
+  #send(span: ArrivedSpan, cpid: number): void {
+    if (this.#ctx.settings.mode === 'passthrough' && this.#lacksChange(cpid)) this.#enter(cpid)
+    sendSpan(this.#ctx, span, cpid)
+  }
+
+  #lacksChange(cpid: number): boolean {
+    const { store, graph } = this.#ctx
+    return !graph.node(cpid).hasMergelog && store.newestChangeSpans(cpid, 1).length === 0
+  }
+
+  #waitsUntil(cpid: number): number | undefined {
+    if (this.#until.has(cpid)) return this.#until.get(cpid)
+    const until = waitsUntil(this.#ctx, cpid)
+    this.#until.set(cpid, until)
+    return until
+  }
+}
+

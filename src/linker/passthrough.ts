@@ -1,0 +1,28 @@
+import { knownRoots } from '../dag/newest-roots.ts'
+import { SENT_INHERITED_CPID, SENT_PATCHED, type ArrivedSpan, type ExtraPatch } from '../model/link-port.ts'
+import { spanIdHex } from '../otlp/encode-span.ts'
+import { changeSpanId, traceIdOf } from './derived-ids.ts'
+import type { LinkContext } from './link-context.ts'
+
+/** A span that stays in its original trace gains the roots of its CPID and links to their change spans. */
+export function sendInPlace(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
+  const { graph, store, settings } = ctx
+  const self = graph.node(cpid)
+  const roots = knownRoots(graph, cpid, settings.maxFanout).flatMap((root) => graph.maybeNode(root)?.cpid ?? [])
+  const linked = [...new Set([self.cpid, ...roots])]
+  const patch: ExtraPatch = {
+    roots,
+    addLinks: linked.map((target) => {
+      const traceId = traceIdOf(target, 0)
+      return { traceId: traceId.toString('hex'), spanId: spanIdHex(changeSpanId(traceId, target)) }
+    }),
+  }
+  store.send({
+    trace: 0,
+    span: span.row,
+    parentId: span.parentId,
+    flags: SENT_PATCHED | (span.inherited ? SENT_INHERITED_CPID : 0),
+    extra: Buffer.from(JSON.stringify(patch)),
+  })
+  ctx.counts.sent++
+}

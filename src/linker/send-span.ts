@@ -1,0 +1,80 @@
+import { AWAITED_AFTER_FORWARD, AWAITED_FOR_CPID, type ArrivedSpan, type AwaitedParent } from '../model/link-port.ts'
+import type { LinkContext } from './link-context.ts'
+import { placeSpan } from './place-span.ts'
+import { sendInPlace } from './passthrough.ts'
+import { openTracesOf, tracesFor } from './trace-openings.ts'
+
+/** Sends a span whose CPID is known to where its CPID's activity goes now. */
+export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
+  const awaited = ctx.store.takeAwaited(span)
+  if (ctx.settings.mode === 'passthrough') sendInPlace(ctx, span, cpid)
+  else {
+    tracesFor(ctx, cpid, span.startNs).forEach((trace, position) => {
+      placeSpan(ctx, span, { trace, cpid, copy: position > 0, awaited })
+    })
+  }
+  followAwaited(ctx, span, awaited, cpid)
+}
+
+/** Forwards a span without a CPID unchanged. */
+export function forwardUnattributed(ctx: LinkContext, span: ArrivedSpan): void {
+  const awaited = ctx.store.takeAwaited(span)
+  ctx.store.send({ trace: 0, span: span.row, parentId: span.parentId, flags: 0, extra: undefined })
+  ctx.counts.sent++
+  ctx.counts.unattributed++
+  followAwaited(ctx, span, awaited, undefined)
+}
+
+/** What had been waiting for this span, or went ahead without it, learns of it. */
+function followAwaited(
+  ctx: LinkContext,
+  span: ArrivedSpan,
+  awaited: readonly AwaitedParent[],
+  cpid: number | undefined,
+): void {
+  if (awaited.length === 0) return
+  const { store } = ctx
+  for (const child of awaited) {
+    const trace = child.trace > 0 ? store.trace(child.trace) : undefined
+    if (trace === undefined || child.cpid === undefined) continue
+    placeSpan(ctx, span, { trace, cpid: child.cpid, copy: true, awaited })
+  }
+  if (awaited.some((child) => child.trace === AWAITED_FOR_CPID)) {
+    for (const { arrival } of store.takeWaitingForParent(span.origin, span.spanId)) {
+      const child = store.span(arrival)
+      if (child === undefined) continue
+      if (cpid === undefined) forwardUnattributed(ctx, child)
+      else inheritAndSend(ctx, child, cpid)
+    }
+  }
+  if (cpid !== undefined && awaited.some((child) => child.trace === AWAITED_AFTER_FORWARD)) {
+    sendLateChildren(ctx, span, cpid)
+  }
+}
+
+/** A child takes its parent's CPID; where that still waits to be explained, so does the child. */
+export function inheritAndSend(ctx: LinkContext, child: ArrivedSpan, cpid: number): void {
+  ctx.store.inheritCpid(child, cpid)
+  sendSpan(ctx, child, cpid)
+}
+
+/**
+ * A parent with a CPID came after its children had been forwarded without one: they and their own children are sent
+ * again, into the traces now right and still open.
+ */
+function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): void {
+  const { store } = ctx
+  const stack = [parent]
+  let sent = false
+  for (let above = stack.pop(); above !== undefined; above = stack.pop()) {
+    for (const child of store.childrenWithoutCpid(above.origin, above.spanId)) {
+      store.inheritCpid(child, cpid)
+      for (const trace of ctx.settings.mode === 'passthrough' ? [] : openTracesOf(ctx, cpid, child.startNs)) {
+        placeSpan(ctx, child, { trace, cpid, copy: true, awaited: [] })
+      }
+      sent = true
+      stack.push(child)
+    }
+  }
+  if (sent) ctx.counts.lateParents++
+}

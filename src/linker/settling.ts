@@ -1,0 +1,51 @@
+import type { Trace } from '../model/link-port.ts'
+import { derivedSpanId, numberBytes } from './derived-ids.ts'
+import type { LinkContext } from './link-context.ts'
+import { sendSynthetic } from './synthetic-span.ts'
+
+const NANOS_PER_MS = 1_000_000n
+
+/** Settles open traces whose silence or age has reached its limit; true when more may be due. */
+export function settleDue(ctx: LinkContext, limit: number): boolean {
+  const { store, settings } = ctx
+  const due = store.dueTraces(limit)
+  for (const trace of due) {
+    const dueMs = Math.min(trace.lastArrivalMs + settings.settleAfterMs, trace.openedMs + settings.maxOpenMs)
+    if (dueMs <= store.activeMs) settle(ctx, trace)
+    else {
+      trace.dueMs = dueMs
+      store.touch(trace)
+    }
+  }
+  return due.length === limit
+}
+
+/** Ends a trace: it takes no more spans. In cascade mode a `cascade` span from first to last activity says so. */
+export function settle(ctx: LinkContext, trace: Trace): void {
+  if (!trace.open) return
+  const { store, graph, counts, settings } = ctx
+  trace.missing = store.countMissing(trace)
+  if (settings.mode === 'cascade') {
+    const root = graph.node(trace.root)
+    sendSynthetic(ctx, trace, {
+      spanId: derivedSpanId('cascade', trace.traceId, numberBytes(trace.episode)),
+      parentId: trace.rootSpan,
+      name: 'cascade',
+      cpid: root.cpid,
+      startNs: trace.firstNs,
+      endNs: trace.lastNs,
+      attributes: {
+        'cpid.cascade.duration_ms': (trace.lastNs - trace.firstNs) / NANOS_PER_MS,
+        'cpid.cascade.spans': BigInt(trace.controllerSpans),
+        'cpid.cascade.services': BigInt(trace.services),
+        'cpid.cascade.merges': BigInt(trace.merges),
+        'cpid.cascade.missing': BigInt(trace.missing),
+        ...(trace.truncated && { 'cpid.cascade.truncated': true }),
+      },
+      senderScope: store.mergelog(trace.root)?.scope,
+    })
+  }
+  trace.open = false
+  counts.settled++
+  store.touch(trace)
+}

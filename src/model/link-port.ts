@@ -1,0 +1,198 @@
+import type { UnixNanos } from './clock.ts'
+import type { Cpid } from './cpid.ts'
+
+/** A stored span as the linker sees it. */
+export interface ArrivedSpan {
+  /** Its number in ingest order. */
+  readonly row: number
+  cpid: number | undefined
+  readonly origin: number
+  readonly spanId: bigint
+  /** 0n for none. */
+  readonly parentId: bigint
+  /** The first stored span with that id in the same original trace, arrived or yet to be linked. */
+  readonly parentRow: number | undefined
+  readonly startNs: UnixNanos
+  readonly endNs: UnixNanos
+  readonly scope: number
+  readonly service: string
+  readonly bytes: number
+  readonly hasLinks: boolean
+  /** Its CPID came from an ancestor span. */
+  inherited: boolean
+  /** A span with the same ids in the same original trace arrived before. */
+  readonly repeated: boolean
+  /** Something linked in an earlier round may have been awaiting it. */
+  readonly awaited: boolean
+}
+
+/** What the linker hears of, in ingest order. */
+export type LinkEvent =
+  | { kind: 'span'; arrival: number; span: ArrivedSpan }
+  | { kind: 'mergelog' | 'explained'; arrival: number; cpid: number }
+
+/** An outgoing trace: the main one of a root (episode 0) or an episode. Saved with the transaction once touched. */
+export interface Trace {
+  readonly id: number
+  readonly traceId: Buffer
+  readonly root: number
+  readonly episode: number
+  readonly rootSpan: bigint
+  open: boolean
+  /** Up time in milliseconds. */
+  readonly openedMs: number
+  lastArrivalMs: number
+  dueMs: number
+  firstNs: UnixNanos
+  lastNs: UnixNanos
+  sentSpans: number
+  sentBytes: number
+  controllerSpans: number
+  services: number
+  merges: number
+  missing: number
+  truncated: boolean
+  /** False until its root span is decided (modes in which spans do not wait for it). */
+  rootSent: boolean
+  /** Opened for a CPID whose own mergelog had not arrived. */
+  readonly provisional: boolean
+}
+
+export interface ChangeSpan {
+  readonly trace: number
+  readonly spanId: bigint
+  readonly depth: number
+}
+
+export interface StoredMergelog {
+  readonly timeNs: UnixNanos
+  readonly arrivedMs: number
+  readonly sources: Cpid[]
+  readonly scope: number
+  readonly object: string | undefined
+  readonly reason: string | undefined
+  readonly cluster: string | undefined
+}
+
+/** Bits of a decision. */
+export const SENT_COPY = 1
+export const SENT_INHERITED_CPID = 2
+export const SENT_SYNTHETIC = 4
+/** `extra` holds what to change about links or roots, as JSON (see ExtraPatch). */
+export const SENT_PATCHED = 8
+
+/** Sends one stored span into a trace; trace 0 is the span's original one. */
+export interface SpanDecision {
+  trace: number
+  span: number
+  parentId: bigint
+  flags: number
+  extra: Buffer | undefined
+}
+
+/** Sends one span of Causeway's own making, whose OTLP bytes are given. */
+export interface SyntheticDecision {
+  trace: number
+  spanId: bigint
+  parentId: bigint
+  scope: number
+  bytes: Buffer
+}
+
+/** What an exporter changes in a span besides its ids: trace ids of links by position, added roots and links. */
+export interface ExtraPatch {
+  links?: Record<number, string>
+  roots?: Cpid[]
+  addLinks?: { traceId: string; spanId: string }[]
+}
+
+/** A span that was not there when its child was linked. trace -1 and 0: see awaited_parents in the schema. */
+export interface AwaitedParent {
+  readonly trace: number
+  readonly cpid: number | undefined
+  readonly sinceMs: number
+}
+
+/** The child waits for the parent to give it a CPID. */
+export const AWAITED_FOR_CPID = 0
+/** The child was forwarded without a CPID. */
+export const AWAITED_AFTER_FORWARD = -1
+
+export type WaitingKind = 'span' | 'change' | 'orphan'
+
+export interface Waiting {
+  readonly arrival: number
+  readonly kind: WaitingKind
+  readonly cpid: number | undefined
+  readonly origin: number | undefined
+  readonly parentId: bigint | undefined
+}
+
+/** What the linker reads and writes, inside one transaction. Synchronous. */
+export interface LinkStore {
+  /** Up time and wall-clock time in milliseconds at the start of the transaction. */
+  readonly activeMs: number
+  readonly wallMs: number
+
+  /** The next events after the linker's position, at most `limit`. */
+  nextEvents(limit: number): LinkEvent[]
+  /** Moves the linker's position. */
+  linkedUpTo(arrival: number): void
+  /** True once the linker has passed this arrival. */
+  isLinked(arrival: number): boolean
+
+  span(row: number): ArrivedSpan | undefined
+  spansOfCpid(cpid: number): ArrivedSpan[]
+  /** Linked spans of an original trace that have this parent and no CPID. */
+  childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[]
+  /** The links of a stored span, as sent. */
+  linksOf(row: number): { traceId: Buffer; spanId: bigint }[]
+  /** Where a span with these original ids is, if it arrived. */
+  findSpan(originTraceId: Buffer, spanId: bigint): number | undefined
+  inheritCpid(span: ArrivedSpan, cpid: number): void
+
+  trace(id: number): Trace | undefined
+  /** The root's newest trace. */
+  currentTrace(root: number): Trace | undefined
+  tracesOfRoot(root: number): Trace[]
+  addTrace(trace: Omit<Trace, 'id'>): Trace
+  touch(trace: Trace): void
+  /** True when the trace had no span of this service yet. */
+  addService(trace: Trace, service: string): boolean
+  /** Open traces whose time to look at has come. */
+  dueTraces(limit: number): Trace[]
+  /** CPIDs in the trace whose own mergelog has not arrived. */
+  countMissing(trace: Trace): number
+
+  changeSpan(cpid: number, trace: number): ChangeSpan | undefined
+  addChangeSpan(cpid: number, change: ChangeSpan): void
+  /** The newest traces in which the CPID has a change span. */
+  newestChangeSpans(cpid: number, most: number): ChangeSpan[]
+  /** CPIDs with a change span in the trace, nearest the root first. */
+  cpidsIn(trace: number): number[]
+  mergelog(cpid: number): StoredMergelog | undefined
+  /** The start of the first span that carries the CPID. */
+  firstSpanNs(cpid: number): UnixNanos | undefined
+
+  /** True when the span was sent into the trace (0: into its original one). */
+  wasSent(trace: number, row: number): boolean
+  send(decision: SpanDecision): void
+  sendSynthetic(decision: SyntheticDecision): void
+  /** The traces a span was sent into, without its original one. */
+  tracesOfSpan(row: number): number[]
+
+  awaitParent(origin: number, spanId: bigint, trace: number, cpid: number | undefined): void
+  /** When a parent was first missed, if it is awaited. */
+  awaitedSince(origin: number, spanId: bigint): number | undefined
+  /** Takes the awaiting of this span away. */
+  takeAwaited(span: ArrivedSpan): AwaitedParent[]
+
+  wait(waiting: Waiting, dueMs: number): void
+  isWaiting(row: number): boolean
+  takeWaitingForCpid(cpid: number): Waiting[]
+  takeWaitingForParent(origin: number, parentId: bigint): Waiting[]
+  takeDue(limit: number): Waiting[]
+
+  /** The scope `causeway` under the resource of another scope, or under Causeway's own. */
+  syntheticScope(senderScope: number | undefined): number
+}

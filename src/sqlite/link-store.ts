@@ -1,0 +1,238 @@
+import type { Statement } from 'better-sqlite3'
+import type { UnixNanos } from '../model/clock.ts'
+import type {
+  ArrivedSpan,
+  AwaitedParent,
+  ChangeSpan,
+  LinkEvent,
+  LinkStore,
+  SpanDecision,
+  StoredMergelog,
+  SyntheticDecision,
+  Trace,
+  Waiting,
+} from '../model/link-port.ts'
+import { scopeEnvelope, serviceEnvelope } from '../otlp/own-envelopes.ts'
+import type { SqliteArrivals } from './arrival-store.ts'
+import { AwaitedParents } from './awaited-parents.ts'
+import { ChangeSpanTable } from './change-span-table.ts'
+import { MergelogReader } from './mergelog-reader.ts'
+import type { Sqlite } from './open-database.ts'
+import { OutboxWriter } from './outbox-writer.ts'
+import type { Progress } from './progress.ts'
+import { SpanReader } from './span-reader.ts'
+import { TraceTable } from './trace-table.ts'
+import { WaitingTable } from './waiting-table.ts'
+
+const OWN_SERVICE = { envelope: serviceEnvelope('causeway'), service: 'causeway', cluster: undefined }
+const OWN_SCOPE = scopeEnvelope('causeway')
+
+/** What the linker works on, in SQLite. `beginRound` and `flush` frame each transaction. */
+export class SqliteLinkStore implements LinkStore {
+  readonly waiting: WaitingTable
+  readonly #progress: Progress
+  readonly #arrivals: SqliteArrivals
+  readonly #spans: SpanReader
+  readonly #traces: TraceTable
+  readonly #changes: ChangeSpanTable
+  readonly #outbox: OutboxWriter
+  readonly #awaited: AwaitedParents
+  readonly #mergelogs: MergelogReader
+  readonly #firstSpan: Statement<[number], bigint | null>
+  readonly #resourceOf: Statement<[number], number>
+
+  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
+    this.#progress = progress
+    this.#arrivals = arrivals
+    this.waiting = new WaitingTable(db, progress)
+    this.#spans = new SpanReader(db)
+    this.#traces = new TraceTable(db, progress)
+    this.#changes = new ChangeSpanTable(db)
+    this.#outbox = new OutboxWriter(db, progress)
+    this.#awaited = new AwaitedParents(db, progress)
+    this.#mergelogs = new MergelogReader(db)
+    this.#firstSpan = db
+      .prepare<[number], bigint | null>(
+        `SELECT min(s.start_ns) FROM cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid
+         WHERE c.cpid = ? AND s.start_ns > 0`,
+      )
+      .pluck()
+      .safeIntegers()
+    this.#resourceOf = db.prepare<[number], number>('SELECT resource FROM scopes WHERE id = ?').pluck()
+  }
+
+  get activeMs(): number {
+    return this.#progress.activeMs
+  }
+
+  get wallMs(): number {
+    return this.#progress.wallMs
+  }
+
+  beginRound(): void {
+    this.#spans.beginRound()
+  }
+
+  /** Writes what the round left in memory. */
+  flush(): void {
+    this.#traces.flush()
+    this.#awaited.flush()
+    this.#spans.dropEvents(this.#progress.linkedArrival)
+  }
+
+  forget(): void {
+    for (const part of [this.#spans, this.#traces, this.#changes, this.#outbox, this.#awaited]) part.forget()
+  }
+
+  nextEvents(limit: number): LinkEvent[] {
+    const events = this.#spans.nextEvents(this.#progress.linkedArrival, limit)
+    for (const event of events) if (event.kind === 'span') this.#outbox.firstLinked(event.span.row)
+    return events
+  }
+
+  linkedUpTo(arrival: number): void {
+    this.#progress.linkedArrival = arrival
+  }
+
+  isLinked(arrival: number): boolean {
+    return arrival <= this.#progress.linkedArrival
+  }
+
+  span(row: number): ArrivedSpan | undefined {
+    return this.#spans.span(row)
+  }
+
+  spansOfCpid(cpid: number): ArrivedSpan[] {
+    return this.#spans.spansOfCpid(cpid)
+  }
+
+  childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[] {
+    return this.#spans.childrenWithoutCpid(origin, parentId).filter((span) => this.isLinked(span.row))
+  }
+
+  linksOf(row: number): { traceId: Buffer; spanId: bigint }[] {
+    return this.#spans.linksOf(row)
+  }
+
+  findSpan(originTraceId: Buffer, spanId: bigint): number | undefined {
+    return this.#spans.find(originTraceId, spanId)
+  }
+
+  inheritCpid(span: ArrivedSpan, cpid: number): void {
+    span.cpid = cpid
+    span.inherited = true
+    this.#spans.setInheritedCpid(span.row, cpid)
+    this.#arrivals.addCpidOrigin(cpid, span.origin)
+  }
+
+  trace(id: number): Trace | undefined {
+    return this.#traces.trace(id)
+  }
+
+  currentTrace(root: number): Trace | undefined {
+    return this.#traces.currentOf(root)
+  }
+
+  tracesOfRoot(root: number): Trace[] {
+    return this.#traces.ofRoot(root)
+  }
+
+  addTrace(trace: Omit<Trace, 'id'>): Trace {
+    return this.#traces.add(trace)
+  }
+
+  touch(trace: Trace): void {
+    this.#traces.touch(trace)
+  }
+
+  addService(trace: Trace, service: string): boolean {
+    return this.#traces.addService(trace, service)
+  }
+
+  dueTraces(limit: number): Trace[] {
+    return this.#traces.due(limit)
+  }
+
+  countMissing(trace: Trace): number {
+    return this.#traces.countMissing(trace)
+  }
+
+  changeSpan(cpid: number, trace: number): ChangeSpan | undefined {
+    return this.#changes.find(cpid, trace)
+  }
+
+  addChangeSpan(cpid: number, change: ChangeSpan): void {
+    this.#changes.add(cpid, change)
+  }
+
+  newestChangeSpans(cpid: number, most: number): ChangeSpan[] {
+    return this.#changes.newest(cpid, most)
+  }
+
+  cpidsIn(trace: number): number[] {
+    return this.#changes.cpidsIn(trace)
+  }
+
+  mergelog(cpid: number): StoredMergelog | undefined {
+    return this.#mergelogs.find(cpid)
+  }
+
+  firstSpanNs(cpid: number): UnixNanos | undefined {
+    return this.#firstSpan.get(cpid) ?? undefined
+  }
+
+  wasSent(trace: number, row: number): boolean {
+    return this.#outbox.wasSent(trace, row)
+  }
+
+  send(decision: SpanDecision): void {
+    this.#outbox.send(decision)
+  }
+
+  sendSynthetic(decision: SyntheticDecision): void {
+    this.#outbox.sendSynthetic(decision)
+  }
+
+  tracesOfSpan(row: number): number[] {
+    return this.#outbox.tracesOfSpan(row)
+  }
+
+  awaitParent(origin: number, spanId: bigint, trace: number, cpid: number | undefined): void {
+    this.#awaited.add(origin, spanId, trace, cpid)
+  }
+
+  awaitedSince(origin: number, spanId: bigint): number | undefined {
+    return this.#awaited.since(origin, spanId)
+  }
+
+  takeAwaited(span: ArrivedSpan): AwaitedParent[] {
+    const mayBeStored = span.awaited || !this.#spans.isOfThisRound(span.row)
+    return this.#awaited.take(span.origin, span.spanId, mayBeStored)
+  }
+
+  wait(waiting: Waiting, dueMs: number): void {
+    this.waiting.add(waiting, dueMs)
+  }
+
+  isWaiting(row: number): boolean {
+    return this.waiting.has(row)
+  }
+
+  takeWaitingForCpid(cpid: number): Waiting[] {
+    return this.waiting.takeForCpid(cpid)
+  }
+
+  takeWaitingForParent(origin: number, parentId: bigint): Waiting[] {
+    return this.waiting.takeForParent(origin, parentId)
+  }
+
+  takeDue(limit: number): Waiting[] {
+    return this.waiting.takeDue(limit)
+  }
+
+  syntheticScope(senderScope: number | undefined): number {
+    const resource = senderScope === undefined ? undefined : this.#resourceOf.get(senderScope)
+    const { interner } = this.#arrivals
+    return resource === undefined ? interner.scope(OWN_SERVICE, OWN_SCOPE) : interner.scopeOf(resource, OWN_SCOPE)
+  }
+}

@@ -1,0 +1,62 @@
+import type { Statement } from 'better-sqlite3'
+import { SENT_SYNTHETIC, type SpanDecision, type SyntheticDecision } from '../model/link-port.ts'
+import { GenerationCache } from './generation-cache.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './progress.ts'
+
+const SPANS = 30_000
+
+/** Writes decisions, and remembers which spans went into which traces. */
+export class OutboxWriter {
+  readonly #progress: Progress
+  readonly #insert: Statement
+  readonly #sent: Statement<[number, number], number>
+  readonly #traces: Statement<[number], number>
+  /** For spans first linked by this process: every trace they were sent into. */
+  readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    this.#insert = db.prepare(
+      'INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    )
+    this.#sent = db.prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?').pluck()
+    this.#traces = db
+      .prepare<[number], number>(
+        `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
+         JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = ? ORDER BY t.trace`,
+      )
+      .pluck()
+  }
+
+  /** A span that is linked for the first time has been sent nowhere. */
+  firstLinked(row: number): void {
+    this.#sentTo.set(row, [])
+  }
+
+  wasSent(trace: number, row: number): boolean {
+    const known = this.#sentTo.get(row)
+    if (known !== undefined) return known.includes(trace)
+    return this.#sent.get(trace, row) === 1
+  }
+
+  tracesOfSpan(row: number): number[] {
+    const known = this.#sentTo.get(row)
+    return known?.filter((trace) => trace !== 0) ?? this.#traces.all(row)
+  }
+
+  send(decision: SpanDecision): void {
+    const { trace, span, parentId, flags, extra } = decision
+    this.#insert.run(this.#progress.nextDecision(), trace, span, parentId, flags, null, extra ?? null)
+    this.#sentTo.get(span)?.push(trace)
+  }
+
+  sendSynthetic(decision: SyntheticDecision): void {
+    const { trace, parentId, scope, bytes } = decision
+    this.#insert.run(this.#progress.nextDecision(), trace, null, parentId, SENT_SYNTHETIC, scope, bytes)
+  }
+
+  forget(): void {
+    this.#sentTo.clear()
+  }
+}

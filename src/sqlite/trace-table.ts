@@ -1,0 +1,181 @@
+import type { Statement } from 'better-sqlite3'
+import type { Trace } from '../model/link-port.ts'
+import { GenerationCache } from './generation-cache.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './progress.ts'
+
+const TRACES = 10_000
+const SERVICES = 20_000
+
+type TraceRow = { [column: string]: bigint } & { trace_id: Buffer }
+
+/** Outgoing traces. Touched ones are written by `flush`; only between transactions does the cache let go of them. */
+export class TraceTable {
+  readonly #progress: Progress
+  readonly #byId = new GenerationCache<number, Trace>(TRACES)
+  readonly #currentOf = new GenerationCache<number, number>(TRACES)
+  readonly #services = new GenerationCache<string, true>(SERVICES)
+  readonly #touched = new Map<number, Trace>()
+  readonly #one: Statement<[number], TraceRow>
+  readonly #current: Statement<[number], TraceRow>
+  readonly #ofRoot: Statement<[number], TraceRow>
+  readonly #due: Statement<[number, number], TraceRow>
+  readonly #insert: Statement
+  readonly #update: Statement
+  readonly #addService: Statement
+  readonly #missing: Statement<[number], number>
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    const traces = <Bind extends unknown[]>(rest: string): Statement<Bind, TraceRow> =>
+      db.prepare<Bind, TraceRow>(`SELECT * FROM traces ${rest}`).safeIntegers()
+    this.#one = traces('WHERE id = ?')
+    this.#current = traces('WHERE root = ? ORDER BY episode DESC LIMIT 1')
+    this.#ofRoot = traces('WHERE root = ? ORDER BY episode')
+    this.#due = traces('WHERE state = 0 AND due_ms <= ? ORDER BY due_ms LIMIT ?')
+    this.#insert = db.prepare(
+      `INSERT INTO traces (trace_id, root, episode, root_span, state, opened_ms, last_arrival_ms, due_ms, first_ns,
+         last_ns, sent_spans, sent_bytes, controller_spans, services, merges, missing, truncated, root_sent,
+         provisional, last_decision, last_wall_ms)
+       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, ?, 0, ?)`,
+    )
+    this.#update = db.prepare(
+      `UPDATE traces SET state = ?, last_arrival_ms = ?, due_ms = ?, first_ns = ?, last_ns = ?, sent_spans = ?,
+         sent_bytes = ?, controller_spans = ?, services = ?, merges = ?, missing = ?, truncated = ?, root_sent = ?,
+         last_decision = ?, last_wall_ms = ? WHERE id = ?`,
+    )
+    this.#addService = db.prepare('INSERT OR IGNORE INTO trace_services (trace, service) VALUES (?, ?)')
+    this.#missing = db
+      .prepare<[number], number>(
+        `SELECT count(*) FROM change_spans s JOIN cpids c ON c.id = s.cpid
+         WHERE s.trace = ? AND c.has_mergelog = 0 AND c.explained = 0`,
+      )
+      .pluck()
+  }
+
+  trace(id: number): Trace | undefined {
+    return this.#byId.get(id) ?? this.#cached(this.#one.get(id))
+  }
+
+  currentOf(root: number): Trace | undefined {
+    const known = this.#currentOf.get(root)
+    if (known !== undefined) return this.trace(known)
+    const trace = this.#cached(this.#current.get(root))
+    if (trace !== undefined) this.#currentOf.set(root, trace.id)
+    return trace
+  }
+
+  ofRoot(root: number): Trace[] {
+    return this.#ofRoot.all(root).flatMap((row) => this.#cached(row) ?? [])
+  }
+
+  due(limit: number): Trace[] {
+    const rows = this.#due.all(this.#progress.activeMs, limit)
+    return rows.flatMap((row) => this.#cached(row) ?? [])
+  }
+
+  add(trace: Omit<Trace, 'id'>): Trace {
+    const { lastInsertRowid } = this.#insert.run(
+      trace.traceId,
+      trace.root,
+      trace.episode,
+      trace.rootSpan,
+      trace.openedMs,
+      trace.lastArrivalMs,
+      trace.dueMs,
+      trace.firstNs,
+      trace.lastNs,
+      trace.provisional ? 1 : 0,
+      this.#progress.wallMs,
+    )
+    const added: Trace = { ...trace, id: Number(lastInsertRowid) }
+    this.#byId.set(added.id, added)
+    this.#currentOf.set(added.root, added.id)
+    this.touch(added)
+    return added
+  }
+
+  touch(trace: Trace): void {
+    this.#touched.set(trace.id, trace)
+  }
+
+  addService(trace: Trace, service: string): boolean {
+    const key = `${trace.id} ${service}`
+    if (this.#services.get(key) === true) return false
+    this.#services.set(key, true)
+    return this.#addService.run(trace.id, service).changes > 0
+  }
+
+  countMissing(trace: Trace): number {
+    return this.#missing.get(trace.id) ?? 0
+  }
+
+  /** Writes what was touched since the last call. */
+  flush(): void {
+    for (const trace of this.#touched.values()) {
+      this.#update.run(
+        trace.open ? 0 : 1,
+        trace.lastArrivalMs,
+        trace.dueMs,
+        trace.firstNs,
+        trace.lastNs,
+        trace.sentSpans,
+        trace.sentBytes,
+        trace.controllerSpans,
+        trace.services,
+        trace.merges,
+        trace.missing,
+        trace.truncated ? 1 : 0,
+        trace.rootSent ? 1 : 0,
+        this.#progress.lastDecision,
+        this.#progress.wallMs,
+        trace.id,
+      )
+    }
+    this.#touched.clear()
+  }
+
+  forget(): void {
+    this.#byId.clear()
+    this.#currentOf.clear()
+    this.#services.clear()
+    this.#touched.clear()
+  }
+
+  #cached(row: TraceRow | undefined): Trace | undefined {
+    if (row === undefined) return undefined
+    const id = Number(row['id'])
+    const known = this.#touched.get(id) ?? this.#byId.get(id)
+    if (known !== undefined) return known
+    const trace = traceOf(row)
+    this.#byId.set(trace.id, trace)
+    return trace
+  }
+}
+
+function traceOf(row: TraceRow): Trace {
+  const whole = (column: string): number => Number(row[column] ?? 0n)
+  return {
+    id: whole('id'),
+    traceId: row.trace_id,
+    root: whole('root'),
+    episode: whole('episode'),
+    rootSpan: row['root_span'] ?? 0n,
+    open: row['state'] === 0n,
+    openedMs: whole('opened_ms'),
+    lastArrivalMs: whole('last_arrival_ms'),
+    dueMs: whole('due_ms'),
+    firstNs: row['first_ns'] ?? 0n,
+    lastNs: row['last_ns'] ?? 0n,
+    sentSpans: whole('sent_spans'),
+    sentBytes: whole('sent_bytes'),
+    controllerSpans: whole('controller_spans'),
+    services: whole('services'),
+    merges: whole('merges'),
+    missing: whole('missing'),
+    truncated: row['truncated'] === 1n,
+    rootSent: row['root_sent'] === 1n,
+    provisional: row['provisional'] === 1n,
+  }
+}
+
