@@ -112,6 +112,7 @@ const STATEMENTS = [
     raw BLOB NOT NULL
   ) STRICT`,
   `CREATE INDEX spans_by_origin ON spans (origin, span_id)`,
+  `CREATE INDEX spans_unattributed ON spans (id) WHERE cpid IS NULL`,
   // Which original traces hold spans of a CPID: fewer rows than an index on every span.
   `CREATE TABLE cpid_origins (
     cpid INTEGER NOT NULL,
@@ -131,4 +132,10 @@ const STATEMENTS = [
     raw BLOB NOT NULL
   ) STRICT`,
   `CREATE INDEX logs_by_cpid ON logs (cpid) WHERE cpid IS NOT NULL`,
+  `CREATE INDEX logs_unattributed ON logs (id) WHERE cpid IS NULL`,
+  // Which arrival was the last at a time: how old an arrival is, without a time on each.
+  `CREATE TABLE arrival_marks (
+    wall_ms INTEGER PRIMARY KEY,
+    arrival INTEGER NOT NULL
+  ) STRICT`,
 ]

@@ -1,0 +1,45 @@
+import { CPID_COPY, CPID_ID, CPID_ORIGINAL_TRACE_ID, CPID_ROOTS } from '../model/attributes.ts'
+import type { ExtraPatch } from '../model/link-port.ts'
+import type { OutboxItem } from '../model/outbox-port.ts'
+import { encodeAttribute } from '../otlp/encode-span.ts'
+import { patchSpan, type SpanPatch } from '../otlp/patch-span.ts'
+import { WireCursor } from '../otlp/wire-cursor.ts'
+
+const COPY = encodeAttribute(CPID_COPY, true)
+
+/** The bytes of the span a decision sends; the same whenever they are built. Undefined when the span was pruned. */
+export function outgoingSpan(item: OutboxItem): Buffer | undefined {
+  const { raw } = item
+  if (raw === undefined || item.synthetic) return raw
+  const extra = item.extra === undefined ? undefined : (JSON.parse(item.extra.toString()) as ExtraPatch)
+  if (item.traceId === undefined && extra === undefined && item.inherited === undefined) return raw
+  const original = traceIdOf(raw)
+  const attributes: Uint8Array[] = []
+  if (item.traceId !== undefined) attributes.push(encodeAttribute(CPID_ORIGINAL_TRACE_ID, original.toString('hex')))
+  if (item.inherited !== undefined) attributes.push(encodeAttribute(CPID_ID, item.inherited))
+  if (item.copy) attributes.push(COPY)
+  if (extra?.roots !== undefined) attributes.push(encodeAttribute(CPID_ROOTS, extra.roots))
+  return patchSpan(raw, { traceId: item.traceId ?? original, parentId: item.parentId, attributes, ...links(extra) })
+}
+
+function links(extra: ExtraPatch | undefined): Pick<SpanPatch, 'linkTraceIds' | 'addLinks'> {
+  return {
+    ...(extra?.links !== undefined && {
+      linkTraceIds: new Map(
+        Object.entries(extra.links).map(([position, traceId]) => [Number(position), Buffer.from(traceId, 'hex')]),
+      ),
+    }),
+    ...(extra?.addLinks !== undefined && {
+      addLinks: extra.addLinks.map(({ traceId, spanId }) => ({
+        traceId: Buffer.from(traceId, 'hex'),
+        spanId: Buffer.from(spanId, 'hex').readBigInt64BE(0),
+      })),
+    }),
+  }
+}
+
+function traceIdOf(raw: Buffer): Buffer {
+  const cursor = new WireCursor(raw)
+  while (cursor.next()) if (cursor.field === 1) return raw.subarray(cursor.start, cursor.end)
+  return Buffer.alloc(16)
+}
