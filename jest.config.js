@@ -11,5 +11,7 @@ export default {
       },
     ],
   },
+  // The interop suite runs against real peers: npm run test:interop.
+  testPathIgnorePatterns: process.env.CAUSEWAY_INTEROP ? ['/node_modules/'] : ['/node_modules/', '/test/interop/'],
   testTimeout: 30_000,
 }

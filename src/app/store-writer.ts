@@ -1,22 +1,27 @@
+import type { Statement } from 'better-sqlite3'
+import { Pruner, type PruneResult } from '../graph/prune.ts'
 import { noCounts, readRequest, RequestRecorder, type ReadRequest } from '../graph/record-request.ts'
 import { Linker } from '../linker/linker.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
-import type { IngestCounts, RequestAnswer } from '../model/arrival-port.ts'
+import type { IngestCounts } from '../model/arrival-port.ts'
 import type { Clock } from '../model/clock.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
+import type { Retention } from '../model/prune-port.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
 import { SqliteArrivals } from '../sqlite/arrival-store.ts'
 import { ExporterPositions } from '../sqlite/exporter-positions.ts'
 import { SqliteLinkStore } from '../sqlite/link-store.ts'
 import { SqliteMergeGraph } from '../sqlite/merge-graph-store.ts'
 import type { Sqlite } from '../sqlite/open-database.ts'
+import { SqlitePruneStore } from '../sqlite/prune-store.ts'
 import { Progress } from '../sqlite/progress.ts'
 import { WriterTransaction } from '../sqlite/writer-transaction.ts'
 
 export interface WriterSettings {
   linking: LinkSettings
   maxSources: number
+  retention: Retention
 }
 
 export interface PendingRequest {
@@ -31,7 +36,10 @@ export class StoreWriter {
   readonly #recorder: RequestRecorder
   readonly #links: SqliteLinkStore
   readonly #linker: Linker
+  readonly #pruneStore: SqlitePruneStore
+  readonly #pruner: Pruner
   readonly #transaction: WriterTransaction
+  readonly #due: Statement<[{ now: number }], number>
 
   constructor(db: Sqlite, settings: WriterSettings, clock: Clock) {
     this.progress = new Progress(db, clock)
@@ -44,6 +52,17 @@ export class StoreWriter {
       maxFanout: settings.linking.maxFanout,
     })
     this.#linker = new Linker(this.#links, graph, settings.linking)
+    this.#pruneStore = new SqlitePruneStore(db, this.progress, graph)
+    this.#pruner = new Pruner(this.#pruneStore, graph, {
+      retention: settings.retention,
+      maxFanout: settings.linking.maxFanout,
+    })
+    this.#due = db
+      .prepare<[{ now: number }], number>(
+        `SELECT EXISTS (SELECT 1 FROM waiting WHERE due_ms <= @now)
+           OR EXISTS (SELECT 1 FROM traces WHERE state = 0 AND due_ms <= @now)`,
+      )
+      .pluck()
     this.#transaction = new WriterTransaction(db, this.progress, [graph, arrivals, this.#links])
   }
 
@@ -52,13 +71,7 @@ export class StoreWriter {
     const read = requests.map(({ signal, bytes }) => tryRead(signal, bytes))
     const counts = noCounts()
     try {
-      const outcomes = this.#transaction.run(() =>
-        read.map((request): IngestOutcome =>
-          'malformed' in request
-            ? { kind: 'malformed', reason: request.malformed }
-            : accepted(this.#recorder.record(request, counts)),
-        ),
-      )
+      const outcomes = this.#transaction.run(() => read.map((request) => this.#record(request, counts)))
       return { outcomes, counts }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
@@ -84,6 +97,32 @@ export class StoreWriter {
     return this.#round(() => this.#linker.expire(limit))
   }
 
+  /** True when something has waited long enough or a trace may settle; asks without a transaction. */
+  isAnythingDue(): boolean {
+    this.progress.turn()
+    return this.#due.get({ now: this.progress.activeMs }) === 1
+  }
+
+  /** Removes about `budget` CPIDs at most, as retention wants it. */
+  prune(budget: number): PruneResult {
+    const result = this.#transaction.run(() => {
+      this.#pruneStore.mark()
+      return this.#pruner.prune(budget)
+    })
+    if (result.cpids + result.spans > 0) this.#transaction.forget()
+    return result
+  }
+
+  /** What the gauges show. */
+  gauges(): { cpids: number; tombstones: number; usedBytes: number; waiting: number; openTraces: number } {
+    return {
+      ...this.#links.gauges(),
+      cpids: this.#pruneStore.countCpids(),
+      tombstones: this.#pruneStore.countTombstones(),
+      usedBytes: this.#pruneStore.usedBytes(),
+    }
+  }
+
   takeLinkCounts(): LinkCounts {
     return this.#linker.takeCounts()
   }
@@ -91,6 +130,13 @@ export class StoreWriter {
   /** Runs other work on the database in the writer's transaction. */
   run<T>(work: () => T): T {
     return this.#transaction.run(work)
+  }
+
+  #record(request: ReadRequest | { malformed: string }, counts: IngestCounts): IngestOutcome {
+    if ('malformed' in request) return { kind: 'malformed', reason: request.malformed }
+    const before = counts.spans + counts.logs
+    const answer = this.#recorder.record(request, counts)
+    return { kind: 'accepted', stored: counts.spans + counts.logs - before, ...answer }
   }
 
   #round<T>(work: () => T): T {
@@ -101,10 +147,6 @@ export class StoreWriter {
       return result
     })
   }
-}
-
-function accepted(answer: RequestAnswer): IngestOutcome {
-  return { kind: 'accepted', ...answer }
 }
 
 function tryRead(signal: Signal, bytes: Buffer): ReadRequest | { malformed: string } {

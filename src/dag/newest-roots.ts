@@ -32,7 +32,11 @@ export function missingAncestors(graph: MergeGraph, id: number): number[] {
   return missing
 }
 
-function walkUnexplained(graph: MergeGraph, from: number, visit: (node: ReturnType<MergeGraph['node']>) => void): void {
+function walkUnexplained(
+  graph: MergeGraph,
+  from: number,
+  visit: (node: ReturnType<MergeGraph['node']>) => void,
+): void {
   const seen = new Set([from])
   const stack = [from]
   for (let id = stack.pop(); id !== undefined; id = stack.pop()) {

@@ -15,18 +15,27 @@ export function outgoingSpan(item: OutboxItem): Buffer | undefined {
   if (item.traceId === undefined && extra === undefined && item.inherited === undefined) return raw
   const original = traceIdOf(raw)
   const attributes: Uint8Array[] = []
-  if (item.traceId !== undefined) attributes.push(encodeAttribute(CPID_ORIGINAL_TRACE_ID, original.toString('hex')))
+  if (item.traceId !== undefined)
+    attributes.push(encodeAttribute(CPID_ORIGINAL_TRACE_ID, original.toString('hex')))
   if (item.inherited !== undefined) attributes.push(encodeAttribute(CPID_ID, item.inherited))
   if (item.copy) attributes.push(COPY)
   if (extra?.roots !== undefined) attributes.push(encodeAttribute(CPID_ROOTS, extra.roots))
-  return patchSpan(raw, { traceId: item.traceId ?? original, parentId: item.parentId, attributes, ...links(extra) })
+  return patchSpan(raw, {
+    traceId: item.traceId ?? original,
+    parentId: item.parentId,
+    attributes,
+    ...links(extra),
+  })
 }
 
 function links(extra: ExtraPatch | undefined): Pick<SpanPatch, 'linkTraceIds' | 'addLinks'> {
   return {
     ...(extra?.links !== undefined && {
       linkTraceIds: new Map(
-        Object.entries(extra.links).map(([position, traceId]) => [Number(position), Buffer.from(traceId, 'hex')]),
+        Object.entries(extra.links).map(([position, traceId]) => [
+          Number(position),
+          Buffer.from(traceId, 'hex'),
+        ]),
       ),
     }),
     ...(extra?.addLinks !== undefined && {

@@ -30,7 +30,12 @@ export function sendRootChange(ctx: LinkContext, trace: Trace, root: CpidNode, a
 }
 
 /** The change span of a CPID in a trace, sent now if it is not there yet. */
-export function ensureChangeSpan(ctx: LinkContext, trace: Trace, cpid: number, activityNs: UnixNanos): ChangeSpan {
+export function ensureChangeSpan(
+  ctx: LinkContext,
+  trace: Trace,
+  cpid: number,
+  activityNs: UnixNanos,
+): ChangeSpan {
   const there = ctx.store.changeSpan(cpid, trace.id)
   if (there !== undefined) return there
   const { store, graph } = ctx

@@ -35,7 +35,12 @@ export function enterChange(ctx: LinkContext, cpid: number): void {
 type Target = Parameters<typeof sendMergedInto>[2]
 
 /** Every trace of a source that the merge does not enter says where it went. */
-export function linkSourceForward(ctx: LinkContext, source: CpidNode, to: Target, entered: readonly Trace[]): void {
+export function linkSourceForward(
+  ctx: LinkContext,
+  source: CpidNode,
+  to: Target,
+  entered: readonly Trace[],
+): void {
   for (const { trace: id, spanId } of ctx.store.newestChangeSpans(source.id, ctx.settings.maxFanout)) {
     const trace = ctx.store.trace(id)
     if (trace === undefined || entered.includes(trace)) continue

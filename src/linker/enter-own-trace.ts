@@ -16,7 +16,8 @@ export function enterOwnTrace(ctx: LinkContext, cpid: number): void {
   const { store, graph } = ctx
   const node = graph.node(cpid)
   const mergelog = store.mergelog(cpid)
-  const ns = mergelog === undefined ? (store.firstSpanNs(cpid) ?? nanosOfMs(store.wallMs)) : changeTime(mergelog)
+  const ns =
+    mergelog === undefined ? (store.firstSpanNs(cpid) ?? nanosOfMs(store.wallMs)) : changeTime(mergelog)
   const trace = tracesFor(ctx, cpid, ns)[0]
   if (trace === undefined) return
   trace.lastArrivalMs = store.activeMs

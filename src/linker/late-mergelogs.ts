@@ -30,7 +30,9 @@ export function relinkProvisional(
 /** Sends the linked spans of a CPID into its open traces that they are not in, parents before children. */
 function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<number>): void {
   const { store } = ctx
-  const spans = store.spansOfCpid(cpid).filter((span) => store.isLinked(span.row) && !store.isWaiting(span.row))
+  const spans = store
+    .spansOfCpid(cpid)
+    .filter((span) => store.isLinked(span.row) && !store.isWaiting(span.row))
   const now = spans[0]?.startNs ?? store.mergelog(cpid)?.timeNs ?? 0n
   for (const trace of openTracesOf(ctx, cpid, now)) {
     if (except.has(trace.id)) continue

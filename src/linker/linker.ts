@@ -42,7 +42,7 @@ export class Linker {
   /** Lets go what has waited long enough and settles what is due, at most `limit` of each; true when more may be due. */
   expire(limit: number): boolean {
     this.#until.clear()
-    const due = this.#ctx.store.takeDue(limit)
+    const due = this.#ctx.store.dueWaiting(limit)
     for (const waiting of due) this.#lookAgain(waiting)
     return settleDue(this.#ctx, limit) || due.length === limit
   }
@@ -61,18 +61,16 @@ export class Linker {
         this.#hearSpan(event.span)
         return
       case 'mergelog': {
-        if (store.tracesOfRoot(event.cpid).some((trace) => trace.provisional && trace.rootSent)) counts.lateMergelogs++
+        if (store.tracesOfRoot(event.cpid).some((trace) => trace.provisional && trace.rootSent))
+          counts.lateMergelogs++
         const until = this.#waitsUntil(event.cpid)
         if (until === undefined) this.#enter(event.cpid)
-        else {
-          const change = { arrival: event.arrival, kind: 'change', origin: undefined, parentId: undefined } as const
-          store.wait({ ...change, cpid: event.cpid }, until)
-        }
-        this.#release(event.cpid)
+        else this.#waitToEnter(event.arrival, event.cpid, until)
+        this.#release(event.cpid, until === undefined)
         return
       }
       case 'explained':
-        this.#release(event.cpid)
+        this.#release(event.cpid, false)
         return
     }
   }
@@ -116,7 +114,8 @@ export class Linker {
       forwardUnattributed(this.#ctx, span)
       return
     }
-    const missed = parent === undefined ? { origin, parentId } : { origin: parent.origin, parentId: parent.parentId }
+    const missed =
+      parent === undefined ? { origin, parentId } : { origin: parent.origin, parentId: parent.parentId }
     const since = store.awaitedSince(missed.origin, missed.parentId) ?? store.activeMs
     const until = since + settings.waitMs
     if (until > store.activeMs) {
@@ -128,14 +127,27 @@ export class Linker {
     }
   }
 
-  /** Everything that waited for this CPID looks again. */
-  #release(cpid: number): void {
+  /** Everything that waited for this CPID looks again; its change no more once it has entered. */
+  #release(cpid: number, hasEntered: boolean): void {
     if (this.#waitsUntil(cpid) !== undefined) return
-    for (const waiting of this.#ctx.store.takeWaitingForCpid(cpid)) this.#lookAgain(waiting)
+    const { store } = this.#ctx
+    for (const waiting of store.waitingForCpid(cpid)) {
+      if (hasEntered && waiting.kind === 'change') store.stopWaiting(waiting)
+      else this.#lookAgain(waiting)
+    }
+  }
+
+  #waitToEnter(arrival: number, cpid: number, until: number): void {
+    const { store } = this.#ctx
+    if (store.waitingForCpid(cpid).some((waiting) => waiting.kind === 'change')) return
+    store.wait({ arrival, kind: 'change', cpid, origin: undefined, parentId: undefined }, until)
   }
 
   #lookAgain(waiting: Waiting): void {
     const { store } = this.#ctx
+    // One looked at before in this round may have let it go already.
+    if (!store.isWaiting(waiting.arrival)) return
+    store.stopWaiting(waiting)
     if (waiting.kind === 'orphan') {
       const span = store.span(waiting.arrival)
       if (span === undefined) return
@@ -170,9 +182,7 @@ export class Linker {
     if (!this.#lacksChange(cpid)) return
     const until = this.#waitsUntil(cpid)
     if (until === undefined) this.#enter(cpid)
-    else {
-      this.#ctx.store.wait({ arrival: span.row, kind: 'change', cpid, origin: undefined, parentId: undefined }, until)
-    }
+    else this.#waitToEnter(span.row, cpid, until)
   }
 
   #send(span: ArrivedSpan, cpid: number): void {
@@ -192,4 +202,3 @@ export class Linker {
     return until
   }
 }
-

@@ -8,7 +8,9 @@ import type { LinkContext } from './link-context.ts'
 export function sendInPlace(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   const { graph, store, settings } = ctx
   const self = graph.node(cpid)
-  const roots = knownRoots(graph, cpid, settings.maxFanout).flatMap((root) => graph.maybeNode(root)?.cpid ?? [])
+  const roots = knownRoots(graph, cpid, settings.maxFanout).flatMap(
+    (root) => graph.maybeNode(root)?.cpid ?? [],
+  )
   const linked = [...new Set([self.cpid, ...roots])]
   const patch: ExtraPatch = {
     roots,

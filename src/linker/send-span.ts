@@ -1,4 +1,9 @@
-import { AWAITED_AFTER_FORWARD, AWAITED_FOR_CPID, type ArrivedSpan, type AwaitedParent } from '../model/link-port.ts'
+import {
+  AWAITED_AFTER_FORWARD,
+  AWAITED_FOR_CPID,
+  type ArrivedSpan,
+  type AwaitedParent,
+} from '../model/link-port.ts'
 import type { LinkContext } from './link-context.ts'
 import { placeSpan } from './place-span.ts'
 import { sendInPlace } from './passthrough.ts'
@@ -40,8 +45,9 @@ function followAwaited(
     placeSpan(ctx, span, { trace, cpid: child.cpid, copy: true, awaited })
   }
   if (awaited.some((child) => child.trace === AWAITED_FOR_CPID)) {
-    for (const { arrival } of store.takeWaitingForParent(span.origin, span.spanId)) {
-      const child = store.span(arrival)
+    for (const waiting of store.waitingForParent(span.origin, span.spanId)) {
+      store.stopWaiting(waiting)
+      const child = store.span(waiting.arrival)
       if (child === undefined) continue
       if (cpid === undefined) forwardUnattributed(ctx, child)
       else inheritAndSend(ctx, child, cpid)

@@ -53,7 +53,12 @@ function openFirst(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos): Tra
   return trace
 }
 
-function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, openedMs = ctx.store.activeMs): Trace {
+function openEpisode(
+  ctx: LinkContext,
+  root: CpidNode,
+  activityNs: UnixNanos,
+  openedMs = ctx.store.activeMs,
+): Trace {
   const previous = ctx.store.currentTrace(root.id)
   const number = previous === undefined ? Math.max(root.nextEpisode, 1) : previous.episode + 1
   const trace = addTrace(ctx, root, number, activityNs, openedMs)
@@ -70,7 +75,9 @@ function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, op
       'cpid.time': rfc3339(activityNs),
       'cpid.continues.trace_id': before.toString('hex'),
     },
-    links: [{ traceId: before, spanId: changeSpanId(before, root.cpid), attributes: { 'cpid.id': root.cpid } }],
+    links: [
+      { traceId: before, spanId: changeSpanId(before, root.cpid), attributes: { 'cpid.id': root.cpid } },
+    ],
     senderScope: ctx.store.mergelog(root.id)?.scope,
   })
   trace.rootSent = true
@@ -106,7 +113,13 @@ function sendContinuedIn(ctx: LinkContext, from: Trace, to: Trace, root: CpidNod
   })
 }
 
-function addTrace(ctx: LinkContext, root: CpidNode, episode: number, firstNs: UnixNanos, openedMs: number): Trace {
+function addTrace(
+  ctx: LinkContext,
+  root: CpidNode,
+  episode: number,
+  firstNs: UnixNanos,
+  openedMs: number,
+): Trace {
   const { store, settings } = ctx
   const traceId = traceIdOf(root.cpid, episode)
   const trace = store.addTrace({

@@ -15,10 +15,19 @@ export interface ArrivalStore {
   answerTo(hash: Buffer): RequestAnswer | undefined
   addRequest(hash: Buffer, answer: RequestAnswer): void
   /** The number of a scope of a resource, the same for the same envelopes. */
-  scope(resource: { envelope: Buffer; service: string; cluster: string | undefined }, envelope: Buffer): number
+  scope(
+    resource: { envelope: Buffer; service: string; cluster: string | undefined },
+    envelope: Buffer,
+  ): number
   addSpan(span: SpanRecord, scope: number, cpid: number | undefined): void
   addLog(log: LogRecord, scope: number, cpid: number | undefined): void
-  addMergelog(cpid: number, mergelog: Mergelog, record: MergelogRecord, timeNs: UnixNanos, scope: number): void
+  addMergelog(
+    cpid: number,
+    mergelog: Mergelog,
+    record: MergelogRecord,
+    timeNs: UnixNanos,
+    scope: number,
+  ): void
   addRejectedMergelog(record: MergelogRecord, reason: string, scope: number): void
 }
 

@@ -54,10 +54,7 @@ export interface Mergelog {
 
 /** Why a mergelog is refused. */
 export type MergelogRefusal =
-  | 'malformed_cpid'
-  | 'names_itself'
-  | 'closes_cycle'
-  | 'different_sources'
-  | 'too_many_sources'
+  'malformed_cpid' | 'names_itself' | 'closes_cycle' | 'different_sources' | 'too_many_sources'
 
-export type MergelogOutcome = { kind: 'new' } | { kind: 'repeated' } | { kind: 'refused'; refusal: MergelogRefusal }
+export type MergelogOutcome =
+  { kind: 'new' } | { kind: 'repeated' } | { kind: 'refused'; refusal: MergelogRefusal }

@@ -3,15 +3,15 @@ export type Signal = 'traces' | 'logs'
 
 /**
  * What became of one OTLP export request.
- * - accepted: durable; `rejected` spans or log records were refused one by one and `message` says why. With
- *   `rejected` 0 a non-empty message is a warning, and an empty one is full success.
+ * - accepted: `stored` spans or log records are durable (0 for a repeated request); `rejected` others were refused
+ *   one by one and `message` says why. With `rejected` 0 a non-empty message is a warning, an empty one full success.
  * - malformed: the bytes are not an OTLP request; sending them again cannot help.
  * - tooLarge: over the size limit, before or after decompression; sending it again cannot help.
  * - busy: nothing was stored; the sender should try again after `retryAfterMs`.
  * - failed: nothing was stored because of a fault here (disk full, shutting down); the sender should try again.
  */
 export type IngestOutcome =
-  | { kind: 'accepted'; rejected: number; message: string }
+  | { kind: 'accepted'; stored: number; rejected: number; message: string }
   | { kind: 'malformed'; reason: string }
   | { kind: 'tooLarge'; reason: string }
   | { kind: 'busy'; retryAfterMs: number; reason: string }

@@ -189,9 +189,12 @@ export interface LinkStore {
 
   wait(waiting: Waiting, dueMs: number): void
   isWaiting(row: number): boolean
-  takeWaitingForCpid(cpid: number): Waiting[]
-  takeWaitingForParent(origin: number, parentId: bigint): Waiting[]
-  takeDue(limit: number): Waiting[]
+  /** It waits no longer. */
+  stopWaiting(waiting: Waiting): void
+  waitingForCpid(cpid: number): Waiting[]
+  waitingForParent(origin: number, parentId: bigint): Waiting[]
+  /** What has waited long enough to be looked at again. */
+  dueWaiting(limit: number): Waiting[]
 
   /** The scope `causeway` under the resource of another scope, or under Causeway's own. */
   syntheticScope(senderScope: number | undefined): number

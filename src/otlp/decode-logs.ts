@@ -53,7 +53,8 @@ function readLog(bytes: Buffer, start: number, end: number): LogRecord {
       // A record with an invalid id is one that belongs to no span (OTLP logs.proto).
       case TRACE_ID:
         cursor.expectLength('trace_id')
-        if (cursor.end - cursor.start === 16) log.traceKey = bytes.toString('latin1', cursor.start, cursor.end)
+        if (cursor.end - cursor.start === 16)
+          log.traceKey = bytes.toString('latin1', cursor.start, cursor.end)
         break
       case SPAN_ID:
         cursor.expectLength('span_id')

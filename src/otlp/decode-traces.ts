@@ -72,7 +72,8 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
         break
       case ATTRIBUTES:
         cursor.expectLength('attribute')
-        if (mayBeCpidAttribute(bytes, cursor.start, cursor.end)) readCpid(bytes, cursor.start, cursor.end, span)
+        if (mayBeCpidAttribute(bytes, cursor.start, cursor.end))
+          readCpid(bytes, cursor.start, cursor.end, span)
         break
       case EVENTS:
         cursor.expectLength('event')
@@ -89,7 +90,8 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
     }
   }
   if (refusal !== undefined) return refusal
-  if (span.traceKey === '' || span.traceKey === NO_TRACE) return 'a span whose trace_id is missing or all zeros'
+  if (span.traceKey === '' || span.traceKey === NO_TRACE)
+    return 'a span whose trace_id is missing or all zeros'
   if (span.spanId === 0n) return 'a span whose span_id is missing or all zeros'
   return span
 }

@@ -4,7 +4,9 @@ import { encodeAttribute } from './encode-span.ts'
 
 /** A ResourceSpans without scopes whose resource has only a service name. */
 export function serviceEnvelope(service: string): Buffer {
-  const resource = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(encodeAttribute(SERVICE_NAME, service))
+  const resource = new BinaryWriter()
+    .tag(1, WireType.LengthDelimited)
+    .bytes(encodeAttribute(SERVICE_NAME, service))
   return Buffer.from(new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(resource.finish()).finish())
 }
 

@@ -40,7 +40,9 @@ export function patchSpan(span: Buffer, patch: SpanPatch): Buffer {
         replace(field(TRACE_ID, patch.traceId))
         break
       case PARENT_SPAN_ID:
-        replace(patch.parentId === 0n || hasParent ? NOTHING : field(PARENT_SPAN_ID, spanIdBytes(patch.parentId)))
+        replace(
+          patch.parentId === 0n || hasParent ? NOTHING : field(PARENT_SPAN_ID, spanIdBytes(patch.parentId)),
+        )
         hasParent = true
         break
       case LINKS: {

@@ -7,7 +7,8 @@ export function mergelogOf(attributes: ReadonlyMap<string, TextValue>, timeNs: b
   const sources = attributes.get(CPID_SOURCES)
   return {
     newCpid: text(attributes.get(CPID_NEW)) ?? '',
-    sources: typeof sources === 'string' ? [sources] : (sources ?? (attributes.has(CPID_SOURCES) ? [''] : [])),
+    sources:
+      typeof sources === 'string' ? [sources] : (sources ?? (attributes.has(CPID_SOURCES) ? [''] : [])),
     timeNs,
     object: text(attributes.get(CPID_OBJECT)),
     reason: text(attributes.get(CPID_REASON)),

@@ -65,19 +65,22 @@ export class WireCursor {
       default:
         throw new MalformedOtlp(`wire type ${this.wire} at byte ${this.tagAt} is not used by OTLP`)
     }
-    if (this.end > this.#limit) throw new MalformedOtlp(`field ${this.field} at byte ${this.tagAt} is cut short`)
+    if (this.end > this.#limit)
+      throw new MalformedOtlp(`field ${this.field} at byte ${this.tagAt} is cut short`)
     this.pos = this.end
     return true
   }
 
   /** True when the current field is length-delimited; throws when a known field has another wire type. */
   expectLength(name: string): void {
-    if (this.wire !== LENGTH) throw new MalformedOtlp(`${name} at byte ${this.tagAt} has wire type ${this.wire}`)
+    if (this.wire !== LENGTH)
+      throw new MalformedOtlp(`${name} at byte ${this.tagAt} has wire type ${this.wire}`)
   }
 
   /** The current fixed64 field as a time in nanoseconds, at most 2^63-1. */
   nanos(name: string): bigint {
-    if (this.wire !== FIXED64) throw new MalformedOtlp(`${name} at byte ${this.tagAt} has wire type ${this.wire}`)
+    if (this.wire !== FIXED64)
+      throw new MalformedOtlp(`${name} at byte ${this.tagAt} has wire type ${this.wire}`)
     const value = this.bytes.readBigInt64LE(this.start)
     return value < 0n ? 0x7fff_ffff_ffff_ffffn : value
   }
@@ -91,7 +94,8 @@ export class WireCursor {
     let result = 0
     let scale = 1
     for (let i = 0; i < 10; i++) {
-      if (this.pos >= this.#limit) throw new MalformedOtlp(`the message ends inside a number at byte ${this.pos}`)
+      if (this.pos >= this.#limit)
+        throw new MalformedOtlp(`the message ends inside a number at byte ${this.pos}`)
       const byte = bytes[this.pos++] ?? 0
       result += (byte & 0x7f) * scale
       if (byte < 0x80) return result

@@ -30,7 +30,9 @@ export class SqliteArrivals implements ArrivalStore {
     this.#progress = progress
     this.interner = new Interner(db)
     this.#answer = db.prepare('SELECT rejected, message FROM requests WHERE hash = ?')
-    this.#addRequest = db.prepare('INSERT INTO requests (hash, arrived_ms, rejected, message) VALUES (?, ?, ?, ?)')
+    this.#addRequest = db.prepare(
+      'INSERT INTO requests (hash, arrived_ms, rejected, message) VALUES (?, ?, ?, ?)',
+    )
     this.#addSpan = db.prepare(
       `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

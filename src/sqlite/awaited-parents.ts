@@ -28,7 +28,9 @@ export class AwaitedParents {
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
-    this.#stored = db.prepare('SELECT trace, cpid, since_ms FROM awaited_parents WHERE origin = ? AND span_id = ?')
+    this.#stored = db.prepare(
+      'SELECT trace, cpid, since_ms FROM awaited_parents WHERE origin = ? AND span_id = ?',
+    )
     this.#insert = db.prepare(
       'INSERT OR IGNORE INTO awaited_parents (origin, span_id, trace, cpid, since_ms) VALUES (?, ?, ?, ?, ?)',
     )
@@ -42,12 +44,14 @@ export class AwaitedParents {
       pending = { origin, spanId, children: new Map() }
       this.#pending.set(key, pending)
     }
-    if (!pending.children.has(trace)) pending.children.set(trace, { trace, cpid, sinceMs: this.#progress.activeMs })
+    if (!pending.children.has(trace))
+      pending.children.set(trace, { trace, cpid, sinceMs: this.#progress.activeMs })
   }
 
   since(origin: number, spanId: bigint): number | undefined {
     const times = [...this.#stored.all(origin, spanId)].map((row) => row.since_ms)
-    for (const child of this.#pending.get(`${origin} ${spanId}`)?.children.values() ?? []) times.push(child.sinceMs)
+    for (const child of this.#pending.get(`${origin} ${spanId}`)?.children.values() ?? [])
+      times.push(child.sinceMs)
     return times.length === 0 ? undefined : Math.min(...times)
   }
 

@@ -14,7 +14,7 @@ export class CpidCache {
 
   byCpid(cpid: string): CpidNode | undefined {
     const node = this.#byCpid.get(cpid)
-    return node === undefined ? undefined : this.byId(node.id) ?? this.add(node)
+    return node === undefined ? undefined : (this.byId(node.id) ?? this.add(node))
   }
 
   add(node: CpidNode): CpidNode {

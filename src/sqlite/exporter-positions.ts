@@ -20,7 +20,9 @@ export class ExporterPositions {
   }
 
   all(): Map<string, number> {
-    const rows = this.#db.prepare<[], { name: string; position: number }>('SELECT name, position FROM exporters').all()
+    const rows = this.#db
+      .prepare<[], { name: string; position: number }>('SELECT name, position FROM exporters')
+      .all()
     return new Map(rows.map((row) => [row.name, row.position]))
   }
 

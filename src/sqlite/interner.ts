@@ -27,7 +27,9 @@ export class Interner {
 
   constructor(db: Sqlite) {
     this.#findResource = db.prepare<[Buffer], number>('SELECT id FROM resources WHERE hash = ?').pluck()
-    this.#addResource = db.prepare('INSERT INTO resources (hash, service, cluster, envelope) VALUES (?, ?, ?, ?)')
+    this.#addResource = db.prepare(
+      'INSERT INTO resources (hash, service, cluster, envelope) VALUES (?, ?, ?, ?)',
+    )
     this.#findScope = db
       .prepare<[number, Buffer], number>('SELECT id FROM scopes WHERE resource = ? AND hash = ?')
       .pluck()

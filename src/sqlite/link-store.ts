@@ -40,6 +40,7 @@ export class SqliteLinkStore implements LinkStore {
   readonly #mergelogs: MergelogReader
   readonly #firstSpan: Statement<[number], bigint | null>
   readonly #resourceOf: Statement<[number], number>
+  readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
 
   constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
     this.#progress = progress
@@ -58,6 +59,10 @@ export class SqliteLinkStore implements LinkStore {
       )
       .pluck()
       .safeIntegers()
+    this.#gauges = db.prepare(
+      `SELECT (SELECT count(*) FROM waiting) AS waiting,
+         (SELECT count(*) FROM traces WHERE state = 0) AS openTraces`,
+    )
     this.#resourceOf = db.prepare<[number], number>('SELECT resource FROM scopes WHERE id = ?').pluck()
   }
 
@@ -82,6 +87,11 @@ export class SqliteLinkStore implements LinkStore {
 
   forget(): void {
     for (const part of [this.#spans, this.#traces, this.#changes, this.#outbox, this.#awaited]) part.forget()
+  }
+
+  /** How much waits, and how many traces are open. */
+  gauges(): { waiting: number; openTraces: number } {
+    return this.#gauges.get() ?? { waiting: 0, openTraces: 0 }
   }
 
   nextEvents(limit: number): LinkEvent[] {
@@ -218,21 +228,27 @@ export class SqliteLinkStore implements LinkStore {
     return this.waiting.has(row)
   }
 
-  takeWaitingForCpid(cpid: number): Waiting[] {
-    return this.waiting.takeForCpid(cpid)
+  stopWaiting(waiting: Waiting): void {
+    this.waiting.remove(waiting.arrival)
   }
 
-  takeWaitingForParent(origin: number, parentId: bigint): Waiting[] {
-    return this.waiting.takeForParent(origin, parentId)
+  waitingForCpid(cpid: number): Waiting[] {
+    return this.waiting.forCpid(cpid)
   }
 
-  takeDue(limit: number): Waiting[] {
-    return this.waiting.takeDue(limit)
+  waitingForParent(origin: number, parentId: bigint): Waiting[] {
+    return this.waiting.forParent(origin, parentId)
+  }
+
+  dueWaiting(limit: number): Waiting[] {
+    return this.waiting.due(limit)
   }
 
   syntheticScope(senderScope: number | undefined): number {
     const resource = senderScope === undefined ? undefined : this.#resourceOf.get(senderScope)
     const { interner } = this.#arrivals
-    return resource === undefined ? interner.scope(OWN_SERVICE, OWN_SCOPE) : interner.scopeOf(resource, OWN_SCOPE)
+    return resource === undefined
+      ? interner.scope(OWN_SERVICE, OWN_SCOPE)
+      : interner.scopeOf(resource, OWN_SCOPE)
   }
 }

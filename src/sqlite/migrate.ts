@@ -12,7 +12,10 @@ export type Migrated = { applied: string[] }
  */
 export async function migrate(sqlite: Sqlite): Promise<Migrated> {
   const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: lent(sqlite) }) })
-  const migrator = new Migrator({ db: kysely, provider: { getMigrations: () => Promise.resolve(MIGRATIONS) } })
+  const migrator = new Migrator({
+    db: kysely,
+    provider: { getMigrations: () => Promise.resolve(MIGRATIONS) },
+  })
   const newer = newerMigrations(sqlite)
   if (newer.length > 0) {
     throw new Error(
@@ -25,9 +28,12 @@ export async function migrate(sqlite: Sqlite): Promise<Migrated> {
   sqlite.exec(error === undefined ? 'COMMIT' : 'ROLLBACK')
   if (error !== undefined) {
     const reason = error instanceof Error ? error.message : JSON.stringify(error)
-    throw new Error(`cannot migrate the database: ${reason}; it is unchanged, restore it or name another file`, {
-      cause: error,
-    })
+    throw new Error(
+      `cannot migrate the database: ${reason}; it is unchanged, restore it or name another file`,
+      {
+        cause: error,
+      },
+    )
   }
   return { applied: (results ?? []).map((result) => result.migrationName) }
 }

@@ -8,7 +8,17 @@ import type { Sqlite } from './open-database.ts'
 const SCOPES = 5_000
 const TRACES = 20_000
 
-type ItemRow = [bigint, bigint, bigint, bigint, bigint | null, Buffer | null, Buffer | null, bigint | null, bigint | null]
+type ItemRow = [
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint | null,
+  Buffer | null,
+  Buffer | null,
+  bigint | null,
+  bigint | null,
+]
 
 /** Reads the outbox through a connection of its own. */
 export class SqliteOutbox implements OutboxReader {
@@ -66,7 +76,8 @@ export class SqliteOutbox implements OutboxReader {
       traceId: trace === 0n ? undefined : this.#traceIdOf(Number(trace)),
       parentId,
       copy: (flags & SENT_COPY) !== 0,
-      inherited: (flags & SENT_INHERITED_CPID) !== 0 && cpid !== null ? this.#cpidOf(Number(cpid)) : undefined,
+      inherited:
+        (flags & SENT_INHERITED_CPID) !== 0 && cpid !== null ? this.#cpidOf(Number(cpid)) : undefined,
       extra: (flags & SENT_PATCHED) !== 0 ? (extra ?? undefined) : undefined,
     }
   }

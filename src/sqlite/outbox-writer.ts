@@ -20,7 +20,9 @@ export class OutboxWriter {
     this.#insert = db.prepare(
       'INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra) VALUES (?, ?, ?, ?, ?, ?, ?)',
     )
-    this.#sent = db.prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?').pluck()
+    this.#sent = db
+      .prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
+      .pluck()
     this.#traces = db
       .prepare<[number], number>(
         `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid

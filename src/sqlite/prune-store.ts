@@ -26,6 +26,10 @@ export class SqlitePruneStore implements PruneStore {
     return this.#number('SELECT (SELECT count(*) FROM cpids) - (SELECT count(*) FROM cpids WHERE state = 1)')
   }
 
+  countTombstones(): number {
+    return this.#number('SELECT count(*) FROM cpids WHERE state = 1')
+  }
+
   usedBytes(): number {
     const pragma = (name: string): number => Number(this.#db.pragma(name, { simple: true }))
     return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size')
@@ -130,7 +134,9 @@ export class SqlitePruneStore implements PruneStore {
 
   oldestUnattributedNs(): UnixNanos | undefined {
     return this.#db
-      .prepare<[number], bigint>('SELECT start_ns FROM spans WHERE cpid IS NULL AND id <= ? ORDER BY id LIMIT 1')
+      .prepare<[number], bigint>(
+        'SELECT start_ns FROM spans WHERE cpid IS NULL AND id <= ? ORDER BY id LIMIT 1',
+      )
       .pluck()
       .safeIntegers()
       .get(this.#mayGoUpTo(Infinity))
@@ -139,11 +145,17 @@ export class SqlitePruneStore implements PruneStore {
   removeOldTombstones(keep: number): void {
     const excess = this.#number('SELECT count(*) FROM cpids WHERE state = 1') - keep
     if (excess <= 0) return
-    this.#run('DELETE FROM cpids WHERE id IN (SELECT id FROM cpids WHERE state = 1 ORDER BY id LIMIT ?)', excess)
+    this.#run(
+      'DELETE FROM cpids WHERE id IN (SELECT id FROM cpids WHERE state = 1 ORDER BY id LIMIT ?)',
+      excess,
+    )
   }
 
   removeRequests(beforeMs: number): void {
-    this.#run('DELETE FROM requests WHERE id < (SELECT min(id) FROM requests WHERE arrived_ms >= ?)', beforeMs)
+    this.#run(
+      'DELETE FROM requests WHERE id < (SELECT min(id) FROM requests WHERE arrived_ms >= ?)',
+      beforeMs,
+    )
     this.#run('DELETE FROM requests WHERE arrived_ms < ? AND id = (SELECT min(id) FROM requests)', beforeMs)
   }
 
@@ -184,7 +196,11 @@ export class SqlitePruneStore implements PruneStore {
   }
 
   #number(sql: string, ...values: unknown[]): number {
-    return Number(this.#statement(sql).pluck().get(...values) ?? 0)
+    return Number(
+      this.#statement(sql)
+        .pluck()
+        .get(...values) ?? 0,
+    )
   }
 
   #numbers(sql: string, ...values: unknown[]): number[] {

@@ -5,7 +5,21 @@ import { readLinks } from '../otlp/read-links.ts'
 import type { Sqlite } from './open-database.ts'
 import { ServiceNames } from './service-names.ts'
 
-type SpanRow = [bigint, bigint | null, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint, bigint | null, bigint, bigint]
+type SpanRow = [
+  bigint,
+  bigint | null,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint | null,
+  bigint,
+  bigint,
+]
 
 const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.end_ns, s.scope, length(s.raw), s.flags,
   CASE WHEN s.parent_id <> 0 THEN
@@ -42,9 +56,7 @@ export class SpanReader {
     this.#ofCpid = spans(
       'cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = ? ORDER BY s.id',
     )
-    this.#children = spans(
-      'spans s WHERE s.origin = ? AND +s.parent_id = ? AND s.cpid IS NULL ORDER BY s.id',
-    )
+    this.#children = spans('spans s WHERE s.origin = ? AND +s.parent_id = ? AND s.cpid IS NULL ORDER BY s.id')
     this.#raw = db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
     this.#find = db
       .prepare<[Buffer, bigint], number>(
@@ -52,7 +64,9 @@ export class SpanReader {
          WHERE o.trace_id = ? AND s.span_id = ? HAVING min(s.id) IS NOT NULL`,
       )
       .pluck()
-    this.#setCpid = db.prepare(`UPDATE spans SET cpid = ?, flags = flags | ${SPAN_INHERITED_CPID} WHERE id = ?`)
+    this.#setCpid = db.prepare(
+      `UPDATE spans SET cpid = ?, flags = flags | ${SPAN_INHERITED_CPID} WHERE id = ?`,
+    )
     this.#events = db.prepare(
       'SELECT arrival, cpid, kind FROM graph_events WHERE arrival > ? ORDER BY arrival LIMIT ?',
     )
@@ -70,8 +84,16 @@ export class SpanReader {
     const events: LinkEvent[] = []
     let next = 0
     const addGraphEventsBefore = (arrival: number): void => {
-      for (let event = graphEvents[next]; event !== undefined && event.arrival < arrival; event = graphEvents[++next]) {
-        events.push({ kind: event.kind === 0 ? 'mergelog' : 'explained', arrival: event.arrival, cpid: event.cpid })
+      for (
+        let event = graphEvents[next];
+        event !== undefined && event.arrival < arrival;
+        event = graphEvents[++next]
+      ) {
+        events.push({
+          kind: event.kind === 0 ? 'mergelog' : 'explained',
+          arrival: event.arrival,
+          cpid: event.cpid,
+        })
       }
     }
     for (const row of rows) {

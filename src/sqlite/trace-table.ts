@@ -178,4 +178,3 @@ function traceOf(row: TraceRow): Trace {
     provisional: row['provisional'] === 1n,
   }
 }
-

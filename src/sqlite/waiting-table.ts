@@ -18,11 +18,10 @@ export class WaitingTable {
   readonly #progress: Progress
   readonly #insert: Statement
   readonly #is: Statement<[number], number>
-  readonly #takeCpid: Statement<[number], WaitingRow>
-  readonly #takeParent: Statement<[number, bigint], WaitingRow>
+  readonly #forCpid: Statement<[number], WaitingRow>
+  readonly #forParent: Statement<[number, bigint], WaitingRow>
   readonly #due: Statement<[number, number], WaitingRow>
   readonly #delete: Statement
-  readonly #any: Statement<[], number>
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
@@ -30,13 +29,14 @@ export class WaitingTable {
       'INSERT INTO waiting (arrival, kind, cpid, origin, parent_id, due_ms) VALUES (?, ?, ?, ?, ?, ?)',
     )
     const rows = <Bind extends unknown[]>(rest: string): Statement<Bind, WaitingRow> =>
-      db.prepare<Bind, WaitingRow>(`SELECT arrival, kind, cpid, origin, parent_id FROM waiting ${rest}`).safeIntegers()
+      db
+        .prepare<Bind, WaitingRow>(`SELECT arrival, kind, cpid, origin, parent_id FROM waiting ${rest}`)
+        .safeIntegers()
     this.#is = db.prepare<[number], number>('SELECT 1 FROM waiting WHERE arrival = ?').pluck()
-    this.#takeCpid = rows('WHERE cpid = ? ORDER BY arrival')
-    this.#takeParent = rows('WHERE origin = ? AND parent_id = ? ORDER BY arrival')
+    this.#forCpid = rows('WHERE cpid = ? ORDER BY arrival')
+    this.#forParent = rows('WHERE origin = ? AND parent_id = ? ORDER BY arrival')
     this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
     this.#delete = db.prepare('DELETE FROM waiting WHERE arrival = ?')
-    this.#any = db.prepare<[], number>('SELECT 1 FROM waiting LIMIT 1').pluck()
   }
 
   add(waiting: Waiting, dueMs: number): void {
@@ -48,33 +48,29 @@ export class WaitingTable {
     return this.#is.get(arrival) === 1
   }
 
-  isEmpty(): boolean {
-    return this.#any.get() === undefined
+  remove(arrival: number): void {
+    this.#delete.run(arrival)
   }
 
-  takeForCpid(cpid: number): Waiting[] {
-    return this.#take(this.#takeCpid.all(cpid))
+  forCpid(cpid: number): Waiting[] {
+    return this.#forCpid.all(cpid).map(waitingOf)
   }
 
-  takeForParent(origin: number, parentId: bigint): Waiting[] {
-    return this.#take(this.#takeParent.all(origin, parentId))
+  forParent(origin: number, parentId: bigint): Waiting[] {
+    return this.#forParent.all(origin, parentId).map(waitingOf)
   }
 
-  takeDue(limit: number): Waiting[] {
-    return this.#take(this.#due.all(this.#progress.activeMs, limit))
+  due(limit: number): Waiting[] {
+    return this.#due.all(this.#progress.activeMs, limit).map(waitingOf)
   }
+}
 
-  #take(rows: WaitingRow[]): Waiting[] {
-    return rows.map((row) => {
-      const arrival = Number(row.arrival)
-      this.#delete.run(arrival)
-      return {
-        arrival,
-        kind: KINDS[Number(row.kind)] ?? 'span',
-        cpid: row.cpid === null ? undefined : Number(row.cpid),
-        origin: row.origin === null ? undefined : Number(row.origin),
-        parentId: row.parent_id ?? undefined,
-      }
-    })
+function waitingOf(row: WaitingRow): Waiting {
+  return {
+    arrival: Number(row.arrival),
+    kind: KINDS[Number(row.kind)] ?? 'span',
+    cpid: row.cpid === null ? undefined : Number(row.cpid),
+    origin: row.origin === null ? undefined : Number(row.origin),
+    parentId: row.parent_id ?? undefined,
   }
 }

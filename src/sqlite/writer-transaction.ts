@@ -29,7 +29,7 @@ export class WriterTransaction {
     try {
       const version = this.#version()
       if (version !== this.#dataVersion) {
-        this.#forget()
+        this.forget()
         this.#dataVersion = version
       }
       this.#progress.turn()
@@ -39,12 +39,13 @@ export class WriterTransaction {
       return result
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
-      this.#forget()
+      this.forget()
       throw error
     }
   }
 
-  #forget(): void {
+  /** Drops everything cached; the next transaction reads it again. */
+  forget(): void {
     for (const cache of this.#caches) cache.forget()
     this.#progress.load()
   }

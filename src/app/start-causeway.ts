@@ -1,0 +1,117 @@
+import { hostname } from 'node:os'
+import { randomUUID } from 'node:crypto'
+import type { CausewayConfig, OtlpReceiverConfig } from '../config/causeway-config.ts'
+import type { IngestPort } from '../model/ingest.ts'
+import { startGrpcReceiver } from '../receiver/grpc-receiver.ts'
+import { startHttpReceiver } from '../receiver/http-receiver.ts'
+import { InFlight } from '../receiver/in-flight.ts'
+import type { ReceiverObserver } from '../receiver/observer.ts'
+import type { RunningReceiver } from '../receiver/receiver-settings.ts'
+import { startHealthServer } from '../telemetry/health-server.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { startMetricsServer } from '../telemetry/metrics-server.ts'
+import { ExportClient } from './export-client.ts'
+import { startQueries } from './start-queries.ts'
+import { StoreClient } from './store-client.ts'
+import { TelemetryFeed } from './telemetry-feed.ts'
+
+const RECEIVER_GRACE_MS = 2_000
+const LINK_GRACE_MS = 2_000
+const EXPORT_GRACE_MS = 3_000
+
+export interface StartOptions {
+  version: string
+  log: Logger
+  /** Called when Causeway cannot go on. */
+  onFatal: (reason: string) => void
+}
+
+/**
+ * Starts everything the configuration names: when it resolves, all listeners are bound and the database is migrated.
+ * Disposing drains and stops; what was not sent is sent after the next start. Rejects with what to do, nothing left open.
+ */
+export async function startCauseway(config: CausewayConfig, options: StartOptions): Promise<AsyncDisposable> {
+  const { log, version } = options
+  await using open = new AsyncDisposableStack()
+  const health = config.healthCheck && open.use(await startHealthServer(config.healthCheck))
+  const metrics = createMetrics({
+    serviceName: 'causeway',
+    serviceVersion: version,
+    serviceInstanceId: `${hostname()}-${randomUUID()}`,
+  })
+  const { path } = config.cpid.storage
+  const exporters = config.exporters.filter(({ id }) => config.pipelines.outTraces.includes(id))
+
+  const { store, ready } = await StoreClient.start({
+    path,
+    linking: config.cpid.linking,
+    maxSources: config.cpid.maxSources,
+    retention: config.cpid.retention,
+    exporters: exporters.map(({ id }) => id),
+  })
+  open.defer(() => store.stop())
+  const feed = new TelemetryFeed(metrics, log, ready.positions, ready.lastDecision)
+  store.onMessage((message) => {
+    feed.fromStore(message)
+    if (message.kind === 'fatal') options.onFatal(message.reason)
+  })
+
+  if (exporters.length > 0) {
+    const sending = await ExportClient.start(
+      {
+        path,
+        exporters,
+        positions: ready.positions,
+        lastDecision: ready.lastDecision,
+        userAgent: `Causeway/${version}`,
+      },
+      (message) => {
+        feed.fromExport(message)
+        if (message.kind === 'moved') store.exporterMoved(message.exporter, message.position, message.refused)
+        if (message.kind === 'fatal') options.onFatal(message.reason)
+      },
+    )
+    store.onMessage((message) => {
+      if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecision)
+    })
+    open.defer(() => sending.stop(EXPORT_GRACE_MS))
+  }
+  open.defer(() => store.catchUp(LINK_GRACE_MS))
+
+  if (config.telemetry.metrics !== undefined) {
+    open.use(await startMetricsServer({ ...config.telemetry.metrics, metrics }))
+  }
+  if (config.query !== undefined) open.use(await startQueries(config.query, path))
+  const receivers = await startReceivers(config.receivers, store, feed, open, log)
+  open.defer(() => void log.info('Starting shutdown...'))
+  health?.setReady(true)
+  open.defer(() => health?.setReady(false))
+  log.info('Everything is ready. Begin running and processing data.', { receivers: String(receivers.length) })
+  return open.move()
+}
+
+async function startReceivers(
+  configs: readonly OtlpReceiverConfig[],
+  port: IngestPort,
+  observer: ReceiverObserver,
+  open: AsyncDisposableStack,
+  log: Logger,
+): Promise<RunningReceiver[]> {
+  const inFlight = new InFlight()
+  const receivers: RunningReceiver[] = []
+  for (const { id, grpc, http, signals } of configs) {
+    const common = { receiver: id, signals, inFlight, shutdownGraceMs: RECEIVER_GRACE_MS }
+    if (grpc !== undefined) {
+      const settings = { ...common, ...grpc, maxMessageBytes: grpc.maxRecvMsgSizeBytes }
+      receivers.push(open.use(await startGrpcReceiver(settings, port, observer)))
+      log.info('Starting GRPC server', { endpoint: `${grpc.host}:${grpc.port}`, 'otelcol.component.id': id })
+    }
+    if (http !== undefined) {
+      const settings = { ...common, ...http, maxMessageBytes: http.maxRequestBodyBytes }
+      receivers.push(open.use(await startHttpReceiver(settings, port, observer)))
+      log.info('Starting HTTP server', { endpoint: `${http.host}:${http.port}`, 'otelcol.component.id': id })
+    }
+  }
+  return receivers
+}

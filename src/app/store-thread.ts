@@ -1,0 +1,47 @@
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { migrate } from '../sqlite/migrate.ts'
+import { openForWriting } from '../sqlite/open-database.ts'
+import { StoreTurns } from './store-turns.ts'
+import { StoreWriter } from './store-writer.ts'
+import { systemClock } from './system-clock.ts'
+import type { FromStore, StoreThreadData, ToStore } from './thread-messages.ts'
+
+/** The thread that owns the database's only writing connection. */
+const { path, exporters, retention, ...settings } = workerData as StoreThreadData
+
+async function run(port: MessagePort): Promise<void> {
+  const post = (message: FromStore): void => port.postMessage(message)
+  try {
+    const db = openForWriting(path)
+    await migrate(db)
+    const writer = new StoreWriter(db, { ...settings, retention }, systemClock)
+    const positions = writer.run(() => writer.positions.keep(exporters, writer.progress.lastDecision))
+    const turns = new StoreTurns(writer, retention.intervalMs, post)
+    port.on('message', (message: ToStore) => {
+      switch (message.kind) {
+        case 'ingest':
+          turns.add(message)
+          return
+        case 'moved':
+          turns.exporterMoved(message)
+          return
+        case 'catchUp':
+          turns.catchUp(message.graceMs)
+          return
+        case 'stop':
+          turns.stop()
+          db.pragma('wal_checkpoint(TRUNCATE)')
+          db.close()
+          post({ kind: 'stopped' })
+          port.close()
+      }
+    })
+    post({ kind: 'ready', positions, lastDecision: writer.progress.lastDecision })
+    turns.start()
+  } catch (error) {
+    post({ kind: 'fatal', reason: error instanceof Error ? error.message : String(error) })
+    port.close()
+  }
+}
+
+if (parentPort !== null) await run(parentPort)

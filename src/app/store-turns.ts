@@ -1,0 +1,186 @@
+import type { IngestOutcome } from '../model/ingest.ts'
+import type { StoreWriter } from './store-writer.ts'
+import type { FromStore, ToStore } from './thread-messages.ts'
+
+type Ingest = Extract<ToStore, { kind: 'ingest' }>
+type Moved = Extract<ToStore, { kind: 'moved' }>
+
+/** One commit for all that waits, up to this much. */
+const MAX_COMMIT_BYTES = 8 * 1024 * 1024
+const LINK_STEP = 500
+const EXPIRE_STEP = 500
+const PRUNE_STEP = 200
+/** While requests wait, linking gets this share of the time that storing them took. */
+const LINK_SHARE = 0.5
+const TICK_MS = 50
+const GAUGES_MS = 2_000
+const POSITIONS_MS = 250
+const PRUNE_PAUSE_MS = 20
+
+/**
+ * Shares the writer's thread out: requests first, since their senders wait; linking in between, so that it never
+ * starves; settling, pruning and exporter positions on their intervals.
+ */
+export class StoreTurns {
+  readonly #writer: StoreWriter
+  readonly #pruneIntervalMs: number
+  readonly #post: (message: FromStore) => void
+  readonly #waiting: Ingest[] = []
+  readonly #moved = new Map<string, Moved>()
+  readonly #timers: NodeJS.Timeout[] = []
+  #pruneAgain: NodeJS.Timeout | undefined
+  #isTurning = false
+  /** Linking failed; it is tried again at the next tick. */
+  #isLinkingDown = false
+
+  constructor(writer: StoreWriter, pruneIntervalMs: number, post: (message: FromStore) => void) {
+    this.#writer = writer
+    this.#pruneIntervalMs = pruneIntervalMs
+    this.#post = post
+  }
+
+  start(): void {
+    this.#every(TICK_MS, () => this.#expire())
+    this.#every(GAUGES_MS, () => this.#report())
+    this.#every(POSITIONS_MS, () => this.#savePositions())
+    if (this.#pruneIntervalMs > 0) this.#every(this.#pruneIntervalMs, () => this.#prune())
+    this.#report()
+    this.#turnSoon()
+  }
+
+  add(request: Ingest): void {
+    this.#waiting.push(request)
+    this.#turnSoon()
+  }
+
+  exporterMoved(message: Moved): void {
+    const refused = (this.#moved.get(message.exporter)?.refused ?? 0) + message.refused
+    this.#moved.set(message.exporter, { ...message, refused })
+  }
+
+  /** Stores what was handed over and links it, as far as the grace period goes. */
+  catchUp(graceMs: number): void {
+    while (this.#waiting.length > 0) this.#ingest()
+    this.#link(performance.now() + graceMs)
+    this.#post({ kind: 'caughtUp', lastDecision: this.#writer.progress.lastDecision })
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer)
+    clearTimeout(this.#pruneAgain)
+    while (this.#waiting.length > 0) this.#ingest()
+    this.#savePositions()
+    this.#isTurning = true
+  }
+
+  #turnSoon(): void {
+    if (this.#isTurning) return
+    this.#isTurning = true
+    setImmediate(() => {
+      this.#isTurning = false
+      this.#turn()
+    })
+  }
+
+  #turn(): void {
+    if (this.#waiting.length > 0) {
+      const startedMs = performance.now()
+      this.#ingest()
+      const endedMs = performance.now()
+      if (this.#waiting.length > 0) this.#link(endedMs + (endedMs - startedMs) * LINK_SHARE)
+    } else if (this.#writer.linkLag > 0) this.#link(0)
+    if (this.#waiting.length > 0 || (this.#writer.linkLag > 0 && !this.#isLinkingDown)) this.#turnSoon()
+  }
+
+  #ingest(): void {
+    let bytes = 0
+    let count = 0
+    for (const request of this.#waiting) {
+      if (count > 0 && bytes + request.bytes.length > MAX_COMMIT_BYTES) break
+      bytes += request.bytes.length
+      count++
+    }
+    const requests = this.#waiting.splice(0, count)
+    const startedMs = performance.now()
+    const { outcomes, counts } = this.#writer.ingest(
+      requests.map(({ signal, bytes: body }) => ({
+        signal,
+        bytes: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+      })),
+    )
+    const failed: IngestOutcome = { kind: 'failed', reason: 'no outcome' }
+    this.#post({
+      kind: 'ingested',
+      outcomes: requests.map(({ id }, at) => ({ id, outcome: outcomes[at] ?? failed })),
+      counts,
+      commitMs: performance.now() - startedMs,
+    })
+  }
+
+  /** Links at least one step, then goes on until the time is up. */
+  #link(untilMs: number): void {
+    this.#isLinkingDown = !this.#guarded('linking', () => {
+      while (this.#writer.link(LINK_STEP) > 0 && performance.now() < untilMs);
+    })
+    this.#postLinked()
+  }
+
+  #expire(): void {
+    this.#guarded('settling', () => {
+      if (!this.#writer.isAnythingDue()) return
+      this.#writer.expire(EXPIRE_STEP)
+    })
+    this.#postLinked()
+    if (this.#isLinkingDown) this.#turnSoon()
+  }
+
+  #postLinked(): void {
+    const counts = this.#writer.takeLinkCounts()
+    if (Object.values(counts).every((count) => count === 0)) return
+    this.#post({ kind: 'linked', counts, lastDecision: this.#writer.progress.lastDecision })
+  }
+
+  #prune(): void {
+    this.#guarded('pruning', () => {
+      const result = this.#writer.prune(PRUNE_STEP)
+      if (result.cpids + result.spans + result.logs > 0) this.#post({ kind: 'pruned', result })
+      if (result.more) this.#pruneAgain = setTimeout(() => this.#prune(), PRUNE_PAUSE_MS)
+    })
+  }
+
+  #report(): void {
+    this.#guarded('reading the gauges', () => {
+      this.#post({ kind: 'gauges', gauges: { lag: this.#writer.linkLag, ...this.#writer.gauges() } })
+    })
+  }
+
+  #savePositions(): void {
+    if (this.#moved.size === 0) return
+    this.#guarded('saving exporter positions', () => {
+      this.#writer.run(() => {
+        for (const { exporter, position, refused } of this.#moved.values()) {
+          this.#writer.positions.moveTo(exporter, position, refused)
+        }
+      })
+      this.#moved.clear()
+    })
+  }
+
+  /** A fault of the disk must not end the thread: what is to be done is durable and is tried again. */
+  #guarded(what: string, work: () => void): boolean {
+    try {
+      work()
+      return true
+    } catch (error) {
+      this.#post({
+        kind: 'trouble',
+        reason: `${what}: ${error instanceof Error ? error.message : String(error)}`,
+      })
+      return false
+    }
+  }
+
+  #every(ms: number, work: () => void): void {
+    this.#timers.push(setInterval(work, ms))
+  }
+}

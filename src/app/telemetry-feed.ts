@@ -1,0 +1,159 @@
+import type { AnsweredRequest, ReceiverObserver } from '../receiver/observer.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { DROPPING, WILL_RETRY } from '../exporter/failure-log.ts'
+import type { FromExport, FromStore, StoreGauges } from './thread-messages.ts'
+
+const MS_PER_SECOND = 1000
+
+/** Turns what the stages report into metrics and log lines. */
+export class TelemetryFeed implements ReceiverObserver {
+  readonly #metrics: Metrics
+  readonly #log: Logger
+  readonly #positions: Map<string, { position: number; movedMs: number }>
+  #lastDecision: number
+  #lastTrouble = ''
+
+  constructor(metrics: Metrics, log: Logger, positions: ReadonlyMap<string, number>, lastDecision: number) {
+    this.#metrics = metrics
+    this.#log = log
+    this.#lastDecision = lastDecision
+    const movedMs = performance.now()
+    this.#positions = new Map([...positions].map(([name, position]) => [name, { position, movedMs }]))
+    metrics.beforeScrape(() => this.#setQueues())
+  }
+
+  answered({ receiver, transport, signal, outcome }: AnsweredRequest): void {
+    const labels = { receiver, transport }
+    const unit = signal === 'traces' ? 'spans' : 'log_records'
+    if (outcome.kind === 'accepted') {
+      this.#metrics.add(`otelcol_receiver_accepted_${unit}`, outcome.stored, labels)
+      this.#metrics.add(`otelcol_receiver_refused_${unit}`, outcome.rejected, labels)
+      if (outcome.message !== '') {
+        this.#log.debug('Answered with a partial success.', {
+          receiver,
+          rejected: outcome.rejected,
+          reason: outcome.message,
+        })
+      }
+      return
+    }
+    const kind = outcome.kind === 'failed' ? 'failed' : 'refused'
+    this.#metrics.add(`otelcol_receiver_${kind}_${unit}`, 1, labels)
+    if (outcome.kind === 'failed') this.#trouble(outcome.reason)
+  }
+
+  fromStore(message: FromStore): void {
+    switch (message.kind) {
+      case 'ingested': {
+        const { counts } = message
+        this.#metrics.add('cpid_commits', 1)
+        this.#metrics.observe('cpid_commit_duration', message.commitMs / MS_PER_SECOND)
+        this.#metrics.add('cpid_mergelogs', counts.mergelogs)
+        this.#metrics.add('cpid_mergelogs_repeated', counts.repeatedMergelogs)
+        this.#metrics.add('cpid_requests_repeated', counts.repeatedRequests)
+        this.#metrics.add('cpid_malformed_cpids', counts.malformedCpids)
+        for (const [reason, count] of Object.entries(counts.refusedMergelogs)) {
+          this.#metrics.add('cpid_mergelogs_refused', count, { reason })
+        }
+        return
+      }
+      case 'linked': {
+        const { counts } = message
+        this.#lastDecision = message.lastDecision
+        this.#metrics.add('cpid_unattributed_spans', counts.unattributed)
+        this.#metrics.add('cpid_late_mergelogs', counts.lateMergelogs)
+        this.#metrics.add('cpid_late_parents', counts.lateParents)
+        this.#metrics.add('cpid_duplicate_spans', counts.duplicateSpans)
+        this.#metrics.add('cpid_cut_roots', counts.cutRoots)
+        this.#metrics.add('cpid_traces_settled', counts.settled)
+        this.#metrics.add('cpid_episodes', counts.episodes)
+        return
+      }
+      case 'pruned':
+        this.#metrics.add('cpid_pruned_cpids', message.result.cpids)
+        this.#metrics.add('cpid_pruned_spans', message.result.spans)
+        this.#metrics.add('cpid_pruned_unsettled', message.result.unsettled)
+        return
+      case 'gauges':
+        this.#setGauges(message.gauges)
+        return
+      case 'trouble':
+        this.#trouble(message.reason)
+        return
+      case 'fatal':
+        this.#log.error('The store thread ended.', { reason: message.reason })
+        return
+      case 'ready':
+      case 'caughtUp':
+      case 'stopped':
+        return
+    }
+  }
+
+  fromExport(message: FromExport): void {
+    switch (message.kind) {
+      case 'moved': {
+        const { exporter, position, delivered, refused } = message
+        this.#positions.set(exporter, { position, movedMs: performance.now() })
+        this.#metrics.add('otelcol_exporter_sent_spans', delivered, { exporter })
+        this.#metrics.add('otelcol_exporter_send_failed_spans', refused, { exporter })
+        return
+      }
+      case 'inFlight':
+        this.#metrics.set('otelcol_exporter_in_flight_requests', message.requests, {
+          exporter: message.exporter,
+          data_type: 'traces',
+        })
+        return
+      case 'retrying':
+        this.#log.info(WILL_RETRY, {
+          'otelcol.component.id': message.exporter,
+          error: message.reason,
+          interval: `${message.delayMs}ms`,
+        })
+        return
+      case 'dropped':
+        this.#log.error(DROPPING, {
+          'otelcol.component.id': message.exporter,
+          error: message.reason,
+          dropped_items: message.items,
+        })
+        return
+      case 'shown':
+        this.#log.info(message.line)
+        return
+      case 'fatal':
+        this.#log.error('The export thread ended.', { reason: message.reason })
+        return
+      case 'ready':
+      case 'stopped':
+        return
+    }
+  }
+
+  #setGauges(gauges: StoreGauges): void {
+    this.#metrics.set('cpid_link_lag', gauges.lag)
+    this.#metrics.set('cpid_waiting', gauges.waiting)
+    this.#metrics.set('cpid_traces_open', gauges.openTraces)
+    this.#metrics.set('cpid_graph_cpids', gauges.cpids)
+    this.#metrics.set('cpid_graph_tombstones', gauges.tombstones)
+    this.#metrics.set('cpid_storage_used_bytes', gauges.usedBytes)
+  }
+
+  #setQueues(): void {
+    for (const [exporter, { position, movedMs }] of this.#positions) {
+      const unsent = Math.max(0, this.#lastDecision - position)
+      this.#metrics.set('otelcol_exporter_queue_size', unsent, { exporter, data_type: 'traces' })
+      const seconds = unsent === 0 ? 0 : (performance.now() - movedMs) / MS_PER_SECOND
+      this.#metrics.set('cpid_exporter_lag', seconds, { exporter })
+    }
+  }
+
+  /** The same trouble again and again is one line. */
+  #trouble(reason: string): void {
+    if (reason === this.#lastTrouble) return
+    this.#lastTrouble = reason
+    this.#log.error('Storing or linking failed; it is tried again.', { reason })
+  }
+}

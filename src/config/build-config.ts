@@ -1,0 +1,46 @@
+import type { Signal } from '../model/ingest.ts'
+import type { CausewayConfig } from './causeway-config.ts'
+import type { Pipeline } from './check/read-pipelines.ts'
+import type { Sections } from './check/read-sections.ts'
+import { present } from './components/present.ts'
+import { buildTelemetry, telemetry } from './components/telemetry.ts'
+import { readSettings } from './schema/read-settings.ts'
+import { childOf } from './tree/raw-node.ts'
+
+/** The typed configuration, once nothing is wrong with any section. */
+export function buildConfig(sections: Sections): CausewayConfig {
+  const { receivers, exporters, connectors, extensions, service, tree } = sections
+  const [cpid] = connectors.built.values()
+  const told = readSettings(telemetry, childOf(tree['service'], 'telemetry'), ['service', 'telemetry'])
+  if (cpid === undefined || told.kind === 'faulty')
+    throw new Error('a faulty configuration passed its checks')
+  const outgoing = service.pipelines.filter((pipeline) => pipeline.receivers.includes(cpid.id))
+  const outTraces = exportersOf(outgoing, 'traces')
+  const outLogs = exportersOf(outgoing, 'logs')
+  const on = service.extensions.map((id) => extensions.built.get(id))
+  return {
+    receivers: [...receivers.built.values()]
+      .map((receiver) => ({ ...receiver, signals: signalsOf(receiver.id, service.pipelines) }))
+      .filter(({ signals }) => signals.length > 0),
+    cpid,
+    exporters: [...exporters.built.values()].filter(
+      ({ id }) => outTraces.includes(id) || outLogs.includes(id),
+    ),
+    ...present({
+      healthCheck: on.find((extension) => extension?.kind === 'health_check')?.settings,
+      query: on.find((extension) => extension?.kind === 'cpid_query')?.settings,
+    }),
+    telemetry: buildTelemetry(told.settings),
+    pipelines: { outTraces, outLogs },
+  }
+}
+
+function exportersOf(pipelines: readonly Pipeline[], signal: Signal): string[] {
+  return [...new Set(pipelines.filter((one) => one.signal === signal).flatMap(({ exporters }) => exporters))]
+}
+
+function signalsOf(receiver: string, pipelines: readonly Pipeline[]): Signal[] {
+  return [
+    ...new Set(pipelines.filter(({ receivers }) => receivers.includes(receiver)).map(({ signal }) => signal)),
+  ]
+}

@@ -1,0 +1,171 @@
+import type { Signal } from '../model/ingest.ts'
+
+/** What an operator configured, checked and with every default filled in: times in milliseconds, sizes in bytes. */
+export interface CausewayConfig {
+  /** Those that some incoming pipeline uses. */
+  receivers: OtlpReceiverConfig[]
+  cpid: CpidConfig
+  /** Those that some outgoing pipeline uses. */
+  exporters: ExporterConfig[]
+  healthCheck?: HealthCheckConfig
+  query?: Listener
+  telemetry: TelemetryConfig
+  pipelines: OutPipelines
+}
+
+/** Which exporters, by id, the linked traces and the logs go to; empty when Causeway only stores and answers. */
+export interface OutPipelines {
+  outTraces: string[]
+  outLogs: string[]
+}
+
+/** IPv6 hosts have no brackets; port 0 means any free port. */
+export interface Listener {
+  host: string
+  port: number
+}
+
+export interface HealthCheckConfig extends Listener {
+  path: string
+}
+
+/** One certificate and one key, each as a file or as PEM text. */
+export interface ServerTls {
+  certFile?: string
+  certPem?: string
+  keyFile?: string
+  keyPem?: string
+  /** Clients must show a certificate that this authority signed. */
+  clientCaFile?: string
+}
+
+export interface ClientTls {
+  /** No TLS at all; already decided from the scheme of the endpoint. */
+  insecure: boolean
+  /** TLS without checking who answers. */
+  insecureSkipVerify: boolean
+  caFile?: string
+  caPem?: string
+  certFile?: string
+  certPem?: string
+  keyFile?: string
+  keyPem?: string
+  serverNameOverride?: string
+}
+
+export interface GrpcServerConfig extends Listener {
+  tls?: ServerTls
+  maxRecvMsgSizeBytes: number
+  maxConcurrentStreams?: number
+}
+
+export interface HttpServerConfig extends Listener {
+  tls?: ServerTls
+  maxRequestBodyBytes: number
+  cors?: CorsConfig
+  tracesUrlPath: string
+  logsUrlPath: string
+}
+
+export interface CorsConfig {
+  allowedOrigins: string[]
+  allowedHeaders: string[]
+  exposedHeaders: string[]
+  /** 0 leaves it to the browser. */
+  maxAgeSeconds: number
+}
+
+export interface OtlpReceiverConfig {
+  id: string
+  grpc?: GrpcServerConfig
+  http?: HttpServerConfig
+  /** The signals of the pipelines that use this receiver. */
+  signals: Signal[]
+}
+
+export interface CpidConfig {
+  id: string
+  storage: { path: string }
+  linking: LinkingConfig
+  retention: RetentionConfig
+  maxSources: number
+}
+
+export type LinkingMode = 'cascade' | 'links' | 'passthrough'
+
+export interface LinkingConfig {
+  mode: LinkingMode
+  waitMs: number
+  settleAfterMs: number
+  maxOpenMs: number
+  maxFanout: number
+  maxTraceSpans: number
+  maxTraceBytes: number
+}
+
+/** For each of these 0 means off. */
+export interface RetentionConfig {
+  maxCpids: number
+  maxAgeMs: number
+  maxBytes: number
+  intervalMs: number
+}
+
+export type ExporterConfig = OtlpGrpcExporterConfig | OtlpHttpExporterConfig | DebugExporterConfig
+
+/** What both OTLP exporters have. */
+export interface OtlpSending {
+  tls: ClientTls
+  headers: Record<string, string>
+  compression: 'gzip' | 'none'
+  timeoutMs: number
+  retry: RetryConfig
+  queue: QueueConfig
+}
+
+export interface RetryConfig {
+  enabled: boolean
+  initialIntervalMs: number
+  randomizationFactor: number
+  multiplier: number
+  maxIntervalMs: number
+  /** 0 never gives up. */
+  maxElapsedMs: number
+}
+
+export interface QueueConfig {
+  consumers: number
+  batchMaxSpans: number
+}
+
+export interface OtlpGrpcExporterConfig extends OtlpSending, Listener {
+  id: string
+  kind: 'otlp_grpc'
+}
+
+export interface OtlpHttpExporterConfig extends OtlpSending {
+  id: string
+  kind: 'otlp_http'
+  /** There whenever a pipeline sends traces here. */
+  tracesUrl?: string
+  /** There whenever a pipeline sends logs here. */
+  logsUrl?: string
+  encoding: 'proto' | 'json'
+}
+
+export interface DebugExporterConfig {
+  id: string
+  kind: 'debug'
+  verbosity: 'basic' | 'normal' | 'detailed'
+}
+
+export interface TelemetryConfig {
+  logLevel: 'debug' | 'info' | 'warn' | 'error'
+  logEncoding: 'console' | 'json'
+  /** Undefined when the level is none or no reader is listed. */
+  metrics: TelemetryMetricsConfig | undefined
+}
+
+export interface TelemetryMetricsConfig extends Listener {
+  level: 'basic' | 'normal' | 'detailed'
+}

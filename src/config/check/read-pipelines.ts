@@ -1,0 +1,83 @@
+import type { Signal } from '../../model/ingest.ts'
+import { pipeline, service } from '../components/service.ts'
+import type { Findings } from '../findings.ts'
+import { didYouMean } from '../schema/did-you-mean.ts'
+import { Refusal } from '../schema/field.ts'
+import { readSettings } from '../schema/read-settings.ts'
+import { TEXT_LIST } from '../schema/scalar-kinds.ts'
+import { childOf, isBlank, mapOf, type RawMap, type RawNode } from '../tree/raw-node.ts'
+
+export interface Pipeline {
+  readonly path: string
+  readonly signal: Signal
+  readonly receivers: readonly string[]
+  readonly processors: readonly string[]
+  readonly exporters: readonly string[]
+  /** Has a mistake of its own, so nothing can be said of what is missing. */
+  readonly isFaulty: boolean
+}
+
+export interface ServiceLists {
+  readonly extensions: readonly string[]
+  readonly pipelines: readonly Pipeline[]
+  /** No pipeline is written at all. */
+  readonly isMissing: boolean
+  /** Something unreadable stands where a pipeline or all of them should be. */
+  readonly isUnreadable: boolean
+}
+
+const PIPELINES_PATH = 'service::pipelines'
+const OTHER_SIGNALS = ['metrics', 'profiles']
+
+/** Reads the service section; lists in it are used even where other parts of it are faulty. */
+export function readService(tree: RawMap, findings: Findings): ServiceLists {
+  const node = tree['service']
+  const reading = readSettings(service, node, ['service'])
+  if (reading.kind === 'faulty')
+    for (const { path, message } of reading.mistakes) findings.mistake(path, message)
+  const written = childOf(node, 'pipelines')
+  const entries = Object.entries(mapOf(written))
+  const pipelines = entries.map(([id, settings]) => readPipeline(id, settings, findings))
+  return {
+    extensions: listOf(childOf(node, 'extensions')),
+    pipelines: pipelines.filter((one) => one !== undefined),
+    isMissing: entries.length === 0 && (reading.kind === 'read' || isBlank(written)),
+    isUnreadable: entries.length === 0 || pipelines.includes(undefined),
+  }
+}
+
+function readPipeline(id: string, node: RawNode, findings: Findings): Pipeline | undefined {
+  const path = `${PIPELINES_PATH}::${id}`
+  const [signal = '', name] = id.split(/\/(.*)/s)
+  if (OTHER_SIGNALS.includes(signal)) {
+    findings.mistake(
+      path,
+      `Causeway takes traces and logs, not ${signal}; remove this pipeline and send ${signal} to a Collector`,
+    )
+    return undefined
+  }
+  if ((signal !== 'traces' && signal !== 'logs') || name === '') {
+    const hint = didYouMean([signal], ['traces', 'logs'])
+    findings.mistake(
+      path,
+      `"${id}" is not a pipeline; write traces or logs, or traces/name or logs/name${hint}`,
+    )
+    return undefined
+  }
+  const reading = readSettings(pipeline, node, ['service', 'pipelines', id])
+  if (reading.kind === 'faulty')
+    for (const { path, message } of reading.mistakes) findings.mistake(path, message)
+  return {
+    path,
+    signal,
+    receivers: listOf(childOf(node, 'receivers')),
+    processors: listOf(childOf(node, 'processors')),
+    exporters: listOf(childOf(node, 'exporters')),
+    isFaulty: reading.kind === 'faulty',
+  }
+}
+
+function listOf(node: RawNode | undefined): string[] {
+  const list = isBlank(node) ? [] : TEXT_LIST.read(node)
+  return list instanceof Refusal ? [] : list
+}

@@ -1,0 +1,38 @@
+import { didYouMean } from '../schema/did-you-mean.ts'
+
+export type ComponentSection = 'receivers' | 'processors' | 'exporters' | 'connectors' | 'extensions'
+
+const BY_ITSELF = 'Causeway batches and limits by itself; remove it here and from the pipelines'
+const NO_PROCESSORS =
+  'Causeway has no processors; run it in a Collector in front of Causeway and remove it here'
+const NO_AUTH = 'write the token in the headers of the exporter instead'
+
+const ADVICE: Readonly<Record<ComponentSection, Readonly<Record<string, string>>>> = {
+  receivers: {},
+  processors: { batch: BY_ITSELF, memory_limiter: BY_ITSELF },
+  exporters: { jaeger: 'Jaeger takes OTLP; write otlp_grpc/jaeger' },
+  connectors: {},
+  extensions: {
+    file_storage: 'the outbox in SQLite is durable by itself; remove it',
+    bearertokenauth: NO_AUTH,
+    basicauth: NO_AUTH,
+    healthcheckv2: 'write health_check',
+  },
+}
+
+/** What to say of a component whose type does not exist, and what to write instead. */
+export function describeUnknownType(
+  section: ComponentSection,
+  id: string,
+  type: string,
+  known: readonly string[],
+): string {
+  const written = ADVICE[section]
+  const advice = Object.hasOwn(written, type)
+    ? written[type]
+    : section === 'processors'
+      ? NO_PROCESSORS
+      : undefined
+  const hint = advice === undefined ? didYouMean([type], known) : `; ${advice}`
+  return `unknown type: "${type}" for id: "${id}" (valid values: [${known.join(' ')}])${hint}`
+}

@@ -1,0 +1,45 @@
+import type { CpidConfig, ExporterConfig } from '../causeway-config.ts'
+import type { ComponentType } from './component-type.ts'
+import { cpidConnector } from './cpid-connector.ts'
+import { debugExporter } from './debug-exporter.ts'
+import { cpidQuery, healthCheck, type ExtensionConfig } from './extensions.ts'
+import { otlpGrpcExporter } from './otlp-grpc-exporter.ts'
+import { otlpHttpExporter } from './otlp-http-exporter.ts'
+import { otlpReceiver, type ReceiverWithoutSignals } from './otlp-receiver.ts'
+
+/** The types of one section of the configuration, by name. */
+export interface TypeTable<Built> {
+  readonly types: ReadonlyMap<string, ComponentType<Built>>
+  /** Older names of the same types. */
+  readonly aliases: ReadonlyMap<string, string>
+}
+
+const table = <Built>(
+  types: Record<string, ComponentType<Built>>,
+  aliases: Record<string, string> = {},
+): TypeTable<Built> => ({ types: new Map(Object.entries(types)), aliases: new Map(Object.entries(aliases)) })
+
+export const RECEIVERS: TypeTable<ReceiverWithoutSignals> = table({ otlp: otlpReceiver })
+
+/** Causeway has none; the section is read so that each one in it can be named. */
+export const PROCESSORS: TypeTable<never> = table({})
+
+export const EXPORTERS: TypeTable<ExporterConfig> = table<ExporterConfig>(
+  { debug: debugExporter, otlp_grpc: otlpGrpcExporter, otlp_http: otlpHttpExporter },
+  { otlp: 'otlp_grpc', otlphttp: 'otlp_http' },
+)
+
+export const CONNECTORS: TypeTable<CpidConfig> = table({ cpid: cpidConnector })
+
+export const EXTENSIONS: TypeTable<ExtensionConfig> = table({
+  cpid_query: cpidQuery,
+  health_check: healthCheck,
+})
+
+/** The type that a name or an older name stands for. */
+export function typeOf<Built>(
+  { types, aliases }: TypeTable<Built>,
+  name: string,
+): ComponentType<Built> | undefined {
+  return types.get(aliases.get(name) ?? name)
+}

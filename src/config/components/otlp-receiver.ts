@@ -1,0 +1,107 @@
+import type { z } from 'zod'
+import type { GrpcServerConfig, HttpServerConfig, OtlpReceiverConfig } from '../causeway-config.ts'
+import { LISTEN_ENDPOINT } from '../schema/endpoint.ts'
+import { field, NOT_HERE, optionalField, refusedKeys } from '../schema/field.ts'
+import { choice, wholeNumber } from '../schema/scalar-kinds.ts'
+import { section, switchedSection } from '../schema/section.ts'
+import { size } from '../schema/size.ts'
+import { componentType } from './component-type.ts'
+import { buildCors, cors } from './cors.ts'
+import { present } from './present.ts'
+import { buildServerTls, serverTls } from './server-tls.ts'
+import { URL_PATH } from './url-kinds.ts'
+
+const MIB = 2 ** 20
+// gRPC counts message bytes in a signed 32-bit number.
+const MOST_GRPC_MIB = 2047
+const NO_AUTH = 'Causeway does not authenticate senders itself; remove it and use tls with client_ca_file'
+
+const grpc = switchedSection('OTLP over gRPC. Off unless named.', {
+  endpoint: field(LISTEN_ENDPOINT, 'localhost:4317', 'Where to listen.'),
+  transport: field(choice(['tcp']), 'tcp', 'Always TCP.'),
+  tls: serverTls,
+  max_recv_msg_size_mib: field(
+    wholeNumber(1, MOST_GRPC_MIB),
+    '64',
+    'Largest request in MiB, before and after decompression.',
+  ),
+  max_concurrent_streams: optionalField(wholeNumber(1), 'Most requests at a time on one connection.'),
+  ...refusedKeys(NO_AUTH, 'auth'),
+  ...refusedKeys(
+    NOT_HERE,
+    'keepalive',
+    'read_buffer_size',
+    'write_buffer_size',
+    'include_metadata',
+    'middlewares',
+  ),
+})
+
+const http = switchedSection(
+  'OTLP over HTTP, protobuf and JSON. Off unless named.',
+  {
+    endpoint: field(LISTEN_ENDPOINT, 'localhost:4318', 'Where to listen.'),
+    tls: serverTls,
+    max_request_body_size: field(size(1), '64MiB', 'Largest request, before and after decompression.'),
+    cors,
+    traces_url_path: field(URL_PATH, '/v1/traces', 'Path that takes traces.'),
+    logs_url_path: field(URL_PATH, '/v1/logs', 'Path that takes logs.'),
+    ...refusedKeys('Causeway takes traces and logs; remove it', 'metrics_url_path', 'profiles_url_path'),
+    ...refusedKeys(NO_AUTH, 'auth'),
+    ...refusedKeys(NOT_HERE, 'transport', 'include_metadata', 'response_headers', 'compression_algorithms'),
+    ...refusedKeys(NOT_HERE, 'read_timeout', 'read_header_timeout', 'write_timeout', 'idle_timeout'),
+    ...refusedKeys(NOT_HERE, 'keep_alives_enabled', 'middlewares'),
+  },
+  [
+    ({ traces_url_path, logs_url_path }) =>
+      typeof logs_url_path === 'string' && traces_url_path === logs_url_path
+        ? {
+            key: 'logs_url_path',
+            message: `is the same as traces_url_path, ${logs_url_path}; write another path`,
+          }
+        : undefined,
+  ],
+)
+
+const protocols = section('Which protocols to serve; at least one.', { grpc, http }, [
+  (settings) =>
+    settings.grpc === undefined && settings.http === undefined
+      ? {
+          key: 'grpc',
+          message: 'must specify at least one protocol when using the OTLP receiver; write grpc: or http:',
+        }
+      : undefined,
+])
+
+export type ReceiverWithoutSignals = Omit<OtlpReceiverConfig, 'signals'>
+
+export const otlpReceiver = componentType(
+  section('Takes traces, logs and mergelogs from controllers.', { protocols }),
+  (id, settings): ReceiverWithoutSignals =>
+    present({ id, grpc: buildGrpc(settings.protocols.grpc), http: buildHttp(settings.protocols.http) }),
+)
+
+function buildGrpc(settings: z.output<typeof grpc>): GrpcServerConfig | undefined {
+  return (
+    settings && {
+      ...settings.endpoint,
+      maxRecvMsgSizeBytes: settings.max_recv_msg_size_mib * MIB,
+      ...present({
+        tls: buildServerTls(settings.tls),
+        maxConcurrentStreams: settings.max_concurrent_streams,
+      }),
+    }
+  )
+}
+
+function buildHttp(settings: z.output<typeof http>): HttpServerConfig | undefined {
+  return (
+    settings && {
+      ...settings.endpoint,
+      maxRequestBodyBytes: settings.max_request_body_size,
+      tracesUrlPath: settings.traces_url_path,
+      logsUrlPath: settings.logs_url_path,
+      ...present({ tls: buildServerTls(settings.tls), cors: buildCors(settings.cors) }),
+    }
+  )
+}

@@ -1,0 +1,78 @@
+import type { z } from 'zod'
+import type { TelemetryConfig } from '../causeway-config.ts'
+import { field, NOT_HERE, refuse, refusedKeys, type ValueKind } from '../schema/field.ts'
+import { choice, FLAG, TEXT, wholeNumber } from '../schema/scalar-kinds.ts'
+import { section, sections } from '../schema/section.ts'
+
+const MOST_PORT = 65535
+const METRICS_ONLY_HERE = "Causeway's own metrics are only served for scraping; write pull, or remove it"
+
+const ALWAYS_TRUE: ValueKind<boolean> = {
+  type: 'true',
+  read: (node) => {
+    const flag = FLAG.read(node)
+    return flag === false ? refuse('metric names never carry this; write true or remove it') : flag
+  },
+}
+
+const prometheus = section('Serves `/metrics`.', {
+  host: field(TEXT, 'localhost', 'Address to listen on.'),
+  port: field(wholeNumber(0, MOST_PORT), '8888', 'Port to listen on.'),
+  without_type_suffix: field(ALWAYS_TRUE, 'true', 'Metric names have no type suffix.'),
+  without_units: field(ALWAYS_TRUE, 'true', 'Metric names have no unit suffix.'),
+  without_scope_info: field(ALWAYS_TRUE, 'true', 'No labels name the scope.'),
+  ...refusedKeys(NOT_HERE, 'with_resource_constant_labels', 'translation_strategy'),
+})
+
+const exporter = section('What a reader serves.', { prometheus })
+const pull = section('A reader that waits to be scraped.', { exporter })
+const reader = section('One reader.', { pull, ...refusedKeys(METRICS_ONLY_HERE, 'periodic') })
+
+const logs = section("Causeway's own log, on stderr.", {
+  level: field(
+    choice(['debug', 'info', 'warn', 'error'], { anyCase: true }),
+    'info',
+    'The least level written.',
+  ),
+  encoding: field(choice(['console', 'json']), 'console', 'Lines for people, or JSON.'),
+  ...refusedKeys(NOT_HERE, 'development', 'sampling', 'output_paths', 'error_output_paths', 'initial_fields'),
+  ...refusedKeys(NOT_HERE, 'disable_caller', 'disable_stacktrace', 'disable_zap_resource', 'processors'),
+})
+
+const metrics = section(
+  "Causeway's own metrics.",
+  {
+    level: field(
+      choice(['none', 'basic', 'normal', 'detailed'], { anyCase: true }),
+      'normal',
+      '`none` serves no metrics.',
+    ),
+    readers: sections('Where metrics are served; one at most.', '[{ pull: {} }]', reader),
+    ...refusedKeys('write readers instead, with pull.exporter.prometheus.host and port', 'address'),
+    ...refusedKeys(NOT_HERE, 'views', 'processors'),
+  },
+  [
+    ({ readers }) =>
+      Array.isArray(readers) && readers.length > 1
+        ? { key: 'readers', message: `one reader at most, got ${readers.length}; keep one` }
+        : undefined,
+  ],
+)
+
+export const telemetry = section('What Causeway tells about itself.', {
+  logs,
+  metrics,
+  ...refusedKeys('Causeway sends no traces of itself; remove it', 'traces'),
+  ...refusedKeys(NOT_HERE, 'resource'),
+})
+
+export function buildTelemetry(settings: z.output<typeof telemetry>): TelemetryConfig {
+  const { level, readers } = settings.metrics
+  const served = readers.at(0)?.pull.exporter.prometheus
+  return {
+    logLevel: settings.logs.level,
+    logEncoding: settings.logs.encoding,
+    metrics:
+      level === 'none' || served === undefined ? undefined : { level, host: served.host, port: served.port },
+  }
+}

@@ -1,0 +1,105 @@
+import type { z } from 'zod'
+import {
+  CONNECTORS,
+  EXPORTERS,
+  EXTENSIONS,
+  PROCESSORS,
+  RECEIVERS,
+  typeOf,
+  type TypeTable,
+} from './components/catalog.ts'
+import { pipeline, service } from './components/service.ts'
+import { docOf, type SchemaDoc } from './schema/schema-doc.ts'
+import {
+  isBlank,
+  isMap,
+  mapOf,
+  textOf,
+  UNRESOLVED,
+  valueOf,
+  type RawMap,
+  type RawNode,
+} from './tree/raw-node.ts'
+import { readYaml } from './tree/read-yaml.ts'
+
+export type PlainNode = null | boolean | number | string | PlainNode[] | { [key: string]: PlainNode }
+
+const REDACTED = '[REDACTED]'
+const TABLES: Readonly<Record<string, TypeTable<unknown>>> = {
+  receivers: RECEIVERS,
+  processors: PROCESSORS,
+  exporters: EXPORTERS,
+  connectors: CONNECTORS,
+  extensions: EXTENSIONS,
+}
+
+/** The configuration as if every default had been written out, secrets blacked out. */
+export function effectiveTree(tree: RawMap): { [key: string]: PlainNode } {
+  const components = Object.entries(TABLES)
+    .filter(([section]) => !isBlank(tree[section]))
+    .map(([section, table]) => [
+      section,
+      mapEntries(tree[section], (node, id) => fillComponent(node, id, table)),
+    ])
+  const filled = fill(service, tree['service'])
+  const pipelines = mapEntries(mapOf(tree['service'])['pipelines'], (node) => fill(pipeline, node) ?? null)
+  return Object.fromEntries([...components, ['service', { ...(filled as object), pipelines }]]) as {
+    [key: string]: PlainNode
+  }
+}
+
+function fillComponent(node: RawNode, id: string, table: TypeTable<unknown>): PlainNode {
+  const type = typeOf(table, id.split('/', 1).join())
+  return type === undefined ? plain(node) : (fill(type.schema, node) ?? null)
+}
+
+function fill(schema: z.ZodType, node: RawNode | undefined): PlainNode | undefined {
+  const doc = docOf(schema)
+  switch (doc.kind) {
+    case 'field':
+      return fillField(doc, node)
+    case 'refused':
+      return undefined
+    case 'section':
+      return fillSection(doc, node)
+    case 'sections':
+      return fillList(doc, node)
+  }
+}
+
+function fillField(doc: SchemaDoc & { kind: 'field' }, node: RawNode | undefined): PlainNode | undefined {
+  if (isBlank(node)) return doc.default === undefined ? undefined : plain(readDefault(doc.default))
+  const written = node as RawNode
+  const value = doc.textual ? (textOf(written) ?? plain(written)) : plain(written)
+  if (!doc.secret) return value
+  return isMap(valueOf(written)) ? mapEntries(valueOf(written), () => REDACTED) : REDACTED
+}
+
+function fillSection(doc: SchemaDoc & { kind: 'section' }, node: RawNode | undefined): PlainNode | undefined {
+  if (isBlank(node) && (node === undefined ? doc.absent : doc.bare) === 'off') return undefined
+  if (!isBlank(node) && !isMap(valueOf(node))) return plain(node)
+  const written = mapOf(node)
+  const filled = Object.entries(doc.shape).map(([key, schema]) => [key, fill(schema, written[key])])
+  return Object.fromEntries(filled.filter(([, value]) => value !== undefined)) as PlainNode
+}
+
+function fillList(doc: SchemaDoc & { kind: 'sections' }, node: RawNode | undefined): PlainNode {
+  const items = valueOf(isBlank(node) ? readDefault(doc.default) : node)
+  return Array.isArray(items) ? items.map((item) => fill(doc.item, item) ?? null) : plain(items)
+}
+
+function readDefault(written: string): RawNode {
+  const reading = readYaml(written)
+  return reading.kind === 'read' ? reading.node : null
+}
+
+function plain(node: RawNode | undefined): PlainNode {
+  const value = valueOf(node)
+  if (value === undefined || value === UNRESOLVED) return null
+  if (Array.isArray(value)) return value.map(plain)
+  return isMap(value) ? mapEntries(value, plain) : value
+}
+
+function mapEntries(node: RawNode | undefined, change: (node: RawNode, key: string) => PlainNode) {
+  return Object.fromEntries(Object.entries(mapOf(node)).map(([key, child]) => [key, change(child, key)]))
+}

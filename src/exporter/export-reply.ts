@@ -1,0 +1,28 @@
+import { type SendOutcome } from '../model/send-outcome.ts'
+import { shorten } from './shorten.ts'
+import { lastBytes, lastInt, lastText, wireFields } from './wire-fields.ts'
+
+const PARTIAL_SUCCESS = 1
+const REJECTED = 1
+const ERROR_MESSAGE = 2
+
+/** The largest reply read from a backend, in bytes (OTLP specification, "Message Size Limits"). */
+export const MAX_REPLY_BYTES = 4 * 1024 * 1024
+
+/**
+ * Reads an ExportTraceServiceResponse or ExportLogsServiceResponse, which share their shape (OTLP
+ * specification, "Partial Success"). The backend has said yes, so an unreadable reply is still delivered.
+ */
+export function outcomeOfReply(reply: Uint8Array): SendOutcome {
+  try {
+    const partial = wireFields(lastBytes(wireFields(reply), PARTIAL_SUCCESS))
+    return delivered(Number(lastInt(partial, REJECTED)), lastText(partial, ERROR_MESSAGE))
+  } catch {
+    return delivered(0, 'the backend accepted the request with an unreadable reply')
+  }
+}
+
+/** A delivery of which `refused` spans were turned away; a negative count, which no backend may send, is none. */
+export function delivered(refused: number, message: string): SendOutcome {
+  return { kind: 'delivered', refused: Math.max(0, refused), message: shorten(message) }
+}

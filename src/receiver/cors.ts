@@ -1,0 +1,69 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/**
+ * Which web pages may send from a browser (Fetch standard, CORS protocol). Origins may hold one `*`, which stands
+ * for any characters; headers may be `*`, which allows all.
+ */
+export interface CorsSettings {
+  allowedOrigins: readonly string[]
+  /** Request headers beyond accept, content-type and x-requested-with. */
+  allowedHeaders?: readonly string[]
+  exposedHeaders?: readonly string[]
+  maxAgeSeconds?: number
+}
+
+const ALWAYS_ALLOWED = [
+  'accept',
+  'accept-language',
+  'content-language',
+  'content-type',
+  'origin',
+  'x-requested-with',
+]
+
+/** Adds the CORS headers of a response. Returns true when the request is a preflight, which needs no other answer. */
+export function applyCors(cors: CorsSettings, request: IncomingMessage, response: ServerResponse): boolean {
+  const { origin, 'access-control-request-method': method } = request.headers
+  const preflight = request.method === 'OPTIONS' && origin !== undefined && method !== undefined
+  response.setHeader(
+    'Vary',
+    preflight ? 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' : 'Origin',
+  )
+  if (origin === undefined || !cors.allowedOrigins.some((pattern) => matches(pattern, origin)))
+    return preflight
+  if (preflight) allowPreflight(cors, request, response, method)
+  else if (cors.exposedHeaders?.length)
+    response.setHeader('Access-Control-Expose-Headers', cors.exposedHeaders.join(', '))
+  if (cors.allowedOrigins.includes('*')) response.setHeader('Access-Control-Allow-Origin', '*')
+  else {
+    response.setHeader('Access-Control-Allow-Origin', origin)
+    response.setHeader('Access-Control-Allow-Credentials', 'true')
+  }
+  return preflight
+}
+
+function allowPreflight(
+  cors: CorsSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+  method: string,
+): void {
+  const asked = (request.headers['access-control-request-headers'] ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '')
+  const allowed = [...ALWAYS_ALLOWED, ...(cors.allowedHeaders ?? []).map((name) => name.toLowerCase())]
+  if (method !== 'POST' || !(allowed.includes('*') || asked.every((name) => allowed.includes(name)))) return
+  response.setHeader('Access-Control-Allow-Methods', 'POST')
+  if (asked.length > 0) response.setHeader('Access-Control-Allow-Headers', asked.join(', '))
+  if (cors.maxAgeSeconds !== undefined) response.setHeader('Access-Control-Max-Age', cors.maxAgeSeconds)
+}
+
+function matches(pattern: string, origin: string): boolean {
+  const [before = '', after] = pattern.toLowerCase().split('*', 2)
+  const subject = origin.toLowerCase()
+  if (after === undefined) return subject === before
+  return (
+    subject.length >= before.length + after.length && subject.startsWith(before) && subject.endsWith(after)
+  )
+}

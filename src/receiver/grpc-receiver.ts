@@ -1,0 +1,116 @@
+import { Server, ServerCredentials, type handleUnaryCall } from '@grpc/grpc-js'
+import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
+import { encodeExportResponse } from '../otlp/export-response.ts'
+import { admission } from './grpc-admission.ts'
+import { EXPORT_METHODS } from './grpc-services.ts'
+import { grpcStatusOf } from './grpc-status.ts'
+import { NO_ROOM } from './in-flight.ts'
+import { Intake } from './intake.ts'
+import { addressOf, cannotListen } from './listen.ts'
+import type { ReceiverObserver } from './observer.ts'
+import { readTls } from './read-tls.ts'
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_SHUTDOWN_GRACE_MS,
+  type ReceiverSettings,
+  type RunningReceiver,
+} from './receiver-settings.ts'
+
+export interface GrpcReceiverSettings extends ReceiverSettings {
+  /** How many requests one connection may have in flight; 256 unless given. */
+  maxConcurrentStreams?: number
+}
+
+const DEFAULT_MAX_CONCURRENT_STREAMS = 256
+
+/**
+ * Takes OTLP/gRPC (OTLP specification, OTLP/gRPC) and hands every request to the port as it came. Rejects with an
+ * error that says what to do when it cannot listen.
+ */
+export async function startGrpcReceiver(
+  settings: GrpcReceiverSettings,
+  port: IngestPort,
+  observer: ReceiverObserver,
+): Promise<RunningReceiver> {
+  const credentials = await credentialsOf(settings)
+  const server = serverOf(settings, new Intake(settings, 'grpc', { port, observer }))
+  const bound = await bind(server, settings, credentials)
+  let closed: Promise<void> | undefined
+  return {
+    port: bound,
+    [Symbol.asyncDispose]: () =>
+      (closed ??= drain(server, settings.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS)),
+  }
+}
+
+function serverOf(settings: GrpcReceiverSettings, intake: Intake): Server {
+  const server = new Server({
+    'grpc.max_receive_message_length': settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+    'grpc.max_concurrent_streams': settings.maxConcurrentStreams ?? DEFAULT_MAX_CONCURRENT_STREAMS,
+    'grpc.enable_channelz': 0,
+    interceptors: [
+      admission(intake.inFlight, (path, refusal) => {
+        const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
+        if (signal !== undefined) intake.answered(signal, refusal, 0)
+      }),
+    ],
+  })
+  for (const signal of settings.signals) {
+    server.addService({ export: EXPORT_METHODS[signal] }, { export: exporting(signal, intake) })
+  }
+  return server
+}
+
+function exporting(signal: Signal, intake: Intake): handleUnaryCall<Buffer, Buffer> {
+  const ingest = async (request: Buffer): Promise<IngestOutcome> => {
+    using reservation = intake.inFlight.open()
+    if (!reservation.take(request.length)) return NO_ROOM
+    return await intake.ingest(signal, 'protobuf', request)
+  }
+  return ({ request }, answer) => {
+    void ingest(request).then((outcome) => {
+      intake.answered(signal, outcome, request.length)
+      if (outcome.kind !== 'accepted') answer(grpcStatusOf(outcome))
+      else answer(null, Buffer.from(encodeExportResponse(signal, 'protobuf', outcome)))
+    })
+  }
+}
+
+async function credentialsOf(settings: GrpcReceiverSettings): Promise<ServerCredentials> {
+  if (settings.tls === undefined) return ServerCredentials.createInsecure()
+  const { cert, key, ca } = await readTls(settings.receiver, settings.tls)
+  return ServerCredentials.createSsl(ca ?? null, [{ cert_chain: cert, private_key: key }], ca !== undefined)
+}
+
+async function bind(
+  server: Server,
+  settings: GrpcReceiverSettings,
+  credentials: ServerCredentials,
+): Promise<number> {
+  try {
+    const address = await addressOf(settings.host)
+    const { promise, resolve, reject } = Promise.withResolvers<number>()
+    const host = address.includes(':') ? `[${address}]` : address
+    server.bindAsync(`${host}:${settings.port}`, credentials, (error, bound) => {
+      if (error === null) resolve(bound)
+      else reject(error)
+    })
+    return await promise
+  } catch (error) {
+    server.forceShutdown()
+    throw cannotListen(settings, 'grpc', error)
+  }
+}
+
+async function drain(server: Server, graceMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => {
+    server.forceShutdown()
+    resolve(undefined)
+  }, graceMs)
+  server.tryShutdown(() => {
+    resolve(undefined)
+  })
+  await promise
+  clearTimeout(timer)
+}

@@ -1,0 +1,95 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Signal } from '../model/ingest.ts'
+import { encodeExportResponse, type Encoding } from '../otlp/export-response.ts'
+import { encodeRpcStatus } from '../otlp/rpc-status.ts'
+import { applyCors, type CorsSettings } from './cors.ts'
+import type { Intake } from './intake.ts'
+import { readBody } from './read-body.ts'
+import { REPLIES, retryAfterSeconds, rpcStatusOf } from './reply.ts'
+
+export interface HttpExchangeSettings {
+  /** The signal taken at each path. */
+  routes: ReadonlyMap<string, Signal>
+  maxMessageBytes: number
+  cors: CorsSettings | undefined
+}
+
+const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
+  protobuf: 'application/x-protobuf',
+  json: 'application/json',
+}
+
+/** Answers HTTP requests (OTLP specification, OTLP/HTTP). */
+export class HttpExchange {
+  readonly #settings: HttpExchangeSettings
+  readonly #intake: Intake
+
+  constructor(settings: HttpExchangeSettings, intake: Intake) {
+    this.#settings = settings
+    this.#intake = intake
+  }
+
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { cors, routes } = this.#settings
+    if (cors !== undefined && applyCors(cors, request, response)) {
+      response.writeHead(204).end()
+      return
+    }
+    const signal = routes.get((request.url ?? '').replace(/\?.*$/s, ''))
+    const encoding = encodingOf(request.headers['content-type'])
+    if (signal === undefined) {
+      send(response, 404, 'text/plain; charset=utf-8', Buffer.from('404 page not found\n'))
+    } else if (request.method !== 'POST') {
+      response.setHeader('Allow', 'POST')
+      sendStatus(response, 'wrongMethod', encoding, `${request.method ?? ''} is not supported; use POST`)
+    } else if (encoding === undefined) {
+      const reason = `unsupported Content-Type; use ${CONTENT_TYPES.protobuf} or ${CONTENT_TYPES.json}`
+      this.#intake.answered(signal, { kind: 'malformed', reason }, 0)
+      sendStatus(response, 'wrongType', encoding, reason)
+    } else {
+      await this.#export(signal, encoding, request, response)
+    }
+  }
+
+  async #export(
+    signal: Signal,
+    encoding: Encoding,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
+    using reservation = this.#intake.inFlight.open()
+    const body = await readBody(request, this.#settings.maxMessageBytes, reservation)
+    if (body.kind === 'hungUp') return
+    const outcome = body.kind === 'whole' ? await this.#intake.ingest(signal, encoding, body.bytes) : body
+    this.#intake.answered(signal, outcome, body.kind === 'whole' ? body.bytes.length : 0)
+    const { http } = REPLIES[outcome.kind]
+    if (outcome.kind === 'accepted') {
+      send(response, http, CONTENT_TYPES[encoding], encodeExportResponse(signal, encoding, outcome))
+      return
+    }
+    const retryAfter = retryAfterSeconds(outcome)
+    if (retryAfter !== undefined) response.setHeader('Retry-After', retryAfter)
+    send(response, http, CONTENT_TYPES[encoding], encodeRpcStatus(encoding, rpcStatusOf(outcome)))
+  }
+}
+
+function encodingOf(contentType = ''): Encoding | undefined {
+  const bare = contentType.replace(/;.*$/s, '').trim().toLowerCase()
+  if (bare === CONTENT_TYPES.protobuf) return 'protobuf'
+  return bare === CONTENT_TYPES.json ? 'json' : undefined
+}
+
+/** A refusal of the request's form; a sender whose type is unknown gets JSON, which people can read. */
+function sendStatus(
+  response: ServerResponse,
+  kind: 'wrongType' | 'wrongMethod',
+  encoding: Encoding = 'json',
+  message: string,
+): void {
+  const { http, grpc } = REPLIES[kind]
+  send(response, http, CONTENT_TYPES[encoding], encodeRpcStatus(encoding, { code: grpc, message }))
+}
+
+function send(response: ServerResponse, status: number, contentType: string, body: Uint8Array): void {
+  response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': body.length }).end(body)
+}

@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { IngestPort, Signal } from '../model/ingest.ts'
+import type { CorsSettings } from './cors.ts'
+import { HttpExchange } from './http-exchange.ts'
+import { Intake } from './intake.ts'
+import { addressOf, cannotListen } from './listen.ts'
+import type { ReceiverObserver } from './observer.ts'
+import { readTls } from './read-tls.ts'
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_SHUTDOWN_GRACE_MS,
+  type ReceiverSettings,
+  type RunningReceiver,
+} from './receiver-settings.ts'
+
+export interface HttpReceiverSettings extends ReceiverSettings {
+  /** Where each signal is taken; /v1/traces and /v1/logs unless given. */
+  paths?: Partial<Record<Signal, string>>
+  cors?: CorsSettings
+  /** Within how many milliseconds a sender must have sent the headers, and the whole request. */
+  headersTimeoutMs?: number
+  requestTimeoutMs?: number
+}
+
+const DEFAULT_PATHS: Readonly<Record<Signal, string>> = { traces: '/v1/traces', logs: '/v1/logs' }
+
+/** How long a connection may rest between requests: longer than the interval at which exporters commonly send. */
+const KEEP_ALIVE_MS = 75_000
+
+/**
+ * Takes OTLP/HTTP (OTLP specification, OTLP/HTTP), protobuf and JSON alike, and hands every request to the port as
+ * protobuf. Rejects with an error that says what to do when it cannot listen.
+ */
+export async function startHttpReceiver(
+  settings: HttpReceiverSettings,
+  port: IngestPort,
+  observer: ReceiverObserver,
+): Promise<RunningReceiver> {
+  const server = await serverOf(settings)
+  const exchange = exchangeOf(settings, new Intake(settings, 'http', { port, observer }))
+  const open = new Set<ServerResponse>()
+  server.on('request', (request, response) => {
+    if (!server.listening) response.setHeader('Connection', 'close')
+    open.add(response)
+    response.once('close', () => {
+      open.delete(response)
+      if (!server.listening) server.closeIdleConnections()
+    })
+    exchange.answer(request, response).catch(() => response.destroy())
+  })
+  const bound = await bind(server, settings)
+  let closed: Promise<void> | undefined
+  return {
+    port: bound,
+    [Symbol.asyncDispose]: () =>
+      (closed ??= drain(server, open, settings.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS)),
+  }
+}
+
+function exchangeOf(settings: HttpReceiverSettings, intake: Intake): HttpExchange {
+  const paths = { ...DEFAULT_PATHS, ...settings.paths }
+  const routes = new Map(settings.signals.map((signal) => [paths[signal], signal]))
+  const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
+  return new HttpExchange({ routes, maxMessageBytes, cors: settings.cors }, intake)
+}
+
+async function serverOf(settings: HttpReceiverSettings): Promise<Server> {
+  const requestTimeout = settings.requestTimeoutMs ?? 60_000
+  const options = {
+    headersTimeout: Math.min(settings.headersTimeoutMs ?? 10_000, requestTimeout),
+    requestTimeout,
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+  }
+  if (settings.tls === undefined) return createServer(options)
+  const { cert, key, ca } = await readTls(settings.receiver, settings.tls)
+  if (ca === undefined) return createTlsServer({ ...options, cert, key })
+  return createTlsServer({ ...options, cert, key, ca, requestCert: true, rejectUnauthorized: true })
+}
+
+async function bind(server: Server, settings: HttpReceiverSettings): Promise<number> {
+  try {
+    server.listen(settings.port, await addressOf(settings.host))
+    await once(server, 'listening')
+  } catch (error) {
+    throw cannotListen(settings, 'http', error)
+  }
+  // A connection that could not be accepted is tried again by its sender; it must not end the process.
+  server.on('error', () => undefined)
+  return (server.address() as AddressInfo).port
+}
+
+async function drain(server: Server, open: ReadonlySet<ServerResponse>, graceMs: number): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  for (const response of open) {
+    if (!response.headersSent) response.setHeader('Connection', 'close')
+  }
+  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
+  await closed
+  clearTimeout(timer)
+}

@@ -1,0 +1,41 @@
+import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
+import type { Encoding } from '../otlp/export-response.ts'
+import { protobufOfJson } from '../otlp/json-to-protobuf.ts'
+import { MalformedOtlp } from '../otlp/malformed.ts'
+import type { InFlight } from './in-flight.ts'
+import type { ReceiverObserver, ReceiverTransport } from './observer.ts'
+
+/** What both transports do with a request once it is read: ingest it, and tell the observer of the answer. */
+export class Intake {
+  readonly inFlight: InFlight
+  readonly #from: { receiver: string; transport: ReceiverTransport }
+  readonly #port: IngestPort
+  readonly #observer: ReceiverObserver
+
+  constructor(
+    settings: { receiver: string; inFlight: InFlight },
+    transport: ReceiverTransport,
+    { port, observer }: { port: IngestPort; observer: ReceiverObserver },
+  ) {
+    this.inFlight = settings.inFlight
+    this.#from = { receiver: settings.receiver, transport }
+    this.#port = port
+    this.#observer = observer
+  }
+
+  /** Never rejects: a port that does so against its contract counts as failed, so that the sender tries again. */
+  async ingest(signal: Signal, encoding: Encoding, body: Uint8Array): Promise<IngestOutcome> {
+    try {
+      return await this.#port.ingest(signal, encoding === 'json' ? protobufOfJson(signal, body) : body)
+    } catch (error) {
+      if (error instanceof MalformedOtlp) return { kind: 'malformed', reason: error.message }
+      const reason = error instanceof Error ? error.message : String(error)
+      return { kind: 'failed', reason: `the request could not be stored: ${reason}` }
+    }
+  }
+
+  /** `bytes` is the uncompressed size of the request, 0 when it was not read whole. */
+  answered(signal: Signal, outcome: IngestOutcome, bytes: number): void {
+    this.#observer.answered({ ...this.#from, signal, outcome, bytes })
+  }
+}

@@ -1,0 +1,23 @@
+import type { IngestOutcome, Signal } from '../model/ingest.ts'
+
+export type ReceiverTransport = 'grpc' | 'http'
+
+/**
+ * One OTLP request that was answered. `receiver` is the id in the configuration, such as `otlp/2`; `bytes` is the
+ * uncompressed size as the sender wrote it, 0 when the request was refused before it was read whole.
+ */
+export interface AnsweredRequest {
+  receiver: string
+  transport: ReceiverTransport
+  signal: Signal
+  outcome: IngestOutcome
+  bytes: number
+}
+
+/**
+ * Is told once of every OTLP request that was answered, whatever the answer; not of requests that name no signal
+ * Causeway takes here, nor of senders that hung up before they were done sending. `answered` must not throw.
+ */
+export interface ReceiverObserver {
+  answered(request: AnsweredRequest): void
+}

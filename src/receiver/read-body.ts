@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http'
+import type { Transform } from 'node:stream'
+import { constants, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import { NO_ROOM, type Reservation } from './in-flight.ts'
+import type { Refusal } from './reply.ts'
+
+/** The window RFC 8878 asks decoders to support; a frame that asks for more could take more than the size limit. */
+const ZSTD_WINDOW_LOG = 23
+
+const DECOMPRESSORS: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  zlib: createInflate,
+  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
+}
+
+/** A body read whole and decompressed, the reason why it was not, or word that the sender hung up. */
+export type Body = { kind: 'whole'; bytes: Buffer } | Refusal | { kind: 'hungUp' }
+
+/**
+ * Reads a request's body, undoing its Content-Encoding as it comes. No more than `maxBytes` are held, compressed
+ * or not, and all are counted in the reservation. The rest of a refused body is read and dropped, so that a sender
+ * still busy writing gets to see the answer.
+ */
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  reservation: Reservation,
+): Promise<Body> {
+  const body = await bodyOf(request, maxBytes, reservation)
+  request.resume()
+  return body
+}
+
+function bodyOf(request: IncomingMessage, maxBytes: number, reservation: Reservation): Body | Promise<Body> {
+  const tooLarge: Refusal = {
+    kind: 'tooLarge',
+    reason: `the request is larger than ${maxBytes} bytes; send smaller batches or raise the receiver's limit`,
+  }
+  const declared = Number(request.headers['content-length'] ?? 0)
+  if (declared > maxBytes) return tooLarge
+  if (!reservation.fits(declared)) return NO_ROOM
+  const coding = (request.headers['content-encoding'] ?? '').trim().toLowerCase()
+  if (coding === '' || coding === 'identity')
+    return collect(request, undefined, maxBytes, tooLarge, reservation)
+  const decompressor = Object.hasOwn(DECOMPRESSORS, coding) ? DECOMPRESSORS[coding] : undefined
+  if (decompressor !== undefined) return collect(request, decompressor(), maxBytes, tooLarge, reservation)
+  const known = Object.keys(DECOMPRESSORS).join(', ')
+  return { kind: 'malformed', reason: `unsupported Content-Encoding: ${coding}; use none or one of ${known}` }
+}
+
+function collect(
+  request: IncomingMessage,
+  decompressor: Transform | undefined,
+  maxBytes: number,
+  tooLarge: Refusal,
+  reservation: Reservation,
+): Promise<Body> {
+  const { promise, resolve } = Promise.withResolvers<Body>()
+  const chunks: Buffer[] = []
+  let received = 0
+  let kept = 0
+  const stop = (body: Body): void => {
+    request.off('data', count)
+    if (decompressor !== undefined) request.unpipe(decompressor)
+    decompressor?.destroy()
+    plain.off('data', keep)
+    resolve(body)
+  }
+  const count = (chunk: Buffer): void => {
+    received += chunk.length
+    if (received > maxBytes) stop(tooLarge)
+  }
+  const keep = (chunk: Buffer): void => {
+    kept += chunk.length
+    if (kept > maxBytes) stop(tooLarge)
+    else if (!reservation.take(chunk.length)) stop(NO_ROOM)
+    else chunks.push(chunk)
+  }
+  request.on('error', () => stop({ kind: 'hungUp' }))
+  request.on('close', () => {
+    if (!request.complete) stop({ kind: 'hungUp' })
+  })
+  request.on('data', count)
+  decompressor?.on('error', (error) =>
+    stop({ kind: 'malformed', reason: `the compressed body is corrupt: ${error.message}` }),
+  )
+  const plain = decompressor === undefined ? request : request.pipe(decompressor)
+  plain.on('data', keep)
+  plain.on('end', () => stop({ kind: 'whole', bytes: Buffer.concat(chunks, kept) }))
+  return promise
+}

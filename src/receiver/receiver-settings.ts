@@ -1,0 +1,42 @@
+import type { Signal } from '../model/ingest.ts'
+import type { InFlight } from './in-flight.ts'
+
+const MIB = 1024 * 1024
+
+/** The size limit the OTLP specification recommends, in bytes, before and after decompression. */
+export const DEFAULT_MAX_MESSAGE_BYTES = 64 * MIB
+
+/** How long requests in flight may go on after shutdown begins, in milliseconds. */
+export const DEFAULT_SHUTDOWN_GRACE_MS = 5000
+
+/** PEM files. With `clientCaFile` only clients whose certificate it vouches for are let in. */
+export interface ReceiverTls {
+  certFile: string
+  keyFile: string
+  clientCaFile?: string
+}
+
+/** What the gRPC and the HTTP receiver share. */
+export interface ReceiverSettings {
+  /** The receiver's id in the configuration, such as `otlp/2`. */
+  receiver: string
+  /** Name or address; a name that has several addresses is bound at its first IPv4 one, as the Collector does. */
+  host: string
+  /** 0 takes any free port. */
+  port: number
+  /** The signals of the pipelines this receiver feeds; others are answered as unknown. */
+  signals: readonly Signal[]
+  inFlight: InFlight
+  maxMessageBytes?: number
+  shutdownGraceMs?: number
+  tls?: ReceiverTls
+}
+
+/**
+ * A receiver that is listening. Disposing stops accepting, lets requests in flight finish within the grace period,
+ * then cuts them off; it is safe twice.
+ */
+export interface RunningReceiver extends AsyncDisposable {
+  /** The port it is bound to. */
+  readonly port: number
+}

@@ -1,0 +1,204 @@
+/** What kind of number a metric is, and how it comes about. */
+export interface MetricSpec {
+  kind: 'counter' | 'gauge' | 'histogram'
+  unit: string
+  labels: readonly string[]
+  /** One sentence for the operator. */
+  help: string
+  /** Upper bounds of a histogram's buckets, in its unit. */
+  buckets?: readonly number[]
+  /** Read when scraped; nothing else sets it. */
+  read?: () => number
+}
+
+interface Written<Kind, Labels> extends MetricSpec {
+  kind: Kind & MetricSpec['kind']
+  labels: Labels & readonly string[]
+  read?: never
+}
+interface Read extends MetricSpec {
+  labels: readonly never[]
+  read: () => number
+}
+
+const counter = <const Labels extends readonly string[]>(
+  unit: string,
+  labels: Labels,
+  help: string,
+): Written<'counter', Labels> => ({ kind: 'counter', unit, labels, help })
+
+const gauge = <const Labels extends readonly string[]>(
+  unit: string,
+  labels: Labels,
+  help: string,
+): Written<'gauge', Labels> => ({ kind: 'gauge', unit, labels, help })
+
+const histogram = (unit: string, buckets: number[], help: string): Written<'histogram', []> => ({
+  kind: 'histogram',
+  unit,
+  labels: [],
+  help,
+  buckets,
+})
+
+const measured = (kind: 'counter' | 'gauge', unit: string, help: string, read: () => number): Read => ({
+  kind,
+  unit,
+  labels: [],
+  help,
+  read,
+})
+
+const RECEIVER = ['receiver', 'transport'] as const
+const EXPORTER = ['exporter'] as const
+const QUEUE = ['exporter', 'data_type'] as const
+const SERVICE = ['service_name', 'service_version', 'service_instance_id'] as const
+
+/** Every metric there is. Names are as an operator sees them, and once released never change. */
+export const METRICS = {
+  otelcol_receiver_accepted_spans: counter('spans', RECEIVER, 'Spans received and stored.'),
+  otelcol_receiver_refused_spans: counter(
+    'spans',
+    RECEIVER,
+    'Spans turned away: refused one by one for good, or the whole request for now.',
+  ),
+  otelcol_receiver_failed_spans: counter(
+    'spans',
+    RECEIVER,
+    'Spans not stored because of a fault in Causeway.',
+  ),
+  otelcol_receiver_accepted_log_records: counter('records', RECEIVER, 'Log records received and stored.'),
+  otelcol_receiver_refused_log_records: counter(
+    'records',
+    RECEIVER,
+    'Log records turned away: refused one by one for good, or the whole request for now.',
+  ),
+  otelcol_receiver_failed_log_records: counter(
+    'records',
+    RECEIVER,
+    'Log records not stored because of a fault in Causeway.',
+  ),
+  otelcol_exporter_sent_spans: counter('spans', EXPORTER, 'Spans the backend took.'),
+  otelcol_exporter_send_failed_spans: counter(
+    'spans',
+    EXPORTER,
+    'Spans passed over because the backend refused them for good.',
+  ),
+  otelcol_exporter_sent_log_records: counter('records', EXPORTER, 'Log records the backend took.'),
+  otelcol_exporter_send_failed_log_records: counter(
+    'records',
+    EXPORTER,
+    'Log records passed over because the backend refused them for good.',
+  ),
+  otelcol_exporter_queue_size: gauge('decisions', QUEUE, 'Outbox rows not yet sent to the backend.'),
+  otelcol_exporter_in_flight_requests: gauge(
+    'requests',
+    QUEUE,
+    'Export requests the backend has not answered yet.',
+  ),
+  otelcol_process_uptime: measured('counter', 'seconds', 'How long the process has been running.', () =>
+    process.uptime(),
+  ),
+  otelcol_process_cpu_seconds: measured(
+    'counter',
+    'seconds',
+    'Processor time spent in user and system mode.',
+    cpuSeconds,
+  ),
+  otelcol_process_memory_rss: measured('gauge', 'bytes', 'Physical memory in use.', () =>
+    process.memoryUsage.rss(),
+  ),
+  otelcol_process_runtime_heap_alloc_bytes: measured(
+    'gauge',
+    'bytes',
+    'JavaScript heap in use.',
+    () => process.memoryUsage().heapUsed,
+  ),
+  otelcol_process_runtime_total_sys_memory_bytes: measured(
+    'gauge',
+    'bytes',
+    'Memory the JavaScript runtime obtained from the system.',
+    systemBytes,
+  ),
+
+  cpid_mergelogs: counter('mergelogs', [], 'Mergelogs accepted that said something new.'),
+  cpid_mergelogs_refused: counter('mergelogs', ['reason'], 'Mergelogs refused, by reason.'),
+  cpid_mergelogs_repeated: counter('mergelogs', [], 'Mergelogs identical to one already stored.'),
+  cpid_requests_repeated: counter(
+    'requests',
+    [],
+    'Requests that had been stored before and were answered again.',
+  ),
+  cpid_late_mergelogs: counter('mergelogs', [], 'Mergelogs that came after spans had left without them.'),
+  cpid_late_parents: counter(
+    'spans',
+    [],
+    'Parent spans that came after their children had left without them.',
+  ),
+  cpid_unattributed_spans: counter(
+    'spans',
+    [],
+    'Spans that belong to no change and are forwarded unchanged.',
+  ),
+  cpid_malformed_cpids: counter('spans', [], 'Spans and log records whose cpid.id is not a UUID.'),
+  cpid_duplicate_spans: counter('spans', [], 'Spans stored before under the same trace and span id.'),
+  cpid_cut_roots: counter(
+    'roots',
+    [],
+    'Open roots left out because a change descends from more than max_fanout.',
+  ),
+  cpid_traces_open: gauge('traces', [], 'Traces that still take activity.'),
+  cpid_traces_settled: counter('traces', [], 'Traces that settled.'),
+  cpid_episodes: counter('episodes', [], 'Episodes opened after every root of some activity had settled.'),
+  cpid_waiting: gauge('items', [], 'Spans and mergelogs waiting for something that has not arrived.'),
+  cpid_link_lag: gauge('items', [], 'Arrivals stored but not linked yet.'),
+  cpid_graph_cpids: gauge('cpids', [], 'CPIDs in the merge graph.'),
+  cpid_graph_tombstones: gauge('cpids', [], 'Pruned CPIDs still remembered by name.'),
+  cpid_pruned_cpids: counter('cpids', [], 'CPIDs pruned to stay within retention.'),
+  cpid_pruned_spans: counter('spans', [], 'Spans pruned to stay within retention.'),
+  cpid_pruned_unsettled: counter(
+    'traces',
+    [],
+    'Open or not fully sent cascades pruned because max_bytes forced it.',
+  ),
+  cpid_storage_used_bytes: gauge('bytes', [], 'Database pages in use.'),
+  cpid_commit_duration: histogram(
+    'seconds',
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+    'How long a commit of received data took.',
+  ),
+  cpid_commits: counter('commits', [], 'Commits of received data.'),
+  cpid_exporter_lag: gauge(
+    'seconds',
+    EXPORTER,
+    'How long the oldest decision not yet sent has been waiting.',
+  ),
+
+  target_info: gauge('', SERVICE, 'Always 1; its labels say which Causeway this is.'),
+}
+
+type Catalogue = typeof METRICS
+export type MetricName = keyof Catalogue
+
+type Settable<Kind> = {
+  [Name in MetricName]: Catalogue[Name] extends { kind: Kind; read?: never } ? Name : never
+}[MetricName]
+
+export type CounterName = Settable<'counter'>
+export type GaugeName = Settable<'gauge'>
+export type HistogramName = Settable<'histogram'>
+
+/** A value for every label of the metric; nothing at all for one that has none. */
+export type LabelsOf<Name extends MetricName> = Catalogue[Name]['labels'] extends readonly []
+  ? []
+  : [labels: Record<Catalogue[Name]['labels'][number], string>]
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}
+
+function systemBytes(): number {
+  const { heapTotal, external } = process.memoryUsage()
+  return heapTotal + external
+}

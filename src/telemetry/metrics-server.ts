@@ -1,0 +1,43 @@
+import { createServer, type ServerResponse } from 'node:http'
+import { listen, type ListenAddress, type Listening } from './listen.ts'
+import { type Metrics } from './metrics.ts'
+
+/** Serves `GET /metrics` for Prometheus. Rejects with an error that says what to change when it cannot listen. */
+export function startMetricsServer(settings: ListenAddress & { metrics: Metrics }): Promise<Listening> {
+  const server = createServer((request, response) => {
+    if (request.url?.split('?', 1)[0] !== '/metrics') {
+      answer(response, 404, 'not found: metrics are at /metrics\n')
+    } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD')
+      answer(response, 405, 'use GET\n')
+    } else {
+      void serve(settings.metrics, response)
+    }
+  })
+  return listen(server, settings, {
+    what: 'The metrics server',
+    setting: 'service.telemetry.metrics.readers[].pull.exporter.prometheus.{host,port}',
+  })
+}
+
+async function serve(metrics: Metrics, response: ServerResponse): Promise<void> {
+  try {
+    const text = await metrics.scrape()
+    answer(response, 200, text, metrics.contentType)
+  } catch (error) {
+    answer(
+      response,
+      500,
+      `metrics cannot be read: ${error instanceof Error ? error.message : String(error)}\n`,
+    )
+  }
+}
+
+function answer(
+  response: ServerResponse,
+  status: number,
+  body: string,
+  type = 'text/plain; charset=utf-8',
+): void {
+  response.writeHead(status, { 'content-type': type }).end(body)
+}

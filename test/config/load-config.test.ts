@@ -1,0 +1,234 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from '@jest/globals'
+import type { OtlpGrpcExporterConfig } from '../../src/config/causeway-config.ts'
+import { loadText, mistakesIn, SMALLEST, WITH_EXPORTER } from './load-text.ts'
+
+const TLS_OFF = { insecure: true, insecureSkipVerify: false }
+
+test('the configuration that comes with Causeway is the one in its documentation', () => {
+  const text = readFileSync(new URL('../../otel-config.yaml', import.meta.url), 'utf8')
+  const { config, warnings } = loadText(text)
+  expect(warnings).toEqual([])
+  expect(config).toEqual({
+    receivers: [
+      {
+        id: 'otlp',
+        grpc: { host: 'localhost', port: 4317, maxRecvMsgSizeBytes: 64 * 2 ** 20 },
+        http: {
+          host: 'localhost',
+          port: 4318,
+          maxRequestBodyBytes: 64 * 2 ** 20,
+          tracesUrlPath: '/v1/traces',
+          logsUrlPath: '/v1/logs',
+        },
+        signals: ['traces', 'logs'],
+      },
+    ],
+    cpid: {
+      id: 'cpid',
+      storage: { path: './data/causeway.db' },
+      linking: {
+        mode: 'cascade',
+        waitMs: 10_000,
+        settleAfterMs: 300_000,
+        maxOpenMs: 1_800_000,
+        maxFanout: 8,
+        maxTraceSpans: 10_000,
+        maxTraceBytes: 4 * 2 ** 20,
+      },
+      retention: {
+        maxCpids: 1_000_000,
+        maxAgeMs: 168 * 3_600_000,
+        maxBytes: 20 * 2 ** 30,
+        intervalMs: 60_000,
+      },
+      maxSources: 1024,
+    },
+    exporters: [
+      {
+        id: 'otlp_grpc/jaeger',
+        kind: 'otlp_grpc',
+        host: 'localhost',
+        port: 14317,
+        tls: TLS_OFF,
+        headers: {},
+        compression: 'gzip',
+        timeoutMs: 5000,
+        retry: {
+          enabled: true,
+          initialIntervalMs: 5000,
+          randomizationFactor: 0.5,
+          multiplier: 1.5,
+          maxIntervalMs: 30_000,
+          maxElapsedMs: 0,
+        },
+        queue: { consumers: 4, batchMaxSpans: 512 },
+      },
+    ],
+    healthCheck: { host: 'localhost', port: 13133, path: '/' },
+    query: { host: 'localhost', port: 4319 },
+    telemetry: {
+      logLevel: 'info',
+      logEncoding: 'console',
+      metrics: { level: 'normal', host: 'localhost', port: 8888 },
+    },
+    pipelines: { outTraces: ['otlp_grpc/jaeger'], outLogs: [] },
+  })
+})
+
+test('every default of the connector is the one otel-config.yaml writes out', () => {
+  const text = readFileSync(new URL('../../otel-config.yaml', import.meta.url), 'utf8')
+  expect(loadText(SMALLEST).config.cpid).toEqual(loadText(text).config.cpid)
+})
+
+test('without an outgoing pipeline Causeway only stores and answers', () => {
+  const { config } = loadText(SMALLEST)
+  expect(config.exporters).toEqual([])
+  expect(config.pipelines).toEqual({ outTraces: [], outLogs: [] })
+  expect(config).not.toHaveProperty('healthCheck')
+  expect(config).not.toHaveProperty('query')
+})
+
+test('a bare protocol is on with its defaults, and one not named is off', () => {
+  const [receiver] = loadText(SMALLEST).config.receivers
+  expect(receiver?.grpc).toMatchObject({ host: 'localhost', port: 4317 })
+  expect(receiver).not.toHaveProperty('http')
+})
+
+test('components that no pipeline names are checked but off', () => {
+  const more = `
+receivers: { otlp/spare: { protocols: { http: } } }
+exporters: { debug: }
+extensions: { health_check: }`
+  const { config } = loadText([WITH_EXPORTER, more])
+  expect(config.receivers.map(({ id }) => id)).toEqual(['otlp'])
+  expect(config.exporters.map(({ id }) => id)).toEqual(['otlp_grpc'])
+  expect(config.healthCheck).toBeUndefined()
+  expect(mistakesIn([WITH_EXPORTER, 'exporters: { debug: { verbosity: loud } }'])).toHaveLength(1)
+})
+
+test('the older names of the exporters mean the same', () => {
+  const yaml = WITH_EXPORTER.replaceAll('otlp_grpc', 'otlp/old')
+  expect(loadText(yaml).config.exporters).toMatchObject([{ id: 'otlp/old', kind: 'otlp_grpc' }])
+})
+
+test.each([
+  ['tempo:4317', '', false],
+  ['tempo:4317', 'insecure: true', true],
+  ['tempo:4317', 'insecure: true, ca_file: ca.pem', false],
+  ['https://tempo:4317', 'insecure: true', false],
+  ['http://tempo:4317', '', true],
+  ['dns:///tempo:4317', '', false],
+])('endpoint %s with tls { %s } is plain text: %s', (endpoint, tls, insecure) => {
+  const sets = [`exporters.otlp_grpc.endpoint=${endpoint}`, `exporters.otlp_grpc.tls={ ${tls} }`]
+  const [exporter] = loadText(WITH_EXPORTER, { sets }).config.exporters
+  expect(exporter).toMatchObject({ host: 'tempo', port: 4317, tls: { insecure } })
+})
+
+test.each([
+  ['http://tempo:4318', 'http://tempo:4318/v1/traces', 'http://tempo:4318/v1/logs'],
+  ['http://tempo:4318/otlp/', 'http://tempo:4318/otlp/v1/traces', 'http://tempo:4318/otlp/v1/logs'],
+])('%s gets the path of the signal', (endpoint, tracesUrl, logsUrl) => {
+  const yaml = WITH_EXPORTER.replaceAll('otlp_grpc', 'otlp_http')
+  const [exporter] = loadText(yaml, { sets: [`exporters.otlp_http.endpoint=${endpoint}`] }).config.exporters
+  expect(exporter).toMatchObject({ tracesUrl, logsUrl, encoding: 'proto', timeoutMs: 30_000 })
+})
+
+test('the endpoint of a signal is used as it is', () => {
+  const yaml = WITH_EXPORTER.replace(
+    'otlp_grpc: { endpoint: tempo:4317 }',
+    'otlp_http: { traces_endpoint: "http://tempo/in?a=b" }',
+  ).replaceAll('otlp_grpc', 'otlp_http')
+  const [exporter] = loadText(yaml).config.exporters
+  expect(exporter).toMatchObject({ tracesUrl: 'http://tempo/in?a=b' })
+  expect(exporter).not.toHaveProperty('logsUrl')
+})
+
+test('an empty host listens on all addresses, and brackets mark IPv6', () => {
+  const grpcOf = (endpoint: string) =>
+    loadText(SMALLEST, { sets: [`receivers.otlp.protocols.grpc.endpoint="${endpoint}"`] }).config.receivers[0]
+      ?.grpc
+  expect(grpcOf(':4317')).toMatchObject({ host: '0.0.0.0', port: 4317 })
+  expect(grpcOf('[::1]:0')).toMatchObject({ host: '::1', port: 0 })
+})
+
+test('mergelogs may come as logs and go out as change spans', () => {
+  const yaml = WITH_EXPORTER.replace('traces/in', 'logs/in')
+  expect(loadText(yaml).config).toMatchObject({
+    receivers: [{ signals: ['logs'] }],
+    pipelines: { outTraces: ['otlp_grpc'], outLogs: [] },
+  })
+})
+
+test('several pipelines of a signal are united', () => {
+  const more = `
+receivers: { otlp/b: { protocols: { http: } } }
+exporters: { debug: { verbosity: detailed } }
+service:
+  pipelines:
+    traces/b: { receivers: [otlp/b, otlp], exporters: [cpid] }
+    traces/out2: { receivers: [cpid], exporters: [debug, otlp_grpc] }
+    logs: { receivers: [otlp/b], exporters: [cpid] }
+    logs/out: { receivers: [cpid], exporters: [debug] }`
+  const { config } = loadText([WITH_EXPORTER, more])
+  expect(config.pipelines).toEqual({ outTraces: ['otlp_grpc', 'debug'], outLogs: ['debug'] })
+  expect(config.receivers.map(({ id, signals }) => [id, signals])).toEqual([
+    ['otlp', ['traces']],
+    ['otlp/b', ['traces', 'logs']],
+  ])
+})
+
+test.each([
+  ['level=none', undefined],
+  ['readers=[]', undefined],
+  [
+    'readers=[{ pull: { exporter: { prometheus: { host: 0.0.0.0, port: 9000 } } } }]',
+    { level: 'normal', host: '0.0.0.0', port: 9000 },
+  ],
+])('metrics with %s', (set, metrics) => {
+  const { config } = loadText(SMALLEST, { sets: [`service.telemetry.metrics.${set}`] })
+  expect(config.telemetry.metrics).toEqual(metrics)
+})
+
+test('keys that are taken without effect are warned of', () => {
+  const sets = [
+    'exporters.otlp_grpc.sending_queue.enabled=false',
+    'exporters.otlp_grpc.sending_queue.batch.flush_timeout=200ms',
+  ]
+  expect(loadText(WITH_EXPORTER, { sets }).warnings).toEqual([
+    'exporters::otlp_grpc::sending_queue::enabled: has no effect: the outbox is always on',
+    'exporters::otlp_grpc::sending_queue::batch::flush_timeout: has no effect: what is in the outbox is sent at once',
+  ])
+})
+
+test('listeners that are off, or on any free port, share an endpoint with nobody', () => {
+  const sets = [
+    'receivers.otlp.protocols.grpc.endpoint=localhost:8888',
+    'service.telemetry.metrics.level=none',
+    'extensions.cpid_query.endpoint=localhost:0',
+    'extensions.health_check.endpoint=localhost:0',
+    'service.extensions=[cpid_query, health_check]',
+  ]
+  expect(mistakesIn(SMALLEST, { sets })).toEqual([])
+})
+
+test('retention limits are off at 0 with or without a unit', () => {
+  const sets = ['max_age=0', 'max_bytes=0', 'max_cpids=0', 'interval=0s'].map(
+    (set) => `connectors.cpid.retention.${set}`,
+  )
+  expect(loadText(SMALLEST, { sets }).config.cpid.retention).toEqual({
+    maxCpids: 0,
+    maxAgeMs: 0,
+    maxBytes: 0,
+    intervalMs: 0,
+  })
+})
+
+test('headers keep their text', () => {
+  const sets = ['exporters.otlp_grpc.headers={ authorization: "${env:TOKEN}", x-scope-orgid: "1" }']
+  const [exporter] = loadText(WITH_EXPORTER, { sets, env: { TOKEN: '0123' } }).config.exporters
+  expect((exporter as OtlpGrpcExporterConfig).headers).toEqual({
+    authorization: '0123',
+    'x-scope-orgid': '1',
+  })
+})

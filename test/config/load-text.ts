@@ -1,0 +1,48 @@
+import { ConfigError, describeMistake } from '../../src/config/config-error.ts'
+import { loadConfig } from '../../src/config/load-config.ts'
+
+interface Around {
+  sets?: string[]
+  env?: Record<string, string>
+  files?: Record<string, string>
+}
+
+/** Loads one YAML text, or several laid over each other. */
+export function loadText(yaml: string | string[], { sets = [], env = {}, files = {} }: Around = {}) {
+  const layers = [yaml].flat()
+  const readFile = (path: string) => {
+    const text = path in files ? files[path] : layers[Number(path)]
+    if (text === undefined) throw Object.assign(new Error(`no ${path}`), { code: 'ENOENT' })
+    return text
+  }
+  return loadConfig({ sources: layers.map((_, index) => String(index)), sets, env, readFile })
+}
+
+/** The mistakes in a YAML text, one line each. */
+export function mistakesIn(yaml: string | string[], around: Around = {}): string[] {
+  try {
+    loadText(yaml, around)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.mistakes.map(describeMistake)
+  }
+}
+
+/** The least that runs: stores what comes in over gRPC and answers. */
+export const SMALLEST = `
+receivers: { otlp: { protocols: { grpc: } } }
+connectors: { cpid: }
+service: { pipelines: { traces/in: { receivers: [otlp], exporters: [cpid] } } }
+`
+
+/** The same, and what comes out goes to one gRPC exporter. */
+export const WITH_EXPORTER = `
+receivers: { otlp: { protocols: { grpc: } } }
+connectors: { cpid: }
+exporters: { otlp_grpc: { endpoint: tempo:4317 } }
+service:
+  pipelines:
+    traces/in: { receivers: [otlp], exporters: [cpid] }
+    traces/out: { receivers: [cpid], exporters: [otlp_grpc] }
+`

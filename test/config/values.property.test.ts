@@ -1,0 +1,109 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { DURATION, parseDuration } from '../../src/config/schema/duration.ts'
+import { formatEndpoint, parseEndpoint } from '../../src/config/schema/endpoint.ts'
+import { Refusal } from '../../src/config/schema/field.ts'
+import { parseSize, size } from '../../src/config/schema/size.ts'
+
+const UNITS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 1e-3, ns: 1e-6 }
+const unit = fc.constantFrom(...(Object.keys(UNITS) as (keyof typeof UNITS)[]))
+const BYTES = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
+
+test('a duration is the sum of its parts', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(9999), unit), { minLength: 1 }), (parts) => {
+      const text = parts.map(([count, name]) => `${count}${name}`).join('')
+      const expected = parts.reduce((sum, [count, name]) => sum + count * UNITS[name], 0)
+      expect(parseDuration(text)).toBeCloseTo(expected, 5)
+    }),
+  )
+})
+
+test('a whole number of milliseconds comes back as it went in', () => {
+  fc.assert(
+    fc.property(fc.nat(2 ** 31), (ms) => {
+      expect(parseDuration(`${ms}ms`)).toBe(ms)
+      expect(parseDuration(`${ms / 1000}s`)).toBe(ms)
+    }),
+  )
+})
+
+test('a number without a unit is no duration, but 0 is', () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.integer({ min: 1 }), fc.double({ min: 0.1, max: 1e6, noNaN: true })),
+      (number) => {
+        expect(DURATION.read(number)).toBeInstanceOf(Refusal)
+        expect(DURATION.read(String(number))).toBeInstanceOf(Refusal)
+      },
+    ),
+  )
+  expect(DURATION.read(0)).toBe(0)
+  expect(DURATION.read('0')).toBe(0)
+})
+
+test.each([
+  ['1h30m', 5_400_000],
+  ['1.5h', 5_400_000],
+  ['.5s', 500],
+  ['1.s', 1000],
+  ['+2s', 2000],
+  ['1.1s', 1100],
+  ['100µs', 0.1],
+  ['100μs', 0.1],
+  ['0s', 0],
+])('%s is %d ms', (text, ms) => expect(parseDuration(text)).toBe(ms))
+
+test.each([
+  '',
+  's',
+  '1',
+  '1.5',
+  '-1s',
+  '1 s',
+  '1S',
+  '1d',
+  '1h 30m',
+  '1e3s',
+  '.s',
+  '1h30',
+  '999999999h',
+  's1',
+])('%j is no duration', (text) => expect(parseDuration(text)).toBeInstanceOf(Refusal))
+
+test('a size is its count times its unit', () => {
+  fc.assert(
+    fc.property(
+      fc.nat(1_000_000),
+      fc.constantFrom(...(Object.keys(BYTES) as (keyof typeof BYTES)[])),
+      (count, name) => {
+        expect(parseSize(`${count}${name}`)).toBe(count * BYTES[name])
+        expect(size(0).read(count)).toBe(count)
+      },
+    ),
+  )
+})
+
+test('any text is a number that is not negative, or refused; it never throws', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[0-9.+-]{0,5}[a-zA-Z]{0,3}$/)), (text) => {
+      for (const result of [parseDuration(text), parseSize(text)]) {
+        if (result instanceof Refusal) expect(result.reason).not.toBe('')
+        else expect(result).toBeGreaterThanOrEqual(0)
+      }
+    }),
+  )
+})
+
+test.each(['4MB', '4 mib', '1.5GiB', '-1', '4TiB', '', 'MiB', '99999999999999999999', '9007199254740993GiB'])(
+  '%j is no size',
+  (text) => expect(parseSize(text)).toBeInstanceOf(Refusal),
+)
+
+test('an endpoint comes back as it went in', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.domain(), fc.ipV4(), fc.ipV6()), fc.nat(65535), (host, port) => {
+      expect(parseEndpoint(formatEndpoint({ host, port }))).toEqual({ host, port })
+    }),
+  )
+})

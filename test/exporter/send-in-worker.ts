@@ -1,0 +1,6 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { type GrpcTransportSettings, openGrpcTransport } from '../../src/exporter/grpc-transport.ts'
+import { going, REQUEST } from './transport-settings.ts'
+
+await using transport = openGrpcTransport(workerData as GrpcTransportSettings)
+parentPort?.postMessage(await transport.send(REQUEST, going()))

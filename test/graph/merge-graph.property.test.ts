@@ -1,0 +1,80 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { knownRoots } from '../../src/dag/newest-roots.ts'
+import { recordMergelog } from '../../src/graph/record-mergelog.ts'
+import type { Cpid } from '../../src/model/cpid.ts'
+import type { MergelogOutcome } from '../../src/model/graph-port.ts'
+import { migrate } from '../../src/sqlite/migrate.ts'
+import { SqliteArrivals } from '../../src/sqlite/arrival-store.ts'
+import { SqliteMergeGraph } from '../../src/sqlite/merge-graph-store.ts'
+import { openForWriting } from '../../src/sqlite/open-database.ts'
+import { Progress } from '../../src/sqlite/progress.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { TestClock } from '../support/test-clock.ts'
+
+/** The merge graph as a map, with every question answered by walking it anew. */
+class ModelGraph {
+  readonly sources = new Map<number, number[]>()
+
+  add(id: number, sources: number[]): MergelogOutcome['kind'] {
+    const stored = this.sources.get(id)
+    if (stored !== undefined) return stored.join() === sources.join() ? 'repeated' : 'refused'
+    if (sources.some((source) => this.ancestors(source).has(id))) return 'refused'
+    this.sources.set(id, sources)
+    return 'new'
+  }
+
+  /** With the CPID itself. */
+  ancestors(id: number): Set<number> {
+    const found = new Set([id])
+    for (const at of found) for (const source of this.sources.get(at) ?? []) found.add(source)
+    return found
+  }
+
+  isExplained(id: number): boolean {
+    return [...this.ancestors(id)].every((ancestor) => this.sources.has(ancestor))
+  }
+
+  roots(id: number): number[] {
+    return [...this.ancestors(id)].filter((ancestor) => (this.sources.get(ancestor) ?? []).length === 0)
+  }
+}
+
+const mergelogs = fc.array(
+  fc.record({ id: fc.nat(7), sources: fc.uniqueArray(fc.nat(7), { maxLength: 3 }) }).map(({ id, sources }) => ({
+    id,
+    sources: sources.filter((source) => source !== id).sort((a, b) => a - b),
+  })),
+  { maxLength: 30 },
+)
+
+test('the stored graph answers as a simple model does, with repeats, conflicts and cycles among the mergelogs', async () => {
+  await fc.assert(
+    fc.asyncProperty(mergelogs, async (drawn) => {
+      const db = openForWriting(':memory:')
+      await migrate(db)
+      const progress = new Progress(db, new TestClock())
+      const graph = new SqliteMergeGraph(db, progress)
+      const arrivals = new SqliteArrivals(db, progress)
+      const model = new ModelGraph()
+      const name = (id: number): Cpid => cpid(id + 1) as Cpid
+      for (const { id, sources } of drawn) {
+        const mergelog = { cpid: name(id), sources: sources.map(name) }
+        const outcome = recordMergelog(graph, mergelog, 100)
+        if (outcome.kind === 'new') {
+          const record = { newCpid: name(id), sources: mergelog.sources, timeNs: 1n, object: undefined, reason: undefined }
+          arrivals.addMergelog(graph.sight(name(id)).id, mergelog, record, 1n, 1)
+        }
+        expect(outcome.kind).toBe(model.add(id, sources))
+      }
+      for (const id of new Set([...model.sources].flatMap(([key, sources]) => [key, ...sources]))) {
+        const node = graph.find(name(id))
+        expect(node?.explained).toBe(model.isExplained(id))
+        const roots = knownRoots(graph, node?.id ?? 0, 100).map((root) => graph.node(root).cpid)
+        expect(roots.sort()).toEqual(model.roots(id).map(name).sort())
+      }
+      db.close()
+    }),
+    { numRuns: 300 },
+  )
+})

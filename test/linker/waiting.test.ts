@@ -1,0 +1,169 @@
+import { expect, test } from '@jest/globals'
+import { cpid, hexSpan, hexTrace } from '../support/otlp-requests.ts'
+import { drawTrace, sentSpans, traceOf } from '../support/sent-spans.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const ALPHA = cpid(0xa)
+const GAMMA = cpid(0xc)
+const DELTA = cpid(0xd)
+
+test('a span waits for the mergelog of its CPID and then leaves into the right trace only', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('endpoints', [{ trace: 1, id: 11, cpid: GAMMA, name: 'update' }])
+  writer.pass(9_000)
+  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change'])
+  writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA] }])
+  writer.link()
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+    'change @kubectl\n  merge @endpoints\n    update @endpoints',
+  )
+  expect(sentSpans(writer.db).some((span) => span.traceId === traceOf(GAMMA))).toBe(false)
+  expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(0)
+})
+
+test('after the wait a CPID without a mergelog counts as a root', async () => {
+  using writer = await TestWriter.open()
+  writer.spans('endpoints', [{ trace: 1, id: 11, cpid: GAMMA, name: 'update' }])
+  writer.pass(10_001)
+  expect(drawTrace(sentSpans(writer.db), traceOf(GAMMA))).toBe('change @causeway\n  update @endpoints')
+})
+
+test('what is missing is missed once: the next span of the same CPID does not wait again', async () => {
+  using writer = await TestWriter.open()
+  writer.spans('endpoints', [{ trace: 1, id: 11, cpid: GAMMA, name: 'first' }])
+  writer.pass(10_001)
+  writer.spans('endpoints', [{ trace: 2, id: 21, cpid: GAMMA, name: 'second' }])
+  writer.link()
+  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change', 'first', 'second'])
+})
+
+test('a missing ancestor counts as a root beside the known ones', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.mergelogs('endpoints', [{ new: DELTA, sources: [ALPHA, GAMMA] }])
+  writer.spans('endpoints', [{ trace: 1, id: 11, cpid: DELTA, name: 'update' }])
+  writer.pass(10_001)
+  const sent = sentSpans(writer.db)
+  expect(drawTrace(sent, traceOf(ALPHA))).toBe(
+    'change @kubectl\n  merge @endpoints\n    update @endpoints copy',
+  )
+  expect(drawTrace(sent, traceOf(GAMMA))).toBe('change @causeway\n  merge @endpoints\n    update @endpoints')
+})
+
+test('a late mergelog sends again what was sent, once, and the provisional trace says where it went', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('endpoints', [
+    { trace: 1, id: 12, parent: 11, cpid: GAMMA, name: 'child' },
+    { trace: 1, id: 11, cpid: GAMMA, name: 'update' },
+  ])
+  writer.pass(10_001)
+  writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA], time: 5 }])
+  writer.link()
+  const sent = sentSpans(writer.db)
+  expect(drawTrace(sent, traceOf(ALPHA))).toBe(
+    'change @kubectl\n  merge @endpoints\n    update @endpoints copy\n      child @endpoints copy',
+  )
+  expect(drawTrace(sent, traceOf(GAMMA))).toBe(
+    'change @causeway\n  update @endpoints\n    child @endpoints\n  merged into @endpoints\n  cascade @endpoints',
+  )
+  const link = sent.find((span) => span.name === 'merged into')?.links[0]
+  const merge = sent.find((span) => span.name === 'merge')
+  expect(link).toMatchObject({ traceId: traceOf(ALPHA), spanId: merge?.spanId })
+  expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(1)
+
+  writer.spans('endpoints', [{ trace: 2, id: 21, cpid: GAMMA, name: 'again' }])
+  writer.link()
+  expect(sentSpans(writer.db).at(-1)).toMatchObject({ name: 'again', traceId: traceOf(ALPHA) })
+})
+
+test('a late mergelog also moves the descendants of its CPID', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.mergelogs('endpoints', [{ new: DELTA, sources: [GAMMA], time: 6 }])
+  writer.spans('endpoints', [{ trace: 1, id: 11, cpid: DELTA, name: 'update' }])
+  writer.pass(10_001)
+  expect(drawTrace(sentSpans(writer.db), traceOf(GAMMA))).toBe(
+    'change @causeway\n  merge @endpoints\n    update @endpoints',
+  )
+  writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA], time: 5 }])
+  writer.link()
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+    'change @kubectl\n  merge @endpoints\n    merge @endpoints\n      update @endpoints copy',
+  )
+})
+
+test('a late mergelog without sources sends nothing again', async () => {
+  using writer = await TestWriter.open()
+  writer.spans('kubectl', [{ trace: 1, id: 11, cpid: ALPHA, name: 'apply' }])
+  writer.pass(10_001)
+  const before = sentSpans(writer.db).length
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.link()
+  expect(sentSpans(writer.db).length).toBe(before)
+  expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(1)
+})
+
+test('a span without a CPID waits for its parent, then leaves unattributed', async () => {
+  using writer = await TestWriter.open()
+  writer.spans('kubelet', [{ trace: 1, id: 12, parent: 11, name: 'child' }])
+  writer.pass(9_000)
+  expect(sentSpans(writer.db)).toEqual([])
+  writer.pass(1_001)
+  expect(sentSpans(writer.db)).toMatchObject([{ name: 'child', traceId: hexTrace(1), parentSpanId: hexSpan(11) }])
+})
+
+test('a parent that comes late with a CPID takes its children along', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('kubelet', [
+    { trace: 1, id: 13, parent: 12, name: 'grandchild' },
+    { trace: 1, id: 12, parent: 11, name: 'child' },
+  ])
+  writer.pass(10_001)
+  writer.spans('kubelet', [{ trace: 1, id: 11, cpid: ALPHA, name: 'parent' }])
+  writer.link()
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+    'change @kubectl\n  parent @kubelet\n    child @kubelet copy\n      grandchild @kubelet copy',
+  )
+  expect(writer.writer.takeLinkCounts().lateParents).toBe(1)
+})
+
+test('a parent without a CPID is brought into the trace of its child, even when that has settled', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('kubelet', [{ trace: 1, id: 12, parent: 11, cpid: ALPHA, name: 'child' }])
+  writer.pass(300_001)
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toContain('(orphan)\n  child')
+  writer.spans('kubelet', [{ trace: 1, id: 11, name: 'parent' }])
+  writer.link()
+  const sent = sentSpans(writer.db)
+  expect(drawTrace(sent, traceOf(ALPHA))).toBe(
+    'change @kubectl\n  cascade @kubectl\n  parent @kubelet copy\n    child @kubelet',
+  )
+  expect(sent.filter((span) => span.name === 'parent').map((span) => span.traceId)).toEqual([
+    hexTrace(1),
+    traceOf(ALPHA),
+  ])
+})
+
+test('two spans that name each other as parent do not make a loop', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('odd', [
+    { trace: 1, id: 11, parent: 12, cpid: ALPHA, name: 'one' },
+    { trace: 1, id: 12, parent: 11, cpid: ALPHA, name: 'other' },
+  ])
+  writer.link()
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe('change @kubectl\n  other @odd\n    one @odd')
+})
+
+test('down time settles nothing and shortens no wait', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.link()
+  writer.clock.setWall(writer.clock.wallMs() + 86_400_000)
+  writer.pass(0)
+  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change'])
+})

@@ -1,0 +1,151 @@
+import { test, expect } from '@jest/globals'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { InFlight } from '../../src/receiver/in-flight.ts'
+import { JSON_TYPE, post, PROTOBUF, send } from './http-sender.ts'
+import { holdingPort, RecordingPort } from './recording-port.ts'
+import { startHttp } from './start-receivers.ts'
+
+const MIB = 1024 * 1024
+const request = Buffer.from('any bytes at all')
+
+/** A budget that remembers the most bytes any one request held. */
+class WatchedBudget extends InFlight {
+  peak = 0
+
+  override open() {
+    const reservation = super.open()
+    const take = reservation.take.bind(reservation)
+    reservation.take = (bytes) => {
+      const taken = take(bytes)
+      this.peak = Math.max(this.peak, this.bytes)
+      return taken
+    }
+    return reservation
+  }
+}
+
+test.each([
+  ['identity', request],
+  ['gzip', gzipSync(request)],
+  ['GZIP', gzipSync(request)],
+  ['x-gzip', gzipSync(request)],
+  ['deflate', deflateSync(request)],
+  ['zlib', deflateSync(request)],
+  ['zstd', zstdCompressSync(request)],
+])('takes Content-Encoding %s', async (encoding, body) => {
+  const port = new RecordingPort()
+  await using receiver = await startHttp(port)
+  const headers = { ...PROTOBUF, 'content-encoding': encoding }
+  expect(await post(receiver.port, '/v1/traces', headers, body)).toMatchObject({ status: 200 })
+  expect(port.requests).toEqual([{ signal: 'traces', request }])
+})
+
+test.each([
+  ['gzip', Buffer.from('not gzip')],
+  ['gzip', gzipSync(request).subarray(0, 20)],
+  ['gzip', Buffer.alloc(0)],
+  ['zstd', zstdCompressSync(request).subarray(0, 20)],
+  ['zstd', Buffer.from('not zstd')],
+  ['snappy', request],
+  ['constructor', request],
+  ['gzip, gzip', gzipSync(gzipSync(request))],
+])('a body that is not %s is malformed', async (encoding, body) => {
+  const port = new RecordingPort()
+  await using receiver = await startHttp(port)
+  const answer = await post(receiver.port, '/v1/traces', { ...JSON_TYPE, 'content-encoding': encoding }, body)
+  expect(answer).toMatchObject({ status: 400, type: 'application/json' })
+  expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 3 })
+  expect(port.requests).toEqual([])
+  expect(receiver.answered).toMatchObject([{ outcome: { kind: 'malformed' }, bytes: 0 }])
+})
+
+test('64 MiB are taken and 65 MiB refused for good', async () => {
+  const port = new RecordingPort()
+  await using receiver = await startHttp(port)
+  expect(await post(receiver.port, '/v1/traces', PROTOBUF, Buffer.alloc(64 * MIB))).toMatchObject({
+    status: 200,
+  })
+  const answer = await post(receiver.port, '/v1/traces', JSON_TYPE, Buffer.alloc(65 * MIB))
+  expect(answer).toMatchObject({ status: 413, type: 'application/json' })
+  expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 8 })
+  expect(port.requests).toHaveLength(1)
+  expect(receiver.answered).toMatchObject([
+    { outcome: { kind: 'accepted' } },
+    { outcome: { kind: 'tooLarge' } },
+  ])
+})
+
+test('a body of unknown length is cut off at the limit', async () => {
+  await using receiver = await startHttp(new RecordingPort(), { maxMessageBytes: 1000 })
+  const streamed = (bytes: number) =>
+    send(receiver.port, '/v1/traces', {
+      method: 'POST',
+      headers: PROTOBUF,
+      body: new Blob([Buffer.alloc(bytes)]).stream(),
+      duplex: 'half',
+    })
+  expect(await streamed(1000)).toMatchObject({ status: 200 })
+  expect(await streamed(1001)).toMatchObject({ status: 413 })
+})
+
+test.each([
+  ['gzip', gzipSync(Buffer.alloc(100 * MIB))],
+  ['zstd', zstdCompressSync(Buffer.alloc(100 * MIB))],
+  ['gzip', Buffer.concat(Array.from({ length: 60_000 }, () => gzipSync('')))],
+])('a %s bomb is refused before it holds more than the limit', async (encoding, bomb) => {
+  const inFlight = new WatchedBudget()
+  await using receiver = await startHttp(new RecordingPort(), { maxMessageBytes: MIB, inFlight })
+  const headers = { ...PROTOBUF, 'content-encoding': encoding }
+  expect(await post(receiver.port, '/v1/traces', headers, bomb)).toMatchObject({ status: 413 })
+  expect(inFlight.peak).toBeLessThanOrEqual(MIB)
+  expect(inFlight.bytes).toBe(0)
+})
+
+test('a sender that is still sending gets its answer, and the connection serves the next request', async () => {
+  await using receiver = await startHttp(new RecordingPort(), { maxMessageBytes: MIB })
+  const socket = connect(receiver.port, '127.0.0.1').setEncoding('latin1')
+  const head = (length: number) =>
+    `POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nContent-Length: ${length}\r\n\r\n`
+  socket.write(head(2 * MIB))
+  expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 413 /)
+  socket.write(Buffer.alloc(2 * MIB))
+  socket.write(`${head(3)}abc`)
+  expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 200 /)
+  socket.destroy()
+})
+
+test('a sender that hangs up leaves nothing behind', async () => {
+  const port = new RecordingPort()
+  const inFlight = new InFlight()
+  await using receiver = await startHttp(port, { inFlight })
+  const socket = connect(receiver.port, '127.0.0.1')
+  socket.write('POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\n')
+  socket.write('Content-Length: 100\r\n\r\nabc')
+  await once(socket, 'connect')
+  socket.destroy()
+  await receiver[Symbol.asyncDispose]()
+  expect(inFlight.bytes).toBe(0)
+  expect(port.requests).toEqual([])
+  expect(receiver.answered).toEqual([])
+})
+
+test('a request that would exceed the budget is busy, and goes through once there is room', async () => {
+  const { port, release } = holdingPort()
+  const inFlight = new InFlight(1000)
+  await using receiver = await startHttp(port, { inFlight })
+  const first = post(receiver.port, '/v1/traces', PROTOBUF, Buffer.alloc(900))
+  await port.received(1)
+  const refused = await post(receiver.port, '/v1/traces', JSON_TYPE, Buffer.alloc(200))
+  expect(refused).toMatchObject({ status: 503 })
+  expect(refused.headers.get('retry-after')).toBe('1')
+  expect(refused.body.toString()).toContain('"retryDelay":"1s"')
+  const inflated = { ...PROTOBUF, 'content-encoding': 'gzip' }
+  const bomb = gzipSync(Buffer.alloc(200))
+  expect(await post(receiver.port, '/v1/traces', inflated, bomb)).toMatchObject({ status: 503 })
+  release()
+  expect(await first).toMatchObject({ status: 200 })
+  expect(inFlight.bytes).toBe(0)
+  expect(await post(receiver.port, '/v1/traces', PROTOBUF, Buffer.alloc(200))).toMatchObject({ status: 200 })
+})

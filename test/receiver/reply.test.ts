@@ -1,0 +1,53 @@
+import { test, expect } from '@jest/globals'
+import { REPLIES, retryAfterSeconds, rpcStatusOf } from '../../src/receiver/reply.ts'
+
+const OK = 0
+const INVALID_ARGUMENT = 3
+const RESOURCE_EXHAUSTED = 8
+const UNIMPLEMENTED = 12
+const UNAVAILABLE = 14
+
+test('each outcome has one answer on gRPC and one on HTTP', () => {
+  expect(REPLIES).toEqual({
+    accepted: { grpc: OK, http: 200, retryable: false },
+    malformed: { grpc: INVALID_ARGUMENT, http: 400, retryable: false },
+    tooLarge: { grpc: RESOURCE_EXHAUSTED, http: 413, retryable: false },
+    busy: { grpc: UNAVAILABLE, http: 503, retryable: true },
+    failed: { grpc: UNAVAILABLE, http: 503, retryable: true },
+    wrongType: { grpc: INVALID_ARGUMENT, http: 415, retryable: false },
+    wrongMethod: { grpc: UNIMPLEMENTED, http: 405, retryable: false },
+  })
+})
+
+test('senders retry exactly what the table calls retryable', () => {
+  const retriedOnHttp = [429, 502, 503, 504]
+  // CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS
+  const retriedOnGrpc = [1, 4, 10, 11, 14, 15]
+  for (const { grpc, http, retryable } of Object.values(REPLIES)) {
+    expect(retriedOnHttp.includes(http)).toBe(retryable)
+    expect(retriedOnGrpc.includes(grpc)).toBe(retryable)
+  }
+})
+
+test('only a busy receiver names a delay, or RESOURCE_EXHAUSTED would be retried', () => {
+  const reason = 'r'
+  expect(rpcStatusOf({ kind: 'busy', retryAfterMs: 250, reason })).toEqual({
+    code: UNAVAILABLE,
+    message: 'r',
+    retryAfterMs: 250,
+  })
+  for (const kind of ['malformed', 'tooLarge', 'failed'] as const) {
+    expect(rpcStatusOf({ kind, reason })).not.toHaveProperty('retryAfterMs')
+    expect(retryAfterSeconds({ kind, reason })).toBeUndefined()
+  }
+})
+
+test.each([
+  [0, 1],
+  [1, 1],
+  [1000, 1],
+  [1001, 2],
+  [60_000, 60],
+])('a delay of %i ms is Retry-After: %i', (retryAfterMs, seconds) => {
+  expect(retryAfterSeconds({ kind: 'busy', retryAfterMs, reason: '' })).toBe(seconds)
+})

@@ -1,0 +1,37 @@
+import type { IngestPort } from '../../src/model/ingest.ts'
+import { startGrpcReceiver, type GrpcReceiverSettings } from '../../src/receiver/grpc-receiver.ts'
+import { startHttpReceiver, type HttpReceiverSettings } from '../../src/receiver/http-receiver.ts'
+import { InFlight } from '../../src/receiver/in-flight.ts'
+import type { AnsweredRequest } from '../../src/receiver/observer.ts'
+import type { RunningReceiver } from '../../src/receiver/receiver-settings.ts'
+
+/** A receiver on a free port, with what its observer was told. */
+export interface TestReceiver extends RunningReceiver {
+  answered: AnsweredRequest[]
+}
+
+const defaults = () => ({
+  receiver: 'otlp/test',
+  host: '127.0.0.1',
+  port: 0,
+  signals: ['traces', 'logs'] as const,
+  inFlight: new InFlight(),
+})
+
+export async function startGrpc(
+  port: IngestPort,
+  settings: Partial<GrpcReceiverSettings> = {},
+): Promise<TestReceiver> {
+  const answered: AnsweredRequest[] = []
+  const observer = { answered: (request: AnsweredRequest) => answered.push(request) }
+  return Object.assign(await startGrpcReceiver({ ...defaults(), ...settings }, port, observer), { answered })
+}
+
+export async function startHttp(
+  port: IngestPort,
+  settings: Partial<HttpReceiverSettings> = {},
+): Promise<TestReceiver> {
+  const answered: AnsweredRequest[] = []
+  const observer = { answered: (request: AnsweredRequest) => answered.push(request) }
+  return Object.assign(await startHttpReceiver({ ...defaults(), ...settings }, port, observer), { answered })
+}

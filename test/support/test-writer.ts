@@ -1,0 +1,82 @@
+import { StoreWriter, type WriterSettings } from '../../src/app/store-writer.ts'
+import type { IngestOutcome } from '../../src/model/ingest.ts'
+import { migrate } from '../../src/sqlite/migrate.ts'
+import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { mergelogsRequest, spansRequest, type MergelogSketch, type SpanSketch } from './otlp-requests.ts'
+import { TestClock } from './test-clock.ts'
+
+const MANY = 100_000
+
+export interface TestSettings {
+  linking?: Partial<WriterSettings['linking']>
+  retention?: Partial<WriterSettings['retention']>
+  maxSources?: number
+}
+
+export function writerSettings({ linking, retention, maxSources }: TestSettings = {}): WriterSettings {
+  return {
+    maxSources: maxSources ?? 1024,
+    linking: {
+      mode: 'cascade',
+      waitMs: 10_000,
+      settleAfterMs: 300_000,
+      maxOpenMs: 1_800_000,
+      maxFanout: 8,
+      maxTraceSpans: 10_000,
+      maxTraceBytes: 4 * 1024 * 1024,
+      ...linking,
+    },
+    retention: { maxCpids: 0, maxAgeMs: 0, maxBytes: 0, ...retention },
+  }
+}
+
+/** The real writer on a real database, with a clock that tests turn. */
+export class TestWriter {
+  readonly clock: TestClock
+  readonly db: Sqlite
+  readonly writer: StoreWriter
+
+  private constructor(db: Sqlite, settings: TestSettings, clock: TestClock) {
+    this.clock = clock
+    this.db = db
+    this.writer = new StoreWriter(db, writerSettings(settings), clock)
+  }
+
+  static async open(settings: TestSettings = {}, path = ':memory:', clock = new TestClock()): Promise<TestWriter> {
+    const db = openForWriting(path)
+    await migrate(db)
+    return new TestWriter(db, settings, clock)
+  }
+
+  spans(service: string, spans: readonly SpanSketch[], cluster?: string): IngestOutcome {
+    return this.ingest('traces', spansRequest(service, spans, cluster))
+  }
+
+  mergelogs(service: string, mergelogs: readonly MergelogSketch[], cluster?: string): IngestOutcome {
+    return this.ingest('logs', mergelogsRequest(service, mergelogs, cluster))
+  }
+
+  ingest(signal: 'traces' | 'logs', bytes: Buffer): IngestOutcome {
+    const outcome = this.writer.ingest([{ signal, bytes }]).outcomes[0]
+    if (outcome === undefined) throw new Error('the writer gave no outcome')
+    return outcome
+  }
+
+  /** Links all there is. */
+  link(): void {
+    while (this.writer.link(MANY) > 0);
+  }
+
+  /** Lets time go by, then links and settles what is due. */
+  pass(ms: number): void {
+    this.link()
+    this.clock.advance(ms)
+    this.link()
+    while (this.writer.isAnythingDue()) this.writer.expire(MANY)
+    this.link()
+  }
+
+  [Symbol.dispose](): void {
+    this.db.close()
+  }
+}
