@@ -9,8 +9,11 @@ export interface ClientTlsSettings {
   insecureSkipVerify: boolean
   /** Certificates to trust instead of the usual ones. */
   caFile?: string
+  caPem?: string
   certFile?: string
+  certPem?: string
   keyFile?: string
+  keyPem?: string
   /** The name to expect in the backend's certificate, when it is not the host's. */
   serverNameOverride?: string
 }
@@ -23,16 +26,20 @@ export interface ClientTlsFiles {
 
 /** Reads the certificate files; throws an error naming the setting when one cannot be read or one of a pair is missing. */
 export function readClientTls(tls: ClientTlsSettings): ClientTlsFiles {
-  if ((tls.certFile === undefined) !== (tls.keyFile === undefined)) {
+  const ca = pemOf('ca_file', tls.caPem, tls.caFile)
+  const cert = pemOf('cert_file', tls.certPem, tls.certFile)
+  const key = pemOf('key_file', tls.keyPem, tls.keyFile)
+  if ((cert === undefined) !== (key === undefined)) {
     throw new Error(
       'for auth via TLS, provide both certificate and key, or neither: set tls.cert_file and tls.key_file',
     )
   }
-  return {
-    ...(tls.caFile !== undefined && { ca: readPem('ca_file', tls.caFile) }),
-    ...(tls.certFile !== undefined && { cert: readPem('cert_file', tls.certFile) }),
-    ...(tls.keyFile !== undefined && { key: readPem('key_file', tls.keyFile) }),
-  }
+  return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) }
+}
+
+function pemOf(setting: string, pem: string | undefined, file: string | undefined): Buffer | undefined {
+  if (pem !== undefined) return Buffer.from(pem)
+  return file === undefined ? undefined : readPem(setting, file)
 }
 
 function readPem(setting: string, file: string): Buffer {

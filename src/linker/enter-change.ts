@@ -5,6 +5,7 @@ import { changeTime } from './change-attributes.ts'
 import { ensureChangeSpan, sendMergedInto } from './change-spans.ts'
 import { relinkProvisional } from './late-mergelogs.ts'
 import type { LinkContext } from './link-context.ts'
+import { noteActivity } from './settling.ts'
 import { tracesFor } from './trace-openings.ts'
 
 /** A CPID whose mergelog arrived takes its place: a change span in each of its traces, back links from its sources. */
@@ -18,8 +19,7 @@ export function enterChange(ctx: LinkContext, cpid: number): void {
   const traces = tracesFor(ctx, cpid, ns)
   for (const trace of traces) {
     ensureChangeSpan(ctx, trace, cpid, ns)
-    trace.lastArrivalMs = store.activeMs
-    store.touch(trace)
+    noteActivity(ctx, trace)
   }
   markCutRoots(ctx, node)
   const into = traces[0]

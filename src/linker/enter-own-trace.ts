@@ -1,6 +1,7 @@
 import { cpidBytes } from '../model/cpid.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import type { LinkContext } from './link-context.ts'
+import { noteActivity } from './settling.ts'
 import { changeAttributes, changeTime } from './change-attributes.ts'
 import { sendRootChange, sourceLinks } from './change-spans.ts'
 import { derivedSpanId } from './derived-ids.ts'
@@ -20,8 +21,7 @@ export function enterOwnTrace(ctx: LinkContext, cpid: number): void {
     mergelog === undefined ? (store.firstSpanNs(cpid) ?? nanosOfMs(store.wallMs)) : changeTime(mergelog)
   const trace = tracesFor(ctx, cpid, ns)[0]
   if (trace === undefined) return
-  trace.lastArrivalMs = store.activeMs
-  store.touch(trace)
+  noteActivity(ctx, trace)
   if (!trace.rootSent) sendRootChange(ctx, trace, node, ns)
   else if (mergelog !== undefined && mergelog.sources.length > 0) {
     const at = stampIn(trace, ns)

@@ -10,6 +10,7 @@ import {
 import { ensureChangeSpan } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import { repointedLinks } from './repoint-links.ts'
+import { noteActivity } from './settling.ts'
 
 /** About what the ids, attributes and framing added to a span weigh. */
 const ADDED_BYTES = 120
@@ -84,13 +85,13 @@ function liesBelow({ store }: LinkContext, trace: Trace, row: number, top: Arriv
   return false
 }
 
-function countIn({ store }: LinkContext, trace: Trace, span: ArrivedSpan): void {
+function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): void {
   trace.sentSpans++
   trace.sentBytes += span.bytes + ADDED_BYTES
   trace.controllerSpans++
   if (span.startNs > 0n && span.startNs < trace.firstNs) trace.firstNs = span.startNs
   if (span.endNs > trace.lastNs) trace.lastNs = span.endNs
-  if (trace.open) trace.lastArrivalMs = store.activeMs
-  if (store.addService(trace, span.service)) trace.services++
-  store.touch(trace)
+  if (ctx.store.addService(trace, span.service)) trace.services++
+  noteActivity(ctx, trace)
+  ctx.store.touch(trace)
 }

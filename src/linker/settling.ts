@@ -5,6 +5,14 @@ import { sendSynthetic } from './synthetic-span.ts'
 
 const NANOS_PER_MS = 1_000_000n
 
+/** Something of an open trace arrived: it stays open. */
+export function noteActivity({ store }: LinkContext, trace: Trace): void {
+  if (!trace.open) return
+  trace.lastArrivalMs = store.activeMs
+  trace.lastWallMs = store.wallMs
+  store.touch(trace)
+}
+
 /** Settles open traces whose silence or age has reached its limit; true when more may be due. */
 export function settleDue(ctx: LinkContext, limit: number): boolean {
   const { store, settings } = ctx

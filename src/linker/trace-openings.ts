@@ -130,6 +130,7 @@ function addTrace(
     open: true,
     openedMs,
     lastArrivalMs: store.activeMs,
+    lastWallMs: store.wallMs,
     dueMs: store.activeMs + Math.min(settings.settleAfterMs, settings.maxOpenMs),
     firstNs,
     lastNs: firstNs,

@@ -42,6 +42,8 @@ export interface Trace {
   /** Up time in milliseconds. */
   readonly openedMs: number
   lastArrivalMs: number
+  /** Wall-clock time of the last arrival, in milliseconds. */
+  lastWallMs: number
   dueMs: number
   firstNs: UnixNanos
   lastNs: UnixNanos

@@ -86,7 +86,7 @@ export class TraceTable {
       trace.firstNs,
       trace.lastNs,
       trace.provisional ? 1 : 0,
-      this.#progress.wallMs,
+      trace.lastWallMs,
     )
     const added: Trace = { ...trace, id: Number(lastInsertRowid) }
     this.#byId.set(added.id, added)
@@ -128,7 +128,7 @@ export class TraceTable {
         trace.truncated ? 1 : 0,
         trace.rootSent ? 1 : 0,
         this.#progress.lastDecision,
-        this.#progress.wallMs,
+        trace.lastWallMs,
         trace.id,
       )
     }
@@ -164,6 +164,7 @@ function traceOf(row: TraceRow): Trace {
     open: row['state'] === 0n,
     openedMs: whole('opened_ms'),
     lastArrivalMs: whole('last_arrival_ms'),
+    lastWallMs: whole('last_wall_ms'),
     dueMs: whole('due_ms'),
     firstNs: row['first_ns'] ?? 0n,
     lastNs: row['last_ns'] ?? 0n,
