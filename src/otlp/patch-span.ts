@@ -29,6 +29,7 @@ export function patchSpan(span: Buffer, patch: SpanPatch): Buffer {
   let hasParent = false
   let links = 0
   let dropped = 0
+  let droppedBefore = 0
   const replace = (bytes: Uint8Array): void => {
     if (cursor.tagAt > keptFrom) parts.push(span.subarray(keptFrom, cursor.tagAt))
     if (bytes.length > 0) parts.push(bytes)
@@ -56,8 +57,7 @@ export function patchSpan(span: Buffer, patch: SpanPatch): Buffer {
         break
       }
       case DROPPED_LINKS:
-        dropped += cursor.value
-        replace(NOTHING)
+        droppedBefore = cursor.value
         break
     }
   }
@@ -68,7 +68,8 @@ export function patchSpan(span: Buffer, patch: SpanPatch): Buffer {
     if (links++ >= MAX_LINKS) dropped++
     else parts.push(field(LINKS, encodeLink(link)))
   }
-  if (dropped > 0) parts.push(varintField(DROPPED_LINKS, dropped))
+  // Where a field stands twice the last one counts (protobuf, "last one wins").
+  if (dropped > 0) parts.push(varintField(DROPPED_LINKS, droppedBefore + dropped))
   return Buffer.concat(parts)
 }
 

@@ -1,0 +1,141 @@
+import { expect, test } from '@jest/globals'
+import { Drain, type DrainProgress } from '../../src/exporter/drain.ts'
+import type { SendOutcome, Transport } from '../../src/model/send-outcome.ts'
+import { jsonOfProtobuf } from '../../src/otlp/protobuf-to-json.ts'
+import { SqliteOutbox } from '../../src/sqlite/outbox-reader.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+import { DELIVERED, refused, retry, scripted } from './scripted-transport.ts'
+
+const SPANS = 40
+
+async function filled(): Promise<TestWriter> {
+  const writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: cpid(1) }])
+  const ids = Array.from({ length: SPANS }, (_, at) => at + 1)
+  writer.spans('controller', ids.map((id) => ({ trace: id, id, cpid: cpid(1) })))
+  writer.link()
+  return writer
+}
+
+interface Drained {
+  progress: DrainProgress[]
+  dropped: number
+  drain: Drain
+}
+
+/** Drains until `isEnough`, then stops. */
+async function drained(
+  writer: TestWriter,
+  transport: Transport,
+  isEnough: (progress: DrainProgress) => boolean,
+  position = 0,
+): Promise<Drained> {
+  const stop = new AbortController()
+  const result: Drained = { progress: [], dropped: 0, drain: undefined as unknown as Drain }
+  result.drain = new Drain(
+    { name: 'otlp_grpc/test', batchMaxSpans: 8, batchMaxBytes: 1_000_000, consumers: 3 },
+    position,
+    new SqliteOutbox(writer.db),
+    transport,
+    {
+      onProgress: (progress) => {
+        result.progress.push(progress)
+        if (isEnough(progress)) stop.abort()
+      },
+      onDrop: ({ items }) => (result.dropped += items),
+      onInFlight: () => undefined,
+    },
+  )
+  await result.drain.run(stop.signal)
+  return result
+}
+
+const namesIn = (request: Uint8Array): string[] => {
+  const json = jsonOfProtobuf('ExportTraceServiceRequest', request) as unknown as {
+    resourceSpans: { scopeSpans: { spans: { name: string }[] }[] }[]
+  }
+  return json.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans.map(({ name }) => name)))
+}
+
+test('sends everything once, in batches, and moves in order', async () => {
+  using writer = await filled()
+  const last = writer.writer.progress.lastDecision
+  const transport = scripted(() => DELIVERED)
+  const { progress } = await drained(writer, transport, ({ position }) => position === last)
+  const names = transport.sent.flatMap(namesIn)
+  expect(names.sort()).toEqual(['change', ...Array.from({ length: SPANS }, (_, at) => `span ${at + 1}`)].sort())
+  expect(transport.sent.every((request) => namesIn(request).length <= 8)).toBe(true)
+  const positions = progress.map(({ position }) => position)
+  expect(positions).toEqual([...positions].sort((a, b) => a - b))
+})
+
+test('a batch that stays behind holds the position back, however fast later ones are', async () => {
+  using writer = await filled()
+  const release = Promise.withResolvers<SendOutcome>()
+  let sent = 0
+  const transport: Transport = {
+    send: () => {
+      sent++
+      if (sent === 3) release.resolve(DELIVERED)
+      return sent === 1 ? release.promise : Promise.resolve(DELIVERED)
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
+  const { progress } = await drained(writer, transport, () => true)
+  expect(progress[0]?.position).toBe(8)
+})
+
+test('what a stop leaves unfinished is not passed over', async () => {
+  using writer = await filled()
+  const stop = new AbortController()
+  const moved: number[] = []
+  const transport = scripted((_, before) => {
+    if (before === 1) {
+      stop.abort()
+      return retry()
+    }
+    return DELIVERED
+  })
+  const drain = new Drain(
+    { name: 'x', batchMaxSpans: 8, batchMaxBytes: 1_000_000, consumers: 4 },
+    0,
+    new SqliteOutbox(writer.db),
+    transport,
+    { onProgress: ({ position }) => moved.push(position), onDrop: () => undefined, onInFlight: () => undefined },
+  )
+  await drain.run(stop.signal)
+  expect(moved).toEqual([8])
+  expect(drain.position).toBe(8)
+})
+
+test('only the span that is refused is passed over', async () => {
+  using writer = await filled()
+  const last = writer.writer.progress.lastDecision
+  const transport = scripted((request) => (namesIn(request).includes('span 5') ? refused(true) : DELIVERED))
+  const { progress, dropped } = await drained(writer, transport, ({ position }) => position === last)
+  expect(dropped).toBe(1)
+  expect(progress.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(SPANS)
+  expect(progress.reduce((sum, each) => sum + each.refused, 0)).toBe(1)
+})
+
+test('a span sent again is the same bytes, however it is batched', async () => {
+  using writer = await filled()
+  const last = writer.writer.progress.lastDecision
+  const spansOf = (request: Uint8Array): string[] => {
+    const json = jsonOfProtobuf('ExportTraceServiceRequest', request) as unknown as {
+      resourceSpans: { scopeSpans: { spans: unknown[] }[] }[]
+    }
+    return json.resourceSpans.flatMap(({ scopeSpans }) =>
+      scopeSpans.flatMap(({ spans }) => spans.map((span) => JSON.stringify(span))),
+    )
+  }
+  const first = scripted(() => DELIVERED)
+  await drained(writer, first, ({ position }) => position === last)
+  const second = scripted(() => DELIVERED)
+  await drained(writer, second, ({ position }) => position === last, 3)
+  const before = new Set(first.sent.flatMap(spansOf))
+  const again = second.sent.flatMap(spansOf)
+  expect(again.length).toBe(before.size - 3)
+  expect(again.every((span) => before.has(span))).toBe(true)
+})
