@@ -12,6 +12,7 @@ import { enterChange } from './enter-change.ts'
 import { enterOwnTrace } from './enter-own-trace.ts'
 import type { LinkContext, LinkSettings } from './link-context.ts'
 import { forwardUnattributed, sendSpan } from './send-span.ts'
+import { nearestAbove } from './nearest-above.ts'
 import { settleDue } from './settling.ts'
 import { waitsUntil } from './waits.ts'
 
@@ -98,26 +99,19 @@ export class Linker {
 
   /** Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived. */
   #attribute(span: ArrivedSpan): void {
-    const { store, settings } = this.#ctx
-    const { origin, parentId, parentRow } = span
-    if (parentId === 0n) {
-      forwardUnattributed(this.#ctx, span)
-      return
-    }
-    const parent = parentRow !== undefined && store.isLinked(parentRow) ? store.span(parentRow) : undefined
-    if (parent?.cpid !== undefined) {
-      store.inheritCpid(span, parent.cpid)
+    const { store } = this.#ctx
+    const above = span.malformed ? 'none' : nearestAbove(store, span)
+    if (above === 'none') forwardUnattributed(this.#ctx, span)
+    else if (above.kind === 'cpid') {
+      store.inheritCpid(span, above.cpid)
       this.#hearSpan(span)
-      return
-    }
-    if (parent !== undefined && !store.isWaiting(parent.row)) {
-      forwardUnattributed(this.#ctx, span)
-      return
-    }
-    const missed =
-      parent === undefined ? { origin, parentId } : { origin: parent.origin, parentId: parent.parentId }
-    const since = store.awaitedSince(missed.origin, missed.parentId) ?? store.activeMs
-    const until = since + settings.waitMs
+    } else this.#awaitParent(span, above.parentId)
+  }
+
+  #awaitParent(span: ArrivedSpan, parentId: bigint): void {
+    const { store, settings } = this.#ctx
+    const { origin } = span
+    const until = (store.awaitedSince(origin, parentId) ?? store.activeMs) + settings.waitMs
     if (until > store.activeMs) {
       store.awaitParent(origin, parentId, AWAITED_FOR_CPID, undefined)
       store.wait({ arrival: span.row, kind: 'orphan', cpid: undefined, origin, parentId }, until)
@@ -150,15 +144,7 @@ export class Linker {
     store.stopWaiting(waiting)
     if (waiting.kind === 'orphan') {
       const span = store.span(waiting.arrival)
-      if (span === undefined) return
-      const parent = span.parentRow === undefined ? undefined : store.span(span.parentRow)
-      if (parent?.cpid !== undefined && store.isLinked(parent.row)) {
-        store.inheritCpid(span, parent.cpid)
-        this.#sendOrWait(span, parent.cpid)
-        return
-      }
-      store.awaitParent(span.origin, span.parentId, AWAITED_AFTER_FORWARD, undefined)
-      forwardUnattributed(this.#ctx, span)
+      if (span !== undefined) this.#attribute(span)
       return
     }
     const { cpid } = waiting

@@ -13,7 +13,8 @@ export interface MergelogRecord {
 /** Bits of a stored span. */
 export const SPAN_HAS_LINKS = 1
 export const SPAN_INHERITED_CPID = 2
-export const SPAN_REPEATED = 4
+/** It carries a `cpid.id` that is no CPID: it stays unattributed whatever is above it. */
+export const SPAN_MALFORMED_CPID = 4
 
 /** The fields of a received span that linking and questions need, and the span's own bytes. */
 export interface SpanRecord {

@@ -18,6 +18,8 @@ export interface ArrivedSpan {
   readonly service: string
   readonly bytes: number
   readonly hasLinks: boolean
+  /** It carries a `cpid.id` that is no CPID. */
+  readonly malformed: boolean
   /** Its CPID came from an ancestor span. */
   inherited: boolean
   /** A span with the same ids in the same original trace arrived before. */

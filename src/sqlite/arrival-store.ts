@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3'
 import type { ArrivalStore, RequestAnswer } from '../model/arrival-port.ts'
-import { SPAN_HAS_LINKS, type LogRecord, type MergelogRecord, type SpanRecord } from '../model/arrivals.ts'
+import { SPAN_HAS_LINKS, SPAN_MALFORMED_CPID, type LogRecord, type MergelogRecord, type SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs, type UnixNanos } from '../model/clock.ts'
 import { cpidBytes } from '../model/cpid.ts'
 import type { Mergelog } from '../model/graph-port.ts'
@@ -81,7 +81,8 @@ export class SqliteArrivals implements ArrivalStore {
       scope,
       span.kind,
       span.status,
-      span.hasLinks ? SPAN_HAS_LINKS : 0,
+      (span.hasLinks ? SPAN_HAS_LINKS : 0) |
+        (span.cpid !== undefined && cpid === undefined ? SPAN_MALFORMED_CPID : 0),
       span.name,
       span.raw,
     )

@@ -167,3 +167,32 @@ test('down time settles nothing and shortens no wait', async () => {
   writer.pass(0)
   expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change'])
 })
+
+test('a span with a malformed cpid.id stays unattributed; its child takes the CPID above it', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('odd', [
+    { trace: 1, id: 11, cpid: ALPHA, name: 'top' },
+    { trace: 1, id: 12, parent: 11, cpid: 'not-a-uuid', name: 'middle' },
+    { trace: 1, id: 13, parent: 12, name: 'bottom' },
+  ])
+  writer.link()
+  const sent = sentSpans(writer.db)
+  expect(sent.find((span) => span.name === 'middle')).toMatchObject({ traceId: hexTrace(1), attributes: { 'cpid.id': 'not-a-uuid' } })
+  expect(sent.find((span) => span.name === 'bottom')).toMatchObject({ traceId: traceOf(ALPHA), attributes: { 'cpid.id': ALPHA } })
+})
+
+test('a span waits for its parent, whose own wait for a mergelog it then shares', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('endpoints', [
+    { trace: 1, id: 12, parent: 11, name: 'child' },
+    { trace: 1, id: 11, cpid: GAMMA, name: 'update' },
+  ])
+  writer.pass(9_000)
+  writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA] }])
+  writer.link()
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+    'change @kubectl\n  merge @endpoints\n    update @endpoints\n      child @endpoints',
+  )
+})
