@@ -140,8 +140,7 @@ export class Linker {
   #lookAgain(waiting: Waiting): void {
     const { store } = this.#ctx
     // One looked at before in this round may have let it go already.
-    if (!store.isWaiting(waiting.arrival)) return
-    store.stopWaiting(waiting)
+    if (!store.stopWaiting(waiting)) return
     if (waiting.kind === 'orphan') {
       const span = store.span(waiting.arrival)
       if (span !== undefined) this.#attribute(span)

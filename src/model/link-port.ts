@@ -192,9 +192,10 @@ export interface LinkStore {
   takeAwaited(span: ArrivedSpan): AwaitedParent[]
 
   wait(waiting: Waiting, dueMs: number): void
+  /** True for a span that is linked but not sent yet. */
   isWaiting(row: number): boolean
-  /** It waits no longer. */
-  stopWaiting(waiting: Waiting): void
+  /** It waits no longer; false when it did not any more. */
+  stopWaiting(waiting: Waiting): boolean
   waitingForCpid(cpid: number): Waiting[]
   waitingForParent(origin: number, parentId: bigint): Waiting[]
   /** What has waited long enough to be looked at again. */

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net'
 import { Server, ServerCredentials, type handleUnaryCall } from '@grpc/grpc-js'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import { encodeExportResponse } from '../otlp/export-response.ts'
@@ -6,12 +7,11 @@ import { EXPORT_METHODS } from './grpc-services.ts'
 import { grpcStatusOf } from './grpc-status.ts'
 import { NO_ROOM } from './in-flight.ts'
 import { Intake } from './intake.ts'
-import { addressOf, cannotListen } from './listen.ts'
+import { listen } from './listen.ts'
 import type { ReceiverObserver } from './observer.ts'
 import { readTls } from './read-tls.ts'
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
-  DEFAULT_SHUTDOWN_GRACE_MS,
   type ReceiverSettings,
   type RunningReceiver,
 } from './receiver-settings.ts'
@@ -25,22 +25,22 @@ const DEFAULT_MAX_CONCURRENT_STREAMS = 256
 
 /**
  * Takes OTLP/gRPC (OTLP specification, OTLP/gRPC) and hands every request to the port as it came. Rejects with an
- * error that says what to do when it cannot listen.
+ * error that says what to do when it cannot listen. The socket is not bound by grpc-js, which would hide the reason
+ * of a failure and leave connections open when they are to be cut off.
  */
 export async function startGrpcReceiver(
   settings: GrpcReceiverSettings,
   port: IngestPort,
   observer: ReceiverObserver,
 ): Promise<RunningReceiver> {
-  const credentials = await credentialsOf(settings)
-  const server = serverOf(settings, new Intake(settings, 'grpc', { port, observer }))
-  const bound = await bind(server, settings, credentials)
-  let closed: Promise<void> | undefined
-  return {
-    port: bound,
-    [Symbol.asyncDispose]: () =>
-      (closed ??= drain(server, settings.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS)),
-  }
+  const grpc = serverOf(settings, new Intake(settings, 'grpc', { port, observer }))
+  const injector = grpc.createConnectionInjector(await credentialsOf(settings))
+  const server = createServer({ noDelay: true }, (socket) => {
+    injector.injectConnection(socket)
+  })
+  return listen(server, settings, 'grpc', () => {
+    grpc.tryShutdown(() => undefined)
+  })
 }
 
 function serverOf(settings: GrpcReceiverSettings, intake: Intake): Server {
@@ -80,37 +80,4 @@ async function credentialsOf(settings: GrpcReceiverSettings): Promise<ServerCred
   if (settings.tls === undefined) return ServerCredentials.createInsecure()
   const { cert, key, ca } = await readTls(settings.receiver, settings.tls)
   return ServerCredentials.createSsl(ca ?? null, [{ cert_chain: cert, private_key: key }], ca !== undefined)
-}
-
-async function bind(
-  server: Server,
-  settings: GrpcReceiverSettings,
-  credentials: ServerCredentials,
-): Promise<number> {
-  try {
-    const address = await addressOf(settings.host)
-    const { promise, resolve, reject } = Promise.withResolvers<number>()
-    const host = address.includes(':') ? `[${address}]` : address
-    server.bindAsync(`${host}:${settings.port}`, credentials, (error, bound) => {
-      if (error === null) resolve(bound)
-      else reject(error)
-    })
-    return await promise
-  } catch (error) {
-    server.forceShutdown()
-    throw cannotListen(settings, 'grpc', error)
-  }
-}
-
-async function drain(server: Server, graceMs: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<undefined>()
-  const timer = setTimeout(() => {
-    server.forceShutdown()
-    resolve(undefined)
-  }, graceMs)
-  server.tryShutdown(() => {
-    resolve(undefined)
-  })
-  await promise
-  clearTimeout(timer)
 }

@@ -1,17 +1,14 @@
-import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import type { IngestPort, Signal } from '../model/ingest.ts'
 import type { CorsSettings } from './cors.ts'
 import { HttpExchange } from './http-exchange.ts'
 import { Intake } from './intake.ts'
-import { addressOf, cannotListen } from './listen.ts'
+import { listen } from './listen.ts'
 import type { ReceiverObserver } from './observer.ts'
 import { readTls } from './read-tls.ts'
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
-  DEFAULT_SHUTDOWN_GRACE_MS,
   type ReceiverSettings,
   type RunningReceiver,
 } from './receiver-settings.ts'
@@ -51,13 +48,9 @@ export async function startHttpReceiver(
     })
     exchange.answer(request, response).catch(() => response.destroy())
   })
-  const bound = await bind(server, settings)
-  let closed: Promise<void> | undefined
-  return {
-    port: bound,
-    [Symbol.asyncDispose]: () =>
-      (closed ??= drain(server, open, settings.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS)),
-  }
+  return listen(server, settings, 'http', () => {
+    for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close')
+  })
 }
 
 function exchangeOf(settings: HttpReceiverSettings, intake: Intake): HttpExchange {
@@ -79,27 +72,4 @@ async function serverOf(settings: HttpReceiverSettings): Promise<Server> {
   const { cert, key, ca } = await readTls(settings.receiver, settings.tls)
   if (ca === undefined) return createTlsServer({ ...options, cert, key })
   return createTlsServer({ ...options, cert, key, ca, requestCert: true, rejectUnauthorized: true })
-}
-
-async function bind(server: Server, settings: HttpReceiverSettings): Promise<number> {
-  try {
-    server.listen(settings.port, await addressOf(settings.host))
-    await once(server, 'listening')
-  } catch (error) {
-    throw cannotListen(settings, 'http', error)
-  }
-  // A connection that could not be accepted is tried again by its sender; it must not end the process.
-  server.on('error', () => undefined)
-  return (server.address() as AddressInfo).port
-}
-
-async function drain(server: Server, open: ReadonlySet<ServerResponse>, graceMs: number): Promise<void> {
-  const closed = once(server, 'close')
-  server.close()
-  for (const response of open) {
-    if (!response.headersSent) response.setHeader('Connection', 'close')
-  }
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
-  await closed
-  clearTimeout(timer)
 }

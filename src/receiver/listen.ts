@@ -1,34 +1,61 @@
 import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { cannotListen } from './cannot-listen.ts'
 import type { ReceiverTransport } from './observer.ts'
-import type { ReceiverSettings } from './receiver-settings.ts'
+import {
+  DEFAULT_SHUTDOWN_GRACE_MS,
+  type ReceiverSettings,
+  type RunningReceiver,
+} from './receiver-settings.ts'
 
-const WHAT_TO_DO: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the address is already in use; stop the program that holds it or choose another port',
-  EADDRNOTAVAIL: 'this machine has no such address; choose one that it has, or 0.0.0.0 for all',
-  EACCES: 'this user may not bind that port; choose one above 1023',
-  ENOTFOUND: 'the host name is unknown; write an address or a name that resolves',
-  EAI_AGAIN: 'the host name cannot be looked up now; write an address or try again',
-}
-
-/** The address to bind for a host: the first IPv4 one of a name, else its first. Rejects when it has none. */
-export async function addressOf(host: string): Promise<string> {
-  const bare = host.replace(/^\[(.*)\]$/, '$1')
-  return (await lookup(bare, { order: 'ipv4first' })).address
-}
-
-/** The error of a receiver that cannot listen: which one, on which address, and what to do about it. */
-export function cannotListen(
+/**
+ * Binds a server to the receiver's address. Disposing closes it: `drain` asks the connections to finish what they
+ * are at, and those that have not when the grace period ends are cut off. Rejects with an error that says what to
+ * do when it cannot listen.
+ */
+export async function listen(
+  server: Server,
   settings: ReceiverSettings,
   transport: ReceiverTransport,
-  cause: unknown,
-): Error {
-  const message = cause instanceof Error ? cause.message : String(cause)
-  const code = Object.keys(WHAT_TO_DO).find((known) => message.includes(known))
-  const advice = (code === undefined ? undefined : WHAT_TO_DO[code]) ?? message
-  const where = `receivers::${settings.receiver}::protocols::${transport}::endpoint`
-  return new Error(
-    `receiver ${settings.receiver} cannot listen for OTLP/${transport} on ${settings.host}:${settings.port}: ` +
-      `${advice} (${where})`,
-    { cause },
-  )
+  drain: () => void,
+): Promise<RunningReceiver> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  const port = await bind(server, settings, transport)
+  const close = async (): Promise<void> => {
+    const closed = once(server, 'close')
+    server.close()
+    drain()
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    const graceMs = settings.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS
+    const timer = setTimeout(() => {
+      for (const socket of sockets) socket.destroy()
+    }, graceMs)
+    await closed
+    clearTimeout(timer)
+  }
+  let closing: Promise<void> | undefined
+  return { port, [Symbol.asyncDispose]: () => (closing ??= close()) }
+}
+
+async function bind(
+  server: Server,
+  settings: ReceiverSettings,
+  transport: ReceiverTransport,
+): Promise<number> {
+  try {
+    const bare = settings.host.replace(/^\[(.*)\]$/, '$1')
+    const { address } = await lookup(bare, { order: 'ipv4first' })
+    server.listen(settings.port, address)
+    await once(server, 'listening')
+  } catch (error) {
+    throw cannotListen(settings, transport, error)
+  }
+  // A connection that could not be accepted is tried again by its sender; it must not end the process.
+  server.on('error', () => undefined)
+  return (server.address() as AddressInfo).port
 }

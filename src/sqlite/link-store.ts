@@ -225,11 +225,11 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   isWaiting(row: number): boolean {
-    return this.waiting.has(row)
+    return this.waiting.hasSpan(row)
   }
 
-  stopWaiting(waiting: Waiting): void {
-    this.waiting.remove(waiting.arrival)
+  stopWaiting(waiting: Waiting): boolean {
+    return this.waiting.remove(waiting.arrival)
   }
 
   waitingForCpid(cpid: number): Waiting[] {

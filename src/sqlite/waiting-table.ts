@@ -32,7 +32,7 @@ export class WaitingTable {
       db
         .prepare<Bind, WaitingRow>(`SELECT arrival, kind, cpid, origin, parent_id FROM waiting ${rest}`)
         .safeIntegers()
-    this.#is = db.prepare<[number], number>('SELECT 1 FROM waiting WHERE arrival = ?').pluck()
+    this.#is = db.prepare<[number], number>('SELECT 1 FROM waiting WHERE arrival = ? AND kind <> 1').pluck()
     this.#forCpid = rows('WHERE cpid = ? ORDER BY arrival')
     this.#forParent = rows('WHERE origin = ? AND parent_id = ? ORDER BY arrival')
     this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
@@ -44,12 +44,12 @@ export class WaitingTable {
     this.#insert.run(arrival, KINDS.indexOf(kind), cpid ?? null, origin ?? null, parentId ?? null, dueMs)
   }
 
-  has(arrival: number): boolean {
+  hasSpan(arrival: number): boolean {
     return this.#is.get(arrival) === 1
   }
 
-  remove(arrival: number): void {
-    this.#delete.run(arrival)
+  remove(arrival: number): boolean {
+    return this.#delete.run(arrival).changes > 0
   }
 
   forCpid(cpid: number): Waiting[] {

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { cpid, hexSpan, type SpanSketch } from '../support/otlp-requests.ts'
 import { sentSpans, traceOf, type SentSpan } from '../support/sent-spans.ts'
+import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 interface History {
@@ -82,19 +83,3 @@ test('whatever the order and however often things arrive, the same spans stand i
     { numRuns: 150 },
   )
 })
-
-/** One parentless span a trace, no orphan, no loop, and no link to another span of the same id. */
-function expectSoundTraces(sent: readonly SentSpan[]): void {
-  for (const traceId of new Set(sent.map((span) => span.traceId))) {
-    const mine = new Map(sent.filter((span) => span.traceId === traceId).map((span) => [span.spanId, span]))
-    expect([...mine.values()].filter((span) => span.parentSpanId === '').length).toBe(1)
-    for (const span of mine.values()) {
-      const seen = new Set<string>()
-      for (let at: SentSpan | undefined = span; at?.parentSpanId !== ''; at = mine.get(at.parentSpanId)) {
-        if (at === undefined || seen.has(at.spanId)) throw new Error(`${span.name} hangs nowhere in ${traceId}`)
-        seen.add(at.spanId)
-      }
-      for (const link of span.links) expect(link.traceId === traceId || !mine.has(link.spanId)).toBe(true)
-    }
-  }
-}
