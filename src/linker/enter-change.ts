@@ -1,3 +1,4 @@
+import type { Cpid } from '../model/cpid.ts'
 import type { CpidNode } from '../model/graph-port.ts'
 import type { Trace } from '../model/link-port.ts'
 import { nanosOfMs } from '../model/clock.ts'
@@ -25,27 +26,29 @@ export function enterChange(ctx: LinkContext, cpid: number): void {
   const into = traces[0]
   if (into === undefined) return
   const change = ensureChangeSpan(ctx, into, cpid, ns)
-  for (const source of mergelog?.sources ?? []) {
-    const sourceNode = graph.find(source)
-    if (sourceNode !== undefined) linkSourceForward(ctx, sourceNode, { trace: into, change, node }, traces)
-  }
+  linkSourcesForward(ctx, mergelog?.sources ?? [], { trace: into, change, node }, traces)
   relinkProvisional(ctx, node, provisional, { trace: into, change, node })
 }
 
 type Target = Parameters<typeof sendMergedInto>[2]
 
-/** Every trace of a source that the merge does not enter says where it went. */
-export function linkSourceForward(
+/** Every trace of a source that the merge does not enter says, once, where it went. */
+export function linkSourcesForward(
   ctx: LinkContext,
-  source: CpidNode,
+  sources: readonly Cpid[],
   to: Target,
   entered: readonly Trace[],
 ): void {
-  for (const { trace: id, spanId } of ctx.store.newestChangeSpans(source.id, ctx.settings.maxFanout)) {
-    const trace = ctx.store.trace(id)
-    if (trace === undefined || entered.includes(trace)) continue
-    if (ctx.store.changeSpan(to.node.id, id) !== undefined) continue
-    sendMergedInto(ctx, { trace, parentId: spanId, source }, to)
+  const done = new Set(entered.map((trace) => trace.id))
+  for (const cpid of sources) {
+    const source = ctx.graph.find(cpid)
+    if (source === undefined) continue
+    for (const { trace: id, spanId } of ctx.store.newestChangeSpans(source.id, ctx.settings.maxFanout)) {
+      const trace = done.has(id) ? undefined : ctx.store.trace(id)
+      done.add(id)
+      if (trace === undefined || ctx.store.changeSpan(to.node.id, id) !== undefined) continue
+      sendMergedInto(ctx, { trace, parentId: spanId, source }, to)
+    }
   }
 }
 

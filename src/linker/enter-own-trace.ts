@@ -5,7 +5,7 @@ import { noteActivity } from './settling.ts'
 import { changeAttributes, changeTime } from './change-attributes.ts'
 import { sendRootChange, sourceLinks } from './change-spans.ts'
 import { derivedSpanId } from './derived-ids.ts'
-import { linkSourceForward } from './enter-change.ts'
+import { linkSourcesForward } from './enter-change.ts'
 import { sendSynthetic, stampIn } from './synthetic-span.ts'
 import { tracesFor } from './trace-openings.ts'
 
@@ -40,8 +40,5 @@ export function enterOwnTrace(ctx: LinkContext, cpid: number): void {
   if (mergelog === undefined) return
   const change = store.changeSpan(cpid, trace.id)
   if (change === undefined) return
-  for (const source of mergelog.sources) {
-    const sourceNode = graph.find(source)
-    if (sourceNode !== undefined) linkSourceForward(ctx, sourceNode, { trace, change, node }, [trace])
-  }
+  linkSourcesForward(ctx, mergelog.sources, { trace, change, node }, [trace])
 }

@@ -1,0 +1,281 @@
+CREATE TABLE arrival_marks (
+  wall_ms INTEGER PRIMARY KEY,
+  arrival INTEGER NOT NULL
+  ) STRICT;
+
+CREATE VIEW audit_cascades AS
+  SELECT lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
+  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS root, t.episode, lower(hex(t.trace_id)) AS trace_id,
+  CASE t.state WHEN 0 THEN 'open' ELSE 'settled' END AS state, strftime('%Y-%m-%dT%H:%M:%S', t.first_ns / 1000000000, 'unixepoch') || printf('.%09dZ', t.first_ns % 1000000000) AS start,
+  strftime('%Y-%m-%dT%H:%M:%S', t.last_ns / 1000000000, 'unixepoch') || printf('.%09dZ', t.last_ns % 1000000000) AS last_activity, (t.last_ns - t.first_ns) / 1e6 AS duration_ms,
+  t.controller_spans AS spans, t.services, t.merges, t.missing, m.object, r.service
+  FROM traces t JOIN cpids c ON c.id = t.root LEFT JOIN mergelogs m ON m.cpid = c.id
+  LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource;
+
+CREATE VIEW audit_cpids AS
+  SELECT lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
+  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS cpid, CASE c.state WHEN 0 THEN 'live' ELSE 'pruned' END AS state,
+  CASE c.explained WHEN 1 THEN 'yes' ELSE 'no' END AS explained, strftime('%Y-%m-%dT%H:%M:%S', c.first_seen_ms / 1000, 'unixepoch') || printf('.%03dZ', c.first_seen_ms % 1000) AS first_seen,
+  strftime('%Y-%m-%dT%H:%M:%S', m.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', m.time_ns % 1000000000) AS merged_at, r.service, r.cluster, m.object, m.reason
+  FROM cpids c LEFT JOIN mergelogs m ON m.cpid = c.id
+  LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource;
+
+CREATE VIEW audit_edges AS
+  SELECT lower(substr(hex(a.uuid), 1, 8) || '-' || substr(hex(a.uuid), 9, 4) || '-' || substr(hex(a.uuid), 13, 4)
+  || '-' || substr(hex(a.uuid), 17, 4) || '-' || substr(hex(a.uuid), 21, 12)) AS source, lower(substr(hex(b.uuid), 1, 8) || '-' || substr(hex(b.uuid), 9, 4) || '-' || substr(hex(b.uuid), 13, 4)
+  || '-' || substr(hex(b.uuid), 17, 4) || '-' || substr(hex(b.uuid), 21, 12)) AS cpid
+  FROM edges e JOIN cpids a ON a.id = e.source JOIN cpids b ON b.id = e.target;
+
+CREATE VIEW audit_logs AS
+  SELECT l.id AS arrival, lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
+  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, l.severity,
+  r.service, r.cluster
+  FROM logs l LEFT JOIN cpids c ON c.id = l.cpid
+  LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource;
+
+CREATE VIEW audit_mergelogs AS
+  SELECT lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
+  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS cpid, strftime('%Y-%m-%dT%H:%M:%S', m.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', m.time_ns % 1000000000) AS time, strftime('%Y-%m-%dT%H:%M:%S', m.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', m.arrived_ms % 1000) AS arrived,
+  length(m.sources) / 16 AS source_count, r.service, r.cluster, m.object, m.reason
+  FROM mergelogs m JOIN cpids c ON c.id = m.cpid
+  LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource;
+
+CREATE VIEW audit_rejected_mergelogs AS
+  SELECT strftime('%Y-%m-%dT%H:%M:%S', x.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', x.arrived_ms % 1000) AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster
+  FROM rejected_mergelogs x
+  LEFT JOIN scopes s ON s.id = x.scope LEFT JOIN resources r ON r.id = s.resource;
+
+CREATE VIEW audit_spans AS
+  SELECT s.id AS arrival, lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
+  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS cpid, lower(hex(o.trace_id)) AS trace_id,
+  CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id, CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
+  strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
+  CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
+  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind,
+  CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status
+  FROM spans s LEFT JOIN cpids c ON c.id = s.cpid JOIN origin_traces o ON o.id = s.origin
+  LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+
+CREATE TABLE awaited_parents (
+  origin INTEGER NOT NULL,
+  span_id INTEGER NOT NULL,
+  trace INTEGER NOT NULL,
+  cpid INTEGER,
+  since_ms INTEGER NOT NULL,
+  PRIMARY KEY (origin, span_id, trace)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX awaited_parents_by_trace ON awaited_parents (trace);
+
+CREATE TABLE change_spans (
+  cpid INTEGER NOT NULL,
+  trace INTEGER NOT NULL,
+  span_id INTEGER NOT NULL,
+  depth INTEGER NOT NULL,
+  PRIMARY KEY (cpid, trace)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX change_spans_by_trace ON change_spans (trace, cpid);
+
+CREATE TABLE cpid_origins (
+  cpid INTEGER NOT NULL,
+  origin INTEGER NOT NULL,
+  PRIMARY KEY (cpid, origin)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE cpids (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  uuid BLOB NOT NULL UNIQUE,
+  state INTEGER NOT NULL DEFAULT 0,
+  first_seen_ms INTEGER NOT NULL,
+  missing_since_ms INTEGER NOT NULL,
+  has_mergelog INTEGER NOT NULL DEFAULT 0,
+  explained INTEGER NOT NULL DEFAULT 0,
+  unexplained_sources INTEGER NOT NULL DEFAULT 0,
+  in_degree INTEGER NOT NULL DEFAULT 0,
+  roots TEXT,
+  prune_ns INTEGER NOT NULL,
+  next_episode INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+
+CREATE INDEX cpids_prunable ON cpids (prune_ns) WHERE state = 0 AND in_degree = 0;
+
+CREATE INDEX cpids_pruned ON cpids (id) WHERE state = 1;
+
+CREATE TABLE edges (
+  source INTEGER NOT NULL,
+  target INTEGER NOT NULL,
+  PRIMARY KEY (source, target)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX edges_by_target ON edges (target, source);
+
+CREATE TABLE exporters (
+  name TEXT PRIMARY KEY,
+  position INTEGER NOT NULL,
+  refused INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE graph_events (
+  arrival INTEGER PRIMARY KEY,
+  cpid INTEGER NOT NULL,
+  kind INTEGER NOT NULL
+  ) STRICT;
+
+CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);
+
+CREATE TABLE "kysely_migration_lock" ("id" varchar(255) not null primary key, "is_locked" integer default 0 not null);
+
+CREATE TABLE logs (
+  id INTEGER PRIMARY KEY,
+  cpid INTEGER,
+  time_ns INTEGER NOT NULL,
+  scope INTEGER NOT NULL,
+  severity INTEGER NOT NULL,
+  event_name TEXT NOT NULL,
+  trace_id BLOB,
+  span_id INTEGER NOT NULL,
+  raw BLOB NOT NULL
+  ) STRICT;
+
+CREATE INDEX logs_by_cpid ON logs (cpid) WHERE cpid IS NOT NULL;
+
+CREATE INDEX logs_unattributed ON logs (id) WHERE cpid IS NULL;
+
+CREATE TABLE mergelogs (
+  arrival INTEGER PRIMARY KEY,
+  cpid INTEGER NOT NULL UNIQUE,
+  time_ns INTEGER NOT NULL,
+  arrived_ms INTEGER NOT NULL,
+  sources BLOB NOT NULL,
+  scope INTEGER NOT NULL,
+  object TEXT,
+  reason TEXT
+  ) STRICT;
+
+CREATE TABLE origin_traces (
+  id INTEGER PRIMARY KEY,
+  trace_id BLOB NOT NULL UNIQUE
+  ) STRICT;
+
+CREATE TABLE outbox (
+  decision INTEGER PRIMARY KEY,
+  trace INTEGER NOT NULL,
+  span INTEGER,
+  parent_id INTEGER NOT NULL,
+  flags INTEGER NOT NULL,
+  scope INTEGER,
+  extra BLOB
+  ) STRICT;
+
+CREATE INDEX outbox_by_trace ON outbox (trace, span);
+
+CREATE TABLE progress (
+  only INTEGER PRIMARY KEY CHECK (only = 1),
+  last_arrival INTEGER NOT NULL,
+  linked_arrival INTEGER NOT NULL,
+  last_decision INTEGER NOT NULL,
+  active_ms INTEGER NOT NULL
+  ) STRICT;
+
+CREATE TABLE rejected_mergelogs (
+  id INTEGER PRIMARY KEY,
+  arrived_ms INTEGER NOT NULL,
+  cpid TEXT NOT NULL,
+  sources TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  scope INTEGER NOT NULL
+  ) STRICT;
+
+CREATE TABLE requests (
+  id INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL UNIQUE,
+  arrived_ms INTEGER NOT NULL,
+  rejected INTEGER NOT NULL,
+  message TEXT NOT NULL
+  ) STRICT;
+
+CREATE TABLE resources (
+  id INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL UNIQUE,
+  service TEXT NOT NULL,
+  cluster TEXT,
+  envelope BLOB NOT NULL
+  ) STRICT;
+
+CREATE TABLE scopes (
+  id INTEGER PRIMARY KEY,
+  resource INTEGER NOT NULL,
+  hash BLOB NOT NULL,
+  envelope BLOB NOT NULL,
+  UNIQUE (resource, hash)
+  ) STRICT;
+
+CREATE TABLE spans (
+  id INTEGER PRIMARY KEY,
+  cpid INTEGER,
+  origin INTEGER NOT NULL,
+  span_id INTEGER NOT NULL,
+  parent_id INTEGER NOT NULL,
+  start_ns INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  scope INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  flags INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  raw BLOB NOT NULL
+  ) STRICT;
+
+CREATE INDEX spans_by_origin ON spans (origin, span_id);
+
+CREATE INDEX spans_unattributed ON spans (id) WHERE cpid IS NULL;
+
+CREATE TABLE trace_services (
+  trace INTEGER NOT NULL,
+  service TEXT NOT NULL,
+  PRIMARY KEY (trace, service)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE traces (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  trace_id BLOB NOT NULL UNIQUE,
+  root INTEGER NOT NULL,
+  episode INTEGER NOT NULL,
+  root_span INTEGER NOT NULL,
+  state INTEGER NOT NULL,
+  opened_ms INTEGER NOT NULL,
+  last_arrival_ms INTEGER NOT NULL,
+  due_ms INTEGER NOT NULL,
+  first_ns INTEGER NOT NULL,
+  last_ns INTEGER NOT NULL,
+  sent_spans INTEGER NOT NULL,
+  sent_bytes INTEGER NOT NULL,
+  controller_spans INTEGER NOT NULL,
+  services INTEGER NOT NULL,
+  merges INTEGER NOT NULL,
+  missing INTEGER NOT NULL,
+  truncated INTEGER NOT NULL,
+  root_sent INTEGER NOT NULL,
+  provisional INTEGER NOT NULL,
+  last_decision INTEGER NOT NULL,
+  last_wall_ms INTEGER NOT NULL,
+  UNIQUE (root, episode)
+  ) STRICT;
+
+CREATE INDEX traces_due ON traces (due_ms) WHERE state = 0;
+
+CREATE TABLE waiting (
+  arrival INTEGER PRIMARY KEY,
+  kind INTEGER NOT NULL,
+  cpid INTEGER,
+  origin INTEGER,
+  parent_id INTEGER,
+  due_ms INTEGER NOT NULL
+  ) STRICT;
+
+CREATE INDEX waiting_by_cpid ON waiting (cpid, arrival) WHERE cpid IS NOT NULL;
+
+CREATE INDEX waiting_by_parent ON waiting (origin, parent_id, arrival) WHERE origin IS NOT NULL;
+
+CREATE INDEX waiting_due ON waiting (due_ms, arrival);

@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { migrate } from '../../src/sqlite/migrate.ts'
+import { openForWriting } from '../../src/sqlite/open-database.ts'
+
+const GOLDEN = new URL('../golden/schema.sql', import.meta.url)
+const isRewriting = process.env['CAUSEWAY_GOLDEN'] === '1'
+
+async function dumpedSchema(): Promise<string> {
+  const db = openForWriting(':memory:')
+  await migrate(db)
+  const statements = db
+    .prepare<[], string>("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    .pluck()
+    .all()
+  db.close()
+  return statements.map((sql) => `${sql.replaceAll(/\n {2,}/g, '\n  ')};\n`).join('\n')
+}
+
+test('the schema is the reviewed one (npm run golden rewrites it)', async () => {
+  const schema = await dumpedSchema()
+  if (isRewriting) writeFileSync(GOLDEN, schema)
+  expect(schema).toBe(readFileSync(GOLDEN, 'utf8'))
+})
+
+test('migrating twice changes nothing', async () => {
+  const db = openForWriting(':memory:')
+  expect((await migrate(db)).applied.length).toBeGreaterThan(0)
+  expect(await migrate(db)).toEqual({ applied: [] })
+  db.close()
+})
+
+test('a database of a newer version is left alone', async () => {
+  const db = openForWriting(':memory:')
+  await migrate(db)
+  db.prepare("INSERT INTO kysely_migration VALUES ('999-from-the-future', '2030-01-01T00:00:00.000Z')").run()
+  await expect(migrate(db)).rejects.toThrow(/newer Causeway \(it has 999-from-the-future\)/)
+  db.close()
+})
+
+test('every audit view answers', async () => {
+  const db = openForWriting(':memory:')
+  await migrate(db)
+  const views = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all()
+  expect(views.length).toBeGreaterThan(5)
+  for (const view of views) expect(db.prepare(`SELECT * FROM ${view}`).all()).toEqual([])
+  db.close()
+})
