@@ -9,6 +9,7 @@ export interface CorsSettings {
   /** Request headers beyond accept, content-type and x-requested-with. */
   allowedHeaders?: readonly string[]
   exposedHeaders?: readonly string[]
+  /** How long a browser may remember a preflight; absent or 0 leaves it to the browser. */
   maxAgeSeconds?: number
 }
 
@@ -56,7 +57,7 @@ function allowPreflight(
   if (method !== 'POST' || !(allowed.includes('*') || asked.every((name) => allowed.includes(name)))) return
   response.setHeader('Access-Control-Allow-Methods', 'POST')
   if (asked.length > 0) response.setHeader('Access-Control-Allow-Headers', asked.join(', '))
-  if (cors.maxAgeSeconds !== undefined) response.setHeader('Access-Control-Max-Age', cors.maxAgeSeconds)
+  if (cors.maxAgeSeconds) response.setHeader('Access-Control-Max-Age', cors.maxAgeSeconds)
 }
 
 function matches(pattern: string, origin: string): boolean {

@@ -24,8 +24,9 @@ export interface GrpcReceiverSettings extends ReceiverSettings {
 const DEFAULT_MAX_CONCURRENT_STREAMS = 256
 
 /**
- * Takes OTLP/gRPC (OTLP specification, OTLP/gRPC) and hands every request to the port as it came. Rejects with an
- * error that says what to do when it cannot listen. The socket is not bound by grpc-js, which would hide the reason
+ * Takes OTLP/gRPC (OTLP specification, OTLP/gRPC) and hands every request to the port as it came. A message counts
+ * toward the budget once it is whole, since grpc-js does not show it sooner. Rejects with an error that says what
+ * to do when it cannot listen. The socket is not bound by grpc-js, which would hide the reason
  * of a failure and leave connections open when they are to be cut off.
  */
 export async function startGrpcReceiver(
@@ -33,13 +34,15 @@ export async function startGrpcReceiver(
   port: IngestPort,
   observer: ReceiverObserver,
 ): Promise<RunningReceiver> {
-  const grpc = serverOf(settings, new Intake(settings, 'grpc', { port, observer }))
+  const intake = new Intake(settings, 'grpc', { port, observer })
+  const grpc = serverOf(settings, intake)
   const injector = grpc.createConnectionInjector(await credentialsOf(settings))
-  const server = createServer({ noDelay: true }, (socket) => {
+  const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
     injector.injectConnection(socket)
   })
-  return listen(server, settings, 'grpc', () => {
-    grpc.tryShutdown(() => undefined)
+  return listen(server, settings, 'grpc', {
+    drain: () => grpc.tryShutdown(() => undefined),
+    giveUp: () => intake.stopWaiting(),
   })
 }
 

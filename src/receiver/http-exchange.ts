@@ -5,7 +5,7 @@ import { encodeRpcStatus } from '../otlp/rpc-status.ts'
 import { applyCors, type CorsSettings } from './cors.ts'
 import type { Intake } from './intake.ts'
 import { readBody } from './read-body.ts'
-import { REPLIES, retryAfterSeconds, rpcStatusOf } from './reply.ts'
+import { REPLIES, retryAfterSeconds, rpcStatusOf, type WrongForm } from './reply.ts'
 
 export interface HttpExchangeSettings {
   /** The signal taken at each path. */
@@ -38,7 +38,7 @@ export class HttpExchange {
     const signal = routes.get((request.url ?? '').replace(/\?.*$/s, ''))
     const encoding = encodingOf(request.headers['content-type'])
     if (signal === undefined) {
-      send(response, 404, 'text/plain; charset=utf-8', Buffer.from('404 page not found\n'))
+      send(response, REPLIES.wrongPath.http, 'text/plain; charset=utf-8', Buffer.from('404 page not found\n'))
     } else if (request.method !== 'POST') {
       response.setHeader('Allow', 'POST')
       sendStatus(response, 'wrongMethod', encoding, `${request.method ?? ''} is not supported; use POST`)
@@ -82,7 +82,7 @@ function encodingOf(contentType = ''): Encoding | undefined {
 /** A refusal of the request's form; a sender whose type is unknown gets JSON, which people can read. */
 function sendStatus(
   response: ServerResponse,
-  kind: 'wrongType' | 'wrongMethod',
+  kind: WrongForm,
   encoding: Encoding = 'json',
   message: string,
 ): void {

@@ -14,15 +14,15 @@ import {
 } from './receiver-settings.ts'
 
 export interface HttpReceiverSettings extends ReceiverSettings {
-  /** Where each signal is taken; /v1/traces and /v1/logs unless given. */
-  paths?: Partial<Record<Signal, string>>
+  /** The path that takes traces; /v1/traces unless given. */
+  tracesUrlPath?: string
+  /** The path that takes logs; /v1/logs unless given. */
+  logsUrlPath?: string
   cors?: CorsSettings
   /** Within how many milliseconds a sender must have sent the headers, and the whole request. */
   headersTimeoutMs?: number
   requestTimeoutMs?: number
 }
-
-const DEFAULT_PATHS: Readonly<Record<Signal, string>> = { traces: '/v1/traces', logs: '/v1/logs' }
 
 /** How long a connection may rest between requests: longer than the interval at which exporters commonly send. */
 const KEEP_ALIVE_MS = 75_000
@@ -37,7 +37,8 @@ export async function startHttpReceiver(
   observer: ReceiverObserver,
 ): Promise<RunningReceiver> {
   const server = await serverOf(settings)
-  const exchange = exchangeOf(settings, new Intake(settings, 'http', { port, observer }))
+  const intake = new Intake(settings, 'http', { port, observer })
+  const exchange = exchangeOf(settings, intake)
   const open = new Set<ServerResponse>()
   server.on('request', (request, response) => {
     if (!server.listening) response.setHeader('Connection', 'close')
@@ -48,13 +49,19 @@ export async function startHttpReceiver(
     })
     exchange.answer(request, response).catch(() => response.destroy())
   })
-  return listen(server, settings, 'http', () => {
-    for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close')
+  return listen(server, settings, 'http', {
+    drain: () => {
+      for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close')
+    },
+    giveUp: () => intake.stopWaiting(),
   })
 }
 
 function exchangeOf(settings: HttpReceiverSettings, intake: Intake): HttpExchange {
-  const paths = { ...DEFAULT_PATHS, ...settings.paths }
+  const paths: Record<Signal, string> = {
+    traces: settings.tracesUrlPath ?? '/v1/traces',
+    logs: settings.logsUrlPath ?? '/v1/logs',
+  }
   const routes = new Map(settings.signals.map((signal) => [paths[signal], signal]))
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
   return new HttpExchange({ routes, maxMessageBytes, cors: settings.cors }, intake)
@@ -67,6 +74,7 @@ async function serverOf(settings: HttpReceiverSettings): Promise<Server> {
     requestTimeout,
     connectionsCheckingInterval: 1000,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAlive: true,
   }
   if (settings.tls === undefined) return createServer(options)
   const { cert, key, ca } = await readTls(settings.receiver, settings.tls)

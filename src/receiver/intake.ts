@@ -5,12 +5,18 @@ import { MalformedOtlp } from '../otlp/malformed.ts'
 import type { InFlight } from './in-flight.ts'
 import type { ReceiverObserver, ReceiverTransport } from './observer.ts'
 
+const STOPPED: IngestOutcome = {
+  kind: 'failed',
+  reason: 'Causeway is shutting down and could not finish in time; send the request again',
+}
+
 /** What both transports do with a request once it is read: ingest it, and tell the observer of the answer. */
 export class Intake {
   readonly inFlight: InFlight
   readonly #from: { receiver: string; transport: ReceiverTransport }
   readonly #port: IngestPort
   readonly #observer: ReceiverObserver
+  readonly #pending = new Set<(outcome: IngestOutcome) => void>()
 
   constructor(
     settings: { receiver: string; inFlight: InFlight },
@@ -25,6 +31,25 @@ export class Intake {
 
   /** Never rejects: a port that does so against its contract counts as failed, so that the sender tries again. */
   async ingest(signal: Signal, encoding: Encoding, body: Uint8Array): Promise<IngestOutcome> {
+    const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
+    this.#pending.add(resolve)
+    void this.#outcomeOf(signal, encoding, body).then(resolve)
+    const outcome = await promise
+    this.#pending.delete(resolve)
+    return outcome
+  }
+
+  /** Waits no longer for what is being ingested: it counts as failed, though the port may yet store it. */
+  stopWaiting(): void {
+    for (const resolve of this.#pending) resolve(STOPPED)
+  }
+
+  /** `bytes` is the uncompressed size of the request, 0 when it was not read whole. */
+  answered(signal: Signal, outcome: IngestOutcome, bytes: number): void {
+    this.#observer.answered({ ...this.#from, signal, outcome, bytes })
+  }
+
+  async #outcomeOf(signal: Signal, encoding: Encoding, body: Uint8Array): Promise<IngestOutcome> {
     try {
       return await this.#port.ingest(signal, encoding === 'json' ? protobufOfJson(signal, body) : body)
     } catch (error) {
@@ -32,10 +57,5 @@ export class Intake {
       const reason = error instanceof Error ? error.message : String(error)
       return { kind: 'failed', reason: `the request could not be stored: ${reason}` }
     }
-  }
-
-  /** `bytes` is the uncompressed size of the request, 0 when it was not read whole. */
-  answered(signal: Signal, outcome: IngestOutcome, bytes: number): void {
-    this.#observer.answered({ ...this.#from, signal, outcome, bytes })
   }
 }

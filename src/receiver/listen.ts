@@ -9,16 +9,26 @@ import {
   type RunningReceiver,
 } from './receiver-settings.ts'
 
+/** How long the answers given at the end of the grace period have to leave, in milliseconds. */
+const LAST_ANSWERS_MS = 500
+
+/** What a transport does when its server closes. */
+export interface Closing {
+  /** Asks the connections to end once they have answered what they are at. */
+  drain: () => void
+  /** Answers at once whatever is still in flight when the grace period ends. */
+  giveUp: () => void
+}
+
 /**
- * Binds a server to the receiver's address. Disposing closes it: `drain` asks the connections to finish what they
- * are at, and those that have not when the grace period ends are cut off. Rejects with an error that says what to
- * do when it cannot listen.
+ * Binds a server to the receiver's address; disposing closes it and its connections. Rejects with an error that
+ * says what to do when it cannot listen.
  */
 export async function listen(
   server: Server,
   settings: ReceiverSettings,
   transport: ReceiverTransport,
-  drain: () => void,
+  { drain, giveUp }: Closing,
 ): Promise<RunningReceiver> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -31,10 +41,13 @@ export async function listen(
     server.close()
     drain()
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
-    const graceMs = settings.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS
-    const timer = setTimeout(() => {
+    const cutOff = (): void => {
       for (const socket of sockets) socket.destroy()
-    }, graceMs)
+    }
+    let timer = setTimeout(() => {
+      giveUp()
+      timer = setTimeout(cutOff, LAST_ANSWERS_MS)
+    }, settings.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS)
     await closed
     clearTimeout(timer)
   }

@@ -40,7 +40,7 @@ function bodyOf(request: IncomingMessage, maxBytes: number, reservation: Reserva
   }
   const declared = Number(request.headers['content-length'] ?? 0)
   if (declared > maxBytes) return tooLarge
-  if (!reservation.fits(declared)) return NO_ROOM
+  if (!reservation.fits(Math.max(1, declared))) return NO_ROOM
   const coding = (request.headers['content-encoding'] ?? '').trim().toLowerCase()
   if (coding === '' || coding === 'identity')
     return collect(request, undefined, maxBytes, tooLarge, reservation)
@@ -66,6 +66,8 @@ function collect(
     if (decompressor !== undefined) request.unpipe(decompressor)
     decompressor?.destroy()
     plain.off('data', keep)
+    // The listeners outlive a refused request for as long as its sender goes on sending.
+    chunks.length = 0
     resolve(body)
   }
   const count = (chunk: Buffer): void => {

@@ -9,10 +9,15 @@ export const DEFAULT_MAX_MESSAGE_BYTES = 64 * MIB
 /** How long requests in flight may go on after shutdown begins, in milliseconds. */
 export const DEFAULT_SHUTDOWN_GRACE_MS = 5000
 
-/** PEM files. With `clientCaFile` only clients whose certificate it vouches for are let in. */
+/**
+ * A certificate and its key, each as the path of a PEM file or as PEM text. With `clientCaFile` only clients whose
+ * certificate it vouches for are let in.
+ */
 export interface ReceiverTls {
-  certFile: string
-  keyFile: string
+  certFile?: string
+  certPem?: string
+  keyFile?: string
+  keyPem?: string
   clientCaFile?: string
 }
 
@@ -33,8 +38,8 @@ export interface ReceiverSettings {
 }
 
 /**
- * A receiver that is listening. Disposing stops accepting, lets requests in flight finish within the grace period,
- * then cuts them off; it is safe twice.
+ * A receiver that is listening. Disposing stops accepting and lets requests in flight finish within the grace
+ * period; those that do not are answered as failed, so that their senders try again. It is safe twice.
  */
 export interface RunningReceiver extends AsyncDisposable {
   /** The port it is bound to. */

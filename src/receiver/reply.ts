@@ -12,19 +12,22 @@ export interface Reply {
   readonly retryable: boolean
 }
 
+/** What an HTTP request may be refused for before there is an outcome. */
+export type WrongForm = 'wrongPath' | 'wrongMethod' | 'wrongType'
+
 /**
- * What each outcome is answered with (OTLP specification, Failures, Message Size Limits and Throttling). The last
- * two arise on HTTP only, before there is an outcome. RESOURCE_EXHAUSTED tells not to retry as long as no RetryInfo
- * comes with it.
+ * What each outcome is answered with (OTLP specification, Failures, Message Size Limits and Throttling).
+ * RESOURCE_EXHAUSTED tells not to retry as long as no RetryInfo comes with it.
  */
-export const REPLIES: Readonly<Record<IngestOutcome['kind'] | 'wrongType' | 'wrongMethod', Reply>> = {
+export const REPLIES: Readonly<Record<IngestOutcome['kind'] | WrongForm, Reply>> = {
   accepted: { grpc: status.OK, http: 200, retryable: false },
   malformed: { grpc: status.INVALID_ARGUMENT, http: 400, retryable: false },
   tooLarge: { grpc: status.RESOURCE_EXHAUSTED, http: 413, retryable: false },
   busy: { grpc: status.UNAVAILABLE, http: 503, retryable: true },
   failed: { grpc: status.UNAVAILABLE, http: 503, retryable: true },
-  wrongType: { grpc: status.INVALID_ARGUMENT, http: 415, retryable: false },
+  wrongPath: { grpc: status.UNIMPLEMENTED, http: 404, retryable: false },
   wrongMethod: { grpc: status.UNIMPLEMENTED, http: 405, retryable: false },
+  wrongType: { grpc: status.INVALID_ARGUMENT, http: 415, retryable: false },
 }
 
 /** The google.rpc.Status of a refusal; only a busy one says how long to wait. */

@@ -1,4 +1,10 @@
-import { ChannelCredentials, Client, type ClientOptions, type ServiceError } from '@grpc/grpc-js'
+import {
+  ChannelCredentials,
+  Client,
+  compressionAlgorithms,
+  type ClientOptions,
+  type ServiceError,
+} from '@grpc/grpc-js'
 import type { Signal } from '../../src/model/ingest.ts'
 import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
 
@@ -10,8 +16,9 @@ export interface GrpcAnswer {
   details: Buffer | undefined
 }
 
-const GZIP = 2
-export const COMPRESSED: ClientOptions = { 'grpc.default_compression_algorithm': GZIP }
+export const COMPRESSED: ClientOptions = {
+  'grpc.default_compression_algorithm': compressionAlgorithms.gzip,
+}
 
 /** A grpc-js client of a receiver on this machine. */
 export class GrpcSender implements Disposable {

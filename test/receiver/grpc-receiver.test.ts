@@ -36,8 +36,8 @@ test('hands each signal to the port byte by byte and answers with an empty messa
 })
 
 test.each([
-  { kind: 'accepted', rejected: 3, message: 'cpid.id is not a UUID' },
-  { kind: 'accepted', rejected: 0, message: 'a warning' },
+  { kind: 'accepted', stored: 1, rejected: 3, message: 'cpid.id is not a UUID' },
+  { kind: 'accepted', stored: 1, rejected: 0, message: 'a warning' },
 ] as const)('partial success tells how many were rejected and why: %j', async (outcome) => {
   await using receiver = await startGrpc(new RecordingPort(outcome))
   using sender = new GrpcSender(receiver.port)

@@ -44,7 +44,7 @@ test.each([
 })
 
 test('partial success tells how many were rejected and why', async () => {
-  const outcome: IngestOutcome = { kind: 'accepted', rejected: 3, message: 'cpid.id is not a UUID' }
+  const outcome = { kind: 'accepted', stored: 1, rejected: 3, message: 'cpid.id is not a UUID' } as const
   await using receiver = await startHttp(new RecordingPort(outcome))
   const inProtobuf = await post(receiver.port, '/v1/logs', PROTOBUF, request)
   const inJson = await post(receiver.port, '/v1/logs', JSON_TYPE, json)
@@ -112,7 +112,7 @@ test('a signal in no pipeline is not found', async () => {
 
 test('paths are configurable', async () => {
   const port = new RecordingPort()
-  await using receiver = await startHttp(port, { paths: { traces: '/in/spans' } })
+  await using receiver = await startHttp(port, { tracesUrlPath: '/in/spans' })
   expect(await post(receiver.port, '/in/spans', PROTOBUF, request)).toMatchObject({ status: 200 })
   expect(await post(receiver.port, '/v1/traces', PROTOBUF, request)).toMatchObject({ status: 404 })
   expect(await post(receiver.port, '/v1/logs', PROTOBUF, request)).toMatchObject({ status: 200 })

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { IngestOutcome, IngestPort, Signal } from '../../src/model/ingest.ts'
 
-export const ACCEPTED: IngestOutcome = { kind: 'accepted', rejected: 0, message: '' }
+export const ACCEPTED: IngestOutcome = { kind: 'accepted', stored: 1, rejected: 0, message: '' }
 
 /** An IngestPort that remembers what it was given and answers as told. */
 export class RecordingPort implements IngestPort {

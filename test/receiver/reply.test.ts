@@ -14,8 +14,9 @@ test('each outcome has one answer on gRPC and one on HTTP', () => {
     tooLarge: { grpc: RESOURCE_EXHAUSTED, http: 413, retryable: false },
     busy: { grpc: UNAVAILABLE, http: 503, retryable: true },
     failed: { grpc: UNAVAILABLE, http: 503, retryable: true },
-    wrongType: { grpc: INVALID_ARGUMENT, http: 415, retryable: false },
+    wrongPath: { grpc: UNIMPLEMENTED, http: 404, retryable: false },
     wrongMethod: { grpc: UNIMPLEMENTED, http: 405, retryable: false },
+    wrongType: { grpc: INVALID_ARGUMENT, http: 415, retryable: false },
   })
 })
 

@@ -46,7 +46,7 @@ export function sentSpans(db: Sqlite, after = 0): SentSpan[] {
       .prepare<[number], string>('SELECT r.service FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?')
       .pluck()
       .get(item.scope)
-    return [spanOf(jsonOfProtobuf('Span', bytes) as SpanJson, service ?? '?')]
+    return [spanOf(jsonOfProtobuf('Span', bytes) as unknown as SpanJson, service ?? '?')]
   })
 }
 
