@@ -1,0 +1,89 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { eachErrorLine, seeOff } from './child.ts'
+import type { Report } from './report.ts'
+
+export const CONTROLLERS = [
+  'deployment-controller',
+  'replicaset-controller',
+  'scheduler',
+  'endpoints-controller',
+] as const
+
+export type Member = (typeof CONTROLLERS)[number] | 'kubectl'
+
+export interface CastSettings {
+  apiServer: string
+  /** `host:port` of the OTLP/gRPC receiver. */
+  otlp: string
+  onReport: (member: Member, report: Report) => void
+  /** A line that a process wrote to its standard error. */
+  onComplaint: (member: Member, line: string) => void
+}
+
+const LONGEST_FLUSH_MS = 5_000
+
+/** The processes of the demo. Disposing of them tells them that the story is over and waits until they are gone. */
+export class Cast implements AsyncDisposable {
+  readonly #settings: CastSettings
+  readonly #members: ChildProcess[] = []
+  readonly #failed = Promise.withResolvers<never>()
+
+  constructor(settings: CastSettings) {
+    this.#settings = settings
+    this.#failed.promise.catch(() => undefined)
+  }
+
+  /** Rejects when a process fails before the story is over. */
+  get failed(): Promise<never> {
+    return this.#failed.promise
+  }
+
+  enter(member: Member): void {
+    const { apiServer, otlp, onReport, onComplaint } = this.#settings
+    const child = fork(new URL(`./${member}.ts`, import.meta.url), {
+      env: { ...withoutTelemetry(process.env), ...telemetry(member, otlp), DEMO_API_SERVER: apiServer },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    this.#members.push(child)
+    child.on('message', (report) => onReport(member, report as Report))
+    child.once('exit', (code, signal) => {
+      if (code !== 0)
+        this.#failed.reject(new Error(`${member} ended with ${signal ?? `exit code ${code ?? '?'}`}`))
+    })
+    child.once('error', (error) => this.#failed.reject(error))
+    eachErrorLine(child, (line) => onComplaint(member, line))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(
+      this.#members.map(async (child) => {
+        if (child.connected) child.disconnect()
+        await seeOff(child, LONGEST_FLUSH_MS)
+      }),
+    )
+  }
+}
+
+/** What any program with an OpenTelemetry SDK is told. Short batching delays keep the demo short. */
+function telemetry(member: Member, otlp: string): Record<string, string> {
+  return {
+    OTEL_SERVICE_NAME: member,
+    OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=demo',
+    OTEL_NODE_RESOURCE_DETECTORS: 'env,serviceinstance',
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://${otlp}`,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
+    OTEL_TRACES_EXPORTER: 'otlp',
+    OTEL_LOGS_EXPORTER: 'otlp',
+    OTEL_METRICS_EXPORTER: 'none',
+    OTEL_BSP_SCHEDULE_DELAY: '200',
+    OTEL_BLRP_SCHEDULE_DELAY: '200',
+  }
+}
+
+/** Settings made for other programs, and proxies, would send the demo's spans elsewhere. */
+function withoutTelemetry(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => !/^OTEL_|^(grpc|https?)_proxy$/i.test(name)),
+  )
+}

@@ -1,0 +1,154 @@
+import { expect, test } from '@jest/globals'
+import { readFileSync } from 'node:fs'
+import { parseAllDocuments } from 'yaml'
+import { loadConfig } from '../../src/config/load-config.ts'
+
+type Manifest = Record<string, unknown> & { kind: string }
+
+const FOLDER = new URL('../../examples/kubernetes/', import.meta.url)
+const RECEIVER_PORT = 4317
+
+function readManifests(name: string): Manifest[] {
+  const documents = parseAllDocuments(readFileSync(new URL(name, FOLDER), 'utf8'))
+  return documents.map((document) => {
+    expect(document.errors).toEqual([])
+    return document.toJS() as Manifest
+  })
+}
+
+interface Service {
+  spec: { clusterIP: string; selector: object; ports: { name: string; port: number; targetPort: string }[] }
+}
+
+interface Deployment {
+  spec: {
+    replicas: number
+    strategy: { type: string }
+    selector: { matchLabels: object }
+    template: {
+      metadata: { labels: object }
+      spec: {
+        containers: {
+          args: string[]
+          ports: { name: string; containerPort: number }[]
+          readinessProbe: { httpGet: { path: string; port: string } }
+          volumeMounts: { name: string; mountPath: string }[]
+        }[]
+        volumes: { name: string; configMap?: { name: string } }[]
+      }
+    }
+  }
+}
+
+interface ConfigMap {
+  metadata: { name: string }
+  data: Record<string, string>
+}
+
+interface Kinds {
+  ConfigMap: ConfigMap
+  Deployment: Deployment
+  Service: Service
+}
+
+function ofKind<K extends keyof Kinds>(kind: K): Kinds[K] {
+  const found: unknown = readManifests('causeway.yaml').find((manifest) => manifest.kind === kind)
+  return found as Kinds[K]
+}
+
+const container = () => ofKind('Deployment').spec.template.spec.containers[0]!
+
+function shippedConfig() {
+  const { data } = ofKind('ConfigMap')
+  return loadConfig({
+    sources: ['shipped'],
+    sets: [],
+    env: {},
+    readFile: () => data['otel-config.yaml'] ?? '',
+  })
+}
+
+test('the API server is given a TracingConfiguration with the documented fields and no others', () => {
+  expect(readManifests('tracing-configuration.yaml')).toEqual([
+    {
+      apiVersion: 'apiserver.config.k8s.io/v1',
+      kind: 'TracingConfiguration',
+      endpoint: expect.any(String),
+      samplingRatePerMillion: expect.any(Number),
+    },
+  ])
+})
+
+test('the kubelet is given a KubeletConfiguration with the documented tracing fields and no others', () => {
+  expect(readManifests('kubelet-configuration.yaml')).toEqual([
+    {
+      apiVersion: 'kubelet.config.k8s.io/v1beta1',
+      kind: 'KubeletConfiguration',
+      tracing: { endpoint: expect.any(String), samplingRatePerMillion: expect.any(Number) },
+    },
+  ])
+})
+
+test('both send a share that Kubernetes accepts to the gRPC port of the Service', () => {
+  const [apiServer] = readManifests('tracing-configuration.yaml')
+  const [kubelet] = readManifests('kubelet-configuration.yaml')
+  for (const tracing of [apiServer, kubelet?.['tracing']] as Record<string, unknown>[]) {
+    expect(tracing['endpoint']).toBe(`${ofKind('Service').spec.clusterIP}:${RECEIVER_PORT}`)
+    const share = tracing['samplingRatePerMillion'] as number
+    expect(Number.isInteger(share) && share > 0 && share <= 1_000_000).toBe(true)
+  }
+})
+
+test('the ConfigMap holds a configuration that Causeway takes', () => {
+  const { config, warnings } = shippedConfig()
+  expect(warnings).toEqual([])
+  expect(config.pipelines.outTraces).toEqual(['otlp_grpc/jaeger'])
+})
+
+test('everything in the Pod listens on all addresses, on the ports the Deployment declares', () => {
+  const { config } = shippedConfig()
+  const listeners = [
+    ['otlp-grpc', config.receivers[0]?.grpc],
+    ['otlp-http', config.receivers[0]?.http],
+    ['query', config.query],
+    ['metrics', config.telemetry.metrics],
+    ['health', config.healthCheck],
+  ] as const
+  expect(container().ports).toEqual(
+    listeners.map(([name, listener]) => ({ name, containerPort: listener?.port })),
+  )
+  for (const [, listener] of listeners) expect(listener?.host).toBe('0.0.0.0')
+})
+
+test('the Service reaches the Pod by ports that it has', () => {
+  const { selector, ports } = ofKind('Service').spec
+  const { template, ...rest } = ofKind('Deployment').spec
+  expect(template.metadata.labels).toEqual(selector)
+  expect(rest.selector.matchLabels).toEqual(selector)
+  const declared = new Map(container().ports.map(({ name, containerPort }) => [name, containerPort]))
+  for (const { port, targetPort } of ports) expect(declared.get(targetPort)).toBe(port)
+})
+
+test('one process at a time owns the database, which is on the volume', () => {
+  const { replicas, strategy } = ofKind('Deployment').spec
+  expect([replicas, strategy.type]).toEqual([1, 'Recreate'])
+  const data = container().volumeMounts.find(({ name }) => name === 'data')
+  expect(shippedConfig().config.cpid.storage.path).toBe(`${data?.mountPath ?? ''}/causeway.db`)
+})
+
+test('the container reads the ConfigMap and is asked where the health check answers', () => {
+  const { spec } = ofKind('Deployment').spec.template
+  const config = container().volumeMounts.find(({ name }) => name === 'config')
+  expect(container().args).toEqual(['--config', `${config?.mountPath ?? ''}/otel-config.yaml`])
+  const volume = spec.volumes.find(({ name }) => name === 'config')
+  expect(volume?.configMap?.name).toBe(ofKind('ConfigMap').metadata.name)
+  const { path, port } = container().readinessProbe.httpGet
+  expect([path, port]).toEqual([shippedConfig().config.healthCheck?.path, 'health'])
+})
+
+test('the README explains every field', () => {
+  const readme = readFileSync(new URL('README.md', FOLDER), 'utf8')
+  for (const field of ['apiVersion', 'endpoint', 'samplingRatePerMillion']) {
+    expect(readme).toMatch(new RegExp(`^\\| \`${field}\` +\\|`, 'm'))
+  }
+})
