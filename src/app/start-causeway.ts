@@ -82,9 +82,14 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   if (config.telemetry.metrics !== undefined) {
     open.use(await startMetricsServer({ ...config.telemetry.metrics, metrics }))
   }
-  if (config.query !== undefined) open.use(await startQueries(config.query, path))
+  if (config.query !== undefined) {
+    const onTrouble = (reason: string): void => log.error('A question could not be answered.', { reason })
+    open.use(await startQueries(config.query, path, onTrouble))
+  }
   const receivers = await startReceivers(config.receivers, store, feed, open, log)
-  open.defer(() => void log.info('Starting shutdown...'))
+  open.defer(() => {
+    log.info('Starting shutdown...')
+  })
   health?.setReady(true)
   open.defer(() => health?.setReady(false))
   log.info('Everything is ready. Begin running and processing data.', { receivers: String(receivers.length) })

@@ -1,6 +1,15 @@
+import { startQueryServer } from '../api/query-server.ts'
 import type { Listener } from '../config/causeway-config.ts'
+import { ThreadQueryService } from './thread-query-service.ts'
 
 /** Starts the cpid_query extension: its API in this thread, its questions in one of their own. */
-export function startQueries(_listener: Listener, _path: string): Promise<AsyncDisposable> {
-  return Promise.resolve({ [Symbol.asyncDispose]: () => Promise.resolve() })
+export async function startQueries(
+  listener: Listener,
+  path: string,
+  onTrouble: (reason: string) => void,
+): Promise<AsyncDisposable> {
+  await using open = new AsyncDisposableStack()
+  const queries = open.use(await ThreadQueryService.start(path))
+  open.use(await startQueryServer({ ...listener, queries, onTrouble }))
+  return open.move()
 }

@@ -1,13 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
-import { mistakesIn } from './load-text.ts'
+import { loadConfig } from '../../src/config/load-config.ts'
+import { mistakesOf } from './load-text.ts'
 
 const folder = new URL('./faulty/', import.meta.url)
 const EXPECT = /^# expect: (.*)$/gm
+const readFile = (path: string) => readFileSync(new URL(path, folder), 'utf8')
 
 test.each(readdirSync(folder))('%s', (name) => {
-  const text = readFileSync(new URL(name, folder), 'utf8')
-  const expected = [...text.matchAll(EXPECT)].map(([, line]) => line)
+  const expected = [...readFile(name).matchAll(EXPECT)].map(([, line]) => line)
   expect(expected).not.toEqual([])
-  expect(mistakesIn(text)).toEqual(expected)
+  expect(mistakesOf(() => loadConfig({ sources: [name], sets: [], env: {}, readFile }))).toEqual(expected)
 })

@@ -20,8 +20,13 @@ export function loadText(yaml: string | string[], { sets = [], env = {}, files =
 
 /** The mistakes in a YAML text, one line each. */
 export function mistakesIn(yaml: string | string[], around: Around = {}): string[] {
+  return mistakesOf(() => loadText(yaml, around))
+}
+
+/** The mistakes that loading ends with, one line each. */
+export function mistakesOf(load: () => unknown): string[] {
   try {
-    loadText(yaml, around)
+    load()
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error

@@ -47,7 +47,7 @@ test.each<[string, RawNode]>([
   ['${env:NOT_YAML}', 'a: b: c'],
   ['${file:part.yaml}', new Substituted({ a: new Substituted(4317, '4317') }, 'a: ${env:PORT}')],
   ['Bearer ${file:token.txt}', 'Bearer secret'],
-  ['${yaml:{ a: 1 }', '${yaml:{ a: 1 }'],
+  ['${yaml:[1, x]}', new Substituted([1, 'x'], '[1, x]')],
   ['$$', '$'],
   ['$${env:HOST}', '${env:HOST}'],
   ['$$${env:HOST}', '$tempo'],

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { mergeTrees, splitKeys } from '../../src/config/tree/merge-trees.ts'
+import type { RawMap } from '../../src/config/tree/raw-node.ts'
 import { loadText, mistakesIn, SMALLEST, WITH_EXPORTER } from './load-text.ts'
 
 const around = { sets: [], env: {}, readFile: () => SMALLEST }
@@ -16,7 +17,8 @@ test('a key may hold a whole path', () => {
 })
 
 test('keys that objects have by nature are ordinary keys', () => {
-  const merged = mergeTrees({}, JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"a": 1}}'))
+  const over = JSON.parse('{"__proto__": {"polluted": true}, "constructor": {"a": 1}}') as RawMap
+  const merged = mergeTrees({}, over)
   expect(Object.keys(merged)).toEqual(['__proto__', 'constructor'])
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
   expect(mistakesIn([SMALLEST, '{"connectors": {"cpid": {"__proto__": 1, "constructor": 2}}}'])).toEqual([

@@ -5,16 +5,16 @@ import { formatEndpoint, parseEndpoint } from '../../src/config/schema/endpoint.
 import { Refusal } from '../../src/config/schema/field.ts'
 import { parseSize, size } from '../../src/config/schema/size.ts'
 
-const UNITS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 1e-3, ns: 1e-6 }
-const unit = fc.constantFrom(...(Object.keys(UNITS) as (keyof typeof UNITS)[]))
+const NANOS = { h: 3600e9, m: 60e9, s: 1e9, ms: 1e6, us: 1e3, ns: 1 }
+const unit = fc.constantFrom(...(Object.keys(NANOS) as (keyof typeof NANOS)[]))
 const BYTES = { '': 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 }
 
 test('a duration is the sum of its parts', () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.nat(9999), unit), { minLength: 1 }), (parts) => {
+    fc.property(fc.array(fc.tuple(fc.nat(99), unit), { minLength: 1 }), (parts) => {
       const text = parts.map(([count, name]) => `${count}${name}`).join('')
-      const expected = parts.reduce((sum, [count, name]) => sum + count * UNITS[name], 0)
-      expect(parseDuration(text)).toBeCloseTo(expected, 5)
+      const nanos = parts.reduce((sum, [count, name]) => sum + count * NANOS[name], 0)
+      expect(parseDuration(text)).toBe(nanos / 1e6)
     }),
   )
 })

@@ -5,7 +5,7 @@ import { didYouMean } from '../schema/did-you-mean.ts'
 import { Refusal } from '../schema/field.ts'
 import { readSettings } from '../schema/read-settings.ts'
 import { TEXT_LIST } from '../schema/scalar-kinds.ts'
-import { childOf, isBlank, mapOf, type RawMap, type RawNode } from '../tree/raw-node.ts'
+import { childOf, isBlank, isMap, mapOf, valueOf, type RawMap, type RawNode } from '../tree/raw-node.ts'
 
 export interface Pipeline {
   readonly path: string
@@ -41,7 +41,7 @@ export function readService(tree: RawMap, findings: Findings): ServiceLists {
   return {
     extensions: listOf(childOf(node, 'extensions')),
     pipelines: pipelines.filter((one) => one !== undefined),
-    isMissing: entries.length === 0 && (reading.kind === 'read' || isBlank(written)),
+    isMissing: entries.length === 0 && isMapOrBlank(node) && isMapOrBlank(written),
     isUnreadable: entries.length === 0 || pipelines.includes(undefined),
   }
 }
@@ -75,6 +75,10 @@ function readPipeline(id: string, node: RawNode, findings: Findings): Pipeline |
     exporters: listOf(childOf(node, 'exporters')),
     isFaulty: reading.kind === 'faulty',
   }
+}
+
+function isMapOrBlank(node: RawNode | undefined): boolean {
+  return isBlank(node) || isMap(valueOf(node))
 }
 
 function listOf(node: RawNode | undefined): string[] {

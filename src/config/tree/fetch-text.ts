@@ -51,16 +51,15 @@ function fetchFile(path: string, readFile: Surroundings['readFile']): FetchedTex
   try {
     return { kind: 'text', text: readFile(path) }
   } catch (error) {
-    const reason =
-      error instanceof Error && 'code' in error ? describeCode(String(error.code)) : String(error)
-    return fault(`cannot read the file ${path}: ${reason}`)
+    return fault(`cannot read the file ${path}: ${describeReadError(error)}`)
   }
 }
 
-function describeCode(code: string): string {
+function describeReadError(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   if (code === 'ENOENT') return 'there is no such file; paths are relative to the working directory'
   if (code === 'EACCES') return 'no permission to read it'
-  return code === 'EISDIR' ? 'it is a directory; name a file in it' : code
+  return code === 'EISDIR' ? 'it is a directory; name a file in it' : String(error)
 }
 
 const fault = (message: string): FetchedText => ({ kind: 'fault', message })

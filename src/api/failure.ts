@@ -1,0 +1,42 @@
+import type { Refusal } from '../query/question.ts'
+
+/** Why a request has no answer. */
+export type Failure = Refusal | 'malformedCpid' | 'badLimit' | 'unknownPath' | 'methodNotAllowed' | 'internal'
+
+/** What a caller reads: the only place that knows status codes and messages of the API. */
+export const FAILURES: Readonly<Record<Failure, { status: number; code: string; message: string }>> = {
+  malformedCpid: {
+    status: 400,
+    code: 'malformed_cpid',
+    message:
+      'the CPID in the path is not a UUID or is all zeros; write its 32 hex digits, with or without dashes',
+  },
+  badLimit: { status: 400, code: 'bad_limit', message: 'limit must be a whole number from 1 to 10000' },
+  badCursor: {
+    status: 400,
+    code: 'bad_cursor',
+    message: 'after must be the "next" of an earlier answer from the same path',
+  },
+  unknown: {
+    status: 404,
+    code: 'unknown_cpid',
+    message:
+      'no mergelog, span or log has named this CPID; check it, and whether its sender reaches Causeway',
+  },
+  unknownPath: {
+    status: 404,
+    code: 'unknown_path',
+    message: 'there is nothing at this path; the API is described in docs/api.md',
+  },
+  methodNotAllowed: { status: 405, code: 'method_not_allowed', message: 'use GET' },
+  pruned: {
+    status: 410,
+    code: 'pruned_cpid',
+    message: 'retention removed this CPID; raise connectors::cpid::retention to keep CPIDs longer',
+  },
+  internal: {
+    status: 500,
+    code: 'internal',
+    message: 'the question could not be answered; see the log of Causeway, or ask again',
+  },
+}

@@ -1,0 +1,58 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { listen, type ListenAddress, type Listening } from '../telemetry/listen.ts'
+import type { QueryService } from './query-service.ts'
+import { readRequest } from './read-request.ts'
+import { sendFailure, sendText } from './reply.ts'
+
+export interface QueryServerSettings extends ListenAddress {
+  queries: QueryService
+  /** Told of every question that could not be answered, or only in part, by a fault here. */
+  onTrouble?: (reason: string) => void
+}
+
+/**
+ * The HTTP API of the `cpid_query` extension. Rejects with an error that says what to change when it cannot listen;
+ * disposing ends what is under way.
+ */
+export function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
+  const server = createServer((request, response) => {
+    void serve(settings, request, response)
+  })
+  return listen(server, settings, { what: 'The query API', setting: 'extensions.cpid_query.endpoint' })
+}
+
+async function serve(
+  { queries, onTrouble }: QueryServerSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const question = readRequest(request.url ?? '/')
+    if (question === 'unknownPath') sendFailure(response, question)
+    else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')
+    else if (typeof question === 'string') sendFailure(response, question)
+    else {
+      const reply = await queries.ask(question)
+      if (reply.kind === 'found') await sendText(response, reply.text)
+      else sendFailure(response, reply.kind)
+    }
+  } catch (error) {
+    if (isCallersHangup(error)) return
+    onTrouble?.(error instanceof Error ? error.message : String(error))
+    // A half-sent answer must not look whole.
+    if (response.headersSent) response.destroy()
+    else sendFailure(response, 'internal')
+  }
+}
+
+const HANGUPS = [
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ERR_STREAM_UNABLE_TO_PIPE',
+  'ERR_STREAM_DESTROYED',
+  'ECONNRESET',
+  'EPIPE',
+]
+
+function isCallersHangup(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && HANGUPS.includes(String(error.code))
+}

@@ -1,0 +1,17 @@
+import type { Question, Refusal } from '../query/question.ts'
+
+/** The answer to a question: its JSON text in chunks, or why there is none. */
+export type Reply = { kind: 'found'; text: ReplyText } | { kind: Refusal }
+
+/**
+ * JSON text in the making, read once; what is not read is not made. Whoever stops reading before the end, or never
+ * begins, calls `cancel`, which a loop that is left does by itself. Reading rejects when making it failed.
+ */
+export interface ReplyText extends AsyncIterable<string> {
+  cancel(): void
+}
+
+/** Answers questions, somewhere else. Rejects when whoever answers is gone or failed. */
+export interface QueryService {
+  ask(question: Question): Promise<Reply>
+}

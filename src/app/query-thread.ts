@@ -1,0 +1,21 @@
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { openForReading } from '../sqlite/open-database.ts'
+import { SqliteQueries } from '../sqlite/queries/sqlite-queries.ts'
+import type { FromQuery, QueryThreadData } from './query-messages.ts'
+import { serveQueries } from './serve-queries.ts'
+
+/** The thread that answers questions through a connection of its own that only reads. */
+function run(port: MessagePort): void {
+  const { path } = workerData as QueryThreadData
+  try {
+    const db = openForReading(path)
+    serveQueries(port, new SqliteQueries(db), () => db.close())
+    port.postMessage({ kind: 'ready' } satisfies FromQuery)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    port.postMessage({ kind: 'fatal', reason } satisfies FromQuery)
+    port.close()
+  }
+}
+
+if (parentPort !== null) run(parentPort)

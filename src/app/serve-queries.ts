@@ -1,0 +1,101 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { CausewayQueries } from '../model/query-port.ts'
+import { answer } from '../query/answer.ts'
+import type { FromQuery, ToQuery } from './query-messages.ts'
+
+/** Chunks of an answer that may be under way unread. */
+const MAX_UNREAD = 4
+const CHUNK_LENGTH = 64 * 1024
+/** How long one answer may hold up the others. */
+const SLICE_MS = 10
+
+interface Stream {
+  readonly id: number
+  readonly pieces: Iterator<string>
+  unread: number
+}
+
+/**
+ * Answers the questions that come through a port, taking turns: a long answer stops no short one, and one whose reader
+ * is slow waits without holding on to the database.
+ */
+export function serveQueries(port: MessagePort, queries: CausewayQueries, onStop: () => void): void {
+  const streams = new Map<number, Stream>()
+  let isTurning = false
+  const post = (message: FromQuery): void => port.postMessage(message)
+
+  const turnSoon = (): void => {
+    if (isTurning) return
+    isTurning = true
+    setImmediate(() => {
+      isTurning = false
+      turn()
+    })
+  }
+
+  const turn = (): void => {
+    for (const stream of streams.values())
+      if (stream.unread < MAX_UNREAD) guarded(stream.id, () => advance(stream))
+    if ([...streams.values()].some((stream) => stream.unread < MAX_UNREAD)) turnSoon()
+  }
+
+  const advance = (stream: Stream): void => {
+    const untilMs = performance.now() + SLICE_MS
+    let text = ''
+    let isDone = false
+    do {
+      const piece = stream.pieces.next()
+      if (piece.done === true) isDone = true
+      else text += piece.value
+    } while (!isDone && text.length < CHUNK_LENGTH && performance.now() < untilMs)
+    if (text !== '') {
+      stream.unread++
+      post({ kind: 'chunk', id: stream.id, text })
+    }
+    if (!isDone) return
+    streams.delete(stream.id)
+    post({ kind: 'end', id: stream.id })
+  }
+
+  const begin = ({ id, question }: Extract<ToQuery, { kind: 'ask' }>): void => {
+    const answered = answer(queries, question)
+    if (answered.kind !== 'found') {
+      post({ kind: 'refused', id, refusal: answered.kind })
+      return
+    }
+    post({ kind: 'found', id })
+    streams.set(id, { id, pieces: answered.pieces[Symbol.iterator](), unread: 0 })
+    turnSoon()
+  }
+
+  const guarded = (id: number, work: () => void): void => {
+    try {
+      work()
+    } catch (error) {
+      streams.delete(id)
+      post({ kind: 'failed', id, reason: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  port.on('message', (message: ToQuery) => {
+    switch (message.kind) {
+      case 'ask':
+        guarded(message.id, () => begin(message))
+        return
+      case 'read': {
+        const stream = streams.get(message.id)
+        if (stream !== undefined) stream.unread--
+        turnSoon()
+        return
+      }
+      case 'cancel':
+        streams.get(message.id)?.pieces.return?.()
+        streams.delete(message.id)
+        return
+      case 'stop':
+        streams.clear()
+        port.close()
+        onStop()
+    }
+  })
+}

@@ -1,0 +1,71 @@
+import type { Statement } from 'better-sqlite3'
+import type { TraceFacts } from '../../model/query-port.ts'
+import type { Sqlite } from '../open-database.ts'
+
+/** As many roots as a CPID that takes part in no cascade yet is looked up under. */
+const MOST_ROOTS = 8
+
+interface TraceRow {
+  id: bigint
+  trace_id: Buffer
+  episode: bigint
+  state: bigint
+  first_ns: bigint
+  last_ns: bigint
+}
+
+/** Finds the traces of roots and the roots of CPIDs. */
+export class CascadeTraces {
+  readonly #ofRoot: Statement<[number], TraceRow>
+  readonly #missing: Statement<[number, number], number>
+  readonly #rootsOf: Statement<[number], number>
+  readonly #rootsAmong: Statement<[string, number], number>
+
+  constructor(db: Sqlite) {
+    this.#ofRoot = db
+      .prepare<[number], TraceRow>(
+        'SELECT id, trace_id, episode, state, first_ns, last_ns FROM traces WHERE root = ? ORDER BY episode',
+      )
+      .safeIntegers()
+    this.#missing = db
+      .prepare<[number, number], number>(
+        `SELECT DISTINCT c.id FROM traces t JOIN change_spans h ON h.trace = t.id JOIN cpids c ON c.id = h.cpid
+         WHERE t.root = ? AND c.has_mergelog = 0 AND c.explained = 0 ORDER BY c.id LIMIT ?`,
+      )
+      .pluck()
+    this.#rootsOf = db
+      .prepare<[number], number>(
+        `SELECT t.root FROM change_spans h JOIN traces t ON t.id = h.trace LEFT JOIN mergelogs m ON m.cpid = t.root
+         WHERE h.cpid = ? AND NOT (t.provisional = 1 AND coalesce(length(m.sources), 0) > 0)
+         GROUP BY t.root ORDER BY min(t.id) DESC`,
+      )
+      .pluck()
+    this.#rootsAmong = db
+      .prepare<[string, number], number>(
+        `SELECT t.root FROM json_each(?) j JOIN traces t ON t.root = j.value
+         GROUP BY t.root ORDER BY min(t.id) DESC LIMIT ?`,
+      )
+      .pluck()
+  }
+
+  ofRoot(root: number): TraceFacts[] {
+    return this.#ofRoot.all(root).map((row) => ({
+      id: Number(row.id),
+      traceId: row.trace_id,
+      episode: Number(row.episode),
+      open: row.state === 0n,
+      startNs: row.first_ns,
+      lastNs: row.last_ns,
+    }))
+  }
+
+  missingIn(root: number, limit: number): number[] {
+    return this.#missing.all(root, limit)
+  }
+
+  /** The roots of the traces in which the CPID has a change span; before it was linked, those of its roots. */
+  rootsOf(cpid: number, graphRoots: () => readonly number[]): number[] {
+    const roots = this.#rootsOf.all(cpid)
+    return roots.length > 0 ? roots : this.#rootsAmong.all(JSON.stringify(graphRoots()), MOST_ROOTS)
+  }
+}

@@ -1,0 +1,132 @@
+import type { Cpid } from '../../model/cpid.ts'
+import type { ScopeEnvelopes } from '../../model/outbox-port.ts'
+import type {
+  Absent,
+  CascadeFacts,
+  CascadeFilter,
+  CausewayQueries,
+  CpidFacts,
+  LinkedSpan,
+  MergelogFacts,
+  Pages,
+  Position,
+  StoredRecord,
+  TraceFacts,
+} from '../../model/query-port.ts'
+import type { Sqlite } from '../open-database.ts'
+import { CascadeFactsReader } from './cascade-facts.ts'
+import { CascadeTraces } from './cascade-traces.ts'
+import { CpidLookup } from './cpid-lookup.ts'
+import { EnvelopeReader } from './envelope-reader.ts'
+import { GraphWalk } from './graph-walk.ts'
+import { LinkedSpans } from './linked-spans.ts'
+import { LogPages } from './log-pages.ts'
+import { MergelogFactsReader } from './mergelog-facts.ts'
+import { SpanPages } from './span-pages.ts'
+
+/** Answers questions through a connection that only reads, which it is given and does not close. */
+export class SqliteQueries implements CausewayQueries {
+  readonly #cpids: CpidLookup
+  readonly #walk: GraphWalk
+  readonly #mergelogs: MergelogFactsReader
+  readonly #spans: SpanPages
+  readonly #logs: LogPages
+  readonly #envelopes: EnvelopeReader
+  readonly #cascades: CascadeFactsReader
+  readonly #traces: CascadeTraces
+  readonly #linked: LinkedSpans
+
+  constructor(db: Sqlite) {
+    this.#cpids = new CpidLookup(db)
+    this.#walk = new GraphWalk(db)
+    this.#mergelogs = new MergelogFactsReader(db)
+    this.#spans = new SpanPages(db)
+    this.#logs = new LogPages(db)
+    this.#envelopes = new EnvelopeReader(db)
+    this.#cascades = new CascadeFactsReader(db)
+    this.#traces = new CascadeTraces(db)
+    this.#linked = new LinkedSpans(db)
+  }
+
+  cpid(cpid: Cpid): CpidFacts | Absent {
+    return this.#of(cpid, (id) => this.#mergelogs.cpid(id) ?? 'unknown')
+  }
+
+  related(cpid: Cpid): Pages<Cpid> | Absent {
+    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.related(id)))
+  }
+
+  ancestors(cpid: Cpid): Pages<Cpid> | Absent {
+    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.ancestors(id)))
+  }
+
+  roots(cpid: Cpid): Pages<Cpid> | Absent {
+    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.roots(id)))
+  }
+
+  mergelogsOf(cpid: Cpid, after: Position | undefined): Pages<MergelogFacts> | Absent {
+    return this.#of(cpid, (id) => this.#mergelogs.of(this.#walk.related(id, after), id))
+  }
+
+  mergelogs(after: Position | undefined): Pages<MergelogFacts> {
+    return this.#mergelogs.all(after)
+  }
+
+  spansOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent {
+    return this.#of(cpid, (id) => this.#spans.ofCpids(this.#relatedFrom(id, after), after))
+  }
+
+  logsOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent {
+    return this.#of(cpid, (id) => this.#logs.ofCpids(this.#relatedFrom(id, after), after))
+  }
+
+  spans(after: Position | undefined): Pages<StoredRecord> {
+    return this.#spans.all(after)
+  }
+
+  logs(after: Position | undefined): Pages<StoredRecord> {
+    return this.#logs.all(after)
+  }
+
+  envelopes(scope: number): ScopeEnvelopes | undefined {
+    return this.#envelopes.of(scope)
+  }
+
+  cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts> {
+    return this.#cascades.pages(filter, after)
+  }
+
+  cascadesOf(cpid: Cpid): readonly Cpid[] | Absent {
+    return this.#of(cpid, (id) => this.#cpids.cpids(this.#traces.rootsOf(id, () => this.#walk.roots(id))))
+  }
+
+  cascade(root: Cpid): CascadeFacts | Absent {
+    const id = this.#cpids.findEvenPruned(root)
+    const facts = id === undefined ? undefined : this.#cascades.of(id)
+    if (facts !== undefined) return facts
+    return this.#cpids.find(root) === 'pruned' ? 'pruned' : 'unknown'
+  }
+
+  tracesOf(root: Cpid): readonly TraceFacts[] {
+    const id = this.#cpids.findEvenPruned(root)
+    return id === undefined ? [] : this.#traces.ofRoot(id)
+  }
+
+  missingIn(root: Cpid, limit: number): readonly Cpid[] {
+    const id = this.#cpids.findEvenPruned(root)
+    return id === undefined ? [] : this.#cpids.cpids(this.#traces.missingIn(id, limit))
+  }
+
+  linkedSpans(trace: number): readonly LinkedSpan[] {
+    return this.#linked.of(trace)
+  }
+
+  #relatedFrom(id: number, after: Position | undefined): number[] {
+    return this.#walk.relatedBySighting(id, Number(after?.[0] ?? 0n))
+  }
+
+  #of<T>(cpid: Cpid, answer: (id: number) => T): T | Absent {
+    const id = this.#cpids.find(cpid)
+    return typeof id === 'number' ? answer(id) : id
+  }
+}

@@ -1,0 +1,42 @@
+import type { z } from 'zod'
+import { CONNECTORS, EXPORTERS, EXTENSIONS, RECEIVERS } from '../../src/config/components/catalog.ts'
+import { pipeline, service } from '../../src/config/components/service.ts'
+import { docOf } from '../../src/config/schema/schema-doc.ts'
+
+export interface DocumentedKey {
+  /** From the top, with the type in place of an id and 0 for an item of a list. */
+  path: string[]
+  /** What is said when it is written; undefined for keys that are taken. */
+  advice?: string
+}
+
+/** Every key that the docs list, taken or refused. */
+export function documentedKeys(): DocumentedKey[] {
+  const tables = {
+    receivers: RECEIVERS,
+    connectors: CONNECTORS,
+    exporters: EXPORTERS,
+    extensions: EXTENSIONS,
+  }
+  return [
+    ...Object.entries(tables).flatMap(([section, { types }]) =>
+      [...types].flatMap(([name, { schema }]) => keysOf(schema, [section, name])),
+    ),
+    ...keysOf(service, ['service']),
+    ...keysOf(pipeline, ['service', 'pipelines', 'traces']),
+  ]
+}
+
+function keysOf(schema: z.ZodType, path: string[]): DocumentedKey[] {
+  const doc = docOf(schema)
+  switch (doc.kind) {
+    case 'field':
+      return [{ path }]
+    case 'refused':
+      return [{ path, advice: doc.advice }]
+    case 'section':
+      return Object.entries(doc.shape).flatMap(([key, inner]) => keysOf(inner, [...path, key]))
+    case 'sections':
+      return keysOf(doc.item, [...path, '0'])
+  }
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from '@jest/globals'
+import { printConfig } from '../../src/config/print-config.ts'
+import { loadText, SMALLEST, WITH_EXPORTER } from './load-text.ts'
+
+const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+const print = (...given: Parameters<typeof loadText>) => printConfig(loadText(...given).raw)
+
+test('what is printed means the same as what was written', () => {
+  for (const yaml of [SMALLEST, WITH_EXPORTER, read('../../otel-config.yaml')]) {
+    expect(loadText(print(yaml)).config).toEqual(loadText(yaml).config)
+  }
+})
+
+test('text that looks like a number stays text', () => {
+  const sets = ['connectors.cpid.storage.path="${env:FILE}"', 'connectors.cpid.max_sources="${env:COUNT}"']
+  const env = { FILE: '0777', COUNT: '12' }
+  expect(loadText(print(SMALLEST, { sets, env })).config.cpid).toMatchObject({
+    storage: { path: '0777' },
+    maxSources: 12,
+  })
+})
+
+test('every default is written out', () => {
+  expect(print(SMALLEST)).toMatchSnapshot()
+})
+
+test('secrets are blacked out, wherever they came from', () => {
+  const printed = print(read('./every-key.yaml'))
+  expect(printed).not.toMatch(/Bearer|: certificate|: key\b|: authority/)
+  expect(printed).toContain('authorization: "[REDACTED]"')
+  expect(printed).toContain('key_pem: "[REDACTED]"')
+
+  const sets = ['exporters.otlp_grpc.headers="${env:HEADERS}"']
+  const env = { HEADERS: '{ authorization: "Bearer 123" }' }
+  expect(print(WITH_EXPORTER, { sets, env })).toContain('headers:\n      authorization: "[REDACTED]"')
+})
