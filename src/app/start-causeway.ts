@@ -43,6 +43,9 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const { path } = config.cpid.storage
   const exporters = config.exporters.filter(({ id }) => config.pipelines.outTraces.includes(id))
 
+  if (config.pipelines.outLogs.length > 0) {
+    log.warn('The logs/out pipeline forwards nothing yet: log records are stored and answered only.')
+  }
   const { store, ready } = await StoreClient.start({
     path,
     linking: config.cpid.linking,
