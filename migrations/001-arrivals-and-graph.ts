@@ -74,6 +74,7 @@ const STATEMENTS = [
     object TEXT,
     reason TEXT
   ) STRICT`,
+  `CREATE INDEX mergelogs_by_time ON mergelogs (time_ns)`,
   `CREATE TABLE edges (
     source INTEGER NOT NULL,
     target INTEGER NOT NULL,
@@ -119,6 +120,23 @@ const STATEMENTS = [
     origin INTEGER NOT NULL,
     PRIMARY KEY (cpid, origin)
   ) STRICT, WITHOUT ROWID`,
+
+  // What spans read (role 0) and wrote (role 1), and at which resourceVersion.
+  `CREATE TABLE objects (
+    id INTEGER PRIMARY KEY,
+    cluster TEXT NOT NULL,
+    object TEXT NOT NULL,
+    UNIQUE (object, cluster)
+  ) STRICT`,
+  `CREATE TABLE span_objects (
+    span INTEGER NOT NULL,
+    role INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    uid TEXT,
+    PRIMARY KEY (span, role, object, version)
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE INDEX span_objects_by_version ON span_objects (object, role, version, span)`,
 
   `CREATE TABLE logs (
     id INTEGER PRIMARY KEY,

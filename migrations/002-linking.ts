@@ -57,7 +57,8 @@ const STATEMENTS = [
     parent_id INTEGER NOT NULL,
     flags INTEGER NOT NULL,
     scope INTEGER,
-    extra BLOB
+    extra BLOB,
+    cause INTEGER
   ) STRICT`,
   `CREATE INDEX outbox_by_trace ON outbox (trace, span)`,
 
@@ -72,7 +73,8 @@ const STATEMENTS = [
     PRIMARY KEY (origin, span_id, trace)
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX awaited_parents_by_trace ON awaited_parents (trace)`,
-  // kind: 0 a span waits for its CPID, 1 a CPID's own change span waits, 2 a span waits for its parent.
+  // kind: 0 a span waits for its CPID, 1 a CPID's own change span waits, 2 a span waits for its parent,
+  // 3 a span waits for the writers of what it observed.
   `CREATE TABLE waiting (
     arrival INTEGER PRIMARY KEY,
     kind INTEGER NOT NULL,
@@ -84,6 +86,30 @@ const STATEMENTS = [
   `CREATE INDEX waiting_by_cpid ON waiting (cpid, arrival) WHERE cpid IS NOT NULL`,
   `CREATE INDEX waiting_by_parent ON waiting (origin, parent_id, arrival) WHERE origin IS NOT NULL`,
   `CREATE INDEX waiting_due ON waiting (due_ms, arrival)`,
+
+  // Which spans of a trace wrote which object: where causal parents are looked for.
+  `CREATE TABLE trace_writes (
+    trace INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    end_ns INTEGER NOT NULL,
+    span INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    uid TEXT,
+    PRIMARY KEY (trace, object, end_ns, span, version)
+  ) STRICT, WITHOUT ROWID`,
+  // Versions of objects that were observed before their writer arrived, and who waits for it.
+  `CREATE TABLE awaited_versions (
+    object INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    since_ms INTEGER NOT NULL,
+    PRIMARY KEY (object, version)
+  ) STRICT, WITHOUT ROWID`,
+  `CREATE TABLE awaited_writers (
+    object INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    span INTEGER NOT NULL,
+    PRIMARY KEY (object, version, span)
+  ) STRICT, WITHOUT ROWID`,
 
   `CREATE TABLE exporters (
     name TEXT PRIMARY KEY,

@@ -1,7 +1,8 @@
 import type { Refusal } from '../query/question.ts'
 
 /** Why a request has no answer. */
-export type Failure = Refusal | 'malformedCpid' | 'badLimit' | 'unknownPath' | 'methodNotAllowed' | 'internal'
+export type Failure =
+  Refusal | 'malformedCpid' | 'badLimit' | 'badState' | 'unknownPath' | 'methodNotAllowed' | 'internal'
 
 /** What a caller reads: the only place that knows status codes and messages of the API. */
 export const FAILURES: Readonly<Record<Failure, { status: number; code: string; message: string }>> = {
@@ -12,6 +13,7 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
       'the CPID in the path is not a UUID or is all zeros; write its 32 hex digits, with or without dashes',
   },
   badLimit: { status: 400, code: 'bad_limit', message: 'limit must be a whole number from 1 to 10000' },
+  badState: { status: 400, code: 'bad_state', message: 'state must be open or settled' },
   badCursor: {
     status: 400,
     code: 'bad_cursor',
@@ -26,7 +28,10 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
   unknownPath: {
     status: 404,
     code: 'unknown_path',
-    message: 'there is nothing at this path; the API is described in docs/api.md',
+    message:
+      'there is nothing at this path; ask /api/v1/cpids/<cpid>, that with /related, /ancestors, /roots, /mergelogs, ' +
+      '/spans or /logs behind it, /api/v1/cascades, /api/v1/cascades/<root>, /api/v1/mergelogs, /api/v1/spans or ' +
+      '/api/v1/logs',
   },
   methodNotAllowed: { status: 405, code: 'method_not_allowed', message: 'use GET' },
   pruned: {

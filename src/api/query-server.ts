@@ -54,5 +54,7 @@ const HANGUPS = [
 ]
 
 function isCallersHangup(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && HANGUPS.includes(String(error.code))
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && HANGUPS.includes(String(error.code))
+  )
 }

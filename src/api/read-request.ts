@@ -13,10 +13,31 @@ export function readRequest(target: string): Question | Failure {
   if (url?.pathname.startsWith(PREFIX) !== true) return 'unknownPath'
   const [list = '', cpidText, part, ...more] = url.pathname.slice(PREFIX.length).split('/')
   if (more.length > 0) return 'unknownPath'
+  if (list === 'cascades') return askForCascades(cpidText, part, url.searchParams)
   if (list !== 'cpids') return cpidText === undefined ? askForAll(list, url.searchParams) : 'unknownPath'
   if (cpidText === undefined || cpidText === '') return 'unknownPath'
   const cpid = parseCpid(cpidText)
   return askAbout(part, cpid, url.searchParams)
+}
+
+function askForCascades(
+  root: string | undefined,
+  rest: string | undefined,
+  search: URLSearchParams,
+): Question | Failure {
+  if (rest !== undefined || root === '') return 'unknownPath'
+  if (root !== undefined) {
+    const cpid = parseCpid(root)
+    return cpid === undefined ? 'malformedCpid' : { kind: 'cascade', root: cpid }
+  }
+  const part = readPart(search)
+  if (typeof part === 'string') return part
+  const state = search.get('state')
+  if (state !== null && state !== 'open' && state !== 'settled') return 'badState'
+  const object = search.get('object')
+  const service = search.get('service')
+  const filter = { ...(state && { state }), ...(object && { object }), ...(service && { service }) }
+  return { kind: 'cascades', filter, part: { limit: DEFAULT_LIMIT, ...part } }
 }
 
 function askForAll(list: string, search: URLSearchParams): Question | Failure {

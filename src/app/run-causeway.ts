@@ -10,7 +10,11 @@ const SHUTDOWN_LIMIT_MS = 9_500
  * Runs Causeway until SIGINT or SIGTERM, or until it cannot go on. Returns the exit code; rejects with what to do when
  * it cannot start.
  */
-export async function runCauseway(config: CausewayConfig, warnings: readonly string[], version: string): Promise<number> {
+export async function runCauseway(
+  config: CausewayConfig,
+  warnings: readonly string[],
+  version: string,
+): Promise<number> {
   const log = createLogger({
     level: config.telemetry.logLevel,
     encoding: config.telemetry.logEncoding,

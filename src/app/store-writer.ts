@@ -38,6 +38,7 @@ export class StoreWriter {
   readonly #linker: Linker
   readonly #pruneStore: SqlitePruneStore
   readonly #pruner: Pruner
+  readonly #keepsAge: boolean
   readonly #transaction: WriterTransaction
   readonly #due: Statement<[{ now: number }], number>
 
@@ -57,6 +58,7 @@ export class StoreWriter {
       retention: settings.retention,
       maxFanout: settings.linking.maxFanout,
     })
+    this.#keepsAge = settings.retention.maxAgeMs > 0
     this.#due = db
       .prepare<[{ now: number }], number>(
         `SELECT EXISTS (SELECT 1 FROM waiting WHERE due_ms <= @now)
@@ -106,7 +108,7 @@ export class StoreWriter {
   /** Removes about `budget` CPIDs at most, as retention wants it. */
   prune(budget: number): PruneResult {
     const result = this.#transaction.run(() => {
-      this.#pruneStore.mark()
+      if (this.#keepsAge) this.#pruneStore.mark()
       return this.#pruner.prune(budget)
     })
     if (result.cpids + result.spans > 0) this.#transaction.forget()

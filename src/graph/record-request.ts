@@ -68,7 +68,7 @@ export class RequestRecorder {
       for (const scope of resource.scopes) {
         if (scope.records.length === 0) continue
         const scopeId = this.#store.scope(resource, scope.envelope)
-        for (const span of scope.records) this.#span(span, scopeId, counts, answer)
+        for (const span of scope.records) this.#span(span, scopeId, resource.cluster ?? '', counts, answer)
       }
     }
     for (const resource of request.logs?.resources ?? []) {
@@ -83,13 +83,13 @@ export class RequestRecorder {
     return built
   }
 
-  #span(span: SpanRecord, scope: number, counts: IngestCounts, answer: AnswerBuilder): void {
+  #span(span: SpanRecord, scope: number, cluster: string, counts: IngestCounts, answer: AnswerBuilder): void {
     for (const mergelog of span.mergelogs ?? []) {
       const refusal = this.#mergelog(mergelog, scope, counts)
       if (refusal !== undefined) answer.warn(refusal)
     }
     const cpid = this.#carried(span.cpid, counts, answer)
-    this.#store.addSpan(span, scope, cpid)
+    this.#store.addSpan(span, scope, cpid, cluster)
     counts.spans++
   }
 

@@ -33,6 +33,7 @@ function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<numbe
   const spans = store
     .spansOfCpid(cpid)
     .filter((span) => store.isLinked(span.row) && !store.isWaiting(span.row))
+    .sort((a, b) => (a.startNs < b.startNs ? -1 : a.startNs > b.startNs ? 1 : a.row - b.row))
   const now = spans[0]?.startNs ?? store.mergelog(cpid)?.timeNs ?? 0n
   for (const trace of openTracesOf(ctx, cpid, now)) {
     if (except.has(trace.id)) continue

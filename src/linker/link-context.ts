@@ -23,4 +23,6 @@ export interface LinkContext {
   readonly graph: MergeGraph
   readonly settings: LinkSettings
   counts: LinkCounts
+  /** What one decision leads to, done after it: chains of spans may be longer than a stack is deep. */
+  readonly todo: (() => void)[]
 }

@@ -14,6 +14,7 @@ import type { LinkContext, LinkSettings } from './link-context.ts'
 import { forwardUnattributed, sendSpan } from './send-span.ts'
 import { nearestAbove } from './nearest-above.ts'
 import { settleDue } from './settling.ts'
+import { waitsForWriters } from './causes.ts'
 import { waitsUntil } from './waits.ts'
 
 /**
@@ -25,7 +26,7 @@ export class Linker {
   #until = new Map<number, number | undefined>()
 
   constructor(store: LinkStore, graph: MergeGraph, settings: LinkSettings) {
-    this.#ctx = { store, graph, settings, counts: noLinkCounts() }
+    this.#ctx = { store, graph, settings, counts: noLinkCounts(), todo: [] }
   }
 
   /** Links at most `limit` events; returns how many there were. */
@@ -36,6 +37,7 @@ export class Linker {
     for (const event of events) {
       store.linkedUpTo(event.arrival)
       this.#hear(event)
+      this.#finish()
     }
     return events.length
   }
@@ -44,7 +46,10 @@ export class Linker {
   expire(limit: number): boolean {
     this.#until.clear()
     const due = this.#ctx.store.dueWaiting(limit)
-    for (const waiting of due) this.#lookAgain(waiting)
+    for (const waiting of due) {
+      this.#lookAgain(waiting)
+      this.#finish()
+    }
     return settleDue(this.#ctx, limit) || due.length === limit
   }
 
@@ -53,6 +58,13 @@ export class Linker {
     const { counts } = this.#ctx
     this.#ctx.counts = noLinkCounts()
     return counts
+  }
+
+  /** Does what the last decision led to, and what that leads to. */
+  #finish(): void {
+    const { todo } = this.#ctx
+    for (let at = 0; at < todo.length; at++) todo[at]?.()
+    todo.length = 0
   }
 
   #hear(event: LinkEvent): void {
@@ -92,9 +104,16 @@ export class Linker {
 
   #sendOrWait(span: ArrivedSpan, cpid: number): void {
     const { store, settings } = this.#ctx
-    const until = settings.mode === 'links' ? undefined : this.#waitsUntil(cpid)
-    if (until === undefined) this.#send(span, cpid)
-    else store.wait({ arrival: span.row, kind: 'span', cpid, origin: undefined, parentId: undefined }, until)
+    const waiting = { arrival: span.row, cpid, origin: undefined, parentId: undefined }
+    // Asked first, so that what is missing counts as missed from now on.
+    const written = waitsForWriters(this.#ctx, span)
+    const explained = settings.mode === 'links' ? undefined : this.#waitsUntil(cpid)
+    if (explained !== undefined) {
+      store.wait({ ...waiting, kind: 'span' }, explained)
+      return
+    }
+    if (written === undefined) this.#send(span, cpid)
+    else store.wait({ ...waiting, kind: 'cause' }, written)
   }
 
   /** Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived. */
@@ -126,7 +145,7 @@ export class Linker {
     if (this.#waitsUntil(cpid) !== undefined) return
     const { store } = this.#ctx
     for (const waiting of store.waitingForCpid(cpid)) {
-      if (hasEntered && waiting.kind === 'change') store.stopWaiting(waiting)
+      if (hasEntered && waiting.kind === 'change') store.stopWaiting(waiting.arrival)
       else this.#lookAgain(waiting)
     }
   }
@@ -140,7 +159,7 @@ export class Linker {
   #lookAgain(waiting: Waiting): void {
     const { store } = this.#ctx
     // One looked at before in this round may have let it go already.
-    if (!store.stopWaiting(waiting)) return
+    if (!store.stopWaiting(waiting.arrival)) return
     if (waiting.kind === 'orphan') {
       const span = store.span(waiting.arrival)
       if (span !== undefined) this.#attribute(span)
@@ -153,7 +172,9 @@ export class Linker {
     else if (waiting.kind === 'change') this.#enter(cpid)
     else {
       const span = store.span(waiting.arrival)
-      if (span !== undefined) this.#send(span, cpid)
+      if (span === undefined) return
+      if (waiting.kind === 'cause') this.#send(span, cpid)
+      else this.#sendOrWait(span, cpid)
     }
   }
 

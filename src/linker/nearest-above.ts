@@ -12,7 +12,8 @@ export function nearestAbove(store: LinkStore, span: ArrivedSpan): Above {
   let at = span
   while (at.parentId !== 0n && !seen.has(at.row)) {
     seen.add(at.row)
-    const parent = at.parentRow !== undefined && store.isLinked(at.parentRow) ? store.span(at.parentRow) : undefined
+    const parent =
+      at.parentRow !== undefined && store.isLinked(at.parentRow) ? store.span(at.parentRow) : undefined
     if (parent === undefined || store.isWaiting(parent.row)) {
       if (parent?.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid }
       return { kind: 'awaited', parentId: at.parentId }

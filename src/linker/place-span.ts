@@ -7,6 +7,7 @@ import {
   type ChangeSpan,
   type Trace,
 } from '../model/link-port.ts'
+import { causeIn } from './causes.ts'
 import { ensureChangeSpan } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import { repointedLinks } from './repoint-links.ts'
@@ -31,7 +32,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   const { trace, cpid } = placing
   if (store.wasSent(trace.id, span.row)) return
   const change = ensureChangeSpan(ctx, trace, cpid, span.startNs)
-  const parentId = parentIn(ctx, span, placing, change)
+  const { parentId, cause } = parentIn(ctx, span, placing, change)
   const extra = span.hasLinks ? repointedLinks(store, trace, span.row) : undefined
   store.send({
     trace: trace.id,
@@ -42,33 +43,48 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
       (span.inherited ? SENT_INHERITED_CPID : 0) |
       (extra === undefined ? 0 : SENT_PATCHED),
     extra,
+    ...(cause !== undefined && { cause }),
   })
+  if (span.writes) store.addWrites(trace.id, span, store.wroteBy(span.row))
   countIn(ctx, trace, span)
   counts.sent++
 }
 
+interface Parent {
+  parentId: bigint
+  cause?: number
+}
+
 /**
- * Its local parent where that is in the trace or still to come (then it is brought along when it does), else the
- * change span. A parent that lies below the span counts as none.
+ * Its local parent where that is in the trace or still to come (then it is brought along when it does), else its
+ * cause, else the change span. A parent that lies below the span counts as none.
  */
-function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change: ChangeSpan): bigint {
+function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change: ChangeSpan): Parent {
+  const local = localParentIn(ctx, span, placing)
+  if (local !== undefined) return { parentId: local }
+  const cause =
+    span.observes && ctx.settings.mode === 'cascade' ? causeIn(ctx, placing.trace, span) : undefined
+  return cause === undefined ? { parentId: change.spanId } : { parentId: cause.spanId, cause: cause.row }
+}
+
+function localParentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing): bigint | undefined {
   const { store } = ctx
   const { trace, cpid, awaited } = placing
   const { parentId, parentRow, origin } = span
-  if (parentId === 0n) return change.spanId
+  if (parentId === 0n) return undefined
   if (parentRow === undefined || !store.isLinked(parentRow)) {
     store.awaitParent(origin, parentId, trace.id, cpid)
     return parentId
   }
   if (store.wasSent(trace.id, parentRow)) {
     const hasChildren = awaited.some((child) => child.trace === trace.id)
-    return hasChildren && liesBelow(ctx, trace, parentRow, span) ? change.spanId : parentId
+    return hasChildren && liesBelow(ctx, trace, parentRow, span) ? undefined : parentId
   }
   if (store.isWaiting(parentRow)) {
     store.awaitParent(origin, parentId, trace.id, cpid)
     return parentId
   }
-  return change.spanId
+  return undefined
 }
 
 /** True when going up from `row` by the local parents sent into the trace leads to `top`. */

@@ -5,6 +5,7 @@ import {
   type AwaitedParent,
 } from '../model/link-port.ts'
 import type { LinkContext } from './link-context.ts'
+import { waitsForWriters } from './causes.ts'
 import { placeSpan } from './place-span.ts'
 import { sendInPlace } from './passthrough.ts'
 import { openTracesOf, tracesFor } from './trace-openings.ts'
@@ -19,6 +20,22 @@ export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): voi
     })
   }
   followAwaited(ctx, span, awaited, cpid)
+  if (span.writes) releaseObservers(ctx, span)
+}
+
+/** Spans that waited for what this one wrote go after it, unless they wait for another writer still. */
+function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
+  const { store } = ctx
+  for (const version of store.wroteBy(writer.row)) {
+    for (const row of store.takeObservers(version)) {
+      ctx.todo.push(() => {
+        const span = store.isWaiting(row) ? store.span(row) : undefined
+        if (span?.cpid === undefined || waitsForWriters(ctx, span) !== undefined) return
+        store.stopWaiting(row)
+        sendSpan(ctx, span, span.cpid)
+      })
+    }
+  }
 }
 
 /** Forwards a span without a CPID unchanged. */
@@ -46,11 +63,13 @@ function followAwaited(
   }
   if (awaited.some((child) => child.trace === AWAITED_FOR_CPID)) {
     for (const waiting of store.waitingForParent(span.origin, span.spanId)) {
-      store.stopWaiting(waiting)
+      store.stopWaiting(waiting.arrival)
       const child = store.span(waiting.arrival)
       if (child === undefined) continue
-      if (cpid === undefined) forwardUnattributed(ctx, child)
-      else inheritAndSend(ctx, child, cpid)
+      ctx.todo.push(() => {
+        if (cpid === undefined) forwardUnattributed(ctx, child)
+        else inheritAndSend(ctx, child, cpid)
+      })
     }
   }
   if (cpid !== undefined && awaited.some((child) => child.trace === AWAITED_AFTER_FORWARD)) {

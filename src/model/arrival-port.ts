@@ -19,7 +19,8 @@ export interface ArrivalStore {
     resource: { envelope: Buffer; service: string; cluster: string | undefined },
     envelope: Buffer,
   ): number
-  addSpan(span: SpanRecord, scope: number, cpid: number | undefined): void
+  /** `cluster` is that of its resource, or empty. */
+  addSpan(span: SpanRecord, scope: number, cpid: number | undefined, cluster: string): void
   addLog(log: LogRecord, scope: number, cpid: number | undefined): void
   addMergelog(
     cpid: number,

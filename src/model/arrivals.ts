@@ -16,6 +16,10 @@ export const SPAN_INHERITED_CPID = 2
 /** It carries a `cpid.id` that is no CPID: it stays unattributed whatever is above it. */
 export const SPAN_MALFORMED_CPID = 4
 
+/** It names objects that it read, or wrote. */
+export const SPAN_OBSERVED = 8
+export const SPAN_WROTE = 16
+
 /** The fields of a received span that linking and questions need, and the span's own bytes. */
 export interface SpanRecord {
   /** The OTLP Span message, a view into the request. */
@@ -35,6 +39,9 @@ export interface SpanRecord {
   /** As sent; null when the attribute is there but is not a string. */
   cpid: string | null | undefined
   mergelogs: MergelogRecord[] | undefined
+  /** Object references, as sent. */
+  observed: readonly string[] | undefined
+  wrote: readonly string[] | undefined
 }
 
 export interface LogRecord {

@@ -18,6 +18,9 @@ export interface ArrivedSpan {
   readonly service: string
   readonly bytes: number
   readonly hasLinks: boolean
+  /** It names objects that it read, or wrote. */
+  readonly observes: boolean
+  readonly writes: boolean
   /** It carries a `cpid.id` that is no CPID. */
   readonly malformed: boolean
   /** Its CPID came from an ancestor span. */
@@ -92,6 +95,14 @@ export interface SpanDecision {
   parentId: bigint
   flags: number
   extra: Buffer | undefined
+  /** The span it hangs under by cause, from another original trace. */
+  cause?: number
+}
+
+/** Where a span stands in a trace. */
+export interface Placed {
+  readonly parentId: bigint
+  readonly cause: number | undefined
 }
 
 /** Sends one span of Causeway's own making, whose OTLP bytes are given. */
@@ -122,7 +133,14 @@ export const AWAITED_FOR_CPID = 0
 /** The child was forwarded without a CPID. */
 export const AWAITED_AFTER_FORWARD = -1
 
-export type WaitingKind = 'span' | 'change' | 'orphan'
+export type WaitingKind = 'span' | 'change' | 'orphan' | 'cause'
+
+/** A version of an object that a span read or wrote. */
+export interface ObjectVersion {
+  readonly object: number
+  readonly version: bigint
+  readonly uid: string | undefined
+}
 
 export interface Waiting {
   readonly arrival: number
@@ -185,6 +203,22 @@ export interface LinkStore {
   /** The traces a span was sent into, without its original one. */
   tracesOfSpan(row: number): number[]
 
+  /** Where the span stands in the trace, if it was sent there. */
+  placed(trace: number, row: number): Placed | undefined
+
+  observedBy(row: number): ObjectVersion[]
+  wroteBy(row: number): ObjectVersion[]
+  /** A linked span that wrote exactly this version. */
+  writerOf(version: ObjectVersion): number | undefined
+  /** Notes that a span sent into the trace wrote these. */
+  addWrites(trace: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void
+  /** Spans sent into the trace that wrote the object at that version or lower, the one ending last first. */
+  writersIn(trace: number, version: ObjectVersion): Iterable<number>
+  /** Notes that the span waits for the version's writer; returns since when that is missed, in up time. */
+  awaitWriter(version: ObjectVersion, row: number): number
+  /** Who waits for the writer of a version; they wait for it no more. */
+  takeObservers(version: ObjectVersion): number[]
+
   awaitParent(origin: number, spanId: bigint, trace: number, cpid: number | undefined): void
   /** When a parent was first missed, if it is awaited. */
   awaitedSince(origin: number, spanId: bigint): number | undefined
@@ -195,7 +229,7 @@ export interface LinkStore {
   /** True for a span that is linked but not sent yet. */
   isWaiting(row: number): boolean
   /** It waits no longer; false when it did not any more. */
-  stopWaiting(waiting: Waiting): boolean
+  stopWaiting(arrival: number): boolean
   waitingForCpid(cpid: number): Waiting[]
   waitingForParent(origin: number, parentId: bigint): Waiting[]
   /** What has waited long enough to be looked at again. */

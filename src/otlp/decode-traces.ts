@@ -1,4 +1,4 @@
-import { CPID_ID, MERGELOG_EVENT } from '../model/attributes.ts'
+import { CPID_ID, CPID_OBSERVED, CPID_WROTE, MERGELOG_EVENT } from '../model/attributes.ts'
 import type { Decoded, MergelogRecord, SpanRecord } from '../model/arrivals.ts'
 import { decodeRequest } from './decode-envelopes.ts'
 import { mayBeCpidAttribute, readAttribute, type TextValue } from './read-attribute.ts'
@@ -38,6 +38,8 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
     hasLinks: false,
     cpid: undefined,
     mergelogs: undefined,
+    observed: undefined,
+    wrote: undefined,
   }
   let refusal: string | undefined
   while (cursor.next()) {
@@ -73,7 +75,7 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
       case ATTRIBUTES:
         cursor.expectLength('attribute')
         if (mayBeCpidAttribute(bytes, cursor.start, cursor.end))
-          readCpid(bytes, cursor.start, cursor.end, span)
+          readOwn(bytes, cursor.start, cursor.end, span)
         break
       case EVENTS:
         cursor.expectLength('event')
@@ -96,9 +98,16 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
   return span
 }
 
-function readCpid(bytes: Buffer, start: number, end: number, span: SpanRecord): void {
+/** Reads an attribute of Causeway's own. */
+function readOwn(bytes: Buffer, start: number, end: number, span: SpanRecord): void {
   const { key, value } = readAttribute(bytes, start, end)
   if (key === CPID_ID) span.cpid = typeof value === 'string' ? value : null
+  else if (key === CPID_OBSERVED) span.observed = texts(value)
+  else if (key === CPID_WROTE) span.wrote = texts(value)
+}
+
+function texts(value: TextValue): string[] | undefined {
+  return typeof value === 'string' ? [value] : value
 }
 
 function readStatus(bytes: Buffer, start: number, end: number): number {

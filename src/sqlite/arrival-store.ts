@@ -1,11 +1,20 @@
 import type { Statement } from 'better-sqlite3'
 import type { ArrivalStore, RequestAnswer } from '../model/arrival-port.ts'
-import { SPAN_HAS_LINKS, SPAN_MALFORMED_CPID, type LogRecord, type MergelogRecord, type SpanRecord } from '../model/arrivals.ts'
+import {
+  SPAN_HAS_LINKS,
+  SPAN_MALFORMED_CPID,
+  SPAN_OBSERVED,
+  SPAN_WROTE,
+  type LogRecord,
+  type MergelogRecord,
+  type SpanRecord,
+} from '../model/arrivals.ts'
 import { nanosOfMs, type UnixNanos } from '../model/clock.ts'
 import { cpidBytes } from '../model/cpid.ts'
 import type { Mergelog } from '../model/graph-port.ts'
 import { Interner, type ResourceEnvelope } from './interner.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { ObjectTable } from './object-table.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
 
@@ -15,6 +24,7 @@ const MAX_KEPT_TEXT = 4_096
 /** Arrivals in SQLite. Every method belongs inside the writer's transaction. */
 export class SqliteArrivals implements ArrivalStore {
   readonly interner: Interner
+  readonly objects: ObjectTable
   readonly #progress: Progress
   readonly #pairs = new GenerationCache<string, true>(PAIRS)
   readonly #answer: Statement<[Buffer], RequestAnswer>
@@ -29,6 +39,7 @@ export class SqliteArrivals implements ArrivalStore {
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
     this.interner = new Interner(db)
+    this.objects = new ObjectTable(db, progress)
     this.#answer = db.prepare('SELECT rejected, message FROM requests WHERE hash = ?')
     this.#addRequest = db.prepare(
       'INSERT INTO requests (hash, arrived_ms, rejected, message) VALUES (?, ?, ?, ?)',
@@ -68,10 +79,11 @@ export class SqliteArrivals implements ArrivalStore {
     return this.interner.scope(resource, envelope)
   }
 
-  addSpan(span: SpanRecord, scope: number, cpid: number | undefined): void {
+  addSpan(span: SpanRecord, scope: number, cpid: number | undefined, cluster: string): void {
     const origin = this.interner.origin(span.traceKey)
+    const row = this.#progress.nextArrival()
     this.#addSpan.run(
-      this.#progress.nextArrival(),
+      row,
       cpid ?? null,
       origin,
       span.spanId,
@@ -82,11 +94,15 @@ export class SqliteArrivals implements ArrivalStore {
       span.kind,
       span.status,
       (span.hasLinks ? SPAN_HAS_LINKS : 0) |
+        (span.observed === undefined ? 0 : SPAN_OBSERVED) |
+        (span.wrote === undefined ? 0 : SPAN_WROTE) |
         (span.cpid !== undefined && cpid === undefined ? SPAN_MALFORMED_CPID : 0),
       span.name,
       span.raw,
     )
     if (cpid !== undefined) this.addCpidOrigin(cpid, origin)
+    if (span.observed !== undefined) this.objects.add(row, 'observed', span.observed, cluster)
+    if (span.wrote !== undefined) this.objects.add(row, 'wrote', span.wrote, cluster)
   }
 
   addCpidOrigin(cpid: number, origin: number): void {
@@ -140,6 +156,7 @@ export class SqliteArrivals implements ArrivalStore {
 
   forget(): void {
     this.interner.forget()
+    this.objects.forget()
     this.#pairs.clear()
   }
 }

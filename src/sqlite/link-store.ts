@@ -6,6 +6,8 @@ import type {
   ChangeSpan,
   LinkEvent,
   LinkStore,
+  ObjectVersion,
+  Placed,
   SpanDecision,
   StoredMergelog,
   SyntheticDecision,
@@ -207,6 +209,38 @@ export class SqliteLinkStore implements LinkStore {
     return this.#outbox.tracesOfSpan(row)
   }
 
+  placed(trace: number, row: number): Placed | undefined {
+    return this.#outbox.placed(trace, row)
+  }
+
+  observedBy(row: number): ObjectVersion[] {
+    return this.#arrivals.objects.versions(row, 'observed')
+  }
+
+  wroteBy(row: number): ObjectVersion[] {
+    return this.#arrivals.objects.versions(row, 'wrote')
+  }
+
+  writerOf(version: ObjectVersion): number | undefined {
+    return this.#arrivals.objects.writerOf(version)
+  }
+
+  addWrites(trace: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void {
+    this.#arrivals.objects.addWrites(trace, span, versions)
+  }
+
+  writersIn(trace: number, version: ObjectVersion): Iterable<number> {
+    return this.#arrivals.objects.writersIn(trace, version)
+  }
+
+  awaitWriter(version: ObjectVersion, row: number): number {
+    return this.#arrivals.objects.awaitWriter(version, row)
+  }
+
+  takeObservers(version: ObjectVersion): number[] {
+    return this.#arrivals.objects.takeObservers(version)
+  }
+
   awaitParent(origin: number, spanId: bigint, trace: number, cpid: number | undefined): void {
     this.#awaited.add(origin, spanId, trace, cpid)
   }
@@ -228,8 +262,8 @@ export class SqliteLinkStore implements LinkStore {
     return this.waiting.hasSpan(row)
   }
 
-  stopWaiting(waiting: Waiting): boolean {
-    return this.waiting.remove(waiting.arrival)
+  stopWaiting(arrival: number): boolean {
+    return this.waiting.remove(arrival)
   }
 
   waitingForCpid(cpid: number): Waiting[] {

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import { SENT_SYNTHETIC, type SpanDecision, type SyntheticDecision } from '../model/link-port.ts'
+import { SENT_SYNTHETIC, type Placed, type SpanDecision, type SyntheticDecision } from '../model/link-port.ts'
 import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
@@ -10,6 +10,7 @@ const SPANS = 30_000
 export class OutboxWriter {
   readonly #progress: Progress
   readonly #insert: Statement
+  readonly #placed: Statement<[number, number], { parent_id: bigint; cause: bigint | null }>
   readonly #sent: Statement<[number, number], number>
   readonly #traces: Statement<[number], number>
   /** For spans first linked by this process: every trace they were sent into. */
@@ -18,8 +19,14 @@ export class OutboxWriter {
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
     this.#insert = db.prepare(
-      'INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     )
+    this.#placed = db
+      .prepare<[number, number], { parent_id: bigint; cause: bigint | null }>(
+        'SELECT parent_id, cause FROM outbox WHERE trace = ? AND span = ?',
+      )
+      .safeIntegers()
     this.#sent = db
       .prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
       .pluck()
@@ -47,15 +54,31 @@ export class OutboxWriter {
     return known?.filter((trace) => trace !== 0) ?? this.#traces.all(row)
   }
 
+  placed(trace: number, row: number): Placed | undefined {
+    const found = this.#placed.get(trace, row)
+    return (
+      found && { parentId: found.parent_id, cause: found.cause === null ? undefined : Number(found.cause) }
+    )
+  }
+
   send(decision: SpanDecision): void {
-    const { trace, span, parentId, flags, extra } = decision
-    this.#insert.run(this.#progress.nextDecision(), trace, span, parentId, flags, null, extra ?? null)
+    const { trace, span, parentId, flags, extra, cause } = decision
+    this.#insert.run(
+      this.#progress.nextDecision(),
+      trace,
+      span,
+      parentId,
+      flags,
+      null,
+      extra ?? null,
+      cause ?? null,
+    )
     this.#sentTo.get(span)?.push(trace)
   }
 
   sendSynthetic(decision: SyntheticDecision): void {
     const { trace, parentId, scope, bytes } = decision
-    this.#insert.run(this.#progress.nextDecision(), trace, null, parentId, SENT_SYNTHETIC, scope, bytes)
+    this.#insert.run(this.#progress.nextDecision(), trace, null, parentId, SENT_SYNTHETIC, scope, bytes, null)
   }
 
   forget(): void {

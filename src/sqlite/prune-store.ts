@@ -10,7 +10,7 @@ export class SqlitePruneStore implements PruneStore {
   readonly #db: Sqlite
   readonly #progress: Progress
   readonly #graph: SqliteMergeGraph
-  readonly #statements = new Map<string, Statement<unknown[], unknown>>()
+  readonly #statements = new Map<string, Statement>()
 
   constructor(db: Sqlite, progress: Progress, graph: SqliteMergeGraph) {
     this.#db = db
@@ -76,6 +76,7 @@ export class SqlitePruneStore implements PruneStore {
       cpid,
     )
     for (const origin of this.#numbers('SELECT origin FROM cpid_origins WHERE cpid = ?', cpid)) {
+      this.#removeObjectsOf('SELECT id FROM spans WHERE origin = ? AND cpid = ?', origin, cpid)
       counts.spans += this.#run('DELETE FROM spans WHERE origin = ? AND cpid = ?', origin, cpid)
       this.#removeEmptyOrigin(origin)
     }
@@ -86,6 +87,7 @@ export class SqlitePruneStore implements PruneStore {
       this.#run('DELETE FROM change_spans WHERE trace = ?', trace)
       this.#run('DELETE FROM trace_services WHERE trace = ?', trace)
       this.#run('DELETE FROM awaited_parents WHERE trace = ?', trace)
+      this.#run('DELETE FROM trace_writes WHERE trace = ?', trace)
     }
     this.#run('DELETE FROM change_spans WHERE cpid = ?', cpid)
     this.#run('DELETE FROM mergelogs WHERE cpid = ?', cpid)
@@ -119,6 +121,7 @@ export class SqlitePruneStore implements PruneStore {
       .all(upTo, limit)
     for (const { id, origin } of rows) {
       this.#run('DELETE FROM outbox WHERE trace = 0 AND span = ?', id)
+      this.#removeObjectsOf('SELECT ?', id)
       this.#run('DELETE FROM spans WHERE id = ?', id)
       this.#removeEmptyOrigin(origin)
     }
@@ -183,6 +186,21 @@ export class SqlitePruneStore implements PruneStore {
     return this.#number('SELECT coalesce(max(arrival), 0) FROM arrival_marks WHERE wall_ms <= ?', beforeMs)
   }
 
+  /** What these spans read and wrote, and the objects that no span names any more. */
+  #removeObjectsOf(spans: string, ...values: unknown[]): void {
+    const named = `SELECT DISTINCT object FROM span_objects WHERE span IN (${spans})`
+    const objects = this.#numbers(named, ...values)
+    if (objects.length === 0) return
+    this.#run(`DELETE FROM span_objects WHERE span IN (${spans})`, ...values)
+    for (const object of objects) {
+      const rest = 'NOT EXISTS (SELECT 1 FROM span_objects WHERE object = ?)'
+      for (const table of ['awaited_versions', 'awaited_writers']) {
+        this.#run(`DELETE FROM ${table} WHERE object = ? AND ${rest}`, object, object)
+      }
+      this.#run(`DELETE FROM objects WHERE id = ? AND ${rest}`, object, object)
+    }
+  }
+
   #removeEmptyOrigin(origin: number): void {
     this.#run(
       'DELETE FROM origin_traces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM spans WHERE origin = ?)',
@@ -209,10 +227,10 @@ export class SqlitePruneStore implements PruneStore {
       .all(...values) as number[]
   }
 
-  #statement(sql: string): Statement<unknown[], unknown> {
+  #statement(sql: string): Statement {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
-      statement = this.#db.prepare<unknown[]>(sql)
+      statement = this.#db.prepare(sql)
       this.#statements.set(sql, statement)
     }
     return statement

@@ -1,5 +1,11 @@
 import type { Statement } from 'better-sqlite3'
-import { SPAN_HAS_LINKS, SPAN_INHERITED_CPID, SPAN_MALFORMED_CPID } from '../model/arrivals.ts'
+import {
+  SPAN_HAS_LINKS,
+  SPAN_INHERITED_CPID,
+  SPAN_MALFORMED_CPID,
+  SPAN_OBSERVED,
+  SPAN_WROTE,
+} from '../model/arrivals.ts'
 import type { ArrivedSpan, LinkEvent } from '../model/link-port.ts'
 import { readLinks } from '../otlp/read-links.ts'
 import type { Sqlite } from './open-database.ts'
@@ -163,6 +169,8 @@ export class SpanReader {
       service: this.#services.of(scope),
       bytes: Number(row[8]),
       hasLinks: (flags & SPAN_HAS_LINKS) !== 0,
+      observes: (flags & SPAN_OBSERVED) !== 0,
+      writes: (flags & SPAN_WROTE) !== 0,
       malformed: (flags & SPAN_MALFORMED_CPID) !== 0,
       inherited: (flags & SPAN_INHERITED_CPID) !== 0,
       parentRow: row[10] === null ? undefined : Number(row[10]),

@@ -3,7 +3,7 @@ import type { Waiting, WaitingKind } from '../model/link-port.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
 
-const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan']
+const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause']
 
 interface WaitingRow {
   arrival: bigint

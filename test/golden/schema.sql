@@ -67,6 +67,20 @@ CREATE TABLE awaited_parents (
 
 CREATE INDEX awaited_parents_by_trace ON awaited_parents (trace);
 
+CREATE TABLE awaited_versions (
+  object INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  since_ms INTEGER NOT NULL,
+  PRIMARY KEY (object, version)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE awaited_writers (
+  object INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  span INTEGER NOT NULL,
+  PRIMARY KEY (object, version, span)
+  ) STRICT, WITHOUT ROWID;
+
 CREATE TABLE change_spans (
   cpid INTEGER NOT NULL,
   trace INTEGER NOT NULL,
@@ -153,6 +167,15 @@ CREATE TABLE mergelogs (
   reason TEXT
   ) STRICT;
 
+CREATE INDEX mergelogs_by_time ON mergelogs (time_ns);
+
+CREATE TABLE objects (
+  id INTEGER PRIMARY KEY,
+  cluster TEXT NOT NULL,
+  object TEXT NOT NULL,
+  UNIQUE (object, cluster)
+  ) STRICT;
+
 CREATE TABLE origin_traces (
   id INTEGER PRIMARY KEY,
   trace_id BLOB NOT NULL UNIQUE
@@ -165,7 +188,8 @@ CREATE TABLE outbox (
   parent_id INTEGER NOT NULL,
   flags INTEGER NOT NULL,
   scope INTEGER,
-  extra BLOB
+  extra BLOB,
+  cause INTEGER
   ) STRICT;
 
 CREATE INDEX outbox_by_trace ON outbox (trace, span);
@@ -211,6 +235,17 @@ CREATE TABLE scopes (
   UNIQUE (resource, hash)
   ) STRICT;
 
+CREATE TABLE span_objects (
+  span INTEGER NOT NULL,
+  role INTEGER NOT NULL,
+  object INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  uid TEXT,
+  PRIMARY KEY (span, role, object, version)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX span_objects_by_version ON span_objects (object, role, version, span);
+
 CREATE TABLE spans (
   id INTEGER PRIMARY KEY,
   cpid INTEGER,
@@ -235,6 +270,16 @@ CREATE TABLE trace_services (
   trace INTEGER NOT NULL,
   service TEXT NOT NULL,
   PRIMARY KEY (trace, service)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE trace_writes (
+  trace INTEGER NOT NULL,
+  object INTEGER NOT NULL,
+  end_ns INTEGER NOT NULL,
+  span INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  uid TEXT,
+  PRIMARY KEY (trace, object, end_ns, span, version)
   ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE traces (

@@ -44,42 +44,54 @@ const described = (span: SentSpan): string => `${span.traceId} ${span.spanId} un
 
 test('whatever the order and however often things arrive, the same spans stand in the same places', async () => {
   await fc.assert(
-    fc.asyncProperty(history, fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })), async (drawn, chance) => {
-      const { sources, spans } = drawn
-      using writer = await TestWriter.open()
-      const arrivals = [
-        ...sources.map((from, at) => () =>
-          writer.mergelogs('merger', [{ new: cpid(at + 1), sources: from.map((source) => cpid(source + 1)) }]),
-        ),
-        ...spans.map((span) => () => writer.spans('controller', [span])),
-      ]
-      const shuffled = arrivals.map((arrive) => ({ arrive, at: chance.next().value ?? 0 }))
-      for (const { arrive } of [...shuffled].sort((a, b) => a.at - b.at)) {
-        arrive()
-        if ((chance.next().value ?? 0) < 0.5) writer.link()
-        if ((chance.next().value ?? 0) < 0.2) arrive()
-      }
-      writer.link()
+    fc.asyncProperty(
+      history,
+      fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+      async (drawn, chance) => {
+        const { sources, spans } = drawn
+        using writer = await TestWriter.open()
+        const arrivals = [
+          ...sources.map(
+            (from, at) => () =>
+              writer.mergelogs('merger', [
+                { new: cpid(at + 1), sources: from.map((source) => cpid(source + 1)) },
+              ]),
+          ),
+          ...spans.map((span) => () => writer.spans('controller', [span])),
+        ]
+        const shuffled = arrivals.map((arrive) => ({ arrive, at: Number(chance.next().value) }))
+        for (const { arrive } of [...shuffled].sort((a, b) => a.at - b.at)) {
+          arrive()
+          if ((chance.next().value ?? 0) < 0.5) writer.link()
+          if ((chance.next().value ?? 0) < 0.2) arrive()
+        }
+        writer.link()
 
-      const sent = sentSpans(writer.db)
-      const places = new Set(sent.map(described))
-      expect(places.size).toBe(sent.length)
-      const cpidOf = new Map(spans.flatMap((span) => (span.cpid === undefined ? [] : [[span.trace, span.cpid]])))
-      for (const span of spans) {
-        const number = Number.parseInt((cpidOf.get(span.trace) ?? '').slice(-12), 16) - 1
-        const expected = rootsOf(sources, number).map((root) => traceOf(cpid(root + 1)))
-        const mine = sent.filter((other) => other.spanId === hexSpan(span.id))
-        expect(mine.map((other) => other.traceId).sort()).toEqual(expected.sort())
-        for (const { traceId, parentSpanId } of mine) {
-          if (span.parent !== undefined) expect(parentSpanId).toBe(hexSpan(span.parent))
-          else {
-            const above = sent.find((other) => other.traceId === traceId && other.spanId === parentSpanId)
-            expect(above?.attributes).toMatchObject({ 'cpid.id': cpidOf.get(span.trace), 'cpid.synthetic': true })
+        const sent = sentSpans(writer.db)
+        const places = new Set(sent.map(described))
+        expect(places.size).toBe(sent.length)
+        const cpidOf = new Map(
+          spans.flatMap((span) => (span.cpid === undefined ? [] : [[span.trace, span.cpid]])),
+        )
+        for (const span of spans) {
+          const number = Number.parseInt((cpidOf.get(span.trace) ?? '').slice(-12), 16) - 1
+          const expected = rootsOf(sources, number).map((root) => traceOf(cpid(root + 1)))
+          const mine = sent.filter((other) => other.spanId === hexSpan(span.id))
+          expect(mine.map((other) => other.traceId).sort()).toEqual(expected.sort())
+          for (const { traceId, parentSpanId } of mine) {
+            if (span.parent !== undefined) expect(parentSpanId).toBe(hexSpan(span.parent))
+            else {
+              const above = sent.find((other) => other.traceId === traceId && other.spanId === parentSpanId)
+              expect(above?.attributes).toMatchObject({
+                'cpid.id': cpidOf.get(span.trace),
+                'cpid.synthetic': true,
+              })
+            }
           }
         }
-      }
-      expectSoundTraces(sent)
-    }),
+        expectSoundTraces(sent)
+      },
+    ),
     { numRuns: 150 },
   )
 })

@@ -82,7 +82,9 @@ test('change spans say what they stand for and link to their other sources', asy
 test('the cascade span counts what was linked', async () => {
   using writer = await figureFive()
   writer.pass(301_000)
-  const settled = sentSpans(writer.db).find((span) => span.name === 'cascade' && span.traceId === traceOf(ALPHA))
+  const settled = sentSpans(writer.db).find(
+    (span) => span.name === 'cascade' && span.traceId === traceOf(ALPHA),
+  )
   expect(settled?.attributes).toMatchObject({
     'cpid.cascade.duration_ms': 42,
     'cpid.cascade.spans': 4,
@@ -97,7 +99,11 @@ test('a span without a CPID anywhere above it is forwarded unchanged', async () 
   writer.spans('apiserver', [{ trace: 9, id: 91, name: 'GET', attributes: { 'http.target': '/healthz' } }])
   writer.link()
   const [span] = sentSpans(writer.db)
-  expect(span).toMatchObject({ traceId: hexTrace(9), parentSpanId: '', attributes: { 'http.target': '/healthz' } })
+  expect(span).toMatchObject({
+    traceId: hexTrace(9),
+    parentSpanId: '',
+    attributes: { 'http.target': '/healthz' },
+  })
   expect(writer.writer.takeLinkCounts().unattributed).toBe(1)
 })
 

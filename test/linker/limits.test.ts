@@ -7,7 +7,10 @@ const range = (count: number): number[] => Array.from({ length: count }, (_, at)
 
 test('a CPID keeps its newest roots; one that is cut off while open is counted and says so', async () => {
   using writer = await TestWriter.open({ linking: { maxFanout: 2 } })
-  writer.mergelogs('kubectl', range(3).map((number): MergelogSketch => ({ new: cpid(number) })))
+  writer.mergelogs(
+    'kubectl',
+    range(3).map((number): MergelogSketch => ({ new: cpid(number) })),
+  )
   writer.mergelogs('merger', [{ new: cpid(9), sources: range(3).map(cpid), time: 1 }])
   writer.spans('merger', [{ trace: 1, id: 11, cpid: cpid(9), name: 'work' }])
   writer.link()
@@ -20,7 +23,9 @@ test('a CPID keeps its newest roots; one that is cut off while open is counted a
   expect(drawTrace(sentSpans(writer.db), traceOf(cpid(1)))).toBe('change @kubectl\n  merged into @merger')
   writer.pass(300_001)
   const settled = sentSpans(writer.db).filter((span) => span.name === 'cascade')
-  expect(settled.find((span) => span.traceId === traceOf(cpid(1)))?.attributes['cpid.cascade.truncated']).toBe(true)
+  expect(
+    settled.find((span) => span.traceId === traceOf(cpid(1)))?.attributes['cpid.cascade.truncated'],
+  ).toBe(true)
 })
 
 test('an object with a long history costs no more: only the open root gets its new change', async () => {
@@ -31,9 +36,15 @@ test('an object with a long history costs no more: only the open root gets its n
     const root = cpid(100 + change)
     writer.mergelogs('kubectl', [{ new: root, time: change * 400_000 }])
     writer.mergelogs('controller', [
-      { new: cpid(200 + change), sources: [root, change === 1 ? cpid(1) : cpid(199 + change)], time: change * 400_000 },
+      {
+        new: cpid(200 + change),
+        sources: [root, change === 1 ? cpid(1) : cpid(199 + change)],
+        time: change * 400_000,
+      },
     ])
-    writer.spans('controller', [{ trace: change, id: change, cpid: cpid(200 + change), start: change * 400_000 }])
+    writer.spans('controller', [
+      { trace: change, id: change, cpid: cpid(200 + change), start: change * 400_000 },
+    ])
     writer.pass(300_001)
   }
   const sent = sentSpans(writer.db).filter((span) => span.name.startsWith('span '))
@@ -43,12 +54,17 @@ test('an object with a long history costs no more: only the open root gets its n
 test('a full trace goes on in an episode while its root stays open', async () => {
   using writer = await TestWriter.open({ linking: { maxTraceSpans: 5 } })
   writer.mergelogs('kubectl', [{ new: cpid(1) }])
-  writer.spans('looping', range(9).map((id) => ({ trace: id, id, cpid: cpid(1) })))
+  writer.spans(
+    'looping',
+    range(9).map((id) => ({ trace: id, id, cpid: cpid(1) })),
+  )
   writer.link()
   const sent = sentSpans(writer.db)
   const traces = [...new Set(sent.map((span) => span.traceId))]
   expect(traces.length).toBe(3)
-  expect(sent.filter((span) => span.name === 'episode').map((span) => span.attributes['cpid.episode'])).toEqual([1, 2])
+  expect(
+    sent.filter((span) => span.name === 'episode').map((span) => span.attributes['cpid.episode']),
+  ).toEqual([1, 2])
   expect(sent.filter((span) => span.name === 'continued in').length).toBe(2)
   expect(sent.filter((span) => span.name.startsWith('span ')).length).toBe(9)
   for (const trace of traces) expect(drawTrace(sent, trace)).not.toContain('orphan')
@@ -68,7 +84,10 @@ test('a trace that is never silent settles at max_open', async () => {
 test('change spans deeper than 256 hang under the root', async () => {
   using writer = await TestWriter.open()
   writer.mergelogs('kubectl', [{ new: cpid(1) }])
-  writer.mergelogs('chain', range(600).map((at) => ({ new: cpid(at + 1), sources: [cpid(at)], time: at })))
+  writer.mergelogs(
+    'chain',
+    range(600).map((at) => ({ new: cpid(at + 1), sources: [cpid(at)], time: at })),
+  )
   writer.link()
   const sent = sentSpans(writer.db)
   const lines = drawTrace(sent, traceOf(cpid(1))).split('\n')
@@ -79,7 +98,10 @@ test('change spans deeper than 256 hang under the root', async () => {
 
 test('more links than a span may have are cut and counted', async () => {
   using writer = await TestWriter.open()
-  writer.mergelogs('kubectl', range(200).map((number) => ({ new: cpid(number) })))
+  writer.mergelogs(
+    'kubectl',
+    range(200).map((number) => ({ new: cpid(number) })),
+  )
   writer.pass(300_001)
   writer.mergelogs('merger', [{ new: cpid(500), sources: range(200).map(cpid), time: 400_000 }])
   writer.link()

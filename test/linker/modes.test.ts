@@ -89,7 +89,10 @@ test('passthrough: a span of a CPID without a mergelog links to a change span th
   writer.pass(10_001)
   const sent = sentSpans(writer.db)
   const [link] = sent.find((span) => span.name === 'update')?.links ?? []
-  expect(sent.find((span) => span.spanId === link?.spanId)).toMatchObject({ name: 'change', traceId: link?.traceId })
+  expect(sent.find((span) => span.spanId === link?.spanId)).toMatchObject({
+    name: 'change',
+    traceId: link?.traceId,
+  })
 })
 
 test('links of a span to spans that moved are re-pointed, others stay', async () => {
@@ -97,7 +100,16 @@ test('links of a span to spans that moved are re-pointed, others stay', async ()
   writer.mergelogs('kubectl', [{ new: ALPHA }])
   writer.spans('one', [{ trace: 1, id: 11, cpid: ALPHA, name: 'cause' }])
   writer.spans('two', [
-    { trace: 2, id: 21, cpid: ALPHA, name: 'effect', links: [{ trace: 1, id: 11 }, { trace: 7, id: 71 }] },
+    {
+      trace: 2,
+      id: 21,
+      cpid: ALPHA,
+      name: 'effect',
+      links: [
+        { trace: 1, id: 11 },
+        { trace: 7, id: 71 },
+      ],
+    },
   ])
   writer.link()
   const effect = sentSpans(writer.db).find((span) => span.name === 'effect')

@@ -111,7 +111,9 @@ test('a span without a CPID waits for its parent, then leaves unattributed', asy
   writer.pass(9_000)
   expect(sentSpans(writer.db)).toEqual([])
   writer.pass(1_001)
-  expect(sentSpans(writer.db)).toMatchObject([{ name: 'child', traceId: hexTrace(1), parentSpanId: hexSpan(11) }])
+  expect(sentSpans(writer.db)).toMatchObject([
+    { name: 'child', traceId: hexTrace(1), parentSpanId: hexSpan(11) },
+  ])
 })
 
 test('a parent that comes late with a CPID takes its children along', async () => {
@@ -178,8 +180,14 @@ test('a span with a malformed cpid.id stays unattributed; its child takes the CP
   ])
   writer.link()
   const sent = sentSpans(writer.db)
-  expect(sent.find((span) => span.name === 'middle')).toMatchObject({ traceId: hexTrace(1), attributes: { 'cpid.id': 'not-a-uuid' } })
-  expect(sent.find((span) => span.name === 'bottom')).toMatchObject({ traceId: traceOf(ALPHA), attributes: { 'cpid.id': ALPHA } })
+  expect(sent.find((span) => span.name === 'middle')).toMatchObject({
+    traceId: hexTrace(1),
+    attributes: { 'cpid.id': 'not-a-uuid' },
+  })
+  expect(sent.find((span) => span.name === 'bottom')).toMatchObject({
+    traceId: traceOf(ALPHA),
+    attributes: { 'cpid.id': ALPHA },
+  })
 })
 
 test('a span waits for its parent, whose own wait for a mergelog it then shares', async () => {

@@ -39,24 +39,41 @@ export const nanosAfter = (ms: number): string => String(START_NS + BigInt(Math.
 
 export function spansRequest(service: string, spans: readonly SpanSketch[], cluster?: string): Buffer {
   const request = {
-    resourceSpans: [{ resource: resourceOf(service, cluster), scopeSpans: [{ scope: { name: 'test' }, spans: spans.map(spanJson) }] }],
+    resourceSpans: [
+      {
+        resource: resourceOf(service, cluster),
+        scopeSpans: [{ scope: { name: 'test' }, spans: spans.map(spanJson) }],
+      },
+    ],
   }
   return Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(request))))
 }
 
-export function mergelogsRequest(service: string, mergelogs: readonly MergelogSketch[], cluster?: string): Buffer {
+export function mergelogsRequest(
+  service: string,
+  mergelogs: readonly MergelogSketch[],
+  cluster?: string,
+): Buffer {
   const logRecords = mergelogs.map((mergelog) => ({
     timeUnixNano: nanosAfter(mergelog.time ?? 0),
     eventName: 'cpid.mergelog',
     attributes: mergelogAttributes(mergelog),
   }))
-  const request = { resourceLogs: [{ resource: resourceOf(service, cluster), scopeLogs: [{ scope: { name: 'test' }, logRecords }] }] }
+  const request = {
+    resourceLogs: [
+      { resource: resourceOf(service, cluster), scopeLogs: [{ scope: { name: 'test' }, logRecords }] },
+    ],
+  }
   return Buffer.from(protobufOfJson('logs', Buffer.from(JSON.stringify(request))))
 }
 
 /** The same mergelog as the event of a span. */
 export function mergelogEvent(mergelog: MergelogSketch): unknown {
-  return { timeUnixNano: nanosAfter(mergelog.time ?? 0), name: 'cpid.mergelog', attributes: mergelogAttributes(mergelog) }
+  return {
+    timeUnixNano: nanosAfter(mergelog.time ?? 0),
+    name: 'cpid.mergelog',
+    attributes: mergelogAttributes(mergelog),
+  }
 }
 
 function mergelogAttributes(mergelog: MergelogSketch): unknown[] {
@@ -69,7 +86,12 @@ function mergelogAttributes(mergelog: MergelogSketch): unknown[] {
 }
 
 function resourceOf(service: string, cluster: string | undefined): unknown {
-  return { attributes: attributesJson({ 'service.name': service, ...(cluster !== undefined && { 'k8s.cluster.name': cluster }) }) }
+  return {
+    attributes: attributesJson({
+      'service.name': service,
+      ...(cluster !== undefined && { 'k8s.cluster.name': cluster }),
+    }),
+  }
 }
 
 function spanJson(span: SpanSketch): unknown {
@@ -82,7 +104,10 @@ function spanJson(span: SpanSketch): unknown {
     kind: 1,
     startTimeUnixNano: nanosAfter(start),
     endTimeUnixNano: nanosAfter(span.end ?? start + 1),
-    attributes: attributesJson({ ...(span.cpid !== undefined && { 'cpid.id': span.cpid }), ...span.attributes }),
+    attributes: attributesJson({
+      ...(span.cpid !== undefined && { 'cpid.id': span.cpid }),
+      ...span.attributes,
+    }),
     links: span.links?.map((link) => ({ traceId: hexTrace(link.trace), spanId: hexSpan(link.id) })),
     events: span.events,
   }

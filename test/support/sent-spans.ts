@@ -43,7 +43,9 @@ export function sentSpans(db: Sqlite, after = 0): SentSpan[] {
     const bytes = outgoingSpan(item)
     if (bytes === undefined) return []
     const service = db
-      .prepare<[number], string>('SELECT r.service FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?')
+      .prepare<[number], string>(
+        'SELECT r.service FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?',
+      )
       .pluck()
       .get(item.scope)
     return [spanOf(jsonOfProtobuf('Span', bytes) as unknown as SpanJson, service ?? '?')]
@@ -67,7 +69,11 @@ function spanOf(json: SpanJson, service: string): SentSpan {
 
 function plain(value: AnyValueJson | undefined): unknown {
   if (value?.arrayValue !== undefined) return (value.arrayValue.values ?? []).map(plain)
-  return value?.stringValue ?? value?.boolValue ?? (value?.intValue === undefined ? undefined : Number(value.intValue))
+  return (
+    value?.stringValue ??
+    value?.boolValue ??
+    (value?.intValue === undefined ? undefined : Number(value.intValue))
+  )
 }
 
 /** Draws one trace as an indented tree, a line a span: `name @service` and `copy` where it is one. */

@@ -5,7 +5,10 @@ import type { SentSpan } from './sent-spans.ts'
  * What Jaeger and Tempo need of a trace: every span id once, one parentless span, no loop, no link to another span of
  * the same id, and no orphan but where the parent never arrived.
  */
-export function expectSoundTraces(sent: readonly SentSpan[], neverArrived: ReadonlySet<string> = new Set()): void {
+export function expectSoundTraces(
+  sent: readonly SentSpan[],
+  neverArrived: ReadonlySet<string> = new Set(),
+): void {
   for (const traceId of new Set(sent.map((span) => span.traceId))) {
     const inTrace = sent.filter((span) => span.traceId === traceId)
     const mine = new Map(inTrace.map((span) => [span.spanId, span]))
@@ -21,9 +24,13 @@ export function expectSoundTraces(sent: readonly SentSpan[], neverArrived: Reado
   }
 }
 
-function expectTopped(span: SentSpan, mine: ReadonlyMap<string, SentSpan>, neverArrived: ReadonlySet<string>): void {
+function expectTopped(
+  span: SentSpan,
+  mine: ReadonlyMap<string, SentSpan>,
+  neverArrived: ReadonlySet<string>,
+): void {
   const seen = new Set<string>()
-  for (let at = span; at.parentSpanId !== ''; ) {
+  for (let at = span; at.parentSpanId !== '';) {
     const above = mine.get(at.parentSpanId)
     if (above === undefined) {
       if (neverArrived.has(at.parentSpanId)) return

@@ -42,7 +42,11 @@ export class TestWriter {
     this.writer = new StoreWriter(db, writerSettings(settings), clock)
   }
 
-  static async open(settings: TestSettings = {}, path = ':memory:', clock = new TestClock()): Promise<TestWriter> {
+  static async open(
+    settings: TestSettings = {},
+    path = ':memory:',
+    clock = new TestClock(),
+  ): Promise<TestWriter> {
     const db = openForWriting(path)
     await migrate(db)
     return new TestWriter(db, settings, clock)

@@ -1,0 +1,73 @@
+import type { CascadeFacts, CausewayQueries } from '../model/query-port.ts'
+import { rfc3339 } from '../query/rfc3339.ts'
+import { spanTree } from '../query/span-tree.ts'
+import { TimePerService, type ServiceTime } from '../query/time-per-service.ts'
+import { count, duration, plain } from './show.ts'
+import { textTable } from './text-table.ts'
+import { treeLines } from './tree-lines.ts'
+
+const MISSING_NAMED = 20
+
+/** A cascade for people: what it comes to, its traces as trees, and the time of each service. */
+export function* cascadeText(queries: CausewayQueries, facts: CascadeFacts): Generator<string> {
+  yield* linesOf([...heading(facts), ...missing(queries, facts)])
+  const times = new TimePerService()
+  for (const trace of queries.tracesOf(facts.root)) {
+    const spans = queries.linkedSpans(trace.id)
+    times.add(spans)
+    const which = trace.episode === 0 ? 'main trace' : `episode ${trace.episode}, trace`
+    yield `\n${which} ${trace.traceId.toString('hex')} (${stateWord(trace.open)})\n`
+    yield* treeLines(spanTree(spans), facts.startNs)
+  }
+  const totals = times.totals()
+  if (totals.length === 0) return
+  yield '\n'
+  yield* linesOf(timeTable(totals, facts))
+}
+
+function heading(facts: CascadeFacts): string[] {
+  const { root, open, startNs, lastNs, spans, services, merges, truncated } = facts
+  return [
+    `cascade of ${root} (${stateWord(open)})`,
+    `  object         ${plain(facts.object)}`,
+    `  begun by       ${plain(facts.service)}`,
+    `  start          ${rfc3339(startNs)}`,
+    `  last activity  ${rfc3339(lastNs)}, ${duration(lastNs - startNs)} after the start`,
+    `  made of        ${count(spans, 'span')} of ${count(services, 'service')}, ${count(merges, 'merge')}`,
+    ...(open ? ['  open: more may arrive; it settles after settle_after of silence'] : []),
+    ...(truncated
+      ? [
+          '  truncated: something in it descends from more than max_fanout open roots, and went on only with the newest',
+        ]
+      : []),
+  ]
+}
+
+function missing(queries: CausewayQueries, { root, missing: number }: CascadeFacts): string[] {
+  if (number === 0) return []
+  const named = queries.missingIn(root, MISSING_NAMED)
+  return [
+    `  missing: the mergelogs of ${count(number, 'CPID')}, so that something may stand in the wrong place`,
+    ...named.map((cpid) => `    ${cpid}`),
+    ...(number > named.length && named.length > 0 ? [`    and ${number - named.length} more`] : []),
+  ]
+}
+
+function timeTable(totals: readonly ServiceTime[], { startNs }: CascadeFacts): string[] {
+  const rows = totals.map(({ service, totalNs, spans, firstNs, lastNs }) => [
+    plain(service),
+    duration(totalNs),
+    String(spans),
+    duration(firstNs - startNs),
+    duration(lastNs - startNs),
+  ])
+  return textTable(['service', ' time in spans', ' spans', ' first start', ' last end'], rows)
+}
+
+function* linesOf(lines: readonly string[]): Generator<string> {
+  for (const line of lines) yield `${line}\n`
+}
+
+function stateWord(open: boolean): string {
+  return open ? 'open' : 'settled'
+}

@@ -1,0 +1,22 @@
+import { CASCADE } from './cascade-command.ts'
+import { CASCADES } from './cascades-command.ts'
+import type { Command } from './command.ts'
+import { COMPONENTS, PRINT_CONFIG, RUN, VALIDATE } from './config-command-entries.ts'
+import { MERGELOGS } from './mergelogs-command.ts'
+import { MIGRATE } from './migrate-command.ts'
+import { PRUNE } from './prune-command.ts'
+import { RELATED } from './related-command.ts'
+
+/** Every command by its name, in the order of the help. */
+export const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ['run', RUN],
+  ['validate', VALIDATE],
+  ['components', COMPONENTS],
+  ['print-config', PRINT_CONFIG],
+  ['related', RELATED],
+  ['cascades', CASCADES],
+  ['cascade', CASCADE],
+  ['mergelogs', MERGELOGS],
+  ['migrate', MIGRATE],
+  ['prune', PRUNE],
+])

@@ -1,0 +1,31 @@
+import type { Cpid } from '../model/cpid.ts'
+import type { Absent, CausewayQueries } from '../model/query-port.ts'
+import { answer } from '../query/answer.ts'
+import type { Question } from '../query/question.ts'
+import { CliError } from './cli-error.ts'
+import type { TextSink } from './config-commands.ts'
+
+/** What was found of a CPID. Throws CliError when there is nothing. */
+export function found<T>(cpid: Cpid, result: T | Absent): T {
+  if (result === 'unknown') {
+    throw new CliError(
+      `no mergelog, span or log has named CPID ${cpid}; check it, and whether its sender reaches Causeway`,
+    )
+  }
+  if (result === 'pruned') {
+    throw new CliError(`CPID ${cpid} was pruned; raise connectors::cpid::retention to keep CPIDs longer`)
+  }
+  return result
+}
+
+/** Writes the JSON that answers a question about a CPID, or about everything, as the API does. */
+export function writeJson(to: TextSink, queries: CausewayQueries, question: Question, about?: Cpid): void {
+  const answered = answer(queries, question)
+  if (answered.kind === 'found') {
+    for (const piece of answered.pieces) to.write(piece)
+    to.write('\n')
+    return
+  }
+  if (about !== undefined && answered.kind !== 'badCursor') found(about, answered.kind)
+  throw new Error(`a question of the command line was refused: ${answered.kind}`)
+}

@@ -1,0 +1,40 @@
+import type { MergelogFacts, Pages } from '../model/query-port.ts'
+import { PageCut } from '../query/page-cut.ts'
+import { rfc3339 } from '../query/rfc3339.ts'
+import { cpidOf, limitOf, wantsJson } from './arguments.ts'
+import type { Command } from './command.ts'
+import { found, writeJson } from './found.ts'
+import { withQueries } from './open-store.ts'
+import { plain } from './show.ts'
+
+export const MERGELOGS: Command = {
+  usage: '[<cpid>]',
+  summary: 'all mergelogs, oldest first, or those of the CPIDs related to one',
+  options: ['format', 'limit'],
+  leastArgs: 0,
+  mostArgs: 1,
+  run: (line, io) => {
+    const json = wantsJson(line)
+    const [text] = line.args
+    const cpid = text === undefined ? undefined : cpidOf(text)
+    const limit = limitOf(line, undefined)
+    return withQueries(line, io, (queries) => {
+      if (json) {
+        const part = limit === undefined ? {} : { limit }
+        writeJson(io.stdout, queries, { kind: 'mergelogs', part, ...(cpid !== undefined && { cpid }) }, cpid)
+        return 0
+      }
+      const pages: Pages<MergelogFacts> =
+        cpid === undefined ? queries.mergelogs(undefined) : found(cpid, queries.mergelogsOf(cpid, undefined))
+      for (const page of new PageCut(limit).take(pages)) io.stdout.write(page.map(lineOf).join(''))
+      return 0
+    })
+  },
+}
+
+/** The sources come last, since there may be many. */
+function lineOf({ timeNs, cpid, service, object, reason, sources }: MergelogFacts): string {
+  const from = sources.length === 0 ? 'root' : `<- ${sources.join(' ')}`
+  const why = reason === undefined ? '' : `  (${plain(reason)})`
+  return `${rfc3339(timeNs)}  ${cpid}  ${plain(service)}  ${plain(object)}${why}  ${from}\n`
+}

@@ -1,0 +1,49 @@
+import { StoreWriter } from '../app/store-writer.ts'
+import { systemClock } from '../app/system-clock.ts'
+import type { CpidConfig } from '../config/causeway-config.ts'
+import { noPruneCounts } from '../graph/prune.ts'
+import type { PruneCounts } from '../model/prune-port.ts'
+import type { Sqlite } from '../sqlite/open-database.ts'
+import { wantsJson } from './arguments.ts'
+import type { Command } from './command.ts'
+import { configOf, withWritableStore } from './open-store.ts'
+import { count } from './show.ts'
+
+/** Small enough that a Causeway that runs on the same database need not wait long for its turn. */
+const CPIDS_AT_ONCE = 200
+
+export const PRUNE: Command = {
+  usage: '',
+  summary: 'remove what retention no longer keeps, once and now',
+  options: ['format'],
+  leastArgs: 0,
+  mostArgs: 0,
+  run: (line, io) => {
+    const json = wantsJson(line)
+    const { cpid } = configOf(line, io).config
+    return withWritableStore(cpid.storage.path, (db) => {
+      const counts = pruneAll(db, cpid)
+      io.stdout.write(json ? `${JSON.stringify(counts)}\n` : textOf(counts))
+      return 0
+    })
+  },
+}
+
+function pruneAll(db: Sqlite, { linking, maxSources, retention }: CpidConfig): PruneCounts {
+  const writer = new StoreWriter(db, { linking, maxSources, retention }, systemClock)
+  const total = noPruneCounts()
+  for (let more = true; more;) {
+    const result = writer.prune(CPIDS_AT_ONCE)
+    total.cpids += result.cpids
+    total.spans += result.spans
+    total.logs += result.logs
+    total.unsettled += result.unsettled
+    more = result.more
+  }
+  return total
+}
+
+function textOf({ cpids, spans, logs, unsettled }: PruneCounts): string {
+  const forced = unsettled === 0 ? '' : `; ${count(unsettled, 'CPID')} of open or unsent cascades among them`
+  return `pruned ${count(cpids, 'CPID')}, ${count(spans, 'span')} and ${count(logs, 'log record')}${forced}\n`
+}

@@ -1,0 +1,21 @@
+import { runCauseway } from './app/run-causeway.ts'
+import { runCli } from './cli/run-cli.ts'
+import { readVersion } from './cli/version.ts'
+
+let isServing = false
+
+// Whoever reads the output of a command may stop reading, as head does.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  if (!isServing) process.exit(0)
+})
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  run: (config, warnings) => {
+    isServing = true
+    return runCauseway(config, warnings, readVersion())
+  },
+})

@@ -1,0 +1,28 @@
+/** An object as a span names it: `<apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<resourceVersion>`. */
+export interface ObjectReference {
+  /** The part before the question mark. */
+  object: string
+  uid: string | undefined
+  /** The resourceVersion as the integer it is; undefined when absent or no integer of 63 bits. */
+  version: bigint | undefined
+}
+
+const CORE_API_VERSION = /^v\d/
+const INTEGER = /^\d{1,18}$/
+const MAX_LENGTH = 1_024
+
+/** Reads an object reference; undefined when it does not name a resource and an object of it. */
+export function parseObjectReference(text: string): ObjectReference | undefined {
+  if (text.length > MAX_LENGTH) return undefined
+  const [object = '', query = ''] = text.split('?', 2)
+  const parts = object.split('/')
+  const least = CORE_API_VERSION.test(parts[0] ?? '') ? 3 : 4
+  if (parts.length < least || parts.length > least + 1 || parts.includes('')) return undefined
+  const values = new URLSearchParams(query)
+  const version = values.get('rv') ?? ''
+  return {
+    object,
+    uid: values.get('uid') ?? undefined,
+    version: INTEGER.test(version) ? BigInt(version) : undefined,
+  }
+}

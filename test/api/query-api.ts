@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startQueryServer } from '../../src/api/query-server.ts'
+import { ThreadQueryService } from '../../src/app/thread-query-service.ts'
+import type { TestWriter } from '../support/test-writer.ts'
+
+/** What a request was answered, its body parsed. */
+export interface Answered {
+  status: number
+  headers: Headers
+  body: unknown
+}
+
+/** The API over a real file, answered by a real query thread. */
+export class QueryApi implements AsyncDisposable {
+  readonly url: string
+  readonly writer: TestWriter
+  readonly troubles: string[]
+  readonly #open: AsyncDisposableStack
+
+  private constructor(url: string, writer: TestWriter, troubles: string[], open: AsyncDisposableStack) {
+    this.url = url
+    this.writer = writer
+    this.troubles = troubles
+    this.#open = open
+  }
+
+  /** Opens a database with `fill`, and asks it from a thread of its own. */
+  static async over(fill: (path: string) => Promise<TestWriter>): Promise<QueryApi> {
+    await using open = new AsyncDisposableStack()
+    const folder = mkdtempSync(join(tmpdir(), 'causeway-api-'))
+    open.defer(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'causeway.db')
+    const writer = open.use(await fill(path))
+    const troubles: string[] = []
+    const queries = open.use(await ThreadQueryService.start(path))
+    const server = open.use(
+      await startQueryServer({
+        host: '127.0.0.1',
+        port: 0,
+        queries,
+        onTrouble: (reason) => troubles.push(reason),
+      }),
+    )
+    return new QueryApi(`http://127.0.0.1:${server.port}`, writer, troubles, open.move())
+  }
+
+  async get(path: string, init?: RequestInit): Promise<Answered> {
+    const response = await fetch(`${this.url}/api/v1/${path}`, init)
+    const text = await response.text()
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#open.disposeAsync()
+  }
+}

@@ -1,0 +1,61 @@
+import { expect, test } from '@jest/globals'
+import { count, duration, plain } from '../../src/cli/show.ts'
+import { textTable } from '../../src/cli/text-table.ts'
+import { treeLines } from '../../src/cli/tree-lines.ts'
+import { spanTree } from '../../src/query/span-tree.ts'
+import { linkedSpan } from '../query/linked-span.ts'
+
+test.each([
+  [0n, '0ns'],
+  [999n, '999ns'],
+  [1_000n, '1µs'],
+  [1_230n, '1.23µs'],
+  [999_999n, '999µs'],
+  [12_300_000n, '12.3ms'],
+  [1_005_000_000n, '1s'],
+  [1_050_000_000n, '1.05s'],
+  [59_999_000_000n, '59.9s'],
+  [60_000_000_000n, '1m00s'],
+  [3_599_000_000_000n, '59m59s'],
+  [3_720_000_000_000n, '1h02m'],
+  [90_000_000_000_000n, '25h00m'],
+  [-1_500_000n, '-1.5ms'],
+])('%i ns is %s', (ns, text) => {
+  expect(duration(ns)).toBe(text)
+})
+
+test('text from outside stays on its line', () => {
+  expect(plain('a\nb\u001b[2Jc\u0085')).toBe('a\ufffdb\ufffd[2Jc\ufffd')
+  expect([plain(''), plain(undefined), plain('ä → b')]).toEqual(['-', '-', 'ä → b'])
+})
+
+test('counts', () => {
+  expect([count(0, 'span'), count(1, 'span'), count(2, 'span')]).toEqual(['0 spans', '1 span', '2 spans'])
+})
+
+test('columns are aligned', () => {
+  expect(
+    textTable(
+      ['name', ' n'],
+      [
+        ['a', '10'],
+        ['long', '1'],
+      ],
+    ),
+  ).toEqual(['name   n', 'a     10', 'long   1'])
+})
+
+test('a tree of 10,000 levels is printed, its indentation bounded', () => {
+  const spans = Array.from({ length: 10_000 }, (_, at) => linkedSpan(at + 1, at, { startNs: 0n, endNs: 1n }))
+  const lines = [...treeLines(spanTree(spans), 0n)].join('').split('\n')
+  expect(lines).toHaveLength(10_002)
+  expect(lines[2]).toBe('      0ns        1ns  service    span 2')
+  expect(lines[10_000]).toBe(`      0ns        1ns  service  ${'  '.repeat(32)}(depth 9999) span 10000`)
+})
+
+test('what is odd about a span is said', () => {
+  const spans = [linkedSpan(1, 9, { status: 2, copy: true, startNs: 0n, endNs: 1n })]
+  expect([...treeLines(spanTree(spans), 0n)].at(-1)).toBe(
+    '      0ns        1ns  service  span 1 [error, copy, its parent is not here]\n',
+  )
+})

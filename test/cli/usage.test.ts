@@ -1,0 +1,148 @@
+import { expect, test } from '@jest/globals'
+import Database from 'better-sqlite3'
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { Cli } from './cli.ts'
+
+test('without a command, and as run, it runs what is configured', async () => {
+  using cli = new Cli()
+  for (const argv of [[], ['run']]) {
+    expect(await cli.run(...argv, '--set', 'connectors.cpid.max_sources=7')).toMatchObject({
+      code: 42,
+      stderr: '',
+    })
+  }
+  expect(cli.runs.map(({ cpid: { maxSources } }) => maxSources)).toEqual([7, 7])
+})
+
+test('a start that fails is one line', async () => {
+  using cli = new Cli()
+  cli.runs.push = () => {
+    throw new Error('The query API cannot listen\n  on it; change it')
+  }
+  expect(await cli.run()).toMatchObject({
+    code: 1,
+    stderr: 'Error: The query API cannot listen on it; change it\n',
+  })
+})
+
+test.each([
+  [['nonsense'], 2, 'unknown command "nonsense"; causeway --help lists the commands'],
+  [['--nonsense'], 2, "Unknown option '--nonsense'; causeway --help lists commands and options"],
+  [
+    ['cascades', '--limit'],
+    2,
+    "Option '--limit <value>' argument missing; causeway --help lists commands and options",
+  ],
+  [['related'], 2, 'write causeway related <cpid>'],
+  [['related', cpid(1), cpid(2)], 2, 'write causeway related <cpid>'],
+  [['cascades', cpid(1)], 2, 'write causeway cascades'],
+  [
+    ['related', cpid(1), '--limit', '3'],
+    2,
+    'related takes no --limit; leave it out (it takes --config, --set, --format)',
+  ],
+  [['related', 'nonsense'], 2, '"nonsense" is no CPID; write a UUID, with or without dashes'],
+  [['cascades', '--format', 'yaml'], 2, '--format "yaml" is unknown; write text or json'],
+  [['cascades', '--state', 'broken'], 2, '--state "broken" is unknown; write open or settled'],
+  [['cascades', '--limit', '0'], 2, '--limit "0" is out of range; write a whole number from 1 to 10000'],
+])('%j', async (argv, code, message) => {
+  using cli = new Cli()
+  const ran = argv.at(-1) === '--limit' ? cli.runBare(...argv) : cli.run(...argv)
+  expect(await ran).toEqual({ code, stdout: '', stderr: `Error: ${message}\n` })
+})
+
+test('every mistake in the configuration has its line', async () => {
+  using cli = new Cli()
+  const { code, stderr } = await cli.run(
+    'related',
+    cpid(1),
+    '--set',
+    'nonsense=1',
+    '--set',
+    'connectors.cpid.max=2',
+  )
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^Error: [^\n]+\nError: [^\n]+\n$/)
+  expect(await cli.runBare('cascades')).toMatchObject({
+    code: 1,
+    stderr: 'Error: at least one config flag must be provided; write --config otel-config.yaml\n',
+  })
+})
+
+const QUERY_COMMANDS = [['related', cpid(1)], ['cascades'], ['cascade', cpid(1)], ['mergelogs'], ['prune']]
+
+test.each(QUERY_COMMANDS)('%s without a database', async (...argv) => {
+  using cli = new Cli()
+  expect(await cli.run(...argv)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `Error: there is no database at ${cli.path} yet; start causeway, or correct connectors::cpid::storage::path\n`,
+  })
+})
+
+test.each(QUERY_COMMANDS)('%s on a database of another version', async (...argv) => {
+  using cli = new Cli()
+  mkdirSync(dirname(cli.path))
+  using db = disposable(new Database(cli.path))
+  db.exec('CREATE TABLE x (y)')
+  expect((await cli.run(...argv)).stderr).toBe(
+    `Error: the database ${cli.path} is not up to date; run causeway migrate, or start causeway\n`,
+  )
+  db.exec("CREATE TABLE kysely_migration (name); INSERT INTO kysely_migration VALUES ('999-from-the-future')")
+  expect(await cli.run(...argv)).toMatchObject({
+    code: 1,
+    stderr: `Error: the database ${cli.path} was written by a newer Causeway; use that version, or correct connectors::cpid::storage::path\n`,
+  })
+})
+
+test('a file that is no database', async () => {
+  using cli = new Cli()
+  const { code, stderr } = await cli.run('cascades', '--set', `connectors.cpid.storage.path=${cli.config}`)
+  expect([code, stderr]).toEqual([
+    1,
+    `Error: cannot read the database ${cli.config}: file is not a database; check that it is one and that you may write in its folder, or correct connectors::cpid::storage::path\n`,
+  ])
+})
+
+test.each([
+  ['related', cpid(99)],
+  ['cascade', cpid(99)],
+  ['mergelogs', cpid(99)],
+])('%s of an unknown CPID, in either format', async (...argv) => {
+  using cli = new Cli()
+  await cli.run('migrate')
+  for (const format of ['text', 'json']) {
+    expect(await cli.run(...argv, '--format', format)).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `Error: no mergelog, span or log has named CPID ${cpid(99)}; check it, and whether its sender reaches Causeway\n`,
+    })
+  }
+})
+
+test('the help names every command, and needs no configuration', async () => {
+  using cli = new Cli()
+  const { code, stdout } = await cli.runBare('--help')
+  expect(code).toBe(0)
+  for (const name of COMMANDS.keys()) expect(stdout).toContain(`\n  ${name} `)
+  expect((await cli.runBare('cascades', '-h')).stdout).toBe(stdout)
+})
+
+test('the version', async () => {
+  using cli = new Cli()
+  expect((await cli.runBare('--version')).stdout).toMatch(/^causeway version \d+\.\d+\.\d+\n$/)
+})
+
+test('the commands about the configuration', async () => {
+  using cli = new Cli()
+  expect(await cli.run('validate')).toEqual({ code: 0, stdout: '', stderr: '' })
+  expect((await cli.run('print-config')).stdout).toContain('max_cpids')
+  expect((await cli.runBare('components')).stdout).toContain('connectors:')
+})
+
+function disposable(db: Database.Database): Database.Database & Disposable {
+  return Object.assign(db, { [Symbol.dispose]: () => void db.close() })
+}

@@ -1,0 +1,169 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
+import { drawTrace, sentSpans, traceOf } from '../support/sent-spans.ts'
+import { expectSoundTraces } from '../support/sound-traces.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const ALPHA = cpid(0xa)
+const DEPLOYMENT = 'apps/v1/deployments/default/web'
+const REPLICASET = 'apps/v1/replicasets/default/web-1'
+const POD = 'v1/pods/default/web-1-x'
+
+interface Step {
+  service: string
+  span: SpanSketch
+}
+
+/** kubectl → deployment controller → replicaset controller → scheduler, each in an original trace of its own. */
+const CHAIN: Step[] = [
+  { service: 'kubectl', span: reconcile(1, { wrote: [`${DEPLOYMENT}?uid=d&rv=10`] }) },
+  {
+    service: 'deployment-controller',
+    span: reconcile(2, { observed: [`${DEPLOYMENT}?uid=d&rv=10`], wrote: [`${REPLICASET}?uid=r&rv=11`] }),
+  },
+  {
+    service: 'replicaset-controller',
+    span: reconcile(3, { observed: [`${REPLICASET}?uid=r&rv=11`], wrote: [`${POD}?uid=p&rv=12`] }),
+  },
+  {
+    service: 'scheduler',
+    span: reconcile(4, { observed: [`${POD}?uid=p&rv=12`], wrote: [`${POD}?uid=p&rv=13`] }),
+  },
+]
+
+function reconcile(
+  number: number,
+  { observed, wrote }: { observed?: string[]; wrote?: string[] },
+): SpanSketch {
+  return {
+    trace: number,
+    id: number,
+    cpid: ALPHA,
+    start: number * 10,
+    end: number * 10 + 5,
+    attributes: {
+      ...(observed !== undefined && { 'cpid.observed': observed }),
+      ...(wrote !== undefined && { 'cpid.wrote': wrote }),
+    },
+  }
+}
+
+const NESTED = [
+  'change @kubectl',
+  '  span 1 @kubectl',
+  '    span 2 @deployment-controller',
+  '      span 3 @replicaset-controller',
+  '        span 4 @scheduler',
+].join('\n')
+
+async function begun(): Promise<TestWriter> {
+  const writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  return writer
+}
+
+test('in any order of arrival the cascade nests by cause', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.shuffledSubarray(CHAIN, { minLength: CHAIN.length }),
+      fc.array(fc.boolean(), { minLength: 4, maxLength: 4 }),
+      async (order, linkAfter) => {
+        using writer = await begun()
+        order.forEach(({ service, span }, at) => {
+          writer.spans(service, [span])
+          if (linkAfter[at] === true) writer.link()
+        })
+        writer.link()
+        const sent = sentSpans(writer.db)
+        const lines = drawTrace(sent, traceOf(ALPHA)).split('\n')
+        expect(lines).toEqual(NESTED.split('\n'))
+        expectSoundTraces(sent)
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
+test('a span waits for the writer of exactly what it observed, then hangs under the change span', async () => {
+  using writer = await begun()
+  writer.spans('deployment-controller', [CHAIN[1]!.span])
+  writer.pass(9_000)
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe('change @kubectl')
+  writer.pass(1_001)
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+    'change @kubectl\n  span 2 @deployment-controller',
+  )
+})
+
+test('what is never written is waited for once', async () => {
+  using writer = await begun()
+  const observed = { 'cpid.observed': [`${POD}?rv=99`] }
+  writer.spans('one', [{ trace: 1, id: 1, cpid: ALPHA, attributes: observed }])
+  writer.pass(10_001)
+  writer.spans('two', [{ trace: 2, id: 2, cpid: ALPHA, attributes: observed }])
+  writer.link()
+  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change', 'span 1', 'span 2'])
+})
+
+test.each([
+  ['another uid', `${DEPLOYMENT}?uid=other&rv=10`],
+  ['a later version', `${DEPLOYMENT}?uid=d&rv=9`],
+  ['no version', `${DEPLOYMENT}?uid=d`],
+  ['a version that is no integer', `${DEPLOYMENT}?uid=d&rv=abc`],
+  ['another object', 'apps/v1/deployments/default/other?rv=10'],
+  ['no object at all', '???'],
+])('%s is no cause', async (_, observed) => {
+  using writer = await begun()
+  writer.spans('kubectl', [CHAIN[0]!.span])
+  writer.spans('controller', [reconcile(2, { observed: [observed] })])
+  writer.pass(10_001)
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+    'change @kubectl\n  span 1 @kubectl\n  span 2 @controller',
+  )
+})
+
+test('versions compare as integers, and the writer ending last wins', async () => {
+  using writer = await begun()
+  writer.spans('first', [reconcile(1, { wrote: [`${POD}?rv=9`] })])
+  writer.spans('second', [reconcile(2, { wrote: [`${POD}?rv=10`] })])
+  writer.spans('later', [reconcile(3, { wrote: [`${POD}?rv=101`] })])
+  writer.spans('observer', [reconcile(4, { observed: [`${POD}?rv=100`] })])
+  writer.pass(10_001)
+  const sent = sentSpans(writer.db)
+  const second = sent.find((span) => span.service === 'second')
+  expect(sent.find((span) => span.service === 'observer')?.parentSpanId).toBe(second?.spanId)
+})
+
+test('the same object in another cluster is another object', async () => {
+  using writer = await begun()
+  writer.spans('kubectl', [CHAIN[0]!.span], 'east')
+  writer.spans('controller', [CHAIN[1]!.span], 'west')
+  writer.pass(10_001)
+  const sent = sentSpans(writer.db)
+  expect(sent.find((span) => span.service === 'controller')?.parentSpanId).toBe(
+    sent.find((span) => span.name === 'change')?.spanId,
+  )
+})
+
+test('two spans that observed each other’s writes make no loop', async () => {
+  using writer = await begun()
+  writer.spans('one', [reconcile(1, { observed: [`${POD}?rv=2`], wrote: [`${REPLICASET}?rv=1`] })])
+  writer.spans('two', [reconcile(2, { observed: [`${REPLICASET}?rv=1`], wrote: [`${POD}?rv=2`] })])
+  writer.pass(10_001)
+  const sent = sentSpans(writer.db)
+  expect(sent.length).toBe(3)
+  expectSoundTraces(sent)
+})
+
+test('a chain of causes stops at a depth of 256', async () => {
+  using writer = await begun()
+  for (let at = 1; at <= 400; at++) {
+    writer.spans('loop', [reconcile(at, { observed: [`${POD}?rv=${at}`], wrote: [`${POD}?rv=${at + 1}`] })])
+    if (at === 1) writer.pass(10_001)
+  }
+  writer.pass(10_001)
+  const lines = drawTrace(sentSpans(writer.db), traceOf(ALPHA)).split('\n')
+  expect(lines.length).toBe(401)
+  expect(Math.max(...lines.map((line) => (/^ */.exec(line)?.[0].length ?? 0) / 2))).toBeLessThanOrEqual(257)
+})

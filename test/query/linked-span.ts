@@ -1,0 +1,19 @@
+import type { LinkedSpan } from '../../src/model/query-port.ts'
+
+/** A span of a trace; its row is its id. */
+export function linkedSpan(spanId: number, parentId: number, rest: Partial<LinkedSpan> = {}): LinkedSpan {
+  return {
+    spanId: BigInt(spanId),
+    parentId: BigInt(parentId),
+    name: `span ${spanId}`,
+    service: 'service',
+    startNs: BigInt(spanId),
+    endNs: BigInt(spanId + 1),
+    cpid: undefined,
+    kind: 1,
+    status: 0,
+    row: spanId,
+    copy: false,
+    ...rest,
+  }
+}
