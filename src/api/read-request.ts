@@ -32,12 +32,17 @@ function askForCascades(
   }
   const part = readPart(search)
   if (typeof part === 'string') return part
-  const state = search.get('state')
-  if (state !== null && state !== 'open' && state !== 'settled') return 'badState'
+  const state = readState(search.get('state'))
+  if (state === 'badState') return state
   const object = search.get('object')
   const service = search.get('service')
   const filter = { ...(state && { state }), ...(object && { object }), ...(service && { service }) }
   return { kind: 'cascades', filter, part: { limit: DEFAULT_LIMIT, ...part } }
+}
+
+function readState(text: string | null): 'open' | 'settled' | 'badState' | undefined {
+  if (text === null || text === 'open' || text === 'settled') return text ?? undefined
+  return 'badState'
 }
 
 function askForAll(list: string, search: URLSearchParams): Question | Failure {

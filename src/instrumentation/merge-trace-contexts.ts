@@ -1,3 +1,4 @@
+import { claimsAmong, hasLoop } from './claims.ts'
 import { addInTurn, type ListsByCpid } from './nearest-first.ts'
 import type { TraceContext } from './trace-context.ts'
 
@@ -42,19 +43,22 @@ export function mergeTraceContexts(
   { maxAncestors, newCpid }: MergeSettings,
 ): Merged {
   const lists = listsByCpid(contexts)
-  const { heads, isSound } = headsOf(lists)
+  const claims = claimsAmong(lists)
+  const heads: string[] = []
+  for (const cpid of lists.keys()) if (!claims.has(cpid)) heads.push(cpid)
+  const isSound = claims.size === 0 || !hasLoop(lists, claims, heads)
   const [head] = heads
   if (head !== undefined && heads.length === 1 && isSound) {
     const found = new Set([head])
     addInTurn(found, maxAncestors + 1, lists.get(head) ?? [])
-    addTheirs(found, maxAncestors, lists)
+    addTheirs(found, maxAncestors + 1, lists)
     return { context: contextOf(found) }
   }
   const cpid = newCpid()
   const sources = isSound ? heads : [...lists.keys()]
   const found = new Set([cpid])
   addInTurn(found, maxAncestors + 1, [sources])
-  if (isSound) addTheirs(found, maxAncestors, lists)
+  if (isSound) addTheirs(found, maxAncestors + 1, lists)
   return { context: contextOf(found), mergelog: { cpid, sources } }
 }
 
@@ -68,37 +72,12 @@ function listsByCpid(contexts: Iterable<TraceContext>): ListsByCpid {
   return lists
 }
 
-/** The CPIDs that none of the others descends from; sound when no CPID descends from itself. */
-function headsOf(lists: ListsByCpid): { heads: string[]; isSound: boolean } {
-  const claims = new Map<string, number>()
-  for (const cpid of lists.keys()) {
-    eachClaim(lists, cpid, (ancestor) => claims.set(ancestor, (claims.get(ancestor) ?? 0) + 1))
-  }
-  if (claims.size === 0) return { heads: [...lists.keys()], isSound: true }
-  const heads = [...lists.keys()].filter((cpid) => !claims.has(cpid))
-  const ordered = [...heads]
-  for (const cpid of ordered) {
-    eachClaim(lists, cpid, (ancestor) => {
-      const left = (claims.get(ancestor) ?? 0) - 1
-      claims.set(ancestor, left)
-      if (left === 0) ordered.push(ancestor)
-    })
-  }
-  return { heads, isSound: ordered.length === lists.size }
-}
-
-/** Calls back for each time a CPID lists another of those given as its ancestor. */
-function eachClaim(lists: ListsByCpid, cpid: string, take: (ancestor: string) => void): void {
-  for (const list of lists.get(cpid) ?? []) {
-    for (const ancestor of list) if (ancestor !== cpid && lists.has(ancestor)) take(ancestor)
-  }
-}
-
 /** Adds what those already found list as their ancestors. */
-function addTheirs(found: Set<string>, maxAncestors: number, lists: ListsByCpid): void {
-  if (found.size > maxAncestors) return
-  const theirs = [...found].flatMap((cpid) => lists.get(cpid) ?? [])
-  addInTurn(found, maxAncestors + 1, theirs, lists)
+function addTheirs(found: Set<string>, most: number, lists: ListsByCpid): void {
+  if (found.size >= most) return
+  const theirs: (readonly string[])[] = []
+  for (const cpid of found) for (const list of lists.get(cpid) ?? []) theirs.push(list)
+  addInTurn(found, most, theirs, lists)
 }
 
 function contextOf(found: ReadonlySet<string>): TraceContext {

@@ -1,4 +1,4 @@
-/** The ancestor lists known of each CPID, nearest first; more than one where a CPID was given more than once. */
+/** The ancestor lists given of each CPID, nearest first; more than one where a CPID was given more than once. */
 export type ListsByCpid = ReadonlyMap<string, readonly (readonly string[])[]>
 
 interface Cursor {
@@ -13,21 +13,26 @@ interface Cursor {
 export function addInTurn(
   found: Set<string>,
   most: number,
-  start: Iterable<readonly string[]>,
+  start: readonly (readonly string[])[],
   lists?: ListsByCpid,
 ): void {
-  let cursors: Cursor[] = Array.from(start, (list) => ({ list, at: 0 }))
-  while (cursors.length > 0) {
-    const next: Cursor[] = []
-    for (const cursor of cursors) {
-      if (found.size >= most) return
-      const cpid = cursor.list[cursor.at++]
-      if (cpid === undefined) continue
-      next.push(cursor)
+  if (found.size >= most) return
+  const open: Cursor[] = []
+  for (const list of start) open.push({ list, at: 0 })
+  while (open.length > 0) {
+    const inThisTurn = open.length
+    let kept = 0
+    for (let turn = 0; turn < inThisTurn; turn++) {
+      const cursor = open[turn]
+      const cpid = cursor?.list[cursor.at]
+      if (cursor === undefined || cpid === undefined) continue
+      cursor.at++
+      open[kept++] = cursor
       if (found.has(cpid)) continue
       found.add(cpid)
-      for (const list of lists?.get(cpid) ?? []) next.push({ list, at: 0 })
+      if (found.size >= most) return
+      for (const list of lists?.get(cpid) ?? []) open.push({ list, at: 0 })
     }
-    cursors = next
+    open.splice(kept, inThisTurn - kept)
   }
 }

@@ -13,7 +13,10 @@ async function filled(): Promise<TestWriter> {
   const writer = await TestWriter.open()
   writer.mergelogs('kubectl', [{ new: cpid(1) }])
   const ids = Array.from({ length: SPANS }, (_, at) => at + 1)
-  writer.spans('controller', ids.map((id) => ({ trace: id, id, cpid: cpid(1) })))
+  writer.spans(
+    'controller',
+    ids.map((id) => ({ trace: id, id, cpid: cpid(1) })),
+  )
   writer.link()
   return writer
 }
@@ -55,7 +58,9 @@ const namesIn = (request: Uint8Array): string[] => {
   const json = jsonOfProtobuf('ExportTraceServiceRequest', request) as unknown as {
     resourceSpans: { scopeSpans: { spans: { name: string }[] }[] }[]
   }
-  return json.resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans.map(({ name }) => name)))
+  return json.resourceSpans.flatMap(({ scopeSpans }) =>
+    scopeSpans.flatMap(({ spans }) => spans.map(({ name }) => name)),
+  )
 }
 
 test('sends everything once, in batches, and moves in order', async () => {
@@ -64,7 +69,9 @@ test('sends everything once, in batches, and moves in order', async () => {
   const transport = scripted(() => DELIVERED)
   const { progress } = await drained(writer, transport, ({ position }) => position === last)
   const names = transport.sent.flatMap(namesIn)
-  expect(names.sort()).toEqual(['change', ...Array.from({ length: SPANS }, (_, at) => `span ${at + 1}`)].sort())
+  expect(names.sort()).toEqual(
+    ['change', ...Array.from({ length: SPANS }, (_, at) => `span ${at + 1}`)].sort(),
+  )
   expect(transport.sent.every((request) => namesIn(request).length <= 8)).toBe(true)
   const positions = progress.map(({ position }) => position)
   expect(positions).toEqual([...positions].sort((a, b) => a - b))
@@ -102,7 +109,11 @@ test('what a stop leaves unfinished is not passed over', async () => {
     0,
     new SqliteOutbox(writer.db),
     transport,
-    { onProgress: ({ position }) => moved.push(position), onDrop: () => undefined, onInFlight: () => undefined },
+    {
+      onProgress: ({ position }) => moved.push(position),
+      onDrop: () => undefined,
+      onInFlight: () => undefined,
+    },
   )
   await drain.run(stop.signal)
   expect(moved).toEqual([8])

@@ -41,10 +41,12 @@ class ModelGraph {
 }
 
 const mergelogs = fc.array(
-  fc.record({ id: fc.nat(7), sources: fc.uniqueArray(fc.nat(7), { maxLength: 3 }) }).map(({ id, sources }) => ({
-    id,
-    sources: sources.filter((source) => source !== id).sort((a, b) => a - b),
-  })),
+  fc
+    .record({ id: fc.nat(7), sources: fc.uniqueArray(fc.nat(7), { maxLength: 3 }) })
+    .map(({ id, sources }) => ({
+      id,
+      sources: sources.filter((source) => source !== id).sort((a, b) => a - b),
+    })),
   { maxLength: 30 },
 )
 
@@ -62,7 +64,13 @@ test('the stored graph answers as a simple model does, with repeats, conflicts a
         const mergelog = { cpid: name(id), sources: sources.map(name) }
         const outcome = recordMergelog(graph, mergelog, 100)
         if (outcome.kind === 'new') {
-          const record = { newCpid: name(id), sources: mergelog.sources, timeNs: 1n, object: undefined, reason: undefined }
+          const record = {
+            newCpid: name(id),
+            sources: mergelog.sources,
+            timeNs: 1n,
+            object: undefined,
+            reason: undefined,
+          }
           arrivals.addMergelog(graph.sight(name(id)).id, mergelog, record, 1n, 1)
         }
         expect(outcome.kind).toBe(model.add(id, sources))

@@ -4,13 +4,24 @@ import { sentSpans, traceOf } from '../support/sent-spans.ts'
 import { TestWriter, type TestSettings } from '../support/test-writer.ts'
 
 /** Figure 7 of the paper; the mergelog of CPID n is n milliseconds old. */
-const FIGURE_7: Record<number, number[]> = { 1: [], 2: [], 3: [1, 2], 4: [], 5: [3, 4], 6: [], 7: [2, 4, 6], 8: [] }
+const FIGURE_7: Record<number, number[]> = {
+  1: [],
+  2: [],
+  3: [1, 2],
+  4: [],
+  5: [3, 4],
+  6: [],
+  7: [2, 4, 6],
+  8: [],
+}
 
 async function figureSeven(settings: TestSettings): Promise<TestWriter> {
   const writer = await TestWriter.open(settings)
-  const mergelogs = Object.entries(FIGURE_7).map(
-    ([id, sources]): MergelogSketch => ({ new: cpid(Number(id)), sources: sources.map(cpid), time: Number(id) }),
-  )
+  const mergelogs = Object.entries(FIGURE_7).map(([id, sources]): MergelogSketch => ({
+    new: cpid(Number(id)),
+    sources: sources.map(cpid),
+    time: Number(id),
+  }))
   writer.mergelogs('paper', mergelogs)
   for (const id of Object.keys(FIGURE_7).map(Number)) {
     writer.spans('paper', [{ trace: id, id, cpid: cpid(id), name: `work of ${id}` }])
@@ -20,7 +31,10 @@ async function figureSeven(settings: TestSettings): Promise<TestWriter> {
 }
 
 function live(writer: TestWriter): number[] {
-  const cpids = writer.db.prepare<[], string>("SELECT cpid FROM audit_cpids WHERE state = 'live'").pluck().all()
+  const cpids = writer.db
+    .prepare<[], string>("SELECT cpid FROM audit_cpids WHERE state = 'live'")
+    .pluck()
+    .all()
   return cpids.map((id) => Number.parseInt(id.slice(-12), 16)).sort((a, b) => a - b)
 }
 
@@ -50,7 +64,9 @@ test('what belongs to a pruned CPID goes with it, and a tombstone stays', async 
   const tombstones = writer.db.prepare("SELECT count(*) AS n FROM audit_cpids WHERE state = 'pruned'").get()
   expect(tombstones).toEqual({ n: 3 })
   for (const table of ['mergelogs', 'edges', 'cpid_origins', 'traces', 'origin_traces']) {
-    const { n } = writer.db.prepare<[], { n: number }>(`SELECT count(*) AS n FROM ${table}`).get() ?? { n: -1 }
+    const { n } = writer.db.prepare<[], { n: number }>(`SELECT count(*) AS n FROM ${table}`).get() ?? {
+      n: -1,
+    }
     expect([table, n <= 5]).toEqual([table, true])
   }
   const left = writer.db
@@ -96,7 +112,9 @@ test('what some exporter has not sent stays', async () => {
   writer.mergelogs('kubectl', [{ new: cpid(1) }, { new: cpid(2) }])
   writer.pass(300_001)
   expect(writer.writer.prune(1000)).toMatchObject({ cpids: 0 })
-  writer.writer.run(() => writer.writer.positions.moveTo('otlp_grpc/dead', writer.writer.progress.lastDecision, 0))
+  writer.writer.run(() =>
+    writer.writer.positions.moveTo('otlp_grpc/dead', writer.writer.progress.lastDecision, 0),
+  )
   expect(writer.writer.prune(1000)).toMatchObject({ cpids: 1 })
 })
 

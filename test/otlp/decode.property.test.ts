@@ -52,15 +52,25 @@ test('every span of a well-formed request is taken, or refused for its ids', () 
       const bytes = Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(json))))
       const decoded = decodeTraces(bytes)
       const groups = (json['resourceSpans'] ?? []) as { scopeSpans?: { spans?: unknown[] }[] }[]
-      const sent = groups.flatMap((group) => (group.scopeSpans ?? []).flatMap((scope) => scope.spans ?? [])).length
-      const taken = decoded.resources.flatMap((group) => group.scopes.flatMap((scope) => scope.records)).length
+      const sent = groups.flatMap((group) =>
+        (group.scopeSpans ?? []).flatMap((scope) => scope.spans ?? []),
+      ).length
+      const taken = decoded.resources.flatMap((group) =>
+        group.scopes.flatMap((scope) => scope.records),
+      ).length
       expect(taken + decoded.rejected).toBe(sent)
     }),
   )
 })
 
 test('a mergelog reads the same as a log record and as a span event', () => {
-  const mergelog = { new: cpid(3), sources: [cpid(1), cpid(2)], time: 7, object: 'v1/pods/default/web-1', reason: 'update' }
+  const mergelog = {
+    new: cpid(3),
+    sources: [cpid(1), cpid(2)],
+    time: 7,
+    object: 'v1/pods/default/web-1',
+    reason: 'update',
+  }
   const asLog = decodeLogs(mergelogsRequest('c', [mergelog])).resources[0]?.scopes[0]?.records[0]?.mergelog
   const asEvent = decodeTraces(spansRequest('c', [{ trace: 1, id: 1, events: [mergelogEvent(mergelog)] }]))
   expect(asEvent.resources[0]?.scopes[0]?.records[0]?.mergelogs).toEqual([asLog])
@@ -76,7 +86,11 @@ test('an older SDK names the event in an attribute', () => {
   }
   const json = { resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] }
   const decoded = decodeLogs(Buffer.from(protobufOfJson('logs', Buffer.from(JSON.stringify(json)))))
-  expect(decoded.resources[0]?.scopes[0]?.records[0]?.mergelog).toMatchObject({ newCpid: cpid(3), timeNs: 5n, sources: [] })
+  expect(decoded.resources[0]?.scopes[0]?.records[0]?.mergelog).toMatchObject({
+    newCpid: cpid(3),
+    timeNs: 5n,
+    sources: [],
+  })
 })
 
 test.each([

@@ -14,7 +14,12 @@ const id = (bytes: number): fc.Arbitrary<string> =>
     .map((drawn) => Buffer.from(drawn).toString('hex'))
 
 const span = fc
-  .record({ base: anOtlpMessage('Span', 4), traceId: id(16), spanId: id(8), parentSpanId: fc.option(id(8), { nil: '' }) })
+  .record({
+    base: anOtlpMessage('Span', 4),
+    traceId: id(16),
+    spanId: id(8),
+    parentSpanId: fc.option(id(8), { nil: '' }),
+  })
   .map(({ base, ...ids }): JsonObject => ({ ...base, ...ids }))
 
 function bytesOf(json: JsonObject): Buffer {
@@ -41,7 +46,10 @@ test('a patched span has the new ids and attributes, and everything else as it w
         ...before,
         traceId,
         ...(parent !== undefined && { parentSpanId: parent }),
-        attributes: [...((before['attributes'] ?? []) as JsonObject[]), { key: 'cpid.copy', value: { boolValue: true } }],
+        attributes: [
+          ...((before['attributes'] ?? []) as JsonObject[]),
+          { key: 'cpid.copy', value: { boolValue: true } },
+        ],
       })
     }),
   )

@@ -10,7 +10,9 @@ async function dumpedSchema(): Promise<string> {
   const db = openForWriting(':memory:')
   await migrate(db)
   const statements = db
-    .prepare<[], string>("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name")
+    .prepare<[], string>(
+      "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    )
     .pluck()
     .all()
   db.close()

@@ -1,0 +1,34 @@
+import type { ListsByCpid } from './nearest-first.ts'
+
+/** How often each of these CPIDs is listed as an ancestor of another of them; the others have no entry. */
+export function claimsAmong(lists: ListsByCpid): Map<string, number> {
+  const claims = new Map<string, number>()
+  if (lists.size < 2) return claims
+  for (const [cpid, own] of lists) {
+    for (const list of own) {
+      for (const ancestor of list) {
+        if (lists.has(ancestor) && ancestor !== cpid) claims.set(ancestor, (claims.get(ancestor) ?? 0) + 1)
+      }
+    }
+  }
+  return claims
+}
+
+/**
+ * Whether some CPID, by what is listed, descends from itself through others. `heads` are those without a claim; the
+ * claims are used up.
+ */
+export function hasLoop(lists: ListsByCpid, claims: Map<string, number>, heads: readonly string[]): boolean {
+  const passed = [...heads]
+  for (const cpid of passed) {
+    for (const list of lists.get(cpid) ?? []) {
+      for (const ancestor of list) {
+        const left = claims.get(ancestor)
+        if (left === undefined || ancestor === cpid) continue
+        claims.set(ancestor, left - 1)
+        if (left === 1) passed.push(ancestor)
+      }
+    }
+  }
+  return passed.length < lists.size
+}
