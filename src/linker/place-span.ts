@@ -33,7 +33,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   if (store.wasSent(trace.id, span.row)) return
   const change = ensureChangeSpan(ctx, trace, cpid, span.startNs)
   const { parentId, cause } = parentIn(ctx, span, placing, change)
-  const extra = span.hasLinks ? repointedLinks(store, trace, span.row) : undefined
+  const extra = span.hasLinks ? repointedLinks(store, trace, span.row, parentId) : undefined
   store.send({
     trace: trace.id,
     span: span.row,

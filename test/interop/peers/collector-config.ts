@@ -4,8 +4,10 @@ export type CollectorOptions = {
   readonly otlpHttp: number
   /** Port on 127.0.0.1 of the Collector's own metrics, at `/metrics`. */
   readonly metrics: number
-  /** Sends on to this OTLP/gRPC server without TLS: `127.0.0.1:14317`. Jaeger refuses logs, which are then dropped. */
+  /** Sends on to this OTLP server without TLS: `127.0.0.1:14317`. Jaeger refuses logs, which are then dropped. */
   readonly exportTo?: string
+  /** How it does so; gRPC unless given. */
+  readonly exportOver?: 'grpc' | 'http'
   /** Appends each batch to this file as a line of OTLP/JSON, traces and logs alike. */
   readonly writeTo?: string
   /** Keeps the sending queue in this directory, so that it outlives the process. */
@@ -59,10 +61,11 @@ const debugExporter: ExporterSection = { id: 'debug', yaml: '  debug: { verbosit
 /** Retries soon and for ever, so that a test that stops and starts the receiver need not wait long. */
 function otlpExporter(endpoint: string, options: CollectorOptions): ExporterSection {
   const storage = options.queueDirectory === undefined ? '' : ', storage: file_storage'
+  const id = `otlp_${options.exportOver ?? 'grpc'}`
   return {
-    id: 'otlp_grpc',
-    yaml: `  otlp_grpc:
-    endpoint: ${yamlString(endpoint)}
+    id,
+    yaml: `  ${id}:
+    endpoint: ${yamlString(id === 'otlp_http' ? `http://${endpoint}` : endpoint)}
     tls: { insecure: true }
     timeout: 5s
     retry_on_failure: { enabled: true, initial_interval: 100ms, max_interval: 1s, max_elapsed_time: 0s }

@@ -1,0 +1,34 @@
+import { context, type Attributes, type Context } from '@opentelemetry/api'
+import { CPID_ANCESTORS, CPID_ID, MERGELOG_EVENT } from '../model/attributes.ts'
+import { getTraceContext } from './active-trace-context.ts'
+
+/** What is used of a log record that the SDK has been given. */
+export interface EmittedLogRecord {
+  readonly attributes?: Attributes
+  readonly eventName?: string
+  setAttribute(key: string, value: unknown): unknown
+}
+
+/**
+ * A log record processor for any SDK (OpenTelemetry specification, Logs SDK, LogRecordProcessor), to be put before the one
+ * that exports: records made inside a trace context get `cpid.id` and `cpid.ancestors`, unless they have a `cpid.id`.
+ * Mergelogs speak of CPIDs of their own and stay as they are.
+ */
+export class CpidLogRecordProcessor {
+  onEmit(record: EmittedLogRecord, emittedIn: Context = context.active()): void {
+    const traceContext = getTraceContext(emittedIn)
+    if (traceContext === undefined || record.eventName === MERGELOG_EVENT) return
+    if (record.attributes?.[CPID_ID] !== undefined) return
+    const { cpid, ancestors } = traceContext
+    record.setAttribute(CPID_ID, cpid)
+    if (ancestors.length > 0) record.setAttribute(CPID_ANCESTORS, ancestors)
+  }
+
+  forceFlush(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  shutdown(): Promise<void> {
+    return Promise.resolve()
+  }
+}

@@ -1,0 +1,43 @@
+import { trace, type Attributes, type Context, type Link, type Span } from '@opentelemetry/api'
+import { CPID_ANCESTORS, CPID_ID } from '../model/attributes.ts'
+import { getTraceContext } from './active-trace-context.ts'
+
+/** What is used of a span that the SDK has begun. */
+export type StartedSpan = Pick<Span, 'setAttribute' | 'addLink'> & { readonly attributes?: Attributes }
+
+/**
+ * A span processor for any SDK (OpenTelemetry specification, Tracing SDK, Span Processor): spans begun inside a trace
+ * context get `cpid.id` and `cpid.ancestors`, unless whoever began them gave a `cpid.id`. Where the trace context has a
+ * link, the outermost spans inside it get that.
+ */
+export class CpidSpanProcessor {
+  readonly #linked = new WeakMap<object, Link>()
+
+  onStart(span: StartedSpan, parentContext: Context): void {
+    const traceContext = getTraceContext(parentContext)
+    if (traceContext === undefined) return
+    const { cpid, ancestors, link } = traceContext
+    if (span.attributes?.[CPID_ID] === undefined) {
+      span.setAttribute(CPID_ID, cpid)
+      if (ancestors.length > 0) span.setAttribute(CPID_ANCESTORS, ancestors)
+    }
+    if (link !== undefined) this.#link(span, link, trace.getSpan(parentContext))
+  }
+
+  onEnd(): void {
+    // All there is to say is known at the start.
+  }
+
+  forceFlush(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  shutdown(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  #link(span: StartedSpan, link: Link, parent: Span | undefined): void {
+    this.#linked.set(span, link)
+    if (parent === undefined || this.#linked.get(parent) !== link) span.addLink(link)
+  }
+}

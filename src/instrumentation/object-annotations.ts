@@ -1,0 +1,74 @@
+import { readAncestors, readCpid, writeAncestors } from './ancestor-list.ts'
+import { annotationOf, type KubernetesObject } from './kubernetes-object.ts'
+import type { TraceContext } from './trace-context.ts'
+
+export interface AnnotationKeys {
+  readonly cpid: string
+  readonly ancestors: string
+}
+
+export const ANNOTATION_KEYS: AnnotationKeys = {
+  cpid: 'causeway.io/cpid',
+  ancestors: 'causeway.io/ancestor-cpids',
+}
+
+/** What the API server takes: the keys and values of all annotations of an object together. */
+const MOST_ANNOTATION_BYTES = 256 * 1024
+const MOST_BYTES_PER_UNIT = 3
+
+/** The trace context in an object's annotations; undefined when they have no CPID that is a UUID. */
+export function readAnnotations(
+  object: KubernetesObject | null | undefined,
+  keys: AnnotationKeys,
+  maxAncestors: number,
+): TraceContext | undefined {
+  const cpid = readCpid(annotationOf(object, keys.cpid) ?? '')
+  if (cpid === undefined) return undefined
+  return { cpid, ancestors: readAncestors(annotationOf(object, keys.ancestors) ?? '', cpid, maxAncestors) }
+}
+
+/**
+ * A copy of the object that carries the trace context; every other annotation stays. The ancestors are written even when
+ * there are none, so that in a patch too they take the place of those of an earlier change. Where the annotations would
+ * grow beyond what the API server takes, the ancestors stay out, or else the object is returned as it is.
+ */
+export function writeAnnotations<T extends KubernetesObject>(
+  { cpid, ancestors }: TraceContext,
+  object: T,
+  keys: AnnotationKeys,
+): T {
+  const before = object.metadata?.annotations
+  const full = { ...before, [keys.cpid]: cpid, [keys.ancestors]: writeAncestors(ancestors) }
+  if (fits(full)) return withAnnotations(object, full)
+  const short = { ...full, [keys.ancestors]: '' }
+  return fits(short) ? withAnnotations(object, short) : object
+}
+
+function withAnnotations<T extends KubernetesObject>(object: T, annotations: Record<string, string>): T {
+  const copy = copyOf(object)
+  return Object.assign(copy, { metadata: { ...object.metadata, annotations } })
+}
+
+/** A shallow copy that is of the same class. */
+function copyOf<T extends object>(object: T): T {
+  const prototype: unknown = Object.getPrototypeOf(object)
+  if (prototype === Object.prototype) return { ...object }
+  return Object.assign(Object.create(prototype as object | null) as T, object)
+}
+
+function fits(annotations: Readonly<Record<string, unknown>>): boolean {
+  let units = 0
+  for (const key in annotations) {
+    const value = annotations[key]
+    units += key.length + (typeof value === 'string' ? value.length : 0)
+  }
+  return units * MOST_BYTES_PER_UNIT <= MOST_ANNOTATION_BYTES || bytesOf(annotations) <= MOST_ANNOTATION_BYTES
+}
+
+function bytesOf(annotations: Readonly<Record<string, unknown>>): number {
+  let bytes = 0
+  for (const [key, value] of Object.entries(annotations)) {
+    bytes += Buffer.byteLength(key) + (typeof value === 'string' ? Buffer.byteLength(value) : 0)
+  }
+  return bytes
+}

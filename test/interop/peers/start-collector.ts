@@ -1,0 +1,52 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { freePorts } from '../support/free-ports.ts'
+import type { Scene } from '../support/scene.ts'
+import { ScrapedMetrics } from '../support/scraped-metrics.ts'
+import { placedSpans, type PlacedSpan, type TracesJson } from '../traces/otlp-json.ts'
+import { collectorConfig, type CollectorOptions } from './collector-config.ts'
+import { installPeers } from './install-peers.ts'
+
+export interface Collector {
+  /** `host:port` of its OTLP receivers. */
+  readonly otlpGrpc: string
+  readonly otlpHttp: string
+  metrics(): Promise<ScrapedMetrics>
+  /** Whether it logged a line with this in it. */
+  said(text: string): boolean
+  /** The batches of spans it wrote to its file, in order. */
+  written(): Promise<TracesJson[]>
+}
+
+const READY = 'Everything is ready. Begin running and processing data.'
+
+/** Starts a Collector that also writes what passes it to a file; resolves once it takes spans and logs. */
+export async function startCollector(
+  scene: Scene,
+  options: Omit<CollectorOptions, 'otlpGrpc' | 'otlpHttp' | 'metrics' | 'writeTo'> = {},
+): Promise<Collector> {
+  const { collector } = await installPeers()
+  const [otlpGrpc = 0, otlpHttp = 0, metrics = 0] = await freePorts(3)
+  const writeTo = join(scene.directory, `collector-${otlpGrpc}.json`)
+  const config = join(scene.directory, `collector-${otlpGrpc}.yaml`)
+  await writeFile(config, collectorConfig({ ...options, otlpGrpc, otlpHttp, metrics, writeTo }))
+  const program = scene.start({ name: 'collector', command: collector, args: ['--config', config] })
+  await scene.eventually(() => {
+    if (!program.said(READY)) throw new Error('the Collector does not say that it is ready')
+  })
+  return {
+    otlpGrpc: `127.0.0.1:${otlpGrpc}`,
+    otlpHttp: `127.0.0.1:${otlpHttp}`,
+    metrics: () => ScrapedMetrics.from(metrics),
+    said: (text) => program.said(text),
+    written: async () => {
+      const lines = (await readFile(writeTo, 'utf8')).split('\n').slice(0, -1)
+      return lines.map((line) => JSON.parse(line) as TracesJson).filter((batch) => 'resourceSpans' in batch)
+    },
+  }
+}
+
+/** All the spans that a Collector wrote to its file. */
+export async function writtenSpans(collector: Collector): Promise<PlacedSpan[]> {
+  return (await collector.written()).flatMap(placedSpans)
+}

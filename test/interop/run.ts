@@ -1,0 +1,52 @@
+// Installs the programs that Causeway is tested against, then runs jest on this directory: npm run test:interop.
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { installPeers } from './peers/install-peers.ts'
+import { PeerInstallError } from './peers/run-go.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const JEST = fileURLToPath(new URL('../../node_modules/jest/bin/jest.js', import.meta.url))
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+try {
+  await installPeers()
+  process.exitCode = await runSuite(process.argv.slice(2))
+} catch (error) {
+  if (!(error instanceof PeerInstallError)) throw error
+  process.stderr.write(`${error.message}\n`)
+  process.exitCode = 1
+}
+
+/** Runs the suite to its end and returns jest's exit code. Nothing stays behind, even where jest is killed. */
+async function runSuite(args: readonly string[]): Promise<number> {
+  const directory = await mkdtemp(join(tmpdir(), 'causeway-interop-'))
+  try {
+    return await runJest(args, directory)
+  } finally {
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+async function runJest(args: readonly string[], directory: string): Promise<number> {
+  // Each test starts several processes: one test at a time keeps the deadlines honest.
+  const suite = ['--runInBand', '--testMatch=<rootDir>/test/interop/**/*.test.ts']
+  const child = spawn(
+    process.execPath,
+    ['--experimental-vm-modules', '--no-warnings', JEST, ...args, ...suite],
+    {
+      cwd: ROOT,
+      env: { ...process.env, CAUSEWAY_INTEROP: '1', CAUSEWAY_INTEROP_DIRECTORY: directory },
+      stdio: 'inherit',
+    },
+  )
+  for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  child.once('error', reject)
+  child.once('exit', (code, signal) => {
+    resolve(signal === null ? (code ?? 1) : 128 + constants.signals[signal])
+  })
+  return promise
+}
