@@ -1,3 +1,5 @@
+const NONE: Readonly<Record<string, unknown>> = {}
+
 /** What is looked at in a Kubernetes object; any client's types fit. */
 export interface KubernetesObject {
   readonly apiVersion?: string | undefined
@@ -15,8 +17,17 @@ export interface KubernetesMetadata {
 
 /** The value of an annotation; undefined where there is none or it is not text, whatever the object looks like. */
 export function annotationOf(object: KubernetesObject | null | undefined, key: string): string | undefined {
-  const annotations: unknown = object?.metadata?.annotations
-  if (typeof annotations !== 'object' || annotations === null || !Object.hasOwn(annotations, key)) return undefined
-  const value = (annotations as Record<string, unknown>)[key]
+  const annotations = annotationsOf(object)
+  const value = Object.hasOwn(annotations, key) ? annotations[key] : undefined
   return typeof value === 'string' ? value : undefined
+}
+
+/** The annotations as they are; empty where there are none. */
+export function annotationsOf(object: KubernetesObject | null | undefined): Readonly<Record<string, unknown>> {
+  return recordIn(object?.metadata?.annotations)
+}
+
+/** A value as a record; empty when it is something else. */
+export function recordIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as typeof NONE) : NONE
 }

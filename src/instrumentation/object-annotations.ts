@@ -1,5 +1,5 @@
 import { readAncestors, readCpid, writeAncestors } from './ancestor-list.ts'
-import { annotationOf, type KubernetesObject } from './kubernetes-object.ts'
+import { annotationOf, annotationsOf, recordIn, type KubernetesObject } from './kubernetes-object.ts'
 import type { TraceContext } from './trace-context.ts'
 
 export interface AnnotationKeys {
@@ -37,16 +37,14 @@ export function writeAnnotations<T extends KubernetesObject>(
   object: T,
   keys: AnnotationKeys,
 ): T {
-  const before = object.metadata?.annotations
-  const full = { ...before, [keys.cpid]: cpid, [keys.ancestors]: writeAncestors(ancestors) }
+  const full = { ...annotationsOf(object), [keys.cpid]: cpid, [keys.ancestors]: writeAncestors(ancestors) }
   if (fits(full)) return withAnnotations(object, full)
   const short = { ...full, [keys.ancestors]: '' }
   return fits(short) ? withAnnotations(object, short) : object
 }
 
-function withAnnotations<T extends KubernetesObject>(object: T, annotations: Record<string, string>): T {
-  const copy = copyOf(object)
-  return Object.assign(copy, { metadata: { ...object.metadata, annotations } })
+function withAnnotations<T extends KubernetesObject>(object: T, annotations: Record<string, unknown>): T {
+  return Object.assign(copyOf(object), { metadata: { ...recordIn(object.metadata), annotations } })
 }
 
 /** A shallow copy that is of the same class. */

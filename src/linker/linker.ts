@@ -39,6 +39,8 @@ export class Linker {
       this.#hear(event)
       this.#finish()
     }
+    // Arrivals that are no events (log records) are passed over.
+    if (events.length < limit) store.linkedAll()
     return events.length
   }
 

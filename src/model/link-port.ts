@@ -160,6 +160,8 @@ export interface LinkStore {
   nextEvents(limit: number): LinkEvent[]
   /** Moves the linker's position. */
   linkedUpTo(arrival: number): void
+  /** Moves the linker's position over everything that has arrived. */
+  linkedAll(): void
   /** True once the linker has passed this arrival. */
   isLinked(arrival: number): boolean
 

@@ -106,6 +106,10 @@ export class SqliteLinkStore implements LinkStore {
     this.#progress.linkedArrival = arrival
   }
 
+  linkedAll(): void {
+    this.#progress.linkedArrival = this.#progress.lastArrival
+  }
+
   isLinked(arrival: number): boolean {
     return arrival <= this.#progress.linkedArrival
   }

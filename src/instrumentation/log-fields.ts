@@ -1,0 +1,18 @@
+import { CPID_ID } from '../model/attributes.ts'
+import { activeTraceContext } from './active-trace-context.ts'
+
+/**
+ * The fields that a structured log line gets from the active trace context: `cpid.id`, or none outside of one. A new
+ * object each time, so that it can serve as the `mixin` of pino.
+ */
+export function cpidLogFields(): Record<string, string> {
+  const traceContext = activeTraceContext()
+  return traceContext === undefined ? {} : { [CPID_ID]: traceContext.cpid }
+}
+
+/** A format for winston that adds `cpid.id` to what is logged, unless it has one; to come before the one that prints. */
+export function cpidWinstonFormat(): { transform<T extends object>(info: T): T } {
+  return {
+    transform: (info) => (Object.hasOwn(info, CPID_ID) ? info : Object.assign(info, cpidLogFields())),
+  }
+}

@@ -1,0 +1,79 @@
+import { context, logs, trace, TraceFlags, type Attributes, type Context, type Logger } from '@opentelemetry/api'
+import { CPID_NEW, CPID_OBJECT, CPID_REASON, CPID_SOURCES, MERGELOG_EVENT } from '../model/attributes.ts'
+import { LossCounter } from './loss-counter.ts'
+import type { Mergelog } from './merge-trace-contexts.ts'
+import { SCOPE } from './scope.ts'
+
+/** What else a mergelog can tell an auditor. */
+export interface MergelogDetail {
+  /** The reference of the object that carries the new CPID. */
+  object?: string | undefined
+  /** Why the change was made, in a few words. */
+  reason?: string | undefined
+}
+
+/**
+ * Hands mergelogs over to the OpenTelemetry SDK, which sends them in its own time: as log records, or as events of the
+ * active span where no logger takes them. Never throws; what nobody takes is counted as lost.
+ */
+export class MergelogSender {
+  readonly #losses = new LossCounter()
+  readonly #nowMs: () => number
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
+
+  /** How many mergelogs neither a logger nor a span took. */
+  get losses(): number {
+    return this.#losses.count
+  }
+
+  send(mergelog: Mergelog, detail: MergelogDetail): void {
+    this.#losses.publish()
+    try {
+      const attributes = attributesOf(mergelog, detail)
+      const timestamp = this.#nowMs()
+      if (!emitRecord(bodyOf(mergelog), attributes, timestamp) && !addEvent(attributes, timestamp)) {
+        this.#losses.add()
+      }
+    } catch {
+      this.#losses.add()
+    }
+  }
+}
+
+function emitRecord(body: string, attributes: Attributes, timestamp: number): boolean {
+  const logger = logs.getLogger(SCOPE)
+  const takenIn = contextTaken(logger)
+  if (takenIn === undefined) return false
+  logger.emit({ eventName: MERGELOG_EVENT, timestamp, body, attributes, context: takenIn })
+  return true
+}
+
+/** A logger may pass over what belongs to a span that is not sampled; a mergelog matters to other traces as well. */
+function contextTaken(logger: Logger): Context | undefined {
+  const active = context.active()
+  if (logger.enabled({ context: active, eventName: MERGELOG_EVENT })) return active
+  const spanless = trace.deleteSpan(active)
+  return logger.enabled({ context: spanless, eventName: MERGELOG_EVENT }) ? spanless : undefined
+}
+
+function addEvent(attributes: Attributes, timestamp: number): boolean {
+  const span = trace.getActiveSpan()
+  if (span === undefined || !span.isRecording()) return false
+  if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return false
+  span.addEvent(MERGELOG_EVENT, attributes, timestamp)
+  return true
+}
+
+function attributesOf({ cpid, sources }: Mergelog, { object, reason }: MergelogDetail): Attributes {
+  const attributes: Attributes = { [CPID_NEW]: cpid, [CPID_SOURCES]: [...sources] }
+  if (object !== undefined) attributes[CPID_OBJECT] = object
+  if (reason !== undefined) attributes[CPID_REASON] = reason
+  return attributes
+}
+
+function bodyOf({ cpid, sources }: Mergelog): string {
+  return sources.length === 0 ? `change ${cpid} begins` : `${sources.length} changes merge into ${cpid}`
+}

@@ -1,0 +1,70 @@
+import { CPID_ID } from '../model/attributes.ts'
+import { readCpid } from './ancestor-list.ts'
+
+/** What the CPID of a line may be called. */
+const KEYS: readonly string[] = ['cpid', CPID_ID, 'cpid_id']
+
+/**
+ * The CPID in a log line, in canonical text, under the key `cpid`, `cpid.id` or `cpid_id`: a `key="value"` or `key=value`
+ * pair, as klog and logfmt write them, or a field of a JSON object that is the line or ends it, as zap's console encoder
+ * writes them. Quoted text is not searched, so that a message about a CPID is not taken for one. Undefined when there is
+ * none that is a UUID.
+ */
+export function parseCpidFromLine(line: string): string | undefined {
+  let wordStart = 0
+  for (let at = 0; at < line.length; at++) {
+    const char = line.charAt(at)
+    if (char === '"') {
+      at = endOfQuoted(line, at)
+    } else if (isBlank(char)) {
+      wordStart = at + 1
+    } else if (char === '=' && KEYS.includes(line.slice(wordStart, at))) {
+      const cpid = readCpid(valueAt(line, at + 1))
+      if (cpid !== undefined) return cpid
+    } else if (char === '{' && at === wordStart) {
+      const fields = objectIn(line.slice(at))
+      if (fields !== undefined) return cpidAmong(fields)
+    }
+  }
+  return undefined
+}
+
+function cpidAmong(fields: Readonly<Record<string, unknown>>): string | undefined {
+  for (const key of KEYS) {
+    const value = Object.hasOwn(fields, key) ? fields[key] : undefined
+    const cpid = typeof value === 'string' ? readCpid(value) : undefined
+    if (cpid !== undefined) return cpid
+  }
+  return undefined
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
+  // Most of what begins with a brace is no JSON, and finding out by parsing takes long.
+  if (!/^\{\s*"/.test(text) || !text.trimEnd().endsWith('}')) return undefined
+  try {
+    return JSON.parse(text) as Readonly<Record<string, unknown>>
+  } catch {
+    return undefined
+  }
+}
+
+function valueAt(text: string, start: number): string {
+  if (text[start] === '"') return text.slice(start + 1, endOfQuoted(text, start))
+  let end = start
+  while (end < text.length && !isBlank(text.charAt(end))) end++
+  return text.slice(start, end)
+}
+
+/** Where the quote that opens at `start` closes; the end of the text when it never does. */
+function endOfQuoted(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    const char = text[at]
+    if (char === '\\') at++
+    else if (char === '"') return at
+  }
+  return text.length
+}
+
+function isBlank(char: string): boolean {
+  return char === ' ' || char === '\t' || char === '\n' || char === '\r'
+}
