@@ -1,5 +1,5 @@
 import type { OutboxReader } from '../model/outbox-port.ts'
-import { field } from '../otlp/patch-span.ts'
+import { fieldHeader } from '../otlp/patch-span.ts'
 
 /** A span ready to leave, with the scope it came in. */
 export interface ReadySpan {
@@ -7,9 +7,15 @@ export interface ReadySpan {
   bytes: Buffer
 }
 
+/** Parts of a message that is put together once, at the end. */
+interface Parts {
+  length: number
+  parts: Uint8Array[]
+}
+
 /** An ExportTraceServiceRequest of these spans, grouped under their resources and scopes. */
 export function buildRequest(spans: readonly ReadySpan[], outbox: OutboxReader): Buffer {
-  const resources = new Map<number, { envelope: Buffer; scopes: Map<number, Uint8Array[]> }>()
+  const resources = new Map<number, { envelope: Buffer; scopes: Map<number, Parts> }>()
   for (const { scope, bytes } of spans) {
     const envelopes = outbox.envelopes(scope)
     const resourceId = envelopes?.resourceId ?? 0
@@ -18,20 +24,31 @@ export function buildRequest(spans: readonly ReadySpan[], outbox: OutboxReader):
       resource = { envelope: envelopes?.resource ?? NOTHING, scopes: new Map() }
       resources.set(resourceId, resource)
     }
-    let parts = resource.scopes.get(scope)
-    if (parts === undefined) {
-      parts = [envelopes?.scope ?? NOTHING]
-      resource.scopes.set(scope, parts)
+    let group = resource.scopes.get(scope)
+    if (group === undefined) {
+      group = partsOf(envelopes?.scope ?? NOTHING)
+      resource.scopes.set(scope, group)
     }
-    parts.push(field(2, bytes))
+    addField(group, 2, partsOf(bytes))
   }
-  const groups: Buffer[] = []
+  const request = partsOf(NOTHING)
   for (const { envelope, scopes } of resources.values()) {
-    const parts: Uint8Array[] = [envelope]
-    for (const scope of scopes.values()) parts.push(field(2, Buffer.concat(scope)))
-    groups.push(field(1, Buffer.concat(parts)))
+    const resource = partsOf(envelope)
+    for (const group of scopes.values()) addField(resource, 2, group)
+    addField(request, 1, resource)
   }
-  return Buffer.concat(groups)
+  return Buffer.concat(request.parts, request.length)
 }
 
 const NOTHING = Buffer.alloc(0)
+
+function partsOf(bytes: Buffer): Parts {
+  return { length: bytes.length, parts: [bytes] }
+}
+
+function addField(to: Parts, number: number, contents: Parts): void {
+  const header = fieldHeader(number, contents.length)
+  to.parts.push(header)
+  for (const part of contents.parts) to.parts.push(part)
+  to.length += header.length + contents.length
+}

@@ -6,6 +6,7 @@ import { patchSpan, type SpanPatch } from '../otlp/patch-span.ts'
 import { WireCursor } from '../otlp/wire-cursor.ts'
 
 const COPY = encodeAttribute(CPID_COPY, true)
+const ORIGINAL_TRACE_ID = encodeAttribute(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32))
 
 /** The bytes of the span a decision sends; the same whenever they are built. Undefined when the span was pruned. */
 export function outgoingSpan(item: OutboxItem): Buffer | undefined {
@@ -15,8 +16,7 @@ export function outgoingSpan(item: OutboxItem): Buffer | undefined {
   if (item.traceId === undefined && extra === undefined && item.inherited === undefined) return raw
   const original = traceIdOf(raw)
   const attributes: Uint8Array[] = []
-  if (item.traceId !== undefined)
-    attributes.push(encodeAttribute(CPID_ORIGINAL_TRACE_ID, original.toString('hex')))
+  if (item.traceId !== undefined) attributes.push(originalTraceId(original))
   if (item.inherited !== undefined) attributes.push(encodeAttribute(CPID_ID, item.inherited))
   if (item.copy) attributes.push(COPY)
   if (extra?.roots !== undefined) attributes.push(encodeAttribute(CPID_ROOTS, extra.roots))
@@ -45,6 +45,13 @@ function links(extra: ExtraPatch | undefined): Pick<SpanPatch, 'linkTraceIds' | 
       })),
     }),
   }
+}
+
+/** The encoded attribute, with the digits written over those of a template. */
+function originalTraceId(traceId: Buffer): Buffer {
+  const attribute = Buffer.from(ORIGINAL_TRACE_ID)
+  attribute.write(traceId.toString('hex'), attribute.length - 32, 'latin1')
+  return attribute
 }
 
 function traceIdOf(raw: Buffer): Buffer {

@@ -1,11 +1,13 @@
 import { context, createContextKey, type Context } from '@opentelemetry/api'
+import { soundContext } from './sound-input.ts'
 import type { TraceContext } from './trace-context.ts'
 
 const KEY = createContextKey('causeway.trace_context')
 
-/** A context of OpenTelemetry that carries a trace context beside what it carries already. */
+/** A context of OpenTelemetry that carries a trace context too; the one given, where that has a CPID that is no UUID. */
 export function setTraceContext(parent: Context, traceContext: TraceContext): Context {
-  return parent.setValue(KEY, traceContext)
+  const sound = soundContext(traceContext)
+  return sound === undefined ? parent : parent.setValue(KEY, sound)
 }
 
 /** The trace context that a context of OpenTelemetry carries. */

@@ -11,12 +11,13 @@ const READ_PER_ANCESTOR = 111
 export function readAncestors(text: string, cpid: string, maxAncestors: number): string[] {
   const ancestors: string[] = []
   const last = Math.min(text.length, maxAncestors * READ_PER_ANCESTOR)
-  for (let start = 0; start < last && ancestors.length < maxAncestors; ) {
+  for (let start = 0; start < last && ancestors.length < maxAncestors;) {
     const comma = text.indexOf(',', start)
     const end = comma === -1 ? text.length : comma
     if (end - start <= LONGEST_CPID) {
       const ancestor = parseCpid(text.slice(start, end).trim())
-      if (ancestor !== undefined && ancestor !== cpid && !ancestors.includes(ancestor)) ancestors.push(ancestor)
+      if (ancestor !== undefined && ancestor !== cpid && !ancestors.includes(ancestor))
+        ancestors.push(ancestor)
     }
     start = end + 1
   }

@@ -6,7 +6,5 @@ import type { TraceContext } from './trace-context.ts'
 export function changeAttributes(traceContext: TraceContext | undefined): Attributes {
   if (traceContext === undefined) return {}
   const { cpid, ancestors } = traceContext
-  return ancestors.length === 0
-    ? { [CPID_ID]: cpid }
-    : { [CPID_ID]: cpid, [CPID_ANCESTORS]: [...ancestors] }
+  return ancestors.length === 0 ? { [CPID_ID]: cpid } : { [CPID_ID]: cpid, [CPID_ANCESTORS]: [...ancestors] }
 }

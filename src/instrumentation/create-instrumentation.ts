@@ -9,11 +9,11 @@ import type {
 import type { KubernetesObject } from './kubernetes-object.ts'
 import { checkMaxAncestors, MAX_ANCESTORS } from './max-ancestors.ts'
 import { mergeTraceContexts } from './merge-trace-contexts.ts'
-import { MergelogSender } from './mergelog-sender.ts'
+import { MergelogSender, type MergelogDetail } from './mergelog-sender.ts'
 import { noteObjects } from './noted-objects.ts'
 import { ANNOTATION_KEYS, readAnnotations, writeAnnotations } from './object-annotations.ts'
 import { objectReference, type ObjectType } from './object-reference.ts'
-import { soundContexts, soundCpids } from './sound-input.ts'
+import { soundContext, soundCpids } from './sound-input.ts'
 import type { TraceContext } from './trace-context.ts'
 import { linkFromTraceparent } from './traceparent-link.ts'
 
@@ -30,14 +30,19 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     return objectReference(object, resource === undefined ? type : { ...type, resource })
   }
 
+  function mergelogDetail({ object, reason }: ChangeDetail): MergelogDetail {
+    return { object: typeof object === 'object' ? referenceTo(object) : object, reason }
+  }
+
   function merge(traceContexts: Iterable<TraceContext | undefined>, detail: ChangeDetail = {}): TraceContext {
-    const given = attempt(() => soundContexts(traceContexts), [])
-    const { context, mergelog } = mergeTraceContexts(given, mergeSettings)
-    if (mergelog !== undefined) {
-      const { object, reason } = detail
-      const reference = typeof object === 'object' ? attempt(() => referenceTo(object), undefined) : object
-      sender.send(mergelog, { object: reference, reason })
-    }
+    const given = attempt(() => Array.from(traceContexts, soundContext), [])
+    const sound = given.filter((context) => context !== undefined)
+    const { context, mergelog } = mergeTraceContexts(sound, mergeSettings)
+    if (mergelog !== undefined)
+      sender.send(
+        mergelog,
+        attempt(() => mergelogDetail(detail), {}),
+      )
     return context
   }
 
@@ -50,9 +55,14 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     }, undefined)
   }
 
-  function injectIntoObject<T extends KubernetesObject>(traceContext: TraceContext | undefined, object: T): T {
-    if (traceContext === undefined) return object
-    return attempt(() => writeAnnotations(traceContext, object, keys), object)
+  function injectIntoObject<T extends KubernetesObject>(
+    traceContext: TraceContext | undefined,
+    object: T,
+  ): T {
+    return attempt(() => {
+      const sound = soundContext(traceContext)
+      return sound === undefined ? object : writeAnnotations(sound, object, keys)
+    }, object)
   }
 
   function note(

@@ -40,29 +40,32 @@ export interface Instrumentation {
   readonly losses: number
 
   /** Begins a change that follows from nothing, such as an operator's, and sends its mergelog. */
-  newRoot(detail?: ChangeDetail): TraceContext
+  readonly newRoot: (detail?: ChangeDetail) => TraceContext
 
   /**
    * The trace context for a write that follows from all of these; those that are undefined count for nothing. Sends a
    * mergelog when it has a new CPID (Algorithm 1). Begins a change when none is left.
    */
-  merge(traceContexts: Iterable<TraceContext | undefined>, detail?: ChangeDetail): TraceContext
+  readonly merge: (traceContexts: Iterable<TraceContext | undefined>, detail?: ChangeDetail) => TraceContext
 
   /** The trace context in an object's annotations; undefined when they have none that can be read. */
-  extractFromObject(object: MaybeObject): TraceContext | undefined
+  readonly extractFromObject: (object: MaybeObject) => TraceContext | undefined
 
   /**
    * A copy of the object whose annotations carry the trace context; every other annotation stays. The object as it is
    * when there is no trace context, or when it would grow beyond the 256 KiB of annotations that the API server takes.
    */
-  injectIntoObject<T extends KubernetesObject>(traceContext: TraceContext | undefined, object: T): T
+  readonly injectIntoObject: <T extends KubernetesObject>(
+    traceContext: TraceContext | undefined,
+    object: T,
+  ) => T
 
   /** Notes on the active span, in `cpid.observed`, that it read these. At most 128 of them, each once. */
-  observed(objects: MaybeObject | readonly MaybeObject[], type?: ObjectType): void
+  readonly observed: (objects: MaybeObject | readonly MaybeObject[], type?: ObjectType) => void
 
   /**
    * Notes on the active span, in `cpid.wrote`, that it wrote these, as the API server returned them. At most 128 of them,
    * each once.
    */
-  wrote(objects: MaybeObject | readonly MaybeObject[], type?: ObjectType): void
+  readonly wrote: (objects: MaybeObject | readonly MaybeObject[], type?: ObjectType) => void
 }

@@ -23,7 +23,9 @@ export function annotationOf(object: KubernetesObject | null | undefined, key: s
 }
 
 /** The annotations as they are; empty where there are none. */
-export function annotationsOf(object: KubernetesObject | null | undefined): Readonly<Record<string, unknown>> {
+export function annotationsOf(
+  object: KubernetesObject | null | undefined,
+): Readonly<Record<string, unknown>> {
   return recordIn(object?.metadata?.annotations)
 }
 

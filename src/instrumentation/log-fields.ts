@@ -11,7 +11,7 @@ export function cpidLogFields(): Record<string, string> {
 }
 
 /** A format for winston that adds `cpid.id` to what is logged, unless it has one; to come before the one that prints. */
-export function cpidWinstonFormat(): { transform<T extends object>(info: T): T } {
+export function cpidWinstonFormat(): { readonly transform: <T extends object>(info: T) => T } {
   return {
     transform: (info) => (Object.hasOwn(info, CPID_ID) ? info : Object.assign(info, cpidLogFields())),
   }

@@ -1,4 +1,12 @@
-import { context, logs, trace, TraceFlags, type Attributes, type Context, type Logger } from '@opentelemetry/api'
+import {
+  context,
+  logs,
+  trace,
+  TraceFlags,
+  type Attributes,
+  type Context,
+  type Logger,
+} from '@opentelemetry/api'
 import { CPID_NEW, CPID_OBJECT, CPID_REASON, CPID_SOURCES, MERGELOG_EVENT } from '../model/attributes.ts'
 import { LossCounter } from './loss-counter.ts'
 import type { Mergelog } from './merge-trace-contexts.ts'

@@ -12,6 +12,7 @@ const KEYS: readonly string[] = ['cpid', CPID_ID, 'cpid_id']
  */
 export function parseCpidFromLine(line: string): string | undefined {
   let wordStart = 0
+  let mayEndInJson = line.trimEnd().endsWith('}')
   for (let at = 0; at < line.length; at++) {
     const char = line.charAt(at)
     if (char === '"') {
@@ -21,9 +22,11 @@ export function parseCpidFromLine(line: string): string | undefined {
     } else if (char === '=' && KEYS.includes(line.slice(wordStart, at))) {
       const cpid = readCpid(valueAt(line, at + 1))
       if (cpid !== undefined) return cpid
-    } else if (char === '{' && at === wordStart) {
+    } else if (char === '{' && at === wordStart && mayEndInJson) {
       const fields = objectIn(line.slice(at))
       if (fields !== undefined) return cpidAmong(fields)
+      // One attempt, lest a line of nothing but braces take time that grows with its square.
+      mayEndInJson = false
     }
   }
   return undefined
@@ -39,8 +42,6 @@ function cpidAmong(fields: Readonly<Record<string, unknown>>): string | undefine
 }
 
 function objectIn(text: string): Readonly<Record<string, unknown>> | undefined {
-  // Most of what begins with a brace is no JSON, and finding out by parsing takes long.
-  if (!/^\{\s*"/.test(text) || !text.trimEnd().endsWith('}')) return undefined
   try {
     return JSON.parse(text) as Readonly<Record<string, unknown>>
   } catch {

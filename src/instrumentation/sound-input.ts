@@ -3,16 +3,14 @@ import { parseCpid } from '../model/cpid.ts'
 import { attempt } from './attempt.ts'
 import type { TraceContext } from './trace-context.ts'
 
-/** The trace contexts that are such, with their CPIDs in canonical text; the rest counts for nothing. */
-export function soundContexts(given: Iterable<TraceContext | undefined>): TraceContext[] {
-  const sound: TraceContext[] = []
-  for (const context of given) {
-    const cpid = typeof context?.cpid === 'string' ? parseCpid(context.cpid) : undefined
-    if (context !== undefined && cpid !== undefined && Array.isArray(context.ancestors)) {
-      sound.push(context.cpid === cpid ? context : { cpid, ancestors: context.ancestors })
-    }
-  }
-  return sound
+/** A trace context with its CPID in canonical text; undefined when what is given, by whatever caller, is none. */
+export function soundContext(given: TraceContext | null | undefined): TraceContext | undefined {
+  return attempt(() => {
+    if (typeof given?.cpid !== 'string' || !Array.isArray(given.ancestors)) return undefined
+    const cpid = parseCpid(given.cpid)
+    if (cpid === undefined) return undefined
+    return cpid === given.cpid ? given : { ...given, cpid }
+  }, undefined)
 }
 
 /** Makes CPIDs as asked, and a random one wherever the outcome is no UUID. */

@@ -3,6 +3,7 @@ import { WireCursor } from './wire-cursor.ts'
 
 const TRACE_ID = 1
 const PARENT_SPAN_ID = 4
+const ATTRIBUTES = 9
 const LINKS = 13
 const DROPPED_LINKS = 14
 
@@ -23,6 +24,49 @@ export interface SpanPatch {
  * there is appended. Links beyond OTLP's limit are cut and counted in dropped_links_count.
  */
 export function patchSpan(span: Buffer, patch: SpanPatch): Buffer {
+  return patchInPlace(span, patch) ?? rebuild(span, patch)
+}
+
+/** Most spans: one copy, the ids written over, the rest appended. Undefined where links or fields stand otherwise. */
+function patchInPlace(span: Buffer, patch: SpanPatch): Buffer | undefined {
+  if (patch.linkTraceIds !== undefined || patch.addLinks !== undefined) return undefined
+  const cursor = new WireCursor(span)
+  let traceAt = -1
+  let parentAt = -1
+  let links = 0
+  while (cursor.next()) {
+    if (cursor.field === TRACE_ID) {
+      if (traceAt >= 0 || cursor.end - cursor.start !== 16) return undefined
+      traceAt = cursor.start
+    } else if (cursor.field === PARENT_SPAN_ID) {
+      if (parentAt >= 0 || cursor.end - cursor.start !== 8 || patch.parentId === 0n) return undefined
+      parentAt = cursor.start
+    } else if (cursor.field === LINKS && ++links > MAX_LINKS) return undefined
+  }
+  if (traceAt < 0) return undefined
+  const addsParent = parentAt < 0 && patch.parentId !== 0n
+  const headers = patch.attributes.map((attribute) => fieldHeader(ATTRIBUTES, attribute.length))
+  let length = span.length + (addsParent ? 10 : 0)
+  patch.attributes.forEach((attribute, at) => (length += (headers[at]?.length ?? 0) + attribute.length))
+  const bytes = Buffer.allocUnsafe(length)
+  span.copy(bytes)
+  patch.traceId.copy(bytes, traceAt)
+  let at = span.length
+  if (parentAt >= 0) bytes.writeBigInt64BE(patch.parentId, parentAt)
+  else if (addsParent) {
+    bytes[at] = PARENT_SPAN_ID * 8 + 2
+    bytes[at + 1] = 8
+    at = bytes.writeBigInt64BE(patch.parentId, at + 2)
+  }
+  patch.attributes.forEach((attribute, position) => {
+    at += headers[position]?.copy(bytes, at) ?? 0
+    bytes.set(attribute, at)
+    at += attribute.length
+  })
+  return bytes
+}
+
+function rebuild(span: Buffer, patch: SpanPatch): Buffer {
   const parts: Uint8Array[] = []
   const cursor = new WireCursor(span)
   let keptFrom = 0
@@ -63,7 +107,7 @@ export function patchSpan(span: Buffer, patch: SpanPatch): Buffer {
   }
   parts.push(span.subarray(keptFrom))
   if (!hasParent && patch.parentId !== 0n) parts.push(field(PARENT_SPAN_ID, spanIdBytes(patch.parentId)))
-  for (const attribute of patch.attributes) parts.push(field(9, attribute))
+  for (const attribute of patch.attributes) parts.push(field(ATTRIBUTES, attribute))
   for (const link of patch.addLinks ?? []) {
     if (links++ >= MAX_LINKS) dropped++
     else parts.push(field(LINKS, encodeLink(link)))
@@ -74,11 +118,17 @@ export function patchSpan(span: Buffer, patch: SpanPatch): Buffer {
 }
 
 /** A length-delimited field: tag, length, contents. */
-export function field(number: number, contents: Uint8Array): Buffer {
+function field(number: number, contents: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(8 + contents.length)
   const at = writeVarint(bytes, writeVarint(bytes, 0, number * 8 + 2), contents.length)
   bytes.set(contents, at)
   return bytes.subarray(0, at + contents.length)
+}
+
+/** The tag and length that go before the contents of a length-delimited field. */
+export function fieldHeader(number: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8)
+  return bytes.subarray(0, writeVarint(bytes, writeVarint(bytes, 0, number * 8 + 2), length))
 }
 
 const NOTHING = new Uint8Array()
