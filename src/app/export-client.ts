@@ -18,7 +18,10 @@ export class ExportClient {
 
   /** Starts the thread; rejects with what to do when an exporter's settings are unusable. */
   static async start(data: ExportThreadData, listener: (message: FromExport) => void): Promise<ExportClient> {
-    const worker = new Worker(new URL('./export-thread.ts', import.meta.url), { workerData: data })
+    const worker = new Worker(new URL('./export-thread.ts', import.meta.url), {
+      workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 2048 },
+    })
     const started = Promise.withResolvers<undefined>()
     worker.once('error', (error) => started.reject(error instanceof Error ? error : new Error(String(error))))
     worker.once('message', (message: FromExport) => {

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import type { CausewayConfig } from '../config/causeway-config.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { startCauseway } from './start-causeway.ts'
@@ -38,6 +39,7 @@ export async function runCauseway(
       ended.resolve(1)
     },
   })
+  flushCompileCache()
   const code = await ended.promise
   const limit = setTimeout(() => {
     log.warn('Shutdown took too long; what is not sent is sent after the next start.')

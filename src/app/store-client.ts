@@ -22,7 +22,10 @@ export class StoreClient implements IngestPort {
 
   /** Starts the thread: the database is open and migrated when this resolves. Rejects with what to do. */
   static async start(data: StoreThreadData): Promise<{ store: StoreClient; ready: Ready }> {
-    const worker = new Worker(new URL('./store-thread.ts', import.meta.url), { workerData: data })
+    const worker = new Worker(new URL('./store-thread.ts', import.meta.url), {
+      workerData: data,
+      resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 2048 },
+    })
     const started = Promise.withResolvers<Ready>()
     worker.once('error', (error) => started.reject(error instanceof Error ? error : new Error(String(error))))
     worker.once('message', (message: FromStore) => {

@@ -30,7 +30,10 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
   /** Starts the thread; rejects with what to do when the database cannot be opened. */
   static async start(path: string): Promise<ThreadQueryService> {
     const workerData: QueryThreadData = { path }
-    const worker = new Worker(new URL('./query-thread.ts', import.meta.url), { workerData })
+    const worker = new Worker(new URL('./query-thread.ts', import.meta.url), {
+      workerData,
+      resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 2048 },
+    })
     const started = Promise.withResolvers<undefined>()
     worker.once('error', (error) => started.reject(error instanceof Error ? error : new Error(String(error))))
     worker.once('message', (message: FromQuery) => {
