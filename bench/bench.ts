@@ -1,0 +1,60 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { benchExport } from './export-section.ts'
+import { spreadOf, type SectionResult } from './figures.ts'
+import { benchIngest } from './ingest-section.ts'
+import { describeMachine } from './machine.ts'
+import { readOptions, USAGE, type Options, type SectionName } from './options.ts'
+import { benchRelated } from './related-section.ts'
+import { machineText, sectionText } from './report.ts'
+
+const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promise<SectionResult>> = {
+  ingest: benchIngest,
+  'ingest-link-export': benchExport,
+  related: benchRelated,
+}
+
+/** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */
+async function bench(options: Options): Promise<void> {
+  const machine = describeMachine(options.directory)
+  console.log(`${machineText(machine)}\n`)
+  const sections: SectionResult[] = []
+  for (const name of options.sections) {
+    process.stderr.write(`${name} `)
+    const result = await RUN[name](options, () => process.stderr.write('.'))
+    process.stderr.write('\n')
+    sections.push(result)
+    console.log(`${sectionText(result)}\n`)
+  }
+  const results = sections.map((section) => ({
+    ...section,
+    spread: Object.fromEntries(
+      Object.keys(section.figures).map((key) => [key, spreadOf(section.rounds, key)]),
+    ),
+  }))
+  mkdirSync(dirname(options.json), { recursive: true })
+  writeFileSync(
+    options.json,
+    `${JSON.stringify({ takenAt: new Date().toISOString(), machine, options, sections: results }, undefined, 2)}\n`,
+  )
+  console.log(`Every round's figures: ${options.json}`)
+}
+
+function optionsOf(args: string[]): Options | undefined {
+  try {
+    return readOptions(args, {
+      directory: tmpdir(),
+      causeway: fileURLToPath(new URL('../bin/causeway.js', import.meta.url)),
+      json: fileURLToPath(new URL('results/latest.json', import.meta.url)),
+    })
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+    return undefined
+  }
+}
+
+const options = optionsOf(process.argv.slice(2))
+if (options === undefined) process.exitCode = 2
+else await bench(options)

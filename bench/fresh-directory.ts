@@ -1,0 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A new folder in `parent`, removed with everything in it when disposed of. */
+export function freshDirectory(parent: string): { path: string } & Disposable {
+  const path = mkdtempSync(join(parent, 'causeway-bench-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}

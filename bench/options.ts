@@ -1,0 +1,79 @@
+import { parseArgs } from 'node:util'
+
+export const SECTIONS = ['ingest', 'ingest-link-export', 'related'] as const
+export type SectionName = (typeof SECTIONS)[number]
+
+export interface Options {
+  sections: readonly SectionName[]
+  rounds: number
+  /** Spans a round sends. */
+  spans: number
+  /** Requests under way at once. */
+  inFlight: number
+  /** What the exporter to the sink does with its requests. */
+  compression: 'gzip' | 'none'
+  /** Where the databases go; a folder in memory would flatter. */
+  directory: string
+  /** The script that starts Causeway, so that another checkout can be measured. */
+  causeway: string
+  /** Node options of the Causeway process. */
+  nodeOptions: readonly string[]
+  json: string
+}
+
+export const USAGE = `npm run bench -- [options]
+  --only <section>       ${SECTIONS.join(', ')}; may be given again
+  --rounds <n>           rounds of a section (5)
+  --spans <n>            spans of a round (500000)
+  --in-flight <n>        requests under way at once (16)
+  --compression <kind>   gzip or none, between Causeway and the sink (gzip)
+  --dir <folder>         where the databases go (the folder for temporary files)
+  --causeway <script>    measure another checkout's bin/causeway.js
+  --node-option <option> an option for Causeway's own node, such as --cpu-prof; may be given again
+  --json <file>          where the figures go (bench/results/latest.json)`
+
+/** Reads the command line; throws an Error that says what to write instead. */
+export function readOptions(
+  args: string[],
+  defaults: Pick<Options, 'directory' | 'causeway' | 'json'>,
+): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      only: { type: 'string', multiple: true, default: [...SECTIONS] },
+      rounds: { type: 'string', default: '5' },
+      spans: { type: 'string', default: '500000' },
+      'in-flight': { type: 'string', default: '16' },
+      compression: { type: 'string', default: 'gzip' },
+      dir: { type: 'string', default: defaults.directory },
+      causeway: { type: 'string', default: defaults.causeway },
+      'node-option': { type: 'string', multiple: true, default: [] },
+      json: { type: 'string', default: defaults.json },
+    },
+  })
+  const { compression } = values
+  if (compression !== 'gzip' && compression !== 'none')
+    throw new Error(`--compression ${compression}: write gzip or none`)
+  return {
+    sections: values.only.map(sectionOf),
+    rounds: countOf('--rounds', values.rounds),
+    spans: countOf('--spans', values.spans),
+    inFlight: countOf('--in-flight', values['in-flight']),
+    compression,
+    directory: values.dir,
+    causeway: values.causeway,
+    nodeOptions: values['node-option'],
+    json: values.json,
+  }
+}
+
+function sectionOf(name: string): SectionName {
+  const section = SECTIONS.find((known) => known === name)
+  if (section === undefined) throw new Error(`--only ${name}: write ${SECTIONS.join(' or ')}`)
+  return section
+}
+
+function countOf(flag: string, text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} ${text}: write a whole number from 1`)
+  return Number(text)
+}

@@ -1,0 +1,17 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+const ASK_AGAIN_MS = 20
+const LONGEST_MS = 25_000
+
+/** Asks again until `check` no longer throws, and gives what it gives; the last error once that has taken too long. */
+export async function eventually<T>(check: () => T | Promise<T>, longestMs = LONGEST_MS): Promise<T> {
+  const deadline = performance.now() + longestMs
+  for (;;) {
+    try {
+      return await check()
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+      await pause(ASK_AGAIN_MS)
+    }
+  }
+}

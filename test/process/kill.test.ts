@@ -1,0 +1,95 @@
+import { expect, test } from '@jest/globals'
+import { existsSync } from 'node:fs'
+import { cascadeLoad } from './cascade-load.ts'
+import { CausewayProcess, leaveNothingBehind, startCauseway } from './causeway-process.ts'
+import { exporterTo, freshSettings } from './causeway-settings.ts'
+import { eventually } from './eventually.ts'
+import { expectDelivered, expectStoredOnce } from './expect-delivered.ts'
+import { RequestSender } from './request-sender.ts'
+import { drawBetween, seededRandom } from './seeded-random.ts'
+import { storedPositions, storedProgress } from './stored-data.ts'
+import { TraceBackend } from './trace-backend.ts'
+
+const SEED = 20_260_731
+const CASCADES = 80
+const KILLS = 4
+
+leaveNothingBehind()
+
+test(`killed ${KILLS} times under load, it loses nothing acknowledged and repeats only what is identical (seed ${SEED})`, async () => {
+  const random = seededRandom(SEED)
+  const load = cascadeLoad(random, CASCADES)
+  await using backend = await TraceBackend.up()
+  const settings = await freshSettings({ exporters: { otlp_grpc: exporterTo(backend.port) } })
+  using sender = new RequestSender(settings.ports.grpc)
+
+  let causeway = await startCauseway(settings)
+  const sending = sender.sendAll(load.requests)
+  for (let kill = 0; kill < KILLS; kill++) {
+    await Promise.race([momentOfKill(random, load.requests.length / KILLS, { sender, backend }), sending])
+    expect(await causeway.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
+    causeway = await startCauseway(settings)
+  }
+  await sending
+  expect(sender.acknowledged.size).toBe(load.requests.length)
+
+  await expectDelivered(settings, backend, load.spans)
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  expectStoredOnce(settings, load.spans)
+  await expectDelivered(settings, backend, load.spans)
+})
+
+test('killed while it makes its database, it starts again', async () => {
+  const settings = await freshSettings()
+  const first = new CausewayProcess(settings)
+  await eventually(() => expect(existsSync(settings.database)).toBe(true))
+  await first.end('SIGKILL')
+  await using second = await startCauseway(settings)
+  expect(storedProgress(settings).lastArrival).toBe(0)
+  expect(await second.end('SIGTERM')).toEqual({ code: 0, signal: null })
+})
+
+test('killed while a backend is down, it delivers everything to it once both are up again', async () => {
+  const load = cascadeLoad(seededRandom(2), 10)
+  await using backend = await TraceBackend.down()
+  await using other = await TraceBackend.up()
+  const settings = await freshSettings({
+    exporters: { 'otlp_grpc/down': exporterTo(backend.port), 'otlp_grpc/up': exporterTo(other.port) },
+  })
+  using sender = new RequestSender(settings.ports.grpc)
+
+  const first = await startCauseway(settings)
+  await sender.sendAll(load.requests)
+  // Where exporters stand is saved for all of them at once.
+  await eventually(() => {
+    const { lastDecision } = storedProgress(settings)
+    expect(storedPositions(settings)).toEqual({ 'otlp_grpc/down': 0, 'otlp_grpc/up': lastDecision })
+  })
+  await first.end('SIGKILL')
+  await using second = await startCauseway(settings)
+  expect(backend.requests).toBe(0)
+  await backend.comeUp()
+  await expectDelivered(settings, backend, load.spans)
+  expectStoredOnce(settings, load.spans)
+  await second.end('SIGTERM')
+})
+
+interface Watched {
+  sender: RequestSender
+  backend: TraceBackend
+}
+
+/** Resolves in the midst of a call, an acknowledgement or an export, after some more of them. */
+function momentOfKill(random: () => number, most: number, { sender, backend }: Watched): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  const kind = Math.floor(random() * 3)
+  // An export holds what many requests brought, so that there are fewer of them.
+  let left = kind === 2 ? drawBetween(random, 1, 3) : drawBetween(random, 1, Math.floor(most / 2))
+  const countdown = (): void => {
+    if (--left === 0) resolve(undefined)
+  }
+  if (kind === 0) sender.onCall = countdown
+  else if (kind === 1) sender.onAcknowledged = countdown
+  else backend.onRequest = countdown
+  return promise
+}

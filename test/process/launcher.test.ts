@@ -1,0 +1,79 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from '@jest/globals'
+import { BIN, CausewayProcess, leaveNothingBehind, startCauseway } from './causeway-process.ts'
+import { freshSettings, type CausewaySettings } from './causeway-settings.ts'
+import { eventually } from './eventually.ts'
+import { processesWith } from './process-table.ts'
+
+const OLDEST = 20
+const FIRST_THAT_RUNS_IT = 24
+
+const old = olderNode()
+const node = old?.path ?? process.execPath
+const under =
+  old === undefined ? 'under Node 24 itself, no older one being here' : `under Node ${old.version}`
+
+leaveNothingBehind()
+
+test(`${under}: --version says which Causeway it is`, async () => {
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  const { stdout } = await promisify(execFile)(node, [BIN, '--version'])
+  expect(stdout).toBe(`causeway version ${version}\n`)
+})
+
+test(`${under}: SIGTERM and SIGINT stop it cleanly`, async () => {
+  await Promise.all([expectCleanEnd('SIGTERM'), expectCleanEnd('SIGINT')])
+})
+
+test(`${under}: SIGKILL of what was started ends the real process too`, async () => {
+  const settings = await freshSettings()
+  await using causeway = await startCauseway(settings, node)
+  expect((await realOnes(causeway, settings)).length).toBe(1)
+  await causeway.end('SIGKILL')
+  await eventually(async () => expect(await processesWith(settings.home)).toEqual([]))
+})
+
+test(`${under}: it ends as the real process ends`, async () => {
+  const settings = await freshSettings()
+  await using causeway = await startCauseway(settings, node)
+  const [real = 0] = await realOnes(causeway, settings)
+  process.kill(real, 'SIGKILL')
+  expect(await causeway.ending()).toEqual({ code: null, signal: 'SIGKILL' })
+
+  await using faulty = new CausewayProcess({ ...settings, linking: { wait: 'a while' } }, node)
+  const { code } = await faulty.ending()
+  expect(code).toBeGreaterThan(0)
+  expect(faulty.complaints).toEqual([expect.stringContaining('connectors::cpid::linking::wait')])
+})
+
+async function expectCleanEnd(signal: NodeJS.Signals): Promise<void> {
+  const settings = await freshSettings()
+  await using causeway = await startCauseway(settings, node)
+  expect((await realOnes(causeway, settings)).length).toBe(1)
+  expect(await causeway.end(signal)).toEqual({ code: 0, signal: null })
+  expect(causeway.errors).toContain('Shutdown complete.')
+  expect(await processesWith(settings.home)).toEqual([])
+}
+
+/** The processes that do the work: below the launcher, or the one started where there is none. */
+async function realOnes(causeway: CausewayProcess, settings: CausewaySettings): Promise<number[]> {
+  const all = await processesWith(settings.home)
+  return old === undefined ? all : all.filter((pid) => pid !== causeway.pid)
+}
+
+/** A Node on the PATH that can start Causeway but not run it. */
+function olderNode(): { path: string; version: string } | undefined {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, 'node')
+    if (!existsSync(path)) continue
+    const version = execFileSync(path, ['-p', 'process.versions.node'], { encoding: 'utf8' }).trim()
+    const major = Number(version.split('.')[0])
+    if (major >= OLDEST && major < FIRST_THAT_RUNS_IT) return { path, version }
+  }
+  return undefined
+}
