@@ -4,7 +4,12 @@ import type { ExtraPatch, LinkStore, Trace } from '../model/link-port.ts'
  * The trace ids of a span's links whose target is known to have moved, by position: into this trace where the target
  * is here too, else into its newest one. Undefined when no link changes.
  */
-export function repointedLinks(store: LinkStore, trace: Trace, row: number, parentId: bigint): Buffer | undefined {
+export function repointedLinks(
+  store: LinkStore,
+  trace: Trace,
+  row: number,
+  parentId: bigint,
+): Buffer | undefined {
   const links: Record<number, string> = {}
   store.linksOf(row).forEach((link, position) => {
     // Jaeger would show a link to the parent in the parent's place.

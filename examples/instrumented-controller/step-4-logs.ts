@@ -1,0 +1,47 @@
+// Step 4: every line and every log record says which change it belongs to.
+import { logs, trace } from '@opentelemetry/api'
+import { consoleWithCpid, createInstrumentation, withTraceContext } from 'causeway/instrumentation'
+import { Cluster, type Deployment, type Settings } from './cluster.ts'
+import { operate } from './operator.ts'
+import { startTelemetry } from './telemetry.ts'
+
+const sdk = startTelemetry('settings-controller')
+const tracer = trace.getTracer('settings-controller')
+const logger = logs.getLogger('settings-controller')
+const lines = consoleWithCpid(console)
+const { newRoot, merge, extractFromObject, injectIntoObject, observed, wrote } = createInstrumentation()
+const cluster = new Cluster()
+
+async function reconcile(): Promise<void> {
+  const { settings, deployment } = cluster
+  if (settings === undefined || deployment === undefined) return
+  if (settings.data.image === deployment.spec.image) return
+  await withTraceContext(extractFromObject(settings), () =>
+    tracer.startActiveSpan('reconcile Deployment', async (span) => {
+      lines.log(`wanted image ${settings.data.image}, found ${deployment.spec.image}`)
+      observed([settings, deployment])
+      await update(settings, deployment)
+      span.end()
+    }),
+  )
+}
+
+async function update(settings: Settings, deployment: Deployment): Promise<void> {
+  const change = merge([extractFromObject(settings), extractFromObject(deployment)], {
+    object: deployment,
+    reason: 'image from the settings',
+  })
+  await withTraceContext(change, async () => {
+    const written = await cluster.write(
+      injectIntoObject(change, { ...deployment, spec: { image: settings.data.image } }),
+    )
+    wrote(written)
+    lines.log(`updated Deployment to ${written.spec.image}`)
+    logger.emit({ body: `updated Deployment to ${written.spec.image}` })
+  })
+}
+
+await operate(cluster, reconcile, (object) => {
+  return injectIntoObject(newRoot({ object, reason: 'kubectl apply' }), object)
+})
+await sdk.shutdown()
