@@ -7,5 +7,5 @@ export default {
   testPathIgnorePatterns: process.env.CAUSEWAY_INTEROP
     ? ['/node_modules/']
     : ['/node_modules/', '/test/interop/'],
-  testTimeout: 30_000,
+  testTimeout: 120_000,
 }

@@ -3,7 +3,8 @@ import type { ExporterConfig } from '../config/causeway-config.ts'
 import { Drain } from '../exporter/drain.ts'
 import { openForReading } from '../sqlite/open-database.ts'
 import { SqliteOutbox } from '../sqlite/outbox-reader.ts'
-import { openTransport } from './open-transport.ts'
+import type { Transport } from '../model/send-outcome.ts'
+import { openTransport, type TransportHooks } from './open-transport.ts'
 import type { ExportThreadData, FromExport, ToExport } from './thread-messages.ts'
 
 /** Under the 4 MiB that gRPC servers take by default. */
@@ -53,7 +54,7 @@ async function run(port: MessagePort): Promise<void> {
 function startDrain(config: ExporterConfig, outbox: SqliteOutbox, post: (message: FromExport) => void) {
   const exporter = config.id
   const events = { onMoved: (): void => undefined }
-  const transport = openTransport(config, {
+  const transport = openNamed(config, {
     userAgent,
     show: (line) => post({ kind: 'shown', line }),
     onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
@@ -78,6 +79,18 @@ function startDrain(config: ExporterConfig, outbox: SqliteOutbox, post: (message
     },
   )
   return { drain, transport, events }
+}
+
+/** Opens the transport; what is wrong with it names the exporter. */
+function openNamed(config: ExporterConfig, hooks: TransportHooks): Transport {
+  try {
+    return openTransport(config, hooks)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`exporters::${config.id}: ${reason}; correct the setting or take it out`, {
+      cause: error,
+    })
+  }
 }
 
 if (parentPort !== null) {

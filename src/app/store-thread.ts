@@ -1,4 +1,5 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { holdDatabase } from '../sqlite/hold-database.ts'
 import { migrate } from '../sqlite/migrate.ts'
 import { openForWriting } from '../sqlite/open-database.ts'
 import { StoreTurns } from './store-turns.ts'
@@ -13,6 +14,7 @@ async function run(port: MessagePort): Promise<void> {
   const post = (message: FromStore): void => port.postMessage(message)
   try {
     const db = openForWriting(path)
+    const hold = holdDatabase(path)
     await migrate(db)
     const writer = new StoreWriter(db, { ...settings, retention }, systemClock)
     const positions = writer.run(() => writer.positions.keep(exporters, writer.progress.lastDecision))
@@ -32,6 +34,7 @@ async function run(port: MessagePort): Promise<void> {
           turns.stop()
           db.pragma('wal_checkpoint(TRUNCATE)')
           db.close()
+          hold[Symbol.dispose]()
           post({ kind: 'stopped' })
           port.close()
       }

@@ -5,6 +5,8 @@ import { DROPPING, WILL_RETRY } from '../exporter/failure-log.ts'
 import type { FromExport, FromStore, StoreGauges } from './thread-messages.ts'
 
 const MS_PER_SECOND = 1000
+const TOLD_AGAIN_MS = 60_000
+const MOST_TOLD = 100
 
 /** Turns what the stages report into metrics and log lines. */
 export class TelemetryFeed implements ReceiverObserver {
@@ -12,7 +14,8 @@ export class TelemetryFeed implements ReceiverObserver {
   readonly #log: Logger
   readonly #positions: Map<string, { position: number; movedMs: number }>
   #lastDecision: number
-  #lastTrouble = ''
+  /** When each trouble was last told of, in milliseconds. */
+  readonly #told = new Map<string, number>()
 
   constructor(metrics: Metrics, log: Logger, positions: ReadonlyMap<string, number>, lastDecision: number) {
     this.#metrics = metrics
@@ -150,10 +153,12 @@ export class TelemetryFeed implements ReceiverObserver {
     }
   }
 
-  /** The same trouble again and again is one line. */
+  /** The same trouble again and again is one line a minute. */
   #trouble(reason: string): void {
-    if (reason === this.#lastTrouble) return
-    this.#lastTrouble = reason
+    const nowMs = performance.now()
+    if (nowMs - (this.#told.get(reason) ?? -Infinity) < TOLD_AGAIN_MS) return
+    if (this.#told.size >= MOST_TOLD) this.#told.clear()
+    this.#told.set(reason, nowMs)
     this.#log.error('Storing or linking failed; it is tried again.', { reason })
   }
 }

@@ -25,9 +25,9 @@ export function recordMergelog(graph: MergeGraph, mergelog: Mergelog, maxFanout:
   node.hasMergelog = true
   if (node.pruned) graph.revive(node)
   graph.save(node)
-  graph.announce(node.id, 'mergelog')
+  const arrival = graph.announce(node.id, 'mergelog')
   if (node.unexplainedSources === 0) explain(graph, node, maxFanout, sources)
-  return { kind: 'new' }
+  return { kind: 'new', arrival }
 }
 
 /**

@@ -133,7 +133,14 @@ export class RequestRecorder {
       case 'new':
         if (typeof mergelog !== 'string') {
           const timeNs = record.timeNs === 0n ? nanosOfMs(this.#store.wallMs) : record.timeNs
-          this.#store.addMergelog(this.#graph.sight(mergelog.cpid).id, mergelog, record, timeNs, scope)
+          this.#store.addMergelog(
+            this.#graph.sight(mergelog.cpid).id,
+            outcome.arrival,
+            mergelog,
+            record,
+            timeNs,
+            scope,
+          )
         }
         counts.mergelogs++
         return undefined

@@ -171,8 +171,11 @@ export class Linker {
     if (cpid === undefined || this.#ctx.graph.maybeNode(cpid) === undefined) return
     const until = this.#waitsUntil(cpid)
     if (until !== undefined) store.wait(waiting, until)
-    else if (waiting.kind === 'change') this.#enter(cpid)
-    else {
+    else if (waiting.kind === 'change') {
+      // A mergelog that is stored but not heard of yet enters the change itself.
+      const mergelog = store.mergelog(cpid)
+      if (mergelog === undefined || store.isLinked(mergelog.arrival)) this.#enter(cpid)
+    } else {
       const span = store.span(waiting.arrival)
       if (span === undefined) return
       if (waiting.kind === 'cause') this.#send(span, cpid)

@@ -24,6 +24,7 @@ export interface ArrivalStore {
   addLog(log: LogRecord, scope: number, cpid: number | undefined): void
   addMergelog(
     cpid: number,
+    arrival: number,
     mergelog: Mergelog,
     record: MergelogRecord,
     timeNs: UnixNanos,

@@ -40,8 +40,8 @@ export interface MergeGraph {
   addEdge(source: number, target: number): void
   /** The source set of the CPID's stored mergelog, sorted, or undefined without one. */
   storedSources(id: number): Cpid[] | undefined
-  /** Tells the linker that something happened to the CPID. */
-  announce(id: number, kind: GraphEventKind): void
+  /** Tells the linker that something happened to the CPID; returns the arrival number of the news. */
+  announce(id: number, kind: GraphEventKind): number
 }
 
 export type GraphEventKind = 'mergelog' | 'explained'
@@ -57,4 +57,4 @@ export type MergelogRefusal =
   'malformed_cpid' | 'names_itself' | 'closes_cycle' | 'different_sources' | 'too_many_sources'
 
 export type MergelogOutcome =
-  { kind: 'new' } | { kind: 'repeated' } | { kind: 'refused'; refusal: MergelogRefusal }
+  { kind: 'new'; arrival: number } | { kind: 'repeated' } | { kind: 'refused'; refusal: MergelogRefusal }

@@ -72,6 +72,8 @@ export interface ChangeSpan {
 }
 
 export interface StoredMergelog {
+  /** The arrival number under which the linker hears of it. */
+  readonly arrival: number
   readonly timeNs: UnixNanos
   readonly arrivedMs: number
   readonly sources: Cpid[]

@@ -128,22 +128,14 @@ export class SqliteArrivals implements ArrivalStore {
 
   addMergelog(
     cpid: number,
+    arrival: number,
     { sources }: Mergelog,
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
     scope: number,
   ): void {
     const blob = Buffer.concat(sources.map(cpidBytes))
-    this.#addMergelog.run(
-      this.#progress.nextArrival(),
-      cpid,
-      timeNs,
-      this.wallMs,
-      blob,
-      scope,
-      object ?? null,
-      reason ?? null,
-    )
+    this.#addMergelog.run(arrival, cpid, timeNs, this.wallMs, blob, scope, object ?? null, reason ?? null)
     // A time in the future counts as the arrival (pruning rule).
     const arrivalNs = nanosOfMs(this.wallMs)
     this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, cpid)

@@ -131,8 +131,10 @@ export class SqliteMergeGraph implements MergeGraph {
     return blob === undefined ? undefined : cpidsOf(blob)
   }
 
-  announce(id: number, kind: GraphEventKind): void {
-    this.#announce.run(this.#progress.nextArrival(), id, EVENT_KINDS[kind])
+  announce(id: number, kind: GraphEventKind): number {
+    const arrival = this.#progress.nextArrival()
+    this.#announce.run(arrival, id, EVENT_KINDS[kind])
+    return arrival
   }
 
   /** Forgets what is cached: the transaction was rolled back or someone else wrote. */

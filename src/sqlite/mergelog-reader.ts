@@ -4,6 +4,7 @@ import { cpidsOf } from './merge-graph-store.ts'
 import type { Sqlite } from './open-database.ts'
 
 interface MergelogRow {
+  arrival: bigint
   time_ns: bigint
   arrived_ms: bigint
   sources: Buffer
@@ -20,7 +21,7 @@ export class MergelogReader {
   constructor(db: Sqlite) {
     this.#find = db
       .prepare<[number], MergelogRow>(
-        `SELECT m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, r.cluster FROM mergelogs m
+        `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, r.cluster FROM mergelogs m
          LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = ?`,
       )
       .safeIntegers()
@@ -31,6 +32,7 @@ export class MergelogReader {
     return row === undefined
       ? undefined
       : {
+          arrival: Number(row.arrival),
           timeNs: row.time_ns,
           arrivedMs: Number(row.arrived_ms),
           sources: cpidsOf(row.sources),

@@ -19,7 +19,7 @@ export async function migrate(sqlite: Sqlite): Promise<Migrated> {
   const newer = newerMigrations(sqlite)
   if (newer.length > 0) {
     throw new Error(
-      `the database was written by a newer Causeway (it has ${newer.join(', ')}); ` +
+      `the database ${sqlite.name} was written by a newer Causeway (it has ${newer.join(', ')}); ` +
         'start that version, or point connectors::cpid::storage::path at another file',
     )
   }

@@ -102,7 +102,7 @@ test.each(['cascade', 'links'] as const)(
         for (const span of arrived.values()) expect(delivered).toContain(hexSpan(span.id))
         expect(writer.writer.gauges()).toMatchObject({ waiting: 0, openTraces: 0 })
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     )
   },
 )

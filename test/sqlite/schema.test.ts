@@ -1,5 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { holdDatabase } from '../../src/sqlite/hold-database.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting } from '../../src/sqlite/open-database.ts'
 
@@ -47,4 +50,18 @@ test('every audit view answers', async () => {
   expect(views.length).toBeGreaterThan(5)
   for (const view of views) expect(db.prepare(`SELECT * FROM ${view}`).all()).toEqual([])
   db.close()
+})
+
+test('a database is held by one running Causeway at a time', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'causeway-hold-'))
+  const path = join(folder, 'causeway.db')
+  {
+    using first = holdDatabase(path)
+    expect(first).toBeDefined()
+    expect(() => holdDatabase(path)).toThrow(
+      /another Causeway is running on the database .*causeway\.db; stop it/,
+    )
+  }
+  holdDatabase(path)[Symbol.dispose]()
+  rmSync(folder, { recursive: true })
 })

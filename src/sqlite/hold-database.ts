@@ -1,0 +1,25 @@
+import Database from 'better-sqlite3'
+
+const WAIT_MS = 2_000
+
+/**
+ * Holds a database for one running Causeway, through a lock on a file beside it that ends with the process, however it
+ * ends. A second one would link the same arrivals again and forget the first one's exporters. Throws an Error that says
+ * what to do; commands that only read, prune or migrate need no hold.
+ */
+export function holdDatabase(path: string): Disposable {
+  if (path === ':memory:') return { [Symbol.dispose]: () => undefined }
+  const lock = new Database(`${path}-lock`, { timeout: WAIT_MS })
+  try {
+    lock.pragma('journal_mode = MEMORY')
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    throw new Error(
+      `another Causeway is running on the database ${path}; stop it, or give this one another file in ` +
+        'connectors::cpid::storage::path',
+      { cause: error },
+    )
+  }
+  return { [Symbol.dispose]: () => lock.close() }
+}
