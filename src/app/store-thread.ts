@@ -14,8 +14,8 @@ async function run(port: MessagePort): Promise<void> {
   const post = (message: FromStore): void => port.postMessage(message)
   try {
     const db = openForWriting(path)
-    const hold = holdDatabase(path)
     await migrate(db)
+    const hold = holdDatabase(path)
     const writer = new StoreWriter(db, { ...settings, retention }, systemClock)
     const positions = writer.run(() => writer.positions.keep(exporters, writer.progress.lastDecision))
     const turns = new StoreTurns(writer, retention.intervalMs, post)
