@@ -20,7 +20,7 @@ export class ExportClient {
   static async start(data: ExportThreadData, listener: (message: FromExport) => void): Promise<ExportClient> {
     const worker = new Worker(new URL('./export-thread.ts', import.meta.url), {
       workerData: data,
-      resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 2048 },
+      resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 2048 },
     })
     const started = Promise.withResolvers<undefined>()
     worker.once('error', (error) => started.reject(error instanceof Error ? error : new Error(String(error))))

@@ -18,7 +18,7 @@ import { ObjectTable } from './object-table.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
 
-const PAIRS = 50_000
+const PAIRS = 20_000
 const MAX_KEPT_TEXT = 4_096
 
 /** Arrivals in SQLite. Every method belongs inside the writer's transaction. */

@@ -4,7 +4,7 @@ import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
 
 const ENVELOPES = 5_000
-const ORIGINS = 100_000
+const ORIGINS = 30_000
 
 /** A resource as it arrived: its bytes, and the two attributes questions are asked about. */
 export interface ResourceEnvelope {
