@@ -16,6 +16,7 @@ const MAY_IMPORT = {
   query: ['model', 'otlp', 'dag'],
   api: ['model', 'query', 'telemetry'],
   sqlite: ['model', 'otlp', 'dag'],
+  instrumentation: ['model'],
   cli: ['model', 'config', 'query', 'sqlite', 'graph', 'telemetry', 'app'],
 }
 

@@ -57,4 +57,11 @@ function optionsOf(args: string[]): Options | undefined {
 
 const options = optionsOf(process.argv.slice(2))
 if (options === undefined) process.exitCode = 2
-else await bench(options)
+else {
+  try {
+    await bench(options)
+  } catch (error) {
+    console.error(`\nThe bench failed: ${error instanceof Error ? error.message : String(error)}`)
+    process.exitCode = 1
+  }
+}

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { atExit } from './at-exit.ts'
 import type { Options } from './options.ts'
 
 /** Its name in the folder it is given. */
@@ -46,7 +47,7 @@ export async function startCauseway(
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-4_000)))
   const ended = once(child, 'exit')
-  process.once('exit', () => child.kill('SIGKILL'))
+  const lastResort = atExit(() => void child.kill('SIGKILL'))
 
   const deadline = performance.now() + LONGEST_START_MS
   while (!(await answers(`http://127.0.0.1:${health}/`))) {
@@ -64,6 +65,7 @@ export async function startCauseway(
       const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
       await ended
       clearTimeout(timer)
+      lastResort[Symbol.dispose]()
     },
   }
 }

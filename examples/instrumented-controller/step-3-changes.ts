@@ -28,11 +28,15 @@ async function update(settings: Settings, deployment: Deployment): Promise<void>
     object: deployment,
     reason: 'image from the settings',
   })
-  const written = await cluster.write(
-    injectIntoObject(change, { ...deployment, spec: { image: settings.data.image } }),
+  await withTraceContext(change, () =>
+    tracer.startActiveSpan('update Deployment', async (span) => {
+      const next = { ...deployment, spec: { image: settings.data.image } }
+      const written = await cluster.write(injectIntoObject(change, next))
+      wrote(written)
+      console.log(`updated Deployment to ${written.spec.image}, change ${change.cpid}`)
+      span.end()
+    }),
   )
-  wrote(written)
-  console.log(`updated Deployment to ${written.spec.image}, change ${change.cpid}`)
 }
 
 await operate(cluster, reconcile, (object) => {

@@ -31,14 +31,16 @@ async function update(settings: Settings, deployment: Deployment): Promise<void>
     object: deployment,
     reason: 'image from the settings',
   })
-  await withTraceContext(change, async () => {
-    const written = await cluster.write(
-      injectIntoObject(change, { ...deployment, spec: { image: settings.data.image } }),
-    )
-    wrote(written)
-    lines.log(`updated Deployment to ${written.spec.image}`)
-    logger.emit({ body: `updated Deployment to ${written.spec.image}` })
-  })
+  await withTraceContext(change, () =>
+    tracer.startActiveSpan('update Deployment', async (span) => {
+      const next = { ...deployment, spec: { image: settings.data.image } }
+      const written = await cluster.write(injectIntoObject(change, next))
+      wrote(written)
+      lines.log(`updated Deployment to ${written.spec.image}`)
+      logger.emit({ body: `updated Deployment to ${written.spec.image}` })
+      span.end()
+    }),
+  )
 }
 
 await operate(cluster, reconcile, (object) => {

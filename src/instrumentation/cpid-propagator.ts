@@ -1,7 +1,8 @@
 import type { Context, TextMapGetter, TextMapPropagator, TextMapSetter } from '@opentelemetry/api'
 import { getTraceContext, setTraceContext } from './active-trace-context.ts'
-import { readAncestors, readCpid, writeAncestors } from './ancestor-list.ts'
-import { checkMaxAncestors, MAX_ANCESTORS } from './max-ancestors.ts'
+import { readAncestors, writeAncestors } from './ancestor-list.ts'
+import { checkLimit, MAX_ANCESTORS } from './limits.ts'
+import { readCpid } from './read-cpid.ts'
 
 export interface PropagatorSettings {
   /** The key, such as the name of a header, that the CPID travels under: `cpid` unless said otherwise. */
@@ -22,7 +23,7 @@ export class CpidPropagator implements TextMapPropagator {
   constructor({ cpidKey, ancestorsKey, maxAncestors }: PropagatorSettings = {}) {
     this.#cpidKey = cpidKey ?? 'cpid'
     this.#ancestorsKey = ancestorsKey ?? 'cpid-ancestors'
-    this.#maxAncestors = checkMaxAncestors(maxAncestors ?? MAX_ANCESTORS)
+    this.#maxAncestors = checkLimit('maxAncestors', maxAncestors ?? MAX_ANCESTORS, 0)
   }
 
   /** Writes the context's trace context, if it has one; an empty list too, lest the carrier keep another's. */

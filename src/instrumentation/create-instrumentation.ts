@@ -7,7 +7,8 @@ import type {
   MaybeObject,
 } from './instrumentation.ts'
 import type { KubernetesObject } from './kubernetes-object.ts'
-import { checkMaxAncestors, MAX_ANCESTORS } from './max-ancestors.ts'
+import { checkLimit, MAX_ANCESTORS, MAX_SOURCES } from './limits.ts'
+import { mergeInSteps } from './merge-in-steps.ts'
 import { mergeTraceContexts } from './merge-trace-contexts.ts'
 import { MergelogSender, type MergelogDetail } from './mergelog-sender.ts'
 import { noteObjects } from './noted-objects.ts'
@@ -17,11 +18,12 @@ import { soundContext, soundCpids } from './sound-input.ts'
 import type { TraceContext } from './trace-context.ts'
 import { linkFromTraceparent } from './traceparent-link.ts'
 
-/** Throws a RangeError when `maxAncestors` is not a whole number from 0 on. */
+/** Throws a RangeError when a limit in the settings makes no sense. */
 export function createInstrumentation(settings: InstrumentationSettings = {}): Instrumentation {
-  const maxAncestors = checkMaxAncestors(settings.maxAncestors ?? MAX_ANCESTORS)
+  const maxAncestors = checkLimit('maxAncestors', settings.maxAncestors ?? MAX_ANCESTORS, 0)
+  const maxSources = checkLimit('maxSources', settings.maxSources ?? MAX_SOURCES, 2)
   const keys = { ...ANNOTATION_KEYS, ...settings.annotationKeys }
-  const mergeSettings = { maxAncestors, newCpid: soundCpids(settings.newCpid) }
+  const newCpid = soundCpids(settings.newCpid)
   const sender = new MergelogSender(settings.nowMs ?? Date.now)
   const resources = new Map(Object.entries(settings.resources ?? {}))
 
@@ -30,19 +32,22 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     return objectReference(object, resource === undefined ? type : { ...type, resource })
   }
 
+  /** The version of the object that carries the new CPID is not known until it is written. */
   function mergelogDetail({ object, reason }: ChangeDetail): MergelogDetail {
-    return { object: typeof object === 'object' ? referenceTo(object) : object, reason }
+    if (typeof object !== 'object') return { object, reason }
+    const unversioned = { ...object, metadata: { ...object.metadata, resourceVersion: undefined } }
+    return { object: referenceTo(unversioned), reason }
   }
 
   function merge(traceContexts: Iterable<TraceContext | undefined>, detail: ChangeDetail = {}): TraceContext {
     const given = attempt(() => Array.from(traceContexts, soundContext), [])
     const sound = given.filter((context) => context !== undefined)
-    const { context, mergelog } = mergeTraceContexts(sound, mergeSettings)
-    if (mergelog !== undefined)
-      sender.send(
-        mergelog,
-        attempt(() => mergelogDetail(detail), {}),
-      )
+    const { context, mergelog } = mergeTraceContexts(sound, { maxAncestors, newCpid })
+    if (mergelog === undefined) return context
+    const told = attempt(() => mergelogDetail(detail), {})
+    for (const step of mergeInSteps(mergelog, maxSources, newCpid)) {
+      sender.send(step, step.cpid === context.cpid ? told : {})
+    }
     return context
   }
 

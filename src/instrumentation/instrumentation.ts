@@ -6,6 +6,8 @@ import type { TraceContext } from './trace-context.ts'
 export interface InstrumentationSettings {
   /** The most ancestors an object carries: 10 unless said otherwise. The same in every controller of a cluster. */
   maxAncestors?: number
+  /** The most sources of one mergelog, from 2: 1024 unless said otherwise, which is what Causeway takes. */
+  maxSources?: number
   /** The annotations that carry a trace context. The same in every controller of a cluster. */
   annotationKeys?: Partial<AnnotationKeys>
   /** Whether a trace context keeps a link to the span that an object's `tracing.k8s.io/traceparent` names. */
@@ -44,7 +46,8 @@ export interface Instrumentation {
 
   /**
    * The trace context for a write that follows from all of these; those that are undefined count for nothing. Sends a
-   * mergelog when it has a new CPID (Algorithm 1). Begins a change when none is left.
+   * mergelog when it has a new CPID (Algorithm 1), several when that has more sources than one mergelog may. Begins a
+   * change when none is left.
    */
   readonly merge: (traceContexts: Iterable<TraceContext | undefined>, detail?: ChangeDetail) => TraceContext
 

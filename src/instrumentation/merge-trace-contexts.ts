@@ -47,18 +47,19 @@ export function mergeTraceContexts(
   const heads: string[] = []
   for (const cpid of lists.keys()) if (!claims.has(cpid)) heads.push(cpid)
   const isSound = claims.size === 0 || !hasLoop(lists, claims, heads)
+  const most = maxAncestors + 1
   const [head] = heads
   if (head !== undefined && heads.length === 1 && isSound) {
     const found = new Set([head])
-    addInTurn(found, maxAncestors + 1, lists.get(head) ?? [])
-    addTheirs(found, maxAncestors + 1, lists)
+    addInTurn(found, most, lists.get(head) ?? [])
+    addTheirs(found, most, lists)
     return { context: contextOf(found) }
   }
-  const cpid = newCpid()
   const sources = isSound ? heads : [...lists.keys()]
+  const cpid = newCpid()
   const found = new Set([cpid])
-  addInTurn(found, maxAncestors + 1, [sources])
-  if (isSound) addTheirs(found, maxAncestors + 1, lists)
+  for (const source of sources) if (found.size < most) found.add(source)
+  if (isSound) addTheirs(found, most, lists)
   return { context: contextOf(found), mergelog: { cpid, sources } }
 }
 

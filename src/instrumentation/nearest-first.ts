@@ -28,8 +28,8 @@ export function addInTurn(
       if (cursor === undefined || cpid === undefined) continue
       cursor.at++
       open[kept++] = cursor
-      if (found.has(cpid)) continue
-      found.add(cpid)
+      const before = found.size
+      if (found.add(cpid).size === before) continue
       if (found.size >= most) return
       for (const list of lists?.get(cpid) ?? []) open.push({ list, at: 0 })
     }

@@ -1,5 +1,6 @@
-import { readAncestors, readCpid, writeAncestors } from './ancestor-list.ts'
+import { readAncestors, writeAncestors } from './ancestor-list.ts'
 import { annotationOf, annotationsOf, recordIn, type KubernetesObject } from './kubernetes-object.ts'
+import { readCpid } from './read-cpid.ts'
 import type { TraceContext } from './trace-context.ts'
 
 export interface AnnotationKeys {
@@ -43,15 +44,12 @@ export function writeAnnotations<T extends KubernetesObject>(
   return fits(short) ? withAnnotations(object, short) : object
 }
 
+/** A copy, of the same class, with these annotations. */
 function withAnnotations<T extends KubernetesObject>(object: T, annotations: Record<string, unknown>): T {
-  return Object.assign(copyOf(object), { metadata: { ...recordIn(object.metadata), annotations } })
-}
-
-/** A shallow copy that is of the same class. */
-function copyOf<T extends object>(object: T): T {
+  const metadata = { ...recordIn(object.metadata), annotations }
   const prototype: unknown = Object.getPrototypeOf(object)
-  if (prototype === Object.prototype) return { ...object }
-  return Object.assign(Object.create(prototype as object | null) as T, object)
+  if (prototype === Object.prototype) return { ...object, metadata }
+  return Object.assign(Object.create(prototype as object | null) as T, object, { metadata })
 }
 
 function fits(annotations: Readonly<Record<string, unknown>>): boolean {

@@ -1,5 +1,5 @@
 import { CPID_ID } from '../model/attributes.ts'
-import { readCpid } from './ancestor-list.ts'
+import { readCpid } from './read-cpid.ts'
 
 /** What the CPID of a line may be called. */
 const KEYS: readonly string[] = ['cpid', CPID_ID, 'cpid_id']

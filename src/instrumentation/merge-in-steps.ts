@@ -1,0 +1,30 @@
+import type { Mergelog } from './merge-trace-contexts.ts'
+
+/**
+ * Mergelogs that together say what one does, none with more than `maxSources` sources: where there are more, groups of
+ * them merge into CPIDs of their own first. The one that makes the CPID comes last.
+ */
+export function mergeInSteps(
+  { cpid, sources }: Mergelog,
+  maxSources: number,
+  newCpid: () => string,
+): Mergelog[] {
+  const steps: Mergelog[] = []
+  let left = sources
+  while (left.length > maxSources) {
+    const merged: string[] = []
+    for (let start = 0; start < left.length; start += maxSources) {
+      const group = left.slice(start, start + maxSources)
+      const [only] = group
+      if (only !== undefined && group.length === 1) {
+        merged.push(only)
+        continue
+      }
+      const step = { cpid: newCpid(), sources: group }
+      steps.push(step)
+      merged.push(step.cpid)
+    }
+    left = merged
+  }
+  return [...steps, { cpid, sources: left }]
+}

@@ -1,0 +1,116 @@
+import { test, expect } from '@jest/globals'
+import { context, diag, ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import fc from 'fast-check'
+import {
+  createInstrumentation,
+  CpidPropagator,
+  linkFromTraceparent,
+  parseCpidFromLine,
+  withTraceContext,
+} from '../../src/instrumentation/index.ts'
+import type {
+  InstrumentationSettings,
+  KubernetesObject,
+  TraceContext,
+} from '../../src/instrumentation/index.ts'
+import { parseCpid } from '../../src/model/cpid.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { startSdk } from './support/start-sdk.ts'
+
+const anything = fc.anything({ withNullPrototype: true, withDate: true, withMap: true, withBigInt: true })
+const trap = new Proxy(
+  {},
+  {
+    get: () => {
+      throw new Error('a trap')
+    },
+  },
+)
+const strange = fc.oneof(
+  anything,
+  fc.constant(trap),
+  fc.record({ metadata: anything, kind: anything, apiVersion: anything }),
+  fc.record({ metadata: fc.record({ annotations: anything, name: anything }) }),
+  fc.record({ cpid: anything, ancestors: anything }),
+)
+
+test('whatever a controller hands over, it gets an answer', async () => {
+  await using sdk = startSdk()
+  const tracing = createInstrumentation({ keepTraceparent: true })
+  const good = { cpid: cpid(1), ancestors: [] }
+  fc.assert(
+    fc.property(strange, strange, (one, other) => {
+      const object = one as KubernetesObject
+      trace.getTracer('test').startActiveSpan('reconcile', (span) => {
+        tracing.observed(object)
+        tracing.wrote([object, other as KubernetesObject])
+        tracing.extractFromObject(object)
+        tracing.injectIntoObject(good, object)
+        tracing.injectIntoObject(other as TraceContext, object)
+        const merged = tracing.merge([other as TraceContext, good], { object, reason: one as string })
+        expect(parseCpid(merged.cpid)).toBe(merged.cpid)
+        expect(tracing.merge(one as TraceContext[]).cpid).toHaveLength(36)
+        withTraceContext(one as TraceContext, () => trace.getTracer('test').startSpan('inside').end())
+        span.end()
+      })
+    }),
+  )
+  expect(sdk.spans().length).toBeGreaterThan(0)
+})
+
+test('whatever text arrives, it is read or passed over', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      parseCpidFromLine(text)
+      parseCpidFromLine(`{"cpid":${text}}`)
+      linkFromTraceparent({ metadata: { annotations: { 'tracing.k8s.io/traceparent': text } } })
+      new CpidPropagator().extract(ROOT_CONTEXT, text, { get: () => text, keys: () => [text] })
+    }),
+  )
+})
+
+test.each<[string, InstrumentationSettings]>([
+  ['no UUID', { newCpid: () => 'change-1' }],
+  ['nothing', { newCpid: () => undefined as unknown as string }],
+  [
+    'an exception',
+    {
+      newCpid: () => {
+        throw new Error('no entropy')
+      },
+    },
+  ],
+])('where newCpid gives %s there is a random CPID', (_, settings) => {
+  const { newRoot } = createInstrumentation(settings)
+  expect(parseCpid(newRoot().cpid)).toBeDefined()
+  expect(newRoot().cpid).not.toBe(newRoot().cpid)
+})
+
+test('what fails is told to the diagnostics of OpenTelemetry', () => {
+  const told: unknown[] = []
+  diag.setLogger({ ...console, verbose: () => undefined, error: (...values: unknown[]) => told.push(values) })
+  told.length = 0
+  expect(createInstrumentation().extractFromObject(trap)).toBeUndefined()
+  diag.disable()
+  context.disable()
+  expect(told).toEqual([['causeway/instrumentation went on without', new Error('a trap')]])
+})
+
+test('trace contexts given in upper case are the same CPIDs', () => {
+  const tracing = createInstrumentation()
+  const upper = { cpid: cpid(0xa).toUpperCase(), ancestors: [] }
+  expect(tracing.merge([upper, { cpid: cpid(0xa), ancestors: [] }])).toEqual({
+    cpid: cpid(0xa),
+    ancestors: [],
+  })
+  expect(tracing.losses).toBe(0)
+})
+
+test('only settings that make no sense are refused, when the instrumentation is made', () => {
+  expect(() => createInstrumentation({ maxAncestors: -1 })).toThrow(
+    'maxAncestors is -1; give a whole number from 0 on',
+  )
+  expect(() => createInstrumentation({ maxSources: 1 })).toThrow(
+    'maxSources is 1; give a whole number from 2 on',
+  )
+})
