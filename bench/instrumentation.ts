@@ -27,6 +27,7 @@ export interface Result {
 interface Operation<T> {
   name: string
   target?: number
+  operationsARound?: number
   /** Each operation of a round has an input of its own, lest a cache answer for it. */
   input: () => T
   run: (input: T) => unknown
@@ -59,18 +60,20 @@ export async function benchInstrumentation(): Promise<Result[]> {
     run: copyAnnotations,
   })
   await measure({ name: 'span processor, a span', target: 1, input: aStartedSpan, run: processSpan })
+  await measure({ name: 'merge of a thousand', operationsARound: 5, input: aThousand, run: merge })
   await measure({ name: 'CPID of a klog line', input: aLine, run: parseCpidFromLine })
   return results
 }
 
-async function measured<T>({ name, target, input, run }: Operation<T>): Promise<Result> {
+async function measured<T>(operation: Operation<T>): Promise<Result> {
+  const { name, target, operationsARound = OPERATIONS_A_ROUND, input, run } = operation
   const times: number[] = []
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
-    const inputs = Array.from({ length: OPERATIONS_A_ROUND }, input)
+    const inputs = Array.from({ length: operationsARound }, input)
     globalThis.gc?.()
     const startedMs = performance.now()
     for (const one of inputs) run(one)
-    const us = ((performance.now() - startedMs) * 1000) / OPERATIONS_A_ROUND
+    const us = ((performance.now() - startedMs) * 1000) / operationsARound
     if (round >= 0) times.push(us)
     await new Promise(setImmediate)
   }
@@ -102,6 +105,10 @@ function aContext(ancestors = Array.from({ length: ANCESTORS }, () => text(rando
 function aParentAndChild(): TraceContext[] {
   const parent = aContext()
   return [aContext([parent.cpid, ...parent.ancestors.slice(1)]), parent]
+}
+
+function aThousand(): TraceContext[] {
+  return Array.from({ length: 1_000 }, () => aContext())
 }
 
 function anObject(): KubernetesObject {

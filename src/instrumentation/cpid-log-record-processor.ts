@@ -24,6 +24,11 @@ export class CpidLogRecordProcessor {
     if (ancestors.length > 0) record.setAttribute(CPID_ANCESTORS, ancestors)
   }
 
+  /** It wants no records for itself: where no other processor does, there is no need to make one. */
+  enabled(): boolean {
+    return false
+  }
+
   forceFlush(): Promise<void> {
     return Promise.resolve()
   }

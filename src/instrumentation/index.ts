@@ -1,3 +1,4 @@
+// What `causeway/instrumentation` gives a controller.
 export {
   activeTraceContext,
   getTraceContext,

@@ -2,8 +2,8 @@ import { CPID_ID } from '../model/attributes.ts'
 import { activeTraceContext } from './active-trace-context.ts'
 
 /**
- * The fields that a structured log line gets from the active trace context: `cpid.id`, or none outside of one. A new
- * object each time, so that it can serve as the `mixin` of pino.
+ * The fields that a structured log line gets from the active trace context (section 3.4.4 of the CPID paper): `cpid.id`,
+ * or none outside of one. A new object each time, so that it can serve as the `mixin` of pino.
  */
 export function cpidLogFields(): Record<string, string> {
   const traceContext = activeTraceContext()

@@ -8,6 +8,7 @@ import {
 } from '@opentelemetry/sdk-logs'
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace'
 import { withTraceContext } from '../../src/instrumentation/active-trace-context.ts'
+import { CpidLogRecordProcessor } from '../../src/instrumentation/cpid-log-record-processor.ts'
 import { createInstrumentation } from '../../src/instrumentation/create-instrumentation.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startSdk } from './support/start-sdk.ts'
@@ -119,6 +120,13 @@ test('without a logger provider a mergelog is an event of the active span', asyn
     },
   ])
   expect(tracing.losses).toBe(0)
+})
+
+test('a logger provider that only marks records takes no mergelogs', async () => {
+  await using sdk = startSdk({ withLogs: false })
+  logs.setGlobalLoggerProvider(new SdkLoggerProvider({ processors: [new CpidLogRecordProcessor()] }))
+  inSpan(() => instrumentation().newRoot())
+  expect(sdk.spans()[0]?.events).toMatchObject([{ name: 'cpid.mergelog' }])
 })
 
 test('with neither a logger nor a span the mergelog is lost, and counted', async () => {
