@@ -5,12 +5,16 @@ import {
   TraceFlags,
   type Attributes,
   type Context,
+  type HrTime,
   type Logger,
 } from '@opentelemetry/api'
 import { CPID_NEW, CPID_OBJECT, CPID_REASON, CPID_SOURCES, MERGELOG_EVENT } from '../model/attributes.ts'
 import { LossCounter } from './loss-counter.ts'
 import type { Mergelog } from './merge-trace-contexts.ts'
 import { SCOPE } from './scope.ts'
+
+const MS_PER_SECOND = 1_000
+const NS_PER_MS = 1_000_000
 
 /** What else a mergelog can tell an auditor. */
 export interface MergelogDetail {
@@ -41,7 +45,7 @@ export class MergelogSender {
     this.#losses.publish()
     try {
       const attributes = attributesOf(mergelog, detail)
-      const timestamp = this.#nowMs()
+      const timestamp = hrTime(this.#nowMs())
       if (!emitRecord(bodyOf(mergelog), attributes, timestamp) && !addEvent(attributes, timestamp)) {
         this.#losses.add()
       }
@@ -51,7 +55,7 @@ export class MergelogSender {
   }
 }
 
-function emitRecord(body: string, attributes: Attributes, timestamp: number): boolean {
+function emitRecord(body: string, attributes: Attributes, timestamp: HrTime): boolean {
   const logger = logs.getLogger(SCOPE)
   const takenIn = contextTaken(logger)
   if (takenIn === undefined) return false
@@ -67,12 +71,18 @@ function contextTaken(logger: Logger): Context | undefined {
   return logger.enabled({ context: spanless, eventName: MERGELOG_EVENT }) ? spanless : undefined
 }
 
-function addEvent(attributes: Attributes, timestamp: number): boolean {
+function addEvent(attributes: Attributes, timestamp: HrTime): boolean {
   const span = trace.getActiveSpan()
   if (span === undefined || !span.isRecording()) return false
   if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return false
   span.addEvent(MERGELOG_EVENT, attributes, timestamp)
   return true
+}
+
+/** A bare number that is less than the start of the process would be taken for one of `performance.now()`. */
+function hrTime(ms: number): HrTime {
+  const seconds = Math.floor(ms / MS_PER_SECOND)
+  return [seconds, Math.floor((ms - seconds * MS_PER_SECOND) * NS_PER_MS)]
 }
 
 function attributesOf({ cpid, sources }: Mergelog, { object, reason }: MergelogDetail): Attributes {

@@ -1,0 +1,98 @@
+import { hasSame } from '../api/same-content.ts'
+import { ownerName, ownerReferenceTo, owns } from '../api/ownership.ts'
+import type { Deployment, ReplicaSet } from '../api/kube-objects.ts'
+import { runLoop, type Surroundings } from '../runtime/controller.ts'
+import { Informer, keyOf } from '../runtime/informer.ts'
+import type { Work } from '../runtime/work.ts'
+import { WorkQueue } from '../runtime/work-queue.ts'
+import { HASH_LABEL, templateHash } from './template-hash.ts'
+import { replicasOfNew, replicasOfOld } from './rolling-update.ts'
+
+/** Keeps one ReplicaSet for each template of a Deployment, the newest with the replicas that are asked for. */
+export async function deploymentController(surroundings: Surroundings): Promise<void> {
+  const { clock, signal, doWork } = surroundings
+  const deployments = new Informer('apps/v1/deployments', surroundings)
+  const replicaSets = new Informer('apps/v1/replicasets', surroundings)
+  const queue = new WorkQueue(clock, signal)
+  deployments.onChange(({ latest }) => queue.add(keyOf(latest.metadata)))
+  replicaSets.onChange(({ latest }) => {
+    const name = ownerName(latest, 'Deployment')
+    if (name !== undefined) queue.add(keyOf({ namespace: latest.metadata.namespace, name }))
+  })
+
+  async function reconcile(key: string): Promise<void> {
+    const deployment = deployments.get(key)
+    if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return
+    await doWork('reconcile Deployment', async (work) => {
+      const owned = replicaSets.all().filter((replicaSet) => owns(deployment, replicaSet))
+      const hash = templateHash(deployment.spec.template)
+      const current = owned.find(({ metadata }) => metadata.labels?.[HASH_LABEL] === hash)
+      const old = owned.filter((replicaSet) => replicaSet !== current && isInUse(replicaSet))
+      work.observe(deployment, current, ...old)
+      const now = current ?? (await createReplicaSet(work, deployment, hash, old))
+      if (current !== undefined) await scale(work, current, replicasOfNew(deployment, current, old))
+      for (const [replicaSet, replicas] of replicasOfOld(deployment, now, old)) {
+        await scale(work, replicaSet, replicas)
+      }
+      await writeStatus(work, deployment, now, old)
+    })
+  }
+
+  async function createReplicaSet(
+    work: Work,
+    deployment: Deployment,
+    hash: string,
+    old: readonly ReplicaSet[],
+  ): Promise<ReplicaSet> {
+    const { selector, template } = deployment.spec
+    const labels = { ...template.metadata.labels, [HASH_LABEL]: hash }
+    const created = await work.create('apps/v1/replicasets', {
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: {
+        name: `${deployment.metadata.name}-${hash}`,
+        namespace: deployment.metadata.namespace,
+        labels,
+        ownerReferences: ownerReferenceTo(deployment),
+      },
+      spec: {
+        replicas: replicasOfNew(deployment, undefined, old),
+        selector: { matchLabels: { ...selector.matchLabels, [HASH_LABEL]: hash } },
+        template: { ...template, metadata: { labels } },
+      },
+      status: { observedGeneration: 0, replicas: 0, readyReplicas: 0 },
+    })
+    replicaSets.remember(created)
+    return created
+  }
+
+  async function scale(work: Work, replicaSet: ReplicaSet, replicas: number): Promise<void> {
+    if (replicaSet.spec.replicas === replicas) return
+    const scaled = { ...replicaSet, spec: { ...replicaSet.spec, replicas } }
+    replicaSets.remember(await work.update('apps/v1/replicasets', scaled))
+  }
+
+  async function writeStatus(
+    work: Work,
+    deployment: Deployment,
+    current: ReplicaSet,
+    old: readonly ReplicaSet[],
+  ): Promise<void> {
+    const all = [current, ...old]
+    const status = {
+      observedGeneration: deployment.metadata.generation,
+      replicas: all.reduce((sum, { status }) => sum + status.replicas, 0),
+      updatedReplicas: current.status.replicas,
+      readyReplicas: all.reduce((sum, { status }) => sum + status.readyReplicas, 0),
+    }
+    if (hasSame(status, deployment.status)) return
+    deployments.remember(await work.updateStatus('apps/v1/deployments', { ...deployment, status }))
+  }
+
+  await runLoop(surroundings, { informers: [deployments, replicaSets], queue, reconcile, workers: 5 })
+}
+
+/** One that a former rollout emptied has no say any more. */
+function isInUse({ spec, status }: ReplicaSet): boolean {
+  return spec.replicas > 0 || status.replicas > 0
+}
