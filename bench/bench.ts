@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { benchExport } from './export-section.ts'
 import { spreadOf, type SectionResult } from './figures.ts'
 import { benchIngest } from './ingest-section.ts'
+import { benchInstrumentation } from './instrumentation-section.ts'
 import { describeMachine } from './machine.ts'
 import { readOptions, USAGE, type Options, type SectionName } from './options.ts'
 import { benchRelated } from './related-section.ts'
@@ -14,6 +15,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   ingest: benchIngest,
   'ingest-link-export': benchExport,
   related: benchRelated,
+  instrumentation: benchInstrumentation,
 }
 
 /** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */

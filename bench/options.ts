@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export const SECTIONS = ['ingest', 'ingest-link-export', 'related'] as const
+export const SECTIONS = ['ingest', 'ingest-link-export', 'related', 'instrumentation'] as const
 export type SectionName = (typeof SECTIONS)[number]
 
 export interface Options {

@@ -1,9 +1,14 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test, expect } from '@jest/globals'
 
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const CPID = '0f3c1f0e-6a5e-4d4e-9a42-5f2f2d1f6a10'
 const FOLDER = new URL('../../src/instrumentation/', import.meta.url)
 
 test('nothing but the OpenTelemetry API and the words of the model is needed to run it', () => {
@@ -23,8 +28,32 @@ test('nothing but the OpenTelemetry API and the words of the model is needed to 
 
 test('it is a sub-path of the package', async () => {
   const script = `import('causeway/instrumentation').then((all) => console.log(JSON.stringify(Object.keys(all))))`
-  const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', '-e', script], {
+  const { stdout } = await run(process.execPath, ['--no-warnings', '-e', script], {
     cwd: fileURLToPath(FOLDER),
   })
   expect(JSON.parse(stdout)).toEqual(expect.arrayContaining(['createInstrumentation', 'mergeTraceContexts']))
+})
+
+test('packed, it runs below node_modules as plain JavaScript with types', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'causeway-packed-'))
+  try {
+    const { stdout: packed } = await run(process.execPath, [
+      join(ROOT, 'scripts/pack-instrumentation.ts'),
+      folder,
+    ])
+    mkdirSync(join(folder, 'node_modules/causeway'), { recursive: true })
+    await run('tar', ['xzf', packed.trim(), '--strip-components=1', '-C', 'node_modules/causeway'], {
+      cwd: folder,
+    })
+    symlinkSync(join(ROOT, 'node_modules/@opentelemetry'), join(folder, 'node_modules/@opentelemetry'))
+    const script = `import('causeway/instrumentation').then(({ createInstrumentation }) => {
+      const { newRoot, extractFromObject, injectIntoObject } = createInstrumentation({ newCpid: () => '${CPID}' })
+      console.log(extractFromObject(injectIntoObject(newRoot(), {})).cpid)
+    })`
+    const { stdout } = await run(process.execPath, ['--no-strip-types', '-e', script], { cwd: folder })
+    expect(stdout.trim()).toBe(CPID)
+    expect(readdirSync(join(folder, 'node_modules/causeway/instrumentation'))).toContain('index.d.ts')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

@@ -1,4 +1,3 @@
-// What instrumentation costs a controller: node_modules/.bin/node --expose-gc bench/instrumentation.ts
 import { randomUUID } from 'node:crypto'
 import { ROOT_CONTEXT, type Span } from '@opentelemetry/api'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
@@ -11,21 +10,11 @@ import {
   type KubernetesObject,
   type TraceContext,
 } from '../src/instrumentation/index.ts'
-
-/** What one operation takes, over all rounds. */
-export interface Result {
-  name: string
-  unit: 'µs'
-  median: number
-  min: number
-  max: number
-  rounds: number
-  /** What it may take at most. */
-  target?: number
-}
+import type { Figure, SectionResult } from './figures.ts'
 
 interface Operation<T> {
-  name: string
+  key: string
+  label: string
   target?: number
   operationsARound?: number
   /** Each operation of a round has an input of its own, lest a cache answer for it. */
@@ -42,31 +31,69 @@ const merging = { maxAncestors: ANCESTORS, newCpid: randomUUID }
 const { extractFromObject, injectIntoObject } = createInstrumentation()
 const tracer = new TracerProvider().getTracer('bench')
 
-/** Measures the core and what stands in the way of each object and span; takes some seconds. */
-export async function benchInstrumentation(): Promise<Result[]> {
-  const results: Result[] = []
-  const measure = async <T>(operation: Operation<T>) => results.push(await measured(operation))
+/** Measures what instrumentation costs a controller: the core, and what stands in the way of each object and span. */
+export async function benchInstrumentation(_options: unknown, onRound: () => void): Promise<SectionResult> {
+  const figures: Record<string, Figure> = {}
+  const rounds: Record<string, number>[] = Array.from({ length: ROUNDS }, () => ({}))
+  const measure = async <T>(operation: Operation<T>) => {
+    const { key, label, target } = operation
+    figures[key] = {
+      label,
+      unit: 'µs',
+      digits: 2,
+      ...(target !== undefined && { target: { atMost: target } }),
+    }
+    const times = await timesOf(operation)
+    for (const [round, us] of times.entries()) (rounds[round] ??= {})[key] = us
+    onRound()
+  }
   await measure({
-    name: 'merge of two, a new CPID',
+    key: 'mergeToNewUs',
+    label: 'merge of two, a new CPID',
     target: 3,
     input: () => [aContext(), aContext()],
     run: merge,
   })
-  await measure({ name: 'merge of two, one stands', target: 3, input: aParentAndChild, run: merge })
   await measure({
-    name: 'extract from an object and inject into it',
+    key: 'mergeToOneUs',
+    label: 'merge of two, one stands',
+    target: 3,
+    input: aParentAndChild,
+    run: merge,
+  })
+  await measure({
+    key: 'extractAndInjectUs',
+    label: 'extract from an object and inject into it',
     target: 3,
     input: anObject,
     run: copyAnnotations,
   })
-  await measure({ name: 'span processor, a span', target: 1, input: aStartedSpan, run: processSpan })
-  await measure({ name: 'merge of a thousand', operationsARound: 5, input: aThousand, run: merge })
-  await measure({ name: 'CPID of a klog line', input: aLine, run: parseCpidFromLine })
-  return results
+  await measure({
+    key: 'spanProcessorUs',
+    label: 'span processor, a span',
+    target: 1,
+    input: aStartedSpan,
+    run: processSpan,
+  })
+  await measure({
+    key: 'mergeOfThousandUs',
+    label: 'merge of a thousand',
+    operationsARound: 5,
+    input: aThousand,
+    run: merge,
+  })
+  await measure({ key: 'klogLineUs', label: 'CPID of a klog line', input: aLine, run: parseCpidFromLine })
+  return {
+    name: 'instrumentation',
+    about: `one call, ${ANCESTORS} ancestors, ${OPERATIONS_A_ROUND} calls a round`,
+    figures,
+    rounds,
+  }
 }
 
-async function measured<T>(operation: Operation<T>): Promise<Result> {
-  const { name, target, operationsARound = OPERATIONS_A_ROUND, input, run } = operation
+/** Microseconds an operation, a value a round. */
+async function timesOf<T>(operation: Operation<T>): Promise<number[]> {
+  const { operationsARound = OPERATIONS_A_ROUND, input, run } = operation
   const times: number[] = []
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
     const inputs = Array.from({ length: operationsARound }, input)
@@ -77,10 +104,7 @@ async function measured<T>(operation: Operation<T>): Promise<Result> {
     if (round >= 0) times.push(us)
     await new Promise(setImmediate)
   }
-  times.sort((a, b) => a - b)
-  const at = (part: number) => times[Math.round(part * (times.length - 1))] ?? Number.NaN
-  const spread = { median: at(0.5), min: at(0), max: at(1) }
-  return { name, unit: 'µs', ...spread, rounds: ROUNDS, ...(target !== undefined && { target }) }
+  return times
 }
 
 function merge(contexts: TraceContext[]): unknown {
@@ -127,11 +151,4 @@ function aLine(): string {
 /** The text as it comes from outside: no string in memory is the same one. */
 function text(written: string): string {
   return Buffer.from(written).toString()
-}
-
-if (import.meta.main) {
-  for (const { name, median, min, max, unit, target } of await benchInstrumentation()) {
-    const limit = target === undefined ? '' : `  (target <= ${target} ${unit})`
-    console.log(`${name}: ${median.toFixed(2)} ${unit}, ${min.toFixed(2)} to ${max.toFixed(2)}${limit}`)
-  }
 }
