@@ -2,6 +2,9 @@ import { Worker } from 'node:worker_threads'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { FromStore, StoreThreadData, ToStore } from './thread-messages.ts'
 
+/** The prefix of a gRPC message, and then some. */
+const MOST_BYTES_AROUND = 64
+
 type Ready = Extract<FromStore, { kind: 'ready' }>
 
 /** The main thread's side of the store thread. */
@@ -48,8 +51,7 @@ export class StoreClient implements IngestPort {
     const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
     const id = ++this.#lastId
     this.#waiting.set(id, resolve)
-    // A copy of its own can be handed over; the request's bytes may be part of a larger buffer.
-    const bytes = new Uint8Array(request)
+    const bytes = ownBytes(request)
     this.#worker.postMessage({ kind: 'ingest', id, signal, bytes } satisfies ToStore, [bytes.buffer])
     return promise
   }
@@ -93,4 +95,11 @@ export class StoreClient implements IngestPort {
         listener({ kind: 'fatal', reason: 'the store thread ended by itself' })
     }
   }
+}
+
+/** What can be handed over to another thread: the bytes themselves where they fill their buffer, else a copy. */
+function ownBytes(request: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = request
+  const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength - byteLength <= MOST_BYTES_AROUND
+  return isAlone ? new Uint8Array(buffer, request.byteOffset, byteLength) : new Uint8Array(request)
 }

@@ -19,8 +19,8 @@ export type IngestOutcome =
 
 /**
  * Takes one OTLP export request as uncompressed protobuf bytes. Resolves once everything accepted in it is
- * durable; never rejects. The same bytes again answer the same and change nothing. The bytes are not kept
- * after the promise settles.
+ * durable; never rejects. The same bytes again answer the same and change nothing. The caller gives the bytes
+ * away: afterwards the array may be empty.
  */
 export interface IngestPort {
   ingest(signal: Signal, request: Uint8Array): Promise<IngestOutcome>

@@ -71,8 +71,9 @@ function exporting(signal: Signal, intake: Intake): handleUnaryCall<Buffer, Buff
     return await intake.ingest(signal, 'protobuf', request)
   }
   return ({ request }, answer) => {
+    const { length } = request
     void ingest(request).then((outcome) => {
-      intake.answered(signal, outcome, request.length)
+      intake.answered(signal, outcome, length)
       if (outcome.kind !== 'accepted') answer(grpcStatusOf(outcome))
       else answer(null, Buffer.from(encodeExportResponse(signal, 'protobuf', outcome)))
     })

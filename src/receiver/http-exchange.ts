@@ -60,8 +60,9 @@ export class HttpExchange {
     using reservation = this.#intake.inFlight.open()
     const body = await readBody(request, this.#settings.maxMessageBytes, reservation)
     if (body.kind === 'hungUp') return
+    const length = body.kind === 'whole' ? body.bytes.length : 0
     const outcome = body.kind === 'whole' ? await this.#intake.ingest(signal, encoding, body.bytes) : body
-    this.#intake.answered(signal, outcome, body.kind === 'whole' ? body.bytes.length : 0)
+    this.#intake.answered(signal, outcome, length)
     const { http } = REPLIES[outcome.kind]
     if (outcome.kind === 'accepted') {
       send(response, http, CONTENT_TYPES[encoding], encodeExportResponse(signal, encoding, outcome))
