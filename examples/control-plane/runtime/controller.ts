@@ -39,7 +39,8 @@ export async function runLoop(
   { informers, queue, reconcile, workers }: Loop,
 ): Promise<void> {
   const running = informers.map((informer) => informer.run())
-  await Promise.all(informers.map((informer) => informer.synced))
+  await Promise.race([Promise.all(informers.map(({ synced }) => synced)), Promise.all(running)])
+  if (signal.aborted) return
   ready()
   const work = async () => {
     for (;;) {

@@ -20,7 +20,7 @@ import type { DoWork, Work } from './work.ts'
 
 /** What a controller wrote, and the change that it wrote for. */
 export interface Written {
-  did: 'created' | 'updated' | 'deleted'
+  did: 'created' | 'updated' | 'updated the status of' | 'deleted'
   /** An object reference without uid and version. */
   object: string
   cpid: string
@@ -111,7 +111,8 @@ class TracedWork implements Work {
   }
 
   updateStatus<R extends Resource>(resource: R, object: Resources[R]): Promise<Resources[R]> {
-    return this.#write('updated', resource, object, (marked) => this.#client.updateStatus(resource, marked))
+    const write = (marked: Resources[R]) => this.#client.updateStatus(resource, marked)
+    return this.#write('updated the status of', resource, object, write)
   }
 
   async delete<R extends Resource>(
@@ -146,7 +147,7 @@ class TracedWork implements Work {
   ): Promise<T> {
     const { instrumentation, tracer, logger } = this.#tracing
     const change = this.#mergeFor(object)
-    const call = `${VERBS[did]} ${resource}`
+    const call = CALLS[did](resource)
     const written = await withTraceContext(change, () =>
       tracer.startActiveSpan(call, { kind: SpanKind.CLIENT }, async (span) => {
         try {
@@ -189,7 +190,12 @@ class TracedWork implements Work {
   }
 }
 
-const VERBS: Readonly<Record<Deed, string>> = { created: 'create', updated: 'update', deleted: 'delete' }
+const CALLS: Readonly<Record<Deed, (resource: Resource) => string>> = {
+  created: (resource) => `create ${resource}`,
+  updated: (resource) => `update ${resource}`,
+  'updated the status of': (resource) => `update ${resource}/status`,
+  deleted: (resource) => `delete ${resource}`,
+}
 
 /** Deleting gives an object a last version that nobody is told. */
 function withoutVersion<T extends KubernetesObject>(object: T): T {
