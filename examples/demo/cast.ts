@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
+import type { ControllerName } from '../control-plane/controllers/controllers.ts'
 import { eachErrorLine, seeOff } from './child.ts'
 import type { Report } from './report.ts'
 
@@ -6,8 +7,9 @@ export const CONTROLLERS = [
   'deployment-controller',
   'replicaset-controller',
   'scheduler',
+  'kubelet',
   'endpoints-controller',
-] as const
+] as const satisfies ControllerName[]
 
 export type Member = (typeof CONTROLLERS)[number] | 'kubectl'
 
@@ -22,7 +24,7 @@ export interface CastSettings {
 
 const LONGEST_FLUSH_MS = 5_000
 
-/** The processes of the demo. Disposing of them tells them that the story is over and waits until they are gone. */
+/** The processes of the demo. */
 export class Cast implements AsyncDisposable {
   readonly #settings: CastSettings
   readonly #members: ChildProcess[] = []
@@ -40,7 +42,8 @@ export class Cast implements AsyncDisposable {
 
   enter(member: Member): void {
     const { apiServer, otlp, onReport, onComplaint } = this.#settings
-    const child = fork(new URL(`./${member}.ts`, import.meta.url), {
+    const [program, ...args] = member === 'kubectl' ? ['kubectl'] : ['controller', member]
+    const child = fork(new URL(`./${program}.ts`, import.meta.url), args, {
       env: { ...withoutTelemetry(process.env), ...telemetry(member, otlp), DEMO_API_SERVER: apiServer },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
@@ -54,30 +57,30 @@ export class Cast implements AsyncDisposable {
     eachErrorLine(child, (line) => onComplaint(member, line))
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Tells the processes that the story is over, and resolves when they are gone and all their reports are here. */
+  async end(): Promise<void> {
     await Promise.all(
       this.#members.map(async (child) => {
-        if (child.connected) child.disconnect()
+        if (child.connected) child.send('end', () => undefined)
         await seeOff(child, LONGEST_FLUSH_MS)
       }),
     )
   }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.end()
+  }
 }
 
-/** What any program with an OpenTelemetry SDK is told. Short batching delays keep the demo short. */
+/** What any program with an OpenTelemetry SDK is told. */
 function telemetry(member: Member, otlp: string): Record<string, string> {
   return {
     OTEL_SERVICE_NAME: member,
     OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=demo',
     OTEL_NODE_RESOURCE_DETECTORS: 'env,serviceinstance',
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://${otlp}`,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
     OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
-    OTEL_TRACES_EXPORTER: 'otlp',
-    OTEL_LOGS_EXPORTER: 'otlp',
     OTEL_METRICS_EXPORTER: 'none',
-    OTEL_BSP_SCHEDULE_DELAY: '200',
-    OTEL_BLRP_SCHEDULE_DELAY: '200',
   }
 }
 

@@ -8,16 +8,20 @@ function hasEnded({ pid, exitCode, signalCode }: ChildProcess): boolean {
   return pid === undefined || exitCode !== null || signalCode !== null
 }
 
-/** Waits until a process that was told to end has done so, and kills it when it takes too long. */
+/**
+ * Waits until a process that was told to end has done so and all it had to say is here, and kills it when it takes too
+ * long.
+ */
 export async function seeOff(child: ChildProcess, longestMs: number): Promise<void> {
   if (hasEnded(child)) return
   const gone = new AbortController()
-  const ended = once(child, 'exit').then(() => gone.abort())
+  const ended = Promise.all([once(child, 'close'), child.connected ? once(child, 'disconnect') : undefined])
   sleep(longestMs, undefined, { signal: gone.signal, ref: false }).then(
     () => child.kill('SIGKILL'),
     () => undefined,
   )
   await ended
+  gone.abort()
 }
 
 /** Calls back with every line that a process writes to its standard error. */

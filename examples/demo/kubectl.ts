@@ -1,41 +1,28 @@
-import type { KubeObject } from './kube-objects.ts'
-import { onStage, type Stage } from './stage.ts'
-import { doWork, think } from './work.ts'
+// The operator: creates a Deployment and, once its Pods have their nodes, a Service.
+import { Kubectl } from '../control-plane/kubectl.ts'
+import { deployment, service } from '../control-plane/manifests.ts'
+import type { Surroundings } from '../control-plane/runtime/controller.ts'
+import { Informer } from '../control-plane/runtime/informer.ts'
+import { APP, IMAGE, REPLICAS } from './app.ts'
+import { onStage } from './stage.ts'
 
-const REPLICAS = 2
-const APP = { app: 'web' }
-const NAMED_WEB = { name: 'web', namespace: 'default', labels: APP }
-
-await onStage(async (stage) => {
-  await doWork(stage, 'kubectl apply -f deployment.yaml', async (work) => {
-    work.beginChange()
-    await think()
-    await work.create('apps/v1/deployments', {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: NAMED_WEB,
-      spec: { replicas: REPLICAS, labels: APP, image: 'nginx:1.29' },
-    })
-  })
-  await waitForBoundPods(stage)
-  await doWork(stage, 'kubectl apply -f service.yaml', async (work) => {
-    work.beginChange()
-    await think()
-    await work.create('v1/services', {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: NAMED_WEB,
-      spec: { selector: APP, port: 80 },
-    })
-  })
+await onStage(async (surroundings) => {
+  const { client, clock, doWork, signal } = surroundings
+  const kubectl = new Kubectl(client, doWork, clock)
+  await kubectl.create('apps/v1/deployments', deployment(APP, REPLICAS, IMAGE))
+  await untilScheduled(surroundings)
+  signal.throwIfAborted()
+  await kubectl.create('v1/services', service(APP))
 })
 
-/** As an operator does with `kubectl rollout status`. */
-async function waitForBoundPods({ client, signal }: Stage): Promise<void> {
-  const bound = new Set<KubeObject['metadata']['name']>()
-  for (let version = 0; bound.size < REPLICAS;) {
-    const page = await client.watch('v1/pods', version, signal)
-    version = page.resourceVersion
-    for (const { metadata, spec } of page.items) if (spec.nodeName !== undefined) bound.add(metadata.name)
-  }
+/** As an operator does with `kubectl get pods --watch`. */
+async function untilScheduled({ client, clock, signal }: Surroundings): Promise<void> {
+  const enough = new AbortController()
+  const either = AbortSignal.any([signal, enough.signal])
+  const pods = new Informer('v1/pods', { client, clock, signal: either })
+  pods.onChange(() => {
+    const scheduled = pods.all().filter(({ spec }) => spec.nodeName !== undefined)
+    if (scheduled.length === REPLICAS) enough.abort()
+  })
+  await pods.run()
 }

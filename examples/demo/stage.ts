@@ -1,54 +1,54 @@
+import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { diag, DiagLogLevel, logs, trace, type Logger, type Tracer } from '@opentelemetry/api'
-import { NodeSDK } from '@opentelemetry/sdk-node'
-import { ApiClient } from './api-client.ts'
+import { HttpClient } from '../control-plane/api/http-client.ts'
+import { Chance } from '../control-plane/chance.ts'
+import { REAL_CLOCK } from '../control-plane/real-clock.ts'
+import type { Surroundings } from '../control-plane/runtime/controller.ts'
+import { tracedWork } from '../control-plane/runtime/traced-work.ts'
 import type { Report } from './report.ts'
-
-/** What a process of the demo works with. */
-export interface Stage {
-  client: ApiClient
-  tracer: Tracer
-  logger: Logger
-  /** Aborts when the demo lets go of this process. */
-  signal: AbortSignal
-  report: (report: Report) => void
-}
+import { startTelemetry, tracing } from './telemetry.ts'
 
 const LONGEST_FLUSH_MS = 4_000
-const SCOPE = 'causeway-demo'
-const SILENT = { info: () => undefined, debug: () => undefined, verbose: () => undefined }
+const MOST_SEEDS = 2 ** 32
 
 /**
- * Runs a process of the demo: until `play` is over, or until the demo ends the channel between them, on purpose or by
- * dying. What the SDK still holds is sent first. The SDK takes its settings from the usual OTEL_ variables.
+ * Runs a process of the demo: until `play` is over, or until the demo says so, or until the channel between them ends
+ * because the demo died. What the SDK still holds is sent first.
  */
-export async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
+export async function onStage(play: (surroundings: Surroundings) => Promise<void>): Promise<void> {
   const stop = new AbortController()
-  for (const event of ['disconnect', 'SIGINT', 'SIGTERM']) process.once(event, () => stop.abort())
+  for (const event of ['message', 'disconnect', 'SIGINT', 'SIGTERM']) process.once(event, () => stop.abort())
   if (!process.connected) stop.abort()
-  diag.setLogger({ error: complain, warn: complain, ...SILENT }, DiagLogLevel.WARN)
-  const sdk = new NodeSDK()
-  sdk.start()
-  const tracer = trace.getTracer(SCOPE)
+  const sdk = startTelemetry(complain)
+  const client = new HttpClient(process.env['DEMO_API_SERVER'] ?? '')
+  const onWritten = (written: object) => report({ kind: 'wrote', ...written } as Report)
   try {
     await play({
-      client: new ApiClient(process.env['DEMO_API_SERVER'] ?? '', tracer),
-      tracer,
-      logger: logs.getLogger(SCOPE),
+      client,
+      clock: REAL_CLOCK,
+      chance: new Chance(randomInt(MOST_SEEDS)),
       signal: stop.signal,
-      report: (report) => {
-        if (process.connected) process.send?.(report)
-      },
+      doWork: tracedWork(client, { ...tracing(), onWritten }),
+      complain: (error) => complain(messageOf(error)),
+      ready: () => report({ kind: 'ready' }),
     })
   } catch (error) {
     if (!stop.signal.aborted) {
-      complain(error instanceof Error ? error.message : String(error))
+      complain(messageOf(error))
       process.exitCode = 1
     }
   }
   // The SDK has complained already about what it could not send.
   await Promise.race([sdk.shutdown().catch(() => undefined), sleep(LONGEST_FLUSH_MS)])
   process.exit()
+}
+
+function report(what: Report): void {
+  if (process.connected) process.send?.(what)
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** One line for what may be an error with its stack, written as JSON. */

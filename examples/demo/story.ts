@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startApiServer } from './api-server.ts'
 import { Cast, CONTROLLERS, type Member } from './cast.ts'
+import { Cluster } from './cluster.ts'
 import type { Report } from './report.ts'
 
-/** The CPIDs of the story: a Deployment is applied, then a Service, and both changes meet in the Endpoints. */
+/** The CPIDs of the story: a Deployment is created, then a Service, and both changes meet in the Endpoints. */
 export interface Story {
   alpha: string
   beta: string
@@ -20,17 +20,21 @@ export interface Telling {
 }
 
 type Letter = 'α' | 'β' | 'γ'
+type Wrote = Extract<Report, { kind: 'wrote' }>
 
 const LONGEST_STORY_MS = 30_000
 const MEMBER_WIDTH = 24
-const DEED_WIDTH = 52
+const DEED_WIDTH = 60
 
-/** Has the processes act out the story, and ends them. Rejects when one fails or the story takes too long. */
+/**
+ * Has the processes act out the story until nothing is left to do, and ends them. Rejects when one fails or the story
+ * takes too long.
+ */
 export async function tellStory({ otlp, say, complain, stop }: Telling): Promise<Story> {
   const cpids = new Map<Letter, string>()
   const waiting = new Set<Member>(CONTROLLERS)
   const ready = Promise.withResolvers<undefined>()
-  const told = Promise.withResolvers<Story>()
+  let countedUp = 0
 
   const onReport = (member: Member, report: Report) => {
     if (report.kind === 'ready') {
@@ -40,39 +44,53 @@ export async function tellStory({ otlp, say, complain, stop }: Telling): Promise
     }
     const letter = letterOf(report, cpids)
     cpids.set(letter, report.cpid)
-    const deed = `${report.did} ${report.object}`
-    say(`${member.padEnd(MEMBER_WIDTH)}${deed.padEnd(DEED_WIDTH)}${originOf(report, letter)}`)
-    const [alpha, beta, gamma] = [cpids.get('α'), cpids.get('β'), cpids.get('γ')]
-    if (alpha !== undefined && beta !== undefined && gamma !== undefined) told.resolve({ alpha, beta, gamma })
+    if (isCount(member, report)) countedUp++
+    else say(describe(member, report, letter))
   }
 
-  await using apiServer = await startApiServer()
+  await using cluster = await Cluster.start()
   await using cast = new Cast({
-    apiServer: apiServer.url,
+    apiServer: cluster.url,
     otlp,
     onReport,
     onComplaint: (member, line) => {
       if (!stop.aborted) complain(`${member}: ${line}`)
     },
   })
-  const cut = cutShort(stop)
+  const tooLong = cutShort(stop)
   for (const controller of CONTROLLERS) cast.enter(controller)
-  await Promise.race([ready.promise, cast.failed, cut])
+  await Promise.race([ready.promise, cast.failed, tooLong])
   cast.enter('kubectl')
-  return await Promise.race([told.promise, cast.failed, cut])
+  await Promise.race([cluster.untilSettled(stop), cast.failed, tooLong])
+  // The last reports come while the processes end.
+  await cast.end()
+  say(`… and in between the Deployment and its ReplicaSet were brought up to date ${countedUp} times (α)`)
+  return { alpha: known(cpids, 'α'), beta: known(cpids, 'β'), gamma: known(cpids, 'γ') }
 }
 
 /** The first root to begin is α, the second β; γ is where they merge. */
-function letterOf(report: Extract<Report, { kind: 'wrote' }>, cpids: Map<Letter, string>): Letter {
+function letterOf(report: Wrote, cpids: Map<Letter, string>): Letter {
   const known = [...cpids].find(([, cpid]) => cpid === report.cpid)
   if (known !== undefined) return known[0]
   if (report.origin === 'merges') return 'γ'
   return cpids.has('α') ? 'β' : 'α'
 }
 
-function originOf({ origin }: Extract<Report, { kind: 'wrote' }>, letter: Letter): string {
-  if (origin === 'begins') return `${letter} begins`
-  return origin === 'merges' ? `${letter} = {α, β}` : letter
+/** Whether all that was written is how many Pods there are: the story is as clear without. */
+function isCount(member: Member, { did }: Wrote): boolean {
+  return did === 'updated the status of' && member !== 'kubelet'
+}
+
+function describe(member: Member, { did, object, origin }: Wrote, letter: Letter): string {
+  const deed = `${did} ${object}`
+  const origins = { begins: `${letter} begins`, merges: `${letter} = {α, β}`, inherits: letter }
+  return `${member.padEnd(MEMBER_WIDTH)}${deed.padEnd(DEED_WIDTH)}${origins[origin]}`
+}
+
+function known(cpids: Map<Letter, string>, letter: Letter): string {
+  const cpid = cpids.get(letter)
+  if (cpid === undefined) throw new Error(`Nothing was written for ${letter}; run the demo again`)
+  return cpid
 }
 
 async function cutShort(stop: AbortSignal): Promise<never> {

@@ -23,6 +23,8 @@ export interface Written {
   did: 'created' | 'updated' | 'updated the status of' | 'deleted'
   /** An object reference without uid and version. */
   object: string
+  /** The version that the write gave it; of one that is deleted, the last that anybody was told. */
+  resourceVersion: string | undefined
   cpid: string
   origin: 'begins' | 'merges' | 'inherits'
 }
@@ -151,7 +153,10 @@ class TracedWork implements Work {
     const written = await withTraceContext(change, () =>
       tracer.startActiveSpan(call, { kind: SpanKind.CLIENT }, async (span) => {
         try {
-          return await write(instrumentation.injectIntoObject(change, object))
+          const written = await write(instrumentation.injectIntoObject(change, object))
+          // On the span of this write alone: the work goes on, and ends after what the write causes.
+          instrumentation.wrote(written)
+          return written
         } catch (error) {
           span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) })
           if (isRefusal(error, 'Conflict')) span.setAttribute('error.type', 'Conflict')
@@ -162,13 +167,12 @@ class TracedWork implements Work {
       }),
     )
     this.hasWritten = true
-    instrumentation.wrote(written)
-    const { namespace, name } = written.metadata
+    const { namespace, name, resourceVersion } = written.metadata
     const reference = `${resource}/${namespace}/${name}`
     withTraceContext(change, () =>
       logger.emit({ severityNumber: SeverityNumber.INFO, severityText: 'INFO', body: `${did} ${reference}` }),
     )
-    if (change !== undefined) this.#tell({ did, object: reference, cpid: change.cpid })
+    if (change !== undefined) this.#tell({ did, object: reference, resourceVersion, cpid: change.cpid })
     return written
   }
 
