@@ -1,9 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import type { ControllerName } from '../control-plane/controllers/controllers.ts'
 import { eachErrorLine, seeOff } from './child.ts'
-import type { Report } from './report.ts'
+import type { Cue, Report } from './report.ts'
 
-export const CONTROLLERS = [
+const CONTROLLERS = [
   'deployment-controller',
   'replicaset-controller',
   'scheduler',
@@ -11,7 +11,9 @@ export const CONTROLLERS = [
   'endpoints-controller',
 ] as const satisfies ControllerName[]
 
-export type Member = (typeof CONTROLLERS)[number] | 'kubectl'
+export const MEMBERS = [...CONTROLLERS, 'kubectl'] as const
+
+export type Member = (typeof MEMBERS)[number]
 
 export interface CastSettings {
   apiServer: string
@@ -27,7 +29,7 @@ const LONGEST_FLUSH_MS = 5_000
 /** The processes of the demo. */
 export class Cast implements AsyncDisposable {
   readonly #settings: CastSettings
-  readonly #members: ChildProcess[] = []
+  readonly #members = new Map<Member, ChildProcess>()
   readonly #failed = Promise.withResolvers<never>()
 
   constructor(settings: CastSettings) {
@@ -47,7 +49,7 @@ export class Cast implements AsyncDisposable {
       env: { ...withoutTelemetry(process.env), ...telemetry(member, otlp), DEMO_API_SERVER: apiServer },
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
-    this.#members.push(child)
+    this.#members.set(member, child)
     child.on('message', (report) => onReport(member, report as Report))
     child.once('exit', (code, signal) => {
       if (code !== 0)
@@ -57,11 +59,17 @@ export class Cast implements AsyncDisposable {
     eachErrorLine(child, (line) => onComplaint(member, line))
   }
 
+  cue(member: Member, cue: Cue): void {
+    const child = this.#members.get(member)
+    // One that has gone away is heard of as failed, or has done its part.
+    if (child?.connected === true) child.send(cue, () => undefined)
+  }
+
   /** Tells the processes that the story is over, and resolves when they are gone and all their reports are here. */
   async end(): Promise<void> {
     await Promise.all(
-      this.#members.map(async (child) => {
-        if (child.connected) child.send('end', () => undefined)
+      [...this.#members].map(async ([member, child]) => {
+        this.cue(member, 'end')
         await seeOff(child, LONGEST_FLUSH_MS)
       }),
     )

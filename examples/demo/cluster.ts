@@ -35,6 +35,11 @@ export class Cluster implements AsyncDisposable {
     return this.#server.url
   }
 
+  /** The version of the newest object. */
+  get version(): number {
+    return Number(this.#store.list('v1/nodes').resourceVersion)
+  }
+
   /**
    * Resolves when there is nothing left to do: the Deployment has said that all its Pods are ready, and the Endpoints
    * list them. Rejects when the signal aborts.

@@ -1,4 +1,5 @@
 // The operator: creates a Deployment and, once its Pods have their nodes, a Service.
+import { once } from 'node:events'
 import { Kubectl } from '../control-plane/kubectl.ts'
 import { deployment, service } from '../control-plane/manifests.ts'
 import type { Surroundings } from '../control-plane/runtime/controller.ts'
@@ -7,7 +8,10 @@ import { APP, IMAGE, REPLICAS } from './app.ts'
 import { onStage } from './stage.ts'
 
 await onStage(async (surroundings) => {
-  const { client, clock, doWork, signal } = surroundings
+  const { client, clock, doWork, signal, ready } = surroundings
+  ready()
+  // The only cue but the end, which aborts the signal.
+  await once(process, 'message', { signal })
   const kubectl = new Kubectl(client, doWork, clock)
   await kubectl.create('apps/v1/deployments', deployment(APP, REPLICAS, IMAGE))
   await untilScheduled(surroundings)

@@ -5,7 +5,7 @@ import { Chance } from '../control-plane/chance.ts'
 import { REAL_CLOCK } from '../control-plane/real-clock.ts'
 import type { Surroundings } from '../control-plane/runtime/controller.ts'
 import { tracedWork } from '../control-plane/runtime/traced-work.ts'
-import type { Report } from './report.ts'
+import type { Cue, Report } from './report.ts'
 import { startTelemetry, tracing } from './telemetry.ts'
 
 const LONGEST_FLUSH_MS = 4_000
@@ -17,7 +17,10 @@ const MOST_SEEDS = 2 ** 32
  */
 export async function onStage(play: (surroundings: Surroundings) => Promise<void>): Promise<void> {
   const stop = new AbortController()
-  for (const event of ['message', 'disconnect', 'SIGINT', 'SIGTERM']) process.once(event, () => stop.abort())
+  for (const event of ['disconnect', 'SIGINT', 'SIGTERM']) process.once(event, () => stop.abort())
+  process.on('message', (cue: Cue) => {
+    if (cue === 'end') stop.abort()
+  })
   if (!process.connected) stop.abort()
   const sdk = startTelemetry(complain)
   const client = new HttpClient(process.env['DEMO_API_SERVER'] ?? '')

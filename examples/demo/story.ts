@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Cast, CONTROLLERS, type Member } from './cast.ts'
+import { Cast, MEMBERS, type Member } from './cast.ts'
 import { Cluster } from './cluster.ts'
+import { InOrder } from './in-order.ts'
 import type { Report } from './report.ts'
 
 /** The CPIDs of the story: a Deployment is created, then a Service, and both changes meet in the Endpoints. */
@@ -32,23 +33,21 @@ const DEED_WIDTH = 60
  */
 export async function tellStory({ otlp, say, complain, stop }: Telling): Promise<Story> {
   const cpids = new Map<Letter, string>()
-  const waiting = new Set<Member>(CONTROLLERS)
+  const waiting = new Set<Member>(MEMBERS)
   const ready = Promise.withResolvers<undefined>()
-  let countedUp = 0
-
-  const onReport = (member: Member, report: Report) => {
-    if (report.kind === 'ready') {
-      waiting.delete(member)
-      if (waiting.size === 0) ready.resolve(undefined)
-      return
-    }
-    const letter = letterOf(report, cpids)
-    cpids.set(letter, report.cpid)
-    if (isCount(member, report)) countedUp++
-    else say(describe(member, report, letter))
-  }
+  let statusUpdates = 0
 
   await using cluster = await Cluster.start()
+  const writes = new InOrder<{ member: Member; wrote: Wrote }>(cluster.version, ({ member, wrote }) => {
+    const letter = letterOf(wrote, cpids)
+    cpids.set(letter, wrote.cpid)
+    if (isMinor(member, wrote)) statusUpdates++
+    else say(describe(member, wrote, letter))
+  })
+  const onReport = (member: Member, report: Report) => {
+    if (report.kind === 'wrote') writes.add(Number(report.resourceVersion), { member, wrote: report })
+    else if (waiting.delete(member) && waiting.size === 0) ready.resolve(undefined)
+  }
   await using cast = new Cast({
     apiServer: cluster.url,
     otlp,
@@ -58,13 +57,14 @@ export async function tellStory({ otlp, say, complain, stop }: Telling): Promise
     },
   })
   const tooLong = cutShort(stop)
-  for (const controller of CONTROLLERS) cast.enter(controller)
+  for (const member of MEMBERS) cast.enter(member)
   await Promise.race([ready.promise, cast.failed, tooLong])
-  cast.enter('kubectl')
+  cast.cue('kubectl', 'begin')
   await Promise.race([cluster.untilSettled(stop), cast.failed, tooLong])
   // The last reports come while the processes end.
   await cast.end()
-  say(`… and in between the Deployment and its ReplicaSet were brought up to date ${countedUp} times (α)`)
+  writes.flush()
+  say(`and ${statusUpdates} updates of the status of the Deployment and its ReplicaSet`)
   return { alpha: known(cpids, 'α'), beta: known(cpids, 'β'), gamma: known(cpids, 'γ') }
 }
 
@@ -76,8 +76,8 @@ function letterOf(report: Wrote, cpids: Map<Letter, string>): Letter {
   return cpids.has('α') ? 'β' : 'α'
 }
 
-/** Whether all that was written is how many Pods there are: the story is as clear without. */
-function isCount(member: Member, { did }: Wrote): boolean {
+/** Whether all that was written is how many Pods there are: the story is clearer without. */
+function isMinor(member: Member, { did }: Wrote): boolean {
   return did === 'updated the status of' && member !== 'kubelet'
 }
 
