@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Scene } from './scene.ts'
 
-/** The CPIDs of the demo's story: a Deployment is applied, then a Service, and both merge in the Endpoints. */
+/** The CPIDs of the demo's story: a Deployment is created, then a Service, and both merge in the Endpoints. */
 export interface Story {
   readonly alpha: string
   readonly beta: string
@@ -13,6 +13,7 @@ export const STORY_SERVICES = [
   'deployment-controller',
   'endpoints-controller',
   'kubectl',
+  'kubelet',
   'replicaset-controller',
   'scheduler',
 ]
