@@ -16,7 +16,7 @@ export interface Options {
 
 export const USAGE = `Usage: npm run demo -- [options]
 
-Starts Causeway and five small programs that act out a Kubernetes change, and shows its cascade.
+Starts Causeway and a small Kubernetes control plane, has it act out a change, and shows the cascade.
 
   --keep                         leave Causeway running until Ctrl-C
   --json                         print {alpha, beta, gamma, traceId} and nothing else
