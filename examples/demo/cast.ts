@@ -30,6 +30,7 @@ const LONGEST_FLUSH_MS = 5_000
 export class Cast implements AsyncDisposable {
   readonly #settings: CastSettings
   readonly #members = new Map<Member, ChildProcess>()
+  readonly #ready = new Set<Member>()
   readonly #failed = Promise.withResolvers<never>()
 
   constructor(settings: CastSettings) {
@@ -50,7 +51,11 @@ export class Cast implements AsyncDisposable {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     this.#members.set(member, child)
-    child.on('message', (report) => onReport(member, report as Report))
+    child.on('message', (message) => {
+      const report = message as Report
+      if (report.kind === 'ready') this.#ready.add(member)
+      onReport(member, report)
+    })
     child.once('exit', (code, signal) => {
       if (code !== 0)
         this.#failed.reject(new Error(`${member} ended with ${signal ?? `exit code ${code ?? '?'}`}`))
@@ -70,6 +75,8 @@ export class Cast implements AsyncDisposable {
     await Promise.all(
       [...this.#members].map(async ([member, child]) => {
         this.cue(member, 'end')
+        // One that is still starting has nothing to send.
+        if (!this.#ready.has(member)) child.kill()
         await seeOff(child, LONGEST_FLUSH_MS)
       }),
     )

@@ -32,8 +32,9 @@ async function runWithOwnCauseway(options: Options): Promise<void> {
   await refuseBusyPorts(settings.listeners)
   say(`Causeway starts: OTLP on ${otlp}, queries on ${query}, database ${storagePath}\n`)
   await using running = new AsyncDisposableStack()
-  running.use(await startCauseway(settings, stop))
-  const story = await tellStory({ otlp, say, complain: fail, stop: stop.signal })
+  const receiver = startCauseway(settings, stop)
+  running.defer(async () => (await receiver.catch(() => undefined))?.[Symbol.asyncDispose]())
+  const story = await tellStory({ otlp, receiver, say, complain: fail, stop: stop.signal })
   say(`${describeStory(story)}\n\nWaiting for the cascade of α to settle ...\n`)
   const longestMs = settings.settlingMs + PATIENCE_MS
   if (!(await waitUntilSettled(story.alpha, { query, longestMs, stop: stop.signal }))) {

@@ -14,6 +14,8 @@ export interface Story {
 export interface Telling {
   /** `host:port` of the OTLP/gRPC receiver. */
   otlp: string
+  /** Settles when the receiver does take spans; the processes start meanwhile. */
+  receiver?: Promise<unknown>
   say: (text: string) => void
   /** Takes what keeps the story from arriving whole. */
   complain: (text: string) => void
@@ -31,7 +33,7 @@ const DEED_WIDTH = 60
  * Has the processes act out the story until nothing is left to do, and ends them. Rejects when one fails or the story
  * takes too long.
  */
-export async function tellStory({ otlp, say, complain, stop }: Telling): Promise<Story> {
+export async function tellStory({ otlp, receiver, say, complain, stop }: Telling): Promise<Story> {
   const cpids = new Map<Letter, string>()
   const waiting = new Set<Member>(MEMBERS)
   const ready = Promise.withResolvers<undefined>()
@@ -58,7 +60,7 @@ export async function tellStory({ otlp, say, complain, stop }: Telling): Promise
   })
   const tooLong = cutShort(stop)
   for (const member of MEMBERS) cast.enter(member)
-  await Promise.race([ready.promise, cast.failed, tooLong])
+  await Promise.race([Promise.all([ready.promise, receiver]), cast.failed, tooLong])
   cast.cue('kubectl', 'begin')
   await Promise.race([cluster.untilSettled(stop), cast.failed, tooLong])
   // The last reports come while the processes end.
