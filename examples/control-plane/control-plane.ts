@@ -23,7 +23,10 @@ export interface ControlPlaneSettings {
   others?: Readonly<Record<string, Controller>>
   /** Those of Kubernetes that do not run. */
   without?: readonly ControllerName[]
+  /** Takes what a controller could not do and does not expect; otherwise disposing throws the first of it. */
   complain?: (component: string, error: unknown) => void
+  /** Wraps the work of each component, so that somebody can look on. */
+  around?: (component: string, doWork: DoWork) => DoWork
 }
 
 /** How the way to the API server is, for everyone. */
@@ -52,6 +55,7 @@ export class ControlPlane implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #running: Promise<void>[] = []
   readonly #ready: Promise<void>[] = []
+  readonly #troubles: Error[] = []
 
   constructor(settings: ControlPlaneSettings) {
     const { clock, chance, nodes = 3, pace = {}, others = {}, without = [] } = settings
@@ -68,6 +72,11 @@ export class ControlPlane implements AsyncDisposable {
   /** Resolves when all controllers have their first lists. */
   async ready(): Promise<void> {
     await Promise.all(this.#ready)
+  }
+
+  /** Lets time go by. */
+  sleep(ms: number): Promise<void> {
+    return this.#settings.clock.sleep(ms)
   }
 
   /** Resolves when nothing was written for so long. */
@@ -92,25 +101,34 @@ export class ControlPlane implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await Promise.all(this.#running)
+    const [first] = this.#troubles
+    if (first !== undefined) throw first
   }
 
   #run(name: string, controller: Controller): void {
     const { promise, resolve } = Promise.withResolvers<undefined>()
-    const { complain = rethrow } = this.#settings
+    const complain = this.#settings.complain ?? this.#note.bind(this)
     this.#ready.push(promise)
-    this.#running.push(
-      asComponent(name, () =>
-        controller({
-          ...this.#surroundings(name),
-          complain: (error) => complain(name, error),
-          ready: () => resolve(undefined),
-        }),
-      ),
+    const running = asComponent(name, () =>
+      controller({
+        ...this.#surroundings(name),
+        complain: (error) => complain(name, error),
+        ready: () => resolve(undefined),
+      }),
     )
+    const end = (error: unknown) => {
+      complain(name, error)
+      resolve(undefined)
+    }
+    this.#running.push(running.catch(end))
+  }
+
+  #note(component: string, cause: unknown): void {
+    this.#troubles.push(new Error(`${component} failed`, { cause }))
   }
 
   #surroundings(name: string) {
-    const { clock, chance, tracingOf, latency = {} } = this.#settings
+    const { clock, chance, tracingOf, latency = {}, around = (_component, inner) => inner } = this.#settings
     const own = chance.fork(name)
     const client = new LocalClient(this.store, {
       ...LATENCY,
@@ -119,7 +137,7 @@ export class ControlPlane implements AsyncDisposable {
       chance: own.fork('connection'),
     })
     const tracing = tracingOf(name)
-    const doWork = tracing === undefined ? plainWork(client) : tracedWork(client, tracing)
+    const doWork = around(name, tracing === undefined ? plainWork(client) : tracedWork(client, tracing))
     return {
       client,
       clock,
@@ -128,8 +146,4 @@ export class ControlPlane implements AsyncDisposable {
       doWork: ((work, play) => asComponent(name, () => doWork(work, play))) satisfies DoWork,
     }
   }
-}
-
-function rethrow(component: string, error: unknown): never {
-  throw new Error(`${component} failed`, { cause: error })
 }
