@@ -23,15 +23,7 @@ export async function scaled(plane: ControlPlane, from: number, to: number): Pro
 
 export async function rolledOut(plane: ControlPlane): Promise<void> {
   await running(plane, 3)
-  await plane.kubectl.edit(
-    'apps/v1/deployments',
-    WEB,
-    (object) => {
-      const template = { ...object.spec.template, spec: { containers: [{ name: 'app', image: 'web:2.0' }] } }
-      return { ...object, spec: { ...object.spec, template } }
-    },
-    'set image',
-  )
+  await plane.kubectl.setImage(WEB, 'web:2.0')
   await plane.settled(QUIET_MS)
 }
 

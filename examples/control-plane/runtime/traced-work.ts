@@ -16,7 +16,7 @@ import {
 import type { ApiClient } from '../api/api-client.ts'
 import { isRefusal } from '../api/api-error.ts'
 import type { Draft, KubeObject, Resource, Resources } from '../api/kube-objects.ts'
-import type { DoWork, Work } from './work.ts'
+import { deleteOptions, type DoWork, type Work } from './work.ts'
 
 /** What a controller wrote, and the change that it wrote for. */
 export interface Written {
@@ -123,7 +123,7 @@ class TracedWork implements Work {
     gracePeriodSeconds?: number,
   ): Promise<void> {
     const { marksDeletions } = this.#tracing
-    const options = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }
+    const options = deleteOptions(object, gracePeriodSeconds)
     await this.#write('deleted', resource, object, async (marked) => {
       const last = marksDeletions && marked !== object ? await this.#client.update(resource, marked) : object
       await this.#client.delete(resource, object.metadata, options)
