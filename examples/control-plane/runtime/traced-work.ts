@@ -172,14 +172,14 @@ class TracedWork implements Work {
     withTraceContext(change, () =>
       logger.emit({ severityNumber: SeverityNumber.INFO, severityText: 'INFO', body: `${did} ${reference}` }),
     )
-    if (change !== undefined) this.#tell({ did, object: reference, resourceVersion, cpid: change.cpid })
+    this.#tell({ did, object: reference, resourceVersion, cpid: change.cpid })
     return written
   }
 
-  /** Nothing merges before there is something to write. */
-  #mergeFor(object: KubernetesObject): TraceContext | undefined {
+  /** Nothing merges before there is something to write. What follows from nothing known begins a change. */
+  #mergeFor(object: KubernetesObject): TraceContext {
     const fresh = this.#observed.slice(this.#mergedOf)
-    if (fresh.length > 0) {
+    if (this.#merged === undefined || fresh.length > 0) {
       const detail = { object, reason: this.#name }
       this.#merged = this.#tracing.instrumentation.merge([this.#merged, ...fresh], detail)
       this.#mergedOf = this.#observed.length
@@ -189,7 +189,8 @@ class TracedWork implements Work {
 
   #tell(written: Omit<Written, 'origin'>): void {
     const isKnown = this.#observed.some(({ cpid }) => cpid === written.cpid)
-    const origin = written.cpid === this.#begun ? 'begins' : isKnown ? 'inherits' : 'merges'
+    const isNew = written.cpid === this.#begun || this.#observed.length === 0
+    const origin = isNew ? 'begins' : isKnown ? 'inherits' : 'merges'
     this.#tracing.onWritten?.({ ...written, origin })
   }
 }
