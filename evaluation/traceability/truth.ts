@@ -119,7 +119,8 @@ export class Truth {
       },
       updateStatus: async (resource, object) => {
         const written = await work.updateStatus(resource, object)
-        if (versionOf(written) !== versionOf(object)) note('updated', resource, written, written)
+        const isNew = versionOf(written) !== versionOf(object)
+        if (isNew) note('updated the status of', resource, written, written)
         return written
       },
       delete: async (resource, object, gracePeriodSeconds) => {

@@ -101,7 +101,9 @@ test('an object is created, read, listed, updated and deleted at the paths of Ku
   const { items, resourceVersion } = await client.list('apps/v1/deployments')
   expect(items).toEqual([answer.body])
   expect(resourceVersion).toBe(items[0]?.metadata.resourceVersion)
-  await client.delete('apps/v1/deployments', WEB)
+  const another = client.delete('apps/v1/deployments', WEB, { uid: 'another' })
+  await expect(another).rejects.toMatchObject({ reason: 'Conflict' })
+  await client.delete('apps/v1/deployments', WEB, { uid: created.metadata.uid })
   expect((await client.list('apps/v1/deployments')).items).toEqual([])
 })
 

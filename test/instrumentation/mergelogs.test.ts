@@ -55,6 +55,22 @@ test('a merge that needs a new CPID sends a mergelog as a log record', async () 
   })
 })
 
+test.each([
+  ['long before the process began', 1_500.25, [1, 500_250_000]],
+  ['just now', Math.floor(performance.timeOrigin) + 60_000, undefined],
+  ['in the far future', Date.UTC(2126, 0, 1) + 0.5, [Date.UTC(2126, 0, 1) / 1000, 500_000]],
+] as const)('a mergelog has the time of the clock given, also %s', async (_, nowMs, expected) => {
+  const time = expected ?? [Math.floor(nowMs / 1000), (nowMs % 1000) * 1_000_000]
+  {
+    await using sdk = startSdk()
+    createInstrumentation({ nowMs: () => nowMs }).newRoot()
+    expect(sdk.records()[0]?.hrTime).toEqual(time)
+  }
+  await using sdk = startSdk({ withLogs: false })
+  inSpan(() => createInstrumentation({ nowMs: () => nowMs }).newRoot())
+  expect(sdk.spans()[0]?.events[0]?.time).toEqual(time)
+})
+
 test('a merge that needs no new CPID sends nothing', async () => {
   await using sdk = startSdk()
   const { merge } = instrumentation()

@@ -1,4 +1,4 @@
-import type { ApiClient, Listing, Location, WatchEvent } from './api-client.ts'
+import type { ApiClient, DeleteOptions, Listing, Location, WatchEvent } from './api-client.ts'
 import { pathOf } from './http-paths.ts'
 import { errorFor } from './http-status.ts'
 import type { Draft, KubeObject, Resource, Resources } from './kube-objects.ts'
@@ -46,10 +46,12 @@ export class HttpClient implements ApiClient {
   async delete(
     resource: Resource,
     { name, namespace }: Location,
-    { gracePeriodSeconds }: { gracePeriodSeconds?: number } = {},
+    { gracePeriodSeconds, uid }: DeleteOptions = {},
   ): Promise<void> {
     const options = gracePeriodSeconds === undefined ? '' : `?gracePeriodSeconds=${gracePeriodSeconds}`
-    await this.#ask('DELETE', pathOf(resource, { name, namespace }) + options)
+    const path = pathOf(resource, { name, namespace }) + options
+    const only = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } }
+    await this.#ask('DELETE', path, uid === undefined ? undefined : only)
   }
 
   async *watch<R extends Resource>(

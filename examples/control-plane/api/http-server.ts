@@ -5,7 +5,7 @@ import type { ApiClient, Listing } from './api-client.ts'
 import { readPath, type Target } from './http-paths.ts'
 import { badRequest, HttpRefusal, statusFor, SUCCESS } from './http-status.ts'
 import type { KubeObject } from './kube-objects.ts'
-import { readObject } from './read-object.ts'
+import { readObject, readPreconditions } from './read-object.ts'
 import { typeMeta } from './resource-types.ts'
 
 export interface ApiServer extends AsyncDisposable {
@@ -75,7 +75,14 @@ async function answer(exchange: Exchange): Promise<void> {
       return
     }
     case 'DELETE object':
-      await client.delete(resource, { namespace, name: name ?? '' }, deleteOptions(url))
+      await client.delete(
+        resource,
+        { namespace, name: name ?? '' },
+        {
+          ...deleteOptions(url),
+          ...(await readPreconditions(request)),
+        },
+      )
       reply(response, 200, SUCCESS)
       return
     default:

@@ -2,7 +2,8 @@ import type { KubeObject, Labels, OwnerReference } from './kube-objects.ts'
 
 /** True when an object's labels have everything the selector asks for. */
 export function matches(selector: Labels, { metadata }: KubeObject): boolean {
-  return Object.entries(selector).every(([key, value]) => metadata.labels?.[key] === value)
+  for (const key in selector) if (metadata.labels?.[key] !== selector[key]) return false
+  return true
 }
 
 /** True when `owner` is why `object` exists. */

@@ -33,6 +33,18 @@ export async function readObject(request: IncomingMessage, target: Target): Prom
   return { ...sent, metadata: { ...metadata, name, namespace } } as Sent
 }
 
+/** The uid that a request to delete says the object must have. */
+export async function readPreconditions(request: IncomingMessage): Promise<{ uid?: string }> {
+  const bytes = await bytesOf(request)
+  if (bytes.length === 0) return {}
+  const options = parsed(bytes)
+  const { preconditions = {} } = isRecord(options) ? options : {}
+  const { uid } = isRecord(preconditions) ? preconditions : {}
+  if (uid === undefined) return {}
+  if (typeof uid !== 'string') throw badRequest('preconditions.uid must be a string')
+  return { uid }
+}
+
 async function bytesOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0

@@ -16,11 +16,16 @@ export async function metricsServer(surroundings: Surroundings): Promise<void> {
   const loads = new Informer('v1/configmaps', surroundings)
   const metrics = new Informer('metrics.k8s.io/v1beta1/pods', surroundings)
   const queue = new WorkQueue(clock, signal)
-  const addAll = () => {
-    for (const { metadata } of [...pods.all(), ...metrics.all()]) queue.add(keyOf(metadata))
+  const addAll = (app?: string) => {
+    for (const { metadata } of [...pods.all(), ...metrics.all()]) {
+      if (app === undefined || metadata.labels?.['app'] === app) queue.add(keyOf(metadata))
+    }
   }
-  pods.onChange(addAll)
-  loads.onChange(addAll)
+  pods.onChange(({ latest }) => {
+    const isMeasured = loads.get(keyOf(LOAD)) !== undefined || metrics.all().length > 0
+    if (isMeasured) addAll(latest.metadata.labels?.['app'])
+  })
+  loads.onChange(() => addAll())
 
   async function reconcile(key: string): Promise<void> {
     const pod = pods.get(key)
