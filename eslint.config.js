@@ -78,7 +78,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**', 'bench/**', 'examples/**', 'scripts/**'],
+    files: ['test/**', 'bench/**', 'evaluation/**', 'examples/**', 'scripts/**'],
     rules: {
       'no-console': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
