@@ -24,6 +24,8 @@ export interface ControlPlaneSettings {
   /** Those of Kubernetes that do not run. */
   without?: readonly ControllerName[]
   complain?: (component: string, error: unknown) => void
+  /** Wraps the work of each component, so that somebody can look on. */
+  around?: (component: string, doWork: DoWork) => DoWork
 }
 
 /** How the way to the API server is, for everyone. */
@@ -110,7 +112,7 @@ export class ControlPlane implements AsyncDisposable {
   }
 
   #surroundings(name: string) {
-    const { clock, chance, tracingOf, latency = {} } = this.#settings
+    const { clock, chance, tracingOf, latency = {}, around = (_component, inner) => inner } = this.#settings
     const own = chance.fork(name)
     const client = new LocalClient(this.store, {
       ...LATENCY,
@@ -119,7 +121,7 @@ export class ControlPlane implements AsyncDisposable {
       chance: own.fork('connection'),
     })
     const tracing = tracingOf(name)
-    const doWork = tracing === undefined ? plainWork(client) : tracedWork(client, tracing)
+    const doWork = around(name, tracing === undefined ? plainWork(client) : tracedWork(client, tracing))
     return {
       client,
       clock,

@@ -1,0 +1,5 @@
+import { CHANGES } from './changes.ts'
+import type { TraceabilityRow } from './traceability-row.ts'
+
+/** What can be traced and what cannot: sections 5.2, 6.3 and 6.4.2 of the CPID paper, each row found by playing it. */
+export const TRACEABILITY: readonly TraceabilityRow[] = [...CHANGES]

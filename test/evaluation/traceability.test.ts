@@ -1,0 +1,9 @@
+import { test, expect } from '@jest/globals'
+import { TRACEABILITY } from '../../evaluation/traceability/traceability.ts'
+
+test.each(TRACEABILITY.map((row) => [row.change, row] as const))('%s', async (_, { traced, find }) => {
+  const finding = await find()
+  expect(finding).toMatchSnapshot()
+  expect(finding.reached.length + finding.missed.length).toBeGreaterThan(0)
+  expect(traced).toBe(finding.missed.length === 0 ? 'yes' : finding.reached.length === 0 ? 'no' : 'partly')
+})
