@@ -35,23 +35,44 @@ export async function play(settings: PlaySettings, scenario: Scenario): Promise<
 /** With chance as it is, what happens in one run need not happen in the next. */
 const SEEDS = [1, 2, 3, 4, 5]
 
-/** What is found from the CPID that the last operation of that name began with, in several runs together. */
+export interface FindSettings extends Omit<PlaySettings, 'seed'> {
+  /** The CPID to ask from: the one that the operation began with, or the first that a write which follows says. */
+  askFrom?: 'operation' | 'first found'
+  /** Work that follows from an operation although nothing that it observed says so. */
+  unseen?: { component: string; followsFrom: string }
+  /** The writes to look at: all unless said otherwise. */
+  only?: (deed: Deed) => boolean
+}
+
+/** What is found from the last operation of that name, in several runs together. */
 export async function findFrom(
   reason: string,
   scenario: Scenario,
-  settings: PlaySettings = {},
+  { askFrom = 'operation', unseen, only = () => true, ...settings }: FindSettings = {},
 ): Promise<Finding> {
   const findings: Finding[] = []
   for (const seed of SEEDS) {
     const { truth, recorder } = await play({ ...settings, seed }, scenario)
-    const mergelogs = mergelogsOf(recorder)
     const operation = operationOf(truth, reason)
-    const begun = mergelogs.filter(({ service, sources }) => service === 'kubectl' && sources.length === 0)
-    const root = begun[operation.number]?.cpid
-    const related = root === undefined ? new Set<string>() : new MergeGraph(mergelogs).relatedOf(root)
-    findings.push(compare(truth, operation, related))
+    if (unseen !== undefined) truth.alsoFollows(unseen.component, operationOf(truth, unseen.followsFrom))
+    const first = truth.deeds.find((deed) => deed.cpid !== undefined && truth.causesOf(deed).has(operation))
+    const cpid = askFrom === 'operation' ? rootOf(recorder, operation) : first?.cpid
+    const related = cpid === undefined ? new Set<string>() : relatedIn(recorder, cpid)
+    findings.push(compare(truth.deeds.filter(only), truth, operation, related))
   }
   return united(findings)
+}
+
+/** The CPID that an operation began with; undefined when kubectl was not instrumented. */
+export function rootOf(recorder: Recorder, { number }: Operation): string | undefined {
+  const begun = mergelogsOf(recorder).filter(({ service, sources }) => {
+    return service === 'kubectl' && sources.length === 0
+  })
+  return begun[number]?.cpid
+}
+
+function relatedIn(recorder: Recorder, cpid: string): Set<string> {
+  return new MergeGraph(mergelogsOf(recorder)).relatedOf(cpid)
 }
 
 /** The last operation of that name which did something. */
@@ -62,11 +83,16 @@ export function operationOf(truth: Truth, reason: string): Operation {
 }
 
 /** What is found with these CPIDs beside what truly follows from an operation. */
-export function compare(truth: Truth, operation: Operation, related: ReadonlySet<string>): Finding {
+export function compare(
+  deeds: readonly Deed[],
+  truth: Truth,
+  operation: Operation,
+  related: ReadonlySet<string>,
+): Finding {
   const reached: string[] = []
   const missed: string[] = []
   const wronglyTied: string[] = []
-  for (const deed of truth.deeds) {
+  for (const deed of deeds) {
     const follows = truth.causesOf(deed).has(operation)
     const isFound = deed.cpid !== undefined && related.has(deed.cpid)
     const list = follows ? (isFound ? reached : missed) : isFound ? wronglyTied : undefined

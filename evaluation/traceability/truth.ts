@@ -14,6 +14,8 @@ export interface Deed {
   readonly read: readonly KubeObject[]
   /** What an operator did, when this is where it began: `kubectl scale`, for example. */
   operation: Operation | undefined
+  /** Operations that it follows from although nothing that was observed says so. */
+  readonly unseen: Operation[]
   /** The CPID that the writer says it wrote for; undefined when nobody instrumented it. */
   cpid: string | undefined
   /** The object as it was then; undefined with a deletion. */
@@ -58,9 +60,15 @@ export class Truth {
 
   /** The operations that a write truly follows from; to be asked when all is over. */
   causesOf(deed: Deed): ReadonlySet<Operation> {
-    const causes = new Set(deed.operation === undefined ? [] : [deed.operation])
+    const causes = new Set(deed.operation === undefined ? deed.unseen : [deed.operation])
     for (const version of deed.observed) for (const cause of this.#causesOfVersion(version)) causes.add(cause)
     return causes
+  }
+
+  /** Says of a component that all it does after an operation follows from that, whatever it observed. */
+  alsoFollows(component: string, operation: Operation): void {
+    const begins = this.deeds.findIndex((deed) => deed.operation === operation)
+    for (const deed of this.deeds.slice(begins)) if (deed.component === component) deed.unseen.push(operation)
   }
 
   #watched(component: string, work: Work): Work {
@@ -70,13 +78,14 @@ export class Truth {
     const note = (did: Deed['did'], resource: Resource, at: KubernetesObject, written?: KubeObject): Deed => {
       const object = `${resource}/${at.metadata?.namespace ?? ''}/${at.metadata?.name ?? ''}`
       const cpid = this.#told.get(`${component} ${did} ${object}`)
-      const deed = {
+      const deed: Deed = {
         component,
         did,
         resource,
         observed: new Set(observed),
         read: [...read],
         operation,
+        unseen: [],
         cpid,
         written,
       }

@@ -1,18 +1,34 @@
-/** Where a run gets its chance from: the same seed gives the same numbers. */
-export class Chance {
-  #state: number
+const WARM_UP = 16
 
-  constructor(seed: number) {
-    this.#state = seed >>> 0
+/** Where a run gets its chance from: the same seed gives the same numbers (sfc32, whose 128 bits keep sources apart). */
+export class Chance {
+  readonly #seed: string
+  #a: number
+  #b: number
+  #c: number
+  #counter = 1
+
+  constructor(seed: number | string) {
+    this.#seed = String(seed)
+    this.#a = hashOf(this.#seed, 0x9e3779b9)
+    this.#b = hashOf(this.#seed, 0x243f6a88)
+    this.#c = hashOf(this.#seed, 0xb7e15162)
+    for (let round = 0; round < WARM_UP; round++) this.word()
   }
 
-  /** A number from 0 up to, not including, 1 (mulberry32). */
+  /** A whole number of 32 bits. */
+  word(): number {
+    const sum = (this.#a + this.#b + this.#counter) | 0
+    this.#counter = (this.#counter + 1) | 0
+    this.#a = this.#b ^ (this.#b >>> 9)
+    this.#b = (this.#c + (this.#c << 3)) | 0
+    this.#c = (((this.#c << 21) | (this.#c >>> 11)) + sum) | 0
+    return sum >>> 0
+  }
+
+  /** A number from 0 up to, not including, 1. */
   next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let mixed = this.#state
-    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+    return this.word() / 2 ** 32
   }
 
   between({ least, most }: Range): number {
@@ -20,7 +36,9 @@ export class Chance {
   }
 
   hex(digits: number): string {
-    return Array.from({ length: digits }, () => Math.floor(this.next() * 16).toString(16)).join('')
+    let text = ''
+    while (text.length < digits) text += this.word().toString(16).padStart(8, '0')
+    return text.slice(0, digits)
   }
 
   /** A UUID of version 4 (RFC 9562). */
@@ -44,10 +62,15 @@ export class Chance {
 
   /** A source of its own, so that what one part draws does not depend on how much another does. */
   fork(name: string): Chance {
-    let hash = this.#state
-    for (const letter of name) hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 0x01000193) >>> 0
-    return new Chance(hash)
+    return new Chance(`${this.#seed}/${name}`)
   }
+}
+
+/** FNV-1a. */
+function hashOf(text: string, basis: number): number {
+  let hash = basis
+  for (const letter of text) hash = Math.imul(hash ^ (letter.codePointAt(0) ?? 0), 0x01000193)
+  return hash
 }
 
 export interface Range {

@@ -23,6 +23,7 @@ export interface ControlPlaneSettings {
   others?: Readonly<Record<string, Controller>>
   /** Those of Kubernetes that do not run. */
   without?: readonly ControllerName[]
+  /** Takes what a controller could not do and does not expect; otherwise disposing throws the first of it. */
   complain?: (component: string, error: unknown) => void
   /** Wraps the work of each component, so that somebody can look on. */
   around?: (component: string, doWork: DoWork) => DoWork
@@ -54,6 +55,7 @@ export class ControlPlane implements AsyncDisposable {
   readonly #stop = new AbortController()
   readonly #running: Promise<void>[] = []
   readonly #ready: Promise<void>[] = []
+  readonly #troubles: Error[] = []
 
   constructor(settings: ControlPlaneSettings) {
     const { clock, chance, nodes = 3, pace = {}, others = {}, without = [] } = settings
@@ -70,6 +72,11 @@ export class ControlPlane implements AsyncDisposable {
   /** Resolves when all controllers have their first lists. */
   async ready(): Promise<void> {
     await Promise.all(this.#ready)
+  }
+
+  /** Lets time go by. */
+  sleep(ms: number): Promise<void> {
+    return this.#settings.clock.sleep(ms)
   }
 
   /** Resolves when nothing was written for so long. */
@@ -94,11 +101,13 @@ export class ControlPlane implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort()
     await Promise.all(this.#running)
+    const [first] = this.#troubles
+    if (first !== undefined) throw first
   }
 
   #run(name: string, controller: Controller): void {
     const { promise, resolve } = Promise.withResolvers<undefined>()
-    const { complain = rethrow } = this.#settings
+    const complain = this.#settings.complain ?? this.#note.bind(this)
     this.#ready.push(promise)
     this.#running.push(
       asComponent(name, () =>
@@ -109,6 +118,10 @@ export class ControlPlane implements AsyncDisposable {
         }),
       ),
     )
+  }
+
+  #note(component: string, cause: unknown): void {
+    this.#troubles.push(new Error(`${component} failed`, { cause }))
   }
 
   #surroundings(name: string) {
@@ -130,8 +143,4 @@ export class ControlPlane implements AsyncDisposable {
       doWork: ((work, play) => asComponent(name, () => doWork(work, play))) satisfies DoWork,
     }
   }
-}
-
-function rethrow(component: string, error: unknown): never {
-  throw new Error(`${component} failed`, { cause: error })
 }

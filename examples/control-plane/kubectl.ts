@@ -50,6 +50,18 @@ export class Kubectl {
     return this.edit('apps/v1/deployments', at, scaled, 'scale')
   }
 
+  setImage(at: Location, image: string): Promise<Resources['apps/v1/deployments']> {
+    return this.edit(
+      'apps/v1/deployments',
+      at,
+      ({ spec, ...rest }) => {
+        const containers = spec.template.spec.containers.map((container) => ({ ...container, image }))
+        return { ...rest, spec: { ...spec, template: { ...spec.template, spec: { containers } } } }
+      },
+      'set image',
+    )
+  }
+
   async delete(resource: Resource, at: Location): Promise<void> {
     await this.#again(async () => {
       const object = await this.#client.get(resource, at)

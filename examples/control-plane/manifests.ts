@@ -64,6 +64,6 @@ export function node(number: number): Draft<Node> {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name: `node-${number}`, namespace: '' },
-    spec: { podCIDR: `10.244.${number}.0/24` },
+    spec: { podCIDR: `10.${number}.0.0/16` },
   }
 }

@@ -18,6 +18,11 @@ export interface Location {
   namespace: string
 }
 
+export interface DeleteOptions {
+  gracePeriodSeconds?: number
+  uid?: string
+}
+
 /**
  * What a controller asks of an API server. Everything may reject with an ApiError. Objects are as they were at one
  * version; nobody changes them.
@@ -30,8 +35,11 @@ export interface ApiClient {
   update<R extends Resource>(resource: R, object: Resources[R]): Promise<Resources[R]>
   /** Replaces the status and the annotations, as the status subresource of built-in kinds does. */
   updateStatus<R extends Resource>(resource: R, object: Resources[R]): Promise<Resources[R]>
-  /** A Pod that is on a node only gets a deletionTimestamp, until it is deleted without grace. */
-  delete(resource: Resource, at: Location, options?: { gracePeriodSeconds?: number }): Promise<void>
+  /**
+   * A Pod that is on a node only gets a deletionTimestamp, until it is deleted without grace. With a uid it rejects with
+   * Conflict when another object has that name by now.
+   */
+  delete(resource: Resource, at: Location, options?: DeleteOptions): Promise<void>
   /**
    * What happens after a version. Ends when the connection drops; rejects with Expired when the version is too old, and
    * then the watcher has to list again.

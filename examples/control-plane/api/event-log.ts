@@ -4,53 +4,67 @@ import type { KubeObject, Resource } from './kube-objects.ts'
 
 interface Logged {
   readonly version: number
-  readonly resource: Resource
   readonly event: WatchEvent<KubeObject>
 }
 
-/** What happened to the objects, the latest so many events; watches read it at their own pace. */
+interface Log {
+  events: Logged[]
+  /** Up to which version events are gone. */
+  compactedTo: number
+}
+
+/** What happened to the objects, the latest so many events of each resource; watches read it at their own pace. */
 export class EventLog {
   readonly #length: number
-  readonly #listeners = new Set<() => void>()
-  #events: Logged[] = []
-  #compactedTo: number
+  readonly #logs = new Map<Resource, Log>()
+  readonly #listeners = new Map<Resource | undefined, Set<() => void>>()
 
-  constructor(length: number, firstVersion: number) {
+  constructor(length: number) {
     this.#length = length
-    this.#compactedTo = firstVersion
   }
 
   append(version: number, resource: Resource, event: WatchEvent<KubeObject>): void {
-    this.#events.push({ version, resource, event })
-    if (this.#events.length > 2 * this.#length) {
-      const kept = this.#events.slice(-this.#length)
-      this.#compactedTo = (kept[0]?.version ?? version) - 1
-      this.#events = kept
+    const log = this.#logOf(resource)
+    log.events.push({ version, event })
+    if (log.events.length > 2 * this.#length) {
+      const kept = log.events.slice(-this.#length)
+      log.compactedTo = (kept[0]?.version ?? version) - 1
+      log.events = kept
     }
-    for (const listener of [...this.#listeners]) listener()
+    for (const waiting of [resource, undefined]) {
+      for (const listener of [...(this.#listeners.get(waiting) ?? [])]) listener()
+    }
   }
 
   /** The events of a resource after a version. Throws Expired when they are no longer all there. */
   after(resource: Resource, version: number): readonly Logged[] {
-    if (version < this.#compactedTo) throw new ApiError('Expired', `too old resource version: ${version}`)
-    let from = this.#events.length
-    while (from > 0 && (this.#events[from - 1]?.version ?? 0) > version) from--
-    return this.#events.slice(from).filter((logged) => logged.resource === resource)
+    const { events, compactedTo } = this.#logOf(resource)
+    if (version < compactedTo) throw new ApiError('Expired', `too old resource version: ${version}`)
+    let from = events.length
+    while (from > 0 && (events[from - 1]?.version ?? 0) > version) from--
+    return events.slice(from)
   }
 
-  /** Resolves at the next event of any resource; rejects when the signal aborts. */
-  async next(signal: AbortSignal): Promise<void> {
+  /** Resolves at the next event, of any resource unless one is given; rejects when the signal aborts. */
+  async next(signal: AbortSignal, resource?: Resource): Promise<void> {
     signal.throwIfAborted()
     const heard = Promise.withResolvers<undefined>()
     const listener = () => heard.resolve(undefined)
     const stop = () => heard.reject(signal.reason as Error)
-    this.#listeners.add(listener)
+    const listeners = this.#listeners.get(resource) ?? new Set()
+    this.#listeners.set(resource, listeners.add(listener))
     signal.addEventListener('abort', stop, { once: true })
     try {
       await heard.promise
     } finally {
-      this.#listeners.delete(listener)
+      listeners.delete(listener)
       signal.removeEventListener('abort', stop)
     }
+  }
+
+  #logOf(resource: Resource): Log {
+    let log = this.#logs.get(resource)
+    if (log === undefined) this.#logs.set(resource, (log = { events: [], compactedTo: 0 }))
+    return log
   }
 }

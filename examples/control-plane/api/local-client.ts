@@ -1,6 +1,6 @@
 import type { Chance, Range } from '../chance.ts'
 import type { Clock } from '../clock.ts'
-import type { ApiClient, Listing, Location, WatchEvent } from './api-client.ts'
+import type { ApiClient, DeleteOptions, Listing, Location, WatchEvent } from './api-client.ts'
 import { ApiError } from './api-error.ts'
 import type { Draft, Resource, Resources } from './kube-objects.ts'
 import type { ObjectStore, Sent } from './object-store.ts'
@@ -53,8 +53,8 @@ export class LocalClient implements ApiClient {
     return this.#write(() => this.#store.updateStatus(resource, object as Sent) as Resources[R])
   }
 
-  delete(resource: Resource, at: Location, options: { gracePeriodSeconds?: number } = {}): Promise<void> {
-    return this.#write(() => this.#store.delete(resource, at, options.gracePeriodSeconds))
+  delete(resource: Resource, at: Location, options: DeleteOptions = {}): Promise<void> {
+    return this.#write(() => this.#store.delete(resource, at, options))
   }
 
   async *watch<R extends Resource>(
@@ -66,7 +66,7 @@ export class LocalClient implements ApiClient {
     if (chance.next() < watchExpires) throw new ApiError('Expired', 'the watch began too late; list again')
     for (let version = Number(resourceVersion); ;) {
       const happened = this.#store.events.after(resource, version)
-      if (happened.length === 0) await this.#store.events.next(signal)
+      if (happened.length === 0) await this.#store.events.next(signal, resource)
       else await this.#takes('watchMs', signal)
       for (const logged of happened) {
         version = logged.version

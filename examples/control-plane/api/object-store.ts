@@ -1,6 +1,6 @@
 import type { Chance } from '../chance.ts'
 import type { Clock } from '../clock.ts'
-import type { Listing, Location, WatchEvent } from './api-client.ts'
+import type { DeleteOptions, Listing, Location, WatchEvent } from './api-client.ts'
 import { ApiError } from './api-error.ts'
 import { EventLog } from './event-log.ts'
 import { hasSame, withoutStatus } from './same-content.ts'
@@ -34,7 +34,7 @@ export class ObjectStore {
 
   constructor(settings: StoreSettings) {
     this.#settings = settings
-    this.events = new EventLog(settings.historyLength, FIRST_VERSION)
+    this.events = new EventLog(settings.historyLength)
   }
 
   get(resource: Resource, at: Location): KubeObject {
@@ -89,8 +89,11 @@ export class ObjectStore {
     })
   }
 
-  delete(resource: Resource, at: Location, gracePeriodSeconds: number | undefined): void {
+  delete(resource: Resource, at: Location, { gracePeriodSeconds, uid }: DeleteOptions = {}): void {
     const stored = this.get(resource, at)
+    if (uid !== undefined && uid !== stored.metadata.uid) {
+      throw new ApiError('Conflict', `${resource} ${keyOf(at)} is another object now`)
+    }
     if (resource === 'v1/pods' && gracePeriodSeconds !== 0 && isOnNode(stored)) {
       if (stored.metadata.deletionTimestamp !== undefined) return
       const deletionTimestamp = new Date(this.#settings.clock.nowMs()).toISOString()

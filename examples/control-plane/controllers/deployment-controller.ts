@@ -3,6 +3,7 @@ import { ownerName, ownerReferenceTo, owns } from '../api/ownership.ts'
 import type { Deployment, ReplicaSet } from '../api/kube-objects.ts'
 import { runLoop, type Surroundings } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'
+import { Tombstones } from '../runtime/tombstones.ts'
 import type { Work } from '../runtime/work.ts'
 import { WorkQueue } from '../runtime/work-queue.ts'
 import { HASH_LABEL, templateHash } from './template-hash.ts'
@@ -14,27 +15,36 @@ export async function deploymentController(surroundings: Surroundings): Promise<
   const deployments = new Informer('apps/v1/deployments', surroundings)
   const replicaSets = new Informer('apps/v1/replicasets', surroundings)
   const queue = new WorkQueue(clock, signal)
+  const tombstones = new Tombstones()
   deployments.onChange(({ latest }) => queue.add(keyOf(latest.metadata)))
-  replicaSets.onChange(({ latest }) => {
+  replicaSets.onChange(({ now, latest }) => {
     const name = ownerName(latest, 'Deployment')
-    if (name !== undefined) queue.add(keyOf({ namespace: latest.metadata.namespace, name }))
+    if (name === undefined) return
+    const key = keyOf({ namespace: latest.metadata.namespace, name })
+    if (now === undefined) tombstones.add(key, latest)
+    queue.add(key)
   })
 
   async function reconcile(key: string): Promise<void> {
     const deployment = deployments.get(key)
-    if (deployment === undefined || deployment.metadata.deletionTimestamp !== undefined) return
+    const gone = tombstones.of(key)
+    if (deployment === undefined) {
+      tombstones.forget(key)
+      return
+    }
     await doWork('reconcile Deployment', async (work) => {
       const owned = replicaSets.all().filter((replicaSet) => owns(deployment, replicaSet))
       const hash = templateHash(deployment.spec.template)
       const current = owned.find(({ metadata }) => metadata.labels?.[HASH_LABEL] === hash)
       const old = owned.filter((replicaSet) => replicaSet !== current && isInUse(replicaSet))
-      work.observe(deployment, current, ...old)
+      work.observe(deployment, current, ...old, ...gone)
       const now = current ?? (await createReplicaSet(work, deployment, hash, old))
       if (current !== undefined) await scale(work, current, replicasOfNew(deployment, current, old))
       for (const [replicaSet, replicas] of replicasOfOld(deployment, now, old)) {
         await scale(work, replicaSet, replicas)
       }
       await writeStatus(work, deployment, now, old)
+      tombstones.forget(key, gone)
     })
   }
 

@@ -1,6 +1,6 @@
 import { matches } from '../api/ownership.ts'
 import { hasSame } from '../api/same-content.ts'
-import type { Endpoints, EndpointSubset, Pod, Service } from '../api/kube-objects.ts'
+import type { Endpoints, EndpointSubset, KubeObject, Pod, Service } from '../api/kube-objects.ts'
 import { runLoop, type Surroundings } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'
 import { Tombstones } from '../runtime/tombstones.ts'
@@ -15,7 +15,11 @@ export async function endpointsController(surroundings: Surroundings): Promise<v
   const pods = new Informer('v1/pods', surroundings)
   const queue = new WorkQueue(clock, signal)
   const tombstones = new Tombstones()
-  services.onChange(({ latest }) => queue.add(keyOf(latest.metadata)))
+  services.onChange(({ now, latest }) => {
+    const key = keyOf(latest.metadata)
+    if (now === undefined) tombstones.add(key, latest)
+    queue.add(key)
+  })
   endpoints.onChange(({ latest }) => queue.add(keyOf(latest.metadata)))
   pods.onChange(({ old, now, latest }) => {
     for (const { metadata, spec } of services.all()) {
@@ -30,14 +34,16 @@ export async function endpointsController(surroundings: Surroundings): Promise<v
   async function reconcile(key: string): Promise<void> {
     const service = services.get(key)
     const current = endpoints.get(key)
+    const gone = tombstones.of(key)
     if (service === undefined) {
-      if (current !== undefined) await remove(current)
+      if (current !== undefined) await remove(current, gone)
+      tombstones.forget(key, gone)
       return
     }
     const reachable = pods.all().filter((pod) => isReady(pod) && matches(service.spec.selector, pod))
     const subsets = subsetsFor(service, reachable)
     await doWork('reconcile Endpoints', async (work) => {
-      work.observe(service, current, ...reachable, ...tombstones.of(key))
+      work.observe(service, current, ...reachable, ...gone)
       if (current === undefined) {
         const { name, namespace } = service.metadata
         const draft = { apiVersion: 'v1', kind: 'Endpoints', metadata: { name, namespace }, subsets }
@@ -45,13 +51,13 @@ export async function endpointsController(surroundings: Surroundings): Promise<v
       } else if (!hasSame(subsets, current.subsets)) {
         endpoints.remember(await work.update('v1/endpoints', { ...current, subsets }))
       }
-      tombstones.forget(key)
+      tombstones.forget(key, gone)
     })
   }
 
-  async function remove(current: Endpoints): Promise<void> {
+  async function remove(current: Endpoints, gone: readonly KubeObject[]): Promise<void> {
     await doWork('delete Endpoints', async (work) => {
-      work.observe(current)
+      work.observe(current, ...gone)
       await work.delete('v1/endpoints', current)
     })
   }
@@ -67,6 +73,6 @@ function subsetsFor(service: Service, reachable: readonly Pod[]): EndpointSubset
     targetRef: { kind: 'Pod' as const, name: metadata.name, uid: metadata.uid },
   }))
   return [
-    { addresses: addresses.sort((one, other) => one.ip.localeCompare(other.ip)), ports: service.spec.ports },
+    { addresses: addresses.sort((one, other) => (one.ip < other.ip ? -1 : 1)), ports: service.spec.ports },
   ]
 }

@@ -27,7 +27,7 @@ export function horizontalPodAutoscaler({ syncPeriodMs, stabilizationMs }: Autos
     const deployments = new Informer('apps/v1/deployments', surroundings)
     const metrics = new Informer('metrics.k8s.io/v1beta1/pods', surroundings)
     const queue = new WorkQueue(clock, signal)
-    const recommended = new Map<string, Recommendation[]>()
+    const recommendations = new Map<string, Recommendation[]>()
     autoscalers.onChange(({ old, now }) => {
       if (old === undefined && now !== undefined) queue.add(keyOf(now.metadata))
     })
@@ -35,14 +35,16 @@ export function horizontalPodAutoscaler({ syncPeriodMs, stabilizationMs }: Autos
     async function reconcile(key: string): Promise<void> {
       const autoscaler = autoscalers.get(key)
       if (autoscaler === undefined) {
-        recommended.delete(key)
+        recommendations.delete(key)
         return
       }
       queue.addAfter(key, syncPeriodMs)
       const { name } = autoscaler.spec.scaleTargetRef
       const deployment = deployments.get(keyOf({ namespace: autoscaler.metadata.namespace, name }))
-      if (deployment === undefined) return
-      const desired = stabilized(key, desiredReplicas(autoscaler, deployment))
+      if (deployment === undefined || deployment.spec.replicas === 0) return
+      const { minReplicas, maxReplicas } = autoscaler.spec
+      const recommended = stabilized(key, deployment.spec.replicas, desiredReplicas(autoscaler, deployment))
+      const desired = Math.min(maxReplicas, Math.max(minReplicas, recommended))
       await doWork('reconcile HorizontalPodAutoscaler', async (work) => {
         work.observe(autoscaler, deployment)
         const current = deployment.spec.replicas
@@ -67,21 +69,24 @@ export function horizontalPodAutoscaler({ syncPeriodMs, stabilizationMs }: Autos
     function desiredReplicas({ spec }: HorizontalPodAutoscaler, deployment: Deployment): number {
       const current = deployment.spec.replicas
       const used = metrics.all().filter((pod) => matches(deployment.spec.selector.matchLabels, pod))
-      if (used.length === 0) return current
       const total = used
         .flatMap(({ containers }) => containers)
         .reduce((sum, { usage }) => sum + millicores(usage.cpu), 0)
       const ratio = total / used.length / millicores(spec.metrics[0].resource.target.averageValue)
-      const wanted = Math.abs(ratio - 1) <= TOLERANCE ? current : Math.ceil(used.length * ratio)
-      return Math.min(spec.maxReplicas, Math.max(spec.minReplicas, wanted))
+      const isAsItShouldBe = used.length === 0 || Math.abs(ratio - 1) <= TOLERANCE
+      return isAsItShouldBe ? current : Math.ceil(used.length * ratio)
     }
 
-    /** The highest of the latest recommendations, so that a short lull scales nothing down. */
-    function stabilized(key: string, replicas: number): number {
+    /**
+     * The highest of the latest recommendations, so that a short lull scales nothing down; what is there when the
+     * autoscaler begins counts as one.
+     */
+    function stabilized(key: string, current: number, replicas: number): number {
       const nowMs = clock.nowMs()
-      const recent = (recommended.get(key) ?? []).filter(({ atMs }) => atMs > nowMs - stabilizationMs)
+      const known = recommendations.get(key) ?? [{ atMs: nowMs, replicas: current }]
+      const recent = known.filter(({ atMs }) => atMs > nowMs - stabilizationMs)
       recent.push({ atMs: nowMs, replicas })
-      recommended.set(key, recent)
+      recommendations.set(key, recent)
       return Math.max(...recent.map((recommendation) => recommendation.replicas))
     }
 

@@ -24,7 +24,7 @@ export function kubelet({ pullingMs, startingMs, stoppingMs }: KubeletSettings):
     const pods = new Informer('v1/pods', surroundings)
     const nodes = new Informer('v1/nodes', surroundings)
     const queue = new WorkQueue(clock, signal)
-    let addresses = 0
+    const addresses = new Map<string, number>()
     pods.onChange(({ now }) => {
       if (now?.spec.nodeName !== undefined) queue.add(keyOf(now.metadata))
     })
@@ -40,10 +40,17 @@ export function kubelet({ pullingMs, startingMs, stoppingMs }: KubeletSettings):
       work.observe(pod)
       await work.step('pull image', () => clock.sleep(chance.between(pullingMs)))
       await work.step('start container', () => clock.sleep(chance.between(startingMs)))
-      addresses++
-      const node = nodes.all().findIndex(({ metadata }) => metadata.name === pod.spec.nodeName)
-      const podIP = `10.244.${node + 1}.${1 + (addresses % 250)}`
+      const podIP = nextAddress(pod.spec.nodeName ?? '')
       pods.remember(await work.updateStatus('v1/pods', { ...pod, status: { phase: 'Running', podIP } }))
+    }
+
+    /** The next of the node's range, which is large enough never to begin anew. */
+    function nextAddress(nodeName: string): string {
+      const number = (addresses.get(nodeName) ?? 0) + 1
+      addresses.set(nodeName, number)
+      const [first, second] =
+        nodes.get(keyOf({ name: nodeName, namespace: '' }))?.spec.podCIDR.split('.') ?? []
+      return `${first ?? '10'}.${second ?? '0'}.${number >> 8}.${number & 255}`
     }
 
     async function stop(work: Work, pod: Pod): Promise<void> {

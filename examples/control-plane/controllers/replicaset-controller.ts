@@ -30,16 +30,20 @@ export async function replicaSetController(surroundings: Surroundings): Promise<
 
   async function reconcile(key: string): Promise<void> {
     const replicaSet = replicaSets.get(key)
-    if (replicaSet === undefined) return
+    const gone = tombstones.of(key)
+    if (replicaSet === undefined) {
+      tombstones.forget(key)
+      return
+    }
     await doWork('reconcile ReplicaSet', async (work) => {
       const owned = pods.all().filter((pod) => owns(replicaSet, pod))
       const active = owned.filter(isActive)
-      work.observe(replicaSet, ...owned, ...tombstones.of(key))
+      work.observe(replicaSet, ...owned, ...gone)
       const missing = replicaSet.spec.replicas - active.length
       if (missing > 0) await createPods(work, replicaSet, missing)
       else for (const pod of leastWanted(active, -missing)) await deletePod(work, pod)
       await writeStatus(work, replicaSet, active)
-      tombstones.forget(key)
+      tombstones.forget(key, gone)
     })
   }
 

@@ -31,6 +31,8 @@ export class Informer<R extends Resource> {
   readonly #handlers: ((change: Change<Resources[R]>) => void)[] = []
   readonly #synced = Promise.withResolvers<undefined>()
   #objects = new Map<string, Resources[R]>()
+  /** Up to which version everything is known. */
+  #seenVersion = 0
 
   constructor(resource: R, watching: Watching) {
     this.#resource = resource
@@ -59,9 +61,9 @@ export class Informer<R extends Resource> {
    * it again (client-go's mutation cache).
    */
   remember(object: Resources[R]): void {
-    const key = keyOf(object.metadata)
-    const known = this.#objects.get(key)
-    if (known === undefined || isNewer(object, known)) this.#objects.set(key, object)
+    const version = versionOf(object)
+    // One that is no longer there although the watch has come so far was deleted since.
+    if (version > this.#seenVersion) this.#keep(object)
   }
 
   /** Keeps up until the signal aborts. */
@@ -77,20 +79,30 @@ export class Informer<R extends Resource> {
       }
       await clock.sleep(PAUSE_MS, signal).catch(() => undefined)
     }
+    this.#synced.resolve(undefined)
+  }
+
+  #keep(object: Resources[R]): void {
+    const key = keyOf(object.metadata)
+    const known = this.#objects.get(key)
+    if (known === undefined || versionOf(object) > versionOf(known)) this.#objects.set(key, object)
   }
 
   async #list(): Promise<string> {
     const { items, resourceVersion } = await this.#watching.client.list(this.#resource)
     const known = this.#objects
     this.#objects = new Map(items.map((object) => [keyOf(object.metadata), object]))
+    this.#seenVersion = Number(resourceVersion)
     for (const [key, old] of known) {
-      if (Number(old.metadata.resourceVersion) > Number(resourceVersion)) this.#objects.set(key, old)
+      if (versionOf(old) > this.#seenVersion) this.#objects.set(key, old)
       else if (!this.#objects.has(key)) this.#tell({ old, now: undefined, latest: old })
     }
     for (const [key, now] of this.#objects) {
       const old = known.get(key)
-      if (old?.metadata.resourceVersion !== now.metadata.resourceVersion)
-        this.#tell({ old, now, latest: now })
+      const isSame = old?.metadata.uid === now.metadata.uid
+      if (old !== undefined && !isSame) this.#tell({ old, now: undefined, latest: old })
+      if (!isSame) this.#tell({ old: undefined, now, latest: now })
+      else if (versionOf(old) !== versionOf(now)) this.#tell({ old, now, latest: now })
     }
     this.#synced.resolve(undefined)
     return resourceVersion
@@ -103,13 +115,15 @@ export class Informer<R extends Resource> {
     try {
       for await (const { type, object } of client.watch(this.#resource, from, signal)) {
         version = object.metadata.resourceVersion
+        this.#seenVersion = versionOf(object)
         const key = keyOf(object.metadata)
         const old = this.#objects.get(key)
+        if (old !== undefined && versionOf(old) > this.#seenVersion) continue
         if (type === 'DELETED') {
           this.#objects.delete(key)
-          this.#tell({ old: object, now: undefined, latest: object })
+          this.#tell({ old: old ?? object, now: undefined, latest: object })
         } else {
-          this.remember(object)
+          this.#keep(object)
           this.#tell({ old, now: object, latest: object })
         }
       }
@@ -124,8 +138,8 @@ export class Informer<R extends Resource> {
   }
 }
 
-function isNewer(one: KubeObject, other: KubeObject): boolean {
-  return Number(one.metadata.resourceVersion) > Number(other.metadata.resourceVersion)
+function versionOf({ metadata }: KubeObject): number {
+  return Number(metadata.resourceVersion)
 }
 
 /** What an object is called in an informer or a work queue. */

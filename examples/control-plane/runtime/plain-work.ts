@@ -1,5 +1,5 @@
 import type { ApiClient } from '../api/api-client.ts'
-import type { DoWork, Work } from './work.ts'
+import { deleteOptions, type DoWork, type Work } from './work.ts'
 
 /** The work of a controller that nobody instrumented: annotations stay as they are, and nothing is told. */
 export function plainWork(client: ApiClient): DoWork {
@@ -10,11 +10,7 @@ export function plainWork(client: ApiClient): DoWork {
     update: (resource, object) => client.update(resource, object),
     updateStatus: (resource, object) => client.updateStatus(resource, object),
     delete: (resource, object, gracePeriodSeconds) =>
-      client.delete(
-        resource,
-        object.metadata,
-        gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds },
-      ),
+      client.delete(resource, object.metadata, deleteOptions(object, gracePeriodSeconds)),
     step: (_name, play) => play(),
   }
   return (_name, play) => play(work)

@@ -1,26 +1,33 @@
 import type { KubeObject } from '../api/kube-objects.ts'
 
-const MOST = 128
+const MOST_PER_KEY = 128
+const MOST_KEYS = 1024
 
 /**
  * Objects as they were last, kept until the work that their end causes is done. What happens because an object is gone
  * can be traced only as far as somebody still knows what it said.
  */
 export class Tombstones {
-  readonly #gone = new Map<string, KubeObject[]>()
+  readonly #gone = new Map<string, readonly KubeObject[]>()
 
   /** Keeps an object that is gone for the work on a key. */
   add(key: string, object: KubeObject): void {
-    const gone = this.#gone.get(key)
-    if (gone === undefined) this.#gone.set(key, [object])
-    else if (gone.push(object) > MOST) gone.shift()
+    this.#gone.set(key, [...this.of(key), object].slice(-MOST_PER_KEY))
+    if (this.#gone.size <= MOST_KEYS) return
+    for (const [oldest] of this.#gone) {
+      this.#gone.delete(oldest)
+      return
+    }
   }
 
   of(key: string): readonly KubeObject[] {
-    return [...(this.#gone.get(key) ?? [])]
+    return this.#gone.get(key) ?? []
   }
 
-  forget(key: string): void {
-    this.#gone.delete(key)
+  /** Forgets those that were seen to; what has ended since then is still to be. */
+  forget(key: string, seen = this.of(key)): void {
+    const left = this.of(key).filter((object) => !seen.includes(object))
+    if (left.length === 0) this.#gone.delete(key)
+    else this.#gone.set(key, left)
   }
 }

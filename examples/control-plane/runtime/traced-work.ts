@@ -16,7 +16,7 @@ import {
 import type { ApiClient } from '../api/api-client.ts'
 import { isRefusal } from '../api/api-error.ts'
 import type { Draft, KubeObject, Resource, Resources } from '../api/kube-objects.ts'
-import type { DoWork, Work } from './work.ts'
+import { deleteOptions, type DoWork, type Work } from './work.ts'
 
 /** What a controller wrote, and the change that it wrote for. */
 export interface Written {
@@ -120,7 +120,7 @@ class TracedWork implements Work {
     gracePeriodSeconds?: number,
   ): Promise<void> {
     const { marksDeletions } = this.#tracing
-    const options = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }
+    const options = deleteOptions(object, gracePeriodSeconds)
     await this.#write('deleted', resource, object, async (marked) => {
       const last = marksDeletions && marked !== object ? await this.#client.update(resource, marked) : object
       await this.#client.delete(resource, object.metadata, options)
@@ -167,14 +167,14 @@ class TracedWork implements Work {
     withTraceContext(change, () =>
       logger.emit({ severityNumber: SeverityNumber.INFO, severityText: 'INFO', body: `${did} ${reference}` }),
     )
-    if (change !== undefined) this.#tell({ did, object: reference, cpid: change.cpid })
+    this.#tell({ did, object: reference, cpid: change.cpid })
     return written
   }
 
-  /** Nothing merges before there is something to write. */
-  #mergeFor(object: KubernetesObject): TraceContext | undefined {
+  /** Nothing merges before there is something to write. What follows from nothing known begins a change. */
+  #mergeFor(object: KubernetesObject): TraceContext {
     const fresh = this.#observed.slice(this.#mergedOf)
-    if (fresh.length > 0) {
+    if (this.#merged === undefined || fresh.length > 0) {
       const detail = { object, reason: this.#name }
       this.#merged = this.#tracing.instrumentation.merge([this.#merged, ...fresh], detail)
       this.#mergedOf = this.#observed.length
@@ -184,7 +184,8 @@ class TracedWork implements Work {
 
   #tell(written: Omit<Written, 'origin'>): void {
     const isKnown = this.#observed.some(({ cpid }) => cpid === written.cpid)
-    const origin = written.cpid === this.#begun ? 'begins' : isKnown ? 'inherits' : 'merges'
+    const isNew = written.cpid === this.#begun || this.#observed.length === 0
+    const origin = isNew ? 'begins' : isKnown ? 'inherits' : 'merges'
     this.#tracing.onWritten?.({ ...written, origin })
   }
 }

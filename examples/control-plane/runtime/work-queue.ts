@@ -20,6 +20,7 @@ export class WorkQueue {
   readonly #dirty = new Set<string>()
   readonly #inWork = new Set<string>()
   readonly #failures = new Map<string, number>()
+  readonly #dueMs = new Map<string, number>()
   readonly #idle: PromiseWithResolvers<string>[] = []
 
   constructor(clock: Clock, signal: AbortSignal, backoff = BACKOFF) {
@@ -37,11 +38,17 @@ export class WorkQueue {
     if (!this.#inWork.has(key)) this.#offer(key)
   }
 
+  /** Adds a key later; of several times the earliest counts. */
   addAfter(key: string, ms: number): void {
-    this.#clock.sleep(ms, this.#signal).then(
-      () => this.add(key),
-      () => undefined,
-    )
+    const dueMs = this.#clock.nowMs() + ms
+    if ((this.#dueMs.get(key) ?? Infinity) <= dueMs) return
+    this.#dueMs.set(key, dueMs)
+    const add = () => {
+      if (this.#dueMs.get(key) !== dueMs) return
+      this.#dueMs.delete(key)
+      this.add(key)
+    }
+    this.#clock.sleep(ms, this.#signal).then(add, () => undefined)
   }
 
   /** Adds a key whose work failed, later each time until `forget`. */

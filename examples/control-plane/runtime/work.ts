@@ -1,4 +1,5 @@
 import type { KubernetesObject } from 'causeway/instrumentation'
+import type { DeleteOptions } from '../api/api-client.ts'
 import type { Draft, KubeObject, Resource, Resources } from '../api/kube-objects.ts'
 
 /** One piece of work of a controller: it follows from what it observes, and so does what it writes. */
@@ -17,3 +18,8 @@ export interface Work {
 
 /** Does a piece of work, such as a reconcile. */
 export type DoWork = <T>(name: string, play: (work: Work) => Promise<T>) => Promise<T>
+
+/** Deletes this very object, not one that has its name by then. */
+export function deleteOptions({ metadata: { uid } }: KubeObject, gracePeriodSeconds?: number): DeleteOptions {
+  return { uid, ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) }
+}
