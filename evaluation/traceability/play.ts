@@ -3,6 +3,7 @@ import type { Recorder } from '../../examples/control-plane/telemetry/recorder.t
 import { virtualRun, type VirtualRunSettings } from '../../examples/control-plane/virtual-run.ts'
 import type { Finding } from './traceability-row.ts'
 import { MergeGraph, mergelogsOf } from './merge-graph.ts'
+import { RealCauseway } from './real-causeway.ts'
 import { Truth, type Deed, type Operation } from './truth.ts'
 
 export type Scenario = (plane: ControlPlane) => Promise<void>
@@ -61,6 +62,24 @@ export async function findFrom(
     findings.push(compare(truth.deeds.filter(only), truth, operation, related))
   }
   return united(findings)
+}
+
+/** The same, where a real Causeway has taken all that was sent and is asked. */
+export async function findThroughCauseway(
+  reason: string,
+  scenario: Scenario,
+  { seeds = SEEDS, ...settings }: Omit<PlaySettings, 'seed'> & { seeds?: readonly number[] },
+): Promise<Finding> {
+  const findings: Finding[] = []
+  await using causeway = await RealCauseway.start()
+  for (const seed of seeds) {
+    const { truth, recorder } = await play({ ...settings, seed }, scenario)
+    await causeway.take(recorder)
+    const operation = operationOf(truth, reason)
+    const related = await causeway.relatedOf(rootOf(recorder, operation) ?? '')
+    findings.push(compare(truth.deeds, truth, operation, related))
+  }
+  return { ...united(findings), refused: await causeway.refused() }
 }
 
 /** The CPID that an operation began with; undefined when kubectl was not instrumented. */

@@ -109,15 +109,18 @@ export class ControlPlane implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<undefined>()
     const complain = this.#settings.complain ?? this.#note.bind(this)
     this.#ready.push(promise)
-    this.#running.push(
-      asComponent(name, () =>
-        controller({
-          ...this.#surroundings(name),
-          complain: (error) => complain(name, error),
-          ready: () => resolve(undefined),
-        }),
-      ),
+    const running = asComponent(name, () =>
+      controller({
+        ...this.#surroundings(name),
+        complain: (error) => complain(name, error),
+        ready: () => resolve(undefined),
+      }),
     )
+    const end = (error: unknown) => {
+      complain(name, error)
+      resolve(undefined)
+    }
+    this.#running.push(running.catch(end))
   }
 
   #note(component: string, cause: unknown): void {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { SeverityNumber, type Logger, type Tracer } from '@opentelemetry/api'
-import type { Instrumentation } from 'causeway/instrumentation'
-import type { Deployment } from '../api/kube-objects.ts'
+import type { Instrumentation, TraceContext } from 'causeway/instrumentation'
+import type { KubeObject, Resources } from '../api/kube-objects.ts'
 import { runLoop, type Controller } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'
 import { WorkQueue } from '../runtime/work-queue.ts'
@@ -12,79 +12,117 @@ export type Malice =
   | 'wrong-cpids'
   /** Lists strangers as ancestors, so that honest controllers believe a merge to be unnecessary. */
   | 'false-ancestors'
-  /** Sends mergelogs that tie strangers together, contradict known ones, close cycles, or say nothing that makes sense. */
+  /** Puts CPIDs on objects after mergelogs that say they come from strangers too. */
+  | 'false-ties'
+  /** Sends mergelogs that contradict known ones, close cycles, or make no sense. */
   | 'false-mergelogs'
-  /** Sends spans and mergelogs as fast as it can. */
+  /** Sends spans and mergelogs of changes that never were, as fast as it can. */
   | 'flood'
 
-export interface MaliceSettings {
+export type Victim = 'apps/v1/deployments' | 'v1/pods' | 'v1/services'
+
+export interface MaliceSettings extends Means {
   malice: Malice
-  /** After so many misdeeds it rests, so that a run ends. */
+  /** What it meddles with: Deployments unless said otherwise. */
+  resource?: Victim
+  /** After so many misdeeds it rests, so that a run ends: objects that it meddled with, or changes that it made up. */
   most: number
+}
+
+/** What it uses, as an honest controller would. */
+export interface Means {
   instrumentation: Instrumentation
   tracer: Tracer
   logger: Logger
   newCpid?: () => string
 }
 
+/** What the SDK's queues of usual size take. */
 const FLOOD_AT_ONCE = 100
 
-/** Meddles with every Deployment that changes, whenever another one did too. */
+/** Meddles with every object of a resource that another has changed, and ties it to the Deployment changed last. */
 export function maliciousController(settings: MaliceSettings): Controller {
-  const { malice, most, instrumentation, tracer, logger, newCpid = randomUUID } = settings
+  const {
+    malice,
+    resource = 'apps/v1/deployments',
+    most,
+    instrumentation,
+    tracer,
+    logger,
+    newCpid = randomUUID,
+  } = settings
   const { extractFromObject, injectIntoObject } = instrumentation
   let deeds = 0
 
   return async (surroundings) => {
     const { client, clock, signal } = surroundings
+    const objects = new Informer<Victim>(resource, surroundings)
     const deployments = new Informer('apps/v1/deployments', surroundings)
     const queue = new WorkQueue(clock, signal)
-    deployments.onChange(({ latest }) => queue.add(keyOf(latest.metadata)))
+    const own = new Set<string>()
+    objects.onChange(({ latest }) => queue.add(keyOf(latest.metadata)))
+    deployments.onChange(() => {
+      for (const { metadata } of objects.all()) queue.add(keyOf(metadata))
+    })
 
     async function reconcile(key: string): Promise<void> {
-      const deployment = deployments.get(key)
-      const stranger = deployments.all().find(({ metadata }) => keyOf(metadata) !== key)
-      if (deployment === undefined || deeds >= most) return
+      const object = objects.get(key)
+      if (object === undefined || own.has(object.metadata.resourceVersion) || deeds >= most) return
+      const strangers = deployments.all().filter(({ metadata }) => metadata.uid !== object.metadata.uid)
+      const stranger = strangers.toSorted(byVersion).at(-1)
       deeds++
-      if (malice === 'wrong-cpids') await write(deployment, { cpid: newCpid(), ancestors: [] })
-      else if (malice === 'false-ancestors') await claimAncestors(deployment, stranger)
-      else if (malice === 'false-mergelogs') lie(deployment, stranger)
+      if (malice === 'wrong-cpids') await write(object, { cpid: newCpid(), ancestors: [] })
+      else if (malice === 'false-ancestors') await claimAncestors(object, stranger)
+      else if (malice === 'false-ties') await tie(object, stranger)
+      else if (malice === 'false-mergelogs') lie(object, stranger)
       else await flood()
     }
 
-    async function write(
-      deployment: Deployment,
-      context: { cpid: string; ancestors: string[] },
-    ): Promise<void> {
-      await client.update('apps/v1/deployments', injectIntoObject(context, deployment))
+    async function tie(object: KubeObject, stranger: KubeObject | undefined): Promise<void> {
+      const theirs = extractFromObject(object)?.cpid
+      const other = extractFromObject(stranger)?.cpid
+      if (theirs === undefined || other === undefined) return
+      const cpid = newCpid()
+      mergelog(cpid, [theirs, other])
+      await write(object, { cpid, ancestors: [] })
     }
 
-    async function claimAncestors(deployment: Deployment, stranger: Deployment | undefined): Promise<void> {
-      const own = extractFromObject(deployment)
+    async function write(object: KubeObject, context: TraceContext): Promise<void> {
+      own.add(await claim(object, context))
+    }
+
+    /** Returns the version that the object has then. */
+    async function claim(object: KubeObject, context: TraceContext): Promise<string> {
+      const lie = injectIntoObject(context, object) as Resources[Victim]
+      return (await client.update(resource, lie)).metadata.resourceVersion
+    }
+
+    async function claimAncestors(object: KubeObject, stranger: KubeObject | undefined): Promise<void> {
+      const theirs = extractFromObject(object)
       const other = extractFromObject(stranger)
-      if (own === undefined || other === undefined || own.ancestors.includes(other.cpid)) return
-      await write(deployment, { cpid: own.cpid, ancestors: [other.cpid, ...own.ancestors] })
+      if (theirs === undefined || other === undefined || theirs.ancestors[0] === other.cpid) return
+      await claim(object, { cpid: theirs.cpid, ancestors: [other.cpid, ...theirs.ancestors] })
     }
 
     async function flood(): Promise<void> {
-      for (let sent = 0; sent < most; sent += FLOOD_AT_ONCE) {
+      while (deeds < most) {
         for (let one = 0; one < FLOOD_AT_ONCE; one++) {
           const cpid = newCpid()
           mergelog(cpid, [])
           tracer.startSpan('flood', { attributes: { 'cpid.id': cpid } }).end()
         }
+        deeds += FLOOD_AT_ONCE
         await clock.sleep(1, signal)
       }
     }
 
-    await runLoop(surroundings, { informers: [deployments], queue, reconcile, workers: 1 })
+    await runLoop(surroundings, { informers: [objects, deployments], queue, reconcile, workers: 1 })
   }
 
-  function lie(deployment: Deployment, stranger: Deployment | undefined): void {
-    const own = extractFromObject(deployment)?.cpid
+  function lie(object: KubeObject, stranger: KubeObject | undefined): void {
+    const own = extractFromObject(object)?.cpid
     const other = extractFromObject(stranger)?.cpid
     if (own === undefined || other === undefined) return
-    mergelog(newCpid(), [own, other])
     mergelog(own, [other])
     mergelog(other, [own])
     mergelog(own, [own])
@@ -98,4 +136,8 @@ export function maliciousController(settings: MaliceSettings): Controller {
       attributes: { 'cpid.new': cpid, 'cpid.sources': sources },
     })
   }
+}
+
+function byVersion(one: KubeObject, other: KubeObject): number {
+  return Number(one.metadata.resourceVersion) - Number(other.metadata.resourceVersion)
 }
