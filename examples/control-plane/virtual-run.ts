@@ -1,6 +1,11 @@
-import { createInstrumentation } from 'causeway/instrumentation'
+import {
+  createInstrumentation,
+  type Instrumentation,
+  type InstrumentationSettings,
+} from 'causeway/instrumentation'
 import { logs, trace } from '@opentelemetry/api'
 import { Chance } from './chance.ts'
+import type { Clock } from './clock.ts'
 import { ControlPlane, type ControlPlaneSettings } from './control-plane.ts'
 import type { Controller } from './runtime/controller.ts'
 import type { Tracing, Written } from './runtime/traced-work.ts'
@@ -19,6 +24,8 @@ export interface VirtualRunSettings extends Omit<
   marksDeletions?: boolean
   /** Who is not instrumented: nobody unless said otherwise. `kubectl` is a component too. */
   isPlain?: (component: string) => boolean
+  /** Makes what the components merge with: `createInstrumentation` unless said otherwise. */
+  instrument?: (settings: InstrumentationSettings) => Instrumentation
   onWritten?: (component: string, written: Written) => void
   /** Controllers beside those of Kubernetes, each made with what it would trace with. */
   others?: Readonly<Record<string, (tracing: Tracing & { newCpid: () => string }) => Controller>>
@@ -30,9 +37,9 @@ export interface VirtualRunSettings extends Omit<
  */
 export async function virtualRun(
   settings: VirtualRunSettings,
-  scenario: (plane: ControlPlane) => Promise<void>,
+  scenario: (plane: ControlPlane, clock: Clock) => Promise<void>,
 ): Promise<Recorder> {
-  const { seed, isPlain = () => false, others = {}, ...rest } = settings
+  const { seed, isPlain = () => false, others = {}, instrument = createInstrumentation, ...rest } = settings
   const clock = new VirtualClock()
   const chance = new Chance(seed)
   const recorder = new Recorder()
@@ -51,7 +58,7 @@ export async function virtualRun(
     return () => own.uuid()
   }
   const tracingOf = (component: string, newCpid = newCpidOf(component)): Tracing => ({
-    instrumentation: createInstrumentation({
+    instrumentation: instrument({
       newCpid,
       nowMs: () => clock.nowMs(),
       ...(settings.maxAncestors !== undefined && { maxAncestors: settings.maxAncestors }),
@@ -74,7 +81,7 @@ export async function virtualRun(
       others: Object.fromEntries(made),
     })
     await plane.ready()
-    await scenario(plane)
+    await scenario(plane, clock)
   }
   await clock.run(play())
   return recorder
