@@ -1,0 +1,42 @@
+import { tmpdir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { startCauseway } from '../../bench/causeway-process.ts'
+import { freshDirectory } from '../../bench/fresh-directory.ts'
+import { HelperProcess } from '../../bench/helper-process.ts'
+import type { FromSink, ToSink } from '../../bench/messages.ts'
+import { readOptions } from '../../bench/options.ts'
+import { usageOf, watchCpu } from '../../bench/process-usage.ts'
+
+export interface Bridge extends AsyncDisposable {
+  /** Where it takes OTLP over gRPC. */
+  endpoint: string
+  /** Begins to watch its CPU; the function it gives tells the seconds used since. NaN where there is no /proc. */
+  watchCpu: () => () => number
+  /** Its resident memory now, in MiB. */
+  memoryMib: () => number
+}
+
+/** A real Causeway in a process of its own, with a backend to send linked traces to. */
+export async function startBridge(): Promise<Bridge> {
+  await using open = new AsyncDisposableStack()
+  const options = readOptions([], {
+    directory: tmpdir(),
+    causeway: fileURLToPath(new URL('../../bin/causeway.js', import.meta.url)),
+    json: '',
+  })
+  const directory = open.use(freshDirectory(options.directory))
+  const sink = open.use(new HelperProcess<ToSink, FromSink>('sink.ts'))
+  const { port } = await sink.hear('ready')
+  const causeway = await startCauseway(options, directory.path, port)
+  open.defer(() => causeway.stop())
+  const owned = open.move()
+  return {
+    endpoint: causeway.endpoint,
+    watchCpu: () => {
+      const used = watchCpu(causeway.pid)
+      return () => used().seconds
+    },
+    memoryMib: () => usageOf(causeway.pid)?.rssMib ?? Number.NaN,
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  }
+}

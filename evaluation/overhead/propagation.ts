@@ -1,0 +1,100 @@
+import { REAL_CLOCK } from '../../examples/control-plane/real-clock.ts'
+import type { Bridge } from './bridge.ts'
+import { otlpEnds } from './otlp-ends.ts'
+import { playOn } from './play-on.ts'
+import { growStepwise, type ScenarioTimes } from './scenario.ts'
+import { loadOf, versionOf, type ServerLoad } from './server-load.ts'
+
+/**
+ * Containers all take as long as they do on average, so that the luck of a draw is not taken for what instrumentation
+ * costs; the ways to the API server are as uneven as ever.
+ */
+const PACE = { pullingMs: { least: 125, most: 125 }, startingMs: { least: 600, most: 600 } }
+
+export interface PropagationRun extends ScenarioTimes {
+  server: ServerLoad
+  /** CPU of the process that the API server and all controllers run in, until all telemetry is sent. */
+  planeCpuMs: number
+}
+
+/** A run with instrumentation and one without, which take turns in going first. */
+export interface Pair {
+  plain: PropagationRun
+  traced: PropagationRun
+}
+
+export interface PropagationData {
+  pairs: Pair[]
+  bridge: {
+    /** Its CPU while nothing comes in, in thousandths of a core; NaN where there is no /proc, as are the others. */
+    idleMillicores: number
+    /** All CPU that the instrumented runs cost it beyond that, by how long they took. */
+    millicores: number
+    /** Resident memory, in MiB, before anything came in and after the last run. */
+    idleMib: number
+    mib: number
+  }
+}
+
+const IDLE_MS = 5_000
+/** Longer than Causeway waits for what is missing, so that nothing is left to do. */
+const TAIL_MS = 12_000
+
+/** The first pair only warms up and is not among the outcome. */
+export async function measurePropagation(
+  bridge: Bridge,
+  size: { pairs: number },
+  onRun: () => void,
+): Promise<PropagationData> {
+  await runInTurn(bridge, 0, onRun)
+  await REAL_CLOCK.sleep(TAIL_MS)
+  const idleMib = bridge.memoryMib()
+  const idle = await millicoresDuring(bridge, () => REAL_CLOCK.sleep(IDLE_MS))
+  const pairs: Pair[] = []
+  const busy = await millicoresDuring(bridge, async () => {
+    for (let pair = 1; pair <= size.pairs; pair++) pairs.push(await runInTurn(bridge, pair, onRun))
+    await REAL_CLOCK.sleep(TAIL_MS)
+  })
+  const tracedMs = pairs.reduce((sum, { traced }) => sum + traced.totalMs, 0)
+  return {
+    pairs,
+    bridge: {
+      idleMillicores: idle.millicores,
+      millicores: ((busy.millicores - idle.millicores) * busy.ms) / tracedMs,
+      idleMib,
+      mib: bridge.memoryMib(),
+    },
+  }
+}
+
+async function runInTurn(bridge: Bridge, pair: number, onRun: () => void): Promise<Pair> {
+  const isTracedFirst = pair % 2 === 0
+  const first = await runOnce(bridge, pair + 1, isTracedFirst)
+  onRun()
+  const second = await runOnce(bridge, pair + 1, !isTracedFirst)
+  onRun()
+  return isTracedFirst ? { traced: first, plain: second } : { traced: second, plain: first }
+}
+
+async function runOnce(bridge: Bridge, seed: number, isTraced: boolean): Promise<PropagationRun> {
+  const telemetry = isTraced ? otlpEnds(bridge.endpoint) : undefined
+  const cpu = process.cpuUsage()
+  const outcome = await playOn({ clock: REAL_CLOCK, seed, pace: PACE, telemetry }, async (plane) => {
+    const version = versionOf(plane.store)
+    const times = await growStepwise(plane, () => performance.now())
+    return { ...times, server: loadOf(plane.store, version) }
+  })
+  const { user, system } = process.cpuUsage(cpu)
+  return { ...outcome, planeCpuMs: (user + system) / 1000 }
+}
+
+async function millicoresDuring(
+  bridge: Bridge,
+  work: () => Promise<void>,
+): Promise<{ millicores: number; ms: number }> {
+  const usedSeconds = bridge.watchCpu()
+  const startedMs = performance.now()
+  await work()
+  const ms = performance.now() - startedMs
+  return { millicores: (1_000_000 * usedSeconds()) / ms, ms }
+}

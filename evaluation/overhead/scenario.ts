@@ -1,0 +1,33 @@
+import type { ControlPlane } from '../../examples/control-plane/control-plane.ts'
+import { isReady } from '../../examples/control-plane/controllers/pod-state.ts'
+import { deployment } from '../../examples/control-plane/manifests.ts'
+import type { Pod } from '../../examples/control-plane/api/kube-objects.ts'
+
+/** The replicas of section 5.1.1, one propagation each. */
+export const STEPS = [10, 20, 30, 40, 50] as const
+
+const LONGEST_STEP_MS = 60_000
+const WEB = { name: 'web', namespace: 'default' }
+
+export interface ScenarioTimes {
+  /** Of each step, from the command until all Pods are ready. */
+  stepsMs: number[]
+  totalMs: number
+}
+
+/** Section 5.1.1: a Deployment of 10 replicas is made and grows by 10, each time when all Pods are ready. */
+export async function growStepwise(plane: ControlPlane, nowMs: () => number): Promise<ScenarioTimes> {
+  const stepsMs: number[] = []
+  const beganMs = nowMs()
+  for (const [at, replicas] of STEPS.entries()) {
+    const startedMs = nowMs()
+    if (at === 0) await plane.kubectl.create('apps/v1/deployments', deployment(WEB.name, replicas))
+    else await plane.kubectl.scale(WEB, replicas)
+    await plane.until(
+      (store) => store.list('v1/pods').items.filter((pod) => isReady(pod as Pod)).length === replicas,
+      LONGEST_STEP_MS,
+    )
+    stepsMs.push(nowMs() - startedMs)
+  }
+  return { stepsMs, totalMs: nowMs() - beganMs }
+}
