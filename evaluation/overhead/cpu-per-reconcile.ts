@@ -65,7 +65,9 @@ async function cpuOf(telemetry: TelemetryEnds | undefined): Promise<number> {
 async function countReconciles(): Promise<number> {
   let count = 0
   const counter: SpanProcessor = {
-    onStart: (span) => void (span.parentSpanContext === undefined && count++),
+    onStart: (span) => {
+      if (span.parentSpanContext === undefined) count++
+    },
     onEnd: () => undefined,
     forceFlush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),

@@ -7,12 +7,12 @@ export interface ChartPoint {
 
 export interface Series {
   name: string
-  /** A class of the style below: `ours`, `paper` or `third`. */
+  /** A class of the style below: `first`, `second` or `third`. */
   look: Look
   points: readonly ChartPoint[]
 }
 
-export type Look = 'ours' | 'paper' | 'third'
+export type Look = 'first' | 'second' | 'third'
 
 export interface Chart {
   title: string
@@ -39,7 +39,7 @@ export function lineChart(chart: Chart): string {
 <title id="title">${escaped(title)}</title>
 <desc id="description">${escaped(description)}</desc>
 <style>${STYLE}</style>
-<rect class="paper-sheet" width="${WIDTH}" height="${HEIGHT}" rx="6"/>
+<rect class="sheet" width="${WIDTH}" height="${HEIGHT}" rx="6"/>
 <text class="title" x="${FRAME.left}" y="26">${escaped(title)}</text>
 ${legend(series)}
 ${axes(chart)}
@@ -49,13 +49,13 @@ ${series.map((one) => drawn(chart, one)).join('\n')}
 }
 
 const STYLE = [
-  '.paper-sheet{fill:#fff}text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-size:15px;font-weight:600}',
+  '.sheet{fill:#fff}text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-size:15px;font-weight:600}',
   '.grid{stroke:#d0d7de;stroke-width:1}.axis{stroke:#57606a;stroke-width:1}.floor{stroke:#57606a;stroke-dasharray:3 4}',
-  '.note{font-size:12px;fill:#57606a}path{fill:none;stroke-width:2}.ours{stroke:#0550ae}.dot.ours{fill:#0550ae}',
-  '.paper{stroke:#bc4c00;stroke-dasharray:6 4}.dot.paper{fill:#fff;stroke-dasharray:none;stroke-width:2}',
+  '.note{font-size:12px;fill:#57606a}path{fill:none;stroke-width:2}.first{stroke:#0550ae}.dot.first{fill:#0550ae}',
+  '.second{stroke:#bc4c00;stroke-dasharray:6 4}.dot.second{fill:#fff;stroke-dasharray:none;stroke-width:2}',
   '.third{stroke:#1a7f37;stroke-dasharray:2 3}.dot.third{fill:#1a7f37;stroke-dasharray:none}.bar{stroke-width:1.5;stroke-dasharray:none}',
-  '@media (prefers-color-scheme:dark){.paper-sheet{fill:#0d1117}text{fill:#e6edf3}.note{fill:#9198a1}.grid{stroke:#30363d}',
-  '.axis,.floor{stroke:#9198a1}.ours{stroke:#58a6ff}.dot.ours{fill:#58a6ff}.paper{stroke:#f0883e}.dot.paper{fill:#0d1117}',
+  '@media (prefers-color-scheme:dark){.sheet{fill:#0d1117}text{fill:#e6edf3}.note{fill:#9198a1}.grid{stroke:#30363d}',
+  '.axis,.floor{stroke:#9198a1}.first{stroke:#58a6ff}.dot.first{fill:#58a6ff}.second{stroke:#f0883e}.dot.second{fill:#0d1117}',
   '.third{stroke:#3fb950}.dot.third{fill:#3fb950}}',
 ].join('')
 
@@ -94,7 +94,7 @@ function drawn({ x, y }: Chart, { look, points }: Series): string {
   }))
   const path = placed.map(({ px, py }, at) => `${at === 0 ? 'M' : 'L'}${px} ${py}`).join('')
   const bars = placed.flatMap(({ px, spread }) => {
-    if (spread === undefined) return []
+    if (spread === undefined || spread.from === spread.to) return []
     const [top, bottom] = [placeY(y.ticks, spread.to), placeY(y.ticks, spread.from)]
     return [
       `<path class="bar ${look}" d="M${px - CAP} ${top}h${2 * CAP}M${px} ${top}V${bottom}M${px - CAP} ${bottom}h${2 * CAP}"/>`,
@@ -117,9 +117,9 @@ function legend(series: readonly Series[]): string {
 }
 
 function mark(look: Look, x: number, y: number): string {
-  if (look === 'ours') return `<circle class="dot ours" cx="${x}" cy="${y}" r="4"/>`
+  if (look === 'first') return `<circle class="dot first" cx="${x}" cy="${y}" r="4"/>`
   if (look === 'third') return `<rect class="dot third" x="${x - 3.5}" y="${y - 3.5}" width="7" height="7"/>`
-  return `<path class="dot paper" d="M${x} ${y - 5}l5 5-5 5-5-5z"/>`
+  return `<path class="dot second" d="M${x} ${y - 5}l5 5-5 5-5-5z"/>`
 }
 
 function placeX(ticks: readonly number[], x: number): number {

@@ -16,8 +16,8 @@ export function mergesPlot({ points, seeds }: MergesData): string {
     line: { y: UNAVOIDABLE_MERGES * DEPLOYMENTS, name: 'the floor: seven for each Deployment' },
     series: [
       {
-        name: 'Causeway, standard error',
-        look: 'ours',
+        name: 'mean and standard error',
+        look: 'first',
         points: points.map(({ limit, merges: { mean, standardError } }) => ({
           x: limit,
           y: mean,
@@ -41,12 +41,12 @@ export function percentPlot({ points }: MergesData): string {
     series: [
       {
         name: 'Causeway',
-        look: 'ours',
+        look: 'first',
         points: points.map(({ limit, percent }) => ({ x: limit, y: percent })),
       },
-      { name: 'the paper, Figure 11', look: 'paper', points: paper },
+      { name: 'the paper, Figure 11', look: 'second', points: paper },
       {
-        name: 'Causeway, avoidable merges only',
+        name: 'avoidable merges only',
         look: 'third',
         points: points.map(({ limit, avoidable }) => ({ x: limit, y: 100 * avoidable })),
       },

@@ -40,7 +40,7 @@ export async function measureReplacement(
   const sums = METHODS.map((_, method) => sumOf(perSeed.flatMap((verdicts) => verdicts[method] ?? [])))
   scenes.push({
     name: 'a control plane with two operators',
-    about: `Deployments with Services and an autoscaler, fourteen changes that meet in pairs, ${size.seeds} seeds together`,
+    about: `Deployments with Services and an autoscaler; changes of two operators meet, ${size.seeds} seeds together`,
     verdicts: named(sums),
   })
   return { seeds: size.seeds, scenes }

@@ -31,14 +31,16 @@ export async function playStory(
   const chance = new Chance(1)
   const recorder = new Recorder()
   const cpids = chance.fork('CPIDs')
-  await using telemetry = new ProcessTelemetry({
-    clock,
-    chance: chance.fork('telemetry'),
-    cluster: 'virtual',
-    spanProcessor: () => recorder.spanProcessor(),
-    logRecordProcessor: () => recorder.logRecordProcessor(),
-  })
-  void telemetry
+  await using open = new AsyncDisposableStack()
+  open.use(
+    new ProcessTelemetry({
+      clock,
+      chance: chance.fork('telemetry'),
+      cluster: 'virtual',
+      spanProcessor: () => recorder.spanProcessor(),
+      logRecordProcessor: () => recorder.logRecordProcessor(),
+    }),
+  )
   const instrumentation = instrument({ newCpid: () => cpids.uuid(), nowMs: () => clock.nowMs() })
   const objects = new Map<string, KubernetesObject>()
   const play = async () => {
