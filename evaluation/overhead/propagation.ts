@@ -2,7 +2,7 @@ import { REAL_CLOCK } from '../../examples/control-plane/real-clock.ts'
 import type { Bridge } from './bridge.ts'
 import { otlpEnds } from './otlp-ends.ts'
 import { playOn } from './play-on.ts'
-import { growStepwise, type ScenarioTimes } from './scenario.ts'
+import { growStepwise, warmUp, type ScenarioTimes } from './scenario.ts'
 import { loadOf, versionOf, type ServerLoad } from './server-load.ts'
 
 /**
@@ -13,7 +13,7 @@ const PACE = { pullingMs: { least: 125, most: 125 }, startingMs: { least: 600, m
 
 export interface PropagationRun extends ScenarioTimes {
   server: ServerLoad
-  /** CPU of the process that the API server and all controllers run in, until all telemetry is sent. */
+  /** CPU meanwhile of the process that the API server and all controllers run in. */
   planeCpuMs: number
 }
 
@@ -78,14 +78,14 @@ async function runInTurn(bridge: Bridge, pair: number, onRun: () => void): Promi
 
 async function runOnce(bridge: Bridge, seed: number, isTraced: boolean): Promise<PropagationRun> {
   const telemetry = isTraced ? otlpEnds(bridge.endpoint) : undefined
-  const cpu = process.cpuUsage()
-  const outcome = await playOn({ clock: REAL_CLOCK, seed, pace: PACE, telemetry }, async (plane) => {
+  return playOn({ clock: REAL_CLOCK, seed, pace: PACE, telemetry }, async (plane) => {
+    await warmUp(plane, (ms) => REAL_CLOCK.sleep(ms))
     const version = versionOf(plane.store)
+    const cpu = process.cpuUsage()
     const times = await growStepwise(plane, () => performance.now())
-    return { ...times, server: loadOf(plane.store, version) }
+    const { user, system } = process.cpuUsage(cpu)
+    return { ...times, server: loadOf(plane.store, version), planeCpuMs: (user + system) / 1000 }
   })
-  const { user, system } = process.cpuUsage(cpu)
-  return { ...outcome, planeCpuMs: (user + system) / 1000 }
 }
 
 async function millicoresDuring(
