@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describeMachine } from '../bench/machine.ts'
 import { formatted } from './document/formatted.ts'
-import { renderFiles } from './document/render-files.ts'
+import { renderFiles, renderReadme } from './document/render-files.ts'
 import { summaryText } from './document/summary.ts'
 import { pathOf, readData, type DataOfParts } from './evaluation-data.ts'
 import { measureMerges } from './merges/measure.ts'
@@ -13,6 +13,8 @@ import { readOptions, USAGE, type Options, type Part } from './options.ts'
 import { measureOverhead } from './overhead/measure.ts'
 import { measureReplacement } from './replacement/measure.ts'
 import { measureTraceability } from './traceability-data.ts'
+
+const DOCS = fileURLToPath(new URL('../docs', import.meta.url))
 
 const MEASURE: { [P in Part]: (options: Options, onStep: () => void) => Promise<DataOfParts[P]> } = {
   merges: measureMerges,
@@ -35,13 +37,17 @@ async function evaluate(options: Options): Promise<void> {
   }
   const data = readData(options.out)
   for (const [path, text] of await renderFiles(options.out, data)) writeFileSync(path, text)
+  if (options.out === DOCS) {
+    const { path, text } = await renderReadme(DOCS, data)
+    writeFileSync(path, text)
+  }
   console.log(`\n${summaryText(data)}\n\nThe document: ${join(options.out, 'evaluation.md')}`)
 }
 
 function optionsOf(args: string[]): Options | undefined {
   try {
     return readOptions(args, {
-      docs: fileURLToPath(new URL('../docs', import.meta.url)),
+      docs: DOCS,
       scratch: () => mkdtempSync(join(tmpdir(), 'causeway-evaluation-')),
     })
   } catch (error) {

@@ -16,10 +16,16 @@ ${table([
     change,
     `**${traced}**`,
     number(finding.reached.length),
-    finding.missed.join('; ') || '0',
-    finding.wronglyTied.join('; ') || '0',
+    countOf(finding.missed),
+    countOf(finding.wronglyTied),
     how,
     paper,
   ]),
 ])}`
+}
+
+function countOf(kinds: readonly string[]): string {
+  const [first] = kinds
+  if (first === undefined) return '0'
+  return kinds.length === 1 ? first : `${kinds.length}, such as ${first}`
 }

@@ -10,8 +10,11 @@ import {
  * Merges as soon as objects are observed, in every reconcile, also in one that then finds nothing to write. The write
  * that follows takes the same outcome.
  */
-export function mergingEagerly(settings: InstrumentationSettings): Instrumentation {
-  const inner = createInstrumentation(settings)
+export function mergingEagerly(
+  settings: InstrumentationSettings,
+  instrument: (settings: InstrumentationSettings) => Instrumentation = createInstrumentation,
+): Instrumentation {
+  const inner = instrument(settings)
   let last: { key: string; outcome: TraceContext } | undefined
   return {
     ...inner,

@@ -1,4 +1,5 @@
 import type { VirtualRunSettings } from '../../examples/control-plane/virtual-run.ts'
+import { mergingAsPrinted } from './as-printed.ts'
 import { mergingEagerly } from './eager-merging.ts'
 import type { Scenario } from './scenario.ts'
 
@@ -24,7 +25,17 @@ export const VARIANTS: readonly Variant[] = [
   },
   {
     name: 'controllers merge in every reconcile, also where there is nothing to write',
-    run: { instrument: mergingEagerly },
+    run: { instrument: (settings) => mergingEagerly(settings) },
+    isComparable: true,
+  },
+  {
+    name: 'controllers merge by Algorithm 1 as it is printed, line 17 included',
+    run: { instrument: mergingAsPrinted },
+    isComparable: true,
+  },
+  {
+    name: 'both: as printed, and in every reconcile',
+    run: { instrument: (settings) => mergingEagerly(settings, mergingAsPrinted) },
     isComparable: true,
   },
   {

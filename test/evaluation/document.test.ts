@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
-import { renderFiles } from '../../evaluation/document/render-files.ts'
+import { renderFiles, renderReadme } from '../../evaluation/document/render-files.ts'
 import { readData } from '../../evaluation/evaluation-data.ts'
 import { PARTS } from '../../evaluation/options.ts'
 
@@ -16,6 +16,11 @@ test('the document and its plots are what the data give; npm run evaluate writes
   const files = await renderFiles(DOCS, readData(DOCS))
   expect([...files.keys()]).toContain(join(DOCS, 'evaluation.md'))
   for (const [path, text] of files) expect({ path, text: readFileSync(path, 'utf8') }).toEqual({ path, text })
+})
+
+test('the README has the outcome that the data give', async () => {
+  const { path, text } = await renderReadme(DOCS, readData(DOCS))
+  expect(readFileSync(path, 'utf8')).toBe(text)
 })
 
 test('every picture of the document is there', async () => {
