@@ -75,7 +75,7 @@ function axes({ x, y, line }: Chart): string {
   if (line !== undefined) {
     const at = placeY(y.ticks, line.y)
     parts.push(
-      `<line class="floor" x1="${FRAME.left}" y1="${at}" x2="${right}" y2="${at}"/><text class="note" x="${right}" y="${at - 6}" text-anchor="end">${escaped(line.name)}</text>`,
+      `<line class="floor" x1="${FRAME.left}" y1="${at}" x2="${right}" y2="${at}"/><text class="note" x="${right}" y="${at + 16}" text-anchor="end">${escaped(line.name)}</text>`,
     )
   }
   parts.push(
