@@ -6,6 +6,7 @@ import { MERGELOGS } from './mergelogs-command.ts'
 import { MIGRATE } from './migrate-command.ts'
 import { PRUNE } from './prune-command.ts'
 import { RELATED } from './related-command.ts'
+import { SQL } from './sql-command.ts'
 
 /** Every command by its name, in the order of the help. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map([
@@ -17,6 +18,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['cascades', CASCADES],
   ['cascade', CASCADE],
   ['mergelogs', MERGELOGS],
+  ['sql', SQL],
   ['migrate', MIGRATE],
   ['prune', PRUNE],
 ])
