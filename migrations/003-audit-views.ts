@@ -66,6 +66,9 @@ const EVENT_COLUMNS = `b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE
      ${nanos('s.end_ns')} AS time, r.service, s.name AS span, ${spanId('s.span_id')} AS span_id,
      lower(hex(o.trace_id)) AS trace_id, ${status('s.status')} AS status, s.id AS arrival`
 
+const LOG_COLUMNS = `${nanos('l.time_ns')} AS time, l.event_name, ${severity('l.severity')} AS severity,
+     r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, ${spanId('l.span_id')} AS span_id`
+
 const VIEWS = [
   `CREATE VIEW audit_cpids AS
    SELECT c.text AS cpid, CASE c.state WHEN 0 THEN 'live' ELSE 'pruned' END AS state,
@@ -105,10 +108,9 @@ const VIEWS = [
    FROM objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
    JOIN origin_traces o ON o.id = s.origin ${sender('s.scope')} WHERE s.cpid IS NULL`,
   `CREATE VIEW audit_logs AS
-   SELECT l.id AS arrival, c.text AS cpid, ${nanos('l.time_ns')} AS time, l.event_name,
-     ${severity('l.severity')} AS severity, r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id,
-     ${spanId('l.span_id')} AS span_id
-   FROM logs l LEFT JOIN cpids c ON c.id = l.cpid ${sender('l.scope')}`,
+   SELECT l.id AS arrival, c.text AS cpid, ${LOG_COLUMNS} FROM cpids c JOIN logs l ON l.cpid = c.id ${sender('l.scope')}`,
+  `CREATE VIEW audit_unattributed_logs AS
+   SELECT l.id AS arrival, ${LOG_COLUMNS} FROM logs l ${sender('l.scope')} WHERE l.cpid IS NULL`,
 
   // One row a trace: the main one is episode 0. What a CPID that turned out to have sources left behind is no cascade.
   `CREATE VIEW audit_cascades AS

@@ -42,11 +42,9 @@ CREATE VIEW audit_exporters AS
   FROM exporters e, progress p;
 
 CREATE VIEW audit_logs AS
-  SELECT l.id AS arrival, c.text AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name,
-  CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
-  WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity, r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id,
-  CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id
-  FROM logs l LEFT JOIN cpids c ON c.id = l.cpid LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource;
+  SELECT l.id AS arrival, c.text AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
+  WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity,
+  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM cpids c JOIN logs l ON l.cpid = c.id LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource;
 
 CREATE VIEW audit_mergelogs AS
   SELECT c.text AS cpid, strftime('%Y-%m-%dT%H:%M:%S', m.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', m.time_ns % 1000000000) AS time, strftime('%Y-%m-%dT%H:%M:%S', m.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', m.arrived_ms % 1000) AS arrived,
@@ -77,6 +75,11 @@ CREATE VIEW audit_spans AS
   CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
   WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status
   FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+
+CREATE VIEW audit_unattributed_logs AS
+  SELECT l.id AS arrival, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
+  WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity,
+  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM logs l LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource WHERE l.cpid IS NULL;
 
 CREATE VIEW audit_unattributed_object_events AS
   SELECT b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,

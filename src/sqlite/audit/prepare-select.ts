@@ -1,4 +1,4 @@
-import type { Statement } from 'better-sqlite3'
+import Database, { type Statement } from 'better-sqlite3'
 import type { Sqlite } from '../open-database.ts'
 
 const LEADING_BLANKS = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$)|;)+/
@@ -31,14 +31,12 @@ export function sentenceOf(error: unknown): string {
   if (message.startsWith('no such column')) {
     return `${message}; SELECT name FROM pragma_table_info('audit_spans') lists those of a view, and text stands in single quotes`
   }
-  if (
-    message.startsWith('near ') ||
-    message.includes('syntax error') ||
-    message.includes('incomplete input')
-  ) {
-    return `${message}; correct the SQL`
-  }
+  if (isAboutSql(error)) return `${message}; correct the SQL`
   return message
+}
+
+function isAboutSql(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'
 }
 
 function refusalOf(word: string, sql: string): string {
