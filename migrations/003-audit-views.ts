@@ -47,7 +47,7 @@ const COLUMNS = [
   `ALTER TABLE cpids ADD COLUMN text TEXT GENERATED ALWAYS AS (${uuid('uuid')}) VIRTUAL`,
   `CREATE INDEX cpids_by_text ON cpids (text)`,
   `ALTER TABLE mergelogs ADD COLUMN object_name TEXT GENERATED ALWAYS AS (${object('object')}) VIRTUAL`,
-  `CREATE INDEX mergelogs_by_object ON mergelogs (object_name)`,
+  `CREATE INDEX mergelogs_by_object_name ON mergelogs (object_name)`,
 ]
 
 /**

@@ -75,12 +75,12 @@ test('a cascade as a tree with the time of each service', async () => {
   made of        2 spans of 2 services, 1 merge
 
 main trace 00000000000040008000000000000006 (settled)
-    start   duration  service  span
-      0ns        0ns  paper    change apps/v1/deployments
-      0ns       10ms  even       work of 6
-      0ns       11ms  paper      cascade
-      1ms        0ns  paper      merge
-      1ms       10ms  odd          work of 7
+span                        service    start     took
+change apps/v1/deployments  paper        0ns      0ns  │
+  work of 6                 even         0ns     10ms  █████████████████████████████████████████
+  cascade                   paper        0ns     11ms  █████████████████████████████████████████████
+  merge                     paper        1ms      0ns      │
+    work of 7               odd          1ms     10ms      █████████████████████████████████████████
 
 service  time in spans  spans  first start  last end
 even              10ms      1          0ns      10ms

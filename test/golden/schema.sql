@@ -211,7 +211,7 @@ CREATE TABLE mergelogs (
   reason TEXT
   , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL) STRICT;
 
-CREATE INDEX mergelogs_by_object ON mergelogs (object_name);
+CREATE INDEX mergelogs_by_object_name ON mergelogs (object_name);
 
 CREATE INDEX mergelogs_by_time ON mergelogs (time_ns);
 
