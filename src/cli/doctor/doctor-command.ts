@@ -7,7 +7,7 @@ import { openForReading } from '../../sqlite/open-database.ts'
 import { SenderFactsReader } from '../../sqlite/queries/sender-facts.ts'
 import { schemaState } from '../../sqlite/schema-state.ts'
 import { timeoutOf, wantsJson } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
+import { CliError, messageOf } from '../cli-error.ts'
 import type { CliIo } from '../cli-io.ts'
 import type { Command } from '../command.ts'
 import type { CommandLine } from '../command-line.ts'
@@ -82,6 +82,12 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
     const facts = new SenderFactsReader(db)
     yield* checkExporters(facts, isRunning)
     yield* checkSenders(facts, systemClock.wallMs(), linking.waitMs)
+  } catch (error) {
+    yield fail(
+      'senders',
+      `what has arrived cannot be read: ${messageOf(error)}`,
+      'see what stands beside database and integrity above, and ask again',
+    )
   } finally {
     db.close()
   }
