@@ -34,7 +34,9 @@ test.each(Object.entries(TABLE_2))('related %s', async (number, related) => {
 test('mergelogs, all and those of a CPID', async () => {
   const { stdout } = await cli.run('mergelogs')
   expect(stdout.split('\n')).toHaveLength(9)
-  expect(stdout).toContain(`2026-01-01T00:00:00.003000000Z  ${cpid(3)}  paper  ${'-'.padEnd(33)}  -  <- ${cpid(1)} ${cpid(2)}\n`)
+  expect(stdout).toContain(
+    `2026-01-01T00:00:00.003000000Z  ${cpid(3)}  paper  ${'-'.padEnd(33)}  -  <- ${cpid(1)} ${cpid(2)}\n`,
+  )
   const ofSix = await cli.run('mergelogs', cpid(6))
   expect(ofSix.stdout.split('\n').map((line) => line.slice(32, 68))).toEqual([cpid(6), cpid(7), ''])
   expect((await cli.run('mergelogs', '--limit', '1')).stdout).toMatch(
