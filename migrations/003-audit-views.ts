@@ -64,10 +64,26 @@ const SPAN_COLUMNS = `lower(hex(o.trace_id)) AS trace_id, ${spanId('s.span_id')}
 const EVENT_COLUMNS = `b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
      CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
      ${nanos('s.end_ns')} AS time, r.service, s.name AS span, ${spanId('s.span_id')} AS span_id,
-     lower(hex(o.trace_id)) AS trace_id, ${status('s.status')} AS status, s.id AS arrival`
+     lower(hex(o.trace_id)) AS trace_id, ${status('s.status')} AS status`
 
 const LOG_COLUMNS = `${nanos('l.time_ns')} AS time, l.event_name, ${severity('l.severity')} AS severity,
      r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, ${spanId('l.span_id')} AS span_id`
+
+/**
+ * Three views: what carries a CPID, what carries none, and both. SQLite looks single CPIDs and objects up in both, but
+ * reads it whole in a join; the part with CPIDs is looked up in joins too.
+ */
+const inTwoParts = (
+  what: string,
+  arrival: string,
+  columns: string,
+  attributed: string,
+  unattributed: string,
+): string[] => [
+  `CREATE VIEW audit_attributed_${what} AS SELECT ${arrival}, c.text AS cpid, ${columns} FROM ${attributed}`,
+  `CREATE VIEW audit_unattributed_${what} AS SELECT ${arrival}, NULL AS cpid, ${columns} FROM ${unattributed}`,
+  `CREATE VIEW audit_${what} AS SELECT * FROM audit_attributed_${what} UNION ALL SELECT * FROM audit_unattributed_${what}`,
+]
 
 const VIEWS = [
   `CREATE VIEW audit_cpids AS
@@ -92,25 +108,30 @@ const VIEWS = [
    SELECT ${millis('q.arrived_ms')} AS arrived, q.rejected AS items, q.message
    FROM requests q WHERE q.rejected > 0 OR q.message <> ''`,
 
-  `CREATE VIEW audit_spans AS
-   SELECT s.id AS arrival, c.text AS cpid, ${SPAN_COLUMNS}
-   FROM ${ATTRIBUTED} JOIN origin_traces o ON o.id = s.origin ${sender('s.scope')}`,
-  `CREATE VIEW audit_unattributed_spans AS
-   SELECT s.id AS arrival, ${SPAN_COLUMNS}
-   FROM spans s JOIN origin_traces o ON o.id = s.origin ${sender('s.scope')} WHERE s.cpid IS NULL`,
+  ...inTwoParts(
+    'spans',
+    `s.id AS arrival`,
+    SPAN_COLUMNS,
+    `${ATTRIBUTED} JOIN origin_traces o ON o.id = s.origin ${sender('s.scope')}`,
+    `spans s JOIN origin_traces o ON o.id = s.origin ${sender('s.scope')} WHERE s.cpid IS NULL`,
+  ),
   // The time of an event is the end of the span that named the object.
-  `CREATE VIEW audit_object_events AS
-   SELECT c.text AS cpid, ${EVENT_COLUMNS}
-   FROM ${ATTRIBUTED} JOIN span_objects x ON x.span = s.id JOIN objects b ON b.id = x.object
+  ...inTwoParts(
+    'object_events',
+    `s.id AS arrival`,
+    EVENT_COLUMNS,
+    `${ATTRIBUTED} JOIN span_objects x ON x.span = s.id JOIN objects b ON b.id = x.object
    JOIN origin_traces o ON o.id = s.origin ${sender('s.scope')}`,
-  `CREATE VIEW audit_unattributed_object_events AS
-   SELECT ${EVENT_COLUMNS}
-   FROM objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
+    `objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
    JOIN origin_traces o ON o.id = s.origin ${sender('s.scope')} WHERE s.cpid IS NULL`,
-  `CREATE VIEW audit_logs AS
-   SELECT l.id AS arrival, c.text AS cpid, ${LOG_COLUMNS} FROM cpids c JOIN logs l ON l.cpid = c.id ${sender('l.scope')}`,
-  `CREATE VIEW audit_unattributed_logs AS
-   SELECT l.id AS arrival, ${LOG_COLUMNS} FROM logs l ${sender('l.scope')} WHERE l.cpid IS NULL`,
+  ),
+  ...inTwoParts(
+    'logs',
+    `l.id AS arrival`,
+    LOG_COLUMNS,
+    `cpids c JOIN logs l ON l.cpid = c.id ${sender('l.scope')}`,
+    `logs l ${sender('l.scope')} WHERE l.cpid IS NULL`,
+  ),
 
   // One row a trace: the main one is episode 0. What a CPID that turned out to have sources left behind is no cascade.
   `CREATE VIEW audit_cascades AS

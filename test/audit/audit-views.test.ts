@@ -12,8 +12,8 @@ const INDEXED = [...readAuditDocs().matchAll(/^\| `(audit_\w+)` +\|[^|]*\|([^|]*
   ([, view = '', columns = '']) =>
     [...columns.matchAll(/\*\*(\w+)\*\*/g)].map(([, column = '']) => [view, column] as const),
 )
-/** Bigger tables than these are never read as a whole for one CPID or one object. */
-const WHOLE_TABLE = /^SCAN (?!CONSTANT ROW|p$|r$)/
+/** Reading a whole table; a view of two halves is read as a whole only after both halves were looked up. */
+const WHOLE_TABLE = /^SCAN (?!CONSTANT ROW|p$|r$|audit_)/
 
 beforeAll(async () => {
   mkdirSync(dirname(cli.path))
@@ -27,6 +27,12 @@ async function planOf(sql: string): Promise<string[]> {
   return inCauseway.map(({ detail }) => detail)
 }
 
+/** For a CPID the half without CPIDs stands in the plan and is never entered: its condition is NULL = 'x'. */
+function withoutIdleHalf(plan: readonly string[], column: string): readonly string[] {
+  const half = plan.indexOf('UNION ALL')
+  return column === 'cpid' && half >= 0 ? plan.slice(0, half) : plan
+}
+
 test('the document names indexed columns', () => {
   expect(INDEXED).toContainEqual(['audit_spans', 'cpid'])
   expect(INDEXED).toContainEqual(['audit_object_events', 'object'])
@@ -34,28 +40,31 @@ test('the document names indexed columns', () => {
 })
 
 test.each(INDEXED)('%s by %s uses indexes only', async (view, column) => {
-  const plan = await planOf(`SELECT * FROM ${view} WHERE ${column} = 'x'`)
+  const plan = withoutIdleHalf(await planOf(`SELECT * FROM ${view} WHERE ${column} = 'x'`), column)
   expect(plan.filter((step) => WHOLE_TABLE.test(step))).toEqual([])
   expect(plan.filter((step) => step.includes('AUTOMATIC'))).toEqual([])
   expect(plan.some((step) => / USING .*INDEX .*(text|object|object_name)=\?/.test(step))).toBe(true)
 })
 
-test.each(['audit_spans', 'audit_object_events', 'audit_logs', 'audit_mergelogs', 'audit_cpids'])(
-  '%s of the descendants of a CPID uses indexes only, in causeway sql and in the shell',
-  async (view) => {
-    const recursive = `WITH RECURSIVE below(cpid) AS (VALUES ('x') UNION
+test.each([
+  'audit_attributed_spans',
+  'audit_attributed_object_events',
+  'audit_attributed_logs',
+  'audit_mergelogs',
+  'audit_cpids',
+])('%s of the descendants of a CPID uses indexes only, in causeway sql and in the shell', async (view) => {
+  const recursive = `WITH RECURSIVE below(cpid) AS (VALUES ('x') UNION
       SELECT e.cpid FROM below CROSS JOIN audit_edges e ON e.source = below.cpid)
       SELECT v.* FROM below CROSS JOIN ${view} v ON v.cpid = below.cpid`
-    // The shell draws its plans, which cannot be taken as JSON; that it takes the query is what is asked here.
-    expect(askShell(cli.path, recursive)).toEqual([])
-    for (const sql of [recursive, `SELECT v.* FROM related('x') r JOIN ${view} v ON v.cpid = r.cpid`]) {
-      const plan = await planOf(sql)
-      const whole = plan.filter((step) => WHOLE_TABLE.test(step) && !/^SCAN (below|r VIRTUAL)/.test(step))
-      expect(whole).toEqual([])
-      expect(plan.filter((step) => step.includes('AUTOMATIC'))).toEqual([])
-    }
-  },
-)
+  // The shell draws its plans, which cannot be taken as JSON; that it takes the query is what is asked here.
+  expect(askShell(cli.path, recursive)).toEqual([])
+  for (const sql of [recursive, `SELECT v.* FROM related('x') r JOIN ${view} v ON v.cpid = r.cpid`]) {
+    const plan = await planOf(sql)
+    const whole = plan.filter((step) => WHOLE_TABLE.test(step) && !/^SCAN (below|r VIRTUAL)/.test(step))
+    expect(whole).toEqual([])
+    expect(plan.filter((step) => step.includes('AUTOMATIC'))).toEqual([])
+  }
+})
 
 test('a span stands with the CPID it inherited, and object references are taken apart', async () => {
   expect(

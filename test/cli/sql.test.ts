@@ -182,6 +182,8 @@ test('a query without bounds is cut off, and fills no disk', async () => {
   const { code, stderr } = await cli.run(
     'sql',
     `${ENDLESS} SELECT n, randomblob(5000) AS b FROM x ORDER BY b`,
+    '--timeout',
+    '10m',
   )
   expect([code, stderr]).toEqual([
     1,

@@ -3,6 +3,22 @@ CREATE TABLE arrival_marks (
   arrival INTEGER NOT NULL
   ) STRICT;
 
+CREATE VIEW audit_attributed_logs AS SELECT l.id AS arrival, c.text AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
+  WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity,
+  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM cpids c JOIN logs l ON l.cpid = c.id LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource;
+
+CREATE VIEW audit_attributed_object_events AS SELECT s.id AS arrival, c.text AS cpid, b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
+  CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
+  strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
+  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN span_objects x ON x.span = s.id JOIN objects b ON b.id = x.object
+  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+
+CREATE VIEW audit_attributed_spans AS SELECT s.id AS arrival, c.text AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
+  CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
+  strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
+  CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
+  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+
 CREATE VIEW audit_cascade_spans AS
   SELECT a.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id, c.text AS cpid,
   CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id, CASE WHEN d.parent_id <> 0 THEN printf('%016x', d.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
@@ -41,10 +57,7 @@ CREATE VIEW audit_exporters AS
   SELECT e.name, e.position, p.last_decision - e.position AS waiting, e.refused
   FROM exporters e, progress p;
 
-CREATE VIEW audit_logs AS
-  SELECT l.id AS arrival, c.text AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
-  WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity,
-  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM cpids c JOIN logs l ON l.cpid = c.id LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource;
+CREATE VIEW audit_logs AS SELECT * FROM audit_attributed_logs UNION ALL SELECT * FROM audit_unattributed_logs;
 
 CREATE VIEW audit_mergelogs AS
   SELECT c.text AS cpid, strftime('%Y-%m-%dT%H:%M:%S', m.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', m.time_ns % 1000000000) AS time, strftime('%Y-%m-%dT%H:%M:%S', m.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', m.arrived_ms % 1000) AS arrived,
@@ -52,13 +65,7 @@ CREATE VIEW audit_mergelogs AS
   CASE WHEN instr(m.object, 'uid=') > 0 THEN substr(substr(m.object, instr(m.object, 'uid=') + 4), 1, instr(substr(m.object, instr(m.object, 'uid=') + 4) || '&', '&') - 1) END AS object_uid, CASE WHEN instr(m.object, 'rv=') > 0 THEN substr(substr(m.object, instr(m.object, 'rv=') + 3), 1, instr(substr(m.object, instr(m.object, 'rv=') + 3) || '&', '&') - 1) END AS object_version, m.reason
   FROM mergelogs m JOIN cpids c ON c.id = m.cpid LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource;
 
-CREATE VIEW audit_object_events AS
-  SELECT c.text AS cpid, b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
-  CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
-  strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
-  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status, s.id AS arrival
-  FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN span_objects x ON x.span = s.id JOIN objects b ON b.id = x.object
-  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+CREATE VIEW audit_object_events AS SELECT * FROM audit_attributed_object_events UNION ALL SELECT * FROM audit_unattributed_object_events;
 
 CREATE VIEW audit_rejected_items AS
   SELECT strftime('%Y-%m-%dT%H:%M:%S', q.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', q.arrived_ms % 1000) AS arrived, q.rejected AS items, q.message
@@ -68,34 +75,23 @@ CREATE VIEW audit_rejected_mergelogs AS
   SELECT strftime('%Y-%m-%dT%H:%M:%S', x.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', x.arrived_ms % 1000) AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster
   FROM rejected_mergelogs x LEFT JOIN scopes p ON p.id = x.scope LEFT JOIN resources r ON r.id = p.resource;
 
-CREATE VIEW audit_spans AS
-  SELECT s.id AS arrival, c.text AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
-  CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
-  strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
-  CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
-  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status
-  FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+CREATE VIEW audit_spans AS SELECT * FROM audit_attributed_spans UNION ALL SELECT * FROM audit_unattributed_spans;
 
-CREATE VIEW audit_unattributed_logs AS
-  SELECT l.id AS arrival, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
+CREATE VIEW audit_unattributed_logs AS SELECT l.id AS arrival, NULL AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
   WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity,
   r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM logs l LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource WHERE l.cpid IS NULL;
 
-CREATE VIEW audit_unattributed_object_events AS
-  SELECT b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
+CREATE VIEW audit_unattributed_object_events AS SELECT s.id AS arrival, NULL AS cpid, b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
   CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
   strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
-  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status, s.id AS arrival
-  FROM objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
+  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
   JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL;
 
-CREATE VIEW audit_unattributed_spans AS
-  SELECT s.id AS arrival, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
+CREATE VIEW audit_unattributed_spans AS SELECT s.id AS arrival, NULL AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
   CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
   strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
   CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
-  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status
-  FROM spans s JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL;
+  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM spans s JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL;
 
 CREATE TABLE awaited_parents (
   origin INTEGER NOT NULL,
