@@ -26,6 +26,8 @@ interface Row {
 
 interface Widths {
   name: number
+  /** Blanks for a level. */
+  step: number
   service: number
   waited: number
   bar: number
@@ -44,7 +46,7 @@ export function* cascadeTree(
   const shallow = all ? tree : tree.filter(({ depth }) => depth <= SHOWN_DEPTH)
   const shown = all ? shallow : shallow.slice(0, SHOWN_ROWS)
   const widths = widthsFor(shown, screen)
-  const rows = shown.map((placed) => rowOf(placed, widths.name))
+  const rows = shown.map((placed) => rowOf(placed, widths))
   yield heading(widths)
   for (const row of rows) yield lineOf(row, widths, scale, screen)
   const more = shallow.length - shown.length
@@ -67,12 +69,14 @@ function widthsFor(tree: readonly TreeSpan[], { width }: Screen): Widths {
   const times = [TIME_WIDTH, TIME_WIDTH, waited]
   const left =
     width - [service, ...times].reduce((sum, column) => sum + (column === 0 ? 0 : GAP.length + column), 0)
-  const natural = widest((placed) => '  '.repeat(placed.depth) + nameOf(placed), 'span')
-  if (left < LEAST_NAME + GAP.length + LEAST_BAR) {
-    return { name: Math.min(natural, left), service, waited, bar: 0 }
-  }
-  const name = Math.min(natural, left - GAP.length - LEAST_BAR)
-  return { name, service, waited, bar: Math.min(left - GAP.length - name, MOST_BAR) }
+  const deepest = tree.reduce((most, { depth }) => Math.max(most, depth), 0)
+  const most = left - GAP.length - LEAST_BAR
+  const hasBars = most >= LEAST_NAME
+  const room = hasBars ? most : left
+  const step = 2 * deepest <= room / 2 ? 2 : 1
+  const natural = widest((placed) => ' '.repeat(step * placed.depth) + nameOf(placed), 'span')
+  const name = Math.min(natural, room)
+  return { name, step, service, waited, bar: hasBars ? Math.min(left - GAP.length - name, MOST_BAR) : 0 }
 }
 
 function heading({ name, service, waited, bar }: Widths): string {
@@ -88,10 +92,11 @@ function heading({ name, service, waited, bar }: Widths): string {
     .trimEnd()}\n`
 }
 
-function rowOf(placed: TreeSpan, width: number): Row {
+function rowOf(placed: TreeSpan, { name: width, step }: Widths): Row {
   const { depth, span } = placed
   const most = Math.floor(width / 2)
-  const indent = 2 * depth <= most ? '  '.repeat(depth) : `${' '.repeat(Math.max(most - 5, 0))}${depth}› `
+  const indent =
+    step * depth <= most ? ' '.repeat(step * depth) : `${' '.repeat(Math.max(most - 5, 0))}${depth}› `
   const remark = remarkOf(placed)
   const name = fitted(plain(span.name), Math.max(width - indent.length - remark.length, 4))
   return { name: fitted(indent + name + remark, width), span, waitFromNs: waitFrom(placed) }
