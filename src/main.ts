@@ -1,3 +1,4 @@
+import { text } from 'node:stream/consumers'
 import { runCauseway } from './app/run-causeway.ts'
 import { runCli } from './cli/run-cli.ts'
 import { readVersion } from './cli/version.ts'
@@ -13,6 +14,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
+  readInput: () => text(process.stdin),
+  terminalWidth: process.stdout.isTTY ? process.stdout.columns : undefined,
   env: process.env,
   run: (config, warnings) => {
     isServing = true

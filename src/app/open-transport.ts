@@ -1,4 +1,4 @@
-import type { ExporterConfig } from '../config/causeway-config.ts'
+import type { DebugExporterConfig, ExporterConfig } from '../config/causeway-config.ts'
 import { openDebugTransport } from '../exporter/debug-transport.ts'
 import { openGrpcTransport } from '../exporter/grpc-transport.ts'
 import { openHttpTransport } from '../exporter/http-transport.ts'
@@ -18,19 +18,22 @@ export interface TransportHooks {
 export function openTransport(config: ExporterConfig, hooks: TransportHooks): Transport {
   const { userAgent, onRetry } = hooks
   if (config.kind === 'debug') return openDebugTransport({ verbosity: config.verbosity, write: hooks.show })
-  const transport =
-    config.kind === 'otlp_grpc'
-      ? openGrpcTransport({ ...config, userAgent })
-      : openHttpTransport(
-          {
-            ...config,
-            url: config.tracesUrl ?? '',
-            userAgent,
-            ...(config.encoding === 'json' && { toJson: requestJson }),
-          },
-          systemClock,
-        )
+  const transport = openOnce(config, userAgent)
   return retrying(transport, config.retry, { clock: systemClock, sleep, random: Math.random, onRetry })
+}
+
+/** Opens what sends each request once. Throws when a setting is unusable. */
+export function openOnce(config: Exclude<ExporterConfig, DebugExporterConfig>, userAgent: string): Transport {
+  if (config.kind === 'otlp_grpc') return openGrpcTransport({ ...config, userAgent })
+  return openHttpTransport(
+    {
+      ...config,
+      url: config.tracesUrl ?? '',
+      userAgent,
+      ...(config.encoding === 'json' && { toJson: requestJson }),
+    },
+    systemClock,
+  )
 }
 
 function requestJson(request: Uint8Array): string {

@@ -1,9 +1,12 @@
 import { parseCpid, type Cpid } from '../model/cpid.ts'
+import { parseDuration } from '../config/schema/duration.ts'
 import { CliError, EXIT_USAGE } from './cli-error.ts'
 import type { CommandLine } from './command-line.ts'
 
 const MAX_LIMIT = 10_000
-const WHOLE_NUMBER = /^[0-9]{1,5}$/
+const MAX_ROWS = 1_000_000
+const WHOLE_NUMBER = /^[0-9]{1,7}$/
+const MAX_TIMEOUT_MS = 3_600_000
 
 /** The CPID that an argument names. */
 export function cpidOf(text: string): Cpid {
@@ -24,11 +27,31 @@ export function wantsJson({ format }: CommandLine): boolean {
 
 /** The value of --limit. */
 export function limitOf<T>({ limit }: CommandLine, otherwise: T): number | T {
-  if (limit === undefined) return otherwise
-  const value = WHOLE_NUMBER.test(limit) ? Number(limit) : 0
-  if (value >= 1 && value <= MAX_LIMIT) return value
+  return wholeNumber('--limit', limit, MAX_LIMIT) ?? otherwise
+}
+
+/** The value of --max-rows. */
+export function maxRowsOf({ 'max-rows': maxRows }: CommandLine, otherwise: number): number {
+  return wholeNumber('--max-rows', maxRows, MAX_ROWS) ?? otherwise
+}
+
+function wholeNumber(option: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined
+  const value = WHOLE_NUMBER.test(text) ? Number(text) : 0
+  if (value >= 1 && value <= most) return value
   throw new CliError(
-    `--limit ${JSON.stringify(limit)} is out of range; write a whole number from 1 to ${MAX_LIMIT}`,
+    `${option} ${JSON.stringify(text)} is out of range; write a whole number from 1 to ${most}`,
+    EXIT_USAGE,
+  )
+}
+
+/** The value of --timeout in milliseconds. */
+export function timeoutOf({ timeout }: CommandLine, otherwise: number): number {
+  if (timeout === undefined) return otherwise
+  const ms = parseDuration(timeout)
+  if (typeof ms === 'number' && ms > 0 && ms <= MAX_TIMEOUT_MS) return ms
+  throw new CliError(
+    `--timeout ${JSON.stringify(timeout)} is out of range; write a duration up to 1h, such as 500ms, 30s or 5m`,
     EXIT_USAGE,
   )
 }

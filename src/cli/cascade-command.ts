@@ -7,12 +7,13 @@ import { CliError } from './cli-error.ts'
 import type { Command } from './command.ts'
 import { found } from './found.ts'
 import { withQueries } from './open-store.ts'
+import { screenOf, type Screen } from './screen.ts'
 import { count } from './show.ts'
 
 export const CASCADE: Command = {
   usage: '<cpid>',
   summary: 'the cascades a CPID takes part in: their spans as a tree, and the time of each service',
-  options: ['format'],
+  options: ['format', 'all'],
   leastArgs: 1,
   mostArgs: 1,
   run: (line, io) => {
@@ -20,7 +21,9 @@ export const CASCADE: Command = {
     const cpid = cpidOf(line.args[0] ?? '')
     return withQueries(line, io, (queries) => {
       const roots = rootsOf(queries, cpid)
-      for (const text of json ? asJson(queries, cpid, roots) : asText(queries, cpid, roots))
+      for (const text of json
+        ? asJson(queries, cpid, roots)
+        : asText(queries, cpid, roots, screenOf(io), line.all === true))
         io.stdout.write(text)
       return 0
     })
@@ -38,7 +41,13 @@ function rootsOf(queries: CausewayQueries, cpid: Cpid): readonly Cpid[] {
   )
 }
 
-function* asText(queries: CausewayQueries, cpid: Cpid, roots: readonly Cpid[]): Generator<string> {
+function* asText(
+  queries: CausewayQueries,
+  cpid: Cpid,
+  roots: readonly Cpid[],
+  screen: Screen,
+  all: boolean,
+): Generator<string> {
   if (roots.length > 1)
     yield `CPID ${cpid} takes part in ${count(roots.length, 'cascade')}, newest first.\n\n`
   let separator = ''
@@ -46,7 +55,7 @@ function* asText(queries: CausewayQueries, cpid: Cpid, roots: readonly Cpid[]): 
     const facts = queries.cascade(root)
     if (typeof facts === 'string') continue
     yield separator
-    yield* cascadeText(queries, facts)
+    yield* cascadeText(queries, facts, screen, all)
     separator = '\n'
   }
 }

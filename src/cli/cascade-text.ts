@@ -3,13 +3,19 @@ import { rfc3339 } from '../query/rfc3339.ts'
 import { spanTree } from '../query/span-tree.ts'
 import { TimePerService, type ServiceTime } from '../query/time-per-service.ts'
 import { count, duration, plain } from './show.ts'
+import { cascadeTree } from './cascade-tree.ts'
+import type { Screen } from './screen.ts'
 import { textTable } from './text-table.ts'
-import { treeLines } from './tree-lines.ts'
 
 const MISSING_NAMED = 20
 
 /** A cascade for people: what it comes to, its traces as trees, and the time of each service. */
-export function* cascadeText(queries: CausewayQueries, facts: CascadeFacts): Generator<string> {
+export function* cascadeText(
+  queries: CausewayQueries,
+  facts: CascadeFacts,
+  screen: Screen,
+  all: boolean,
+): Generator<string> {
   yield* linesOf([...heading(facts), ...missing(queries, facts)])
   const times = new TimePerService()
   for (const trace of queries.tracesOf(facts.root)) {
@@ -17,7 +23,7 @@ export function* cascadeText(queries: CausewayQueries, facts: CascadeFacts): Gen
     times.add(spans)
     const which = trace.episode === 0 ? 'main trace' : `episode ${trace.episode}, trace`
     yield `\n${which} ${trace.traceId.toString('hex')} (${stateWord(trace.open)})\n`
-    yield* treeLines(spanTree(spans), facts.startNs)
+    yield* cascadeTree(spanTree(spans), facts, screen, all)
   }
   const totals = times.totals()
   if (totals.length === 0) return

@@ -6,7 +6,7 @@ import type { Command } from './command.ts'
 import type { CommandLine } from './command-line.ts'
 import { writeJson } from './found.ts'
 import { withQueries } from './open-store.ts'
-import { duration, plain } from './show.ts'
+import { duration, objectText } from './show.ts'
 import { textTable } from './text-table.ts'
 
 const DEFAULT_LIMIT = 100
@@ -67,6 +67,6 @@ function rowOf(facts: CascadeFacts): string[] {
     String(facts.services),
     String(facts.merges),
     String(facts.missing),
-    plain(facts.object),
+    objectText(facts.object),
   ]
 }

@@ -5,6 +5,10 @@ import type { TextSink } from './config-commands.ts'
 export interface CliIo {
   stdout: TextSink
   stderr: TextSink
+  /** All of the standard input, as text. */
+  readInput: () => Promise<string>
+  /** How wide the terminal is that stdout goes to; undefined when it goes elsewhere. */
+  terminalWidth: number | undefined
   env: Readonly<Record<string, string | undefined>>
   /** Runs Causeway until it is told to stop, and returns the exit code. */
   run: (config: CausewayConfig, warnings: readonly string[]) => Promise<number>

@@ -1,35 +1,17 @@
 import { parseArgs } from 'node:util'
 import { CliError, EXIT_USAGE, messageOf } from './cli-error.ts'
+import { OPTIONS, type OptionName } from './options.ts'
 
-const OPTIONS = {
-  config: { type: 'string', multiple: true },
-  set: { type: 'string', multiple: true },
-  format: { type: 'string' },
-  state: { type: 'string' },
-  object: { type: 'string' },
-  service: { type: 'string' },
-  limit: { type: 'string' },
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean', short: 'v' },
-} as const
-
-export type OptionName = keyof typeof OPTIONS
+type Values = ReturnType<typeof parsed>['values']
 
 /** A command line taken apart; whether its command exists and takes these options is looked at later. */
-export interface CommandLine {
+export interface CommandLine extends Omit<Values, 'config' | 'set'> {
   /** Undefined when there is none. */
   command: string | undefined
   args: string[]
   /** The values of --config and --set, in order. */
   sources: string[]
   sets: string[]
-  format: string | undefined
-  state: string | undefined
-  object: string | undefined
-  service: string | undefined
-  limit: string | undefined
-  help: boolean
-  version: boolean
   /** The options that were given. */
   given: OptionName[]
 }
@@ -38,32 +20,9 @@ export interface CommandLine {
 export function readCommandLine(argv: readonly string[]): CommandLine {
   const { values, positionals } = parsed(argv)
   const [command, ...args] = positionals
-  const {
-    config = [],
-    set = [],
-    help = false,
-    version = false,
-    format,
-    state,
-    object,
-    service,
-    limit,
-  } = values
+  const { config, set, ...others } = values
   const given = (Object.keys(OPTIONS) as OptionName[]).filter((name) => values[name] !== undefined)
-  return {
-    command,
-    args,
-    sources: config,
-    sets: set,
-    format,
-    state,
-    object,
-    service,
-    limit,
-    help,
-    version,
-    given,
-  }
+  return { ...others, command, args, sources: config ?? [], sets: set ?? [], given }
 }
 
 function parsed(argv: readonly string[]) {
@@ -71,6 +30,13 @@ function parsed(argv: readonly string[]) {
     return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true })
   } catch (error) {
     const [sentence = ''] = messageOf(error).split(/\.\s|\n/)
+    const [, option] = /^Option '(--[a-z-]+)' argument is ambiguous/.exec(sentence) ?? []
+    if (option !== undefined) {
+      throw new CliError(
+        `${option} is followed by something with a dash; write its value, as in ${option}=7`,
+        EXIT_USAGE,
+      )
+    }
     throw new CliError(`${sentence}; causeway --help lists commands and options`, EXIT_USAGE)
   }
 }

@@ -7,15 +7,16 @@ import type { TextSink } from './config-commands.ts'
 
 /** What was found of a CPID. Throws CliError when there is nothing. */
 export function found<T>(cpid: Cpid, result: T | Absent): T {
-  if (result === 'unknown') {
-    throw new CliError(
-      `no mergelog, span or log has named CPID ${cpid}; check it, and whether its sender reaches Causeway`,
-    )
-  }
-  if (result === 'pruned') {
-    throw new CliError(`CPID ${cpid} was pruned; raise connectors::cpid::retention to keep CPIDs longer`)
-  }
+  if (result === 'unknown') throw new CliError(absenceOf(cpid, 'unknown'))
+  if (result === 'pruned') throw new CliError(absenceOf(cpid, 'pruned'))
   return result
+}
+
+/** Why nothing is known of a CPID, and what to do. */
+export function absenceOf(cpid: Cpid, why: Absent): string {
+  return why === 'unknown'
+    ? `no mergelog, span or log has named CPID ${cpid}; check it, and whether its sender reaches Causeway`
+    : `CPID ${cpid} was pruned; raise connectors::cpid::retention to keep CPIDs longer`
 }
 
 /** Writes the JSON that answers a question about a CPID, or about everything, as the API does. */

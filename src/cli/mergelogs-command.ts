@@ -5,7 +5,8 @@ import { cpidOf, limitOf, wantsJson } from './arguments.ts'
 import type { Command } from './command.ts'
 import { found, writeJson } from './found.ts'
 import { withQueries } from './open-store.ts'
-import { plain } from './show.ts'
+import { AlignedRows } from './aligned-rows.ts'
+import { objectText, plain } from './show.ts'
 
 export const MERGELOGS: Command = {
   usage: '[<cpid>]',
@@ -26,15 +27,22 @@ export const MERGELOGS: Command = {
       }
       const pages: Pages<MergelogFacts> =
         cpid === undefined ? queries.mergelogs(undefined) : found(cpid, queries.mergelogsOf(cpid, undefined))
-      for (const page of new PageCut(limit).take(pages)) io.stdout.write(page.map(lineOf).join(''))
+      const cut = new PageCut(limit)
+      const aligned = new AlignedRows()
+      let isEmpty = true
+      for (const page of cut.take(pages)) {
+        isEmpty &&= page.length === 0
+        io.stdout.write(aligned.lines(page.map(rowOf)))
+      }
+      if (isEmpty) io.stdout.write('(none)\n')
+      if (cut.next !== undefined) io.stdout.write('(there are more; raise --limit to see them)\n')
       return 0
     })
   },
 }
 
 /** The sources come last, since there may be many. */
-function lineOf({ timeNs, cpid, service, object, reason, sources }: MergelogFacts): string {
+function rowOf({ timeNs, cpid, service, object, reason, sources }: MergelogFacts): string[] {
   const from = sources.length === 0 ? 'root' : `<- ${sources.join(' ')}`
-  const why = reason === undefined ? '' : `  (${plain(reason)})`
-  return `${rfc3339(timeNs)}  ${cpid}  ${plain(service)}  ${plain(object)}${why}  ${from}\n`
+  return [rfc3339(timeNs), cpid, plain(service), objectText(object), plain(reason), from]
 }

@@ -22,6 +22,13 @@ export async function withQueries<T>(
   return await withStore(path, openForReading, (db) => ask(new SqliteQueries(db)))
 }
 
+/** The path of the configured database, which is there and can be asked. Throws CliError when it is not. */
+export async function readablePath(line: CommandLine, io: CliIo): Promise<string> {
+  const { path } = configOf(line, io).config.cpid.storage
+  await withStore(path, openForReading, () => undefined)
+  return path
+}
+
 /** Works on a database that is there and has the schema of this Causeway. */
 export async function withWritableStore<T>(path: string, work: (db: Sqlite) => Promise<T> | T): Promise<T> {
   return await withStore(path, openForWriting, work)

@@ -4,7 +4,8 @@ import { cpidOf, wantsJson } from './arguments.ts'
 import type { Command } from './command.ts'
 import { found, writeJson } from './found.ts'
 import { withQueries } from './open-store.ts'
-import { plain } from './show.ts'
+import { AlignedRows } from './aligned-rows.ts'
+import { objectText, plain } from './show.ts'
 
 const NO_TIME = 'no mergelog yet'.padEnd('2026-01-01T00:00:00.000000000Z'.length)
 
@@ -20,8 +21,9 @@ export const RELATED: Command = {
     return withQueries(line, io, (queries) => {
       if (json) writeJson(io.stdout, queries, { kind: 'related', cpid }, cpid)
       else {
+        const aligned = new AlignedRows()
         for (const page of found(cpid, queries.related(cpid))) {
-          io.stdout.write(page.map((related) => lineOf(queries, related)).join(''))
+          io.stdout.write(aligned.lines(page.map((related) => rowOf(queries, related))))
         }
       }
       return 0
@@ -29,9 +31,9 @@ export const RELATED: Command = {
   },
 }
 
-function lineOf(queries: CausewayQueries, cpid: CpidFacts['cpid']): string {
+function rowOf(queries: CausewayQueries, cpid: CpidFacts['cpid']): string[] {
   const facts = queries.cpid(cpid)
-  if (typeof facts === 'string') return `${cpid}\n`
+  if (typeof facts === 'string') return [cpid]
   const time = facts.timeNs === undefined ? NO_TIME : rfc3339(facts.timeNs)
-  return `${facts.cpid}  ${time}  ${plain(facts.service)}  ${plain(facts.object)}\n`
+  return [facts.cpid, time, plain(facts.service), objectText(facts.object)]
 }

@@ -4,7 +4,7 @@ import type { CliIo } from './cli-io.ts'
 import { readCommandLine, type CommandLine } from './command-line.ts'
 import type { Command } from './command.ts'
 import { COMMANDS } from './commands.ts'
-import { helpText } from './help-text.ts'
+import { commandHelp, helpText, optionsOf } from './help-text.ts'
 import { readVersion } from './version.ts'
 
 /**
@@ -25,11 +25,16 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
 }
 
 async function dispatch(line: CommandLine, io: CliIo): Promise<number> {
-  if (line.help) {
-    io.stdout.write(helpText(COMMANDS))
+  if (line.help === true) {
+    const named = line.command === undefined ? undefined : COMMANDS.get(line.command)
+    io.stdout.write(
+      line.command === undefined || named === undefined
+        ? helpText(COMMANDS)
+        : commandHelp(line.command, named),
+    )
     return 0
   }
-  if (line.version) {
+  if (line.version === true) {
     io.stdout.write(`causeway version ${readVersion()}\n`)
     return 0
   }
@@ -49,9 +54,10 @@ function checkUsage(name: string, command: Command, { args, given }: CommandLine
   if (args.length < command.leastArgs || args.length > command.mostArgs) {
     throw new CliError(`write causeway ${name} ${command.usage}`.trimEnd(), EXIT_USAGE)
   }
-  const stranger = given.find((option) => !['config', 'set', ...command.options].includes(option))
+  const options = optionsOf(command.options)
+  const stranger = given.find((option) => !options.includes(option))
   if (stranger === undefined) return
-  const taken = ['config', 'set', ...command.options].map((option) => `--${option}`).join(', ')
+  const taken = options.map((option) => `--${option}`).join(', ')
   throw new CliError(`${name} takes no --${stranger}; leave it out (it takes ${taken})`, EXIT_USAGE)
 }
 

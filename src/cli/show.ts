@@ -12,6 +12,11 @@ export function plain(text: string | undefined): string {
   return text === undefined || text === '' ? '-' : text.replaceAll(CONTROLS, '\ufffd')
 }
 
+/** An object reference without its uid and resourceVersion, on one line. */
+export function objectText(reference: string | undefined): string {
+  return plain(reference?.split('?', 1)[0])
+}
+
 /** A duration with about three digits: 12.3ms, 1.23s, 2m03s, 1h02m. */
 export function duration(ns: bigint): string {
   if (ns < 0n) return `-${duration(-ns)}`

@@ -1,7 +1,9 @@
 /** Lines of aligned columns under headings; a heading that begins with a blank aligns its column to the right. */
 export function textTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const all = [headings.map((heading) => heading.trim()), ...rows]
-  const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
+  const widths = headings.map((_, column) =>
+    all.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0),
+  )
   return all.map((row) =>
     row
       .map((cell, column) => {

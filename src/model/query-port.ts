@@ -102,6 +102,8 @@ export interface LinkedSpan {
   readonly row: number | undefined
   /** It also stands in another trace. */
   readonly copy: boolean
+  /** Its parent wrote what it observed: they are not of one original trace. */
+  readonly byCause: boolean
 }
 
 /** What can be asked of what is stored. Synchronous; reads only. */

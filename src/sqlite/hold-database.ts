@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { existsSync } from 'node:fs'
 
 const WAIT_MS = 2_000
 
@@ -22,4 +23,19 @@ export function holdDatabase(path: string): Disposable {
     )
   }
   return { [Symbol.dispose]: () => lock.close() }
+}
+
+/** Whether a Causeway runs on a database now; the lock of one that was killed is gone with it. */
+export function isHeld(path: string): boolean {
+  if (!existsSync(`${path}-lock`)) return false
+  const lock = new Database(`${path}-lock`, { fileMustExist: true, timeout: 0 })
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    lock.exec('ROLLBACK')
+    return false
+  } catch {
+    return true
+  } finally {
+    lock.close()
+  }
 }

@@ -17,6 +17,10 @@ export class Cli implements Disposable {
   readonly config: string
   /** The configurations Causeway was run with. */
   readonly runs: CausewayConfig[] = []
+  /** What stands on the standard input, how wide the terminal is, and the environment. */
+  input = ''
+  terminalWidth: number | undefined
+  env: Record<string, string> = {}
   readonly #folder: string
 
   constructor() {
@@ -43,7 +47,9 @@ service: { pipelines: { traces/in: { receivers: [otlp], exporters: [cpid] } } }
     const code = await runCli(argv, {
       stdout: { write: (text) => (stdout += text) },
       stderr: { write: (text) => (stderr += text) },
-      env: {},
+      readInput: () => Promise.resolve(this.input),
+      terminalWidth: this.terminalWidth,
+      env: this.env,
       run: (config) => {
         this.runs.push(config)
         return Promise.resolve(42)

@@ -34,9 +34,14 @@ test.each(Object.entries(TABLE_2))('related %s', async (number, related) => {
 test('mergelogs, all and those of a CPID', async () => {
   const { stdout } = await cli.run('mergelogs')
   expect(stdout.split('\n')).toHaveLength(9)
-  expect(stdout).toContain(`2026-01-01T00:00:00.003000000Z  ${cpid(3)}  paper  -  <- ${cpid(1)} ${cpid(2)}\n`)
+  expect(stdout).toContain(
+    `2026-01-01T00:00:00.003000000Z  ${cpid(3)}  paper  ${'-'.padEnd(33)}  -  <- ${cpid(1)} ${cpid(2)}\n`,
+  )
   const ofSix = await cli.run('mergelogs', cpid(6))
   expect(ofSix.stdout.split('\n').map((line) => line.slice(32, 68))).toEqual([cpid(6), cpid(7), ''])
+  expect((await cli.run('mergelogs', '--limit', '1')).stdout).toMatch(
+    /root\n\(there are more; raise --limit to see them\)\n$/,
+  )
   expect(await cli.json('mergelogs', '--limit', '1')).toMatchObject({
     mergelogs: [{ cpid: cpid(1) }],
     next: expect.any(String),
@@ -47,8 +52,8 @@ test('cascades as a table', async () => {
   const { stdout } = await cli.run('cascades', '--state', 'settled', '--limit=2')
   expect(stdout.split('\n')).toEqual([
     'root CPID                             state    start                           duration  spans  services  merges  missing  object',
-    `${cpid(8)}  settled  2026-01-01T00:00:00.008000000Z      10ms      1         1       0        0  apps/v1/deployments/default/web-8?uid=u8&rv=1`,
-    `${cpid(6)}  settled  2026-01-01T00:00:00.006000000Z      11ms      2         2       1        0  apps/v1/deployments/default/web-6?uid=u6&rv=1`,
+    `${cpid(8)}  settled  2026-01-01T00:00:00.008000000Z      10ms      1         1       0        0  apps/v1/deployments/default/web-8`,
+    `${cpid(6)}  settled  2026-01-01T00:00:00.006000000Z      11ms      2         2       1        0  apps/v1/deployments/default/web-6`,
     '(there are older ones; raise --limit to see them)',
     '',
   ])
@@ -75,12 +80,12 @@ test('a cascade as a tree with the time of each service', async () => {
   made of        2 spans of 2 services, 1 merge
 
 main trace 00000000000040008000000000000006 (settled)
-    start   duration  service  span
-      0ns        0ns  paper    change apps/v1/deployments
-      0ns       10ms  even       work of 6
-      0ns       11ms  paper      cascade
-      1ms        0ns  paper      merge
-      1ms       10ms  odd          work of 7
+span                        service    start     took
+change apps/v1/deployments  paper        0ns      0ns  │
+  work of 6                 even         0ns     10ms  █████████████████████████████████████████
+  cascade                   paper        0ns     11ms  █████████████████████████████████████████████
+  merge                     paper        1ms      0ns      │
+    work of 7               odd          1ms     10ms      █████████████████████████████████████████
 
 service  time in spans  spans  first start  last end
 even              10ms      1          0ns      10ms

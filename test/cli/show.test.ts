@@ -1,9 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { count, duration, plain } from '../../src/cli/show.ts'
 import { textTable } from '../../src/cli/text-table.ts'
-import { treeLines } from '../../src/cli/tree-lines.ts'
-import { spanTree } from '../../src/query/span-tree.ts'
-import { linkedSpan } from '../query/linked-span.ts'
 
 test.each([
   [0n, '0ns'],
@@ -43,19 +40,4 @@ test('columns are aligned', () => {
       ],
     ),
   ).toEqual(['name   n', 'a     10', 'long   1'])
-})
-
-test('a tree of 10,000 levels is printed, its indentation bounded', () => {
-  const spans = Array.from({ length: 10_000 }, (_, at) => linkedSpan(at + 1, at, { startNs: 0n, endNs: 1n }))
-  const lines = [...treeLines(spanTree(spans), 0n)].join('').split('\n')
-  expect(lines).toHaveLength(10_002)
-  expect(lines[2]).toBe('      0ns        1ns  service    span 2')
-  expect(lines[10_000]).toBe(`      0ns        1ns  service  ${'  '.repeat(32)}(depth 9999) span 10000`)
-})
-
-test('what is odd about a span is said', () => {
-  const spans = [linkedSpan(1, 9, { status: 2, copy: true, startNs: 0n, endNs: 1n })]
-  expect([...treeLines(spanTree(spans), 0n)].at(-1)).toBe(
-    '      0ns        1ns  service  span 1 [error, copy, its parent is not here]\n',
-  )
 })

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { COMMANDS } from '../../src/cli/commands.ts'
+import { OPTIONS } from '../../src/cli/options.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { Cli } from './cli.ts'
 
@@ -47,6 +48,21 @@ test.each([
   [['related', 'nonsense'], 2, '"nonsense" is no CPID; write a UUID, with or without dashes'],
   [['cascades', '--format', 'yaml'], 2, '--format "yaml" is unknown; write text or json'],
   [['cascades', '--state', 'broken'], 2, '--state "broken" is unknown; write open or settled'],
+  [
+    ['sql', 'SELECT 1', '--timeout', '30'],
+    2,
+    '--timeout "30" is out of range; write a duration up to 1h, such as 500ms, 30s or 5m',
+  ],
+  [
+    ['sql', 'SELECT 1', '--max-rows', '-1'],
+    2,
+    '--max-rows is followed by something with a dash; write its value, as in --max-rows=7',
+  ],
+  [
+    ['sql', 'SELECT 1', '--max-rows=1e9'],
+    2,
+    '--max-rows "1e9" is out of range; write a whole number from 1 to 1000000',
+  ],
   [['cascades', '--limit', '0'], 2, '--limit "0" is out of range; write a whole number from 1 to 10000'],
 ])('%j', async (argv, code, message) => {
   using cli = new Cli()
@@ -72,7 +88,14 @@ test('every mistake in the configuration has its line', async () => {
   })
 })
 
-const QUERY_COMMANDS = [['related', cpid(1)], ['cascades'], ['cascade', cpid(1)], ['mergelogs'], ['prune']]
+const QUERY_COMMANDS = [
+  ['related', cpid(1)],
+  ['cascades'],
+  ['cascade', cpid(1)],
+  ['mergelogs'],
+  ['sql', 'SELECT 1'],
+  ['prune'],
+]
 
 test.each(QUERY_COMMANDS)('%s without a database', async (...argv) => {
   using cli = new Cli()
@@ -128,7 +151,17 @@ test('the help names every command, and needs no configuration', async () => {
   const { code, stdout } = await cli.runBare('--help')
   expect(code).toBe(0)
   for (const name of COMMANDS.keys()) expect(stdout).toContain(`\n  ${name} `)
-  expect((await cli.runBare('cascades', '-h')).stdout).toBe(stdout)
+  for (const name of Object.keys(OPTIONS)) expect(stdout).toContain(`--${name}`)
+  expect((await cli.runBare('nonsense', '-h')).stdout).toBe(stdout)
+})
+
+test.each([...COMMANDS])('the help of %s names what it takes', async (name, { options, summary }) => {
+  using cli = new Cli()
+  const { code, stdout } = await cli.runBare(name, '--help')
+  expect(code).toBe(0)
+  expect(stdout).toContain(`causeway ${name}: ${summary}\n\nUsage: causeway ${name}`)
+  const listed = [...stdout.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, option]) => option)
+  expect(listed).toEqual(['config', 'set', ...options])
 })
 
 test('the version', async () => {

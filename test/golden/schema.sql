@@ -3,58 +3,95 @@ CREATE TABLE arrival_marks (
   arrival INTEGER NOT NULL
   ) STRICT;
 
+CREATE VIEW audit_attributed_logs AS SELECT l.id AS arrival, c.text AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
+  WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity,
+  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM cpids c JOIN logs l ON l.cpid = c.id LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource;
+
+CREATE VIEW audit_attributed_object_events AS SELECT s.id AS arrival, c.text AS cpid, b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
+  CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
+  strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
+  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN span_objects x ON x.span = s.id JOIN objects b ON b.id = x.object
+  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+
+CREATE VIEW audit_attributed_spans AS SELECT s.id AS arrival, c.text AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
+  CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
+  strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
+  CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
+  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+
+CREATE VIEW audit_cascade_spans AS
+  SELECT a.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id, c.text AS cpid,
+  CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id, CASE WHEN d.parent_id <> 0 THEN printf('%016x', d.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
+  strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
+  max(0, (s.start_ns - w.end_ns) / 1e6) AS waited_ms, CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
+  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status,
+  CASE WHEN d.flags & 1 THEN 'yes' ELSE 'no' END AS copy
+  FROM cpids a JOIN traces t ON t.root = a.id JOIN outbox d ON d.trace = t.id JOIN spans s ON s.id = d.span
+  LEFT JOIN cpids c ON c.id = s.cpid LEFT JOIN spans w ON w.id = d.cause LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+
 CREATE VIEW audit_cascades AS
-  SELECT lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
-  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS root, t.episode, lower(hex(t.trace_id)) AS trace_id,
+  SELECT c.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id,
   CASE t.state WHEN 0 THEN 'open' ELSE 'settled' END AS state, strftime('%Y-%m-%dT%H:%M:%S', t.first_ns / 1000000000, 'unixepoch') || printf('.%09dZ', t.first_ns % 1000000000) AS start,
   strftime('%Y-%m-%dT%H:%M:%S', t.last_ns / 1000000000, 'unixepoch') || printf('.%09dZ', t.last_ns % 1000000000) AS last_activity, (t.last_ns - t.first_ns) / 1e6 AS duration_ms,
-  t.controller_spans AS spans, t.services, t.merges, t.missing, m.object, r.service
-  FROM traces t JOIN cpids c ON c.id = t.root LEFT JOIN mergelogs m ON m.cpid = c.id
-  LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource;
+  t.controller_spans AS spans, t.services, t.merges,
+  CASE t.state WHEN 1 THEN t.missing ELSE (SELECT count(*) FROM change_spans h JOIN cpids k ON k.id = h.cpid
+  WHERE h.trace = t.id AND k.has_mergelog = 0 AND k.explained = 0) END AS missing,
+  m.object_name AS object, r.service, r.cluster, m.reason,
+  CASE t.truncated WHEN 1 THEN 'yes' ELSE 'no' END AS truncated
+  FROM traces t JOIN cpids c ON c.id = t.root LEFT JOIN mergelogs m ON m.cpid = c.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource
+  WHERE NOT (t.provisional = 1 AND coalesce(length(m.sources), 0) > 0);
 
 CREATE VIEW audit_cpids AS
-  SELECT lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
-  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS cpid, CASE c.state WHEN 0 THEN 'live' ELSE 'pruned' END AS state,
+  SELECT c.text AS cpid, CASE c.state WHEN 0 THEN 'live' ELSE 'pruned' END AS state,
+  CASE WHEN m.cpid IS NULL THEN 'unknown' WHEN length(m.sources) = 0 THEN 'root' ELSE 'merge' END AS kind,
   CASE c.explained WHEN 1 THEN 'yes' ELSE 'no' END AS explained, strftime('%Y-%m-%dT%H:%M:%S', c.first_seen_ms / 1000, 'unixepoch') || printf('.%03dZ', c.first_seen_ms % 1000) AS first_seen,
-  strftime('%Y-%m-%dT%H:%M:%S', m.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', m.time_ns % 1000000000) AS merged_at, r.service, r.cluster, m.object, m.reason
-  FROM cpids c LEFT JOIN mergelogs m ON m.cpid = c.id
-  LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource;
+  strftime('%Y-%m-%dT%H:%M:%S', m.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', m.time_ns % 1000000000) AS merged_at, r.service, r.cluster, m.object_name AS object,
+  CASE WHEN instr(m.object, 'uid=') > 0 THEN substr(substr(m.object, instr(m.object, 'uid=') + 4), 1, instr(substr(m.object, instr(m.object, 'uid=') + 4) || '&', '&') - 1) END AS object_uid, CASE WHEN instr(m.object, 'rv=') > 0 THEN substr(substr(m.object, instr(m.object, 'rv=') + 3), 1, instr(substr(m.object, instr(m.object, 'rv=') + 3) || '&', '&') - 1) END AS object_version, m.reason
+  FROM cpids c LEFT JOIN mergelogs m ON m.cpid = c.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource;
 
 CREATE VIEW audit_edges AS
-  SELECT lower(substr(hex(a.uuid), 1, 8) || '-' || substr(hex(a.uuid), 9, 4) || '-' || substr(hex(a.uuid), 13, 4)
-  || '-' || substr(hex(a.uuid), 17, 4) || '-' || substr(hex(a.uuid), 21, 12)) AS source, lower(substr(hex(b.uuid), 1, 8) || '-' || substr(hex(b.uuid), 9, 4) || '-' || substr(hex(b.uuid), 13, 4)
-  || '-' || substr(hex(b.uuid), 17, 4) || '-' || substr(hex(b.uuid), 21, 12)) AS cpid
+  SELECT a.text AS source, b.text AS cpid
   FROM edges e JOIN cpids a ON a.id = e.source JOIN cpids b ON b.id = e.target;
 
-CREATE VIEW audit_logs AS
-  SELECT l.id AS arrival, lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
-  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, l.severity,
-  r.service, r.cluster
-  FROM logs l LEFT JOIN cpids c ON c.id = l.cpid
-  LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource;
+CREATE VIEW audit_exporters AS
+  SELECT e.name, e.position, p.last_decision - e.position AS waiting, e.refused
+  FROM exporters e, progress p;
+
+CREATE VIEW audit_logs AS SELECT * FROM audit_attributed_logs UNION ALL SELECT * FROM audit_unattributed_logs;
 
 CREATE VIEW audit_mergelogs AS
-  SELECT lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
-  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS cpid, strftime('%Y-%m-%dT%H:%M:%S', m.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', m.time_ns % 1000000000) AS time, strftime('%Y-%m-%dT%H:%M:%S', m.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', m.arrived_ms % 1000) AS arrived,
-  length(m.sources) / 16 AS source_count, r.service, r.cluster, m.object, m.reason
-  FROM mergelogs m JOIN cpids c ON c.id = m.cpid
-  LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource;
+  SELECT c.text AS cpid, strftime('%Y-%m-%dT%H:%M:%S', m.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', m.time_ns % 1000000000) AS time, strftime('%Y-%m-%dT%H:%M:%S', m.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', m.arrived_ms % 1000) AS arrived,
+  length(m.sources) / 16 AS source_count, r.service, r.cluster, m.object_name AS object,
+  CASE WHEN instr(m.object, 'uid=') > 0 THEN substr(substr(m.object, instr(m.object, 'uid=') + 4), 1, instr(substr(m.object, instr(m.object, 'uid=') + 4) || '&', '&') - 1) END AS object_uid, CASE WHEN instr(m.object, 'rv=') > 0 THEN substr(substr(m.object, instr(m.object, 'rv=') + 3), 1, instr(substr(m.object, instr(m.object, 'rv=') + 3) || '&', '&') - 1) END AS object_version, m.reason
+  FROM mergelogs m JOIN cpids c ON c.id = m.cpid LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource;
+
+CREATE VIEW audit_object_events AS SELECT * FROM audit_attributed_object_events UNION ALL SELECT * FROM audit_unattributed_object_events;
+
+CREATE VIEW audit_rejected_items AS
+  SELECT strftime('%Y-%m-%dT%H:%M:%S', q.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', q.arrived_ms % 1000) AS arrived, q.rejected AS items, q.message
+  FROM requests q WHERE q.rejected > 0 OR q.message <> '';
 
 CREATE VIEW audit_rejected_mergelogs AS
   SELECT strftime('%Y-%m-%dT%H:%M:%S', x.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', x.arrived_ms % 1000) AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster
-  FROM rejected_mergelogs x
-  LEFT JOIN scopes s ON s.id = x.scope LEFT JOIN resources r ON r.id = s.resource;
+  FROM rejected_mergelogs x LEFT JOIN scopes p ON p.id = x.scope LEFT JOIN resources r ON r.id = p.resource;
 
-CREATE VIEW audit_spans AS
-  SELECT s.id AS arrival, lower(substr(hex(c.uuid), 1, 8) || '-' || substr(hex(c.uuid), 9, 4) || '-' || substr(hex(c.uuid), 13, 4)
-  || '-' || substr(hex(c.uuid), 17, 4) || '-' || substr(hex(c.uuid), 21, 12)) AS cpid, lower(hex(o.trace_id)) AS trace_id,
-  CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id, CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
+CREATE VIEW audit_spans AS SELECT * FROM audit_attributed_spans UNION ALL SELECT * FROM audit_unattributed_spans;
+
+CREATE VIEW audit_unattributed_logs AS SELECT l.id AS arrival, NULL AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
+  WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity,
+  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM logs l LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource WHERE l.cpid IS NULL;
+
+CREATE VIEW audit_unattributed_object_events AS SELECT s.id AS arrival, NULL AS cpid, b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
+  CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
+  strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
+  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
+  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL;
+
+CREATE VIEW audit_unattributed_spans AS SELECT s.id AS arrival, NULL AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
+  CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
   strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
   CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
-  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind,
-  CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status
-  FROM spans s LEFT JOIN cpids c ON c.id = s.cpid JOIN origin_traces o ON o.id = s.origin
-  LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM spans s JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL;
 
 CREATE TABLE awaited_parents (
   origin INTEGER NOT NULL,
@@ -110,7 +147,10 @@ CREATE TABLE cpids (
   roots TEXT,
   prune_ns INTEGER NOT NULL,
   next_episode INTEGER NOT NULL DEFAULT 0
-  ) STRICT;
+  , text TEXT GENERATED ALWAYS AS (lower(substr(hex(uuid), 1, 8) || '-' || substr(hex(uuid), 9, 4) || '-' || substr(hex(uuid), 13, 4)
+  || '-' || substr(hex(uuid), 17, 4) || '-' || substr(hex(uuid), 21, 12))) VIRTUAL) STRICT;
+
+CREATE INDEX cpids_by_text ON cpids (text);
 
 CREATE INDEX cpids_prunable ON cpids (prune_ns) WHERE state = 0 AND in_degree = 0;
 
@@ -165,7 +205,9 @@ CREATE TABLE mergelogs (
   scope INTEGER NOT NULL,
   object TEXT,
   reason TEXT
-  ) STRICT;
+  , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL) STRICT;
+
+CREATE INDEX mergelogs_by_object_name ON mergelogs (object_name);
 
 CREATE INDEX mergelogs_by_time ON mergelogs (time_ns);
 

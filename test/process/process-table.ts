@@ -12,3 +12,12 @@ export async function processesWith(text: string): Promise<number[]> {
   }
   return found
 }
+
+/** The ids of the living children of a process. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-Awwo', 'ppid=,pid=,stat='], { maxBuffer: 2 ** 26 })
+  return stdout.split('\n').flatMap((line) => {
+    const [parent, child, stat] = line.trim().split(/\s+/)
+    return Number(parent) === pid && stat?.startsWith('Z') === false ? [Number(child)] : []
+  })
+}

@@ -14,6 +14,7 @@ export function linkedSpan(spanId: number, parentId: number, rest: Partial<Linke
     status: 0,
     row: spanId,
     copy: false,
+    byCause: false,
     ...rest,
   }
 }

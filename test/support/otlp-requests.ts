@@ -16,6 +16,8 @@ export interface SpanSketch {
   parent?: number
   name?: string
   cpid?: string
+  /** OTLP's number: 2 is an error. */
+  status?: number
   /** Milliseconds after START_NS. */
   start?: number
   end?: number
@@ -110,6 +112,7 @@ function spanJson(span: SpanSketch): unknown {
     }),
     links: span.links?.map((link) => ({ traceId: hexTrace(link.trace), spanId: hexSpan(link.id) })),
     events: span.events,
+    ...(span.status !== undefined && { status: { code: span.status } }),
   }
 }
 

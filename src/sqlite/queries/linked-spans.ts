@@ -12,6 +12,7 @@ interface SentRow {
   flags: bigint
   own_scope: bigint | null
   extra: Buffer | null
+  cause: bigint | null
   id: bigint | null
   span_id: bigint
   start_ns: bigint
@@ -33,7 +34,7 @@ export class LinkedSpans {
     this.#ofTrace = db
       .prepare<[number], SentRow>(
         `SELECT o.parent_id, o.flags, o.scope AS own_scope, CASE WHEN o.flags & ${SENT_SYNTHETIC} THEN o.extra END AS extra,
-           s.id, s.span_id, s.start_ns, s.end_ns, s.scope, s.name, s.kind, s.status, c.uuid
+           o.cause,           s.id, s.span_id, s.start_ns, s.end_ns, s.scope, s.name, s.kind, s.status, c.uuid
          FROM outbox o LEFT JOIN spans s ON s.id = o.span LEFT JOIN cpids c ON c.id = s.cpid
          WHERE o.trace = ? ORDER BY o.decision`,
       )
@@ -60,6 +61,7 @@ export class LinkedSpans {
       status: Number(row.status),
       row: Number(id),
       copy: (Number(row.flags) & SENT_COPY) !== 0,
+      byCause: row.cause !== null,
     }
   }
 
@@ -77,6 +79,7 @@ export class LinkedSpans {
       status: 0,
       row: undefined,
       copy: false,
+      byCause: false,
     }
   }
 }

@@ -1,0 +1,70 @@
+import { openOnce } from '../../app/open-transport.ts'
+import type { CausewayConfig, DebugExporterConfig, ExporterConfig } from '../../config/causeway-config.ts'
+import type { SendOutcome } from '../../model/send-outcome.ts'
+import { messageOf } from '../cli-error.ts'
+import { readVersion } from '../version.ts'
+import { plain } from '../show.ts'
+import { fail, ok, warn, type Finding } from './finding.ts'
+import { connectionError } from './probe.ts'
+
+type OtlpExporter = Exclude<ExporterConfig, DebugExporterConfig>
+
+const CHECK = 'backends'
+const LONGEST_MS = 5_000
+const EMPTY_REQUEST = Buffer.alloc(0)
+
+/** Whether every backend takes OTLP: it is sent a request without a span. */
+export async function* checkBackends(config: CausewayConfig): AsyncGenerator<Finding> {
+  const exporters = config.exporters.filter(({ id }) => config.pipelines.outTraces.includes(id))
+  if (exporters.length === 0) {
+    yield warn(
+      CHECK,
+      'no pipeline sends traces on: Causeway only stores and answers',
+      'add an exporter to a traces pipeline that receives from cpid, if a Jaeger or Tempo is to show them',
+    )
+  }
+  for (const exporter of exporters) yield await checkBackend(exporter)
+}
+
+async function checkBackend(exporter: ExporterConfig): Promise<Finding> {
+  const { id } = exporter
+  if (exporter.kind === 'debug') return ok(CHECK, `${id} prints to the log`)
+  const { host, port, where, how } = addressOf(exporter)
+  const advice = `start it, or correct exporters::${id}::endpoint; what is not sent waits in the database`
+  const error = await connectionError(host, port)
+  if (error !== undefined) {
+    const why = error === 'ECONNREFUSED' ? 'nothing listens there' : error
+    return fail(CHECK, `${id} cannot be reached at ${where}: ${why}`, advice)
+  }
+  const outcome = await ask(exporter)
+  if (outcome.kind === 'delivered') return ok(CHECK, `${id} answers ${how} at ${where}`)
+  return fail(
+    CHECK,
+    `${id} at ${where} does not take ${how}: ${plain(outcome.reason)}`,
+    `check that ${how} is what it speaks there, and endpoint, tls and headers of exporters::${id}`,
+  )
+}
+
+function addressOf(exporter: OtlpExporter): { host: string; port: number; where: string; how: string } {
+  if (exporter.kind === 'otlp_grpc') {
+    const { host, port } = exporter
+    return { host, port, where: `${host}:${port}`, how: 'OTLP/gRPC' }
+  }
+  const url = new URL(exporter.tracesUrl ?? '')
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
+  return {
+    host: url.hostname.replaceAll(/[[\]]/g, ''),
+    port,
+    where: url.origin + url.pathname,
+    how: 'OTLP/HTTP',
+  }
+}
+
+async function ask(exporter: OtlpExporter): Promise<SendOutcome> {
+  try {
+    await using transport = openOnce({ ...exporter, timeoutMs: LONGEST_MS }, `Causeway/${readVersion()}`)
+    return await transport.send(EMPTY_REQUEST, AbortSignal.timeout(LONGEST_MS))
+  } catch (error) {
+    return { kind: 'refused', splittable: false, reason: messageOf(error) }
+  }
+}

@@ -1,0 +1,138 @@
+import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { askSql } from '../../app/ask-sql.ts'
+import type { FromSql } from '../../app/sql-messages.ts'
+import type { RetentionConfig } from '../../config/causeway-config.ts'
+import { openForReading, openForWriting } from '../../sqlite/open-database.ts'
+import { schemaState } from '../../sqlite/schema-state.ts'
+import { messageOf } from '../cli-error.ts'
+import { fail, ok, warn, type Finding } from './finding.ts'
+
+const MIB = 1024 * 1024
+const FULL = 100 * MIB
+const NEARLY_FULL = 1024 * MIB
+const SETTING = 'connectors::cpid::storage::path'
+
+/** Whether the database is there, sound, in step with this version and writable, with room on its disk. */
+export async function* checkDatabase(
+  path: string,
+  retention: RetentionConfig,
+  timeoutMs: number,
+): AsyncGenerator<Finding> {
+  if (!existsSync(path)) {
+    yield checkFolder(path)
+    return
+  }
+  const schema = checkSchema(path)
+  yield schema
+  if (schema.state === 'fail') return
+  yield checkWriting(path)
+  yield checkRoom(path, retention)
+  yield await checkPages(path, timeoutMs)
+}
+
+function checkFolder(path: string): Finding {
+  let folder = dirname(resolve(path))
+  while (!existsSync(folder)) folder = dirname(folder)
+  try {
+    accessSync(folder, constants.W_OK)
+    return ok('database', `${path} is not there yet; causeway makes it when it starts`)
+  } catch {
+    return fail(
+      'database',
+      `${path} is not there, and ${folder} is not writable`,
+      `give it to the user that runs causeway, or correct ${SETTING}`,
+    )
+  }
+}
+
+function checkSchema(path: string): Finding {
+  try {
+    const db = openForReading(path)
+    try {
+      switch (schemaState(db)) {
+        case 'current':
+          return ok('database', `${path}, ${sizeText(statSync(path).size)}, in step with this version`)
+        case 'older':
+          return warn('database', `${path} has an older schema`, 'run causeway migrate, or start causeway')
+        case 'newer':
+          return fail(
+            'database',
+            `${path} was written by a newer Causeway`,
+            `use that version, or correct ${SETTING}`,
+          )
+      }
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    return fail(
+      'database',
+      `cannot read ${path}: ${messageOf(error)}`,
+      `check that it is a database of Causeway, or correct ${SETTING}`,
+    )
+  }
+}
+
+function checkWriting(path: string): Finding {
+  try {
+    const db = openForWriting(path)
+    try {
+      db.exec('BEGIN IMMEDIATE')
+      db.exec('ROLLBACK')
+      return ok('writing', 'the database can be written')
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    return fail(
+      'writing',
+      `the database cannot be written: ${messageOf(error)}`,
+      'check the owner and mode of the file and of its folder',
+    )
+  }
+}
+
+function checkRoom(path: string, { maxBytes }: RetentionConfig): Finding {
+  const { bavail, bsize } = statfsSync(dirname(resolve(path)))
+  const free = bavail * bsize
+  const advice = `free some, or lower connectors::cpid::retention::max_bytes and use another disk for ${SETTING}`
+  if (free < FULL) return fail('disk', `only ${sizeText(free)} are free beside the database`, advice)
+  const grows = maxBytes === 0 ? 0 : Math.max(maxBytes - statSync(path).size, 0)
+  if (free < NEARLY_FULL) return warn('disk', `only ${sizeText(free)} are free beside the database`, advice)
+  if (free < grows) {
+    return warn(
+      'disk',
+      `${sizeText(free)} are free, but retention lets the database grow by ${sizeText(grows)}`,
+      'lower connectors::cpid::retention::max_bytes, unless other limits keep it smaller',
+    )
+  }
+  return ok('disk', `${sizeText(free)} are free beside the database`)
+}
+
+async function checkPages(path: string, timeoutMs: number): Promise<Finding> {
+  const found: string[] = []
+  const take = (answer: FromSql): void => {
+    if (answer.kind === 'rows') found.push(...answer.rows.map(([text]) => String(text)))
+  }
+  try {
+    await askSql({ path, sql: 'SELECT * FROM pragma_quick_check', maxRows: 5 }, timeoutMs, take)
+  } catch (error) {
+    return warn(
+      'integrity',
+      `not checked: ${messageOf(error)}`,
+      'raise --timeout, or run PRAGMA quick_check in the sqlite3 shell',
+    )
+  }
+  if (found.join() === 'ok') return ok('integrity', 'every page of the database is sound')
+  return fail(
+    'integrity',
+    `the database is damaged: ${found.join('; ')}`,
+    'stop causeway, keep a copy, and restore a backup or start with another file',
+  )
+}
+
+function sizeText(bytes: number): string {
+  if (bytes >= 1024 * MIB) return `${(bytes / 1024 / MIB).toFixed(1)} GiB`
+  return bytes >= MIB ? `${Math.round(bytes / MIB)} MiB` : `${Math.ceil(bytes / 1024)} KiB`
+}

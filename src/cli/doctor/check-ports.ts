@@ -1,0 +1,86 @@
+import type { CausewayConfig, Listener } from '../../config/causeway-config.ts'
+import { fail, ok, type Finding } from './finding.ts'
+import { connectionError, httpStatus, listenError } from './probe.ts'
+
+interface Port extends Listener {
+  what: string
+  setting: string
+  /** Where to ask whether it is well. */
+  url?: string
+}
+
+/** Whether a running Causeway listens on all its ports, or, when none runs, whether they are free. */
+export async function* checkPorts(config: CausewayConfig, isRunning: boolean): AsyncGenerator<Finding> {
+  for (const port of portsOf(config)) {
+    if (port.port === 0) yield ok(port.what, 'takes any free port')
+    else yield isRunning ? await whileRunning(port) : await whileStopped(port)
+  }
+}
+
+async function whileRunning({ what, setting, host, port, url }: Port): Promise<Finding> {
+  const where = addressOf({ host, port })
+  const error = await connectionError(host, port)
+  if (error !== undefined) {
+    return fail(
+      what,
+      `a Causeway holds the database, but nothing answers on ${where} (${error})`,
+      `restart it with this configuration, or correct ${setting}`,
+    )
+  }
+  const status = url === undefined ? 200 : await httpStatus(url)
+  if (status === 200) return ok(what, `Causeway listens on ${where}`)
+  return fail(
+    what,
+    `${where} answers ${url ?? ''} with ${status ?? 'nothing'}, not with 200`,
+    `look at Causeway's log; if another program listens there, correct ${setting}`,
+  )
+}
+
+async function whileStopped({ what, setting, host, port, url }: Port): Promise<Finding> {
+  const where = addressOf({ host, port })
+  if ((await connectionError(host, port)) === undefined) {
+    const other =
+      url !== undefined && (await httpStatus(url)) === 200
+        ? 'a Causeway on another database'
+        : 'another program'
+    return fail(
+      what,
+      `${other} listens on ${where}, and none runs on this database`,
+      `stop it (ss -ltnp shows it), or write another port in ${setting}`,
+    )
+  }
+  const error = await listenError(host, port)
+  if (error === undefined) return ok(what, `${where} is free`)
+  return fail(what, `cannot listen on ${where} (${error})`, `write another address in ${setting}`)
+}
+
+function portsOf({ receivers, healthCheck, query, telemetry }: CausewayConfig): Port[] {
+  const ports: Port[] = []
+  for (const { id, grpc, http } of receivers) {
+    const setting = `receivers::${id}::protocols`
+    if (grpc) ports.push({ ...grpc, what: 'OTLP/gRPC', setting: `${setting}::grpc::endpoint` })
+    if (http) ports.push({ ...http, what: 'OTLP/HTTP', setting: `${setting}::http::endpoint` })
+  }
+  if (query) {
+    const url = `http://${addressOf(query)}/api/v1/cascades?limit=1`
+    ports.push({ ...query, what: 'query API', setting: 'extensions::cpid_query::endpoint', url })
+  }
+  if (healthCheck) {
+    const url = `http://${addressOf(healthCheck)}${healthCheck.path}`
+    ports.push({ ...healthCheck, what: 'health check', setting: 'extensions::health_check::endpoint', url })
+  }
+  if (telemetry.metrics) {
+    const url = `http://${addressOf(telemetry.metrics)}/metrics`
+    ports.push({
+      ...telemetry.metrics,
+      what: 'metrics',
+      setting: 'service::telemetry::metrics::readers',
+      url,
+    })
+  }
+  return ports
+}
+
+function addressOf({ host, port }: Listener): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}

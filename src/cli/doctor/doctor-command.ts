@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs'
+import { systemClock } from '../../app/system-clock.ts'
+import { ConfigError, describeMistake } from '../../config/config-error.ts'
+import type { LoadedConfig } from '../../config/load-config.ts'
+import { isHeld } from '../../sqlite/hold-database.ts'
+import { openForReading } from '../../sqlite/open-database.ts'
+import { SenderFactsReader } from '../../sqlite/queries/sender-facts.ts'
+import { schemaState } from '../../sqlite/schema-state.ts'
+import { timeoutOf, wantsJson } from '../arguments.ts'
+import { CliError, messageOf } from '../cli-error.ts'
+import type { CliIo } from '../cli-io.ts'
+import type { Command } from '../command.ts'
+import type { CommandLine } from '../command-line.ts'
+import { configOf } from '../open-store.ts'
+import { screenOf } from '../screen.ts'
+import { count } from '../show.ts'
+import { checkBackends } from './check-backends.ts'
+import { checkDatabase } from './check-database.ts'
+import { checkExporters } from './check-exporters.ts'
+import { checkPorts } from './check-ports.ts'
+import { checkSenders } from './check-senders.ts'
+import { fail, ok, warn, type Finding, type FindingState } from './finding.ts'
+
+const DEFAULT_TIMEOUT_MS = 30_000
+const CHECK_WIDTH = 15
+const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const
+
+const HELP = `
+Works beside a running Causeway, before the first start, and on a stopped one. Sends every backend a request without a
+span, and changes nothing. Exits 0 when nothing fails; what is only a warning may be meant that way.
+`
+
+export const DOCTOR: Command = {
+  usage: '',
+  summary: 'is everything reachable, writable and in step, and do mergelogs arrive for the CPIDs seen?',
+  help: HELP,
+  options: ['format', 'timeout'],
+  leastArgs: 0,
+  mostArgs: 0,
+  run: async (line, io) => {
+    const json = wantsJson(line)
+    const findings: Finding[] = []
+    for await (const finding of examine(line, io)) {
+      findings.push(finding)
+      if (!json) io.stdout.write(textOf(finding, io))
+    }
+    const failed = countOf(findings, 'fail')
+    if (json) io.stdout.write(`${JSON.stringify({ state: worst(findings), findings })}\n`)
+    else {
+      const summary = [
+        `${countOf(findings, 'ok')} ok`,
+        count(countOf(findings, 'warn'), 'warning'),
+        `${failed} failed`,
+      ]
+      io.stdout.write(`\n${summary.join(', ')}\n`)
+    }
+    if (failed > 0)
+      throw new CliError(`${count(failed, 'check')} failed; do what stands beside each, and ask again`)
+    return 0
+  },
+}
+
+async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
+  const timeoutMs = timeoutOf(line, DEFAULT_TIMEOUT_MS)
+  const loaded = load(line, io)
+  if (Array.isArray(loaded)) {
+    yield* loaded
+    return
+  }
+  const { config, warnings } = loaded
+  yield ok('configuration', 'is right')
+  for (const warning of warnings) yield warn('configuration', warning, 'see docs/config.md')
+  const { storage, retention, linking } = config.cpid
+  const isRunning = isHeld(storage.path)
+  yield ok('causeway', isRunning ? 'runs on this database' : 'does not run on this database')
+  yield* checkPorts(config, isRunning)
+  yield* checkDatabase(storage.path, retention, timeoutMs)
+  yield* checkBackends(config)
+  if (!isReadable(storage.path)) return
+  const db = openForReading(storage.path)
+  try {
+    const facts = new SenderFactsReader(db)
+    yield* checkExporters(facts, isRunning)
+    yield* checkSenders(facts, systemClock.wallMs(), linking.waitMs)
+  } catch (error) {
+    yield fail(
+      'senders',
+      `what has arrived cannot be read: ${messageOf(error)}`,
+      'see what stands beside database and integrity above, and ask again',
+    )
+  } finally {
+    db.close()
+  }
+}
+
+function load(line: CommandLine, io: CliIo): LoadedConfig | Finding[] {
+  try {
+    return configOf(line, io)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.mistakes.map((mistake) =>
+      fail('configuration', describeMistake(mistake), 'correct it; causeway validate checks again'),
+    )
+  }
+}
+
+function isReadable(path: string): boolean {
+  if (!existsSync(path)) return false
+  try {
+    const db = openForReading(path)
+    try {
+      return schemaState(db) === 'current'
+    } finally {
+      db.close()
+    }
+  } catch {
+    return false
+  }
+}
+
+function textOf({ state, check, message, advice }: Finding, io: CliIo): string {
+  const { paint } = screenOf(io)
+  const first = `${paint(COLOURS[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${message}\n`
+  return advice === undefined ? first : `${first}${' '.repeat(4 + 2 + CHECK_WIDTH + 2)}→ ${advice}\n`
+}
+
+function countOf(findings: readonly Finding[], state: FindingState): number {
+  return findings.filter((finding) => finding.state === state).length
+}
+
+function worst(findings: readonly Finding[]): FindingState {
+  if (countOf(findings, 'fail') > 0) return 'fail'
+  return countOf(findings, 'warn') > 0 ? 'warn' : 'ok'
+}

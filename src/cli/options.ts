@@ -1,0 +1,47 @@
+export interface Option {
+  readonly type: 'string' | 'boolean'
+  readonly short?: string
+  readonly multiple?: true
+  /** What stands after it in the help. */
+  readonly value?: string
+  readonly meaning: string
+}
+
+/** Every option of the command line, in the order of the help. */
+export const OPTIONS = {
+  config: {
+    type: 'string',
+    multiple: true,
+    value: '<uri>',
+    meaning:
+      'the configuration: a file, or env:NAME or yaml:TEXT; may be repeated, later ones are laid over earlier ones',
+  },
+  set: {
+    type: 'string',
+    multiple: true,
+    value: '<a.b=c>',
+    meaning: 'one setting laid over all of them; may be repeated',
+  },
+  format: { type: 'string', value: 'text|json', meaning: 'for people or for programs' },
+  state: { type: 'string', value: 'open|settled', meaning: 'only cascades in this state' },
+  object: {
+    type: 'string',
+    value: '<reference>',
+    meaning: 'only cascades of this object, or of all below a prefix such as apps/v1/deployments/default',
+  },
+  service: { type: 'string', value: '<name>', meaning: 'only cascades in which the service takes part' },
+  limit: { type: 'string', value: '<n>', meaning: 'at most so many' },
+  all: { type: 'boolean', meaning: 'every span, however many and however deep' },
+  timeout: { type: 'string', value: '<duration>', meaning: 'how long the query may take (30s)' },
+  'max-rows': { type: 'string', value: '<n>', meaning: 'how many rows to print at most (1000)' },
+  help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },
+  version: { type: 'boolean', short: 'v', meaning: 'print the version' },
+} as const satisfies Record<string, Option>
+
+export type OptionName = keyof typeof OPTIONS
+
+/** How an option is written, such as `--limit <n>`. */
+export function writtenOption(name: OptionName): string {
+  const { short, value }: Option = OPTIONS[name]
+  return `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`
+}

@@ -1,0 +1,247 @@
+import { expect, test } from '@jest/globals'
+import Database from 'better-sqlite3'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { runCli } from '../../src/cli/run-cli.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { TestClock } from '../support/test-clock.ts'
+import { TestWriter } from '../support/test-writer.ts'
+import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
+import { argumentsFor, exporterTo, freshSettings, type CausewaySettings } from './causeway-settings.ts'
+import { freePorts, occupy } from './free-ports.ts'
+
+interface Finding {
+  state: string
+  check: string
+  message: string
+  advice?: string
+}
+
+interface Examined {
+  code: number
+  stderr: string
+  state: string
+  findings: Finding[]
+  /** What was found of one check, as `state: message`. */
+  of: (check: string) => string[]
+}
+
+leaveNothingBehind()
+
+async function doctor(
+  argv: readonly string[],
+  ...others: string[]
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  let stdout = ''
+  let stderr = ''
+  const code = await runCli(['doctor', ...argv, ...others], {
+    stdout: { write: (text) => (stdout += text) },
+    stderr: { write: (text) => (stderr += text) },
+    readInput: () => Promise.resolve(''),
+    terminalWidth: undefined,
+    env: {},
+    run: () => Promise.reject(new Error('doctor runs nothing')),
+  })
+  return { code, stdout, stderr }
+}
+
+async function examined(settings: CausewaySettings, ...others: string[]): Promise<Examined> {
+  const { code, stdout, stderr } = await doctor(argumentsFor(settings), '--format', 'json', ...others)
+  const { state, findings } = JSON.parse(stdout) as { state: string; findings: Finding[] }
+  for (const { state: one, advice } of findings) expect(advice === undefined).toBe(one === 'ok')
+  const of = (check: string): string[] =>
+    findings
+      .filter((finding) => finding.check === check)
+      .map((finding) => `${finding.state}: ${finding.message}`)
+  return { code, stderr, state, findings, of }
+}
+
+/** The time of day as the sender of a span or mergelog would write it, in milliseconds after START_NS. */
+const agoMs = (clock: TestClock, ms: number): number => clock.wallMs() - Date.UTC(2026, 0, 1) - ms
+
+async function withDatabase(
+  settings: CausewaySettings,
+  fill: (writer: TestWriter, clock: TestClock) => void,
+): Promise<void> {
+  mkdirSync(dirname(settings.database))
+  const clock = new TestClock(Date.now() - 60_000)
+  using writer = await TestWriter.open({}, settings.database, clock)
+  fill(writer, clock)
+  writer.pass(11_000)
+}
+
+test('before the first start, nothing fails', async () => {
+  const settings = await freshSettings()
+  const { code, stderr, state, of, findings } = await examined(settings)
+  expect([code, stderr, state]).toEqual([0, '', 'warn'])
+  expect(of('causeway')).toEqual(['ok: does not run on this database'])
+  expect(of('OTLP/gRPC')).toEqual([`ok: 127.0.0.1:${settings.ports.grpc} is free`])
+  expect(of('database')).toEqual([
+    `ok: ${settings.database} is not there yet; causeway makes it when it starts`,
+  ])
+  expect(findings.filter((finding) => finding.state !== 'ok').map(({ check }) => check)).toEqual(['backends'])
+})
+
+test('text has a line for each finding, and advice below it', async () => {
+  const settings = await freshSettings()
+  const { code, stdout } = await doctor(argumentsFor(settings))
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^ok {4}configuration {4}is right\n/)
+  expect(stdout).toMatch(/\nwarn {2}backends {9}no pipeline sends traces on.*\n {23}→ add an exporter/)
+  expect(stdout).toMatch(/\n\n\d+ ok, 1 warning, 0 failed\n$/)
+})
+
+test('beside a running Causeway whose backend answers', async () => {
+  const backend = await freshSettings()
+  await using behind = await startCauseway(backend)
+  const settings = await freshSettings({ exporters: { 'otlp_grpc/behind': exporterTo(backend.ports.grpc) } })
+  await using causeway = await startCauseway(settings)
+  const { code, of, findings } = await examined(settings)
+  expect(findings.filter(({ state }) => state === 'fail')).toEqual([])
+  expect(code).toBe(0)
+  expect(of('causeway')).toEqual(['ok: runs on this database'])
+  for (const check of ['OTLP/gRPC', 'OTLP/HTTP', 'query API', 'health check', 'metrics']) {
+    expect(of(check)).toEqual([expect.stringMatching(/^ok: Causeway listens on 127\.0\.0\.1:\d+$/)])
+  }
+  expect(of('writing')).toEqual(['ok: the database can be written'])
+  expect(of('integrity')).toEqual(['ok: every page of the database is sound'])
+  expect(of('backends')).toEqual([
+    `ok: otlp_grpc/behind answers OTLP/gRPC at 127.0.0.1:${backend.ports.grpc}`,
+  ])
+  expect(of('exporters')).toEqual(['ok: otlp_grpc/behind has sent everything'])
+  expect(of('arrivals')).toEqual(['warn: nothing has arrived yet'])
+  await causeway.end('SIGTERM')
+  await behind.end('SIGTERM')
+})
+
+test('a Causeway that runs with other ports than the configuration names', async () => {
+  const settings = await freshSettings()
+  await using causeway = await startCauseway(settings)
+  const [http = 0] = await freePorts(1)
+  const { code, of } = await examined(
+    settings,
+    '--set',
+    `receivers.otlp.protocols.http.endpoint=127.0.0.1:${http}`,
+  )
+  expect(code).toBe(1)
+  expect(of('OTLP/HTTP')).toEqual([
+    `fail: a Causeway holds the database, but nothing answers on 127.0.0.1:${http} (ECONNREFUSED)`,
+  ])
+  await causeway.end('SIGTERM')
+})
+
+test('ports that others have, and backends that are not there or speak something else', async () => {
+  const settings = await freshSettings()
+  await using taken = await occupy(settings.ports.grpc)
+  const other = await freshSettings()
+  await using running = await startCauseway(other)
+  const [dead = 0] = await freePorts(1)
+  settings.exporters = {
+    'otlp_grpc/dead': exporterTo(dead),
+    'otlp_http/confused': { endpoint: `http://127.0.0.1:${other.ports.query}` },
+    debug: {},
+  }
+  const { code, stderr, of } = await examined({
+    ...settings,
+    ports: { ...settings.ports, health: other.ports.health },
+  })
+  expect(code).toBe(1)
+  expect(stderr).toBe('Error: 4 checks failed; do what stands beside each, and ask again\n')
+  expect(of('OTLP/gRPC')).toEqual([
+    `fail: another program listens on 127.0.0.1:${taken.port}, and none runs on this database`,
+  ])
+  expect(of('health check')).toEqual([
+    `fail: a Causeway on another database listens on 127.0.0.1:${other.ports.health}, and none runs on this database`,
+  ])
+  expect(of('backends')).toEqual([
+    `fail: otlp_grpc/dead cannot be reached at 127.0.0.1:${dead}: nothing listens there`,
+    expect.stringContaining(
+      `fail: otlp_http/confused at http://127.0.0.1:${other.ports.query}/v1/traces does not take OTLP/HTTP: `,
+    ),
+    'ok: debug prints to the log',
+  ])
+  await running.end('SIGTERM')
+})
+
+test('senders that are set up well', async () => {
+  const settings = await freshSettings()
+  await withDatabase(settings, (writer, clock) => {
+    writer.mergelogs('kubectl', [{ new: cpid(1), time: agoMs(clock, 200) }])
+    writer.spans('kubectl', [{ trace: 1, id: 1, cpid: cpid(1), start: agoMs(clock, 100) }])
+    writer.spans('etcd', [{ trace: 2, id: 2, start: agoMs(clock, 100) }])
+  })
+  const { of, code } = await examined(settings)
+  expect(code).toBe(0)
+  expect(of('CPIDs')).toEqual(['ok: 1 service of 2 carry CPIDs; without any: etcd'])
+  expect(of('mergelogs')).toEqual(['ok: mergelogs arrive for the CPIDs seen'])
+  expect(of('clocks')).toEqual(['ok: no clock of 2 senders is seen to be wrong'])
+  expect(of('refusals')).toEqual(['ok: nothing was refused in the last day'])
+})
+
+test('missing mergelogs, wrong clocks and refusals name their service', async () => {
+  const settings = await freshSettings({ linking: { wait: '10s' } })
+  await withDatabase(settings, (writer, clock) => {
+    writer.spans('silent', [{ trace: 1, id: 1, cpid: cpid(1), start: agoMs(clock, 100) }])
+    writer.mergelogs('half', [{ new: cpid(2), time: agoMs(clock, 100) }])
+    writer.spans('half', [
+      { trace: 2, id: 2, cpid: cpid(2), start: agoMs(clock, 100) },
+      { trace: 3, id: 3, cpid: cpid(3), start: agoMs(clock, 100) },
+    ])
+    writer.mergelogs('hasty', [{ new: cpid(4), time: agoMs(clock, -5_000) }])
+    writer.mergelogs('tardy', [{ new: cpid(5), time: agoMs(clock, 600_000) }])
+    writer.mergelogs('rogue', [{ new: cpid(6), sources: [cpid(6)], time: agoMs(clock, 100) }])
+  })
+  const { of, code } = await examined(settings)
+  expect(code).toBe(1)
+  expect(of('mergelogs')).toEqual([
+    'warn: half: the mergelogs of 1 of the 2 CPIDs on its newest spans have not arrived',
+    'fail: silent: the mergelogs of 1 of the 1 CPID on its newest spans have not arrived',
+  ])
+  expect(of('clocks')).toEqual([
+    'warn: hasty sends times that are 5s ahead of their arrival',
+    'warn: everything from tardy arrives 10m00s late or later',
+  ])
+  expect(of('refusals')).toEqual(['warn: 1 mergelog of rogue refused in the last day: names_itself'])
+})
+
+test('spans without any CPID fail', async () => {
+  const settings = await freshSettings()
+  await withDatabase(settings, (writer, clock) => {
+    writer.spans('etcd', [{ trace: 2, id: 2, start: agoMs(clock, 100) }])
+  })
+  const { of } = await examined(settings)
+  expect(of('CPIDs')).toEqual(['fail: none of the newest spans carries a CPID (etcd)'])
+})
+
+test('a file that is no database, one of a newer version, and mistakes in the configuration', async () => {
+  const settings = await freshSettings()
+  mkdirSync(dirname(settings.database))
+  writeFileSync(settings.database, 'this is no database at all')
+  expect((await examined(settings)).of('database')).toEqual([
+    expect.stringMatching(/^fail: cannot read .+: file is not a database$/),
+  ])
+  const newer = await freshSettings()
+  await withDatabase(newer, () => undefined)
+  const db = new Database(newer.database)
+  db.exec("INSERT INTO kysely_migration VALUES ('999-from-the-future', '')")
+  db.close()
+  expect((await examined(newer)).of('database')).toEqual([
+    expect.stringContaining('was written by a newer Causeway'),
+  ])
+  const { of, code } = await examined(newer, '--set', 'nonsense=1', '--set', 'connectors.cpid.max=2')
+  expect([code, of('configuration').length]).toEqual([1, 2])
+})
+
+test('a damaged database', async () => {
+  const settings = await freshSettings()
+  await withDatabase(settings, (writer, clock) => {
+    for (let id = 1; id <= 500; id++) {
+      writer.spans('a', [{ trace: id, id, cpid: cpid(id), start: agoMs(clock, 100) }])
+    }
+  })
+  const bytes = readFileSync(settings.database)
+  writeFileSync(settings.database, bytes.fill(0xff, Math.floor(bytes.length / 8192) * 4096))
+  const { of, code } = await examined(settings)
+  expect(code).toBe(1)
+  expect(of('integrity')).toEqual([expect.stringMatching(/^fail: the database is damaged: /)])
+})
