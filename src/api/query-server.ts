@@ -1,11 +1,14 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { listen, type ListenAddress, type Listening } from '../telemetry/listen.ts'
+import { readEtags } from './etags.ts'
 import type { QueryService } from './query-service.ts'
 import { readRequest } from './read-request.ts'
-import { sendFailure, sendText } from './reply.ts'
+import { fixedAnswer, type About } from './fixed-answers.ts'
+import { sendFailure, sendJson, sendNotModified, sendText } from './reply.ts'
 
 export interface QueryServerSettings extends ListenAddress {
   queries: QueryService
+  about: About
   /** Told of every question that could not be answered, or only in part, by a fault here. */
   onTrouble?: (reason: string) => void
 }
@@ -22,18 +25,21 @@ export function startQueryServer(settings: QueryServerSettings): Promise<Listeni
 }
 
 async function serve(
-  { queries, onTrouble }: QueryServerSettings,
+  { queries, about, onTrouble }: QueryServerSettings,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const question = readRequest(request.url ?? '/')
+    const fixed = fixedAnswer(request.url ?? '/', about)
+    const question = fixed === undefined ? readRequest(request.url ?? '/') : undefined
     if (question === 'unknownPath') sendFailure(response, question)
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')
+    else if (fixed !== undefined) sendJson(response, fixed)
     else if (typeof question === 'string') sendFailure(response, question)
-    else {
-      const reply = await queries.ask(question)
-      if (reply.kind === 'found') await sendText(response, reply.text)
+    else if (question !== undefined) {
+      const reply = await queries.ask(question, readEtags(request.headers['if-none-match']))
+      if (reply.kind === 'found') await sendText(response, reply.text, reply.etag)
+      else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)
       else sendFailure(response, reply.kind)
     }
   } catch (error) {

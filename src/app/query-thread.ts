@@ -6,10 +6,15 @@ import { serveQueries } from './serve-queries.ts'
 
 /** The thread that answers questions through a connection of its own that only reads. */
 function run(port: MessagePort): void {
-  const { path } = workerData as QueryThreadData
+  const { path, salt } = workerData as QueryThreadData
   try {
     const db = openForReading(path)
-    serveQueries(port, new SqliteQueries(db), () => db.close())
+    serveQueries(port, {
+      queries: new SqliteQueries(db),
+      salt,
+      dataVersion: () => String(db.pragma('data_version', { simple: true })),
+      onStop: () => db.close(),
+    })
     port.postMessage({ kind: 'ready' } satisfies FromQuery)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

@@ -5,6 +5,8 @@ export interface TreeSpan {
   readonly span: LinkedSpan
   /** 0 for the root. */
   readonly depth: number
+  /** The span it stands under. */
+  readonly parent: LinkedSpan | undefined
   /** Its parent has not arrived, was pruned, or lies below it: it stands at the top. */
   readonly parentMissing: boolean
 }
@@ -21,7 +23,7 @@ export function spanTree(spans: readonly LinkedSpan[]): TreeSpan[] {
   const tree: TreeSpan[] = []
 
   const placeBelow = (top: LinkedSpan): void => {
-    const stack = [{ span: top, depth: 0, parentMissing: top.parentId !== 0n }]
+    const stack: TreeSpan[] = [{ span: top, depth: 0, parent: undefined, parentMissing: top.parentId !== 0n }]
     for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
       const { span, depth } = at
       if (placed.has(span)) continue
@@ -29,7 +31,7 @@ export function spanTree(spans: readonly LinkedSpan[]): TreeSpan[] {
       tree.push(at)
       if (byId.get(span.spanId) !== span) continue
       for (const child of children.get(span.spanId) ?? []) {
-        stack.push({ span: child, depth: depth + 1, parentMissing: false })
+        stack.push({ span: child, depth: depth + 1, parent: span, parentMissing: false })
       }
     }
   }

@@ -164,8 +164,11 @@ CREATE TABLE mergelogs (
   sources BLOB NOT NULL,
   scope INTEGER NOT NULL,
   object TEXT,
+  object_id INTEGER,
   reason TEXT
   ) STRICT;
+
+CREATE INDEX mergelogs_by_object ON mergelogs (object_id, arrival) WHERE object_id IS NOT NULL;
 
 CREATE INDEX mergelogs_by_time ON mergelogs (time_ns);
 

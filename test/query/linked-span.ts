@@ -3,6 +3,7 @@ import type { LinkedSpan } from '../../src/model/query-port.ts'
 /** A span of a trace; its row is its id. */
 export function linkedSpan(spanId: number, parentId: number, rest: Partial<LinkedSpan> = {}): LinkedSpan {
   return {
+    decision: spanId,
     spanId: BigInt(spanId),
     parentId: BigInt(parentId),
     name: `span ${spanId}`,
@@ -14,6 +15,9 @@ export function linkedSpan(spanId: number, parentId: number, rest: Partial<Linke
     status: 0,
     row: spanId,
     copy: false,
+    byCause: false,
+    observed: [],
+    wrote: [],
     ...rest,
   }
 }

@@ -1,5 +1,5 @@
 import type { OutboxReader } from '../model/outbox-port.ts'
-import { fieldHeader } from '../otlp/patch-span.ts'
+import { fieldHeader } from './patch-span.ts'
 
 /** A span ready to leave, with the scope it came in. */
 export interface ReadySpan {
