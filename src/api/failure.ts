@@ -70,6 +70,11 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
       'the cascade has no span with this id; leave trace out to look in all its traces, and check the id, which was ' +
       'pruned if it was right before',
   },
+  unknownTrace: {
+    status: 404,
+    code: 'unknown_trace',
+    message: 'no trace with this id was sent out; check it, or find its cascade with /api/v1/find?q=<cpid>',
+  },
   unknownPath: {
     status: 404,
     code: 'unknown_path',

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { openForReading } from '../sqlite/open-database.ts'
 import { SqliteQueries } from '../sqlite/queries/sqlite-queries.ts'
@@ -6,6 +7,8 @@ import { serveQueries } from './serve-queries.ts'
 
 /** The thread that answers questions through a connection of its own that only reads. */
 function run(port: MessagePort): void {
+  // What people search with must end: expressions that backtrack without end go on in an engine that does not.
+  setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks')
   const { path, salt } = workerData as QueryThreadData
   try {
     const db = openForReading(path)

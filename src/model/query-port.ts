@@ -95,6 +95,15 @@ export interface TraceFacts {
   readonly lastDecision: number
 }
 
+/** Which outgoing traces are looked for. */
+export interface TraceRange {
+  /** Their activity reaches into the time between these. */
+  readonly fromNs?: UnixNanos
+  readonly toNs?: UnixNanos
+  /** A service that has spans in them or began them. */
+  readonly service?: string
+}
+
 /** A span as it was sent into a trace. */
 export interface LinkedSpan {
   /** The number of the decision that sent it. */
@@ -213,6 +222,12 @@ export interface CausewayQueries {
   sentSpans(trace: number, spanId: bigint): readonly OutboxItem[]
   /** All that was sent into a trace, in order. */
   sentInto(trace: number): Pages<OutboxItem>
+  /** What backends have under a trace id, an outgoing or an original one; undefined where they have nothing. */
+  traceSent(traceId: Buffer): Pages<OutboxItem> | undefined
+  /** Outgoing traces, newest first. */
+  traces(range: TraceRange): Pages<TraceFacts>
+  /** All that was sent, newest first. */
+  sentLately(): Pages<OutboxItem>
 
   /** The merge graph around a CPID, at most `limit` of its nodes. */
   graph(cpid: Cpid, limit: number): GraphAround | Absent

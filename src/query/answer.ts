@@ -10,6 +10,7 @@ import { objectJson } from './object-json.ts'
 import { findSentSpan } from './sent-spans-json.ts'
 import { cpidListJson, listJson } from './list-json.ts'
 import { recordsJson } from './records-json.ts'
+import { answerTraceQuestion } from './traces/answer-trace-question.ts'
 import type { Part, Question, Refusal } from './question.ts'
 
 /** JSON text in pieces, to be read lazily: a piece, which may be empty, takes a bounded bite at the database. */
@@ -108,6 +109,15 @@ export function answer(queries: CausewayQueries, question: Question): Answer {
       return found(findJson(queries, question.text, question.limit))
     case 'facets':
       return found([JSON.stringify(queries.facets())])
+    case 'sentTrace':
+    case 'searchTraces':
+    case 'services':
+    case 'operations':
+    case 'tags':
+    case 'tagValues': {
+      const pieces = answerTraceQuestion(queries, question)
+      return pieces === undefined ? { kind: 'unknownTrace' } : found(pieces)
+    }
   }
 }
 

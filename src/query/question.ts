@@ -1,5 +1,6 @@
 import type { Cpid } from '../model/cpid.ts'
 import type { CascadeFilter } from '../model/query-port.ts'
+import type { TraceQuestion } from './traces/trace-question.ts'
 
 /** Which part of a list is asked for: at most `limit` items (all without one) after a cursor. */
 export interface Part {
@@ -22,6 +23,7 @@ export type Question =
   | { readonly kind: 'objects'; readonly ref: string; readonly part: Part }
   | { readonly kind: 'find'; readonly text: string; readonly limit: number }
   | { readonly kind: 'facets' }
+  | TraceQuestion
 
 /** Why a question has no answer. `badCursor`: `after` is no cursor of that list. */
-export type Refusal = 'unknown' | 'pruned' | 'badCursor' | 'unknownSpan'
+export type Refusal = 'unknown' | 'pruned' | 'badCursor' | 'unknownSpan' | 'unknownTrace'

@@ -1,19 +1,10 @@
 import type { Statement } from 'better-sqlite3'
 import type { TraceFacts } from '../../model/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
+import { traceFactsOf, TRACE_COLUMNS, type TraceRow } from './trace-row.ts'
 
 /** As many roots as a CPID that takes part in no cascade yet is looked up under. */
 const MOST_ROOTS = 8
-
-interface TraceRow {
-  id: bigint
-  trace_id: Buffer
-  episode: bigint
-  state: bigint
-  first_ns: bigint
-  last_ns: bigint
-  last_decision: bigint
-}
 
 /** Finds the traces of roots and the roots of CPIDs. */
 export class CascadeTraces {
@@ -26,10 +17,7 @@ export class CascadeTraces {
 
   constructor(db: Sqlite) {
     this.#ofRoot = db
-      .prepare<[number], TraceRow>(
-        `SELECT id, trace_id, episode, state, first_ns, last_ns, last_decision
-         FROM traces WHERE root = ? ORDER BY episode`,
-      )
+      .prepare<[number], TraceRow>(`SELECT ${TRACE_COLUMNS} FROM traces WHERE root = ? ORDER BY episode`)
       .safeIntegers()
     this.#missing = db
       .prepare<[number, number], number>(
@@ -60,15 +48,7 @@ export class CascadeTraces {
   }
 
   ofRoot(root: number): TraceFacts[] {
-    return this.#ofRoot.all(root).map((row) => ({
-      id: Number(row.id),
-      traceId: row.trace_id,
-      episode: Number(row.episode),
-      open: row.state === 0n,
-      startNs: row.first_ns,
-      lastNs: row.last_ns,
-      lastDecision: Number(row.last_decision),
-    }))
+    return this.#ofRoot.all(root).map(traceFactsOf)
   }
 
   missingIn(root: number, limit: number): number[] {

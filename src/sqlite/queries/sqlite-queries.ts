@@ -15,6 +15,7 @@ import type {
   Position,
   StoredRecord,
   TraceFacts,
+  TraceRange,
 } from '../../model/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
 import { CascadeFactsReader } from './cascade-facts.ts'
@@ -29,6 +30,7 @@ import { LogPages } from './log-pages.ts'
 import { MergelogFactsReader } from './mergelog-facts.ts'
 import { ObjectFactsReader } from './object-facts.ts'
 import { SentItems } from './sent-items.ts'
+import { SentTraces } from './sent-traces.ts'
 import { SpanPages } from './span-pages.ts'
 
 /** How many cascades are named beside what happened to an object. */
@@ -46,6 +48,7 @@ export class SqliteQueries implements CausewayQueries {
   readonly #traces: CascadeTraces
   readonly #linked: LinkedSpans
   readonly #sent: SentItems
+  readonly #sentTraces: SentTraces
   readonly #around: GraphAroundReader
   readonly #objects: ObjectFactsReader
   readonly #facets: FacetsReader
@@ -61,6 +64,7 @@ export class SqliteQueries implements CausewayQueries {
     this.#traces = new CascadeTraces(db)
     this.#linked = new LinkedSpans(db)
     this.#sent = new SentItems(db)
+    this.#sentTraces = new SentTraces(db, this.#sent)
     this.#around = new GraphAroundReader(db)
     this.#objects = new ObjectFactsReader(db, (cpid) => this.#rootsOf(cpid).slice(0, CASCADES_NAMED))
     this.#facets = new FacetsReader(db)
@@ -162,6 +166,18 @@ export class SqliteQueries implements CausewayQueries {
 
   sentInto(trace: number): Pages<OutboxItem> {
     return this.#sent.into(trace)
+  }
+
+  traceSent(traceId: Buffer): Pages<OutboxItem> | undefined {
+    return this.#sentTraces.withId(traceId)
+  }
+
+  traces(range: TraceRange): Pages<TraceFacts> {
+    return this.#sentTraces.inRange(range)
+  }
+
+  sentLately(): Pages<OutboxItem> {
+    return this.#sentTraces.lately()
   }
 
   graph(cpid: Cpid, limit: number): GraphAround | Absent {
