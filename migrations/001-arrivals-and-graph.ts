@@ -72,8 +72,10 @@ const STATEMENTS = [
     sources BLOB NOT NULL,
     scope INTEGER NOT NULL,
     object TEXT,
+    object_id INTEGER,
     reason TEXT
   ) STRICT`,
+  `CREATE INDEX mergelogs_by_object ON mergelogs (object_id, arrival) WHERE object_id IS NOT NULL`,
   `CREATE INDEX mergelogs_by_time ON mergelogs (time_ns)`,
   `CREATE TABLE edges (
     source INTEGER NOT NULL,
@@ -121,7 +123,7 @@ const STATEMENTS = [
     PRIMARY KEY (cpid, origin)
   ) STRICT, WITHOUT ROWID`,
 
-  // What spans read (role 0) and wrote (role 1), and at which resourceVersion.
+  // What spans read (role 0) and wrote (role 1), and at which resourceVersion; mergelogs name objects too.
   `CREATE TABLE objects (
     id INTEGER PRIMARY KEY,
     cluster TEXT NOT NULL,

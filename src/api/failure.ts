@@ -2,7 +2,19 @@ import type { Refusal } from '../query/question.ts'
 
 /** Why a request has no answer. */
 export type Failure =
-  Refusal | 'malformedCpid' | 'badLimit' | 'badState' | 'unknownPath' | 'methodNotAllowed' | 'internal'
+  | Refusal
+  | 'malformedCpid'
+  | 'badLimit'
+  | 'badState'
+  | 'badTime'
+  | 'badText'
+  | 'badSpanId'
+  | 'badTraceId'
+  | 'noReference'
+  | 'nothingToFind'
+  | 'unknownPath'
+  | 'methodNotAllowed'
+  | 'internal'
 
 /** What a caller reads: the only place that knows status codes and messages of the API. */
 export const FAILURES: Readonly<Record<Failure, { status: number; code: string; message: string }>> = {
@@ -14,6 +26,32 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
   },
   badLimit: { status: 400, code: 'bad_limit', message: 'limit must be a whole number from 1 to 10000' },
   badState: { status: 400, code: 'bad_state', message: 'state must be open or settled' },
+  badTime: {
+    status: 400,
+    code: 'bad_time',
+    message: 'from and to must be RFC 3339 times such as 2026-01-31T08:00:00Z; write a + as %2B',
+  },
+  badText: { status: 400, code: 'bad_text', message: 'a text to look for may have at most 1024 characters' },
+  badSpanId: {
+    status: 400,
+    code: 'bad_span_id',
+    message: 'the span id in the path must be 16 hex digits, as in an answer of /api/v1/cascades/<root>',
+  },
+  badTraceId: {
+    status: 400,
+    code: 'bad_trace_id',
+    message: 'trace must be 32 hex digits, as in an answer of /api/v1/cascades/<root>',
+  },
+  noReference: {
+    status: 400,
+    code: 'no_reference',
+    message: 'write ref=, an object such as apps/v1/deployments/default/web, the beginning of one, or a name',
+  },
+  nothingToFind: {
+    status: 400,
+    code: 'nothing_to_find',
+    message: "write q=, a CPID in any form or a part of an object's name",
+  },
   badCursor: {
     status: 400,
     code: 'bad_cursor',
@@ -25,13 +63,24 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
     message:
       'no mergelog, span or log has named this CPID; check it, and whether its sender reaches Causeway',
   },
+  unknownSpan: {
+    status: 404,
+    code: 'unknown_span',
+    message:
+      'the cascade has no span with this id; leave trace out to look in all its traces, and check the id, which was ' +
+      'pruned if it was right before',
+  },
+  unknownTrace: {
+    status: 404,
+    code: 'unknown_trace',
+    message: 'no trace with this id was sent out; check it, or find its cascade with /api/v1/find?q=<cpid>',
+  },
   unknownPath: {
     status: 404,
     code: 'unknown_path',
     message:
-      'there is nothing at this path; ask /api/v1/cpids/<cpid>, that with /related, /ancestors, /roots, /mergelogs, ' +
-      '/spans or /logs behind it, /api/v1/cascades, /api/v1/cascades/<root>, /api/v1/mergelogs, /api/v1/spans or ' +
-      '/api/v1/logs',
+      'there is nothing at this path; /api/v1/openapi.json lists the paths, such as /api/v1/cascades, ' +
+      '/api/v1/cpids/<cpid>/related or /api/v1/find?q=<name>',
   },
   methodNotAllowed: { status: 405, code: 'method_not_allowed', message: 'use GET' },
   pruned: {

@@ -1,11 +1,16 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { listen, type ListenAddress, type Listening } from '../telemetry/listen.ts'
+import { readTraceRequest } from './compat/read-trace-request.ts'
+import { serveTraceRequest } from './compat/serve-trace-request.ts'
+import { readEtags } from './etags.ts'
 import type { QueryService } from './query-service.ts'
 import { readRequest } from './read-request.ts'
-import { sendFailure, sendText } from './reply.ts'
+import { fixedAnswer, type About } from './fixed-answers.ts'
+import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
 
 export interface QueryServerSettings extends ListenAddress {
   queries: QueryService
+  about: About
   /** Told of every question that could not be answered, or only in part, by a fault here. */
   onTrouble?: (reason: string) => void
 }
@@ -22,18 +27,24 @@ export function startQueryServer(settings: QueryServerSettings): Promise<Listeni
 }
 
 async function serve(
-  { queries, onTrouble }: QueryServerSettings,
+  { queries, about, onTrouble }: QueryServerSettings,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const question = readRequest(request.url ?? '/')
+    const traces = readTraceRequest(request.url ?? '/', request.headers.accept)
+    const fixed = fixedAnswer(request.url ?? '/', about)
+    const isOther = fixed !== undefined || traces !== undefined
+    const question = isOther ? undefined : readRequest(request.url ?? '/')
     if (question === 'unknownPath') sendFailure(response, question)
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')
+    else if (traces !== undefined) await serveTraceRequest(queries, traces, request, response)
+    else if (fixed !== undefined) sendBody(response, 200, 'application/json', fixed)
     else if (typeof question === 'string') sendFailure(response, question)
-    else {
-      const reply = await queries.ask(question)
-      if (reply.kind === 'found') await sendText(response, reply.text)
+    else if (question !== undefined) {
+      const reply = await queries.ask(question, readEtags(request.headers['if-none-match']))
+      if (reply.kind === 'found') await sendText(response, reply.text, { etag: reply.etag })
+      else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)
       else sendFailure(response, reply.kind)
     }
   } catch (error) {

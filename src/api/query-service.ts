@@ -1,7 +1,13 @@
 import type { Question, Refusal } from '../query/question.ts'
 
-/** The answer to a question: its JSON text in chunks, or why there is none. */
-export type Reply = { kind: 'found'; text: ReplyText } | { kind: Refusal }
+/**
+ * The answer to a question: its JSON text in chunks, or why there is none. An `etag`, as HTTP writes it, changes when
+ * the text does; without one it is not known whether it did. `notModified`: the caller has it already.
+ */
+export type Reply =
+  | { kind: 'found'; text: ReplyText; etag: string | undefined }
+  | { kind: 'notModified'; etag: string }
+  | { kind: Refusal }
 
 /**
  * JSON text in the making, read once; what is not read is not made. Whoever stops reading before the end, or never
@@ -13,5 +19,6 @@ export interface ReplyText extends AsyncIterable<string> {
 
 /** Answers questions, somewhere else. Rejects when whoever answers is gone or failed. */
 export interface QueryService {
-  ask(question: Question): Promise<Reply>
+  /** `known`: the etags of answers that the caller has. */
+  ask(question: Question, known?: readonly string[]): Promise<Reply>
 }

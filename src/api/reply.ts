@@ -4,31 +4,60 @@ import { pipeline } from 'node:stream/promises'
 import { FAILURES, type Failure } from './failure.ts'
 import type { ReplyText } from './query-service.ts'
 
-const JSON_TYPE = { 'content-type': 'application/json' }
+const JSON_TYPE = 'application/json'
+/** Kept, but asked for again each time; with an etag that costs little. */
+const REVALIDATE = { 'cache-control': 'no-cache' }
+
+export interface TextHeaders {
+  readonly etag: string | undefined
+  readonly type?: string
+  /** The text has a character a byte. */
+  readonly binary?: boolean
+}
 
 /** Answers with the text as it is made, no faster than the caller reads. Rejects when it was cut short. */
-export async function sendText(response: ServerResponse, text: ReplyText): Promise<void> {
-  response.writeHead(200, JSON_TYPE)
+export async function sendText(
+  response: ServerResponse,
+  text: ReplyText,
+  { etag, type = JSON_TYPE, binary = false }: TextHeaders,
+): Promise<void> {
+  response.writeHead(200, {
+    'content-type': type,
+    ...REVALIDATE,
+    ...(etag !== undefined && { etag }),
+  })
   if (response.req.method === 'HEAD') {
     text.cancel()
     response.end()
     return
   }
   try {
-    await pipeline(Readable.from(text, { objectMode: true, highWaterMark: 1 }), response)
+    const pieces = binary ? inBytes(text) : text
+    await pipeline(Readable.from(pieces, { objectMode: true, highWaterMark: 1 }), response)
   } finally {
     text.cancel()
   }
 }
 
+async function* inBytes(text: ReplyText): AsyncGenerator<Buffer> {
+  for await (const chunk of text) yield Buffer.from(chunk, 'latin1')
+}
+
+/** Says that the caller has the answer already. */
+export function sendNotModified(response: ServerResponse, etag: string): void {
+  response.writeHead(304, { ...REVALIDATE, etag })
+  response.end()
+}
+
+/** Answers with a text that is at hand. */
+export function sendBody(response: ServerResponse, status: number, type: string, text: string): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(text) })
+  response.end(text)
+}
+
 /** Answers `{"error":{"code","message"}}`. */
 export function sendFailure(response: ServerResponse, failure: Failure): void {
   const { status, code, message } = FAILURES[failure]
-  const body = `${JSON.stringify({ error: { code, message } })}\n`
-  response.writeHead(status, {
-    ...JSON_TYPE,
-    'content-length': Buffer.byteLength(body),
-    ...(failure === 'methodNotAllowed' && { allow: 'GET, HEAD' }),
-  })
-  response.end(body)
+  if (failure === 'methodNotAllowed') response.setHeader('allow', 'GET, HEAD')
+  sendBody(response, status, JSON_TYPE, `${JSON.stringify({ error: { code, message } })}\n`)
 }

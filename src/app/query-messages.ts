@@ -3,10 +3,13 @@ import type { Question, Refusal } from '../query/question.ts'
 /** What the query thread is started with. */
 export interface QueryThreadData {
   path: string
+  /** Different in each process: etags may be made of numbers that begin anew. */
+  salt: string
 }
 
 export type ToQuery =
-  | { kind: 'ask'; id: number; question: Question }
+  /** `known`: the etags of answers that the caller has. */
+  | { kind: 'ask'; id: number; question: Question; known: readonly string[] }
   /** The oldest chunk of the answer that was not acknowledged yet has been read. */
   | { kind: 'read'; id: number }
   /** Nobody reads the answer any more. */
@@ -17,7 +20,8 @@ export type FromQuery =
   | { kind: 'ready' }
   | { kind: 'fatal'; reason: string }
   /** Chunks follow, then `end` or `failed`. */
-  | { kind: 'found'; id: number }
+  | { kind: 'found'; id: number; etag: string | undefined }
+  | { kind: 'notModified'; id: number; etag: string }
   | { kind: 'refused'; id: number; refusal: Refusal }
   | { kind: 'chunk'; id: number; text: string }
   | { kind: 'end'; id: number }

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { openForReading } from '../sqlite/open-database.ts'
 import { SqliteQueries } from '../sqlite/queries/sqlite-queries.ts'
@@ -6,10 +7,17 @@ import { serveQueries } from './serve-queries.ts'
 
 /** The thread that answers questions through a connection of its own that only reads. */
 function run(port: MessagePort): void {
-  const { path } = workerData as QueryThreadData
+  // What people search with must end: expressions that backtrack without end go on in an engine that does not.
+  setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks')
+  const { path, salt } = workerData as QueryThreadData
   try {
     const db = openForReading(path)
-    serveQueries(port, new SqliteQueries(db), () => db.close())
+    serveQueries(port, {
+      queries: new SqliteQueries(db),
+      salt,
+      dataVersion: () => String(db.pragma('data_version', { simple: true })),
+      onStop: () => db.close(),
+    })
     port.postMessage({ kind: 'ready' } satisfies FromQuery)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { MessagePort } from 'node:worker_threads'
 import type { CausewayQueries } from '../model/query-port.ts'
 import { answer } from '../query/answer.ts'
@@ -12,14 +13,28 @@ const SLICE_MS = 10
 interface Stream {
   readonly id: number
   readonly pieces: Iterator<string>
+  /** What its etag is made of if it is longer than one chunk; the text itself, if not. */
+  readonly version: string
+  readonly known: readonly string[]
+  /** What was made of the next chunk. */
+  text: string
+  isAnnounced: boolean
   unread: number
+}
+
+export interface QueryServing {
+  queries: CausewayQueries
+  salt: string
+  /** Changes whenever something was written. */
+  dataVersion: () => string
+  onStop: () => void
 }
 
 /**
  * Answers the questions that come through a port, taking turns: a long answer stops no short one, and one whose reader
  * is slow waits without holding on to the database.
  */
-export function serveQueries(port: MessagePort, queries: CausewayQueries, onStop: () => void): void {
+export function serveQueries(port: MessagePort, { queries, salt, dataVersion, onStop }: QueryServing): void {
   const streams = new Map<number, Stream>()
   let isTurning = false
   const post = (message: FromQuery): void => port.postMessage(message)
@@ -41,31 +56,61 @@ export function serveQueries(port: MessagePort, queries: CausewayQueries, onStop
 
   const advance = (stream: Stream): void => {
     const untilMs = performance.now() + SLICE_MS
-    let text = ''
     let isDone = false
     do {
       const piece = stream.pieces.next()
       if (piece.done === true) isDone = true
-      else text += piece.value
-    } while (!isDone && text.length < CHUNK_LENGTH && performance.now() < untilMs)
-    if (text !== '') {
+      else stream.text += piece.value
+    } while (!isDone && stream.text.length < CHUNK_LENGTH && performance.now() < untilMs)
+    if (!stream.isAnnounced) {
+      if (!isDone && stream.text.length < CHUNK_LENGTH) return
+      if (!announce(stream, isDone ? stream.text : stream.version)) return
+    }
+    if (stream.text !== '') {
       stream.unread++
-      post({ kind: 'chunk', id: stream.id, text })
+      post({ kind: 'chunk', id: stream.id, text: stream.text })
+      stream.text = ''
     }
     if (!isDone) return
     streams.delete(stream.id)
     post({ kind: 'end', id: stream.id })
   }
 
-  const begin = ({ id, question }: Extract<ToQuery, { kind: 'ask' }>): void => {
+  /** False when the caller has the answer already. */
+  const announce = (stream: Stream, version: string): boolean => {
+    const { id } = stream
+    const etag = `W/"${createHash('sha1').update(version).digest('base64url')}"`
+    if (stream.known.includes(etag)) {
+      stream.pieces.return?.()
+      streams.delete(id)
+      post({ kind: 'notModified', id, etag })
+      return false
+    }
+    stream.isAnnounced = true
+    post({ kind: 'found', id, etag })
+    return true
+  }
+
+  const begin = ({ id, question, known }: Extract<ToQuery, { kind: 'ask' }>): void => {
+    const version = dataVersion()
     const answered = answer(queries, question)
     if (answered.kind !== 'found') {
       post({ kind: 'refused', id, refusal: answered.kind })
       return
     }
-    post({ kind: 'found', id })
-    streams.set(id, { id, pieces: answered.pieces[Symbol.iterator](), unread: 0 })
-    turnSoon()
+    const stream: Stream = {
+      id,
+      pieces: answered.pieces[Symbol.iterator](),
+      version: `${salt} ${version}`,
+      known,
+      text: '',
+      isAnnounced: false,
+      unread: 0,
+    }
+    streams.set(id, stream)
+    if (answered.version !== undefined && !announce(stream, `${salt} ${answered.version}`)) return
+    guarded(id, () => advance(stream))
+    if (streams.has(id)) turnSoon()
   }
 
   const guarded = (id: number, work: () => void): void => {

@@ -87,7 +87,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   }
   if (config.query !== undefined) {
     const onTrouble = (reason: string): void => log.error('A question could not be answered.', { reason })
-    open.use(await startQueries(config.query, path, onTrouble))
+    open.use(await startQueries(config.query, path, { version, onTrouble }))
   }
   const receivers = await startReceivers(config.receivers, store, feed, open, log)
   open.defer(() => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import type { QueryService, Reply } from '../api/query-service.ts'
 import type { Question } from '../query/question.ts'
@@ -29,7 +30,7 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
 
   /** Starts the thread; rejects with what to do when the database cannot be opened. */
   static async start(path: string): Promise<ThreadQueryService> {
-    const workerData: QueryThreadData = { path }
+    const workerData: QueryThreadData = { path, salt: randomUUID() }
     const worker = new Worker(new URL('./query-thread.ts', import.meta.url), {
       workerData,
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 2048 },
@@ -44,7 +45,7 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     return new ThreadQueryService(worker)
   }
 
-  ask(question: Question): Promise<Reply> {
+  ask(question: Question, known: readonly string[] = []): Promise<Reply> {
     if (this.#gone !== undefined) return Promise.reject(this.#gone)
     const id = ++this.#lastId
     const reply = Promise.withResolvers<Reply>()
@@ -53,7 +54,7 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
       () => this.#cancel(id),
     )
     this.#asked.set(id, { reply, text })
-    this.#post({ kind: 'ask', id, question })
+    this.#post({ kind: 'ask', id, question, known })
     return reply.promise
   }
 
@@ -77,7 +78,11 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     if (asked === undefined) return
     switch (message.kind) {
       case 'found':
-        asked.reply.resolve({ kind: 'found', text: asked.text })
+        asked.reply.resolve({ kind: 'found', text: asked.text, etag: message.etag })
+        return
+      case 'notModified':
+        this.#asked.delete(message.id)
+        asked.reply.resolve({ kind: 'notModified', etag: message.etag })
         return
       case 'refused':
         this.#asked.delete(message.id)

@@ -8,7 +8,7 @@ export interface CausewayConfig {
   /** Those that some outgoing pipeline uses. */
   exporters: ExporterConfig[]
   healthCheck?: HealthCheckConfig
-  query?: Listener
+  query?: QueryConfig
   telemetry: TelemetryConfig
   pipelines: OutPipelines
 }
@@ -23,6 +23,11 @@ export interface OutPipelines {
 export interface Listener {
   host: string
   port: number
+}
+
+export interface QueryConfig extends Listener {
+  /** Where a trace can be seen; `{trace_id}` and `{span_id}` are filled in. */
+  traceUrl?: string
 }
 
 export interface HealthCheckConfig extends Listener {

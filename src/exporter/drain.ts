@@ -1,7 +1,7 @@
 import type { OutboxReader } from '../model/outbox-port.ts'
 import type { Transport } from '../model/send-outcome.ts'
-import { buildRequest, type ReadySpan } from './build-request.ts'
-import { outgoingSpan } from './outgoing-span.ts'
+import { buildRequest, type ReadySpan } from '../otlp/build-request.ts'
+import { outgoingSpan } from '../otlp/outgoing-span.ts'
 import { sendSplitting } from './split-refused.ts'
 
 export interface DrainSettings {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ArrivalStore, IngestCounts, RequestAnswer } from '../model/arrival-port.ts'
+import type { ArrivalStore, IngestCounts, RequestAnswer, Sender } from '../model/arrival-port.ts'
 import type { Decoded, LogRecord, MergelogRecord, SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import { parseCpid } from '../model/cpid.ts'
@@ -68,14 +68,16 @@ export class RequestRecorder {
       for (const scope of resource.scopes) {
         if (scope.records.length === 0) continue
         const scopeId = this.#store.scope(resource, scope.envelope)
-        for (const span of scope.records) this.#span(span, scopeId, resource.cluster ?? '', counts, answer)
+        const sender = { scope: scopeId, cluster: resource.cluster ?? '' }
+        for (const span of scope.records) this.#span(span, sender, counts, answer)
       }
     }
     for (const resource of request.logs?.resources ?? []) {
       for (const scope of resource.scopes) {
         if (scope.records.length === 0) continue
         const scopeId = this.#store.scope(resource, scope.envelope)
-        for (const log of scope.records) this.#log(log, scopeId, counts, answer)
+        const sender = { scope: scopeId, cluster: resource.cluster ?? '' }
+        for (const log of scope.records) this.#log(log, sender, counts, answer)
       }
     }
     const built = answer.build()
@@ -83,20 +85,20 @@ export class RequestRecorder {
     return built
   }
 
-  #span(span: SpanRecord, scope: number, cluster: string, counts: IngestCounts, answer: AnswerBuilder): void {
+  #span(span: SpanRecord, sender: Sender, counts: IngestCounts, answer: AnswerBuilder): void {
     for (const mergelog of span.mergelogs ?? []) {
-      const refusal = this.#mergelog(mergelog, scope, counts)
+      const refusal = this.#mergelog(mergelog, sender, counts)
       if (refusal !== undefined) answer.warn(refusal)
     }
     const cpid = this.#carried(span.cpid, counts, answer)
-    this.#store.addSpan(span, scope, cpid, cluster)
+    this.#store.addSpan(span, sender, cpid)
     counts.spans++
   }
 
-  #log(log: LogRecord, scope: number, counts: IngestCounts, answer: AnswerBuilder): void {
+  #log(log: LogRecord, sender: Sender, counts: IngestCounts, answer: AnswerBuilder): void {
     let cpid = this.#carried(log.cpid, counts, answer)
     if (log.mergelog !== undefined) {
-      const refusal = this.#mergelog(log.mergelog, scope, counts)
+      const refusal = this.#mergelog(log.mergelog, sender, counts)
       if (refusal !== undefined) {
         answer.reject(refusal)
         return
@@ -104,7 +106,7 @@ export class RequestRecorder {
       const merged = parseCpid(log.mergelog.newCpid)
       if (cpid === undefined && merged !== undefined) cpid = this.#graph.sight(merged).id
     }
-    this.#store.addLog(log, scope, cpid)
+    this.#store.addLog(log, sender.scope, cpid)
     counts.logs++
   }
 
@@ -123,7 +125,7 @@ export class RequestRecorder {
   }
 
   /** Records a mergelog; a sentence when it is refused. */
-  #mergelog(record: MergelogRecord, scope: number, counts: IngestCounts): string | undefined {
+  #mergelog(record: MergelogRecord, sender: Sender, counts: IngestCounts): string | undefined {
     const mergelog = checkMergelog(record, this.#settings.maxSources)
     const outcome =
       typeof mergelog === 'string'
@@ -139,7 +141,7 @@ export class RequestRecorder {
             mergelog,
             record,
             timeNs,
-            scope,
+            sender,
           )
         }
         counts.mergelogs++
@@ -149,7 +151,7 @@ export class RequestRecorder {
         return undefined
       case 'refused': {
         counts.refusedMergelogs[outcome.refusal] = (counts.refusedMergelogs[outcome.refusal] ?? 0) + 1
-        this.#store.addRejectedMergelog(record, outcome.refusal, scope)
+        this.#store.addRejectedMergelog(record, outcome.refusal, sender.scope)
         return refusalSentence(outcome.refusal, record.newCpid, this.#settings.maxSources)
       }
     }

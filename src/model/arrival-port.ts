@@ -8,6 +8,12 @@ export interface RequestAnswer {
   message: string
 }
 
+/** Who sent a record: its scope, and the cluster of its resource, or the empty text. */
+export interface Sender {
+  readonly scope: number
+  readonly cluster: string
+}
+
 /** Where arrivals are kept. Synchronous: it is used inside one transaction. */
 export interface ArrivalStore {
   /** Milliseconds of wall-clock time at the start of the transaction. */
@@ -19,8 +25,7 @@ export interface ArrivalStore {
     resource: { envelope: Buffer; service: string; cluster: string | undefined },
     envelope: Buffer,
   ): number
-  /** `cluster` is that of its resource, or empty. */
-  addSpan(span: SpanRecord, scope: number, cpid: number | undefined, cluster: string): void
+  addSpan(span: SpanRecord, sender: Sender, cpid: number | undefined): void
   addLog(log: LogRecord, scope: number, cpid: number | undefined): void
   addMergelog(
     cpid: number,
@@ -28,7 +33,7 @@ export interface ArrivalStore {
     mergelog: Mergelog,
     record: MergelogRecord,
     timeNs: UnixNanos,
-    scope: number,
+    sender: Sender,
   ): void
   addRejectedMergelog(record: MergelogRecord, reason: string, scope: number): void
 }

@@ -26,3 +26,15 @@ export function parseObjectReference(text: string): ObjectReference | undefined 
     version: INTEGER.test(version) ? BigInt(version) : undefined,
   }
 }
+
+/** `<apiVersion>/<resource>` of an object reference, for example `apps/v1/deployments`; undefined for other text. */
+export function kindOfObject(reference: string): string | undefined {
+  const parts = (reference.split('?', 1)[0] ?? '').split('/')
+  const words = CORE_API_VERSION.test(parts[0] ?? '') ? 2 : 3
+  return parts.length > words && !parts.includes('') ? parts.slice(0, words).join('/') : undefined
+}
+
+/** An object reference without uid and resourceVersion. */
+export function objectOfReference(reference: string): string {
+  return reference.split('?', 1)[0] ?? ''
+}

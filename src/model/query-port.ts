@@ -1,6 +1,6 @@
 import type { UnixNanos } from './clock.ts'
 import type { Cpid } from './cpid.ts'
-import type { ScopeEnvelopes } from './outbox-port.ts'
+import type { OutboxItem, ScopeEnvelopes } from './outbox-port.ts'
 
 /** Why there is no answer about a CPID: it was never sighted, or retention removed it. */
 export type Absent = 'unknown' | 'pruned'
@@ -64,14 +64,22 @@ export interface CascadeFacts extends Placed {
   /** The object and the sender of the root's mergelog. */
   readonly object: string | undefined
   readonly service: string | undefined
+  /** Of the root's mergelog too. */
+  readonly cluster: string | undefined
+  readonly reason: string | undefined
 }
 
 export interface CascadeFilter {
   readonly state?: 'open' | 'settled'
-  /** An object reference of the root's mergelog, or the beginning of one up to a `/` or `?`. */
+  /** An object reference of the root's mergelog, or whole parts of one between `/`: its name, or its beginning. */
   readonly object?: string
   /** A service that has spans in the cascade or began it. */
   readonly service?: string
+  /** The cluster of whoever began it. */
+  readonly cluster?: string
+  /** Its activity reaches into the time between these, ends included. */
+  readonly fromNs?: UnixNanos
+  readonly toNs?: UnixNanos
 }
 
 /** One outgoing trace of a cascade. */
@@ -83,10 +91,23 @@ export interface TraceFacts {
   readonly open: boolean
   readonly startNs: UnixNanos
   readonly lastNs: UnixNanos
+  /** Grows with everything that is sent into the trace. */
+  readonly lastDecision: number
+}
+
+/** Which outgoing traces are looked for. */
+export interface TraceRange {
+  /** Their activity reaches into the time between these. */
+  readonly fromNs?: UnixNanos
+  readonly toNs?: UnixNanos
+  /** A service that has spans in them or began them. */
+  readonly service?: string
 }
 
 /** A span as it was sent into a trace. */
 export interface LinkedSpan {
+  /** The number of the decision that sent it. */
+  readonly decision: number
   readonly spanId: bigint
   /** 0n for the root span of the trace. */
   readonly parentId: bigint
@@ -104,6 +125,55 @@ export interface LinkedSpan {
   readonly copy: boolean
   /** Its parent wrote what it observed: they are not of one original trace. */
   readonly byCause: boolean
+  /** The object references it names, as it wrote them. */
+  readonly observed: readonly string[]
+  readonly wrote: readonly string[]
+}
+
+/** A CPID in the merge graph around another one. */
+export interface GraphNode {
+  readonly cpid: Cpid
+  /** Undefined while its mergelog is missing. */
+  readonly timeNs: UnixNanos | undefined
+  readonly service: string | undefined
+  readonly object: string | undefined
+  readonly reason: string | undefined
+  readonly cluster: string | undefined
+  /** No edge points to it. */
+  readonly root: boolean
+  readonly explained: boolean
+  /** Steps from the middle, negative for ancestors. */
+  readonly distance: number
+}
+
+export interface GraphAround {
+  /** The middle first, then nearest first. */
+  readonly nodes: readonly GraphNode[]
+  /** Edges between the nodes. */
+  readonly edges: Pages<{ readonly source: Cpid; readonly target: Cpid }>
+  /** There are more nodes than were asked for. */
+  readonly truncated: boolean
+}
+
+/** What happened to an object once: a span read or wrote it, or a mergelog named it. */
+export interface ObjectFacts extends Placed {
+  /** The reference, with uid and resourceVersion where they were given. */
+  readonly object: string
+  readonly action: 'observed' | 'wrote' | 'mergelog'
+  readonly cpid: Cpid | undefined
+  readonly timeNs: UnixNanos
+  readonly service: string | undefined
+  readonly cluster: string | undefined
+  /** Roots of the cascades in which its CPID takes part, the newest ones. */
+  readonly cascades: readonly Cpid[]
+}
+
+/** What there is to choose from in filters. */
+export interface Facets {
+  readonly services: readonly string[]
+  readonly clusters: readonly string[]
+  /** `<apiVersion>/<resource>` */
+  readonly kinds: readonly string[]
 }
 
 /** What can be asked of what is stored. Synchronous; reads only. */
@@ -132,6 +202,8 @@ export interface CausewayQueries {
 
   /** Newest first. Positions have one part. */
   cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts>
+  /** The cascades of these roots, newest first. Positions as in `cascades`. */
+  cascadesAmong(roots: readonly Cpid[], after: Position | undefined): Pages<CascadeFacts>
   /** The roots of the cascades in which the CPID takes part, newest first; none before it was linked. */
   cascadesOf(cpid: Cpid): readonly Cpid[] | Absent
   /** `'unknown'` also for a CPID that is not the root of a cascade. */
@@ -140,6 +212,30 @@ export interface CausewayQueries {
   tracesOf(root: Cpid): readonly TraceFacts[]
   /** CPIDs of a cascade whose mergelog has not arrived yet, at most `limit`. */
   missingIn(root: Cpid, limit: number): readonly Cpid[]
+  /** The mergelogs of the CPIDs of a cascade by time, at most `limit`. */
+  mergelogsIn(root: Cpid, limit: number): readonly MergelogFacts[]
   /** The spans of one trace as linked, in the order in which they were sent. */
   linkedSpans(trace: number): readonly LinkedSpan[]
+  /** Those of some decisions, in their order. */
+  linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[]
+  /** Spans with this id in a trace, as they were sent. */
+  sentSpans(trace: number, spanId: bigint): readonly OutboxItem[]
+  /** All that was sent into a trace, in order. */
+  sentInto(trace: number): Pages<OutboxItem>
+  /** What backends have under a trace id, an outgoing or an original one; undefined where they have nothing. */
+  traceSent(traceId: Buffer): Pages<OutboxItem> | undefined
+  /** Outgoing traces, newest first. */
+  traces(range: TraceRange): Pages<TraceFacts>
+  /** All that was sent, newest first. */
+  sentLately(): Pages<OutboxItem>
+
+  /** The merge graph around a CPID, at most `limit` of its nodes. */
+  graph(cpid: Cpid, limit: number): GraphAround | Absent
+  /** What happened to objects, newest arrival first. `ref` as in CascadeFilter.object. Positions have two parts. */
+  objects(ref: string, after: Position | undefined): Pages<ObjectFacts>
+  /** Objects whose reference contains the text, in any case of its letters, newest first; whole references without query. */
+  objectsNamed(text: string): Pages<string>
+  /** The root of the outgoing trace with this id. */
+  rootOfTrace(traceId: Buffer): Cpid | undefined
+  facets(): Facets
 }

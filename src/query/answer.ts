@@ -1,15 +1,23 @@
-import type { Absent, CausewayQueries, Pages, Position } from '../model/query-port.ts'
-import { cascadeJson, cascadeOutline } from './cascade-json.ts'
+import type { Cpid } from '../model/cpid.ts'
+import type { Absent, CascadeFacts, CausewayQueries, Pages, Position } from '../model/query-port.ts'
+import { cascadeJson, cascadeOutline, cascadeVersion } from './cascade-json.ts'
+import { compareJson } from './compare-json.ts'
 import { cpidJson, mergelogJson } from './cpid-json.ts'
 import { positionOf } from './cursor.ts'
+import { findJson } from './find-json.ts'
+import { graphJson } from './graph-json.ts'
+import { objectJson } from './object-json.ts'
+import { findSentSpan } from './sent-spans-json.ts'
 import { cpidListJson, listJson } from './list-json.ts'
 import { recordsJson } from './records-json.ts'
+import { answerTraceQuestion } from './traces/answer-trace-question.ts'
 import type { Part, Question, Refusal } from './question.ts'
 
 /** JSON text in pieces, to be read lazily: a piece, which may be empty, takes a bounded bite at the database. */
 export type JsonPieces = Iterable<string>
 
-export type Answer = { kind: 'found'; pieces: JsonPieces } | { kind: Refusal }
+/** `version`, where it is known beforehand, changes with whatever the pieces say. */
+export type Answer = { kind: 'found'; pieces: JsonPieces; version?: string } | { kind: Refusal }
 
 /** Answers a question in JSON, the same over HTTP and on the command line. */
 export function answer(queries: CausewayQueries, question: Question): Answer {
@@ -59,8 +67,77 @@ export function answer(queries: CausewayQueries, question: Question): Answer {
       )
     }
     case 'cascade':
-      return unlessAbsent(queries.cascade(question.root), (facts) => cascadeJson(queries, facts))
+      return withFacts(queries, [question.root], ([facts]) => ({
+        kind: 'found',
+        pieces: cascadeJson(queries, facts),
+        version: cascadeVersion(queries, facts),
+      }))
+    case 'compare':
+      return withFacts(queries, [question.a, question.b], ([a, b]) => found(compareJson(queries, a, b)))
+    case 'span':
+      return withFacts(queries, [question.root], () => {
+        const records = findSentSpan(queries, question)
+        return records === undefined
+          ? { kind: 'unknownSpan' }
+          : found(recordsJson('spans', [records], {}, queries))
+      })
+    case 'cascadesOf': {
+      const { cpid, part } = question
+      const roots = queries.cascadesOf(cpid)
+      if (typeof roots === 'string') return { kind: roots }
+      return inPart(
+        part,
+        1,
+        (after) => queries.cascadesAmong(roots, after),
+        (pages) => listJson('cascades', pages, part, cascadeOutline),
+      )
+    }
+    case 'graph': {
+      const { cpid, limit } = question
+      return unlessAbsent(queries.graph(cpid, limit), (around) => graphJson(cpid, around))
+    }
+    case 'objects': {
+      const { ref, part } = question
+      return inPart(
+        part,
+        2,
+        (after) => queries.objects(ref, after),
+        (pages) => listJson('objects', pages, part, objectJson),
+      )
+    }
+    case 'find':
+      return found(findJson(queries, question.text, question.limit))
+    case 'facets':
+      return found([JSON.stringify(queries.facets())])
+    case 'sentTrace':
+    case 'searchTraces':
+    case 'services':
+    case 'operations':
+    case 'tags':
+    case 'tagValues': {
+      const pieces = answerTraceQuestion(queries, question)
+      return pieces === undefined ? { kind: 'unknownTrace' } : found(pieces)
+    }
   }
+}
+
+function found(pieces: JsonPieces): Answer {
+  return { kind: 'found', pieces }
+}
+
+/** With the facts of cascades, unless one of them is none. */
+function withFacts<const Roots extends readonly Cpid[]>(
+  queries: CausewayQueries,
+  roots: Roots,
+  answerWith: (facts: { [At in keyof Roots]: CascadeFacts }) => Answer,
+): Answer {
+  const facts: CascadeFacts[] = []
+  for (const root of roots) {
+    const read = queries.cascade(root)
+    if (typeof read === 'string') return { kind: read }
+    facts.push(read)
+  }
+  return answerWith(facts as { [At in keyof Roots]: CascadeFacts })
 }
 
 function unlessAbsent<T extends object>(found: T | Absent, toPieces: (found: T) => JsonPieces): Answer {

@@ -1,11 +1,20 @@
-import type { CascadeFacts, CausewayQueries, TraceFacts } from '../model/query-port.ts'
+import type { CascadeFacts, CausewayQueries, LinkedSpan, TraceFacts } from '../model/query-port.ts'
 import { spanIdHex } from '../otlp/encode-span.ts'
+import {
+  analyseCascade,
+  CRITICAL,
+  PARENT_MISSING,
+  type CascadeAnalysis,
+  type TracePlan,
+} from './cascade-analysis.ts'
+import { mergelogJson } from './cpid-json.ts'
 import { millis, rfc3339 } from './rfc3339.ts'
-import { spanTree, type TreeSpan } from './span-tree.ts'
-import { TimePerService, type ServiceTime } from './time-per-service.ts'
+import { kindTimeJson, pathJson, serviceTimeJson } from './time-json.ts'
 
 /** How many CPIDs without a mergelog are named. */
 const MISSING_NAMED = 100
+const MERGELOGS_SHOWN = 1000
+const REFERENCES_SHOWN = 128
 const SPANS_AT_ONCE = 200
 
 /** A cascade in a list. */
@@ -25,31 +34,61 @@ export function cascadeOutline(facts: CascadeFacts) {
     truncated: facts.truncated,
     object: facts.object ?? null,
     service: facts.service ?? null,
+    cluster: facts.cluster ?? null,
+    reason: facts.reason ?? null,
   }
+}
+
+/** A text that changes with whatever `cascadeJson` shows. */
+export function cascadeVersion(queries: CausewayQueries, facts: CascadeFacts): string {
+  const decisions = queries.tracesOf(facts.root).map(({ lastDecision }) => lastDecision)
+  const mergelogs = queries.mergelogsIn(facts.root, MERGELOGS_SHOWN + 1).length
+  return `${JSON.stringify(cascadeOutline(facts))} ${mergelogs} ${decisions.join(' ')}`
 }
 
 /**
  * A cascade with the span trees of its traces, one trace after the other. A tree is a list, parents before children,
- * with depths: JSON nested as deep as traces can be is more than parsers take.
+ * with depths: JSON nested as deep as traces can be is more than parsers take. Spans are read twice, once to find out
+ * about them and once to show them, so that a slow reader keeps little in memory.
  */
 export function* cascadeJson(queries: CausewayQueries, facts: CascadeFacts): Generator<string> {
-  const missingCpids = queries.missingIn(facts.root, MISSING_NAMED)
-  yield `${JSON.stringify({ ...cascadeOutline(facts), missingCpids }).slice(0, -1)},"traces":[`
-  const times = new TimePerService()
+  yield JSON.stringify({
+    ...cascadeOutline(facts),
+    missingCpids: queries.missingIn(facts.root, MISSING_NAMED),
+  }).slice(0, -1)
+  const analysing = analyseCascade(queries, facts.root)
+  let found = analysing.next()
+  while (found.done !== true) {
+    yield ''
+    found = analysing.next()
+  }
+  yield `,${JSON.stringify(totalsJson(found.value, facts)).slice(1, -1)}`
+  const mergelogs = queries.mergelogsIn(facts.root, MERGELOGS_SHOWN + 1)
+  yield `,"mergelogs":${JSON.stringify(mergelogs.slice(0, MERGELOGS_SHOWN).map(mergelogJson))}`
+  if (mergelogs.length > MERGELOGS_SHOWN) yield ',"mergelogsTruncated":true'
+  yield ',"traces":['
   let separator = ''
-  for (const trace of queries.tracesOf(facts.root)) {
-    const spans = queries.linkedSpans(trace.id)
-    times.add(spans)
-    yield `${separator}${JSON.stringify(traceJson(trace)).slice(0, -1)},"spans":[`
+  for (const plan of found.value.plans) {
+    yield `${separator}${JSON.stringify(traceJson(plan.trace)).slice(0, -1)},"spans":[`
     separator = ','
-    const tree = spanTree(spans)
-    for (let at = 0; at < tree.length; at += SPANS_AT_ONCE) {
-      const some = tree.slice(at, at + SPANS_AT_ONCE)
-      yield (at === 0 ? '' : ',') + some.map((span) => JSON.stringify(spanJson(span, facts))).join(',')
+    let spanSeparator = ''
+    for (let at = 0; at < plan.decisions.length; at += SPANS_AT_ONCE) {
+      const text = spansJson(queries, plan, at, facts)
+      yield text === '' ? '' : spanSeparator + text
+      if (text !== '') spanSeparator = ','
     }
     yield ']}'
   }
-  yield `],"timePerService":${JSON.stringify(times.totals().map(serviceJson))}}`
+  yield ']}'
+}
+
+/** The totals of a cascade as the API shows them. */
+export function totalsJson({ services, kinds, path }: CascadeAnalysis, facts: CascadeFacts) {
+  return {
+    timePerService: services.map(serviceTimeJson),
+    timePerKind: kinds.map(kindTimeJson),
+    criticalPath: pathJson(path, facts.startNs),
+  }
 }
 
 function traceJson({ traceId, episode, open, startNs, lastNs }: TraceFacts) {
@@ -62,25 +101,38 @@ function traceJson({ traceId, episode, open, startNs, lastNs }: TraceFacts) {
   }
 }
 
-function spanJson({ span, depth, parentMissing }: TreeSpan, { startNs }: CascadeFacts) {
+/** Spans that were pruned since they were counted are left out. */
+function spansJson(queries: CausewayQueries, plan: TracePlan, from: number, facts: CascadeFacts): string {
+  const decisions = [...plan.decisions.subarray(from, from + SPANS_AT_ONCE)]
+  const places = new Map(decisions.map((decision, position) => [decision, from + position]))
+  const spans = queries.linkedSpansOf(decisions)
+  return spans
+    .map((span) => JSON.stringify(spanJson(span, plan, places.get(span.decision) ?? from, facts)))
+    .join(',')
+}
+
+function spanJson(span: LinkedSpan, plan: TracePlan, at: number, { startNs }: CascadeFacts) {
+  const waitMs = plan.waitMs[at] ?? 0
+  const marks = plan.marks[at] ?? 0
   return {
     spanId: spanIdHex(span.spanId),
     parentSpanId: span.parentId === 0n ? null : spanIdHex(span.parentId),
-    depth,
+    depth: plan.depths[at],
     name: span.name,
     service: span.service,
     cpid: span.cpid ?? null,
     start: rfc3339(span.startNs),
     offsetMs: millis(span.startNs - startNs),
     durationMs: millis(span.endNs - span.startNs),
+    selfMs: plan.selfMs[at],
+    ...(waitMs > 0 && { waitMs }),
     kind: span.kind,
     status: span.status,
     synthetic: span.row === undefined,
     copy: span.copy,
-    parentMissing,
+    parentMissing: (marks & PARENT_MISSING) !== 0,
+    ...((marks & CRITICAL) !== 0 && { critical: true }),
+    ...(span.wrote.length > 0 && { wrote: span.wrote.slice(0, REFERENCES_SHOWN) }),
+    ...(span.observed.length > 0 && { observed: span.observed.slice(0, REFERENCES_SHOWN) }),
   }
-}
-
-function serviceJson({ service, totalNs, spans, firstNs, lastNs }: ServiceTime) {
-  return { service, totalMs: millis(totalNs), spans, firstStart: rfc3339(firstNs), lastEnd: rfc3339(lastNs) }
 }

@@ -1,5 +1,6 @@
 import type { Cpid } from '../model/cpid.ts'
 import type { CascadeFilter } from '../model/query-port.ts'
+import type { TraceQuestion } from './traces/trace-question.ts'
 
 /** Which part of a list is asked for: at most `limit` items (all without one) after a cursor. */
 export interface Part {
@@ -14,6 +15,15 @@ export type Question =
   | { readonly kind: 'mergelogs' | 'spans' | 'logs'; readonly cpid?: Cpid; readonly part: Part }
   | { readonly kind: 'cascades'; readonly filter: CascadeFilter; readonly part: Part }
   | { readonly kind: 'cascade'; readonly root: Cpid }
+  | { readonly kind: 'cascadesOf'; readonly cpid: Cpid; readonly part: Part }
+  | { readonly kind: 'compare'; readonly a: Cpid; readonly b: Cpid }
+  /** A span of a cascade, by its 16 hex digits, and the 32 of the trace in which it is meant. */
+  | { readonly kind: 'span'; readonly root: Cpid; readonly spanId: string; readonly traceId?: string }
+  | { readonly kind: 'graph'; readonly cpid: Cpid; readonly limit: number }
+  | { readonly kind: 'objects'; readonly ref: string; readonly part: Part }
+  | { readonly kind: 'find'; readonly text: string; readonly limit: number }
+  | { readonly kind: 'facets' }
+  | TraceQuestion
 
 /** Why a question has no answer. `badCursor`: `after` is no cursor of that list. */
-export type Refusal = 'unknown' | 'pruned' | 'badCursor'
+export type Refusal = 'unknown' | 'pruned' | 'badCursor' | 'unknownSpan' | 'unknownTrace'

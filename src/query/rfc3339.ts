@@ -10,3 +10,15 @@ export function rfc3339(ns: UnixNanos): string {
 export function millis(ns: bigint): number {
   return Number(ns) / 1e6
 }
+
+const RFC_3339 = /^(\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d)$/
+const MOST = 2n ** 63n - 1n
+
+/** Reads an RFC 3339 time of any precision; undefined when it is none, or none that can be stored. */
+export function parseRfc3339(text: string): UnixNanos | undefined {
+  const [, seconds, fraction = '', zone = ''] = RFC_3339.exec(text) ?? []
+  const ms = Date.parse(`${seconds}${zone}`.toUpperCase())
+  if (Number.isNaN(ms)) return undefined
+  const ns = BigInt(ms) * NANOS_PER_MS + BigInt(fraction.padEnd(9, '0'))
+  return ns >= 0n && ns <= MOST ? ns : undefined
+}

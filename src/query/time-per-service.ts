@@ -1,11 +1,17 @@
 import type { UnixNanos } from '../model/clock.ts'
 import type { LinkedSpan } from '../model/query-port.ts'
+import { durationNs, type SpanTimes } from './span-times.ts'
+
+const ERROR = 2
 
 export interface ServiceTime {
   readonly service: string
   /** Durations of its spans added up: a span within another one counts too. */
   totalNs: bigint
+  selfNs: bigint
+  waitNs: bigint
   spans: number
+  errors: number
   firstNs: UnixNanos
   lastNs: UnixNanos
 }
@@ -15,24 +21,19 @@ export class TimePerService {
   readonly #services = new Map<string, ServiceTime>()
   readonly #counted = new Set<number>()
 
-  add(spans: Iterable<LinkedSpan>): void {
-    for (const { row, service, startNs, endNs } of spans) {
+  /** Self and waiting time are added up where they are given. */
+  add(spans: Iterable<LinkedSpan>, times?: ReadonlyMap<LinkedSpan, SpanTimes>): void {
+    for (const span of spans) {
+      const { row, service, startNs, endNs, status } = span
       if (row === undefined || this.#counted.has(row)) continue
       this.#counted.add(row)
-      const durationNs = endNs > startNs ? endNs - startNs : 0n
-      const time = this.#services.get(service)
-      if (time === undefined) {
-        this.#services.set(service, {
-          service,
-          totalNs: durationNs,
-          spans: 1,
-          firstNs: startNs,
-          lastNs: endNs,
-        })
-        continue
-      }
-      time.totalNs += durationNs
+      const time = this.#of(service, span)
+      const { selfNs = 0n, waitNs = 0n } = times?.get(span) ?? {}
+      time.totalNs += durationNs(span)
+      time.selfNs += selfNs
+      time.waitNs += waitNs
       time.spans++
+      if (status === ERROR) time.errors++
       if (startNs < time.firstNs) time.firstNs = startNs
       if (endNs > time.lastNs) time.lastNs = endNs
     }
@@ -43,5 +44,15 @@ export class TimePerService {
     return [...this.#services.values()].sort(
       (a, b) => Number(b.totalNs - a.totalNs) || (a.service < b.service ? -1 : 1),
     )
+  }
+
+  #of(service: string, { startNs, endNs }: LinkedSpan): ServiceTime {
+    let time = this.#services.get(service)
+    if (time === undefined) {
+      const nothing = { totalNs: 0n, selfNs: 0n, waitNs: 0n, spans: 0, errors: 0 }
+      time = { service, ...nothing, firstNs: startNs, lastNs: endNs }
+      this.#services.set(service, time)
+    }
+    return time
   }
 }

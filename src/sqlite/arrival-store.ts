@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { ArrivalStore, RequestAnswer } from '../model/arrival-port.ts'
+import type { ArrivalStore, RequestAnswer, Sender } from '../model/arrival-port.ts'
 import {
   SPAN_HAS_LINKS,
   SPAN_MALFORMED_CPID,
@@ -54,8 +54,8 @@ export class SqliteArrivals implements ArrivalStore {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#addMergelog = db.prepare(
-      `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ? WHERE id = ?')
     this.#addRejected = db.prepare(
@@ -79,7 +79,7 @@ export class SqliteArrivals implements ArrivalStore {
     return this.interner.scope(resource, envelope)
   }
 
-  addSpan(span: SpanRecord, scope: number, cpid: number | undefined, cluster: string): void {
+  addSpan(span: SpanRecord, { scope, cluster }: Sender, cpid: number | undefined): void {
     const origin = this.interner.origin(span.traceKey)
     const row = this.#progress.nextArrival()
     this.#addSpan.run(
@@ -132,10 +132,20 @@ export class SqliteArrivals implements ArrivalStore {
     { sources }: Mergelog,
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
-    scope: number,
+    { scope, cluster }: Sender,
   ): void {
     const blob = Buffer.concat(sources.map(cpidBytes))
-    this.#addMergelog.run(arrival, cpid, timeNs, this.wallMs, blob, scope, object ?? null, reason ?? null)
+    this.#addMergelog.run(
+      arrival,
+      cpid,
+      timeNs,
+      this.wallMs,
+      blob,
+      scope,
+      object ?? null,
+      object === undefined ? null : this.objects.numberOf(object, cluster),
+      reason ?? null,
+    )
     // A time in the future counts as the arrival (pruning rule).
     const arrivalNs = nanosOfMs(this.wallMs)
     this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, cpid)

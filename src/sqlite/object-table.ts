@@ -9,6 +9,8 @@ const OBJECTS = 20_000
 /** What one span may name; the rest is stored with the span but not linked by. */
 const MOST_A_SPAN = 500
 
+const MOST_LENGTH = 1_024
+
 const ROLES = { observed: 0, wrote: 1 } as const
 
 interface VersionRow {
@@ -93,6 +95,12 @@ export class ObjectTable {
       const { object, uid, version } = reference
       this.#addVersion.run(span, ROLES[role], this.#idOf(object, cluster), version ?? -1n, uid ?? null)
     }
+  }
+
+  /** The number of the object that a mergelog names; null for a text too long to be a reference. */
+  numberOf(reference: string, cluster: string): number | null {
+    const object = reference.split('?', 1)[0] ?? ''
+    return object === '' || object.length > MOST_LENGTH ? null : this.#idOf(object, cluster)
   }
 
   versions(span: number, role: keyof typeof ROLES): ObjectVersion[] {

@@ -8,6 +8,8 @@ import type { Sqlite } from './open-database.ts'
 const SCOPES = 5_000
 const TRACES = 20_000
 
+const COLUMNS = 'o.decision, o.trace, o.parent_id, o.flags, o.scope, o.extra, s.raw, s.scope, s.cpid'
+
 type ItemRow = [
   bigint,
   bigint,
@@ -27,17 +29,39 @@ export class SqliteOutbox implements OutboxReader {
   readonly #traceId: Statement<[number], Buffer>
   readonly #uuid: Statement<[number], Buffer>
   readonly #count: Statement<[number], number>
+  readonly #ofDecisions: Statement<[string], ItemRow>
+  readonly #decisions: Statement<[number], number>
+  readonly #decisionsOfSpan: Statement<[number, bigint], number>
+  readonly #ownDecisions: Statement<[number], number>
   readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES)
   readonly #traceCache = new GenerationCache<number, Buffer>(TRACES)
 
   constructor(db: Sqlite) {
     this.#after = db
       .prepare<[number, number], ItemRow>(
-        `SELECT o.decision, o.trace, o.parent_id, o.flags, o.scope, o.extra, s.raw, s.scope, s.cpid
-         FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.decision > ? ORDER BY o.decision LIMIT ?`,
+        `SELECT ${COLUMNS} FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.decision > ? ORDER BY o.decision LIMIT ?`,
       )
       .raw()
       .safeIntegers()
+    this.#ofDecisions = db
+      .prepare<[string], ItemRow>(
+        `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN outbox o ON o.decision = j.value
+         LEFT JOIN spans s ON s.id = o.span ORDER BY j.key`,
+      )
+      .raw()
+      .safeIntegers()
+    this.#decisions = db
+      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? ORDER BY 1')
+      .pluck()
+    this.#decisionsOfSpan = db
+      .prepare<[number, bigint], number>(
+        `SELECT o.decision FROM outbox o CROSS JOIN spans s ON s.id = o.span
+         WHERE o.trace = ? AND s.span_id = ? ORDER BY 1`,
+      )
+      .pluck()
+    this.#ownDecisions = db
+      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
+      .pluck()
     this.#envelopes = db.prepare(
       `SELECT s.resource AS resource_id, r.envelope AS resource, s.envelope AS scope
        FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
@@ -63,6 +87,21 @@ export class SqliteOutbox implements OutboxReader {
 
   countAfter(position: number): number {
     return this.#count.get(position) ?? 0
+  }
+
+  /** The numbers of the decisions that sent something into a trace, in order. */
+  decisionsOf(trace: number): number[] {
+    return this.#decisions.all(trace)
+  }
+
+  /** Those that sent received spans with this id, and those that sent spans of Causeway's own making. */
+  decisionsOfSpan(trace: number, spanId: bigint): { received: number[]; own: number[] } {
+    return { received: this.#decisionsOfSpan.all(trace, spanId), own: this.#ownDecisions.all(trace) }
+  }
+
+  /** What these decisions sent, in their order. */
+  items(decisions: readonly number[]): OutboxItem[] {
+    return this.#ofDecisions.all(JSON.stringify(decisions)).map((row) => this.#itemOf(row))
   }
 
   #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: ItemRow): OutboxItem {

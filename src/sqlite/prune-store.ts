@@ -90,7 +90,7 @@ export class SqlitePruneStore implements PruneStore {
       this.#run('DELETE FROM trace_writes WHERE trace = ?', trace)
     }
     this.#run('DELETE FROM change_spans WHERE cpid = ?', cpid)
-    this.#run('DELETE FROM mergelogs WHERE cpid = ?', cpid)
+    this.#removeMergelog(cpid)
     this.#run('DELETE FROM waiting WHERE cpid = ?', cpid)
   }
 
@@ -186,19 +186,36 @@ export class SqlitePruneStore implements PruneStore {
     return this.#number('SELECT coalesce(max(arrival), 0) FROM arrival_marks WHERE wall_ms <= ?', beforeMs)
   }
 
-  /** What these spans read and wrote, and the objects that no span names any more. */
+  /** What these spans read and wrote, and the objects that nothing names any more. */
   #removeObjectsOf(spans: string, ...values: unknown[]): void {
     const named = `SELECT DISTINCT object FROM span_objects WHERE span IN (${spans})`
     const objects = this.#numbers(named, ...values)
     if (objects.length === 0) return
     this.#run(`DELETE FROM span_objects WHERE span IN (${spans})`, ...values)
-    for (const object of objects) {
-      const rest = 'NOT EXISTS (SELECT 1 FROM span_objects WHERE object = ?)'
-      for (const table of ['awaited_versions', 'awaited_writers']) {
-        this.#run(`DELETE FROM ${table} WHERE object = ? AND ${rest}`, object, object)
-      }
-      this.#run(`DELETE FROM objects WHERE id = ? AND ${rest}`, object, object)
+    for (const object of objects) this.#removeUnnamed(object)
+  }
+
+  #removeMergelog(cpid: number): void {
+    const objects = this.#numbers(
+      'SELECT object_id FROM mergelogs WHERE cpid = ? AND object_id IS NOT NULL',
+      cpid,
+    )
+    this.#run('DELETE FROM mergelogs WHERE cpid = ?', cpid)
+    for (const object of objects) this.#removeUnnamed(object)
+  }
+
+  /** Removes an object that no span names, and no mergelog. */
+  #removeUnnamed(object: number): void {
+    const rest = 'NOT EXISTS (SELECT 1 FROM span_objects WHERE object = ?)'
+    for (const table of ['awaited_versions', 'awaited_writers']) {
+      this.#run(`DELETE FROM ${table} WHERE object = ? AND ${rest}`, object, object)
     }
+    this.#run(
+      `DELETE FROM objects WHERE id = ? AND ${rest} AND NOT EXISTS (SELECT 1 FROM mergelogs WHERE object_id = ?)`,
+      object,
+      object,
+      object,
+    )
   }
 
   #removeEmptyOrigin(origin: number): void {

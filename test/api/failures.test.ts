@@ -3,7 +3,7 @@ import { startQueryServer } from '../../src/api/query-server.ts'
 import { ThreadQueryService } from '../../src/app/thread-query-service.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { QueryApi } from './query-api.ts'
+import { ABOUT, QueryApi } from './query-api.ts'
 
 let api: QueryApi
 
@@ -76,7 +76,7 @@ test('a path that is no path', async () => {
 test('an occupied port', async () => {
   await using queries = await ThreadQueryService.start(api.writer.db.name)
   const port = Number(new URL(api.url).port)
-  await expect(startQueryServer({ host: '127.0.0.1', port, queries })).rejects.toThrow(
+  await expect(startQueryServer({ host: '127.0.0.1', port, queries, about: ABOUT })).rejects.toThrow(
     `The query API cannot listen on 127.0.0.1:${port}: another program has the port; change extensions.cpid_query.endpoint`,
   )
 })
@@ -94,6 +94,7 @@ test('a fault here is a 500 that tells the caller nothing, and one line for the 
     host: '127.0.0.1',
     port: 0,
     queries,
+    about: ABOUT,
     onTrouble: (reason) => troubles.push(reason),
   })
   await queries[Symbol.asyncDispose]()

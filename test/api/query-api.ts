@@ -5,6 +5,9 @@ import { startQueryServer } from '../../src/api/query-server.ts'
 import { ThreadQueryService } from '../../src/app/thread-query-service.ts'
 import type { TestWriter } from '../support/test-writer.ts'
 
+/** What the API says about itself in tests. */
+export const ABOUT = { version: '1.2.3', traceUrl: 'http://jaeger/trace/{trace_id}' }
+
 /** What a request was answered, its body parsed. */
 export interface Answered {
   status: number
@@ -40,6 +43,7 @@ export class QueryApi implements AsyncDisposable {
         host: '127.0.0.1',
         port: 0,
         queries,
+        about: ABOUT,
         onTrouble: (reason) => troubles.push(reason),
       }),
     )

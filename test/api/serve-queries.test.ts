@@ -52,11 +52,16 @@ function served(): { queries: EndlessQueries; tell: (message: ToQuery) => void; 
   ports.push(port1, port2)
   const heard: FromQuery[] = []
   port1.on('message', (message: FromQuery) => heard.push(message))
-  serveQueries(port2, queries as unknown as CausewayQueries, () => undefined)
+  serveQueries(port2, {
+    queries: queries as unknown as CausewayQueries,
+    salt: '',
+    dataVersion: () => '1',
+    onStop: () => undefined,
+  })
   return { queries, tell: (message) => port1.postMessage(message), heard }
 }
 
-const ASK: ToQuery = { kind: 'ask', id: 1, question: { kind: 'mergelogs', part: {} } }
+const ASK: ToQuery = { kind: 'ask', id: 1, question: { kind: 'mergelogs', part: {} }, known: [] }
 const chunksIn = (heard: readonly FromQuery[]): number => heard.filter(({ kind }) => kind === 'chunk').length
 
 test('no more than four chunks are under way unread', async () => {
@@ -88,7 +93,7 @@ test('an answer that nobody reads any more is not made further', async () => {
 
 test('a question that fails is answered so, and others go on', async () => {
   const { tell, heard } = served()
-  tell({ kind: 'ask', id: 7, question: { kind: 'cpid', cpid: id(1) } })
+  tell({ kind: 'ask', id: 7, question: { kind: 'cpid', cpid: id(1) }, known: [] })
   tell(ASK)
   await pause(50)
   expect(heard).toContainEqual({ kind: 'failed', id: 7, reason: 'the disk is on fire' })

@@ -204,8 +204,11 @@ CREATE TABLE mergelogs (
   sources BLOB NOT NULL,
   scope INTEGER NOT NULL,
   object TEXT,
+  object_id INTEGER,
   reason TEXT
   , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL) STRICT;
+
+CREATE INDEX mergelogs_by_object ON mergelogs (object_id, arrival) WHERE object_id IS NOT NULL;
 
 CREATE INDEX mergelogs_by_object_name ON mergelogs (object_name);
 

@@ -71,7 +71,10 @@ test('the stored graph answers as a simple model does, with repeats, conflicts a
             object: undefined,
             reason: undefined,
           }
-          arrivals.addMergelog(graph.sight(name(id)).id, outcome.arrival, mergelog, record, 1n, 1)
+          arrivals.addMergelog(graph.sight(name(id)).id, outcome.arrival, mergelog, record, 1n, {
+            scope: 1,
+            cluster: '',
+          })
         }
         expect(outcome.kind).toBe(model.add(id, sources))
       }

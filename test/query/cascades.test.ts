@@ -41,6 +41,8 @@ test('Figure 7 has a cascade for each root, newest first', async () => {
     truncated: false,
     object: 'apps/v1/deployments/default/web-1?uid=u1&rv=1',
     service: 'paper',
+    cluster: 'kind',
+    reason: null,
   })
   expect(rootsOf(writer, {})).toEqual([8, 6, 4, 2, 1])
   const parts = inParts<Cascade>(writer.db, { kind: 'cascades', filter: {}, part: {} }, 'cascades', 2)
@@ -98,6 +100,7 @@ test('a cascade with its tree as it was linked, and the time of each service', a
     start: '2026-01-01T00:00:00.002000000Z',
     offsetMs: 0,
     durationMs: 10,
+    selfMs: 10,
     kind: 1,
     status: 0,
     synthetic: false,
@@ -108,14 +111,20 @@ test('a cascade with its tree as it was linked, and the time of each service', a
     {
       service: 'odd',
       totalMs: 30,
+      selfMs: 30,
+      waitMs: 0,
       spans: 3,
+      errors: 0,
       firstStart: '2026-01-01T00:00:00.003000000Z',
       lastEnd: '2026-01-01T00:00:00.017000000Z',
     },
     {
       service: 'even',
       totalMs: 10,
+      selfMs: 10,
+      waitMs: 0,
       spans: 1,
+      errors: 0,
       firstStart: '2026-01-01T00:00:00.002000000Z',
       lastEnd: '2026-01-01T00:00:00.012000000Z',
     },

@@ -3,6 +3,7 @@ import type { LinkedSpan } from '../../src/model/query-port.ts'
 /** A span of a trace; its row is its id. */
 export function linkedSpan(spanId: number, parentId: number, rest: Partial<LinkedSpan> = {}): LinkedSpan {
   return {
+    decision: spanId,
     spanId: BigInt(spanId),
     parentId: BigInt(parentId),
     name: `span ${spanId}`,
@@ -15,6 +16,8 @@ export function linkedSpan(spanId: number, parentId: number, rest: Partial<Linke
     row: spanId,
     copy: false,
     byCause: false,
+    observed: [],
+    wrote: [],
     ...rest,
   }
 }

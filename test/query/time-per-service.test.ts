@@ -10,8 +10,8 @@ test('durations are added up by service, most first', () => {
     linkedSpan(3, 1, { service: 'a', startNs: 40n, endNs: 45n }),
   ])
   expect(times.totals()).toEqual([
-    { service: 'b', totalNs: 30n, spans: 1, firstNs: 5n, lastNs: 35n },
-    { service: 'a', totalNs: 15n, spans: 2, firstNs: 10n, lastNs: 45n },
+    { service: 'b', totalNs: 30n, selfNs: 0n, waitNs: 0n, spans: 1, errors: 0, firstNs: 5n, lastNs: 35n },
+    { service: 'a', totalNs: 15n, selfNs: 0n, waitNs: 0n, spans: 2, errors: 0, firstNs: 10n, lastNs: 45n },
   ])
 })
 
@@ -25,5 +25,7 @@ test('a span that stands in two traces counts once, one of our own making not at
 test('a span that ends before it starts takes no time', () => {
   const times = new TimePerService()
   times.add([linkedSpan(1, 0, { startNs: 7n, endNs: 0n })])
-  expect(times.totals()).toEqual([{ service: 'service', totalNs: 0n, spans: 1, firstNs: 7n, lastNs: 0n }])
+  expect(times.totals()).toEqual([
+    { service: 'service', totalNs: 0n, selfNs: 0n, waitNs: 0n, spans: 1, errors: 0, firstNs: 7n, lastNs: 0n },
+  ])
 })

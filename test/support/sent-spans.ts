@@ -1,4 +1,4 @@
-import { outgoingSpan } from '../../src/exporter/outgoing-span.ts'
+import { outgoingSpan } from '../../src/otlp/outgoing-span.ts'
 import { jsonOfProtobuf } from '../../src/otlp/protobuf-to-json.ts'
 import type { Sqlite } from '../../src/sqlite/open-database.ts'
 import { SqliteOutbox } from '../../src/sqlite/outbox-reader.ts'

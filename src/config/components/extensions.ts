@@ -1,12 +1,13 @@
-import type { HealthCheckConfig, Listener } from '../causeway-config.ts'
+import type { HealthCheckConfig, QueryConfig } from '../causeway-config.ts'
 import { LISTEN_ENDPOINT } from '../schema/endpoint.ts'
-import { field, NOT_HERE, refusedKeys } from '../schema/field.ts'
+import { field, NOT_HERE, optionalField, refusedKeys } from '../schema/field.ts'
 import { section } from '../schema/section.ts'
 import { componentType } from './component-type.ts'
-import { URL_PATH } from './url-kinds.ts'
+import { present } from './present.ts'
+import { TRACE_URL, URL_PATH } from './url-kinds.ts'
 
 export type ExtensionConfig =
-  { kind: 'health_check'; settings: HealthCheckConfig } | { kind: 'cpid_query'; settings: Listener }
+  { kind: 'health_check'; settings: HealthCheckConfig } | { kind: 'cpid_query'; settings: QueryConfig }
 
 export const healthCheck = componentType(
   section('Answers 200 once all listeners are bound and the database is ready, and 503 before.', {
@@ -24,6 +25,14 @@ export const healthCheck = componentType(
 export const cpidQuery = componentType(
   section('The HTTP API and the dashboard.', {
     endpoint: field(LISTEN_ENDPOINT, 'localhost:4319', 'Where to listen.'),
+    trace_url: optionalField(
+      TRACE_URL,
+      'Where a trace can be seen, for the links of the dashboard: `http://localhost:16686/trace/{trace_id}`; ' +
+        '`{span_id}` is filled in too.',
+    ),
   }),
-  (_id, settings): ExtensionConfig => ({ kind: 'cpid_query', settings: settings.endpoint }),
+  (_id, settings): ExtensionConfig => ({
+    kind: 'cpid_query',
+    settings: { ...settings.endpoint, ...present({ traceUrl: settings.trace_url }) },
+  }),
 )

@@ -37,6 +37,26 @@ export const HTTP_URL: ValueKind<string> = {
   },
 }
 
+const PLACEHOLDER = /\{[^{}]*\}?/g
+const PLACEHOLDERS = ['{trace_id}', '{span_id}']
+
+/** An http:// or https:// URL with `{trace_id}` in it, and `{span_id}` where it may be. */
+export const TRACE_URL: ValueKind<string> = {
+  type: 'URL with {trace_id}',
+  textual: true,
+  read: (node) => {
+    const url = HTTP_URL.read(node)
+    if (url instanceof Refusal) return url
+    const unknown = url.match(PLACEHOLDER)?.find((placeholder) => !PLACEHOLDERS.includes(placeholder))
+    if (unknown !== undefined) {
+      return refuse(`may hold {trace_id} and {span_id}, got ${unknown}`)
+    }
+    return url.includes('{trace_id}')
+      ? url
+      : refuse(`must say where the trace id goes, such as http://localhost:16686/trace/{trace_id}`)
+  },
+}
+
 export interface GrpcTarget extends Endpoint {
   scheme: 'http' | 'https' | undefined
 }

@@ -1,31 +1,23 @@
 import type { Statement } from 'better-sqlite3'
 import type { TraceFacts } from '../../model/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
+import { traceFactsOf, TRACE_COLUMNS, type TraceRow } from './trace-row.ts'
 
 /** As many roots as a CPID that takes part in no cascade yet is looked up under. */
 const MOST_ROOTS = 8
 
-interface TraceRow {
-  id: bigint
-  trace_id: Buffer
-  episode: bigint
-  state: bigint
-  first_ns: bigint
-  last_ns: bigint
-}
-
 /** Finds the traces of roots and the roots of CPIDs. */
 export class CascadeTraces {
   readonly #ofRoot: Statement<[number], TraceRow>
+  readonly #merged: Statement<[number, number], number>
+  readonly #rootOf: Statement<[Buffer], number>
   readonly #missing: Statement<[number, number], number>
   readonly #rootsOf: Statement<[number], number>
   readonly #rootsAmong: Statement<[string, number], number>
 
   constructor(db: Sqlite) {
     this.#ofRoot = db
-      .prepare<[number], TraceRow>(
-        'SELECT id, trace_id, episode, state, first_ns, last_ns FROM traces WHERE root = ? ORDER BY episode',
-      )
+      .prepare<[number], TraceRow>(`SELECT ${TRACE_COLUMNS} FROM traces WHERE root = ? ORDER BY episode`)
       .safeIntegers()
     this.#missing = db
       .prepare<[number, number], number>(
@@ -33,6 +25,13 @@ export class CascadeTraces {
          WHERE t.root = ? AND c.has_mergelog = 0 AND c.explained = 0 ORDER BY c.id LIMIT ?`,
       )
       .pluck()
+    this.#merged = db
+      .prepare<[number, number], number>(
+        `SELECT DISTINCT m.cpid FROM traces t JOIN change_spans h ON h.trace = t.id JOIN mergelogs m ON m.cpid = h.cpid
+         WHERE t.root = ? ORDER BY m.time_ns, m.cpid LIMIT ?`,
+      )
+      .pluck()
+    this.#rootOf = db.prepare<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?').pluck()
     this.#rootsOf = db
       .prepare<[number], number>(
         `SELECT t.root FROM change_spans h JOIN traces t ON t.id = h.trace LEFT JOIN mergelogs m ON m.cpid = t.root
@@ -49,18 +48,21 @@ export class CascadeTraces {
   }
 
   ofRoot(root: number): TraceFacts[] {
-    return this.#ofRoot.all(root).map((row) => ({
-      id: Number(row.id),
-      traceId: row.trace_id,
-      episode: Number(row.episode),
-      open: row.state === 0n,
-      startNs: row.first_ns,
-      lastNs: row.last_ns,
-    }))
+    return this.#ofRoot.all(root).map(traceFactsOf)
   }
 
   missingIn(root: number, limit: number): number[] {
     return this.#missing.all(root, limit)
+  }
+
+  /** The CPIDs of a cascade that have a mergelog, by its time. */
+  mergedIn(root: number, limit: number): number[] {
+    return this.#merged.all(root, limit)
+  }
+
+  /** The root of the outgoing trace with this id. */
+  rootOf(traceId: Buffer): number | undefined {
+    return this.#rootOf.get(traceId)
   }
 
   /** The roots of the traces in which the CPID has a change span; before it was linked, those of its roots. */

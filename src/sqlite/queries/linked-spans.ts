@@ -1,98 +1,99 @@
 import type { Statement } from 'better-sqlite3'
-import { CPID_ID } from '../../model/attributes.ts'
-import { cpidOfBytes, parseCpid, type Cpid } from '../../model/cpid.ts'
+import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
+import { cpidOfBytes } from '../../model/cpid.ts'
 import { SENT_COPY, SENT_SYNTHETIC } from '../../model/link-port.ts'
 import type { LinkedSpan } from '../../model/query-port.ts'
-import { jsonOfProtobuf, type Json } from '../../otlp/protobuf-to-json.ts'
+import { namedObjects } from '../../otlp/named-objects.ts'
+import { readOwnSpan } from '../../otlp/read-own-span.ts'
 import type { Sqlite } from '../open-database.ts'
 import { ServiceNames } from '../service-names.ts'
 
-interface SentRow {
-  parent_id: bigint
-  flags: bigint
-  own_scope: bigint | null
-  extra: Buffer | null
-  cause: bigint | null
-  id: bigint | null
-  span_id: bigint
-  start_ns: bigint
-  end_ns: bigint
-  scope: bigint
-  name: string
-  kind: bigint
-  status: bigint
-  uuid: Buffer | null
-}
+type SentRow = [
+  decision: bigint,
+  parentId: bigint,
+  flags: bigint,
+  ownScope: bigint | null,
+  extra: Buffer | null,
+  cause: bigint | null,
+  id: bigint | null,
+  spanId: bigint,
+  startNs: bigint,
+  endNs: bigint,
+  scope: bigint,
+  name: string,
+  kind: bigint,
+  status: bigint,
+  uuid: Buffer | null,
+  raw: Buffer | null,
+]
+
+const COLUMNS = `o.decision, o.parent_id, o.flags, o.scope, CASE WHEN o.flags & ${SENT_SYNTHETIC} THEN o.extra END,
+  o.cause, s.id, s.span_id, s.start_ns, s.end_ns, s.scope, s.name, s.kind, s.status, c.uuid,
+  CASE WHEN s.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN s.raw END`
+const JOINED = 'LEFT JOIN spans s ON s.id = o.span LEFT JOIN cpids c ON c.id = s.cpid'
+const NONE: readonly string[] = []
 
 /** Reads the spans of a trace as they were sent: what was decided about each, with the span it is about. */
 export class LinkedSpans {
   readonly #services: ServiceNames
   readonly #ofTrace: Statement<[number], SentRow>
+  readonly #ofDecisions: Statement<[string], SentRow>
 
   constructor(db: Sqlite) {
     this.#services = new ServiceNames(db)
     this.#ofTrace = db
-      .prepare<[number], SentRow>(
-        `SELECT o.parent_id, o.flags, o.scope AS own_scope, CASE WHEN o.flags & ${SENT_SYNTHETIC} THEN o.extra END AS extra,
-           o.cause,           s.id, s.span_id, s.start_ns, s.end_ns, s.scope, s.name, s.kind, s.status, c.uuid
-         FROM outbox o LEFT JOIN spans s ON s.id = o.span LEFT JOIN cpids c ON c.id = s.cpid
-         WHERE o.trace = ? ORDER BY o.decision`,
+      .prepare<[number], SentRow>(`SELECT ${COLUMNS} FROM outbox o ${JOINED} WHERE o.trace = ?`)
+      .raw()
+      .safeIntegers()
+    this.#ofDecisions = db
+      .prepare<[string], SentRow>(
+        `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN outbox o ON o.decision = j.value ${JOINED}`,
       )
+      .raw()
       .safeIntegers()
   }
 
   of(trace: number): LinkedSpan[] {
-    return this.#ofTrace.all(trace).flatMap((row) => {
-      if (row.extra !== null) return this.#synthetic(row, row.extra)
-      return row.id === null ? [] : this.#received(row, row.id)
-    })
+    const spans = this.#ofTrace.all(trace).flatMap((row) => this.#spanOf(row))
+    return spans.sort((a, b) => a.decision - b.decision)
   }
 
-  #received(row: SentRow, id: bigint): LinkedSpan {
-    return {
-      spanId: row.span_id,
-      parentId: row.parent_id,
-      name: row.name,
-      service: this.#services.of(Number(row.scope)),
-      startNs: row.start_ns,
-      endNs: row.end_ns,
-      cpid: row.uuid === null ? undefined : cpidOfBytes(row.uuid),
-      kind: Number(row.kind),
-      status: Number(row.status),
-      row: Number(id),
-      copy: (Number(row.flags) & SENT_COPY) !== 0,
-      byCause: row.cause !== null,
+  ofDecisions(decisions: readonly number[]): LinkedSpan[] {
+    const rows = this.#ofDecisions.all(JSON.stringify(decisions))
+    const spans = new Map(rows.flatMap((row) => this.#spanOf(row)).map((span) => [span.decision, span]))
+    return decisions.flatMap((decision) => spans.get(decision) ?? [])
+  }
+
+  /** None for a span that was pruned. */
+  #spanOf(row: SentRow): LinkedSpan[] {
+    const [decision, parentId, flags, ownScope, extra, cause, id] = row
+    const sent = {
+      decision: Number(decision),
+      parentId,
+      copy: (Number(flags) & SENT_COPY) !== 0,
+      byCause: cause !== null,
     }
-  }
-
-  #synthetic(row: SentRow, bytes: Buffer): LinkedSpan {
-    const span = jsonOfProtobuf('Span', bytes)
-    return {
-      spanId: Buffer.from(textOf(span['spanId']), 'hex').readBigInt64BE(0),
-      parentId: row.parent_id,
-      name: textOf(span['name']),
-      service: this.#services.of(Number(row.own_scope ?? 0n)),
-      startNs: BigInt(textOf(span['startTimeUnixNano'])),
-      endNs: BigInt(textOf(span['endTimeUnixNano'])),
-      cpid: cpidAmong(span['attributes']),
-      kind: Number(span['kind'] ?? 0),
-      status: 0,
-      row: undefined,
-      copy: false,
-      byCause: false,
+    if (extra !== null) {
+      const own = readOwnSpan(extra)
+      const service = this.#services.of(Number(ownScope ?? 0n))
+      return [{ ...sent, ...own, service, status: 0, row: undefined, observed: NONE, wrote: NONE }]
     }
+    if (id === null) return []
+    const [, , , , , , , spanId, startNs, endNs, scope, name, kind, status, uuid, raw] = row
+    return [
+      {
+        ...sent,
+        spanId,
+        name,
+        service: this.#services.of(Number(scope)),
+        startNs,
+        endNs,
+        cpid: uuid === null ? undefined : cpidOfBytes(uuid),
+        kind: Number(kind),
+        status: Number(status),
+        row: Number(id),
+        ...(raw === null ? { observed: NONE, wrote: NONE } : namedObjects(raw)),
+      },
+    ]
   }
-}
-
-function textOf(value: Json | undefined): string {
-  return typeof value === 'string' ? value : ''
-}
-
-function cpidAmong(attributes: Json | undefined): Cpid | undefined {
-  for (const attribute of Array.isArray(attributes) ? attributes : []) {
-    if (typeof attribute !== 'object' || Array.isArray(attribute) || attribute['key'] !== CPID_ID) continue
-    const { value } = attribute
-    if (typeof value === 'object' && !Array.isArray(value)) return parseCpid(textOf(value['stringValue']))
-  }
-  return undefined
 }

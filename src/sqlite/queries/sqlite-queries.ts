@@ -1,28 +1,40 @@
 import type { Cpid } from '../../model/cpid.ts'
-import type { ScopeEnvelopes } from '../../model/outbox-port.ts'
+import type { OutboxItem, ScopeEnvelopes } from '../../model/outbox-port.ts'
 import type {
   Absent,
   CascadeFacts,
   CascadeFilter,
   CausewayQueries,
   CpidFacts,
+  Facets,
+  GraphAround,
   LinkedSpan,
   MergelogFacts,
+  ObjectFacts,
   Pages,
   Position,
   StoredRecord,
   TraceFacts,
+  TraceRange,
 } from '../../model/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
 import { CascadeFactsReader } from './cascade-facts.ts'
 import { CascadeTraces } from './cascade-traces.ts'
 import { CpidLookup } from './cpid-lookup.ts'
 import { EnvelopeReader } from './envelope-reader.ts'
+import { FacetsReader } from './facets-reader.ts'
+import { GraphAroundReader } from './graph-around.ts'
 import { GraphWalk } from './graph-walk.ts'
 import { LinkedSpans } from './linked-spans.ts'
 import { LogPages } from './log-pages.ts'
 import { MergelogFactsReader } from './mergelog-facts.ts'
+import { ObjectFactsReader } from './object-facts.ts'
+import { SentItems } from './sent-items.ts'
+import { SentTraces } from './sent-traces.ts'
 import { SpanPages } from './span-pages.ts'
+
+/** How many cascades are named beside what happened to an object. */
+const CASCADES_NAMED = 8
 
 /** Answers questions through a connection that only reads, which it is given and does not close. */
 export class SqliteQueries implements CausewayQueries {
@@ -35,6 +47,11 @@ export class SqliteQueries implements CausewayQueries {
   readonly #cascades: CascadeFactsReader
   readonly #traces: CascadeTraces
   readonly #linked: LinkedSpans
+  readonly #sent: SentItems
+  readonly #sentTraces: SentTraces
+  readonly #around: GraphAroundReader
+  readonly #objects: ObjectFactsReader
+  readonly #facets: FacetsReader
 
   constructor(db: Sqlite) {
     this.#cpids = new CpidLookup(db)
@@ -46,6 +63,11 @@ export class SqliteQueries implements CausewayQueries {
     this.#cascades = new CascadeFactsReader(db)
     this.#traces = new CascadeTraces(db)
     this.#linked = new LinkedSpans(db)
+    this.#sent = new SentItems(db)
+    this.#sentTraces = new SentTraces(db, this.#sent)
+    this.#around = new GraphAroundReader(db)
+    this.#objects = new ObjectFactsReader(db, (cpid) => this.#rootsOf(cpid).slice(0, CASCADES_NAMED))
+    this.#facets = new FacetsReader(db)
   }
 
   cpid(cpid: Cpid): CpidFacts | Absent {
@@ -96,8 +118,15 @@ export class SqliteQueries implements CausewayQueries {
     return this.#cascades.pages(filter, after)
   }
 
+  cascadesAmong(roots: readonly Cpid[], after: Position | undefined): Pages<CascadeFacts> {
+    return this.#cascades.ofRoots(
+      roots.flatMap((root) => this.#cpids.findEvenPruned(root) ?? []),
+      after,
+    )
+  }
+
   cascadesOf(cpid: Cpid): readonly Cpid[] | Absent {
-    return this.#of(cpid, (id) => this.#cpids.cpids(this.#traces.rootsOf(id, () => this.#walk.roots(id))))
+    return this.#of(cpid, (id) => this.#rootsOf(id))
   }
 
   cascade(root: Cpid): CascadeFacts | Absent {
@@ -117,8 +146,63 @@ export class SqliteQueries implements CausewayQueries {
     return id === undefined ? [] : this.#cpids.cpids(this.#traces.missingIn(id, limit))
   }
 
+  mergelogsIn(root: Cpid, limit: number): readonly MergelogFacts[] {
+    const id = this.#cpids.findEvenPruned(root)
+    if (id === undefined) return []
+    return [...this.#mergelogs.of(this.#traces.mergedIn(id, limit), id)].flat()
+  }
+
   linkedSpans(trace: number): readonly LinkedSpan[] {
     return this.#linked.of(trace)
+  }
+
+  linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[] {
+    return this.#linked.ofDecisions(decisions)
+  }
+
+  sentSpans(trace: number, spanId: bigint): readonly OutboxItem[] {
+    return this.#sent.withId(trace, spanId)
+  }
+
+  sentInto(trace: number): Pages<OutboxItem> {
+    return this.#sent.into(trace)
+  }
+
+  traceSent(traceId: Buffer): Pages<OutboxItem> | undefined {
+    return this.#sentTraces.withId(traceId)
+  }
+
+  traces(range: TraceRange): Pages<TraceFacts> {
+    return this.#sentTraces.inRange(range)
+  }
+
+  sentLately(): Pages<OutboxItem> {
+    return this.#sentTraces.lately()
+  }
+
+  graph(cpid: Cpid, limit: number): GraphAround | Absent {
+    return this.#of(cpid, (id) => this.#around.around(id, limit))
+  }
+
+  objects(ref: string, after: Position | undefined): Pages<ObjectFacts> {
+    return this.#objects.pages(ref, after)
+  }
+
+  objectsNamed(text: string): Pages<string> {
+    return this.#objects.named(text)
+  }
+
+  rootOfTrace(traceId: Buffer): Cpid | undefined {
+    const root = this.#traces.rootOf(traceId)
+    return root === undefined ? undefined : this.#cpids.cpids([root])[0]
+  }
+
+  facets(): Facets {
+    return this.#facets.read()
+  }
+
+  #rootsOf(cpid: number): Cpid[] {
+    return this.#cpids.cpids(this.#traces.rootsOf(cpid, () => this.#walk.roots(cpid)))
   }
 
   #relatedFrom(id: number, after: Position | undefined): number[] {

@@ -1,5 +1,5 @@
 import type { OutboxReader } from '../model/outbox-port.ts'
-import { fieldHeader } from '../otlp/patch-span.ts'
+import { fieldHeader } from './patch-span.ts'
 
 /** A span ready to leave, with the scope it came in. */
 export interface ReadySpan {
@@ -14,7 +14,7 @@ interface Parts {
 }
 
 /** An ExportTraceServiceRequest of these spans, grouped under their resources and scopes. */
-export function buildRequest(spans: readonly ReadySpan[], outbox: OutboxReader): Buffer {
+export function buildRequest(spans: readonly ReadySpan[], outbox: Pick<OutboxReader, 'envelopes'>): Buffer {
   const resources = new Map<number, { envelope: Buffer; scopes: Map<number, Parts> }>()
   for (const { scope, bytes } of spans) {
     const envelopes = outbox.envelopes(scope)

@@ -1,9 +1,9 @@
 import { CPID_COPY, CPID_ID, CPID_ORIGINAL_TRACE_ID, CPID_ROOTS } from '../model/attributes.ts'
 import type { ExtraPatch } from '../model/link-port.ts'
 import type { OutboxItem } from '../model/outbox-port.ts'
-import { encodeAttribute } from '../otlp/encode-span.ts'
-import { patchSpan, type SpanPatch } from '../otlp/patch-span.ts'
-import { WireCursor } from '../otlp/wire-cursor.ts'
+import { encodeAttribute } from './encode-span.ts'
+import { patchSpan, type SpanPatch } from './patch-span.ts'
+import { WireCursor } from './wire-cursor.ts'
 
 const COPY = encodeAttribute(CPID_COPY, true)
 const ORIGINAL_TRACE_ID = encodeAttribute(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32))

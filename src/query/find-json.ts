@@ -1,0 +1,54 @@
+import { parseCpid, type Cpid } from '../model/cpid.ts'
+import type { CausewayQueries } from '../model/query-port.ts'
+import { cascadeOutline } from './cascade-json.ts'
+
+/** How much of what happened to a found object is looked at for its cascades. */
+const HAPPENINGS = 100
+
+/**
+ * What a text may mean: a CPID or the id of an outgoing trace, and objects whose reference contains it; with the
+ * cascades of either, newest first.
+ */
+export function* findJson(queries: CausewayQueries, asked: string, limit: number): Generator<string> {
+  const text = asked.trim()
+  const cpid = parseCpid(text)
+  const objects: string[] = []
+  const roots = new Set<Cpid>()
+  let state: 'known' | 'pruned' | 'unknown' = 'unknown'
+  if (cpid !== undefined) {
+    const ofTrace = queries.rootOfTrace(Buffer.from(cpid.replaceAll('-', ''), 'hex'))
+    if (ofTrace !== undefined) roots.add(ofTrace)
+    const found = queries.cascadesOf(cpid)
+    if (typeof found !== 'string') for (const root of found) roots.add(root)
+    state = typeof found === 'string' ? found : 'known'
+  } else if (text !== '') {
+    for (const page of queries.objectsNamed(text)) {
+      objects.push(...page.slice(0, limit - objects.length))
+      if (objects.length >= limit) break
+      yield ''
+    }
+    for (const object of objects) {
+      for (const root of cascadesTouching(queries, object)) roots.add(root)
+      yield ''
+      if (roots.size >= limit) break
+    }
+  }
+  const cascades = []
+  for (const page of queries.cascadesAmong([...roots], undefined)) cascades.push(...page)
+  yield JSON.stringify({
+    cpid: cpid === undefined ? null : { cpid, state },
+    cascades: cascades.slice(0, limit).map(cascadeOutline),
+    objects,
+  })
+}
+
+function cascadesTouching(queries: CausewayQueries, object: string): Set<Cpid> {
+  const roots = new Set<Cpid>()
+  let seen = 0
+  for (const page of queries.objects(object, undefined)) {
+    for (const { cascades } of page) for (const root of cascades) roots.add(root)
+    seen += page.length
+    if (seen >= HAPPENINGS) break
+  }
+  return roots
+}

@@ -1,0 +1,15 @@
+import type { ObjectFacts } from '../model/query-port.ts'
+import { rfc3339 } from './rfc3339.ts'
+
+/** What happened to an object, as the API shows it. */
+export function objectJson({ object, cpid, action, timeNs, service, cluster, cascades }: ObjectFacts) {
+  return {
+    object,
+    cpid: cpid ?? null,
+    action,
+    timestamp: rfc3339(timeNs),
+    service: service ?? null,
+    cluster: cluster ?? null,
+    cascades,
+  }
+}

@@ -1,0 +1,140 @@
+import type { CausewayQueries } from '../../model/query-port.ts'
+import { serviceOf } from './find-traces.ts'
+import { KINDS, STATUSES } from './meets-condition.ts'
+import { attributesOf, plainValue, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
+
+/** How many of the newest sent spans names are taken from. */
+const LATELY = 5_000
+const MOST = 1_000
+const SERVICE = 'resource.service.name'
+
+/** Calls back for each span sent lately, with turns between pages. */
+function* lately(queries: CausewayQueries, look: (shown: ShownSpan) => void): Generator<string> {
+  const shower = new SpanShower(queries)
+  let seen = 0
+  for (const page of queries.sentLately()) {
+    for (const shown of page.flatMap((item) => shower.show(item))) look(shown)
+    seen += page.length
+    yield ''
+    if (seen >= LATELY) return
+  }
+}
+
+/** The services of Jaeger's older API and newer one. */
+export function* jaegerServicesJson(queries: CausewayQueries, version: 1 | 3): Generator<string> {
+  const { services } = queries.facets()
+  yield version === 3 ? JSON.stringify({ services }) : legacyList(services)
+}
+
+export interface OperationsAsked {
+  readonly service: string
+  readonly spanKind?: string
+  /** `names`: the older list without kinds. */
+  readonly shape: 'names' | 'legacy' | 'v3'
+}
+
+/** The names of the spans that a service sent lately. */
+export function* jaegerOperationsJson(
+  queries: CausewayQueries,
+  { service, spanKind, shape }: OperationsAsked,
+): Generator<string> {
+  const found = new Map<string, { name: string; spanKind: string }>()
+  yield* lately(queries, ({ span, resource }) => {
+    if (serviceOf(resource) !== service || found.size >= MOST) return
+    const name = textOf(span['name'])
+    const kind = KINDS[Number(span['kind'] ?? 0)] ?? 'unspecified'
+    if (spanKind !== undefined && spanKind !== '' && kind !== spanKind) return
+    found.set(`${kind} ${name}`, { name, spanKind: kind })
+  })
+  const operations = [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  if (shape === 'v3') yield JSON.stringify({ operations })
+  else if (shape === 'legacy') yield legacyList(operations)
+  else yield legacyList([...new Set(operations.map(({ name }) => name))])
+}
+
+function legacyList(data: readonly unknown[]): string {
+  return JSON.stringify({ data, total: data.length, limit: 0, offset: 0, errors: null })
+}
+
+const INTRINSICS = [
+  'duration',
+  'kind',
+  'name',
+  'rootName',
+  'rootServiceName',
+  'status',
+  'statusMessage',
+  'traceDuration',
+]
+
+/** The names of attributes that were sent lately, as Tempo lists them: version 2 by scope. */
+export function* tempoTagsJson(
+  queries: CausewayQueries,
+  version: 1 | 2,
+  scope: string | undefined,
+): Generator<string> {
+  const tags = { resource: new Set<string>(), span: new Set<string>() }
+  yield* lately(queries, ({ span, resource }) => {
+    for (const [key] of attributesOf(span)) if (tags.span.size < MOST) tags.span.add(key)
+    for (const [key] of attributesOf(resource)) if (tags.resource.size < MOST) tags.resource.add(key)
+  })
+  const scopes = [
+    { name: 'resource', tags: [...tags.resource].sort() },
+    { name: 'span', tags: [...tags.span].sort() },
+    { name: 'intrinsic', tags: INTRINSICS },
+  ].filter(({ name }) => scope === undefined || scope === name || scope === 'none')
+  if (version === 2) yield JSON.stringify({ scopes })
+  else yield JSON.stringify({ tagNames: [...new Set(scopes.flatMap((one) => one.tags))].sort() })
+}
+
+/** The values that an attribute had lately, as Tempo lists them: version 2 with their types. */
+export function* tempoTagValuesJson(
+  queries: CausewayQueries,
+  version: 1 | 2,
+  tag: string,
+): Generator<string> {
+  const values = new Map<string, { type: string; value: string }>()
+  const add = (type: string, value: string): void => {
+    if (values.size < MOST && value !== '') values.set(`${type} ${value}`, { type, value })
+  }
+  if (tag === 'status' || tag === 'kind') {
+    for (const word of tag === 'status' ? STATUSES : KINDS) add('keyword', word)
+  } else if (
+    tag === SERVICE ||
+    tag === 'service.name' ||
+    tag === '.service.name' ||
+    tag === 'rootServiceName'
+  ) {
+    for (const service of queries.facets().services) add('string', service)
+  } else yield* lately(queries, (shown) => addValues(tag, shown, add))
+  const listed = [...values.values()].sort((a, b) => (a.value < b.value ? -1 : 1))
+  yield JSON.stringify({ tagValues: version === 2 ? listed : listed.map(({ value }) => value) })
+}
+
+function addValues(
+  tag: string,
+  { span, resource }: ShownSpan,
+  add: (type: string, value: string) => void,
+): void {
+  if (tag === 'name') {
+    add('string', textOf(span['name']))
+    return
+  }
+  if (tag === 'rootName') {
+    if (textOf(span['parentSpanId']) === '') add('string', textOf(span['name']))
+    return
+  }
+  const [, scope = '', key = ''] = /^(span|resource|)\.?(.*)$/s.exec(tag) ?? []
+  for (const of of [...(scope === 'resource' ? [] : [span]), ...(scope === 'span' ? [] : [resource])]) {
+    for (const [name, any] of attributesOf(of)) {
+      const value = name === key ? plainValue(any) : undefined
+      if (value !== undefined) add(typeOf(value), String(value))
+    }
+  }
+}
+
+function typeOf(value: string | number | boolean): string {
+  if (typeof value === 'string') return 'string'
+  if (typeof value === 'boolean') return 'bool'
+  return Number.isInteger(value) ? 'int' : 'float'
+}

@@ -1,0 +1,125 @@
+import type { OutboxItem } from '../../model/outbox-port.ts'
+import type { CausewayQueries, Pages } from '../../model/query-port.ts'
+import { buildRequest } from '../../otlp/build-request.ts'
+import { outgoingSpan } from '../../otlp/outgoing-span.ts'
+import { fieldHeader } from '../../otlp/patch-span.ts'
+import type { Json, JsonObject } from '../../otlp/protobuf-to-json.ts'
+import { durationNs } from '../span-times.ts'
+import { findTraces, type FoundTrace, type TraceSearch } from './find-traces.ts'
+import { KINDS, spanTimes, STATUSES } from './meets-condition.ts'
+import { listOf, objectOf, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
+
+/**
+ * A trace as Tempo's protobuf: version 1 answers its Trace, version 2 a TraceByIDResponse around it. A piece is a text
+ * with a character a byte; a message in several pieces is one message, since protobuf joins what comes again.
+ */
+export function* tempoProtobuf(
+  queries: CausewayQueries,
+  pages: Pages<OutboxItem>,
+  version: 1 | 2,
+): Generator<string> {
+  for (const page of pages) {
+    const spans = page.flatMap((item) => {
+      const bytes = outgoingSpan(item)
+      return bytes === undefined ? [] : [{ scope: item.scope, bytes }]
+    })
+    const trace = buildRequest(spans, queries)
+    const header = version === 2 && trace.length > 0 ? fieldHeader(1, trace.length).toString('latin1') : ''
+    yield header + trace.toString('latin1')
+  }
+}
+
+/** The same in JSON, as Go's protobuf writes it: ids in base64, enums by name. */
+export function* tempoJson(
+  queries: CausewayQueries,
+  pages: Pages<OutboxItem>,
+  version: 1 | 2,
+): Generator<string> {
+  const shower = new SpanShower(queries)
+  yield version === 1 ? '{"batches":[' : '{"trace":{"resourceSpans":['
+  let separator = ''
+  for (const page of pages) {
+    yield ''
+    for (const group of groupsOf(page.flatMap((item) => shower.show(item)))) {
+      yield separator + JSON.stringify(group)
+      separator = ','
+    }
+  }
+  yield version === 1 ? ']}' : ']}}'
+}
+
+/** Spans one after the other under the same resource and scope come together. */
+function* groupsOf(shown: readonly ShownSpan[]): Generator<JsonObject> {
+  for (let at = 0; at < shown.length;) {
+    const first = shown[at]
+    if (first === undefined) return
+    const spans: Json[] = []
+    for (; shown[at]?.scope === first.scope; at++) spans.push(tempoSpan(shown[at]?.span ?? {}))
+    yield { resource: first.resource, scopeSpans: [{ scope: first.scope, spans }] }
+  }
+}
+
+function tempoSpan(span: JsonObject): JsonObject {
+  const links = listOf(span['links']).map((link) => ({ ...link, ...inBase64(link, 'traceId', 'spanId') }))
+  const { code, ...status } = objectOf(span['status'])
+  return {
+    ...span,
+    ...inBase64(span, 'traceId', 'spanId', 'parentSpanId'),
+    kind: `SPAN_KIND_${(KINDS[Number(span['kind'] ?? 0)] ?? 'unspecified').toUpperCase()}`,
+    ...(links.length > 0 && { links }),
+    status: {
+      ...status,
+      ...(code !== undefined && {
+        code: `STATUS_CODE_${(STATUSES[Number(code)] ?? 'unset').toUpperCase()}`,
+      }),
+    },
+  }
+}
+
+function inBase64(of: JsonObject, ...names: string[]): JsonObject {
+  const present = names.filter((name) => textOf(of[name]) !== '')
+  return Object.fromEntries(
+    present.map((name) => [name, Buffer.from(textOf(of[name]), 'hex').toString('base64')]),
+  )
+}
+
+/** What a search finds, as Tempo answers it. */
+export function* tempoSearchJson(queries: CausewayQueries, search: TraceSearch): Generator<string> {
+  let separator = ''
+  let inspected = 0
+  yield '{"traces":['
+  for (const found of findTraces(queries, search)) {
+    if (found === undefined) {
+      yield ''
+      continue
+    }
+    inspected += found.matched
+    yield separator + JSON.stringify(foundJson(found))
+    separator = ','
+  }
+  yield `],"metrics":{"inspectedSpans":"${inspected}","completedJobs":1,"totalJobs":1}}`
+}
+
+function foundJson({ trace, rootName, rootServiceName, spans, matched }: FoundTrace): JsonObject {
+  const spanSet = { spans: spans.map(({ span }) => foundSpanJson(span)), matched }
+  return {
+    traceID: trace.traceId.toString('hex'),
+    rootServiceName,
+    rootTraceName: rootName,
+    startTimeUnixNano: String(trace.startNs),
+    durationMs: Number((trace.lastNs - trace.startNs) / 1_000_000n),
+    spanSet,
+    spanSets: [spanSet],
+  }
+}
+
+function foundSpanJson(span: JsonObject): JsonObject {
+  const times = spanTimes(span)
+  return {
+    spanID: textOf(span['spanId']),
+    name: textOf(span['name']),
+    startTimeUnixNano: String(times.startNs),
+    durationNanos: String(durationNs(times)),
+    attributes: Array.isArray(span['attributes']) ? span['attributes'] : [],
+  }
+}

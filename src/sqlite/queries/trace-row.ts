@@ -1,0 +1,25 @@
+import type { TraceFacts } from '../../model/query-port.ts'
+
+export const TRACE_COLUMNS = 'id, trace_id, episode, state, first_ns, last_ns, last_decision'
+
+export interface TraceRow {
+  id: bigint
+  trace_id: Buffer
+  episode: bigint
+  state: bigint
+  first_ns: bigint
+  last_ns: bigint
+  last_decision: bigint
+}
+
+export function traceFactsOf(row: TraceRow): TraceFacts {
+  return {
+    id: Number(row.id),
+    traceId: row.trace_id,
+    episode: Number(row.episode),
+    open: row.state === 0n,
+    startNs: row.first_ns,
+    lastNs: row.last_ns,
+    lastDecision: Number(row.last_decision),
+  }
+}
