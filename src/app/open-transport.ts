@@ -4,8 +4,10 @@ import { openGrpcTransport } from '../exporter/grpc-transport.ts'
 import { openHttpTransport } from '../exporter/http-transport.ts'
 import { retrying, type RetryNotice } from '../exporter/retrying-transport.ts'
 import { sleep } from '../exporter/sleep.ts'
+import type { Signal } from '../model/ingest.ts'
 import type { Transport } from '../model/send-outcome.ts'
 import { jsonOfProtobuf } from '../otlp/protobuf-to-json.ts'
+import { EXPORT_REQUEST } from '../otlp/schema.ts'
 import { systemClock } from './system-clock.ts'
 
 export interface TransportHooks {
@@ -14,25 +16,24 @@ export interface TransportHooks {
   onRetry: (notice: RetryNotice) => void
 }
 
-/** Opens what an exporter of the configuration sends with, retries included. Throws when a setting is unusable. */
-export function openTransport(config: ExporterConfig, hooks: TransportHooks): Transport {
+/** Opens what an exporter of the configuration sends a signal with, retries included. Throws when a setting is unusable. */
+export function openTransport(config: ExporterConfig, signal: Signal, hooks: TransportHooks): Transport {
   const { userAgent, onRetry } = hooks
-  if (config.kind === 'debug') return openDebugTransport({ verbosity: config.verbosity, write: hooks.show })
+  if (config.kind === 'debug')
+    return openDebugTransport({ verbosity: config.verbosity, signal, write: hooks.show })
   const transport =
     config.kind === 'otlp_grpc'
-      ? openGrpcTransport({ ...config, userAgent })
+      ? openGrpcTransport({ ...config, signal, userAgent })
       : openHttpTransport(
           {
             ...config,
-            url: config.tracesUrl ?? '',
+            url: (signal === 'traces' ? config.tracesUrl : config.logsUrl) ?? '',
             userAgent,
-            ...(config.encoding === 'json' && { toJson: requestJson }),
+            ...(config.encoding === 'json' && {
+              toJson: (request) => JSON.stringify(jsonOfProtobuf(EXPORT_REQUEST[signal], request)),
+            }),
           },
           systemClock,
         )
   return retrying(transport, config.retry, { clock: systemClock, sleep, random: Math.random, onRetry })
-}
-
-function requestJson(request: Uint8Array): string {
-  return JSON.stringify(jsonOfProtobuf('ExportTraceServiceRequest', request))
 }

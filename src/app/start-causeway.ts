@@ -41,42 +41,43 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     serviceInstanceId: `${hostname()}-${randomUUID()}`,
   })
   const { path } = config.cpid.storage
-  const exporters = config.exporters.filter(({ id }) => config.pipelines.outTraces.includes(id))
-
-  if (config.pipelines.outLogs.length > 0) {
-    log.warn('The logs/out pipeline forwards nothing yet: log records are stored and answered only.')
+  const { outTraces, outLogs } = config.pipelines
+  const exporters = {
+    traces: config.exporters.filter(({ id }) => outTraces.includes(id)),
+    logs: config.exporters.filter(({ id }) => outLogs.includes(id)),
   }
   const { store, ready } = await StoreClient.start({
     path,
-    linking: config.cpid.linking,
+    linking: { ...config.cpid.linking, logs: outLogs.length > 0 },
     maxSources: config.cpid.maxSources,
     retention: config.cpid.retention,
-    exporters: exporters.map(({ id }) => id),
+    exporters: { traces: outTraces, logs: outLogs },
   })
   open.defer(() => store.stop())
-  const feed = new TelemetryFeed(metrics, log, ready.positions, ready.lastDecision)
+  const feed = new TelemetryFeed(metrics, log, ready.positions, ready.lastDecisions)
   store.onMessage((message) => {
     feed.fromStore(message)
     if (message.kind === 'fatal') options.onFatal(message.reason)
   })
 
-  if (exporters.length > 0) {
+  if (exporters.traces.length + exporters.logs.length > 0) {
     const sending = await ExportClient.start(
       {
         path,
         exporters,
         positions: ready.positions,
-        lastDecision: ready.lastDecision,
+        lastDecisions: ready.lastDecisions,
         userAgent: `Causeway/${version}`,
       },
       (message) => {
         feed.fromExport(message)
-        if (message.kind === 'moved') store.exporterMoved(message.exporter, message.position, message.refused)
+        if (message.kind === 'moved')
+          store.exporterMoved(message.signal, message.exporter, message.position, message.refused)
         if (message.kind === 'fatal') options.onFatal(message.reason)
       },
     )
     store.onMessage((message) => {
-      if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecision)
+      if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecisions)
     })
     open.defer(() => sending.stop(EXPORT_GRACE_MS))
   }

@@ -32,7 +32,7 @@ export interface PendingRequest {
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly progress: Progress
-  readonly positions: ExporterPositions
+  readonly positions: Record<Signal, ExporterPositions>
   readonly #recorder: RequestRecorder
   readonly #links: SqliteLinkStore
   readonly #linker: Linker
@@ -46,13 +46,16 @@ export class StoreWriter {
     this.progress = new Progress(db, clock)
     const graph = new SqliteMergeGraph(db, this.progress)
     const arrivals = new SqliteArrivals(db, this.progress)
-    this.#links = new SqliteLinkStore(db, this.progress, arrivals)
-    this.positions = new ExporterPositions(db)
+    this.#links = new SqliteLinkStore(db, this.progress, arrivals, settings.linking.logs)
+    this.positions = {
+      traces: new ExporterPositions(db, 'traces'),
+      logs: new ExporterPositions(db, 'logs'),
+    }
     this.#recorder = new RequestRecorder(arrivals, graph, {
       maxSources: settings.maxSources,
       maxFanout: settings.linking.maxFanout,
     })
-    this.#linker = new Linker(this.#links, graph, settings.linking)
+    this.#linker = new Linker(this.#links, this.#links.logs, graph, settings.linking)
     this.#pruneStore = new SqlitePruneStore(db, this.progress, graph)
     this.#pruner = new Pruner(this.#pruneStore, graph, {
       retention: settings.retention,
@@ -62,6 +65,7 @@ export class StoreWriter {
     this.#due = db
       .prepare<[{ now: number }], number>(
         `SELECT EXISTS (SELECT 1 FROM waiting WHERE due_ms <= @now)
+           OR EXISTS (SELECT 1 FROM waiting_logs WHERE due_ms <= @now)
            OR EXISTS (SELECT 1 FROM traces WHERE state = 0 AND due_ms <= @now)`,
       )
       .pluck()
@@ -82,6 +86,11 @@ export class StoreWriter {
         counts: noCounts(),
       }
     }
+  }
+
+  /** The last decision about a span, and about a log record. */
+  get lastDecisions(): Record<Signal, number> {
+    return { traces: this.progress.lastDecision, logs: this.progress.lastLogDecision }
   }
 
   /** Arrivals stored but not linked yet. */

@@ -1,9 +1,10 @@
 import { CPID_COPY, CPID_ID, CPID_ORIGINAL_TRACE_ID, CPID_ROOTS } from '../model/attributes.ts'
 import type { ExtraPatch } from '../model/link-port.ts'
-import type { OutboxItem } from '../model/outbox-port.ts'
+import type { OutboxItem, OutboxReader } from '../model/outbox-port.ts'
 import { encodeAttribute } from '../otlp/encode-span.ts'
 import { patchSpan, type SpanPatch } from '../otlp/patch-span.ts'
 import { WireCursor } from '../otlp/wire-cursor.ts'
+import type { OutgoingItems } from './drain.ts'
 
 const COPY = encodeAttribute(CPID_COPY, true)
 const ORIGINAL_TRACE_ID = encodeAttribute(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32))
@@ -26,6 +27,19 @@ export function outgoingSpan(item: OutboxItem): Buffer | undefined {
     attributes,
     ...links(extra),
   })
+}
+
+/** What a drain of spans sends. */
+export function outgoingSpans(outbox: OutboxReader): OutgoingItems {
+  return {
+    after: (position, limit) =>
+      outbox.after(position, limit).map((item) => ({
+        decision: item.decision,
+        scope: item.scope,
+        bytes: outgoingSpan(item),
+      })),
+    envelopes: (scope) => outbox.envelopes(scope),
+  }
 }
 
 function links(extra: ExtraPatch | undefined): Pick<SpanPatch, 'linkTraceIds' | 'addLinks'> {

@@ -1,5 +1,6 @@
 import type { UnixNanos } from './clock.ts'
 import type { Cpid } from './cpid.ts'
+import type { ArrivedLog } from './log-port.ts'
 
 /** A stored span as the linker sees it. */
 export interface ArrivedSpan {
@@ -35,6 +36,7 @@ export interface ArrivedSpan {
 export type LinkEvent =
   | { kind: 'span'; arrival: number; span: ArrivedSpan }
   | { kind: 'mergelog' | 'explained'; arrival: number; cpid: number }
+  | { kind: 'log'; arrival: number; log: ArrivedLog }
 
 /** An outgoing trace: the main one of a root (episode 0) or an episode. Saved with the transaction once touched. */
 export interface Trace {

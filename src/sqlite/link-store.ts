@@ -18,6 +18,7 @@ import { scopeEnvelope, serviceEnvelope } from '../otlp/own-envelopes.ts'
 import type { SqliteArrivals } from './arrival-store.ts'
 import { AwaitedParents } from './awaited-parents.ts'
 import { ChangeSpanTable } from './change-span-table.ts'
+import { SqliteLogLinks } from './log-link-store.ts'
 import { MergelogReader } from './mergelog-reader.ts'
 import type { Sqlite } from './open-database.ts'
 import { OutboxWriter } from './outbox-writer.ts'
@@ -32,7 +33,9 @@ const OWN_SCOPE = scopeEnvelope('causeway')
 /** What the linker works on, in SQLite. `beginRound` and `flush` frame each transaction. */
 export class SqliteLinkStore implements LinkStore {
   readonly waiting: WaitingTable
+  readonly logs: SqliteLogLinks
   readonly #progress: Progress
+  readonly #hearsLogs: boolean
   readonly #arrivals: SqliteArrivals
   readonly #spans: SpanReader
   readonly #traces: TraceTable
@@ -44,8 +47,11 @@ export class SqliteLinkStore implements LinkStore {
   readonly #resourceOf: Statement<[number], number>
   readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
 
-  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
+  /** `hearsLogs`: log records are events too. */
+  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, hearsLogs: boolean) {
     this.#progress = progress
+    this.#hearsLogs = hearsLogs
+    this.logs = new SqliteLogLinks(db, progress)
     this.#arrivals = arrivals
     this.waiting = new WaitingTable(db, progress)
     this.#spans = new SpanReader(db)
@@ -62,7 +68,7 @@ export class SqliteLinkStore implements LinkStore {
       .pluck()
       .safeIntegers()
     this.#gauges = db.prepare(
-      `SELECT (SELECT count(*) FROM waiting) AS waiting,
+      `SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM waiting_logs) AS waiting,
          (SELECT count(*) FROM traces WHERE state = 0) AS openTraces`,
     )
     this.#resourceOf = db.prepare<[number], number>('SELECT resource FROM scopes WHERE id = ?').pluck()
@@ -88,7 +94,9 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   forget(): void {
-    for (const part of [this.#spans, this.#traces, this.#changes, this.#outbox, this.#awaited]) part.forget()
+    const { logs } = this
+    for (const part of [this.#spans, this.#traces, this.#changes, this.#outbox, this.#awaited, logs])
+      part.forget()
   }
 
   /** How much waits, and how many traces are open. */
@@ -97,7 +105,9 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   nextEvents(limit: number): LinkEvent[] {
-    const events = this.#spans.nextEvents(this.#progress.linkedArrival, limit)
+    const { linkedArrival } = this.#progress
+    const heard = this.#spans.nextEvents(linkedArrival, limit)
+    const events = this.#hearsLogs ? this.logs.addEvents(heard, linkedArrival, limit) : heard
     for (const event of events) if (event.kind === 'span') this.#outbox.firstLinked(event.span.row)
     return events
   }

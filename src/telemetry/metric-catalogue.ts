@@ -140,6 +140,11 @@ export const METRICS = {
     [],
     'Spans that belong to no change and are forwarded unchanged.',
   ),
+  cpid_unattributed_log_records: counter(
+    'records',
+    [],
+    'Log records sent on that belong to no change and are forwarded unchanged.',
+  ),
   cpid_malformed_cpids: counter('spans', [], 'Spans and log records whose cpid.id is not a UUID.'),
   cpid_duplicate_spans: counter('spans', [], 'Spans stored before under the same trace and span id.'),
   cpid_cut_roots: counter(
@@ -150,7 +155,11 @@ export const METRICS = {
   cpid_traces_open: gauge('traces', [], 'Traces that still take activity.'),
   cpid_traces_settled: counter('traces', [], 'Traces that settled.'),
   cpid_episodes: counter('episodes', [], 'Episodes opened after every root of some activity had settled.'),
-  cpid_waiting: gauge('items', [], 'Spans and mergelogs waiting for something that has not arrived.'),
+  cpid_waiting: gauge(
+    'items',
+    [],
+    'Spans, log records and mergelogs waiting for something that has not arrived.',
+  ),
   cpid_link_lag: gauge('items', [], 'Arrivals stored but not linked yet.'),
   cpid_graph_cpids: gauge('cpids', [], 'CPIDs in the merge graph.'),
   cpid_graph_tombstones: gauge('cpids', [], 'Pruned CPIDs still remembered by name.'),
@@ -168,11 +177,7 @@ export const METRICS = {
     'How long a commit of received data took.',
   ),
   cpid_commits: counter('commits', [], 'Commits of received data.'),
-  cpid_exporter_lag: gauge(
-    'seconds',
-    EXPORTER,
-    'How long the oldest decision not yet sent has been waiting.',
-  ),
+  cpid_exporter_lag: gauge('seconds', QUEUE, 'How long the oldest decision not yet sent has been waiting.'),
 
   target_info: gauge('', SERVICE, 'Always 1; its labels say which Causeway this is.'),
 }
