@@ -47,7 +47,6 @@ export class SqliteLinkStore implements LinkStore {
   readonly #resourceOf: Statement<[number], number>
   readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
 
-  /** `hearsLogs`: log records are events too. */
   constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, hearsLogs: boolean) {
     this.#progress = progress
     this.#hearsLogs = hearsLogs
@@ -94,9 +93,8 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   forget(): void {
-    const { logs } = this
-    for (const part of [this.#spans, this.#traces, this.#changes, this.#outbox, this.#awaited, logs])
-      part.forget()
+    this.logs.forget()
+    for (const part of [this.#spans, this.#traces, this.#changes, this.#outbox, this.#awaited]) part.forget()
   }
 
   /** How much waits, and how many traces are open. */
@@ -106,8 +104,8 @@ export class SqliteLinkStore implements LinkStore {
 
   nextEvents(limit: number): LinkEvent[] {
     const { linkedArrival } = this.#progress
-    const heard = this.#spans.nextEvents(linkedArrival, limit)
-    const events = this.#hearsLogs ? this.logs.addEvents(heard, linkedArrival, limit) : heard
+    let events = this.#spans.nextEvents(linkedArrival, limit)
+    if (this.#hearsLogs) events = this.logs.addEvents(events, linkedArrival, limit)
     for (const event of events) if (event.kind === 'span') this.#outbox.firstLinked(event.span.row)
     return events
   }

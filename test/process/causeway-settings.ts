@@ -19,10 +19,12 @@ export interface CausewaySettings {
   database: string
   /** By id, as in the configuration. */
   exporters: Record<string, unknown>
+  /** Those of logs/out, by id; one of the others is named with its settings again. */
+  logExporters: Record<string, unknown>
   linking: Record<string, unknown>
 }
 
-export type SettingsChoice = Partial<Pick<CausewaySettings, 'exporters' | 'linking'>>
+export type SettingsChoice = Partial<Pick<CausewaySettings, 'exporters' | 'logExporters' | 'linking'>>
 
 export const CONFIG_FILE = 'otel-config.json'
 
@@ -32,6 +34,7 @@ const PATIENT = { wait: '10m', settle_after: '20m', max_open: '60m' }
 /** Settings with a fresh folder and ports of their own; without exporters unless some are given. */
 export async function freshSettings({
   exporters = {},
+  logExporters = {},
   linking = {},
 }: SettingsChoice = {}): Promise<CausewaySettings> {
   const [grpc = 0, http = 0, query = 0, health = 0, metrics = 0] = await freePorts(5)
@@ -41,6 +44,7 @@ export async function freshSettings({
     ports: { grpc, http, query, health, metrics },
     database: join(home, 'data', 'causeway.db'),
     exporters,
+    logExporters,
     linking: { ...PATIENT, ...linking },
   }
 }
@@ -62,14 +66,19 @@ export function argumentsFor(settings: CausewaySettings): string[] {
   return ['--config', config, '--set', `connectors.cpid.storage.path=${JSON.stringify(settings.database)}`]
 }
 
-function configOf({ ports, exporters, linking }: CausewaySettings): unknown {
+function configOf({ ports, exporters, logExporters, linking }: CausewaySettings): unknown {
   const at = (port: number): { endpoint: string } => ({ endpoint: `127.0.0.1:${port}` })
   const names = Object.keys(exporters)
-  const out = { 'traces/out': { receivers: ['cpid'], exporters: names } }
+  const logNames = Object.keys(logExporters)
+  const out = {
+    ...(names.length > 0 && { 'traces/out': { receivers: ['cpid'], exporters: names } }),
+    ...(logNames.length > 0 && { 'logs/out': { receivers: ['cpid'], exporters: logNames } }),
+  }
+  const all = { ...exporters, ...logExporters }
   return {
     receivers: { otlp: { protocols: { grpc: at(ports.grpc), http: at(ports.http) } } },
     connectors: { cpid: { linking } },
-    ...(names.length > 0 && { exporters }),
+    ...(Object.keys(all).length > 0 && { exporters: all }),
     extensions: { health_check: at(ports.health), cpid_query: at(ports.query) },
     service: {
       extensions: ['health_check', 'cpid_query'],
@@ -81,7 +90,7 @@ function configOf({ ports, exporters, linking }: CausewaySettings): unknown {
       pipelines: {
         'traces/in': { receivers: ['otlp'], exporters: ['cpid'] },
         'logs/in': { receivers: ['otlp'], exporters: ['cpid'] },
-        ...(names.length > 0 && out),
+        ...out,
       },
     },
   }

@@ -14,7 +14,7 @@ export interface SentLog {
   attributes: Record<string, unknown>
 }
 
-interface LogJson {
+export interface LogJson {
   body?: { stringValue?: string }
   eventName?: string
   traceId?: string
@@ -27,7 +27,7 @@ export function sentLogs(db: Sqlite, after = 0): SentLog[] {
   const outbox = new SqliteLogOutbox(db, new SqliteOutbox(db))
   return outbox.after(after, 1_000_000).flatMap((item) => {
     const bytes = outgoingLog(item)
-    return bytes === undefined ? [] : [logOf(jsonOfProtobuf('LogRecord', bytes) as LogJson)]
+    return bytes === undefined ? [] : [logOf(jsonOfProtobuf('LogRecord', bytes))]
   })
 }
 
