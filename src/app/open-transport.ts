@@ -1,10 +1,10 @@
-import type { ExporterConfig } from '../config/causeway-config.ts'
+import type { ExporterConfig, OtlpHttpExporterConfig } from '../config/causeway-config.ts'
 import { openDebugTransport } from '../exporter/debug-transport.ts'
 import { openGrpcTransport } from '../exporter/grpc-transport.ts'
 import { openHttpTransport } from '../exporter/http-transport.ts'
 import { retrying, type RetryNotice } from '../exporter/retrying-transport.ts'
 import { sleep } from '../exporter/sleep.ts'
-import type { Signal } from '../model/ingest.ts'
+import type { SentSignal } from '../model/ingest.ts'
 import type { Transport } from '../model/send-outcome.ts'
 import { jsonOfProtobuf } from '../otlp/protobuf-to-json.ts'
 import { EXPORT_REQUEST } from '../otlp/schema.ts'
@@ -17,7 +17,7 @@ export interface TransportHooks {
 }
 
 /** Opens what an exporter of the configuration sends a signal with, retries included. Throws when a setting is unusable. */
-export function openTransport(config: ExporterConfig, signal: Signal, hooks: TransportHooks): Transport {
+export function openTransport(config: ExporterConfig, signal: SentSignal, hooks: TransportHooks): Transport {
   const { userAgent, onRetry } = hooks
   if (config.kind === 'debug')
     return openDebugTransport({ verbosity: config.verbosity, signal, write: hooks.show })
@@ -27,7 +27,7 @@ export function openTransport(config: ExporterConfig, signal: Signal, hooks: Tra
       : openHttpTransport(
           {
             ...config,
-            url: (signal === 'traces' ? config.tracesUrl : config.logsUrl) ?? '',
+            url: urlFor(config, signal),
             userAgent,
             ...(config.encoding === 'json' && {
               toJson: (request) => JSON.stringify(jsonOfProtobuf(EXPORT_REQUEST[signal], request)),
@@ -36,4 +36,9 @@ export function openTransport(config: ExporterConfig, signal: Signal, hooks: Tra
           systemClock,
         )
   return retrying(transport, config.retry, { clock: systemClock, sleep, random: Math.random, onRetry })
+}
+
+/** Checked to be there for every signal that a pipeline sends here. */
+function urlFor({ tracesUrl, logsUrl, metricsUrl }: OtlpHttpExporterConfig, signal: SentSignal): string {
+  return { traces: tracesUrl, logs: logsUrl, metrics: metricsUrl }[signal] ?? ''
 }

@@ -11,14 +11,18 @@ import { startHealthServer } from '../telemetry/health-server.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { startMetricsServer } from '../telemetry/metrics-server.ts'
+import { cascadeMetrics } from './cascade-metrics.ts'
 import { ExportClient } from './export-client.ts'
+import { startMetricsPipeline } from './metrics-pipeline.ts'
 import { startQueries } from './start-queries.ts'
 import { StoreClient } from './store-client.ts'
+import { systemClock } from './system-clock.ts'
 import { TelemetryFeed } from './telemetry-feed.ts'
 
 const RECEIVER_GRACE_MS = 2_000
 const LINK_GRACE_MS = 2_000
 const EXPORT_GRACE_MS = 3_000
+const METRICS_GRACE_MS = 1_000
 
 export interface StartOptions {
   version: string
@@ -35,13 +39,10 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const { log, version } = options
   await using open = new AsyncDisposableStack()
   const health = config.healthCheck && open.use(await startHealthServer(config.healthCheck))
-  const metrics = createMetrics({
-    serviceName: 'causeway',
-    serviceVersion: version,
-    serviceInstanceId: `${hostname()}-${randomUUID()}`,
-  })
+  const serviceInstanceId = `${hostname()}-${randomUUID()}`
+  const metrics = createMetrics({ serviceName: 'causeway', serviceVersion: version, serviceInstanceId })
   const { path } = config.cpid.storage
-  const { outTraces, outLogs } = config.pipelines
+  const { outTraces, outLogs, outMetrics } = config.pipelines
   const exporters = {
     traces: config.exporters.filter(({ id }) => outTraces.includes(id)),
     logs: config.exporters.filter(({ id }) => outLogs.includes(id)),
@@ -50,6 +51,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     path,
     linking: { ...config.cpid.linking, logs: outLogs.length > 0 },
     maxSources: config.cpid.maxSources,
+    maxSeries: config.cpid.metrics.maxSeries,
     retention: config.cpid.retention,
     exporters: { traces: outTraces, logs: outLogs },
   })
@@ -59,6 +61,22 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     feed.fromStore(message)
     if (message.kind === 'fatal') options.onFatal(message.reason)
   })
+
+  if (outMetrics.length > 0) {
+    const settings = {
+      exporters: config.exporters.filter(({ id }) => outMetrics.includes(id)),
+      intervalMs: config.cpid.metrics.intervalMs,
+      graceMs: METRICS_GRACE_MS,
+      userAgent: `Causeway/${version}`,
+      resource: {
+        'service.name': 'causeway',
+        'service.version': version,
+        'service.instance.id': serviceInstanceId,
+      },
+      read: () => cascadeMetrics(metrics, feed.merges),
+    }
+    open.use(startMetricsPipeline(settings, { clock: systemClock, log, metrics }))
+  }
 
   if (exporters.traces.length + exporters.logs.length > 0) {
     const sending = await ExportClient.start(

@@ -138,7 +138,8 @@ export class StoreTurns {
   #postLinked(): void {
     const counts = this.#writer.takeLinkCounts()
     if (Object.values(counts).every((count) => count === 0)) return
-    this.#post({ kind: 'linked', counts, lastDecisions: this.#writer.lastDecisions })
+    const figures = this.#writer.takeFigures()
+    this.#post({ kind: 'linked', counts, figures, lastDecisions: this.#writer.lastDecisions })
   }
 
   #prune(): void {

@@ -4,6 +4,7 @@ import { noCounts, readRequest, RequestRecorder, type ReadRequest } from '../gra
 import { Linker } from '../linker/linker.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
+import type { CascadeFigures } from '../model/cascade-figures.ts'
 import type { Clock } from '../model/clock.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
@@ -17,11 +18,17 @@ import type { Sqlite } from '../sqlite/open-database.ts'
 import { SqlitePruneStore } from '../sqlite/prune-store.ts'
 import { Progress } from '../sqlite/progress.ts'
 import { WriterTransaction } from '../sqlite/writer-transaction.ts'
+import { CascadeMeter } from './cascade-meter.ts'
+
+/** Label values of one histogram that are told apart unless something else is said. */
+const MAX_SERIES = 500
 
 export interface WriterSettings {
   linking: LinkSettings
   maxSources: number
   retention: Retention
+  /** Services and object kinds that metrics tell apart at most. */
+  maxSeries?: number
 }
 
 export interface PendingRequest {
@@ -40,6 +47,7 @@ export class StoreWriter {
   readonly #pruner: Pruner
   readonly #keepsAge: boolean
   readonly #transaction: WriterTransaction
+  readonly #figures: CascadeMeter
   readonly #due: Statement<[{ now: number }], number>
 
   constructor(db: Sqlite, settings: WriterSettings, clock: Clock) {
@@ -61,6 +69,7 @@ export class StoreWriter {
       retention: settings.retention,
       maxFanout: settings.linking.maxFanout,
     })
+    this.#figures = new CascadeMeter(settings.maxSeries ?? MAX_SERIES)
     this.#keepsAge = settings.retention.maxAgeMs > 0
     this.#due = db
       .prepare<[{ now: number }], number>(
@@ -138,6 +147,11 @@ export class StoreWriter {
     return this.#linker.takeCounts()
   }
 
+  /** What was measured since the last call. */
+  takeFigures(): CascadeFigures {
+    return this.#figures.take()
+  }
+
   /** Runs other work on the database in the writer's transaction. */
   run<T>(work: () => T): T {
     return this.#transaction.run(work)
@@ -151,12 +165,19 @@ export class StoreWriter {
   }
 
   #round<T>(work: () => T): T {
-    return this.#transaction.run(() => {
-      this.#links.beginRound()
-      const result = work()
-      this.#links.flush()
+    try {
+      const result = this.#transaction.run(() => {
+        this.#links.beginRound()
+        const done = work()
+        this.#links.flush()
+        return done
+      })
+      this.#figures.add(this.#linker.takeObservations(), this.progress.wallMs)
       return result
-    })
+    } finally {
+      // What a rolled back round saw is seen again.
+      this.#linker.takeObservations()
+    }
   }
 }
 

@@ -24,6 +24,7 @@ export class TelemetryFeed implements ReceiverObserver {
   readonly #log: Logger
   readonly #positions = new Map<string, ExporterPosition>()
   #lastDecisions: Record<Signal, number>
+  #merges = 0
   /** When each trouble was last told of, in milliseconds. */
   readonly #told = new Map<string, number>()
 
@@ -56,6 +57,11 @@ export class TelemetryFeed implements ReceiverObserver {
     if (outcome.kind === 'failed') this.#trouble(outcome.reason)
   }
 
+  /** Merges accepted since the start. */
+  get merges(): number {
+    return this.#merges
+  }
+
   fromStore(message: FromStore): void {
     switch (message.kind) {
       case 'ingested': {
@@ -63,6 +69,8 @@ export class TelemetryFeed implements ReceiverObserver {
         this.#metrics.add('cpid_commits', 1)
         this.#metrics.observe('cpid_commit_duration', message.commitMs / MS_PER_SECOND)
         this.#metrics.add('cpid_mergelogs', counts.mergelogs)
+        this.#metrics.add('cpid_merges', counts.merges)
+        this.#merges += counts.merges
         this.#metrics.add('cpid_mergelogs_repeated', counts.repeatedMergelogs)
         this.#metrics.add('cpid_requests_repeated', counts.repeatedRequests)
         this.#metrics.add('cpid_malformed_cpids', counts.malformedCpids)
@@ -72,7 +80,9 @@ export class TelemetryFeed implements ReceiverObserver {
         return
       }
       case 'linked': {
-        const { counts } = message
+        const { counts, figures } = message
+        this.#metrics.traced('cpid_cascade_duration').merge(figures.durations)
+        this.#metrics.traced('cpid_hop_latency').merge(figures.hops)
         this.#lastDecisions = message.lastDecisions
         this.#metrics.add('cpid_unattributed_spans', counts.unattributed)
         this.#metrics.add('cpid_unattributed_log_records', counts.unattributedLogs)

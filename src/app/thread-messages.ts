@@ -1,6 +1,7 @@
 import type { ExporterConfig } from '../config/causeway-config.ts'
 import type { PruneResult } from '../graph/prune.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
+import type { CascadeFigures } from '../model/cascade-figures.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
@@ -11,6 +12,7 @@ export interface StoreThreadData {
   path: string
   linking: LinkSettings
   maxSources: number
+  maxSeries: number
   retention: Retention & { intervalMs: number }
   /** Which exporters each signal goes to, by id. */
   exporters: Record<Signal, string[]>
@@ -44,7 +46,7 @@ export type FromStore =
       counts: IngestCounts
       commitMs: number
     }
-  | { kind: 'linked'; counts: LinkCounts; lastDecisions: Record<Signal, number> }
+  | { kind: 'linked'; counts: LinkCounts; figures: CascadeFigures; lastDecisions: Record<Signal, number> }
   | { kind: 'pruned'; result: PruneResult }
   | { kind: 'gauges'; gauges: StoreGauges }
   | { kind: 'caughtUp'; lastDecisions: Record<Signal, number> }

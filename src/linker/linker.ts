@@ -1,3 +1,4 @@
+import type { CascadeObservation } from '../model/cascade-figures.ts'
 import type { MergeGraph } from '../model/graph-port.ts'
 import type { LogLinkStore } from '../model/log-port.ts'
 import { noLinkCounts, type LinkCounts } from '../model/link-counts.ts'
@@ -29,7 +30,7 @@ export class Linker {
   #until = new Map<number, number | undefined>()
 
   constructor(store: LinkStore, logs: LogLinkStore, graph: MergeGraph, settings: LinkSettings) {
-    this.#ctx = { store, graph, settings, counts: noLinkCounts(), todo: [] }
+    this.#ctx = { store, graph, settings, counts: noLinkCounts(), observations: [], todo: [] }
     if (!settings.logs) return
     const linker = new LogLinker(this.#ctx, logs, (cpid) => this.#waitsUntil(cpid))
     this.#ctx.spanLeft = (span) => linker.spanLeft(span)
@@ -69,6 +70,11 @@ export class Linker {
     const { counts } = this.#ctx
     this.#ctx.counts = noLinkCounts()
     return counts
+  }
+
+  /** What there is to measure since the last call. */
+  takeObservations(): CascadeObservation[] {
+    return this.#ctx.observations.splice(0)
   }
 
   /** Does what the last decision led to, and what that leads to. */

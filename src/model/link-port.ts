@@ -154,8 +154,19 @@ export interface Waiting {
   readonly parentId: bigint | undefined
 }
 
+/** What is to be known of the way from a write to a reconcile that observed it. */
+export interface HopFacts {
+  /** True when the span wrote exactly this version. */
+  wrote(row: number, version: ObjectVersion): boolean
+  /** True the first time it is asked, as far as is remembered. */
+  isFirstToObserve(service: string, version: ObjectVersion): boolean
+  /** `<apiVersion>/<resource>` of an object. */
+  kindOf(object: number): string
+}
+
 /** What the linker reads and writes, inside one transaction. Synchronous. */
 export interface LinkStore {
+  readonly hops: HopFacts
   /** Up time and wall-clock time in milliseconds at the start of the transaction. */
   readonly activeMs: number
   readonly wallMs: number

@@ -20,6 +20,7 @@ import { AwaitedParents } from './awaited-parents.ts'
 import { ChangeSpanTable } from './change-span-table.ts'
 import { SqliteLogLinks } from './log-link-store.ts'
 import { MergelogReader } from './mergelog-reader.ts'
+import type { ObjectTable } from './object-table.ts'
 import type { Sqlite } from './open-database.ts'
 import { OutboxWriter } from './outbox-writer.ts'
 import type { Progress } from './progress.ts'
@@ -34,6 +35,7 @@ const OWN_SCOPE = scopeEnvelope('causeway')
 export class SqliteLinkStore implements LinkStore {
   readonly waiting: WaitingTable
   readonly logs: SqliteLogLinks
+  readonly hops: ObjectTable
   readonly #progress: Progress
   readonly #hearsLogs: boolean
   readonly #arrivals: SqliteArrivals
@@ -43,7 +45,6 @@ export class SqliteLinkStore implements LinkStore {
   readonly #outbox: OutboxWriter
   readonly #awaited: AwaitedParents
   readonly #mergelogs: MergelogReader
-  readonly #firstSpan: Statement<[number], bigint | null>
   readonly #resourceOf: Statement<[number], number>
   readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
 
@@ -52,6 +53,7 @@ export class SqliteLinkStore implements LinkStore {
     this.#hearsLogs = hearsLogs
     this.logs = new SqliteLogLinks(db, progress)
     this.#arrivals = arrivals
+    this.hops = arrivals.objects
     this.waiting = new WaitingTable(db, progress)
     this.#spans = new SpanReader(db)
     this.#traces = new TraceTable(db, progress)
@@ -59,13 +61,6 @@ export class SqliteLinkStore implements LinkStore {
     this.#outbox = new OutboxWriter(db, progress)
     this.#awaited = new AwaitedParents(db, progress)
     this.#mergelogs = new MergelogReader(db)
-    this.#firstSpan = db
-      .prepare<[number], bigint | null>(
-        `SELECT min(s.start_ns) FROM cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid
-         WHERE c.cpid = ? AND s.start_ns > 0`,
-      )
-      .pluck()
-      .safeIntegers()
     this.#gauges = db.prepare(
       `SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM waiting_logs) AS waiting,
          (SELECT count(*) FROM traces WHERE state = 0) AS openTraces`,
@@ -202,7 +197,7 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   firstSpanNs(cpid: number): UnixNanos | undefined {
-    return this.#firstSpan.get(cpid) ?? undefined
+    return this.#spans.firstStart(cpid)
   }
 
   wasSent(trace: number, row: number): boolean {
