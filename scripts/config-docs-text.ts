@@ -47,6 +47,6 @@ service:
 \`\`\`
 
 Without \`traces/out\` Causeway only stores and answers. \`logs/out: { receivers: [cpid], exporters: [otlp_http/loki] }\`
-sends every log record on, mergelogs too, with the trace id of its cascade: see [ADR-010](adr/010-log-records.md). There is exactly one \`cpid\` connector. A component that no pipeline names, and an extension that
+sends every log record on, mergelogs too, with the trace id of its cascade: see [ADR-010](adr/010-log-records.md). \`metrics/out\` sends what the connector measures: see [metrics.md](metrics.md). There is exactly one \`cpid\` connector. A component that no pipeline names, and an extension that
 \`service.extensions\` does not name, is off.
 `

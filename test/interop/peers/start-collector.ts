@@ -18,6 +18,18 @@ export interface Collector {
   written(): Promise<TracesJson[]>
   /** The log records it wrote to its file, in order. */
   writtenLogs(): Promise<LogRecordJson[]>
+  /** The metrics it wrote to its file, a list each time it got some. */
+  writtenMetrics(): Promise<MetricJson[][]>
+}
+
+export interface MetricJson {
+  readonly name: string
+  readonly sum?: object
+  readonly histogram?: object
+}
+
+interface MetricsJson {
+  readonly resourceMetrics: readonly { scopeMetrics: readonly { metrics: readonly MetricJson[] }[] }[]
 }
 
 export interface LogRecordJson {
@@ -58,6 +70,12 @@ export async function startCollector(
     metrics: () => ScrapedMetrics.from(metrics),
     said: (text) => program.said(text),
     written: async () => (await batches()).filter((batch): batch is TracesJson => 'resourceSpans' in batch),
+    writtenMetrics: async () =>
+      (await batches())
+        .filter((batch): batch is MetricsJson => 'resourceMetrics' in batch)
+        .map(({ resourceMetrics }) =>
+          resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics)),
+        ),
     writtenLogs: async () =>
       (await batches())
         .filter((batch): batch is LogsJson => 'resourceLogs' in batch)
