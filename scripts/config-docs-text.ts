@@ -46,7 +46,7 @@ service:
     traces/out: { receivers: [cpid], exporters: [otlp_grpc/jaeger] }
 \`\`\`
 
-Without \`traces/out\` Causeway only stores and answers. \`logs/out\` sends log records on with the trace id of their
-cascade. There is exactly one \`cpid\` connector. A component that no pipeline names, and an extension that
+Without \`traces/out\` Causeway only stores and answers. \`logs/out: { receivers: [cpid], exporters: [otlp_http/loki] }\`
+sends every log record on, mergelogs too, with the trace id of its cascade: see [ADR-010](adr/010-log-records.md). \`metrics/out\` sends what the connector measures: see [metrics.md](metrics.md). There is exactly one \`cpid\` connector. A component that no pipeline names, and an extension that
 \`service.extensions\` does not name, is off.
 `

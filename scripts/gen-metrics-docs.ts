@@ -15,6 +15,11 @@ export function renderMetricsDocs(): string {
     'Generated from `src/telemetry/metric-catalogue.ts` by `npm run gen`; change it there.',
     'Causeway serves these at `http://localhost:8888/metrics` for Prometheus. Names carry neither `_total` nor a ' +
       'unit,\nas in the OpenTelemetry Collector. A metric with labels appears with its first value.',
+    'A scraper that asks for `application/openmetrics-text`, as Prometheus does, gets the same names, and exemplars with\n' +
+      '`trace_id` and `span_id` on the buckets of `cpid_cascade_duration` and `cpid_hop_latency`.',
+    'A pipeline `metrics/out: { receivers: [cpid], exporters: [otlp_grpc/x] }` sends three of them over OTLP, cumulatively\n' +
+      'and with exemplars, every `connectors.cpid.metrics.interval`: `cpid.cascade.duration`, `cpid.hop.latency` (attributes\n' +
+      '`service`, who observed, and `kind`, the `apiVersion/resource` observed) and `cpid.merges`.',
     '## The merge graph and its traces',
     table(ours),
     '## As in the Collector',

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { Signal } from '../model/ingest.ts'
 import type { ExportThreadData, FromExport, ToExport } from './thread-messages.ts'
 
 /** The main thread's side of the export thread. */
@@ -32,8 +33,8 @@ export class ExportClient {
     return new ExportClient(worker, listener)
   }
 
-  linked(lastDecision: number): void {
-    this.#worker.postMessage({ kind: 'linked', lastDecision } satisfies ToExport)
+  linked(lastDecisions: Record<Signal, number>): void {
+    this.#worker.postMessage({ kind: 'linked', lastDecisions } satisfies ToExport)
   }
 
   /** Sends what it can within the grace period, then ends; the rest is sent after the next start. */

@@ -1,6 +1,10 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import type { ExporterConfig } from '../config/causeway-config.ts'
-import { Drain } from '../exporter/drain.ts'
+import { Drain, type OutgoingItems } from '../exporter/drain.ts'
+import { outgoingLogs } from '../exporter/outgoing-log.ts'
+import { outgoingSpans } from '../exporter/outgoing-spans.ts'
+import type { Signal } from '../model/ingest.ts'
+import { SqliteLogOutbox } from '../sqlite/log-outbox-reader.ts'
 import { openForReading } from '../sqlite/open-database.ts'
 import { SqliteOutbox } from '../sqlite/outbox-reader.ts'
 import type { Transport } from '../model/send-outcome.ts'
@@ -9,7 +13,8 @@ import type { ExportThreadData, FromExport, ToExport } from './thread-messages.t
 
 /** Under the 4 MiB that gRPC servers take by default. */
 const BATCH_MAX_BYTES = 2 * 1024 * 1024
-const DEBUG_BATCH_SPANS = 512
+const DEBUG_BATCH_ITEMS = 512
+const SIGNALS: readonly Signal[] = ['traces', 'logs']
 
 /** The thread that sends the outbox; each exporter goes its own way, so that a dead one holds up no other. */
 const { path, exporters, positions, userAgent, ...data } = workerData as ExportThreadData
@@ -17,19 +22,25 @@ const { path, exporters, positions, userAgent, ...data } = workerData as ExportT
 async function run(port: MessagePort): Promise<void> {
   const post = (message: FromExport): void => port.postMessage(message)
   const stop = new AbortController()
-  let lastDecision = data.lastDecision
+  let { lastDecisions } = data
   const db = openForReading(path)
   const outbox = new SqliteOutbox(db)
-  const drains = exporters.map((config) => startDrain(config, outbox, post))
+  const items: Record<Signal, OutgoingItems> = {
+    traces: outgoingSpans(outbox),
+    logs: outgoingLogs(new SqliteLogOutbox(db, outbox)),
+  }
+  const drains = SIGNALS.flatMap((signal) =>
+    exporters[signal].map((config) => startDrain(config, signal, items[signal], post)),
+  )
   const running = drains.map(({ drain }) => drain.run(stop.signal))
-  const isDone = (): boolean => drains.every(({ drain }) => drain.position >= lastDecision)
+  const isDone = (): boolean => drains.every(({ drain, signal }) => drain.position >= lastDecisions[signal])
   let onMoved = (): void => undefined
   for (const { events } of drains) events.onMoved = () => onMoved()
 
   port.on('message', (message: ToExport) => {
     switch (message.kind) {
       case 'linked':
-        lastDecision = message.lastDecision
+        ;({ lastDecisions } = message)
         for (const { drain } of drains) drain.wake()
         return
       case 'stop': {
@@ -51,10 +62,15 @@ async function run(port: MessagePort): Promise<void> {
   port.close()
 }
 
-function startDrain(config: ExporterConfig, outbox: SqliteOutbox, post: (message: FromExport) => void) {
+function startDrain(
+  config: ExporterConfig,
+  signal: Signal,
+  items: OutgoingItems,
+  post: (message: FromExport) => void,
+) {
   const exporter = config.id
   const events = { onMoved: (): void => undefined }
-  const transport = openNamed(config, {
+  const transport = openNamed(config, signal, {
     userAgent,
     show: (line) => post({ kind: 'shown', line }),
     onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
@@ -62,29 +78,29 @@ function startDrain(config: ExporterConfig, outbox: SqliteOutbox, post: (message
   const drain = new Drain(
     {
       name: exporter,
-      batchMaxSpans: config.kind === 'debug' ? DEBUG_BATCH_SPANS : config.queue.batchMaxSpans,
+      batchMaxItems: config.kind === 'debug' ? DEBUG_BATCH_ITEMS : config.queue.batchMaxSpans,
       batchMaxBytes: BATCH_MAX_BYTES,
       consumers: config.kind === 'debug' ? 1 : config.queue.consumers,
     },
-    positions.get(exporter) ?? data.lastDecision,
-    outbox,
+    positions[signal].get(exporter) ?? data.lastDecisions[signal],
+    items,
     transport,
     {
       onProgress: (progress) => {
-        post({ kind: 'moved', exporter, ...progress })
+        post({ kind: 'moved', signal, exporter, ...progress })
         events.onMoved()
       },
       onDrop: ({ items, reason }) => post({ kind: 'dropped', exporter, items, reason }),
-      onInFlight: (requests) => post({ kind: 'inFlight', exporter, requests }),
+      onInFlight: (requests) => post({ kind: 'inFlight', signal, exporter, requests }),
     },
   )
-  return { drain, transport, events }
+  return { drain, signal, transport, events }
 }
 
 /** Opens the transport; what is wrong with it names the exporter. */
-function openNamed(config: ExporterConfig, hooks: TransportHooks): Transport {
+function openNamed(config: ExporterConfig, signal: Signal, hooks: TransportHooks): Transport {
   try {
-    return openTransport(config, hooks)
+    return openTransport(config, signal, hooks)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`exporters::${config.id}: ${reason}; correct the setting or take it out`, {

@@ -11,14 +11,18 @@ import { startHealthServer } from '../telemetry/health-server.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { startMetricsServer } from '../telemetry/metrics-server.ts'
+import { cascadeMetrics } from './cascade-metrics.ts'
 import { ExportClient } from './export-client.ts'
+import { startMetricsPipeline } from './metrics-pipeline.ts'
 import { startQueries } from './start-queries.ts'
 import { StoreClient } from './store-client.ts'
+import { systemClock } from './system-clock.ts'
 import { TelemetryFeed } from './telemetry-feed.ts'
 
 const RECEIVER_GRACE_MS = 2_000
 const LINK_GRACE_MS = 2_000
 const EXPORT_GRACE_MS = 3_000
+const METRICS_GRACE_MS = 1_000
 
 export interface StartOptions {
   version: string
@@ -35,48 +39,63 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const { log, version } = options
   await using open = new AsyncDisposableStack()
   const health = config.healthCheck && open.use(await startHealthServer(config.healthCheck))
-  const metrics = createMetrics({
-    serviceName: 'causeway',
-    serviceVersion: version,
-    serviceInstanceId: `${hostname()}-${randomUUID()}`,
-  })
+  const serviceInstanceId = `${hostname()}-${randomUUID()}`
+  const metrics = createMetrics({ serviceName: 'causeway', serviceVersion: version, serviceInstanceId })
   const { path } = config.cpid.storage
-  const exporters = config.exporters.filter(({ id }) => config.pipelines.outTraces.includes(id))
-
-  if (config.pipelines.outLogs.length > 0) {
-    log.warn('The logs/out pipeline forwards nothing yet: log records are stored and answered only.')
+  const { outTraces, outLogs, outMetrics } = config.pipelines
+  const exporters = {
+    traces: config.exporters.filter(({ id }) => outTraces.includes(id)),
+    logs: config.exporters.filter(({ id }) => outLogs.includes(id)),
   }
   const { store, ready } = await StoreClient.start({
     path,
-    linking: config.cpid.linking,
+    linking: { ...config.cpid.linking, logs: outLogs.length > 0 },
     maxSources: config.cpid.maxSources,
+    maxSeries: config.cpid.metrics.maxSeries,
     retention: config.cpid.retention,
-    exporters: exporters.map(({ id }) => id),
+    exporters: { traces: outTraces, logs: outLogs },
   })
   open.defer(() => store.stop())
-  const feed = new TelemetryFeed(metrics, log, ready.positions, ready.lastDecision)
+  const feed = new TelemetryFeed(metrics, log, ready.positions, ready.lastDecisions)
   store.onMessage((message) => {
     feed.fromStore(message)
     if (message.kind === 'fatal') options.onFatal(message.reason)
   })
 
-  if (exporters.length > 0) {
+  if (outMetrics.length > 0) {
+    const settings = {
+      exporters: config.exporters.filter(({ id }) => outMetrics.includes(id)),
+      intervalMs: config.cpid.metrics.intervalMs,
+      graceMs: METRICS_GRACE_MS,
+      userAgent: `Causeway/${version}`,
+      resource: {
+        'service.name': 'causeway',
+        'service.version': version,
+        'service.instance.id': serviceInstanceId,
+      },
+      read: () => cascadeMetrics(metrics, feed.merges),
+    }
+    open.use(startMetricsPipeline(settings, { clock: systemClock, log, metrics }))
+  }
+
+  if (exporters.traces.length + exporters.logs.length > 0) {
     const sending = await ExportClient.start(
       {
         path,
         exporters,
         positions: ready.positions,
-        lastDecision: ready.lastDecision,
+        lastDecisions: ready.lastDecisions,
         userAgent: `Causeway/${version}`,
       },
       (message) => {
         feed.fromExport(message)
-        if (message.kind === 'moved') store.exporterMoved(message.exporter, message.position, message.refused)
+        if (message.kind === 'moved')
+          store.exporterMoved(message.signal, message.exporter, message.position, message.refused)
         if (message.kind === 'fatal') options.onFatal(message.reason)
       },
     )
     store.onMessage((message) => {
-      if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecision)
+      if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecisions)
     })
     open.defer(() => sending.stop(EXPORT_GRACE_MS))
   }

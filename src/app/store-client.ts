@@ -56,8 +56,8 @@ export class StoreClient implements IngestPort {
     return promise
   }
 
-  exporterMoved(exporter: string, position: number, refused: number): void {
-    this.#worker.postMessage({ kind: 'moved', exporter, position, refused } satisfies ToStore)
+  exporterMoved(signal: Signal, exporter: string, position: number, refused: number): void {
+    this.#worker.postMessage({ kind: 'moved', signal, exporter, position, refused } satisfies ToStore)
   }
 
   /** Has everything handed over stored and linked, as far as the grace period goes. */

@@ -17,7 +17,11 @@ async function run(port: MessagePort): Promise<void> {
     await migrate(db)
     const hold = holdDatabase(path)
     const writer = new StoreWriter(db, { ...settings, retention }, systemClock)
-    const positions = writer.run(() => writer.positions.keep(exporters, writer.progress.lastDecision))
+    const last = writer.lastDecisions
+    const positions = writer.run(() => ({
+      traces: writer.positions.traces.keep(exporters.traces, last.traces),
+      logs: writer.positions.logs.keep(exporters.logs, last.logs),
+    }))
     const turns = new StoreTurns(writer, retention.intervalMs, post)
     port.on('message', (message: ToStore) => {
       switch (message.kind) {
@@ -39,7 +43,7 @@ async function run(port: MessagePort): Promise<void> {
           port.close()
       }
     })
-    post({ kind: 'ready', positions, lastDecision: writer.progress.lastDecision })
+    post({ kind: 'ready', positions, lastDecisions: writer.lastDecisions })
     turns.start()
   } catch (error) {
     post({ kind: 'fatal', reason: error instanceof Error ? error.message : String(error) })

@@ -54,15 +54,16 @@ export class StoreTurns {
   }
 
   exporterMoved(message: Moved): void {
-    const refused = (this.#moved.get(message.exporter)?.refused ?? 0) + message.refused
-    this.#moved.set(message.exporter, { ...message, refused })
+    const key = `${message.signal} ${message.exporter}`
+    const refused = (this.#moved.get(key)?.refused ?? 0) + message.refused
+    this.#moved.set(key, { ...message, refused })
   }
 
   /** Stores what was handed over and links it, as far as the grace period goes. */
   catchUp(graceMs: number): void {
     while (this.#waiting.length > 0) this.#ingest()
     this.#link(performance.now() + graceMs)
-    this.#post({ kind: 'caughtUp', lastDecision: this.#writer.progress.lastDecision })
+    this.#post({ kind: 'caughtUp', lastDecisions: this.#writer.lastDecisions })
   }
 
   stop(): void {
@@ -137,7 +138,8 @@ export class StoreTurns {
   #postLinked(): void {
     const counts = this.#writer.takeLinkCounts()
     if (Object.values(counts).every((count) => count === 0)) return
-    this.#post({ kind: 'linked', counts, lastDecision: this.#writer.progress.lastDecision })
+    const figures = this.#writer.takeFigures()
+    this.#post({ kind: 'linked', counts, figures, lastDecisions: this.#writer.lastDecisions })
   }
 
   #prune(): void {
@@ -158,8 +160,8 @@ export class StoreTurns {
     if (this.#moved.size === 0) return
     this.#guarded('saving exporter positions', () => {
       this.#writer.run(() => {
-        for (const { exporter, position, refused } of this.#moved.values()) {
-          this.#writer.positions.moveTo(exporter, position, refused)
+        for (const { signal, exporter, position, refused } of this.#moved.values()) {
+          this.#writer.positions[signal].moveTo(exporter, position, refused)
         }
       })
       this.#moved.clear()

@@ -4,6 +4,7 @@ import { noCounts, readRequest, RequestRecorder, type ReadRequest } from '../gra
 import { Linker } from '../linker/linker.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
+import type { CascadeFigures } from '../model/cascade-figures.ts'
 import type { Clock } from '../model/clock.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
@@ -17,11 +18,17 @@ import type { Sqlite } from '../sqlite/open-database.ts'
 import { SqlitePruneStore } from '../sqlite/prune-store.ts'
 import { Progress } from '../sqlite/progress.ts'
 import { WriterTransaction } from '../sqlite/writer-transaction.ts'
+import { CascadeMeter } from './cascade-meter.ts'
+
+/** Label values of one histogram that are told apart unless something else is said. */
+const MAX_SERIES = 500
 
 export interface WriterSettings {
   linking: LinkSettings
   maxSources: number
   retention: Retention
+  /** Services and object kinds that metrics tell apart at most. */
+  maxSeries?: number
 }
 
 export interface PendingRequest {
@@ -32,7 +39,7 @@ export interface PendingRequest {
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly progress: Progress
-  readonly positions: ExporterPositions
+  readonly positions: Record<Signal, ExporterPositions>
   readonly #recorder: RequestRecorder
   readonly #links: SqliteLinkStore
   readonly #linker: Linker
@@ -40,28 +47,34 @@ export class StoreWriter {
   readonly #pruner: Pruner
   readonly #keepsAge: boolean
   readonly #transaction: WriterTransaction
+  readonly #figures: CascadeMeter
   readonly #due: Statement<[{ now: number }], number>
 
   constructor(db: Sqlite, settings: WriterSettings, clock: Clock) {
     this.progress = new Progress(db, clock)
     const graph = new SqliteMergeGraph(db, this.progress)
     const arrivals = new SqliteArrivals(db, this.progress)
-    this.#links = new SqliteLinkStore(db, this.progress, arrivals)
-    this.positions = new ExporterPositions(db)
+    this.#links = new SqliteLinkStore(db, this.progress, arrivals, settings.linking.logs)
+    this.positions = {
+      traces: new ExporterPositions(db, 'traces'),
+      logs: new ExporterPositions(db, 'logs'),
+    }
     this.#recorder = new RequestRecorder(arrivals, graph, {
       maxSources: settings.maxSources,
       maxFanout: settings.linking.maxFanout,
     })
-    this.#linker = new Linker(this.#links, graph, settings.linking)
+    this.#linker = new Linker(this.#links, this.#links.logs, graph, settings.linking)
     this.#pruneStore = new SqlitePruneStore(db, this.progress, graph)
     this.#pruner = new Pruner(this.#pruneStore, graph, {
       retention: settings.retention,
       maxFanout: settings.linking.maxFanout,
     })
+    this.#figures = new CascadeMeter(settings.maxSeries ?? MAX_SERIES)
     this.#keepsAge = settings.retention.maxAgeMs > 0
     this.#due = db
       .prepare<[{ now: number }], number>(
         `SELECT EXISTS (SELECT 1 FROM waiting WHERE due_ms <= @now)
+           OR EXISTS (SELECT 1 FROM waiting_logs WHERE due_ms <= @now)
            OR EXISTS (SELECT 1 FROM traces WHERE state = 0 AND due_ms <= @now)`,
       )
       .pluck()
@@ -82,6 +95,11 @@ export class StoreWriter {
         counts: noCounts(),
       }
     }
+  }
+
+  /** The last decision about a span, and about a log record. */
+  get lastDecisions(): Record<Signal, number> {
+    return { traces: this.progress.lastDecision, logs: this.progress.lastLogDecision }
   }
 
   /** Arrivals stored but not linked yet. */
@@ -129,6 +147,11 @@ export class StoreWriter {
     return this.#linker.takeCounts()
   }
 
+  /** What was measured since the last call. */
+  takeFigures(): CascadeFigures {
+    return this.#figures.take()
+  }
+
   /** Runs other work on the database in the writer's transaction. */
   run<T>(work: () => T): T {
     return this.#transaction.run(work)
@@ -142,12 +165,19 @@ export class StoreWriter {
   }
 
   #round<T>(work: () => T): T {
-    return this.#transaction.run(() => {
-      this.#links.beginRound()
-      const result = work()
-      this.#links.flush()
+    try {
+      const result = this.#transaction.run(() => {
+        this.#links.beginRound()
+        const done = work()
+        this.#links.flush()
+        return done
+      })
+      this.#figures.add(this.#linker.takeObservations(), this.progress.wallMs)
       return result
-    })
+    } finally {
+      // What a rolled back round saw is seen again.
+      this.#linker.takeObservations()
+    }
   }
 }
 

@@ -2,33 +2,44 @@ import type { AnsweredRequest, ReceiverObserver } from '../receiver/observer.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { DROPPING, WILL_RETRY } from '../exporter/failure-log.ts'
-import type { FromExport, FromStore, StoreGauges } from './thread-messages.ts'
+import type { Signal } from '../model/ingest.ts'
+import type { FromExport, FromStore, Positions, StoreGauges } from './thread-messages.ts'
 
 const MS_PER_SECOND = 1000
 const TOLD_AGAIN_MS = 60_000
 const MOST_TOLD = 100
 
+const UNITS = { traces: 'spans', logs: 'log_records' } as const
+
+interface ExporterPosition {
+  signal: Signal
+  exporter: string
+  position: number
+  movedMs: number
+}
+
 /** Turns what the stages report into metrics and log lines. */
 export class TelemetryFeed implements ReceiverObserver {
   readonly #metrics: Metrics
   readonly #log: Logger
-  readonly #positions: Map<string, { position: number; movedMs: number }>
-  #lastDecision: number
+  readonly #positions = new Map<string, ExporterPosition>()
+  #lastDecisions: Record<Signal, number>
+  #merges = 0
   /** When each trouble was last told of, in milliseconds. */
   readonly #told = new Map<string, number>()
 
-  constructor(metrics: Metrics, log: Logger, positions: ReadonlyMap<string, number>, lastDecision: number) {
+  constructor(metrics: Metrics, log: Logger, positions: Positions, lastDecisions: Record<Signal, number>) {
     this.#metrics = metrics
     this.#log = log
-    this.#lastDecision = lastDecision
-    const movedMs = performance.now()
-    this.#positions = new Map([...positions].map(([name, position]) => [name, { position, movedMs }]))
+    this.#lastDecisions = lastDecisions
+    for (const signal of ['traces', 'logs'] as const)
+      for (const [exporter, position] of positions[signal]) this.#moveTo(signal, exporter, position)
     metrics.beforeScrape(() => this.#setQueues())
   }
 
   answered({ receiver, transport, signal, outcome }: AnsweredRequest): void {
     const labels = { receiver, transport }
-    const unit = signal === 'traces' ? 'spans' : 'log_records'
+    const unit = UNITS[signal]
     if (outcome.kind === 'accepted') {
       this.#metrics.add(`otelcol_receiver_accepted_${unit}`, outcome.stored, labels)
       this.#metrics.add(`otelcol_receiver_refused_${unit}`, outcome.rejected, labels)
@@ -46,6 +57,11 @@ export class TelemetryFeed implements ReceiverObserver {
     if (outcome.kind === 'failed') this.#trouble(outcome.reason)
   }
 
+  /** Merges accepted since the start. */
+  get merges(): number {
+    return this.#merges
+  }
+
   fromStore(message: FromStore): void {
     switch (message.kind) {
       case 'ingested': {
@@ -53,6 +69,8 @@ export class TelemetryFeed implements ReceiverObserver {
         this.#metrics.add('cpid_commits', 1)
         this.#metrics.observe('cpid_commit_duration', message.commitMs / MS_PER_SECOND)
         this.#metrics.add('cpid_mergelogs', counts.mergelogs)
+        this.#metrics.add('cpid_merges', counts.merges)
+        this.#merges += counts.merges
         this.#metrics.add('cpid_mergelogs_repeated', counts.repeatedMergelogs)
         this.#metrics.add('cpid_requests_repeated', counts.repeatedRequests)
         this.#metrics.add('cpid_malformed_cpids', counts.malformedCpids)
@@ -62,9 +80,12 @@ export class TelemetryFeed implements ReceiverObserver {
         return
       }
       case 'linked': {
-        const { counts } = message
-        this.#lastDecision = message.lastDecision
+        const { counts, figures } = message
+        this.#metrics.traced('cpid_cascade_duration').merge(figures.durations)
+        this.#metrics.traced('cpid_hop_latency').merge(figures.hops)
+        this.#lastDecisions = message.lastDecisions
         this.#metrics.add('cpid_unattributed_spans', counts.unattributed)
+        this.#metrics.add('cpid_unattributed_log_records', counts.unattributedLogs)
         this.#metrics.add('cpid_late_mergelogs', counts.lateMergelogs)
         this.#metrics.add('cpid_late_parents', counts.lateParents)
         this.#metrics.add('cpid_duplicate_spans', counts.duplicateSpans)
@@ -97,16 +118,16 @@ export class TelemetryFeed implements ReceiverObserver {
   fromExport(message: FromExport): void {
     switch (message.kind) {
       case 'moved': {
-        const { exporter, position, delivered, refused } = message
-        this.#positions.set(exporter, { position, movedMs: performance.now() })
-        this.#metrics.add('otelcol_exporter_sent_spans', delivered, { exporter })
-        this.#metrics.add('otelcol_exporter_send_failed_spans', refused, { exporter })
+        const { signal, exporter, position, delivered, refused } = message
+        this.#moveTo(signal, exporter, position)
+        this.#metrics.add(`otelcol_exporter_sent_${UNITS[signal]}`, delivered, { exporter })
+        this.#metrics.add(`otelcol_exporter_send_failed_${UNITS[signal]}`, refused, { exporter })
         return
       }
       case 'inFlight':
         this.#metrics.set('otelcol_exporter_in_flight_requests', message.requests, {
           exporter: message.exporter,
-          data_type: 'traces',
+          data_type: message.signal,
         })
         return
       case 'retrying':
@@ -145,12 +166,18 @@ export class TelemetryFeed implements ReceiverObserver {
   }
 
   #setQueues(): void {
-    for (const [exporter, { position, movedMs }] of this.#positions) {
-      const unsent = Math.max(0, this.#lastDecision - position)
-      this.#metrics.set('otelcol_exporter_queue_size', unsent, { exporter, data_type: 'traces' })
+    for (const { signal, exporter, position, movedMs } of this.#positions.values()) {
+      const labels = { exporter, data_type: signal }
+      const unsent = Math.max(0, this.#lastDecisions[signal] - position)
+      this.#metrics.set('otelcol_exporter_queue_size', unsent, labels)
       const seconds = unsent === 0 ? 0 : (performance.now() - movedMs) / MS_PER_SECOND
-      this.#metrics.set('cpid_exporter_lag', seconds, { exporter })
+      this.#metrics.set('cpid_exporter_lag', seconds, labels)
     }
+  }
+
+  #moveTo(signal: Signal, exporter: string, position: number): void {
+    const movedMs = performance.now()
+    this.#positions.set(`${signal} ${exporter}`, { signal, exporter, position, movedMs })
   }
 
   /** The same trouble again and again is one line a minute. */

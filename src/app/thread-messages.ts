@@ -1,6 +1,7 @@
 import type { ExporterConfig } from '../config/causeway-config.ts'
 import type { PruneResult } from '../graph/prune.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
+import type { CascadeFigures } from '../model/cascade-figures.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
@@ -11,9 +12,14 @@ export interface StoreThreadData {
   path: string
   linking: LinkSettings
   maxSources: number
+  maxSeries: number
   retention: Retention & { intervalMs: number }
-  exporters: string[]
+  /** Which exporters each signal goes to, by id. */
+  exporters: Record<Signal, string[]>
 }
+
+/** Where each exporter of a signal stands, by id. */
+export type Positions = Record<Signal, Map<string, number>>
 
 export interface StoreGauges {
   lag: number
@@ -26,13 +32,13 @@ export interface StoreGauges {
 
 export type ToStore =
   | { kind: 'ingest'; id: number; signal: Signal; bytes: Uint8Array }
-  | { kind: 'moved'; exporter: string; position: number; refused: number }
+  | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
   /** Link what there is, within the grace period, and say so. */
   | { kind: 'catchUp'; graceMs: number }
   | { kind: 'stop' }
 
 export type FromStore =
-  | { kind: 'ready'; positions: Map<string, number>; lastDecision: number }
+  | { kind: 'ready'; positions: Positions; lastDecisions: Record<Signal, number> }
   | { kind: 'fatal'; reason: string }
   | {
       kind: 'ingested'
@@ -40,29 +46,38 @@ export type FromStore =
       counts: IngestCounts
       commitMs: number
     }
-  | { kind: 'linked'; counts: LinkCounts; lastDecision: number }
+  | { kind: 'linked'; counts: LinkCounts; figures: CascadeFigures; lastDecisions: Record<Signal, number> }
   | { kind: 'pruned'; result: PruneResult }
   | { kind: 'gauges'; gauges: StoreGauges }
-  | { kind: 'caughtUp'; lastDecision: number }
+  | { kind: 'caughtUp'; lastDecisions: Record<Signal, number> }
   | { kind: 'trouble'; reason: string }
   | { kind: 'stopped' }
 
 /** What the export thread is started with. */
 export interface ExportThreadData {
   path: string
-  exporters: ExporterConfig[]
-  positions: Map<string, number>
-  lastDecision: number
+  /** What each signal is sent by. */
+  exporters: Record<Signal, ExporterConfig[]>
+  positions: Positions
+  lastDecisions: Record<Signal, number>
   userAgent: string
 }
 
-export type ToExport = { kind: 'linked'; lastDecision: number } | { kind: 'stop'; graceMs: number }
+export type ToExport =
+  { kind: 'linked'; lastDecisions: Record<Signal, number> } | { kind: 'stop'; graceMs: number }
 
 export type FromExport =
   | { kind: 'ready' }
   | { kind: 'fatal'; reason: string }
-  | { kind: 'moved'; exporter: string; position: number; delivered: number; refused: number }
-  | { kind: 'inFlight'; exporter: string; requests: number }
+  | {
+      kind: 'moved'
+      signal: Signal
+      exporter: string
+      position: number
+      delivered: number
+      refused: number
+    }
+  | { kind: 'inFlight'; signal: Signal; exporter: string; requests: number }
   | { kind: 'retrying'; exporter: string; reason: string; delayMs: number }
   | { kind: 'dropped'; exporter: string; reason: string; items: number }
   | { kind: 'shown'; line: string }

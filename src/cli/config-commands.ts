@@ -37,6 +37,7 @@ export function runPrintConfig(command: ConfigCommand): number {
 /** Prints what Causeway is made of. Returns the exit code. */
 export function runComponents({ stdout }: Pick<ConfigCommand, 'stdout'>): number {
   const bothSignals = { logs: STABILITY, traces: STABILITY }
+  const sentSignals = { logs: STABILITY, metrics: STABILITY, traces: STABILITY }
   const pairs = Object.fromEntries(CPID_PAIRS.map(({ from, to }) => [`${from}-to-${to}`, STABILITY]))
   stdout.write(
     stringify(
@@ -44,7 +45,7 @@ export function runComponents({ stdout }: Pick<ConfigCommand, 'stdout'>): number
         buildinfo: readBuildInfo(),
         receivers: describeTypes(RECEIVERS.types, bothSignals),
         processors: describeTypes(PROCESSORS.types, bothSignals),
-        exporters: describeTypes(EXPORTERS.types, bothSignals),
+        exporters: describeTypes(EXPORTERS.types, sentSignals),
         connectors: describeTypes(CONNECTORS.types, pairs),
         extensions: describeTypes(EXTENSIONS.types, { extension: STABILITY }),
       },

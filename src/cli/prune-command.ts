@@ -30,7 +30,11 @@ export const PRUNE: Command = {
 }
 
 function pruneAll(db: Sqlite, { linking, maxSources, retention }: CpidConfig): PruneCounts {
-  const writer = new StoreWriter(db, { linking, maxSources, retention }, systemClock)
+  const writer = new StoreWriter(
+    db,
+    { linking: { ...linking, logs: false }, maxSources, retention },
+    systemClock,
+  )
   const total = noPruneCounts()
   for (let more = true; more;) {
     const result = writer.prune(CPIDS_AT_ONCE)

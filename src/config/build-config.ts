@@ -1,4 +1,4 @@
-import type { Signal } from '../model/ingest.ts'
+import type { SentSignal, Signal } from '../model/ingest.ts'
 import type { CausewayConfig } from './causeway-config.ts'
 import type { Pipeline } from './check/read-pipelines.ts'
 import type { Sections } from './check/read-sections.ts'
@@ -17,30 +17,31 @@ export function buildConfig(sections: Sections): CausewayConfig {
   const outgoing = service.pipelines.filter((pipeline) => pipeline.receivers.includes(cpid.id))
   const outTraces = exportersOf(outgoing, 'traces')
   const outLogs = exportersOf(outgoing, 'logs')
+  const outMetrics = exportersOf(outgoing, 'metrics')
+  const sends = new Set([...outTraces, ...outLogs, ...outMetrics])
   const on = service.extensions.map((id) => extensions.built.get(id))
   return {
     receivers: [...receivers.built.values()]
       .map((receiver) => ({ ...receiver, signals: signalsOf(receiver.id, service.pipelines) }))
       .filter(({ signals }) => signals.length > 0),
     cpid,
-    exporters: [...exporters.built.values()].filter(
-      ({ id }) => outTraces.includes(id) || outLogs.includes(id),
-    ),
+    exporters: [...exporters.built.values()].filter(({ id }) => sends.has(id)),
     ...present({
       healthCheck: on.find((extension) => extension?.kind === 'health_check')?.settings,
       query: on.find((extension) => extension?.kind === 'cpid_query')?.settings,
     }),
     telemetry: buildTelemetry(told.settings),
-    pipelines: { outTraces, outLogs },
+    pipelines: { outTraces, outLogs, outMetrics },
   }
 }
 
-function exportersOf(pipelines: readonly Pipeline[], signal: Signal): string[] {
+function exportersOf(pipelines: readonly Pipeline[], signal: SentSignal): string[] {
   return [...new Set(pipelines.filter((one) => one.signal === signal).flatMap(({ exporters }) => exporters))]
 }
 
 function signalsOf(receiver: string, pipelines: readonly Pipeline[]): Signal[] {
-  return [
-    ...new Set(pipelines.filter(({ receivers }) => receivers.includes(receiver)).map(({ signal }) => signal)),
-  ]
+  const signals = pipelines
+    .filter(({ receivers }) => receivers.includes(receiver))
+    .flatMap(({ signal }) => (signal === 'metrics' ? [] : [signal]))
+  return [...new Set(signals)]
 }

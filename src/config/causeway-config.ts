@@ -13,10 +13,11 @@ export interface CausewayConfig {
   pipelines: OutPipelines
 }
 
-/** Which exporters, by id, the linked traces and the logs go to; empty when Causeway only stores and answers. */
+/** Which exporters, by id, the linked traces, the logs and the cascade metrics go to; empty where nothing is sent. */
 export interface OutPipelines {
   outTraces: string[]
   outLogs: string[]
+  outMetrics: string[]
 }
 
 /** IPv6 hosts have no brackets; port 0 means any free port. */
@@ -94,6 +95,15 @@ export interface CpidConfig {
   linking: LinkingConfig
   retention: RetentionConfig
   maxSources: number
+  metrics: CascadeMetricsConfig
+}
+
+/** What the connector measures. */
+export interface CascadeMetricsConfig {
+  /** How often a metrics pipeline sends. */
+  intervalMs: number
+  /** Services and object kinds told apart at most. */
+  maxSeries: number
 }
 
 export type LinkingMode = 'cascade' | 'links' | 'passthrough'
@@ -155,6 +165,8 @@ export interface OtlpHttpExporterConfig extends OtlpSending {
   tracesUrl?: string
   /** There whenever a pipeline sends logs here. */
   logsUrl?: string
+  /** There whenever a pipeline sends metrics here. */
+  metricsUrl?: string
   encoding: 'proto' | 'json'
 }
 

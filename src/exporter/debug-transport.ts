@@ -1,8 +1,9 @@
-import { type Signal } from '../model/ingest.ts'
+import { type SentSignal } from '../model/ingest.ts'
 import { type Transport } from '../model/send-outcome.ts'
 import { errorText } from './error-text.ts'
 import { delivered } from './export-reply.ts'
 import { logLine, logLines } from './log-text.ts'
+import { metricLine, metricLines } from './metric-text.ts'
 import { type RequestItem, walkRequest } from './request-walk.ts'
 import { spanLine, spanLines } from './span-text.ts'
 
@@ -10,7 +11,7 @@ export interface DebugTransportSettings {
   /** basic: one line a request. normal: also one for each span. detailed: also one for each fact of a span. */
   verbosity: 'basic' | 'normal' | 'detailed'
   /** What the requests hold; traces when absent. */
-  signal?: Signal
+  signal?: SentSignal
   /** Takes one line, without its end. */
   write: (line: string) => void
 }
@@ -23,9 +24,16 @@ interface Shown {
   lines: (item: RequestItem) => string[]
 }
 
-const SHOWN: Record<Signal, Shown> = {
+const SHOWN: Record<SentSignal, Shown> = {
   traces: { title: 'Traces', groups: 'resource spans', units: 'spans', line: spanLine, lines: spanLines },
   logs: { title: 'Logs', groups: 'resource logs', units: 'log records', line: logLine, lines: logLines },
+  metrics: {
+    title: 'Metrics',
+    groups: 'resource metrics',
+    units: 'metrics',
+    line: metricLine,
+    lines: metricLines,
+  },
 }
 
 /** The `debug` exporter: shows requests to a person instead of sending them, and delivers all it can read. */

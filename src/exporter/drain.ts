@@ -1,14 +1,13 @@
-import type { OutboxReader } from '../model/outbox-port.ts'
+import type { ScopeEnvelopes } from '../model/outbox-port.ts'
 import type { Transport } from '../model/send-outcome.ts'
-import { buildRequest, type ReadySpan } from '../otlp/build-request.ts'
-import { outgoingSpan } from '../otlp/outgoing-span.ts'
+import { buildRequest, type ReadyItem } from '../otlp/build-request.ts'
 import { sendSplitting } from './split-refused.ts'
 
 export interface DrainSettings {
   name: string
-  /** Spans a request holds at most. */
-  batchMaxSpans: number
-  /** Bytes a request holds at most, unless one span is larger. */
+  /** Spans or log records a request holds at most. */
+  batchMaxItems: number
+  /** Bytes a request holds at most, unless one item is larger. */
   batchMaxBytes: number
   /** Requests on their way at once. */
   consumers: number
@@ -27,18 +26,32 @@ export interface DrainHooks {
   onInFlight: (requests: number) => void
 }
 
+/** A decision and the bytes of the span or log record it sends; undefined when that has been pruned. */
+export interface Outgoing {
+  readonly decision: number
+  readonly scope: number
+  readonly bytes: Buffer | undefined
+}
+
+/** The outbox of one signal, ready to leave. */
+export interface OutgoingItems {
+  /** What was decided after `position` in order, at most `limit`. */
+  after(position: number, limit: number): Outgoing[]
+  envelopes(scope: number): ScopeEnvelopes | undefined
+}
+
 interface Batch {
   upTo: number
-  spans: ReadySpan[]
+  items: ReadyItem[]
 }
 
 /**
  * Sends the outbox to one backend, in order, from where it stands. The position moves over what every earlier request
- * has settled, so that a crash repeats requests but loses none; a repeated span is identical.
+ * has settled, so that a crash repeats requests but loses none; a repeated item is identical.
  */
 export class Drain {
   readonly #settings: DrainSettings
-  readonly #outbox: OutboxReader
+  readonly #outbox: OutgoingItems
   readonly #transport: Transport
   readonly #hooks: DrainHooks
   #readUpTo: number
@@ -51,7 +64,7 @@ export class Drain {
   constructor(
     settings: DrainSettings,
     position: number,
-    outbox: OutboxReader,
+    outbox: OutgoingItems,
     transport: Transport,
     hooks: DrainHooks,
   ) {
@@ -105,8 +118,8 @@ export class Drain {
 
   /** Sends a batch, then moves the position once every earlier batch has moved it. */
   async #send(batch: Batch, signal: AbortSignal, before: Promise<void>): Promise<void> {
-    const outcome = await sendSplitting(batch.spans, {
-      encode: (spans) => buildRequest(spans, this.#outbox),
+    const outcome = await sendSplitting(batch.items, {
+      encode: (items) => buildRequest(items, this.#outbox),
       transport: this.#transport,
       signal,
       onDrop: this.#hooks.onDrop,
@@ -120,22 +133,25 @@ export class Drain {
   }
 
   #nextBatches(): Batch[] {
-    const { batchMaxSpans, batchMaxBytes, consumers } = this.#settings
-    const items = this.#outbox.after(this.#readUpTo, batchMaxSpans * Math.min(consumers, 2))
+    const { batchMaxItems, batchMaxBytes, consumers } = this.#settings
+    const items = this.#outbox.after(this.#readUpTo, batchMaxItems * Math.min(consumers, 2))
     const batches: Batch[] = []
     let batch: Batch | undefined
-    let bytes = 0
-    for (const item of items) {
-      const span = outgoingSpan(item)
-      const length = span?.length ?? 0
-      if (batch === undefined || batch.spans.length >= batchMaxSpans || bytes + length > batchMaxBytes) {
-        batch = { upTo: item.decision, spans: [] }
+    let bytesOfBatch = 0
+    for (const { decision, scope, bytes } of items) {
+      const length = bytes?.length ?? 0
+      if (
+        batch === undefined ||
+        batch.items.length >= batchMaxItems ||
+        bytesOfBatch + length > batchMaxBytes
+      ) {
+        batch = { upTo: decision, items: [] }
         batches.push(batch)
-        bytes = 0
+        bytesOfBatch = 0
       }
-      batch.upTo = item.decision
-      bytes += length
-      if (span !== undefined) batch.spans.push({ scope: item.scope, bytes: span })
+      batch.upTo = decision
+      bytesOfBatch += length
+      if (bytes !== undefined) batch.items.push({ scope, bytes })
     }
     this.#readUpTo = items.at(-1)?.decision ?? this.#readUpTo
     return batches

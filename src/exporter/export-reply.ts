@@ -10,7 +10,7 @@ const ERROR_MESSAGE = 2
 export const MAX_REPLY_BYTES = 4 * 1024 * 1024
 
 /**
- * Reads an ExportTraceServiceResponse or ExportLogsServiceResponse, which share their shape (OTLP
+ * Reads an Export*ServiceResponse, which are the same for every signal (OTLP
  * specification, "Partial Success"). The backend has said yes, so an unreadable reply is still delivered.
  */
 export function outcomeOfReply(reply: Uint8Array): SendOutcome {

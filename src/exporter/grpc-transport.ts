@@ -8,7 +8,7 @@ import {
   Metadata,
   status,
 } from '@grpc/grpc-js'
-import { type Signal } from '../model/ingest.ts'
+import { type SentSignal } from '../model/ingest.ts'
 import { type SendOutcome, type Transport } from '../model/send-outcome.ts'
 import { readClientTls, type ClientTlsSettings } from './client-tls.ts'
 import { errorText } from './error-text.ts'
@@ -20,7 +20,7 @@ export interface GrpcTransportSettings {
   host: string
   port: number
   /** Which OTLP service to call; traces when absent. */
-  signal?: Signal
+  signal?: SentSignal
   tls: ClientTlsSettings
   headers: Readonly<Record<string, string>>
   compression: 'gzip' | 'none'
@@ -29,9 +29,10 @@ export interface GrpcTransportSettings {
   userAgent: string
 }
 
-const EXPORT_METHOD: Record<Signal, string> = {
+const EXPORT_METHOD: Record<SentSignal, string> = {
   traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
   logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
+  metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
 }
 
 /** grpc-js lets two minutes pass between attempts to connect; the retry interval above it should govern. */

@@ -9,6 +9,9 @@ import { textOf } from './wire-fields.ts'
 
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
+/** What was turned away, by signal. */
+const REJECTED = ['rejectedSpans', 'rejectedLogRecords', 'rejectedDataPoints']
+
 /** Refusals that may be about the size of the batch or about one span in it. */
 const SPLITTABLE: ReadonlySet<number> = new Set([400, 413])
 
@@ -31,7 +34,8 @@ function outcomeOfSuccess(reply: HttpReply): SendOutcome {
 
 function outcomeOfJson(text: string): SendOutcome {
   const partial = member(parseJson(text), 'partialSuccess')
-  const refused = Number(member(partial, 'rejectedSpans') ?? member(partial, 'rejectedLogRecords') ?? 0)
+  const rejected = REJECTED.map((name) => member(partial, name)).find((count) => count !== undefined)
+  const refused = Number(rejected ?? 0)
   const message = member(partial, 'errorMessage')
   return delivered(Number.isSafeInteger(refused) ? refused : 0, typeof message === 'string' ? message : '')
 }

@@ -38,6 +38,7 @@ export function noCounts(): IngestCounts {
     spans: 0,
     logs: 0,
     mergelogs: 0,
+    merges: 0,
     repeatedMergelogs: 0,
     refusedMergelogs: {},
     malformedCpids: 0,
@@ -143,6 +144,7 @@ export class RequestRecorder {
             timeNs,
             sender,
           )
+          if (mergelog.sources.length > 0) counts.merges++
         }
         counts.mergelogs++
         return undefined

@@ -6,15 +6,22 @@ const MAX_DEPTH = 256
 /** Writers of one object that are looked at, the one ending last first. */
 const MAX_WRITERS = 64
 
+/** A span that wrote what another observed, and the version through which the other is known to. */
+export interface Cause {
+  readonly writer: ArrivedSpan
+  readonly version: ObjectVersion
+}
+
 /**
  * The causal parent of a span in a trace: among the spans there, from another original trace and not below it, the one
  * ending last that wrote an object which the span observed, at that resourceVersion or lower.
  */
-export function causeIn({ store }: LinkContext, trace: Trace, span: ArrivedSpan): ArrivedSpan | undefined {
-  let cause: ArrivedSpan | undefined
+export function causeIn({ store }: LinkContext, trace: Trace, span: ArrivedSpan): Cause | undefined {
+  let cause: Cause | undefined
   for (const version of store.observedBy(span.row)) {
     const writer = lastWriter(store, trace, span, version)
-    if (writer !== undefined && (cause === undefined || endsLater(writer, cause))) cause = writer
+    if (writer !== undefined && (cause === undefined || endsLater(writer, cause.writer)))
+      cause = { writer, version }
   }
   return cause
 }

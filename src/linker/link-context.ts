@@ -1,6 +1,7 @@
+import type { CascadeObservation } from '../model/cascade-figures.ts'
 import type { MergeGraph } from '../model/graph-port.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
-import type { LinkStore } from '../model/link-port.ts'
+import type { ArrivedSpan, LinkStore } from '../model/link-port.ts'
 
 export type LinkingMode = 'cascade' | 'links' | 'passthrough'
 
@@ -15,6 +16,8 @@ export interface LinkSettings {
   maxFanout: number
   maxTraceSpans: number
   maxTraceBytes: number
+  /** Log records are linked too, because something sends them on. */
+  logs: boolean
 }
 
 /** What every part of the linker works with. */
@@ -23,6 +26,10 @@ export interface LinkContext {
   readonly graph: MergeGraph
   readonly settings: LinkSettings
   counts: LinkCounts
+  /** What metrics are to tell of, once what it rests on is committed. */
+  readonly observations: CascadeObservation[]
   /** What one decision leads to, done after it: chains of spans may be longer than a stack is deep. */
   readonly todo: (() => void)[]
+  /** Called when a span has been sent for the first time; absent when nobody waits for that. */
+  spanLeft?: (span: ArrivedSpan) => void
 }

@@ -1,4 +1,6 @@
+import type { CascadeObservation } from '../model/cascade-figures.ts'
 import type { MergeGraph } from '../model/graph-port.ts'
+import type { LogLinkStore } from '../model/log-port.ts'
 import { noLinkCounts, type LinkCounts } from '../model/link-counts.ts'
 import {
   AWAITED_AFTER_FORWARD,
@@ -11,6 +13,7 @@ import {
 import { enterChange } from './enter-change.ts'
 import { enterOwnTrace } from './enter-own-trace.ts'
 import type { LinkContext, LinkSettings } from './link-context.ts'
+import { LogLinker } from './log-linker.ts'
 import { forwardUnattributed, sendSpan } from './send-span.ts'
 import { nearestAbove } from './nearest-above.ts'
 import { settleDue } from './settling.ts'
@@ -23,10 +26,15 @@ import { waitsUntil } from './waits.ts'
  */
 export class Linker {
   readonly #ctx: LinkContext
+  readonly #logs: LogLinker | undefined
   #until = new Map<number, number | undefined>()
 
-  constructor(store: LinkStore, graph: MergeGraph, settings: LinkSettings) {
-    this.#ctx = { store, graph, settings, counts: noLinkCounts(), todo: [] }
+  constructor(store: LinkStore, logs: LogLinkStore, graph: MergeGraph, settings: LinkSettings) {
+    this.#ctx = { store, graph, settings, counts: noLinkCounts(), observations: [], todo: [] }
+    if (!settings.logs) return
+    const linker = new LogLinker(this.#ctx, logs, (cpid) => this.#waitsUntil(cpid))
+    this.#ctx.spanLeft = (span) => linker.spanLeft(span)
+    this.#logs = linker
   }
 
   /** Links at most `limit` events; returns how many there were. */
@@ -39,7 +47,7 @@ export class Linker {
       this.#hear(event)
       this.#finish()
     }
-    // Arrivals that are no events (log records) are passed over.
+    // Arrivals that are no events (log records that nobody sends on) are passed over.
     if (events.length < limit) store.linkedAll()
     return events.length
   }
@@ -52,7 +60,9 @@ export class Linker {
       this.#lookAgain(waiting)
       this.#finish()
     }
-    return settleDue(this.#ctx, limit) || due.length === limit
+    const moreLogs = this.#logs?.expire(limit) ?? false
+    this.#finish()
+    return settleDue(this.#ctx, limit) || due.length === limit || moreLogs
   }
 
   /** What has been done since the last call. */
@@ -60,6 +70,11 @@ export class Linker {
     const { counts } = this.#ctx
     this.#ctx.counts = noLinkCounts()
     return counts
+  }
+
+  /** What there is to measure since the last call. */
+  takeObservations(): CascadeObservation[] {
+    return this.#ctx.observations.splice(0)
   }
 
   /** Does what the last decision led to, and what that leads to. */
@@ -86,6 +101,9 @@ export class Linker {
       }
       case 'explained':
         this.#release(event.cpid, false)
+        return
+      case 'log':
+        this.#logs?.hear(event.log)
         return
     }
   }
@@ -150,6 +168,7 @@ export class Linker {
       if (hasEntered && waiting.kind === 'change') store.stopWaiting(waiting.arrival)
       else this.#lookAgain(waiting)
     }
+    this.#logs?.release(cpid)
   }
 
   #waitToEnter(arrival: number, cpid: number, until: number): void {

@@ -7,10 +7,11 @@ import {
   type ChangeSpan,
   type Trace,
 } from '../model/link-port.ts'
-import { causeIn } from './causes.ts'
+import { causeIn, type Cause } from './causes.ts'
 import { ensureChangeSpan } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import { repointedLinks } from './repoint-links.ts'
+import { observeHop } from './observe.ts'
 import { noteActivity } from './settling.ts'
 
 /** About what the ids, attributes and framing added to a span weigh. */
@@ -43,8 +44,9 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
       (span.inherited ? SENT_INHERITED_CPID : 0) |
       (extra === undefined ? 0 : SENT_PATCHED),
     extra,
-    ...(cause !== undefined && { cause }),
+    ...(cause !== undefined && { cause: cause.writer.row }),
   })
+  if (cause !== undefined && !placing.copy) observeHop(ctx, trace, span, cause)
   if (span.writes) store.addWrites(trace.id, span, store.wroteBy(span.row))
   countIn(ctx, trace, span)
   counts.sent++
@@ -52,7 +54,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
 
 interface Parent {
   parentId: bigint
-  cause?: number
+  cause?: Cause
 }
 
 /**
@@ -64,7 +66,7 @@ function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change:
   if (local !== undefined) return { parentId: local }
   const cause =
     span.observes && ctx.settings.mode === 'cascade' ? causeIn(ctx, placing.trace, span) : undefined
-  return cause === undefined ? { parentId: change.spanId } : { parentId: cause.spanId, cause: cause.row }
+  return cause === undefined ? { parentId: change.spanId } : { parentId: cause.writer.spanId, cause }
 }
 
 function localParentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing): bigint | undefined {

@@ -21,6 +21,7 @@ export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): voi
   }
   followAwaited(ctx, span, awaited, cpid)
   if (span.writes) releaseObservers(ctx, span)
+  ctx.spanLeft?.(span)
 }
 
 /** Spans that waited for what this one wrote go after it, unless they wait for another writer still. */
@@ -45,6 +46,7 @@ export function forwardUnattributed(ctx: LinkContext, span: ArrivedSpan): void {
   ctx.counts.sent++
   ctx.counts.unattributed++
   followAwaited(ctx, span, awaited, undefined)
+  ctx.spanLeft?.(span)
 }
 
 /** What had been waiting for this span, or went ahead without it, learns of it. */

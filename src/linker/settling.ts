@@ -1,6 +1,7 @@
 import type { Trace } from '../model/link-port.ts'
 import { derivedSpanId, numberBytes } from './derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
+import { observeCascade } from './observe.ts'
 import { sendSynthetic } from './synthetic-span.ts'
 
 const NANOS_PER_MS = 1_000_000n
@@ -35,8 +36,9 @@ export function settle(ctx: LinkContext, trace: Trace): void {
   trace.missing = store.countMissing(trace)
   if (settings.mode === 'cascade') {
     const root = graph.node(trace.root)
+    const spanId = derivedSpanId('cascade', trace.traceId, numberBytes(trace.episode))
     sendSynthetic(ctx, trace, {
-      spanId: derivedSpanId('cascade', trace.traceId, numberBytes(trace.episode)),
+      spanId,
       parentId: trace.rootSpan,
       name: 'cascade',
       cpid: root.cpid,
@@ -52,6 +54,7 @@ export function settle(ctx: LinkContext, trace: Trace): void {
       },
       senderScope: store.mergelog(trace.root)?.scope,
     })
+    observeCascade(ctx, trace, spanId)
   }
   trace.open = false
   counts.settled++

@@ -36,7 +36,7 @@ export function openTracesOf(ctx: LinkContext, cpid: number, activityNs: UnixNan
 }
 
 /** Where spans are not duplicated every CPID is the root of its own trace. */
-function listedRoots({ graph, settings }: LinkContext, cpid: number): CpidNode[] {
+export function listedRoots({ graph, settings }: LinkContext, cpid: number): CpidNode[] {
   const self = graph.node(cpid)
   if (settings.mode !== 'cascade') return [self]
   const roots = knownRoots(graph, cpid, settings.maxFanout).flatMap((root) => graph.maybeNode(root) ?? [])

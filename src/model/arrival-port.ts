@@ -43,6 +43,8 @@ export interface IngestCounts {
   spans: number
   logs: number
   mergelogs: number
+  /** Those of them that have sources. */
+  merges: number
   repeatedMergelogs: number
   refusedMergelogs: Record<string, number>
   malformedCpids: number

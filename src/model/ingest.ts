@@ -1,6 +1,9 @@
 /** The OTLP signals Causeway takes. */
 export type Signal = 'traces' | 'logs'
 
+/** The OTLP signals Causeway sends: what it takes, and metrics of what it saw. */
+export type SentSignal = Signal | 'metrics'
+
 /**
  * What became of one OTLP export request.
  * - accepted: `stored` spans or log records are durable (0 for a repeated request); `rejected` others were refused

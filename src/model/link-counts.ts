@@ -8,6 +8,9 @@ export interface LinkCounts {
   cutRoots: number
   settled: number
   episodes: number
+  /** Log records sent on, and those of them without a CPID. */
+  logs: number
+  unattributedLogs: number
 }
 
 export const noLinkCounts = (): LinkCounts => ({
@@ -19,4 +22,6 @@ export const noLinkCounts = (): LinkCounts => ({
   cutRoots: 0,
   settled: 0,
   episodes: 0,
+  logs: 0,
+  unattributedLogs: 0,
 })

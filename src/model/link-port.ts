@@ -1,5 +1,6 @@
 import type { UnixNanos } from './clock.ts'
 import type { Cpid } from './cpid.ts'
+import type { ArrivedLog } from './log-port.ts'
 
 /** A stored span as the linker sees it. */
 export interface ArrivedSpan {
@@ -35,6 +36,7 @@ export interface ArrivedSpan {
 export type LinkEvent =
   | { kind: 'span'; arrival: number; span: ArrivedSpan }
   | { kind: 'mergelog' | 'explained'; arrival: number; cpid: number }
+  | { kind: 'log'; arrival: number; log: ArrivedLog }
 
 /** An outgoing trace: the main one of a root (episode 0) or an episode. Saved with the transaction once touched. */
 export interface Trace {
@@ -152,8 +154,19 @@ export interface Waiting {
   readonly parentId: bigint | undefined
 }
 
+/** What is to be known of the way from a write to a reconcile that observed it. */
+export interface HopFacts {
+  /** True when the span wrote exactly this version. */
+  wrote(row: number, version: ObjectVersion): boolean
+  /** True the first time it is asked, as far as is remembered. */
+  isFirstToObserve(service: string, version: ObjectVersion): boolean
+  /** `<apiVersion>/<resource>` of an object. */
+  kindOf(object: number): string
+}
+
 /** What the linker reads and writes, inside one transaction. Synchronous. */
 export interface LinkStore {
+  readonly hops: HopFacts
   /** Up time and wall-clock time in milliseconds at the start of the transaction. */
   readonly activeMs: number
   readonly wallMs: number

@@ -11,6 +11,14 @@ const CORE_API_VERSION = /^v\d/
 const INTEGER = /^\d{1,18}$/
 const MAX_LENGTH = 1_024
 
+/** `<apiVersion>/<resource>` of an object reference, with or without what follows a question mark. */
+export function kindOfObject(reference: string): string | undefined {
+  const parts = reference.split('?', 1).join().split('/')
+  const length = CORE_API_VERSION.test(parts[0] ?? '') ? 2 : 3
+  const kind = parts.slice(0, length)
+  return parts.length > length && kind.every((part) => part !== '') ? kind.join('/') : undefined
+}
+
 /** Reads an object reference; undefined when it does not name a resource and an object of it. */
 export function parseObjectReference(text: string): ObjectReference | undefined {
   if (text.length > MAX_LENGTH) return undefined
@@ -25,13 +33,6 @@ export function parseObjectReference(text: string): ObjectReference | undefined 
     uid: values.get('uid') ?? undefined,
     version: INTEGER.test(version) ? BigInt(version) : undefined,
   }
-}
-
-/** `<apiVersion>/<resource>` of an object reference, for example `apps/v1/deployments`; undefined for other text. */
-export function kindOfObject(reference: string): string | undefined {
-  const parts = (reference.split('?', 1)[0] ?? '').split('/')
-  const words = CORE_API_VERSION.test(parts[0] ?? '') ? 2 : 3
-  return parts.length > words && !parts.includes('') ? parts.slice(0, words).join('/') : undefined
 }
 
 /** An object reference without uid and resourceVersion. */

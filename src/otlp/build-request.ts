@@ -1,8 +1,8 @@
-import type { OutboxReader } from '../model/outbox-port.ts'
+import type { ScopeEnvelopes } from '../model/outbox-port.ts'
 import { fieldHeader } from './patch-span.ts'
 
-/** A span ready to leave, with the scope it came in. */
-export interface ReadySpan {
+/** A span or log record ready to leave, with the scope it came in. */
+export interface ReadyItem {
   scope: number
   bytes: Buffer
 }
@@ -13,10 +13,17 @@ interface Parts {
   parts: Uint8Array[]
 }
 
-/** An ExportTraceServiceRequest of these spans, grouped under their resources and scopes. */
-export function buildRequest(spans: readonly ReadySpan[], outbox: Pick<OutboxReader, 'envelopes'>): Buffer {
+interface Envelopes {
+  envelopes(scope: number): ScopeEnvelopes | undefined
+}
+
+/**
+ * An ExportTraceServiceRequest of spans or an ExportLogsServiceRequest of log records, which nest alike, grouped under
+ * their resources and scopes.
+ */
+export function buildRequest(items: readonly ReadyItem[], outbox: Envelopes): Buffer {
   const resources = new Map<number, { envelope: Buffer; scopes: Map<number, Parts> }>()
-  for (const { scope, bytes } of spans) {
+  for (const { scope, bytes } of items) {
     const envelopes = outbox.envelopes(scope)
     const resourceId = envelopes?.resourceId ?? 0
     let resource = resources.get(resourceId)

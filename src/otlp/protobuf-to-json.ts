@@ -1,4 +1,4 @@
-import { BinaryReader } from '@bufbuild/protobuf/wire'
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { MalformedOtlp } from './malformed.ts'
 import { readJsonScalar, wireTypeOf } from './read-json-scalar.ts'
 import { MAX_DEPTH, MESSAGES, type Field, type MessageName } from './schema.ts'
@@ -44,6 +44,8 @@ function readMessage(
     const [no, wireType] = reader.tag()
     const field = fields?.get(no)
     if (field !== undefined && wireType === wireTypeOf(field)) readField(field, reader, depth, into)
+    else if (field?.occurs === 'many' && wireType === WireType.LengthDelimited)
+      readPacked(field, reader, depth, into)
     else reader.skip(wireType, no)
   }
   if (reader.pos !== end) throw new RangeError('a field runs past the end of its message')
@@ -63,6 +65,14 @@ function readField(field: Field, reader: BinaryReader, depth: number, into: Json
     for (const member of Object.keys(into)) Reflect.deleteProperty(into, member)
   }
   into[field.name] = readValue(field, reader, depth, isObject(earlier) ? earlier : undefined)
+}
+
+/** Reads numbers that stand together in one field. */
+function readPacked(field: Field, reader: BinaryReader, depth: number, into: JsonObject): void {
+  const length = reader.uint32()
+  const end = reader.pos + length
+  if (end > reader.len) throw new RangeError('premature EOF')
+  while (reader.pos < end) readField(field, reader, depth, into)
 }
 
 function readValue(field: Field, reader: BinaryReader, depth: number, earlier?: JsonObject): Json {

@@ -1,6 +1,6 @@
-import type { Signal } from '../model/ingest.ts'
+import type { SentSignal } from '../model/ingest.ts'
 
-/** Names of the OTLP messages that traces and logs are made of (opentelemetry-proto v1). */
+/** Names of the OTLP messages that traces, logs and Causeway's own metrics are made of (opentelemetry-proto v1). */
 export type MessageName =
   | 'ExportTraceServiceRequest'
   | 'ResourceSpans'
@@ -13,6 +13,15 @@ export type MessageName =
   | 'ResourceLogs'
   | 'ScopeLogs'
   | 'LogRecord'
+  | 'ExportMetricsServiceRequest'
+  | 'ResourceMetrics'
+  | 'ScopeMetrics'
+  | 'Metric'
+  | 'Sum'
+  | 'NumberDataPoint'
+  | 'Histogram'
+  | 'HistogramDataPoint'
+  | 'Exemplar'
   | 'Resource'
   | 'EntityRef'
   | 'InstrumentationScope'
@@ -54,7 +63,8 @@ const droppedAttributes = (no: number) => scalar(no, 'droppedAttributesCount', '
 
 /**
  * The fields of every message, under their OTLP/JSON names. The string-table references of KeyValue and AnyValue
- * are left out: they belong to profiles, and in traces and logs they count as unknown fields.
+ * are left out: they belong to profiles, and in traces and logs they count as unknown fields. Of metrics only what
+ * Causeway makes itself is here.
  */
 export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
   ExportTraceServiceRequest: [message(1, 'resourceSpans', 'ResourceSpans', 'many')],
@@ -125,6 +135,55 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
     scalar(11, 'observedTimeUnixNano', 'fixed64'),
     scalar(12, 'eventName', 'string'),
   ],
+  ExportMetricsServiceRequest: [message(1, 'resourceMetrics', 'ResourceMetrics', 'many')],
+  ResourceMetrics: [
+    message(1, 'resource', 'Resource'),
+    message(2, 'scopeMetrics', 'ScopeMetrics', 'many'),
+    scalar(3, 'schemaUrl', 'string'),
+  ],
+  ScopeMetrics: [
+    message(1, 'scope', 'InstrumentationScope'),
+    message(2, 'metrics', 'Metric', 'many'),
+    scalar(3, 'schemaUrl', 'string'),
+  ],
+  Metric: [
+    scalar(1, 'name', 'string'),
+    scalar(2, 'description', 'string'),
+    scalar(3, 'unit', 'string'),
+    message(7, 'sum', 'Sum'),
+    message(9, 'histogram', 'Histogram'),
+  ],
+  Sum: [
+    message(1, 'dataPoints', 'NumberDataPoint', 'many'),
+    scalar(2, 'aggregationTemporality', 'enum'),
+    scalar(3, 'isMonotonic', 'bool'),
+  ],
+  NumberDataPoint: [
+    attributes(7),
+    scalar(2, 'startTimeUnixNano', 'fixed64'),
+    scalar(3, 'timeUnixNano', 'fixed64'),
+    scalar(6, 'asInt', 'fixed64'),
+  ],
+  Histogram: [
+    message(1, 'dataPoints', 'HistogramDataPoint', 'many'),
+    scalar(2, 'aggregationTemporality', 'enum'),
+  ],
+  HistogramDataPoint: [
+    attributes(9),
+    scalar(2, 'startTimeUnixNano', 'fixed64'),
+    scalar(3, 'timeUnixNano', 'fixed64'),
+    scalar(4, 'count', 'fixed64'),
+    scalar(5, 'sum', 'double'),
+    scalar(6, 'bucketCounts', 'fixed64', 'many'),
+    scalar(7, 'explicitBounds', 'double', 'many'),
+    message(8, 'exemplars', 'Exemplar', 'many'),
+  ],
+  Exemplar: [
+    scalar(2, 'timeUnixNano', 'fixed64'),
+    scalar(3, 'asDouble', 'double'),
+    scalar(4, 'spanId', 'hexBytes'),
+    scalar(5, 'traceId', 'hexBytes'),
+  ],
   Resource: [attributes(1), droppedAttributes(2), message(3, 'entityRefs', 'EntityRef', 'many')],
   EntityRef: [
     scalar(1, 'schemaUrl', 'string'),
@@ -153,9 +212,10 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
 }
 
 /** The request message of each signal's Export method. */
-export const EXPORT_REQUEST: Readonly<Record<Signal, MessageName>> = {
+export const EXPORT_REQUEST: Readonly<Record<SentSignal, MessageName>> = {
   traces: 'ExportTraceServiceRequest',
   logs: 'ExportLogsServiceRequest',
+  metrics: 'ExportMetricsServiceRequest',
 }
 
 /**

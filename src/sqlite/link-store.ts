@@ -18,7 +18,9 @@ import { scopeEnvelope, serviceEnvelope } from '../otlp/own-envelopes.ts'
 import type { SqliteArrivals } from './arrival-store.ts'
 import { AwaitedParents } from './awaited-parents.ts'
 import { ChangeSpanTable } from './change-span-table.ts'
+import { SqliteLogLinks } from './log-link-store.ts'
 import { MergelogReader } from './mergelog-reader.ts'
+import type { ObjectTable } from './object-table.ts'
 import type { Sqlite } from './open-database.ts'
 import { OutboxWriter } from './outbox-writer.ts'
 import type { Progress } from './progress.ts'
@@ -32,7 +34,10 @@ const OWN_SCOPE = scopeEnvelope('causeway')
 /** What the linker works on, in SQLite. `beginRound` and `flush` frame each transaction. */
 export class SqliteLinkStore implements LinkStore {
   readonly waiting: WaitingTable
+  readonly logs: SqliteLogLinks
+  readonly hops: ObjectTable
   readonly #progress: Progress
+  readonly #hearsLogs: boolean
   readonly #arrivals: SqliteArrivals
   readonly #spans: SpanReader
   readonly #traces: TraceTable
@@ -40,13 +45,15 @@ export class SqliteLinkStore implements LinkStore {
   readonly #outbox: OutboxWriter
   readonly #awaited: AwaitedParents
   readonly #mergelogs: MergelogReader
-  readonly #firstSpan: Statement<[number], bigint | null>
   readonly #resourceOf: Statement<[number], number>
   readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
 
-  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
+  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, hearsLogs: boolean) {
     this.#progress = progress
+    this.#hearsLogs = hearsLogs
+    this.logs = new SqliteLogLinks(db, progress)
     this.#arrivals = arrivals
+    this.hops = arrivals.objects
     this.waiting = new WaitingTable(db, progress)
     this.#spans = new SpanReader(db)
     this.#traces = new TraceTable(db, progress)
@@ -54,15 +61,8 @@ export class SqliteLinkStore implements LinkStore {
     this.#outbox = new OutboxWriter(db, progress)
     this.#awaited = new AwaitedParents(db, progress)
     this.#mergelogs = new MergelogReader(db)
-    this.#firstSpan = db
-      .prepare<[number], bigint | null>(
-        `SELECT min(s.start_ns) FROM cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid
-         WHERE c.cpid = ? AND s.start_ns > 0`,
-      )
-      .pluck()
-      .safeIntegers()
     this.#gauges = db.prepare(
-      `SELECT (SELECT count(*) FROM waiting) AS waiting,
+      `SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM waiting_logs) AS waiting,
          (SELECT count(*) FROM traces WHERE state = 0) AS openTraces`,
     )
     this.#resourceOf = db.prepare<[number], number>('SELECT resource FROM scopes WHERE id = ?').pluck()
@@ -88,6 +88,7 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   forget(): void {
+    this.logs.forget()
     for (const part of [this.#spans, this.#traces, this.#changes, this.#outbox, this.#awaited]) part.forget()
   }
 
@@ -97,7 +98,9 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   nextEvents(limit: number): LinkEvent[] {
-    const events = this.#spans.nextEvents(this.#progress.linkedArrival, limit)
+    const { linkedArrival } = this.#progress
+    let events = this.#spans.nextEvents(linkedArrival, limit)
+    if (this.#hearsLogs) events = this.logs.addEvents(events, linkedArrival, limit)
     for (const event of events) if (event.kind === 'span') this.#outbox.firstLinked(event.span.row)
     return events
   }
@@ -194,7 +197,7 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   firstSpanNs(cpid: number): UnixNanos | undefined {
-    return this.#firstSpan.get(cpid) ?? undefined
+    return this.#spans.firstStart(cpid)
   }
 
   wasSent(trace: number, row: number): boolean {

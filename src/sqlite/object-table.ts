@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3'
 import type { ArrivedSpan, ObjectVersion } from '../model/link-port.ts'
-import { parseObjectReference } from '../model/object-reference.ts'
+import { kindOfObject, parseObjectReference } from '../model/object-reference.ts'
 import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
@@ -10,6 +10,8 @@ const OBJECTS = 20_000
 const MOST_A_SPAN = 500
 
 const MOST_LENGTH = 1_024
+/** Which services have observed which versions: enough for what resyncs look at again. */
+const OBSERVATIONS = 20_000
 
 const ROLES = { observed: 0, wrote: 1 } as const
 
@@ -23,8 +25,12 @@ interface VersionRow {
 export class ObjectTable {
   readonly #progress: Progress
   readonly #objects = new GenerationCache<string, number>(OBJECTS)
+  readonly #kinds = new GenerationCache<number, string>(OBJECTS)
+  readonly #observed = new GenerationCache<string, true>(OBSERVATIONS)
   readonly #find: Statement<[string, string], number>
   readonly #addObject: Statement
+  readonly #name: Statement<[number], string>
+  readonly #wrote: Statement<[number, number, bigint], number>
   readonly #addVersion: Statement
   readonly #versions: Statement<[number, number], VersionRow>
   readonly #writer: Statement<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>
@@ -46,6 +52,12 @@ export class ObjectTable {
       .prepare<[string, string], number>('SELECT id FROM objects WHERE object = ? AND cluster = ?')
       .pluck()
     this.#addObject = db.prepare('INSERT INTO objects (object, cluster) VALUES (?, ?)')
+    this.#name = db.prepare<[number], string>('SELECT object FROM objects WHERE id = ?').pluck()
+    this.#wrote = db
+      .prepare<[number, number, bigint], number>(
+        'SELECT 1 FROM span_objects WHERE span = ? AND role = 1 AND object = ? AND version = ?',
+      )
+      .pluck()
     this.#addVersion = db.prepare(
       'INSERT OR IGNORE INTO span_objects (span, role, object, version, uid) VALUES (?, ?, ?, ?, ?)',
     )
@@ -125,6 +137,26 @@ export class ObjectTable {
     return this.#writers.all({ trace, object, version, uid: uid ?? null })
   }
 
+  wrote(span: number, { object, version }: ObjectVersion): boolean {
+    return this.#wrote.get(span, object, version) === 1
+  }
+
+  isFirstToObserve(service: string, { object, version }: ObjectVersion): boolean {
+    const key = `${object} ${version} ${service}`
+    if (this.#observed.get(key) === true) return false
+    this.#observed.set(key, true)
+    return true
+  }
+
+  /** `<apiVersion>/<resource>` of an object. */
+  kindOf(object: number): string {
+    const known = this.#kinds.get(object)
+    if (known !== undefined) return known
+    const kind = kindOfObject(this.#name.get(object) ?? '') ?? 'unknown'
+    this.#kinds.set(object, kind)
+    return kind
+  }
+
   awaitWriter({ object, version }: ObjectVersion, span: number): number {
     this.#await.run(object, version, this.#progress.activeMs)
     this.#addObserver.run(object, version, span)
@@ -140,6 +172,7 @@ export class ObjectTable {
 
   forget(): void {
     this.#objects.clear()
+    this.#kinds.clear()
   }
 
   #idOf(object: string, cluster: string): number {

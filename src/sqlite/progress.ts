@@ -5,6 +5,7 @@ interface ProgressRow {
   last_arrival: number
   linked_arrival: number
   last_decision: number
+  last_log_decision: number
   active_ms: number
 }
 
@@ -18,6 +19,7 @@ export class Progress {
   lastArrival = 0
   linkedArrival = 0
   lastDecision = 0
+  lastLogDecision = 0
   readonly #db: Sqlite
   readonly #clock: Clock
   #base = 0
@@ -33,12 +35,15 @@ export class Progress {
   /** Reads what is stored; at the start, after a rollback, and when someone else wrote. */
   load(): void {
     const row = this.#db
-      .prepare<[], ProgressRow>('SELECT last_arrival, linked_arrival, last_decision, active_ms FROM progress')
+      .prepare<[], ProgressRow>(
+        'SELECT last_arrival, linked_arrival, last_decision, last_log_decision, active_ms FROM progress',
+      )
       .get()
     if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
     this.lastArrival = row.last_arrival
     this.linkedArrival = row.linked_arrival
     this.lastDecision = row.last_decision
+    this.lastLogDecision = row.last_log_decision
     this.#base = Math.max(row.active_ms, this.activeMs)
     this.#startedMs = this.#clock.monotonicMs()
     this.turn()
@@ -58,9 +63,16 @@ export class Progress {
     return ++this.lastDecision
   }
 
+  nextLogDecision(): number {
+    return ++this.lastLogDecision
+  }
+
   save(): void {
     this.#db
-      .prepare('UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, active_ms = ?')
-      .run(this.lastArrival, this.linkedArrival, this.lastDecision, this.activeMs)
+      .prepare(
+        `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,
+           active_ms = ?`,
+      )
+      .run(this.lastArrival, this.linkedArrival, this.lastDecision, this.lastLogDecision, this.activeMs)
   }
 }

@@ -61,7 +61,12 @@ export class SqlitePruneStore implements PruneStore {
         `SELECT EXISTS (SELECT 1 FROM traces WHERE root = ? AND (state = 0 OR
              last_decision > coalesce((SELECT min(position) FROM exporters), last_decision)))
            OR EXISTS (SELECT 1 FROM waiting WHERE cpid = ?)
+           OR EXISTS (SELECT 1 FROM waiting_logs WHERE cpid = ?)
+           OR EXISTS (SELECT 1 FROM log_outbox) AND EXISTS (
+             SELECT 1 FROM logs l JOIN log_outbox o ON o.log = l.id WHERE l.cpid = ?)
            OR EXISTS (SELECT 1 FROM mergelogs WHERE cpid = ? AND arrival > (SELECT linked_arrival FROM progress))`,
+        cpid,
+        cpid,
         cpid,
         cpid,
         cpid,
@@ -81,6 +86,8 @@ export class SqlitePruneStore implements PruneStore {
       this.#removeEmptyOrigin(origin)
     }
     this.#run('DELETE FROM cpid_origins WHERE cpid = ?', cpid)
+    this.#run('DELETE FROM log_outbox WHERE log IN (SELECT id FROM logs WHERE cpid = ?)', cpid)
+    this.#run('DELETE FROM waiting_logs WHERE cpid = ?', cpid)
     counts.logs += this.#run('DELETE FROM logs WHERE cpid = ?', cpid)
     for (const trace of this.#numbers('SELECT id FROM traces WHERE root = ?', cpid)) {
       this.#run('DELETE FROM outbox WHERE trace = ?', trace)
@@ -126,8 +133,10 @@ export class SqlitePruneStore implements PruneStore {
       this.#removeEmptyOrigin(origin)
     }
     const logs = this.#run(
-      'DELETE FROM logs WHERE id IN (SELECT id FROM logs WHERE cpid IS NULL AND id <= ? ORDER BY id LIMIT ?)',
-      this.#arrivedBefore(beforeMs),
+      `DELETE FROM logs WHERE id IN (SELECT id FROM logs l WHERE cpid IS NULL AND id <= ?
+         AND NOT EXISTS (SELECT 1 FROM log_outbox WHERE log = l.id)
+         AND NOT EXISTS (SELECT 1 FROM waiting_logs WHERE arrival = l.id) ORDER BY id LIMIT ?)`,
+      Math.min(this.#arrivedBefore(beforeMs), this.#progress.linkedArrival),
       limit,
     )
     counts.spans += rows.length

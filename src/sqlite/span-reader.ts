@@ -6,6 +6,7 @@ import {
   SPAN_OBSERVED,
   SPAN_WROTE,
 } from '../model/arrivals.ts'
+import type { UnixNanos } from '../model/clock.ts'
 import type { ArrivedSpan, LinkEvent } from '../model/link-port.ts'
 import { readLinks } from '../otlp/read-links.ts'
 import type { Sqlite } from './open-database.ts'
@@ -48,6 +49,7 @@ export class SpanReader {
   readonly #children: Statement<[number, bigint], SpanRow>
   readonly #raw: Statement<[number], Buffer>
   readonly #find: Statement<[Buffer, bigint], number>
+  readonly #firstStart: Statement<[number], bigint | null>
   readonly #setCpid: Statement
   readonly #events: Statement<[number, number], EventRow>
   readonly #dropEvents: Statement
@@ -70,6 +72,13 @@ export class SpanReader {
          WHERE o.trace_id = ? AND s.span_id = ? HAVING min(s.id) IS NOT NULL`,
       )
       .pluck()
+    this.#firstStart = db
+      .prepare<[number], bigint | null>(
+        `SELECT min(s.start_ns) FROM cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid
+         WHERE c.cpid = ? AND s.start_ns > 0`,
+      )
+      .pluck()
+      .safeIntegers()
     this.#setCpid = db.prepare(
       `UPDATE spans SET cpid = ?, flags = flags | ${SPAN_INHERITED_CPID} WHERE id = ?`,
     )
@@ -143,6 +152,11 @@ export class SpanReader {
 
   find(traceId: Buffer, spanId: bigint): number | undefined {
     return this.#find.get(traceId, spanId)
+  }
+
+  /** The start of the first span that carries the CPID. */
+  firstStart(cpid: number): UnixNanos | undefined {
+    return this.#firstStart.get(cpid) ?? undefined
   }
 
   setInheritedCpid(row: number, cpid: number): void {

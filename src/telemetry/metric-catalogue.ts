@@ -7,6 +7,8 @@ export interface MetricSpec {
   help: string
   /** Upper bounds of a histogram's buckets, in its unit. */
   buckets?: readonly number[]
+  /** Its buckets remember a measurement each, with the span it was made in. */
+  exemplars?: true
   /** Read when scraped; nothing else sets it. */
   read?: () => number
 }
@@ -14,6 +16,14 @@ export interface MetricSpec {
 interface Written<Kind, Labels> extends MetricSpec {
   kind: Kind & MetricSpec['kind']
   labels: Labels & readonly string[]
+  exemplars?: never
+  read?: never
+}
+interface Traced<Labels> extends MetricSpec {
+  kind: 'histogram'
+  labels: Labels & readonly string[]
+  buckets: readonly number[]
+  exemplars: true
   read?: never
 }
 interface Read extends MetricSpec {
@@ -40,6 +50,12 @@ const histogram = (unit: string, buckets: number[], help: string): Written<'hist
   help,
   buckets,
 })
+
+const traced = <const Labels extends readonly string[]>(
+  labels: Labels,
+  buckets: number[],
+  help: string,
+): Traced<Labels> => ({ kind: 'histogram', unit: 'seconds', labels, help, buckets, exemplars: true })
 
 const measured = (kind: 'counter' | 'gauge', unit: string, help: string, read: () => number): Read => ({
   kind,
@@ -90,6 +106,12 @@ export const METRICS = {
     EXPORTER,
     'Log records passed over because the backend refused them for good.',
   ),
+  otelcol_exporter_sent_metric_points: counter('points', EXPORTER, 'Metric points the backend took.'),
+  otelcol_exporter_send_failed_metric_points: counter(
+    'points',
+    EXPORTER,
+    'Metric points the backend refused, or did not take before newer ones were due.',
+  ),
   otelcol_exporter_queue_size: gauge('decisions', QUEUE, 'Outbox rows not yet sent to the backend.'),
   otelcol_exporter_in_flight_requests: gauge(
     'requests',
@@ -121,6 +143,17 @@ export const METRICS = {
     systemBytes,
   ),
 
+  cpid_cascade_duration: traced(
+    [],
+    [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800],
+    'From first to last activity of each trace that settled in cascade mode, episodes counted by themselves.',
+  ),
+  cpid_hop_latency: traced(
+    ['service', 'kind'],
+    [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    'From the end of a write to the start of the first reconcile of a service that observed it, in cascade mode.',
+  ),
+  cpid_merges: counter('merges', [], 'Mergelogs accepted that derive a change from one or more others.'),
   cpid_mergelogs: counter('mergelogs', [], 'Mergelogs accepted that said something new.'),
   cpid_mergelogs_refused: counter('mergelogs', ['reason'], 'Mergelogs refused, by reason.'),
   cpid_mergelogs_repeated: counter('mergelogs', [], 'Mergelogs identical to one already stored.'),
@@ -140,6 +173,11 @@ export const METRICS = {
     [],
     'Spans that belong to no change and are forwarded unchanged.',
   ),
+  cpid_unattributed_log_records: counter(
+    'records',
+    [],
+    'Log records sent on that belong to no change and are forwarded unchanged.',
+  ),
   cpid_malformed_cpids: counter('spans', [], 'Spans and log records whose cpid.id is not a UUID.'),
   cpid_duplicate_spans: counter('spans', [], 'Spans stored before under the same trace and span id.'),
   cpid_cut_roots: counter(
@@ -150,7 +188,11 @@ export const METRICS = {
   cpid_traces_open: gauge('traces', [], 'Traces that still take activity.'),
   cpid_traces_settled: counter('traces', [], 'Traces that settled.'),
   cpid_episodes: counter('episodes', [], 'Episodes opened after every root of some activity had settled.'),
-  cpid_waiting: gauge('items', [], 'Spans and mergelogs waiting for something that has not arrived.'),
+  cpid_waiting: gauge(
+    'items',
+    [],
+    'Spans, log records and mergelogs waiting for something that has not arrived.',
+  ),
   cpid_link_lag: gauge('items', [], 'Arrivals stored but not linked yet.'),
   cpid_graph_cpids: gauge('cpids', [], 'CPIDs in the merge graph.'),
   cpid_graph_tombstones: gauge('cpids', [], 'Pruned CPIDs still remembered by name.'),
@@ -168,11 +210,7 @@ export const METRICS = {
     'How long a commit of received data took.',
   ),
   cpid_commits: counter('commits', [], 'Commits of received data.'),
-  cpid_exporter_lag: gauge(
-    'seconds',
-    EXPORTER,
-    'How long the oldest decision not yet sent has been waiting.',
-  ),
+  cpid_exporter_lag: gauge('seconds', QUEUE, 'How long the oldest decision not yet sent has been waiting.'),
 
   target_info: gauge('', SERVICE, 'Always 1; its labels say which Causeway this is.'),
 }
@@ -181,12 +219,15 @@ type Catalogue = typeof METRICS
 export type MetricName = keyof Catalogue
 
 type Settable<Kind> = {
-  [Name in MetricName]: Catalogue[Name] extends { kind: Kind; read?: never } ? Name : never
+  [Name in MetricName]: Catalogue[Name] extends { kind: Kind; read?: never; exemplars?: never } ? Name : never
 }[MetricName]
 
 export type CounterName = Settable<'counter'>
 export type GaugeName = Settable<'gauge'>
 export type HistogramName = Settable<'histogram'>
+export type TracedName = {
+  [Name in MetricName]: Catalogue[Name] extends { exemplars: true } ? Name : never
+}[MetricName]
 
 /** A value for every label of the metric; nothing at all for one that has none. */
 export type LabelsOf<Name extends MetricName> = Catalogue[Name]['labels'] extends readonly []

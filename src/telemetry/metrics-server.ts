@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { listen, type ListenAddress, type Listening } from './listen.ts'
-import { type Metrics } from './metrics.ts'
+import { prefersOpenMetrics } from './exposition-text.ts'
+import { CONTENT_TYPE, type Metrics } from './metrics.ts'
 
 /** Serves `GET /metrics` for Prometheus. Rejects with an error that says what to change when it cannot listen. */
 export function startMetricsServer(settings: ListenAddress & { metrics: Metrics }): Promise<Listening> {
@@ -11,7 +12,7 @@ export function startMetricsServer(settings: ListenAddress & { metrics: Metrics 
       response.setHeader('allow', 'GET, HEAD')
       answer(response, 405, 'use GET\n')
     } else {
-      void serve(settings.metrics, response)
+      void serve(settings.metrics, request.headers.accept, response)
     }
   })
   return listen(server, settings, {
@@ -20,10 +21,10 @@ export function startMetricsServer(settings: ListenAddress & { metrics: Metrics 
   })
 }
 
-async function serve(metrics: Metrics, response: ServerResponse): Promise<void> {
+async function serve(metrics: Metrics, accept: string | undefined, response: ServerResponse): Promise<void> {
   try {
-    const text = await metrics.scrape()
-    answer(response, 200, text, metrics.contentType)
+    const format = prefersOpenMetrics(accept) ? 'openmetrics' : 'prometheus'
+    answer(response, 200, await metrics.scrape(format), CONTENT_TYPE[format])
   } catch (error) {
     answer(
       response,

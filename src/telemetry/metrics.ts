@@ -1,4 +1,12 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { ExemplarHistogram } from './exemplar-histogram.ts'
+import {
+  histogramFamily,
+  openMetricsText,
+  prometheusText,
+  type Family,
+  type Sample,
+} from './exposition-text.ts'
 import {
   type CounterName,
   type GaugeName,
@@ -6,6 +14,7 @@ import {
   type LabelsOf,
   METRICS,
   type MetricSpec,
+  type TracedName,
 } from './metric-catalogue.ts'
 
 /** Where parts of the program report numbers; the catalogue says what each means. */
@@ -19,10 +28,17 @@ export interface MetricSink {
 export interface Metrics extends MetricSink {
   /** Has `refresh` run before every scrape, for gauges that are cheaper to read than to keep. */
   beforeScrape(refresh: () => void | Promise<void>): void
-  /** Everything in the Prometheus text format; rejects when a refresh does. */
-  scrape(): Promise<string>
-  /** The Content-Type of `scrape`. */
-  readonly contentType: string
+  /** The histogram behind a metric that has exemplars. */
+  traced(name: TracedName): ExemplarHistogram
+  /** Everything in the Prometheus text format, or in OpenMetrics; rejects when a refresh does. */
+  scrape(format?: ExpositionFormat): Promise<string>
+}
+
+export type ExpositionFormat = 'prometheus' | 'openmetrics'
+
+export const CONTENT_TYPE: Readonly<Record<ExpositionFormat, string>> = {
+  prometheus: Registry.PROMETHEUS_CONTENT_TYPE,
+  openmetrics: Registry.OPENMETRICS_CONTENT_TYPE,
 }
 
 export interface ServiceIdentity {
@@ -34,9 +50,14 @@ export interface ServiceIdentity {
 /** Makes an instrument for every metric of the catalogue. Each call is a registry of its own. */
 export function createMetrics(service: ServiceIdentity): Metrics {
   const registry = new Registry()
-  const instruments = new Map(
-    Object.entries(METRICS).map(([name, spec]) => [name, instrument(name, spec, registry)]),
+  const specs = Object.entries<MetricSpec>(METRICS)
+  const plain = specs.filter(([, { exemplars }]) => exemplars !== true)
+  const traced = new Map(
+    specs
+      .filter(([, { exemplars }]) => exemplars === true)
+      .map(([name, { buckets }]) => [name, new ExemplarHistogram(buckets ?? [])]),
   )
+  const instruments = new Map(plain.map(([name, spec]) => [name, instrument(name, spec, registry)]))
   const refreshes: (() => void | Promise<void>)[] = []
 
   const metrics: Metrics = {
@@ -55,11 +76,17 @@ export function createMetrics(service: ServiceIdentity): Metrics {
     beforeScrape(refresh) {
       refreshes.push(refresh)
     },
-    async scrape() {
-      for (const refresh of refreshes) await refresh()
-      return registry.metrics()
+    traced(name) {
+      const histogram = traced.get(name)
+      if (histogram === undefined) throw new Error(`${name} has no exemplars`)
+      return histogram
     },
-    contentType: registry.contentType,
+    async scrape(format = 'prometheus') {
+      for (const refresh of refreshes) await refresh()
+      const families = [...traced].map(([name, histogram]) => tracedFamily(name as TracedName, histogram))
+      if (format === 'openmetrics') return openMetricsText([...(await familiesOf(registry)), ...families])
+      return `${await registry.metrics()}\n${families.map(prometheusText).join('\n\n')}\n`
+    },
   }
   metrics.set('target_info', 1, {
     service_name: service.serviceName,
@@ -67,6 +94,25 @@ export function createMetrics(service: ServiceIdentity): Metrics {
     service_instance_id: service.serviceInstanceId,
   })
   return metrics
+}
+
+function tracedFamily(name: TracedName, histogram: ExemplarHistogram): Family {
+  const { help, labels: labelNames } = METRICS[name]
+  return histogramFamily({ name, help, labelNames, bounds: histogram.bounds }, histogram.series)
+}
+
+async function familiesOf(registry: Registry): Promise<Family[]> {
+  const found = await registry.getMetricsAsJSON()
+  return found.map(({ name, help, type, values }) => ({
+    name,
+    help,
+    kind: type as unknown as Family['kind'],
+    samples: values.map((value): Sample => ({
+      name: 'metricName' in value && typeof value.metricName === 'string' ? value.metricName : name,
+      labels: value.labels as Sample['labels'],
+      value: value.value,
+    })),
+  }))
 }
 
 type Instrument = Counter | Gauge | Histogram

@@ -43,6 +43,7 @@ test('the configuration that comes with Causeway is the one in its documentation
         intervalMs: 60_000,
       },
       maxSources: 1024,
+      metrics: { intervalMs: 60_000, maxSeries: 500 },
     },
     exporters: [
       {
@@ -72,7 +73,7 @@ test('the configuration that comes with Causeway is the one in its documentation
       logEncoding: 'console',
       metrics: { level: 'normal', host: 'localhost', port: 8888 },
     },
-    pipelines: { outTraces: ['otlp_grpc/jaeger'], outLogs: [] },
+    pipelines: { outTraces: ['otlp_grpc/jaeger'], outLogs: [], outMetrics: [] },
   })
 })
 
@@ -84,7 +85,7 @@ test('every default of the connector is the one otel-config.yaml writes out', ()
 test('without an outgoing pipeline Causeway only stores and answers', () => {
   const { config } = loadText(SMALLEST)
   expect(config.exporters).toEqual([])
-  expect(config.pipelines).toEqual({ outTraces: [], outLogs: [] })
+  expect(config.pipelines).toEqual({ outTraces: [], outLogs: [], outMetrics: [] })
   expect(config).not.toHaveProperty('healthCheck')
   expect(config).not.toHaveProperty('query')
 })
@@ -156,7 +157,7 @@ test('mergelogs may come as logs and go out as change spans', () => {
   const yaml = WITH_EXPORTER.replace('traces/in', 'logs/in')
   expect(loadText(yaml).config).toMatchObject({
     receivers: [{ signals: ['logs'] }],
-    pipelines: { outTraces: ['otlp_grpc'], outLogs: [] },
+    pipelines: { outTraces: ['otlp_grpc'], outLogs: [], outMetrics: [] },
   })
 })
 
@@ -169,9 +170,14 @@ service:
     traces/b: { receivers: [otlp/b, otlp], exporters: [cpid] }
     traces/out2: { receivers: [cpid], exporters: [debug, otlp_grpc] }
     logs: { receivers: [otlp/b], exporters: [cpid] }
-    logs/out: { receivers: [cpid], exporters: [debug] }`
+    logs/out: { receivers: [cpid], exporters: [debug] }
+    metrics/out: { receivers: [cpid], exporters: [debug] }`
   const { config } = loadText([WITH_EXPORTER, more])
-  expect(config.pipelines).toEqual({ outTraces: ['otlp_grpc', 'debug'], outLogs: ['debug'] })
+  expect(config.pipelines).toEqual({
+    outTraces: ['otlp_grpc', 'debug'],
+    outLogs: ['debug'],
+    outMetrics: ['debug'],
+  })
   expect(config.receivers.map(({ id, signals }) => [id, signals])).toEqual([
     ['otlp', ['traces']],
     ['otlp/b', ['traces', 'logs']],

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { Drain, type DrainProgress } from '../../src/exporter/drain.ts'
+import { outgoingSpans } from '../../src/exporter/outgoing-spans.ts'
 import type { SendOutcome, Transport } from '../../src/model/send-outcome.ts'
 import { jsonOfProtobuf } from '../../src/otlp/protobuf-to-json.ts'
 import { SqliteOutbox } from '../../src/sqlite/outbox-reader.ts'
@@ -37,9 +38,9 @@ async function drained(
   const stop = new AbortController()
   const result: Drained = { progress: [], dropped: 0, drain: undefined as unknown as Drain }
   result.drain = new Drain(
-    { name: 'otlp_grpc/test', batchMaxSpans: 8, batchMaxBytes: 1_000_000, consumers: 3 },
+    { name: 'otlp_grpc/test', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 3 },
     position,
-    new SqliteOutbox(writer.db),
+    outgoingSpans(new SqliteOutbox(writer.db)),
     transport,
     {
       onProgress: (progress) => {
@@ -105,9 +106,9 @@ test('what a stop leaves unfinished is not passed over', async () => {
     return DELIVERED
   })
   const drain = new Drain(
-    { name: 'x', batchMaxSpans: 8, batchMaxBytes: 1_000_000, consumers: 4 },
+    { name: 'x', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 4 },
     0,
-    new SqliteOutbox(writer.db),
+    outgoingSpans(new SqliteOutbox(writer.db)),
     transport,
     {
       onProgress: ({ position }) => moved.push(position),

@@ -180,6 +180,22 @@ CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "time
 
 CREATE TABLE "kysely_migration_lock" ("id" varchar(255) not null primary key, "is_locked" integer default 0 not null);
 
+CREATE TABLE log_exporters (
+  name TEXT PRIMARY KEY,
+  position INTEGER NOT NULL,
+  refused INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE log_outbox (
+  decision INTEGER PRIMARY KEY,
+  log INTEGER NOT NULL,
+  trace_id BLOB,
+  flags INTEGER NOT NULL,
+  cpid INTEGER
+  ) STRICT;
+
+CREATE INDEX log_outbox_by_log ON log_outbox (log);
+
 CREATE TABLE logs (
   id INTEGER PRIMARY KEY,
   cpid INTEGER,
@@ -245,7 +261,7 @@ CREATE TABLE progress (
   linked_arrival INTEGER NOT NULL,
   last_decision INTEGER NOT NULL,
   active_ms INTEGER NOT NULL
-  ) STRICT;
+  , last_log_decision INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE rejected_mergelogs (
   id INTEGER PRIMARY KEY,
@@ -369,3 +385,18 @@ CREATE INDEX waiting_by_cpid ON waiting (cpid, arrival) WHERE cpid IS NOT NULL;
 CREATE INDEX waiting_by_parent ON waiting (origin, parent_id, arrival) WHERE origin IS NOT NULL;
 
 CREATE INDEX waiting_due ON waiting (due_ms, arrival);
+
+CREATE TABLE waiting_logs (
+  arrival INTEGER PRIMARY KEY,
+  kind INTEGER NOT NULL,
+  cpid INTEGER,
+  trace_id BLOB,
+  span_id INTEGER NOT NULL,
+  due_ms INTEGER NOT NULL
+  ) STRICT;
+
+CREATE INDEX waiting_logs_by_cpid ON waiting_logs (cpid, arrival) WHERE cpid IS NOT NULL;
+
+CREATE INDEX waiting_logs_by_span ON waiting_logs (span_id, trace_id, arrival) WHERE kind = 1;
+
+CREATE INDEX waiting_logs_due ON waiting_logs (due_ms, arrival);

@@ -108,12 +108,12 @@ test('an open cascade stays, however small the limit', async () => {
 
 test('what some exporter has not sent stays', async () => {
   using writer = await TestWriter.open({ retention: { maxCpids: 1 } })
-  writer.writer.run(() => writer.writer.positions.keep(['otlp_grpc/dead'], 0))
+  writer.writer.run(() => writer.writer.positions.traces.keep(['otlp_grpc/dead'], 0))
   writer.mergelogs('kubectl', [{ new: cpid(1) }, { new: cpid(2) }])
   writer.pass(300_001)
   expect(writer.writer.prune(1000)).toMatchObject({ cpids: 0 })
   writer.writer.run(() =>
-    writer.writer.positions.moveTo('otlp_grpc/dead', writer.writer.progress.lastDecision, 0),
+    writer.writer.positions.traces.moveTo('otlp_grpc/dead', writer.writer.progress.lastDecision, 0),
   )
   expect(writer.writer.prune(1000)).toMatchObject({ cpids: 1 })
 })

@@ -10,6 +10,7 @@ test('every message is part of a request', () => {
   const reached = new Set([
     'ExportTraceServiceRequest',
     'ExportLogsServiceRequest',
+    'ExportMetricsServiceRequest',
   ] as const as readonly string[])
   for (const name of reached) {
     for (const field of MESSAGES[name as keyof typeof MESSAGES]) {

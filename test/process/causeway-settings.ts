@@ -19,10 +19,18 @@ export interface CausewaySettings {
   database: string
   /** By id, as in the configuration. */
   exporters: Record<string, unknown>
+  /** Those of logs/out, by id; one of the others is named with its settings again. */
+  logExporters: Record<string, unknown>
+  /** Those of metrics/out, likewise. */
+  metricExporters: Record<string, unknown>
+  /** What else is set of the connector. */
+  connector: Record<string, unknown>
   linking: Record<string, unknown>
 }
 
-export type SettingsChoice = Partial<Pick<CausewaySettings, 'exporters' | 'linking'>>
+export type SettingsChoice = Partial<
+  Pick<CausewaySettings, 'exporters' | 'logExporters' | 'metricExporters' | 'connector' | 'linking'>
+>
 
 export const CONFIG_FILE = 'otel-config.json'
 
@@ -32,6 +40,9 @@ const PATIENT = { wait: '10m', settle_after: '20m', max_open: '60m' }
 /** Settings with a fresh folder and ports of their own; without exporters unless some are given. */
 export async function freshSettings({
   exporters = {},
+  logExporters = {},
+  metricExporters = {},
+  connector = {},
   linking = {},
 }: SettingsChoice = {}): Promise<CausewaySettings> {
   const [grpc = 0, http = 0, query = 0, health = 0, metrics = 0] = await freePorts(5)
@@ -41,6 +52,9 @@ export async function freshSettings({
     ports: { grpc, http, query, health, metrics },
     database: join(home, 'data', 'causeway.db'),
     exporters,
+    logExporters,
+    metricExporters,
+    connector,
     linking: { ...PATIENT, ...linking },
   }
 }
@@ -62,14 +76,20 @@ export function argumentsFor(settings: CausewaySettings): string[] {
   return ['--config', config, '--set', `connectors.cpid.storage.path=${JSON.stringify(settings.database)}`]
 }
 
-function configOf({ ports, exporters, linking }: CausewaySettings): unknown {
+function configOf(settings: CausewaySettings): unknown {
+  const { ports, exporters, logExporters, metricExporters, connector, linking } = settings
   const at = (port: number): { endpoint: string } => ({ endpoint: `127.0.0.1:${port}` })
-  const names = Object.keys(exporters)
-  const out = { 'traces/out': { receivers: ['cpid'], exporters: names } }
+  const out = { traces: exporters, logs: logExporters, metrics: metricExporters }
+  const outgoing = Object.entries(out).flatMap(([signal, some]) =>
+    Object.keys(some).length === 0
+      ? []
+      : [[`${signal}/out`, { receivers: ['cpid'], exporters: Object.keys(some) }]],
+  )
+  const all = { ...exporters, ...logExporters, ...metricExporters }
   return {
     receivers: { otlp: { protocols: { grpc: at(ports.grpc), http: at(ports.http) } } },
-    connectors: { cpid: { linking } },
-    ...(names.length > 0 && { exporters }),
+    connectors: { cpid: { linking, ...connector } },
+    ...(Object.keys(all).length > 0 && { exporters: all }),
     extensions: { health_check: at(ports.health), cpid_query: at(ports.query) },
     service: {
       extensions: ['health_check', 'cpid_query'],
@@ -81,7 +101,7 @@ function configOf({ ports, exporters, linking }: CausewaySettings): unknown {
       pipelines: {
         'traces/in': { receivers: ['otlp'], exporters: ['cpid'] },
         'logs/in': { receivers: ['otlp'], exporters: ['cpid'] },
-        ...(names.length > 0 && out),
+        ...(Object.fromEntries(outgoing) as object),
       },
     },
   }

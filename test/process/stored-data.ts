@@ -19,10 +19,13 @@ export function storedSpans(settings: CausewaySettings): string[] {
   )
 }
 
-/** Where each exporter stands, by name. */
-export function storedPositions(settings: CausewaySettings): Record<string, number> {
+/** Where each exporter of a signal stands, by name. */
+export function storedPositions(
+  settings: CausewaySettings,
+  table: 'exporters' | 'log_exporters' = 'exporters',
+): Record<string, number> {
   const rows = askStored(settings, (db) =>
-    db.prepare<[], { name: string; position: number }>('SELECT name, position FROM exporters').all(),
+    db.prepare<[], { name: string; position: number }>(`SELECT name, position FROM ${table}`).all(),
   )
   return Object.fromEntries(rows.map(({ name, position }) => [name, position]))
 }

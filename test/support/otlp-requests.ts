@@ -69,6 +69,34 @@ export function mergelogsRequest(
   return Buffer.from(protobufOfJson('logs', Buffer.from(JSON.stringify(request))))
 }
 
+export interface LogSketch {
+  body: string
+  /** Original trace and span, any numbers. */
+  trace?: number
+  span?: number
+  cpid?: string
+  /** Milliseconds after START_NS. */
+  time?: number
+  attributes?: Record<string, unknown>
+}
+
+export function logsRequest(service: string, logs: readonly LogSketch[]): Buffer {
+  const logRecords = logs.map(({ body, trace, span, cpid: carried, time, attributes }) => ({
+    timeUnixNano: nanosAfter(time ?? 0),
+    severityNumber: 9,
+    body: { stringValue: body },
+    attributes: attributesJson({ ...(carried !== undefined && { 'cpid.id': carried }), ...attributes }),
+    ...(trace !== undefined && { traceId: hexTrace(trace) }),
+    ...(span !== undefined && { spanId: hexSpan(span) }),
+  }))
+  const request = {
+    resourceLogs: [
+      { resource: resourceOf(service, undefined), scopeLogs: [{ scope: { name: 'test' }, logRecords }] },
+    ],
+  }
+  return Buffer.from(protobufOfJson('logs', Buffer.from(JSON.stringify(request))))
+}
+
 /** The same mergelog as the event of a span. */
 export function mergelogEvent(mergelog: MergelogSketch): unknown {
   return {

@@ -2,7 +2,14 @@ import { StoreWriter, type WriterSettings } from '../../src/app/store-writer.ts'
 import type { IngestOutcome } from '../../src/model/ingest.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
-import { mergelogsRequest, spansRequest, type MergelogSketch, type SpanSketch } from './otlp-requests.ts'
+import {
+  logsRequest,
+  mergelogsRequest,
+  spansRequest,
+  type LogSketch,
+  type MergelogSketch,
+  type SpanSketch,
+} from './otlp-requests.ts'
 import { TestClock } from './test-clock.ts'
 
 const MANY = 100_000
@@ -24,6 +31,7 @@ export function writerSettings({ linking, retention, maxSources }: TestSettings 
       maxFanout: 8,
       maxTraceSpans: 10_000,
       maxTraceBytes: 4 * 1024 * 1024,
+      logs: false,
       ...linking,
     },
     retention: { maxCpids: 0, maxAgeMs: 0, maxBytes: 0, ...retention },
@@ -58,6 +66,10 @@ export class TestWriter {
 
   mergelogs(service: string, mergelogs: readonly MergelogSketch[], cluster?: string): IngestOutcome {
     return this.ingest('logs', mergelogsRequest(service, mergelogs, cluster))
+  }
+
+  logs(service: string, logs: readonly LogSketch[]): IngestOutcome {
+    return this.ingest('logs', logsRequest(service, logs))
   }
 
   ingest(signal: 'traces' | 'logs', bytes: Buffer): IngestOutcome {

@@ -62,7 +62,11 @@ function addressOf(exporter: OtlpExporter): { host: string; port: number; where:
 
 async function ask(exporter: OtlpExporter): Promise<SendOutcome> {
   try {
-    await using transport = openOnce({ ...exporter, timeoutMs: LONGEST_MS }, `Causeway/${readVersion()}`)
+    await using transport = openOnce(
+      { ...exporter, timeoutMs: LONGEST_MS },
+      'traces',
+      `Causeway/${readVersion()}`,
+    )
     return await transport.send(EMPTY_REQUEST, AbortSignal.timeout(LONGEST_MS))
   } catch (error) {
     return { kind: 'refused', splittable: false, reason: messageOf(error) }

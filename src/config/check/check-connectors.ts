@@ -1,13 +1,15 @@
-import type { Signal } from '../../model/ingest.ts'
+import type { SentSignal, Signal } from '../../model/ingest.ts'
 import type { Findings } from '../findings.ts'
 import type { Pipeline } from './read-pipelines.ts'
 import type { Sections } from './read-sections.ts'
 
 /** From which signals the cpid connector makes which. A mergelog may come as a log record and go out as a span. */
-export const CPID_PAIRS: readonly { from: Signal; to: Signal }[] = [
+export const CPID_PAIRS: readonly { from: Signal; to: SentSignal }[] = [
   { from: 'traces', to: 'traces' },
   { from: 'logs', to: 'logs' },
   { from: 'logs', to: 'traces' },
+  { from: 'traces', to: 'metrics' },
+  { from: 'logs', to: 'metrics' },
 ]
 
 /** There is one merge graph, everything that comes in goes through it, and nothing goes round in a circle. */
@@ -65,7 +67,7 @@ function checkUse(cpid: string, sections: Sections, findings: Findings): void {
     findings.mistake(
       `connectors::${cpid}`,
       `connector "${cpid}" used as receiver in [${unfed.join(' ')}] pipeline but not used in any supported ` +
-        `exporter pipeline; write a pipeline ${unfed.join()}/in: { receivers: [otlp], exporters: [${cpid}] }`,
+        `exporter pipeline; write a pipeline ${unfed.map(feedOf).join()}/in: { receivers: [otlp], exporters: [${cpid}] }`,
     )
   } else if (taken.length === 0) {
     findings.mistake(
@@ -76,6 +78,9 @@ function checkUse(cpid: string, sections: Sections, findings: Findings): void {
   }
 }
 
+/** What must come in for the connector to make a signal. */
+const feedOf = (signal: SentSignal): Signal => (signal === 'metrics' ? 'traces' : signal)
+
 /** The exporters that this pipeline feeds past the merge graph. */
 function straightTo(pipeline: Pipeline, { receivers, exporters, connectors }: Sections): string[] {
   if (!pipeline.receivers.some((id) => receivers.typeById.has(id))) return []
@@ -83,7 +88,7 @@ function straightTo(pipeline: Pipeline, { receivers, exporters, connectors }: Se
   return [...new Set(pipeline.exporters.filter(isExporter))]
 }
 
-function signalsOf(pipelines: readonly Pipeline[]): Signal[] {
+function signalsOf(pipelines: readonly Pipeline[]): SentSignal[] {
   return [...new Set(pipelines.map(({ signal }) => signal))]
 }
 

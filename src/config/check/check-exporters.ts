@@ -7,7 +7,8 @@ export function checkExporters({ exporters, service }: Sections, findings: Findi
     for (const id of new Set(ids)) {
       const exporter = exporters.built.get(id)
       if (exporter?.kind !== 'otlp_http') continue
-      if ((signal === 'traces' ? exporter.tracesUrl : exporter.logsUrl) !== undefined) continue
+      const urls = { traces: exporter.tracesUrl, logs: exporter.logsUrl, metrics: exporter.metricsUrl }
+      if (urls[signal] !== undefined) continue
       findings.mistake(
         `exporters::${id}`,
         `either endpoint or ${signal}_endpoint must be specified, because ${path} sends ${signal} here`,

@@ -1,4 +1,4 @@
-import type { Signal } from '../../model/ingest.ts'
+import type { SentSignal } from '../../model/ingest.ts'
 import { pipeline, service } from '../components/service.ts'
 import type { Findings } from '../findings.ts'
 import { didYouMean } from '../schema/did-you-mean.ts'
@@ -9,7 +9,7 @@ import { childOf, isBlank, isMap, mapOf, valueOf, type RawMap, type RawNode } fr
 
 export interface Pipeline {
   readonly path: string
-  readonly signal: Signal
+  readonly signal: SentSignal
   readonly receivers: readonly string[]
   readonly processors: readonly string[]
   readonly exporters: readonly string[]
@@ -27,7 +27,8 @@ export interface ServiceLists {
 }
 
 const PIPELINES_PATH = 'service::pipelines'
-const OTHER_SIGNALS = ['metrics', 'profiles']
+const SIGNALS: readonly SentSignal[] = ['traces', 'logs', 'metrics']
+const OWN_METRICS = /^cpid(\/|$)/
 
 /** Reads the service section; lists in it are used even where other parts of it are faulty. */
 export function readService(tree: RawMap, findings: Findings): ServiceLists {
@@ -49,14 +50,14 @@ export function readService(tree: RawMap, findings: Findings): ServiceLists {
 function readPipeline(id: string, node: RawNode, findings: Findings): Pipeline | undefined {
   const path = `${PIPELINES_PATH}::${id}`
   const [signal = '', name] = id.split(/\/(.*)/s)
-  if (OTHER_SIGNALS.includes(signal)) {
+  if (signal === 'profiles' || (signal === 'metrics' && !isFedByConnector(node))) {
     findings.mistake(
       path,
       `Causeway takes traces and logs, not ${signal}; remove this pipeline and send ${signal} to a Collector`,
     )
     return undefined
   }
-  if ((signal !== 'traces' && signal !== 'logs') || name === '') {
+  if (!isSignal(signal) || name === '') {
     const hint = didYouMean([signal], ['traces', 'logs'])
     findings.mistake(
       path,
@@ -75,6 +76,16 @@ function readPipeline(id: string, node: RawNode, findings: Findings): Pipeline |
     exporters: listOf(childOf(node, 'exporters')),
     isFaulty: reading.kind === 'faulty',
   }
+}
+
+/** Only the connector makes metrics. */
+function isFedByConnector(node: RawNode): boolean {
+  const receivers = listOf(childOf(node, 'receivers'))
+  return receivers.length > 0 && receivers.every((id) => OWN_METRICS.test(id))
+}
+
+function isSignal(text: string): text is SentSignal {
+  return (SIGNALS as readonly string[]).includes(text)
 }
 
 function isMapOrBlank(node: RawNode | undefined): boolean {

@@ -59,11 +59,24 @@ const retention = section('How much is kept. The oldest goes first, and no furth
   interval: field(DURATION, '60s', 'How often the limits are looked at; 0s means never.'),
 })
 
+const metrics = section(
+  'What is measured of cascades. Always on `/metrics`; a metrics pipeline sends it too.',
+  {
+    interval: field(POSITIVE_DURATION, '60s', 'How often a metrics pipeline sends, cumulatively.'),
+    max_series: field(
+      wholeNumber(1),
+      '500',
+      'Most services and object kinds, taken together, that one metric tells apart; further ones count as `other`.',
+    ),
+  },
+)
+
 export const cpidConnector = componentType(
   section('The merge graph: exporter of the incoming pipelines, receiver of the outgoing ones.', {
     storage,
     linking,
     retention,
+    metrics,
     max_sources: field(wholeNumber(1), '1024', 'A mergelog with more sources is refused.'),
   }),
   (id, settings): CpidConfig => ({
@@ -85,5 +98,6 @@ export const cpidConnector = componentType(
       intervalMs: settings.retention.interval,
     },
     maxSources: settings.max_sources,
+    metrics: { intervalMs: settings.metrics.interval, maxSeries: settings.metrics.max_series },
   }),
 )

@@ -11,13 +11,14 @@ import { HTTP_URL } from './url-kinds.ts'
 const settings = section(
   'Sends OTLP over HTTP.',
   {
-    endpoint: optionalField(HTTP_URL, 'Base URL; `/v1/traces` or `/v1/logs` is added to it.'),
+    endpoint: optionalField(HTTP_URL, 'Base URL; `/v1/traces`, `/v1/logs` or `/v1/metrics` is added to it.'),
     traces_endpoint: optionalField(HTTP_URL, 'The whole URL for traces, used as it is.'),
     logs_endpoint: optionalField(HTTP_URL, 'The whole URL for logs, used as it is.'),
+    metrics_endpoint: optionalField(HTTP_URL, 'The whole URL for metrics, used as it is.'),
     encoding: field(choice(['proto', 'json']), 'proto', 'Protobuf or JSON.'),
     timeout: field(POSITIVE_DURATION, '30s', 'How long one request may take.'),
     ...sendingKeys,
-    ...refusedKeys('Causeway sends traces and logs; remove it', 'metrics_endpoint', 'profiles_endpoint'),
+    ...refusedKeys('Causeway sends no profiles; remove it', 'profiles_endpoint'),
     ...refusedKeys(
       NOT_HERE,
       'proxy_url',
@@ -30,8 +31,8 @@ const settings = section(
     ...refusedKeys(NOT_HERE, 'http2_read_idle_timeout', 'http2_ping_timeout', 'force_attempt_http2'),
   },
   [
-    ({ endpoint, traces_endpoint, logs_endpoint }) =>
-      (endpoint ?? traces_endpoint ?? logs_endpoint) === undefined
+    ({ endpoint, traces_endpoint, logs_endpoint, metrics_endpoint }) =>
+      (endpoint ?? traces_endpoint ?? logs_endpoint ?? metrics_endpoint) === undefined
         ? { key: 'endpoint', message: 'is required; write for example endpoint: http://localhost:4318' }
         : undefined,
   ],
@@ -39,15 +40,22 @@ const settings = section(
 
 export const otlpHttpExporter = componentType(
   settings,
-  (id, { endpoint, traces_endpoint, logs_endpoint, encoding, ...rest }): OtlpHttpExporterConfig => ({
+  (
+    id,
+    { endpoint, traces_endpoint, logs_endpoint, metrics_endpoint, encoding, ...rest },
+  ): OtlpHttpExporterConfig => ({
     id,
     kind: 'otlp_http',
     ...present({
       tracesUrl: traces_endpoint ?? underBase(endpoint, 'v1/traces'),
       logsUrl: logs_endpoint ?? underBase(endpoint, 'v1/logs'),
+      metricsUrl: metrics_endpoint ?? underBase(endpoint, 'v1/metrics'),
     }),
     encoding,
-    ...buildSending(rest, isPlain(endpoint ?? traces_endpoint ?? logs_endpoint) ? 'http' : 'https'),
+    ...buildSending(
+      rest,
+      isPlain(endpoint ?? traces_endpoint ?? logs_endpoint ?? metrics_endpoint) ? 'http' : 'https',
+    ),
   }),
   warnOfSending,
 )

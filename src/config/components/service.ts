@@ -21,7 +21,7 @@ export const service = section('What is switched on, and how it is joined.', {
   telemetry,
   pipelines: optionalField(
     PIPELINES,
-    'The pipelines, by id: `traces` or `logs`, with `/name` where there are several of a signal.',
+    'The pipelines, by id: `traces` or `logs`, or `metrics` from the connector, with `/name` where there are several of a signal.',
   ),
 })
 

@@ -8,7 +8,7 @@ export type CollectorOptions = {
   readonly exportTo?: string
   /** How it does so; gRPC unless given. */
   readonly exportOver?: 'grpc' | 'http'
-  /** Appends each batch to this file as a line of OTLP/JSON, traces and logs alike. */
+  /** Appends each batch to this file as a line of OTLP/JSON, whatever the signal. */
   readonly writeTo?: string
   /** Keeps the sending queue in this directory, so that it outlives the process. */
   readonly queueDirectory?: string
@@ -19,14 +19,15 @@ export type CollectorOptions = {
 /**
  * Writes the configuration of a Collector that takes traces and logs over OTLP and passes them on.
  *
- * With neither `exportTo` nor `writeTo` it prints what it receives on its standard error.
+ * Without `writeTo` it prints what it receives on its standard error.
  */
 export function collectorConfig(options: CollectorOptions): string {
   const exporters = [
     ...(options.exportTo === undefined ? [] : [otlpExporter(options.exportTo, options)]),
     ...(options.writeTo === undefined ? [] : [fileExporter(options.writeTo)]),
   ]
-  if (exporters.length === 0) exporters.push(debugExporter)
+  // Metrics go no further than the Collector.
+  if (options.writeTo === undefined) exporters.push(debugExporter)
   const exporterIds = exporters.map((exporter) => exporter.id).join(', ')
   const storage = options.queueDirectory === undefined ? undefined : fileStorage(options.queueDirectory)
 
@@ -51,6 +52,7 @@ service:
   pipelines:
     traces: { receivers: [otlp], processors: [batch], exporters: [${exporterIds}] }
     logs: { receivers: [otlp], processors: [batch], exporters: [${exporterIds}] }
+    metrics: { receivers: [otlp], processors: [batch], exporters: [${options.writeTo === undefined ? 'debug' : 'file'}] }
 `
 }
 

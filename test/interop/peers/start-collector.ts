@@ -16,6 +16,32 @@ export interface Collector {
   said(text: string): boolean
   /** The batches of spans it wrote to its file, in order. */
   written(): Promise<TracesJson[]>
+  /** The log records it wrote to its file, in order. */
+  writtenLogs(): Promise<LogRecordJson[]>
+  /** The metrics it wrote to its file, a list each time it got some. */
+  writtenMetrics(): Promise<MetricJson[][]>
+}
+
+export interface MetricJson {
+  readonly name: string
+  readonly sum?: object
+  readonly histogram?: object
+}
+
+interface MetricsJson {
+  readonly resourceMetrics: readonly { scopeMetrics: readonly { metrics: readonly MetricJson[] }[] }[]
+}
+
+export interface LogRecordJson {
+  readonly traceId?: string
+  readonly spanId?: string
+  readonly eventName?: string
+  readonly body?: { readonly stringValue?: string }
+  readonly attributes?: readonly unknown[]
+}
+
+interface LogsJson {
+  readonly resourceLogs: readonly { scopeLogs: readonly { logRecords: readonly LogRecordJson[] }[] }[]
 }
 
 const READY = 'Everything is ready. Begin running and processing data.'
@@ -34,15 +60,28 @@ export async function startCollector(
   await scene.eventually(() => {
     if (!program.said(READY)) throw new Error('the Collector does not say that it is ready')
   })
+  async function batches(): Promise<object[]> {
+    const lines = (await readFile(writeTo, 'utf8')).split('\n').slice(0, -1)
+    return lines.map((line) => JSON.parse(line) as object)
+  }
   return {
     otlpGrpc: `127.0.0.1:${otlpGrpc}`,
     otlpHttp: `127.0.0.1:${otlpHttp}`,
     metrics: () => ScrapedMetrics.from(metrics),
     said: (text) => program.said(text),
-    written: async () => {
-      const lines = (await readFile(writeTo, 'utf8')).split('\n').slice(0, -1)
-      return lines.map((line) => JSON.parse(line) as TracesJson).filter((batch) => 'resourceSpans' in batch)
-    },
+    written: async () => (await batches()).filter((batch): batch is TracesJson => 'resourceSpans' in batch),
+    writtenMetrics: async () =>
+      (await batches())
+        .filter((batch): batch is MetricsJson => 'resourceMetrics' in batch)
+        .map(({ resourceMetrics }) =>
+          resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics)),
+        ),
+    writtenLogs: async () =>
+      (await batches())
+        .filter((batch): batch is LogsJson => 'resourceLogs' in batch)
+        .flatMap(({ resourceLogs }) =>
+          resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords)),
+        ),
   }
 }
 

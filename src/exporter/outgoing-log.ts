@@ -1,0 +1,29 @@
+import { CPID_ID, CPID_ORIGINAL_TRACE_ID } from '../model/attributes.ts'
+import type { LogOutboxItem, LogOutboxReader } from '../model/log-port.ts'
+import { encodeAttribute } from '../otlp/encode-span.ts'
+import { patchLog, traceIdOfLog } from '../otlp/patch-log.ts'
+import type { OutgoingItems } from './drain.ts'
+
+/** The bytes of the log record a decision sends; the same whenever they are built. Undefined when it was pruned. */
+export function outgoingLog({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buffer | undefined {
+  if (raw === undefined || (traceId === undefined && inherited === undefined && !withoutSpanId)) return raw
+  const attributes: Uint8Array[] = []
+  const original = traceId === undefined ? undefined : traceIdOfLog(raw)
+  if (original !== undefined)
+    attributes.push(encodeAttribute(CPID_ORIGINAL_TRACE_ID, original.toString('hex')))
+  if (inherited !== undefined) attributes.push(encodeAttribute(CPID_ID, inherited))
+  return patchLog(raw, { traceId, withoutSpanId, attributes })
+}
+
+/** What a drain of log records sends. */
+export function outgoingLogs(outbox: LogOutboxReader): OutgoingItems {
+  return {
+    after: (position, limit) =>
+      outbox.after(position, limit).map((item) => ({
+        decision: item.decision,
+        scope: item.scope,
+        bytes: outgoingLog(item),
+      })),
+    envelopes: (scope) => outbox.envelopes(scope),
+  }
+}
