@@ -4,6 +4,7 @@ import type { CausewayConfig, OtlpReceiverConfig } from '../config/causeway-conf
 import type { IngestPort } from '../model/ingest.ts'
 import { startGrpcReceiver } from '../receiver/grpc-receiver.ts'
 import { startHttpReceiver } from '../receiver/http-receiver.ts'
+import { Flows } from '../receiver/flows.ts'
 import { InFlight } from '../receiver/in-flight.ts'
 import type { ReceiverObserver } from '../receiver/observer.ts'
 import type { RunningReceiver } from '../receiver/receiver-settings.ts'
@@ -107,9 +108,10 @@ async function startReceivers(
   log: Logger,
 ): Promise<RunningReceiver[]> {
   const inFlight = new InFlight()
+  const flows = new Flows()
   const receivers: RunningReceiver[] = []
   for (const { id, grpc, http, signals } of configs) {
-    const common = { receiver: id, signals, inFlight, shutdownGraceMs: RECEIVER_GRACE_MS }
+    const common = { receiver: id, signals, inFlight, flows, shutdownGraceMs: RECEIVER_GRACE_MS }
     if (grpc !== undefined) {
       const settings = { ...common, ...grpc, maxMessageBytes: grpc.maxRecvMsgSizeBytes }
       receivers.push(open.use(await startGrpcReceiver(settings, port, observer)))

@@ -1,12 +1,13 @@
 import type { IngestOutcome } from '../model/ingest.ts'
+import { FairQueue } from './fair-queue.ts'
 import type { StoreWriter } from './store-writer.ts'
 import type { FromStore, ToStore } from './thread-messages.ts'
 
 type Ingest = Extract<ToStore, { kind: 'ingest' }>
 type Moved = Extract<ToStore, { kind: 'moved' }>
 
-/** One commit for all that waits, up to this much. */
-const MAX_COMMIT_BYTES = 8 * 1024 * 1024
+/** One commit for all that waits, up to this much: whoever comes next waits for it. */
+const MAX_COMMIT_BYTES = 1024 * 1024
 const LINK_STEP = 500
 const EXPIRE_STEP = 500
 const PRUNE_STEP = 200
@@ -25,7 +26,7 @@ export class StoreTurns {
   readonly #writer: StoreWriter
   readonly #pruneIntervalMs: number
   readonly #post: (message: FromStore) => void
-  readonly #waiting: Ingest[] = []
+  readonly #waiting = new FairQueue<Ingest>()
   readonly #moved = new Map<string, Moved>()
   readonly #timers: NodeJS.Timeout[] = []
   #pruneAgain: NodeJS.Timeout | undefined
@@ -49,7 +50,7 @@ export class StoreTurns {
   }
 
   add(request: Ingest): void {
-    this.#waiting.push(request)
+    this.#waiting.add(request)
     this.#turnSoon()
   }
 
@@ -60,7 +61,7 @@ export class StoreTurns {
 
   /** Stores what was handed over and links it, as far as the grace period goes. */
   catchUp(graceMs: number): void {
-    while (this.#waiting.length > 0) this.#ingest()
+    while (this.#waiting.size > 0) this.#ingest()
     this.#link(performance.now() + graceMs)
     this.#post({ kind: 'caughtUp', lastDecision: this.#writer.progress.lastDecision })
   }
@@ -68,7 +69,7 @@ export class StoreTurns {
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#pruneAgain)
-    while (this.#waiting.length > 0) this.#ingest()
+    while (this.#waiting.size > 0) this.#ingest()
     this.#savePositions()
     this.#isTurning = true
   }
@@ -83,24 +84,17 @@ export class StoreTurns {
   }
 
   #turn(): void {
-    if (this.#waiting.length > 0) {
+    if (this.#waiting.size > 0) {
       const startedMs = performance.now()
       this.#ingest()
       const endedMs = performance.now()
-      if (this.#waiting.length > 0) this.#link(endedMs + (endedMs - startedMs) * LINK_SHARE)
+      if (this.#waiting.size > 0) this.#link(endedMs + (endedMs - startedMs) * LINK_SHARE)
     } else if (this.#writer.linkLag > 0) this.#link(0)
-    if (this.#waiting.length > 0 || (this.#writer.linkLag > 0 && !this.#isLinkingDown)) this.#turnSoon()
+    if (this.#waiting.size > 0 || (this.#writer.linkLag > 0 && !this.#isLinkingDown)) this.#turnSoon()
   }
 
   #ingest(): void {
-    let bytes = 0
-    let count = 0
-    for (const request of this.#waiting) {
-      if (count > 0 && bytes + request.bytes.length > MAX_COMMIT_BYTES) break
-      bytes += request.bytes.length
-      count++
-    }
-    const requests = this.#waiting.splice(0, count)
+    const requests = this.#waiting.take(MAX_COMMIT_BYTES)
     const startedMs = performance.now()
     const { outcomes, counts } = this.#writer.ingest(
       requests.map(({ signal, bytes: body }) => ({
