@@ -13,6 +13,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { startMetricsServer } from '../telemetry/metrics-server.ts'
 import { ExportClient } from './export-client.ts'
+import { reportFlows } from './flow-metrics.ts'
 import { startQueries } from './start-queries.ts'
 import { StoreClient } from './store-client.ts'
 import { TelemetryFeed } from './telemetry-feed.ts'
@@ -90,7 +91,9 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     const onTrouble = (reason: string): void => log.error('A question could not be answered.', { reason })
     open.use(await startQueries(config.query, path, onTrouble))
   }
-  const receivers = await startReceivers(config.receivers, store, feed, open, log)
+  const flows = new Flows()
+  reportFlows(flows, metrics)
+  const receivers = await startReceivers(config.receivers, { port: store, observer: feed, flows }, open, log)
   open.defer(() => {
     log.info('Starting shutdown...')
   })
@@ -102,13 +105,11 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
 
 async function startReceivers(
   configs: readonly OtlpReceiverConfig[],
-  port: IngestPort,
-  observer: ReceiverObserver,
+  { port, observer, flows }: { port: IngestPort; observer: ReceiverObserver; flows: Flows },
   open: AsyncDisposableStack,
   log: Logger,
 ): Promise<RunningReceiver[]> {
   const inFlight = new InFlight()
-  const flows = new Flows()
   const receivers: RunningReceiver[] = []
   for (const { id, grpc, http, signals } of configs) {
     const common = { receiver: id, signals, inFlight, flows, shutdownGraceMs: RECEIVER_GRACE_MS }

@@ -11,8 +11,12 @@ const MAX_COMMIT_BYTES = 1024 * 1024
 const LINK_STEP = 500
 const EXPIRE_STEP = 500
 const PRUNE_STEP = 200
-/** While requests wait, linking gets this share of the time that storing them took. */
-const LINK_SHARE = 0.5
+/**
+ * While requests wait, linking gets a share of the time that storing them took: little while it is nearly up to date,
+ * since their senders wait, and as much as storing when it lags this many arrivals behind.
+ */
+const LEAST_LINK_SHARE = 0.1
+const LAG_OF_EQUAL_SHARES = 2_000_000
 const TICK_MS = 50
 const GAUGES_MS = 2_000
 const POSITIONS_MS = 250
@@ -88,9 +92,13 @@ export class StoreTurns {
       const startedMs = performance.now()
       this.#ingest()
       const endedMs = performance.now()
-      if (this.#waiting.size > 0) this.#link(endedMs + (endedMs - startedMs) * LINK_SHARE)
+      if (this.#waiting.size > 0) this.#link(endedMs + (endedMs - startedMs) * this.#linkShare())
     } else if (this.#writer.linkLag > 0) this.#link(0)
     if (this.#waiting.size > 0 || (this.#writer.linkLag > 0 && !this.#isLinkingDown)) this.#turnSoon()
+  }
+
+  #linkShare(): number {
+    return Math.min(1, LEAST_LINK_SHARE + this.#writer.linkLag / LAG_OF_EQUAL_SHARES)
   }
 
   #ingest(): void {

@@ -1,4 +1,5 @@
 import { firstSender } from '../otlp/first-sender.ts'
+import { Flow } from './flow.ts'
 import type { Refusal } from './reply.ts'
 
 export interface FlowSettings {
@@ -6,18 +7,6 @@ export interface FlowSettings {
   maxRequests?: number
   /** How many bytes of one flow may wait while others wait too. */
   maxBytes?: number
-}
-
-/** What one sender has under way. */
-export interface Flow {
-  readonly id: number
-  /** As shown to people: the cluster and the service, or what is known of them. */
-  readonly name: string
-  requests: number
-  bytes: number
-  refused: number
-  /** When it last had something under way, in milliseconds of `performance.now()`. */
-  activeMs: number
 }
 
 const MIB = 1024 * 1024
@@ -47,7 +36,7 @@ export class Flows {
     this.#nowMs = nowMs
   }
 
-  /** The flows there are, the most active ones of late. */
+  /** The flows of late, the most recent one last. */
   all(): Iterable<Flow> {
     return this.#flows.values()
   }
@@ -58,7 +47,7 @@ export class Flows {
     const flow = this.#flowOf(request, credential)
     const isOver = flow.requests >= this.#maxRequests || flow.bytes + request.length > this.#maxBytes
     if (isOver && flow.requests > 0 && this.#isShared(flow, nowMs)) {
-      flow.refused++
+      flow.refused()
       return this.#refusal(flow)
     }
     flow.requests++
@@ -83,7 +72,7 @@ export class Flows {
     } else {
       this.#makeRoom()
       const name = [credential, cluster, service].filter((part) => part !== '').join('/') || 'unnamed'
-      flow = { id: ++this.#lastId, name, requests: 0, bytes: 0, refused: 0, activeMs: -Infinity }
+      flow = new Flow(++this.#lastId, name)
     }
     this.#flows.set(key, flow)
     return flow

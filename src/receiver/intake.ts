@@ -2,6 +2,7 @@ import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { Encoding } from '../otlp/export-response.ts'
 import { protobufOfJson } from '../otlp/json-to-protobuf.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
+import { Flow } from './flow.ts'
 import { Flows } from './flows.ts'
 import type { InFlight } from './in-flight.ts'
 import type { ReceiverObserver, ReceiverTransport } from './observer.ts'
@@ -67,7 +68,7 @@ export class Intake {
       const request = encoding === 'json' ? protobufOfJson(signal, body) : body
       const { length } = request
       const flow = this.#flows.enter(request, credential)
-      if ('kind' in flow) return flow
+      if (!(flow instanceof Flow)) return flow
       try {
         return await this.#port.ingest(signal, request, flow.id)
       } finally {

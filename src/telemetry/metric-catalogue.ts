@@ -50,6 +50,7 @@ const measured = (kind: 'counter' | 'gauge', unit: string, help: string, read: (
 })
 
 const RECEIVER = ['receiver', 'transport'] as const
+const FLOW = ['flow'] as const
 const EXPORTER = ['exporter'] as const
 const QUEUE = ['exporter', 'data_type'] as const
 const SERVICE = ['service_name', 'service_version', 'service_instance_id'] as const
@@ -119,6 +120,18 @@ export const METRICS = {
     'bytes',
     'Memory the JavaScript runtime obtained from the system.',
     systemBytes,
+  ),
+
+  cpid_flow_waiting_requests: gauge(
+    'requests',
+    FLOW,
+    'Requests of one sender that are being taken in: what it may have while others wait is limited.',
+  ),
+  cpid_flow_waiting_bytes: gauge('bytes', FLOW, 'Bytes of one sender that are being taken in.'),
+  cpid_flow_refused_requests: counter(
+    'requests',
+    FLOW,
+    'Requests of one sender turned away for now, because it crowded out others.',
   ),
 
   cpid_mergelogs: counter('mergelogs', [], 'Mergelogs accepted that said something new.'),
