@@ -4,6 +4,7 @@ import type { CausewayConfig, OtlpReceiverConfig } from '../config/causeway-conf
 import type { IngestPort } from '../model/ingest.ts'
 import { startGrpcReceiver } from '../receiver/grpc-receiver.ts'
 import { startHttpReceiver } from '../receiver/http-receiver.ts'
+import { Flows } from '../receiver/flows.ts'
 import { InFlight } from '../receiver/in-flight.ts'
 import type { ReceiverObserver } from '../receiver/observer.ts'
 import type { RunningReceiver } from '../receiver/receiver-settings.ts'
@@ -14,6 +15,7 @@ import { startMetricsServer } from '../telemetry/metrics-server.ts'
 import { cascadeMetrics } from './cascade-metrics.ts'
 import { ExportClient } from './export-client.ts'
 import { startMetricsPipeline } from './metrics-pipeline.ts'
+import { reportFlows } from './flow-metrics.ts'
 import { startQueries } from './start-queries.ts'
 import { StoreClient } from './store-client.ts'
 import { systemClock } from './system-clock.ts'
@@ -108,7 +110,9 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     const onTrouble = (reason: string): void => log.error('A question could not be answered.', { reason })
     open.use(await startQueries(config.query, path, { version, onTrouble }))
   }
-  const receivers = await startReceivers(config.receivers, store, feed, open, log)
+  const flows = new Flows()
+  reportFlows(flows, metrics)
+  const receivers = await startReceivers(config.receivers, { port: store, observer: feed, flows }, open, log)
   open.defer(() => {
     log.info('Starting shutdown...')
   })
@@ -120,15 +124,14 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
 
 async function startReceivers(
   configs: readonly OtlpReceiverConfig[],
-  port: IngestPort,
-  observer: ReceiverObserver,
+  { port, observer, flows }: { port: IngestPort; observer: ReceiverObserver; flows: Flows },
   open: AsyncDisposableStack,
   log: Logger,
 ): Promise<RunningReceiver[]> {
   const inFlight = new InFlight()
   const receivers: RunningReceiver[] = []
   for (const { id, grpc, http, signals } of configs) {
-    const common = { receiver: id, signals, inFlight, shutdownGraceMs: RECEIVER_GRACE_MS }
+    const common = { receiver: id, signals, inFlight, flows, shutdownGraceMs: RECEIVER_GRACE_MS }
     if (grpc !== undefined) {
       const settings = { ...common, ...grpc, maxMessageBytes: grpc.maxRecvMsgSizeBytes }
       receivers.push(open.use(await startGrpcReceiver(settings, port, observer)))

@@ -46,13 +46,13 @@ export class StoreClient implements IngestPort {
     this.#listeners.push(listener)
   }
 
-  ingest(signal: Signal, request: Uint8Array): Promise<IngestOutcome> {
+  ingest(signal: Signal, request: Uint8Array, flow = 0): Promise<IngestOutcome> {
     if (this.#isStopping) return Promise.resolve({ kind: 'failed', reason: 'Causeway is shutting down' })
     const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
     const id = ++this.#lastId
     this.#waiting.set(id, resolve)
     const bytes = ownBytes(request)
-    this.#worker.postMessage({ kind: 'ingest', id, signal, bytes } satisfies ToStore, [bytes.buffer])
+    this.#worker.postMessage({ kind: 'ingest', id, signal, bytes, flow } satisfies ToStore, [bytes.buffer])
     return promise
   }
 

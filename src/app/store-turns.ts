@@ -1,17 +1,22 @@
 import type { IngestOutcome } from '../model/ingest.ts'
+import { FairQueue } from './fair-queue.ts'
 import type { StoreWriter } from './store-writer.ts'
 import type { FromStore, ToStore } from './thread-messages.ts'
 
 type Ingest = Extract<ToStore, { kind: 'ingest' }>
 type Moved = Extract<ToStore, { kind: 'moved' }>
 
-/** One commit for all that waits, up to this much. */
-const MAX_COMMIT_BYTES = 8 * 1024 * 1024
+/** One commit for all that waits, up to this much: whoever comes next waits for it. */
+const MAX_COMMIT_BYTES = 1024 * 1024
 const LINK_STEP = 500
 const EXPIRE_STEP = 500
 const PRUNE_STEP = 200
-/** While requests wait, linking gets this share of the time that storing them took. */
-const LINK_SHARE = 0.5
+/**
+ * While requests wait, linking gets a share of the time that storing them took: little while it is nearly up to date,
+ * since their senders wait, and as much as storing when it lags this many arrivals behind.
+ */
+const LEAST_LINK_SHARE = 0.1
+const LAG_OF_EQUAL_SHARES = 2_000_000
 const TICK_MS = 50
 const GAUGES_MS = 2_000
 const POSITIONS_MS = 250
@@ -25,7 +30,7 @@ export class StoreTurns {
   readonly #writer: StoreWriter
   readonly #pruneIntervalMs: number
   readonly #post: (message: FromStore) => void
-  readonly #waiting: Ingest[] = []
+  readonly #waiting = new FairQueue<Ingest>()
   readonly #moved = new Map<string, Moved>()
   readonly #timers: NodeJS.Timeout[] = []
   #pruneAgain: NodeJS.Timeout | undefined
@@ -49,7 +54,7 @@ export class StoreTurns {
   }
 
   add(request: Ingest): void {
-    this.#waiting.push(request)
+    this.#waiting.add(request)
     this.#turnSoon()
   }
 
@@ -61,7 +66,7 @@ export class StoreTurns {
 
   /** Stores what was handed over and links it, as far as the grace period goes. */
   catchUp(graceMs: number): void {
-    while (this.#waiting.length > 0) this.#ingest()
+    while (this.#waiting.size > 0) this.#ingest()
     this.#link(performance.now() + graceMs)
     this.#post({ kind: 'caughtUp', lastDecisions: this.#writer.lastDecisions })
   }
@@ -69,7 +74,7 @@ export class StoreTurns {
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#pruneAgain)
-    while (this.#waiting.length > 0) this.#ingest()
+    while (this.#waiting.size > 0) this.#ingest()
     this.#savePositions()
     this.#isTurning = true
   }
@@ -84,24 +89,21 @@ export class StoreTurns {
   }
 
   #turn(): void {
-    if (this.#waiting.length > 0) {
+    if (this.#waiting.size > 0) {
       const startedMs = performance.now()
       this.#ingest()
       const endedMs = performance.now()
-      if (this.#waiting.length > 0) this.#link(endedMs + (endedMs - startedMs) * LINK_SHARE)
+      if (this.#waiting.size > 0) this.#link(endedMs + (endedMs - startedMs) * this.#linkShare())
     } else if (this.#writer.linkLag > 0) this.#link(0)
-    if (this.#waiting.length > 0 || (this.#writer.linkLag > 0 && !this.#isLinkingDown)) this.#turnSoon()
+    if (this.#waiting.size > 0 || (this.#writer.linkLag > 0 && !this.#isLinkingDown)) this.#turnSoon()
+  }
+
+  #linkShare(): number {
+    return Math.min(1, LEAST_LINK_SHARE + this.#writer.linkLag / LAG_OF_EQUAL_SHARES)
   }
 
   #ingest(): void {
-    let bytes = 0
-    let count = 0
-    for (const request of this.#waiting) {
-      if (count > 0 && bytes + request.bytes.length > MAX_COMMIT_BYTES) break
-      bytes += request.bytes.length
-      count++
-    }
-    const requests = this.#waiting.splice(0, count)
+    const requests = this.#waiting.take(MAX_COMMIT_BYTES)
     const startedMs = performance.now()
     const { outcomes, counts } = this.#writer.ingest(
       requests.map(({ signal, bytes: body }) => ({

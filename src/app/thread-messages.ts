@@ -31,7 +31,7 @@ export interface StoreGauges {
 }
 
 export type ToStore =
-  | { kind: 'ingest'; id: number; signal: Signal; bytes: Uint8Array }
+  | { kind: 'ingest'; id: number; signal: Signal; bytes: Uint8Array; flow: number }
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
   /** Link what there is, within the grace period, and say so. */
   | { kind: 'catchUp'; graceMs: number }

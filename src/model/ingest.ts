@@ -23,8 +23,8 @@ export type IngestOutcome =
 /**
  * Takes one OTLP export request as uncompressed protobuf bytes. Resolves once everything accepted in it is
  * durable; never rejects. The same bytes again answer the same and change nothing. The caller gives the bytes
- * away: afterwards the array may be empty.
+ * away: afterwards the array may be empty. Requests of one `flow` are stored in turn with those of others.
  */
 export interface IngestPort {
-  ingest(signal: Signal, request: Uint8Array): Promise<IngestOutcome>
+  ingest(signal: Signal, request: Uint8Array, flow?: number): Promise<IngestOutcome>
 }

@@ -2,6 +2,8 @@ import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { Encoding } from '../otlp/export-response.ts'
 import { protobufOfJson } from '../otlp/json-to-protobuf.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
+import { Flow } from './flow.ts'
+import { Flows } from './flows.ts'
 import type { InFlight } from './in-flight.ts'
 import type { ReceiverObserver, ReceiverTransport } from './observer.ts'
 
@@ -14,26 +16,33 @@ const STOPPED: IngestOutcome = {
 export class Intake {
   readonly inFlight: InFlight
   readonly #from: { receiver: string; transport: ReceiverTransport }
+  readonly #flows: Flows
   readonly #port: IngestPort
   readonly #observer: ReceiverObserver
   readonly #pending = new Set<(outcome: IngestOutcome) => void>()
 
   constructor(
-    settings: { receiver: string; inFlight: InFlight },
+    settings: { receiver: string; inFlight: InFlight; flows?: Flows },
     transport: ReceiverTransport,
     { port, observer }: { port: IngestPort; observer: ReceiverObserver },
   ) {
     this.inFlight = settings.inFlight
     this.#from = { receiver: settings.receiver, transport }
+    this.#flows = settings.flows ?? new Flows()
     this.#port = port
     this.#observer = observer
   }
 
   /** Never rejects: a port that does so against its contract counts as failed, so that the sender tries again. */
-  async ingest(signal: Signal, encoding: Encoding, body: Uint8Array): Promise<IngestOutcome> {
+  async ingest(
+    signal: Signal,
+    encoding: Encoding,
+    body: Uint8Array,
+    credential?: string,
+  ): Promise<IngestOutcome> {
     const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
     this.#pending.add(resolve)
-    void this.#outcomeOf(signal, encoding, body).then(resolve)
+    void this.#outcomeOf(signal, encoding, body, credential).then(resolve)
     const outcome = await promise
     this.#pending.delete(resolve)
     return outcome
@@ -49,9 +58,22 @@ export class Intake {
     this.#observer.answered({ ...this.#from, signal, outcome, bytes })
   }
 
-  async #outcomeOf(signal: Signal, encoding: Encoding, body: Uint8Array): Promise<IngestOutcome> {
+  async #outcomeOf(
+    signal: Signal,
+    encoding: Encoding,
+    body: Uint8Array,
+    credential: string | undefined,
+  ): Promise<IngestOutcome> {
     try {
-      return await this.#port.ingest(signal, encoding === 'json' ? protobufOfJson(signal, body) : body)
+      const request = encoding === 'json' ? protobufOfJson(signal, body) : body
+      const { length } = request
+      const flow = this.#flows.enter(request, credential)
+      if (!(flow instanceof Flow)) return flow
+      try {
+        return await this.#port.ingest(signal, request, flow.id)
+      } finally {
+        this.#flows.leave(flow, length)
+      }
     } catch (error) {
       if (error instanceof MalformedOtlp) return { kind: 'malformed', reason: error.message }
       const reason = error instanceof Error ? error.message : String(error)

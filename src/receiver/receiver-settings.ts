@@ -1,4 +1,5 @@
 import type { Signal } from '../model/ingest.ts'
+import type { Flows } from './flows.ts'
 import type { InFlight } from './in-flight.ts'
 
 const MIB = 1024 * 1024
@@ -32,6 +33,8 @@ export interface ReceiverSettings {
   /** The signals of the pipelines this receiver feeds; others are answered as unknown. */
   signals: readonly Signal[]
   inFlight: InFlight
+  /** Shared by all receivers, as the budget is; one of its own unless given. */
+  flows?: Flows
   maxMessageBytes?: number
   shutdownGraceMs?: number
   tls?: ReceiverTls

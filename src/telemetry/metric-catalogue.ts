@@ -66,6 +66,7 @@ const measured = (kind: 'counter' | 'gauge', unit: string, help: string, read: (
 })
 
 const RECEIVER = ['receiver', 'transport'] as const
+const FLOW = ['flow'] as const
 const EXPORTER = ['exporter'] as const
 const QUEUE = ['exporter', 'data_type'] as const
 const SERVICE = ['service_name', 'service_version', 'service_instance_id'] as const
@@ -154,6 +155,18 @@ export const METRICS = {
     'From the end of a write to the start of the first reconcile of a service that observed it, in cascade mode.',
   ),
   cpid_merges: counter('merges', [], 'Mergelogs accepted that derive a change from one or more others.'),
+  cpid_flow_waiting_requests: gauge(
+    'requests',
+    FLOW,
+    'Requests of one sender that are being taken in: what it may have while others wait is limited.',
+  ),
+  cpid_flow_waiting_bytes: gauge('bytes', FLOW, 'Bytes of one sender that are being taken in.'),
+  cpid_flow_refused_requests: counter(
+    'requests',
+    FLOW,
+    'Requests of one sender turned away for now, because it crowded out others.',
+  ),
+
   cpid_mergelogs: counter('mergelogs', [], 'Mergelogs accepted that said something new.'),
   cpid_mergelogs_refused: counter('mergelogs', ['reason'], 'Mergelogs refused, by reason.'),
   cpid_mergelogs_repeated: counter('mergelogs', [], 'Mergelogs identical to one already stored.'),

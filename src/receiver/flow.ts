@@ -1,0 +1,27 @@
+/** What one sender has under way. */
+export class Flow {
+  readonly id: number
+  /** As shown to people: the credential, the cluster and the service, or what is known of them. */
+  readonly name: string
+  requests = 0
+  bytes = 0
+  /** When it last had something under way, in milliseconds of `performance.now()`. */
+  activeMs = -Infinity
+  #refused = 0
+
+  constructor(id: number, name: string) {
+    this.id = id
+    this.name = name
+  }
+
+  refused(): void {
+    this.#refused++
+  }
+
+  /** How many of its requests were refused since this was last asked. */
+  takeRefused(): number {
+    const refused = this.#refused
+    this.#refused = 0
+    return refused
+  }
+}

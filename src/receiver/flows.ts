@@ -1,0 +1,105 @@
+import { firstSender } from '../otlp/first-sender.ts'
+import { Flow } from './flow.ts'
+import type { Refusal } from './reply.ts'
+
+export interface FlowSettings {
+  /** How many requests of one flow may wait while others wait too. */
+  maxRequests?: number
+  /** How many bytes of one flow may wait while others wait too. */
+  maxBytes?: number
+}
+
+const MIB = 1024 * 1024
+const DEFAULT_MAX_REQUESTS = 128
+const DEFAULT_MAX_BYTES = 16 * MIB
+const RETRY_AFTER_MS = 1_000
+/** For so long after its last request a flow still counts as one that others have to make room for. */
+const REMEMBERED_MS = 1_000
+const MOST_FLOWS = 1_024
+const MOST_NAME_LENGTH = 128
+
+/**
+ * Tells the senders of requests apart, so that one that loops does not crowd out the others (after Kubernetes' API
+ * Priority and Fairness): by credential, then by `k8s.cluster.name` and `service.name` of the first resource. While more
+ * than one is active, each may have only so much waiting; what is more is refused and can be sent again.
+ */
+export class Flows {
+  readonly #maxRequests: number
+  readonly #maxBytes: number
+  readonly #flows = new Map<string, Flow>()
+  readonly #nowMs: () => number
+  #lastId = 0
+
+  constructor(settings: FlowSettings = {}, nowMs: () => number = () => performance.now()) {
+    this.#maxRequests = settings.maxRequests ?? DEFAULT_MAX_REQUESTS
+    this.#maxBytes = settings.maxBytes ?? DEFAULT_MAX_BYTES
+    this.#nowMs = nowMs
+  }
+
+  /** The flows of late, the most recent one last. */
+  all(): Iterable<Flow> {
+    return this.#flows.values()
+  }
+
+  /** Lets a request in, or says why it has to come again; `leave` has to follow when it is answered. */
+  enter(request: Uint8Array, credential = ''): Flow | Refusal {
+    const nowMs = this.#nowMs()
+    const flow = this.#flowOf(request, credential)
+    const isOver = flow.requests >= this.#maxRequests || flow.bytes + request.length > this.#maxBytes
+    if (isOver && flow.requests > 0 && this.#isShared(flow, nowMs)) {
+      flow.refused()
+      return this.#refusal(flow)
+    }
+    flow.requests++
+    flow.bytes += request.length
+    flow.activeMs = nowMs
+    return flow
+  }
+
+  leave(flow: Flow, bytes: number): void {
+    flow.requests--
+    flow.bytes -= bytes
+    flow.activeMs = this.#nowMs()
+  }
+
+  #flowOf(request: Uint8Array, credential: string): Flow {
+    const { service, cluster } = firstSender(request)
+    const key = [credential, cluster, service].map((part) => part.slice(0, MOST_NAME_LENGTH)).join('\n')
+    let flow = this.#flows.get(key)
+    if (flow !== undefined) {
+      // The map keeps the order of use, so that the first is the one that was idle for longest.
+      this.#flows.delete(key)
+    } else {
+      this.#makeRoom()
+      const name = [credential, cluster, service].filter((part) => part !== '').join('/') || 'unnamed'
+      flow = new Flow(++this.#lastId, name)
+    }
+    this.#flows.set(key, flow)
+    return flow
+  }
+
+  #makeRoom(): void {
+    if (this.#flows.size < MOST_FLOWS) return
+    for (const [key, flow] of this.#flows) {
+      if (flow.requests > 0) continue
+      this.#flows.delete(key)
+      return
+    }
+  }
+
+  #isShared(own: Flow, nowMs: number): boolean {
+    for (const flow of this.#flows.values()) {
+      if (flow === own) continue
+      if (flow.requests > 0 || flow.activeMs > nowMs - REMEMBERED_MS) return true
+    }
+    return false
+  }
+
+  #refusal({ name, requests, bytes }: Flow): Refusal {
+    return {
+      kind: 'busy',
+      retryAfterMs: RETRY_AFTER_MS,
+      reason: `${name} has ${requests} requests of ${bytes} bytes waiting while others wait too; send this one again later`,
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import { expect, test } from '@jest/globals'
+import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
+import { Flow } from '../../src/receiver/flow.ts'
+import { Flows } from '../../src/receiver/flows.ts'
+
+function requestOf(service: string): Uint8Array {
+  const attributes = [{ key: 'service.name', value: { stringValue: service } }]
+  return protobufOfJson(
+    'traces',
+    Buffer.from(JSON.stringify({ resourceSpans: [{ resource: { attributes } }] })),
+  )
+}
+
+function entered(flow: ReturnType<Flows['enter']>): Flow {
+  if (!(flow instanceof Flow)) throw new Error(`refused: ${JSON.stringify(flow)}`)
+  return flow
+}
+
+test('a flow that is alone may have as much waiting as there is room for', () => {
+  const flows = new Flows({ maxRequests: 2 })
+  const all = Array.from({ length: 10 }, () => entered(flows.enter(requestOf('looping'))))
+  expect(new Set(all).size).toBe(1)
+  expect(all[0]?.requests).toBe(10)
+})
+
+test('once another waits too, what is over the limit is refused and can be sent again', () => {
+  const flows = new Flows({ maxRequests: 2 })
+  entered(flows.enter(requestOf('quiet')))
+  const first = entered(flows.enter(requestOf('looping')))
+  entered(flows.enter(requestOf('looping')))
+  expect(flows.enter(requestOf('looping'))).toMatchObject({
+    kind: 'busy',
+    retryAfterMs: 1_000,
+    reason: expect.stringContaining('looping has 2 requests'),
+  })
+  expect(first.takeRefused()).toBe(1)
+  entered(flows.enter(requestOf('quiet')))
+  flows.leave(first, requestOf('looping').length)
+  entered(flows.enter(requestOf('looping')))
+})
+
+test('bytes are limited too, but one request alone always has room', () => {
+  const { length } = requestOf('looping')
+  const flows = new Flows({ maxBytes: length - 1 })
+  entered(flows.enter(requestOf('quiet')))
+  entered(flows.enter(requestOf('looping')))
+  expect(flows.enter(requestOf('looping'))).toMatchObject({ kind: 'busy' })
+})
+
+test('another counts for a second after its last request', () => {
+  let nowMs = 0
+  const flows = new Flows({ maxRequests: 1 }, () => nowMs)
+  const quiet = entered(flows.enter(requestOf('quiet')))
+  flows.leave(quiet, requestOf('quiet').length)
+  entered(flows.enter(requestOf('looping')))
+  nowMs = 999
+  expect(flows.enter(requestOf('looping'))).toMatchObject({ kind: 'busy' })
+  nowMs = 1_000
+  entered(flows.enter(requestOf('looping')))
+})
+
+test('senders with credentials of their own are told apart whatever they call themselves', () => {
+  const flows = new Flows({ maxRequests: 1 })
+  const one = entered(flows.enter(requestOf('scheduler'), 'team-a'))
+  const other = entered(flows.enter(requestOf('scheduler'), 'team-b'))
+  expect(one.id).not.toBe(other.id)
+  expect([one.name, other.name]).toEqual(['team-a/scheduler', 'team-b/scheduler'])
+})
+
+test('flows beyond a thousand take the place of those that are idle', () => {
+  const flows = new Flows()
+  const busy = entered(flows.enter(requestOf('busy')))
+  for (let number = 0; number < 3_000; number++) {
+    const request = requestOf(`service-${number}`)
+    flows.leave(entered(flows.enter(request)), request.length)
+  }
+  expect([...flows.all()].length).toBeLessThanOrEqual(1_024)
+  expect(entered(flows.enter(requestOf('busy')))).toBe(busy)
+})
