@@ -8,6 +8,7 @@ import { benchIngest } from './ingest-section.ts'
 import { benchInstrumentation } from './instrumentation-section.ts'
 import { describeMachine } from './machine.ts'
 import { readOptions, USAGE, type Options, type SectionName } from './options.ts'
+import { benchQuestions } from './questions-section.ts'
 import { benchRelated } from './related-section.ts'
 import { machineText, sectionText } from './report.ts'
 
@@ -15,6 +16,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   ingest: benchIngest,
   'ingest-link-export': benchExport,
   related: benchRelated,
+  questions: benchQuestions,
   instrumentation: benchInstrumentation,
 }
 

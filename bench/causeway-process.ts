@@ -28,12 +28,13 @@ export interface CausewayProcess {
 
 /**
  * Starts the real Causeway on the database in `directory`; resolves once it takes spans. Without a sink it has no
- * outgoing pipeline.
+ * outgoing pipeline. `settings` are further ones of the configuration, as `--set` takes them.
  */
 export async function startCauseway(
   { causeway, nodeOptions, compression }: Options,
   directory: string,
   sinkPort?: number,
+  settings: readonly string[] = [],
 ): Promise<CausewayProcess> {
   const [grpc = 0, health = 0, query = 0, metrics = 0] = await freePorts(4)
   const path = join(directory, DATABASE)
@@ -41,6 +42,7 @@ export async function startCauseway(
   const sink = sinkPort === undefined ? undefined : { endpoint: `127.0.0.1:${sinkPort}`, compression }
   writeFileSync(config, JSON.stringify(configuration({ grpc, health, query, metrics, sink })))
   const args = ['--config', config, '--set', `connectors.cpid.storage.path=${path}`]
+  for (const setting of settings) args.push('--set', setting)
   const child = spawn(process.execPath, [...nodeOptions, causeway, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })

@@ -1,15 +1,22 @@
 import { Client, credentials, type MethodDefinition } from '@grpc/grpc-js'
 import { randomInt } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import { EXPORT_LOGS, EXPORT_TRACES } from './export-method.ts'
 import { inventCascades, mergelogRequest } from './mergelog-request.ts'
 import { cpuSeconds, epochMs, type FromGenerator, type SendOrder } from './messages.ts'
-import { SpanRequests } from './span-requests.ts'
+import { SPANS_PER_REQUEST, SpanRequests } from './span-requests.ts'
 
 /** One controller for each level of a cascade, each with a connection of its own. */
 const SERVICES = ['deployment-ctl', 'replicaset-ctl', 'scheduler', 'endpoints-ctl']
 
 /** A process that sends the mergelogs of its cascades, then spans, as fast as they are acknowledged. */
-async function send({ endpoint, requests, inFlight, cascades }: SendOrder): Promise<FromGenerator> {
+async function send({
+  endpoint,
+  requests,
+  inFlight,
+  cascades,
+  spansPerSecond = Infinity,
+}: SendOrder): Promise<FromGenerator> {
   const all = inventCascades(cascades, SERVICES.length)
   const clients = SERVICES.map(
     () => new Client(endpoint, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 }),
@@ -33,7 +40,9 @@ async function send({ endpoint, requests, inFlight, cascades }: SendOrder): Prom
   await Promise.all(
     lanes.map(async ({ stream, spans }) => {
       while (left > 0) {
+        const dueMs = startedMs + (((requests - left) * SPANS_PER_REQUEST) / spansPerSecond) * 1000
         left--
+        if (dueMs > epochMs()) await pause(dueMs - epochMs())
         const number = nextOfStream[stream] ?? 0
         nextOfStream[stream] = number + 1
         spans.fill(number, Date.now())

@@ -6,6 +6,8 @@ export interface SendOrder {
   requests: number
   inFlight: number
   cascades: number
+  /** As fast as they are acknowledged without it. */
+  spansPerSecond?: number
 }
 
 export type FromGenerator =

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 
-export const SECTIONS = ['ingest', 'ingest-link-export', 'related', 'instrumentation'] as const
+export const SECTIONS = ['ingest', 'ingest-link-export', 'related', 'questions', 'instrumentation'] as const
 export type SectionName = (typeof SECTIONS)[number]
 
 export interface Options {
@@ -8,6 +8,8 @@ export interface Options {
   rounds: number
   /** Spans a round sends. */
   spans: number
+  /** Spans stored before questions are asked; a tenth as many CPIDs. */
+  storedSpans: number
   /** Requests under way at once. */
   inFlight: number
   /** What the exporter to the sink does with its requests. */
@@ -25,6 +27,7 @@ export const USAGE = `npm run bench -- [options]
   --only <section>       ${SECTIONS.join(', ')}; may be given again
   --rounds <n>           rounds of a section (5)
   --spans <n>            spans of a round (500000)
+  --stored-spans <n>     spans stored before questions are asked (1000000)
   --in-flight <n>        requests under way at once (16)
   --compression <kind>   gzip or none, between Causeway and the sink (gzip)
   --dir <folder>         where the databases go (the folder for temporary files)
@@ -43,6 +46,7 @@ export function readOptions(
       only: { type: 'string', multiple: true, default: [...SECTIONS] },
       rounds: { type: 'string', default: '5' },
       spans: { type: 'string', default: '500000' },
+      'stored-spans': { type: 'string', default: '1000000' },
       'in-flight': { type: 'string', default: '16' },
       compression: { type: 'string', default: 'gzip' },
       dir: { type: 'string', default: defaults.directory },
@@ -58,6 +62,7 @@ export function readOptions(
     sections: values.only.map(sectionOf),
     rounds: countOf('--rounds', values.rounds),
     spans: countOf('--spans', values.spans),
+    storedSpans: countOf('--stored-spans', values['stored-spans']),
     inFlight: countOf('--in-flight', values['in-flight']),
     compression,
     directory: values.dir,
