@@ -186,9 +186,9 @@ class Filler {
     ).run(++this.#decision, trace, parentId, SENT_SYNTHETIC, bytes)
   }
 
-  readonly #statements = new Map<string, Statement<unknown[]>>()
+  readonly #statements = new Map<string, Statement>()
 
-  #statement(sql: string): Statement<unknown[]> {
+  #statement(sql: string): Statement {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
       statement = this.#db.prepare(sql)

@@ -14,6 +14,8 @@ export type Reply =
  * begins, calls `cancel`, which a loop that is left does by itself. Reading rejects when making it failed.
  */
 export interface ReplyText extends AsyncIterable<string> {
+  /** All of it, where it is short and made already. */
+  readonly whole?: string
   cancel(): void
 }
 

@@ -21,14 +21,21 @@ export async function sendText(
   text: ReplyText,
   { etag, type = JSON_TYPE, binary = false }: TextHeaders,
 ): Promise<void> {
+  const { whole } = text
+  const body = whole === undefined ? undefined : binary ? Buffer.from(whole, 'latin1') : whole
   response.writeHead(200, {
     'content-type': type,
     ...REVALIDATE,
     ...(etag !== undefined && { etag }),
+    ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
   })
   if (response.req.method === 'HEAD') {
     text.cancel()
     response.end()
+    return
+  }
+  if (body !== undefined) {
+    response.end(body)
     return
   }
   try {

@@ -19,6 +19,8 @@ export type ToQuery =
 export type FromQuery =
   | { kind: 'ready' }
   | { kind: 'fatal'; reason: string }
+  /** A short answer, complete. */
+  | { kind: 'whole'; id: number; etag: string; text: string }
   /** Chunks follow, then `end` or `failed`. */
   | { kind: 'found'; id: number; etag: string | undefined }
   | { kind: 'notModified'; id: number; etag: string }

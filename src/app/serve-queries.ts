@@ -49,8 +49,14 @@ export function serveQueries(port: MessagePort, { queries, salt, dataVersion, on
   }
 
   const turn = (): void => {
-    for (const stream of streams.values())
-      if (stream.unread < MAX_UNREAD) guarded(stream.id, () => advance(stream))
+    const untilMs = performance.now() + SLICE_MS
+    for (const stream of [...streams.values()]) {
+      if (stream.unread >= MAX_UNREAD) continue
+      guarded(stream.id, () => advance(stream))
+      // Whoever had a turn goes to the back, so that new questions come in between and nobody is passed over.
+      if (streams.delete(stream.id)) streams.set(stream.id, stream)
+      if (performance.now() > untilMs) break
+    }
     if ([...streams.values()].some((stream) => stream.unread < MAX_UNREAD)) turnSoon()
   }
 
@@ -64,7 +70,7 @@ export function serveQueries(port: MessagePort, { queries, salt, dataVersion, on
     } while (!isDone && stream.text.length < CHUNK_LENGTH && performance.now() < untilMs)
     if (!stream.isAnnounced) {
       if (!isDone && stream.text.length < CHUNK_LENGTH) return
-      if (!announce(stream, isDone ? stream.text : stream.version)) return
+      if (!announce(stream, isDone ? stream.text : stream.version, isDone)) return
     }
     if (stream.text !== '') {
       stream.unread++
@@ -76,14 +82,15 @@ export function serveQueries(port: MessagePort, { queries, salt, dataVersion, on
     post({ kind: 'end', id: stream.id })
   }
 
-  /** False when the caller has the answer already. */
-  const announce = (stream: Stream, version: string): boolean => {
+  /** False when nothing is to follow: the caller has the answer already, or now. */
+  const announce = (stream: Stream, version: string, isWhole = false): boolean => {
     const { id } = stream
     const etag = `W/"${createHash('sha1').update(version).digest('base64url')}"`
-    if (stream.known.includes(etag)) {
+    const isKnown = stream.known.includes(etag)
+    if (isKnown || isWhole) {
       stream.pieces.return?.()
       streams.delete(id)
-      post({ kind: 'notModified', id, etag })
+      post(isKnown ? { kind: 'notModified', id, etag } : { kind: 'whole', id, etag, text: stream.text })
       return false
     }
     stream.isAnnounced = true

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads'
 import type { QueryService, Reply } from '../api/query-service.ts'
 import type { Question } from '../query/question.ts'
 import { IncomingText } from './incoming-text.ts'
+import { WholeText } from './whole-text.ts'
 import type { FromQuery, QueryThreadData, ToQuery } from './query-messages.ts'
 
 interface Asked {
@@ -79,6 +80,14 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     switch (message.kind) {
       case 'found':
         asked.reply.resolve({ kind: 'found', text: asked.text, etag: message.etag })
+        return
+      case 'whole':
+        this.#asked.delete(message.id)
+        asked.reply.resolve({
+          kind: 'found',
+          text: new WholeText(message.text),
+          etag: message.etag,
+        })
         return
       case 'notModified':
         this.#asked.delete(message.id)

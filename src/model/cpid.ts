@@ -22,6 +22,11 @@ export function cpidOfBytes(bytes: Uint8Array): Cpid {
   return dash(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')) as Cpid
 }
 
+/** The CPID with these 32 lower-case hex digits. */
+export function cpidOfDigits(digits: string): Cpid {
+  return dash(digits) as Cpid
+}
+
 function dash(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`
 }

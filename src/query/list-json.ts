@@ -19,7 +19,11 @@ export function* listJson<T extends Placed>(
 /** `{"cpid":"...","<name>":["...",...]}` */
 export function* cpidListJson(cpid: Cpid, name: string, pages: Pages<Cpid>): Generator<string> {
   yield `{"cpid":"${cpid}","${name}":[`
-  yield* elements(pages, (item) => item)
+  let separator = ''
+  for (const page of pages) {
+    yield page.length === 0 ? '' : `${separator}"${page.join('","')}"`
+    if (page.length > 0) separator = ','
+  }
   yield ']}'
 }
 

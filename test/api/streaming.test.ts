@@ -25,6 +25,7 @@ beforeAll(async () => {
         })),
       )
     }
+    writer.link()
     return writer
   })
 })
@@ -70,6 +71,25 @@ test('while one reader stands still others are answered, and writing and checkpo
   let length = 0
   for await (const chunk of response) length += (chunk as Buffer).length
   expect(length).toBeGreaterThan(SPANS * 300)
+})
+
+test('a thousand readers that stand still hold up neither a question nor writing', async () => {
+  const readers = await Promise.all(
+    Array.from({ length: 1000 }, async (_, at) => {
+      const slow = request(`${api.url}/api/v1/cascades/${at % 2 === 0 ? cpid(1) : cpid(1).toUpperCase()}`)
+      slow.on('error', () => undefined)
+      slow.end()
+      const [response] = (await once(slow, 'response')) as [IncomingMessage]
+      response.pause()
+      return slow
+    }),
+  )
+  expect((await api.get(`cpids/${cpid(1)}`)).status).toBe(200)
+  api.writer.mergelogs('controller', [{ new: cpid(3) }])
+  expect((await api.get(`cpids/${cpid(3)}`)).status).toBe(200)
+  expect(api.writer.db.pragma('wal_checkpoint(TRUNCATE)')).toMatchObject([{ busy: 0 }])
+  for (const slow of readers) slow.destroy()
+  expect((await api.get(`cpids/${cpid(1)}`)).status).toBe(200)
 })
 
 test('a reader that hangs up stops the answer, and is no trouble', async () => {
