@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { build } from 'vite'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const SOURCE = join(ROOT, 'web')
@@ -15,6 +14,8 @@ const COMPRESSED = /\.(?:html|js|css|svg)$/
 
 /** Builds the dashboard into dist/web. What was there stays whole until the new one is. */
 export async function buildDashboard(): Promise<void> {
+  // Only here: to see whether there is something to build must be quick.
+  const { build } = await import('vite')
   const outDir = join(ROOT, 'dist', `web-${process.pid}`)
   const stamp = await sourceStamp()
   try {

@@ -24,6 +24,7 @@ export interface SpanSketch {
   attributes?: Record<string, unknown>
   links?: { trace: number; id: number }[]
   events?: unknown[]
+  statusMessage?: string
 }
 
 export interface MergelogSketch {
@@ -49,6 +50,29 @@ export function spansRequest(service: string, spans: readonly SpanSketch[], clus
     ],
   }
   return Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(request))))
+}
+
+export interface LogSketch {
+  cpid: string
+  body: string
+  /** Milliseconds after START_NS. */
+  time: number
+}
+
+export function logsRequest(service: string, logs: readonly LogSketch[], cluster?: string): Buffer {
+  const logRecords = logs.map(({ cpid, body, time }) => ({
+    timeUnixNano: nanosAfter(time),
+    severityNumber: 9,
+    severityText: 'INFO',
+    body: { stringValue: body },
+    attributes: attributesJson({ 'cpid.id': cpid }),
+  }))
+  const request = {
+    resourceLogs: [
+      { resource: resourceOf(service, cluster), scopeLogs: [{ scope: { name: 'test' }, logRecords }] },
+    ],
+  }
+  return Buffer.from(protobufOfJson('logs', Buffer.from(JSON.stringify(request))))
 }
 
 export function mergelogsRequest(
@@ -140,7 +164,7 @@ function spanJson(span: SpanSketch): unknown {
     }),
     links: span.links?.map((link) => ({ traceId: hexTrace(link.trace), spanId: hexSpan(link.id) })),
     events: span.events,
-    ...(span.status !== undefined && { status: { code: span.status } }),
+    ...(span.status !== undefined && { status: { code: span.status, message: span.statusMessage } }),
   }
 }
 

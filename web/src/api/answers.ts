@@ -130,6 +130,11 @@ export interface GraphNode {
   distance: number
 }
 
+export interface MergelogList {
+  mergelogs: Mergelog[]
+  next: string | null
+}
+
 export interface Graph {
   cpid: string
   nodes: GraphNode[]

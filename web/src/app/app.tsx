@@ -56,7 +56,7 @@ function viewAt({ path, search }: Address) {
   return {
     title: 'Not found',
     page: (
-      <Notice title="There is no such page">
+      <Notice title="There is no such page" isPage>
         <p>
           See the <a href="/">cascades</a>, or paste a CPID into the search box.
         </p>

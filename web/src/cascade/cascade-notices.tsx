@@ -1,24 +1,33 @@
+import { useMemo } from 'preact/hooks'
 import type { Cascade } from '../api/answers.ts'
 import { duration } from '../text/duration.ts'
-import { longestStep, longestWait } from './longest.ts'
+import { heldSteps, longestHeld, longestWait } from './critical-steps.ts'
+import type { SpanRows } from './span-rows.ts'
 
 /** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
-export function CascadeNotices({ cascade }: { cascade: Cascade }) {
+export function CascadeNotices({ cascade, rows }: { cascade: Cascade; rows: SpanRows }) {
   const { state, missing, missingCpids, truncated, durationMs } = cascade
-  const step = longestStep(cascade)
-  const wait = longestWait(cascade)
+  const steps = useMemo(() => heldSteps(cascade.criticalPath?.steps ?? [], rows), [cascade, rows])
+  const step = longestHeld(steps)
+  const wait = longestWait(steps)
   const share = (ms: number) =>
     durationMs > 0 ? ` (${Math.round((100 * ms) / durationMs)} % of the cascade)` : ''
   return (
     <div class="cascade-notices">
       {step !== undefined && (
         <p>
-          Longest step: <strong>{step.name}</strong> of {step.service}, {duration(step.ms)}
-          {share(step.ms)}.
+          Longest step: <strong>{step.name}</strong> of {step.service}, {duration(step.heldMs)}
+          {share(step.heldMs)}
+          {step.mostly !== undefined && (
+            <>
+              , mostly <strong>{step.mostly.name}</strong>, {duration(step.mostly.ms)}
+            </>
+          )}
+          .
           {wait !== undefined && (
             <>
               {' '}
-              Longest wait: {duration(wait.ms)} before <strong>{wait.name}</strong> of {wait.service}.
+              Longest wait: {duration(wait.waitMs)} before <strong>{wait.name}</strong> of {wait.service}.
             </>
           )}
         </p>

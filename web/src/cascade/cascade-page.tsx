@@ -30,7 +30,8 @@ export function CascadePage({ root, search }: { root: string; search: URLSearchP
     state === 'open' ? ASK_AGAIN_MS : undefined,
   )
   const settings = useAnswer<DashboardSettings>('/api/v1/dashboard')
-  if (answer.data === undefined || answer.isLoading) return <Pending answer={answer} what="the cascade" />
+  if (answer.data === undefined || answer.isLoading)
+    return <Pending answer={answer} what="the cascade" isPage />
   return (
     <>
       {answer.trouble !== undefined && <TroubleNotice trouble={answer.trouble} onRetry={answer.askAgain} />}
@@ -51,12 +52,12 @@ function LoadedCascade({ cascade, search, traceUrl }: LoadedCascadeProps) {
   const panel = asked in PANELS ? (asked as keyof typeof PANELS) : 'flame'
   const chosen = rows.byId.get(search.get('span') ?? '') ?? -1
   const choose = (span: number) =>
-    go(hrefWith({ span: rows.spans[span]?.spanId ?? null }), { replace: chosen !== -1 })
+    go(hrefWith({ span: rows.spans[span]?.spanId ?? null }), { replace: chosen !== -1 && span !== -1 })
   const common = { cascade, rows, search, chosen, onChoose: choose }
   return (
     <>
       <CascadeHead cascade={cascade} traceUrl={traceUrl} />
-      <CascadeNotices cascade={cascade} />
+      <CascadeNotices cascade={cascade} rows={rows} />
       <Tabs names={PANELS} current={panel} />
       <div class={chosen === -1 ? 'panels' : 'panels with-details'}>
         <section id="panel" class="panel" role="tabpanel" aria-label={PANELS[panel]}>

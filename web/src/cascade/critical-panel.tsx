@@ -1,24 +1,28 @@
+import { useMemo } from 'preact/hooks'
 import { Notice } from '../parts/notice.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { duration } from '../text/duration.ts'
+import { heldSteps, longestHeld } from './critical-steps.ts'
 import type { PanelProps } from './panel-props.ts'
+import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** The chain of steps that decided how long the cascade took. */
 export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
   const { criticalPath } = cascade
-  if (criticalPath === undefined || criticalPath.steps.length === 0) {
+  const steps = useMemo(() => heldSteps(criticalPath?.steps ?? [], rows), [criticalPath, rows])
+  if (criticalPath === undefined || steps.length === 0) {
     return <Notice title="There is no critical path yet">It is worked out once spans have arrived.</Notice>
   }
-  const { steps, durationMs } = criticalPath
-  const part = (ms: number) => ({ width: `${durationMs === 0 ? 0 : (100 * ms) / durationMs}%` })
-  const mostMs = Math.max(...steps.map(({ selfMs }) => selfMs))
+  const { durationMs } = criticalPath
+  const longest = longestHeld(steps)
+  const percent = (ms: number) => `${durationMs === 0 ? 0 : (100 * ms) / durationMs}%`
   return (
     <>
       <p class="panel-lead">
         From the change to its last effect, {duration(durationMs)}: each step waited for the one before. To
         make the cascade faster, make one of these faster.
       </p>
-      <div class="table-scroll">
+      <TableScroll label="Steps of the critical path">
         <table class="steps">
           <caption class="visually-hidden">Steps of the critical path, first to last</caption>
           <thead>
@@ -28,8 +32,8 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
               <th>Service</th>
               <th class="number">Begins at</th>
               <th class="number">Waited</th>
-              <th class="number">Itself</th>
-              <th>Of the whole</th>
+              <th class="number">Took</th>
+              <th>In time</th>
             </tr>
           </thead>
           <tbody>
@@ -54,16 +58,22 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
                   <td class="number">{duration(step.offsetMs)}</td>
                   <td class="number">{step.waitMs > 0 ? duration(step.waitMs) : ''}</td>
                   <td class="number">
-                    {step.selfMs === mostMs && mostMs > 0 ? (
-                      <strong>{duration(step.selfMs)} longest</strong>
+                    {step === longest ? (
+                      <strong>longest {duration(step.heldMs)}</strong>
                     ) : (
-                      duration(step.selfMs)
+                      duration(step.heldMs)
+                    )}
+                    {step.mostly !== undefined && (
+                      <div class="muted">
+                        {step.mostly.name} {duration(step.mostly.ms)}
+                      </div>
                     )}
                   </td>
                   <td class="share" aria-hidden="true">
                     <span class="bar">
-                      <span class="wait" style={part(step.waitMs)} />
-                      <span class="self" style={part(step.selfMs)} />
+                      <span class="gap" style={{ width: percent(step.offsetMs - step.waitMs) }} />
+                      {step.waitMs > 0 && <span class="wait" style={{ width: percent(step.waitMs) }} />}
+                      <span class="self" style={{ width: percent(step.heldMs) }} />
                     </span>
                   </td>
                 </tr>
@@ -71,8 +81,10 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
             })}
           </tbody>
         </table>
-      </div>
-      <p class="muted hint">Full bars: the step itself. Hollow bars: the wait before it.</p>
+      </TableScroll>
+      <p class="muted hint">
+        Took: until what the next step waited for. Hollow bars: the wait before a step.
+      </p>
     </>
   )
 }

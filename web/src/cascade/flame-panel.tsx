@@ -48,7 +48,7 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
           model={model}
           spans={rows.spans}
           label={
-            `Flame graph by cause, ${rows.spans.length} spans. Down goes to what a span caused, up to its cause, ` +
+            `Flame graph by cause, ${rows.spans.length.toLocaleString('en')} spans. Down goes to what a span caused, up to its cause, ` +
             'left and right to its neighbours. Plus and minus zoom, 0 shows all. The Table button has the same as a table.'
           }
           chosen={chosen}

@@ -4,6 +4,7 @@ import { Notice } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { timeOfDay } from '../text/moment.ts'
+import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** The changes of a cascade: where they merged, with what, and who said so. */
 export function MergesPanel({ cascade }: { cascade: Cascade }) {
@@ -24,7 +25,7 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
         Every change in this cascade and what it merged. Sources from other operators&apos; changes lead to
         them. All of it drawn: <a href={`/cpids/${root}`}>merge graph</a>.
       </p>
-      <div class="table-scroll">
+      <TableScroll label="Mergelogs">
         <table>
           <caption class="visually-hidden">Mergelogs of the cascade</caption>
           <thead>
@@ -43,7 +44,7 @@ export function MergesPanel({ cascade }: { cascade: Cascade }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </TableScroll>
       {cascade.mergelogsTruncated === true && (
         <p class="note">There are more than these {mergelogs.length.toLocaleString('en')}.</p>
       )}
@@ -55,7 +56,7 @@ function MergeRow({ mergelog, own }: { mergelog: Mergelog; own: ReadonlySet<stri
   const { cpid, sources, timestamp, service, object, reason, cluster } = mergelog
   return (
     <tr>
-      <td class="number">
+      <td>
         <time dateTime={timestamp} title={timestamp}>
           {timeOfDay(timestamp)}
         </time>

@@ -7,6 +7,7 @@ import { objectModel, objectWork, type ObjectWork } from '../timeline/object-lan
 import { Timeline } from '../timeline/timeline.tsx'
 import type { PanelProps } from './panel-props.ts'
 import { ServiceLegend } from './service-legend.tsx'
+import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** What was done to each object, over time or as a table. */
 export function ObjectsPanel({ cascade, rows, search, chosen, onChoose }: PanelProps) {
@@ -68,7 +69,7 @@ export function ObjectsPanel({ cascade, rows, search, chosen, onChoose }: PanelP
 
 function ObjectTable({ work }: { work: readonly ObjectWork[] }) {
   return (
-    <div class="table-scroll">
+    <TableScroll label="Objects">
       <table>
         <caption class="visually-hidden">Objects of the cascade by their first activity</caption>
         <thead>
@@ -96,6 +97,6 @@ function ObjectTable({ work }: { work: readonly ObjectWork[] }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   )
 }

@@ -32,7 +32,7 @@ export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsP
   const link = traceLink(traceUrl, traceId, span.spanId)
   const marks = marksOf(span)
   return (
-    <aside class="details" aria-label="Span">
+    <aside class="details" aria-label="Span" tabIndex={0}>
       <header>
         <h2>{span.name}</h2>
         <button type="button" class="quiet" onClick={() => onChoose(-1)} aria-label="Close the span">

@@ -2,6 +2,7 @@ import type { Cascade, KindTime, ServiceTime } from '../api/answers.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { colourOf } from '../parts/service-colour.ts'
 import { duration } from '../text/duration.ts'
+import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** Where the time went, by service and by kind of object. */
 export function TimesPanel({ cascade }: { cascade: Cascade }) {
@@ -11,6 +12,7 @@ export function TimesPanel({ cascade }: { cascade: Cascade }) {
       <Times
         title="By service"
         what="Service"
+        hasOwnTime
         times={timePerService.map((time) => ({
           ...time,
           key: time.service,
@@ -43,26 +45,36 @@ interface Time extends Partial<Pick<KindTime, 'writes' | 'objects'> & Pick<Servi
   name: preact.ComponentChild
   colour: string
   totalMs: number
-  selfMs?: number
-  waitMs?: number
+  selfMs?: number | undefined
+  waitMs?: number | undefined
   spans: number
 }
 
-function Times({ title, what, times }: { title: string; what: string; times: readonly Time[] }) {
-  const mostMs = Math.max(...times.map(({ selfMs, totalMs }) => selfMs ?? totalMs), 0)
+interface TimesProps {
+  title: string
+  what: string
+  times: readonly Time[]
+  /** Bars show the time itself, else the time in spans. */
+  hasOwnTime?: boolean
+}
+
+function Times({ title, what, times, hasOwnTime = false }: TimesProps) {
+  const shown = ({ selfMs, totalMs }: Pick<Time, 'selfMs' | 'totalMs'>) =>
+    hasOwnTime ? (selfMs ?? totalMs) : totalMs
+  const mostMs = Math.max(...times.map(shown), 0)
   const hasObjects = times.some(({ objects }) => objects !== undefined)
   return (
     <section>
       <h2>{title}</h2>
-      <div class="table-scroll">
+      <TableScroll label={title}>
         <table>
           <thead>
             <tr>
               <th>{what}</th>
-              <th class="number">Itself</th>
               <th aria-hidden="true" />
-              <th class="number">Waited</th>
+              <th class="number">Itself</th>
               <th class="number">In spans</th>
+              <th class="number">Waited</th>
               <th class="number">Spans</th>
               <th class="number">{hasObjects ? 'Objects' : 'Failed'}</th>
               {hasObjects && <th class="number">Writes</th>}
@@ -72,19 +84,19 @@ function Times({ title, what, times }: { title: string; what: string; times: rea
             {times.map(({ key, name, colour, totalMs, selfMs, waitMs, spans, errors, objects, writes }) => (
               <tr key={key}>
                 <th scope="row">{name}</th>
-                <td class="number">{selfMs === undefined ? '' : duration(selfMs)}</td>
                 <td aria-hidden="true">
                   <span class="bar">
                     <span
                       style={{
-                        width: `${mostMs === 0 ? 0 : (100 * (selfMs ?? totalMs)) / mostMs}%`,
+                        width: `${mostMs === 0 ? 0 : (100 * shown({ selfMs, totalMs })) / mostMs}%`,
                         backgroundColor: colour,
                       }}
                     />
                   </span>
                 </td>
-                <td class="number">{waitMs === undefined ? '' : duration(waitMs)}</td>
+                <td class="number">{selfMs === undefined ? '' : duration(selfMs)}</td>
                 <td class="number">{duration(totalMs)}</td>
+                <td class="number">{waitMs === undefined ? '' : duration(waitMs)}</td>
                 <td class="number">{spans.toLocaleString('en')}</td>
                 <td class="number">{hasObjects ? objects : (errors ?? '')}</td>
                 {hasObjects && <td class="number">{writes}</td>}
@@ -92,7 +104,7 @@ function Times({ title, what, times }: { title: string; what: string; times: rea
             ))}
           </tbody>
         </table>
-      </div>
+      </TableScroll>
     </section>
   )
 }

@@ -12,7 +12,7 @@ export function ChooseComparison({ a }: { a: string | null }) {
   const nowMs = useNow()
   if (a === null) {
     return (
-      <Notice title="Choose two cascades">
+      <Notice title="Choose two cascades" isPage>
         <p>
           Mark two in the <a href="/">list of cascades</a>, or open one and press Compare.
         </p>

@@ -8,6 +8,7 @@ import { StateMark } from '../parts/state-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { difference, duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
+import { TableScroll } from '../parts/table-scroll.tsx'
 
 const ASK_AGAIN_MS = 3_000
 
@@ -17,7 +18,7 @@ export function ComparePage({ a, b }: { a: string; b: string }) {
     data.a.state === 'open' || data.b.state === 'open' ? ASK_AGAIN_MS : undefined,
   )
   const data = answer.data
-  if (data === undefined || answer.isLoading) return <Pending answer={answer} what="the comparison" />
+  if (data === undefined || answer.isLoading) return <Pending answer={answer} what="the comparison" isPage />
   return (
     <>
       <div class="page-head">
@@ -79,6 +80,11 @@ function Side({ name, outline }: { name: string; outline: Outline }) {
   )
 }
 
+function pace(differenceMs: number): string {
+  if (differenceMs === 0) return 'muted'
+  return differenceMs > 0 ? 'slower' : 'faster'
+}
+
 interface DifferenceRow {
   key: string
   name: preact.ComponentChild
@@ -92,7 +98,7 @@ function Differences({ title, what, rows }: { title: string; what: string; rows:
   return (
     <section>
       <h2>{title}</h2>
-      <div class="table-scroll">
+      <TableScroll label={title}>
         <table>
           <thead>
             <tr>
@@ -111,10 +117,12 @@ function Differences({ title, what, rows }: { title: string; what: string; rows:
                 <th scope="row">{name}</th>
                 <td class="number">{a === null ? 'absent' : duration(a.totalMs)}</td>
                 <td class="number">{b === null ? 'absent' : duration(b.totalMs)}</td>
-                <td class={`number ${differenceMs > 0 ? 'slower' : 'faster'}`}>{difference(differenceMs)}</td>
+                <td class={`number ${pace(differenceMs)}`}>{difference(differenceMs)}</td>
                 <td aria-hidden="true">
-                  <span class={`bar ${differenceMs > 0 ? 'slower' : 'faster'}`}>
-                    <span style={{ width: `${most === 0 ? 0 : (100 * Math.abs(differenceMs)) / most}%` }} />
+                  <span class={`bar ${pace(differenceMs)}`}>
+                    {differenceMs !== 0 && (
+                      <span style={{ width: `${(100 * Math.abs(differenceMs)) / most}%` }} />
+                    )}
                   </span>
                 </td>
                 <td class="number">{a?.spans.toLocaleString('en')}</td>
@@ -123,7 +131,7 @@ function Differences({ title, what, rows }: { title: string; what: string; rows:
             ))}
           </tbody>
         </table>
-      </div>
+      </TableScroll>
     </section>
   )
 }

@@ -25,7 +25,7 @@ export function FindPage({ search }: { search: URLSearchParams }) {
 
   if (text === '') {
     return (
-      <Notice title="What are you looking for?">
+      <Notice title="What are you looking for?" isPage>
         <p>
           Paste a CPID, with or without dashes, or a trace id; or type an object&apos;s name, such as{' '}
           <code>web</code> or <code>deployments/default/web</code>, into the box above. The key <kbd>/</kbd>{' '}
@@ -34,7 +34,7 @@ export function FindPage({ search }: { search: URLSearchParams }) {
       </Notice>
     )
   }
-  if (found === undefined) return <Pending answer={answer} what="what matches" />
+  if (found === undefined) return <Pending answer={answer} what="what matches" isPage />
   const isNothing = found.cascades.length === 0 && found.objects.length === 0 && found.cpid?.state !== 'known'
   return (
     <>

@@ -7,9 +7,10 @@ import { ServiceMark } from '../parts/service-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { objectName } from '../text/object-name.ts'
 import { ago, moment } from '../text/moment.ts'
+import { TableScroll } from '../parts/table-scroll.tsx'
 
 const ASK_AGAIN_MS = 3_000
-const DEEDS = { wrote: 'wrote it', observed: 'observed it', mergelog: 'merged changes on it' } as const
+const DEEDS = { wrote: 'wrote it', observed: 'observed it', mergelog: 'sent a mergelog for it' } as const
 
 /** What happened to an object, newest first: which change, by whom, in which cascades. */
 export function ObjectPage({ search }: { search: URLSearchParams }) {
@@ -19,7 +20,7 @@ export function ObjectPage({ search }: { search: URLSearchParams }) {
     () => ASK_AGAIN_MS,
   )
   const nowMs = useNow()
-  if (ref === '') return <Notice title="No object is named in this address" />
+  if (ref === '') return <Notice title="No object is named in this address" isPage />
   const data = answer.isLoading ? undefined : answer.data
   return (
     <>
@@ -38,7 +39,7 @@ export function ObjectPage({ search }: { search: URLSearchParams }) {
         </Notice>
       )}
       {data !== undefined && data.objects.length > 0 && (
-        <div class="table-scroll">
+        <TableScroll label="History">
           <table>
             <caption class="visually-hidden">What happened to the object, newest first</caption>
             <thead>
@@ -46,7 +47,7 @@ export function ObjectPage({ search }: { search: URLSearchParams }) {
                 <th>Time</th>
                 <th>Who did what</th>
                 <th>Object</th>
-                <th>Version</th>
+                <th class="number">Version</th>
                 <th>CPID</th>
                 <th>Cascades</th>
               </tr>
@@ -86,7 +87,7 @@ export function ObjectPage({ search }: { search: URLSearchParams }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </TableScroll>
       )}
       {data?.next && <p class="note">Older ones are not shown.</p>}
     </>

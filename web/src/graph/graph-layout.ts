@@ -1,5 +1,5 @@
 import { Graph as LayoutGraph, layout } from '@dagrejs/dagre'
-import type { Graph } from '../api/answers.ts'
+import type { DrawnGraph } from './other-sources.ts'
 
 export const NODE_WIDTH = 190
 export const NODE_HEIGHT = 54
@@ -18,7 +18,7 @@ export interface Drawing {
 }
 
 /** Places the merge graph in layers, causes on the left. */
-export function drawingOf({ nodes, edges }: Graph): Drawing {
+export function drawingOf({ nodes, edges }: DrawnGraph): Drawing {
   const graph = new LayoutGraph()
   graph.setGraph({ rankdir: 'LR', nodesep: 14, ranksep: 46, marginx: 8, marginy: 8 })
   graph.setDefaultEdgeLabel(() => ({}))

@@ -1,4 +1,5 @@
-import type { CascadeList, Graph } from '../api/answers.ts'
+import { useMemo } from 'preact/hooks'
+import type { CascadeList, Graph, MergelogList } from '../api/answers.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
@@ -8,6 +9,7 @@ import { Tabs } from '../parts/tabs.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { GraphPanel } from './graph-panel.tsx'
 import { GraphTable } from './graph-table.tsx'
+import { withOtherSources, type DrawnGraph } from './other-sources.ts'
 
 const ASK_AGAIN_MS = 3_000
 const NODES = 200
@@ -18,9 +20,14 @@ const PANELS = { graph: 'Graph', table: 'Table', cascades: 'Cascades' } as const
 export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchParams }) {
   const answer = useAnswer<Graph>(`/api/v1/cpids/${cpid}/graph?limit=${NODES}`, () => ASK_AGAIN_MS)
   const cascades = useAnswer<CascadeList>(`/api/v1/cpids/${cpid}/cascades`, () => ASK_AGAIN_MS)
+  const mergelogs = useAnswer<MergelogList>(`/api/v1/cpids/${cpid}/mergelogs?limit=1000`, () => ASK_AGAIN_MS)
   const nowMs = useNow()
-  const graph = answer.data
-  if (graph === undefined || answer.isLoading) return <Pending answer={answer} what="the merge graph" />
+  const graph = useMemo(
+    () => answer.data && withOtherSources(answer.data, mergelogs.data?.mergelogs ?? []),
+    [answer.data, mergelogs.data],
+  )
+  if (graph === undefined || answer.isLoading)
+    return <Pending answer={answer} what="the merge graph" isPage />
   const asked = search.get('view') ?? 'graph'
   const panel = asked in PANELS ? (asked as keyof typeof PANELS) : 'graph'
   const own = graph.nodes.find((node) => node.cpid === graph.cpid)
@@ -73,8 +80,8 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
   )
 }
 
-function Unexplained({ graph }: { graph: Graph }) {
-  const missing = graph.nodes.filter(({ timestamp }) => timestamp === null).length
+function Unexplained({ graph }: { graph: DrawnGraph }) {
+  const missing = graph.nodes.filter(({ timestamp, other }) => timestamp === null && !other).length
   return (
     <div class="cascade-notices">
       {missing > 0 && (

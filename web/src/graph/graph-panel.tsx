@@ -1,16 +1,16 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Graph, GraphNode } from '../api/answers.ts'
 import { go } from '../app/address.ts'
 import { colourOf } from '../parts/service-colour.ts'
 import { objectName } from '../text/object-name.ts'
 import { timeOfDay } from '../text/moment.ts'
 import { fitted } from '../timeline/fitted-text.ts'
 import { drawingOf, NODE_HEIGHT, NODE_WIDTH, type Drawing, type Point } from './graph-layout.ts'
+import type { DrawnGraph, DrawnNode } from './other-sources.ts'
 
 const ZOOMS = [0.4, 0.6, 0.8, 1, 1.3]
 
 /** The merge graph, drawn. Nodes are links to the graph around them. */
-export function GraphPanel({ graph }: { graph: Graph }) {
+export function GraphPanel({ graph }: { graph: DrawnGraph }) {
   const shape = `${graph.cpid} ${graph.nodes.map(({ cpid }) => cpid).join()} ${graph.edges.length}`
   const drawing = useMemo(() => drawingOf(graph), [shape])
   const [zoom, setZoom] = useState(3)
@@ -85,18 +85,24 @@ function Edges({ drawing }: { drawing: Drawing }) {
   )
 }
 
-function Node({ node, at, isOwn }: { node: GraphNode; at: Point; isOwn: boolean }) {
+function Node({ node, at, isOwn }: { node: DrawnNode; at: Point; isOwn: boolean }) {
   const { cpid, object, service, timestamp, root } = node
-  const href = root ? `/cascades/${cpid}` : `/cpids/${cpid}`
+  const href = hrefOf(node)
   const name = object === null ? undefined : objectName(object)
-  const title = name === undefined ? cpid.slice(0, 8) : `${name.resource} ${name.name}`
-  const when = timestamp === null ? 'no mergelog yet' : timeOfDay(timestamp)
-  const classes = ['node', isOwn && 'own', root && 'root', timestamp === null && 'unexplained']
+  const title =
+    name === undefined ? (node.other ? 'another change' : cpid.slice(0, 8)) : `${name.resource} ${name.name}`
+  const when = node.other ? 'its cascades' : timestamp === null ? 'no mergelog yet' : timeOfDay(timestamp)
+  const classes = [
+    'node',
+    isOwn && 'own',
+    root && 'root',
+    node.other ? 'other' : timestamp === null && 'unexplained',
+  ]
   return (
     <a
       href={href}
       class={classes.filter(Boolean).join(' ')}
-      aria-label={nodeText(node, isOwn)}
+      aria-description={nodeText(node, isOwn)}
       onClick={(event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
         event.preventDefault()
@@ -104,15 +110,18 @@ function Node({ node, at, isOwn }: { node: GraphNode; at: Point; isOwn: boolean 
       }}
     >
       <g transform={`translate(${at.x - NODE_WIDTH / 2} ${at.y - NODE_HEIGHT / 2})`}>
-        <title>{nodeText(node, isOwn)}</title>
         <rect class="box" width={NODE_WIDTH} height={NODE_HEIGHT} rx="4" />
         {root && <rect class="inner" x="3" y="3" width={NODE_WIDTH - 6} height={NODE_HEIGHT - 6} rx="2" />}
         {service !== null && <rect x="9" y="25" width="8" height="8" rx="2" fill={colourOf(service)} />}
         <text class="title" x="9" y="17">
-          {fitted(title, NODE_WIDTH - 12)}
+          {fitted(title, NODE_WIDTH - 12)}{' '}
         </text>
         <text x={service === null ? 9 : 22} y="33">
-          {service === null ? 'sender unknown' : fitted(service, NODE_WIDTH - 30)}
+          {node.other
+            ? 'merged here'
+            : service === null
+              ? 'sender unknown'
+              : fitted(service, NODE_WIDTH - 30)}{' '}
         </text>
         <text class="mono" x="9" y="47">
           {cpid.slice(0, 8)} {when}
@@ -122,10 +131,14 @@ function Node({ node, at, isOwn }: { node: GraphNode; at: Point; isOwn: boolean 
   )
 }
 
-function nodeText(
-  { cpid, object, service, timestamp, root, distance, reason }: GraphNode,
-  isOwn: boolean,
-): string {
+function hrefOf({ cpid, root, other }: DrawnNode): string {
+  if (other) return `/cpids/${cpid}?view=cascades`
+  return root ? `/cascades/${cpid}` : `/cpids/${cpid}`
+}
+
+function nodeText(node: DrawnNode, isOwn: boolean): string {
+  const { cpid, object, service, timestamp, root, distance, reason, other } = node
+  if (other) return `another change that was merged here, CPID ${cpid}: opens its cascades`
   const place = isOwn
     ? 'the CPID asked about'
     : distance < 0

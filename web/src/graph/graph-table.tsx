@@ -1,14 +1,15 @@
-import type { Graph } from '../api/answers.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
+import type { DrawnGraph } from './other-sources.ts'
+import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** The merge graph as a table, ancestors first. */
-export function GraphTable({ graph }: { graph: Graph }) {
+export function GraphTable({ graph }: { graph: DrawnGraph }) {
   const sources = Map.groupBy(graph.edges, ({ target }) => target)
   const nodes = [...graph.nodes].sort((a, b) => a.distance - b.distance)
   return (
-    <div class="table-scroll">
+    <TableScroll label="CPIDs">
       <table>
         <caption class="visually-hidden">CPIDs of the merge graph, ancestors first</caption>
         <thead>
@@ -23,19 +24,22 @@ export function GraphTable({ graph }: { graph: Graph }) {
           </tr>
         </thead>
         <tbody>
-          {nodes.map(({ cpid, distance, object, service, cluster, timestamp, root, reason }) => (
+          {nodes.map(({ cpid, distance, object, service, cluster, timestamp, root, reason, other }) => (
             <tr key={cpid} class={cpid === graph.cpid ? 'chosen' : ''}>
-              <td class="number">{distance > 0 ? `+${distance}` : distance}</td>
+              <td class="number">{other ? '' : distance > 0 ? `+${distance}` : distance}</td>
               <th scope="row">
                 <CpidMark cpid={cpid} href={`/cpids/${cpid}`} />{' '}
                 {root && <a href={`/cascades/${cpid}`}>cascade</a>}
+                {other && <a href={`/cpids/${cpid}?view=cascades`}>another change</a>}
               </th>
               <td>{object !== null && <ObjectMark reference={object} />}</td>
               <td>
                 {service !== null && <ServiceMark service={service} />}
                 {cluster !== null && <span class="muted"> in {cluster}</span>}
               </td>
-              <td class="number">{timestamp ?? <span class="warning">no mergelog yet</span>}</td>
+              <td class="number">
+                {timestamp ?? (other ? '' : <span class="warning">no mergelog yet</span>)}
+              </td>
               <td>
                 {root && <span class="muted">begins here</span>}
                 <ul class="cpid-list">
@@ -51,6 +55,6 @@ export function GraphTable({ graph }: { graph: Graph }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </TableScroll>
   )
 }

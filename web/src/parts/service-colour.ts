@@ -20,7 +20,11 @@ export const COLOURS = [
 /** What labels on any of the colours are written in, in either scheme. */
 export const INK = '#10151a'
 
-const indexes = new Map<string, number>()
+const KEY = 'causeway-colours'
+/** So many services keep their colour from one visit to the next. */
+const KEPT = 200
+
+const indexes = new Map<string, number>(kept())
 
 /**
  * The number of a service's colour. It follows from the name, moved on to a free one where two services of a page would
@@ -33,11 +37,28 @@ export function colourIndex(service: string): number {
   let index = hash(service) % COLOURS.length
   for (let step = 0; step < COLOURS.length && taken.has(index); step++) index = (index + 1) % COLOURS.length
   indexes.set(service, index)
+  localStorage.setItem(KEY, JSON.stringify([...indexes].slice(-KEPT)))
   return index
 }
 
 export function colourOf(service: string): string {
   return COLOURS[colourIndex(service)] ?? COLOURS[0]
+}
+
+function kept(): [string, number][] {
+  try {
+    const list = JSON.parse(localStorage.getItem(KEY) ?? '[]') as unknown
+    if (!Array.isArray(list)) return []
+    return list.filter(
+      (entry): entry is [string, number] =>
+        Array.isArray(entry) &&
+        typeof entry[0] === 'string' &&
+        Number.isInteger(entry[1]) &&
+        entry[1] < COLOURS.length,
+    )
+  } catch {
+    return []
+  }
 }
 
 function hash(text: string): number {
