@@ -52,29 +52,6 @@ export function spansRequest(service: string, spans: readonly SpanSketch[], clus
   return Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(request))))
 }
 
-export interface LogSketch {
-  cpid: string
-  body: string
-  /** Milliseconds after START_NS. */
-  time: number
-}
-
-export function logsRequest(service: string, logs: readonly LogSketch[], cluster?: string): Buffer {
-  const logRecords = logs.map(({ cpid, body, time }) => ({
-    timeUnixNano: nanosAfter(time),
-    severityNumber: 9,
-    severityText: 'INFO',
-    body: { stringValue: body },
-    attributes: attributesJson({ 'cpid.id': cpid }),
-  }))
-  const request = {
-    resourceLogs: [
-      { resource: resourceOf(service, cluster), scopeLogs: [{ scope: { name: 'test' }, logRecords }] },
-    ],
-  }
-  return Buffer.from(protobufOfJson('logs', Buffer.from(JSON.stringify(request))))
-}
-
 export function mergelogsRequest(
   service: string,
   mergelogs: readonly MergelogSketch[],
@@ -104,7 +81,7 @@ export interface LogSketch {
   attributes?: Record<string, unknown>
 }
 
-export function logsRequest(service: string, logs: readonly LogSketch[]): Buffer {
+export function logsRequest(service: string, logs: readonly LogSketch[], cluster?: string): Buffer {
   const logRecords = logs.map(({ body, trace, span, cpid: carried, time, attributes }) => ({
     timeUnixNano: nanosAfter(time ?? 0),
     severityNumber: 9,
@@ -115,7 +92,7 @@ export function logsRequest(service: string, logs: readonly LogSketch[]): Buffer
   }))
   const request = {
     resourceLogs: [
-      { resource: resourceOf(service, undefined), scopeLogs: [{ scope: { name: 'test' }, logRecords }] },
+      { resource: resourceOf(service, cluster), scopeLogs: [{ scope: { name: 'test' }, logRecords }] },
     ],
   }
   return Buffer.from(protobufOfJson('logs', Buffer.from(JSON.stringify(request))))

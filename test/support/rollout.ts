@@ -247,7 +247,7 @@ class RolloutScript {
     listIn(this.#mergelogs, service).push({ ...mergelog, time: this.#plan.atMs + mergelog.time })
   }
 
-  #log(service: string, log: LogSketch): void {
+  #log(service: string, log: LogSketch & { time: number }): void {
     listIn(this.#logs, service).push({ ...log, time: this.#plan.atMs + log.time })
   }
 

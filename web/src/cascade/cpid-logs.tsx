@@ -30,7 +30,7 @@ export function CpidLogs({ cpid, span }: { cpid: string; span: Span }) {
         {lines.slice(0, SHOWN).map((line, index) => (
           <li key={index} class={isDuring(line) ? 'during' : ''}>
             <span class="number muted">{timeText(line)}</span>{' '}
-            <span class="severity">{line.record.severityText ?? ''}</span>{' '}
+            <span class="severity">{severityOf(line)}</span>{' '}
             <ServiceMark service={line.service} />
             <p class="text">{bodyOf(line)}</p>
           </li>
@@ -39,6 +39,13 @@ export function CpidLogs({ cpid, span }: { cpid: string; span: Span }) {
       {lines.length > SHOWN && <p class="muted">And {lines.length - SHOWN} more.</p>}
     </section>
   )
+}
+
+const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
+
+/** What the sender called it, else OTLP's name for its number. */
+function severityOf({ record: { severityText = '', severityNumber = 0 } }: LogLine): string {
+  return severityText === '' ? (SEVERITIES[Math.floor((severityNumber - 1) / 4)] ?? '') : severityText
 }
 
 function bodyOf({ record }: LogLine): string {
