@@ -3,9 +3,12 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/support/strip-types.js' },
-  // The interop suite runs against real peers: npm run test:interop.
-  testPathIgnorePatterns: process.env.CAUSEWAY_INTEROP
-    ? ['/node_modules/']
-    : ['/node_modules/', '/test/interop/'],
+  globalSetup: '<rootDir>/test/support/build-dashboard.js',
+  // The interop suite runs against real peers, the browser suite in Chromium: npm run test:interop, test:browser.
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...(process.env.CAUSEWAY_INTEROP ? [] : ['/test/interop/']),
+    ...(process.env.CAUSEWAY_BROWSER ? [] : ['/test/browser/']),
+  ],
   testTimeout: 120_000,
 }

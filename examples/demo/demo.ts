@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { constants } from 'node:os'
 import { refuseBusyPorts, refuseSilence } from './busy-ports.ts'
 import { relatedTo, waitUntilRelated, waitUntilSettled } from './cascade-watch.ts'
+import { buildDashboard } from './build-dashboard.ts'
 import { runCauseway, startCauseway } from './causeway-process.ts'
 import { settleCausewaySettings, type CausewaySettings } from './causeway-settings.ts'
 import { describeStory, lookUp, nextSteps, traceIdOf } from './next-steps.ts'
@@ -30,6 +31,7 @@ async function runWithOwnCauseway(options: Options): Promise<void> {
   const settings = settleCausewaySettings(options)
   const { otlp, query, storagePath } = settings
   await refuseBusyPorts(settings.listeners)
+  await buildDashboard(fail)
   say(`Causeway starts: OTLP on ${otlp}, queries on ${query}, database ${storagePath}\n`)
   await using running = new AsyncDisposableStack()
   const receiver = startCauseway(settings, stop)

@@ -25,7 +25,7 @@ Causeway sends traces to ${backends.length > 0 ? backends.join(', ') : 'nobody'}
 Ask on:
   npx causeway related ${alpha} ${config}
   npx causeway cascades ${config}
-${isKept ? `Causeway keeps running, with its dashboard at http://${query}/ until Ctrl-C.` : '  npm run demo -- --keep   leaves Causeway and its dashboard running'}`
+${isKept ? `Causeway keeps running, until Ctrl-C. Its dashboard is at http://${query}/, this cascade at\n  http://${query}/cascades/${alpha}` : '  npm run demo -- --keep   leaves Causeway and its dashboard running'}`
 }
 
 /** How to look up a cascade in a Causeway, or behind a Collector, that the demo did not start. */

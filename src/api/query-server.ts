@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { listen, type ListenAddress, type Listening } from '../telemetry/listen.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
 import { serveTraceRequest } from './compat/serve-trace-request.ts'
+import { serveDashboard } from './dashboard.ts'
 import { readEtags } from './etags.ts'
 import type { QueryService } from './query-service.ts'
 import { readRequest } from './read-request.ts'
@@ -11,6 +12,8 @@ import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
 export interface QueryServerSettings extends ListenAddress {
   queries: QueryService
   about: About
+  /** Where the built dashboard is; without one there is only the API. */
+  dashboard?: string
   /** Told of every question that could not be answered, or only in part, by a fault here. */
   onTrouble?: (reason: string) => void
 }
@@ -27,11 +30,12 @@ export function startQueryServer(settings: QueryServerSettings): Promise<Listeni
 }
 
 async function serve(
-  { queries, about, onTrouble }: QueryServerSettings,
+  { queries, about, dashboard, onTrouble }: QueryServerSettings,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
+    if (dashboard !== undefined && (await serveDashboard(dashboard, request, response))) return
     const traces = readTraceRequest(request.url ?? '/', request.headers.accept)
     const fixed = fixedAnswer(request.url ?? '/', about)
     const isOther = fixed !== undefined || traces !== undefined

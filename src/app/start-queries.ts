@@ -1,8 +1,12 @@
+import { fileURLToPath } from 'node:url'
 import { startQueryServer } from '../api/query-server.ts'
 import type { QueryConfig } from '../config/causeway-config.ts'
 import { ThreadQueryService } from './thread-query-service.ts'
 
-/** Starts the cpid_query extension: its API in this thread, its questions in one of their own. */
+/** What `npm run build` makes. */
+const DASHBOARD = fileURLToPath(new URL('../../dist/web/', import.meta.url))
+
+/** Starts the cpid_query extension: its API and dashboard in this thread, its questions in one of their own. */
 export async function startQueries(
   { traceUrl, ...listener }: QueryConfig,
   path: string,
@@ -10,6 +14,7 @@ export async function startQueries(
 ): Promise<AsyncDisposable> {
   await using open = new AsyncDisposableStack()
   const queries = open.use(await ThreadQueryService.start(path))
-  open.use(await startQueryServer({ ...listener, queries, about: { version, traceUrl }, onTrouble }))
+  const about = { version, traceUrl }
+  open.use(await startQueryServer({ ...listener, queries, about, dashboard: DASHBOARD, onTrouble }))
   return open.move()
 }

@@ -26,10 +26,12 @@ export interface CausewaySettings {
   /** What else is set of the connector. */
   connector: Record<string, unknown>
   linking: Record<string, unknown>
+  /** Of cpid_query, beside its endpoint. */
+  query: Record<string, unknown>
 }
 
 export type SettingsChoice = Partial<
-  Pick<CausewaySettings, 'exporters' | 'logExporters' | 'metricExporters' | 'connector' | 'linking'>
+  Pick<CausewaySettings, 'exporters' | 'logExporters' | 'metricExporters' | 'connector' | 'linking' | 'query'>
 >
 
 export const CONFIG_FILE = 'otel-config.json'
@@ -44,6 +46,7 @@ export async function freshSettings({
   metricExporters = {},
   connector = {},
   linking = {},
+  query: queryOptions = {},
 }: SettingsChoice = {}): Promise<CausewaySettings> {
   const [grpc = 0, http = 0, query = 0, health = 0, metrics = 0] = await freePorts(5)
   const home = mkdtempSync(join(tmpdir(), 'causeway-process-'))
@@ -56,6 +59,7 @@ export async function freshSettings({
     metricExporters,
     connector,
     linking: { ...PATIENT, ...linking },
+    query: queryOptions,
   }
 }
 
@@ -77,7 +81,7 @@ export function argumentsFor(settings: CausewaySettings): string[] {
 }
 
 function configOf(settings: CausewaySettings): unknown {
-  const { ports, exporters, logExporters, metricExporters, connector, linking } = settings
+  const { ports, exporters, logExporters, metricExporters, connector, linking, query } = settings
   const at = (port: number): { endpoint: string } => ({ endpoint: `127.0.0.1:${port}` })
   const out = { traces: exporters, logs: logExporters, metrics: metricExporters }
   const outgoing = Object.entries(out).flatMap(([signal, some]) =>
@@ -90,7 +94,7 @@ function configOf(settings: CausewaySettings): unknown {
     receivers: { otlp: { protocols: { grpc: at(ports.grpc), http: at(ports.http) } } },
     connectors: { cpid: { linking, ...connector } },
     ...(Object.keys(all).length > 0 && { exporters: all }),
-    extensions: { health_check: at(ports.health), cpid_query: at(ports.query) },
+    extensions: { health_check: at(ports.health), cpid_query: { ...at(ports.query), ...query } },
     service: {
       extensions: ['health_check', 'cpid_query'],
       telemetry: {

@@ -24,6 +24,7 @@ export interface SpanSketch {
   attributes?: Record<string, unknown>
   links?: { trace: number; id: number }[]
   events?: unknown[]
+  statusMessage?: string
 }
 
 export interface MergelogSketch {
@@ -80,7 +81,7 @@ export interface LogSketch {
   attributes?: Record<string, unknown>
 }
 
-export function logsRequest(service: string, logs: readonly LogSketch[]): Buffer {
+export function logsRequest(service: string, logs: readonly LogSketch[], cluster?: string): Buffer {
   const logRecords = logs.map(({ body, trace, span, cpid: carried, time, attributes }) => ({
     timeUnixNano: nanosAfter(time ?? 0),
     severityNumber: 9,
@@ -91,7 +92,7 @@ export function logsRequest(service: string, logs: readonly LogSketch[]): Buffer
   }))
   const request = {
     resourceLogs: [
-      { resource: resourceOf(service, undefined), scopeLogs: [{ scope: { name: 'test' }, logRecords }] },
+      { resource: resourceOf(service, cluster), scopeLogs: [{ scope: { name: 'test' }, logRecords }] },
     ],
   }
   return Buffer.from(protobufOfJson('logs', Buffer.from(JSON.stringify(request))))
@@ -140,7 +141,7 @@ function spanJson(span: SpanSketch): unknown {
     }),
     links: span.links?.map((link) => ({ traceId: hexTrace(link.trace), spanId: hexSpan(link.id) })),
     events: span.events,
-    ...(span.status !== undefined && { status: { code: span.status } }),
+    ...(span.status !== undefined && { status: { code: span.status, message: span.statusMessage } }),
   }
 }
 

@@ -1,0 +1,168 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { eventually } from '../process/eventually.ts'
+import { rollout, type Rollout } from '../support/rollout.ts'
+import { Dashboard } from './support/dashboard.ts'
+
+let dashboard: Dashboard
+let web: Rollout
+let torn: Rollout
+
+beforeAll(async () => {
+  dashboard = await Dashboard.start()
+  web = rollout({ number: 1, atMs: 0, name: 'web', pods: 3 })
+  torn = rollout({ number: 2, atMs: 9_000, name: 'torn', pods: 1, losesMergelog: true })
+  await dashboard.send([...web.requests, ...torn.requests])
+})
+afterAll(() => dashboard[Symbol.asyncDispose]())
+afterEach(() => expect(dashboard.faults).toEqual([]))
+
+test('a newcomer finds the cascade by the name of the Deployment and reads which step took longest', async () => {
+  const page = await dashboard.open('/')
+  await page.keyboard.press('/')
+  await page.keyboard.type('web')
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'deployments default/web' }).first().click()
+  await page.getByText('Longest step: sync Pod of kubelet').waitFor()
+  await page.getByText('mostly pull image').waitFor()
+  await page.getByText('Still open').waitFor()
+
+  await page.getByRole('tab', { name: 'Critical path' }).click()
+  const steps = await page.getByRole('rowheader').allTextContents()
+  expect(steps).toEqual([
+    'change apps/v1/deployments',
+    'kubectl apply -f deployment.yaml',
+    'reconcile Deployment',
+    'reconcile ReplicaSet',
+    'schedule Pod',
+    'sync Pod',
+    'reconcile EndpointSlice',
+    'sync rules on node-2',
+  ])
+  await page.getByRole('row', { name: /sync Pod kubelet .*longest/ }).waitFor()
+})
+
+test('a span is chosen with the mouse or with the keys, and its address opens it again', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}`)
+  const picture = page.getByRole('application', { name: /Flame graph by cause/ })
+  await picture.click({ position: { x: 30, y: 22 + 30 } })
+  const details = page.getByRole('complementary', { name: 'Span' })
+  await details.getByRole('heading', { name: 'kubectl apply -f deployment.yaml' }).waitFor()
+  await details.getByText('k8s.user').waitFor()
+  await details.getByText('ada').waitFor()
+  await details.getByText('created apps/v1/deployments/default/web').waitFor()
+  await details.getByRole('link', { name: 'deployments default/web' }).waitFor()
+  const link = details.getByRole('link', { name: /tracing backend/ })
+  const span = new URL(page.url()).searchParams.get('span') ?? ''
+  expect(await link.getAttribute('href')).toBe(
+    `https://jaeger.example/trace/${web.alpha.replaceAll('-', '')}?uiFind=${span}`,
+  )
+
+  await page.keyboard.press('ArrowDown')
+  await details.getByRole('heading', { name: 'create apps/v1/deployments' }).waitFor()
+  await page.keyboard.press('ArrowRight')
+  await details.getByRole('heading', { name: 'reconcile Deployment' }).waitFor()
+  await page
+    .getByRole('status')
+    .getByText(/reconcile Deployment, deployment-controller, takes 64.0 ms/)
+    .waitFor()
+  const again = await dashboard.open(new URL(page.url()).pathname + new URL(page.url()).search)
+  await again.getByRole('heading', { name: 'reconcile Deployment' }).waitFor()
+
+  await page.keyboard.press('ArrowUp')
+  await details.getByRole('heading', { name: 'kubectl apply -f deployment.yaml' }).waitFor()
+  await page.keyboard.press('Escape')
+  await details.waitFor({ state: 'detached' })
+  await page.goBack()
+  await details.waitFor()
+})
+
+test('zooms with the buttons, the keys and the wheel, and shows all again', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}`)
+  const shown = page.getByText(/ in view\./)
+  const whole = await shown.textContent()
+  await page.getByRole('button', { name: 'Zoom in' }).click()
+  await eventually(async () => expect(await shown.textContent()).not.toBe(whole))
+  await page.getByRole('button', { name: 'All' }).click()
+  await eventually(async () => expect(await shown.textContent()).toBe(whole))
+  const picture = page.getByRole('application', { name: /Flame graph by cause/ })
+  await picture.hover()
+  await page.keyboard.down('Control')
+  await page.mouse.wheel(0, -200)
+  await page.keyboard.up('Control')
+  await eventually(async () => expect(await shown.textContent()).not.toBe(whole))
+  await picture.press('0')
+  await eventually(async () => expect(await shown.textContent()).toBe(whole))
+  await picture.press('+')
+  await eventually(async () => expect(await shown.textContent()).not.toBe(whole))
+})
+
+test('search counts what it finds and goes from one to the next', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}?q=pull`)
+  const search = page.getByLabel('Search the spans')
+  await page.getByRole('status').getByText('3', { exact: true }).waitFor()
+  await search.press('Enter')
+  await page.getByRole('status').getByText('1 of 3').waitFor()
+  await page.getByRole('heading', { name: 'pull image' }).waitFor()
+  await search.press('Enter')
+  await page.getByRole('status').getByText('2 of 3').waitFor()
+  await search.fill('no such span')
+  await page.getByRole('status').getByText('none').waitFor()
+})
+
+test('every picture has a table', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}?as=table`)
+  const table = page.getByRole('table', { name: 'Spans by cause' })
+  await table
+    .getByRole('row', { name: /schedule Pod scheduler/ })
+    .first()
+    .waitFor()
+  await table.getByRole('row', { name: /sync Pod kubelet .*failed/ }).waitFor()
+  expect(await table.getAttribute('aria-rowcount')).toBe('52')
+  await table.getByRole('button', { name: 'reconcile Deployment' }).click()
+  await page.getByRole('complementary', { name: 'Span' }).waitFor()
+
+  await page.getByRole('tab', { name: 'Objects' }).click()
+  const objects = page.getByRole('table', { name: /Objects of the cascade/ })
+  await objects.getByRole('row', { name: /replicasets default\/web-7c9f6 .* 1 1/ }).waitFor()
+  await page.getByRole('button', { name: 'Table' }).click()
+  await page.getByRole('application', { name: /Gantt chart of 7 objects/ }).waitFor()
+})
+
+test('time per service and per kind, and the merges with their sources', async () => {
+  const page = await dashboard.open(`/cascades/${web.alpha}?view=times`)
+  await page.getByRole('row', { name: /^kubelet .* 15 1$/ }).waitFor()
+  await page.getByRole('row', { name: /^v1\/pods / }).waitFor()
+  await page.getByRole('tab', { name: 'Merges' }).click()
+  const merge = page.getByRole('row', {
+    name: /endpointslices default\/web-x2x .*another change .*endpointslice-controller/,
+  })
+  await merge.getByRole('link', { name: 'another change' }).click()
+  await page.getByRole('tabpanel').getByRole('link', { name: 'services default/web' }).click()
+  await page.getByRole('heading', { name: 'services default/web' }).waitFor()
+  expect(page.url()).toContain(`/cascades/${web.beta}`)
+})
+
+test('what is missing is said', async () => {
+  const page = await dashboard.open(`/cascades/${torn.gamma}`)
+  await page.getByText('The mergelog of one CPID has not arrived').waitFor()
+  await page.getByRole('listitem').getByRole('link', { name: torn.gamma }).waitFor()
+  const unknown = await dashboard.open('/cascades/00000000-0000-4000-8000-00000000ffff')
+  await unknown.getByRole('alert').getByText('Nothing is known of this CPID').waitFor()
+  const malformed = await dashboard.open('/cascades/nonsense')
+  await malformed.getByRole('alert').getByText('This is no CPID').waitFor()
+})
+
+test('an open cascade grows before the eyes', async () => {
+  const late = rollout({ number: 3, atMs: 20_000, name: 'late', pods: 1 })
+  const [first, rest] = [late.requests.slice(0, 3), late.requests.slice(3)]
+  await dashboard.send(first)
+  const page = await dashboard.open('/')
+  await page
+    .getByRole('row', { name: /deployments default\/late/ })
+    .getByRole('link')
+    .first()
+    .click()
+  await page.getByText('Still open').waitFor()
+  await dashboard.send(rest)
+  await page.getByText('kube-proxy').first().waitFor()
+})

@@ -1,0 +1,72 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { rollout } from '../support/rollout.ts'
+import { Dashboard } from './support/dashboard.ts'
+
+let dashboard: Dashboard
+
+beforeAll(async () => {
+  dashboard = await Dashboard.start({ settleAfter: '6s' })
+})
+afterAll(() => dashboard[Symbol.asyncDispose]())
+afterEach(() => expect(dashboard.faults).toEqual([]))
+
+test('says what to do while there is nothing, then shows cascades as they arrive and settle, without loading again', async () => {
+  const page = await dashboard.open('/')
+  await page.getByText('No cascade has arrived yet').waitFor()
+  await page.getByText('npm run demo -- --keep').waitFor()
+
+  await dashboard.send(rollout({ number: 1, atMs: 0, name: 'web', pods: 2, cluster: 'east' }).requests)
+  const row = page.getByRole('row', { name: /deployments default\/web/ })
+  await row.getByText('open').waitFor()
+  await row.getByText('settled').waitFor()
+  expect(await row.getByRole('cell').allTextContents()).toEqual(
+    expect.arrayContaining([expect.stringContaining('kubectl in east'), '35', '7', '1', '0']),
+  )
+
+  await dashboard.send(rollout({ number: 2, atMs: 5_000, name: 'cart', pods: 1, cluster: 'west' }).requests)
+  await page.getByRole('row', { name: /deployments default\/cart/ }).waitFor()
+})
+
+test('filters stand in the address, and an address opens with its filters', async () => {
+  const page = await dashboard.open('/')
+  await page.getByRole('row', { name: /deployments default\/cart/ }).waitFor()
+  await page.getByLabel('Object', { exact: true }).fill('cart')
+  await page.keyboard.press('Enter')
+  await page
+    .getByRole('row', { name: /default\/web/ })
+    .first()
+    .waitFor({ state: 'detached' })
+  await page.getByLabel('State').selectOption('settled')
+  await page.getByLabel('Cluster').fill('west')
+  await page.waitForURL((url) => url.search === '?object=cart&state=settled&cluster=west')
+  await page.getByRole('row', { name: /deployments default\/cart/ }).waitFor()
+
+  const other = await dashboard.open('/?object=cart&state=settled&cluster=east')
+  await other.getByText('No cascade passes these filters').waitFor()
+  await other.getByRole('button', { name: 'Clear' }).click()
+  await other.getByRole('row', { name: /deployments default\/web/ }).waitFor()
+  expect(new URL(other.url()).search).toBe('')
+})
+
+test('two marked cascades are compared', async () => {
+  const page = await dashboard.open('/')
+  await page.getByLabel(/Compare apps\/v1\/deployments\/default\/cart/).check()
+  await page.getByText('Mark one more to compare').waitFor()
+  await page.getByLabel(/Compare apps\/v1\/deployments\/default\/web/).check()
+  await page.getByRole('link', { name: 'Compare the two' }).click()
+  await page.getByText(/B took .* longer than A/).waitFor()
+  await page.getByRole('row', { name: /^kubelet .*\+/ }).waitFor()
+  await page.getByRole('row', { name: /^v1\/pods .*\+/ }).waitFor()
+  await page.getByRole('link', { name: 'Swap' }).click()
+  await page.getByText(/B took .* less than A/).waitFor()
+})
+
+test('what went wrong with the connection is said, and it goes on by itself', async () => {
+  const page = await dashboard.open('/')
+  await page.getByRole('row', { name: /deployments default\/web/ }).waitFor()
+  await page.context().setOffline(true)
+  await page.getByText('Causeway does not answer', { exact: true }).waitFor()
+  await page.getByRole('row', { name: /deployments default\/web/ }).waitFor()
+  await page.context().setOffline(false)
+  await page.getByText('Causeway does not answer', { exact: true }).waitFor({ state: 'detached' })
+})

@@ -1,0 +1,174 @@
+/** A cascade in a list. What an older Causeway does not say is left out. */
+export interface Outline {
+  root: string
+  traceId: string
+  state: 'open' | 'settled'
+  start: string
+  lastActivity: string
+  durationMs: number
+  traceCount: number
+  spans: number
+  services: number
+  merges: number
+  missing: number
+  truncated: boolean
+  object: string | null
+  service: string | null
+  cluster?: string | null
+  reason?: string | null
+}
+
+export interface CascadeList {
+  cascades: Outline[]
+  next: string | null
+}
+
+export interface Span {
+  spanId: string
+  parentSpanId: string | null
+  depth: number
+  name: string
+  service: string
+  cpid: string | null
+  start: string
+  offsetMs: number
+  durationMs: number
+  /** OTLP's numbers. */
+  kind: number
+  status: number
+  /** Made by Causeway. */
+  synthetic: boolean
+  copy: boolean
+  parentMissing: boolean
+  wrote?: string[]
+  observed?: string[]
+  waitMs?: number
+  selfMs?: number
+  critical?: boolean
+}
+
+export interface Trace {
+  traceId: string
+  /** 0 is the main trace. */
+  episode: number
+  state: 'open' | 'settled'
+  start: string
+  lastActivity: string
+  spans: Span[]
+}
+
+export interface ServiceTime {
+  service: string
+  totalMs: number
+  selfMs?: number
+  waitMs?: number
+  spans: number
+  errors?: number
+  firstStart?: string
+  lastEnd?: string
+}
+
+export interface KindTime {
+  kind: string
+  totalMs: number
+  selfMs: number
+  waitMs: number
+  spans: number
+  writes: number
+  objects: number
+}
+
+export interface CriticalStep {
+  spanId: string
+  traceId: string
+  service: string
+  name: string
+  offsetMs: number
+  durationMs: number
+  selfMs: number
+  waitMs: number
+}
+
+export interface Mergelog {
+  cpid: string
+  sources: string[]
+  timestamp: string
+  service: string | null
+  object: string | null
+  reason: string | null
+  cluster: string | null
+}
+
+export interface Cascade extends Outline {
+  missingCpids: string[]
+  traces: Trace[]
+  timePerService: ServiceTime[]
+  timePerKind?: KindTime[]
+  criticalPath?: { durationMs: number; steps: CriticalStep[] }
+  mergelogs?: Mergelog[]
+  mergelogsTruncated?: boolean
+}
+
+export interface Comparison {
+  a: Outline
+  b: Outline
+  durationMs: { a: number; b: number; difference: number }
+  services: { service: string; a: ServiceTime | null; b: ServiceTime | null; differenceMs: number }[]
+  kinds: { kind: string; a: KindTime | null; b: KindTime | null; differenceMs: number }[]
+}
+
+export interface GraphNode {
+  cpid: string
+  timestamp: string | null
+  service: string | null
+  object: string | null
+  reason: string | null
+  cluster: string | null
+  root: boolean
+  explained: boolean
+  /** Negative for ancestors. */
+  distance: number
+}
+
+export interface MergelogList {
+  mergelogs: Mergelog[]
+  next: string | null
+}
+
+export interface Graph {
+  cpid: string
+  nodes: GraphNode[]
+  edges: { source: string; target: string }[]
+  truncated: boolean
+}
+
+export interface ObjectHistory {
+  objects: {
+    object: string
+    cpid: string
+    action: 'observed' | 'wrote' | 'mergelog'
+    timestamp: string
+    service: string | null
+    cluster: string | null
+    cascades: string[]
+  }[]
+  next: string | null
+}
+
+export interface Found {
+  cpid: { cpid: string; state: 'known' | 'pruned' | 'unknown' } | null
+  cascades: Outline[]
+  objects: string[]
+}
+
+export interface Facets {
+  services: string[]
+  clusters: string[]
+  kinds: string[]
+}
+
+export interface DashboardSettings {
+  /** A template with `{trace_id}` and `{span_id}`. */
+  traceUrl: string | null
+  version: string
+}

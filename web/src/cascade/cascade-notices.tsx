@@ -1,0 +1,64 @@
+import { useMemo } from 'preact/hooks'
+import type { Cascade } from '../api/answers.ts'
+import { duration } from '../text/duration.ts'
+import { heldSteps, longestHeld, longestWait } from './critical-steps.ts'
+import type { SpanRows } from './span-rows.ts'
+
+/** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
+export function CascadeNotices({ cascade, rows }: { cascade: Cascade; rows: SpanRows }) {
+  const { state, missing, missingCpids, truncated, durationMs } = cascade
+  const steps = useMemo(() => heldSteps(cascade.criticalPath?.steps ?? [], rows), [cascade, rows])
+  const step = longestHeld(steps)
+  const wait = longestWait(steps)
+  const share = (ms: number) =>
+    durationMs > 0 ? ` (${Math.round((100 * ms) / durationMs)} % of the cascade)` : ''
+  return (
+    <div class="cascade-notices">
+      {step !== undefined && (
+        <p>
+          Longest step: <strong>{step.name}</strong> of {step.service}, {duration(step.heldMs)}
+          {share(step.heldMs)}
+          {step.mostly !== undefined && (
+            <>
+              , mostly <strong>{step.mostly.name}</strong>, {duration(step.mostly.ms)}
+            </>
+          )}
+          .
+          {wait !== undefined && (
+            <>
+              {' '}
+              Longest wait: {duration(wait.waitMs)} before <strong>{wait.name}</strong> of {wait.service}.
+            </>
+          )}
+        </p>
+      )}
+      {state === 'open' && (
+        <p class="note open">Still open: activity may still arrive, and this page follows it.</p>
+      )}
+      {missing > 0 && (
+        <div class="note bad">
+          <p>
+            {missing === 1 ? 'The mergelog of one CPID' : `The mergelogs of ${missing} CPIDs`} ha
+            {missing === 1 ? 's' : 've'} not arrived. What led to {missing === 1 ? 'it' : 'them'} is unknown:
+            work that belongs here may be missing, and this may belong to other changes as well.
+          </p>
+          <ul class="cpid-list">
+            {missingCpids.map((cpid) => (
+              <li key={cpid}>
+                <a class="mono" href={`/cpids/${cpid}`}>
+                  {cpid}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {truncated && (
+        <p class="note bad">
+          More changes met here than one trace is copied for: some spans stand in the newer cascades only. See{' '}
+          <code>linking.max_fanout</code>.
+        </p>
+      )}
+    </div>
+  )
+}

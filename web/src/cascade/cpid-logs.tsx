@@ -1,0 +1,58 @@
+import type { Span } from '../api/answers.ts'
+import { useAnswer } from '../api/use-answer.ts'
+import { Pending } from '../parts/notice.tsx'
+import { ServiceMark } from '../parts/service-mark.tsx'
+import { timeOfDay } from '../text/moment.ts'
+import { attribute, logLines, nanosOf, valueText, type LogLine, type LogsAnswer } from './otlp-record.ts'
+
+/** Enough for one change; it comes with those of everything that descends from it. */
+const ASKED = 1_000
+const SHOWN = 200
+
+/** Log records of a CPID; those of the span's own service, while it ran, stand out. */
+export function CpidLogs({ cpid, span }: { cpid: string; span: Span }) {
+  const answer = useAnswer<LogsAnswer>(`/api/v1/cpids/${cpid}/logs?limit=${ASKED}`)
+  if (answer.data === undefined || answer.isLoading) return <Pending answer={answer} what="its logs" />
+  const lines = logLines(answer.data).filter(
+    ({ record }) =>
+      (attribute(record.attributes, 'cpid.id') ?? attribute(record.attributes, 'cpid.new')) === cpid,
+  )
+  const fromMs = Date.parse(span.start)
+  const isDuring = ({ record, service }: LogLine) => {
+    const ms = Number(nanosOf(record) / 1_000_000n)
+    return service === span.service && ms >= fromMs - 1 && ms <= fromMs + span.durationMs + 1
+  }
+  return (
+    <section>
+      <h3>Logs with the same CPID ({lines.length})</h3>
+      {lines.length === 0 && <p class="muted">No log record carries it.</p>}
+      <ul class="records logs">
+        {lines.slice(0, SHOWN).map((line, index) => (
+          <li key={index} class={isDuring(line) ? 'during' : ''}>
+            <span class="number muted">{timeText(line)}</span>{' '}
+            <span class="severity">{severityOf(line)}</span>{' '}
+            <ServiceMark service={line.service} />
+            <p class="text">{bodyOf(line)}</p>
+          </li>
+        ))}
+      </ul>
+      {lines.length > SHOWN && <p class="muted">And {lines.length - SHOWN} more.</p>}
+    </section>
+  )
+}
+
+const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
+
+/** What the sender called it, else OTLP's name for its number. */
+function severityOf({ record: { severityText = '', severityNumber = 0 } }: LogLine): string {
+  return severityText === '' ? (SEVERITIES[Math.floor((severityNumber - 1) / 4)] ?? '') : severityText
+}
+
+function bodyOf({ record }: LogLine): string {
+  const text = valueText(record.body)
+  return text === '' ? (record.eventName ?? attribute(record.attributes, 'event.name') ?? '') : text
+}
+
+function timeText({ record }: LogLine): string {
+  return timeOfDay(new Date(Number(nanosOf(record) / 1_000_000n)).toISOString())
+}

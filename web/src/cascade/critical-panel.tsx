@@ -1,0 +1,90 @@
+import { useMemo } from 'preact/hooks'
+import { Notice } from '../parts/notice.tsx'
+import { ServiceMark } from '../parts/service-mark.tsx'
+import { duration } from '../text/duration.ts'
+import { heldSteps, longestHeld } from './critical-steps.ts'
+import type { PanelProps } from './panel-props.ts'
+import { TableScroll } from '../parts/table-scroll.tsx'
+
+/** The chain of steps that decided how long the cascade took. */
+export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
+  const { criticalPath } = cascade
+  const steps = useMemo(() => heldSteps(criticalPath?.steps ?? [], rows), [criticalPath, rows])
+  if (criticalPath === undefined || steps.length === 0) {
+    return <Notice title="There is no critical path yet">It is worked out once spans have arrived.</Notice>
+  }
+  const { durationMs } = criticalPath
+  const longest = longestHeld(steps)
+  const percent = (ms: number) => `${durationMs === 0 ? 0 : (100 * ms) / durationMs}%`
+  return (
+    <>
+      <p class="panel-lead">
+        From the change to its last effect, {duration(durationMs)}: each step waited for the one before. To
+        make the cascade faster, make one of these faster.
+      </p>
+      <TableScroll label="Steps of the critical path">
+        <table class="steps">
+          <caption class="visually-hidden">Steps of the critical path, first to last</caption>
+          <thead>
+            <tr>
+              <th class="number">#</th>
+              <th>Step</th>
+              <th>Service</th>
+              <th class="number">Begins at</th>
+              <th class="number">Waited</th>
+              <th class="number">Took</th>
+              <th>In time</th>
+            </tr>
+          </thead>
+          <tbody>
+            {steps.map((step, index) => {
+              const at = rows.byId.get(step.spanId) ?? -1
+              return (
+                <tr key={`${step.traceId}${step.spanId}`} class={at !== -1 && at === chosen ? 'chosen' : ''}>
+                  <td class="number muted">{index + 1}</td>
+                  <th scope="row">
+                    <button
+                      type="button"
+                      class="quiet name"
+                      onClick={() => onChoose(at)}
+                      disabled={at === -1}
+                    >
+                      {step.name}
+                    </button>
+                  </th>
+                  <td>
+                    <ServiceMark service={step.service} />
+                  </td>
+                  <td class="number">{duration(step.offsetMs)}</td>
+                  <td class="number">{step.waitMs > 0 ? duration(step.waitMs) : ''}</td>
+                  <td class="number">
+                    {step === longest ? (
+                      <strong>longest {duration(step.heldMs)}</strong>
+                    ) : (
+                      duration(step.heldMs)
+                    )}
+                    {step.mostly !== undefined && (
+                      <div class="muted">
+                        {step.mostly.name} {duration(step.mostly.ms)}
+                      </div>
+                    )}
+                  </td>
+                  <td class="share" aria-hidden="true">
+                    <span class="bar">
+                      <span class="gap" style={{ width: percent(step.offsetMs - step.waitMs) }} />
+                      {step.waitMs > 0 && <span class="wait" style={{ width: percent(step.waitMs) }} />}
+                      <span class="self" style={{ width: percent(step.heldMs) }} />
+                    </span>
+                  </td>
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </TableScroll>
+      <p class="muted hint">
+        Took: until what the next step waited for. Hollow bars: the wait before a step.
+      </p>
+    </>
+  )
+}

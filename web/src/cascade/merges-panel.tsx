@@ -1,0 +1,90 @@
+import type { Cascade, Mergelog } from '../api/answers.ts'
+import { CpidMark } from '../parts/cpid-mark.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { ObjectMark } from '../parts/object-mark.tsx'
+import { ServiceMark } from '../parts/service-mark.tsx'
+import { timeOfDay } from '../text/moment.ts'
+import { TableScroll } from '../parts/table-scroll.tsx'
+
+/** The changes of a cascade: where they merged, with what, and who said so. */
+export function MergesPanel({ cascade }: { cascade: Cascade }) {
+  const { mergelogs = [], root } = cascade
+  if (mergelogs.length === 0) {
+    return (
+      <Notice title="No mergelog of this cascade is known">
+        <p>
+          The <a href={`/cpids/${root}`}>merge graph</a> has what is known around its CPID.
+        </p>
+      </Notice>
+    )
+  }
+  const own = new Set([root, ...mergelogs.map(({ cpid }) => cpid)])
+  return (
+    <>
+      <p class="panel-lead">
+        Every change in this cascade and what it merged. Sources from other operators&apos; changes lead to
+        them. All of it drawn: <a href={`/cpids/${root}`}>merge graph</a>.
+      </p>
+      <TableScroll label="Mergelogs">
+        <table>
+          <caption class="visually-hidden">Mergelogs of the cascade</caption>
+          <thead>
+            <tr>
+              <th>Time</th>
+              <th>CPID</th>
+              <th>Object</th>
+              <th>Merged</th>
+              <th>Said by</th>
+              <th>Reason</th>
+            </tr>
+          </thead>
+          <tbody>
+            {mergelogs.map((mergelog) => (
+              <MergeRow key={mergelog.cpid} mergelog={mergelog} own={own} />
+            ))}
+          </tbody>
+        </table>
+      </TableScroll>
+      {cascade.mergelogsTruncated === true && (
+        <p class="note">There are more than these {mergelogs.length.toLocaleString('en')}.</p>
+      )}
+    </>
+  )
+}
+
+function MergeRow({ mergelog, own }: { mergelog: Mergelog; own: ReadonlySet<string> }) {
+  const { cpid, sources, timestamp, service, object, reason, cluster } = mergelog
+  return (
+    <tr>
+      <td>
+        <time dateTime={timestamp} title={timestamp}>
+          {timeOfDay(timestamp)}
+        </time>
+      </td>
+      <th scope="row">
+        <CpidMark cpid={cpid} href={`/cpids/${cpid}`} />
+      </th>
+      <td>{object !== null && <ObjectMark reference={object} />}</td>
+      <td>
+        {sources.length === 0 && <span class="muted">begins here</span>}
+        <ul class="cpid-list">
+          {sources.map((source) => (
+            <li key={source}>
+              <CpidMark cpid={source} href={`/cpids/${source}`} />
+              {!own.has(source) && (
+                <a href={`/cpids/${source}?view=cascades`} class="other">
+                  another change
+                </a>
+              )}
+            </li>
+          ))}
+        </ul>
+      </td>
+      <td>
+        {service !== null && <ServiceMark service={service} />}
+        {cluster !== null && <span class="muted"> in {cluster}</span>}
+      </td>
+      <td>{reason}</td>
+    </tr>
+  )
+}

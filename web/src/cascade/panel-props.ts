@@ -1,0 +1,12 @@
+import type { Cascade } from '../api/answers.ts'
+import type { SpanRows } from './span-rows.ts'
+
+/** What every panel of a cascade is given. Spans are named by their position in `rows`. */
+export interface PanelProps {
+  cascade: Cascade
+  rows: SpanRows
+  search: URLSearchParams
+  /** -1 for none. */
+  chosen: number
+  onChoose: (span: number) => void
+}

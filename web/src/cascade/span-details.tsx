@@ -1,0 +1,123 @@
+import { useAnswer } from '../api/use-answer.ts'
+import { hrefTo } from '../app/address.ts'
+import { CpidMark } from '../parts/cpid-mark.tsx'
+import { ObjectMark } from '../parts/object-mark.tsx'
+import { ServiceMark } from '../parts/service-mark.tsx'
+import { duration } from '../text/duration.ts'
+import { timeOfDay } from '../text/moment.ts'
+import { traceLink } from '../text/trace-link.ts'
+import type { SpansAnswer } from './otlp-record.ts'
+import { CpidLogs } from './cpid-logs.tsx'
+import { SentSpan } from './sent-span.tsx'
+import type { SpanRows } from './span-rows.ts'
+import { marksOf } from './span-table.tsx'
+
+interface SpanDetailsProps {
+  rows: SpanRows
+  at: number
+  root: string
+  traceUrl: string | null
+  onChoose: (span: number) => void
+}
+
+/** Everything about one span, and the logs that carry the same CPID. */
+export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsProps) {
+  const span = rows.spans[at]
+  const traceId = rows.traces[rows.traceOf[at] ?? 0]?.traceId ?? ''
+  const sent = useAnswer<SpansAnswer>(
+    span && `/api/v1/cascades/${root}/spans/${span.spanId}?trace=${traceId}`,
+  )
+  if (span === undefined) return null
+  const parent = rows.parents[at] ?? -1
+  const link = traceLink(traceUrl, traceId, span.spanId)
+  const marks = marksOf(span)
+  return (
+    <aside class="details" aria-label="Span" tabIndex={0}>
+      <header>
+        <h2>{span.name}</h2>
+        <button type="button" class="quiet" onClick={() => onChoose(-1)} aria-label="Close the span">
+          Close
+        </button>
+      </header>
+      <dl class="pairs">
+        <dt>Service</dt>
+        <dd>
+          <ServiceMark service={span.service} />
+        </dd>
+        <dt>Began</dt>
+        <dd>
+          {duration(span.offsetMs)} in, at {timeOfDay(span.start)}
+        </dd>
+        <dt>Took</dt>
+        <dd>
+          <strong>{duration(span.durationMs)}</strong>
+          {span.selfMs !== undefined && `, ${duration(span.selfMs)} itself`}
+        </dd>
+        {span.waitMs !== undefined && span.waitMs > 0 && (
+          <>
+            <dt>Waited</dt>
+            <dd>{duration(span.waitMs)} since the write that it observed</dd>
+          </>
+        )}
+        {parent >= 0 && (
+          <>
+            <dt>Caused by</dt>
+            <dd>
+              <button type="button" class="quiet inline" onClick={() => onChoose(parent)}>
+                {rows.spans[parent]?.name}
+              </button>
+            </dd>
+          </>
+        )}
+        {marks.length > 0 && (
+          <>
+            <dt>Marks</dt>
+            <dd>{marks.join(', ')}</dd>
+          </>
+        )}
+        {span.cpid !== null && (
+          <>
+            <dt>CPID</dt>
+            <dd>
+              <CpidMark cpid={span.cpid} href={`/cpids/${span.cpid}`} isWhole />
+            </dd>
+          </>
+        )}
+        <Objects name="Wrote" references={span.wrote} />
+        <Objects name="Observed" references={span.observed} />
+        {link !== undefined && (
+          <>
+            <dt>Trace</dt>
+            <dd>
+              <a href={link} target="_blank" rel="noreferrer">
+                Open this span in the tracing backend
+              </a>
+            </dd>
+          </>
+        )}
+      </dl>
+      <SentSpan answer={sent} />
+      {span.cpid !== null && <CpidLogs cpid={span.cpid} span={span} />}
+    </aside>
+  )
+}
+
+function Objects({ name, references = [] }: { name: string; references: readonly string[] | undefined }) {
+  if (references.length === 0) return null
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        <ul>
+          {references.map((reference) => (
+            <li key={reference}>
+              <a href={hrefTo('/objects', { ref: reference.split('?', 1)[0] ?? reference })}>
+                <ObjectMark reference={reference} />
+              </a>
+            </li>
+          ))}
+        </ul>
+      </dd>
+    </>
+  )
+}

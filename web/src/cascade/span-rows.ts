@@ -1,0 +1,55 @@
+import type { Cascade, Span, Trace } from '../api/answers.ts'
+
+/** The spans of a cascade in tree order, trace after trace, and who caused whom. */
+export interface SpanRows {
+  spans: readonly Span[]
+  /** The position of the span above; -1 at the top of a trace. */
+  parents: Int32Array
+  /** How many spans a subtree has, its top counted. */
+  sizes: Int32Array
+  traces: readonly Trace[]
+  /** The position in `traces` of each span's trace. */
+  traceOf: Int32Array
+  byId: ReadonlyMap<string, number>
+}
+
+/** The span that Causeway sends when a cascade is over says of the whole what the page says anyway. */
+const isSummary = (span: Span): boolean => span.synthetic && span.name === 'cascade'
+
+export function spanRows({ traces }: Pick<Cascade, 'traces'>): SpanRows {
+  const spans: Span[] = []
+  const trace: number[] = []
+  traces.forEach((one, at) => {
+    for (const span of one.spans) {
+      if (isSummary(span)) continue
+      spans.push(span)
+      trace.push(at)
+    }
+  })
+  const parents = new Int32Array(spans.length)
+  const sizes = new Int32Array(spans.length).fill(1)
+  const byId = new Map<string, number>()
+  const above: number[] = []
+  spans.forEach((span, at) => {
+    parents[at] = span.depth === 0 ? -1 : (above[span.depth - 1] ?? -1)
+    above[span.depth] = at
+    if (!byId.has(span.spanId)) byId.set(span.spanId, at)
+  })
+  for (let at = spans.length - 1; at >= 0; at--) {
+    const parent = parents[at] ?? -1
+    if (parent >= 0) sizes[parent] = (sizes[parent] ?? 0) + (sizes[at] ?? 0)
+  }
+  return { spans, parents, sizes, traces, traceOf: Int32Array.from(trace), byId }
+}
+
+/** Whether the text stands in what is shown of a span. The text is in lower case. */
+export function matches(span: Span, text: string): boolean {
+  return (
+    span.name.toLowerCase().includes(text) ||
+    span.service.toLowerCase().includes(text) ||
+    span.spanId === text ||
+    span.cpid?.includes(text) === true ||
+    span.wrote?.some((object) => object.toLowerCase().includes(text)) === true ||
+    span.observed?.some((object) => object.toLowerCase().includes(text)) === true
+  )
+}

@@ -1,0 +1,142 @@
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { Span } from '../api/answers.ts'
+import { ServiceMark } from '../parts/service-mark.tsx'
+import { colourOf } from '../parts/service-colour.ts'
+import { useVirtualRows } from '../parts/use-virtual-rows.ts'
+import { duration } from '../text/duration.ts'
+import type { SpanRows } from './span-rows.ts'
+
+interface SpanTableProps {
+  rows: SpanRows
+  /** Only these are shown, when given. */
+  lit: Uint8Array | undefined
+  chosen: number
+  onChoose: (span: number) => void
+}
+
+const ROW_HEIGHT = 26
+const INDENT = 12
+const DEEPEST_INDENT = 20
+
+/** The spans as a table in tree order; only rows in sight are in the page. */
+export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
+  const scroll = useRef<HTMLDivElement>(null)
+  const shown = useMemo(() => {
+    const all = rows.spans.map((_span, at) => at)
+    return lit === undefined ? all : all.filter((at) => lit[at] === 1)
+  }, [rows, lit])
+  const { items, height, scrollTo } = useVirtualRows(scroll, shown.length, ROW_HEIGHT)
+  const wholeMs = rows.spans.reduce(
+    (most, { offsetMs, durationMs }) => Math.max(most, offsetMs + durationMs),
+    0,
+  )
+  const chosenRow = shown.indexOf(chosen)
+  useEffect(() => {
+    if (chosenRow >= 0) scrollTo(chosenRow)
+  }, [chosenRow])
+
+  return (
+    <div
+      class="span-table"
+      ref={scroll}
+      tabIndex={0}
+      role="table"
+      aria-label="Spans by cause"
+      aria-rowcount={shown.length + 1}
+    >
+      <div class="span-row head" role="row" aria-rowindex={1}>
+        <span role="columnheader">Span</span>
+        <span role="columnheader">Service</span>
+        <span role="columnheader" class="number">
+          Start
+        </span>
+        <span role="columnheader" class="number">
+          Duration
+        </span>
+        <span role="columnheader" class="number">
+          Itself
+        </span>
+        <span role="columnheader" class="number">
+          Waited
+        </span>
+        <span role="columnheader">Marks</span>
+        <span role="columnheader" class="when">
+          In time
+        </span>
+      </div>
+      <div role="rowgroup" style={{ height: `${height}px`, position: 'relative' }}>
+        {items.map(({ index, start }) => {
+          const at = shown[index] ?? 0
+          const span = rows.spans[at]
+          if (span === undefined) return null
+          return (
+            <div
+              key={at}
+              class={at === chosen ? 'span-row chosen' : 'span-row'}
+              role="row"
+              aria-rowindex={index + 2}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <SpanCells span={span} wholeMs={wholeMs} onChoose={() => onChoose(at)} />
+            </div>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+interface SpanCellsProps {
+  span: Span
+  wholeMs: number
+  onChoose: () => void
+}
+
+function SpanCells({ span, wholeMs, onChoose }: SpanCellsProps) {
+  const { name, service, depth, offsetMs, durationMs, selfMs, waitMs } = span
+  return (
+    <>
+      <span role="cell" style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * INDENT}px` }}>
+        <button type="button" class="quiet" title={`${name}, ${depth} deep`} onClick={onChoose}>
+          {name}
+        </button>
+      </span>
+      <span role="cell">
+        <ServiceMark service={service} />
+      </span>
+      <span role="cell" class="number">
+        {duration(offsetMs)}
+      </span>
+      <span role="cell" class="number">
+        {duration(durationMs)}
+      </span>
+      <span role="cell" class="number">
+        {selfMs === undefined ? '' : duration(selfMs)}
+      </span>
+      <span role="cell" class="number">
+        {waitMs === undefined ? '' : duration(waitMs)}
+      </span>
+      <span role="cell">{marksOf(span).join(', ')}</span>
+      <span role="cell" class="when" aria-hidden="true">
+        <span
+          style={{
+            left: `${wholeMs === 0 ? 0 : (100 * offsetMs) / wholeMs}%`,
+            width: `${wholeMs === 0 ? 0 : (100 * durationMs) / wholeMs}%`,
+            backgroundColor: colourOf(service),
+          }}
+        />
+      </span>
+    </>
+  )
+}
+
+/** What is special about a span, in words. */
+export function marksOf({ critical, status, copy, synthetic, parentMissing }: Span): string[] {
+  const marks: string[] = []
+  if (critical === true) marks.push('critical')
+  if (status === 2) marks.push('failed')
+  if (copy) marks.push('copy')
+  if (synthetic) marks.push('by Causeway')
+  if (parentMissing) marks.push('parent missing')
+  return marks
+}

@@ -1,0 +1,110 @@
+import type { Cascade, KindTime, ServiceTime } from '../api/answers.ts'
+import { ServiceMark } from '../parts/service-mark.tsx'
+import { colourOf } from '../parts/service-colour.ts'
+import { duration } from '../text/duration.ts'
+import { TableScroll } from '../parts/table-scroll.tsx'
+
+/** Where the time went, by service and by kind of object. */
+export function TimesPanel({ cascade }: { cascade: Cascade }) {
+  const { timePerService, timePerKind = [] } = cascade
+  return (
+    <div class="times">
+      <Times
+        title="By service"
+        what="Service"
+        hasOwnTime
+        times={timePerService.map((time) => ({
+          ...time,
+          key: time.service,
+          name: <ServiceMark service={time.service} />,
+          colour: colourOf(time.service),
+        }))}
+      />
+      {timePerKind.length > 0 && (
+        <Times
+          title="By kind of object"
+          what="Kind"
+          times={timePerKind.map((time) => ({
+            ...time,
+            key: time.kind,
+            name: time.kind,
+            colour: 'var(--bar)',
+          }))}
+        />
+      )}
+      <p class="muted hint">
+        Itself: without the spans inside a span. Waited: from the write of an object to the start of the span
+        that observed it. Spans that ran side by side count each, so that sums can exceed the duration.
+      </p>
+    </div>
+  )
+}
+
+interface Time extends Partial<Pick<KindTime, 'writes' | 'objects'> & Pick<ServiceTime, 'errors'>> {
+  key: string
+  name: preact.ComponentChild
+  colour: string
+  totalMs: number
+  selfMs?: number | undefined
+  waitMs?: number | undefined
+  spans: number
+}
+
+interface TimesProps {
+  title: string
+  what: string
+  times: readonly Time[]
+  /** Bars show the time itself, else the time in spans. */
+  hasOwnTime?: boolean
+}
+
+function Times({ title, what, times, hasOwnTime = false }: TimesProps) {
+  const shown = ({ selfMs, totalMs }: Pick<Time, 'selfMs' | 'totalMs'>) =>
+    hasOwnTime ? (selfMs ?? totalMs) : totalMs
+  const mostMs = Math.max(...times.map(shown), 0)
+  const hasObjects = times.some(({ objects }) => objects !== undefined)
+  return (
+    <section>
+      <h2>{title}</h2>
+      <TableScroll label={title}>
+        <table>
+          <thead>
+            <tr>
+              <th>{what}</th>
+              <th aria-hidden="true" />
+              <th class="number">Itself</th>
+              <th class="number">In spans</th>
+              <th class="number">Waited</th>
+              <th class="number">Spans</th>
+              <th class="number">{hasObjects ? 'Objects' : 'Failed'}</th>
+              {hasObjects && <th class="number">Writes</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {times.map(({ key, name, colour, totalMs, selfMs, waitMs, spans, errors, objects, writes }) => (
+              <tr key={key}>
+                <th scope="row">{name}</th>
+                <td aria-hidden="true">
+                  <span class="bar">
+                    <span
+                      style={{
+                        width: `${mostMs === 0 ? 0 : (100 * shown({ selfMs, totalMs })) / mostMs}%`,
+                        backgroundColor: colour,
+                      }}
+                    />
+                  </span>
+                </td>
+                <td class="number">{selfMs === undefined ? '' : duration(selfMs)}</td>
+                <td class="number">{duration(totalMs)}</td>
+                <td class="number">{waitMs === undefined ? '' : duration(waitMs)}</td>
+                <td class="number">{spans.toLocaleString('en')}</td>
+                <td class="number">{hasObjects ? objects : (errors ?? '')}</td>
+                {hasObjects && <td class="number">{writes}</td>}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </TableScroll>
+    </section>
+  )
+}

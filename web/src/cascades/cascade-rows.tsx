@@ -1,0 +1,117 @@
+import type { Outline } from '../api/answers.ts'
+import { CpidMark } from '../parts/cpid-mark.tsx'
+import { ObjectMark } from '../parts/object-mark.tsx'
+import { ServiceMark } from '../parts/service-mark.tsx'
+import { StateMark } from '../parts/state-mark.tsx'
+import { duration } from '../text/duration.ts'
+import { ago, moment } from '../text/moment.ts'
+
+interface CascadeRowsProps {
+  caption: string
+  cascades: readonly Outline[]
+  nowMs: number
+  /** With it each cascade can be marked for a comparison. */
+  marked?: { roots: readonly string[]; toggle: (root: string) => void }
+}
+
+/** Cascades as a table; on a narrow screen each row becomes a card. */
+export function CascadeRows({ caption, cascades, nowMs, marked }: CascadeRowsProps) {
+  const longest = Math.max(...cascades.map(({ durationMs }) => durationMs), 0)
+  return (
+    <table class="cascade-rows">
+      <caption class="visually-hidden">{caption}</caption>
+      <thead>
+        <tr>
+          {marked !== undefined && (
+            <th class="pick">
+              <span class="visually-hidden">Compare</span>
+            </th>
+          )}
+          <th>State</th>
+          <th>Object</th>
+          <th>Started by</th>
+          <th>Started</th>
+          <th>Duration</th>
+          <th class="number">Spans</th>
+          <th class="number">Services</th>
+          <th class="number">Merges</th>
+          <th class="number">Missing</th>
+          <th>CPID</th>
+        </tr>
+      </thead>
+      <tbody>
+        {cascades.map((cascade) => (
+          <CascadeRow
+            key={cascade.root}
+            cascade={cascade}
+            longest={longest}
+            nowMs={nowMs}
+            {...(marked && { marked })}
+          />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+interface CascadeRowProps extends Pick<CascadeRowsProps, 'nowMs' | 'marked'> {
+  cascade: Outline
+  longest: number
+}
+
+function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
+  const { root, object, service, cluster, start, durationMs } = cascade
+  return (
+    <tr>
+      {marked !== undefined && (
+        <td class="pick">
+          <input
+            type="checkbox"
+            checked={marked.roots.includes(root)}
+            aria-label={`Compare ${object ?? root}`}
+            onChange={() => marked.toggle(root)}
+          />
+        </td>
+      )}
+      <td class="state">
+        <StateMark state={cascade.state} />
+      </td>
+      <th scope="row" class="object">
+        <a href={`/cascades/${root}`}>
+          {object === null ? <span class="mono">{root}</span> : <ObjectMark reference={object} />}
+        </a>
+      </th>
+      <td class="service">
+        {service !== null && <ServiceMark service={service} />}
+        {cluster && <span class="muted"> in {cluster}</span>}
+      </td>
+      <td class="when">
+        <time dateTime={start} title={start}>
+          {moment(start, nowMs)} <span class="muted">{ago(start, nowMs)}</span>
+        </time>
+      </td>
+      <td class="duration">
+        <span class="bar" aria-hidden="true">
+          <span style={{ width: `${longest === 0 ? 0 : (100 * durationMs) / longest}%` }} />
+        </span>
+        <span class="number">{duration(durationMs)}</span>
+      </td>
+      <td class="number" data-label="spans">
+        {cascade.spans.toLocaleString('en')}
+        {cascade.truncated && <span title="Some spans went into newer cascades only"> +</span>}
+      </td>
+      <td class="number" data-label="services">
+        {cascade.services}
+      </td>
+      <td class="number" data-label="merges">
+        {cascade.merges}
+      </td>
+      <td class={`number ${cascade.missing > 0 ? 'warning' : ''}`} data-label="missing">
+        {cascade.missing}
+      </td>
+      <td class="cpid">
+        <CpidMark cpid={root} href={`/cpids/${root}`} />
+      </td>
+    </tr>
+  )
+}

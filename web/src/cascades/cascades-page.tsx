@@ -1,0 +1,121 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { CascadeList, Outline } from '../api/answers.ts'
+import { fetchAnswer } from '../api/fetch-answer.ts'
+import { useAnswer } from '../api/use-answer.ts'
+import { Notice, Pending, TroubleNotice } from '../parts/notice.tsx'
+import { useNow } from '../parts/use-now.ts'
+import { CascadeRows } from './cascade-rows.tsx'
+import { cascadesPath, FILTERS } from './cascade-filter.ts'
+import { FilterBar } from './filter-bar.tsx'
+
+const PAGE = 100
+const ASK_AGAIN_MS = 2_000
+
+/** All cascades, newest first, kept up to date. */
+export function CascadesPage({ search }: { search: URLSearchParams }) {
+  const nowMs = useNow()
+  const path = cascadesPath(search, nowMs, PAGE)
+  const answer = useAnswer<CascadeList>(path, () => ASK_AGAIN_MS)
+  const older = useOlder(search)
+  const [marked, setMarked] = useState<string[]>([])
+  const cascades = withoutTwice([...(answer.data?.cascades ?? []), ...older.cascades])
+  const next = older.next === undefined ? answer.data?.next : older.next
+  const isFiltered = FILTERS.some((name) => search.get(name))
+  const toggle = (root: string) =>
+    setMarked(marked.includes(root) ? marked.filter((one) => one !== root) : [...marked.slice(-1), root])
+
+  return (
+    <>
+      <div class="page-head">
+        <h1>Cascades</h1>
+        <Compare marked={marked} />
+      </div>
+      <FilterBar search={search} />
+      {answer.data === undefined && <Pending answer={answer} what="cascades" />}
+      {answer.data !== undefined && answer.trouble !== undefined && (
+        <TroubleNotice trouble={answer.trouble} onRetry={answer.askAgain} />
+      )}
+      {answer.data !== undefined && (
+        <div class={answer.isLoading ? 'stale' : ''}>
+          {cascades.length === 0 ? (
+            <Empty isFiltered={isFiltered} />
+          ) : (
+            <CascadeRows
+              caption="Cascades, newest first"
+              cascades={cascades}
+              nowMs={nowMs}
+              marked={{ roots: marked, toggle }}
+            />
+          )}
+        </div>
+      )}
+      {next && (
+        <p class="more">
+          <button type="button" onClick={() => void older.load(next)} disabled={older.isLoading}>
+            {older.isLoading ? 'Loading …' : 'Older cascades'}
+          </button>
+        </p>
+      )}
+    </>
+  )
+}
+
+function Compare({ marked: [a, b] }: { marked: readonly string[] }) {
+  if (a === undefined) return <span class="muted hint">Mark two cascades to compare them.</span>
+  if (b === undefined) return <span class="muted hint">Mark one more to compare.</span>
+  return (
+    <a class="button" href={`/cascades/${a}/compare/${b}`}>
+      Compare the two
+    </a>
+  )
+}
+
+function Empty({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) {
+    return (
+      <Notice title="No cascade passes these filters">
+        <p>Clear one of them, or look for the object or CPID in the search box above.</p>
+      </Notice>
+    )
+  }
+  return (
+    <Notice title="No cascade has arrived yet">
+      <p>
+        One appears here as soon as a controller sends a span with <code>cpid.id</code> or a mergelog to
+        Causeway&apos;s OTLP receiver.
+      </p>
+      <p>
+        To see some: <code>npm run demo -- --keep</code>. When controllers do send,{' '}
+        <code>npx causeway doctor</code> says what keeps them from arriving.
+      </p>
+    </Notice>
+  )
+}
+
+/** Pages beyond the first, on request; forgotten when the filters change. */
+function useOlder(search: URLSearchParams) {
+  const [cascades, setCascades] = useState<Outline[]>([])
+  const [next, setNext] = useState<string | null>()
+  const [isLoading, setIsLoading] = useState(false)
+  const filters = search.toString()
+  useEffect(() => {
+    setCascades([])
+    setNext(undefined)
+  }, [filters])
+
+  const load = async (after: string) => {
+    setIsLoading(true)
+    const path = cascadesPath(search, Date.now(), PAGE, after)
+    const fetched = await fetchAnswer<CascadeList>(path, { signal: new AbortController().signal })
+    setIsLoading(false)
+    if (fetched.kind !== 'new') return
+    setCascades([...cascades, ...fetched.data.cascades])
+    setNext(fetched.data.next)
+  }
+  return { cascades, next, isLoading, load }
+}
+
+function withoutTwice(cascades: readonly Outline[]): Outline[] {
+  const seen = new Set<string>()
+  return cascades.filter(({ root }) => !seen.has(root) && seen.add(root))
+}

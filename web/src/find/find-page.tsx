@@ -1,0 +1,115 @@
+import { useEffect } from 'preact/hooks'
+import type { Found } from '../api/answers.ts'
+import { useAnswer } from '../api/use-answer.ts'
+import { go, hrefTo } from '../app/address.ts'
+import { CascadeRows } from '../cascades/cascade-rows.tsx'
+import { Notice, Pending } from '../parts/notice.tsx'
+import { ObjectMark } from '../parts/object-mark.tsx'
+import { useNow } from '../parts/use-now.ts'
+
+const ASK_AGAIN_MS = 3_000
+
+/** What a CPID or a part of an object's name leads to. The CPID of exactly one cascade opens it. */
+export function FindPage({ search }: { search: URLSearchParams }) {
+  const text = (search.get('q') ?? '').trim()
+  const answer = useAnswer<Found>(
+    text === '' ? undefined : `/api/v1/find?q=${encodeURIComponent(text)}&limit=50`,
+    () => ASK_AGAIN_MS,
+  )
+  const nowMs = useNow()
+  const found = answer.isLoading ? undefined : answer.data
+  const only = onlyCascade(found)
+  useEffect(() => {
+    if (only !== undefined) go(`/cascades/${only}`, { replace: true })
+  }, [only])
+
+  if (text === '') {
+    return (
+      <Notice title="What are you looking for?" isPage>
+        <p>
+          Paste a CPID, with or without dashes, or a trace id; or type an object&apos;s name, such as{' '}
+          <code>web</code> or <code>deployments/default/web</code>, into the box above. The key <kbd>/</kbd>{' '}
+          leads there from everywhere.
+        </p>
+      </Notice>
+    )
+  }
+  if (found === undefined) return <Pending answer={answer} what="what matches" isPage />
+  const isNothing = found.cascades.length === 0 && found.objects.length === 0 && found.cpid?.state !== 'known'
+  return (
+    <>
+      <div class="page-head">
+        <h1>
+          Found for <span class="sought">{text}</span>
+        </h1>
+      </div>
+      <FoundCpid cpid={found.cpid} />
+      {isNothing && found.cpid === null && (
+        <Notice title="Nothing matches">
+          <p>
+            Objects are found by any part of their name. A CPID has 32 hex digits, with or without dashes.
+          </p>
+        </Notice>
+      )}
+      {found.cascades.length > 0 && (
+        <section class="found">
+          <h2>Cascades</h2>
+          <CascadeRows caption="Cascades found" cascades={found.cascades} nowMs={nowMs} />
+        </section>
+      )}
+      {found.objects.length > 0 && (
+        <section class="found">
+          <h2>Objects</h2>
+          <ul class="choices">
+            {found.objects.map((reference) => (
+              <li key={reference}>
+                <a href={hrefTo('/objects', { ref: reference })}>
+                  <ObjectMark reference={reference} />
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  )
+}
+
+function onlyCascade(found: Found | undefined): string | undefined {
+  if (found?.cpid?.state !== 'known' || found.cascades.length !== 1) return undefined
+  return found.cascades[0]?.root === found.cpid.cpid ? found.cpid.cpid : undefined
+}
+
+function FoundCpid({ cpid }: { cpid: Found['cpid'] }) {
+  if (cpid === null) return null
+  switch (cpid.state) {
+    case 'known':
+      return (
+        <p class="panel-lead">
+          The CPID{' '}
+          <a class="mono" href={`/cpids/${cpid.cpid}`}>
+            {cpid.cpid}
+          </a>{' '}
+          and its merge graph.
+        </p>
+      )
+    case 'pruned':
+      return (
+        <Notice title="This CPID has been pruned">
+          <p>
+            It was known, and retention removed it and its spans. To keep CPIDs longer raise{' '}
+            <code>connectors::cpid::retention</code>.
+          </p>
+        </Notice>
+      )
+    case 'unknown':
+      return (
+        <Notice title="Nothing is known of this CPID">
+          <p>
+            No mergelog, span or log has named it. Check it against the object&apos;s annotation{' '}
+            <code>causeway.io/cpid</code>, and whether the sender reaches Causeway.
+          </p>
+        </Notice>
+      )
+  }
+}

@@ -1,0 +1,101 @@
+import { useMemo } from 'preact/hooks'
+import type { CascadeList, Graph, MergelogList } from '../api/answers.ts'
+import { useAnswer } from '../api/use-answer.ts'
+import { CascadeRows } from '../cascades/cascade-rows.tsx'
+import { CpidMark } from '../parts/cpid-mark.tsx'
+import { Notice, Pending, TroubleNotice } from '../parts/notice.tsx'
+import { ObjectMark } from '../parts/object-mark.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import { useNow } from '../parts/use-now.ts'
+import { GraphPanel } from './graph-panel.tsx'
+import { GraphTable } from './graph-table.tsx'
+import { withOtherSources, type DrawnGraph } from './other-sources.ts'
+
+const ASK_AGAIN_MS = 3_000
+const NODES = 200
+
+const PANELS = { graph: 'Graph', table: 'Table', cascades: 'Cascades' } as const
+
+/** What a change came from and what came of it. */
+export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchParams }) {
+  const answer = useAnswer<Graph>(`/api/v1/cpids/${cpid}/graph?limit=${NODES}`, () => ASK_AGAIN_MS)
+  const cascades = useAnswer<CascadeList>(`/api/v1/cpids/${cpid}/cascades`, () => ASK_AGAIN_MS)
+  const mergelogs = useAnswer<MergelogList>(`/api/v1/cpids/${cpid}/mergelogs?limit=1000`, () => ASK_AGAIN_MS)
+  const nowMs = useNow()
+  const graph = useMemo(
+    () => answer.data && withOtherSources(answer.data, mergelogs.data?.mergelogs ?? []),
+    [answer.data, mergelogs.data],
+  )
+  if (graph === undefined || answer.isLoading)
+    return <Pending answer={answer} what="the merge graph" isPage />
+  const asked = search.get('view') ?? 'graph'
+  const panel = asked in PANELS ? (asked as keyof typeof PANELS) : 'graph'
+  const own = graph.nodes.find((node) => node.cpid === graph.cpid)
+  const list = cascades.data?.cascades ?? []
+  return (
+    <>
+      {answer.trouble !== undefined && <TroubleNotice trouble={answer.trouble} onRetry={answer.askAgain} />}
+      <div class="page-head">
+        <h1>Merge graph {own?.object && <ObjectMark reference={own.object} />}</h1>
+      </div>
+      <dl class="facts">
+        <div>
+          <dt>CPID</dt>
+          <dd>
+            <CpidMark cpid={graph.cpid} isWhole />
+          </dd>
+        </div>
+        <div>
+          <dt>Takes part in</dt>
+          <dd>
+            {list.length === 0 && <span class="muted">no cascade yet</span>}
+            <ul class="cpid-list">
+              {list.slice(0, 5).map(({ root, object }) => (
+                <li key={root}>
+                  <a href={`/cascades/${root}`}>
+                    {object === null ? `cascade ${root.slice(0, 8)}` : <ObjectMark reference={object} />}
+                  </a>
+                </li>
+              ))}
+              {list.length > 5 && <li class="muted">and {list.length - 5} more</li>}
+            </ul>
+          </dd>
+        </div>
+      </dl>
+      <Unexplained graph={graph} />
+      <Tabs names={PANELS} current={panel} />
+      <section id="panel" role="tabpanel" aria-label={PANELS[panel]}>
+        {panel === 'graph' && <GraphPanel graph={graph} />}
+        {panel === 'table' && <GraphTable graph={graph} />}
+        {panel === 'cascades' &&
+          (list.length === 0 ? (
+            <Notice title="It takes part in no cascade yet">
+              <p>It does as soon as a span or mergelog with it has been linked.</p>
+            </Notice>
+          ) : (
+            <CascadeRows caption="Cascades with this CPID" cascades={list} nowMs={nowMs} />
+          ))}
+      </section>
+    </>
+  )
+}
+
+function Unexplained({ graph }: { graph: DrawnGraph }) {
+  const missing = graph.nodes.filter(({ timestamp, other }) => timestamp === null && !other).length
+  return (
+    <div class="cascade-notices">
+      {missing > 0 && (
+        <p class="note bad">
+          {missing === 1 ? 'One CPID here has' : `${missing} CPIDs here have`} no mergelog yet (dashed): what
+          led to {missing === 1 ? 'it' : 'them'} is unknown.
+        </p>
+      )}
+      {graph.truncated && (
+        <p class="note">
+          Only the nearest {graph.nodes.length} CPIDs are shown. Go to one at the edge to see what lies behind
+          it.
+        </p>
+      )}
+    </div>
+  )
+}

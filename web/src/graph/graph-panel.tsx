@@ -1,0 +1,172 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { go } from '../app/address.ts'
+import { colourOf } from '../parts/service-colour.ts'
+import { objectName } from '../text/object-name.ts'
+import { timeOfDay } from '../text/moment.ts'
+import { fitted } from '../timeline/fitted-text.ts'
+import { drawingOf, NODE_HEIGHT, NODE_WIDTH, type Drawing, type Point } from './graph-layout.ts'
+import type { DrawnGraph, DrawnNode } from './other-sources.ts'
+
+const ZOOMS = [0.4, 0.6, 0.8, 1, 1.3]
+
+/** The merge graph, drawn. Nodes are links to the graph around them. */
+export function GraphPanel({ graph }: { graph: DrawnGraph }) {
+  const shape = `${graph.cpid} ${graph.nodes.map(({ cpid }) => cpid).join()} ${graph.edges.length}`
+  const drawing = useMemo(() => drawingOf(graph), [shape])
+  const [zoom, setZoom] = useState(3)
+  const scroll = useRef<HTMLDivElement>(null)
+  const scale = ZOOMS[zoom] ?? 1
+
+  useEffect(() => {
+    const at = drawing.nodes.get(graph.cpid)
+    const box = scroll.current
+    if (at === undefined || box === null) return
+    box.scrollTo(at.x * scale - box.clientWidth / 2, at.y * scale - box.clientHeight / 2)
+  }, [drawing, graph.cpid, scale])
+
+  return (
+    <figure class="graph">
+      <div class="timeline-tools">
+        <button
+          type="button"
+          aria-label="Zoom in"
+          disabled={zoom === ZOOMS.length - 1}
+          onClick={() => setZoom(zoom + 1)}
+        >
+          +
+        </button>
+        <button type="button" aria-label="Zoom out" disabled={zoom === 0} onClick={() => setZoom(zoom - 1)}>
+          −
+        </button>
+        <span class="muted hint">
+          Causes left, effects right. Thick border: the CPID asked about. Double border: a root, where a
+          change began; its cascade opens with it.
+        </span>
+      </div>
+      <div
+        class="graph-scroll"
+        ref={scroll}
+        tabIndex={0}
+        role="group"
+        aria-label="Merge graph; the Table view has the same"
+      >
+        <svg
+          width={drawing.width * scale}
+          height={drawing.height * scale}
+          viewBox={`0 0 ${drawing.width} ${drawing.height}`}
+        >
+          <Edges drawing={drawing} />
+          {graph.nodes.map((node) => (
+            <Node
+              key={node.cpid}
+              node={node}
+              at={drawing.nodes.get(node.cpid) ?? { x: 0, y: 0 }}
+              isOwn={node.cpid === graph.cpid}
+            />
+          ))}
+        </svg>
+      </div>
+    </figure>
+  )
+}
+
+function Edges({ drawing }: { drawing: Drawing }) {
+  return (
+    <g class="edges" aria-hidden="true">
+      <defs>
+        <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <path d="M0 0L8 4L0 8z" />
+        </marker>
+      </defs>
+      {drawing.edges.map(({ source, target, points }) => (
+        <path key={`${source} ${target}`} class="edge" d={curve(points)} marker-end="url(#arrow)" />
+      ))}
+    </g>
+  )
+}
+
+function Node({ node, at, isOwn }: { node: DrawnNode; at: Point; isOwn: boolean }) {
+  const { cpid, object, service, timestamp, root } = node
+  const href = hrefOf(node)
+  const name = object === null ? undefined : objectName(object)
+  const title =
+    name === undefined ? (node.other ? 'another change' : cpid.slice(0, 8)) : `${name.resource} ${name.name}`
+  const when = node.other ? 'its cascades' : timestamp === null ? 'no mergelog yet' : timeOfDay(timestamp)
+  const classes = [
+    'node',
+    isOwn && 'own',
+    root && 'root',
+    node.other ? 'other' : timestamp === null && 'unexplained',
+  ]
+  return (
+    <a
+      href={href}
+      class={classes.filter(Boolean).join(' ')}
+      aria-description={nodeText(node, isOwn)}
+      onClick={(event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
+        event.preventDefault()
+        go(href)
+      }}
+    >
+      <g transform={`translate(${at.x - NODE_WIDTH / 2} ${at.y - NODE_HEIGHT / 2})`}>
+        <rect class="box" width={NODE_WIDTH} height={NODE_HEIGHT} rx="4" />
+        {root && <rect class="inner" x="3" y="3" width={NODE_WIDTH - 6} height={NODE_HEIGHT - 6} rx="2" />}
+        {service !== null && <rect x="9" y="25" width="8" height="8" rx="2" fill={colourOf(service)} />}
+        <text class="title" x="9" y="17">
+          {fitted(title, NODE_WIDTH - 12)}{' '}
+        </text>
+        <text x={service === null ? 9 : 22} y="33">
+          {node.other
+            ? 'merged here'
+            : service === null
+              ? 'sender unknown'
+              : fitted(service, NODE_WIDTH - 30)}{' '}
+        </text>
+        <text class="mono" x="9" y="47">
+          {cpid.slice(0, 8)} {when}
+        </text>
+      </g>
+    </a>
+  )
+}
+
+function hrefOf({ cpid, root, other }: DrawnNode): string {
+  if (other) return `/cpids/${cpid}?view=cascades`
+  return root ? `/cascades/${cpid}` : `/cpids/${cpid}`
+}
+
+function nodeText(node: DrawnNode, isOwn: boolean): string {
+  const { cpid, object, service, timestamp, root, distance, reason, other } = node
+  if (other) return `another change that was merged here, CPID ${cpid}: opens its cascades`
+  const place = isOwn
+    ? 'the CPID asked about'
+    : distance < 0
+      ? `ancestor, ${-distance} away`
+      : `descendant, ${distance} away`
+  return [
+    object ?? 'object unknown',
+    `CPID ${cpid}`,
+    service === null ? 'sender unknown' : `sent by ${service}`,
+    timestamp === null ? 'its mergelog has not arrived' : `at ${timestamp}`,
+    root ? 'a root: opens its cascade' : '',
+    reason ?? '',
+    place,
+  ]
+    .filter((part) => part !== '')
+    .join(', ')
+}
+
+/** A smooth line through the points. */
+function curve(points: readonly Point[]): string {
+  const [first, ...rest] = points
+  const last = rest.pop()
+  if (first === undefined || last === undefined) return ''
+  let path = `M${first.x} ${first.y}`
+  let before = first
+  for (const point of rest) {
+    path += ` Q${before === first ? (first.x + point.x) / 2 : before.x} ${before.y} ${(before.x + point.x) / 2} ${(before.y + point.y) / 2}`
+    before = point
+  }
+  return `${path} Q${before.x} ${before.y} ${last.x} ${last.y}`
+}

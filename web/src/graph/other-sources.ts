@@ -1,0 +1,47 @@
+import type { Graph, GraphNode, Mergelog } from '../api/answers.ts'
+
+export interface DrawnNode extends GraphNode {
+  /** Neither ancestor nor descendant: it was merged into one of those. */
+  other: boolean
+}
+
+export interface DrawnGraph {
+  cpid: string
+  nodes: readonly DrawnNode[]
+  edges: Graph['edges']
+  truncated: boolean
+}
+
+const MOST_OTHERS = 60
+
+/** The graph around a CPID together with the other changes that its descendants merged. */
+export function withOtherSources(graph: Graph, mergelogs: readonly Mergelog[]): DrawnGraph {
+  const distances = new Map(graph.nodes.map(({ cpid, distance }) => [cpid, distance]))
+  const nodes: DrawnNode[] = graph.nodes.map((node) => ({ ...node, other: false }))
+  const edges = [...graph.edges]
+  const others = new Set<string>()
+  for (const { cpid, sources } of mergelogs) {
+    const distance = distances.get(cpid)
+    // Sources on the way to an ancestor are ancestors themselves, shown unless there are too many.
+    if (distance === undefined || distance <= 0) continue
+    for (const source of sources) {
+      if (distances.has(source) || others.size >= MOST_OTHERS) continue
+      edges.push({ source, target: cpid })
+      if (others.has(source)) continue
+      others.add(source)
+      nodes.push({ ...UNKNOWN, cpid: source, distance: distance - 1 })
+    }
+  }
+  return { cpid: graph.cpid, nodes, edges, truncated: graph.truncated }
+}
+
+const UNKNOWN: Omit<DrawnNode, 'cpid' | 'distance'> = {
+  timestamp: null,
+  service: null,
+  object: null,
+  reason: null,
+  cluster: null,
+  root: false,
+  explained: false,
+  other: true,
+}

@@ -1,0 +1,23 @@
+import { useState } from 'preact/hooks'
+
+/** Copies a text and says so. */
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const [said, setSaid] = useState('')
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      setSaid('Copied')
+    } catch {
+      setSaid('Not allowed')
+    }
+    setTimeout(() => setSaid(''), 2_000)
+  }
+  return (
+    <button type="button" class="quiet copy" aria-label={`Copy ${what}`} onClick={() => void copy()}>
+      {said === '' ? 'Copy' : said}
+      <span class="visually-hidden" role="status">
+        {said}
+      </span>
+    </button>
+  )
+}

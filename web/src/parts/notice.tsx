@@ -1,0 +1,77 @@
+import type { ComponentChildren } from 'preact'
+import type { Answer } from '../api/use-answer.ts'
+import type { Trouble } from '../api/fetch-answer.ts'
+
+interface NoticeProps {
+  title: string
+  /** It is all there is on the page. */
+  isPage?: boolean
+  children?: ComponentChildren
+}
+
+/** Something that is not there, and what to do. */
+export function Notice({ title, isPage = false, children }: NoticeProps) {
+  return (
+    <div class="notice">
+      <Title isPage={isPage} title={title} />
+      {children}
+    </div>
+  )
+}
+
+const TITLES: Readonly<Record<string, string>> = {
+  unknown_cpid: 'Nothing is known of this CPID',
+  pruned_cpid: 'This CPID has been pruned',
+  malformed_cpid: 'This is no CPID',
+  unreachable: 'Causeway does not answer',
+}
+
+interface TroubleNoticeProps {
+  trouble: Trouble
+  onRetry?: () => void
+  isPage?: boolean
+}
+
+/** Why an answer is missing or old. */
+export function TroubleNotice({ trouble, onRetry, isPage = false }: TroubleNoticeProps) {
+  return (
+    <div class="notice trouble" role="alert">
+      <Title isPage={isPage} title={TITLES[trouble.code] ?? 'This could not be loaded'} />
+      <p>{sentence(trouble.message)}</p>
+      {onRetry !== undefined && (
+        <button type="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+interface PendingProps {
+  answer: Answer<unknown>
+  what: string
+  isPage?: boolean
+}
+
+/** What stands where an answer will be: loading, or why it does not come. Null once it is there. */
+export function Pending({ answer, what, isPage = false }: PendingProps) {
+  if (answer.trouble !== undefined) {
+    return <TroubleNotice trouble={answer.trouble} onRetry={answer.askAgain} isPage={isPage} />
+  }
+  if (answer.data !== undefined) return null
+  const megabytes = answer.bytes / 1e6
+  return (
+    <p class="loading" role="status">
+      Loading {what} …{megabytes > 1 && ` ${megabytes.toFixed(0)} MB`}
+    </p>
+  )
+}
+
+function Title({ title, isPage }: { title: string; isPage: boolean }) {
+  return isPage ? <h1 class="notice-title">{title}</h1> : <p class="notice-title">{title}</p>
+}
+
+function sentence(text: string): string {
+  const capital = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`
+}

@@ -1,0 +1,13 @@
+import { objectName } from '../text/object-name.ts'
+
+/** An object as people call it: its resource, then its name, the namespace quieter. */
+export function ObjectMark({ reference }: { reference: string }) {
+  const { resource, namespace, name } = objectName(reference)
+  return (
+    <span class="object-mark" title={reference}>
+      {resource !== '' && <span class="resource">{resource} </span>}
+      {namespace !== undefined && <span class="namespace">{namespace}/</span>}
+      <span class="name">{name}</span>
+    </span>
+  )
+}

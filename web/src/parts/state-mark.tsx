@@ -1,0 +1,11 @@
+/** Whether a cascade or trace is open or settled: by word and by shape, not by colour alone. */
+export function StateMark({ state }: { state: 'open' | 'settled' }) {
+  const meaning =
+    state === 'open' ? 'Activity may still arrive' : 'Nothing more has arrived for a while; it is over'
+  return (
+    <span class={`state-mark ${state}`} title={meaning}>
+      <span class="dot" aria-hidden="true" />
+      {state}
+    </span>
+  )
+}

@@ -1,0 +1,42 @@
+import { go, hrefWith } from '../app/address.ts'
+
+interface TabsProps {
+  /** What each is called, by what stands in the address as `view`. */
+  names: Readonly<Record<string, string>>
+  current: string
+}
+
+/** Views of one thing; the arrow keys go from one to the next. */
+export function Tabs({ names, current }: TabsProps) {
+  const keys = Object.keys(names)
+  const choose = (view: string) => go(hrefWith({ view: view === keys[0] ? null : view }))
+  return (
+    <div
+      class="tabs"
+      role="tablist"
+      aria-label="Views"
+      onKeyDown={(event) => {
+        const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
+        const next = keys.at((keys.indexOf(current) + step) % keys.length)
+        if (step === 0 || next === undefined) return
+        choose(next)
+        event.currentTarget.querySelector<HTMLElement>(`[data-view="${next}"]`)?.focus()
+      }}
+    >
+      {keys.map((view) => (
+        <button
+          key={view}
+          type="button"
+          role="tab"
+          data-view={view}
+          aria-selected={view === current}
+          aria-controls="panel"
+          tabIndex={view === current ? 0 : -1}
+          onClick={() => choose(view)}
+        >
+          {names[view]}
+        </button>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,5 @@
+/** The address of a trace in Jaeger or Grafana; undefined without a template, or when it does not lead to a web page. */
+export function traceLink(template: string | null, traceId: string, spanId = ''): string | undefined {
+  if (template === null || !/^https?:\/\//i.test(template)) return undefined
+  return template.replaceAll('{trace_id}', traceId).replaceAll('{span_id}', spanId)
+}

@@ -1,0 +1,180 @@
+import { COLOURS, INK } from '../parts/service-colour.ts'
+import { duration } from '../text/duration.ts'
+import { fitted } from './fitted-text.ts'
+import { firstEndingAfter } from './lane-search.ts'
+import { AXIS_HEIGHT, LANE_HEIGHT, timeToX, xToTime, type Scene } from './scene.ts'
+import { ticks } from './ticks.ts'
+import { CRITICAL, ERROR, HOLLOW, MARKER } from './timeline-model.ts'
+
+const BOX_HEIGHT = 17
+const MARKER_WIDTH = 7
+const NARROWEST_LABEL = 26
+const DIMMED = 0.22
+
+/** Draws what is in sight. What is narrower than a pixel is drawn once for all that shares the pixel. */
+export function drawTimeline(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { model, colours, width, height, scrollTop, gutter } = scene
+  context.fillStyle = colours.ground
+  context.fillRect(0, 0, width, height)
+  context.textBaseline = 'middle'
+  context.font = `11px ${colours.font}`
+  drawTicks(context, scene)
+  context.save()
+  context.beginPath()
+  context.rect(gutter, AXIS_HEIGHT, width - gutter, height - AXIS_HEIGHT)
+  context.clip()
+  const firstLane = Math.max(0, Math.floor(scrollTop / LANE_HEIGHT))
+  const lastLane = Math.min(model.laneCount - 1, Math.ceil((scrollTop + height) / LANE_HEIGHT))
+  for (let lane = firstLane; lane <= lastLane; lane++) drawLane(context, scene, lane)
+  context.restore()
+  drawGroups(context, scene)
+}
+
+function drawTicks(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { colours, view, width, height, gutter } = scene
+  context.strokeStyle = colours.line
+  context.lineWidth = 1
+  context.beginPath()
+  const moments = ticks(view, (width - gutter) / 90)
+  for (const ms of moments) {
+    const x = Math.round(timeToX(scene, ms)) + 0.5
+    if (x < gutter) continue
+    context.moveTo(x, 0)
+    context.lineTo(x, height)
+  }
+  context.moveTo(0, AXIS_HEIGHT - 0.5)
+  context.lineTo(width, AXIS_HEIGHT - 0.5)
+  context.stroke()
+  context.fillStyle = colours.muted
+  for (const ms of moments) {
+    const x = timeToX(scene, ms)
+    if (x >= gutter - 1) context.fillText(ms === 0 ? '0' : duration(ms), x + 4, AXIS_HEIGHT / 2)
+  }
+}
+
+function drawLane(context: CanvasRenderingContext2D, scene: Scene, lane: number): void {
+  const { model, view, width, scrollTop } = scene
+  const { order, laneFrom, start, end } = model
+  const last = laneFrom[lane + 1] ?? 0
+  const y = AXIS_HEIGHT + lane * LANE_HEIGHT - scrollTop + 1
+  // Lines and markers reach beyond their box to the right, so one box more on the left is looked at.
+  let at = Math.max(laneFrom[lane] ?? 0, firstEndingAfter(model, lane, view.fromMs) - 1)
+  while (at < last) {
+    const box = order[at] ?? 0
+    const from = timeToX(scene, start[box] ?? 0)
+    if (from > width) return
+    const to = timeToX(scene, end[box] ?? 0)
+    const next = at + 1 < last ? timeToX(scene, start[order[at + 1] ?? 0] ?? 0) : width
+    drawBox(context, scene, { box, from, to, next, y })
+    at = to - from < 1 && next < from + 1 ? Math.max(at + 1, startingAtPixel(scene, lane, from + 1)) : at + 1
+  }
+}
+
+/** The first box of a lane that reaches past a pixel. */
+function startingAtPixel(scene: Scene, lane: number, x: number): number {
+  return firstEndingAfter(scene.model, lane, xToTime(scene, x))
+}
+
+interface Placed {
+  box: number
+  from: number
+  to: number
+  /** Where the next box of the lane begins. */
+  next: number
+  y: number
+}
+
+function drawBox(context: CanvasRenderingContext2D, scene: Scene, { box, from, to, next, y }: Placed): void {
+  const { model, colours, chosen, lit, width, gutter } = scene
+  const span = model.span[box] ?? 0
+  const flags = model.flags[box] ?? 0
+  const colour = COLOURS[model.colour[box] ?? 0] ?? COLOURS[0]
+  const isLit = lit === undefined || lit[span] === 1 || span === chosen
+  const left = Math.max(from, gutter - 4)
+  const right = Math.min(Math.max(to, from + 1.5), width + 4)
+  const reach = model.reach[box] ?? 0
+  context.globalAlpha = isLit ? 1 : DIMMED
+  if (reach > 0) {
+    context.fillStyle = colours.edge
+    context.fillRect(left, y + BOX_HEIGHT - 1, timeToX(scene, reach) - left, 1)
+  }
+  context.fillStyle = colour
+  if ((flags & MARKER) !== 0) {
+    drawMarker(context, from, y)
+    drawMarkerLabel(context, scene, { box, from, to, next, y })
+  } else {
+    if ((flags & HOLLOW) !== 0) drawOutline(context, { left, right, y, colour })
+    else context.fillRect(left, y, right - left, BOX_HEIGHT)
+    const room = Math.min(right, width) - left - 8
+    if (room >= NARROWEST_LABEL) {
+      context.fillStyle = (flags & HOLLOW) !== 0 ? colours.ink : INK
+      const text = (flags & ERROR) !== 0 ? `! ${scene.label(span)}` : scene.label(span)
+      context.fillText(fitted(text, room), left + 4, y + BOX_HEIGHT / 2 + 0.5)
+    }
+    if ((flags & ERROR) !== 0) {
+      context.fillStyle = colours.bad
+      context.fillRect(left, y, Math.min(3, right - left), BOX_HEIGHT)
+    }
+    if ((flags & CRITICAL) !== 0) {
+      context.fillStyle = colours.ink
+      context.fillRect(left, y + BOX_HEIGHT - 2, Math.max(2, right - left), 3)
+    }
+  }
+  context.globalAlpha = 1
+  if (span === chosen) {
+    context.strokeStyle = colours.ink
+    context.lineWidth = 2
+    const isMarker = (flags & MARKER) !== 0
+    const x = isMarker ? from - MARKER_WIDTH : left
+    context.strokeRect(x - 1, y - 0.5, (isMarker ? 2 * MARKER_WIDTH : right - left) + 2, BOX_HEIGHT + 1)
+  }
+}
+
+function drawOutline(
+  context: CanvasRenderingContext2D,
+  { left, right, y, colour }: { left: number; right: number; y: number; colour: string },
+): void {
+  context.strokeStyle = colour
+  context.lineWidth = 1.5
+  context.strokeRect(left + 0.75, y + 0.75, Math.max(1, right - left - 1.5), BOX_HEIGHT - 1.5)
+}
+
+function drawMarker(context: CanvasRenderingContext2D, x: number, y: number): void {
+  const middle = y + BOX_HEIGHT / 2
+  context.beginPath()
+  context.moveTo(x, middle - MARKER_WIDTH)
+  context.lineTo(x + MARKER_WIDTH, middle)
+  context.lineTo(x, middle + MARKER_WIDTH)
+  context.lineTo(x - MARKER_WIDTH, middle)
+  context.fill()
+}
+
+function drawMarkerLabel(
+  context: CanvasRenderingContext2D,
+  scene: Scene,
+  { box, from, next, y }: Placed,
+): void {
+  const left = from + MARKER_WIDTH + 4
+  const room = Math.min(next, scene.width) - left - 4
+  if (room < NARROWEST_LABEL) return
+  context.fillStyle = scene.colours.muted
+  context.fillText(fitted(scene.label(scene.model.span[box] ?? 0), room), left, y + BOX_HEIGHT / 2 + 0.5)
+}
+
+function drawGroups(context: CanvasRenderingContext2D, scene: Scene): void {
+  const { model, colours, gutter, width, height, scrollTop } = scene
+  if (model.groups.length === 0) return
+  context.save()
+  context.beginPath()
+  context.rect(0, AXIS_HEIGHT, width, height - AXIS_HEIGHT)
+  context.clip()
+  for (const { firstLane, laneCount, label } of model.groups) {
+    const y = AXIS_HEIGHT + firstLane * LANE_HEIGHT - scrollTop
+    if (y + laneCount * LANE_HEIGHT < 0 || y > height) continue
+    context.fillStyle = colours.line
+    context.fillRect(0, y + laneCount * LANE_HEIGHT - 1, width, 1)
+    context.fillStyle = colours.ink
+    context.fillText(fitted(label, gutter - 12), 4, y + LANE_HEIGHT / 2)
+  }
+  context.restore()
+}

@@ -1,0 +1,89 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { COLOURS } from '../parts/service-colour.ts'
+import type { TimelineModel } from './timeline-model.ts'
+import { useCanvas, type CanvasPaint } from './use-canvas.ts'
+import { around, wholeView, type Viewport } from './viewport.ts'
+
+interface OverviewProps {
+  model: TimelineModel
+  view: Viewport
+  onLook: (view: Viewport) => void
+}
+
+const HEIGHT = 36
+const LEAST_DRAG = 4
+
+/** The whole time in small, with what is in sight; dragging over it chooses another part. */
+export function Overview({ model, view, onLook }: OverviewProps) {
+  const box = useRef<HTMLDivElement>(null)
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const from = useRef<number | undefined>(undefined)
+  const whole = wholeView(model)
+  const { repaint } = useCanvas(box, canvas, (paint) => drawOverview(paint, model, view))
+  useEffect(repaint, [model, view, repaint])
+
+  const timeAt = (event: PointerEvent): number => {
+    const { left, width } = box.current?.getBoundingClientRect() ?? { left: 0, width: 1 }
+    return whole.fromMs + ((event.clientX - left) / width) * (whole.toMs - whole.fromMs)
+  }
+  return (
+    <div class="overview" ref={box} style={{ height: `${HEIGHT}px` }} aria-hidden="true">
+      <canvas
+        ref={canvas}
+        onPointerDown={(event) => {
+          from.current = event.clientX
+          event.currentTarget.setPointerCapture(event.pointerId)
+        }}
+        onPointerUp={(event) => {
+          const fromX = from.current
+          from.current = undefined
+          if (fromX === undefined) return
+          const at = timeAt(event)
+          if (Math.abs(event.clientX - fromX) < LEAST_DRAG) {
+            const half = (view.toMs - view.fromMs) / 2
+            onLook({ fromMs: at - half, toMs: at + half })
+            return
+          }
+          const perPixel = (whole.toMs - whole.fromMs) / (box.current?.clientWidth ?? 1)
+          const other = at - (event.clientX - fromX) * perPixel
+          const [startMs, endMs] = at < other ? [at, other] : [other, at]
+          const { fromMs, toMs } = around(startMs, endMs, model)
+          const room = (toMs - fromMs) * 0.18
+          onLook({ fromMs: fromMs + room, toMs: toMs - room })
+        }}
+      />
+    </div>
+  )
+}
+
+function drawOverview(
+  { context, colours, width, height }: CanvasPaint,
+  model: TimelineModel,
+  view: Viewport,
+): void {
+  const whole = wholeView(model)
+  const xOf = (ms: number) => ((ms - whole.fromMs) / (whole.toMs - whole.fromMs)) * width
+  context.fillStyle = colours.panel
+  context.fillRect(0, 0, width, height)
+  const laneHeight = Math.min(4, (height - 4) / Math.max(1, model.laneCount))
+  const drawn = new Int32Array(Math.ceil(height)).fill(-1)
+  for (const box of model.order) {
+    const y = 2 + (model.lane[box] ?? 0) * laneHeight
+    const from = xOf(model.start[box] ?? 0)
+    const to = Math.max(xOf(model.end[box] ?? 0), from + 1)
+    const row = Math.floor(y)
+    if (to <= (drawn[row] ?? 0) && from >= (drawn[row] ?? 0) - 1) continue
+    drawn[row] = Math.floor(to)
+    context.fillStyle = COLOURS[model.colour[box] ?? 0] ?? COLOURS[0]
+    context.fillRect(from, y, to - from, Math.max(1, laneHeight - 0.5))
+  }
+  const [left, right] = [xOf(view.fromMs), xOf(view.toMs)]
+  context.fillStyle = colours.ground
+  context.globalAlpha = 0.65
+  context.fillRect(0, 0, left, height)
+  context.fillRect(right, 0, width - right, height)
+  context.globalAlpha = 1
+  context.strokeStyle = colours.edge
+  context.lineWidth = 1
+  context.strokeRect(left + 0.5, 0.5, right - left - 1, height - 1)
+}
