@@ -11,13 +11,21 @@ export async function* checkExporters(facts: SenderFactsReader, isRunning: boole
   const before = facts.exporters()
   const isBehind = isRunning && before.some(({ waiting }) => waiting > 0)
   if (isBehind) await sleep(LOOK_AGAIN_MS)
-  const now = new Map((isBehind ? facts.exporters() : before).map((exporter) => [exporter.name, exporter]))
-  for (const exporter of before) yield findingOf(exporter, now.get(exporter.name) ?? exporter, isRunning)
+  const now = new Map((isBehind ? facts.exporters() : before).map((exporter) => [keyOf(exporter), exporter]))
+  for (const exporter of before) yield findingOf(exporter, now.get(keyOf(exporter)) ?? exporter, isRunning)
 }
 
-function findingOf({ name, waiting }: ExporterFacts, now: ExporterFacts, isRunning: boolean): Finding {
-  const refused = now.refused === 0 ? '' : `; its backend has refused ${count(now.refused, 'span')} for good`
-  const is = (words: string): string => `${name} ${words}${refused}`
+const keyOf = ({ name, signal }: ExporterFacts): string => `${signal} ${name}`
+
+function findingOf(
+  { name, signal, waiting }: ExporterFacts,
+  now: ExporterFacts,
+  isRunning: boolean,
+): Finding {
+  const item = signal === 'traces' ? 'span' : 'log record'
+  const refused = now.refused === 0 ? '' : `; its backend has refused ${count(now.refused, item)} for good`
+  const is = (words: string): string =>
+    `${name}${signal === 'traces' ? '' : ` (${signal})`} ${words}${refused}`
   if (!isRunning) {
     return ok(
       CHECK,

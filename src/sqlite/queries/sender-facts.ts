@@ -1,3 +1,4 @@
+import type { Signal } from '../../model/ingest.ts'
 import type { Sqlite } from '../open-database.ts'
 
 /** What the newest spans and mergelogs of a service say about it. */
@@ -23,8 +24,10 @@ export interface RefusalFacts {
   readonly count: number
 }
 
+/** How far an exporter of one signal has come. */
 export interface ExporterFacts {
   readonly name: string
+  readonly signal: Signal
   readonly waiting: number
   readonly refused: number
 }
@@ -109,7 +112,10 @@ export class SenderFactsReader {
   exporters(): ExporterFacts[] {
     return this.#db
       .prepare<[], ExporterFacts>(
-        `SELECT e.name, p.last_decision - e.position AS waiting, e.refused FROM exporters e, progress p ORDER BY e.name`,
+        `SELECT e.name, 'traces' AS signal, p.last_decision - e.position AS waiting, e.refused
+         FROM exporters e, progress p
+         UNION ALL SELECT e.name, 'logs', p.last_log_decision - e.position, e.refused
+         FROM log_exporters e, progress p ORDER BY 1, 2 DESC`,
       )
       .all()
   }
