@@ -51,6 +51,9 @@ export function openOnce(
 }
 
 /** Checked to be there for every signal that a pipeline sends here. */
-export function urlFor({ tracesUrl, logsUrl, metricsUrl }: OtlpHttpExporterConfig, signal: SentSignal): string {
+export function urlFor(
+  { tracesUrl, logsUrl, metricsUrl }: OtlpHttpExporterConfig,
+  signal: SentSignal,
+): string {
   return { traces: tracesUrl, logs: logsUrl, metrics: metricsUrl }[signal] ?? ''
 }

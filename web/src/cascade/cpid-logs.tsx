@@ -30,8 +30,7 @@ export function CpidLogs({ cpid, span }: { cpid: string; span: Span }) {
         {lines.slice(0, SHOWN).map((line, index) => (
           <li key={index} class={isDuring(line) ? 'during' : ''}>
             <span class="number muted">{timeText(line)}</span>{' '}
-            <span class="severity">{severityOf(line)}</span>{' '}
-            <ServiceMark service={line.service} />
+            <span class="severity">{severityOf(line)}</span> <ServiceMark service={line.service} />
             <p class="text">{bodyOf(line)}</p>
           </li>
         ))}
