@@ -57,7 +57,7 @@ export class SqliteArrivals implements ArrivalStore {
       `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
-    this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ? WHERE id = ?')
+    this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
     this.#addRejected = db.prepare(
       'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope) VALUES (?, ?, ?, ?, ?)',
     )
@@ -148,7 +148,7 @@ export class SqliteArrivals implements ArrivalStore {
     )
     // A time in the future counts as the arrival (pruning rule).
     const arrivalNs = nanosOfMs(this.wallMs)
-    this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, cpid)
+    this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, timeNs, cpid)
   }
 
   addRejectedMergelog(record: MergelogRecord, reason: string, scope: number): void {
