@@ -58,6 +58,7 @@ function startDrain(config: ExporterConfig, outbox: SqliteOutbox, post: (message
     userAgent,
     show: (line) => post({ kind: 'shown', line }),
     onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
+    onTrouble: (reason) => post({ kind: 'trouble', exporter, reason }),
   })
   const drain = new Drain(
     {

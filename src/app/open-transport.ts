@@ -12,20 +12,22 @@ export interface TransportHooks {
   userAgent: string
   show: (line: string) => void
   onRetry: (notice: RetryNotice) => void
+  onTrouble: (reason: string) => void
 }
 
 /** Opens what an exporter of the configuration sends with, retries included. Throws when a setting is unusable. */
 export function openTransport(config: ExporterConfig, hooks: TransportHooks): Transport {
-  const { userAgent, onRetry } = hooks
+  const { userAgent, onRetry, onTrouble } = hooks
   if (config.kind === 'debug') return openDebugTransport({ verbosity: config.verbosity, write: hooks.show })
   const transport =
     config.kind === 'otlp_grpc'
-      ? openGrpcTransport({ ...config, userAgent })
+      ? openGrpcTransport({ ...config, userAgent, onTrouble })
       : openHttpTransport(
           {
             ...config,
             url: config.tracesUrl ?? '',
             userAgent,
+            onTrouble,
             ...(config.encoding === 'json' && { toJson: requestJson }),
           },
           systemClock,

@@ -5,7 +5,6 @@ import type { IngestPort } from '../model/ingest.ts'
 import { startGrpcReceiver } from '../receiver/grpc-receiver.ts'
 import { startHttpReceiver } from '../receiver/http-receiver.ts'
 import { InFlight } from '../receiver/in-flight.ts'
-import type { ReceiverObserver } from '../receiver/observer.ts'
 import type { RunningReceiver } from '../receiver/receiver-settings.ts'
 import { startHealthServer } from '../telemetry/health-server.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -102,22 +101,23 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
 async function startReceivers(
   configs: readonly OtlpReceiverConfig[],
   port: IngestPort,
-  observer: ReceiverObserver,
+  feed: TelemetryFeed,
   open: AsyncDisposableStack,
   log: Logger,
 ): Promise<RunningReceiver[]> {
   const inFlight = new InFlight()
   const receivers: RunningReceiver[] = []
   for (const { id, grpc, http, signals } of configs) {
-    const common = { receiver: id, signals, inFlight, shutdownGraceMs: RECEIVER_GRACE_MS }
+    const onTrouble = (reason: string): void => feed.notice(reason)
+    const common = { receiver: id, signals, inFlight, shutdownGraceMs: RECEIVER_GRACE_MS, onTrouble }
     if (grpc !== undefined) {
       const settings = { ...common, ...grpc, maxMessageBytes: grpc.maxRecvMsgSizeBytes }
-      receivers.push(open.use(await startGrpcReceiver(settings, port, observer)))
+      receivers.push(open.use(await startGrpcReceiver(settings, port, feed)))
       log.info('Starting GRPC server', { endpoint: `${grpc.host}:${grpc.port}`, 'otelcol.component.id': id })
     }
     if (http !== undefined) {
       const settings = { ...common, ...http, maxMessageBytes: http.maxRequestBodyBytes }
-      receivers.push(open.use(await startHttpReceiver(settings, port, observer)))
+      receivers.push(open.use(await startHttpReceiver(settings, port, feed)))
       log.info('Starting HTTP server', { endpoint: `${http.host}:${http.port}`, 'otelcol.component.id': id })
     }
   }

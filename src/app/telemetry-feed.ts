@@ -123,6 +123,9 @@ export class TelemetryFeed implements ReceiverObserver {
           dropped_items: message.items,
         })
         return
+      case 'trouble':
+        this.notice(`exporter ${message.exporter} ${message.reason}`)
+        return
       case 'shown':
         this.#log.info(message.line)
         return
@@ -153,12 +156,21 @@ export class TelemetryFeed implements ReceiverObserver {
     }
   }
 
-  /** The same trouble again and again is one line a minute. */
+  /** Warns of something that an operator should see to, while everything goes on. */
+  notice(reason: string): void {
+    if (this.#isNew(reason)) this.#log.warn('Something needs to be looked at.', { reason })
+  }
+
   #trouble(reason: string): void {
+    if (this.#isNew(reason)) this.#log.error('Storing or linking failed; it is tried again.', { reason })
+  }
+
+  /** The same trouble again and again is one line a minute. */
+  #isNew(reason: string): boolean {
     const nowMs = performance.now()
-    if (nowMs - (this.#told.get(reason) ?? -Infinity) < TOLD_AGAIN_MS) return
+    if (nowMs - (this.#told.get(reason) ?? -Infinity) < TOLD_AGAIN_MS) return false
     if (this.#told.size >= MOST_TOLD) this.#told.clear()
     this.#told.set(reason, nowMs)
-    this.#log.error('Storing or linking failed; it is tried again.', { reason })
+    return true
   }
 }

@@ -66,4 +66,6 @@ export type FromExport =
   | { kind: 'retrying'; exporter: string; reason: string; delayMs: number }
   | { kind: 'dropped'; exporter: string; reason: string; items: number }
   | { kind: 'shown'; line: string }
+  /** Something an operator should see to; sending goes on. */
+  | { kind: 'trouble'; exporter: string; reason: string }
   | { kind: 'stopped' }

@@ -29,8 +29,18 @@ export interface HealthCheckConfig extends Listener {
   path: string
 }
 
+/** How TLS is spoken; suites and curves by OpenSSL's names. */
+export interface TlsProtocol {
+  minVersion: 'TLSv1.2' | 'TLSv1.3'
+  maxVersion?: 'TLSv1.2' | 'TLSv1.3'
+  cipherSuites: string[]
+  curves: string[]
+  /** How often the files are looked at; 0 is never. */
+  reloadIntervalMs: number
+}
+
 /** One certificate and one key, each as a file or as PEM text. */
-export interface ServerTls {
+export interface ServerTls extends TlsProtocol {
   certFile?: string
   certPem?: string
   keyFile?: string
@@ -39,7 +49,7 @@ export interface ServerTls {
   clientCaFile?: string
 }
 
-export interface ClientTls {
+export interface ClientTls extends TlsProtocol {
   /** No TLS at all; already decided from the scheme of the endpoint. */
   insecure: boolean
   /** TLS without checking who answers. */

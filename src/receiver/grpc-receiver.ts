@@ -1,4 +1,5 @@
-import { createServer } from 'node:net'
+import { createServer, type Server as NetServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { Server, ServerCredentials, type handleUnaryCall } from '@grpc/grpc-js'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import { encodeExportResponse } from '../otlp/export-response.ts'
@@ -9,12 +10,13 @@ import { NO_ROOM } from './in-flight.ts'
 import { Intake } from './intake.ts'
 import { listen } from './listen.ts'
 import type { ReceiverObserver } from './observer.ts'
-import { readTls } from './read-tls.ts'
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
   type ReceiverSettings,
   type RunningReceiver,
 } from './receiver-settings.ts'
+import { followCertificates, openServerTls } from '../trust/server-tls.ts'
+import { tellOfHandshakes } from './failed-handshakes.ts'
 
 export interface GrpcReceiverSettings extends ReceiverSettings {
   /** How many requests one connection may have in flight; 256 unless given. */
@@ -27,7 +29,8 @@ const DEFAULT_MAX_CONCURRENT_STREAMS = 256
  * Takes OTLP/gRPC (OTLP specification, OTLP/gRPC) and hands every request to the port as it came. A message counts
  * toward the budget once it is whole, since grpc-js does not show it sooner. Rejects with an error that says what
  * to do when it cannot listen. The socket is not bound by grpc-js, which would hide the reason
- * of a failure and leave connections open when they are to be cut off.
+ * of a failure and leave connections open when they are to be cut off; nor does it speak TLS, since it could not exchange
+ * the certificates of a listener that is open.
  */
 export async function startGrpcReceiver(
   settings: GrpcReceiverSettings,
@@ -36,10 +39,8 @@ export async function startGrpcReceiver(
 ): Promise<RunningReceiver> {
   const intake = new Intake(settings, 'grpc', { port, observer })
   const grpc = serverOf(settings, intake)
-  const injector = grpc.createConnectionInjector(await credentialsOf(settings))
-  const server = createServer({ noDelay: true, keepAlive: true }, (socket) => {
-    injector.injectConnection(socket)
-  })
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
+  const server = listenerOf(settings, (socket) => injector.injectConnection(socket))
   return listen(server, settings, 'grpc', {
     drain: () => grpc.tryShutdown(() => undefined),
     giveUp: () => intake.stopWaiting(),
@@ -80,8 +81,12 @@ function exporting(signal: Signal, intake: Intake): handleUnaryCall<Buffer, Buff
   }
 }
 
-async function credentialsOf(settings: GrpcReceiverSettings): Promise<ServerCredentials> {
-  if (settings.tls === undefined) return ServerCredentials.createInsecure()
-  const { cert, key, ca } = await readTls(settings.receiver, settings.tls)
-  return ServerCredentials.createSsl(ca ?? null, [{ cert_chain: cert, private_key: key }], ca !== undefined)
+function listenerOf(settings: GrpcReceiverSettings, take: (socket: Socket) => void): NetServer {
+  const options = { noDelay: true, keepAlive: true }
+  if (settings.tls === undefined) return createServer(options, take)
+  const secured = openServerTls(`receiver ${settings.receiver}`, settings.tls, settings.onTrouble)
+  const server = createTlsServer({ ...options, ...secured.current, ALPNProtocols: ['h2'] }, take)
+  followCertificates(server, secured)
+  tellOfHandshakes(server, settings)
+  return server
 }
