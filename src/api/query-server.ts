@@ -1,11 +1,17 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { createServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
 import { listen, type ListenAddress, type Listening } from '../telemetry/listen.ts'
 import type { QueryService } from './query-service.ts'
+import { followCertificates, openServerTls, type ServerTlsSettings } from '../trust/server-tls.ts'
+import { isLetIn, type GateSettings } from './gate.ts'
 import { readRequest } from './read-request.ts'
 import { sendFailure, sendText } from './reply.ts'
 
-export interface QueryServerSettings extends ListenAddress {
+export interface QueryServerSettings extends ListenAddress, GateSettings {
   queries: QueryService
+  tls?: ServerTlsSettings
+  /** Told of what an operator should see to, while questions go on to be answered. */
+  onNotice?: (reason: string) => void
   /** Told of every question that could not be answered, or only in part, by a fault here. */
   onTrouble?: (reason: string) => void
 }
@@ -14,19 +20,30 @@ export interface QueryServerSettings extends ListenAddress {
  * The HTTP API of the `cpid_query` extension. Rejects with an error that says what to change when it cannot listen;
  * disposing ends what is under way.
  */
-export function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
-  const server = createServer((request, response) => {
+export async function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
+  const server = serverOf(settings)
+  server.on('request', (request, response) => {
     void serve(settings, request, response)
   })
   return listen(server, settings, { what: 'The query API', setting: 'extensions.cpid_query.endpoint' })
 }
 
+function serverOf({ tls, onNotice }: QueryServerSettings): Server {
+  if (tls === undefined) return createServer()
+  const secured = openServerTls('extension cpid_query', tls, onNotice)
+  const server = createTlsServer(secured.current)
+  followCertificates(server, secured)
+  return server
+}
+
 async function serve(
-  { queries, onTrouble }: QueryServerSettings,
+  settings: QueryServerSettings,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { queries, onTrouble } = settings
   try {
+    if (!(await isLetIn(settings, request, response))) return
     const question = readRequest(request.url ?? '/')
     if (question === 'unknownPath') sendFailure(response, question)
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')

@@ -4,6 +4,8 @@ import { Drain } from '../exporter/drain.ts'
 import { openForReading } from '../sqlite/open-database.ts'
 import { SqliteOutbox } from '../sqlite/outbox-reader.ts'
 import type { Transport } from '../model/send-outcome.ts'
+import type { Credentials } from '../trust/authenticator.ts'
+import { openCredentials } from './authenticators.ts'
 import { openTransport, type TransportHooks } from './open-transport.ts'
 import type { ExportThreadData, FromExport, ToExport } from './thread-messages.ts'
 
@@ -12,7 +14,7 @@ const BATCH_MAX_BYTES = 2 * 1024 * 1024
 const DEBUG_BATCH_SPANS = 512
 
 /** The thread that sends the outbox; each exporter goes its own way, so that a dead one holds up no other. */
-const { path, exporters, positions, userAgent, ...data } = workerData as ExportThreadData
+const { path, exporters, authenticators, positions, userAgent, ...data } = workerData as ExportThreadData
 
 async function run(port: MessagePort): Promise<void> {
   const post = (message: FromExport): void => port.postMessage(message)
@@ -82,10 +84,18 @@ function startDrain(config: ExporterConfig, outbox: SqliteOutbox, post: (message
   return { drain, transport, events }
 }
 
+function credentialsNamed(auth: string | undefined, { onTrouble }: TransportHooks): Credentials | undefined {
+  if (auth === undefined) return undefined
+  const named = authenticators.find(({ id }) => id === auth)
+  if (named === undefined) throw new Error(`the authenticator ${auth} is not there`)
+  return openCredentials(named, onTrouble)
+}
+
 /** Opens the transport; what is wrong with it names the exporter. */
 function openNamed(config: ExporterConfig, hooks: TransportHooks): Transport {
   try {
-    return openTransport(config, hooks)
+    const auth = config.kind === 'debug' ? undefined : config.auth
+    return openTransport(config, { ...hooks, credentials: credentialsNamed(auth, hooks) })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`exporters::${config.id}: ${reason}; correct the setting or take it out`, {

@@ -10,6 +10,8 @@ import { startHealthServer } from '../telemetry/health-server.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { startMetricsServer } from '../telemetry/metrics-server.ts'
+import type { Authenticator } from '../trust/authenticator.ts'
+import { openAuthenticator } from './authenticators.ts'
 import { ExportClient } from './export-client.ts'
 import { startQueries } from './start-queries.ts'
 import { StoreClient } from './store-client.ts'
@@ -64,6 +66,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
       {
         path,
         exporters,
+        authenticators: config.authenticators,
         positions: ready.positions,
         lastDecision: ready.lastDecision,
         userAgent: `Causeway/${version}`,
@@ -81,14 +84,19 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   }
   open.defer(() => store.catchUp(LINK_GRACE_MS))
 
+  const authenticators = openAuthenticators(config, feed, open)
   if (config.telemetry.metrics !== undefined) {
     open.use(await startMetricsServer({ ...config.telemetry.metrics, metrics }))
   }
   if (config.query !== undefined) {
     const onTrouble = (reason: string): void => log.error('A question could not be answered.', { reason })
-    open.use(await startQueries(config.query, path, onTrouble))
+    const { auth } = config.query
+    const onNotice = (reason: string): void => feed.notice(reason)
+    const onTurnedAway = (reason: string): void => feed.questionTurnedAway(reason)
+    const hooks = { ...authenticatorNamed(auth, authenticators), onTrouble, onNotice, onTurnedAway }
+    open.use(await startQueries(config.query, path, hooks))
   }
-  const receivers = await startReceivers(config.receivers, store, feed, open, log)
+  const receivers = await startReceivers(config.receivers, { port: store, feed, authenticators, open, log })
   open.defer(() => {
     log.info('Starting shutdown...')
   })
@@ -98,25 +106,57 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   return open.move()
 }
 
-async function startReceivers(
-  configs: readonly OtlpReceiverConfig[],
-  port: IngestPort,
+/** Those that listeners name, by id. */
+function openAuthenticators(
+  { receivers, query, authenticators }: CausewayConfig,
   feed: TelemetryFeed,
   open: AsyncDisposableStack,
-  log: Logger,
+): Map<string, Authenticator> {
+  const used = new Set([...receivers.flatMap(({ grpc, http }) => [grpc?.auth, http?.auth]), query?.auth])
+  const opened = authenticators
+    .filter(({ id }) => used.has(id))
+    .map(
+      (config) => [config.id, open.use(openAuthenticator(config, (reason) => feed.notice(reason)))] as const,
+    )
+  return new Map(opened)
+}
+
+/** What a listener is given; one that names an authenticator never opens without it. */
+function authenticatorNamed(
+  id: string | undefined,
+  authenticators: ReadonlyMap<string, Authenticator>,
+): { authenticator?: Authenticator } {
+  if (id === undefined) return {}
+  const authenticator = authenticators.get(id)
+  if (authenticator === undefined) throw new Error(`the authenticator ${id} is not open`)
+  return { authenticator }
+}
+
+interface Intakes {
+  port: IngestPort
+  feed: TelemetryFeed
+  authenticators: ReadonlyMap<string, Authenticator>
+  open: AsyncDisposableStack
+  log: Logger
+}
+
+async function startReceivers(
+  configs: readonly OtlpReceiverConfig[],
+  { port, feed, authenticators, open, log }: Intakes,
 ): Promise<RunningReceiver[]> {
+  const withAuth = ({ auth }: { auth?: string }) => authenticatorNamed(auth, authenticators)
   const inFlight = new InFlight()
   const receivers: RunningReceiver[] = []
   for (const { id, grpc, http, signals } of configs) {
     const onTrouble = (reason: string): void => feed.notice(reason)
     const common = { receiver: id, signals, inFlight, shutdownGraceMs: RECEIVER_GRACE_MS, onTrouble }
     if (grpc !== undefined) {
-      const settings = { ...common, ...grpc, maxMessageBytes: grpc.maxRecvMsgSizeBytes }
+      const settings = { ...common, ...grpc, ...withAuth(grpc), maxMessageBytes: grpc.maxRecvMsgSizeBytes }
       receivers.push(open.use(await startGrpcReceiver(settings, port, feed)))
       log.info('Starting GRPC server', { endpoint: `${grpc.host}:${grpc.port}`, 'otelcol.component.id': id })
     }
     if (http !== undefined) {
-      const settings = { ...common, ...http, maxMessageBytes: http.maxRequestBodyBytes }
+      const settings = { ...common, ...http, ...withAuth(http), maxMessageBytes: http.maxRequestBodyBytes }
       receivers.push(open.use(await startHttpReceiver(settings, port, feed)))
       log.info('Starting HTTP server', { endpoint: `${http.host}:${http.port}`, 'otelcol.component.id': id })
     }

@@ -1,4 +1,4 @@
-import type { AnsweredRequest, ReceiverObserver } from '../receiver/observer.ts'
+import type { AnsweredRequest, ReceiverObserver, TurnedAwayRequest } from '../receiver/observer.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { DROPPING, WILL_RETRY } from '../exporter/failure-log.ts'
@@ -44,6 +44,16 @@ export class TelemetryFeed implements ReceiverObserver {
     const kind = outcome.kind === 'failed' ? 'failed' : 'refused'
     this.#metrics.add(`otelcol_receiver_${kind}_${unit}`, 1, labels)
     if (outcome.kind === 'failed') this.#trouble(outcome.reason)
+  }
+
+  turnedAway({ receiver, transport, reason }: TurnedAwayRequest): void {
+    this.#metrics.add('cpid_unauthenticated_requests', 1, { receiver, transport })
+    this.notice(`receiver ${receiver} turned a request away: ${reason}`)
+  }
+
+  questionTurnedAway(reason: string): void {
+    this.#metrics.add('cpid_unauthenticated_requests', 1, { receiver: 'cpid_query', transport: 'http' })
+    this.notice(`extension cpid_query turned a request away: ${reason}`)
   }
 
   fromStore(message: FromStore): void {

@@ -1,4 +1,4 @@
-import type { ExporterConfig } from '../config/causeway-config.ts'
+import type { AuthenticatorConfig, ExporterConfig } from '../config/causeway-config.ts'
 import type { PruneResult } from '../graph/prune.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
@@ -51,6 +51,7 @@ export type FromStore =
 export interface ExportThreadData {
   path: string
   exporters: ExporterConfig[]
+  authenticators: AuthenticatorConfig[]
   positions: Map<string, number>
   lastDecision: number
   userAgent: string

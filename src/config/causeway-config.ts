@@ -8,7 +8,9 @@ export interface CausewayConfig {
   /** Those that some outgoing pipeline uses. */
   exporters: ExporterConfig[]
   healthCheck?: HealthCheckConfig
-  query?: Listener
+  query?: QueryConfig
+  /** Those that are on; listeners and exporters name them by id. */
+  authenticators: AuthenticatorConfig[]
   telemetry: TelemetryConfig
   pipelines: OutPipelines
 }
@@ -27,6 +29,36 @@ export interface Listener {
 
 export interface HealthCheckConfig extends Listener {
   path: string
+}
+
+export interface QueryConfig extends Listener {
+  tls?: ServerTls
+  auth?: string
+  cors?: CorsConfig
+  /** By which names it may be called besides its own, addresses and localhost. */
+  allowedHosts: string[]
+}
+
+/** Who is let in, or what is shown to backends. */
+export type AuthenticatorConfig = BearerTokenConfig | BasicAuthConfig
+
+export interface BearerTokenConfig {
+  kind: 'bearertokenauth'
+  id: string
+  header: string
+  /** Stands before the token; may be empty. */
+  scheme: string
+  tokens: string[]
+  /** One token in a line, used instead of `tokens`. */
+  filename?: string
+}
+
+/** One of both. */
+export interface BasicAuthConfig {
+  kind: 'basicauth'
+  id: string
+  htpasswd?: { file?: string; inline?: string }
+  clientAuth?: { username?: string; usernameFile?: string; password?: string; passwordFile?: string }
 }
 
 /** How TLS is spoken; suites and curves by OpenSSL's names. */
@@ -65,12 +97,16 @@ export interface ClientTls extends TlsProtocol {
 
 export interface GrpcServerConfig extends Listener {
   tls?: ServerTls
+  /** The id of an authenticator. */
+  auth?: string
   maxRecvMsgSizeBytes: number
   maxConcurrentStreams?: number
 }
 
 export interface HttpServerConfig extends Listener {
   tls?: ServerTls
+  /** The id of an authenticator. */
+  auth?: string
   maxRequestBodyBytes: number
   cors?: CorsConfig
   tracesUrlPath: string
@@ -126,6 +162,8 @@ export type ExporterConfig = OtlpGrpcExporterConfig | OtlpHttpExporterConfig | D
 /** What both OTLP exporters have. */
 export interface OtlpSending {
   tls: ClientTls
+  /** The id of an authenticator. */
+  auth?: string
   headers: Record<string, string>
   compression: 'gzip' | 'none'
   timeoutMs: number

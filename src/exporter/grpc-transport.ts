@@ -15,6 +15,7 @@ import { MAX_REPLY_BYTES, outcomeOfReply } from './export-reply.ts'
 import { outcomeOfGrpcError } from './grpc-outcome.ts'
 import { bufferOf } from './wire-fields.ts'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import type { Credentials } from '../trust/authenticator.ts'
 import { openClientTls, type ClientTlsSettings } from '../trust/client-tls.ts'
 
 export interface GrpcTransportSettings {
@@ -28,6 +29,8 @@ export interface GrpcTransportSettings {
   /** How long one export may take, connecting included. */
   timeoutMs: number
   userAgent: string
+  /** Shown with every request, beside the headers; disposed of with the transport. */
+  credentials?: Credentials | undefined
   /** Told of a change of the certificate files that could not be used. */
   onTrouble?: (reason: string) => void
 }
@@ -47,6 +50,7 @@ const RECONNECT_WITHIN_MS = 5000
 export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
   const method = EXPORT_METHOD[settings.signal ?? 'traces']
   const metadata = metadataOf(settings.headers)
+  const { credentials } = settings
   const secured = settings.tls.insecure ? undefined : openClientTls(settings.tls, settings.onTrouble)
   const connect = (): Client => {
     const credentials = credentialsOf(settings.tls, secured?.current)
@@ -63,6 +67,8 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
   function call(request: Uint8Array, signal: AbortSignal): Promise<SendOutcome> {
     const { promise, resolve } = Promise.withResolvers<SendOutcome>()
     const used = client
+    const shown = metadata.clone()
+    if (credentials !== undefined) shown.set(credentials.header, credentials.value())
     // grpc-js compares this with the machine's calendar itself, so no other clock would do.
     const deadline = Date.now() + settings.timeoutMs
     const running = used.makeUnaryRequest<Buffer, Buffer>(
@@ -70,7 +76,7 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
       sameBytes,
       sameBytes,
       bufferOf(request),
-      metadata.clone(),
+      shown,
       { deadline },
       (error, reply) => {
         calls.delete(running)
@@ -106,6 +112,7 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
     },
     [Symbol.asyncDispose]() {
       secured?.[Symbol.dispose]()
+      settings.credentials?.[Symbol.dispose]()
       for (const running of calls) running.cancel()
       client.close()
       return Promise.resolve()

@@ -8,6 +8,7 @@ import { errorText } from './error-text.ts'
 import { MAX_REPLY_BYTES } from './export-reply.ts'
 import { outcomeOfHttpReply } from './http-outcome.ts'
 import { post } from './http-post.ts'
+import type { Credentials } from '../trust/authenticator.ts'
 import { openClientTls, type ClientTlsSettings } from '../trust/client-tls.ts'
 
 export interface HttpTransportSettings {
@@ -21,6 +22,8 @@ export interface HttpTransportSettings {
   userAgent: string
   /** Turns protobuf bytes into OTLP/JSON text; given, requests are sent as JSON. */
   toJson?: (request: Uint8Array) => string
+  /** Shown with every request, beside the headers; disposed of with the transport. */
+  credentials?: Credentials | undefined
   /** Told of a change of the certificate files that could not be used. */
   onTrouble?: (reason: string) => void
 }
@@ -34,13 +37,15 @@ const compress = promisify(gzip)
 export function openHttpTransport(settings: HttpTransportSettings, clock: Pick<Clock, 'wallMs'>): Transport {
   const url = new URL(settings.url)
   const headers = headersOf(settings)
+  const { credentials } = settings
   const { agent, secured } = agentFor(url, settings)
   let closed = false
 
   async function exportOnce(request: Uint8Array, signal: AbortSignal): Promise<SendOutcome> {
     const body = await encode(request, settings)
     const limits = { timeoutMs: settings.timeoutMs, maxReplyBytes: MAX_REPLY_BYTES, signal }
-    const options = { agent, headers: { ...headers, 'content-length': body.length } }
+    const shown = credentials && { [credentials.header]: credentials.value() }
+    const options = { agent, headers: { ...headers, ...shown, 'content-length': body.length } }
     const reply = await post(url, options, body, limits)
     return outcomeOfHttpReply(reply, clock.wallMs())
   }
@@ -58,6 +63,7 @@ export function openHttpTransport(settings: HttpTransportSettings, clock: Pick<C
     [Symbol.asyncDispose]() {
       closed = true
       secured?.[Symbol.dispose]()
+      settings.credentials?.[Symbol.dispose]()
       agent.destroy()
       return Promise.resolve()
     },

@@ -6,6 +6,8 @@ import { encodeExportResponse } from '../otlp/export-response.ts'
 import { admission } from './grpc-admission.ts'
 import { EXPORT_METHODS } from './grpc-services.ts'
 import { grpcStatusOf } from './grpc-status.ts'
+import type { Sender } from '../model/sender.ts'
+import { GrpcSenders } from './grpc-senders.ts'
 import { NO_ROOM } from './in-flight.ts'
 import { Intake } from './intake.ts'
 import { listen } from './listen.ts'
@@ -38,16 +40,23 @@ export async function startGrpcReceiver(
   observer: ReceiverObserver,
 ): Promise<RunningReceiver> {
   const intake = new Intake(settings, 'grpc', { port, observer })
-  const grpc = serverOf(settings, intake)
+  const senders =
+    settings.authenticator === undefined && settings.tls?.clientCaFile === undefined
+      ? undefined
+      : new GrpcSenders()
+  const grpc = serverOf(settings, intake, senders)
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
-  const server = listenerOf(settings, (socket) => injector.injectConnection(socket))
+  const server = listenerOf(settings, (socket) => {
+    senders?.connected(socket)
+    injector.injectConnection(socket)
+  })
   return listen(server, settings, 'grpc', {
     drain: () => grpc.tryShutdown(() => undefined),
     giveUp: () => intake.stopWaiting(),
   })
 }
 
-function serverOf(settings: GrpcReceiverSettings, intake: Intake): Server {
+function serverOf(settings: GrpcReceiverSettings, intake: Intake, senders: GrpcSenders | undefined): Server {
   const server = new Server({
     'grpc.max_receive_message_length': settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
     'grpc.max_concurrent_streams': settings.maxConcurrentStreams ?? DEFAULT_MAX_CONCURRENT_STREAMS,
@@ -57,23 +66,28 @@ function serverOf(settings: GrpcReceiverSettings, intake: Intake): Server {
         const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
         if (signal !== undefined) intake.answered(signal, refusal, 0)
       }),
+      ...(senders === undefined ? [] : [senders.interceptor(intake)]),
     ],
   })
   for (const signal of settings.signals) {
-    server.addService({ export: EXPORT_METHODS[signal] }, { export: exporting(signal, intake) })
+    server.addService({ export: EXPORT_METHODS[signal] }, { export: exporting(signal, intake, senders) })
   }
   return server
 }
 
-function exporting(signal: Signal, intake: Intake): handleUnaryCall<Buffer, Buffer> {
-  const ingest = async (request: Buffer): Promise<IngestOutcome> => {
+function exporting(
+  signal: Signal,
+  intake: Intake,
+  senders: GrpcSenders | undefined,
+): handleUnaryCall<Buffer, Buffer> {
+  const ingest = async (request: Buffer, sender: Sender | undefined): Promise<IngestOutcome> => {
     using reservation = intake.inFlight.open()
     if (!reservation.take(request.length)) return NO_ROOM
-    return await intake.ingest(signal, 'protobuf', request)
+    return await intake.ingest(signal, 'protobuf', request, sender)
   }
-  return ({ request }, answer) => {
+  return ({ request, metadata }, answer) => {
     const { length } = request
-    void ingest(request).then((outcome) => {
+    void ingest(request, senders?.of(metadata)).then((outcome) => {
       intake.answered(signal, outcome, length)
       if (outcome.kind !== 'accepted') answer(grpcStatusOf(outcome))
       else answer(null, Buffer.from(encodeExportResponse(signal, 'protobuf', outcome)))

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { IngestPort, Signal } from '../model/ingest.ts'
-import type { CorsSettings } from './cors.ts'
+import type { CorsSettings } from '../trust/cors.ts'
 import { HttpExchange } from './http-exchange.ts'
 import { Intake } from './intake.ts'
 import { listen } from './listen.ts'

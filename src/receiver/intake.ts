@@ -2,6 +2,8 @@ import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { Encoding } from '../otlp/export-response.ts'
 import { protobufOfJson } from '../otlp/json-to-protobuf.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
+import type { Sender } from '../model/sender.ts'
+import type { Authenticator, Checked } from '../trust/authenticator.ts'
 import type { InFlight } from './in-flight.ts'
 import type { ReceiverObserver, ReceiverTransport } from './observer.ts'
 
@@ -13,27 +15,35 @@ const STOPPED: IngestOutcome = {
 /** What both transports do with a request once it is read: ingest it, and tell the observer of the answer. */
 export class Intake {
   readonly inFlight: InFlight
+  /** Without one everybody may send. */
+  readonly authenticator: Authenticator | undefined
   readonly #from: { receiver: string; transport: ReceiverTransport }
   readonly #port: IngestPort
   readonly #observer: ReceiverObserver
   readonly #pending = new Set<(outcome: IngestOutcome) => void>()
 
   constructor(
-    settings: { receiver: string; inFlight: InFlight },
+    settings: { receiver: string; inFlight: InFlight; authenticator?: Authenticator },
     transport: ReceiverTransport,
     { port, observer }: { port: IngestPort; observer: ReceiverObserver },
   ) {
     this.inFlight = settings.inFlight
+    this.authenticator = settings.authenticator
     this.#from = { receiver: settings.receiver, transport }
     this.#port = port
     this.#observer = observer
   }
 
   /** Never rejects: a port that does so against its contract counts as failed, so that the sender tries again. */
-  async ingest(signal: Signal, encoding: Encoding, body: Uint8Array): Promise<IngestOutcome> {
+  async ingest(
+    signal: Signal,
+    encoding: Encoding,
+    body: Uint8Array,
+    sender?: Sender,
+  ): Promise<IngestOutcome> {
     const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
     this.#pending.add(resolve)
-    void this.#outcomeOf(signal, encoding, body).then(resolve)
+    void this.#outcomeOf(signal, encoding, body, sender).then(resolve)
     const outcome = await promise
     this.#pending.delete(resolve)
     return outcome
@@ -49,9 +59,23 @@ export class Intake {
     this.#observer.answered({ ...this.#from, signal, outcome, bytes })
   }
 
-  async #outcomeOf(signal: Signal, encoding: Encoding, body: Uint8Array): Promise<IngestOutcome> {
+  /** Tells the observer of a credential that is not known. */
+  turnedAway({ reason }: Extract<Checked, { kind: 'unknown' }>): void {
+    this.#observer.turnedAway({ ...this.#from, reason })
+  }
+
+  async #outcomeOf(
+    signal: Signal,
+    encoding: Encoding,
+    body: Uint8Array,
+    sender: Sender | undefined,
+  ): Promise<IngestOutcome> {
     try {
-      return await this.#port.ingest(signal, encoding === 'json' ? protobufOfJson(signal, body) : body)
+      return await this.#port.ingest(
+        signal,
+        encoding === 'json' ? protobufOfJson(signal, body) : body,
+        sender,
+      )
     } catch (error) {
       if (error instanceof MalformedOtlp) return { kind: 'malformed', reason: error.message }
       const reason = error instanceof Error ? error.message : String(error)

@@ -1,4 +1,5 @@
 import type { Signal } from '../model/ingest.ts'
+import type { Authenticator } from '../trust/authenticator.ts'
 import type { ServerTlsSettings } from '../trust/server-tls.ts'
 import type { InFlight } from './in-flight.ts'
 
@@ -24,6 +25,8 @@ export interface ReceiverSettings {
   maxMessageBytes?: number
   shutdownGraceMs?: number
   tls?: ServerTlsSettings
+  /** Whoever it does not know is turned away; the receiver does not dispose of it. */
+  authenticator?: Authenticator
   /** Told of what the sender cannot be told: certificates that cannot be read again, handshakes that failed. */
   onTrouble?: (reason: string) => void
 }

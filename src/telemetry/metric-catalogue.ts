@@ -121,6 +121,11 @@ export const METRICS = {
     systemBytes,
   ),
 
+  cpid_unauthenticated_requests: counter(
+    'requests',
+    RECEIVER,
+    'Requests turned away because they showed no credential that is known.',
+  ),
   cpid_mergelogs: counter('mergelogs', [], 'Mergelogs accepted that said something new.'),
   cpid_mergelogs_refused: counter('mergelogs', ['reason'], 'Mergelogs refused, by reason.'),
   cpid_mergelogs_repeated: counter('mergelogs', [], 'Mergelogs identical to one already stored.'),

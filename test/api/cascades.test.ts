@@ -33,8 +33,10 @@ test('cascades are listed, filtered and shown one by one', async () => {
 
   // The port is not known from outside, so a free one is asked for first.
   const port = await freePort()
-  await using queries = await startQueries({ host: '127.0.0.1', port }, path, (reason) => {
-    throw new Error(reason)
+  await using queries = await startQueries({ host: '127.0.0.1', port, allowedHosts: [] }, path, {
+    onTrouble: (reason) => {
+      throw new Error(reason)
+    },
   })
   expect(queries).toBeDefined()
   const get = async (target: string): Promise<Answer> => {

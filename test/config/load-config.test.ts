@@ -73,7 +73,8 @@ test('the configuration that comes with Causeway is the one in its documentation
       },
     ],
     healthCheck: { host: 'localhost', port: 13133, path: '/' },
-    query: { host: 'localhost', port: 4319 },
+    query: { host: 'localhost', port: 4319, allowedHosts: [] },
+    authenticators: [],
     telemetry: {
       logLevel: 'info',
       logEncoding: 'console',
