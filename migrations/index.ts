@@ -2,10 +2,12 @@ import type { Migration } from 'kysely/migration'
 import { up as arrivalsAndGraph } from './001-arrivals-and-graph.ts'
 import { up as linking } from './002-linking.ts'
 import { up as auditViews } from './003-audit-views.ts'
+import { up as refusedSenders } from './004-refused-senders.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
   '001-arrivals-and-graph': { up: arrivalsAndGraph },
   '002-linking': { up: linking },
   '003-audit-views': { up: auditViews },
+  '004-refused-senders': { up: refusedSenders },
 }

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
 import type { Authenticator } from '../trust/authenticator.ts'
 import { applyCors, isAllowedOrigin, type CorsSettings } from '../trust/cors.ts'
-import { bareHost, fitsPattern, isLoopback } from '../trust/host-names.ts'
+import { bareHost, isLoopback } from '../trust/host-names.ts'
+import { fitsPattern } from '../model/fits-pattern.ts'
 import { sendFailure } from './reply.ts'
 
 export interface GateSettings {
@@ -48,7 +49,7 @@ export async function isLetIn(
 function isOwnName({ host, allowedHosts = [] }: GateSettings, header: string | undefined): boolean {
   const name = bareHost(header ?? '')
   if (isIP(name) !== 0 || name === 'localhost' || name === bareHost(host)) return true
-  if (allowedHosts.some((pattern) => fitsPattern(pattern, name))) return true
+  if (allowedHosts.some((pattern) => fitsPattern(pattern.toLowerCase(), name))) return true
   return allowedHosts.length === 0 && !isLoopback(host)
 }
 

@@ -51,6 +51,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     path,
     linking: config.cpid.linking,
     maxSources: config.cpid.maxSources,
+    ...(config.cpid.senders && { senders: config.cpid.senders }),
     retention: config.cpid.retention,
     exporters: exporters.map(({ id }) => id),
   })

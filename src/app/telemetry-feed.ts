@@ -66,6 +66,8 @@ export class TelemetryFeed implements ReceiverObserver {
         this.#metrics.add('cpid_mergelogs_repeated', counts.repeatedMergelogs)
         this.#metrics.add('cpid_requests_repeated', counts.repeatedRequests)
         this.#metrics.add('cpid_malformed_cpids', counts.malformedCpids)
+        this.#metrics.add('cpid_forbidden_items', counts.forbiddenSpans, { item: 'span' })
+        this.#metrics.add('cpid_forbidden_items', counts.forbiddenLogs, { item: 'log_record' })
         for (const [reason, count] of Object.entries(counts.refusedMergelogs)) {
           this.#metrics.add('cpid_mergelogs_refused', count, { reason })
         }

@@ -4,6 +4,8 @@ import type { LinkSettings } from '../linker/link-context.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
+import type { Sender } from '../model/sender.ts'
+import type { SenderPolicy } from '../model/sender-policy.ts'
 import type { Retention } from '../model/prune-port.ts'
 
 /** What the store thread is started with. */
@@ -11,6 +13,7 @@ export interface StoreThreadData {
   path: string
   linking: LinkSettings
   maxSources: number
+  senders?: SenderPolicy
   retention: Retention & { intervalMs: number }
   exporters: string[]
 }
@@ -25,7 +28,7 @@ export interface StoreGauges {
 }
 
 export type ToStore =
-  | { kind: 'ingest'; id: number; signal: Signal; bytes: Uint8Array }
+  | { kind: 'ingest'; id: number; signal: Signal; bytes: Uint8Array; sender?: Sender }
   | { kind: 'moved'; exporter: string; position: number; refused: number }
   /** Link what there is, within the grace period, and say so. */
   | { kind: 'catchUp'; graceMs: number }

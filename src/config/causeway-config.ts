@@ -1,4 +1,5 @@
 import type { Signal } from '../model/ingest.ts'
+import type { SenderPolicy } from '../model/sender-policy.ts'
 
 /** What an operator configured, checked and with every default filled in: times in milliseconds, sizes in bytes. */
 export interface CausewayConfig {
@@ -135,6 +136,8 @@ export interface CpidConfig {
   linking: LinkingConfig
   retention: RetentionConfig
   maxSources: number
+  /** Who may send what; without it everybody may send everything. */
+  senders?: SenderPolicy
 }
 
 export type LinkingMode = 'cascade' | 'links' | 'passthrough'

@@ -8,6 +8,12 @@ export interface RequestAnswer {
   message: string
 }
 
+/** A resource, as policies know it; the cluster is empty where it names none. */
+export interface Owner {
+  service: string
+  cluster: string
+}
+
 /** Where arrivals are kept. Synchronous: it is used inside one transaction. */
 export interface ArrivalStore {
   /** Milliseconds of wall-clock time at the start of the transaction. */
@@ -30,7 +36,10 @@ export interface ArrivalStore {
     timeNs: UnixNanos,
     scope: number,
   ): void
-  addRejectedMergelog(record: MergelogRecord, reason: string, scope: number): void
+  /** `sender` is who the connection proved it to be, where it did. */
+  addRejectedMergelog(record: MergelogRecord, reason: string, scope: number, sender: string | undefined): void
+  /** Whose change a CPID is: the resource that sent its mergelog; undefined without one. */
+  ownerOf(cpid: number): Owner | undefined
 }
 
 /** What one request added, for the metrics. */
@@ -41,5 +50,8 @@ export interface IngestCounts {
   repeatedMergelogs: number
   refusedMergelogs: Record<string, number>
   malformedCpids: number
+  /** Spans and log records that their sender may not send. */
+  forbiddenSpans: number
+  forbiddenLogs: number
   repeatedRequests: number
 }

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { ArrivalStore, RequestAnswer } from '../model/arrival-port.ts'
+import type { ArrivalStore, Owner, RequestAnswer } from '../model/arrival-port.ts'
 import {
   SPAN_HAS_LINKS,
   SPAN_MALFORMED_CPID,
@@ -35,6 +35,7 @@ export class SqliteArrivals implements ArrivalStore {
   readonly #addMergelog: Statement
   readonly #setPruneTime: Statement
   readonly #addRejected: Statement
+  readonly #owner: Statement<[number], Owner>
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
@@ -59,7 +60,11 @@ export class SqliteArrivals implements ArrivalStore {
     )
     this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ? WHERE id = ?')
     this.#addRejected = db.prepare(
-      'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope, sender) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    this.#owner = db.prepare(
+      `SELECT r.service, coalesce(r.cluster, '') AS cluster
+       FROM mergelogs m JOIN scopes s ON s.id = m.scope JOIN resources r ON r.id = s.resource WHERE m.cpid = ?`,
     )
   }
 
@@ -141,9 +146,26 @@ export class SqliteArrivals implements ArrivalStore {
     this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, cpid)
   }
 
-  addRejectedMergelog(record: MergelogRecord, reason: string, scope: number): void {
+  addRejectedMergelog(
+    record: MergelogRecord,
+    reason: string,
+    scope: number,
+    sender: string | undefined,
+  ): void {
     const sources = JSON.stringify(record.sources.slice(0, 100)).slice(0, MAX_KEPT_TEXT)
-    this.#addRejected.run(this.wallMs, record.newCpid.slice(0, MAX_KEPT_TEXT), sources, reason, scope)
+    const newCpid = record.newCpid.slice(0, MAX_KEPT_TEXT)
+    this.#addRejected.run(
+      this.wallMs,
+      newCpid,
+      sources,
+      reason,
+      scope,
+      sender?.slice(0, MAX_KEPT_TEXT) ?? null,
+    )
+  }
+
+  ownerOf(cpid: number): Owner | undefined {
+    return this.#owner.get(cpid)
   }
 
   forget(): void {

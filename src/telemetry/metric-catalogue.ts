@@ -128,6 +128,11 @@ export const METRICS = {
   ),
   cpid_mergelogs: counter('mergelogs', [], 'Mergelogs accepted that said something new.'),
   cpid_mergelogs_refused: counter('mergelogs', ['reason'], 'Mergelogs refused, by reason.'),
+  cpid_forbidden_items: counter(
+    'items',
+    ['item'],
+    'Spans and log records refused because their sender may not send them.',
+  ),
   cpid_mergelogs_repeated: counter('mergelogs', [], 'Mergelogs identical to one already stored.'),
   cpid_requests_repeated: counter(
     'requests',

@@ -41,7 +41,7 @@ CREATE VIEW audit_mergelogs AS
   LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource;
 
 CREATE VIEW audit_rejected_mergelogs AS
-  SELECT strftime('%Y-%m-%dT%H:%M:%S', x.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', x.arrived_ms % 1000) AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster
+  SELECT strftime('%Y-%m-%dT%H:%M:%S', x.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', x.arrived_ms % 1000) AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster, x.sender
   FROM rejected_mergelogs x
   LEFT JOIN scopes s ON s.id = x.scope LEFT JOIN resources r ON r.id = s.resource;
 
@@ -209,7 +209,7 @@ CREATE TABLE rejected_mergelogs (
   sources TEXT NOT NULL,
   reason TEXT NOT NULL,
   scope INTEGER NOT NULL
-  ) STRICT;
+  , sender TEXT) STRICT;
 
 CREATE TABLE requests (
   id INTEGER PRIMARY KEY,
