@@ -14,8 +14,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
-  run: (config, warnings) => {
+  run: (loaded, read) => {
     isServing = true
-    return runCauseway(config, warnings, readVersion())
+    return runCauseway(loaded, read, readVersion())
   },
 })

@@ -21,6 +21,12 @@ const RECEIVER_GRACE_MS = 2_000
 const LINK_GRACE_MS = 2_000
 const EXPORT_GRACE_MS = 3_000
 
+/** Disposing drains and stops. */
+export interface RunningCauseway extends AsyncDisposable {
+  /** Stops for another start at once: requests are answered, and what is durable is left to that start. */
+  makeWay(): Promise<void>
+}
+
 export interface StartOptions {
   version: string
   log: Logger
@@ -32,9 +38,10 @@ export interface StartOptions {
  * Starts everything the configuration names: when it resolves, all listeners are bound and the database is migrated.
  * Disposing drains and stops; what was not sent is sent after the next start. Rejects with what to do, nothing left open.
  */
-export async function startCauseway(config: CausewayConfig, options: StartOptions): Promise<AsyncDisposable> {
+export async function startCauseway(config: CausewayConfig, options: StartOptions): Promise<RunningCauseway> {
   const { log, version } = options
   await using open = new AsyncDisposableStack()
+  const graceMs = { link: LINK_GRACE_MS, export: EXPORT_GRACE_MS }
   const health = config.healthCheck && open.use(await startHealthServer(config.healthCheck))
   const metrics = createMetrics({
     serviceName: 'causeway',
@@ -81,9 +88,9 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     store.onMessage((message) => {
       if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecision)
     })
-    open.defer(() => sending.stop(EXPORT_GRACE_MS))
+    open.defer(() => sending.stop(graceMs.export))
   }
-  open.defer(() => store.catchUp(LINK_GRACE_MS))
+  open.defer(() => store.catchUp(graceMs.link))
 
   const authenticators = openAuthenticators(config, feed, open)
   if (config.telemetry.metrics !== undefined) {
@@ -104,7 +111,15 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   health?.setReady(true)
   open.defer(() => health?.setReady(false))
   log.info('Everything is ready. Begin running and processing data.', { receivers: String(receivers.length) })
-  return open.move()
+  const opened = open.move()
+  return {
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    makeWay: () => {
+      graceMs.link = 0
+      graceMs.export = 0
+      return opened.disposeAsync()
+    },
+  }
 }
 
 /** Those that listeners name, by id. */

@@ -1,4 +1,4 @@
-import type { CausewayConfig } from '../config/causeway-config.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
 import type { TextSink } from './config-commands.ts'
 
 /** What the command line works on; tests give their own. */
@@ -6,6 +6,6 @@ export interface CliIo {
   stdout: TextSink
   stderr: TextSink
   env: Readonly<Record<string, string | undefined>>
-  /** Runs Causeway until it is told to stop, and returns the exit code. */
-  run: (config: CausewayConfig, warnings: readonly string[]) => Promise<number>
+  /** Runs Causeway until it is told to stop, and returns the exit code. `read` reads the configuration again. */
+  run: (loaded: LoadedConfig, read: () => LoadedConfig) => Promise<number>
 }

@@ -44,7 +44,7 @@ service: { pipelines: { traces/in: { receivers: [otlp], exporters: [cpid] } } }
       stdout: { write: (text) => (stdout += text) },
       stderr: { write: (text) => (stderr += text) },
       env: {},
-      run: (config) => {
+      run: ({ config }) => {
         this.runs.push(config)
         return Promise.resolve(42)
       },
