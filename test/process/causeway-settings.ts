@@ -20,6 +20,8 @@ export interface CausewaySettings {
   /** By id, as in the configuration. */
   exporters: Record<string, unknown>
   linking: Record<string, unknown>
+  /** Laid over the configuration. */
+  patch?: Record<string, unknown>
 }
 
 export type SettingsChoice = Partial<Pick<CausewaySettings, 'exporters' | 'linking'>>
@@ -59,7 +61,24 @@ export function exporterTo(port: number, others: Record<string, unknown> = {}): 
 export function argumentsFor(settings: CausewaySettings): string[] {
   const config = join(settings.home, CONFIG_FILE)
   writeFileSync(config, JSON.stringify(configOf(settings), null, 2))
-  return ['--config', config, '--set', `connectors.cpid.storage.path=${JSON.stringify(settings.database)}`]
+  const patch = settings.patch === undefined ? [] : ['--config', `yaml:${JSON.stringify(settings.patch)}`]
+  const on = extensionsOf(settings)
+  return [
+    '--config',
+    config,
+    ...patch,
+    ...on,
+    '--set',
+    `connectors.cpid.storage.path=${JSON.stringify(settings.database)}`,
+  ]
+}
+
+/** A list replaces the one before it, so that extensions of a patch have to be listed with the others. */
+function extensionsOf({ patch }: CausewaySettings): string[] {
+  const more = Object.keys(patch?.['extensions'] ?? {})
+  return more.length === 0
+    ? []
+    : ['--set', `service.extensions=${JSON.stringify(['health_check', 'cpid_query', ...more])}`]
 }
 
 function configOf({ ports, exporters, linking }: CausewaySettings): unknown {
