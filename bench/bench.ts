@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { benchDashboard } from './dashboard-section.ts'
 import { benchExport } from './export-section.ts'
 import { spreadOf, type SectionResult } from './figures.ts'
 import { benchIngest } from './ingest-section.ts'
@@ -17,6 +18,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   'ingest-link-export': benchExport,
   related: benchRelated,
   questions: benchQuestions,
+  dashboard: benchDashboard,
   instrumentation: benchInstrumentation,
 }
 

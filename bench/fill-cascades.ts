@@ -138,9 +138,10 @@ class Filler {
     const parent = cpid.place === 0 ? undefined : cpids[Math.floor((cpid.place - 1) / 3)]
     cpid.sentAt = step
     this.#statement(
-      `INSERT INTO cpids (id, uuid, first_seen_ms, missing_since_ms, has_mergelog, explained, in_degree, roots, prune_ns)
-       VALUES (?, ?, ?, 0, 1, 1, ?, ?, ?)`,
-    ).run(cpid.id, cpid.uuid, Number(atNs / MS), parent === undefined ? 0 : 1, `[${root.id}]`, atNs)
+      `INSERT INTO cpids (id, uuid, first_seen_ms, missing_since_ms, has_mergelog, explained, in_degree, roots, prune_ns,
+         merged_ns)
+       VALUES (?, ?, ?, 0, 1, 1, ?, ?, ?, ?)`,
+    ).run(cpid.id, cpid.uuid, Number(atNs / MS), parent === undefined ? 0 : 1, `[${root.id}]`, atNs, atNs)
     const object = `apps/v1/deployments/default/web-${cpid.id}`
     const isNamed = cpid.place % 10 === 0
     if (isNamed) {

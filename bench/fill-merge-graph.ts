@@ -17,8 +17,9 @@ export function fillMergeGraph(db: Sqlite, { count, perRoot }: GraphShape): void
   const cascades = count / perRoot
   const nowMs = Date.now()
   const addCpid = db.prepare(
-    `INSERT INTO cpids (id, uuid, first_seen_ms, missing_since_ms, has_mergelog, explained, in_degree, roots, prune_ns)
-     VALUES (?, ?, ?, 0, 1, 1, ?, ?, ? * 1000000)`,
+    `INSERT INTO cpids (id, uuid, first_seen_ms, missing_since_ms, has_mergelog, explained, in_degree, roots, prune_ns,
+       merged_ns)
+     VALUES (?, ?, ?, 0, 1, 1, ?, ?, ? * 1000000, ? * 1000000)`,
   )
   const addMergelog = db.prepare(
     'INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope) VALUES (?, ?, ? * 1000000, ?, ?, 1)',
@@ -31,7 +32,7 @@ export function fillMergeGraph(db: Sqlite, { count, perRoot }: GraphShape): void
         const id = idOf(step)
         const sources = sourcesOf(step).map(idOf)
         const atMs = nowMs - count + id
-        addCpid.run(id, uuidOf(id), atMs, sources.length, `[${cascade + 1}]`, atMs)
+        addCpid.run(id, uuidOf(id), atMs, sources.length, `[${cascade + 1}]`, atMs, atMs)
         addMergelog.run(id, id, atMs, atMs, Buffer.concat(sources.map(uuidOf)))
         for (const source of sources) addEdge.run(source, id)
       }

@@ -1,6 +1,13 @@
 import { parseArgs } from 'node:util'
 
-export const SECTIONS = ['ingest', 'ingest-link-export', 'related', 'questions', 'instrumentation'] as const
+export const SECTIONS = [
+  'ingest',
+  'ingest-link-export',
+  'related',
+  'questions',
+  'dashboard',
+  'instrumentation',
+] as const
 export type SectionName = (typeof SECTIONS)[number]
 
 export interface Options {

@@ -20,7 +20,7 @@ export interface Options {
 export const USAGE = `npm run evaluate -- [options]
   --only <part>   ${PARTS.join(', ')}; may be given again
   --quick         two seeds, one pair, two rounds: to see that it works; writes to a folder for temporary files
-  --pairs <n>     runs on the real clock with and without instrumentation, about 10 s each pair (15)
+  --pairs <n>     calm pairs of runs on the real clock to wait for, about 17 s each; twice as many at most (15)
   --out <folder>  where evaluation.md and evaluation/ go (docs)`
 
 const FULL = { seeds: 10, variantSeeds: 3, pairs: 15, rounds: 15 }

@@ -43,3 +43,13 @@ export function quantile(values: readonly number[], part: number): number {
   const above = sorted[Math.ceil(place)] ?? Number.NaN
   return below + (above - below) * (place - Math.floor(place))
 }
+
+/**
+ * Where the median of all such values lies, with about 95 % confidence and whatever their distribution: by the ranks that
+ * as many tosses of a coin would hardly pass. All that was measured, of fewer than six.
+ */
+export function medianInterval(values: readonly number[]): { from: number; to: number } {
+  const sorted = [...values].sort((one, other) => one - other)
+  const rank = Math.max(1, Math.floor((sorted.length - 1.96 * Math.sqrt(sorted.length)) / 2))
+  return { from: sorted[rank - 1] ?? Number.NaN, to: sorted.at(-rank) ?? Number.NaN }
+}

@@ -46,6 +46,7 @@ const STATEMENTS = [
     trace_id BLOB NOT NULL UNIQUE
   ) STRICT`,
 
+  // merged_ns: the time of its mergelog, so that walks need not look there.
   // state: 0 live, 1 pruned (a tombstone). explained: its own mergelog and those of all its ancestors arrived.
   `CREATE TABLE cpids (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -59,6 +60,7 @@ const STATEMENTS = [
     in_degree INTEGER NOT NULL DEFAULT 0,
     roots TEXT,
     prune_ns INTEGER NOT NULL,
+    merged_ns INTEGER,
     next_episode INTEGER NOT NULL DEFAULT 0
   ) STRICT`,
   `CREATE INDEX cpids_prunable ON cpids (prune_ns) WHERE state = 0 AND in_degree = 0`,

@@ -32,6 +32,7 @@ components in kind; here the control plane is that of \`examples/control-plane\`
 controllers that use \`causeway/instrumentation\` as anyone would. It is a model. Nothing in it is tuned to the paper's
 figures; where it differs, the difference is named.
 
-\`npm run evaluate\` measures everything again and writes this file, its data and its plots (about seven minutes);
+\`npm run evaluate\` measures everything again and writes this file, its data and its plots (six minutes on a calm machine, ten on a busy
+one);
 \`-- --only merges|overhead|replacement|traceability\` measures one part, \`-- --quick\` shows that it works. The data, with
 every single run, is in [evaluation/](evaluation).`

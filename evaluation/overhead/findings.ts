@@ -1,4 +1,4 @@
-import { quartilesOf, type Quartiles } from '../statistics.ts'
+import { medianInterval, quartilesOf, type Quartiles } from '../statistics.ts'
 import { WAYS, type Way } from './cpu-per-reconcile.ts'
 import type { OverheadData } from './measure.ts'
 import type { Pair, PropagationRun } from './propagation.ts'
@@ -17,14 +17,26 @@ export const PAPER = {
   apiServerMib: 45,
 }
 
+/** With fewer, the busy pairs count too. */
+const LEAST_CALM = 6
+
 export interface OverheadFindings {
+  /** How many pairs the figures are of, and whether those are the calm ones. */
+  counted: number
+  areCalm: boolean
+  /** The same for all pairs that were measured. */
+  ofAll: { pairs: number; addedPercent: number; addedBetween: { from: number; to: number } }
   /** Of all steps of all runs, in ms. */
   plainMs: Quartiles
   tracedMs: Quartiles
   /** The whole scenario with instrumentation by that without, pair by pair. */
   ratio: Quartiles
   addedPercent: number
+  /** Where it lies with about 95 % confidence. */
+  addedBetween: { from: number; to: number }
   isMet: boolean
+  /** Cores that other programs used meanwhile. */
+  othersCores: Quartiles
   steps: { replicas: number; plainMs: Quartiles; tracedMs: Quartiles }[]
   writes: { plain: Quartiles; traced: Quartiles }
   bytesPerObject: { plain: number; traced: number }
@@ -36,19 +48,36 @@ export interface OverheadFindings {
   cpuRatio: Record<Way, Quartiles>
 }
 
-export function findingsOf({ propagation: { pairs }, cpu }: OverheadData): OverheadFindings {
+export function findingsOf({ propagation, cpu }: OverheadData): OverheadFindings {
+  const calm = propagation.pairs.filter(({ isCalm }) => isCalm)
+  const pairs = calm.length >= LEAST_CALM ? calm : propagation.pairs
   const both = (value: (run: PropagationRun) => number) => ({
     plain: quartilesOf(pairs.map(({ plain }) => value(plain))),
     traced: quartilesOf(pairs.map(({ traced }) => value(traced))),
   })
-  const ratio = quartilesOf(pairs.map(({ plain, traced }) => traced.totalMs / plain.totalMs))
-  const addedPercent = 100 * (ratio.median - 1)
+  const ratios = pairs.map(ratioOf)
+  const ofAll = propagation.pairs.map(ratioOf)
+  const ratio = quartilesOf(ratios)
+  const { from, to } = medianInterval(ratios)
+  const addedPercent = percentAdded(ratio.median)
   const bytes = both(({ server }) => server.bytesPerObject)
   return {
     plainMs: stepsOf(pairs, ({ plain }) => plain),
     tracedMs: stepsOf(pairs, ({ traced }) => traced),
     ratio,
+    counted: pairs.length,
+    areCalm: pairs === calm,
     addedPercent,
+    addedBetween: { from: percentAdded(from), to: percentAdded(to) },
+    ofAll: {
+      pairs: ofAll.length,
+      addedPercent: percentAdded(quartilesOf(ofAll).median),
+      addedBetween: {
+        from: percentAdded(medianInterval(ofAll).from),
+        to: percentAdded(medianInterval(ofAll).to),
+      },
+    },
+    othersCores: quartilesOf(pairs.flatMap(({ plain, traced }) => [plain.othersCores, traced.othersCores])),
     isMet: addedPercent <= MOST_ADDED_PERCENT,
     steps: STEPS.map((replicas, at) => ({
       replicas,
@@ -69,4 +98,12 @@ function stepsOf(pairs: readonly Pair[], run: (pair: Pair) => PropagationRun): Q
 
 function byWay<T>(value: (way: Way) => T): Record<Way, T> {
   return Object.fromEntries(WAYS.map((way) => [way, value(way)])) as Record<Way, T>
+}
+
+function ratioOf({ plain, traced }: Pair): number {
+  return traced.totalMs / plain.totalMs
+}
+
+function percentAdded(ratio: number): number {
+  return 100 * (ratio - 1)
 }

@@ -4,19 +4,29 @@ import { BatchLogRecordProcessor } from '@opentelemetry/sdk-logs'
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace'
 import type { TelemetryEnds } from './play-on.ts'
 
-/** Not the usual 5 s, so that sending falls into the time that is measured, several times a run. */
-const BATCH_WAIT = { scheduledDelayMillis: 1_000 }
+export interface OtlpEnds extends TelemetryEnds {
+  /** Sends what is held now; connections stand afterwards. */
+  flush: () => Promise<void>
+}
 
 /**
- * Sends what each component makes over gRPC with the official SDK's batch processors; `maxQueueSize` is for a run that
- * makes in a second what a cluster makes in minutes.
+ * Sends what each component makes over gRPC with the official SDK's batch processors, set up as they are unless told
+ * otherwise; `maxQueueSize` is for a run that makes in a second what a cluster makes in minutes.
  */
-export function otlpEnds(endpoint: string, limits: { maxQueueSize?: number } = {}): TelemetryEnds {
+export function otlpEnds(endpoint: string, limits: { maxQueueSize?: number } = {}): OtlpEnds {
   const url = `http://${endpoint}`
-  const batch = { ...BATCH_WAIT, ...limits }
+  const made: { forceFlush: () => Promise<void> }[] = []
+  const known = <T extends { forceFlush: () => Promise<void> }>(processor: T): T => {
+    made.push(processor)
+    return processor
+  }
   return {
-    spanProcessor: () => new BatchSpanProcessor({ ...batch, exporter: new OTLPTraceExporter({ url }) }),
+    spanProcessor: () =>
+      known(new BatchSpanProcessor({ ...limits, exporter: new OTLPTraceExporter({ url }) })),
     logRecordProcessor: () =>
-      new BatchLogRecordProcessor({ ...batch, exporter: new OTLPLogExporter({ url }) }),
+      known(new BatchLogRecordProcessor({ ...limits, exporter: new OTLPLogExporter({ url }) })),
+    flush: async () => {
+      await Promise.all(made.map((processor) => processor.forceFlush()))
+    },
   }
 }

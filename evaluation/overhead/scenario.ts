@@ -8,8 +8,9 @@ import type { Pod } from '../../examples/control-plane/api/kube-objects.ts'
 export const STEPS = [10, 20, 30, 40, 50] as const
 
 const LONGEST_STEP_MS = 60_000
-/** Longer than a batch waits, so that all have sent something. */
-const AFTER_WARM_UP_MS = 1_500
+/** Batches wait for 5 s from the first item on; then they have 3 s left. */
+const AFTER_WARM_UP_MS = 1_000
+const EARLY = { name: 'early', namespace: 'default' }
 const WEB = { name: 'web', namespace: 'default' }
 
 export interface ScenarioTimes {
@@ -18,10 +19,22 @@ export interface ScenarioTimes {
   totalMs: number
 }
 
-/** Something else is made first, so that informers, connections and code are as in a control plane that runs already. */
-export async function warmUp(plane: ControlPlane, sleep: (ms: number) => Promise<void>): Promise<void> {
-  await plane.kubectl.create('apps/v1/deployments', deployment('early', 1))
-  await plane.until((store) => readyPods(store, 'early') === 1, LONGEST_STEP_MS)
+export interface WarmUp {
+  sleep: (ms: number) => Promise<void>
+  /** Sends all telemetry that is held. */
+  flush: () => Promise<void>
+}
+
+/**
+ * Something else is made first, so that informers, connections and code are as in a control plane that runs already. It
+ * ends with batches that have begun to wait, so that they are sent in the middle of what follows.
+ */
+export async function warmUp(plane: ControlPlane, { sleep, flush }: WarmUp): Promise<void> {
+  await plane.kubectl.create('apps/v1/deployments', deployment(EARLY.name, 1))
+  await plane.until((store) => readyPods(store, EARLY.name) === 1, LONGEST_STEP_MS)
+  await flush()
+  await plane.kubectl.scale(EARLY, 2)
+  await plane.until((store) => readyPods(store, EARLY.name) === 2, LONGEST_STEP_MS)
   await sleep(AFTER_WARM_UP_MS)
 }
 

@@ -5,13 +5,16 @@ import { SqliteQueries } from '../sqlite/queries/sqlite-queries.ts'
 import type { FromQuery, QueryThreadData } from './query-messages.ts'
 import { serveQueries } from './serve-queries.ts'
 
+/** Room for the pages of a walk over a few thousand CPIDs whose rows lie far apart. */
+const PAGE_CACHE_KIB = 16 * 1024
+
 /** The thread that answers questions through a connection of its own that only reads. */
 function run(port: MessagePort): void {
   // What people search with must end: expressions that backtrack without end go on in an engine that does not.
   setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks')
   const { path, salt } = workerData as QueryThreadData
   try {
-    const db = openForReading(path)
+    const db = openForReading(path, PAGE_CACHE_KIB)
     serveQueries(port, {
       queries: new SqliteQueries(db),
       salt,

@@ -58,7 +58,7 @@ export class SqliteArrivals implements ArrivalStore {
       `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
-    this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ? WHERE id = ?')
+    this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
     this.#addRejected = db.prepare(
       'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope, sender) VALUES (?, ?, ?, ?, ?, ?)',
     )
@@ -153,7 +153,7 @@ export class SqliteArrivals implements ArrivalStore {
     )
     // A time in the future counts as the arrival (pruning rule).
     const arrivalNs = nanosOfMs(this.wallMs)
-    this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, cpid)
+    this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, timeNs, cpid)
   }
 
   addRejectedMergelog(

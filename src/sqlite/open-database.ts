@@ -27,11 +27,12 @@ export function openForWriting(path: string): Sqlite {
   }
 }
 
-/** Opens an existing database for questions only: nothing done through it can change the file. */
-export function openForReading(path: string): Sqlite {
+/** Opens an existing database for questions only: nothing done through it can change the file. `cacheKib` is memory for pages. */
+export function openForReading(path: string, cacheKib?: number): Sqlite {
   try {
     const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
     db.pragma('query_only = ON')
+    if (cacheKib !== undefined) db.pragma(`cache_size = -${cacheKib}`)
     return db
   } catch (error) {
     throw new Error(storageSentence(path, error), { cause: error })

@@ -210,6 +210,7 @@ export class SqlitePruneStore implements PruneStore {
       cpid,
     )
     this.#run('DELETE FROM mergelogs WHERE cpid = ?', cpid)
+    this.#run('UPDATE cpids SET merged_ns = NULL WHERE id = ?', cpid)
     for (const object of objects) this.#removeUnnamed(object)
   }
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { avoidablePart } from '../../evaluation/merges/criteria.ts'
 import { readOptions } from '../../evaluation/options.ts'
 import { lineChart } from '../../evaluation/plot/chart.ts'
-import { quartilesOf, sampleOf } from '../../evaluation/statistics.ts'
+import { medianInterval, quartilesOf, sampleOf } from '../../evaluation/statistics.ts'
 
 const DEFAULTS = { docs: 'docs', scratch: () => 'scratch' }
 
@@ -17,6 +17,12 @@ test('mean, standard error and extremes', () => {
 test('quartiles lie between values, in whatever order they come', () => {
   expect(quartilesOf([4, 1, 3, 2])).toEqual({ median: 2.5, lower: 1.75, upper: 3.25 })
   expect(quartilesOf([7])).toEqual({ median: 7, lower: 7, upper: 7 })
+})
+
+test('the median of a hundred values lies between the 40th from either end', () => {
+  const values = Array.from({ length: 100 }, (_, at) => 100 - at)
+  expect(medianInterval(values)).toEqual({ from: 40, to: 61 })
+  expect(medianInterval([3, 1, 2])).toEqual({ from: 1, to: 3 })
 })
 
 test('the avoidable part is 1 without ancestors and 0 at the floor', () => {

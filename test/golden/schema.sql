@@ -147,6 +147,7 @@ CREATE TABLE cpids (
   in_degree INTEGER NOT NULL DEFAULT 0,
   roots TEXT,
   prune_ns INTEGER NOT NULL,
+  merged_ns INTEGER,
   next_episode INTEGER NOT NULL DEFAULT 0
   , text TEXT GENERATED ALWAYS AS (lower(substr(hex(uuid), 1, 8) || '-' || substr(hex(uuid), 9, 4) || '-' || substr(hex(uuid), 13, 4)
   || '-' || substr(hex(uuid), 17, 4) || '-' || substr(hex(uuid), 21, 12))) VIRTUAL) STRICT;

@@ -24,6 +24,8 @@ export interface RolloutPlan {
   /** How long pulling an image takes. */
   pullMs?: number
   cluster?: string
+  /** Of the Deployment's change, the Service's, and both merged; else they follow from the number. */
+  cpids?: [string, string, string]
   /** The mergelog of the EndpointSlice is lost on the way. */
   losesMergelog?: boolean
 }
@@ -72,8 +74,8 @@ class RolloutScript {
   }
 
   play(): Rollout {
-    const { number, name, pods, pullMs = 900, cluster, losesMergelog = false } = this.#plan
-    const [alpha, beta, gamma] = [1, 2, 3].map((at) => cpid(number * 1_000 + at)) as [string, string, string]
+    const { name, pods, pullMs = 900, cluster, losesMergelog = false } = this.#plan
+    const [alpha, beta, gamma] = this.#cpids()
     const deployment = this.#object(`apps/v1/deployments/default/${name}`)
     const replicaSet = this.#object(`apps/v1/replicasets/default/${name}-7c9f6`)
     const service = this.#object(`v1/services/default/${name}`)
@@ -207,6 +209,11 @@ class RolloutScript {
       slice = next
     })
     return { alpha, beta, gamma, requests: this.#requests(cluster) }
+  }
+
+  #cpids(): [string, string, string] {
+    const { number, cpids } = this.#plan
+    return cpids ?? [cpid(number * 1_000 + 1), cpid(number * 1_000 + 2), cpid(number * 1_000 + 3)]
   }
 
   #object(reference: string): string {

@@ -6,7 +6,7 @@ const RELATED = `WITH RECURSIVE related (id) AS
   (SELECT @from UNION SELECT e.target FROM related r JOIN edges e ON e.source = r.id)`
 
 /** A CPID without a mergelog stands where it was first sighted. */
-const MOMENT = 'coalesce(m.time_ns, c.first_seen_ms * 1000000)'
+const MOMENT = 'coalesce(c.merged_ns, c.first_seen_ms * 1000000)'
 
 interface RelatedBind {
   from: number
@@ -31,7 +31,7 @@ export class GraphWalk {
     this.#inOrder = db
       .prepare<[RelatedBind], number>(
         `${RELATED}
-         SELECT r.id FROM related r JOIN cpids c ON c.id = r.id LEFT JOIN mergelogs m ON m.cpid = r.id
+         SELECT r.id FROM related r JOIN cpids c ON c.id = r.id
          WHERE (r.id <> @from, ${MOMENT}, r.id) > (@rank, @time, @id)
          ORDER BY r.id <> @from, ${MOMENT}, r.id`,
       )
@@ -44,7 +44,7 @@ export class GraphWalk {
     this.#self = db.prepare('SELECT id, in_degree FROM cpids WHERE id = ?')
     this.#sources = db.prepare(
       `SELECT DISTINCT c.id, c.in_degree FROM json_each(?) f JOIN edges e ON e.target = f.value
-       JOIN cpids c ON c.id = e.source LEFT JOIN mergelogs m ON m.cpid = c.id ORDER BY ${MOMENT}, c.id`,
+       JOIN cpids c ON c.id = e.source ORDER BY ${MOMENT}, c.id`,
     )
   }
 

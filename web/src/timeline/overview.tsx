@@ -19,7 +19,12 @@ export function Overview({ model, view, onLook }: OverviewProps) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const from = useRef<number | undefined>(undefined)
   const whole = wholeView(model)
-  const { repaint } = useCanvas(box, canvas, (paint) => drawOverview(paint, model, view))
+  const backdrop = useRef<Backdrop | undefined>(undefined)
+  const { repaint } = useCanvas(box, canvas, (paint) => {
+    backdrop.current = backdropOf(backdrop.current, paint, model)
+    paint.context.drawImage(backdrop.current.image, 0, 0, paint.width, paint.height)
+    drawView(paint, model, view)
+  })
   useEffect(repaint, [model, view, repaint])
 
   const timeAt = (event: PointerEvent): number => {
@@ -56,17 +61,41 @@ export function Overview({ model, view, onLook }: OverviewProps) {
   )
 }
 
-function drawOverview(
-  { context, colours, width, height }: CanvasPaint,
+/** All boxes in small, drawn once: with very many of them that takes longer than a frame. */
+interface Backdrop {
+  key: readonly unknown[]
+  image: OffscreenCanvas
+}
+
+function backdropOf(
+  kept: Backdrop | undefined,
+  { colours, width, height }: CanvasPaint,
   model: TimelineModel,
-  view: Viewport,
+): Backdrop {
+  const ratio = devicePixelRatio
+  const key = [model, colours, width, height, ratio]
+  if (kept?.key.every((part, at) => part === key[at]) === true) return kept
+  const image = new OffscreenCanvas(Math.max(1, width * ratio), Math.max(1, height * ratio))
+  const context = image.getContext('2d', { alpha: false })
+  if (context !== null) {
+    context.scale(ratio, ratio)
+    context.fillStyle = colours.panel
+    context.fillRect(0, 0, width, height)
+    drawBoxes(context, model, width, height)
+  }
+  return { key, image }
+}
+
+function drawBoxes(
+  context: OffscreenCanvasRenderingContext2D,
+  model: TimelineModel,
+  width: number,
+  height: number,
 ): void {
   const whole = wholeView(model)
   const xOf = (ms: number) => ((ms - whole.fromMs) / (whole.toMs - whole.fromMs)) * width
-  context.fillStyle = colours.panel
-  context.fillRect(0, 0, width, height)
   const laneHeight = Math.min(4, (height - 4) / Math.max(1, model.laneCount))
-  const drawn = new Int32Array(Math.ceil(height)).fill(-1)
+  const drawn = new Int32Array(Math.ceil(height) + 1).fill(-1)
   for (const box of model.order) {
     const y = 2 + (model.lane[box] ?? 0) * laneHeight
     const from = xOf(model.start[box] ?? 0)
@@ -77,6 +106,15 @@ function drawOverview(
     context.fillStyle = COLOURS[model.colour[box] ?? 0] ?? COLOURS[0]
     context.fillRect(from, y, to - from, Math.max(1, laneHeight - 0.5))
   }
+}
+
+function drawView(
+  { context, colours, width, height }: CanvasPaint,
+  model: TimelineModel,
+  view: Viewport,
+): void {
+  const whole = wholeView(model)
+  const xOf = (ms: number) => ((ms - whole.fromMs) / (whole.toMs - whole.fromMs)) * width
   const [left, right] = [xOf(view.fromMs), xOf(view.toMs)]
   context.fillStyle = colours.ground
   context.globalAlpha = 0.65
