@@ -3,6 +3,7 @@ import { up as arrivalsAndGraph } from './001-arrivals-and-graph.ts'
 import { up as linking } from './002-linking.ts'
 import { up as auditViews } from './003-audit-views.ts'
 import { up as logForwarding } from './004-log-forwarding.ts'
+import { up as refusedSenders } from './005-refused-senders.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -10,4 +11,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '002-linking': { up: linking },
   '003-audit-views': { up: auditViews },
   '004-log-forwarding': { up: logForwarding },
+  '005-refused-senders': { up: refusedSenders },
 }

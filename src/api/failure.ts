@@ -12,9 +12,13 @@ export type Failure =
   | 'badTraceId'
   | 'noReference'
   | 'nothingToFind'
+  | 'unauthenticated'
+  | 'unknownHost'
+  | 'crossSite'
   | 'unknownPath'
   | 'methodNotAllowed'
   | 'internal'
+  | 'busy'
 
 /** What a caller reads: the only place that knows status codes and messages of the API. */
 export const FAILURES: Readonly<Record<Failure, { status: number; code: string; message: string }>> = {
@@ -57,6 +61,25 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
     code: 'bad_cursor',
     message: 'after must be the "next" of an earlier answer from the same path',
   },
+  unauthenticated: {
+    status: 401,
+    code: 'unauthenticated',
+    message:
+      'show a credential that extensions::cpid_query::auth knows, in the header that WWW-Authenticate is about',
+  },
+  unknownHost: {
+    status: 403,
+    code: 'unknown_host',
+    message:
+      'this server does not go by the name in the Host header; call it by its address, or list the name under ' +
+      'extensions::cpid_query::allowed_hosts',
+  },
+  crossSite: {
+    status: 403,
+    code: 'cross_site',
+    message:
+      'a page of another origin asked; list its origin under extensions::cpid_query::cors::allowed_origins to let it',
+  },
   unknown: {
     status: 404,
     code: 'unknown_cpid',
@@ -87,6 +110,11 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
     status: 410,
     code: 'pruned_cpid',
     message: 'retention removed this CPID; raise connectors::cpid::retention to keep CPIDs longer',
+  },
+  busy: {
+    status: 503,
+    code: 'busy',
+    message: 'too many passwords are being checked; ask again in a second',
   },
   internal: {
     status: 500,

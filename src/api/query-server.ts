@@ -1,19 +1,25 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { createServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
 import { listen, type ListenAddress, type Listening } from '../telemetry/listen.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
 import { serveTraceRequest } from './compat/serve-trace-request.ts'
 import { serveDashboard } from './dashboard.ts'
 import { readEtags } from './etags.ts'
 import type { QueryService } from './query-service.ts'
+import { followCertificates, openServerTls, type ServerTlsSettings } from '../trust/server-tls.ts'
+import { isLetIn, type GateSettings } from './gate.ts'
 import { readRequest } from './read-request.ts'
 import { fixedAnswer, type About } from './fixed-answers.ts'
 import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
 
-export interface QueryServerSettings extends ListenAddress {
+export interface QueryServerSettings extends ListenAddress, GateSettings {
   queries: QueryService
   about: About
   /** Where the built dashboard is; without one there is only the API. */
   dashboard?: string
+  tls?: ServerTlsSettings
+  /** Told of what an operator should see to, while questions go on to be answered. */
+  onNotice?: (reason: string) => void
   /** Told of every question that could not be answered, or only in part, by a fault here. */
   onTrouble?: (reason: string) => void
 }
@@ -22,19 +28,30 @@ export interface QueryServerSettings extends ListenAddress {
  * The HTTP API of the `cpid_query` extension. Rejects with an error that says what to change when it cannot listen;
  * disposing ends what is under way.
  */
-export function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
-  const server = createServer((request, response) => {
+export async function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
+  const server = serverOf(settings)
+  server.on('request', (request, response) => {
     void serve(settings, request, response)
   })
   return listen(server, settings, { what: 'The query API', setting: 'extensions.cpid_query.endpoint' })
 }
 
+function serverOf({ tls, onNotice }: QueryServerSettings): Server {
+  if (tls === undefined) return createServer()
+  const secured = openServerTls('extension cpid_query', tls, onNotice)
+  const server = createTlsServer(secured.current)
+  followCertificates(server, secured)
+  return server
+}
+
 async function serve(
-  { queries, about, dashboard, onTrouble }: QueryServerSettings,
+  settings: QueryServerSettings,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  const { queries, about, dashboard, onTrouble } = settings
   try {
+    if (!(await isLetIn(settings, request, response))) return
     if (dashboard !== undefined && (await serveDashboard(dashboard, request, response))) return
     const traces = readTraceRequest(request.url ?? '/', request.headers.accept)
     const fixed = fixedAnswer(request.url ?? '/', about)

@@ -17,7 +17,7 @@ const DEBUG_BATCH_ITEMS = 512
 const SIGNALS: readonly Signal[] = ['traces', 'logs']
 
 /** The thread that sends the outbox; each exporter goes its own way, so that a dead one holds up no other. */
-const { path, exporters, positions, userAgent, ...data } = workerData as ExportThreadData
+const { path, exporters, authenticators, positions, userAgent, ...data } = workerData as ExportThreadData
 
 async function run(port: MessagePort): Promise<void> {
   const post = (message: FromExport): void => port.postMessage(message)
@@ -72,8 +72,10 @@ function startDrain(
   const events = { onMoved: (): void => undefined }
   const transport = openNamed(config, signal, {
     userAgent,
+    authenticators,
     show: (line) => post({ kind: 'shown', line }),
     onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
+    onTrouble: (reason) => post({ kind: 'trouble', exporter, reason }),
   })
   const drain = new Drain(
     {

@@ -1,4 +1,4 @@
-import type { ExporterConfig } from '../config/causeway-config.ts'
+import type { AuthenticatorConfig, ExporterConfig } from '../config/causeway-config.ts'
 import { DROPPING, WILL_RETRY } from '../exporter/failure-log.ts'
 import type { Clock } from '../model/clock.ts'
 import type { Transport } from '../model/send-outcome.ts'
@@ -9,6 +9,7 @@ import { openTransport } from './open-transport.ts'
 
 export interface MetricsPipelineSettings {
   exporters: readonly ExporterConfig[]
+  authenticators: readonly AuthenticatorConfig[]
   intervalMs: number
   /** How long the last send may take at the end. */
   graceMs: number
@@ -16,6 +17,14 @@ export interface MetricsPipelineSettings {
   resource: Readonly<Record<string, string>>
   /** Everything measured since the start. */
   read: () => OwnMetric[]
+}
+
+export interface MetricsPipelineHooks {
+  clock: Clock
+  log: Logger
+  metrics: MetricSink
+  /** Told of what an operator should see to; sending goes on. */
+  onTrouble: (reason: string) => void
 }
 
 /** A timer given more fires at once. */
@@ -35,7 +44,7 @@ interface Sending {
  */
 export function startMetricsPipeline(
   settings: MetricsPipelineSettings,
-  { clock, log, metrics }: { clock: Clock; log: Logger; metrics: MetricSink },
+  { clock, log, metrics, onTrouble }: MetricsPipelineHooks,
 ): AsyncDisposable {
   const startMs = clock.wallMs()
   const sendings = settings.exporters.map((config) => open(config))
@@ -50,6 +59,8 @@ export function startMetricsPipeline(
     const about = { 'otelcol.component.id': config.id }
     const transport = openTransport(config, 'metrics', {
       userAgent: settings.userAgent,
+      authenticators: settings.authenticators,
+      onTrouble: (reason) => onTrouble(`exporter ${config.id} ${reason}`),
       show: (line) => log.info(line),
       onRetry: ({ reason, delayMs }) =>
         log.info(WILL_RETRY, { ...about, error: reason, interval: `${delayMs}ms` }),

@@ -1,46 +1,81 @@
 import { flushCompileCache } from 'node:module'
-import type { CausewayConfig } from '../config/causeway-config.ts'
-import { createLogger } from '../telemetry/logger.ts'
-import { startCauseway } from './start-causeway.ts'
+import { createLogger, type Logger } from '../telemetry/logger.ts'
+import { reload, type ReadConfig } from './reloading.ts'
+import { startCauseway, type RunningCauseway } from './start-causeway.ts'
 import { systemClock } from './system-clock.ts'
 
 /** The promise of the README: gone within 10 s of a signal, even with a dead backend. */
 const SHUTDOWN_LIMIT_MS = 9_500
 
 /**
- * Runs Causeway until SIGINT or SIGTERM, or until it cannot go on. Returns the exit code; rejects with what to do when
- * it cannot start.
+ * Runs Causeway until SIGINT or SIGTERM, or until it cannot go on; SIGHUP has it take over the configuration that `read`
+ * gives. Returns the exit code; rejects with what to do when it cannot start.
  */
 export async function runCauseway(
-  config: CausewayConfig,
-  warnings: readonly string[],
+  first: ReadConfig,
+  read: () => ReadConfig,
   version: string,
 ): Promise<number> {
-  const log = createLogger({
-    level: config.telemetry.logLevel,
-    encoding: config.telemetry.logEncoding,
-    clock: systemClock,
-    caller: 'causeway',
-    write: (line) => process.stderr.write(`${line}\n`),
-  })
-  const ended = Promise.withResolvers<number>()
-  const stop = (): void => ended.resolve(0)
-  process.on('SIGINT', stop)
-  process.on('SIGTERM', stop)
+  let log = loggerOf(first)
+  const asked = new Asked()
+  process.on('SIGINT', () => asked.end(0))
+  process.on('SIGTERM', () => asked.end(0))
+  process.on('SIGHUP', () => asked.reload())
   endWithParent()
 
+  const start = (next: ReadConfig): Promise<RunningCauseway> => {
+    log = loggerOf(next)
+    for (const warning of next.warnings) log.warn(warning)
+    return startCauseway(next.config, {
+      version,
+      log,
+      onFatal: (reason) => {
+        log.error('Causeway cannot go on.', { reason })
+        asked.end(1)
+      },
+    })
+  }
   log.info('Starting causeway...', { version, node: process.versions.node })
-  for (const warning of warnings) log.warn(warning)
-  const running = await startCauseway(config, {
-    version,
-    log,
-    onFatal: (reason) => {
-      log.error('Causeway cannot go on.', { reason })
-      ended.resolve(1)
-    },
-  })
+  let current = { read: first, running: await start(first) }
   flushCompileCache()
-  const code = await ended.promise
+  for (;;) {
+    const code = await asked.next()
+    if (code !== undefined) {
+      await shutDown(current.running, log, code)
+      return code
+    }
+    current = await reload(current, { read, start, log: () => log })
+  }
+}
+
+/** What the process was asked to do, one thing at a time. */
+class Asked {
+  #wake = Promise.withResolvers<undefined>()
+  #code: number | undefined
+  #isToReload = false
+
+  end(code: number): void {
+    this.#code ??= code
+    this.#wake.resolve(undefined)
+  }
+
+  reload(): void {
+    this.#isToReload = true
+    this.#wake.resolve(undefined)
+  }
+
+  /** Resolves with the code to exit with, or with undefined when the configuration is to be read again. */
+  async next(): Promise<number | undefined> {
+    while (this.#code === undefined && !this.#isToReload) {
+      await this.#wake.promise
+      this.#wake = Promise.withResolvers<undefined>()
+    }
+    this.#isToReload = false
+    return this.#code
+  }
+}
+
+async function shutDown(running: RunningCauseway, log: Logger, code: number): Promise<void> {
   const limit = setTimeout(() => {
     log.warn('Shutdown took too long; what is not sent is sent after the next start.')
     process.exit(code)
@@ -48,7 +83,16 @@ export async function runCauseway(
   await running[Symbol.asyncDispose]()
   clearTimeout(limit)
   log.info('Shutdown complete.')
-  return code
+}
+
+function loggerOf({ config }: ReadConfig): Logger {
+  return createLogger({
+    level: config.telemetry.logLevel,
+    encoding: config.telemetry.logEncoding,
+    clock: systemClock,
+    caller: 'causeway',
+    write: (line) => process.stderr.write(`${line}\n`),
+  })
 }
 
 /** Under the launcher for older Node versions this process ends with the launcher, however that ends. */

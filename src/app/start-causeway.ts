@@ -6,12 +6,13 @@ import { startGrpcReceiver } from '../receiver/grpc-receiver.ts'
 import { startHttpReceiver } from '../receiver/http-receiver.ts'
 import { Flows } from '../receiver/flows.ts'
 import { InFlight } from '../receiver/in-flight.ts'
-import type { ReceiverObserver } from '../receiver/observer.ts'
 import type { RunningReceiver } from '../receiver/receiver-settings.ts'
 import { startHealthServer } from '../telemetry/health-server.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { startMetricsServer } from '../telemetry/metrics-server.ts'
+import type { Authenticator } from '../trust/authenticator.ts'
+import { openAuthenticator } from './authenticators.ts'
 import { cascadeMetrics } from './cascade-metrics.ts'
 import { ExportClient } from './export-client.ts'
 import { startMetricsPipeline } from './metrics-pipeline.ts'
@@ -26,6 +27,12 @@ const LINK_GRACE_MS = 2_000
 const EXPORT_GRACE_MS = 3_000
 const METRICS_GRACE_MS = 1_000
 
+/** Disposing drains and stops. */
+export interface RunningCauseway extends AsyncDisposable {
+  /** Stops for another start at once: requests are answered, and what is durable is left to that start. */
+  makeWay(): Promise<void>
+}
+
 export interface StartOptions {
   version: string
   log: Logger
@@ -37,9 +44,10 @@ export interface StartOptions {
  * Starts everything the configuration names: when it resolves, all listeners are bound and the database is migrated.
  * Disposing drains and stops; what was not sent is sent after the next start. Rejects with what to do, nothing left open.
  */
-export async function startCauseway(config: CausewayConfig, options: StartOptions): Promise<AsyncDisposable> {
+export async function startCauseway(config: CausewayConfig, options: StartOptions): Promise<RunningCauseway> {
   const { log, version } = options
   await using open = new AsyncDisposableStack()
+  const graceMs = { link: LINK_GRACE_MS, export: EXPORT_GRACE_MS }
   const health = config.healthCheck && open.use(await startHealthServer(config.healthCheck))
   const serviceInstanceId = `${hostname()}-${randomUUID()}`
   const metrics = createMetrics({ serviceName: 'causeway', serviceVersion: version, serviceInstanceId })
@@ -54,6 +62,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     linking: { ...config.cpid.linking, logs: outLogs.length > 0 },
     maxSources: config.cpid.maxSources,
     maxSeries: config.cpid.metrics.maxSeries,
+    ...(config.cpid.senders && { senders: config.cpid.senders }),
     retention: config.cpid.retention,
     exporters: { traces: outTraces, logs: outLogs },
   })
@@ -67,6 +76,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   if (outMetrics.length > 0) {
     const settings = {
       exporters: config.exporters.filter(({ id }) => outMetrics.includes(id)),
+      authenticators: config.authenticators,
       intervalMs: config.cpid.metrics.intervalMs,
       graceMs: METRICS_GRACE_MS,
       userAgent: `Causeway/${version}`,
@@ -77,7 +87,8 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
       },
       read: () => cascadeMetrics(metrics, feed.merges),
     }
-    open.use(startMetricsPipeline(settings, { clock: systemClock, log, metrics }))
+    const onTrouble = (reason: string): void => feed.notice(reason)
+    open.use(startMetricsPipeline(settings, { clock: systemClock, log, metrics, onTrouble }))
   }
 
   if (exporters.traces.length + exporters.logs.length > 0) {
@@ -85,6 +96,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
       {
         path,
         exporters,
+        authenticators: config.authenticators,
         positions: ready.positions,
         lastDecisions: ready.lastDecisions,
         userAgent: `Causeway/${version}`,
@@ -99,47 +111,102 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     store.onMessage((message) => {
       if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecisions)
     })
-    open.defer(() => sending.stop(EXPORT_GRACE_MS))
+    open.defer(() => sending.stop(graceMs.export))
   }
-  open.defer(() => store.catchUp(LINK_GRACE_MS))
+  open.defer(() => store.catchUp(graceMs.link))
 
+  const authenticators = openAuthenticators(config, feed, open)
   if (config.telemetry.metrics !== undefined) {
     open.use(await startMetricsServer({ ...config.telemetry.metrics, metrics }))
   }
   if (config.query !== undefined) {
     const onTrouble = (reason: string): void => log.error('A question could not be answered.', { reason })
-    open.use(await startQueries(config.query, path, { version, onTrouble }))
+    const { auth } = config.query
+    const onNotice = (reason: string): void => feed.notice(reason)
+    const onTurnedAway = (reason: string): void => feed.questionTurnedAway(reason)
+    const hooks = { version, ...authenticatorNamed(auth, authenticators), onTrouble, onNotice, onTurnedAway }
+    open.use(await startQueries(config.query, path, hooks))
   }
   const flows = new Flows()
   reportFlows(flows, metrics)
-  const receivers = await startReceivers(config.receivers, { port: store, observer: feed, flows }, open, log)
+  const receivers = await startReceivers(config.receivers, {
+    port: store,
+    feed,
+    flows,
+    authenticators,
+    open,
+    log,
+  })
   open.defer(() => {
     log.info('Starting shutdown...')
   })
   health?.setReady(true)
   open.defer(() => health?.setReady(false))
   log.info('Everything is ready. Begin running and processing data.', { receivers: String(receivers.length) })
-  return open.move()
+  const opened = open.move()
+  return {
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+    makeWay: () => {
+      graceMs.link = 0
+      graceMs.export = 0
+      return opened.disposeAsync()
+    },
+  }
+}
+
+/** Those that listeners name, by id. */
+function openAuthenticators(
+  { receivers, query, authenticators }: CausewayConfig,
+  feed: TelemetryFeed,
+  open: AsyncDisposableStack,
+): Map<string, Authenticator> {
+  const used = new Set([...receivers.flatMap(({ grpc, http }) => [grpc?.auth, http?.auth]), query?.auth])
+  const opened = authenticators
+    .filter(({ id }) => used.has(id))
+    .map(
+      (config) => [config.id, open.use(openAuthenticator(config, (reason) => feed.notice(reason)))] as const,
+    )
+  return new Map(opened)
+}
+
+/** What a listener is given; one that names an authenticator never opens without it. */
+function authenticatorNamed(
+  id: string | undefined,
+  authenticators: ReadonlyMap<string, Authenticator>,
+): { authenticator?: Authenticator } {
+  if (id === undefined) return {}
+  const authenticator = authenticators.get(id)
+  if (authenticator === undefined) throw new Error(`the authenticator ${id} is not open`)
+  return { authenticator }
+}
+
+interface Intakes {
+  port: IngestPort
+  feed: TelemetryFeed
+  flows: Flows
+  authenticators: ReadonlyMap<string, Authenticator>
+  open: AsyncDisposableStack
+  log: Logger
 }
 
 async function startReceivers(
   configs: readonly OtlpReceiverConfig[],
-  { port, observer, flows }: { port: IngestPort; observer: ReceiverObserver; flows: Flows },
-  open: AsyncDisposableStack,
-  log: Logger,
+  { port, feed, flows, authenticators, open, log }: Intakes,
 ): Promise<RunningReceiver[]> {
+  const withAuth = ({ auth }: { auth?: string }) => authenticatorNamed(auth, authenticators)
   const inFlight = new InFlight()
   const receivers: RunningReceiver[] = []
   for (const { id, grpc, http, signals } of configs) {
-    const common = { receiver: id, signals, inFlight, flows, shutdownGraceMs: RECEIVER_GRACE_MS }
+    const onTrouble = (reason: string): void => feed.notice(reason)
+    const common = { receiver: id, signals, inFlight, flows, shutdownGraceMs: RECEIVER_GRACE_MS, onTrouble }
     if (grpc !== undefined) {
-      const settings = { ...common, ...grpc, maxMessageBytes: grpc.maxRecvMsgSizeBytes }
-      receivers.push(open.use(await startGrpcReceiver(settings, port, observer)))
+      const settings = { ...common, ...grpc, ...withAuth(grpc), maxMessageBytes: grpc.maxRecvMsgSizeBytes }
+      receivers.push(open.use(await startGrpcReceiver(settings, port, feed)))
       log.info('Starting GRPC server', { endpoint: `${grpc.host}:${grpc.port}`, 'otelcol.component.id': id })
     }
     if (http !== undefined) {
-      const settings = { ...common, ...http, maxMessageBytes: http.maxRequestBodyBytes }
-      receivers.push(open.use(await startHttpReceiver(settings, port, observer)))
+      const settings = { ...common, ...http, ...withAuth(http), maxMessageBytes: http.maxRequestBodyBytes }
+      receivers.push(open.use(await startHttpReceiver(settings, port, feed)))
       log.info('Starting HTTP server', { endpoint: `${http.host}:${http.port}`, 'otelcol.component.id': id })
     }
   }

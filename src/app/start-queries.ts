@@ -1,20 +1,27 @@
 import { fileURLToPath } from 'node:url'
-import { startQueryServer } from '../api/query-server.ts'
+import { startQueryServer, type QueryServerSettings } from '../api/query-server.ts'
 import type { QueryConfig } from '../config/causeway-config.ts'
 import { ThreadQueryService } from './thread-query-service.ts'
 
 /** What `npm run build` makes. */
 const DASHBOARD = fileURLToPath(new URL('../../dist/web/', import.meta.url))
 
+export interface QueryHooks extends Pick<
+  QueryServerSettings,
+  'authenticator' | 'onTrouble' | 'onNotice' | 'onTurnedAway'
+> {
+  version: string
+}
+
 /** Starts the cpid_query extension: its API and dashboard in this thread, its questions in one of their own. */
 export async function startQueries(
   { traceUrl, ...listener }: QueryConfig,
   path: string,
-  { version, onTrouble }: { version: string; onTrouble: (reason: string) => void },
+  { version, ...hooks }: QueryHooks,
 ): Promise<AsyncDisposable> {
   await using open = new AsyncDisposableStack()
   const queries = open.use(await ThreadQueryService.start(path))
   const about = { version, traceUrl }
-  open.use(await startQueryServer({ ...listener, queries, about, dashboard: DASHBOARD, onTrouble }))
+  open.use(await startQueryServer({ ...listener, ...hooks, queries, about, dashboard: DASHBOARD }))
   return open.move()
 }

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
+import type { Sender } from '../model/sender.ts'
 import type { FromStore, StoreThreadData, ToStore } from './thread-messages.ts'
 
 /** The prefix of a gRPC message, and then some. */
@@ -46,13 +47,14 @@ export class StoreClient implements IngestPort {
     this.#listeners.push(listener)
   }
 
-  ingest(signal: Signal, request: Uint8Array, flow = 0): Promise<IngestOutcome> {
+  ingest(signal: Signal, request: Uint8Array, sender?: Sender, flow = 0): Promise<IngestOutcome> {
     if (this.#isStopping) return Promise.resolve({ kind: 'failed', reason: 'Causeway is shutting down' })
     const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
     const id = ++this.#lastId
     this.#waiting.set(id, resolve)
     const bytes = ownBytes(request)
-    this.#worker.postMessage({ kind: 'ingest', id, signal, bytes, flow } satisfies ToStore, [bytes.buffer])
+    const message: ToStore = { kind: 'ingest', id, signal, bytes, flow, ...(sender && { sender }) }
+    this.#worker.postMessage(message, [bytes.buffer])
     return promise
   }
 

@@ -106,9 +106,10 @@ export class StoreTurns {
     const requests = this.#waiting.take(MAX_COMMIT_BYTES)
     const startedMs = performance.now()
     const { outcomes, counts } = this.#writer.ingest(
-      requests.map(({ signal, bytes: body }) => ({
+      requests.map(({ signal, bytes: body, sender }) => ({
         signal,
         bytes: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+        ...(sender && { sender }),
       })),
     )
     const failed: IngestOutcome = { kind: 'failed', reason: 'no outcome' }

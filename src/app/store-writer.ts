@@ -9,6 +9,8 @@ import type { Clock } from '../model/clock.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
 import type { Retention } from '../model/prune-port.ts'
+import type { Sender } from '../model/sender.ts'
+import type { SenderPolicy } from '../model/sender-policy.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
 import { SqliteArrivals } from '../sqlite/arrival-store.ts'
 import { ExporterPositions } from '../sqlite/exporter-positions.ts'
@@ -29,11 +31,14 @@ export interface WriterSettings {
   retention: Retention
   /** Services and object kinds that metrics tell apart at most. */
   maxSeries?: number
+  /** Without one everybody may send everything. */
+  senders?: SenderPolicy
 }
 
 export interface PendingRequest {
   signal: Signal
   bytes: Buffer
+  sender?: Sender
 }
 
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
@@ -62,6 +67,7 @@ export class StoreWriter {
     this.#recorder = new RequestRecorder(arrivals, graph, {
       maxSources: settings.maxSources,
       maxFanout: settings.linking.maxFanout,
+      ...(settings.senders && { senders: settings.senders }),
     })
     this.#linker = new Linker(this.#links, this.#links.logs, graph, settings.linking)
     this.#pruneStore = new SqlitePruneStore(db, this.progress, graph)
@@ -86,7 +92,9 @@ export class StoreWriter {
     const read = requests.map(({ signal, bytes }) => tryRead(signal, bytes))
     const counts = noCounts()
     try {
-      const outcomes = this.#transaction.run(() => read.map((request) => this.#record(request, counts)))
+      const outcomes = this.#transaction.run(() =>
+        read.map((request, at) => this.#record(request, counts, requests[at]?.sender)),
+      )
       return { outcomes, counts }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
@@ -157,10 +165,14 @@ export class StoreWriter {
     return this.#transaction.run(work)
   }
 
-  #record(request: ReadRequest | { malformed: string }, counts: IngestCounts): IngestOutcome {
+  #record(
+    request: ReadRequest | { malformed: string },
+    counts: IngestCounts,
+    sender: Sender | undefined,
+  ): IngestOutcome {
     if ('malformed' in request) return { kind: 'malformed', reason: request.malformed }
     const before = counts.spans + counts.logs
-    const answer = this.#recorder.record(request, counts)
+    const answer = this.#recorder.record(request, counts, sender)
     return { kind: 'accepted', stored: counts.spans + counts.logs - before, ...answer }
   }
 

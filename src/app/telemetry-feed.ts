@@ -1,4 +1,4 @@
-import type { AnsweredRequest, ReceiverObserver } from '../receiver/observer.ts'
+import type { AnsweredRequest, ReceiverObserver, TurnedAwayRequest } from '../receiver/observer.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { DROPPING, WILL_RETRY } from '../exporter/failure-log.ts'
@@ -62,6 +62,16 @@ export class TelemetryFeed implements ReceiverObserver {
     return this.#merges
   }
 
+  turnedAway({ receiver, transport, reason }: TurnedAwayRequest): void {
+    this.#metrics.add('cpid_unauthenticated_requests', 1, { receiver, transport })
+    this.notice(`receiver ${receiver} turned a request away: ${reason}`)
+  }
+
+  questionTurnedAway(reason: string): void {
+    this.#metrics.add('cpid_unauthenticated_requests', 1, { receiver: 'cpid_query', transport: 'http' })
+    this.notice(`extension cpid_query turned a request away: ${reason}`)
+  }
+
   fromStore(message: FromStore): void {
     switch (message.kind) {
       case 'ingested': {
@@ -74,6 +84,8 @@ export class TelemetryFeed implements ReceiverObserver {
         this.#metrics.add('cpid_mergelogs_repeated', counts.repeatedMergelogs)
         this.#metrics.add('cpid_requests_repeated', counts.repeatedRequests)
         this.#metrics.add('cpid_malformed_cpids', counts.malformedCpids)
+        this.#metrics.add('cpid_forbidden_items', counts.forbiddenSpans, { item: 'span' })
+        this.#metrics.add('cpid_forbidden_items', counts.forbiddenLogs, { item: 'log_record' })
         for (const [reason, count] of Object.entries(counts.refusedMergelogs)) {
           this.#metrics.add('cpid_mergelogs_refused', count, { reason })
         }
@@ -144,6 +156,9 @@ export class TelemetryFeed implements ReceiverObserver {
           dropped_items: message.items,
         })
         return
+      case 'trouble':
+        this.notice(`exporter ${message.exporter} ${message.reason}`)
+        return
       case 'shown':
         this.#log.info(message.line)
         return
@@ -180,12 +195,21 @@ export class TelemetryFeed implements ReceiverObserver {
     this.#positions.set(`${signal} ${exporter}`, { signal, exporter, position, movedMs })
   }
 
-  /** The same trouble again and again is one line a minute. */
+  /** Warns of something that an operator should see to, while everything goes on. */
+  notice(reason: string): void {
+    if (this.#isNew(reason)) this.#log.warn('Something needs to be looked at.', { reason })
+  }
+
   #trouble(reason: string): void {
+    if (this.#isNew(reason)) this.#log.error('Storing or linking failed; it is tried again.', { reason })
+  }
+
+  /** The same trouble again and again is one line a minute. */
+  #isNew(reason: string): boolean {
     const nowMs = performance.now()
-    if (nowMs - (this.#told.get(reason) ?? -Infinity) < TOLD_AGAIN_MS) return
+    if (nowMs - (this.#told.get(reason) ?? -Infinity) < TOLD_AGAIN_MS) return false
     if (this.#told.size >= MOST_TOLD) this.#told.clear()
     this.#told.set(reason, nowMs)
-    this.#log.error('Storing or linking failed; it is tried again.', { reason })
+    return true
   }
 }

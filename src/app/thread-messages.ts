@@ -1,10 +1,12 @@
-import type { ExporterConfig } from '../config/causeway-config.ts'
+import type { AuthenticatorConfig, ExporterConfig } from '../config/causeway-config.ts'
 import type { PruneResult } from '../graph/prune.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
+import type { Sender } from '../model/sender.ts'
+import type { SenderPolicy } from '../model/sender-policy.ts'
 import type { Retention } from '../model/prune-port.ts'
 
 /** What the store thread is started with. */
@@ -13,6 +15,7 @@ export interface StoreThreadData {
   linking: LinkSettings
   maxSources: number
   maxSeries: number
+  senders?: SenderPolicy
   retention: Retention & { intervalMs: number }
   /** Which exporters each signal goes to, by id. */
   exporters: Record<Signal, string[]>
@@ -31,7 +34,7 @@ export interface StoreGauges {
 }
 
 export type ToStore =
-  | { kind: 'ingest'; id: number; signal: Signal; bytes: Uint8Array; flow: number }
+  | { kind: 'ingest'; id: number; signal: Signal; bytes: Uint8Array; flow: number; sender?: Sender }
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
   /** Link what there is, within the grace period, and say so. */
   | { kind: 'catchUp'; graceMs: number }
@@ -58,6 +61,7 @@ export interface ExportThreadData {
   path: string
   /** What each signal is sent by. */
   exporters: Record<Signal, ExporterConfig[]>
+  authenticators: AuthenticatorConfig[]
   positions: Positions
   lastDecisions: Record<Signal, number>
   userAgent: string
@@ -81,4 +85,6 @@ export type FromExport =
   | { kind: 'retrying'; exporter: string; reason: string; delayMs: number }
   | { kind: 'dropped'; exporter: string; reason: string; items: number }
   | { kind: 'shown'; line: string }
+  /** Something an operator should see to; sending goes on. */
+  | { kind: 'trouble'; exporter: string; reason: string }
   | { kind: 'stopped' }

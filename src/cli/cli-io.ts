@@ -1,4 +1,4 @@
-import type { CausewayConfig } from '../config/causeway-config.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
 import type { TextSink } from './config-commands.ts'
 
 /** What the command line works on; tests give their own. */
@@ -10,6 +10,6 @@ export interface CliIo {
   /** How wide the terminal is that stdout goes to; undefined when it goes elsewhere. */
   terminalWidth: number | undefined
   env: Readonly<Record<string, string | undefined>>
-  /** Runs Causeway until it is told to stop, and returns the exit code. */
-  run: (config: CausewayConfig, warnings: readonly string[]) => Promise<number>
+  /** Runs Causeway until it is told to stop, and returns the exit code. `read` reads the configuration again. */
+  run: (loaded: LoadedConfig, read: () => LoadedConfig) => Promise<number>
 }

@@ -10,8 +10,8 @@ export const RUN: Command = {
   ...NO_ARGUMENTS,
   summary: 'run Causeway; what causeway does without a command',
   run: (line, io) => {
-    const { config, warnings } = configOf(line, io)
-    return io.run(config, warnings)
+    const read = () => configOf(line, io)
+    return io.run(read(), read)
   },
 }
 

@@ -30,6 +30,9 @@ export function buildConfig(sections: Sections): CausewayConfig {
       healthCheck: on.find((extension) => extension?.kind === 'health_check')?.settings,
       query: on.find((extension) => extension?.kind === 'cpid_query')?.settings,
     }),
+    authenticators: on.flatMap((extension) =>
+      extension?.kind === 'authenticator' ? [extension.settings] : [],
+    ),
     telemetry: buildTelemetry(told.settings),
     pipelines: { outTraces, outLogs, outMetrics },
   }

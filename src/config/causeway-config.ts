@@ -1,4 +1,5 @@
 import type { Signal } from '../model/ingest.ts'
+import type { SenderPolicy } from '../model/sender-policy.ts'
 
 /** What an operator configured, checked and with every default filled in: times in milliseconds, sizes in bytes. */
 export interface CausewayConfig {
@@ -9,6 +10,8 @@ export interface CausewayConfig {
   exporters: ExporterConfig[]
   healthCheck?: HealthCheckConfig
   query?: QueryConfig
+  /** Those that are on; listeners and exporters name them by id. */
+  authenticators: AuthenticatorConfig[]
   telemetry: TelemetryConfig
   pipelines: OutPipelines
 }
@@ -35,8 +38,48 @@ export interface HealthCheckConfig extends Listener {
   path: string
 }
 
+export interface QueryConfig extends Listener {
+  tls?: ServerTls
+  auth?: string
+  cors?: CorsConfig
+  /** By which names it may be called besides its own, addresses and localhost. */
+  allowedHosts: string[]
+}
+
+/** Who is let in, or what is shown to backends. */
+export type AuthenticatorConfig = BearerTokenConfig | BasicAuthConfig
+
+export interface BearerTokenConfig {
+  kind: 'bearertokenauth'
+  id: string
+  header: string
+  /** Stands before the token; may be empty. */
+  scheme: string
+  tokens: string[]
+  /** One token in a line, used instead of `tokens`. */
+  filename?: string
+}
+
+/** One of both. */
+export interface BasicAuthConfig {
+  kind: 'basicauth'
+  id: string
+  htpasswd?: { file?: string; inline?: string }
+  clientAuth?: { username?: string; usernameFile?: string; password?: string; passwordFile?: string }
+}
+
+/** How TLS is spoken; suites and curves by OpenSSL's names. */
+export interface TlsProtocol {
+  minVersion: 'TLSv1.2' | 'TLSv1.3'
+  maxVersion?: 'TLSv1.2' | 'TLSv1.3'
+  cipherSuites: string[]
+  curves: string[]
+  /** How often the files are looked at; 0 is never. */
+  reloadIntervalMs: number
+}
+
 /** One certificate and one key, each as a file or as PEM text. */
-export interface ServerTls {
+export interface ServerTls extends TlsProtocol {
   certFile?: string
   certPem?: string
   keyFile?: string
@@ -45,7 +88,7 @@ export interface ServerTls {
   clientCaFile?: string
 }
 
-export interface ClientTls {
+export interface ClientTls extends TlsProtocol {
   /** No TLS at all; already decided from the scheme of the endpoint. */
   insecure: boolean
   /** TLS without checking who answers. */
@@ -61,12 +104,16 @@ export interface ClientTls {
 
 export interface GrpcServerConfig extends Listener {
   tls?: ServerTls
+  /** The id of an authenticator. */
+  auth?: string
   maxRecvMsgSizeBytes: number
   maxConcurrentStreams?: number
 }
 
 export interface HttpServerConfig extends Listener {
   tls?: ServerTls
+  /** The id of an authenticator. */
+  auth?: string
   maxRequestBodyBytes: number
   cors?: CorsConfig
   tracesUrlPath: string
@@ -96,6 +143,8 @@ export interface CpidConfig {
   retention: RetentionConfig
   maxSources: number
   metrics: CascadeMetricsConfig
+  /** Who may send what; without it everybody may send everything. */
+  senders?: SenderPolicy
 }
 
 /** What the connector measures. */
@@ -131,6 +180,8 @@ export type ExporterConfig = OtlpGrpcExporterConfig | OtlpHttpExporterConfig | D
 /** What both OTLP exporters have. */
 export interface OtlpSending {
   tls: ClientTls
+  /** The id of an authenticator. */
+  auth?: string
   headers: Record<string, string>
   compression: 'gzip' | 'none'
   timeoutMs: number

@@ -1,10 +1,12 @@
 import { buildConfig } from './build-config.ts'
 import type { CausewayConfig } from './causeway-config.ts'
+import { checkAuthenticators } from './check/check-authenticators.ts'
 import { checkConnectors } from './check/check-connectors.ts'
 import { checkExporters } from './check/check-exporters.ts'
 import { checkExtensions } from './check/check-extensions.ts'
 import { checkListeners } from './check/check-listeners.ts'
 import { checkReferences } from './check/check-references.ts'
+import { warnOfExposure } from './check/warn-of-exposure.ts'
 import { isEmpty, readSections } from './check/read-sections.ts'
 import { ConfigError } from './config-error.ts'
 import { Findings } from './findings.ts'
@@ -29,8 +31,11 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   checkExporters(sections, findings)
   checkExtensions(sections, findings)
   checkListeners(sections, findings)
+  checkAuthenticators(sections, findings)
   if (findings.mistakes.length > 0) throw new ConfigError(findings.mistakes)
-  return { config: buildConfig(sections), raw, warnings: findings.warnings }
+  const config = buildConfig(sections)
+  warnOfExposure(config, findings)
+  return { config, raw, warnings: findings.warnings }
 }
 
 const EMPTY = 'empty configuration file; begin with the otel-config.yaml that comes with Causeway'

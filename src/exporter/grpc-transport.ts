@@ -10,11 +10,13 @@ import {
 } from '@grpc/grpc-js'
 import { type SentSignal } from '../model/ingest.ts'
 import { type SendOutcome, type Transport } from '../model/send-outcome.ts'
-import { readClientTls, type ClientTlsSettings } from './client-tls.ts'
 import { errorText } from './error-text.ts'
 import { MAX_REPLY_BYTES, outcomeOfReply } from './export-reply.ts'
 import { outcomeOfGrpcError } from './grpc-outcome.ts'
 import { bufferOf } from './wire-fields.ts'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import type { Credentials } from '../trust/authenticator.ts'
+import { openClientTls, type ClientTlsSettings } from '../trust/client-tls.ts'
 
 export interface GrpcTransportSettings {
   host: string
@@ -27,6 +29,10 @@ export interface GrpcTransportSettings {
   /** How long one export may take, connecting included. */
   timeoutMs: number
   userAgent: string
+  /** Shown with every request, beside the headers; disposed of with the transport. */
+  credentials?: Credentials | undefined
+  /** Told of a change of the certificate files that could not be used. */
+  onTrouble?: (reason: string) => void
 }
 
 const EXPORT_METHOD: Record<SentSignal, string> = {
@@ -45,14 +51,25 @@ const RECONNECT_WITHIN_MS = 5000
 export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
   const method = EXPORT_METHOD[settings.signal ?? 'traces']
   const metadata = metadataOf(settings.headers)
-  const credentials = credentialsOf(settings.tls)
-  const connect = (): Client => new Client(targetOf(settings), credentials, channelOptions(settings))
+  const { credentials } = settings
+  const secured = settings.tls.insecure ? undefined : openClientTls(settings.tls, settings.onTrouble)
+  const connect = (): Client => {
+    const credentials = credentialsOf(settings.tls, secured?.current)
+    return new Client(targetOf(settings), credentials, channelOptions(settings))
+  }
   const calls = new Set<ClientUnaryCall>()
   let client = connect()
+  secured?.onChange(() => {
+    const used = client
+    client = connect()
+    used.close()
+  })
 
   function call(request: Uint8Array, signal: AbortSignal): Promise<SendOutcome> {
     const { promise, resolve } = Promise.withResolvers<SendOutcome>()
     const used = client
+    const shown = metadata.clone()
+    if (credentials !== undefined) shown.set(credentials.header, credentials.value())
     // grpc-js compares this with the machine's calendar itself, so no other clock would do.
     const deadline = Date.now() + settings.timeoutMs
     const running = used.makeUnaryRequest<Buffer, Buffer>(
@@ -60,7 +77,7 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
       sameBytes,
       sameBytes,
       bufferOf(request),
-      metadata.clone(),
+      shown,
       { deadline },
       (error, reply) => {
         calls.delete(running)
@@ -95,6 +112,8 @@ export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
       }
     },
     [Symbol.asyncDispose]() {
+      secured?.[Symbol.dispose]()
+      settings.credentials?.[Symbol.dispose]()
       for (const running of calls) running.cancel()
       client.close()
       return Promise.resolve()
@@ -108,10 +127,12 @@ function targetOf({ host, port }: GrpcTransportSettings): string {
   return `dns:${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 }
 
-function credentialsOf(tls: ClientTlsSettings): ChannelCredentials {
-  if (tls.insecure) return ChannelCredentials.createInsecure()
-  const { ca, cert, key } = readClientTls(tls)
-  return ChannelCredentials.createSsl(ca ?? null, key ?? null, cert ?? null, {
+function credentialsOf(
+  tls: ClientTlsSettings,
+  options: SecureContextOptions | undefined,
+): ChannelCredentials {
+  if (options === undefined) return ChannelCredentials.createInsecure()
+  return ChannelCredentials.createFromSecureContext(createSecureContext(options), {
     ...(tls.insecureSkipVerify && { rejectUnauthorized: false, checkServerIdentity: () => undefined }),
   })
 }

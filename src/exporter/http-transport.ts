@@ -4,11 +4,12 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { type Clock } from '../model/clock.ts'
 import { type SendOutcome, type Transport } from '../model/send-outcome.ts'
-import { readClientTls, type ClientTlsSettings } from './client-tls.ts'
 import { errorText } from './error-text.ts'
 import { MAX_REPLY_BYTES } from './export-reply.ts'
 import { outcomeOfHttpReply } from './http-outcome.ts'
 import { post } from './http-post.ts'
+import type { Credentials } from '../trust/authenticator.ts'
+import { openClientTls, type ClientTlsSettings } from '../trust/client-tls.ts'
 
 export interface HttpTransportSettings {
   /** Where to post, path included, such as http://localhost:4318/v1/traces. */
@@ -21,6 +22,10 @@ export interface HttpTransportSettings {
   userAgent: string
   /** Turns protobuf bytes into OTLP/JSON text; given, requests are sent as JSON. */
   toJson?: (request: Uint8Array) => string
+  /** Shown with every request, beside the headers; disposed of with the transport. */
+  credentials?: Credentials | undefined
+  /** Told of a change of the certificate files that could not be used. */
+  onTrouble?: (reason: string) => void
 }
 
 const compress = promisify(gzip)
@@ -32,13 +37,15 @@ const compress = promisify(gzip)
 export function openHttpTransport(settings: HttpTransportSettings, clock: Pick<Clock, 'wallMs'>): Transport {
   const url = new URL(settings.url)
   const headers = headersOf(settings)
-  const agent = agentFor(url, settings.tls)
+  const { credentials } = settings
+  const { agent, secured } = agentFor(url, settings)
   let closed = false
 
   async function exportOnce(request: Uint8Array, signal: AbortSignal): Promise<SendOutcome> {
     const body = await encode(request, settings)
     const limits = { timeoutMs: settings.timeoutMs, maxReplyBytes: MAX_REPLY_BYTES, signal }
-    const options = { agent, headers: { ...headers, 'content-length': body.length } }
+    const shown = credentials && { [credentials.header]: credentials.value() }
+    const options = { agent, headers: { ...headers, ...shown, 'content-length': body.length } }
     const reply = await post(url, options, body, limits)
     return outcomeOfHttpReply(reply, clock.wallMs())
   }
@@ -55,6 +62,8 @@ export function openHttpTransport(settings: HttpTransportSettings, clock: Pick<C
     },
     [Symbol.asyncDispose]() {
       closed = true
+      secured?.[Symbol.dispose]()
+      settings.credentials?.[Symbol.dispose]()
       agent.destroy()
       return Promise.resolve()
     },
@@ -97,14 +106,25 @@ function headersOf(settings: HttpTransportSettings): Record<string, string> {
   }
 }
 
-function agentFor(url: URL, tls: ClientTlsSettings): http.Agent {
-  if (url.protocol === 'http:') return new http.Agent({ keepAlive: true })
+/** Connections made after a change of the certificate files use the new ones; resting ones are closed. */
+function agentFor(
+  url: URL,
+  { tls, onTrouble }: HttpTransportSettings,
+): { agent: http.Agent; secured?: Disposable } {
+  if (url.protocol === 'http:') return { agent: new http.Agent({ keepAlive: true }) }
   if (url.protocol !== 'https:')
     throw new Error(`${url.protocol}// cannot be exported to; write http:// or https://`)
-  return new https.Agent({
+  const secured = openClientTls(tls, onTrouble)
+  const agent = new https.Agent({
     keepAlive: true,
-    ...readClientTls(tls),
+    ...secured.current,
     rejectUnauthorized: !tls.insecureSkipVerify,
     ...(tls.serverNameOverride !== undefined && { servername: tls.serverNameOverride }),
   })
+  secured.onChange((changed) => {
+    Object.assign(agent.options, changed)
+    for (const resting of Object.values(agent.freeSockets))
+      for (const socket of resting ?? []) socket.destroy()
+  })
+  return { agent, secured }
 }

@@ -29,6 +29,10 @@ export function refusalSentence(refusal: MergelogRefusal, cpid: string, maxSourc
       return `mergelog ${named}: one of its sources descends from it, so it would close a cycle`
     case 'different_sources':
       return `mergelog ${named}: this CPID is already known with different sources; generate a new CPID for each merge`
+    case 'sender_not_allowed':
+      return `mergelog ${named}: you may not send mergelogs for this service and cluster; see connectors::cpid::senders`
+    case 'foreign_source':
+      return `mergelog ${named}: you may not merge one of its sources, a change of another cluster or service; see connectors::cpid::senders`
     case 'too_many_sources':
       return `mergelog ${named}: more than ${maxSources} sources; raise connectors::cpid::max_sources or merge in steps`
   }

@@ -1,20 +1,26 @@
 import { hash } from 'node:crypto'
-import type { ArrivalStore, IngestCounts, RequestAnswer, Sender } from '../model/arrival-port.ts'
-import type { Decoded, LogRecord, MergelogRecord, SpanRecord } from '../model/arrivals.ts'
+import type { ArrivalStore, IngestCounts, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
+import type { Decoded, LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import { parseCpid } from '../model/cpid.ts'
-import type { MergeGraph } from '../model/graph-port.ts'
+import type { Mergelog, MergeGraph, MergelogRefusal } from '../model/graph-port.ts'
 import type { Signal } from '../model/ingest.ts'
 import { decodeLogs } from '../otlp/decode-logs.ts'
 import { decodeTraces } from '../otlp/decode-traces.ts'
+import { nameOfSender, type Sender } from '../model/sender.ts'
+import type { SenderPolicy } from '../model/sender-policy.ts'
 import { checkMergelog, refusalSentence } from './check-mergelog.ts'
 import { recordMergelog } from './record-mergelog.ts'
+import { SenderRules, type Allowed } from './sender-rules.ts'
 
 const MAX_REASONS = 10
+const MAX_NAME = 64
 
 export interface RecordSettings {
   maxSources: number
   maxFanout: number
+  /** Without one everybody may send everything. */
+  senders?: SenderPolicy
 }
 
 /** A decoded request and the hash by which its repetition is known. */
@@ -42,8 +48,17 @@ export function noCounts(): IngestCounts {
     repeatedMergelogs: 0,
     refusedMergelogs: {},
     malformedCpids: 0,
+    forbiddenSpans: 0,
+    forbiddenLogs: 0,
     repeatedRequests: 0,
   }
+}
+
+/** Where an item stands in its request, and what its sender may send. */
+interface From extends SentFrom {
+  readonly service: string
+  readonly sender: string | undefined
+  readonly allowed: Allowed | undefined
 }
 
 /** Writes one request into the store and the merge graph, inside the caller's transaction. */
@@ -51,55 +66,79 @@ export class RequestRecorder {
   readonly #store: ArrivalStore
   readonly #graph: MergeGraph
   readonly #settings: RecordSettings
+  readonly #rules: SenderRules | undefined
 
   constructor(store: ArrivalStore, graph: MergeGraph, settings: RecordSettings) {
     this.#store = store
     this.#graph = graph
     this.#settings = settings
+    this.#rules = settings.senders && new SenderRules(settings.senders)
   }
 
-  record(request: ReadRequest, counts: IngestCounts): RequestAnswer {
-    const before = this.#store.answerTo(request.hash)
+  /** `sender` is there where the receiver knows who sent it. */
+  record(request: ReadRequest, counts: IngestCounts, sender?: Sender): RequestAnswer {
+    const allowed = this.#rules?.of(sender)
+    const hash = allowed?.hashOf(request.hash) ?? request.hash
+    const before = this.#store.answerTo(hash)
     if (before !== undefined) {
       counts.repeatedRequests++
       return before
     }
+    const name = sender && nameOfSender(sender)
     const answer = new AnswerBuilder(request.traces ?? request.logs)
     for (const resource of request.traces?.resources ?? []) {
       for (const scope of resource.scopes) {
         if (scope.records.length === 0) continue
-        const scopeId = this.#store.scope(resource, scope.envelope)
-        const sender = { scope: scopeId, cluster: resource.cluster ?? '' }
-        for (const span of scope.records) this.#span(span, sender, counts, answer)
+        const from = this.#from(resource, scope.envelope, name, allowed)
+        for (const span of scope.records) this.#span(span, from, counts, answer)
       }
     }
     for (const resource of request.logs?.resources ?? []) {
       for (const scope of resource.scopes) {
         if (scope.records.length === 0) continue
-        const scopeId = this.#store.scope(resource, scope.envelope)
-        const sender = { scope: scopeId, cluster: resource.cluster ?? '' }
-        for (const log of scope.records) this.#log(log, sender, counts, answer)
+        const from = this.#from(resource, scope.envelope, name, allowed)
+        for (const log of scope.records) this.#log(log, from, counts, answer)
       }
     }
     const built = answer.build()
-    this.#store.addRequest(request.hash, built)
+    this.#store.addRequest(hash, built)
     return built
   }
 
-  #span(span: SpanRecord, sender: Sender, counts: IngestCounts, answer: AnswerBuilder): void {
+  #from(
+    resource: ResourceGroup<unknown>,
+    envelope: Buffer,
+    sender: string | undefined,
+    allowed: Allowed | undefined,
+  ): From {
+    const { service, cluster = '' } = resource
+    return { scope: this.#store.scope(resource, envelope), service, cluster, sender, allowed }
+  }
+
+  #span(span: SpanRecord, from: From, counts: IngestCounts, answer: AnswerBuilder): void {
     for (const mergelog of span.mergelogs ?? []) {
-      const refusal = this.#mergelog(mergelog, sender, counts)
+      const refusal = this.#mergelog(mergelog, from, counts)
       if (refusal !== undefined) answer.warn(refusal)
     }
+    if (from.allowed?.may('spans', from.service, from.cluster) === false) {
+      counts.forbiddenSpans++
+      answer.reject(forbidden('spans', from))
+      return
+    }
     const cpid = this.#carried(span.cpid, counts, answer)
-    this.#store.addSpan(span, sender, cpid)
+    this.#store.addSpan(span, from, cpid)
     counts.spans++
   }
 
-  #log(log: LogRecord, sender: Sender, counts: IngestCounts, answer: AnswerBuilder): void {
+  #log(log: LogRecord, from: From, counts: IngestCounts, answer: AnswerBuilder): void {
+    const { allowed, service, cluster } = from
+    if (allowed?.may(log.mergelog === undefined ? 'logs' : 'mergelogs', service, cluster) === false) {
+      answer.reject(this.#forbidLog(log, from, counts))
+      return
+    }
     let cpid = this.#carried(log.cpid, counts, answer)
     if (log.mergelog !== undefined) {
-      const refusal = this.#mergelog(log.mergelog, sender, counts)
+      const refusal = this.#mergelog(log.mergelog, from, counts)
       if (refusal !== undefined) {
         answer.reject(refusal)
         return
@@ -107,8 +146,16 @@ export class RequestRecorder {
       const merged = parseCpid(log.mergelog.newCpid)
       if (cpid === undefined && merged !== undefined) cpid = this.#graph.sight(merged).id
     }
-    this.#store.addLog(log, sender.scope, cpid)
+    this.#store.addLog(log, from.scope, cpid)
     counts.logs++
+  }
+
+  /** Nothing of what its sender may not send is taken in, not even that it carries a CPID. */
+  #forbidLog({ mergelog }: LogRecord, from: From, counts: IngestCounts): string {
+    const refusal = mergelog && this.#mergelog(mergelog, from, counts)
+    if (refusal !== undefined) return refusal
+    counts.forbiddenLogs++
+    return forbidden('log records', from)
   }
 
   /** The number of the CPID a span or log carries; malformed ones are a warning. */
@@ -125,9 +172,22 @@ export class RequestRecorder {
     return node.id
   }
 
+  /** Why the sender may not send this mergelog. */
+  #forbids({ sources }: Mergelog, { allowed, service, cluster }: From): MergelogRefusal | undefined {
+    if (allowed === undefined) return undefined
+    if (!allowed.may('mergelogs', service, cluster)) return 'sender_not_allowed'
+    if (allowed.mayMergeAll) return undefined
+    const isForeign = sources.some((source) => {
+      const node = this.#graph.find(source)
+      return !allowed.mayMerge(node && this.#store.ownerOf(node.id))
+    })
+    return isForeign ? 'foreign_source' : undefined
+  }
+
   /** Records a mergelog; a sentence when it is refused. */
-  #mergelog(record: MergelogRecord, sender: Sender, counts: IngestCounts): string | undefined {
-    const mergelog = checkMergelog(record, this.#settings.maxSources)
+  #mergelog(record: MergelogRecord, from: From, counts: IngestCounts): string | undefined {
+    const checked = checkMergelog(record, this.#settings.maxSources)
+    const mergelog = typeof checked === 'string' ? checked : (this.#forbids(checked, from) ?? checked)
     const outcome =
       typeof mergelog === 'string'
         ? ({ kind: 'refused', refusal: mergelog } as const)
@@ -142,7 +202,7 @@ export class RequestRecorder {
             mergelog,
             record,
             timeNs,
-            sender,
+            from,
           )
           if (mergelog.sources.length > 0) counts.merges++
         }
@@ -153,11 +213,18 @@ export class RequestRecorder {
         return undefined
       case 'refused': {
         counts.refusedMergelogs[outcome.refusal] = (counts.refusedMergelogs[outcome.refusal] ?? 0) + 1
-        this.#store.addRejectedMergelog(record, outcome.refusal, sender.scope)
+        this.#store.addRejectedMergelog(record, outcome.refusal, from.scope, from.sender)
         return refusalSentence(outcome.refusal, record.newCpid, this.#settings.maxSources)
       }
     }
   }
+}
+
+function forbidden(items: string, { sender, service, cluster }: From): string {
+  const [name, as, of] = [sender ?? 'an unknown sender', service, cluster].map((text) =>
+    text.slice(0, MAX_NAME),
+  )
+  return `${name ?? ''} may not send ${items} for service "${as ?? ''}" of cluster "${of ?? ''}"; see connectors::cpid::senders`
 }
 
 /** Gathers what a request is answered: how many items were refused, and each reason once. */

@@ -8,10 +8,16 @@ export interface RequestAnswer {
   message: string
 }
 
-/** Who sent a record: its scope, and the cluster of its resource, or the empty text. */
-export interface Sender {
+/** Where a record stands: its scope, and the cluster of its resource, or the empty text. */
+export interface SentFrom {
   readonly scope: number
   readonly cluster: string
+}
+
+/** A resource, as policies know it; the cluster is empty where it names none. */
+export interface Owner {
+  service: string
+  cluster: string
 }
 
 /** Where arrivals are kept. Synchronous: it is used inside one transaction. */
@@ -25,7 +31,7 @@ export interface ArrivalStore {
     resource: { envelope: Buffer; service: string; cluster: string | undefined },
     envelope: Buffer,
   ): number
-  addSpan(span: SpanRecord, sender: Sender, cpid: number | undefined): void
+  addSpan(span: SpanRecord, from: SentFrom, cpid: number | undefined): void
   addLog(log: LogRecord, scope: number, cpid: number | undefined): void
   addMergelog(
     cpid: number,
@@ -33,9 +39,12 @@ export interface ArrivalStore {
     mergelog: Mergelog,
     record: MergelogRecord,
     timeNs: UnixNanos,
-    sender: Sender,
+    from: SentFrom,
   ): void
-  addRejectedMergelog(record: MergelogRecord, reason: string, scope: number): void
+  /** `sender` is who the connection proved it to be, where it did. */
+  addRejectedMergelog(record: MergelogRecord, reason: string, scope: number, sender: string | undefined): void
+  /** Whose change a CPID is: the resource that sent its mergelog; undefined without one. */
+  ownerOf(cpid: number): Owner | undefined
 }
 
 /** What one request added, for the metrics. */
@@ -48,5 +57,8 @@ export interface IngestCounts {
   repeatedMergelogs: number
   refusedMergelogs: Record<string, number>
   malformedCpids: number
+  /** Spans and log records that their sender may not send. */
+  forbiddenSpans: number
+  forbiddenLogs: number
   repeatedRequests: number
 }

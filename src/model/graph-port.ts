@@ -54,7 +54,13 @@ export interface Mergelog {
 
 /** Why a mergelog is refused. */
 export type MergelogRefusal =
-  'malformed_cpid' | 'names_itself' | 'closes_cycle' | 'different_sources' | 'too_many_sources'
+  | 'malformed_cpid'
+  | 'names_itself'
+  | 'closes_cycle'
+  | 'different_sources'
+  | 'too_many_sources'
+  | 'sender_not_allowed'
+  | 'foreign_source'
 
 export type MergelogOutcome =
   { kind: 'new'; arrival: number } | { kind: 'repeated' } | { kind: 'refused'; refusal: MergelogRefusal }

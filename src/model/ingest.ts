@@ -1,3 +1,5 @@
+import type { Sender } from './sender.ts'
+
 /** The OTLP signals Causeway takes. */
 export type Signal = 'traces' | 'logs'
 
@@ -23,8 +25,9 @@ export type IngestOutcome =
 /**
  * Takes one OTLP export request as uncompressed protobuf bytes. Resolves once everything accepted in it is
  * durable; never rejects. The same bytes again answer the same and change nothing. The caller gives the bytes
- * away: afterwards the array may be empty. Requests of one `flow` are stored in turn with those of others.
+ * away: afterwards the array may be empty. `sender` is there where the receiver knows who sent it. Requests of one
+ * `flow` are stored in turn with those of others.
  */
 export interface IngestPort {
-  ingest(signal: Signal, request: Uint8Array, flow?: number): Promise<IngestOutcome>
+  ingest(signal: Signal, request: Uint8Array, sender?: Sender, flow?: number): Promise<IngestOutcome>
 }

@@ -1,8 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Signal } from '../model/ingest.ts'
+import type { Sender } from '../model/sender.ts'
+import type { Authenticator, Checked } from '../trust/authenticator.ts'
 import { encodeExportResponse, type Encoding } from '../otlp/export-response.ts'
 import { encodeRpcStatus } from '../otlp/rpc-status.ts'
-import { applyCors, type CorsSettings } from './cors.ts'
+import { applyCors, type CorsSettings } from '../trust/cors.ts'
+import { senderOver } from './http-sender-names.ts'
 import type { Intake } from './intake.ts'
 import { readBody } from './read-body.ts'
 import { REPLIES, retryAfterSeconds, rpcStatusOf, type WrongForm } from './reply.ts'
@@ -35,6 +38,17 @@ export class HttpExchange {
       response.writeHead(204).end()
       return
     }
+    const { authenticator } = this.#intake
+    let sender = senderOver(request.socket)
+    if (authenticator !== undefined) {
+      const value = request.headers[authenticator.header]
+      const checked = await authenticator.check(typeof value === 'string' ? value : undefined)
+      if (checked.kind !== 'known') {
+        this.#refuse(checked, authenticator, request, response)
+        return
+      }
+      sender = { ...sender, ...checked.sender }
+    }
     const signal = routes.get((request.url ?? '').replace(/\?.*$/s, ''))
     const encoding = encodingOf(request.headers['content-type'])
     if (signal === undefined) {
@@ -47,13 +61,31 @@ export class HttpExchange {
       this.#intake.answered(signal, { kind: 'malformed', reason }, 0)
       sendStatus(response, 'wrongType', encoding, reason)
     } else {
-      await this.#export(signal, encoding, request, response)
+      await this.#export({ signal, encoding, sender }, request, response)
     }
   }
 
+  /** Nothing of the body is read for somebody who is not known. */
+  #refuse(
+    checked: Exclude<Checked, { kind: 'known' }>,
+    { challenge }: Authenticator,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): void {
+    const encoding = encodingOf(request.headers['content-type'])
+    if (checked.kind === 'busy') {
+      response.setHeader('Retry-After', retryAfterSeconds(checked) ?? 1)
+      const status = encodeRpcStatus(encoding ?? 'json', rpcStatusOf(checked))
+      send(response, REPLIES.busy.http, CONTENT_TYPES[encoding ?? 'json'], status)
+      return
+    }
+    this.#intake.turnedAway(checked)
+    response.setHeader('WWW-Authenticate', challenge)
+    sendStatus(response, 'unauthenticated', encoding, checked.reason)
+  }
+
   async #export(
-    signal: Signal,
-    encoding: Encoding,
+    { signal, encoding, sender }: { signal: Signal; encoding: Encoding; sender: Sender | undefined },
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
@@ -61,7 +93,8 @@ export class HttpExchange {
     const body = await readBody(request, this.#settings.maxMessageBytes, reservation)
     if (body.kind === 'hungUp') return
     const length = body.kind === 'whole' ? body.bytes.length : 0
-    const outcome = body.kind === 'whole' ? await this.#intake.ingest(signal, encoding, body.bytes) : body
+    const outcome =
+      body.kind === 'whole' ? await this.#intake.ingest(signal, encoding, body.bytes, sender) : body
     this.#intake.answered(signal, outcome, length)
     const { http } = REPLIES[outcome.kind]
     if (outcome.kind === 'accepted') {

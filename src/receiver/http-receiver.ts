@@ -1,17 +1,18 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { IngestPort, Signal } from '../model/ingest.ts'
-import type { CorsSettings } from './cors.ts'
+import type { CorsSettings } from '../trust/cors.ts'
 import { HttpExchange } from './http-exchange.ts'
 import { Intake } from './intake.ts'
 import { listen } from './listen.ts'
 import type { ReceiverObserver } from './observer.ts'
-import { readTls } from './read-tls.ts'
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
   type ReceiverSettings,
   type RunningReceiver,
 } from './receiver-settings.ts'
+import { followCertificates, openServerTls } from '../trust/server-tls.ts'
+import { tellOfHandshakes } from './failed-handshakes.ts'
 
 export interface HttpReceiverSettings extends ReceiverSettings {
   /** The path that takes traces; /v1/traces unless given. */
@@ -36,7 +37,7 @@ export async function startHttpReceiver(
   port: IngestPort,
   observer: ReceiverObserver,
 ): Promise<RunningReceiver> {
-  const server = await serverOf(settings)
+  const server = serverOf(settings)
   const intake = new Intake(settings, 'http', { port, observer })
   const exchange = exchangeOf(settings, intake)
   const open = new Set<ServerResponse>()
@@ -67,7 +68,7 @@ function exchangeOf(settings: HttpReceiverSettings, intake: Intake): HttpExchang
   return new HttpExchange({ routes, maxMessageBytes, cors: settings.cors }, intake)
 }
 
-async function serverOf(settings: HttpReceiverSettings): Promise<Server> {
+function serverOf(settings: HttpReceiverSettings): Server {
   const requestTimeout = settings.requestTimeoutMs ?? 60_000
   const options = {
     headersTimeout: Math.min(settings.headersTimeoutMs ?? 10_000, requestTimeout),
@@ -77,7 +78,9 @@ async function serverOf(settings: HttpReceiverSettings): Promise<Server> {
     keepAlive: true,
   }
   if (settings.tls === undefined) return createServer(options)
-  const { cert, key, ca } = await readTls(settings.receiver, settings.tls)
-  if (ca === undefined) return createTlsServer({ ...options, cert, key })
-  return createTlsServer({ ...options, cert, key, ca, requestCert: true, rejectUnauthorized: true })
+  const secured = openServerTls(`receiver ${settings.receiver}`, settings.tls, settings.onTrouble)
+  const server = createTlsServer({ ...options, ...secured.current })
+  followCertificates(server, secured)
+  tellOfHandshakes(server, settings)
+  return server
 }

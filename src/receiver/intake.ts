@@ -2,6 +2,8 @@ import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { Encoding } from '../otlp/export-response.ts'
 import { protobufOfJson } from '../otlp/json-to-protobuf.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
+import { credentialOf, type Sender } from '../model/sender.ts'
+import type { Authenticator, Checked } from '../trust/authenticator.ts'
 import { Flow } from './flow.ts'
 import { Flows } from './flows.ts'
 import type { InFlight } from './in-flight.ts'
@@ -15,6 +17,8 @@ const STOPPED: IngestOutcome = {
 /** What both transports do with a request once it is read: ingest it, and tell the observer of the answer. */
 export class Intake {
   readonly inFlight: InFlight
+  /** Without one everybody may send. */
+  readonly authenticator: Authenticator | undefined
   readonly #from: { receiver: string; transport: ReceiverTransport }
   readonly #flows: Flows
   readonly #port: IngestPort
@@ -22,11 +26,12 @@ export class Intake {
   readonly #pending = new Set<(outcome: IngestOutcome) => void>()
 
   constructor(
-    settings: { receiver: string; inFlight: InFlight; flows?: Flows },
+    settings: { receiver: string; inFlight: InFlight; flows?: Flows; authenticator?: Authenticator },
     transport: ReceiverTransport,
     { port, observer }: { port: IngestPort; observer: ReceiverObserver },
   ) {
     this.inFlight = settings.inFlight
+    this.authenticator = settings.authenticator
     this.#from = { receiver: settings.receiver, transport }
     this.#flows = settings.flows ?? new Flows()
     this.#port = port
@@ -38,11 +43,11 @@ export class Intake {
     signal: Signal,
     encoding: Encoding,
     body: Uint8Array,
-    credential?: string,
+    sender?: Sender,
   ): Promise<IngestOutcome> {
     const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
     this.#pending.add(resolve)
-    void this.#outcomeOf(signal, encoding, body, credential).then(resolve)
+    void this.#outcomeOf(signal, encoding, body, sender).then(resolve)
     const outcome = await promise
     this.#pending.delete(resolve)
     return outcome
@@ -58,19 +63,24 @@ export class Intake {
     this.#observer.answered({ ...this.#from, signal, outcome, bytes })
   }
 
+  /** Tells the observer of a credential that is not known. */
+  turnedAway({ reason }: Extract<Checked, { kind: 'unknown' }>): void {
+    this.#observer.turnedAway({ ...this.#from, reason })
+  }
+
   async #outcomeOf(
     signal: Signal,
     encoding: Encoding,
     body: Uint8Array,
-    credential: string | undefined,
+    sender: Sender | undefined,
   ): Promise<IngestOutcome> {
     try {
       const request = encoding === 'json' ? protobufOfJson(signal, body) : body
       const { length } = request
-      const flow = this.#flows.enter(request, credential)
+      const flow = this.#flows.enter(request, sender && credentialOf(sender))
       if (!(flow instanceof Flow)) return flow
       try {
-        return await this.#port.ingest(signal, request, flow.id)
+        return await this.#port.ingest(signal, request, sender, flow.id)
       } finally {
         this.#flows.leave(flow, length)
       }

@@ -14,10 +14,19 @@ export interface AnsweredRequest {
   bytes: number
 }
 
+/** A request that was refused before anything of it was read; `reason` holds no secret. */
+export interface TurnedAwayRequest {
+  receiver: string
+  transport: ReceiverTransport
+  reason: string
+}
+
 /**
  * Is told once of every OTLP request that was answered, whatever the answer; not of requests that name no signal
  * Causeway takes here, nor of senders that hung up before they were done sending. `answered` must not throw.
  */
 export interface ReceiverObserver {
   answered(request: AnsweredRequest): void
+  /** Is told of every request without a credential that is known here; nothing else is said of it. Must not throw. */
+  turnedAway(request: TurnedAwayRequest): void
 }

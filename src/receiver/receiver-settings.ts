@@ -1,4 +1,6 @@
 import type { Signal } from '../model/ingest.ts'
+import type { Authenticator } from '../trust/authenticator.ts'
+import type { ServerTlsSettings } from '../trust/server-tls.ts'
 import type { Flows } from './flows.ts'
 import type { InFlight } from './in-flight.ts'
 
@@ -9,18 +11,6 @@ export const DEFAULT_MAX_MESSAGE_BYTES = 64 * MIB
 
 /** How long requests in flight may go on after shutdown begins, in milliseconds. */
 export const DEFAULT_SHUTDOWN_GRACE_MS = 5000
-
-/**
- * A certificate and its key, each as the path of a PEM file or as PEM text. With `clientCaFile` only clients whose
- * certificate it vouches for are let in.
- */
-export interface ReceiverTls {
-  certFile?: string
-  certPem?: string
-  keyFile?: string
-  keyPem?: string
-  clientCaFile?: string
-}
 
 /** What the gRPC and the HTTP receiver share. */
 export interface ReceiverSettings {
@@ -37,7 +27,11 @@ export interface ReceiverSettings {
   flows?: Flows
   maxMessageBytes?: number
   shutdownGraceMs?: number
-  tls?: ReceiverTls
+  tls?: ServerTlsSettings
+  /** Whoever it does not know is turned away; the receiver does not dispose of it. */
+  authenticator?: Authenticator
+  /** Told of what the sender cannot be told: certificates that cannot be read again, handshakes that failed. */
+  onTrouble?: (reason: string) => void
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { ArrivalStore, RequestAnswer, Sender } from '../model/arrival-port.ts'
+import type { ArrivalStore, Owner, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
 import {
   SPAN_HAS_LINKS,
   SPAN_MALFORMED_CPID,
@@ -35,6 +35,7 @@ export class SqliteArrivals implements ArrivalStore {
   readonly #addMergelog: Statement
   readonly #setPruneTime: Statement
   readonly #addRejected: Statement
+  readonly #owner: Statement<[number], Owner>
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
@@ -59,7 +60,11 @@ export class SqliteArrivals implements ArrivalStore {
     )
     this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
     this.#addRejected = db.prepare(
-      'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope) VALUES (?, ?, ?, ?, ?)',
+      'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope, sender) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    this.#owner = db.prepare(
+      `SELECT r.service, coalesce(r.cluster, '') AS cluster
+       FROM mergelogs m JOIN scopes s ON s.id = m.scope JOIN resources r ON r.id = s.resource WHERE m.cpid = ?`,
     )
   }
 
@@ -79,7 +84,7 @@ export class SqliteArrivals implements ArrivalStore {
     return this.interner.scope(resource, envelope)
   }
 
-  addSpan(span: SpanRecord, { scope, cluster }: Sender, cpid: number | undefined): void {
+  addSpan(span: SpanRecord, { scope, cluster }: SentFrom, cpid: number | undefined): void {
     const origin = this.interner.origin(span.traceKey)
     const row = this.#progress.nextArrival()
     this.#addSpan.run(
@@ -132,7 +137,7 @@ export class SqliteArrivals implements ArrivalStore {
     { sources }: Mergelog,
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
-    { scope, cluster }: Sender,
+    { scope, cluster }: SentFrom,
   ): void {
     const blob = Buffer.concat(sources.map(cpidBytes))
     this.#addMergelog.run(
@@ -151,9 +156,26 @@ export class SqliteArrivals implements ArrivalStore {
     this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, timeNs, cpid)
   }
 
-  addRejectedMergelog(record: MergelogRecord, reason: string, scope: number): void {
+  addRejectedMergelog(
+    record: MergelogRecord,
+    reason: string,
+    scope: number,
+    sender: string | undefined,
+  ): void {
     const sources = JSON.stringify(record.sources.slice(0, 100)).slice(0, MAX_KEPT_TEXT)
-    this.#addRejected.run(this.wallMs, record.newCpid.slice(0, MAX_KEPT_TEXT), sources, reason, scope)
+    const newCpid = record.newCpid.slice(0, MAX_KEPT_TEXT)
+    this.#addRejected.run(
+      this.wallMs,
+      newCpid,
+      sources,
+      reason,
+      scope,
+      sender?.slice(0, MAX_KEPT_TEXT) ?? null,
+    )
+  }
+
+  ownerOf(cpid: number): Owner | undefined {
+    return this.#owner.get(cpid)
   }
 
   forget(): void {

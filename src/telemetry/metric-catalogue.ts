@@ -167,8 +167,18 @@ export const METRICS = {
     'Requests of one sender turned away for now, because it crowded out others.',
   ),
 
+  cpid_unauthenticated_requests: counter(
+    'requests',
+    RECEIVER,
+    'Requests turned away because they showed no credential that is known.',
+  ),
   cpid_mergelogs: counter('mergelogs', [], 'Mergelogs accepted that said something new.'),
   cpid_mergelogs_refused: counter('mergelogs', ['reason'], 'Mergelogs refused, by reason.'),
+  cpid_forbidden_items: counter(
+    'items',
+    ['item'],
+    'Spans and log records refused because their sender may not send them.',
+  ),
   cpid_mergelogs_repeated: counter('mergelogs', [], 'Mergelogs identical to one already stored.'),
   cpid_requests_repeated: counter(
     'requests',

@@ -33,7 +33,7 @@ test('cascades are listed, filtered and shown one by one', async () => {
 
   // The port is not known from outside, so a free one is asked for first.
   const port = await freePort()
-  await using queries = await startQueries({ host: '127.0.0.1', port }, path, {
+  await using queries = await startQueries({ host: '127.0.0.1', port, allowedHosts: [] }, path, {
     version: '1.2.3',
     onTrouble: (reason) => {
       throw new Error(reason)

@@ -7,6 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { startQueryServer } from '../../src/api/query-server.ts'
+import type { Authenticator } from '../../src/trust/authenticator.ts'
+import { acceptLogins } from '../../src/trust/basic-logins.ts'
 import { ThreadQueryService } from '../../src/app/thread-query-service.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 
@@ -18,6 +20,7 @@ let open: AsyncDisposableStack
 let folder: string
 let built: number
 let unbuilt: number
+let guarded: number
 
 beforeAll(async () => {
   open = new AsyncDisposableStack()
@@ -26,13 +29,16 @@ beforeAll(async () => {
   const path = join(folder, 'causeway.db')
   open.use(await figureSeven(path))
   const queries = open.use(await ThreadQueryService.start(path))
-  const start = async (dashboard: string) => {
+  const start = async (dashboard: string, gate: { authenticator?: Authenticator } = {}) => {
     const about = { version: '1', traceUrl: undefined }
-    return open.use(await startQueryServer({ host: '127.0.0.1', port: 0, queries, about, dashboard })).port
+    const settings = { host: '127.0.0.1', port: 0, queries, about, dashboard, ...gate }
+    return open.use(await startQueryServer(settings)).port
   }
   mkdirSync(join(folder, 'empty'))
   built = await start(BUILT)
   unbuilt = await start(join(folder, 'empty'))
+  const users = { id: 'basicauth', inline: 'alice:word', reloadIntervalMs: 0, onTrouble: () => undefined }
+  guarded = await start(BUILT, { authenticator: open.use(acceptLogins(users)) })
 })
 afterAll(() => open.disposeAsync())
 
@@ -126,4 +132,23 @@ test('without a built dashboard the page says what to run, and the API answers',
   expect([status, headers['content-type']]).toEqual([503, 'text/html; charset=utf-8'])
   expect(body.toString()).toContain('<code>npm run build</code>')
   expect((await ask(unbuilt, '/api/v1/cascades')).status).toBe(200)
+})
+
+test('page and assets are as closed as the API: to names of others, to their pages, and to those who show no login', async () => {
+  const paths = ['/', '/cascades', ...(await assets())]
+  const authorization = `Basic ${Buffer.from('alice:word').toString('base64')}`
+  for (const path of paths) {
+    const nobody = await ask(guarded, path, BROWSER)
+    expect([path, nobody.status, nobody.headers['www-authenticate']]).toEqual([
+      path,
+      401,
+      expect.stringMatching(/^Basic realm=/),
+    ])
+    const alice = await ask(guarded, path, { ...BROWSER, authorization })
+    expect([path, alice.status]).toEqual([path, 200])
+    expect(alice.headers['content-security-policy']).toContain("default-src 'none'; script-src 'self'")
+    expect(alice.headers['cross-origin-resource-policy']).toBe('same-origin')
+    expect((await ask(built, path, { ...BROWSER, host: 'attacker.example' })).status).toBe(403)
+    expect((await ask(built, path, { ...BROWSER, origin: 'https://attacker.example' })).status).toBe(403)
+  }
 })

@@ -50,7 +50,7 @@ service: { pipelines: { traces/in: { receivers: [otlp], exporters: [cpid] } } }
       readInput: () => Promise.resolve(this.input),
       terminalWidth: this.terminalWidth,
       env: this.env,
-      run: (config) => {
+      run: ({ config }) => {
         this.runs.push(config)
         return Promise.resolve(42)
       },

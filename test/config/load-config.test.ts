@@ -3,7 +3,14 @@ import { expect, test } from '@jest/globals'
 import type { OtlpGrpcExporterConfig } from '../../src/config/causeway-config.ts'
 import { loadText, mistakesIn, SMALLEST, WITH_EXPORTER } from './load-text.ts'
 
-const TLS_OFF = { insecure: true, insecureSkipVerify: false }
+const TLS_OFF = {
+  insecure: true,
+  insecureSkipVerify: false,
+  minVersion: 'TLSv1.2',
+  cipherSuites: [],
+  curves: [],
+  reloadIntervalMs: 60_000,
+}
 
 test('the configuration that comes with Causeway is the one in its documentation', () => {
   const text = readFileSync(new URL('../../otel-config.yaml', import.meta.url), 'utf8')
@@ -67,7 +74,8 @@ test('the configuration that comes with Causeway is the one in its documentation
       },
     ],
     healthCheck: { host: 'localhost', port: 13133, path: '/' },
-    query: { host: 'localhost', port: 4319 },
+    query: { host: 'localhost', port: 4319, allowedHosts: [] },
+    authenticators: [],
     telemetry: {
       logLevel: 'info',
       logEncoding: 'console',

@@ -27,7 +27,7 @@ test('every default is written out', () => {
 
 test('secrets are blacked out, wherever they came from', () => {
   const printed = print(read('./every-key.yaml'))
-  expect(printed).not.toMatch(/Bearer|: certificate|: key\b|: authority/)
+  expect(printed).not.toMatch(/Bearer token|: certificate|: key\b|: authority|hush/)
   expect(printed).toContain('authorization: "[REDACTED]"')
   expect(printed).toContain('key_pem: "[REDACTED]"')
 

@@ -23,6 +23,7 @@ const same = (bytes: Buffer): Buffer => bytes
 const SERVICES = {
   traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
   logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
+  metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
 }
 
 /** A gRPC server that answers OTLP exports as told; it listens on 127.0.0.1 until disposed. */

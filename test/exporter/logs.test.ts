@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
 import { openTransport } from '../../src/app/open-transport.ts'
-import type { ExporterConfig } from '../../src/config/causeway-config.ts'
+import type { AuthenticatorConfig, ExporterConfig } from '../../src/config/causeway-config.ts'
 import { Drain, type DrainProgress } from '../../src/exporter/drain.ts'
 import { outgoingLogs } from '../../src/exporter/outgoing-log.ts'
 import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
@@ -17,9 +17,22 @@ import { partialSuccess } from './otlp-bytes.ts'
 
 const LOGS = 20
 const CHANGE = cpid(1)
+const LOGIN: AuthenticatorConfig = {
+  kind: 'basicauth',
+  id: 'basicauth/out',
+  clientAuth: { username: 'causeway', password: 'word' },
+}
+const SHOWN = `Basic ${Buffer.from('causeway:word').toString('base64')}`
 const COMMON = {
   id: 'otlp/test',
-  tls: { insecure: true, insecureSkipVerify: false },
+  tls: {
+    insecure: true,
+    insecureSkipVerify: false,
+    minVersion: 'TLSv1.2' as const,
+    cipherSuites: [],
+    curves: [],
+    reloadIntervalMs: 0,
+  },
   headers: {},
   compression: 'none' as const,
   timeoutMs: 20_000,
@@ -63,6 +76,8 @@ async function sendAll(config: ExporterConfig): Promise<Sent> {
   const sent: Sent = { delivered: 0, refused: 0, shown: [] }
   await using transport = openTransport(config, 'logs', {
     userAgent: 'test',
+    authenticators: [LOGIN],
+    onTrouble: () => undefined,
     show: (line) => sent.shown.push(line),
     onRetry: () => undefined,
   })
@@ -132,3 +147,34 @@ test('debug shows log records', async () => {
   expect(shown.filter((line) => line.startsWith('Logs {"resource logs": 1'))).not.toEqual([])
   expect(shown.filter((line) => line.includes('"record 7"'))).toHaveLength(1)
 })
+
+test.each(['traces', 'logs', 'metrics'] as const)(
+  '%s are sent with the login that auth names',
+  async (signal) => {
+    const hooks = {
+      userAgent: 'test',
+      authenticators: [LOGIN],
+      onTrouble: () => undefined,
+      show: () => undefined,
+      onRetry: () => undefined,
+    }
+    await using backend = await startGrpcBackend(tookAll)
+    const overGrpcWithLogin = { ...overGrpc(backend.port), auth: LOGIN.id }
+    await using transport = openTransport(overGrpcWithLogin, signal, hooks)
+    await transport.send(Buffer.alloc(0), new AbortController().signal)
+    expect(backend.requests.map(({ metadata }) => metadata.get('authorization'))).toEqual([[SHOWN]])
+
+    await using web = await startHttpBackend((response) => response.end())
+    const url = `http://127.0.0.1:${web.port}/v1/${signal}`
+    const overHttpWithLogin: ExporterConfig = {
+      ...COMMON,
+      kind: 'otlp_http',
+      encoding: 'proto',
+      [`${signal}Url`]: url,
+      auth: LOGIN.id,
+    }
+    await using other = openTransport(overHttpWithLogin, signal, hooks)
+    await other.send(Buffer.alloc(0), new AbortController().signal)
+    expect(web.requests.map(({ headers }) => headers.authorization)).toEqual([SHOWN])
+  },
+)

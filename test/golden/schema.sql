@@ -72,8 +72,9 @@ CREATE VIEW audit_rejected_items AS
   FROM requests q WHERE q.rejected > 0 OR q.message <> '';
 
 CREATE VIEW audit_rejected_mergelogs AS
-  SELECT strftime('%Y-%m-%dT%H:%M:%S', x.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', x.arrived_ms % 1000) AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster
-  FROM rejected_mergelogs x LEFT JOIN scopes p ON p.id = x.scope LEFT JOIN resources r ON r.id = p.resource;
+  SELECT strftime('%Y-%m-%dT%H:%M:%S', x.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', x.arrived_ms % 1000) AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster, x.sender
+  FROM rejected_mergelogs x
+  LEFT JOIN scopes p ON p.id = x.scope LEFT JOIN resources r ON r.id = p.resource;
 
 CREATE VIEW audit_spans AS SELECT * FROM audit_attributed_spans UNION ALL SELECT * FROM audit_unattributed_spans;
 
@@ -271,7 +272,7 @@ CREATE TABLE rejected_mergelogs (
   sources TEXT NOT NULL,
   reason TEXT NOT NULL,
   scope INTEGER NOT NULL
-  ) STRICT;
+  , sender TEXT) STRICT;
 
 CREATE TABLE requests (
   id INTEGER PRIMARY KEY,

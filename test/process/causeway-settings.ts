@@ -28,6 +28,8 @@ export interface CausewaySettings {
   linking: Record<string, unknown>
   /** Of cpid_query, beside its endpoint. */
   query: Record<string, unknown>
+  /** Laid over the configuration. */
+  patch?: Record<string, unknown>
 }
 
 export type SettingsChoice = Partial<
@@ -77,7 +79,24 @@ export function exporterTo(port: number, others: Record<string, unknown> = {}): 
 export function argumentsFor(settings: CausewaySettings): string[] {
   const config = join(settings.home, CONFIG_FILE)
   writeFileSync(config, JSON.stringify(configOf(settings), null, 2))
-  return ['--config', config, '--set', `connectors.cpid.storage.path=${JSON.stringify(settings.database)}`]
+  const patch = settings.patch === undefined ? [] : ['--config', `yaml:${JSON.stringify(settings.patch)}`]
+  const on = extensionsOf(settings)
+  return [
+    '--config',
+    config,
+    ...patch,
+    ...on,
+    '--set',
+    `connectors.cpid.storage.path=${JSON.stringify(settings.database)}`,
+  ]
+}
+
+/** A list replaces the one before it, so that extensions of a patch have to be listed with the others. */
+function extensionsOf({ patch }: CausewaySettings): string[] {
+  const more = Object.keys(patch?.['extensions'] ?? {})
+  return more.length === 0
+    ? []
+    : ['--set', `service.extensions=${JSON.stringify(['health_check', 'cpid_query', ...more])}`]
 }
 
 function configOf(settings: CausewaySettings): unknown {

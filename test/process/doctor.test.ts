@@ -250,3 +250,17 @@ test('a damaged database', async () => {
   expect(code).toBe(1)
   expect(of('integrity')).toEqual([expect.stringMatching(/^fail: the database is damaged: /)])
 })
+
+test('a query API that asks for a login is well when it turns the doctor away', async () => {
+  const settings = await freshSettings({ query: { auth: { authenticator: 'basicauth' } } })
+  const patch = { extensions: { basicauth: { htpasswd: { inline: 'alice:word' } } } }
+  await using causeway = await startCauseway({ ...settings, patch })
+  const page = await fetch(`http://127.0.0.1:${settings.ports.query}/`)
+  expect([page.status, page.headers.get('www-authenticate')]).toEqual([
+    401,
+    expect.stringMatching(/^Basic realm=/),
+  ])
+  const { of } = await examined({ ...settings, patch })
+  expect(of('query API')).toEqual([expect.stringMatching(/^ok: Causeway listens on/)])
+  await causeway.end('SIGTERM')
+})

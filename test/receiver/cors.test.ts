@@ -1,5 +1,5 @@
 import { test, expect } from '@jest/globals'
-import type { CorsSettings } from '../../src/receiver/cors.ts'
+import type { CorsSettings } from '../../src/trust/cors.ts'
 import { JSON_TYPE, post, send } from './http-sender.ts'
 import { RecordingPort } from './recording-port.ts'
 import { startHttp } from './start-receivers.ts'

@@ -2,6 +2,10 @@ import { expect, test } from '@jest/globals'
 import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
 import { Flow } from '../../src/receiver/flow.ts'
 import { Flows } from '../../src/receiver/flows.ts'
+import { acceptLogins } from '../../src/trust/basic-logins.ts'
+import { post, PROTOBUF } from './http-sender.ts'
+import { holdingPort } from './recording-port.ts'
+import { startHttp } from './start-receivers.ts'
 
 function requestOf(service: string): Uint8Array {
   const attributes = [{ key: 'service.name', value: { stringValue: service } }]
@@ -76,4 +80,32 @@ test('flows beyond a thousand take the place of those that are idle', () => {
   }
   expect([...flows.all()].length).toBeLessThanOrEqual(1_024)
   expect(entered(flows.enter(requestOf('busy')))).toBe(busy)
+})
+
+test('who logged in is what tells requests apart first', async () => {
+  const { port, release } = holdingPort()
+  const flows = new Flows({ maxRequests: 1 })
+  using authenticator = acceptLogins({
+    id: 'basicauth',
+    inline: 'alice:word\nbob:word',
+    reloadIntervalMs: 0,
+    onTrouble: () => undefined,
+  })
+  await using receiver = await startHttp(port, { flows, authenticator })
+  const send = (user: string) =>
+    post(
+      receiver.port,
+      '/v1/traces',
+      { ...PROTOBUF, authorization: `Basic ${Buffer.from(`${user}:word`).toString('base64')}` },
+      requestOf('scheduler'),
+    )
+  const waiting = [send('alice'), send('bob')]
+  await port.received(2)
+  expect([...flows.all()].map(({ name }) => name).sort()).toEqual([
+    'basicauth/alice/scheduler',
+    'basicauth/bob/scheduler',
+  ])
+  expect((await send('alice')).status).toBe(503)
+  release()
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200])
 })

@@ -2,6 +2,7 @@ import {
   ChannelCredentials,
   Client,
   compressionAlgorithms,
+  Metadata,
   type ClientOptions,
   type ServiceError,
 } from '@grpc/grpc-js'
@@ -33,7 +34,9 @@ export class GrpcSender implements Disposable {
     })
   }
 
-  export(signal: Signal, request: Uint8Array): Promise<GrpcAnswer> {
+  export(signal: Signal, request: Uint8Array, headers: Record<string, string> = {}): Promise<GrpcAnswer> {
+    const metadata = new Metadata()
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
     const { path, requestSerialize, responseDeserialize } = EXPORT_METHODS[signal]
     const { promise, resolve } = Promise.withResolvers<GrpcAnswer>()
     this.#client.makeUnaryRequest(
@@ -41,6 +44,7 @@ export class GrpcSender implements Disposable {
       requestSerialize,
       responseDeserialize,
       Buffer.from(request),
+      metadata,
       (error, response) => resolve(answerOf(error, response)),
     )
     return promise

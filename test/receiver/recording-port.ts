@@ -1,11 +1,12 @@
 import { EventEmitter, once } from 'node:events'
 import type { IngestOutcome, IngestPort, Signal } from '../../src/model/ingest.ts'
+import type { Sender } from '../../src/model/sender.ts'
 
 export const ACCEPTED: IngestOutcome = { kind: 'accepted', stored: 1, rejected: 0, message: '' }
 
 /** An IngestPort that remembers what it was given and answers as told. */
 export class RecordingPort implements IngestPort {
-  readonly requests: { signal: Signal; request: Buffer }[] = []
+  readonly requests: { signal: Signal; request: Buffer; sender?: Sender }[] = []
   answer: (request: Buffer) => IngestOutcome | Promise<IngestOutcome>
   readonly #arrivals = new EventEmitter()
 
@@ -13,9 +14,9 @@ export class RecordingPort implements IngestPort {
     this.answer = typeof answer === 'function' ? answer : () => answer
   }
 
-  async ingest(signal: Signal, request: Uint8Array): Promise<IngestOutcome> {
+  async ingest(signal: Signal, request: Uint8Array, sender?: Sender): Promise<IngestOutcome> {
     const copy = Buffer.from(request)
-    this.requests.push({ signal, request: copy })
+    this.requests.push({ signal, request: copy, ...(sender && { sender }) })
     this.#arrivals.emit('request')
     return this.answer(copy)
   }

@@ -2,12 +2,13 @@ import type { IngestPort } from '../../src/model/ingest.ts'
 import { startGrpcReceiver, type GrpcReceiverSettings } from '../../src/receiver/grpc-receiver.ts'
 import { startHttpReceiver, type HttpReceiverSettings } from '../../src/receiver/http-receiver.ts'
 import { InFlight } from '../../src/receiver/in-flight.ts'
-import type { AnsweredRequest } from '../../src/receiver/observer.ts'
+import type { AnsweredRequest, ReceiverObserver, TurnedAwayRequest } from '../../src/receiver/observer.ts'
 import type { RunningReceiver } from '../../src/receiver/receiver-settings.ts'
 
 /** A receiver on a free port, with what its observer was told. */
 export interface TestReceiver extends RunningReceiver {
   answered: AnsweredRequest[]
+  turnedAway: TurnedAwayRequest[]
 }
 
 const defaults = () => ({
@@ -22,16 +23,24 @@ export async function startGrpc(
   port: IngestPort,
   settings: Partial<GrpcReceiverSettings> = {},
 ): Promise<TestReceiver> {
-  const answered: AnsweredRequest[] = []
-  const observer = { answered: (request: AnsweredRequest) => answered.push(request) }
-  return Object.assign(await startGrpcReceiver({ ...defaults(), ...settings }, port, observer), { answered })
+  const { observer, ...told } = recordingObserver()
+  return Object.assign(await startGrpcReceiver({ ...defaults(), ...settings }, port, observer), told)
 }
 
 export async function startHttp(
   port: IngestPort,
   settings: Partial<HttpReceiverSettings> = {},
 ): Promise<TestReceiver> {
+  const { observer, ...told } = recordingObserver()
+  return Object.assign(await startHttpReceiver({ ...defaults(), ...settings }, port, observer), told)
+}
+
+function recordingObserver() {
   const answered: AnsweredRequest[] = []
-  const observer = { answered: (request: AnsweredRequest) => answered.push(request) }
-  return Object.assign(await startHttpReceiver({ ...defaults(), ...settings }, port, observer), { answered })
+  const turnedAway: TurnedAwayRequest[] = []
+  const observer: ReceiverObserver = {
+    answered: (request) => void answered.push(request),
+    turnedAway: (request) => void turnedAway.push(request),
+  }
+  return { observer, answered, turnedAway }
 }

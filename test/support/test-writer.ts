@@ -1,5 +1,7 @@
 import { StoreWriter, type WriterSettings } from '../../src/app/store-writer.ts'
 import type { IngestOutcome } from '../../src/model/ingest.ts'
+import type { Sender } from '../../src/model/sender.ts'
+import type { SenderPolicy } from '../../src/model/sender-policy.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
 import {
@@ -18,11 +20,18 @@ export interface TestSettings {
   linking?: Partial<WriterSettings['linking']>
   retention?: Partial<WriterSettings['retention']>
   maxSources?: number
+  senders?: SenderPolicy
 }
 
-export function writerSettings({ linking, retention, maxSources }: TestSettings = {}): WriterSettings {
+export function writerSettings({
+  linking,
+  retention,
+  maxSources,
+  senders,
+}: TestSettings = {}): WriterSettings {
   return {
     maxSources: maxSources ?? 1024,
+    ...(senders && { senders }),
     linking: {
       mode: 'cascade',
       waitMs: 10_000,
@@ -72,8 +81,8 @@ export class TestWriter {
     return this.ingest('logs', logsRequest(service, logs))
   }
 
-  ingest(signal: 'traces' | 'logs', bytes: Buffer): IngestOutcome {
-    const outcome = this.writer.ingest([{ signal, bytes }]).outcomes[0]
+  ingest(signal: 'traces' | 'logs', bytes: Buffer, sender?: Sender): IngestOutcome {
+    const outcome = this.writer.ingest([{ signal, bytes, ...(sender && { sender }) }]).outcomes[0]
     if (outcome === undefined) throw new Error('the writer gave no outcome')
     return outcome
   }

@@ -64,9 +64,14 @@ const QUERY_PARAMETERS: Readonly<Record<string, Parameter>> = {
 
 const FAILURES: Readonly<Record<number, string>> = {
   400: 'The request is malformed',
+  401: 'A credential that is known has to be shown',
+  403: 'It came by a name that is not this server’s, or from a page of another origin',
   404: 'Nothing is known by this name',
   410: 'Retention removed it',
+  503: 'Too many passwords are being checked; ask again in a second',
 }
+/** What the door answers, before any path is looked at. */
+const AT_THE_DOOR = [401, 403, 503]
 
 /** The OpenAPI document of the API under /api/v1. */
 export function openApiDocument(version: string): unknown {
@@ -99,7 +104,7 @@ function operationOf({ path, summary, query, answer, failures }: ApiPath): unkno
       ...(path !== '/dashboard' &&
         path !== '/openapi.json' && { 304: { description: 'It has not changed' } }),
       ...Object.fromEntries(
-        failures.map((status) => [
+        [...failures, ...AT_THE_DOOR].map((status) => [
           status,
           {
             description: FAILURES[status],

@@ -1,5 +1,10 @@
 import { openOnce, urlFor } from '../../app/open-transport.ts'
-import type { CausewayConfig, DebugExporterConfig, ExporterConfig } from '../../config/causeway-config.ts'
+import type {
+  AuthenticatorConfig,
+  CausewayConfig,
+  DebugExporterConfig,
+  ExporterConfig,
+} from '../../config/causeway-config.ts'
 import type { SentSignal } from '../../model/ingest.ts'
 import type { SendOutcome } from '../../model/send-outcome.ts'
 import { messageOf } from '../cli-error.ts'
@@ -30,11 +35,15 @@ export async function* checkBackends(config: CausewayConfig): AsyncGenerator<Fin
     ['metrics', outMetrics],
   ] as const) {
     for (const exporter of config.exporters)
-      if (ids.includes(exporter.id)) yield await checkBackend(exporter, signal)
+      if (ids.includes(exporter.id)) yield await checkBackend(exporter, signal, config.authenticators)
   }
 }
 
-async function checkBackend(exporter: ExporterConfig, signal: SentSignal): Promise<Finding> {
+async function checkBackend(
+  exporter: ExporterConfig,
+  signal: SentSignal,
+  authenticators: readonly AuthenticatorConfig[],
+): Promise<Finding> {
   const { id } = exporter
   if (exporter.kind === 'debug') return ok(CHECK, `${id} prints to the log`)
   const { host, port, where, how } = addressOf(exporter, signal)
@@ -44,12 +53,12 @@ async function checkBackend(exporter: ExporterConfig, signal: SentSignal): Promi
     const why = error === 'ECONNREFUSED' ? 'nothing listens there' : error
     return fail(CHECK, `${id} cannot be reached at ${where}: ${why}`, advice)
   }
-  const outcome = await ask(exporter, signal)
+  const outcome = await ask(exporter, signal, authenticators)
   if (outcome.kind === 'delivered') return ok(CHECK, `${id} answers ${how} at ${where}`)
   return fail(
     CHECK,
     `${id} at ${where} does not take ${how}: ${plain(outcome.reason)}`,
-    `check that ${how} is what it speaks there, and endpoint, tls and headers of exporters::${id}`,
+    `check that ${how} is what it speaks there, and endpoint, tls, auth and headers of exporters::${id}`,
   )
 }
 
@@ -72,13 +81,17 @@ function addressOf(
   }
 }
 
-async function ask(exporter: OtlpExporter, signal: SentSignal): Promise<SendOutcome> {
+async function ask(
+  exporter: OtlpExporter,
+  signal: SentSignal,
+  authenticators: readonly AuthenticatorConfig[],
+): Promise<SendOutcome> {
   try {
-    await using transport = openOnce(
-      { ...exporter, timeoutMs: LONGEST_MS },
-      signal,
-      `Causeway/${readVersion()}`,
-    )
+    await using transport = openOnce({ ...exporter, timeoutMs: LONGEST_MS }, signal, {
+      userAgent: `Causeway/${readVersion()}`,
+      authenticators,
+      onTrouble: () => undefined,
+    })
     return await transport.send(EMPTY_REQUEST, AbortSignal.timeout(LONGEST_MS))
   } catch (error) {
     return { kind: 'refused', splittable: false, reason: messageOf(error) }

@@ -7,6 +7,8 @@ interface Port extends Listener {
   setting: string
   /** Where to ask whether it is well. */
   url?: string
+  /** What that answers when all is well. */
+  expects?: number
 }
 
 /** Whether a running Causeway listens on all its ports, or, when none runs, whether they are free. */
@@ -17,7 +19,7 @@ export async function* checkPorts(config: CausewayConfig, isRunning: boolean): A
   }
 }
 
-async function whileRunning({ what, setting, host, port, url }: Port): Promise<Finding> {
+async function whileRunning({ what, setting, host, port, url, expects = 200 }: Port): Promise<Finding> {
   const where = addressOf({ host, port })
   const error = await connectionError(host, port)
   if (error !== undefined) {
@@ -27,20 +29,20 @@ async function whileRunning({ what, setting, host, port, url }: Port): Promise<F
       `restart it with this configuration, or correct ${setting}`,
     )
   }
-  const status = url === undefined ? 200 : await httpStatus(url)
-  if (status === 200) return ok(what, `Causeway listens on ${where}`)
+  const status = url === undefined ? expects : await httpStatus(url)
+  if (status === expects) return ok(what, `Causeway listens on ${where}`)
   return fail(
     what,
-    `${where} answers ${url ?? ''} with ${status ?? 'nothing'}, not with 200`,
+    `${where} answers ${url ?? ''} with ${status ?? 'nothing'}, not with ${expects}`,
     `look at Causeway's log; if another program listens there, correct ${setting}`,
   )
 }
 
-async function whileStopped({ what, setting, host, port, url }: Port): Promise<Finding> {
+async function whileStopped({ what, setting, host, port, url, expects = 200 }: Port): Promise<Finding> {
   const where = addressOf({ host, port })
   if ((await connectionError(host, port)) === undefined) {
     const other =
-      url !== undefined && (await httpStatus(url)) === 200
+      url !== undefined && (await httpStatus(url)) === expects
         ? 'a Causeway on another database'
         : 'another program'
     return fail(
@@ -62,8 +64,16 @@ function portsOf({ receivers, healthCheck, query, telemetry }: CausewayConfig): 
     if (http) ports.push({ ...http, what: 'OTLP/HTTP', setting: `${setting}::http::endpoint` })
   }
   if (query) {
-    const url = `http://${addressOf(query)}/api/v1/cascades?limit=1`
-    ports.push({ ...query, what: 'query API', setting: 'extensions::cpid_query::endpoint', url })
+    // Over TLS the name in the certificate is not known here, so that no more than the connection is tried.
+    const asked = query.tls ? {} : { url: `http://${addressOf(query)}/api/v1/cascades?limit=1` }
+    const expects = query.auth === undefined ? 200 : 401
+    ports.push({
+      ...query,
+      what: 'query API',
+      setting: 'extensions::cpid_query::endpoint',
+      ...asked,
+      expects,
+    })
   }
   if (healthCheck) {
     const url = `http://${addressOf(healthCheck)}${healthCheck.path}`

@@ -5,7 +5,6 @@ export type ComponentSection = 'receivers' | 'processors' | 'exporters' | 'conne
 const BY_ITSELF = 'Causeway batches and limits by itself; remove it here and from the pipelines'
 const NO_PROCESSORS =
   'Causeway has no processors; run it in a Collector in front of Causeway and remove it here'
-const NO_AUTH = 'write the token in the headers of the exporter instead'
 
 const ADVICE: Readonly<Record<ComponentSection, Readonly<Record<string, string>>>> = {
   receivers: {},
@@ -14,8 +13,6 @@ const ADVICE: Readonly<Record<ComponentSection, Readonly<Record<string, string>>
   connectors: {},
   extensions: {
     file_storage: 'the outbox in SQLite is durable by itself; remove it',
-    bearertokenauth: NO_AUTH,
-    basicauth: NO_AUTH,
     healthcheckv2: 'write health_check',
   },
 }

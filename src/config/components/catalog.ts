@@ -2,7 +2,8 @@ import type { CpidConfig, ExporterConfig } from '../causeway-config.ts'
 import type { ComponentType } from './component-type.ts'
 import { cpidConnector } from './cpid-connector.ts'
 import { debugExporter } from './debug-exporter.ts'
-import { cpidQuery, healthCheck, type ExtensionConfig } from './extensions.ts'
+import { basicAuth, bearerTokenAuth } from './auth-extensions.ts'
+import { asExtension, cpidQuery, healthCheck, type ExtensionConfig } from './extensions.ts'
 import { otlpGrpcExporter } from './otlp-grpc-exporter.ts'
 import { otlpHttpExporter } from './otlp-http-exporter.ts'
 import { otlpReceiver, type ReceiverWithoutSignals } from './otlp-receiver.ts'
@@ -32,6 +33,8 @@ export const EXPORTERS: TypeTable<ExporterConfig> = table<ExporterConfig>(
 export const CONNECTORS: TypeTable<CpidConfig> = table({ cpid: cpidConnector })
 
 export const EXTENSIONS: TypeTable<ExtensionConfig> = table({
+  basicauth: asExtension(basicAuth),
+  bearertokenauth: asExtension(bearerTokenAuth),
   cpid_query: cpidQuery,
   health_check: healthCheck,
 })

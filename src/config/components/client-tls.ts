@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import type { ClientTls } from '../causeway-config.ts'
-import { field, NOT_HERE, optionalField, refusedKeys } from '../schema/field.ts'
+import { field, optionalField } from '../schema/field.ts'
 import { FLAG, SECRET_TEXT, TEXT } from '../schema/scalar-kinds.ts'
 import { section } from '../schema/section.ts'
 import { present } from './present.ts'
+import { buildTlsProtocol, tlsProtocolKeys, versionRule } from './tls-protocol.ts'
 import { eitherRule, pairRule } from './tls-rules.ts'
 
 export const clientTls = section(
@@ -21,14 +22,9 @@ export const clientTls = section(
     key_file: optionalField(TEXT, 'File with the private key of that certificate, PEM.'),
     key_pem: optionalField(SECRET_TEXT, 'That key itself, instead of `key_file`.'),
     server_name_override: optionalField(TEXT, 'The name the certificate of the server must carry.'),
-    ...refusedKeys('TLS is always 1.2 or later; remove it', 'min_version', 'max_version'),
-    ...refusedKeys(
-      'certificates are read at start; remove it and restart after changing them',
-      'reload_interval',
-    ),
-    ...refusedKeys(NOT_HERE, 'include_system_ca_certs_pool', 'cipher_suites', 'curve_preferences', 'tpm'),
+    ...tlsProtocolKeys,
   },
-  [pairRule, eitherRule('ca'), eitherRule('cert'), eitherRule('key')],
+  [pairRule, versionRule, eitherRule('ca'), eitherRule('cert'), eitherRule('key')],
 )
 
 /** The scheme of an endpoint, where there is one, decides between TLS and plain text. */
@@ -41,6 +37,7 @@ export function buildClientTls(
   return {
     insecure: insecure && !hasCa && scheme !== 'https',
     insecureSkipVerify: tls.insecure_skip_verify,
+    ...buildTlsProtocol(tls),
     ...present({
       caFile: tls.ca_file,
       caPem: tls.ca_pem,

@@ -4,6 +4,8 @@ import { field, refusedKeys } from '../schema/field.ts'
 import { choice, TEXT, wholeNumber } from '../schema/scalar-kinds.ts'
 import { section } from '../schema/section.ts'
 import { size } from '../schema/size.ts'
+import { buildSenders, senders } from './senders.ts'
+import { present } from './present.ts'
 import { componentType } from './component-type.ts'
 
 const MODES: readonly LinkingMode[] = ['cascade', 'links', 'passthrough']
@@ -77,6 +79,7 @@ export const cpidConnector = componentType(
     linking,
     retention,
     metrics,
+    senders,
     max_sources: field(wholeNumber(1), '1024', 'A mergelog with more sources is refused.'),
   }),
   (id, settings): CpidConfig => ({
@@ -99,5 +102,6 @@ export const cpidConnector = componentType(
     },
     maxSources: settings.max_sources,
     metrics: { intervalMs: settings.metrics.interval, maxSeries: settings.metrics.max_series },
+    ...present({ senders: buildSenders(settings.senders) }),
   }),
 )

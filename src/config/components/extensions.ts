@@ -1,13 +1,19 @@
-import type { HealthCheckConfig, QueryConfig } from '../causeway-config.ts'
+import type { AuthenticatorConfig, HealthCheckConfig, QueryConfig } from '../causeway-config.ts'
 import { LISTEN_ENDPOINT } from '../schema/endpoint.ts'
 import { field, NOT_HERE, optionalField, refusedKeys } from '../schema/field.ts'
 import { section } from '../schema/section.ts'
-import { componentType } from './component-type.ts'
+import { TEXT_LIST } from '../schema/scalar-kinds.ts'
+import { serverAuth } from './auth.ts'
+import { componentType, type ComponentType } from './component-type.ts'
+import { buildCors, cors } from './cors.ts'
 import { present } from './present.ts'
+import { buildServerTls, serverTls } from './server-tls.ts'
 import { TRACE_URL, URL_PATH } from './url-kinds.ts'
 
 export type ExtensionConfig =
-  { kind: 'health_check'; settings: HealthCheckConfig } | { kind: 'cpid_query'; settings: QueryConfig }
+  | { kind: 'health_check'; settings: HealthCheckConfig }
+  | { kind: 'cpid_query'; settings: QueryConfig }
+  | { kind: 'authenticator'; settings: AuthenticatorConfig }
 
 export const healthCheck = componentType(
   section('Answers 200 once all listeners are bound and the database is ready, and 503 before.', {
@@ -30,9 +36,36 @@ export const cpidQuery = componentType(
       'Where a trace can be seen, for the links of the dashboard: `http://localhost:16686/trace/{trace_id}`; ' +
         '`{span_id}` is filled in too.',
     ),
+    tls: serverTls,
+    auth: serverAuth,
+    cors,
+    allowed_hosts: field(
+      TEXT_LIST,
+      '[]',
+      'Names by which it may be called besides its own, addresses and localhost; `*` stands for anything. Empty lets any ' +
+        'name through where `endpoint` is not on this machine alone.',
+    ),
   }),
   (_id, settings): ExtensionConfig => ({
     kind: 'cpid_query',
-    settings: { ...settings.endpoint, ...present({ traceUrl: settings.trace_url }) },
+    settings: {
+      ...settings.endpoint,
+      allowedHosts: settings.allowed_hosts,
+      ...present({
+        traceUrl: settings.trace_url,
+        tls: buildServerTls(settings.tls),
+        auth: settings.auth?.authenticator,
+        cors: buildCors(settings.cors),
+      }),
+    },
   }),
 )
+
+/** Settings of an authenticator, as an extension among the others. */
+export const asExtension = (type: ComponentType<AuthenticatorConfig>): ComponentType<ExtensionConfig> => ({
+  schema: type.schema,
+  read: (...given) => {
+    const settings = type.read(...given)
+    return settings && { kind: 'authenticator', settings }
+  },
+})

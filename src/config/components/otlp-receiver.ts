@@ -5,6 +5,7 @@ import { field, NOT_HERE, optionalField, refusedKeys } from '../schema/field.ts'
 import { choice, wholeNumber } from '../schema/scalar-kinds.ts'
 import { section, switchedSection } from '../schema/section.ts'
 import { size } from '../schema/size.ts'
+import { serverAuth } from './auth.ts'
 import { componentType } from './component-type.ts'
 import { buildCors, cors } from './cors.ts'
 import { present } from './present.ts'
@@ -14,19 +15,18 @@ import { URL_PATH } from './url-kinds.ts'
 const MIB = 2 ** 20
 // gRPC counts message bytes in a signed 32-bit number.
 const MOST_GRPC_MIB = 2047
-const NO_AUTH = 'Causeway does not authenticate senders itself; remove it and use tls with client_ca_file'
 
 const grpc = switchedSection('OTLP over gRPC. Off unless named.', {
   endpoint: field(LISTEN_ENDPOINT, 'localhost:4317', 'Where to listen.'),
   transport: field(choice(['tcp']), 'tcp', 'Always TCP.'),
   tls: serverTls,
+  auth: serverAuth,
   max_recv_msg_size_mib: field(
     wholeNumber(1, MOST_GRPC_MIB),
     '64',
     'Largest request in MiB, before and after decompression.',
   ),
   max_concurrent_streams: optionalField(wholeNumber(1), 'Most requests at a time on one connection.'),
-  ...refusedKeys(NO_AUTH, 'auth'),
   ...refusedKeys(
     NOT_HERE,
     'keepalive',
@@ -42,12 +42,12 @@ const http = switchedSection(
   {
     endpoint: field(LISTEN_ENDPOINT, 'localhost:4318', 'Where to listen.'),
     tls: serverTls,
+    auth: serverAuth,
     max_request_body_size: field(size(1), '64MiB', 'Largest request, before and after decompression.'),
     cors,
     traces_url_path: field(URL_PATH, '/v1/traces', 'Path that takes traces.'),
     logs_url_path: field(URL_PATH, '/v1/logs', 'Path that takes logs.'),
     ...refusedKeys('Causeway takes traces and logs; remove it', 'metrics_url_path', 'profiles_url_path'),
-    ...refusedKeys(NO_AUTH, 'auth'),
     ...refusedKeys(NOT_HERE, 'transport', 'include_metadata', 'response_headers', 'compression_algorithms'),
     ...refusedKeys(NOT_HERE, 'read_timeout', 'read_header_timeout', 'write_timeout', 'idle_timeout'),
     ...refusedKeys(NOT_HERE, 'keep_alives_enabled', 'middlewares'),
@@ -88,6 +88,7 @@ function buildGrpc(settings: z.output<typeof grpc>): GrpcServerConfig | undefine
       maxRecvMsgSizeBytes: settings.max_recv_msg_size_mib * MIB,
       ...present({
         tls: buildServerTls(settings.tls),
+        auth: settings.auth?.authenticator,
         maxConcurrentStreams: settings.max_concurrent_streams,
       }),
     }
@@ -101,7 +102,11 @@ function buildHttp(settings: z.output<typeof http>): HttpServerConfig | undefine
       maxRequestBodyBytes: settings.max_request_body_size,
       tracesUrlPath: settings.traces_url_path,
       logsUrlPath: settings.logs_url_path,
-      ...present({ tls: buildServerTls(settings.tls), cors: buildCors(settings.cors) }),
+      ...present({
+        tls: buildServerTls(settings.tls),
+        auth: settings.auth?.authenticator,
+        cors: buildCors(settings.cors),
+      }),
     }
   )
 }

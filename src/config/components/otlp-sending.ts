@@ -4,6 +4,8 @@ import { DURATION } from '../schema/duration.ts'
 import { field, NOT_HERE, optionalField, refusedKeys } from '../schema/field.ts'
 import { choice, decimalNumber, FLAG, HEADERS, wholeNumber } from '../schema/scalar-kinds.ts'
 import { section, type Rule } from '../schema/section.ts'
+import { clientAuth } from './auth.ts'
+import { present } from './present.ts'
 import { buildClientTls, clientTls } from './client-tls.ts'
 
 interface RetryBounds {
@@ -58,16 +60,17 @@ const queue = section('How the outbox is sent. It is always on, durable and unbo
 /** The keys that both OTLP exporters have. */
 export const sendingKeys = {
   tls: clientTls,
+  auth: clientAuth,
   headers: field(HEADERS, '{}', 'Sent with every request. Never shown by `print-config`.'),
   compression: field(choice(['gzip', 'none']), 'gzip', 'How requests are compressed.'),
   retry_on_failure: retry,
   sending_queue: queue,
-  ...refusedKeys('write the token in headers, as in authorization: "Bearer ${env:TOKEN}"', 'auth'),
   ...refusedKeys(NOT_HERE, 'keepalive', 'read_buffer_size', 'write_buffer_size', 'middlewares', 'batcher'),
 }
 
 interface SendingSettings {
   tls: z.output<typeof clientTls>
+  auth: z.output<typeof clientAuth>
   headers: Record<string, string>
   compression: 'gzip' | 'none'
   timeout: number
@@ -79,6 +82,7 @@ export function buildSending(settings: SendingSettings, scheme: 'http' | 'https'
   const { retry_on_failure: again, sending_queue: outbox } = settings
   return {
     tls: buildClientTls(settings.tls, scheme),
+    ...present({ auth: settings.auth?.authenticator }),
     headers: settings.headers,
     compression: settings.compression,
     timeoutMs: settings.timeout,

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
 import type { ServerTls } from '../causeway-config.ts'
-import { NOT_HERE, optionalField, refusedKeys } from '../schema/field.ts'
-import { SECRET_TEXT, TEXT } from '../schema/scalar-kinds.ts'
+import { optionalField, refusedKeys } from '../schema/field.ts'
+import { FLAG, SECRET_TEXT, TEXT } from '../schema/scalar-kinds.ts'
 import { optionalSection } from '../schema/section.ts'
 import { present } from './present.ts'
+import { buildTlsProtocol, tlsProtocolKeys, versionRule } from './tls-protocol.ts'
 import { eitherRule, pairRule } from './tls-rules.ts'
 
 export const serverTls = optionalSection(
@@ -17,16 +18,16 @@ export const serverTls = optionalSection(
       TEXT,
       'File with the authorities, PEM, one of which must have signed the certificate of every client.',
     ),
-    ...refusedKeys('TLS is always 1.2 or later; remove it', 'min_version', 'max_version'),
-    ...refusedKeys(
-      'certificates are read at start; remove it and restart after changing them',
-      'reload_interval',
+    client_ca_file_reload: optionalField(
+      FLAG,
+      'Taken for the sake of configurations that have it; `reload_interval` counts for all files.',
     ),
-    ...refusedKeys(NOT_HERE, 'client_ca_file_reload', 'cipher_suites', 'curve_preferences'),
-    ...refusedKeys(NOT_HERE, 'include_system_ca_certs_pool', 'tpm', 'ca_file', 'ca_pem'),
+    ...tlsProtocolKeys,
+    ...refusedKeys('write client_ca_file, by which clients are checked', 'ca_file', 'ca_pem'),
   },
   [
     pairRule,
+    versionRule,
     eitherRule('cert'),
     eitherRule('key'),
     ({ cert_file, cert_pem, key_file, key_pem }) =>
@@ -42,13 +43,15 @@ export const serverTls = optionalSection(
 
 export function buildServerTls(tls: z.output<typeof serverTls>): ServerTls | undefined {
   return (
-    tls &&
-    present({
-      certFile: tls.cert_file,
-      certPem: tls.cert_pem,
-      keyFile: tls.key_file,
-      keyPem: tls.key_pem,
-      clientCaFile: tls.client_ca_file,
-    })
+    tls && {
+      ...buildTlsProtocol(tls),
+      ...present({
+        certFile: tls.cert_file,
+        certPem: tls.cert_pem,
+        keyFile: tls.key_file,
+        keyPem: tls.key_pem,
+        clientCaFile: tls.client_ca_file,
+      }),
+    }
   )
 }

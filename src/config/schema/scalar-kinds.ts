@@ -20,6 +20,25 @@ export const SECRET_TEXT: ValueKind<string> = {
   read: (node) => textOf(node) ?? refuse(`must be text, got ${kindOf(node)}`),
 }
 
+/** The same, of at least one character. */
+export const SECRET_WORD: ValueKind<string> = {
+  ...SECRET_TEXT,
+  read: (node) =>
+    textOf(node) === '' ? refuse('must not be empty; is its variable set?') : SECRET_TEXT.read(node),
+}
+
+/** A list of such, at least one. */
+export const SECRET_LIST: ValueKind<string[]> = {
+  type: 'list of text',
+  secret: true,
+  read: (node) => {
+    const items = valueOf(node)
+    const texts = Array.isArray(items) ? items.map((item) => textOf(item) ?? '') : []
+    const isRight = texts.length > 0 && texts.every((text) => text !== '')
+    return isRight ? texts : refuse(`must be a list of text, none of it empty, got ${kindOf(node)}`)
+  },
+}
+
 export const FLAG: ValueKind<boolean> = {
   type: 'true or false',
   read: (node) => {

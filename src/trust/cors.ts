@@ -22,18 +22,25 @@ const ALWAYS_ALLOWED = [
   'x-requested-with',
 ]
 
-/** Adds the CORS headers of a response. Returns true when the request is a preflight, which needs no other answer. */
-export function applyCors(cors: CorsSettings, request: IncomingMessage, response: ServerResponse): boolean {
+/**
+ * Adds the CORS headers of a response to a request with the one method that is taken. Returns true when the request is a
+ * preflight, which needs no other answer.
+ */
+export function applyCors(
+  cors: CorsSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+  taken = 'POST',
+): boolean {
   const { origin, 'access-control-request-method': method } = request.headers
   const preflight = request.method === 'OPTIONS' && origin !== undefined && method !== undefined
   response.setHeader(
     'Vary',
     preflight ? 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' : 'Origin',
   )
-  if (origin === undefined || !cors.allowedOrigins.some((pattern) => matches(pattern, origin)))
-    return preflight
-  if (preflight) allowPreflight(cors, request, response, method)
-  else if (cors.exposedHeaders?.length)
+  if (origin === undefined || !isAllowedOrigin(cors, origin)) return preflight
+  if (preflight && method === taken) allowPreflight(cors, request, response, taken)
+  else if (!preflight && cors.exposedHeaders?.length)
     response.setHeader('Access-Control-Expose-Headers', cors.exposedHeaders.join(', '))
   if (cors.allowedOrigins.includes('*')) response.setHeader('Access-Control-Allow-Origin', '*')
   else {
@@ -43,19 +50,24 @@ export function applyCors(cors: CorsSettings, request: IncomingMessage, response
   return preflight
 }
 
+/** Whether pages of this origin may read what they ask for. */
+export function isAllowedOrigin({ allowedOrigins }: CorsSettings, origin: string): boolean {
+  return allowedOrigins.some((pattern) => matches(pattern, origin))
+}
+
 function allowPreflight(
   cors: CorsSettings,
   request: IncomingMessage,
   response: ServerResponse,
-  method: string,
+  taken: string,
 ): void {
   const asked = (request.headers['access-control-request-headers'] ?? '')
     .split(',')
     .map((name) => name.trim().toLowerCase())
     .filter((name) => name !== '')
   const allowed = [...ALWAYS_ALLOWED, ...(cors.allowedHeaders ?? []).map((name) => name.toLowerCase())]
-  if (method !== 'POST' || !(allowed.includes('*') || asked.every((name) => allowed.includes(name)))) return
-  response.setHeader('Access-Control-Allow-Methods', 'POST')
+  if (!(allowed.includes('*') || asked.every((name) => allowed.includes(name)))) return
+  response.setHeader('Access-Control-Allow-Methods', taken)
   if (asked.length > 0) response.setHeader('Access-Control-Allow-Headers', asked.join(', '))
   if (cors.maxAgeSeconds) response.setHeader('Access-Control-Max-Age', cors.maxAgeSeconds)
 }

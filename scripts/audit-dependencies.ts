@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process'
+
+interface Report {
+  auditReportVersion?: number
+  vulnerabilities?: Record<string, { severity: string; range: string; fixAvailable: unknown }>
+  message?: string
+  error?: { summary?: string }
+}
+
+/**
+ * Asks the registry for known weaknesses of what Causeway is made of when it runs. Fails when there are serious ones; a
+ * registry that cannot be asked is said and is no failure.
+ */
+const SERIOUS = ['high', 'critical']
+const { stdout, stderr } = spawnSync('npm', ['audit', '--json', '--omit', 'dev'], {
+  cwd: new URL('../', import.meta.url),
+  encoding: 'utf8',
+  maxBuffer: 64 * 1024 * 1024,
+  shell: process.platform === 'win32',
+})
+const report = read(stdout)
+if (report?.auditReportVersion === undefined) {
+  const why = report?.message ?? report?.error?.summary ?? stderr.split('\n', 1).join('')
+  console.log(`dependencies: NOT AUDITED, the registry could not be asked: ${why}`)
+} else {
+  const found = Object.entries(report.vulnerabilities ?? {})
+  for (const [name, { severity, range, fixAvailable }] of found) {
+    console.log(`${severity}: ${name} ${range}${fixAvailable === false ? '' : ', a fixed version is there'}`)
+  }
+  console.log(`dependencies: ${found.length} with known weaknesses`)
+  if (found.some(([, { severity }]) => SERIOUS.includes(severity))) process.exitCode = 1
+}
+
+function read(text: string): Report | undefined {
+  try {
+    return JSON.parse(text) as Report
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,84 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
+import type { Authenticator } from '../trust/authenticator.ts'
+import { applyCors, isAllowedOrigin, type CorsSettings } from '../trust/cors.ts'
+import { bareHost, isLoopback } from '../trust/host-names.ts'
+import { fitsPattern } from '../model/fits-pattern.ts'
+import { sendFailure } from './reply.ts'
+
+export interface GateSettings {
+  host: string
+  /** Whoever it does not know is turned away; the server does not dispose of it. */
+  authenticator?: Authenticator
+  /** Which pages of other origins may ask; without it none may. */
+  cors?: CorsSettings
+  /** By which names the server may be called besides its own, addresses and localhost; `*` stands for anything. */
+  allowedHosts?: readonly string[]
+  /** Told of every request without a credential that is known. */
+  onTurnedAway?: (reason: string) => void
+}
+
+/**
+ * Lets a request in, or answers it. Pages of other sites get nothing, not even by calling this server by a name of their
+ * own (DNS rebinding): the API only answers, so that there is nothing else a request could be forged for.
+ */
+export async function isLetIn(
+  settings: GateSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  const { cors, authenticator } = settings
+  response.setHeader('X-Content-Type-Options', 'nosniff')
+  if (!isOwnName(settings, request.headers.host)) {
+    sendFailure(response, 'unknownHost')
+    return false
+  }
+  if (cors === undefined) response.setHeader('Cross-Origin-Resource-Policy', 'same-origin')
+  else if (applyCors(cors, request, response, 'GET')) {
+    response.writeHead(204).end()
+    return false
+  }
+  if (isFromElsewhere(cors, request)) {
+    sendFailure(response, 'crossSite')
+    return false
+  }
+  return authenticator === undefined || (await isKnown(authenticator, settings, request, response))
+}
+
+/** Listening wider than this machine, one can be called by names that nobody here knows, unless they are listed. */
+function isOwnName({ host, allowedHosts = [] }: GateSettings, header: string | undefined): boolean {
+  const name = bareHost(header ?? '')
+  if (isIP(name) !== 0 || name === 'localhost' || name === bareHost(host)) return true
+  if (allowedHosts.some((pattern) => fitsPattern(pattern.toLowerCase(), name))) return true
+  return allowedHosts.length === 0 && !isLoopback(host)
+}
+
+/** Following a link from elsewhere is fine; a page of another origin that asks by itself is not. */
+function isFromElsewhere(cors: CorsSettings | undefined, { headers }: IncomingMessage): boolean {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers
+  if (origin !== undefined) {
+    const isOwn = URL.parse(origin)?.host === headers.host?.toLowerCase()
+    return !isOwn && !(cors !== undefined && isAllowedOrigin(cors, origin))
+  }
+  return (site === 'cross-site' || site === 'same-site') && mode !== 'navigate'
+}
+
+async function isKnown(
+  authenticator: Authenticator,
+  { onTurnedAway }: GateSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  const value = request.headers[authenticator.header]
+  const checked = await authenticator.check(typeof value === 'string' ? value : undefined)
+  if (checked.kind === 'known') return true
+  if (checked.kind === 'busy') {
+    response.setHeader('Retry-After', Math.ceil(checked.retryAfterMs / 1000))
+    sendFailure(response, 'busy')
+    return false
+  }
+  onTurnedAway?.(checked.reason)
+  response.setHeader('WWW-Authenticate', authenticator.challenge)
+  sendFailure(response, 'unauthenticated')
+  return false
+}

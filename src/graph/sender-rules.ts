@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto'
+import { fitsOne, fitsPattern } from '../model/fits-pattern.ts'
+import type { Owner } from '../model/arrival-port.ts'
+import type { Sender } from '../model/sender.ts'
+import type { SenderGrants, SenderPolicy, SenderRule } from '../model/sender-policy.ts'
+
+const MOST_REMEMBERED = 1_000
+
+/** Looks up what a sender may send. */
+export class SenderRules {
+  readonly #policy: SenderPolicy
+  readonly #known = new Map<string, Allowed>()
+
+  constructor(policy: SenderPolicy) {
+    this.#policy = policy
+  }
+
+  of(sender: Sender = {}): Allowed {
+    const key = JSON.stringify([sender.authenticator, sender.username, sender.certificate])
+    let allowed = this.#known.get(key)
+    if (allowed === undefined) {
+      if (this.#known.size >= MOST_REMEMBERED) this.#known.clear()
+      const rule = this.#policy.rules.find(({ match }) => fits(match, sender))
+      allowed = new Allowed(rule?.grants ?? this.#policy.otherwise)
+      this.#known.set(key, allowed)
+    }
+    return allowed
+  }
+}
+
+/** What one sender may send. */
+export class Allowed {
+  readonly #grants: SenderGrants
+  readonly #mergesAll: boolean
+  readonly #digest: Buffer
+
+  constructor(grants: SenderGrants) {
+    this.#grants = grants
+    const { clusters, services, unknown } = grants.mergeFrom
+    this.#mergesAll = unknown && clusters.includes('*') && services.includes('*')
+    this.#digest = hash('sha256', JSON.stringify(grants), 'buffer')
+  }
+
+  may(send: 'spans' | 'logs' | 'mergelogs', service: string, cluster: string): boolean {
+    const { clusters, services } = this.#grants
+    return this.#grants[send] && fitsOne(clusters, cluster) && fitsOne(services, service)
+  }
+
+  /** Whether it is pointless to ask `mayMerge`. */
+  get mayMergeAll(): boolean {
+    return this.#mergesAll
+  }
+
+  /** `owner` is undefined while the change's own mergelog has not arrived. */
+  mayMerge(owner: Owner | undefined): boolean {
+    const { clusters, services, unknown } = this.#grants.mergeFrom
+    if (owner === undefined) return unknown
+    return fitsOne(clusters, owner.cluster) && fitsOne(services, owner.service)
+  }
+
+  /**
+   * The hash by which a request of this sender is known again: what another one was refused, or was refused under
+   * another policy, is no repetition.
+   */
+  hashOf(request: Buffer): Buffer {
+    const bytes = Buffer.concat([request, this.#digest])
+    return hash('sha256', bytes, 'buffer').subarray(0, request.length)
+  }
+}
+
+function fits({ authenticator, username, certificate }: SenderRule['match'], sender: Sender): boolean {
+  if (authenticator !== undefined && !fitsPattern(authenticator, sender.authenticator ?? '')) return false
+  if (username !== undefined && !isNamed(username, sender.username)) return false
+  return (
+    certificate === undefined || (sender.certificate ?? []).some((name) => fitsPattern(certificate, name))
+  )
+}
+
+const isNamed = (pattern: string, name: string | undefined): boolean =>
+  name !== undefined && fitsPattern(pattern, name)

@@ -1,0 +1,18 @@
+/** Whether a text fits a pattern, in which a `*` stands for any characters. */
+export function fitsPattern(pattern: string, text: string): boolean {
+  const [first = '', ...rest] = pattern.split('*')
+  const last = rest.pop()
+  if (last === undefined) return text === first
+  if (!text.startsWith(first) || !text.endsWith(last)) return false
+  const end = text.length - last.length
+  let at = first.length
+  for (const part of rest) {
+    const found = text.indexOf(part, at)
+    if (found < 0) return false
+    at = found + part.length
+  }
+  return at <= end
+}
+
+export const fitsOne = (patterns: readonly string[], text: string): boolean =>
+  patterns.some((pattern) => fitsPattern(pattern, text))

@@ -1,0 +1,69 @@
+import { describe, expect, test } from '@jest/globals'
+import { loadText } from './load-text.ts'
+
+const AUTH = 'auth: { authenticator: bearertokenauth }'
+const TLS = 'tls: { cert_file: a, key_file: b }'
+const MUTUAL = 'tls: { cert_file: a, key_file: b, client_ca_file: c }'
+
+const warningsWith = (grpc: string, query = '', exporter = 'endpoint: localhost:4317') =>
+  loadText(`
+receivers: { otlp: { protocols: { grpc: { ${grpc} } } } }
+connectors: { cpid: }
+exporters: { otlp_grpc: { ${exporter} } }
+extensions: { cpid_query: { ${query} }, bearertokenauth: { token: a secret } }
+service:
+  extensions: [cpid_query, bearertokenauth]
+  pipelines:
+    traces/in: { receivers: [otlp], exporters: [cpid] }
+    traces/out: { receivers: [cpid], exporters: [otlp_grpc] }
+`).warnings
+
+describe.each([
+  '0.0.0.0:4317',
+  '[::]:4317',
+  ':4317',
+  '192.0.2.1:4317',
+  'causeway.example:4317',
+  '127.0.0.1.example.com:4317',
+])('a listener at %s', (endpoint) => {
+  const at = `endpoint: '${endpoint}'`
+
+  test('is warned of while it asks nobody who they are', () => {
+    expect(warningsWith(at)).toEqual([
+      expect.stringMatching(
+        /^receivers::otlp::protocols::grpc::endpoint: .*takes spans and mergelogs from ANYBODY/,
+      ),
+    ])
+    expect(warningsWith(`${at}, ${TLS}`)).toHaveLength(1)
+    expect(warningsWith('', at.replace('4317', '4319'))).toEqual([
+      expect.stringMatching(/^extensions::cpid_query::endpoint: .*shows all that is kept to ANYBODY/),
+    ])
+  })
+
+  test('is warned of when credentials come in plain text', () => {
+    expect(warningsWith(`${at}, ${AUTH}`)).toEqual([
+      expect.stringMatching(/^receivers::otlp::protocols::grpc::auth: credentials come to .* in plain text/),
+    ])
+  })
+
+  test('is fine with credentials over TLS, or with client certificates', () => {
+    expect(warningsWith(`${at}, ${AUTH}, ${TLS}`)).toEqual([])
+    expect(warningsWith(`${at}, ${MUTUAL}`)).toEqual([])
+  })
+})
+
+test.each(['localhost:4317', '127.0.0.1:4317', '127.1.2.3:4317', "'[::1]:4317'"])(
+  'a listener at %s is nobody else’s business',
+  (endpoint) => {
+    expect(warningsWith(`endpoint: ${endpoint}`)).toEqual([])
+  },
+)
+
+test('an exporter that shows its credential in plain text is warned of', () => {
+  const to = (endpoint: string) => warningsWith('', '', `${AUTH}, endpoint: ${endpoint}`)
+  expect(to('http://tempo:4317')).toEqual([
+    'exporters::otlp_grpc::auth: the credential is sent in plain text; turn tls on',
+  ])
+  expect(to('https://tempo:4317')).toEqual([])
+  expect(to('http://localhost:4317')).toEqual([])
+})

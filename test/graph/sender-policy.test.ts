@@ -1,0 +1,214 @@
+import { describe, expect, test } from '@jest/globals'
+import type { Sender } from '../../src/model/sender.ts'
+import type { SenderPolicy } from '../../src/model/sender-policy.ts'
+import { loadText, SMALLEST } from '../config/load-text.ts'
+import { cpid, mergelogEvent, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const alice: Sender = { authenticator: 'basicauth', username: 'alice' }
+const kubelet: Sender = { certificate: ['kubelet', 'node-1.eu.example'] }
+const anybody: Sender = {}
+
+/** The policy as an operator writes it. */
+function policyOf(senders: string): SenderPolicy {
+  const { cpid: connector } = loadText(SMALLEST.replace('cpid: }', `cpid: { senders: ${senders} } }`)).config
+  return connector.senders!
+}
+
+const opening = (senders: string): Promise<TestWriter> => TestWriter.open({ senders: policyOf(senders) })
+const ONE = (rule: string): string => `{ rules: [{ match: { username: alice }, ${rule} }] }`
+
+const spans = (service: string, cluster?: string) =>
+  spansRequest(service, [{ trace: 1, id: 1, cpid: cpid(9) }], cluster)
+const merge = (from: string, sources: string[], to = cpid(2), cluster?: string) =>
+  mergelogsRequest(from, [{ new: to, sources }], cluster)
+
+const rejectedRows = ({ db }: TestWriter) =>
+  db.prepare('SELECT cpid, reason, service, cluster, sender FROM audit_rejected_mergelogs').all()
+const count = ({ db }: TestWriter, table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+
+describe('which rule counts', () => {
+  const whoMaySend = async (match: string, sender: Sender): Promise<boolean> => {
+    using writer = await opening(`{ rules: [{ match: ${match} }] }`)
+    const outcome = writer.ingest('traces', spans('a'), sender)
+    return outcome.kind === 'accepted' && outcome.stored === 1
+  }
+
+  test.each<[string, Sender, boolean]>([
+    ['{ username: alice }', alice, true],
+    ['{ username: "al*" }', alice, true],
+    ['{ username: bob }', alice, false],
+    ['{ username: "*" }', kubelet, false],
+    ['{ authenticator: basicauth }', alice, true],
+    ['{ authenticator: bearertokenauth }', alice, false],
+    ['{ authenticator: basicauth, username: bob }', alice, false],
+    ['{ certificate: "*.eu.example" }', kubelet, true],
+    ['{ certificate: kubelet }', kubelet, true],
+    ['{ certificate: "*.us.example" }', kubelet, false],
+    ['{ certificate: "*" }', alice, false],
+    ['{ authenticator: basicauth, certificate: kubelet }', { ...alice, ...kubelet }, true],
+    ['{ username: "*" }', anybody, false],
+  ])('%s, of %j: %s', async (match, sender, may) => {
+    expect(await whoMaySend(match, sender)).toBe(may)
+  })
+
+  test('the first that fits', async () => {
+    using writer = await opening(
+      '{ rules: [{ match: { username: alice }, spans: false }, { match: { username: "*" } }] }',
+    )
+    expect(writer.ingest('traces', spans('a'), alice)).toMatchObject({ stored: 0, rejected: 1 })
+    expect(writer.ingest('traces', spans('a'), { ...alice, username: 'bob' })).toMatchObject({ stored: 1 })
+  })
+
+  test('for all others the default, which lets nothing in unless it says so', async () => {
+    using closed = await opening('{ rules: [] }')
+    expect(closed.ingest('traces', spans('a'))).toMatchObject({ stored: 0, rejected: 1 })
+    using open = await opening('{ default: { spans: true } }')
+    expect(open.ingest('traces', spans('a'))).toMatchObject({ stored: 1, rejected: 0 })
+    expect(open.ingest('logs', merge('a', []))).toMatchObject({ stored: 0, rejected: 1 })
+  })
+})
+
+describe('what may be sent', () => {
+  test('spans, for some services and clusters', async () => {
+    using writer = await opening(ONE('clusters: ["eu-*"], services: [controller]'))
+    expect(writer.ingest('traces', spans('controller', 'eu-1'), alice)).toMatchObject({
+      stored: 1,
+      rejected: 0,
+    })
+    for (const [service, cluster] of [
+      ['controller', 'us-1'],
+      ['controller', undefined],
+      ['other', 'eu-1'],
+    ] as const) {
+      expect(writer.ingest('traces', spans(service, cluster), alice)).toMatchObject({
+        stored: 0,
+        rejected: 1,
+        message: `alice may not send spans for service "${service}" of cluster "${cluster ?? ''}"; see connectors::cpid::senders`,
+      })
+    }
+    expect(count(writer, 'spans')).toBe(1)
+  })
+
+  test('a span that is refused leaves no CPID behind', async () => {
+    using writer = await opening(ONE('spans: false'))
+    writer.ingest('traces', spans('a'), alice)
+    expect(count(writer, 'cpids')).toBe(0)
+  })
+
+  test('mergelogs as log records', async () => {
+    using writer = await opening(ONE('mergelogs: false'))
+    expect(writer.ingest('logs', merge('a', [], cpid(2), 'eu'), alice)).toMatchObject({
+      stored: 0,
+      rejected: 1,
+      message: expect.stringContaining('may not send mergelogs'),
+    })
+    expect(rejectedRows(writer)).toEqual([
+      { cpid: cpid(2), reason: 'sender_not_allowed', service: 'a', cluster: 'eu', sender: 'alice' },
+    ])
+    expect([count(writer, 'mergelogs'), count(writer, 'cpids'), count(writer, 'logs')]).toEqual([0, 0, 0])
+  })
+
+  test('mergelogs as span events; the span itself is kept', async () => {
+    using writer = await opening(ONE('mergelogs: false'))
+    const events = [mergelogEvent({ new: cpid(2), sources: [] })]
+    const request = spansRequest('a', [{ trace: 1, id: 1, events }])
+    expect(writer.ingest('traces', request, alice)).toMatchObject({
+      stored: 1,
+      rejected: 0,
+      message: expect.stringContaining('may not send mergelogs'),
+    })
+    expect(rejectedRows(writer)).toMatchObject([{ reason: 'sender_not_allowed' }])
+  })
+
+  test('mergelogs for clusters and services of its own only', async () => {
+    using writer = await opening(ONE('clusters: [eu], services: [a]'))
+    expect(writer.ingest('logs', merge('a', [], cpid(2), 'us'), alice)).toMatchObject({ rejected: 1 })
+    expect(writer.ingest('logs', merge('b', [], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 1 })
+    expect(writer.ingest('logs', merge('a', [], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 0 })
+  })
+
+  test('log records that are no mergelogs', async () => {
+    const events = mergelogsRequest('a', [{ new: cpid(2) }])
+    const plain = Buffer.from(events)
+    plain.write('cpid.other---', plain.indexOf('cpid.mergelog'))
+    using writer = await opening(ONE('logs: false'))
+    expect(writer.ingest('logs', plain, alice)).toMatchObject({ stored: 0, rejected: 1 })
+    expect(writer.ingest('logs', events, alice)).toMatchObject({ stored: 1, rejected: 0 })
+  })
+})
+
+describe('whose changes may be merged', () => {
+  const EU = 'clusters: [eu]'
+  const root = (writer: TestWriter, name: string, cluster: string, service = 'kubectl'): void => {
+    const trusted: Sender = { authenticator: 'basicauth', username: 'trusted' }
+    expect(writer.ingest('logs', mergelogsRequest(service, [{ new: name }], cluster), trusted)).toMatchObject(
+      {
+        rejected: 0,
+      },
+    )
+  }
+  const withTrusted = (rule: string): Promise<TestWriter> =>
+    opening(`{ rules: [{ match: { username: trusted } }, { match: { username: alice }, ${rule} }] }`)
+
+  test('those of the clusters it may send for', async () => {
+    using writer = await withTrusted(EU)
+    root(writer, cpid(1), 'eu')
+    root(writer, cpid(5), 'us')
+    expect(writer.ingest('logs', merge('a', [cpid(1)], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 0 })
+    expect(writer.ingest('logs', merge('a', [cpid(1), cpid(5)], cpid(3), 'eu'), alice)).toMatchObject({
+      stored: 0,
+      rejected: 1,
+      message: expect.stringContaining('may not merge one of its sources'),
+    })
+    expect(rejectedRows(writer)).toEqual([
+      { cpid: cpid(3), reason: 'foreign_source', service: 'a', cluster: 'eu', sender: 'alice' },
+    ])
+    expect(count(writer, 'edges')).toBe(1)
+  })
+
+  test('those of clusters and services that are written', async () => {
+    using writer = await withTrusted(`${EU}, merge_from: { clusters: ['*'], services: [kubectl] }`)
+    root(writer, cpid(1), 'us')
+    root(writer, cpid(5), 'eu', 'stranger')
+    expect(writer.ingest('logs', merge('a', [cpid(1)], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 0 })
+    expect(writer.ingest('logs', merge('a', [cpid(5)], cpid(3), 'eu'), alice)).toMatchObject({ rejected: 1 })
+  })
+
+  test('those that are not known yet, unless they are refused', async () => {
+    using open = await withTrusted(EU)
+    expect(open.ingest('logs', merge('a', [cpid(1)], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 0 })
+    using strict = await withTrusted(`${EU}, merge_from: { unknown: refuse }`)
+    expect(strict.ingest('logs', merge('a', [cpid(1)], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 1 })
+    root(strict, cpid(3), 'eu')
+    expect(strict.ingest('logs', merge('a', [cpid(3)], cpid(4), 'eu'), alice)).toMatchObject({ rejected: 0 })
+  })
+})
+
+test('what one sender was refused is no repetition when another sends it', async () => {
+  using writer = await opening('{ rules: [{ match: { username: alice } }] }')
+  const request = spans('a')
+  expect(writer.ingest('traces', request, { ...alice, username: 'mallory' })).toMatchObject({ stored: 0 })
+  expect(writer.ingest('traces', request, alice)).toMatchObject({ stored: 1, rejected: 0 })
+  expect(writer.ingest('traces', request, alice)).toMatchObject({ stored: 0, rejected: 0 })
+  expect(count(writer, 'spans')).toBe(1)
+})
+
+test('refusals are counted', async () => {
+  using writer = await opening('{ rules: [] }')
+  const { counts } = writer.writer.ingest([
+    { signal: 'traces', bytes: spans('a') },
+    { signal: 'logs', bytes: merge('a', []) },
+  ])
+  expect(counts).toMatchObject({
+    forbiddenSpans: 1,
+    forbiddenLogs: 0,
+    refusedMergelogs: { sender_not_allowed: 1 },
+  })
+})
+
+test('without a policy everybody may send everything', async () => {
+  using writer = await TestWriter.open()
+  expect(writer.ingest('traces', spans('a'), alice)).toMatchObject({ stored: 1 })
+  expect(writer.ingest('logs', merge('a', [cpid(7)]), anybody)).toMatchObject({ stored: 1 })
+})

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openForReading } from '../../src/sqlite/open-database.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+let folder = ''
+let path = ''
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'causeway-readers-'))
+  path = join(folder, 'causeway.db')
+  using writer = await TestWriter.open({}, path)
+  writer.mergelogs('a', [{ new: cpid(1) }])
+  writer.db.pragma('wal_checkpoint(TRUNCATE)')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+test.each([
+  'DELETE FROM mergelogs',
+  "UPDATE resources SET service = 'somebody else'",
+  "INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope) VALUES (1, '', '', '', 1)",
+  'DROP TABLE spans',
+  'CREATE TABLE own (a)',
+  'VACUUM',
+  'PRAGMA user_version = 7',
+  'REINDEX',
+])('nobody who reads can say %s, even after taking query_only back', (statement) => {
+  const before = readFileSync(path)
+  const db = openForReading(path)
+  expect(() => db.exec(statement)).toThrow(/readonly/)
+  db.pragma('query_only = OFF')
+  expect(() => db.exec(statement)).toThrow(/readonly|attempt to write/)
+  db.close()
+  expect(readFileSync(path).equals(before)).toBe(true)
+})
+
+test('nor write to another file through it', () => {
+  const db = openForReading(path)
+  db.pragma('query_only = OFF')
+  expect(() => {
+    db.exec(`ATTACH '${join(folder, 'other.db')}' AS other`)
+    db.exec('CREATE TABLE other.own (a)')
+  }).toThrow(/unable to open|readonly/)
+  db.close()
+  expect(readdirSync(folder).filter((name) => !name.startsWith('causeway.db'))).toEqual([])
+})

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { acceptBearerTokens, showBearerToken } from '../../src/trust/bearer-tokens.ts'
+import { eventually } from '../process/eventually.ts'
+
+let folder = ''
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'causeway-tokens-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+const settings = {
+  id: 'bearertokenauth/test',
+  header: 'Authorization',
+  scheme: 'Bearer',
+  tokens: ['first', 'second'],
+  reloadIntervalMs: 5,
+  onTrouble: () => undefined,
+}
+
+test('each of the tokens is let in, and nothing else', () => {
+  using accepting = acceptBearerTokens(settings)
+  const known = { kind: 'known', sender: { authenticator: 'bearertokenauth/test' } }
+  expect(accepting.check('Bearer first')).toEqual(known)
+  expect(accepting.check('bearer second')).toEqual(known)
+  for (const wrong of [
+    'Bearer',
+    'Bearer ',
+    'Bearer firs',
+    'Bearer first ',
+    'Bearer firstsecond',
+    'first',
+    '',
+  ]) {
+    expect(accepting.check(wrong)).toMatchObject({ kind: 'unknown' })
+  }
+  expect(accepting.check(undefined)).toMatchObject({ kind: 'unknown' })
+})
+
+test('nobody is told the token or what they sent', () => {
+  using accepting = acceptBearerTokens(settings)
+  for (const value of [undefined, 'Basic c2VjcmV0', 'Bearer secret']) {
+    expect(JSON.stringify(accepting.check(value))).not.toMatch(/secret|c2VjcmV0|first/)
+  }
+})
+
+test('a token that stands alone in a header of its own', () => {
+  using accepting = acceptBearerTokens({ ...settings, header: 'X-Token', scheme: '' })
+  expect(accepting.header).toBe('x-token')
+  expect(accepting.check('first')).toMatchObject({ kind: 'known' })
+  expect(accepting.check('Bearer first')).toMatchObject({ kind: 'unknown' })
+})
+
+test('a file counts instead of the tokens, and its changes count', async () => {
+  const filename = join(folder, 'changing.token')
+  await writeFile(filename, 'third\n\n fourth \n')
+  using accepting = acceptBearerTokens({ ...settings, filename })
+  using showing = showBearerToken({ ...settings, filename })
+  expect(accepting.check('Bearer third')).toMatchObject({ kind: 'known' })
+  expect(accepting.check('Bearer fourth')).toMatchObject({ kind: 'known' })
+  expect(accepting.check('Bearer first')).toMatchObject({ kind: 'unknown' })
+  expect(showing.value()).toBe('Bearer third')
+
+  await writeFile(filename, 'fifth')
+  await eventually(() => expect(accepting.check('Bearer fifth')).toMatchObject({ kind: 'known' }))
+  await eventually(() => expect(showing.value()).toBe('Bearer fifth'))
+  expect(accepting.check('Bearer third')).toMatchObject({ kind: 'unknown' })
+})
+
+test('a file that is emptied or goes away changes nothing, and is told of once', async () => {
+  const filename = join(folder, 'vanishing.token')
+  await writeFile(filename, 'third')
+  const troubles: string[] = []
+  using accepting = acceptBearerTokens({
+    ...settings,
+    filename,
+    onTrouble: (reason) => troubles.push(reason),
+  })
+  await writeFile(filename, '')
+  await eventually(() => expect(troubles).toEqual([expect.stringContaining('holds no token')]))
+  await rm(filename)
+  await eventually(() =>
+    expect(troubles[1]).toMatch(/^cannot read extensions::bearertokenauth\/test::filename/),
+  )
+  expect(accepting.check('Bearer third')).toMatchObject({ kind: 'known' })
+})
+
+test('a file that is not there is an error that names it', () => {
+  const filename = join(folder, 'none.token')
+  expect(() => acceptBearerTokens({ ...settings, filename })).toThrow(
+    /^cannot read extensions::bearertokenauth\/test::filename: ENOENT.*; correct the path$/,
+  )
+})
