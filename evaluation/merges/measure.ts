@@ -52,7 +52,8 @@ export async function measureMerges(size: MergesSize, onRun: () => void): Promis
   const [rootsOfAll = Number.NaN, ...otherRoots] = roots
   if (otherRoots.length > 0) throw new Error(`runs of one scenario began ${[...roots].join(' and ')} changes`)
   const points = LIMITS.map((limit, at) => pointOf(limit, merges[at], merges[0]))
-  return { ...size, roots: rootsOfAll, points, variants }
+  const { seeds, variantSeeds } = size
+  return { seeds, variantSeeds, roots: rootsOfAll, points, variants }
 }
 
 async function meansOf(variant: Variant, seeds: number): Promise<number[]> {
