@@ -30,6 +30,7 @@ test.each([
 ])('nobody who reads can say %s, even after taking query_only back', (statement) => {
   const before = readFileSync(path)
   const db = openForReading(path)
+  expect(db.pragma('query_only', { simple: true })).toBe(1)
   expect(() => db.exec(statement)).toThrow(/readonly/)
   db.pragma('query_only = OFF')
   expect(() => db.exec(statement)).toThrow(/readonly|attempt to write/)
