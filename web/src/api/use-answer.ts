@@ -48,7 +48,7 @@ export function useAnswer<T>(
       if (afterMs === undefined) return
       isWaiting = true
       timer = setTimeout(() => {
-        if (document.visibilityState === 'visible') void ask()
+        if (document.visibilityState === 'visible') ask().catch(ignoreAbort)
       }, afterMs)
     }
     const ask = async () => {
@@ -76,7 +76,7 @@ export function useAnswer<T>(
       later(wanted === undefined ? undefined : Math.max(wanted, tookMs * SHARE))
     }
     const onSight = () => {
-      if (document.visibilityState === 'visible' && isWaiting) void ask().catch(ignoreAbort)
+      if (document.visibilityState === 'visible' && isWaiting) ask().catch(ignoreAbort)
     }
     setTrouble(undefined)
     setBytes(0)
