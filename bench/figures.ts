@@ -7,12 +7,23 @@ export interface Figure {
   target?: { atLeast: number } | { atMost: number }
 }
 
+/** How one thing grows with another, to be drawn: a median with its spread at each place. */
+export interface Curve {
+  title: string
+  xLabel: string
+  yLabel: string
+  /** Each step along the axis is ten times the one before. */
+  isLogX?: boolean
+  series: { name: string; points: { x: number; median: number; min: number; max: number }[] }[]
+}
+
 /** What the rounds of a section measured: a value of each figure a round. */
 export interface SectionResult {
   name: string
   about: string
   figures: Record<string, Figure>
   rounds: Record<string, number>[]
+  curves?: Curve[]
 }
 
 export interface Spread {
