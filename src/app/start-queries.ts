@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { startQueryServer, type QueryServerSettings } from '../api/query-server.ts'
 import type { QueryConfig } from '../config/causeway-config.ts'
-import { ThreadQueryService } from './thread-query-service.ts'
+import { QueriesOnDemand } from './queries-on-demand.ts'
 
 /** What `npm run build` makes. */
 const DASHBOARD = fileURLToPath(new URL('../../dist/web/', import.meta.url))
@@ -13,14 +13,14 @@ export interface QueryHooks extends Pick<
   version: string
 }
 
-/** Starts the cpid_query extension: its API and dashboard in this thread, its questions in one of their own. */
+/** Starts the cpid_query extension: its API and dashboard in this thread, its questions in one of their own while there are any. */
 export async function startQueries(
   { traceUrl, ...listener }: QueryConfig,
   path: string,
   { version, ...hooks }: QueryHooks,
 ): Promise<AsyncDisposable> {
   await using open = new AsyncDisposableStack()
-  const queries = open.use(await ThreadQueryService.start(path))
+  const queries = open.use(new QueriesOnDemand(path))
   const about = { version, traceUrl }
   open.use(await startQueryServer({ ...listener, ...hooks, queries, about, dashboard: DASHBOARD }))
   return open.move()

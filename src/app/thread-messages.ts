@@ -34,7 +34,14 @@ export interface StoreGauges {
 }
 
 export type ToStore =
-  | { kind: 'ingest'; id: number; signal: Signal; bytes: Uint8Array; flow: number; sender?: Sender }
+  | {
+      kind: 'ingest'
+      id: number
+      signal: Signal
+      bytes: Uint8Array<ArrayBuffer>
+      flow: number
+      sender?: Sender
+    }
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
   /** Link what there is, within the grace period, and say so. */
   | { kind: 'catchUp'; graceMs: number }

@@ -46,6 +46,16 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     return new ThreadQueryService(worker)
   }
 
+  /** Whether the thread has ended, by itself or because of a failure. */
+  get isGone(): boolean {
+    return this.#gone !== undefined
+  }
+
+  /** Whether anybody waits for an answer, or reads one. */
+  get isAnswering(): boolean {
+    return this.#asked.size > 0
+  }
+
   ask(question: Question, known: readonly string[] = []): Promise<Reply> {
     if (this.#gone !== undefined) return Promise.reject(this.#gone)
     const id = ++this.#lastId

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 
 export type Sqlite = Database.Database
 
-const PAGE_CACHE_KIB = 24 * 1024
+const PAGE_CACHE_KIB = 16 * 1024
 const CHECKPOINT_PAGES = 8_000
 const BUSY_TIMEOUT_MS = 5_000
 
