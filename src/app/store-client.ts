@@ -28,7 +28,7 @@ export class StoreClient implements IngestPort {
   static async start(data: StoreThreadData): Promise<{ store: StoreClient; ready: Ready }> {
     const worker = new Worker(new URL('./store-thread.ts', import.meta.url), {
       workerData: data,
-      resourceLimits: { maxYoungGenerationSizeMb: 12, maxOldGenerationSizeMb: 2048 },
+      resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 2048 },
     })
     const started = Promise.withResolvers<Ready>()
     worker.once('error', (error) => started.reject(error instanceof Error ? error : new Error(String(error))))

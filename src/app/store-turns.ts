@@ -12,10 +12,11 @@ const LINK_STEP = 500
 const EXPIRE_STEP = 500
 const PRUNE_STEP = 200
 /**
- * While requests wait, linking gets a share of the time that storing them took: little while it is nearly up to date,
- * since their senders wait, and as much as storing when it lags this many arrivals behind.
+ * While requests wait, linking gets a share of the time that storing them took: little at first, since their senders
+ * wait and a burst is soon over, more when it lags further behind, and as much as storing in the end.
  */
-const LEAST_LINK_SHARE = 0.1
+const LEAST_LINK_SHARE = 0.05
+const LAG_OF_LEAST_SHARE = 500_000
 const LAG_OF_EQUAL_SHARES = 2_000_000
 const TICK_MS = 50
 const GAUGES_MS = 2_000
@@ -37,6 +38,8 @@ export class StoreTurns {
   #isTurning = false
   /** Linking failed; it is tried again at the next tick. */
   #isLinkingDown = false
+  /** Time that linking may still use while requests wait; below zero when its last step took longer. */
+  #linkCreditMs = 0
 
   constructor(writer: StoreWriter, pruneIntervalMs: number, post: (message: FromStore) => void) {
     this.#writer = writer
@@ -92,14 +95,27 @@ export class StoreTurns {
     if (this.#waiting.size > 0) {
       const startedMs = performance.now()
       this.#ingest()
-      const endedMs = performance.now()
-      if (this.#waiting.size > 0) this.#link(endedMs + (endedMs - startedMs) * this.#linkShare())
+      if (this.#waiting.size > 0) this.#linkInBetween(performance.now() - startedMs)
     } else if (this.#writer.linkLag > 0) this.#link(0)
     if (this.#waiting.size > 0 || (this.#writer.linkLag > 0 && !this.#isLinkingDown)) this.#turnSoon()
   }
 
+  /** Links for a share of the time that storing took. A step is not cut short: what it overdraws is saved up again. */
+  #linkInBetween(storedMs: number): void {
+    if (this.#writer.linkLag === 0) {
+      this.#linkCreditMs = 0
+      return
+    }
+    this.#linkCreditMs += storedMs * this.#linkShare()
+    if (this.#linkCreditMs <= 0) return
+    const startedMs = performance.now()
+    this.#link(startedMs + this.#linkCreditMs)
+    this.#linkCreditMs -= performance.now() - startedMs
+  }
+
   #linkShare(): number {
-    return Math.min(1, LEAST_LINK_SHARE + this.#writer.linkLag / LAG_OF_EQUAL_SHARES)
+    const beyond = (this.#writer.linkLag - LAG_OF_LEAST_SHARE) / (LAG_OF_EQUAL_SHARES - LAG_OF_LEAST_SHARE)
+    return Math.min(1, Math.max(LEAST_LINK_SHARE, beyond))
   }
 
   #ingest(): void {
