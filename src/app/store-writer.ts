@@ -41,6 +41,13 @@ export interface PendingRequest {
   sender?: Sender
 }
 
+export interface Ingested {
+  outcomes: IngestOutcome[]
+  counts: IngestCounts
+  /** Why nothing was stored. */
+  error?: unknown
+}
+
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly progress: Progress
@@ -88,7 +95,7 @@ export class StoreWriter {
   }
 
   /** Stores requests in one transaction; when it returns, what was accepted is on the disk. */
-  ingest(requests: readonly PendingRequest[]): { outcomes: IngestOutcome[]; counts: IngestCounts } {
+  ingest(requests: readonly PendingRequest[]): Ingested {
     const read = requests.map(({ signal, bytes }) => tryRead(signal, bytes))
     const counts = noCounts()
     try {
@@ -101,6 +108,7 @@ export class StoreWriter {
       return {
         outcomes: requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` })),
         counts: noCounts(),
+        error,
       }
     }
   }
