@@ -235,7 +235,7 @@ export const METRICS = {
   cpid_storage_fault: gauge(
     'faults',
     ['kind'],
-    'Whether the database cannot be used: full, readOnly, damaged or io (docs/recovery.md).',
+    'One while the database cannot be used, by what is wrong with it.',
   ),
   cpid_storage_used_bytes: gauge('bytes', [], 'Database pages in use.'),
   cpid_commit_duration: histogram(

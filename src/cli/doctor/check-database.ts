@@ -69,7 +69,7 @@ function checkSchema(path: string): Finding {
     return fail(
       'database',
       `cannot read ${path}: ${messageOf(error)}`,
-      `check that it is a database of Causeway, or correct ${SETTING}`,
+      `if it is a database of Causeway, take what is readable into a new file with causeway salvage; else correct ${SETTING}`,
     )
   }
 }
@@ -128,7 +128,7 @@ async function checkPages(path: string, timeoutMs: number): Promise<Finding> {
   return fail(
     'integrity',
     `the database is damaged: ${found.join('; ')}`,
-    'stop causeway, keep a copy, and restore a backup or start with another file',
+    'stop causeway, keep a copy, and restore a backup, or take what is readable into a new file: causeway salvage',
   )
 }
 
