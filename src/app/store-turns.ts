@@ -183,6 +183,7 @@ export class StoreTurns {
     this.#guarded('pruning', () => {
       const result = this.#writer.prune(PRUNE_STEP)
       if (result.cpids + result.spans + result.logs > 0) this.#post({ kind: 'pruned', result })
+      if (result.leapMs !== undefined) this.#post({ kind: 'notice', reason: leapText(result.leapMs) })
       if (result.more) this.#pruneAgain = setTimeout(() => this.#prune(), PRUNE_PAUSE_MS)
     })
   }
@@ -242,6 +243,15 @@ export class StoreTurns {
   #every(ms: number, work: () => void): void {
     this.#timers.push(setInterval(work, ms))
   }
+}
+
+function leapText(leapMs: number): string {
+  const hours = Math.round(Math.abs(leapMs) / 3_600_000)
+  const way = leapMs > 0 ? 'forward' : 'backward'
+  return (
+    `the clock of this machine went ${way} by about ${hours} h; nothing is pruned for its age for an hour of up time: ` +
+    'if the clock is wrong, set it right before'
+  )
 }
 
 function failure(reason: string): IngestOutcome {

@@ -29,11 +29,14 @@ export const SALVAGE: Command = {
     if (!existsSync(path)) {
       throw new CliError(`there is no database at ${path}; correct connectors::cpid::storage::path`)
     }
-    using _hold = holdDatabase(path)
-    const salvaged = await salvage(path, to)
-    io.stdout.write(
-      json ? `${JSON.stringify({ from: path, to, ...salvaged })}\n` : textOf(path, to, salvaged),
-    )
+    const hold = holdDatabase(path)
+    try {
+      const salvaged = await salvage(path, to)
+      const text = json ? JSON.stringify({ from: path, to, ...salvaged }) : textOf(path, to, salvaged)
+      io.stdout.write(`${text}\n`)
+    } finally {
+      hold[Symbol.dispose]()
+    }
     return 0
   },
 }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { askSql } from '../../app/ask-sql.ts'
 import type { FromSql } from '../../app/sql-messages.ts'
 import type { RetentionConfig } from '../../config/causeway-config.ts'
-import { openForReading, openForWriting } from '../../sqlite/open-database.ts'
+import { openForReading, openForWriting, WAL_KEPT_BYTES } from '../../sqlite/open-database.ts'
 import { schemaState } from '../../sqlite/schema-state.ts'
 import { messageOf } from '../cli-error.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -28,6 +28,7 @@ export async function* checkDatabase(
   if (schema.state === 'fail') return
   yield checkWriting(path)
   yield checkRoom(path, retention)
+  yield* checkLog(path)
   yield await checkPages(path, timeoutMs)
 }
 
@@ -108,6 +109,17 @@ function checkRoom(path: string, { maxBytes }: RetentionConfig): Finding {
     )
   }
   return ok('disk', `${sizeText(free)} are free beside the database`)
+}
+
+/** A write-ahead log that is short is worth no line. */
+function* checkLog(path: string): Generator<Finding> {
+  const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  if (bytes <= WAL_KEPT_BYTES) return
+  yield warn(
+    'disk',
+    `the write-ahead log is ${sizeText(bytes)} long, since a program reads the database without an end`,
+    `end that program (fuser -v ${path} names it); a running Causeway then shortens the log by itself`,
+  )
 }
 
 async function checkPages(path: string, timeoutMs: number): Promise<Finding> {
