@@ -7,6 +7,7 @@ import type { Signal } from '../model/ingest.ts'
 import { SqliteLogOutbox } from '../sqlite/log-outbox-reader.ts'
 import { openForReading } from '../sqlite/open-database.ts'
 import { SqliteOutbox } from '../sqlite/outbox-reader.ts'
+import { storageFault } from '../sqlite/storage-fault.ts'
 import type { Transport } from '../model/send-outcome.ts'
 import { openTransport, type TransportHooks } from './open-transport.ts'
 import type { ExportThreadData, FromExport, ToExport } from './thread-messages.ts'
@@ -94,6 +95,12 @@ function startDrain(
       },
       onDrop: ({ items, reason }) => post({ kind: 'dropped', exporter, items, reason }),
       onInFlight: (requests) => post({ kind: 'inFlight', signal, exporter, requests }),
+      onUnreadable: (error) => {
+        const fault = error === undefined ? undefined : storageFault(error)
+        if (error === undefined || fault !== undefined) post({ kind: 'storage', exporter, fault })
+        else
+          post({ kind: 'trouble', exporter, reason: `cannot read what it is to send: ${messageOf(error)}` })
+      },
     },
   )
   return { drain, signal, transport, events }
@@ -104,11 +111,15 @@ function openNamed(config: ExporterConfig, signal: Signal, hooks: TransportHooks
   try {
     return openTransport(config, signal, hooks)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     throw new Error(`exporters::${config.id}: ${reason}; correct the setting or take it out`, {
       cause: error,
     })
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 if (parentPort !== null) {
@@ -116,8 +127,7 @@ if (parentPort !== null) {
   try {
     await run(port)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    port.postMessage({ kind: 'fatal', reason } satisfies FromExport)
+    port.postMessage({ kind: 'fatal', reason: messageOf(error) } satisfies FromExport)
     port.close()
   }
 }

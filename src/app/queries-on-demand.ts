@@ -1,9 +1,16 @@
 import type { QueryService, Reply } from '../api/query-service.ts'
+import type { StorageFault } from '../model/storage-fault.ts'
 import type { Question } from '../query/question.ts'
 import { ThreadQueryService } from './thread-query-service.ts'
 
-/** So long nobody asks before the thread is ended. */
 const IDLE_MS = 300_000
+
+export interface OnDemandSettings {
+  /** How long nobody asks before the thread is ended, in milliseconds; five minutes unless given. */
+  idleMs?: number
+  /** Told when a question shows that the database is damaged. */
+  onFault?: (fault: StorageFault) => void
+}
 
 /**
  * Has questions answered by a thread that is there while people ask: its memory is free while nobody does. One that
@@ -11,14 +18,14 @@ const IDLE_MS = 300_000
  */
 export class QueriesOnDemand implements QueryService, AsyncDisposable {
   readonly #path: string
-  readonly #idleMs: number
+  readonly #settings: OnDemandSettings
   #thread: Promise<ThreadQueryService> | undefined
   #idle: NodeJS.Timeout | undefined
   #isStopped = false
 
-  constructor(path: string, idleMs = IDLE_MS) {
+  constructor(path: string, settings: OnDemandSettings = {}) {
     this.#path = path
-    this.#idleMs = idleMs
+    this.#settings = settings
   }
 
   /** Whether the thread is there, or being started. */
@@ -48,7 +55,7 @@ export class QueriesOnDemand implements QueryService, AsyncDisposable {
 
   async #start(): Promise<ThreadQueryService> {
     try {
-      return await ThreadQueryService.start(this.#path)
+      return await ThreadQueryService.start(this.#path, this.#settings.onFault)
     } catch (error) {
       this.#thread = undefined
       throw error
@@ -57,7 +64,7 @@ export class QueriesOnDemand implements QueryService, AsyncDisposable {
 
   #waitForQuiet(): void {
     clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => void this.#endWhenQuiet(), this.#idleMs).unref()
+    this.#idle = setTimeout(() => void this.#endWhenQuiet(), this.#settings.idleMs ?? IDLE_MS).unref()
   }
 
   async #endWhenQuiet(): Promise<void> {

@@ -1,3 +1,4 @@
+import type { StorageFault } from '../model/storage-fault.ts'
 import type { Question, Refusal } from '../query/question.ts'
 
 /** What the query thread is started with. */
@@ -19,6 +20,8 @@ export type ToQuery =
 export type FromQuery =
   | { kind: 'ready' }
   | { kind: 'fatal'; reason: string }
+  /** A question showed that the database is damaged. */
+  | { kind: 'storage'; fault: StorageFault }
   /** A short answer, complete. */
   | { kind: 'whole'; id: number; etag: string; text: string }
   /** Chunks follow, then `end` or `failed`. */

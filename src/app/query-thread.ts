@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { openForReading } from '../sqlite/open-database.ts'
 import { SqliteQueries } from '../sqlite/queries/sqlite-queries.ts'
+import { storageFault } from '../sqlite/storage-fault.ts'
 import type { FromQuery, QueryThreadData } from './query-messages.ts'
 import { serveQueries } from './serve-queries.ts'
 
@@ -20,13 +21,21 @@ function run(port: MessagePort): void {
       salt,
       dataVersion: () => String(db.pragma('data_version', { simple: true })),
       onStop: () => db.close(),
+      reasonOf: (error) => {
+        const fault = storageFault(error)
+        if (fault?.kind === 'damaged') port.postMessage({ kind: 'storage', fault } satisfies FromQuery)
+        return fault?.reason ?? messageOf(error)
+      },
     })
     port.postMessage({ kind: 'ready' } satisfies FromQuery)
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    port.postMessage({ kind: 'fatal', reason } satisfies FromQuery)
+    port.postMessage({ kind: 'fatal', reason: messageOf(error) } satisfies FromQuery)
     port.close()
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 if (parentPort !== null) run(parentPort)

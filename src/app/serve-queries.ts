@@ -28,13 +28,16 @@ export interface QueryServing {
   /** Changes whenever something was written. */
   dataVersion: () => string
   onStop: () => void
+  /** Says why a question failed. */
+  reasonOf?: (error: unknown) => string
 }
 
 /**
  * Answers the questions that come through a port, taking turns: a long answer stops no short one, and one whose reader
  * is slow waits without holding on to the database.
  */
-export function serveQueries(port: MessagePort, { queries, salt, dataVersion, onStop }: QueryServing): void {
+export function serveQueries(port: MessagePort, serving: QueryServing): void {
+  const { queries, salt, dataVersion, onStop, reasonOf = messageOf } = serving
   const streams = new Map<number, Stream>()
   let isTurning = false
   const post = (message: FromQuery): void => port.postMessage(message)
@@ -125,7 +128,7 @@ export function serveQueries(port: MessagePort, { queries, salt, dataVersion, on
       work()
     } catch (error) {
       streams.delete(id)
-      post({ kind: 'failed', id, reason: error instanceof Error ? error.message : String(error) })
+      post({ kind: 'failed', id, reason: reasonOf(error) })
     }
   }
 
@@ -150,4 +153,8 @@ export function serveQueries(port: MessagePort, { queries, salt, dataVersion, on
         onStop()
     }
   })
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

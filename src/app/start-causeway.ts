@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import type { CausewayConfig, OtlpReceiverConfig } from '../config/causeway-config.ts'
 import type { IngestPort } from '../model/ingest.ts'
+import type { StorageFault } from '../model/storage-fault.ts'
 import { startGrpcReceiver } from '../receiver/grpc-receiver.ts'
 import { startHttpReceiver } from '../receiver/http-receiver.ts'
 import { Flows } from '../receiver/flows.ts'
@@ -20,7 +21,7 @@ import { reportFlows } from './flow-metrics.ts'
 import { startQueries } from './start-queries.ts'
 import { StoreClient } from './store-client.ts'
 import { systemClock } from './system-clock.ts'
-import { TelemetryFeed } from './telemetry-feed.ts'
+import { TelemetryFeed, type FeedSinks } from './telemetry-feed.ts'
 
 const RECEIVER_GRACE_MS = 2_000
 const LINK_GRACE_MS = 2_000
@@ -67,7 +68,8 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     exporters: { traces: outTraces, logs: outLogs },
   })
   open.defer(() => store.stop())
-  const feed = new TelemetryFeed(metrics, log, ready.positions, ready.lastDecisions)
+  const onFault: FeedSinks['onFault'] = (part, fault) => health?.setFault(part, fault?.reason)
+  const feed = new TelemetryFeed({ metrics, log, onFault }, ready)
   store.onMessage((message) => {
     feed.fromStore(message)
     if (message.kind === 'fatal') options.onFatal(message.reason)
@@ -124,7 +126,15 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     const { auth } = config.query
     const onNotice = (reason: string): void => feed.notice(reason)
     const onTurnedAway = (reason: string): void => feed.questionTurnedAway(reason)
-    const hooks = { version, ...authenticatorNamed(auth, authenticators), onTrouble, onNotice, onTurnedAway }
+    const onFault = (fault: StorageFault): void => feed.storage('query', fault)
+    const hooks = {
+      version,
+      ...authenticatorNamed(auth, authenticators),
+      onTrouble,
+      onNotice,
+      onTurnedAway,
+      onFault,
+    }
     open.use(await startQueries(config.query, path, hooks))
   }
   const flows = new Flows()

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { startQueryServer, type QueryServerSettings } from '../api/query-server.ts'
 import type { QueryConfig } from '../config/causeway-config.ts'
+import type { StorageFault } from '../model/storage-fault.ts'
 import { QueriesOnDemand } from './queries-on-demand.ts'
 
 /** What `npm run build` makes. */
@@ -11,16 +12,18 @@ export interface QueryHooks extends Pick<
   'authenticator' | 'onTrouble' | 'onNotice' | 'onTurnedAway'
 > {
   version: string
+  /** Told when what is asked for shows that the database is damaged. */
+  onFault?: (fault: StorageFault) => void
 }
 
 /** Starts the cpid_query extension: its API and dashboard in this thread, its questions in one of their own while there are any. */
 export async function startQueries(
   { traceUrl, ...listener }: QueryConfig,
   path: string,
-  { version, ...hooks }: QueryHooks,
+  { version, onFault, ...hooks }: QueryHooks,
 ): Promise<AsyncDisposable> {
   await using open = new AsyncDisposableStack()
-  const queries = open.use(new QueriesOnDemand(path))
+  const queries = open.use(new QueriesOnDemand(path, onFault === undefined ? {} : { onFault }))
   const about = { version, traceUrl }
   open.use(await startQueryServer({ ...listener, ...hooks, queries, about, dashboard: DASHBOARD }))
   return open.move()

@@ -1,7 +1,10 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { holdDatabase } from '../sqlite/hold-database.ts'
 import { migrate } from '../sqlite/migrate.ts'
-import { openForWriting } from '../sqlite/open-database.ts'
+import { openForWriting, storageSentence, type Sqlite } from '../sqlite/open-database.ts'
+import { storageFault } from '../sqlite/storage-fault.ts'
+import { WalKeeper } from '../sqlite/wal-keeper.ts'
+import { StorageHealth } from './storage-health.ts'
 import { StoreTurns } from './store-turns.ts'
 import { StoreWriter } from './store-writer.ts'
 import { systemClock } from './system-clock.ts'
@@ -22,7 +25,13 @@ async function run(port: MessagePort): Promise<void> {
       traces: writer.positions.traces.keep(exporters.traces, last.traces),
       logs: writer.positions.logs.keep(exporters.logs, last.logs),
     }))
-    const turns = new StoreTurns(writer, retention.intervalMs, post)
+    const health = new StorageHealth((fault) => post({ kind: 'storage', fault }))
+    const turns = new StoreTurns(writer, {
+      pruneIntervalMs: retention.intervalMs,
+      post,
+      health,
+      wal: new WalKeeper(db),
+    })
     port.on('message', (message: ToStore) => {
       switch (message.kind) {
         case 'ingest':
@@ -36,8 +45,7 @@ async function run(port: MessagePort): Promise<void> {
           return
         case 'stop':
           turns.stop()
-          db.pragma('wal_checkpoint(TRUNCATE)')
-          db.close()
+          close(db)
           hold[Symbol.dispose]()
           post({ kind: 'stopped' })
           port.close()
@@ -46,9 +54,25 @@ async function run(port: MessagePort): Promise<void> {
     post({ kind: 'ready', positions, lastDecisions: writer.lastDecisions })
     turns.start()
   } catch (error) {
-    post({ kind: 'fatal', reason: error instanceof Error ? error.message : String(error) })
+    post({ kind: 'fatal', reason: reasonOf(error) })
     port.close()
   }
+}
+
+/** What lies in the write-ahead log stays there when it cannot be moved now; nothing of it is lost. */
+function close(db: Sqlite): void {
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (storageFault(error) === undefined) throw error
+  }
+  db.close()
+}
+
+/** Damage may show only after opening. */
+function reasonOf(error: unknown): string {
+  if (storageFault(error) !== undefined) return storageSentence(path, error)
+  return error instanceof Error ? error.message : String(error)
 }
 
 if (parentPort !== null) await run(parentPort)

@@ -1,13 +1,17 @@
+import { noCounts } from '../graph/record-request.ts'
 import type { IngestOutcome } from '../model/ingest.ts'
+import type { WalKeeper } from '../sqlite/wal-keeper.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { StoreWriter } from './store-writer.ts'
+import type { StorageHealth } from './storage-health.ts'
 import type { FromStore, ToStore } from './thread-messages.ts'
 
 type Ingest = Extract<ToStore, { kind: 'ingest' }>
 type Moved = Extract<ToStore, { kind: 'moved' }>
 
+const MIB = 1024 * 1024
 /** One commit for all that waits, up to this much: whoever comes next waits for it. */
-const MAX_COMMIT_BYTES = 1024 * 1024
+const MAX_COMMIT_BYTES = MIB
 const LINK_STEP = 500
 const EXPIRE_STEP = 500
 const PRUNE_STEP = 200
@@ -22,6 +26,19 @@ const TICK_MS = 50
 const GAUGES_MS = 2_000
 const POSITIONS_MS = 250
 const PRUNE_PAUSE_MS = 20
+/** From here on someone is told who makes the write-ahead log grow. */
+const WAL_WARN_BYTES = 256 * MIB
+
+const WAL_HELD =
+  `the write-ahead log of the database has grown past ${WAL_WARN_BYTES / MIB} MiB, since a program reads the database ` +
+  'without an end; end that program (fuser -v on the database names it), and the log gets short again by itself'
+
+export interface TurnSettings {
+  pruneIntervalMs: number
+  post: (message: FromStore) => void
+  health: StorageHealth
+  wal: WalKeeper
+}
 
 /**
  * Shares the writer's thread out: requests first, since their senders wait; linking in between, so that it never
@@ -31,6 +48,8 @@ export class StoreTurns {
   readonly #writer: StoreWriter
   readonly #pruneIntervalMs: number
   readonly #post: (message: FromStore) => void
+  readonly #health: StorageHealth
+  readonly #wal: WalKeeper
   readonly #waiting = new FairQueue<Ingest>()
   readonly #moved = new Map<string, Moved>()
   readonly #timers: NodeJS.Timeout[] = []
@@ -41,15 +60,18 @@ export class StoreTurns {
   /** Time that linking may still use while requests wait; below zero when its last step took longer. */
   #linkCreditMs = 0
 
-  constructor(writer: StoreWriter, pruneIntervalMs: number, post: (message: FromStore) => void) {
+  constructor(writer: StoreWriter, { pruneIntervalMs, post, health, wal }: TurnSettings) {
     this.#writer = writer
     this.#pruneIntervalMs = pruneIntervalMs
     this.#post = post
+    this.#health = health
+    this.#wal = wal
   }
 
   start(): void {
     this.#every(TICK_MS, () => this.#expire())
     this.#every(GAUGES_MS, () => this.#report())
+    this.#every(GAUGES_MS, () => this.#keepWal())
     this.#every(POSITIONS_MS, () => this.#savePositions())
     if (this.#pruneIntervalMs > 0) this.#every(this.#pruneIntervalMs, () => this.#prune())
     this.#report()
@@ -121,13 +143,25 @@ export class StoreTurns {
   #ingest(): void {
     const requests = this.#waiting.take(MAX_COMMIT_BYTES)
     const startedMs = performance.now()
-    const { outcomes, counts } = this.#writer.ingest(
+    if (this.#health.isDamaged) {
+      const outcome = failure(this.#health.fault?.reason ?? '')
+      this.#post({
+        kind: 'ingested',
+        outcomes: requests.map(({ id }) => ({ id, outcome })),
+        counts: noCounts(),
+        commitMs: 0,
+      })
+      return
+    }
+    const { outcomes, counts, error } = this.#writer.ingest(
       requests.map(({ signal, bytes: body, sender }) => ({
         signal,
         bytes: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
         ...(sender && { sender }),
       })),
     )
+    if (error === undefined) this.#health.worked()
+    else outcomes.fill(failure(this.#health.failed(error)))
     const failed: IngestOutcome = { kind: 'failed', reason: 'no outcome' }
     this.#post({
       kind: 'ingested',
@@ -166,13 +200,36 @@ export class StoreTurns {
     this.#guarded('pruning', () => {
       const result = this.#writer.prune(PRUNE_STEP)
       if (result.cpids + result.spans + result.logs > 0) this.#post({ kind: 'pruned', result })
+      if (result.leapMs !== undefined) this.#post({ kind: 'notice', reason: leapText(result.leapMs) })
       if (result.more) this.#pruneAgain = setTimeout(() => this.#prune(), PRUNE_PAUSE_MS)
     })
   }
 
   #report(): void {
     this.#guarded('reading the gauges', () => {
-      this.#post({ kind: 'gauges', gauges: { lag: this.#writer.linkLag, ...this.#writer.gauges() } })
+      const gauges = { lag: this.#writer.linkLag, ...this.#writer.gauges() }
+      this.#post({
+        kind: 'gauges',
+        gauges: { ...gauges, walBytes: this.#wal.bytes(), freeBytes: this.#wal.freeBytes() },
+      })
+    })
+    // Nobody may be sending any more, so that nothing else would show that the database is well again.
+    if (this.#health.fault !== undefined) {
+      this.#guarded('writing', () => {
+        this.#writer.run(() => undefined)
+        this.#health.worked()
+      })
+    }
+  }
+
+  /** Shortens the write-ahead log while nobody waits, or when it has grown very long. */
+  #keepWal(): void {
+    const isBusy = this.#waiting.size > 0 || this.#writer.linkLag > 0
+    if (isBusy && this.#wal.bytes() < WAL_WARN_BYTES) return
+    this.#guarded('shortening the write-ahead log', () => {
+      if (this.#wal.shorten() !== 'held') return
+      const bytes = this.#wal.bytes()
+      if (bytes >= WAL_WARN_BYTES) this.#post({ kind: 'notice', reason: WAL_HELD })
     })
   }
 
@@ -190,14 +247,12 @@ export class StoreTurns {
 
   /** A fault of the disk must not end the thread: what is to be done is durable and is tried again. */
   #guarded(what: string, work: () => void): boolean {
+    if (this.#health.isDamaged) return false
     try {
       work()
       return true
     } catch (error) {
-      this.#post({
-        kind: 'trouble',
-        reason: `${what}: ${error instanceof Error ? error.message : String(error)}`,
-      })
+      this.#post({ kind: 'trouble', reason: `${what}: ${this.#health.failed(error)}` })
       return false
     }
   }
@@ -210,4 +265,17 @@ export class StoreTurns {
 /** Gives the memory back at once: the garbage collector sees how small the object is, and lets many of them wait. */
 function release(bytes: Uint8Array<ArrayBuffer>): void {
   bytes.buffer.transfer(0)
+}
+
+function leapText(leapMs: number): string {
+  const hours = Math.round(Math.abs(leapMs) / 3_600_000)
+  const way = leapMs > 0 ? 'forward' : 'backward'
+  return (
+    `the clock of this machine went ${way} by about ${hours} h; nothing is pruned for its age for an hour of up time: ` +
+    'if the clock is wrong, set it right before'
+  )
+}
+
+function failure(reason: string): IngestOutcome {
+  return { kind: 'failed', reason: `nothing was stored: ${reason}` }
 }

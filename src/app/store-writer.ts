@@ -1,4 +1,5 @@
 import type { Statement } from 'better-sqlite3'
+import { CalendarWatch } from '../graph/calendar-watch.ts'
 import { Pruner, type PruneResult } from '../graph/prune.ts'
 import { noCounts, readRequest, RequestRecorder, type ReadRequest } from '../graph/record-request.ts'
 import { Linker } from '../linker/linker.ts'
@@ -41,6 +42,13 @@ export interface PendingRequest {
   sender?: Sender
 }
 
+export interface Ingested {
+  outcomes: IngestOutcome[]
+  counts: IngestCounts
+  /** Why nothing was stored. */
+  error?: unknown
+}
+
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly progress: Progress
@@ -50,6 +58,7 @@ export class StoreWriter {
   readonly #linker: Linker
   readonly #pruneStore: SqlitePruneStore
   readonly #pruner: Pruner
+  readonly #calendar = new CalendarWatch()
   readonly #keepsAge: boolean
   readonly #transaction: WriterTransaction
   readonly #figures: CascadeMeter
@@ -88,7 +97,7 @@ export class StoreWriter {
   }
 
   /** Stores requests in one transaction; when it returns, what was accepted is on the disk. */
-  ingest(requests: readonly PendingRequest[]): { outcomes: IngestOutcome[]; counts: IngestCounts } {
+  ingest(requests: readonly PendingRequest[]): Ingested {
     const read = requests.map(({ signal, bytes }) => tryRead(signal, bytes))
     const counts = noCounts()
     try {
@@ -101,6 +110,7 @@ export class StoreWriter {
       return {
         outcomes: requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` })),
         counts: noCounts(),
+        error,
       }
     }
   }
@@ -131,11 +141,17 @@ export class StoreWriter {
     return this.#due.get({ now: this.progress.activeMs }) === 1
   }
 
-  /** Removes about `budget` CPIDs at most, as retention wants it. */
-  prune(budget: number): PruneResult {
+  /**
+   * Removes about `budget` CPIDs at most, as retention wants it. After a leap of the calendar nothing is removed for its age
+   * for an hour, unless the caller vouches for it; `leapMs` says that it has just leapt.
+   */
+  prune(budget: number, { isCalendarRight = false } = {}): PruneResult & { leapMs?: number } {
     const result = this.#transaction.run(() => {
-      if (this.#keepsAge) this.#pruneStore.mark()
-      return this.#pruner.prune(budget)
+      const { isSure, leapMs } = isCalendarRight
+        ? { isSure: true }
+        : this.#calendar.look(this.progress, this.#pruneStore.lastMarkMs())
+      if (this.#keepsAge && isSure) this.#pruneStore.mark()
+      return { ...this.#pruner.prune(budget, isSure), ...(leapMs !== undefined && { leapMs }) }
     })
     if (result.cpids + result.spans > 0) this.#transaction.forget()
     return result

@@ -3,6 +3,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { DROPPING, WILL_RETRY } from '../exporter/failure-log.ts'
 import type { Signal } from '../model/ingest.ts'
+import type { StorageFault } from '../model/storage-fault.ts'
 import type { FromExport, FromStore, Positions, StoreGauges } from './thread-messages.ts'
 
 const MS_PER_SECOND = 1000
@@ -18,19 +19,35 @@ interface ExporterPosition {
   movedMs: number
 }
 
+export interface FeedSinks {
+  metrics: Metrics
+  log: Logger
+  /** Told of what a part of Causeway finds wrong with the database; undefined when it is well again. */
+  onFault: (part: string, fault: StorageFault | undefined) => void
+}
+
+/** How things stand at the start. */
+export interface FeedStart {
+  positions: Positions
+  lastDecisions: Record<Signal, number>
+}
+
 /** Turns what the stages report into metrics and log lines. */
 export class TelemetryFeed implements ReceiverObserver {
   readonly #metrics: Metrics
   readonly #log: Logger
+  readonly #onFault: FeedSinks['onFault']
+  readonly #faults = new Map<string, StorageFault>()
   readonly #positions = new Map<string, ExporterPosition>()
   #lastDecisions: Record<Signal, number>
   #merges = 0
   /** When each trouble was last told of, in milliseconds. */
   readonly #told = new Map<string, number>()
 
-  constructor(metrics: Metrics, log: Logger, positions: Positions, lastDecisions: Record<Signal, number>) {
+  constructor({ metrics, log, onFault }: FeedSinks, { positions, lastDecisions }: FeedStart) {
     this.#metrics = metrics
     this.#log = log
+    this.#onFault = onFault
     this.#lastDecisions = lastDecisions
     for (const signal of ['traces', 'logs'] as const)
       for (const [exporter, position] of positions[signal]) this.#moveTo(signal, exporter, position)
@@ -117,6 +134,12 @@ export class TelemetryFeed implements ReceiverObserver {
       case 'trouble':
         this.#trouble(message.reason)
         return
+      case 'notice':
+        this.notice(message.reason)
+        return
+      case 'storage':
+        this.storage('store', message.fault)
+        return
       case 'fatal':
         this.#log.error('The store thread ended.', { reason: message.reason })
         return
@@ -159,6 +182,9 @@ export class TelemetryFeed implements ReceiverObserver {
       case 'trouble':
         this.notice(`exporter ${message.exporter} ${message.reason}`)
         return
+      case 'storage':
+        this.storage(`exporter ${message.exporter}`, message.fault)
+        return
       case 'shown':
         this.#log.info(message.line)
         return
@@ -178,6 +204,8 @@ export class TelemetryFeed implements ReceiverObserver {
     this.#metrics.set('cpid_graph_cpids', gauges.cpids)
     this.#metrics.set('cpid_graph_tombstones', gauges.tombstones)
     this.#metrics.set('cpid_storage_used_bytes', gauges.usedBytes)
+    this.#metrics.set('cpid_storage_wal_bytes', gauges.walBytes)
+    this.#metrics.set('cpid_storage_free_bytes', gauges.freeBytes)
   }
 
   #setQueues(): void {
@@ -193,6 +221,20 @@ export class TelemetryFeed implements ReceiverObserver {
   #moveTo(signal: Signal, exporter: string, position: number): void {
     const movedMs = performance.now()
     this.#positions.set(`${signal} ${exporter}`, { signal, exporter, position, movedMs })
+  }
+
+  /** Says what a part of Causeway finds wrong with the database, or that it finds it well again. */
+  storage(part: string, fault: StorageFault | undefined): void {
+    const before = this.#faults.get(part)
+    if (fault === undefined) this.#faults.delete(part)
+    else this.#faults.set(part, fault)
+    for (const kind of new Set([before, fault].flatMap((one) => one?.kind ?? []))) {
+      const isThere = [...this.#faults.values()].some((one) => one.kind === kind)
+      this.#metrics.set('cpid_storage_fault', isThere ? 1 : 0, { kind })
+    }
+    this.#onFault(part, fault)
+    if (fault !== undefined) this.#log.error('The database cannot be used.', { part, reason: fault.reason })
+    else if (before !== undefined) this.#log.info('The database can be used again.', { part })
   }
 
   /** Warns of something that an operator should see to, while everything goes on. */

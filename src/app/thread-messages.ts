@@ -8,6 +8,7 @@ import type { LinkCounts } from '../model/link-counts.ts'
 import type { Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
 import type { Retention } from '../model/prune-port.ts'
+import type { StorageFault } from '../model/storage-fault.ts'
 
 /** What the store thread is started with. */
 export interface StoreThreadData {
@@ -31,6 +32,10 @@ export interface StoreGauges {
   cpids: number
   tombstones: number
   usedBytes: number
+  /** Length of the write-ahead log. */
+  walBytes: number
+  /** What is free on the disk of the database. */
+  freeBytes: number
 }
 
 export type ToStore =
@@ -61,6 +66,10 @@ export type FromStore =
   | { kind: 'gauges'; gauges: StoreGauges }
   | { kind: 'caughtUp'; lastDecisions: Record<Signal, number> }
   | { kind: 'trouble'; reason: string }
+  /** Something an operator should see to; everything goes on. */
+  | { kind: 'notice'; reason: string }
+  /** What is wrong with the database now; undefined when it is well again. */
+  | { kind: 'storage'; fault: StorageFault | undefined }
   | { kind: 'stopped' }
 
 /** What the export thread is started with. */
@@ -94,4 +103,6 @@ export type FromExport =
   | { kind: 'shown'; line: string }
   /** Something an operator should see to; sending goes on. */
   | { kind: 'trouble'; exporter: string; reason: string }
+  /** Why the outbox cannot be read, which is tried again; undefined when it can be. */
+  | { kind: 'storage'; exporter: string; fault: StorageFault | undefined }
   | { kind: 'stopped' }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Worker } from 'node:worker_threads'
 import type { QueryService, Reply } from '../api/query-service.ts'
+import type { StorageFault } from '../model/storage-fault.ts'
 import type { Question } from '../query/question.ts'
 import { IncomingText } from './incoming-text.ts'
 import { WholeText } from './whole-text.ts'
@@ -19,9 +20,12 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
   #lastId = 0
   #gone: Error | undefined
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, onFault: (fault: StorageFault) => void) {
     this.#worker = worker
-    worker.on('message', (message: FromQuery) => this.#hear(message))
+    worker.on('message', (message: FromQuery) => {
+      if (message.kind === 'storage') onFault(message.fault)
+      else this.#hear(message)
+    })
     worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
     worker.on('exit', () => {
       this.#end(new Error('the query thread has ended'))
@@ -29,8 +33,14 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     })
   }
 
-  /** Starts the thread; rejects with what to do when the database cannot be opened. */
-  static async start(path: string): Promise<ThreadQueryService> {
+  /**
+   * Starts the thread; rejects with what to do when the database cannot be opened. `onFault` is told when a question shows
+   * that it is damaged.
+   */
+  static async start(
+    path: string,
+    onFault: (fault: StorageFault) => void = () => undefined,
+  ): Promise<ThreadQueryService> {
     const workerData: QueryThreadData = { path, salt: randomUUID() }
     const worker = new Worker(new URL('./query-thread.ts', import.meta.url), {
       workerData,
@@ -43,7 +53,7 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
       else started.resolve(undefined)
     })
     await started.promise
-    return new ThreadQueryService(worker)
+    return new ThreadQueryService(worker, onFault)
   }
 
   /** Whether the thread has ended, by itself or because of a failure. */
@@ -83,7 +93,7 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     this.#post({ kind: 'cancel', id })
   }
 
-  #hear(message: FromQuery): void {
+  #hear(message: Exclude<FromQuery, { kind: 'storage' }>): void {
     if (message.kind === 'ready' || message.kind === 'fatal') return
     const asked = this.#asked.get(message.id)
     if (asked === undefined) return

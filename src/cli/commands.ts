@@ -7,6 +7,7 @@ import { MERGELOGS } from './mergelogs-command.ts'
 import { MIGRATE } from './migrate-command.ts'
 import { PRUNE } from './prune-command.ts'
 import { RELATED } from './related-command.ts'
+import { SALVAGE } from './salvage-command.ts'
 import { SQL } from './sql-command.ts'
 
 /** Every command by its name, in the order of the help. */
@@ -23,4 +24,5 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['doctor', DOCTOR],
   ['migrate', MIGRATE],
   ['prune', PRUNE],
+  ['salvage', SALVAGE],
 ])

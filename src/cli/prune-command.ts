@@ -12,9 +12,14 @@ import { count } from './show.ts'
 /** Small enough that a Causeway that runs on the same database need not wait long for its turn. */
 const CPIDS_AT_ONCE = 200
 
+const HELP = `
+Believes the clock of this machine. A running Causeway prunes by age only once a clock that leapt has lasted an hour.
+`
+
 export const PRUNE: Command = {
   usage: '',
   summary: 'remove what retention no longer keeps, once and now',
+  help: HELP,
   options: ['format'],
   leastArgs: 0,
   mostArgs: 0,
@@ -37,7 +42,7 @@ function pruneAll(db: Sqlite, { linking, maxSources, retention }: CpidConfig): P
   )
   const total = noPruneCounts()
   for (let more = true; more;) {
-    const result = writer.prune(CPIDS_AT_ONCE)
+    const result = writer.prune(CPIDS_AT_ONCE, { isCalendarRight: true })
     total.cpids += result.cpids
     total.spans += result.spans
     total.logs += result.logs

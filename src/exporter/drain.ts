@@ -1,6 +1,7 @@
 import type { ScopeEnvelopes } from '../model/outbox-port.ts'
 import type { Transport } from '../model/send-outcome.ts'
 import { buildRequest, type ReadyItem } from '../otlp/build-request.ts'
+import { sleep as realSleep, type Sleep } from './sleep.ts'
 import { sendSplitting } from './split-refused.ts'
 
 export interface DrainSettings {
@@ -24,6 +25,8 @@ export interface DrainHooks {
   onProgress: (progress: DrainProgress) => void
   onDrop: (dropped: { items: number; reason: string }) => void
   onInFlight: (requests: number) => void
+  /** Told of an outbox that cannot be read, which is tried again, and with undefined of one that can be again. */
+  onUnreadable: (error: unknown) => void
 }
 
 /** A decision and the bytes of the span or log record it sends; undefined when that has been pruned. */
@@ -40,6 +43,9 @@ export interface OutgoingItems {
   envelopes(scope: number): ScopeEnvelopes | undefined
 }
 
+/** How long after an outbox could not be read it is tried again. */
+const READ_AGAIN_MS = 5_000
+
 interface Batch {
   upTo: number
   items: ReadyItem[]
@@ -54,6 +60,8 @@ export class Drain {
   readonly #outbox: OutgoingItems
   readonly #transport: Transport
   readonly #hooks: DrainHooks
+  readonly #sleep: Sleep
+  #isUnreadable = false
   #readUpTo: number
   #position: number
   #inFlight: Promise<void>[] = []
@@ -67,7 +75,9 @@ export class Drain {
     outbox: OutgoingItems,
     transport: Transport,
     hooks: DrainHooks,
+    sleep: Sleep = realSleep,
   ) {
+    this.#sleep = sleep
     this.#settings = settings
     this.#readUpTo = position
     this.#position = position
@@ -92,7 +102,11 @@ export class Drain {
     signal.addEventListener('abort', wake, { once: true })
     while (!stopped()) {
       this.#woken = Promise.withResolvers<undefined>()
-      const batches = this.#nextBatches()
+      const batches = this.#readable()
+      if (batches === undefined) {
+        await this.#sleep(READ_AGAIN_MS, signal)
+        continue
+      }
       if (batches.length === 0) {
         await this.#woken.promise
         continue
@@ -132,6 +146,20 @@ export class Drain {
     this.#hooks.onProgress({ position: batch.upTo, delivered: outcome.delivered, refused: outcome.refused })
   }
 
+  /** The next batches; undefined when the outbox cannot be read now. */
+  #readable(): Batch[] | undefined {
+    try {
+      const batches = this.#nextBatches()
+      if (this.#isUnreadable) this.#hooks.onUnreadable(undefined)
+      this.#isUnreadable = false
+      return batches
+    } catch (error) {
+      this.#isUnreadable = true
+      this.#hooks.onUnreadable(error)
+      return undefined
+    }
+  }
+
   #nextBatches(): Batch[] {
     const { batchMaxItems, batchMaxBytes, consumers } = this.#settings
     const items = this.#outbox.after(this.#readUpTo, batchMaxItems * Math.min(consumers, 2))
@@ -139,6 +167,8 @@ export class Drain {
     let batch: Batch | undefined
     let bytesOfBatch = 0
     for (const { decision, scope, bytes } of items) {
+      // What cannot be read shows here, where it is tried again, not while a request is built.
+      this.#outbox.envelopes(scope)
       const length = bytes?.length ?? 0
       if (
         batch === undefined ||

@@ -20,10 +20,16 @@ export function outcomeOfHttpReply(reply: HttpReply, nowMs: number): SendOutcome
   if (reply.status >= 200 && reply.status < 300) return outcomeOfSuccess(reply)
   const reason = reasonOf(reply)
   if (RETRYABLE.has(reply.status)) {
-    const afterMs = retryAfterMs(reply.headers['retry-after'], nowMs)
+    const afterMs = retryAfterMs(reply.headers['retry-after'], backendMs(reply) ?? nowMs)
     return afterMs === undefined ? { kind: 'retry', reason } : { kind: 'retry', afterMs, reason }
   }
   return { kind: 'refused', splittable: SPLITTABLE.has(reply.status), reason }
+}
+
+/** What the backend's own clock says: the date it asks for is by that one, however wrong this machine's is. */
+function backendMs({ headers }: HttpReply): number | undefined {
+  const ms = Date.parse(headers.date ?? '')
+  return Number.isNaN(ms) ? undefined : ms
 }
 
 function outcomeOfSuccess(reply: HttpReply): SendOutcome {

@@ -37,12 +37,15 @@ export class Pruner {
     this.#settings = settings
   }
 
-  prune(budget: number): PruneResult {
+  /** `isAgeKnown`: the calendar may be believed; while it may not, nothing is removed for its age. */
+  prune(budget: number, isAgeKnown = true): PruneResult {
     this.#counts = noPruneCounts()
     this.#left = budget
     const { maxCpids } = this.#settings.retention
-    this.#store.removeRequests(this.#store.wallMs - REQUEST_MEMORY_MS)
-    this.#byAge()
+    if (isAgeKnown) {
+      this.#store.removeRequests(this.#store.wallMs - REQUEST_MEMORY_MS)
+      this.#byAge()
+    }
     this.#byCount()
     this.#byBytes()
     this.#store.removeOldTombstones(maxCpids === 0 ? TOMBSTONES_WITHOUT_LIMIT : maxCpids)

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { existsSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 
 const WAIT_MS = 2_000
 
@@ -10,7 +10,7 @@ const WAIT_MS = 2_000
  */
 export function holdDatabase(path: string): Disposable {
   if (path === ':memory:') return { [Symbol.dispose]: () => undefined }
-  const lock = new Database(`${path}-lock`, { timeout: WAIT_MS })
+  const lock = new Database(lockOf(path), { timeout: WAIT_MS })
   try {
     lock.pragma('journal_mode = MEMORY')
     lock.exec('BEGIN EXCLUSIVE')
@@ -27,8 +27,8 @@ export function holdDatabase(path: string): Disposable {
 
 /** Whether a Causeway runs on a database now; the lock of one that was killed is gone with it. */
 export function isHeld(path: string): boolean {
-  if (!existsSync(`${path}-lock`)) return false
-  const lock = new Database(`${path}-lock`, { fileMustExist: true, timeout: 0 })
+  if (!existsSync(lockOf(path))) return false
+  const lock = new Database(lockOf(path), { fileMustExist: true, timeout: 0 })
   try {
     lock.exec('BEGIN EXCLUSIVE')
     lock.exec('ROLLBACK')
@@ -38,4 +38,9 @@ export function isHeld(path: string): boolean {
   } finally {
     lock.close()
   }
+}
+
+/** The same file for every path that leads to the database, as with SQLite's own files beside it. */
+function lockOf(path: string): string {
+  return `${existsSync(path) ? realpathSync(path) : path}-lock`
 }

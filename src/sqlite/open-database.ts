@@ -1,12 +1,16 @@
 import Database from 'better-sqlite3'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { StorageFaultKind } from '../model/storage-fault.ts'
+import { storageFault } from './storage-fault.ts'
 
 export type Sqlite = Database.Database
 
 const PAGE_CACHE_KIB = 16 * 1024
 const CHECKPOINT_PAGES = 8_000
-const BUSY_TIMEOUT_MS = 5_000
+export const BUSY_TIMEOUT_MS = 5_000
+/** Twice what lies in the write-ahead log when nobody holds it up; one that has grown is cut back to this. */
+export const WAL_KEPT_BYTES = 64 * 1024 * 1024
 
 /**
  * Opens the database for writing, making the file and its folder where there is none. WAL with FULL synchronisation:
@@ -20,6 +24,7 @@ export function openForWriting(path: string): Sqlite {
     db.pragma('synchronous = FULL')
     db.pragma(`cache_size = -${PAGE_CACHE_KIB}`)
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    db.pragma(`journal_size_limit = ${WAL_KEPT_BYTES}`)
     db.pragma('temp_store = MEMORY')
     return db
   } catch (error) {
@@ -39,10 +44,19 @@ export function openForReading(path: string, cacheKib?: number): Sqlite {
   }
 }
 
-function storageSentence(path: string, error: unknown): string {
+const ADVICE: Record<StorageFaultKind | 'other', string> = {
+  full: 'free some of its disk, or name another path',
+  readOnly: 'give the file and its folder to the user that runs causeway, or name another path',
+  damaged:
+    'it is damaged, or no database of Causeway: causeway doctor says more, causeway salvage takes what is readable ' +
+    'into a new file (docs/recovery.md); or name another path',
+  io: 'check that the folder exists, is writable and has space, or name another path',
+  other: 'check that the folder exists, is writable and has space, or name another path',
+}
+
+/** Why a database cannot be opened, and what to do. */
+export function storageSentence(path: string, error: unknown): string {
   const reason = error instanceof Error ? error.message : String(error)
-  return (
-    `cannot open the database ${path} (connectors::cpid::storage::path): ${reason}; ` +
-    'check that the folder exists, is writable and has space, or name another path'
-  )
+  const advice = ADVICE[storageFault(error)?.kind ?? 'other']
+  return `cannot open the database ${path} (connectors::cpid::storage::path): ${reason}; ${advice}`
 }

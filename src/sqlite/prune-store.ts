@@ -164,11 +164,20 @@ export class SqlitePruneStore implements PruneStore {
   }
 
   removeRequests(beforeMs: number): void {
+    // One from a time when the clock was ahead is as old as those around it.
     this.#run(
-      'DELETE FROM requests WHERE id < (SELECT min(id) FROM requests WHERE arrived_ms >= ?)',
+      'DELETE FROM requests WHERE id < (SELECT min(id) FROM requests WHERE arrived_ms BETWEEN ? AND ?)',
       beforeMs,
+      this.wallMs,
     )
     this.#run('DELETE FROM requests WHERE arrived_ms < ? AND id = (SELECT min(id) FROM requests)', beforeMs)
+  }
+
+  /** The time of the newest such note: what the calendar said then. */
+  lastMarkMs(): number | undefined {
+    return (
+      this.#db.prepare<[], number | null>('SELECT max(wall_ms) FROM arrival_marks').pluck().get() ?? undefined
+    )
   }
 
   /** Notes which arrival is the last one now. */

@@ -4,6 +4,8 @@ import { listen, type ListenAddress, type Listening } from './listen.ts'
 export interface HealthServer extends Listening {
   /** Whether all listeners are bound and migrations are done; false until said otherwise. */
   setReady(ready: boolean): void
+  /** What is wrong with a part of Causeway, for as long as it is; undefined when that part is well. */
+  setFault(part: string, reason: string | undefined): void
 }
 
 export interface HealthSettings extends ListenAddress {
@@ -12,18 +14,21 @@ export interface HealthSettings extends ListenAddress {
 }
 
 /**
- * The `health_check` extension: 200 while ready, 503 before and after. Rejects with an error that says what
+ * The `health_check` extension: 200 while ready and well, else 503, with what is wrong. Rejects with an error that says what
  * to change when it cannot listen.
  */
 export async function startHealthServer(settings: HealthSettings): Promise<HealthServer> {
   let isReady = false
+  const faults = new Map<string, string>()
   const server = createServer((request, response) => {
     if (!covers(settings.path, request.url ?? '/')) {
       response.writeHead(404).end()
       return
     }
-    response.writeHead(isReady ? 200 : 503, { 'content-type': 'application/json' })
-    response.end(JSON.stringify({ status: isReady ? 'Server available' : 'Server not available' }))
+    const isWell = isReady && faults.size === 0
+    response.writeHead(isWell ? 200 : 503, { 'content-type': 'application/json' })
+    const status = isWell ? 'Server available' : 'Server not available'
+    response.end(JSON.stringify({ status, ...(faults.size > 0 && { reasons: [...faults.values()] }) }))
   })
   const listening = await listen(server, settings, {
     what: 'The health check',
@@ -33,6 +38,10 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
     ...listening,
     setReady(ready) {
       isReady = ready
+    },
+    setFault(part, reason) {
+      if (reason === undefined) faults.delete(part)
+      else faults.set(part, reason)
     },
   }
 }

@@ -226,6 +226,17 @@ export const METRICS = {
     [],
     'Open or not fully sent cascades pruned because max_bytes forced it.',
   ),
+  cpid_storage_wal_bytes: gauge(
+    'bytes',
+    [],
+    'Length of the write-ahead log; it grows while some program reads the database without an end.',
+  ),
+  cpid_storage_free_bytes: gauge('bytes', [], 'Free on the disk of the database.'),
+  cpid_storage_fault: gauge(
+    'faults',
+    ['kind'],
+    'One while the database cannot be used, by what is wrong with it.',
+  ),
   cpid_storage_used_bytes: gauge('bytes', [], 'Database pages in use.'),
   cpid_commit_duration: histogram(
     'seconds',

@@ -15,7 +15,7 @@ test('the thread is there while people ask', async () => {
   using folder = freshFolder()
   const path = join(folder.path, 'causeway.db')
   using writer = await figureSeven(path, {})
-  await using queries = new QueriesOnDemand(path, 1)
+  await using queries = new QueriesOnDemand(path, { idleMs: 1 })
   expect(queries.isRunning).toBe(false)
 
   for (let time = 0; time < 2; time++) {

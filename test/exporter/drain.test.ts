@@ -49,6 +49,7 @@ async function drained(
       },
       onDrop: ({ items }) => (result.dropped += items),
       onInFlight: () => undefined,
+      onUnreadable: () => undefined,
     },
   )
   await result.drain.run(stop.signal)
@@ -114,6 +115,7 @@ test('what a stop leaves unfinished is not passed over', async () => {
       onProgress: ({ position }) => moved.push(position),
       onDrop: () => undefined,
       onInFlight: () => undefined,
+      onUnreadable: () => undefined,
     },
   )
   await drain.run(stop.signal)

@@ -45,7 +45,15 @@ test.each([
   ['Thu, 01 Jan 2026 00:01:30 GMT', 90_000],
   ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
 ])('Retry-After %s is honoured', async (header, afterMs) => {
-  expect(await outcomeOf(503, { 'retry-after': header })).toMatchObject({ kind: 'retry', afterMs })
+  const date = 'Thu, 01 Jan 2026 00:00:00 GMT'
+  expect(await outcomeOf(503, { 'retry-after': header, date })).toMatchObject({ kind: 'retry', afterMs })
+})
+
+test('a date to retry after counts by the clock of the backend, or by this one where it tells none', async () => {
+  const said = { 'retry-after': 'Fri, 01 Jan 2027 00:00:30 GMT', date: 'Fri, 01 Jan 2027 00:00:00 GMT' }
+  expect(await outcomeOf(503, said)).toMatchObject({ kind: 'retry', afterMs: 30_000 })
+  const unsaid = { 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT', date: 'unknown' }
+  expect(await outcomeOf(503, unsaid)).toMatchObject({ kind: 'retry', afterMs: 30_000 })
 })
 
 test.each(['soon', '-5', '1.5', 'Thu, 99 Foo 2026 00:00:00 GMT'])(

@@ -89,7 +89,12 @@ async function sendAll(config: ExporterConfig): Promise<Sent> {
   }
   const outbox = outgoingLogs(new SqliteLogOutbox(writer.db, new SqliteOutbox(writer.db)))
   const settings = { name: 'otlp/test', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 2 }
-  const hooks = { onProgress, onDrop: () => undefined, onInFlight: () => undefined }
+  const hooks = {
+    onProgress,
+    onDrop: () => undefined,
+    onInFlight: () => undefined,
+    onUnreadable: () => undefined,
+  }
   await new Drain(settings, 1, outbox, transport, hooks).run(stop.signal)
   return sent
 }

@@ -18,13 +18,14 @@ export async function expectDelivered(
   settings: CausewaySettings,
   backend: TraceBackend,
   spans: readonly ExpectedSpan[],
+  longestMs?: number,
 ): Promise<void> {
   await eventually(() => {
     // Cheaper to ask again and again than what follows.
     expect(new Set(backend.spans.map(keyOf)).size).toBe(countDecided(settings))
     expect(decidedKeys(settings)).toEqual([...new Set(backend.spans.map(keyOf))].sort())
     expectInTheirTraces(spans, backend.spans)
-  })
+  }, longestMs)
   const received = oneOfEach(backend.spans)
   const original = new Set(spans.map(({ origin }) => origin))
   const linked = received.filter((span) => !original.has(span.traceId))

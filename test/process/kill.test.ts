@@ -1,43 +1,60 @@
 import { expect, test } from '@jest/globals'
 import { existsSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { TestWriter } from '../support/test-writer.ts'
 import { cascadeLoad } from './cascade-load.ts'
 import { CausewayProcess, leaveNothingBehind, startCauseway } from './causeway-process.ts'
 import { exporterTo, freshSettings } from './causeway-settings.ts'
 import { eventually } from './eventually.ts'
 import { expectDelivered, expectStoredOnce } from './expect-delivered.ts'
-import { RequestSender } from './request-sender.ts'
+import { mergeGraphOf, type StoredGraph } from './merge-graph-of.ts'
+import { RequestSender, type SendableRequest } from './request-sender.ts'
 import { drawBetween, seededRandom } from './seeded-random.ts'
-import { storedPositions, storedProgress } from './stored-data.ts'
+import { askStored, storedPositions, storedProgress } from './stored-data.ts'
 import { TraceBackend } from './trace-backend.ts'
 
-const SEED = 20_260_731
-const CASCADES = 80
-const KILLS = 4
+const SEED = Number(process.env['CAUSEWAY_SEED'] ?? 20_260_731)
+/** More with CAUSEWAY_KILLS, as npm run test:faults has it. */
+const KILLS = Number(process.env['CAUSEWAY_KILLS'] ?? 4)
+const CASCADES_PER_KILL = 20
+const KILLED_WHILE_STARTING = 0.2
+const LONGEST_MS = 60_000 + KILLS * 5_000
 
 leaveNothingBehind()
 
-test(`killed ${KILLS} times under load, it loses nothing acknowledged and repeats only what is identical (seed ${SEED})`, async () => {
-  const random = seededRandom(SEED)
-  const load = cascadeLoad(random, CASCADES)
-  await using backend = await TraceBackend.up()
-  const settings = await freshSettings({ exporters: { otlp_grpc: exporterTo(backend.port) } })
-  using sender = new RequestSender(settings.ports.grpc)
+test(
+  `killed ${KILLS} times under load, it loses nothing acknowledged and repeats only what is identical (CAUSEWAY_SEED=${SEED})`,
+  async () => {
+    const random = seededRandom(SEED)
+    const load = cascadeLoad(random, KILLS * CASCADES_PER_KILL)
+    await using backend = await TraceBackend.up()
+    const settings = await freshSettings({ exporters: { otlp_grpc: exporterTo(backend.port) } })
+    using sender = new RequestSender(settings.ports.grpc)
 
-  let causeway = await startCauseway(settings)
-  const sending = sender.sendAll(load.requests)
-  for (let kill = 0; kill < KILLS; kill++) {
-    await Promise.race([momentOfKill(random, load.requests.length / KILLS, { sender, backend }), sending])
-    expect(await causeway.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
-    causeway = await startCauseway(settings)
-  }
-  await sending
-  expect(sender.acknowledged.size).toBe(load.requests.length)
+    let causeway = await startCauseway(settings)
+    const sending = sender.sendAll(load.requests)
+    for (let kill = 0; kill < KILLS; kill++) {
+      await Promise.race([momentOfKill(random, load.requests.length / KILLS, { sender, backend }), sending])
+      expect(await causeway.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
+      if (random() < KILLED_WHILE_STARTING) {
+        const starting = new CausewayProcess(settings)
+        await pause(drawBetween(random, 50, 800))
+        expect(await starting.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' })
+      }
+      causeway = await startCauseway(settings)
+    }
+    await sending
+    expect(sender.acknowledged.size).toBe(load.requests.length)
 
-  await expectDelivered(settings, backend, load.spans)
-  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
-  expectStoredOnce(settings, load.spans)
-  await expectDelivered(settings, backend, load.spans)
-})
+    await expectDelivered(settings, backend, load.spans, LONGEST_MS)
+    expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+    expectStoredOnce(settings, load.spans)
+    await expectDelivered(settings, backend, load.spans)
+    expect(askStored(settings, (db) => db.pragma('integrity_check', { simple: true }))).toBe('ok')
+    expect(askStored(settings, mergeGraphOf)).toEqual(await undisturbedGraph(load.requests))
+  },
+  LONGEST_MS,
+)
 
 test('killed while it makes its database, it starts again', async () => {
   const settings = await freshSettings()
@@ -73,6 +90,14 @@ test('killed while a backend is down, it delivers everything to it once both are
   expectStoredOnce(settings, load.spans)
   await second.end('SIGTERM')
 })
+
+/** The merge graph of the same requests where nothing went wrong. */
+async function undisturbedGraph(requests: readonly SendableRequest[]): Promise<StoredGraph> {
+  using writer = await TestWriter.open()
+  for (const { signal, bytes } of requests) writer.ingest(signal, bytes)
+  writer.link()
+  return mergeGraphOf(writer.db)
+}
 
 interface Watched {
   sender: RequestSender

@@ -52,8 +52,10 @@ export class TestWriter {
   readonly clock: TestClock
   readonly db: Sqlite
   readonly writer: StoreWriter
+  readonly #settings: TestSettings
 
   private constructor(db: Sqlite, settings: TestSettings, clock: TestClock) {
+    this.#settings = settings
     this.clock = clock
     this.db = db
     this.writer = new StoreWriter(db, writerSettings(settings), clock)
@@ -67,6 +69,11 @@ export class TestWriter {
     const db = openForWriting(path)
     await migrate(db)
     return new TestWriter(db, settings, clock)
+  }
+
+  /** The writer of another process on the same database, which closes it. */
+  reopened(settings: TestSettings = this.#settings): TestWriter {
+    return new TestWriter(this.db, settings, this.clock)
   }
 
   spans(service: string, spans: readonly SpanSketch[], cluster?: string): IngestOutcome {

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { askSql } from '../../app/ask-sql.ts'
 import type { FromSql } from '../../app/sql-messages.ts'
 import type { RetentionConfig } from '../../config/causeway-config.ts'
-import { openForReading, openForWriting } from '../../sqlite/open-database.ts'
+import { openForReading, openForWriting, WAL_KEPT_BYTES } from '../../sqlite/open-database.ts'
 import { schemaState } from '../../sqlite/schema-state.ts'
 import { messageOf } from '../cli-error.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -28,6 +28,7 @@ export async function* checkDatabase(
   if (schema.state === 'fail') return
   yield checkWriting(path)
   yield checkRoom(path, retention)
+  yield* checkLog(path)
   yield await checkPages(path, timeoutMs)
 }
 
@@ -69,7 +70,7 @@ function checkSchema(path: string): Finding {
     return fail(
       'database',
       `cannot read ${path}: ${messageOf(error)}`,
-      `check that it is a database of Causeway, or correct ${SETTING}`,
+      `if it is a database of Causeway, take what is readable into a new file with causeway salvage; else correct ${SETTING}`,
     )
   }
 }
@@ -110,6 +111,17 @@ function checkRoom(path: string, { maxBytes }: RetentionConfig): Finding {
   return ok('disk', `${sizeText(free)} are free beside the database`)
 }
 
+/** A write-ahead log that is short is worth no line. */
+function* checkLog(path: string): Generator<Finding> {
+  const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  if (bytes <= WAL_KEPT_BYTES) return
+  yield warn(
+    'disk',
+    `the write-ahead log is ${sizeText(bytes)} long, since a program reads the database without an end`,
+    `end that program (fuser -v ${path} names it); a running Causeway then shortens the log by itself`,
+  )
+}
+
 async function checkPages(path: string, timeoutMs: number): Promise<Finding> {
   const found: string[] = []
   const take = (answer: FromSql): void => {
@@ -128,7 +140,7 @@ async function checkPages(path: string, timeoutMs: number): Promise<Finding> {
   return fail(
     'integrity',
     `the database is damaged: ${found.join('; ')}`,
-    'stop causeway, keep a copy, and restore a backup or start with another file',
+    'stop causeway, keep a copy, and restore a backup, or take what is readable into a new file: causeway salvage',
   )
 }
 

@@ -1,0 +1,45 @@
+import type { StorageFault } from '../model/storage-fault.ts'
+import { storageFault } from '../sqlite/storage-fault.ts'
+
+/** A small write may fit where a large one did not: how long nothing must have failed for all to be well. */
+const CALM_MS = 2_000
+
+/** How the database is, as the writer finds it. Damage stays; everything else ends with a write that works. */
+export class StorageHealth {
+  readonly #report: (fault: StorageFault | undefined) => void
+  #fault: StorageFault | undefined
+  #failedMs = 0
+
+  constructor(report: (fault: StorageFault | undefined) => void) {
+    this.#report = report
+  }
+
+  get fault(): StorageFault | undefined {
+    return this.#fault
+  }
+
+  /** Nothing more may be written: into a damaged database, a write can do further damage. */
+  get isDamaged(): boolean {
+    return this.#fault?.kind === 'damaged'
+  }
+
+  /** Notes what failed; returns it as a sentence. */
+  failed(error: unknown): string {
+    const fault = storageFault(error)
+    if (fault === undefined) return error instanceof Error ? error.message : String(error)
+    this.#failedMs = performance.now()
+    if (!this.isDamaged && fault.kind !== this.#fault?.kind) {
+      this.#fault = fault
+      this.#report(fault)
+    }
+    return fault.reason
+  }
+
+  /** Something was written. */
+  worked(): void {
+    if (this.#fault === undefined || this.isDamaged) return
+    if (performance.now() - this.#failedMs < CALM_MS) return
+    this.#fault = undefined
+    this.#report(undefined)
+  }
+}

@@ -1,0 +1,106 @@
+import { existsSync, rmSync } from 'node:fs'
+import { migrate } from '../migrate.ts'
+import { openForWriting, type Sqlite } from '../open-database.ts'
+import { storageFault } from '../storage-fault.ts'
+import { mend, type Mended } from './mend.ts'
+import { openDamaged } from './open-damaged.ts'
+import { readAroundDamage, type Row, type TableToRead } from './read-around-damage.ts'
+
+export interface SalvagedTable {
+  readonly table: string
+  readonly rows: number
+  /** Stretches that could not be read, in words; rows that did not fit count as well. */
+  readonly lost: readonly string[]
+}
+
+export interface Salvaged {
+  readonly isHeaderNew: boolean
+  readonly tables: readonly SalvagedTable[]
+  readonly mended: readonly Mended[]
+}
+
+/**
+ * Copies what can be read of a damaged database into a new file, which agrees with itself afterwards. The damaged file
+ * stays as it is. Throws what to do where the new file is there already, or nothing can be read; then there is none.
+ */
+export async function salvage(from: string, to: string): Promise<Salvaged> {
+  if (existsSync(to)) throw new Error(`${to} is there already; name a file that is not`)
+  const target = openForWriting(to)
+  try {
+    await migrate(target)
+    target.pragma('wal_checkpoint(TRUNCATE)')
+    using source = openDamaged(from, to, `${to}-copy`)
+    target.pragma('synchronous = OFF')
+    const tables = tablesOf(target).map((table) => copyTable(source.db, target, table))
+    const isProgressLost = tables.some(({ table, lost }) => table === 'progress' && lost.length > 0)
+    const mended = mend(target, isProgressLost)
+    target.pragma('synchronous = FULL')
+    target.pragma('wal_checkpoint(TRUNCATE)')
+    target.close()
+    return { isHeaderNew: source.isHeaderNew, tables, mended }
+  } catch (error) {
+    target.close()
+    for (const end of ['', '-wal', '-shm']) rmSync(`${to}${end}`, { force: true })
+    throw error
+  }
+}
+
+function copyTable(source: Sqlite, target: Sqlite, wanted: TableToRead): SalvagedTable {
+  const { name, key } = wanted
+  const lost: string[] = []
+  const columns = columnsIn(source, wanted)
+  if (columns === undefined) return { table: name, rows: 0, lost: [] }
+  const into = key === undefined ? ['rowid', ...columns] : columns
+  const insert = target.prepare(
+    `INSERT OR ${name === 'progress' ? 'REPLACE' : 'IGNORE'} INTO ${name} (${into.join(', ')})
+     VALUES (${into.map(() => '?').join(', ')})`,
+  )
+  const add = (row: Row): number => {
+    try {
+      return insert.run(...row).changes
+    } catch {
+      // A damaged page that looks whole may hold values of another kind.
+      lost.push(key === undefined ? `row ${String(row[0])}` : 'a row')
+      return 0
+    }
+  }
+  const rows = target.transaction(() => {
+    let copied = 0
+    try {
+      for (const row of readAroundDamage(source, { name, columns, key }, (stretch) => lost.push(stretch)))
+        copied += add(row)
+    } catch (error) {
+      if (storageFault(error) === undefined) throw error
+      lost.push('all of it')
+    }
+    return copied
+  })()
+  return { table: name, rows, lost }
+}
+
+/** The tables to fill, from the schema itself. */
+function tablesOf(db: Sqlite): TableToRead[] {
+  const tables = db
+    .prepare<[], { name: string; wr: number }>(
+      `SELECT name, wr FROM pragma_table_list
+       WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'kysely%' ORDER BY name`,
+    )
+    .all()
+  return tables.map(({ name, wr }) => {
+    const columns = db
+      .prepare<[string], { name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)')
+      .all(name)
+    const key = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk)
+    return {
+      name,
+      columns: columns.map((column) => column.name),
+      key: wr === 1 ? key.map((column) => column.name) : undefined,
+    }
+  })
+}
+
+/** Those of its columns that the damaged database has, which may be older; undefined when it has no such table. */
+function columnsIn(db: Sqlite, { name, columns }: TableToRead): string[] | undefined {
+  const there = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(name)
+  return there.length === 0 ? undefined : columns.filter((column) => there.includes(column))
+}

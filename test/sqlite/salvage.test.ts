@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import Database from 'better-sqlite3'
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { salvage, type Salvaged } from '../../src/sqlite/salvage/salvage.ts'
+import { openForReading, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { cascadeLoad } from '../process/cascade-load.ts'
+import { mergeGraphOf } from '../process/merge-graph-of.ts'
+import { seededRandom, shuffled } from '../process/seeded-random.ts'
+import { damageBytes, damagePages, pagesOf } from '../support/damage.ts'
+import { sentSpans } from '../support/sent-spans.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const load = cascadeLoad(seededRandom(61), 200)
+let folder = ''
+let sound = ''
+let copies = 0
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'causeway-salvage-'))
+  sound = join(folder, 'sound.db')
+  using writer = await TestWriter.open({}, sound)
+  writer.writer.run(() => writer.writer.positions.traces.keep(['otlp_grpc'], 0))
+  writer.writer.ingest(load.requests)
+  writer.pass(20_000)
+  writer.db.pragma('wal_checkpoint(TRUNCATE)')
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+interface Rescued extends Salvaged {
+  path: string
+  lost: Record<string, readonly string[]>
+}
+
+/** Salvages a copy that was damaged first; it must not change by that. */
+async function rescued(damage: (path: string) => void): Promise<Rescued> {
+  const damaged = join(folder, `damaged-${++copies}.db`)
+  copyFileSync(sound, damaged)
+  damage(damaged)
+  const before = readFileSync(damaged)
+  const path = join(folder, `new-${copies}.db`)
+  const salvaged = await salvage(damaged, path)
+  expect(readFileSync(damaged).equals(before)).toBe(true)
+  expect(existsSync(`${path}-copy`)).toBe(false)
+  const lost = salvaged.tables
+    .filter((table) => table.lost.length > 0)
+    .map(({ table, lost: some }) => [table, some])
+  return { ...salvaged, path, lost: Object.fromEntries(lost) as Rescued['lost'] }
+}
+
+function asking<T>(path: string, ask: (db: Sqlite) => T): T {
+  const db = openForReading(path)
+  try {
+    return ask(db)
+  } finally {
+    db.close()
+  }
+}
+
+const countIn = (db: Sqlite, table: string): number =>
+  db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? -1
+
+const TABLES = [
+  ...['spans', 'cpids', 'mergelogs', 'edges', 'outbox', 'traces', 'change_spans', 'requests', 'scopes'],
+  ...['resources', 'origin_traces', 'cpid_origins', 'exporters', 'progress', 'waiting', 'trace_services'],
+]
+
+/** Everything an outsider sees of it. */
+const contentOf = (db: Sqlite): unknown => ({
+  graph: mergeGraphOf(db),
+  sent: sentSpans(db),
+  counts: Object.fromEntries(TABLES.map((table) => [table, countIn(db, table)])),
+  progress: db.prepare('SELECT * FROM progress').get(),
+})
+
+test.each([
+  ['nothing is damaged', () => undefined],
+  ['an index is damaged', (path: string) => damagePages(path, pagesOf(path, 'outbox_by_trace', 'leaf'))],
+  [
+    'a unique index is damaged',
+    (path: string) => damagePages(path, pagesOf(path, 'sqlite_autoindex_cpids_1', 'leaf')),
+  ],
+  ['the edges are damaged', (path: string) => damagePages(path, pagesOf(path, 'edges', 'leaf').slice(1, 3))],
+])('where %s, nothing is lost', async (what, damage) => {
+  const { path, lost, isHeaderNew } = await rescued(damage)
+  expect(Object.keys(lost)).toEqual(what === 'the edges are damaged' ? ['edges'] : [])
+  expect(isHeaderNew).toBe(false)
+  expect(asking(path, contentOf)).toEqual(asking(sound, contentOf))
+  expect(asking(path, (db) => db.pragma('integrity_check', { simple: true }))).toBe('ok')
+})
+
+test('where the header is damaged, nothing is lost', async () => {
+  const { path, lost, isHeaderNew } = await rescued((damaged) => damageBytes(damaged, 0, 100))
+  expect([lost, isHeaderNew]).toEqual([{}, true])
+  expect(asking(path, contentOf)).toEqual(asking(sound, contentOf))
+})
+
+test('of spans on damaged pages only those are lost, and what lies between damaged pages is not', async () => {
+  let gone = 0
+  const { path, lost } = await rescued((damaged) => {
+    const leaves = pagesOf(damaged, 'spans', 'leaf')
+    const going = [leaves[3] ?? 0, leaves[5] ?? 0, leaves.at(-1) ?? 0]
+    const db = new Database(damaged, { readonly: true })
+    gone =
+      db
+        .prepare<[string], number>(
+          "SELECT sum(ncell) FROM dbstat WHERE name = 'spans' AND pageno IN (SELECT value FROM json_each(?))",
+        )
+        .pluck()
+        .get(JSON.stringify(going)) ?? 0
+    db.close()
+    damagePages(damaged, going)
+  })
+  expect(lost).toEqual({
+    spans: [
+      expect.stringMatching(/^rows \d+ to \d+$/),
+      expect.stringMatching(/^rows \d+ to \d+$/),
+      expect.stringMatching(/^rows from \d+ on$/),
+    ],
+  })
+  expect(asking(path, (db) => countIn(db, 'spans'))).toBe(load.spans.length - gone)
+})
+
+test('a file that is cut off keeps what is left of it', async () => {
+  const { path, lost } = await rescued((damaged) => {
+    const bytes = readFileSync(damaged)
+    writeFileSync(damaged, bytes.subarray(0, Math.floor(bytes.length / 8192) * 4096))
+  })
+  expect(Object.keys(lost).length).toBeGreaterThan(0)
+  expect(asking(path, (db) => countIn(db, 'cpids'))).toBeGreaterThan(0)
+})
+
+const SEEDS = Array.from({ length: process.env['CAUSEWAY_FAULTS'] === undefined ? 4 : 40 }, (_, at) => at + 1)
+
+test.each(SEEDS)(
+  'after any damage the new file is sound and Causeway goes on with it (seed %i)',
+  async (seed) => {
+    const { path } = await rescued((damaged) => {
+      const db = new Database(damaged, { readonly: true })
+      const pages = db
+        .prepare<[], number>("SELECT pageno FROM dbstat WHERE name <> 'sqlite_schema'")
+        .pluck()
+        .all()
+      db.close()
+      damagePages(damaged, shuffled(seededRandom(seed), pages).slice(0, 6))
+    })
+    expect(asking(path, (db) => db.pragma('integrity_check', { simple: true }))).toBe('ok')
+    using writer = await TestWriter.open({ retention: { maxCpids: 100 } }, path)
+    const { outcomes } = writer.writer.ingest([
+      ...load.requests,
+      ...cascadeLoad(seededRandom(62), 20, 1_000).requests,
+    ])
+    expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['accepted']))
+    writer.pass(20_000)
+    writer.pass(2_000_000)
+    expect(writer.writer.linkLag).toBe(0)
+    expect(sentSpans(writer.db).length).toBeGreaterThan(0)
+    while (writer.writer.prune(1_000).more);
+  },
+)
+
+test('a file that is there already, and one that is no database, are left alone', async () => {
+  await expect(salvage(sound, sound)).rejects.toThrow(/is there already; name a file that is not/)
+  const text = join(folder, 'text')
+  writeFileSync(text, 'a shopping list, and long enough to be a page of a database: '.repeat(200))
+  const path = join(folder, 'of-text.db')
+  await expect(salvage(text, path)).rejects.toThrow(/no database of Causeway.*restore a backup/)
+  expect(existsSync(path)).toBe(false)
+  expect(existsSync(`${path}-copy`)).toBe(false)
+})

@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals'
+import { StorageHealth } from '../../src/app/storage-health.ts'
+import type { StorageFault } from '../../src/model/storage-fault.ts'
+import { storageFault } from '../../src/sqlite/storage-fault.ts'
+import { cpid, spansRequest } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const big = (id: number): Buffer =>
+  spansRequest('controller', [{ trace: id, id, cpid: cpid(id), attributes: { payload: 'x'.repeat(50_000) } }])
+
+test('a full disk loses nothing that was acknowledged, and what is sent again once there is room is stored', async () => {
+  using writer = await TestWriter.open()
+  expect(writer.ingest('traces', big(1)).kind).toBe('accepted')
+  const pages = Number(writer.db.pragma('page_count', { simple: true }))
+  writer.db.pragma(`max_page_count = ${pages}`)
+  const { outcomes, error } = writer.writer.ingest([{ signal: 'traces', bytes: big(2) }])
+  expect(outcomes).toEqual([{ kind: 'failed', reason: expect.stringContaining('nothing was stored') }])
+  expect(storageFault(error)).toEqual({
+    kind: 'full',
+    reason: expect.stringMatching(/the disk of the database is full.*goes on by itself/),
+  })
+  writer.link()
+  writer.db.pragma('max_page_count = 4294967294')
+  expect(writer.ingest('traces', big(2))).toMatchObject({ kind: 'accepted', stored: 1 })
+  expect(writer.ingest('traces', big(2))).toMatchObject({ kind: 'accepted', stored: 0 })
+  writer.link()
+  expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(2)
+})
+
+test('damage stays until the next start; what is no fault of the storage is only said', () => {
+  const told: (StorageFault | undefined)[] = []
+  const health = new StorageHealth((fault) => told.push(fault))
+  expect(health.failed(new Error('a bug'))).toBe('a bug')
+  expect(told).toEqual([])
+  const damage = Object.assign(new Error('database disk image is malformed'), {
+    code: 'SQLITE_CORRUPT_INDEX',
+  })
+  expect(health.failed(damage)).toMatch(/the database is damaged.*causeway salvage/)
+  health.worked()
+  health.failed(Object.assign(new Error('full'), { code: 'SQLITE_FULL' }))
+  health.worked()
+  expect(health.isDamaged).toBe(true)
+  expect(told.map((fault) => fault?.kind)).toEqual(['damaged'])
+})
+
+test.each([
+  ['SQLITE_FULL', 'full'],
+  ['SQLITE_READONLY_DBMOVED', 'readOnly'],
+  ['SQLITE_NOTADB', 'damaged'],
+  ['SQLITE_IOERR_WRITE', 'io'],
+  ['SQLITE_CANTOPEN', 'io'],
+  ['SQLITE_BUSY', undefined],
+])('%s is %s', (code, kind) => {
+  expect(storageFault(Object.assign(new Error('x'), { code }))?.kind).toBe(kind)
+})

@@ -1,0 +1,48 @@
+import { afterAll, expect, test } from '@jest/globals'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openForReading } from '../../src/sqlite/open-database.ts'
+import { WalKeeper } from '../../src/sqlite/wal-keeper.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const KEPT_BYTES = 200_000
+const folder = mkdtempSync(join(tmpdir(), 'causeway-wal-'))
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function write(writer: TestWriter, from: number): void {
+  const payload = 'x'.repeat(2_000)
+  for (let id = from; id < from + 100; id++)
+    writer.spans('controller', [{ trace: id, id, cpid: cpid(id), attributes: { payload } }])
+}
+
+test('the write-ahead log that a reader made grow is shortened once the reader is gone, and nobody waits for it', async () => {
+  const path = join(folder, 'causeway.db')
+  using writer = await TestWriter.open({}, path)
+  const wal = new WalKeeper(writer.db, KEPT_BYTES)
+  expect(wal.shorten()).toBe('shortened')
+  expect(wal.shorten()).toBe('short')
+
+  const reader = openForReading(path)
+  const reading = reader.prepare('SELECT * FROM progress').iterate()
+  reading.next()
+  write(writer, 1)
+  expect(wal.bytes()).toBeGreaterThan(KEPT_BYTES)
+  expect(wal.shorten()).toBe('held')
+  expect(writer.db.pragma('busy_timeout', { simple: true })).toBe(5_000)
+  write(writer, 101)
+
+  reading.return?.()
+  reader.close()
+  expect(wal.shorten()).toBe('shortened')
+  expect(wal.bytes()).toBe(0)
+  expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(200)
+})
+
+test('a database in memory has none', async () => {
+  using writer = await TestWriter.open()
+  const wal = new WalKeeper(writer.db, 0)
+  expect([wal.bytes(), wal.shorten(), wal.freeBytes()]).toEqual([0, 'short', 0])
+})
