@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { benchDashboard } from './dashboard-section.ts'
 import { benchExport } from './export-section.ts'
 import { spreadOf, type SectionResult } from './figures.ts'
+import { benchGrowth } from './growth/growth-section.ts'
 import { benchIngest } from './ingest-section.ts'
 import { benchInstrumentation } from './instrumentation-section.ts'
 import { describeMachine } from './machine.ts'
@@ -20,6 +21,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   questions: benchQuestions,
   dashboard: benchDashboard,
   instrumentation: benchInstrumentation,
+  growth: benchGrowth,
 }
 
 /** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */

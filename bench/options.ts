@@ -7,6 +7,7 @@ export const SECTIONS = [
   'questions',
   'dashboard',
   'instrumentation',
+  'growth',
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
 
@@ -17,6 +18,8 @@ export interface Options {
   spans: number
   /** Spans stored before questions are asked; a tenth as many CPIDs. */
   storedSpans: number
+  /** How many CPIDs are stored, one measurement after another. */
+  cpids: readonly number[]
   /** Requests under way at once. */
   inFlight: number
   /** What the exporter to the sink does with its requests. */
@@ -35,6 +38,7 @@ export const USAGE = `npm run bench -- [options]
   --rounds <n>           rounds of a section (5)
   --spans <n>            spans of a round (500000)
   --stored-spans <n>     spans stored before questions are asked (1000000)
+  --cpids <n,n,…>        CPIDs stored when growth is measured (10000,100000,1000000); 10000000 wants 15 GB and half an hour
   --in-flight <n>        requests under way at once (16)
   --compression <kind>   gzip or none, between Causeway and the sink (gzip)
   --dir <folder>         where the databases go (the folder for temporary files)
@@ -54,6 +58,7 @@ export function readOptions(
       rounds: { type: 'string', default: '5' },
       spans: { type: 'string', default: '500000' },
       'stored-spans': { type: 'string', default: '1000000' },
+      cpids: { type: 'string', default: '10000,100000,1000000' },
       'in-flight': { type: 'string', default: '16' },
       compression: { type: 'string', default: 'gzip' },
       dir: { type: 'string', default: defaults.directory },
@@ -70,6 +75,7 @@ export function readOptions(
     rounds: countOf('--rounds', values.rounds),
     spans: countOf('--spans', values.spans),
     storedSpans: countOf('--stored-spans', values['stored-spans']),
+    cpids: values.cpids.split(',').map((text) => countOf('--cpids', text)),
     inFlight: countOf('--in-flight', values['in-flight']),
     compression,
     directory: values.dir,
