@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { benchAnchor } from './anchor/anchor-section.ts'
 import { benchDashboard } from './dashboard-section.ts'
 import { benchExport } from './export-section.ts'
 import { spreadOf, type SectionResult } from './figures.ts'
@@ -22,6 +23,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   dashboard: benchDashboard,
   instrumentation: benchInstrumentation,
   growth: benchGrowth,
+  anchor: benchAnchor,
 }
 
 /** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */
