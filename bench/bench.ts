@@ -2,9 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { benchAnchor } from './anchor/anchor-section.ts'
 import { benchDashboard } from './dashboard-section.ts'
 import { benchExport } from './export-section.ts'
 import { spreadOf, type SectionResult } from './figures.ts'
+import { benchGrowth } from './growth/growth-section.ts'
 import { benchIngest } from './ingest-section.ts'
 import { benchInstrumentation } from './instrumentation-section.ts'
 import { describeMachine } from './machine.ts'
@@ -20,6 +22,8 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   questions: benchQuestions,
   dashboard: benchDashboard,
   instrumentation: benchInstrumentation,
+  growth: benchGrowth,
+  anchor: benchAnchor,
 }
 
 /** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */

@@ -19,7 +19,8 @@ const MS = 1_000_000n
 export interface FilledCascades {
   spans: number
   cpids: number
-  cascades: number
+  /** The number of the last one. */
+  arrivals: number
   /** Roots with 1,000 related CPIDs, and roots of ordinary cascades. */
   broad: Cpid[]
   ordinary: Cpid[]
@@ -27,11 +28,11 @@ export interface FilledCascades {
 
 /**
  * Writes settled cascades of 1,000 spans straight into the tables: a tenth as many CPIDs as spans, half of them in a few
- * broad cascades. Indexes on rows of spans are made at the end.
+ * broad cascades. Indexes on rows of spans are made at the end. The last cascade begins at `lastMs`.
  */
-export function fillCascades(db: Sqlite, spans: number): FilledCascades {
+export function fillCascades(db: Sqlite, spans: number, lastMs = Date.now()): FilledCascades {
   const cascades = Math.max(BROAD_EVERY, Math.round(spans / SPANS_PER_CASCADE))
-  const filler = new Filler(db, cascades)
+  const filler = new Filler(db, lastMs - cascades * 100)
   const indexes = dropIndexes(db, ['spans_by_origin', 'outbox_by_trace', 'span_objects_by_version'])
   for (let first = 0; first < cascades; first += AT_ONCE) {
     db.transaction(() => filler.fill(first, Math.min(first + AT_ONCE, cascades)))()
@@ -59,10 +60,10 @@ class Filler {
   #arrival = 0
   #decision = 0
 
-  constructor(db: Sqlite, cascades: number) {
+  constructor(db: Sqlite, startMs: number) {
     this.#db = db
-    this.#startMs = Date.now() - cascades * 100
-    this.filled = { spans: 0, cpids: 0, cascades, broad: [], ordinary: [] }
+    this.#startMs = startMs
+    this.filled = { spans: 0, cpids: 0, arrivals: 0, broad: [], ordinary: [] }
     this.#spans = new StoredSpans(db)
     SERVICES.forEach((service, at) => {
       db.prepare('INSERT INTO resources (id, hash, service, cluster, envelope) VALUES (?, ?, ?, ?, ?)').run(
@@ -103,9 +104,10 @@ class Filler {
 
   finish(): void {
     this.#db
-      .prepare('UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?')
-      .run(this.#arrival, this.#arrival, this.#decision)
+      .prepare('UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, live_cpids = ?')
+      .run(this.#arrival, this.#arrival, this.#decision, this.#cpid)
     this.filled.cpids = this.#cpid
+    this.filled.arrivals = this.#arrival
   }
 
   #begin(number: number): Running {

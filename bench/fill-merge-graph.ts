@@ -7,13 +7,18 @@ export interface GraphShape {
   count: number
   /** How many are related to each root, itself counted. */
   perRoot: number
+  /** What the tables hold already; nothing if left out. */
+  after?: { cpids: number; arrivals: number }
 }
 
 /**
  * Writes a merge graph straight into the tables, in one transaction. Its cascades grow side by side, as in a busy
  * cluster, so that the rows of one lie far apart. Each CPID but a root has one source or two, all below the same root.
  */
-export function fillMergeGraph(db: Sqlite, { count, perRoot }: GraphShape): void {
+export function fillMergeGraph(
+  db: Sqlite,
+  { count, perRoot, after = { cpids: 0, arrivals: 0 } }: GraphShape,
+): void {
   const cascades = count / perRoot
   const nowMs = Date.now()
   const addCpid = db.prepare(
@@ -28,16 +33,21 @@ export function fillMergeGraph(db: Sqlite, { count, perRoot }: GraphShape): void
   db.transaction(() => {
     for (let step = 0; step < perRoot; step++) {
       for (let cascade = 0; cascade < cascades; cascade++) {
-        const idOf = (at: number): number => at * cascades + cascade + 1
+        const idOf = (at: number): number => after.cpids + at * cascades + cascade + 1
         const id = idOf(step)
         const sources = sourcesOf(step).map(idOf)
-        const atMs = nowMs - count + id
-        addCpid.run(id, uuidOf(id), atMs, sources.length, `[${cascade + 1}]`, atMs, atMs)
-        addMergelog.run(id, id, atMs, atMs, Buffer.concat(sources.map(uuidOf)))
+        const atMs = nowMs - count + id - after.cpids
+        addCpid.run(id, uuidOf(id), atMs, sources.length, `[${idOf(0)}]`, atMs, atMs)
+        addMergelog.run(after.arrivals + id - after.cpids, id, atMs, atMs, Buffer.concat(sources.map(uuidOf)))
         for (const source of sources) addEdge.run(source, id)
       }
     }
-    db.prepare('UPDATE progress SET last_arrival = ?, linked_arrival = ?').run(count, count)
+    const arrivals = after.arrivals + count
+    db.prepare('UPDATE progress SET last_arrival = ?, linked_arrival = ?, live_cpids = live_cpids + ?').run(
+      arrivals,
+      arrivals,
+      count,
+    )
   })()
 }
 

@@ -7,6 +7,8 @@ export const SECTIONS = [
   'questions',
   'dashboard',
   'instrumentation',
+  'growth',
+  'anchor',
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
 
@@ -17,6 +19,10 @@ export interface Options {
   spans: number
   /** Spans stored before questions are asked; a tenth as many CPIDs. */
   storedSpans: number
+  /** How many CPIDs are stored, one measurement after another. */
+  cpids: readonly number[]
+  /** Simulated seconds of the load anchor, how many of them go by in a second at most, and how long it then runs at 1. */
+  anchor: { seconds: number; speed: number; realTimeSeconds: number }
   /** Requests under way at once. */
   inFlight: number
   /** What the exporter to the sink does with its requests. */
@@ -35,6 +41,10 @@ export const USAGE = `npm run bench -- [options]
   --rounds <n>           rounds of a section (5)
   --spans <n>            spans of a round (500000)
   --stored-spans <n>     spans stored before questions are asked (1000000)
+  --cpids <n,n,…>        CPIDs stored when growth is measured (10000,100000,1000000); 10000000 wants 15 GB and half an hour
+  --anchor-seconds <n>   simulated seconds of a large cluster (3600): 6 minutes a round at the speed of 10
+  --anchor-speed <n>     simulated seconds in one, if they can be stored as fast; waits are divided by it (10)
+  --anchor-real-time <n> seconds after that at the speed of 1 (60)
   --in-flight <n>        requests under way at once (16)
   --compression <kind>   gzip or none, between Causeway and the sink (gzip)
   --dir <folder>         where the databases go (the folder for temporary files)
@@ -54,6 +64,10 @@ export function readOptions(
       rounds: { type: 'string', default: '5' },
       spans: { type: 'string', default: '500000' },
       'stored-spans': { type: 'string', default: '1000000' },
+      cpids: { type: 'string', default: '10000,100000,1000000' },
+      'anchor-seconds': { type: 'string', default: '3600' },
+      'anchor-speed': { type: 'string', default: '10' },
+      'anchor-real-time': { type: 'string', default: '60' },
       'in-flight': { type: 'string', default: '16' },
       compression: { type: 'string', default: 'gzip' },
       dir: { type: 'string', default: defaults.directory },
@@ -70,6 +84,12 @@ export function readOptions(
     rounds: countOf('--rounds', values.rounds),
     spans: countOf('--spans', values.spans),
     storedSpans: countOf('--stored-spans', values['stored-spans']),
+    cpids: values.cpids.split(',').map((text) => countOf('--cpids', text)),
+    anchor: {
+      seconds: countOf('--anchor-seconds', values['anchor-seconds']),
+      speed: countOf('--anchor-speed', values['anchor-speed']),
+      realTimeSeconds: countOf('--anchor-real-time', values['anchor-real-time']),
+    },
     inFlight: countOf('--in-flight', values['in-flight']),
     compression,
     directory: values.dir,

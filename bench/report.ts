@@ -32,7 +32,8 @@ export function sectionText({ name, about, figures, rounds }: SectionResult): st
 
 function targetText({ target }: Figure): string {
   if (target === undefined) return ''
-  return 'atLeast' in target ? `>= ${grouped(target.atLeast, 0)}` : `<= ${grouped(target.atMost, 0)}`
+  const [sign, limit] = 'atLeast' in target ? ['>=', target.atLeast] : ['<=', target.atMost]
+  return `${sign} ${limit.toLocaleString('en-US')}`
 }
 
 function written(value: number, { digits }: Figure): string {

@@ -4,6 +4,7 @@ import { up as linking } from './002-linking.ts'
 import { up as auditViews } from './003-audit-views.ts'
 import { up as logForwarding } from './004-log-forwarding.ts'
 import { up as refusedSenders } from './005-refused-senders.ts'
+import { up as countedCpids } from './006-counted-cpids.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -12,4 +13,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '003-audit-views': { up: auditViews },
   '004-log-forwarding': { up: logForwarding },
   '005-refused-senders': { up: refusedSenders },
+  '006-counted-cpids': { up: countedCpids },
 }

@@ -66,6 +66,7 @@ export class SqliteMergeGraph implements MergeGraph {
     if (known !== undefined) return known
     const { wallMs, activeMs } = this.#progress
     const { lastInsertRowid } = this.#insert.run(cpidBytes(cpid), wallMs, activeMs, wallMs)
+    this.#progress.liveCpids++
     return this.#cache.add({
       id: Number(lastInsertRowid),
       cpid,
@@ -110,6 +111,8 @@ export class SqliteMergeGraph implements MergeGraph {
 
   revive(node: CpidNode): void {
     node.pruned = false
+    this.#progress.liveCpids++
+    this.#progress.tombstones--
     this.#revive.run(this.#progress.wallMs, node.id)
     this.save(node)
   }

@@ -7,10 +7,12 @@ interface ProgressRow {
   last_decision: number
   last_log_decision: number
   active_ms: number
+  live_cpids: number
+  tombstones: number
 }
 
 /**
- * The counters that outlive rows, and up time: `activeMs` counts only while Causeway runs, whatever the calendar
+ * The counters that outlive rows, how many CPIDs there are, and up time: `activeMs` counts only while Causeway runs, whatever the calendar
  * does, so that its down time settles no trace. Held in memory during a transaction and written at its end.
  */
 export class Progress {
@@ -20,6 +22,9 @@ export class Progress {
   linkedArrival = 0
   lastDecision = 0
   lastLogDecision = 0
+  /** CPIDs that are not pruned, and those that are but not forgotten. */
+  liveCpids = 0
+  tombstones = 0
   readonly #db: Sqlite
   readonly #clock: Clock
   #base = 0
@@ -36,7 +41,8 @@ export class Progress {
   load(): void {
     const row = this.#db
       .prepare<[], ProgressRow>(
-        'SELECT last_arrival, linked_arrival, last_decision, last_log_decision, active_ms FROM progress',
+        `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, active_ms, live_cpids, tombstones
+         FROM progress`,
       )
       .get()
     if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
@@ -44,6 +50,8 @@ export class Progress {
     this.linkedArrival = row.linked_arrival
     this.lastDecision = row.last_decision
     this.lastLogDecision = row.last_log_decision
+    this.liveCpids = row.live_cpids
+    this.tombstones = row.tombstones
     this.#base = Math.max(row.active_ms, this.activeMs)
     this.#startedMs = this.#clock.monotonicMs()
     this.turn()
@@ -71,8 +79,16 @@ export class Progress {
     this.#db
       .prepare(
         `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,
-           active_ms = ?`,
+           active_ms = ?, live_cpids = ?, tombstones = ?`,
       )
-      .run(this.lastArrival, this.linkedArrival, this.lastDecision, this.lastLogDecision, this.activeMs)
+      .run(
+        this.lastArrival,
+        this.linkedArrival,
+        this.lastDecision,
+        this.lastLogDecision,
+        this.activeMs,
+        this.liveCpids,
+        this.tombstones,
+      )
   }
 }

@@ -23,11 +23,11 @@ export class SqlitePruneStore implements PruneStore {
   }
 
   countCpids(): number {
-    return this.#number('SELECT (SELECT count(*) FROM cpids) - (SELECT count(*) FROM cpids WHERE state = 1)')
+    return this.#progress.liveCpids
   }
 
   countTombstones(): number {
-    return this.#number('SELECT count(*) FROM cpids WHERE state = 1')
+    return this.#progress.tombstones
   }
 
   usedBytes(): number {
@@ -37,12 +37,12 @@ export class SqlitePruneStore implements PruneStore {
 
   candidates(after: PruneCandidate | undefined, limit: number): PruneCandidate[] {
     const rows = this.#db
-      .prepare<[bigint, bigint, number, number], { id: bigint; prune_ns: bigint }>(
-        `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0 AND (prune_ns > ? OR (prune_ns = ? AND id > ?))
+      .prepare<[bigint, number, number], { id: bigint; prune_ns: bigint }>(
+        `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0 AND (prune_ns, id) > (?, ?)
          ORDER BY prune_ns, id LIMIT ?`,
       )
       .safeIntegers()
-      .all(after?.timeNs ?? -1n, after?.timeNs ?? -1n, after?.id ?? 0, limit)
+      .all(after?.timeNs ?? -1n, after?.id ?? 0, limit)
     return rows.map((row) => ({ id: Number(row.id), timeNs: row.prune_ns }))
   }
 
@@ -110,6 +110,8 @@ export class SqlitePruneStore implements PruneStore {
     const newest = this.#number('SELECT coalesce(max(episode), 0) FROM traces WHERE root = ?', cpid)
     this.#run('DELETE FROM traces WHERE root = ?', cpid)
     node.pruned = true
+    this.#progress.liveCpids--
+    this.#progress.tombstones++
     node.hasMergelog = false
     node.explained = true
     node.unexplainedSources = 0
@@ -155,9 +157,9 @@ export class SqlitePruneStore implements PruneStore {
   }
 
   removeOldTombstones(keep: number): void {
-    const excess = this.#number('SELECT count(*) FROM cpids WHERE state = 1') - keep
+    const excess = this.#progress.tombstones - keep
     if (excess <= 0) return
-    this.#run(
+    this.#progress.tombstones -= this.#run(
       'DELETE FROM cpids WHERE id IN (SELECT id FROM cpids WHERE state = 1 ORDER BY id LIMIT ?)',
       excess,
     )

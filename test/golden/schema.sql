@@ -263,7 +263,7 @@ CREATE TABLE progress (
   linked_arrival INTEGER NOT NULL,
   last_decision INTEGER NOT NULL,
   active_ms INTEGER NOT NULL
-  , last_log_decision INTEGER NOT NULL DEFAULT 0) STRICT;
+  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE rejected_mergelogs (
   id INTEGER PRIMARY KEY,

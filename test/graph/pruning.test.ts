@@ -177,3 +177,33 @@ test('a request repeated after a lost reply stores nothing twice', async () => {
   expect(writer.ingest('traces', request)).toEqual({ kind: 'accepted', stored: 0, rejected: 0, message: '' })
   expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(1)
 })
+
+test('CPIDs and tombstones are counted without looking at them', async () => {
+  using writer = await figureSeven({ retention: { maxCpids: 6 } })
+  const counted = (): unknown => {
+    const { cpids, tombstones } = writer.writer.gauges()
+    const rows = writer.db
+      .prepare(
+        'SELECT coalesce(sum(state = 0), 0) AS cpids, coalesce(sum(state = 1), 0) AS tombstones FROM cpids',
+      )
+      .get()
+    expect({ cpids, tombstones }).toEqual(rows)
+    return rows
+  }
+  expect(counted()).toEqual({ cpids: 8, tombstones: 0 })
+  writer.writer.prune(1000)
+  expect(counted()).toEqual({ cpids: 5, tombstones: 3 })
+  expect(() =>
+    writer.writer.run(() => {
+      writer.db.exec('DELETE FROM cpids')
+      throw new Error('rolled back')
+    }),
+  ).toThrow('rolled back')
+  expect(counted()).toEqual({ cpids: 5, tombstones: 3 })
+  writer.spans('paper', [{ trace: 20, id: 20, cpid: cpid(1) }])
+  writer.mergelogs('paper', [{ new: cpid(2), time: 20 }])
+  expect(counted()).toEqual({ cpids: 7, tombstones: 1 })
+  using fewer = await figureSeven({ retention: { maxCpids: 2 } })
+  fewer.writer.prune(1000)
+  expect(fewer.writer.gauges()).toMatchObject({ cpids: 1, tombstones: 2 })
+})

@@ -35,6 +35,24 @@ test('migrating twice changes nothing', async () => {
   db.close()
 })
 
+test('CPIDs of a database from before they were counted are counted', async () => {
+  const db = openForWriting(':memory:')
+  await migrate(db)
+  db.exec('ALTER TABLE progress DROP COLUMN live_cpids')
+  db.exec('ALTER TABLE progress DROP COLUMN tombstones')
+  db.exec("DELETE FROM kysely_migration WHERE name >= '006'")
+  const add = db.prepare(
+    'INSERT INTO cpids (uuid, state, first_seen_ms, missing_since_ms, prune_ns) VALUES (randomblob(16), ?, 0, 0, 0)',
+  )
+  for (const state of [0, 1, 0, 0, 1]) add.run(state)
+  await migrate(db)
+  expect(db.prepare('SELECT live_cpids, tombstones FROM progress').get()).toEqual({
+    live_cpids: 3,
+    tombstones: 2,
+  })
+  db.close()
+})
+
 test('a database of a newer version is left alone', async () => {
   const db = openForWriting(':memory:')
   await migrate(db)

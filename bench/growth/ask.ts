@@ -1,0 +1,38 @@
+import { Agent, get } from 'node:http'
+import { percentile } from '../figures.ts'
+
+/** How long answers took, milliseconds: half within, 95 % within. */
+export interface AnswerTimes {
+  p50Ms: number
+  p95Ms: number
+}
+
+/** Asks over one connection, one after the other; the first question of a connection is not counted. */
+export async function askAll(endpoint: string, paths: readonly string[]): Promise<AnswerTimes> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const times: number[] = []
+  try {
+    for (const path of [paths[0] ?? '', ...paths]) {
+      const startedMs = performance.now()
+      JSON.parse(await textOf(`http://${endpoint}/api/v1/${path}`, agent))
+      times.push(performance.now() - startedMs)
+    }
+  } finally {
+    agent.destroy()
+  }
+  const sorted = times.slice(1).sort((a, b) => a - b)
+  return { p50Ms: percentile(sorted, 0.5), p95Ms: percentile(sorted, 0.95) }
+}
+
+function textOf(url: string, agent: Agent): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  get(url, { agent }, (response) => {
+    let text = ''
+    response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    response.on('error', reject).on('end', () => {
+      if (response.statusCode === 200) resolve(text)
+      else reject(new Error(`${url} is answered ${response.statusCode}: ${text}`))
+    })
+  }).on('error', reject)
+  return promise
+}
