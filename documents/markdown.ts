@@ -14,6 +14,6 @@ export function number(value: number, digits = 0): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
-export function picture(alt: string, file: string): string {
-  return `![${alt}](evaluation/${file})`
+export function picture(alt: string, path: string): string {
+  return `![${alt}](${path})`
 }
