@@ -14,6 +14,9 @@ const LONGEST_START_MS = 30_000
 const ASK_AGAIN_MS = 25
 const STOP_LIMIT_MS = 20_000
 
+/** Which Causeway, and how. */
+export type CausewayToStart = Pick<Options, 'causeway' | 'nodeOptions' | 'compression'>
+
 export interface CausewayProcess {
   pid: number
   /** Where it takes OTLP over gRPC. */
@@ -33,7 +36,7 @@ export interface CausewayProcess {
  * outgoing pipeline. `settings` are further ones of the configuration, as `--set` takes them.
  */
 export async function startCauseway(
-  { causeway, nodeOptions, compression }: Options,
+  { causeway, nodeOptions, compression }: CausewayToStart,
   directory: string,
   sinkPort?: number,
   settings: readonly string[] = [],

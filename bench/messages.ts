@@ -41,7 +41,7 @@ export type ToSink = { kind: 'expect'; spans: number } | { kind: 'count' }
 export type FromSink =
   | { kind: 'ready'; port: number }
   | { kind: 'reached'; atMs: number }
-  | { kind: 'counted'; spans: number; requests: number; bytes: number; cpuSeconds: number }
+  | { kind: 'counted'; spans: number; lastMs: number; requests: number; bytes: number; cpuSeconds: number }
 
 /** Epoch milliseconds with fractions, comparable between processes of one machine. */
 export function epochMs(): number {

@@ -66,7 +66,7 @@ export function readOptions(
   if (compression !== 'gzip' && compression !== 'none')
     throw new Error(`--compression ${compression}: write gzip or none`)
   return {
-    sections: values.only.map(sectionOf),
+    sections: values.only.map((name) => oneOf('--only', SECTIONS, name)),
     rounds: countOf('--rounds', values.rounds),
     spans: countOf('--spans', values.spans),
     storedSpans: countOf('--stored-spans', values['stored-spans']),
@@ -79,13 +79,15 @@ export function readOptions(
   }
 }
 
-function sectionOf(name: string): SectionName {
-  const section = SECTIONS.find((known) => known === name)
-  if (section === undefined) throw new Error(`--only ${name}: write ${SECTIONS.join(' or ')}`)
-  return section
+/** Throws an Error that says what to write instead. */
+export function oneOf<Name extends string>(flag: string, names: readonly Name[], text: string): Name {
+  const name = names.find((known) => known === text)
+  if (name === undefined) throw new Error(`${flag} ${text}: write ${names.join(' or ')}`)
+  return name
 }
 
-function countOf(flag: string, text: string): number {
+/** Throws an Error that says what to write instead. */
+export function countOf(flag: string, text: string): number {
   if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} ${text}: write a whole number from 1`)
   return Number(text)
 }
