@@ -43,6 +43,19 @@ export type FromSink =
   | { kind: 'reached'; atMs: number }
   | { kind: 'counted'; spans: number; lastMs: number; requests: number; bytes: number; cpuSeconds: number }
 
+/** What the process with nothing but SQLite is told: store what comes in so many requests of 512 spans. */
+export interface CommitOrder {
+  kind: 'commit'
+  path: string
+  requests: number
+}
+
+export type FromBare =
+  | { kind: 'ready' }
+  /** `seconds` is the time of the transactions alone. */
+  | { kind: 'committed'; spans: number; seconds: number }
+  | { kind: 'failed'; reason: string }
+
 /** Epoch milliseconds with fractions, comparable between processes of one machine. */
 export function epochMs(): number {
   return performance.timeOrigin + performance.now()
