@@ -2,7 +2,9 @@ import { parseArgs } from 'node:util'
 
 export const SECTIONS = [
   'ingest',
+  'ingest-at-scale',
   'ingest-link-export',
+  'memory',
   'related',
   'questions',
   'dashboard',
@@ -17,6 +19,8 @@ export interface Options {
   spans: number
   /** Spans stored before questions are asked; a tenth as many CPIDs. */
   storedSpans: number
+  /** Spans stored before ingest into a large database is measured. */
+  scaleSpans: number
   /** Requests under way at once. */
   inFlight: number
   /** What the exporter to the sink does with its requests. */
@@ -34,7 +38,7 @@ export const USAGE = `npm run bench -- [options]
   --only <section>       ${SECTIONS.join(', ')}; may be given again
   --rounds <n>           rounds of a section (5)
   --spans <n>            spans of a round (500000)
-  --stored-spans <n>     spans stored before questions are asked (1000000)
+  --stored-spans <n>     spans stored before questions are asked (1000000) and for ingest-at-scale (10000000, 10 GB)
   --in-flight <n>        requests under way at once (16)
   --compression <kind>   gzip or none, between Causeway and the sink (gzip)
   --dir <folder>         where the databases go (the folder for temporary files)
@@ -53,7 +57,7 @@ export function readOptions(
       only: { type: 'string', multiple: true, default: [...SECTIONS] },
       rounds: { type: 'string', default: '5' },
       spans: { type: 'string', default: '500000' },
-      'stored-spans': { type: 'string', default: '1000000' },
+      'stored-spans': { type: 'string' },
       'in-flight': { type: 'string', default: '16' },
       compression: { type: 'string', default: 'gzip' },
       dir: { type: 'string', default: defaults.directory },
@@ -69,7 +73,8 @@ export function readOptions(
     sections: values.only.map((name) => oneOf('--only', SECTIONS, name)),
     rounds: countOf('--rounds', values.rounds),
     spans: countOf('--spans', values.spans),
-    storedSpans: countOf('--stored-spans', values['stored-spans']),
+    storedSpans: countOf('--stored-spans', values['stored-spans'] ?? '1000000'),
+    scaleSpans: countOf('--stored-spans', values['stored-spans'] ?? '10000000'),
     inFlight: countOf('--in-flight', values['in-flight']),
     compression,
     directory: values.dir,
