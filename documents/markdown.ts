@@ -1,7 +1,11 @@
-/** A table; the first row is its heading. Columns other than the first are to the right where `numbers` says so. */
-export function table(rows: readonly (readonly string[])[], numbers = false): string {
+/**
+ * A table; the first row is its heading. After the first column so many are to the right, as numbers are; all of them
+ * where `numbers` is true.
+ */
+export function table(rows: readonly (readonly string[])[], numbers: boolean | number = 0): string {
   const [heading = [], ...body] = rows
-  const rule = heading.map((_, column) => (numbers && column > 0 ? '--:' : '---'))
+  const toTheRight = numbers === true ? heading.length : Number(numbers)
+  const rule = heading.map((_, column) => (column > 0 && column <= toTheRight ? '--:' : '---'))
   return [heading, rule, ...body].map((cells) => `| ${cells.map(cell).join(' | ')} |`).join('\n')
 }
 
