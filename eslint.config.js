@@ -79,7 +79,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**', 'bench/**', 'evaluation/**', 'examples/**', 'scripts/**'],
+    files: ['test/**', 'bench/**', 'documents/**', 'evaluation/**', 'examples/**', 'peers/**', 'scripts/**'],
     rules: {
       'no-console': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',

@@ -7,9 +7,11 @@ import { benchDashboard } from './dashboard-section.ts'
 import { benchExport } from './export-section.ts'
 import { spreadOf, type SectionResult } from './figures.ts'
 import { benchGrowth } from './growth/growth-section.ts'
+import { benchIngestAtScale } from './ingest-scale-section.ts'
 import { benchIngest } from './ingest-section.ts'
 import { benchInstrumentation } from './instrumentation-section.ts'
 import { describeMachine } from './machine.ts'
+import { benchMemory } from './memory-section.ts'
 import { readOptions, USAGE, type Options, type SectionName } from './options.ts'
 import { benchQuestions } from './questions-section.ts'
 import { benchRelated } from './related-section.ts'
@@ -17,7 +19,9 @@ import { machineText, sectionText } from './report.ts'
 
 const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promise<SectionResult>> = {
   ingest: benchIngest,
+  'ingest-at-scale': benchIngestAtScale,
   'ingest-link-export': benchExport,
+  memory: benchMemory,
   related: benchRelated,
   questions: benchQuestions,
   dashboard: benchDashboard,

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atExit } from './at-exit.ts'
+import { freePorts } from './free-ports.ts'
 import type { Options } from './options.ts'
 
 /** Its name in the folder it is given. */
@@ -14,10 +14,15 @@ const LONGEST_START_MS = 30_000
 const ASK_AGAIN_MS = 25
 const STOP_LIMIT_MS = 20_000
 
+/** Which Causeway, and how. */
+export type CausewayToStart = Pick<Options, 'causeway' | 'nodeOptions' | 'compression'>
+
 export interface CausewayProcess {
   pid: number
   /** Where it takes OTLP over gRPC. */
   endpoint: string
+  /** And over HTTP. */
+  httpEndpoint: string
   /** Where it answers questions. */
   query: string
   /** Its database. */
@@ -31,16 +36,16 @@ export interface CausewayProcess {
  * outgoing pipeline. `settings` are further ones of the configuration, as `--set` takes them.
  */
 export async function startCauseway(
-  { causeway, nodeOptions, compression }: Options,
+  { causeway, nodeOptions, compression }: CausewayToStart,
   directory: string,
   sinkPort?: number,
   settings: readonly string[] = [],
 ): Promise<CausewayProcess> {
-  const [grpc = 0, health = 0, query = 0, metrics = 0] = await freePorts(4)
+  const [grpc = 0, http = 0, health = 0, query = 0, metrics = 0] = await freePorts(5)
   const path = join(directory, DATABASE)
   const config = join(directory, 'config.yaml')
   const sink = sinkPort === undefined ? undefined : { endpoint: `127.0.0.1:${sinkPort}`, compression }
-  writeFileSync(config, JSON.stringify(configuration({ grpc, health, query, metrics, sink })))
+  writeFileSync(config, JSON.stringify(configuration({ grpc, http, health, query, metrics, sink })))
   const args = ['--config', config, '--set', `connectors.cpid.storage.path=${path}`]
   for (const setting of settings) args.push('--set', setting)
   const child = spawn(process.execPath, [...nodeOptions, causeway, ...args], {
@@ -60,6 +65,7 @@ export async function startCauseway(
   return {
     pid: child.pid ?? 0,
     endpoint: `127.0.0.1:${grpc}`,
+    httpEndpoint: `127.0.0.1:${http}`,
     query: `127.0.0.1:${query}`,
     path,
     async stop() {
@@ -74,16 +80,17 @@ export async function startCauseway(
 
 interface Ports {
   grpc: number
+  http: number
   health: number
   query: number
   metrics: number
   sink: { endpoint: string; compression: string } | undefined
 }
 
-function configuration({ grpc, health, query, metrics, sink }: Ports): unknown {
+function configuration({ grpc, http, health, query, metrics, sink }: Ports): unknown {
   const at = (port: number): string => `127.0.0.1:${port}`
   return {
-    receivers: { otlp: { protocols: { grpc: { endpoint: at(grpc) } } } },
+    receivers: { otlp: { protocols: { grpc: { endpoint: at(grpc) }, http: { endpoint: at(http) } } } },
     connectors: { cpid: {} },
     ...(sink !== undefined && { exporters: { 'otlp_grpc/sink': { ...sink, tls: { insecure: true } } } }),
     extensions: { health_check: { endpoint: at(health) }, cpid_query: { endpoint: at(query) } },
@@ -108,13 +115,4 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-/** Ports nobody listens on now, all different. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
 }

@@ -2,7 +2,9 @@ import { parseArgs } from 'node:util'
 
 export const SECTIONS = [
   'ingest',
+  'ingest-at-scale',
   'ingest-link-export',
+  'memory',
   'related',
   'questions',
   'dashboard',
@@ -23,6 +25,8 @@ export interface Options {
   cpids: readonly number[]
   /** Simulated seconds of the load anchor, how many of them go by in a second at most, and how long it then runs at 1. */
   anchor: { seconds: number; speed: number; realTimeSeconds: number }
+  /** Spans stored before ingest into a large database is measured. */
+  scaleSpans: number
   /** Requests under way at once. */
   inFlight: number
   /** What the exporter to the sink does with its requests. */
@@ -40,11 +44,11 @@ export const USAGE = `npm run bench -- [options]
   --only <section>       ${SECTIONS.join(', ')}; may be given again
   --rounds <n>           rounds of a section (5)
   --spans <n>            spans of a round (500000)
-  --stored-spans <n>     spans stored before questions are asked (1000000)
   --cpids <n,n,…>        CPIDs stored when growth is measured (10000,100000,1000000); 10000000 wants 15 GB and half an hour
   --anchor-seconds <n>   simulated seconds of a large cluster (3600): 6 minutes a round at the speed of 10
   --anchor-speed <n>     simulated seconds in one, if they can be stored as fast; waits are divided by it (10)
   --anchor-real-time <n> seconds after that at the speed of 1 (60)
+  --stored-spans <n>     spans stored before questions are asked (1000000) and for ingest-at-scale (10000000, 10 GB)
   --in-flight <n>        requests under way at once (16)
   --compression <kind>   gzip or none, between Causeway and the sink (gzip)
   --dir <folder>         where the databases go (the folder for temporary files)
@@ -63,11 +67,11 @@ export function readOptions(
       only: { type: 'string', multiple: true, default: [...SECTIONS] },
       rounds: { type: 'string', default: '5' },
       spans: { type: 'string', default: '500000' },
-      'stored-spans': { type: 'string', default: '1000000' },
       cpids: { type: 'string', default: '10000,100000,1000000' },
       'anchor-seconds': { type: 'string', default: '3600' },
       'anchor-speed': { type: 'string', default: '10' },
       'anchor-real-time': { type: 'string', default: '60' },
+      'stored-spans': { type: 'string' },
       'in-flight': { type: 'string', default: '16' },
       compression: { type: 'string', default: 'gzip' },
       dir: { type: 'string', default: defaults.directory },
@@ -80,16 +84,17 @@ export function readOptions(
   if (compression !== 'gzip' && compression !== 'none')
     throw new Error(`--compression ${compression}: write gzip or none`)
   return {
-    sections: values.only.map(sectionOf),
+    sections: values.only.map((name) => oneOf('--only', SECTIONS, name)),
     rounds: countOf('--rounds', values.rounds),
     spans: countOf('--spans', values.spans),
-    storedSpans: countOf('--stored-spans', values['stored-spans']),
     cpids: values.cpids.split(',').map((text) => countOf('--cpids', text)),
     anchor: {
       seconds: countOf('--anchor-seconds', values['anchor-seconds']),
       speed: countOf('--anchor-speed', values['anchor-speed']),
       realTimeSeconds: countOf('--anchor-real-time', values['anchor-real-time']),
     },
+    storedSpans: countOf('--stored-spans', values['stored-spans'] ?? '1000000'),
+    scaleSpans: countOf('--stored-spans', values['stored-spans'] ?? '10000000'),
     inFlight: countOf('--in-flight', values['in-flight']),
     compression,
     directory: values.dir,
@@ -99,13 +104,15 @@ export function readOptions(
   }
 }
 
-function sectionOf(name: string): SectionName {
-  const section = SECTIONS.find((known) => known === name)
-  if (section === undefined) throw new Error(`--only ${name}: write ${SECTIONS.join(' or ')}`)
-  return section
+/** Throws an Error that says what to write instead. */
+export function oneOf<Name extends string>(flag: string, names: readonly Name[], text: string): Name {
+  const name = names.find((known) => known === text)
+  if (name === undefined) throw new Error(`${flag} ${text}: write ${names.join(' or ')}`)
+  return name
 }
 
-function countOf(flag: string, text: string): number {
+/** Throws an Error that says what to write instead. */
+export function countOf(flag: string, text: string): number {
   if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} ${text}: write a whole number from 1`)
   return Number(text)
 }

@@ -2,11 +2,10 @@ import { statSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { migrate } from '../src/sqlite/migrate.ts'
-import { openForWriting } from '../src/sqlite/open-database.ts'
 import { DATABASE, startCauseway, type CausewayProcess } from './causeway-process.ts'
-import { fillCascades, type FilledCascades } from './fill-cascades.ts'
+import type { FilledCascades } from './fill-cascades.ts'
 import { percentile, type SectionResult } from './figures.ts'
+import { fillDatabase, UNPRUNED } from './fill-database.ts'
 import { freshDirectory } from './fresh-directory.ts'
 import { HelperProcess } from './helper-process.ts'
 import type { FromGenerator, SendOrder } from './messages.ts'
@@ -21,10 +20,9 @@ const LISTED = 50
 export async function benchQuestions(options: Options, onRound: () => void): Promise<SectionResult> {
   using directory = freshDirectory(options.directory)
   const path = join(directory.path, DATABASE)
-  const filled = await build(path, options.storedSpans)
+  const filled = await fillDatabase(path, options.storedSpans)
   const size = statSync(path).size
-  const unpruned = ['connectors.cpid.retention={max_cpids: 0, max_age: 0s, max_bytes: 0}']
-  const causeway = await startCauseway(options, directory.path, undefined, unpruned)
+  const causeway = await startCauseway(options, directory.path, undefined, UNPRUNED)
   const rounds: Record<string, number>[] = []
   try {
     const alone = await ingest(options, causeway)
@@ -60,18 +58,6 @@ export async function benchQuestions(options: Options, onRound: () => void): Pro
 
 function ms(label: string, atMost?: number): SectionResult['figures'][string] {
   return { label, unit: 'ms', digits: 2, ...(atMost !== undefined && { target: { atMost } }) }
-}
-
-async function build(path: string, spans: number): Promise<FilledCascades> {
-  const db = openForWriting(path)
-  await migrate(db)
-  db.pragma('journal_mode = MEMORY')
-  db.pragma('synchronous = OFF')
-  db.pragma('cache_size = -1000000')
-  const filled = fillCascades(db, spans)
-  db.pragma('journal_mode = WAL')
-  db.close()
-  return filled
 }
 
 /** How many spans a second were acknowledged. */

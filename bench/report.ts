@@ -32,26 +32,35 @@ export function sectionText({ name, about, figures, rounds }: SectionResult): st
 
 function targetText({ target }: Figure): string {
   if (target === undefined) return ''
-  const [sign, limit] = 'atLeast' in target ? ['>=', target.atLeast] : ['<=', target.atMost]
-  return `${sign} ${limit.toLocaleString('en-US')}`
+  return 'atLeast' in target ? `>= ${plain(target.atLeast)}` : `<= ${plain(target.atMost)}`
+}
+
+/** With as many digits as it has. */
+export function plain(value: number): string {
+  return value.toLocaleString('en-US')
 }
 
 function written(value: number, { digits }: Figure): string {
   return grouped(value, digits)
 }
 
-function grouped(value: number, digits: number): string {
+/** With so many digits after the point, thousands apart. */
+export function grouped(value: number, digits: number): string {
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }
 
-/** The first column and the units to the left, numbers to the right. */
-function table(rows: string[][]): string {
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)))
+/** The first column to the left and the next `numbers` to the right; what comes after them to the left. */
+export function table(rows: readonly (readonly string[])[], numbers = 3): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => (row[column] ?? '').length)),
+  )
   return rows
     .map((row) =>
       row
         .map((cell, column) =>
-          column === 0 || column > 3 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+          column === 0 || column > numbers
+            ? cell.padEnd(widths[column] ?? 0)
+            : cell.padStart(widths[column] ?? 0),
         )
         .join('  ')
         .trimEnd(),

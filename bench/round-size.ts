@@ -13,9 +13,12 @@ export interface RoundSize {
 }
 
 /** Whole requests, and enough cascades that none of their traces is full. */
-export function sizeRound({ spans }: { spans: number }): RoundSize {
-  const requests = Math.ceil(spans / SPANS_PER_REQUEST)
-  const sent = requests * SPANS_PER_REQUEST
+export function sizeRound(
+  { spans }: { spans: number },
+  spansPerRequest: number = SPANS_PER_REQUEST,
+): RoundSize {
+  const requests = Math.ceil(spans / spansPerRequest)
+  const sent = requests * spansPerRequest
   const cascades = Math.max(FEWEST_CASCADES, Math.ceil(sent / SPANS_PER_CASCADE))
   return { requests, spans: sent, cascades, cpids: cascades * LEVELS }
 }

@@ -11,6 +11,8 @@ let spans = 0
 let requests = 0
 let bytes = 0
 let expected = Infinity
+/** When the last request came. */
+let lastMs = 0
 
 /** Spans of an ExportTraceServiceRequest, by walking length prefixes. */
 function countSpans(request: Buffer): number {
@@ -37,7 +39,7 @@ function tell(message: FromSink): void {
 function tellWhenReached(): void {
   if (spans < expected) return
   expected = Infinity
-  tell({ kind: 'reached', atMs: epochMs() })
+  tell({ kind: 'reached', atMs: lastMs })
 }
 
 const server = new Server({ 'grpc.max_receive_message_length': LARGEST_REQUEST })
@@ -46,6 +48,7 @@ server.addService(
   {
     export: (call: { request: Buffer }, answer: (error: null, reply: Buffer) => void) => {
       requests++
+      lastMs = epochMs()
       bytes += call.request.length
       spans += countSpans(call.request)
       answer(null, NOTHING)
@@ -58,7 +61,8 @@ server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port
   tell({ kind: 'ready', port })
 })
 process.on('message', (message: ToSink) => {
-  if (message.kind === 'count') tell({ kind: 'counted', spans, requests, bytes, cpuSeconds: cpuSeconds() })
+  if (message.kind === 'count')
+    tell({ kind: 'counted', spans, lastMs, requests, bytes, cpuSeconds: cpuSeconds() })
   else {
     expected = message.spans
     tellWhenReached()

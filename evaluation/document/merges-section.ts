@@ -2,7 +2,7 @@ import type { Measured } from '../evaluation-data.ts'
 import { FLOOR } from '../merges/criteria.ts'
 import type { MergesData, MergesPoint } from '../merges/measure.ts'
 import { LIMITS } from '../merges/paper.ts'
-import { number, picture, table } from './markdown.ts'
+import { number, picture, table } from '../../documents/markdown.ts'
 
 /** Section 5.1.2 of the paper. */
 export function mergesSection({ data }: Measured<MergesData>): string {
@@ -14,8 +14,8 @@ two steps. Every controller is instrumented. Time is virtual, so a run is a func
 standard error. A merge is a mergelog with sources; the ${roots} root mergelogs of a run (five Deployments, eight steps) are
 not counted.
 
-${picture('Merges by N', 'merges.svg')}
-${picture('Merges in percent of those without ancestors', 'merges-percent.svg')}
+${picture('Merges by N', 'evaluation/merges.svg')}
+${picture('Merges in percent of those without ancestors', 'evaluation/merges-percent.svg')}
 
 ${table(
   [

@@ -2,7 +2,7 @@ import type { Measured } from '../evaluation-data.ts'
 import { findingsOf, MOST_ADDED_PERCENT, PAPER, type OverheadFindings } from '../overhead/findings.ts'
 import type { OverheadData } from '../overhead/measure.ts'
 import type { Quartiles } from '../statistics.ts'
-import { number, picture, table } from './markdown.ts'
+import { number, picture, table } from '../../documents/markdown.ts'
 
 /** Section 5.1.1 of the paper. */
 export function overheadSection({ data, machine, takenAt }: Measured<OverheadData>): string {
@@ -22,7 +22,7 @@ ${cores(found.othersCores)} of its cores meanwhile, Causeway counted among them;
 
 ${pairsText(found)}
 
-${picture('Propagation time by step', 'propagation.svg')}
+${picture('Propagation time by step', 'evaluation/propagation.svg')}
 
 ${table([
   ['', 'without', 'with', 'difference', 'the paper'],

@@ -1,4 +1,4 @@
-import { table } from './markdown.ts'
+import { table } from '../../documents/markdown.ts'
 import { PEERS, type Peer } from './peers.ts'
 
 const ROWS: readonly [string, keyof Peer][] = [

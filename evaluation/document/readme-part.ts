@@ -1,6 +1,6 @@
 import type { EvaluationData } from '../evaluation-data.ts'
 import { findingsOf, MOST_ADDED_PERCENT, PAPER } from '../overhead/findings.ts'
-import { number, table } from './markdown.ts'
+import { number, table } from '../../documents/markdown.ts'
 
 const BEGIN = '<!-- evaluation: written by npm run evaluate -->'
 const END = '<!-- /evaluation -->'

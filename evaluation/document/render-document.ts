@@ -4,7 +4,7 @@ import { overheadSection } from './overhead-section.ts'
 import { peersSection } from './peers-section.ts'
 import { replacementSection } from './replacement-section.ts'
 import { summaryTable } from './summary.ts'
-import { table } from './markdown.ts'
+import { table } from '../../documents/markdown.ts'
 import { traceabilitySection } from './traceability-section.ts'
 
 /** The document that `npm run evaluate` writes; parts without data are left out. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { EvaluationData } from '../evaluation-data.ts'
 import { mergesPlot, percentPlot } from '../plot/merges-plot.ts'
 import { propagationPlot } from '../plot/propagation-plot.ts'
-import { formatted } from './formatted.ts'
+import { formatted } from '../../documents/formatted.ts'
 import { withOutcome } from './readme-part.ts'
 import { renderDocument } from './render-document.ts'
 

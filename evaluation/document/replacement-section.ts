@@ -1,6 +1,6 @@
 import type { Measured } from '../evaluation-data.ts'
 import type { ReplacementData, Scene } from '../replacement/measure.ts'
-import { number, table } from './markdown.ts'
+import { number, table } from '../../documents/markdown.ts'
 
 /** Section 6.2 of the paper. */
 export function replacementSection({ data }: Measured<ReplacementData>): string {

@@ -1,6 +1,6 @@
 import type { EvaluationData } from '../evaluation-data.ts'
 import { findingsOf, MOST_ADDED_PERCENT, PAPER } from '../overhead/findings.ts'
-import { number } from './markdown.ts'
+import { number } from '../../documents/markdown.ts'
 
 /** The outcome in a few rows, the first of them the heading. */
 export function summaryTable(data: EvaluationData): string[][] {

@@ -1,6 +1,6 @@
 import type { Measured } from '../evaluation-data.ts'
 import type { TraceabilityData } from '../traceability-data.ts'
-import { number, table } from './markdown.ts'
+import { number, table } from '../../documents/markdown.ts'
 
 /** Sections 5.2 and 6.3 of the paper. */
 export function traceabilitySection({ data }: Measured<TraceabilityData>): string {

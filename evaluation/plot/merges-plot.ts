@@ -1,6 +1,6 @@
 import { LIMITS, UNAVOIDABLE_MERGES, DEPLOYMENTS } from '../merges/paper.ts'
 import type { MergesData } from '../merges/measure.ts'
-import { lineChart, type ChartPoint } from './chart.ts'
+import { lineChart, type ChartPoint } from '../../documents/line-chart.ts'
 
 const X = { label: 'N, the most ancestors an object carries', ticks: LIMITS }
 

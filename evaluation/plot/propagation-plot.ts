@@ -2,7 +2,7 @@ import { findingsOf } from '../overhead/findings.ts'
 import type { OverheadData } from '../overhead/measure.ts'
 import { STEPS } from '../overhead/scenario.ts'
 import type { Quartiles } from '../statistics.ts'
-import { lineChart, type ChartPoint } from './chart.ts'
+import { lineChart, type ChartPoint } from '../../documents/line-chart.ts'
 
 /** Until all Pods are ready, for each step, median and quartiles. */
 export function propagationPlot(data: OverheadData): string {

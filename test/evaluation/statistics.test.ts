@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { avoidablePart } from '../../evaluation/merges/criteria.ts'
 import { readOptions } from '../../evaluation/options.ts'
-import { lineChart } from '../../evaluation/plot/chart.ts'
+import { lineChart } from '../../documents/line-chart.ts'
 import { medianInterval, quartilesOf, sampleOf } from '../../evaluation/statistics.ts'
 
 const DEFAULTS = { docs: 'docs', scratch: () => 'scratch' }

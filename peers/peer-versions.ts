@@ -1,5 +1,5 @@
 /**
- * Names the released programs that the interop tests run Causeway against.
+ * Names the released programs that the interop tests run Causeway against, and that the bench runs beside it.
  *
  * telemetrygen is one release after the Collector: not every module proxy serves its v0.159.0. It only sends
  * OTLP, so the two need not match.

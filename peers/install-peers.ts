@@ -13,18 +13,21 @@ const peerNames = Object.keys(peerVersions) as PeerName[]
 const recipeFile = 'recipe.json'
 
 /**
- * Builds the peers that are not in the cache yet and returns the path of each program.
+ * Builds those of the peers that are not in the cache yet and returns the path of each program.
  *
  * They are built one after the other, since one Go build already uses every core. Several processes may do this at
  * once: each builds in a directory of its own, and the first to finish is kept.
  */
-export async function installPeers(log: Log = toStderr): Promise<Record<PeerName, string>> {
+export async function installPeers<Name extends PeerName = PeerName>(
+  names: readonly Name[] = peerNames as Name[],
+  log: Log = toStderr,
+): Promise<Record<Name, string>> {
   const cache = peersDirectory(process.env)
-  const paths: Partial<Record<PeerName, string>> = {}
-  for (const name of peerNames) {
+  const paths: Partial<Record<Name, string>> = {}
+  for (const name of names) {
     paths[name] = await installPeer(name, cache, log)
   }
-  return paths as Record<PeerName, string>
+  return paths as Record<Name, string>
 }
 
 /** Returns `CAUSEWAY_PEERS_DIR`, or the user's cache directory when that is unset. */

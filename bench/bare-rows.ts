@@ -1,0 +1,80 @@
+import { createHash, randomInt } from 'node:crypto'
+import type { ScopeGroup, SpanRecord } from '../src/model/arrivals.ts'
+import { decodeTraces } from '../src/otlp/decode-traces.ts'
+import { SpanRequests } from './span-requests.ts'
+
+/** The values of one INSERT. */
+export type Row = readonly (string | number | bigint | Buffer | null)[]
+
+/** What Causeway stores of one request. */
+export interface RequestRows {
+  bytes: number
+  request: Row
+  origins: Row[]
+  spans: Row[]
+  pairs: Row[]
+}
+
+const CPIDS = 100
+const SCOPE = 1
+
+/**
+ * Rows of the requests that the load generator sends, made as Causeway makes them: a span refers to the number of its
+ * original trace, of its scope and of its CPID. Nothing of the making is part of what is measured.
+ */
+export class BareRows {
+  readonly #requests: SpanRequests
+  readonly #numbers = new Map<string, number>()
+  readonly #pairs = new Set<string>()
+  #request = 0
+  #arrival = 0
+
+  constructor() {
+    const cpids = Array.from({ length: CPIDS }, (_, at) => Buffer.from(cpidText(at)))
+    const identity = { stream: 0, streams: 1, seed: randomInt(2 ** 31) }
+    this.#requests = new SpanRequests('scheduler', identity, cpids)
+  }
+
+  get lastArrival(): number {
+    return this.#arrival
+  }
+
+  next(nowMs: number): RequestRows {
+    this.#requests.fill(this.#request++, nowMs)
+    const bytes = Buffer.from(this.#requests.bytes)
+    const hash = createHash('sha256').update(bytes).digest()
+    const rows: RequestRows = {
+      bytes: bytes.length,
+      request: [hash, nowMs, 0, ''],
+      origins: [],
+      spans: [],
+      pairs: [],
+    }
+    for (const { scopes } of decodeTraces(bytes).resources)
+      for (const scope of scopes) this.#addSpans(scope, rows)
+    return rows
+  }
+
+  #addSpans({ records }: ScopeGroup<SpanRecord>, { origins, spans, pairs }: RequestRows): void {
+    for (const { traceKey, spanId, parentId, startNs, endNs, kind, status, name, raw, cpid } of records) {
+      let origin = this.#numbers.get(traceKey)
+      if (origin === undefined) {
+        origin = this.#numbers.size + 1
+        this.#numbers.set(traceKey, origin)
+        origins.push([Buffer.from(traceKey, 'latin1')])
+      }
+      const cpidNumber = 1 + parseInt(cpid?.slice(0, 8) ?? '0', 16)
+      const span = [spanId, parentId, startNs, endNs, SCOPE, kind, status, 0, name, raw]
+      spans.push([++this.#arrival, cpidNumber, origin, ...span])
+      const pair = `${cpidNumber} ${origin}`
+      if (this.#pairs.has(pair)) continue
+      this.#pairs.add(pair)
+      pairs.push([cpidNumber, origin])
+    }
+  }
+}
+
+/** Its first eight digits are its number. */
+function cpidText(at: number): string {
+  return `${at.toString(16).padStart(8, '0')}-0000-4000-8000-000000000001`
+}

@@ -1,0 +1,28 @@
+/** What stands under the heading of a section: how it is measured and what its figures mean, true whatever they are. */
+export const SECTION_TEXTS: Readonly<Record<string, string>> = {
+  ingest: `A span counts once Causeway has acknowledged it, which it does after the commit with \`synchronous=FULL\`: what is
+acknowledged is on the disk. Linking takes turns with ingest and catches up when less comes in; what it had still to do
+at the last answer is in the table.
+
+**Bare SQLite** is a process with one thread that stores what Causeway stores of the same requests: the same schema by the
+same migrations, the same indexes and settings, a prepared INSERT a span and the same side tables (requests, original
+traces, pairs of CPID and trace), about 1 MiB of requests a transaction. Its rows are ready beforehand and only the
+transactions are timed, so the ratio is what receiving, decoding, the merge graph and answering leave of SQLite's speed on
+this disk. Rounds of both take turns.
+
+Requests of 20 spans show what each request costs, HTTP/JSON what reading JSON costs.`,
+  'ingest-at-scale': `The same load into two databases that are alike but for their size, filled beforehand with settled cascades of
+1,000 spans; pruning is off. The small one is a fresh copy each round. A ratio near 1 says that a span costs the same
+however much is stored.`,
+  memory: `Resident memory as Linux counts it (VmRSS, VmHWM), files mapped into the process included. It holds caches of a
+fixed size, not the graph: the CPIDs are rows.`,
+  'ingest-link-export': `From the first request until a backend on the same machine has every span, each once: stored, linked, turned into
+the bytes of its trace, compressed and sent.`,
+  related: `A root's related CPIDs are a walk over the edges of the merge graph. The rows of one cascade lie far apart, as they
+do when many grow at the same time.`,
+  questions: `Questions over the HTTP API while spans come in at half the rate that was reached without questions. "Of the rate
+asked for" says whether questions hold up ingest.`,
+  dashboard: `The dashboard in Chromium with nothing kept from before: the list of cascades until its first rows are there, and one
+cascade until its timeline is drawn.`,
+  instrumentation: `What the library costs a controller: each operation alone, with ten ancestors on every object.`,
+}
