@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { hashOfRequest } from '../graph/record-request.ts'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { Sender } from '../model/sender.ts'
 import type { FromStore, StoreThreadData, ToStore } from './thread-messages.ts'
@@ -53,7 +54,9 @@ export class StoreClient implements IngestPort {
     const id = ++this.#lastId
     this.#waiting.set(id, resolve)
     const bytes = ownBytes(request)
-    const message: ToStore = { kind: 'ingest', id, signal, bytes, flow, ...(sender && { sender }) }
+    // Worked out here, where there is time to spare.
+    const hash = hashOfRequest(signal, bytes)
+    const message: ToStore = { kind: 'ingest', id, signal, bytes, hash, flow, ...(sender && { sender }) }
     this.#worker.postMessage(message, [bytes.buffer])
     return promise
   }

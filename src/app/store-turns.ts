@@ -154,9 +154,10 @@ export class StoreTurns {
       return
     }
     const { outcomes, counts, error } = this.#writer.ingest(
-      requests.map(({ signal, bytes: body, sender }) => ({
+      requests.map(({ signal, bytes, hash, sender }) => ({
         signal,
-        bytes: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+        bytes: bufferOf(bytes),
+        hash: bufferOf(hash),
         ...(sender && { sender }),
       })),
     )
@@ -260,6 +261,10 @@ export class StoreTurns {
   #every(ms: number, work: () => void): void {
     this.#timers.push(setInterval(work, ms))
   }
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /** Gives the memory back at once: the garbage collector sees how small the object is, and lets many of them wait. */

@@ -39,6 +39,8 @@ export interface WriterSettings {
 export interface PendingRequest {
   signal: Signal
   bytes: Buffer
+  /** By which its repetition is known; worked out when it is not given. */
+  hash?: Buffer
   sender?: Sender
 }
 
@@ -98,11 +100,11 @@ export class StoreWriter {
 
   /** Stores requests in one transaction; when it returns, what was accepted is on the disk. */
   ingest(requests: readonly PendingRequest[]): Ingested {
-    const read = requests.map(({ signal, bytes }) => tryRead(signal, bytes))
     const counts = noCounts()
     try {
+      // Each is decoded just before it is stored, so that what was decoded is garbage while it is young.
       const outcomes = this.#transaction.run(() =>
-        read.map((request, at) => this.#record(request, counts, requests[at]?.sender)),
+        requests.map((request) => this.#record(tryRead(request), counts, request.sender)),
       )
       return { outcomes, counts }
     } catch (error) {
@@ -209,9 +211,9 @@ export class StoreWriter {
   }
 }
 
-function tryRead(signal: Signal, bytes: Buffer): ReadRequest | { malformed: string } {
+function tryRead({ signal, bytes, hash }: PendingRequest): ReadRequest | { malformed: string } {
   try {
-    return readRequest(signal, bytes)
+    return readRequest(signal, bytes, hash)
   } catch (error) {
     if (error instanceof MalformedOtlp) return { malformed: error.message }
     throw error

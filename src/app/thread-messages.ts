@@ -44,6 +44,8 @@ export type ToStore =
       id: number
       signal: Signal
       bytes: Uint8Array<ArrayBuffer>
+      /** By which its repetition is known. */
+      hash: Uint8Array
       flow: number
       sender?: Sender
     }

@@ -30,13 +30,21 @@ export interface ReadRequest {
   logs?: Decoded<LogRecord>
 }
 
-/** Decodes an export request before any transaction begins. Throws MalformedOtlp. */
-export function readRequest(signal: Signal, bytes: Buffer): ReadRequest {
+/** The hash by which the repetition of a request is known. */
+export function hashOfRequest(signal: Signal, bytes: Uint8Array): Buffer {
   const digest = hash('sha256', bytes, 'buffer').subarray(0, 16)
-  if (signal === 'traces') return { hash: digest, traces: decodeTraces(bytes) }
   // The same bytes can be a valid request of either signal.
-  digest[0] = (digest[0] ?? 0) ^ 0xff
-  return { hash: digest, logs: decodeLogs(bytes) }
+  if (signal === 'logs') digest[0] = (digest[0] ?? 0) ^ 0xff
+  return digest
+}
+
+/** Decodes an export request whole, before anything of it is stored. Throws MalformedOtlp. */
+export function readRequest(
+  signal: Signal,
+  bytes: Buffer,
+  hash: Buffer = hashOfRequest(signal, bytes),
+): ReadRequest {
+  return signal === 'traces' ? { hash, traces: decodeTraces(bytes) } : { hash, logs: decodeLogs(bytes) }
 }
 
 export function noCounts(): IngestCounts {
@@ -67,6 +75,8 @@ export class RequestRecorder {
   readonly #graph: MergeGraph
   readonly #settings: RecordSettings
   readonly #rules: SenderRules | undefined
+  /** The CPID that the span or log before carried, in the same request: often the next one carries it too. */
+  #before: { text: string; id: number } | undefined
 
   constructor(store: ArrivalStore, graph: MergeGraph, settings: RecordSettings) {
     this.#store = store
@@ -84,6 +94,7 @@ export class RequestRecorder {
       counts.repeatedRequests++
       return before
     }
+    this.#before = undefined
     const name = sender && nameOfSender(sender)
     const answer = new AnswerBuilder(request.traces ?? request.logs)
     for (const resource of request.traces?.resources ?? []) {
@@ -161,6 +172,7 @@ export class RequestRecorder {
   /** The number of the CPID a span or log carries; malformed ones are a warning. */
   #carried(text: string | null | undefined, counts: IngestCounts, answer: AnswerBuilder): number | undefined {
     if (text === undefined) return undefined
+    if (this.#before !== undefined && this.#before.text === text) return this.#before.id
     const cpid = text === null ? undefined : parseCpid(text)
     if (cpid === undefined) {
       counts.malformedCpids++
@@ -169,6 +181,7 @@ export class RequestRecorder {
     }
     const node = this.#graph.sight(cpid)
     if (node.pruned) this.#graph.revive(node)
+    if (text !== null) this.#before = { text, id: node.id }
     return node.id
   }
 

@@ -38,13 +38,14 @@ export class WireCursor {
   next(): boolean {
     if (this.pos >= this.#limit) return false
     this.tagAt = this.pos
-    const tag = this.#varint()
-    this.field = Math.floor(tag / 8)
+    // Nearly every tag and length is one byte.
+    const tag = this.#isOneByte() ? (this.bytes[this.pos++] ?? 0) : this.#varint()
+    this.field = tag < 0x80 ? tag >> 3 : Math.floor(tag / 8)
     this.wire = tag % 8
     if (this.field === 0) throw new MalformedOtlp(`field number 0 at byte ${this.tagAt}`)
     switch (this.wire) {
       case LENGTH: {
-        const length = this.#varint()
+        const length = this.#isOneByte() ? (this.bytes[this.pos++] ?? 0) : this.#varint()
         this.start = this.pos
         this.end = this.pos + length
         break
@@ -87,6 +88,10 @@ export class WireCursor {
 
   text(): string {
     return this.bytes.toString('utf8', this.start, this.end)
+  }
+
+  #isOneByte(): boolean {
+    return this.pos < this.#limit && (this.bytes[this.pos] ?? 0x80) < 0x80
   }
 
   #varint(): number {

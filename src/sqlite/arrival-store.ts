@@ -27,6 +27,8 @@ export class SqliteArrivals implements ArrivalStore {
   readonly objects: ObjectTable
   readonly #progress: Progress
   readonly #pairs = new GenerationCache<string, true>(PAIRS)
+  #lastCpid = 0
+  #lastOrigin = 0
   readonly #answer: Statement<[Buffer], RequestAnswer>
   readonly #addRequest: Statement
   readonly #addSpan: Statement
@@ -111,10 +113,14 @@ export class SqliteArrivals implements ArrivalStore {
   }
 
   addCpidOrigin(cpid: number, origin: number): void {
+    if (cpid === this.#lastCpid && origin === this.#lastOrigin) return
     const key = `${cpid} ${origin}`
-    if (this.#pairs.get(key) === true) return
-    this.#addPair.run(cpid, origin)
-    this.#pairs.set(key, true)
+    if (this.#pairs.get(key) !== true) {
+      this.#addPair.run(cpid, origin)
+      this.#pairs.set(key, true)
+    }
+    this.#lastCpid = cpid
+    this.#lastOrigin = origin
   }
 
   addLog(log: LogRecord, scope: number, cpid: number | undefined): void {
@@ -182,5 +188,6 @@ export class SqliteArrivals implements ArrivalStore {
     this.interner.forget()
     this.objects.forget()
     this.#pairs.clear()
+    this.#lastCpid = 0
   }
 }

@@ -18,6 +18,9 @@ export class Interner {
   readonly #resources = new GenerationCache<string, number>(ENVELOPES)
   readonly #scopes = new GenerationCache<string, number>(ENVELOPES)
   readonly #origins = new GenerationCache<string, number>(ORIGINS)
+  /** Spans of a trace often come one after another. */
+  #lastTrace = ''
+  #lastOrigin = 0
   readonly #findResource: Statement<[Buffer], number>
   readonly #addResource: Statement
   readonly #findScope: Statement<[number, Buffer], number>
@@ -57,18 +60,24 @@ export class Interner {
 
   /** The number of an original trace; `traceKey` is its id's 16 bytes as latin1. */
   origin(traceKey: string): number {
-    const cached = this.#origins.get(traceKey)
-    if (cached !== undefined) return cached
-    const bytes = Buffer.from(traceKey, 'latin1')
-    const id = this.#findOrigin.get(bytes) ?? Number(this.#addOrigin.run(bytes).lastInsertRowid)
-    this.#origins.set(traceKey, id)
-    return id
+    if (traceKey === this.#lastTrace) return this.#lastOrigin
+    this.#lastOrigin = this.#origins.get(traceKey) ?? this.#storedOrigin(traceKey)
+    this.#lastTrace = traceKey
+    return this.#lastOrigin
   }
 
   forget(): void {
     this.#resources.clear()
     this.#scopes.clear()
     this.#origins.clear()
+    this.#lastTrace = ''
+  }
+
+  #storedOrigin(traceKey: string): number {
+    const bytes = Buffer.from(traceKey, 'latin1')
+    const id = this.#findOrigin.get(bytes) ?? Number(this.#addOrigin.run(bytes).lastInsertRowid)
+    this.#origins.set(traceKey, id)
+    return id
   }
 
   #resource({ envelope, service, cluster }: ResourceEnvelope): number {
