@@ -36,6 +36,7 @@ export async function measureRun(
   const running = await startProgram(program, options, places)
   try {
     const cpuUsed = watchCpu(running.pid)
+    const sinkUsed = watchCpu(sink.pid)
     generator.tell({
       kind: 'send',
       endpoint: protocol === 'grpc' ? running.grpc : running.http,
@@ -49,6 +50,7 @@ export async function measureRun(
     })
     const sent = await generator.hear('sent', LONGEST_ROUND_MS)
     const cpuSending = cpuUsed()
+    const helpers = sent.cpuSeconds + sinkUsed().seconds
     const deadlineMs = performance.now() + options.seconds * 1000
     // Each change has a span of Causeway's own.
     const expected = sent.acknowledged + (program === 'causeway-export' ? cpids : 0)
@@ -61,7 +63,6 @@ export async function measureRun(
     await running.stop()
 
     const seconds = (sent.endedMs - sent.startedMs) / 1000
-    const helpers = sent.cpuSeconds + atSink.cpuSeconds
     const arrived = Math.min(atSink.spans, expected) / expected
     const endToEnd = (arrived * sent.acknowledged) / ((atSink.lastMs - sent.startedMs) / 1000)
     return {
