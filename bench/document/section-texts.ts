@@ -31,5 +31,5 @@ programs delay it without adding to it; questions and start are those of the rea
 has a CPID that descends from every change before, each in a cascade that has settled.`,
   anchor: `The load of the largest cluster that Kubernetes says it supports: 5,000 nodes and 100 changes of Pods a second. Simulated time
 goes by faster than real time while it can be stored as fast, waits being shorter in proportion; then once more at real
-time. The sink knows every span and the round fails unless each came, once for each trace it belongs to.`,
+time. The sink knows every span and the round fails unless each came, and came once, copies aside.`,
 }

@@ -24,7 +24,7 @@ ${table([
   ['section', 'figure', 'median (min to max)', 'unit', 'target', ''],
   ...rows.map(({ name, figure, spread: { median, min, max }, isMet }) => [
     name,
-    figure.label,
+    labelText(figure),
     `${grouped(median, figure.digits)} (${grouped(min, figure.digits)} to ${grouped(max, figure.digits)})`,
     figure.unit,
     targetText(figure),
