@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto'
+import { hash, randomInt } from 'node:crypto'
 import type { ScopeGroup, SpanRecord } from '../src/model/arrivals.ts'
 import { decodeTraces } from '../src/otlp/decode-traces.ts'
 import { SpanRequests } from './span-requests.ts'
@@ -8,7 +8,7 @@ export type Row = readonly (string | number | bigint | Buffer | null)[]
 
 /** What Causeway stores of one request. */
 export interface RequestRows {
-  bytes: number
+  body: Buffer
   request: Row
   origins: Row[]
   spans: Row[]
@@ -41,16 +41,16 @@ export class BareRows {
 
   next(nowMs: number): RequestRows {
     this.#requests.fill(this.#request++, nowMs)
-    const bytes = Buffer.from(this.#requests.bytes)
-    const hash = createHash('sha256').update(bytes).digest()
+    const body = Buffer.from(this.#requests.bytes)
+    const digest = hash('sha256', body, 'buffer').subarray(0, 16)
     const rows: RequestRows = {
-      bytes: bytes.length,
-      request: [hash, nowMs, 0, ''],
+      body,
+      request: [digest, nowMs, 0, ''],
       origins: [],
       spans: [],
       pairs: [],
     }
-    for (const { scopes } of decodeTraces(bytes).resources)
+    for (const { scopes } of decodeTraces(body).resources)
       for (const scope of scopes) this.#addSpans(scope, rows)
     return rows
   }

@@ -1,7 +1,7 @@
-import type { Statement } from 'better-sqlite3'
 import { migrate } from '../src/sqlite/migrate.ts'
-import { openForWriting, type Sqlite } from '../src/sqlite/open-database.ts'
-import { BareRows, type RequestRows, type Row } from './bare-rows.ts'
+import { openForWriting } from '../src/sqlite/open-database.ts'
+import { BareRows, type RequestRows } from './bare-rows.ts'
+import { BareStore } from './bare-store.ts'
 import type { CommitOrder, FromBare } from './messages.ts'
 
 /** About as much as waits for one commit of Causeway's under full load. */
@@ -17,7 +17,7 @@ async function commit({ path, requests }: CommitOrder): Promise<FromBare> {
   const db = openForWriting(path)
   await migrate(db)
   const rows = new BareRows()
-  const store = new Store(db)
+  const store = new BareStore(db)
   let ms = 0
   let spans = 0
   for (let from = 0; from < requests; from += REQUESTS_AT_ONCE) {
@@ -36,54 +36,14 @@ function groups(requests: readonly RequestRows[]): RequestRows[][] {
   const all: RequestRows[][] = [[]]
   let bytes = 0
   for (const request of requests) {
-    if (bytes + request.bytes > BYTES_PER_COMMIT && bytes > 0) {
+    if (bytes + request.body.length > BYTES_PER_COMMIT && bytes > 0) {
       all.push([])
       bytes = 0
     }
     all.at(-1)?.push(request)
-    bytes += request.bytes
+    bytes += request.body.length
   }
   return all
-}
-
-class Store {
-  readonly #db: Sqlite
-  readonly #addRequest: Statement
-  readonly #addOrigin: Statement
-  readonly #addSpan: Statement
-  readonly #addPair: Statement
-  readonly #setProgress: Statement
-
-  constructor(db: Sqlite) {
-    this.#db = db
-    this.#addRequest = db.prepare(
-      'INSERT INTO requests (hash, arrived_ms, rejected, message) VALUES (?, ?, ?, ?)',
-    )
-    this.#addOrigin = db.prepare('INSERT INTO origin_traces (trace_id) VALUES (?)')
-    this.#addSpan = db.prepare(
-      `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    )
-    this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
-    this.#setProgress = db.prepare('UPDATE progress SET last_arrival = ?')
-  }
-
-  /** One transaction. */
-  commit(requests: readonly RequestRows[]): void {
-    this.#db.exec('BEGIN IMMEDIATE')
-    for (const { request, origins, spans, pairs } of requests) {
-      this.#addRequest.run(...request)
-      this.#run(this.#addOrigin, origins)
-      this.#run(this.#addSpan, spans)
-      this.#run(this.#addPair, pairs)
-    }
-    this.#setProgress.run(requests.at(-1)?.spans.at(-1)?.[0])
-    this.#db.exec('COMMIT')
-  }
-
-  #run(statement: Statement, rows: readonly Row[]): void {
-    for (const row of rows) statement.run(...row)
-  }
 }
 
 function tell(message: FromBare): void {

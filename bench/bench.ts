@@ -57,6 +57,10 @@ async function bench(options: Options): Promise<void> {
 }
 
 function optionsOf(args: string[]): Options | undefined {
+  if (args.includes('--help')) {
+    console.log(USAGE)
+    return undefined
+  }
   try {
     return readOptions(args, {
       directory: tmpdir(),
@@ -65,13 +69,13 @@ function optionsOf(args: string[]): Options | undefined {
     })
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+    process.exitCode = 2
     return undefined
   }
 }
 
 const options = optionsOf(process.argv.slice(2))
-if (options === undefined) process.exitCode = 2
-else {
+if (options !== undefined) {
   try {
     await bench(options)
   } catch (error) {

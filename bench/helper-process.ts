@@ -24,6 +24,10 @@ export class HelperProcess<In extends Message, Out extends Message> implements D
     this.#child.on('exit', (code) => this.#fail(new Error(`${file} ended with ${String(code)}`)))
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
   tell(message: In): void {
     this.#child.send(message)
   }

@@ -54,7 +54,8 @@ export const USAGE = `npm run bench -- [options]
   --dir <folder>         where the databases go (the folder for temporary files)
   --causeway <script>    measure another checkout's bin/causeway.js
   --node-option <option> an option for Causeway's own node, such as --cpu-prof; may be given again
-  --json <file>          where the figures go (bench/results/latest.json)`
+  --json <file>          where the figures go (bench/results/latest.json)
+The sections but anchor take about half an hour together, anchor seven minutes a round. npm run bench:document puts the figures into docs/benchmarks.md.`
 
 /** Reads the command line; throws an Error that says what to write instead. */
 export function readOptions(

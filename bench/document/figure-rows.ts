@@ -21,7 +21,7 @@ export function figureTable(section: SectionResult): string[][] {
   return [
     ['', 'median', 'min', 'max', 'unit', 'target', ''],
     ...figureRows(section).map(({ figure, spread, isMet }) => [
-      figure.label,
+      labelText(figure),
       grouped(spread.median, figure.digits),
       grouped(spread.min, figure.digits),
       grouped(spread.max, figure.digits),
@@ -30,6 +30,11 @@ export function figureTable(section: SectionResult): string[][] {
       outcome(isMet),
     ]),
   ]
+}
+
+/** A label that continues the one above it begins with a space. */
+export function labelText({ label }: Figure): string {
+  return label.startsWith(' ') ? `… ${label.trim()}` : label
 }
 
 export function targetText({ target }: Figure): string {

@@ -2,6 +2,7 @@ import { picture, table } from '../../documents/markdown.ts'
 import { peerVersions } from '../../peers/peer-versions.ts'
 import { LOAD } from '../peers/loads.ts'
 import { loadTable } from '../peers/load-table.ts'
+import { LABELS } from '../peers/programs.ts'
 import type { KeptPeers } from './benchmark-data.ts'
 import { figureTable } from './figure-rows.ts'
 import { measuredText } from './measured-text.ts'
@@ -15,7 +16,7 @@ export function peersPart(kept: KeptPeers): string {
 
 ${METHOD}
 
-${rounds} round${rounds === 1 ? '' : 's'}. ${measuredText(kept, ['spans', 'seconds'])} Taken in ${Math.ceil(kept.seconds / 60)} minutes.
+${rounds} round${rounds === 1 ? '' : 's'} in ${Math.ceil(kept.seconds / 60)} minutes${limitOf(kept)}. ${measuredText(kept)}
 
 ${loads.map((result) => `### ${LOAD[result.load].label}, ${LOAD[result.load].inFlight} requests under way\n\n${table(loadTable(result), true)}`).join('\n\n')}
 
@@ -32,6 +33,12 @@ ${table(figureTable(ratios), 3)}
 ${LIMITS}`
 }
 
+function limitOf({ settings: { spans, seconds } }: KeptPeers): string {
+  return typeof spans === 'number' && typeof seconds === 'number'
+    ? `, a run of ${spans.toLocaleString('en-US')} spans or ${seconds} seconds`
+    : ''
+}
+
 const METHOD = `The same requests, from the same generator, at programs that people already run. Within a round the programs take
 turns, each starting in an empty folder, so that whatever else the machine does hits all of them. A run sends its spans as
 fast as they are acknowledged, over four connections (over HTTP as many as there are requests), and stops when all are
@@ -41,12 +48,12 @@ Causeway has been sent the mergelogs of the CPIDs beforehand; the others take th
 ${table([
   ['program', 'what it does with a span', 'what an acknowledgement means'],
   [
-    'Causeway, storing',
+    LABELS.causeway,
     'stores it in SQLite, linkable and asked about by SQL; `traces/out` is left out',
     'it is on the disk: a commit with `synchronous=FULL`',
   ],
   [
-    'Causeway, storing, linking and sending on',
+    LABELS['causeway-export'],
     'the same, and decides on its trace and parent, and sends it on over gRPC with gzip',
     'the same; what was not sent on yet is sent after a restart',
   ],
@@ -83,7 +90,7 @@ it on meanwhile; neither it nor Jaeger has a \`batch\` processor, which would ac
 const LIMITS = `### Limits of the comparison
 
 - Generator, sink and program share the cores of one machine. The tables say how many cores the program used while spans came
-  in; what generator and sink used is in the data.
+  in, and how many went to programs that have no part in it; what generator and sink used is in the data.
 - The three do different things with a span. The Collector does not look into its queue, so it cannot answer questions; Jaeger
   indexes by service, operation, tags and duration; Causeway indexes by change.
 - Runs are short. Badger has hardly begun to compact, the Collector's queue has not been long, and Causeway's code has just

@@ -26,7 +26,7 @@ How fast Causeway is, what it takes, and how that compares with the programs bes
 const HOW = `## How to repeat it
 
 \`\`\`sh
-npm run bench                  # every section, about half an hour; -- --only <section> for one
+npm run bench                  # every section, about an hour, most of it anchor's; -- --only <section> for one
 npm run bench:peers            # beside the Collector and Jaeger, about 12 minutes; needs Go 1.26 once, to build them
 npm run bench:document -- bench/results/latest.json bench/results/peers.json   # this file, its data and its plots
 \`\`\`

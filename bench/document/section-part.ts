@@ -10,7 +10,7 @@ export function sectionPart(kept: KeptSection): string {
   return [
     `## ${name}`,
     SECTION_TEXTS[name],
-    `${capital(about)}; ${rounds.length} round${rounds.length === 1 ? '' : 's'}. ${measuredText(kept, [])}`,
+    `${capital(about)}; ${rounds.length} round${rounds.length === 1 ? '' : 's'}. ${measuredText(kept)}`,
     table(figureTable(kept.section), 3),
     ...curves.map(({ title }, at) => picture(title, `benchmarks/${curveFile(name, at)}`)),
   ]

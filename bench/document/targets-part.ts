@@ -2,7 +2,7 @@ import { table } from '../../documents/markdown.ts'
 import type { SectionResult } from '../figures.ts'
 import { grouped } from '../report.ts'
 import type { BenchmarkData } from './benchmark-data.ts'
-import { figureRows, outcome, targetText } from './figure-rows.ts'
+import { figureRows, labelText, outcome, targetText } from './figure-rows.ts'
 
 /** Every figure that has a target. */
 export function targetsPart({ sections, peers }: BenchmarkData): string {
@@ -24,7 +24,7 @@ ${table([
   ['section', 'figure', 'median (min to max)', 'unit', 'target', ''],
   ...rows.map(({ name, figure, spread: { median, min, max }, isMet }) => [
     name,
-    figure.label,
+    labelText(figure),
     `${grouped(median, figure.digits)} (${grouped(min, figure.digits)} to ${grouped(max, figure.digits)})`,
     figure.unit,
     targetText(figure),

@@ -13,6 +13,7 @@ const COLUMNS: readonly { heading: string; figures: readonly FigureName[]; withS
   { heading: 'peak memory, MiB', figures: ['peakRssMib'] },
   { heading: 'disk, bytes/span', figures: ['diskBytesPerSpan'] },
   { heading: 'refused', figures: ['refused'] },
+  { heading: 'other programs, cores', figures: ['othersCores'] },
 ]
 
 /** A row a program, the first of them the heading: medians, and where it matters from the least to the most. */

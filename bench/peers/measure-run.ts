@@ -35,7 +35,9 @@ export async function measureRun(
   const places = { installed, directory: directory.path, sink: port }
   const running = await startProgram(program, options, places)
   try {
+    const watchedMs = performance.now()
     const cpuUsed = watchCpu(running.pid)
+    const sinkUsed = watchCpu(sink.pid)
     generator.tell({
       kind: 'send',
       endpoint: protocol === 'grpc' ? running.grpc : running.http,
@@ -49,6 +51,8 @@ export async function measureRun(
     })
     const sent = await generator.hear('sent', LONGEST_ROUND_MS)
     const cpuSending = cpuUsed()
+    const helpers = sent.cpuSeconds + sinkUsed().seconds
+    const watched = (performance.now() - watchedMs) / 1000
     const deadlineMs = performance.now() + options.seconds * 1000
     // Each change has a span of Causeway's own.
     const expected = sent.acknowledged + (program === 'causeway-export' ? cpids : 0)
@@ -61,7 +65,6 @@ export async function measureRun(
     await running.stop()
 
     const seconds = (sent.endedMs - sent.startedMs) / 1000
-    const helpers = sent.cpuSeconds + atSink.cpuSeconds
     const arrived = Math.min(atSink.spans, expected) / expected
     const endToEnd = (arrived * sent.acknowledged) / ((atSink.lastMs - sent.startedMs) / 1000)
     return {
@@ -74,11 +77,11 @@ export async function measureRun(
       spans: sent.acknowledged,
       cpuSeconds: cpu.seconds,
       cpuPerMillion: (cpu.seconds / sent.acknowledged) * MILLION,
-      cores: cpuSending.seconds / seconds,
+      cores: cpuSending.seconds / watched,
       peakRssMib,
       diskBytesPerSpan: diskBytes(running.data) / sent.acknowledged,
-      helperCores: helpers / seconds,
-      othersCores: Math.max(0, cpuSending.machineSeconds - cpuSending.seconds - helpers) / seconds,
+      helperCores: helpers / watched,
+      othersCores: Math.max(0, cpuSending.machineSeconds - cpuSending.seconds - helpers) / watched,
     }
   } finally {
     await running.stop()

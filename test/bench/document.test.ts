@@ -112,7 +112,9 @@ test('any section has its figures, targets and curves', async () => {
   const files = await documentOf({ sections: [{ ...KEPT, section: SECTION }], peers: undefined })
   const document = files.get('/docs/benchmarks.md')!
   expect(document).toContain('## invented\n')
-  expect(document).toMatch(/\| rate +\| +1,200 \| +900 \| +1,400 \| +spans\/s +\| at least 1,000 +\| +met +\|/)
+  expect(document).toMatch(
+    /\| rate +\| +1,200 \| +900 \| +1,400 \| +spans\/s +\| at least 1,000 +\| +met +\|/,
+  )
   expect(document).toMatch(
     /\| share +\| +0.60 \| +0.50 \| +0.70 \| +× +\| at most 0.25 +\| +\*\*missed\*\* \|/,
   )
