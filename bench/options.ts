@@ -44,8 +44,8 @@ export const USAGE = `npm run bench -- [options]
   --only <section>       ${SECTIONS.join(', ')}; may be given again
   --rounds <n>           rounds of a section (5)
   --spans <n>            spans of a round (500000)
-  --cpids <n,n,…>        CPIDs stored when growth is measured (10000,100000,1000000); 10000000 wants 15 GB and half an hour
-  --anchor-seconds <n>   simulated seconds of a large cluster (3600): 6 minutes a round at the speed of 10
+  --cpids <n,n,…>        CPIDs stored when growth is measured (10000,100000,1000000: 10 minutes); 10000000 wants 16 GB, 20 minutes more
+  --anchor-seconds <n>   simulated seconds of a large cluster (3600); a round takes 7 minutes at the speed of 10
   --anchor-speed <n>     simulated seconds in one, if they can be stored as fast; waits are divided by it (10)
   --anchor-real-time <n> seconds after that at the speed of 1 (60)
   --stored-spans <n>     spans stored before questions are asked (1000000) and for ingest-at-scale (10000000, 10 GB)

@@ -1,14 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { cpuSeconds, epochMs } from '../messages.ts'
+import { openClient, type OtlpClient } from '../otlp-client.ts'
 import type { AnchorOrder, FromAnchor } from './messages.ts'
 import type { MarkedTemplate } from './marked-template.ts'
-import { OtlpClient } from './otlp-client.ts'
 import { fill, REQUESTS, templateOf, type RequestShape } from './requests.ts'
 import { scheduleOf, type Sending } from './schedule.ts'
 import { SendTimes } from './send-times.ts'
 
 /** Connections; each stands for the controllers and kubelets whose requests it carries. */
 const CONNECTIONS = 8
+const REFUSED_PAUSE_MS = 100
 
 /** A process that sends what a cluster sends, second by second of simulated time, each second once it has come. */
 async function send(order: AnchorOrder): Promise<FromAnchor> {
@@ -16,8 +17,9 @@ async function send(order: AnchorOrder): Promise<FromAnchor> {
   const templates = new Map(
     REQUESTS.map((shape) => [shape, templateOf(shape, shape.isPerChange ? 1 : changesPerSecond)]),
   )
-  const clients = Array.from({ length: CONNECTIONS }, () => new OtlpClient(order.endpoint))
-  await Promise.all(clients.map((client) => client.ready()))
+  const clients = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () => openClient('grpc', order.endpoint)),
+  )
   const times = new SendTimes(order)
   const schedule = scheduleOf(order)
   const latenciesMs: number[] = []
@@ -37,7 +39,7 @@ async function send(order: AnchorOrder): Promise<FromAnchor> {
         own.set(shape, template)
         write(template, sending, order)
         const sentMs = performance.now()
-        await client?.send(shape.signal, template.bytes)
+        if (client !== undefined) await sendUntilTaken(client, shape, template)
         latenciesMs.push(performance.now() - sentMs)
         const endedMs = epochMs()
         times.acknowledged(sending, endedMs)
@@ -56,6 +58,16 @@ async function send(order: AnchorOrder): Promise<FromAnchor> {
     cpuSeconds: cpuSeconds() - cpuBefore,
     ...times.bySpan(),
   }
+}
+
+/** Again after a while when there is no room now, as senders do. */
+async function sendUntilTaken(
+  client: OtlpClient,
+  { signal }: RequestShape,
+  { bytes }: MarkedTemplate,
+): Promise<void> {
+  const send = signal === 'traces' ? client.spans : client.logs
+  while ((await send(bytes)) === 'refused') await pause(REFUSED_PAUSE_MS)
 }
 
 function write(

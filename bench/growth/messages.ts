@@ -14,7 +14,7 @@ export type FromWriter =
       perCpid: Cost
       perPruned: Cost
     }
-  /** The first and the newest CPID of one of the objects; the cost of a further change, median of each round. */
+  /** The first and the newest CPID of one of the objects; what a further change cost in each round. */
   | { kind: 'objects'; first: string; newest: string; object: string; linkCpuUs: number[] }
   | { kind: 'failed'; reason: string }
 

@@ -2,13 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { StoreWriter, type WriterSettings } from '../../src/app/store-writer.ts'
 import type { Clock } from '../../src/model/clock.ts'
 import { openForWriting } from '../../src/sqlite/open-database.ts'
-import { percentile } from '../figures.ts'
 import { logsRequest, mergelogRecord, tracesRequest, workOf } from './fresh-changes.ts'
 import type { FromWriter, ToWriter } from './messages.ts'
 
 const BETWEEN_MS = 3_600_000
 const MANY = 100_000
-/** Changes measured a round; each adds to the history by a fraction at most. */
+/** Changes measured a round; they add to the history by a fraction at most. */
 const MEASURED = 200
 const LEAST_OF_HISTORY = 25
 const WARM_UP = 500
@@ -50,54 +49,56 @@ export function changeObjects(
   const clock = new TurnedClock(Date.UTC(2020, 0, 1))
   const writer = new StoreWriter(db, settings, clock)
   const further = Math.max(1, Math.min(MEASURED, Math.floor(changes / LEAST_OF_HISTORY)))
-  new ChangedObject('other').change(writer, clock, WARM_UP)
-  let last = new ChangedObject('web')
-  const linkCpuUs = Array.from({ length: rounds }, (_, round) => {
-    const costs: number[] = []
-    for (let object = 0; object < MEASURED / further; object++) {
-      if (object > 0 || further < MEASURED) last = new ChangedObject(`web-${round}-${object}`)
-      const before = Math.max(0, changes - last.changes)
-      last.change(writer, clock, before)
-      costs.push(...last.change(writer, clock, further))
+  const play = (requests: readonly Requests[]): number => {
+    const cpu = process.threadCpuUsage()
+    for (const { logs, traces } of requests) {
+      writer.ingest([{ signal: 'logs', bytes: logs }])
+      writer.ingest([{ signal: 'traces', bytes: traces }])
+      while (writer.link(MANY) > 0);
+      clock.advance(BETWEEN_MS)
+      while (writer.isAnythingDue()) writer.expire(MANY)
     }
-    return percentile(
-      costs.sort((a, b) => a - b),
-      0.5,
-    )
+    const { user, system } = process.threadCpuUsage(cpu)
+    return (user + system) / requests.length
+  }
+  play(new ChangedObject('other').next(clock, WARM_UP))
+  let objects: ChangedObject[] = []
+  const linkCpuUs = Array.from({ length: rounds }, (_, round) => {
+    if (further < MEASURED || round === 0) {
+      objects = Array.from({ length: MEASURED / further }, (_, at) => new ChangedObject(`web-${round}-${at}`))
+      for (const object of objects) play(object.next(clock, changes))
+    }
+    return play(objects.flatMap((object) => object.next(clock, further)))
   })
   db.close()
+  const last = objects.at(-1) ?? new ChangedObject('none')
   return { kind: 'objects', first: last.first, newest: last.newest, object: last.name, linkCpuUs }
+}
+
+interface Requests {
+  logs: Buffer
+  traces: Buffer
 }
 
 class ChangedObject {
   readonly name: string
   readonly first = randomUUID()
   newest: string = this.first
-  changes = 0
+  #changes = 0
 
   constructor(name: string) {
     this.name = `apps/v1/deployments/shop/${name}`
   }
 
-  /** Microseconds of processor time of each of the next `count` changes. */
-  change(writer: StoreWriter, clock: TurnedClock, count: number): number[] {
-    return Array.from({ length: count }, () => {
-      const { logs, traces } = this.#next(clock)
-      const cpu = process.threadCpuUsage()
-      writer.ingest([{ signal: 'logs', bytes: logs }])
-      writer.ingest([{ signal: 'traces', bytes: traces }])
-      while (writer.link(MANY) > 0);
-      const { user, system } = process.threadCpuUsage(cpu)
-      clock.advance(BETWEEN_MS)
-      while (writer.isAnythingDue()) writer.expire(MANY)
-      return user + system
-    })
+  /** The requests of its next changes, made beforehand: only taking them is to be measured. */
+  next(clock: Clock, count: number): Requests[] {
+    return Array.from({ length: count }, (_, at) => this.#next(clock.wallMs() + at * BETWEEN_MS))
   }
 
-  #next(clock: Clock): { logs: Buffer; traces: Buffer } {
-    const atNs = String(BigInt(clock.wallMs()) * 1_000_000n)
+  #next(atMs: number): Requests {
+    const atNs = String(BigInt(atMs) * 1_000_000n)
     const object = this.name
-    const isFirst = this.changes++ === 0
+    const isFirst = this.#changes++ === 0
     const root = isFirst ? this.first : randomUUID()
     const records = [mergelogRecord({ cpid: root, sources: [], atNs, object })]
     if (!isFirst) {
@@ -105,7 +106,7 @@ class ChangedObject {
       records.push(mergelogRecord({ cpid: merged, sources: [root, this.newest], atNs, object }))
       this.newest = merged
     }
-    const wrote = `${object}?uid=1&rv=${this.changes}`
+    const wrote = `${object}?uid=1&rv=${this.#changes}`
     return { logs: logsRequest(records), traces: tracesRequest(workOf(this.newest, atNs, wrote)) }
   }
 }

@@ -9,6 +9,7 @@ import { waitsForWriters } from './causes.ts'
 import { placeSpan } from './place-span.ts'
 import { sendInPlace } from './passthrough.ts'
 import { openTracesOf, tracesFor } from './trace-openings.ts'
+import { waitsUntil } from './waits.ts'
 
 /** Sends a span whose CPID is known to where its CPID's activity goes now. */
 export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
@@ -24,7 +25,7 @@ export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): voi
   ctx.spanLeft?.(span)
 }
 
-/** Spans that waited for what this one wrote go after it, unless they wait for another writer still. */
+/** Spans that waited for what this one wrote go after it, unless they wait for another writer or a mergelog still. */
 function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
   const { store } = ctx
   for (const version of store.wroteBy(writer.row)) {
@@ -32,6 +33,7 @@ function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
       ctx.todo.push(() => {
         const span = store.isWaiting(row) ? store.span(row) : undefined
         if (span?.cpid === undefined || waitsForWriters(ctx, span) !== undefined) return
+        if (waitsUntil(ctx, span.cpid) !== undefined) return
         store.stopWaiting(row)
         sendSpan(ctx, span, span.cpid)
       })

@@ -23,9 +23,9 @@ export class ChangeSpanTable {
     const changes = <Bind extends unknown[]>(rest: string): Statement<Bind, ChangeRow> =>
       db.prepare<Bind, ChangeRow>(`SELECT trace, span_id, depth FROM change_spans ${rest}`).safeIntegers()
     this.#one = changes('WHERE cpid = ? AND trace = ?')
-    this.#newest = changes('WHERE cpid = ? ORDER BY trace DESC LIMIT ?')
+    this.#newest = changes('WHERE cpid = +? ORDER BY trace DESC LIMIT +?')
     this.#cpids = db
-      .prepare<[number], number>('SELECT cpid FROM change_spans WHERE trace = ? ORDER BY depth, cpid')
+      .prepare<[number], number>('SELECT cpid FROM change_spans WHERE trace = +? ORDER BY depth, cpid')
       .pluck()
     this.#insert = db.prepare('INSERT INTO change_spans (cpid, trace, span_id, depth) VALUES (?, ?, ?, ?)')
   }

@@ -44,7 +44,7 @@ export class SqliteLogLinks implements LogLinkStore {
         .safeIntegers()
     const rows = <Bind extends unknown[]>(rest: string): Statement<Bind, number> =>
       db.prepare<Bind, number>(`SELECT arrival FROM waiting_logs ${rest}`).pluck()
-    this.#next = logs('WHERE id > ? ORDER BY id LIMIT ?')
+    this.#next = logs('WHERE id > +? ORDER BY id LIMIT +?')
     this.#one = logs('WHERE id = ?')
     this.#wait = db.prepare(
       'INSERT INTO waiting_logs (arrival, kind, cpid, trace_id, span_id, due_ms) VALUES (?, ?, ?, ?, ?, ?)',
@@ -52,7 +52,7 @@ export class SqliteLogLinks implements LogLinkStore {
     this.#stop = db
       .prepare<[number], number>('DELETE FROM waiting_logs WHERE arrival = ? RETURNING kind')
       .pluck()
-    this.#forCpid = rows('WHERE cpid = ? AND kind = 0 ORDER BY arrival')
+    this.#forCpid = rows('WHERE cpid = +? AND kind = 0 ORDER BY arrival')
     this.#forSpan = rows(
       `WHERE kind = 1 AND span_id = ? AND trace_id = (SELECT trace_id FROM origin_traces WHERE id = ?)
        ORDER BY arrival`,

@@ -22,7 +22,7 @@ export class MergelogReader {
     this.#find = db
       .prepare<[number], MergelogRow>(
         `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, r.cluster FROM mergelogs m
-         LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = ?`,
+         LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = +?`,
       )
       .safeIntegers()
   }

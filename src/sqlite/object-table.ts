@@ -68,8 +68,8 @@ export class ObjectTable {
       .safeIntegers()
     this.#writer = db
       .prepare<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>(
-        `SELECT span FROM span_objects WHERE object = @object AND role = 1 AND version = @version AND span <= @upTo
-           AND (uid = @uid OR uid IS NULL OR @uid IS NULL) LIMIT 1`,
+        `SELECT span FROM span_objects WHERE object = +@object AND role = 1 AND version = +@version AND span <= +@upTo
+           AND (uid = +@uid OR uid IS NULL OR +@uid IS NULL) LIMIT 1`,
       )
       .pluck()
     this.#addWrite = db.prepare(
@@ -77,8 +77,8 @@ export class ObjectTable {
     )
     this.#writers = db
       .prepare<[{ trace: number; object: number; version: bigint; uid: string | null }], number>(
-        `SELECT span FROM trace_writes WHERE trace = @trace AND object = @object AND version <= @version
-           AND (uid = @uid OR uid IS NULL OR @uid IS NULL) ORDER BY end_ns DESC, span DESC`,
+        `SELECT span FROM trace_writes WHERE trace = +@trace AND object = +@object AND version <= +@version
+           AND (uid = +@uid OR uid IS NULL OR +@uid IS NULL) ORDER BY end_ns DESC, span DESC`,
       )
       .pluck()
     this.#await = db.prepare(

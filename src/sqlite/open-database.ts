@@ -12,6 +12,12 @@ export const BUSY_TIMEOUT_MS = 5_000
 /** Twice what lies in the write-ahead log when nobody holds it up; one that has grown is cut back to this. */
 export const WAL_KEPT_BYTES = 64 * 1024 * 1024
 
+/*
+ * Why hot statements say `= +?`: SQLite with STAT4, as better-sqlite3 brings it, plans a statement anew whenever a
+ * parameter is bound that its plan could depend on, at ten to forty times the cost of running it. An expression is no
+ * such parameter. Statements that find one row of one table by its key are planned once in any case.
+ */
+
 /**
  * Opens the database for writing, making the file and its folder where there is none. WAL with FULL synchronisation:
  * a commit is on the disk before it returns. Throws an Error that says what to do.

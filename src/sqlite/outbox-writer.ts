@@ -33,7 +33,7 @@ export class OutboxWriter {
     this.#traces = db
       .prepare<[number], number>(
         `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
-         JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = ? ORDER BY t.trace`,
+         JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = +? ORDER BY t.trace`,
       )
       .pluck()
   }

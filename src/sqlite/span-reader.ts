@@ -59,23 +59,25 @@ export class SpanReader {
     this.#services = new ServiceNames(db)
     const spans = <Bind extends unknown[]>(rest: string): Statement<Bind, SpanRow> =>
       db.prepare<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw().safeIntegers()
-    this.#next = spans('spans s WHERE s.id > ? ORDER BY s.id LIMIT ?')
+    this.#next = spans('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
     this.#one = spans('spans s WHERE s.id = ?')
     this.#ofCpid = spans(
-      'cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = ? ORDER BY s.id',
+      'cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = +? ORDER BY s.id',
     )
-    this.#children = spans('spans s WHERE s.origin = ? AND +s.parent_id = ? AND s.cpid IS NULL ORDER BY s.id')
+    this.#children = spans(
+      'spans s WHERE s.origin = +? AND +s.parent_id = +? AND s.cpid IS NULL ORDER BY s.id',
+    )
     this.#raw = db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
     this.#find = db
       .prepare<[Buffer, bigint], number>(
         `SELECT min(s.id) FROM origin_traces o JOIN spans s ON s.origin = o.id
-         WHERE o.trace_id = ? AND s.span_id = ? HAVING min(s.id) IS NOT NULL`,
+         WHERE o.trace_id = +? AND s.span_id = +? HAVING min(s.id) IS NOT NULL`,
       )
       .pluck()
     this.#firstStart = db
       .prepare<[number], bigint | null>(
         `SELECT min(s.start_ns) FROM cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid
-         WHERE c.cpid = ? AND s.start_ns > 0`,
+         WHERE c.cpid = +? AND s.start_ns > 0`,
       )
       .pluck()
       .safeIntegers()
@@ -83,7 +85,7 @@ export class SpanReader {
       `UPDATE spans SET cpid = ?, flags = flags | ${SPAN_INHERITED_CPID} WHERE id = ?`,
     )
     this.#events = db.prepare(
-      'SELECT arrival, cpid, kind FROM graph_events WHERE arrival > ? ORDER BY arrival LIMIT ?',
+      'SELECT arrival, cpid, kind FROM graph_events WHERE arrival > +? ORDER BY arrival LIMIT +?',
     )
     this.#dropEvents = db.prepare('DELETE FROM graph_events WHERE arrival <= ?')
   }

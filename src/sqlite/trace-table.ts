@@ -30,8 +30,8 @@ export class TraceTable {
     const traces = <Bind extends unknown[]>(rest: string): Statement<Bind, TraceRow> =>
       db.prepare<Bind, TraceRow>(`SELECT * FROM traces ${rest}`).safeIntegers()
     this.#one = traces('WHERE id = ?')
-    this.#current = traces('WHERE root = ? ORDER BY episode DESC LIMIT 1')
-    this.#ofRoot = traces('WHERE root = ? ORDER BY episode')
+    this.#current = traces('WHERE root = +? ORDER BY episode DESC LIMIT 1')
+    this.#ofRoot = traces('WHERE root = +? ORDER BY episode')
     this.#due = traces('WHERE state = 0 AND due_ms <= ? ORDER BY due_ms LIMIT ?')
     this.#insert = db.prepare(
       `INSERT INTO traces (trace_id, root, episode, root_span, state, opened_ms, last_arrival_ms, due_ms, first_ns,

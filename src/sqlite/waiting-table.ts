@@ -33,8 +33,8 @@ export class WaitingTable {
         .prepare<Bind, WaitingRow>(`SELECT arrival, kind, cpid, origin, parent_id FROM waiting ${rest}`)
         .safeIntegers()
     this.#is = db.prepare<[number], number>('SELECT 1 FROM waiting WHERE arrival = ? AND kind <> 1').pluck()
-    this.#forCpid = rows('WHERE cpid = ? ORDER BY arrival')
-    this.#forParent = rows('WHERE origin = ? AND parent_id = ? ORDER BY arrival')
+    this.#forCpid = rows('WHERE cpid = +? ORDER BY arrival')
+    this.#forParent = rows('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
     this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
     this.#delete = db.prepare('DELETE FROM waiting WHERE arrival = ?')
   }

@@ -22,6 +22,28 @@ test('a span waits for the mergelog of its CPID and then leaves into the right t
   expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(0)
 })
 
+test('a span goes on waiting for its mergelog when the writer of what it observed comes first', async () => {
+  using writer = await TestWriter.open()
+  const pod = 'v1/pods/default/web?rv=5'
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('kubelet', [
+    { trace: 1, id: 11, cpid: GAMMA, name: 'start', attributes: { 'cpid.observed': [pod] } },
+  ])
+  writer.link()
+  writer.spans('scheduler', [
+    { trace: 2, id: 21, cpid: ALPHA, name: 'bind', attributes: { 'cpid.wrote': [pod] } },
+  ])
+  writer.link()
+  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change', 'bind'])
+  writer.mergelogs('kubelet', [{ new: GAMMA, sources: [ALPHA] }])
+  writer.link()
+  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+    'change @kubectl\n  bind @scheduler\n    start @kubelet\n  merge @kubelet',
+  )
+  expect(sentSpans(writer.db).some((span) => span.traceId === traceOf(GAMMA))).toBe(false)
+  expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(0)
+})
+
 test('after the wait a CPID without a mergelog counts as a root', async () => {
   using writer = await TestWriter.open()
   writer.spans('endpoints', [{ trace: 1, id: 11, cpid: GAMMA, name: 'update' }])
