@@ -12,7 +12,6 @@ import {
   cancelsTheStream,
   endsWithoutStatus,
   failsInTheStream,
-  refusesTheStream,
   startRawGrpcBackend,
 } from './raw-grpc-backend.ts'
 import { startRawBackend } from './raw-backend.ts'
@@ -89,7 +88,6 @@ test.each([
   ['ends without a status', endsWithoutStatus],
   ['fails', failsInTheStream],
   ['is cancelled', cancelsTheStream],
-  ['is refused', refusesTheStream],
 ])('a stream that %s means retry, since nothing was refused', async (_, behaviour) => {
   await using backend = await startRawGrpcBackend([behaviour])
   await using transport = openGrpcTransport(grpcSettings(backend.port))
