@@ -20,10 +20,15 @@ export function outcomeOfGrpcError(error: ServiceError): SendOutcome {
   const reason = shorten(`${status[error.code]}: ${error.details}`)
   const afterMs = retryInfoMs(error)
   const throttled = error.code === status.RESOURCE_EXHAUSTED && afterMs !== undefined
-  if (RETRYABLE.has(error.code) || throttled) {
+  if (RETRYABLE.has(error.code) || throttled || isUnsaid(error)) {
     return afterMs === undefined ? { kind: 'retry', reason } : { kind: 'retry', afterMs, reason }
   }
   return { kind: 'refused', splittable: SPLITTABLE.has(error.code), reason }
+}
+
+/** The stream ended without a status, so that grpc-js made one: the backend has not refused anything. */
+function isUnsaid({ code, details }: ServiceError): boolean {
+  return code === status.INTERNAL && details.startsWith('Received RST_STREAM')
 }
 
 function retryInfoMs(error: ServiceError): number | undefined {

@@ -8,6 +8,12 @@ import { ServerCredentials } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
 import { openGrpcTransport } from '../../src/exporter/grpc-transport.ts'
 import { startGrpcBackend, tookAll } from './grpc-backend.ts'
+import {
+  cancelsTheStream,
+  endsWithoutStatus,
+  failsInTheStream,
+  startRawGrpcBackend,
+} from './raw-grpc-backend.ts'
 import { startRawBackend } from './raw-backend.ts'
 import { going, grpcSettings, REQUEST } from './transport-settings.ts'
 
@@ -76,6 +82,17 @@ test('gzip is what goes over the wire', async () => {
   expect(gunzipSync(seen[0]!.body.subarray(5))).toEqual(Buffer.from(REQUEST))
   expect(seen[1]?.body[0]).toBe(0)
   expect(seen[1]?.body.subarray(5)).toEqual(Buffer.from(REQUEST))
+})
+
+test.each([
+  ['ends without a status', endsWithoutStatus],
+  ['fails', failsInTheStream],
+  ['is cancelled', cancelsTheStream],
+])('a stream that %s means retry, since nothing was refused', async (_, behaviour) => {
+  await using backend = await startRawGrpcBackend([behaviour])
+  await using transport = openGrpcTransport(grpcSettings(backend.port))
+  expect(await transport.send(Buffer.alloc(0), going())).toMatchObject({ kind: 'retry' })
+  expect(await transport.send(Buffer.alloc(0), going())).toMatchObject({ kind: 'delivered' })
 })
 
 test('after a timeout the next send uses another connection', async () => {

@@ -16,7 +16,7 @@ export function expectStoredOnce(settings: CausewaySettings, spans: readonly Exp
 /** Waits until the backend has all that was decided on, and these spans in exactly their traces; repeats are identical. */
 export async function expectDelivered(
   settings: CausewaySettings,
-  backend: TraceBackend,
+  backend: Pick<TraceBackend, 'spans'>,
   spans: readonly ExpectedSpan[],
   longestMs?: number,
 ): Promise<void> {

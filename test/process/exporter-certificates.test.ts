@@ -29,7 +29,11 @@ test.each([
   { by: 'SIGHUP', reloading: {}, isHungUp: true },
 ])('exporters of logs and of metrics show a new certificate after $by', async ({ reloading, isHungUp }) => {
   const mutual = { ...server, requestCert: true, rejectUnauthorized: true, ca: authority.cert }
-  await using overHttp = await startHttpBackend((response) => response.end(), createTlsServer(mutual), 'https')
+  await using overHttp = await startHttpBackend(
+    (response) => response.end(),
+    createTlsServer(mutual),
+    'https',
+  )
   const pair = { private_key: Buffer.from(server.key), cert_chain: Buffer.from(server.cert) }
   const credentials = ServerCredentials.createSsl(Buffer.from(authority.cert), [pair], true)
   await using overGrpc = await startGrpcBackend(tookAll, credentials)

@@ -146,6 +146,8 @@ test.each(SEEDS)(
       damagePages(damaged, shuffled(seededRandom(seed), pages).slice(0, 6))
     })
     expect(asking(path, (db) => db.pragma('integrity_check', { simple: true }))).toBe('ok')
+    const counted = asking(path, (db) => db.prepare('SELECT live_cpids FROM progress').pluck().get())
+    expect(counted).toBe(asking(path, (db) => countIn(db, 'cpids')))
     using writer = await TestWriter.open({ retention: { maxCpids: 100 } }, path)
     const { outcomes } = writer.writer.ingest([
       ...load.requests,

@@ -117,7 +117,9 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
          (SELECT coalesce(max(position), 0) FROM exporters)),
        last_log_decision = max(last_log_decision, (SELECT coalesce(max(decision), 0) FROM log_outbox),
          (SELECT coalesce(max(position), 0) FROM log_exporters)),
-       active_ms = max(active_ms, (SELECT coalesce(max(last_arrival_ms), 0) FROM traces))`,
+       active_ms = max(active_ms, (SELECT coalesce(max(last_arrival_ms), 0) FROM traces)),
+       live_cpids = (SELECT count(*) FROM cpids WHERE state = 0),
+       tombstones = (SELECT count(*) FROM cpids WHERE state = 1)`,
   ],
 ]
 

@@ -1,0 +1,155 @@
+import type { ServerResponse } from 'node:http'
+import { status } from '@grpc/grpc-js'
+import { expect, test } from '@jest/globals'
+import { WILL_RETRY } from '../../src/exporter/failure-log.ts'
+import { startHttpBackend, type HttpRequest } from '../exporter/http-backend.ts'
+import { rpcStatus } from '../exporter/otlp-bytes.ts'
+import { cascadeLoad } from '../process/cascade-load.ts'
+import { leaveNothingBehind, startCauseway } from '../process/causeway-process.ts'
+import { exporterTo, freshSettings } from '../process/causeway-settings.ts'
+import { eventually } from '../process/eventually.ts'
+import { expectDelivered, expectStoredOnce } from '../process/expect-delivered.ts'
+import { ownMetric } from '../process/own-metrics.ts'
+import { receivedSpans, type ReceivedSpan } from '../process/received-spans.ts'
+import { RequestSender } from '../process/request-sender.ts'
+import { seededRandom, shuffled } from '../process/seeded-random.ts'
+import { storedPositions, storedProgress } from '../process/stored-data.ts'
+import { TraceBackend } from '../process/trace-backend.ts'
+import { spansRequest } from '../support/otlp-requests.ts'
+import {
+  answersStatus,
+  cancelsTheStream,
+  endsWithoutStatus,
+  failsInTheStream,
+  hangsInItsReply,
+  resetsTheConnection,
+  refusesTheStream,
+  startRawGrpcBackend,
+} from '../exporter/raw-grpc-backend.ts'
+
+const HARD = { sending_queue: { batch: { max_size: 20 } }, timeout: '500ms', compression: 'none' }
+const ROUNDS = 3
+
+leaveNothingBehind()
+
+/** Every behaviour some times, in a drawn order. */
+const drawn = <T>(seed: number, behaviours: readonly T[]): T[] =>
+  shuffled(seededRandom(seed), Array.from({ length: ROUNDS }, () => behaviours).flat())
+
+const retryInfo = rpcStatus('slower', { seconds: 0, nanos: 100_000_000 }).toString('base64')
+
+test('over gRPC: hanging in its reply, resetting, refusing for now and asking for patience lose nothing and hold up nobody', async () => {
+  const load = cascadeLoad(seededRandom(81), 40)
+  await using backend = await startRawGrpcBackend(
+    drawn(82, [
+      hangsInItsReply,
+      endsWithoutStatus,
+      failsInTheStream,
+      () => undefined,
+      cancelsTheStream,
+      refusesTheStream,
+      resetsTheConnection,
+      answersStatus(status.UNAVAILABLE),
+      answersStatus(status.RESOURCE_EXHAUSTED, { 'grpc-status-details-bin': retryInfo }),
+      answersStatus(status.DEADLINE_EXCEEDED),
+    ]),
+  )
+  const settings = await freshSettings({ exporters: { otlp_grpc: exporterTo(backend.port, HARD) } })
+  await using causeway = await startCauseway(settings)
+  using sender = new RequestSender(settings.ports.grpc)
+  await sender.sendAll(load.requests)
+  expect([...sender.failures]).toEqual([])
+  await expectDelivered(settings, backend, load.spans, 60_000)
+  expect(backend.requests).toBeGreaterThan(ROUNDS * 10)
+  expect(causeway.errors).toContain(WILL_RETRY)
+  await eventually(() => {
+    expect(storedPositions(settings)).toEqual({ otlp_grpc: storedProgress(settings).lastDecision })
+  })
+  expect(await ownMetric(settings, 'otelcol_exporter_send_failed_spans', 'otlp_grpc')).toBe(0)
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  expectStoredOnce(settings, load.spans)
+})
+
+type HttpBehaviour = (response: ServerResponse, request: HttpRequest) => void
+
+const HTTP_FAULTS: readonly HttpBehaviour[] = [
+  () => undefined,
+  (_, { socket }) => socket.destroy(),
+  (_, { socket }) => socket.resetAndDestroy(),
+  (_, { socket }) => socket.write('HTTP/1.1 200 OK\r\ncontent-le'),
+  (response) => response.writeHead(200, { 'content-length': '100' }).write('begun'),
+  (response) => response.writeHead(503).end(),
+  (response) => response.writeHead(429, { 'retry-after': '1' }).end(),
+  (response) => response.writeHead(502).end('<html>a proxy</html>'),
+  (response) => void setTimeout(() => response.end(), 1_000),
+]
+
+test('over HTTP: the same, and answers that come too late', async () => {
+  const load = cascadeLoad(seededRandom(83), 40)
+  const faults = drawn(84, HTTP_FAULTS)
+  const spans: ReceivedSpan[] = []
+  let requests = 0
+  await using backend = await startHttpBackend((response, request) => {
+    const fault = faults[requests++]
+    if (fault !== undefined) {
+      fault(response, request)
+      return
+    }
+    spans.push(...receivedSpans(request.body))
+    response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end()
+  })
+  const exporter = {
+    ...(exporterTo(backend.port, HARD) as object),
+    endpoint: `http://127.0.0.1:${backend.port}`,
+  }
+  const settings = await freshSettings({ exporters: { otlp_http: exporter } })
+  await using causeway = await startCauseway(settings)
+  using sender = new RequestSender(settings.ports.grpc)
+  await sender.sendAll(load.requests)
+  expect([...sender.failures]).toEqual([])
+  await expectDelivered(settings, { spans }, load.spans, 60_000)
+  expect(requests).toBeGreaterThan(faults.length)
+  expect(causeway.errors).toContain(WILL_RETRY)
+  expect(await ownMetric(settings, 'otelcol_exporter_send_failed_spans', 'otlp_http')).toBe(0)
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  expectStoredOnce(settings, load.spans)
+})
+
+test('while a backend is down for long, what it is to get grows in the database, not in memory; then it gets all of it', async () => {
+  await using backend = await TraceBackend.down()
+  const settings = await freshSettings({
+    exporters: { otlp_grpc: exporterTo(backend.port) },
+    linking: { wait: '0s' },
+  })
+  await using causeway = await startCauseway(settings)
+  using sender = new RequestSender(settings.ports.grpc)
+  let traces = 0
+  const store = async (requests: number): Promise<number> => {
+    for (const last = traces + requests; traces < last;) {
+      const ids = Array.from({ length: SPANS_A_REQUEST }, (_, at) => at + 1)
+      const trace = ++traces
+      const spans = ids.map((id) => ({ trace, id, attributes: { payload: `${trace} ${id} `.repeat(500) } }))
+      await sender.send({ signal: 'traces', bytes: spansRequest('controller', spans) })
+    }
+    await eventually(async () => {
+      expect(await ownMetric(settings, 'otelcol_exporter_queue_size')).toBe(traces * SPANS_A_REQUEST)
+    })
+    return (await ownMetric(settings, 'otelcol_process_memory_rss')) ?? NaN
+  }
+  const before = await store(25)
+  const after = await store(60)
+  const storedBytes = (await ownMetric(settings, 'cpid_storage_used_bytes')) ?? NaN
+  expect(storedBytes).toBeGreaterThan(180 * MIB)
+  expect(after - before).toBeLessThan(90 * MIB)
+
+  await backend.comeUp()
+  await eventually(() => {
+    expect(new Set(backend.spans.map(({ traceId, spanId }) => `${traceId}/${spanId}`)).size).toBe(
+      traces * SPANS_A_REQUEST,
+    )
+  }, 60_000)
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+})
+
+const MIB = 1024 * 1024
+const SPANS_A_REQUEST = 800
