@@ -18,7 +18,7 @@ import { watchMemory } from './watch-memory.ts'
 
 const RECEIVER_GRACE_MS = 2_000
 /** Of what may be in flight, a sender that is alone may have so much: there is room for another whenever it comes. */
-const SHARE_OF_ONE = 0.5
+const SHARE_OF_ONE = 0.25
 
 export interface Receiving {
   store: StoreClient

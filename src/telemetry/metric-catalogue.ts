@@ -133,7 +133,11 @@ export const METRICS = {
     [],
     'The soft limit of the memory limiter, from which on requests are refused.',
   ),
-  cpid_memory_refusing: gauge('state', [], 'Is 1 while requests are refused because memory is short, else 0.'),
+  cpid_memory_refusing: gauge(
+    'state',
+    [],
+    'Is 1 while requests are refused because memory is short, else 0.',
+  ),
 
   cpid_unauthenticated_requests: counter(
     'requests',
