@@ -47,7 +47,7 @@ export async function startReceivers(config: CausewayConfig, receiving: Receivin
     store.collectGarbage()
   }
   const limits = memoryLimitsOf(config.memoryLimiter, memoryThereIs())
-  const memory = open.use(watchMemory(limits, { log, metrics, collect }))
+  const memory = open.use(watchMemory(limits, { log, metrics, collect, isIdle: () => inFlight.bytes === 0 }))
   const guards: Guards = { ...guardsOf(admission), inFlight, flows, memory }
   const listening: Listening[] = []
   for (const receiver of config.receivers)

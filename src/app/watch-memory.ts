@@ -11,32 +11,37 @@ export interface MemoryWatch {
   metrics: Metrics
   /** Has every thread give unused memory back. */
   collect: () => void
+  isIdle: () => boolean
 }
 
 /**
  * Starts the memory limiter: it says when it begins and ends to refuse, and once a minute while it does. A limit below what is
  * in use when nobody has sent anything yet is warned of, since nothing would ever be taken.
  */
-export function watchMemory(limits: MemoryLimits, { log, metrics, collect }: MemoryWatch): MemoryLimiter {
+export function watchMemory(
+  limits: MemoryLimits,
+  { log, metrics, collect, isIdle }: MemoryWatch,
+): MemoryLimiter {
   const nowMs = (): number => performance.now()
   let toldMs = -Infinity
-  let wasRefusing = false
+  let isToldOf = false
   const tell = ({ isRefusing, usedBytes, softBytes, limitBytes }: MemoryLimiter): void => {
     const fields = { cur_mem_mib: mib(usedBytes), soft_limit_mib: mib(softBytes), limit_mib: mib(limitBytes) }
     if (isRefusing && nowMs() - toldMs >= TOLD_AGAIN_MS) {
       toldMs = nowMs()
+      isToldOf = true
       const where = usedBytes >= limitBytes ? 'hard' : 'soft'
       log.warn(`Memory usage is above ${where} limit. Refusing data.`, fields)
     }
-    if (wasRefusing && !isRefusing) {
-      toldMs = -Infinity
+    if (isToldOf && !isRefusing) {
+      isToldOf = false
       log.info('Memory usage back within limits. Resuming normal operation.', fields)
     }
-    wasRefusing = isRefusing
   }
   const limiter = new MemoryLimiter(limits, {
     read: memoryInUse,
     collect,
+    isIdle,
     looked: tell,
     nowMs,
   })

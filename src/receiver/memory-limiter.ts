@@ -13,6 +13,8 @@ export interface MemoryHooks {
   read: () => number
   /** Asks for unused memory to be given back; it may take a while. */
   collect: () => void
+  /** Whether nothing is being taken in: then refusing frees nothing. */
+  isIdle: () => boolean
   /** Told after every look. Must not throw. */
   looked: (limiter: MemoryLimiter) => void
   nowMs: () => number
@@ -33,7 +35,9 @@ const HYSTERESIS = 0.05
 
 /**
  * Watches the memory of the process, after the Collector's memory limiter: above the soft limit requests are to be refused
- * until memory is clearly below it again. Disposing ends the watch.
+ * until memory is clearly below it again. Where nothing is being taken in any more and garbage was collected, what is left
+ * is what the process works with: then only the hard limit counts, or requests would be refused for ever. Disposing ends the
+ * watch.
  */
 export class MemoryLimiter implements Disposable {
   readonly limitBytes: number
@@ -44,6 +48,8 @@ export class MemoryLimiter implements Disposable {
   #usedBytes = 0
   #isRefusing = false
   #collectedMs = -Infinity
+  /** Garbage was collected since requests began to be refused. */
+  #hasCollected = false
 
   constructor({ limitBytes, spikeBytes, checkIntervalMs }: MemoryLimits, hooks: MemoryHooks) {
     this.limitBytes = limitBytes
@@ -69,8 +75,11 @@ export class MemoryLimiter implements Disposable {
   check(): void {
     this.#usedBytes = this.#hooks.read()
     const isAboveSoft = this.#usedBytes >= this.softBytes
+    const isVain = this.#hasCollected && this.#usedBytes < this.limitBytes && this.#hooks.isIdle()
     if (isAboveSoft) this.#collect()
-    this.#isRefusing = isAboveSoft || (this.#isRefusing && this.#usedBytes > this.#resumeBytes)
+    else if (!this.#isRefusing) this.#hasCollected = false
+    const isHigh = isAboveSoft || (this.#isRefusing && this.#usedBytes > this.#resumeBytes)
+    this.#isRefusing = isHigh && !isVain
     this.#hooks.looked(this)
   }
 
@@ -82,6 +91,7 @@ export class MemoryLimiter implements Disposable {
     const nowMs = this.#hooks.nowMs()
     if (nowMs - this.#collectedMs < LEAST_BETWEEN_COLLECTIONS_MS) return
     this.#collectedMs = nowMs
+    this.#hasCollected = true
     this.#hooks.collect()
   }
 }

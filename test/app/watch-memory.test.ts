@@ -16,7 +16,7 @@ function watch(limitBytes: number) {
   const metrics = createMetrics({ serviceName: 'test', serviceVersion: '0', serviceInstanceId: '0' })
   let collected = 0
   const limits = { limitBytes, spikeBytes: limitBytes / 5, checkIntervalMs: 3_600_000 }
-  const limiter = watchMemory(limits, { log, metrics, collect: () => collected++ })
+  const limiter = watchMemory(limits, { log, metrics, collect: () => collected++, isIdle: () => false })
   return { limiter, lines, metrics, collected: () => collected }
 }
 

@@ -269,3 +269,12 @@ test('headers keep their text', () => {
     'x-scope-orgid': '1',
   })
 })
+
+test('a memory limit that holds little more than the caches is warned of', () => {
+  const limited = (mib: number): string[] =>
+    loadText([SMALLEST, `extensions: { memory_limiter: { limit_mib: ${mib} } }`]).warnings
+  expect(limited(200)).toEqual([
+    expect.stringMatching(/^extensions::memory_limiter::limit_mib: .*below 400 requests/),
+  ])
+  expect(limited(400)).toEqual([])
+})

@@ -12,10 +12,11 @@ const UNAVAILABLE = 14
 const LIMITS = { limitBytes: 1_000, spikeBytes: 200, checkIntervalMs: 3_600_000 }
 
 function limiterAt(usedBytes: number) {
-  const state = { usedBytes, nowMs: 0, collected: 0 }
+  const state = { usedBytes, nowMs: 0, collected: 0, isIdle: false }
   const limiter = new MemoryLimiter(LIMITS, {
     read: () => state.usedBytes,
     collect: () => state.collected++,
+    isIdle: () => state.isIdle,
     looked: () => undefined,
     nowMs: () => state.nowMs,
   })
@@ -55,6 +56,19 @@ test('has unused memory given back above the soft limit, no more often than ever
   state.nowMs = 10_000
   look(800)
   expect(state.collected).toBe(2)
+})
+
+test('what is in use while nothing is taken in is refused for only above the hard limit', () => {
+  const { limiter: watching, state, look } = limiterAt(100)
+  using limiter = watching
+  expect(look(900)).toBe(true)
+  expect(look(900)).toBe(true)
+  state.isIdle = true
+  expect(look(900)).toBe(false)
+  expect(look(1_000)).toBe(true)
+  expect(limiter.isRefusing).toBe(true)
+  state.isIdle = false
+  expect(look(900)).toBe(true)
 })
 
 test('over gRPC a request is refused before its message is read, and taken once there is memory', async () => {

@@ -10,6 +10,8 @@ import { present } from './present.ts'
 
 /** Its memory with an empty database and nobody sending, and some room to take a request in. */
 const LEAST_SOFT_MIB = 160
+/** With its caches full; below this requests are refused now and then though nothing is wrong. */
+const COMFORTABLE_SOFT_MIB = 320
 /** Of the limit, as in the Collector. */
 const SPIKE_SHARE = 0.2
 
@@ -38,9 +40,16 @@ const shareRule: Rule<Settings> = ({ limit_percentage, spike_limit_percentage })
       }
     : undefined
 
+const TOO_LITTLE =
+  `Causeway's caches and threads alone may take ${COMFORTABLE_SOFT_MIB} MiB; below ` +
+  `${COMFORTABLE_SOFT_MIB / (1 - SPIKE_SHARE)} requests may be refused though little is sent`
+
+const softOf = (limitMib: number, spikeMib: number | undefined): number =>
+  limitMib - (spikeMib ?? limitMib * SPIKE_SHARE)
+
 const restRule: Rule<Settings> = ({ limit_mib, spike_limit_mib }) => {
   if (limit_mib === undefined) return undefined
-  const softMib = limit_mib - (spike_limit_mib ?? limit_mib * SPIKE_SHARE)
+  const softMib = softOf(limit_mib, spike_limit_mib)
   return softMib < LEAST_SOFT_MIB && softMib > 0
     ? {
         key: 'limit_mib',
@@ -78,10 +87,14 @@ const settings = section(
   [spikeRule, spikeWithoutLimitRule, shareRule, restRule],
 )
 
-export const memoryLimiter = componentType(settings, (_id, written): ExtensionConfig => ({
-  kind: 'memory_limiter',
-  settings: buildLimiter(written),
-}))
+export const memoryLimiter = componentType(
+  settings,
+  (_id, written): ExtensionConfig => ({ kind: 'memory_limiter', settings: buildLimiter(written) }),
+  ({ limit_mib, spike_limit_mib }) =>
+    limit_mib !== undefined && softOf(limit_mib, spike_limit_mib) < COMFORTABLE_SOFT_MIB
+      ? [{ key: 'limit_mib', message: TOO_LITTLE }]
+      : [],
+)
 
 /** What holds where the extension is not on. */
 export const DEFAULT_MEMORY_LIMITER: MemoryLimiterConfig = {
