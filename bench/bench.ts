@@ -8,6 +8,7 @@ import { benchExport } from './export-section.ts'
 import { spreadOf, type SectionResult } from './figures.ts'
 import { benchGrowth } from './growth/growth-section.ts'
 import { benchIngestAtScale } from './ingest-scale-section.ts'
+import { benchFairness } from './fairness-section.ts'
 import { benchIngest } from './ingest-section.ts'
 import { benchInstrumentation } from './instrumentation-section.ts'
 import { describeMachine } from './machine.ts'
@@ -28,6 +29,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   instrumentation: benchInstrumentation,
   growth: benchGrowth,
   anchor: benchAnchor,
+  fairness: benchFairness,
 }
 
 /** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */

@@ -11,6 +11,7 @@ export const SECTIONS = [
   'instrumentation',
   'growth',
   'anchor',
+  'fairness',
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
-import { METRICS, type MetricSpec } from '../src/telemetry/metric-catalogue.ts'
+import { METRICS } from '../src/telemetry/metric-catalogue.ts'
+import type { MetricSpec } from '../src/telemetry/metric-spec.ts'
 
 export const METRICS_DOCS = new URL('../docs/metrics.md', import.meta.url)
 

@@ -41,11 +41,7 @@ the linker divided by the same factor and retention as it is by default; then re
 The lag of a span counts from when it and all that linking waits for (mergelogs, writers of what was observed) were
 acknowledged until the backend has it.`,
   instrumentation: `What the library costs a controller: each operation alone, with ten ancestors on every object.`,
-  growth: `How cost grows with what is stored, and with how often one object was changed. Each round works on a fresh copy of a
-database filled beforehand. CPU is that of a process that is Causeway's store thread and nothing else, so that other
-programs delay it without adding to it; questions and start are those of the real process. An object that is changed often
-has a CPID that descends from every change before, each in a cascade that has settled.`,
-  anchor: `The load of the largest cluster that Kubernetes says it supports: 5,000 nodes and 100 changes of Pods a second. Simulated time
-goes by faster than real time while it can be stored as fast, waits being shorter in proportion; then once more at real
-time. The sink knows every span and the round fails unless each came, and came once, copies aside.`,
+  fairness: `Four well-behaved senders of ten small requests a second each, alone; then beside one controller that sends as fast
+as it can over one connection, with many requests in flight, and again over fifty. What is compared is the reply time of the
+well-behaved ones, 99 % within; none of their requests may be refused.`,
 }

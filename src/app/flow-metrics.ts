@@ -7,6 +7,8 @@ const OTHERS = 'other'
 
 /** Has every scrape show what each flow has waiting and was refused; after a hundred names the rest are one. */
 export function reportFlows(flows: Flows, metrics: Metrics): void {
+  metrics.set('cpid_flow_limit_requests', flows.maxRequests)
+  metrics.set('cpid_flow_limit_bytes', flows.maxBytes)
   const names = new Set<string>()
   const labelled = ({ name }: Flow): string => {
     if (names.size < MOST_NAMES) names.add(name)

@@ -1,13 +1,7 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
-import type { CausewayConfig, OtlpReceiverConfig } from '../config/causeway-config.ts'
-import type { IngestPort } from '../model/ingest.ts'
+import type { CausewayConfig } from '../config/causeway-config.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
-import { startGrpcReceiver } from '../receiver/grpc-receiver.ts'
-import { startHttpReceiver } from '../receiver/http-receiver.ts'
-import { Flows } from '../receiver/flows.ts'
-import { InFlight } from '../receiver/in-flight.ts'
-import type { RunningReceiver } from '../receiver/receiver-settings.ts'
 import { startHealthServer } from '../telemetry/health-server.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
@@ -17,13 +11,12 @@ import { openAuthenticator } from './authenticators.ts'
 import { cascadeMetrics } from './cascade-metrics.ts'
 import { ExportClient } from './export-client.ts'
 import { startMetricsPipeline } from './metrics-pipeline.ts'
-import { reportFlows } from './flow-metrics.ts'
 import { startQueries } from './start-queries.ts'
+import { startReceivers } from './start-receivers.ts'
 import { StoreClient } from './store-client.ts'
 import { systemClock } from './system-clock.ts'
 import { TelemetryFeed, type FeedSinks } from './telemetry-feed.ts'
 
-const RECEIVER_GRACE_MS = 2_000
 const LINK_GRACE_MS = 2_000
 const EXPORT_GRACE_MS = 3_000
 const METRICS_GRACE_MS = 1_000
@@ -137,22 +130,14 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     }
     open.use(await startQueries(config.query, path, hooks))
   }
-  const flows = new Flows()
-  reportFlows(flows, metrics)
-  const receivers = await startReceivers(config.receivers, {
-    port: store,
-    feed,
-    flows,
-    authenticators,
-    open,
-    log,
-  })
+  const withAuth = ({ auth }: { auth?: string }) => authenticatorNamed(auth, authenticators)
+  const receivers = await startReceivers(config, { store, feed, metrics, log, withAuth, open })
   open.defer(() => {
     log.info('Starting shutdown...')
   })
   health?.setReady(true)
   open.defer(() => health?.setReady(false))
-  log.info('Everything is ready. Begin running and processing data.', { receivers: String(receivers.length) })
+  log.info('Everything is ready. Begin running and processing data.', { receivers: String(receivers) })
   const opened = open.move()
   return {
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
@@ -188,37 +173,4 @@ function authenticatorNamed(
   const authenticator = authenticators.get(id)
   if (authenticator === undefined) throw new Error(`the authenticator ${id} is not open`)
   return { authenticator }
-}
-
-interface Intakes {
-  port: IngestPort
-  feed: TelemetryFeed
-  flows: Flows
-  authenticators: ReadonlyMap<string, Authenticator>
-  open: AsyncDisposableStack
-  log: Logger
-}
-
-async function startReceivers(
-  configs: readonly OtlpReceiverConfig[],
-  { port, feed, flows, authenticators, open, log }: Intakes,
-): Promise<RunningReceiver[]> {
-  const withAuth = ({ auth }: { auth?: string }) => authenticatorNamed(auth, authenticators)
-  const inFlight = new InFlight()
-  const receivers: RunningReceiver[] = []
-  for (const { id, grpc, http, signals } of configs) {
-    const onTrouble = (reason: string): void => feed.notice(reason)
-    const common = { receiver: id, signals, inFlight, flows, shutdownGraceMs: RECEIVER_GRACE_MS, onTrouble }
-    if (grpc !== undefined) {
-      const settings = { ...common, ...grpc, ...withAuth(grpc), maxMessageBytes: grpc.maxRecvMsgSizeBytes }
-      receivers.push(open.use(await startGrpcReceiver(settings, port, feed)))
-      log.info('Starting GRPC server', { endpoint: `${grpc.host}:${grpc.port}`, 'otelcol.component.id': id })
-    }
-    if (http !== undefined) {
-      const settings = { ...common, ...http, ...withAuth(http), maxMessageBytes: http.maxRequestBodyBytes }
-      receivers.push(open.use(await startHttpReceiver(settings, port, feed)))
-      log.info('Starting HTTP server', { endpoint: `${http.host}:${http.port}`, 'otelcol.component.id': id })
-    }
-  }
-  return receivers
 }

@@ -65,6 +65,11 @@ export class StoreClient implements IngestPort {
     this.#worker.postMessage({ kind: 'moved', signal, exporter, position, refused } satisfies ToStore)
   }
 
+  /** Has the thread give unused memory back. */
+  collectGarbage(): void {
+    this.#worker.postMessage({ kind: 'collectGarbage' } satisfies ToStore)
+  }
+
   /** Has everything handed over stored and linked, as far as the grace period goes. */
   async catchUp(graceMs: number): Promise<void> {
     this.#worker.postMessage({ kind: 'catchUp', graceMs } satisfies ToStore)

@@ -4,6 +4,7 @@ import { migrate } from '../sqlite/migrate.ts'
 import { openForWriting, storageSentence, type Sqlite } from '../sqlite/open-database.ts'
 import { storageFault } from '../sqlite/storage-fault.ts'
 import { WalKeeper } from '../sqlite/wal-keeper.ts'
+import { collectGarbage } from './collect-garbage.ts'
 import { StorageHealth } from './storage-health.ts'
 import { StoreTurns } from './store-turns.ts'
 import { StoreWriter } from './store-writer.ts'
@@ -42,6 +43,9 @@ async function run(port: MessagePort): Promise<void> {
           return
         case 'catchUp':
           turns.catchUp(message.graceMs)
+          return
+        case 'collectGarbage':
+          collectGarbage()
           return
         case 'stop':
           turns.stop()

@@ -1,17 +1,15 @@
 import { noCounts } from '../graph/record-request.ts'
 import type { IngestOutcome } from '../model/ingest.ts'
 import type { WalKeeper } from '../sqlite/wal-keeper.ts'
-import { FairQueue } from './fair-queue.ts'
 import type { StoreWriter } from './store-writer.ts'
 import type { StorageHealth } from './storage-health.ts'
 import type { FromStore, ToStore } from './thread-messages.ts'
+import { WaitingRequests } from './waiting-requests.ts'
 
 type Ingest = Extract<ToStore, { kind: 'ingest' }>
 type Moved = Extract<ToStore, { kind: 'moved' }>
 
 const MIB = 1024 * 1024
-/** One commit for all that waits, up to this much: whoever comes next waits for it. */
-const MAX_COMMIT_BYTES = MIB
 const LINK_STEP = 500
 const EXPIRE_STEP = 500
 const PRUNE_STEP = 200
@@ -50,7 +48,7 @@ export class StoreTurns {
   readonly #post: (message: FromStore) => void
   readonly #health: StorageHealth
   readonly #wal: WalKeeper
-  readonly #waiting = new FairQueue<Ingest>()
+  readonly #waiting = new WaitingRequests<Ingest>()
   readonly #moved = new Map<string, Moved>()
   readonly #timers: NodeJS.Timeout[] = []
   #pruneAgain: NodeJS.Timeout | undefined
@@ -141,7 +139,7 @@ export class StoreTurns {
   }
 
   #ingest(): void {
-    const requests = this.#waiting.take(MAX_COMMIT_BYTES)
+    const requests = this.#waiting.take()
     const startedMs = performance.now()
     if (this.#health.isDamaged) {
       const outcome = failure(this.#health.fault?.reason ?? '')

@@ -69,6 +69,8 @@ export class TelemetryFeed implements ReceiverObserver {
       }
       return
     }
+    if (outcome.kind === 'busy' && outcome.cause !== undefined)
+      this.#metrics.add('cpid_refused_requests', 1, { ...labels, reason: outcome.cause })
     const kind = outcome.kind === 'failed' ? 'failed' : 'refused'
     this.#metrics.add(`otelcol_receiver_${kind}_${unit}`, 1, labels)
     if (outcome.kind === 'failed') this.#trouble(outcome.reason)
@@ -82,6 +84,13 @@ export class TelemetryFeed implements ReceiverObserver {
   turnedAway({ receiver, transport, reason }: TurnedAwayRequest): void {
     this.#metrics.add('cpid_unauthenticated_requests', 1, { receiver, transport })
     this.notice(`receiver ${receiver} turned a request away: ${reason}`)
+  }
+
+  dropped({ receiver, transport }: Pick<TurnedAwayRequest, 'receiver' | 'transport'>): void {
+    this.#metrics.add('cpid_dropped_connections', 1, { receiver, transport })
+    this.notice(
+      `receiver ${receiver} closes connections over ${transport}: there are as many as connectors::cpid::admission::max_connections`,
+    )
   }
 
   questionTurnedAway(reason: string): void {

@@ -52,6 +52,7 @@ export type ToStore =
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
   /** Link what there is, within the grace period, and say so. */
   | { kind: 'catchUp'; graceMs: number }
+  | { kind: 'collectGarbage' }
   | { kind: 'stop' }
 
 export type FromStore =

@@ -2,6 +2,7 @@ import type { SentSignal, Signal } from '../model/ingest.ts'
 import type { CausewayConfig } from './causeway-config.ts'
 import type { Pipeline } from './check/read-pipelines.ts'
 import type { Sections } from './check/read-sections.ts'
+import { DEFAULT_MEMORY_LIMITER } from './components/memory-limiter.ts'
 import { present } from './components/present.ts'
 import { buildTelemetry, telemetry } from './components/telemetry.ts'
 import { readSettings } from './schema/read-settings.ts'
@@ -30,6 +31,8 @@ export function buildConfig(sections: Sections): CausewayConfig {
       healthCheck: on.find((extension) => extension?.kind === 'health_check')?.settings,
       query: on.find((extension) => extension?.kind === 'cpid_query')?.settings,
     }),
+    memoryLimiter:
+      on.find((extension) => extension?.kind === 'memory_limiter')?.settings ?? DEFAULT_MEMORY_LIMITER,
     authenticators: on.flatMap((extension) =>
       extension?.kind === 'authenticator' ? [extension.settings] : [],
     ),

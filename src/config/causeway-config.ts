@@ -10,6 +10,7 @@ export interface CausewayConfig {
   exporters: ExporterConfig[]
   healthCheck?: HealthCheckConfig
   query?: QueryConfig
+  memoryLimiter: MemoryLimiterConfig
   /** Those that are on; listeners and exporters name them by id. */
   authenticators: AuthenticatorConfig[]
   telemetry: TelemetryConfig
@@ -32,6 +33,16 @@ export interface Listener {
 export interface QueryConfig extends Listener {
   /** Where a trace can be seen; `{trace_id}` and `{span_id}` are filled in. */
   traceUrl?: string
+}
+
+/** How much memory the process may have: fixed, or a share of what there is. */
+export interface MemoryLimiterConfig {
+  checkIntervalMs: number
+  /** Goes before the share. */
+  limitMib?: number
+  spikeLimitMib?: number
+  limitPercentage: number
+  spikeLimitPercentage?: number
 }
 
 export interface HealthCheckConfig extends Listener {
@@ -107,7 +118,18 @@ export interface GrpcServerConfig extends Listener {
   /** The id of an authenticator. */
   auth?: string
   maxRecvMsgSizeBytes: number
-  maxConcurrentStreams?: number
+  /** On one connection. */
+  maxConcurrentStreams: number
+  keepalive: GrpcKeepaliveConfig
+}
+
+/** For each of these but `timeoutMs` 0 means never. */
+export interface GrpcKeepaliveConfig {
+  maxConnectionIdleMs: number
+  maxConnectionAgeMs: number
+  maxConnectionAgeGraceMs: number
+  timeMs: number
+  timeoutMs: number
 }
 
 export interface HttpServerConfig extends Listener {
@@ -115,6 +137,10 @@ export interface HttpServerConfig extends Listener {
   /** The id of an authenticator. */
   auth?: string
   maxRequestBodyBytes: number
+  /** For each of these times 0 means for ever. */
+  headersTimeoutMs: number
+  requestTimeoutMs: number
+  idleTimeoutMs: number
   cors?: CorsConfig
   tracesUrlPath: string
   logsUrlPath: string
@@ -142,9 +168,21 @@ export interface CpidConfig {
   linking: LinkingConfig
   retention: RetentionConfig
   maxSources: number
+  admission: AdmissionConfig
   metrics: CascadeMetricsConfig
   /** Who may send what; without it everybody may send everything. */
   senders?: SenderPolicy
+}
+
+/** How much is taken in at a time. */
+export interface AdmissionConfig {
+  maxInFlightBytes: number
+  maxFlowRequests: number
+  maxFlowBytes: number
+  /** To each port. */
+  maxConnections: number
+  /** Over gRPC; 0 means for ever. */
+  requestTimeoutMs: number
 }
 
 /** What the connector measures. */

@@ -7,19 +7,25 @@ export type Signal = 'traces' | 'logs'
 export type SentSignal = Signal | 'metrics'
 
 /**
+ * What there was too little of to take a request in: memory of the process, room among the requests in flight, or room of
+ * its sender beside others.
+ */
+export type Shortage = 'memory' | 'in_flight' | 'flow'
+
+/**
  * What became of one OTLP export request.
  * - accepted: `stored` spans or log records are durable (0 for a repeated request); `rejected` others were refused
  *   one by one and `message` says why. With `rejected` 0 a non-empty message is a warning, an empty one full success.
  * - malformed: the bytes are not an OTLP request; sending them again cannot help.
  * - tooLarge: over the size limit, before or after decompression; sending it again cannot help.
- * - busy: nothing was stored; the sender should try again after `retryAfterMs`.
+ * - busy: nothing was stored; the sender should try again after `retryAfterMs`. `cause` says what there was too little of.
  * - failed: nothing was stored because of a fault here (disk full, shutting down); the sender should try again.
  */
 export type IngestOutcome =
   | { kind: 'accepted'; stored: number; rejected: number; message: string }
   | { kind: 'malformed'; reason: string }
   | { kind: 'tooLarge'; reason: string }
-  | { kind: 'busy'; retryAfterMs: number; reason: string }
+  | { kind: 'busy'; retryAfterMs: number; reason: string; cause?: Shortage }
   | { kind: 'failed'; reason: string }
 
 /**

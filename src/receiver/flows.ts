@@ -7,11 +7,13 @@ export interface FlowSettings {
   maxRequests?: number
   /** How many bytes of one flow may wait while others wait too. */
   maxBytes?: number
+  /** How many bytes of a flow may wait while nobody else sends, so that there is room for whoever comes; no limit unless given. */
+  maxBytesAlone?: number
 }
 
 const MIB = 1024 * 1024
-const DEFAULT_MAX_REQUESTS = 128
-const DEFAULT_MAX_BYTES = 16 * MIB
+const DEFAULT_MAX_REQUESTS = 64
+const DEFAULT_MAX_BYTES = 8 * MIB
 const RETRY_AFTER_MS = 1_000
 /** For so long after its last request a flow still counts as one that others have to make room for. */
 const REMEMBERED_MS = 1_000
@@ -24,15 +26,17 @@ const MOST_NAME_LENGTH = 128
  * than one is active, each may have only so much waiting; what is more is refused and can be sent again.
  */
 export class Flows {
-  readonly #maxRequests: number
-  readonly #maxBytes: number
+  readonly maxRequests: number
+  readonly maxBytes: number
+  readonly #maxBytesAlone: number
   readonly #flows = new Map<string, Flow>()
   readonly #nowMs: () => number
   #lastId = 0
 
   constructor(settings: FlowSettings = {}, nowMs: () => number = () => performance.now()) {
-    this.#maxRequests = settings.maxRequests ?? DEFAULT_MAX_REQUESTS
-    this.#maxBytes = settings.maxBytes ?? DEFAULT_MAX_BYTES
+    this.maxRequests = settings.maxRequests ?? DEFAULT_MAX_REQUESTS
+    this.maxBytes = settings.maxBytes ?? DEFAULT_MAX_BYTES
+    this.#maxBytesAlone = settings.maxBytesAlone ?? Infinity
     this.#nowMs = nowMs
   }
 
@@ -45,15 +49,16 @@ export class Flows {
   enter(request: Uint8Array, credential = ''): Flow | Refusal {
     const nowMs = this.#nowMs()
     const flow = this.#flowOf(request, credential)
-    const isOver = flow.requests >= this.#maxRequests || flow.bytes + request.length > this.#maxBytes
-    if (isOver && flow.requests > 0 && this.#isShared(flow, nowMs)) {
-      flow.refused()
-      return this.#refusal(flow)
-    }
+    if (this.#isOver(flow, request.length, nowMs)) return this.#refuse(flow)
     flow.requests++
     flow.bytes += request.length
     flow.activeMs = nowMs
     return flow
+  }
+
+  /** Why another request of a flow cannot be let in now, however small it is; undefined when it may be. */
+  turnsAway(flow: Flow): Refusal | undefined {
+    return this.#isOver(flow, 1, this.#nowMs()) ? this.#refuse(flow) : undefined
   }
 
   leave(flow: Flow, bytes: number): void {
@@ -87,6 +92,13 @@ export class Flows {
     }
   }
 
+  #isOver(flow: Flow, more: number, nowMs: number): boolean {
+    if (flow.requests === 0) return false
+    const bytes = flow.bytes + more
+    if (bytes > this.#maxBytesAlone) return true
+    return (flow.requests >= this.maxRequests || bytes > this.maxBytes) && this.#isShared(flow, nowMs)
+  }
+
   #isShared(own: Flow, nowMs: number): boolean {
     for (const flow of this.#flows.values()) {
       if (flow === own) continue
@@ -95,11 +107,14 @@ export class Flows {
     return false
   }
 
-  #refusal({ name, requests, bytes }: Flow): Refusal {
+  #refuse(flow: Flow): Refusal {
+    const { name, requests, bytes } = flow
+    flow.refused()
     return {
       kind: 'busy',
+      cause: 'flow',
       retryAfterMs: RETRY_AFTER_MS,
-      reason: `${name} has ${requests} requests of ${bytes} bytes waiting while others wait too; send this one again later`,
+      reason: `${name} has ${requests} requests of ${bytes} bytes waiting, and others need room too; send this one again later`,
     }
   }
 }

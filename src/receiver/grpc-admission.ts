@@ -1,35 +1,102 @@
-import { ServerInterceptingCall, status, type ServerInterceptor } from '@grpc/grpc-js'
+import {
+  Metadata,
+  ServerInterceptingCall,
+  status,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+} from '@grpc/grpc-js'
+import { constants } from 'node:http2'
+import { decompressCounted } from './decompress-counted.ts'
 import { grpcStatusOf } from './grpc-status.ts'
-import { NO_ROOM, type InFlight } from './in-flight.ts'
+import { NO_ROOM } from './in-flight.ts'
+import { innermostCall } from './innermost-call.ts'
+import type { Intake } from './intake.ts'
 import type { Refusal } from './reply.ts'
 
+export interface AdmissionSettings {
+  maxMessageBytes: number
+  /** How long a message may take to arrive; 0 is for ever. */
+  requestTimeoutMs: number
+  /** Told of calls that ended before their message was whole. */
+  refused: (path: string, refusal: Refusal) => void
+  /** Told which connection a call that is let in came on. */
+  cameOn: (metadata: Metadata, connection: object) => void
+}
+
+type Ending = Parameters<ServerInterceptingCallInterface['sendStatus']>[0]
+
+const COMPRESSED_FLAG_AND_LENGTH = 5
+
 /**
- * Turns calls away before their message is read while the budget is spent, and reports these and the calls that
- * grpc-js ends by itself before their message is whole: too large, or not to be decompressed. No hook of its
- * interceptors shows the latter, so the call's own `sendStatus` is wrapped.
+ * Turns calls away before their message is read while memory, the budget or the place of their sender is spent; counts every
+ * byte toward the budget as it comes, also as it is decompressed, and ends calls whose message does not come in time. Reports
+ * these and the calls that grpc-js ends by itself before their message is whole. No hook of its interceptors shows the latter,
+ * so the call's own `sendStatus` is wrapped. What a call holds is given back when it is over.
  */
-export function admission(
-  inFlight: InFlight,
-  refused: (path: string, refusal: Refusal) => void,
-): ServerInterceptor {
-  return (method, call) => {
-    let settled = false
-    const send = call.sendStatus.bind(call)
-    call.sendStatus = (ending) => {
-      const refusal = settled ? undefined : refusalOf(ending.code, ending.details)
-      settled = true
-      if (refusal !== undefined) refused(method.path, refusal)
-      send(refusal?.kind === 'malformed' && ending.code === status.INTERNAL ? grpcStatusOf(refusal) : ending)
+export function admission(intake: Intake, settings: AdmissionSettings): ServerInterceptor {
+  const { maxMessageBytes, requestTimeoutMs, refused, cameOn } = settings
+  return (method, outer) => {
+    const call = innermostCall(outer)
+    const { stream } = call
+    const reservation = intake.inFlight.open()
+    let state: 'reading' | 'whole' | 'refused' = 'reading'
+    let timer: NodeJS.Timeout | undefined
+    const become = (next: 'whole' | 'refused'): void => {
+      state = next
+      clearTimeout(timer)
     }
+    stream.once('close', () => {
+      clearTimeout(timer)
+      reservation[Symbol.dispose]()
+    })
+    const send = call.sendStatus.bind(call)
+    /** What its sender still sends is dropped, and the memory that the call holds is free once it is closed. */
+    const end = (ending: Ending): void => {
+      send(ending)
+      if (!stream.destroyed) stream.close(constants.NGHTTP2_NO_ERROR)
+    }
+    call.sendStatus = (ending) => {
+      if (state === 'whole') {
+        reservation[Symbol.dispose]()
+        send(ending)
+      }
+      if (state !== 'reading') return
+      become('refused')
+      const refusal = refusalOf(ending.code, ending.details)
+      if (refusal !== undefined) refused(method.path, refusal)
+      end(refusal?.kind === 'malformed' && ending.code === status.INTERNAL ? grpcStatusOf(refusal) : ending)
+    }
+    const refuse = (refusal: Refusal): void => {
+      become('refused')
+      refused(method.path, refusal)
+      void intake.ready(refusal).then((ready) => end(grpcStatusOf(ready)))
+    }
+    call.decompressMessage = (framed, encoding) =>
+      decompressCounted(framed.subarray(COMPRESSED_FLAG_AND_LENGTH), encoding, maxMessageBytes, reservation)
+    const count = (chunk: Buffer): void => {
+      if (state !== 'reading' || reservation.take(chunk.length)) return
+      stream.removeAllListeners('data')
+      refuse(NO_ROOM)
+    }
+    stream.prependListener('data', count)
     return new ServerInterceptingCall(call, {
       start(next) {
         next({
           onReceiveMetadata(metadata, pass) {
-            if (inFlight.isFull) call.sendStatus(grpcStatusOf(NO_ROOM))
-            else pass(metadata)
+            const connection = stream.session ?? stream
+            const refusal = intake.turnsAway(connection)
+            if (refusal !== undefined) {
+              refuse(refusal)
+              return
+            }
+            if (requestTimeoutMs > 0) timer = setTimeout(() => call.sendStatus(TOO_SLOW), requestTimeoutMs)
+            cameOn(metadata, connection)
+            pass(metadata)
           },
           onReceiveMessage(message, pass) {
-            settled = true
+            // The last bytes of a message that was refused for them still make it whole.
+            if (state === 'refused') return
+            become('whole')
             pass(message)
           },
         })
@@ -38,10 +105,16 @@ export function admission(
   }
 }
 
-/** Why a call ended before its message was whole; undefined when the client gave up. */
+const TOO_SLOW = {
+  code: status.DEADLINE_EXCEEDED,
+  details: 'the request did not come whole in time; send it again',
+  metadata: new Metadata(),
+}
+
+/** Why a call ended before its message was whole; undefined when the client gave up or was too slow. */
 function refusalOf(code: status, details: string): Refusal | undefined {
-  if (code === status.RESOURCE_EXHAUSTED) return { kind: 'tooLarge', reason: details }
   if (code === status.UNAVAILABLE) return NO_ROOM
+  if (code === status.RESOURCE_EXHAUSTED) return { kind: 'tooLarge', reason: details }
   const malformed = code === status.INTERNAL || code === status.UNIMPLEMENTED
   return malformed ? { kind: 'malformed', reason: details } : undefined
 }

@@ -1,19 +1,20 @@
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { Server, ServerCredentials, type handleUnaryCall } from '@grpc/grpc-js'
+import { Server, ServerCredentials, type Metadata, type handleUnaryCall } from '@grpc/grpc-js'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import { encodeExportResponse } from '../otlp/export-response.ts'
 import { admission } from './grpc-admission.ts'
+import { keepaliveOptions, type KeepaliveSettings } from './grpc-keepalive.ts'
 import { EXPORT_METHODS } from './grpc-services.ts'
 import { grpcStatusOf } from './grpc-status.ts'
-import type { Sender } from '../model/sender.ts'
 import { GrpcSenders } from './grpc-senders.ts'
-import { NO_ROOM } from './in-flight.ts'
-import { Intake } from './intake.ts'
+import { Intake, type Origin } from './intake.ts'
 import { listen } from './listen.ts'
 import type { ReceiverObserver } from './observer.ts'
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  FIRST_BYTES_MS,
   type ReceiverSettings,
   type RunningReceiver,
 } from './receiver-settings.ts'
@@ -21,15 +22,18 @@ import { followCertificates, openServerTls } from '../trust/server-tls.ts'
 import { tellOfHandshakes } from './failed-handshakes.ts'
 
 export interface GrpcReceiverSettings extends ReceiverSettings {
-  /** How many requests one connection may have in flight; 256 unless given. */
+  /** How many requests one connection may have in flight; 100 unless given. */
   maxConcurrentStreams?: number
+  keepalive?: KeepaliveSettings
 }
 
-const DEFAULT_MAX_CONCURRENT_STREAMS = 256
+const DEFAULT_MAX_CONCURRENT_STREAMS = 100
+/** What every HTTP/2 client sends first (RFC 9113, section 3.4). */
+const PREFACE_BYTES = 24
 
 /**
  * Takes OTLP/gRPC (OTLP specification, OTLP/gRPC) and hands every request to the port as it came. A message counts
- * toward the budget once it is whole, since grpc-js does not show it sooner. Rejects with an error that says what
+ * toward the budget as it comes. Rejects with an error that says what
  * to do when it cannot listen. The socket is not bound by grpc-js, which would hide the reason
  * of a failure and leave connections open when they are to be cut off; nor does it speak TLS, since it could not exchange
  * the certificates of a listener that is open.
@@ -48,29 +52,48 @@ export async function startGrpcReceiver(
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
   const server = listenerOf(settings, (socket) => {
     senders?.connected(socket)
+    endUnlessItSpeaks(socket)
     injector.injectConnection(socket)
   })
   return listen(server, settings, 'grpc', {
     drain: () => grpc.tryShutdown(() => undefined),
     giveUp: () => intake.stopWaiting(),
+    dropped: () => intake.dropped(),
   })
 }
 
 function serverOf(settings: GrpcReceiverSettings, intake: Intake, senders: GrpcSenders | undefined): Server {
+  const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
+  const requestTimeoutMs = settings.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
+  const connections = new WeakMap<Metadata, object>()
   const server = new Server({
-    'grpc.max_receive_message_length': settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES,
+    'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': settings.maxConcurrentStreams ?? DEFAULT_MAX_CONCURRENT_STREAMS,
     'grpc.enable_channelz': 0,
+    ...(settings.keepalive && keepaliveOptions(settings.keepalive)),
     interceptors: [
-      admission(intake.inFlight, (path, refusal) => {
-        const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
-        if (signal !== undefined) intake.answered(signal, refusal, 0)
+      admission(intake, {
+        maxMessageBytes,
+        requestTimeoutMs,
+        refused: (path, refusal) => {
+          const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
+          if (signal !== undefined) intake.answered(signal, refusal, 0)
+        },
+        cameOn: (metadata, connection) => connections.set(metadata, connection),
       }),
       ...(senders === undefined ? [] : [senders.interceptor(intake)]),
     ],
   })
   for (const signal of settings.signals) {
-    server.addService({ export: EXPORT_METHODS[signal] }, { export: exporting(signal, intake, senders) })
+    server.addService(
+      { export: EXPORT_METHODS[signal] },
+      {
+        export: exporting(signal, intake, (metadata) => ({
+          sender: senders?.of(metadata),
+          connection: connections.get(metadata) ?? metadata,
+        })),
+      },
+    )
   }
   return server
 }
@@ -78,16 +101,13 @@ function serverOf(settings: GrpcReceiverSettings, intake: Intake, senders: GrpcS
 function exporting(
   signal: Signal,
   intake: Intake,
-  senders: GrpcSenders | undefined,
+  originOf: (metadata: Metadata) => Origin,
 ): handleUnaryCall<Buffer, Buffer> {
-  const ingest = async (request: Buffer, sender: Sender | undefined): Promise<IngestOutcome> => {
-    using reservation = intake.inFlight.open()
-    if (!reservation.take(request.length)) return NO_ROOM
-    return await intake.ingest(signal, 'protobuf', request, sender)
-  }
+  const ingest = async (request: Buffer, origin: Origin): Promise<IngestOutcome> =>
+    intake.ready(await intake.ingest(signal, 'protobuf', request, origin))
   return ({ request, metadata }, answer) => {
     const { length } = request
-    void ingest(request, senders?.of(metadata)).then((outcome) => {
+    void ingest(request, originOf(metadata)).then((outcome) => {
       intake.answered(signal, outcome, length)
       if (outcome.kind !== 'accepted') answer(grpcStatusOf(outcome))
       else answer(null, Buffer.from(encodeExportResponse(signal, 'protobuf', outcome)))
@@ -103,4 +123,12 @@ function listenerOf(settings: GrpcReceiverSettings, take: (socket: Socket) => vo
   followCertificates(server, secured)
   tellOfHandshakes(server, settings)
   return server
+}
+
+/** A connection on which nobody speaks HTTP/2 takes the place of one on which somebody would. */
+function endUnlessItSpeaks(socket: Socket): void {
+  const timer = setTimeout(() => {
+    if (socket.bytesRead < PREFACE_BYTES) socket.destroy()
+  }, FIRST_BYTES_MS)
+  socket.once('close', () => clearTimeout(timer))
 }

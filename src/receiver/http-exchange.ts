@@ -90,11 +90,16 @@ export class HttpExchange {
     response: ServerResponse,
   ): Promise<void> {
     using reservation = this.#intake.inFlight.open()
-    const body = await readBody(request, this.#settings.maxMessageBytes, reservation)
+    const connection = request.socket
+    const refusal = this.#intake.turnsAway(connection)
+    const body = refusal ?? (await readBody(request, this.#settings.maxMessageBytes, reservation))
     if (body.kind === 'hungUp') return
     const length = body.kind === 'whole' ? body.bytes.length : 0
-    const outcome =
-      body.kind === 'whole' ? await this.#intake.ingest(signal, encoding, body.bytes, sender) : body
+    const outcome = await this.#intake.ready(
+      body.kind === 'whole'
+        ? await this.#intake.ingest(signal, encoding, body.bytes, { sender, connection })
+        : body,
+    )
     this.#intake.answered(signal, outcome, length)
     const { http } = REPLIES[outcome.kind]
     if (outcome.kind === 'accepted') {

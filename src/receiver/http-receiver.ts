@@ -8,6 +8,8 @@ import { listen } from './listen.ts'
 import type { ReceiverObserver } from './observer.ts'
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  FIRST_BYTES_MS,
   type ReceiverSettings,
   type RunningReceiver,
 } from './receiver-settings.ts'
@@ -20,13 +22,15 @@ export interface HttpReceiverSettings extends ReceiverSettings {
   /** The path that takes logs; /v1/logs unless given. */
   logsUrlPath?: string
   cors?: CorsSettings
-  /** Within how many milliseconds a sender must have sent the headers, and the whole request. */
+  /** Within how many milliseconds a sender must have sent the headers; 10 s unless given, 0 is for ever. */
   headersTimeoutMs?: number
-  requestTimeoutMs?: number
+  /** How long a connection may rest between requests, in milliseconds; 75 s unless given, 0 is for ever. */
+  idleTimeoutMs?: number
 }
 
-/** How long a connection may rest between requests: longer than the interval at which exporters commonly send. */
-const KEEP_ALIVE_MS = 75_000
+/** Longer than the interval at which exporters commonly send. */
+const DEFAULT_IDLE_MS = 75_000
+const MAX_HEADER_BYTES = 16 * 1024
 
 /**
  * Takes OTLP/HTTP (OTLP specification, OTLP/HTTP), protobuf and JSON alike, and hands every request to the port as
@@ -55,6 +59,7 @@ export async function startHttpReceiver(
       for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close')
     },
     giveUp: () => intake.stopWaiting(),
+    dropped: () => intake.dropped(),
   })
 }
 
@@ -69,13 +74,15 @@ function exchangeOf(settings: HttpReceiverSettings, intake: Intake): HttpExchang
 }
 
 function serverOf(settings: HttpReceiverSettings): Server {
-  const requestTimeout = settings.requestTimeoutMs ?? 60_000
+  const requestTimeout = settings.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
+  const headersTimeout = settings.headersTimeoutMs ?? FIRST_BYTES_MS
   const options = {
-    headersTimeout: Math.min(settings.headersTimeoutMs ?? 10_000, requestTimeout),
+    headersTimeout: requestTimeout === 0 ? headersTimeout : Math.min(headersTimeout, requestTimeout),
     requestTimeout,
     connectionsCheckingInterval: 1000,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: settings.idleTimeoutMs ?? DEFAULT_IDLE_MS,
     keepAlive: true,
+    maxHeaderSize: MAX_HEADER_BYTES,
   }
   if (settings.tls === undefined) return createServer(options)
   const secured = openServerTls(`receiver ${settings.receiver}`, settings.tls, settings.onTrouble)

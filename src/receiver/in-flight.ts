@@ -1,12 +1,13 @@
 import type { Refusal } from './reply.ts'
 
 const MIB = 1024 * 1024
-const DEFAULT_MAX_BYTES = 256 * MIB
+const DEFAULT_MAX_BYTES = 64 * MIB
 
 /** The answer to a request for which the budget has no room. */
 export const NO_ROOM: Refusal = {
   kind: 'busy',
   retryAfterMs: 1000,
+  cause: 'in_flight',
   reason: 'too many bytes of other requests are being taken in; send this one again later',
 }
 
@@ -15,12 +16,12 @@ export const NO_ROOM: Refusal = {
  * alone in flight always has room, or one larger than the budget could never arrive.
  */
 export class InFlight {
-  readonly #maxBytes: number
+  /** 64 MiB unless given. */
+  readonly maxBytes: number
   #bytes = 0
 
-  /** `maxBytes` is 256 MiB unless given. */
   constructor(maxBytes = DEFAULT_MAX_BYTES) {
-    this.#maxBytes = maxBytes
+    this.maxBytes = maxBytes
   }
 
   /** Bytes held by requests at this moment. */
@@ -29,13 +30,13 @@ export class InFlight {
   }
 
   get isFull(): boolean {
-    return this.#bytes >= this.#maxBytes
+    return this.#bytes >= this.maxBytes
   }
 
   /** Opens the account of one request; dispose of it when the request is answered. */
   open(): Reservation {
     return new Reservation(
-      (held, more) => this.#bytes === held || this.#bytes + more <= this.#maxBytes,
+      (held, more) => this.#bytes === held || this.#bytes + more <= this.maxBytes,
       (more) => (this.#bytes += more),
     )
   }

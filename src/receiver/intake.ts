@@ -6,12 +6,25 @@ import { credentialOf, type Sender } from '../model/sender.ts'
 import type { Authenticator, Checked } from '../trust/authenticator.ts'
 import { Flow } from './flow.ts'
 import { Flows } from './flows.ts'
-import type { InFlight } from './in-flight.ts'
+import { NO_ROOM, type InFlight } from './in-flight.ts'
+import { LoneFlows } from './lone-flows.ts'
+import { NO_MEMORY } from './memory-limiter.ts'
 import type { ReceiverObserver, ReceiverTransport } from './observer.ts'
+import type { ReceiverSettings } from './receiver-settings.ts'
+import type { Refusal } from './reply.ts'
+import { Pauses } from './pauses.ts'
+import { spreadOut } from './spread-out.ts'
 
 const STOPPED: IngestOutcome = {
   kind: 'failed',
   reason: 'Causeway is shutting down and could not finish in time; send the request again',
+}
+
+/** What a request came with, besides its bytes. */
+export interface Origin {
+  sender?: Sender | undefined
+  /** The same object for every request of one connection. */
+  connection: object
 }
 
 /** What both transports do with a request once it is read: ingest it, and tell the observer of the answer. */
@@ -20,34 +33,55 @@ export class Intake {
   /** Without one everybody may send. */
   readonly authenticator: Authenticator | undefined
   readonly #from: { receiver: string; transport: ReceiverTransport }
+  readonly #memory: { readonly isRefusing: boolean } | undefined
   readonly #flows: Flows
+  readonly #lone = new LoneFlows()
+  readonly #pauses = new Pauses()
+  readonly #chance: () => number
   readonly #port: IngestPort
   readonly #observer: ReceiverObserver
   readonly #pending = new Set<(outcome: IngestOutcome) => void>()
 
   constructor(
-    settings: { receiver: string; inFlight: InFlight; flows?: Flows; authenticator?: Authenticator },
+    settings: Pick<
+      ReceiverSettings,
+      'receiver' | 'inFlight' | 'flows' | 'memory' | 'authenticator' | 'chance'
+    >,
     transport: ReceiverTransport,
     { port, observer }: { port: IngestPort; observer: ReceiverObserver },
   ) {
     this.inFlight = settings.inFlight
     this.authenticator = settings.authenticator
     this.#from = { receiver: settings.receiver, transport }
+    this.#memory = settings.memory
     this.#flows = settings.flows ?? new Flows()
+    this.#chance = settings.chance ?? Math.random
     this.#port = port
     this.#observer = observer
   }
 
+  /** Why a request on this connection has to come again, before anything of its body is read; undefined when it may come. */
+  turnsAway(connection: object): Refusal | undefined {
+    if (this.#memory?.isRefusing === true) return NO_MEMORY
+    if (this.inFlight.isFull) return NO_ROOM
+    const flow = this.#lone.of(connection)
+    return flow && this.#flows.turnsAway(flow)
+  }
+
+  /**
+   * Makes a refusal ready to be given: who crowds out others waits a little for it, so that one who tries again at once
+   * does not keep the others waiting by that.
+   */
+  async ready<Outcome extends IngestOutcome>(outcome: Outcome): Promise<Outcome> {
+    if (outcome.kind === 'busy' && outcome.cause === 'flow') await this.#pauses.one()
+    return spreadOut(outcome, this.#chance())
+  }
+
   /** Never rejects: a port that does so against its contract counts as failed, so that the sender tries again. */
-  async ingest(
-    signal: Signal,
-    encoding: Encoding,
-    body: Uint8Array,
-    sender?: Sender,
-  ): Promise<IngestOutcome> {
+  async ingest(signal: Signal, encoding: Encoding, body: Uint8Array, origin: Origin): Promise<IngestOutcome> {
     const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
     this.#pending.add(resolve)
-    void this.#outcomeOf(signal, encoding, body, sender).then(resolve)
+    void this.#outcomeOf(signal, encoding, body, origin).then(resolve)
     const outcome = await promise
     this.#pending.delete(resolve)
     return outcome
@@ -56,6 +90,7 @@ export class Intake {
   /** Waits no longer for what is being ingested: it counts as failed, though the port may yet store it. */
   stopWaiting(): void {
     for (const resolve of this.#pending) resolve(STOPPED)
+    this.#pauses.end()
   }
 
   /** `bytes` is the uncompressed size of the request, 0 when it was not read whole. */
@@ -68,17 +103,23 @@ export class Intake {
     this.#observer.turnedAway({ ...this.#from, reason })
   }
 
+  /** Tells the observer of a connection too many. */
+  dropped(): void {
+    this.#observer.dropped(this.#from)
+  }
+
   async #outcomeOf(
     signal: Signal,
     encoding: Encoding,
     body: Uint8Array,
-    sender: Sender | undefined,
+    { sender, connection }: Origin,
   ): Promise<IngestOutcome> {
     try {
       const request = encoding === 'json' ? protobufOfJson(signal, body) : body
       const { length } = request
       const flow = this.#flows.enter(request, sender && credentialOf(sender))
       if (!(flow instanceof Flow)) return flow
+      this.#lone.note(connection, flow)
       try {
         return await this.#port.ingest(signal, request, sender, flow.id)
       } finally {

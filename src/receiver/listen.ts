@@ -4,6 +4,7 @@ import type { AddressInfo, Server, Socket } from 'node:net'
 import { cannotListen } from './cannot-listen.ts'
 import type { ReceiverTransport } from './observer.ts'
 import {
+  DEFAULT_MAX_CONNECTIONS,
   DEFAULT_SHUTDOWN_GRACE_MS,
   type ReceiverSettings,
   type RunningReceiver,
@@ -18,6 +19,8 @@ export interface Closing {
   drain: () => void
   /** Answers at once whatever is still in flight when the grace period ends. */
   giveUp: () => void
+  /** Told of every connection that was closed because there are too many. */
+  dropped: () => void
 }
 
 /**
@@ -28,9 +31,11 @@ export async function listen(
   server: Server,
   settings: ReceiverSettings,
   transport: ReceiverTransport,
-  { drain, giveUp }: Closing,
+  { drain, giveUp, dropped }: Closing,
 ): Promise<RunningReceiver> {
   const sockets = new Set<Socket>()
+  server.maxConnections = settings.maxConnections ?? DEFAULT_MAX_CONNECTIONS
+  server.on('drop', dropped)
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
@@ -52,7 +57,13 @@ export async function listen(
     clearTimeout(timer)
   }
   let closing: Promise<void> | undefined
-  return { port, [Symbol.asyncDispose]: () => (closing ??= close()) }
+  return {
+    port,
+    get connections() {
+      return sockets.size
+    },
+    [Symbol.asyncDispose]: () => (closing ??= close()),
+  }
 }
 
 async function bind(

@@ -29,4 +29,6 @@ export interface ReceiverObserver {
   answered(request: AnsweredRequest): void
   /** Is told of every request without a credential that is known here; nothing else is said of it. Must not throw. */
   turnedAway(request: TurnedAwayRequest): void
+  /** Is told of every connection that was closed at once because there are too many. Must not throw. */
+  dropped(connection: Pick<TurnedAwayRequest, 'receiver' | 'transport'>): void
 }

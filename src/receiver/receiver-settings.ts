@@ -12,6 +12,13 @@ export const DEFAULT_MAX_MESSAGE_BYTES = 64 * MIB
 /** How long requests in flight may go on after shutdown begins, in milliseconds. */
 export const DEFAULT_SHUTDOWN_GRACE_MS = 5000
 
+export const DEFAULT_MAX_CONNECTIONS = 1024
+
+export const DEFAULT_REQUEST_TIMEOUT_MS = 60_000
+
+/** How long the first bytes of a protocol may take to arrive, in milliseconds. */
+export const FIRST_BYTES_MS = 10_000
+
 /** What the gRPC and the HTTP receiver share. */
 export interface ReceiverSettings {
   /** The receiver's id in the configuration, such as `otlp/2`. */
@@ -25,7 +32,15 @@ export interface ReceiverSettings {
   inFlight: InFlight
   /** Shared by all receivers, as the budget is; one of its own unless given. */
   flows?: Flows
+  /** Tells when memory is short; it never is unless given. */
+  memory?: { readonly isRefusing: boolean }
+  /** From 0 to 1; spreads the delays after which senders come again. */
+  chance?: () => number
   maxMessageBytes?: number
+  /** Further ones are closed at once; 1024 unless given. */
+  maxConnections?: number
+  /** How long a request may take to arrive, in milliseconds; a minute unless given, 0 is for ever. */
+  requestTimeoutMs?: number
   shutdownGraceMs?: number
   tls?: ServerTlsSettings
   /** Whoever it does not know is turned away; the receiver does not dispose of it. */
@@ -41,4 +56,6 @@ export interface ReceiverSettings {
 export interface RunningReceiver extends AsyncDisposable {
   /** The port it is bound to. */
   readonly port: number
+  /** How many connections are open now. */
+  readonly connections: number
 }

@@ -1,71 +1,7 @@
-/** What kind of number a metric is, and how it comes about. */
-export interface MetricSpec {
-  kind: 'counter' | 'gauge' | 'histogram'
-  unit: string
-  labels: readonly string[]
-  /** One sentence for the operator. */
-  help: string
-  /** Upper bounds of a histogram's buckets, in its unit. */
-  buckets?: readonly number[]
-  /** Its buckets remember a measurement each, with the span it was made in. */
-  exemplars?: true
-  /** Read when scraped; nothing else sets it. */
-  read?: () => number
-}
-
-interface Written<Kind, Labels> extends MetricSpec {
-  kind: Kind & MetricSpec['kind']
-  labels: Labels & readonly string[]
-  exemplars?: never
-  read?: never
-}
-interface Traced<Labels> extends MetricSpec {
-  kind: 'histogram'
-  labels: Labels & readonly string[]
-  buckets: readonly number[]
-  exemplars: true
-  read?: never
-}
-interface Read extends MetricSpec {
-  labels: readonly never[]
-  read: () => number
-}
-
-const counter = <const Labels extends readonly string[]>(
-  unit: string,
-  labels: Labels,
-  help: string,
-): Written<'counter', Labels> => ({ kind: 'counter', unit, labels, help })
-
-const gauge = <const Labels extends readonly string[]>(
-  unit: string,
-  labels: Labels,
-  help: string,
-): Written<'gauge', Labels> => ({ kind: 'gauge', unit, labels, help })
-
-const histogram = (unit: string, buckets: number[], help: string): Written<'histogram', []> => ({
-  kind: 'histogram',
-  unit,
-  labels: [],
-  help,
-  buckets,
-})
-
-const traced = <const Labels extends readonly string[]>(
-  labels: Labels,
-  buckets: number[],
-  help: string,
-): Traced<Labels> => ({ kind: 'histogram', unit: 'seconds', labels, help, buckets, exemplars: true })
-
-const measured = (kind: 'counter' | 'gauge', unit: string, help: string, read: () => number): Read => ({
-  kind,
-  unit,
-  labels: [],
-  help,
-  read,
-})
+import { counter, gauge, histogram, measured, traced } from './metric-spec.ts'
 
 const RECEIVER = ['receiver', 'transport'] as const
+const REFUSED = ['receiver', 'transport', 'reason'] as const
 const FLOW = ['flow'] as const
 const EXPORTER = ['exporter'] as const
 const QUEUE = ['exporter', 'data_type'] as const
@@ -165,6 +101,42 @@ export const METRICS = {
     'requests',
     FLOW,
     'Requests of one sender turned away for now, because it crowded out others.',
+  ),
+  cpid_flow_limit_requests: gauge(
+    'requests',
+    [],
+    'Most requests that one sender may have waiting beside others.',
+  ),
+  cpid_flow_limit_bytes: gauge('bytes', [], 'Most bytes that one sender may have waiting beside others.'),
+  cpid_refused_requests: counter(
+    'requests',
+    REFUSED,
+    'Requests turned away for now, because too little was left: of memory, of room in_flight, or of room for their flow.',
+  ),
+  cpid_in_flight_bytes: gauge('bytes', [], 'Bytes of requests being read and stored.'),
+  cpid_in_flight_limit_bytes: gauge('bytes', [], 'Most bytes of requests that may be.'),
+  cpid_connections: gauge('connections', RECEIVER, 'Connections open now.'),
+  cpid_connections_limit: gauge('connections', [], 'Most connections to each port of a receiver.'),
+  cpid_dropped_connections: counter(
+    'connections',
+    RECEIVER,
+    'Connections closed at once because there were too many.',
+  ),
+  cpid_memory_used_bytes: gauge(
+    'bytes',
+    [],
+    'What the memory limiter counts: resident memory, on Linux without the files mapped into it.',
+  ),
+  cpid_memory_limit_bytes: gauge('bytes', [], 'The hard limit of the memory limiter.'),
+  cpid_memory_soft_limit_bytes: gauge(
+    'bytes',
+    [],
+    'The soft limit of the memory limiter, from which on requests are refused.',
+  ),
+  cpid_memory_refusing: gauge(
+    'state',
+    [],
+    'Is 1 while requests are refused because memory is short, else 0.',
   ),
 
   cpid_unauthenticated_requests: counter(

@@ -13,9 +13,9 @@ import {
   type HistogramName,
   type LabelsOf,
   METRICS,
-  type MetricSpec,
   type TracedName,
 } from './metric-catalogue.ts'
+import type { MetricSpec } from './metric-spec.ts'
 
 /** Where parts of the program report numbers; the catalogue says what each means. */
 export interface MetricSink {

@@ -20,11 +20,26 @@ test('the configuration that comes with Causeway is the one in its documentation
     receivers: [
       {
         id: 'otlp',
-        grpc: { host: 'localhost', port: 4317, maxRecvMsgSizeBytes: 64 * 2 ** 20 },
+        grpc: {
+          host: 'localhost',
+          port: 4317,
+          maxRecvMsgSizeBytes: 64 * 2 ** 20,
+          maxConcurrentStreams: 100,
+          keepalive: {
+            maxConnectionIdleMs: 900_000,
+            maxConnectionAgeMs: 0,
+            maxConnectionAgeGraceMs: 0,
+            timeMs: 120_000,
+            timeoutMs: 20_000,
+          },
+        },
         http: {
           host: 'localhost',
           port: 4318,
           maxRequestBodyBytes: 64 * 2 ** 20,
+          headersTimeoutMs: 10_000,
+          requestTimeoutMs: 60_000,
+          idleTimeoutMs: 75_000,
           tracesUrlPath: '/v1/traces',
           logsUrlPath: '/v1/logs',
         },
@@ -50,6 +65,13 @@ test('the configuration that comes with Causeway is the one in its documentation
         intervalMs: 60_000,
       },
       maxSources: 1024,
+      admission: {
+        maxInFlightBytes: 64 * 2 ** 20,
+        maxFlowRequests: 64,
+        maxFlowBytes: 8 * 2 ** 20,
+        maxConnections: 1024,
+        requestTimeoutMs: 60_000,
+      },
       metrics: { intervalMs: 60_000, maxSeries: 500 },
     },
     exporters: [
@@ -75,6 +97,7 @@ test('the configuration that comes with Causeway is the one in its documentation
     ],
     healthCheck: { host: 'localhost', port: 13133, path: '/' },
     query: { host: 'localhost', port: 4319, allowedHosts: [] },
+    memoryLimiter: { checkIntervalMs: 1000, limitPercentage: 80 },
     authenticators: [],
     telemetry: {
       logLevel: 'info',
@@ -245,4 +268,13 @@ test('headers keep their text', () => {
     authorization: '0123',
     'x-scope-orgid': '1',
   })
+})
+
+test('a memory limit that holds little more than the caches is warned of', () => {
+  const limited = (mib: number): string[] =>
+    loadText([SMALLEST, `extensions: { memory_limiter: { limit_mib: ${mib} } }`]).warnings
+  expect(limited(200)).toEqual([
+    expect.stringMatching(/^extensions::memory_limiter::limit_mib: .*below 400 requests/),
+  ])
+  expect(limited(400)).toEqual([])
 })

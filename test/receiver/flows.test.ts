@@ -1,11 +1,15 @@
 import { expect, test } from '@jest/globals'
+import { once } from 'node:events'
+import { connect, type ClientHttp2Stream } from 'node:http2'
 import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
 import { Flow } from '../../src/receiver/flow.ts'
 import { Flows } from '../../src/receiver/flows.ts'
 import { acceptLogins } from '../../src/trust/basic-logins.ts'
 import { post, PROTOBUF } from './http-sender.ts'
+import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
+import { GrpcSender } from './grpc-client.ts'
 import { holdingPort } from './recording-port.ts'
-import { startHttp } from './start-receivers.ts'
+import { startGrpc, startHttp } from './start-receivers.ts'
 
 function requestOf(service: string): Uint8Array {
   const attributes = [{ key: 'service.name', value: { stringValue: service } }]
@@ -108,4 +112,40 @@ test('who logged in is what tells requests apart first', async () => {
   expect((await send('alice')).status).toBe(503)
   release()
   expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200])
+})
+
+test('alone too a flow leaves room for whoever comes', () => {
+  const { length } = requestOf('looping')
+  const flows = new Flows({ maxRequests: 1, maxBytesAlone: 3 * length })
+  for (let sent = 0; sent < 3; sent++) entered(flows.enter(requestOf('looping')))
+  expect(flows.enter(requestOf('looping'))).toMatchObject({ kind: 'busy', cause: 'flow' })
+  entered(flows.enter(requestOf('quiet')))
+})
+
+test('on a connection of its own a flow that is over is refused before its message comes', async () => {
+  const { port, release } = holdingPort()
+  const flows = new Flows({ maxRequests: 1 })
+  await using receiver = await startGrpc(port, { flows })
+  using quiet = new GrpcSender(receiver.port)
+  const waiting = quiet.export('traces', requestOf('quiet'))
+  await port.received(1)
+  const session = connect(`http://127.0.0.1:${receiver.port}`)
+  const call = (): ClientHttp2Stream =>
+    session.request({
+      ':method': 'POST',
+      ':path': EXPORT_METHODS.traces.path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    })
+  const message = requestOf('looping')
+  const head = Buffer.from([0, 0, 0, 0, message.length])
+  const first = call().end(Buffer.concat([head, message]))
+  await port.received(2)
+  const [headers] = (await once(call(), 'response')) as [Record<string, string>]
+  expect(headers['grpc-status']).toBe('14')
+  expect(decodeURI(headers['grpc-message'] ?? '')).toContain('looping has 1 requests')
+  release()
+  expect(await waiting).toMatchObject({ code: 0 })
+  first.close()
+  session.close()
 })

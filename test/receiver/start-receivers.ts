@@ -9,6 +9,8 @@ import type { RunningReceiver } from '../../src/receiver/receiver-settings.ts'
 export interface TestReceiver extends RunningReceiver {
   answered: AnsweredRequest[]
   turnedAway: TurnedAwayRequest[]
+  /** The transport of each connection too many. */
+  dropped: string[]
 }
 
 const defaults = () => ({
@@ -17,6 +19,7 @@ const defaults = () => ({
   port: 0,
   signals: ['traces', 'logs'] as const,
   inFlight: new InFlight(),
+  chance: () => 0,
 })
 
 export async function startGrpc(
@@ -38,9 +41,11 @@ export async function startHttp(
 function recordingObserver() {
   const answered: AnsweredRequest[] = []
   const turnedAway: TurnedAwayRequest[] = []
+  const dropped: string[] = []
   const observer: ReceiverObserver = {
     answered: (request) => void answered.push(request),
     turnedAway: (request) => void turnedAway.push(request),
+    dropped: ({ transport }) => void dropped.push(transport),
   }
-  return { observer, answered, turnedAway }
+  return { observer, answered, turnedAway, dropped }
 }

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { METRICS, type MetricSpec } from '../../src/telemetry/metric-catalogue.ts'
+import { METRICS } from '../../src/telemetry/metric-catalogue.ts'
+import type { MetricSpec } from '../../src/telemetry/metric-spec.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 
 const service = { serviceName: 'causeway', serviceVersion: '0.1.0', serviceInstanceId: 'one' }

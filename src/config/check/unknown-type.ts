@@ -2,13 +2,15 @@ import { didYouMean } from '../schema/did-you-mean.ts'
 
 export type ComponentSection = 'receivers' | 'processors' | 'exporters' | 'connectors' | 'extensions'
 
-const BY_ITSELF = 'Causeway batches and limits by itself; remove it here and from the pipelines'
+const BY_ITSELF = 'Causeway batches by itself; remove it here and from the pipelines'
+const LIMITER =
+  'Causeway has it as an extension of that name with the same keys; move it there and into service::extensions'
 const NO_PROCESSORS =
   'Causeway has no processors; run it in a Collector in front of Causeway and remove it here'
 
 const ADVICE: Readonly<Record<ComponentSection, Readonly<Record<string, string>>>> = {
   receivers: {},
-  processors: { batch: BY_ITSELF, memory_limiter: BY_ITSELF },
+  processors: { batch: BY_ITSELF, memory_limiter: LIMITER },
   exporters: { jaeger: 'Jaeger takes OTLP; write otlp_grpc/jaeger' },
   connectors: {},
   extensions: {

@@ -4,6 +4,7 @@ import { cpidConnector } from './cpid-connector.ts'
 import { debugExporter } from './debug-exporter.ts'
 import { basicAuth, bearerTokenAuth } from './auth-extensions.ts'
 import { asExtension, cpidQuery, healthCheck, type ExtensionConfig } from './extensions.ts'
+import { memoryLimiter } from './memory-limiter.ts'
 import { otlpGrpcExporter } from './otlp-grpc-exporter.ts'
 import { otlpHttpExporter } from './otlp-http-exporter.ts'
 import { otlpReceiver, type ReceiverWithoutSignals } from './otlp-receiver.ts'
@@ -37,6 +38,7 @@ export const EXTENSIONS: TypeTable<ExtensionConfig> = table({
   bearertokenauth: asExtension(bearerTokenAuth),
   cpid_query: cpidQuery,
   health_check: healthCheck,
+  memory_limiter: memoryLimiter,
 })
 
 /** The type that a name or an older name stands for. */

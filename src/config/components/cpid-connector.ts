@@ -5,6 +5,7 @@ import { choice, TEXT, wholeNumber } from '../schema/scalar-kinds.ts'
 import { section } from '../schema/section.ts'
 import { size } from '../schema/size.ts'
 import { buildSenders, senders } from './senders.ts'
+import { admission, buildAdmission } from './admission.ts'
 import { present } from './present.ts'
 import { componentType } from './component-type.ts'
 
@@ -78,6 +79,7 @@ export const cpidConnector = componentType(
     storage,
     linking,
     retention,
+    admission,
     metrics,
     senders,
     max_sources: field(wholeNumber(1), '1024', 'A mergelog with more sources is refused.'),
@@ -101,6 +103,7 @@ export const cpidConnector = componentType(
       intervalMs: settings.retention.interval,
     },
     maxSources: settings.max_sources,
+    admission: buildAdmission(settings.admission),
     metrics: { intervalMs: settings.metrics.interval, maxSeries: settings.metrics.max_series },
     ...present({ senders: buildSenders(settings.senders) }),
   }),

@@ -1,4 +1,9 @@
-import type { AuthenticatorConfig, HealthCheckConfig, QueryConfig } from '../causeway-config.ts'
+import type {
+  AuthenticatorConfig,
+  HealthCheckConfig,
+  MemoryLimiterConfig,
+  QueryConfig,
+} from '../causeway-config.ts'
 import { LISTEN_ENDPOINT } from '../schema/endpoint.ts'
 import { field, NOT_HERE, optionalField, refusedKeys } from '../schema/field.ts'
 import { section } from '../schema/section.ts'
@@ -13,6 +18,7 @@ import { TRACE_URL, URL_PATH } from './url-kinds.ts'
 export type ExtensionConfig =
   | { kind: 'health_check'; settings: HealthCheckConfig }
   | { kind: 'cpid_query'; settings: QueryConfig }
+  | { kind: 'memory_limiter'; settings: MemoryLimiterConfig }
   | { kind: 'authenticator'; settings: AuthenticatorConfig }
 
 export const healthCheck = componentType(

@@ -1,13 +1,15 @@
 import type { z } from 'zod'
 import type { GrpcServerConfig, HttpServerConfig, OtlpReceiverConfig } from '../causeway-config.ts'
+import { DURATION } from '../schema/duration.ts'
 import { LISTEN_ENDPOINT } from '../schema/endpoint.ts'
-import { field, NOT_HERE, optionalField, refusedKeys } from '../schema/field.ts'
+import { field, NOT_HERE, refusedKeys } from '../schema/field.ts'
 import { choice, wholeNumber } from '../schema/scalar-kinds.ts'
 import { section, switchedSection } from '../schema/section.ts'
 import { size } from '../schema/size.ts'
 import { serverAuth } from './auth.ts'
 import { componentType } from './component-type.ts'
 import { buildCors, cors } from './cors.ts'
+import { buildKeepalive, keepalive } from './keepalive.ts'
 import { present } from './present.ts'
 import { buildServerTls, serverTls } from './server-tls.ts'
 import { URL_PATH } from './url-kinds.ts'
@@ -15,6 +17,8 @@ import { URL_PATH } from './url-kinds.ts'
 const MIB = 2 ** 20
 // gRPC counts message bytes in a signed 32-bit number.
 const MOST_GRPC_MIB = 2047
+// HTTP/2 numbers settings with 32 bits.
+const MOST_STREAMS = 2 ** 32 - 1
 
 const grpc = switchedSection('OTLP over gRPC. Off unless named.', {
   endpoint: field(LISTEN_ENDPOINT, 'localhost:4317', 'Where to listen.'),
@@ -26,15 +30,13 @@ const grpc = switchedSection('OTLP over gRPC. Off unless named.', {
     '64',
     'Largest request in MiB, before and after decompression.',
   ),
-  max_concurrent_streams: optionalField(wholeNumber(1), 'Most requests at a time on one connection.'),
-  ...refusedKeys(
-    NOT_HERE,
-    'keepalive',
-    'read_buffer_size',
-    'write_buffer_size',
-    'include_metadata',
-    'middlewares',
+  max_concurrent_streams: field(
+    wholeNumber(1, MOST_STREAMS),
+    '100',
+    'Most requests at a time on one connection; a sender holds further ones back.',
   ),
+  keepalive,
+  ...refusedKeys(NOT_HERE, 'read_buffer_size', 'write_buffer_size', 'include_metadata', 'middlewares'),
 })
 
 const http = switchedSection(
@@ -44,13 +46,23 @@ const http = switchedSection(
     tls: serverTls,
     auth: serverAuth,
     max_request_body_size: field(size(1), '64MiB', 'Largest request, before and after decompression.'),
+    read_header_timeout: field(
+      DURATION,
+      '10s',
+      'How long the headers may take to arrive; 0s means as long as the whole request.',
+    ),
+    read_timeout: field(DURATION, '60s', 'How long a whole request may take to arrive; 0s means for ever.'),
+    idle_timeout: field(
+      DURATION,
+      '75s',
+      'How long a connection may rest between requests; 0s means for ever.',
+    ),
     cors,
     traces_url_path: field(URL_PATH, '/v1/traces', 'Path that takes traces.'),
     logs_url_path: field(URL_PATH, '/v1/logs', 'Path that takes logs.'),
     ...refusedKeys('Causeway takes traces and logs; remove it', 'metrics_url_path', 'profiles_url_path'),
     ...refusedKeys(NOT_HERE, 'transport', 'include_metadata', 'response_headers', 'compression_algorithms'),
-    ...refusedKeys(NOT_HERE, 'read_timeout', 'read_header_timeout', 'write_timeout', 'idle_timeout'),
-    ...refusedKeys(NOT_HERE, 'keep_alives_enabled', 'middlewares'),
+    ...refusedKeys(NOT_HERE, 'write_timeout', 'keep_alives_enabled', 'middlewares'),
   },
   [
     ({ traces_url_path, logs_url_path }) =>
@@ -58,6 +70,13 @@ const http = switchedSection(
         ? {
             key: 'logs_url_path',
             message: `is the same as traces_url_path, ${logs_url_path}; write another path`,
+          }
+        : undefined,
+    ({ read_header_timeout, read_timeout }) =>
+      read_timeout > 0 && read_header_timeout > read_timeout
+        ? {
+            key: 'read_header_timeout',
+            message: 'is longer than read_timeout, which the headers are part of; write a shorter one',
           }
         : undefined,
   ],
@@ -86,10 +105,11 @@ function buildGrpc(settings: z.output<typeof grpc>): GrpcServerConfig | undefine
     settings && {
       ...settings.endpoint,
       maxRecvMsgSizeBytes: settings.max_recv_msg_size_mib * MIB,
+      maxConcurrentStreams: settings.max_concurrent_streams,
+      keepalive: buildKeepalive(settings.keepalive),
       ...present({
         tls: buildServerTls(settings.tls),
         auth: settings.auth?.authenticator,
-        maxConcurrentStreams: settings.max_concurrent_streams,
       }),
     }
   )
@@ -100,6 +120,9 @@ function buildHttp(settings: z.output<typeof http>): HttpServerConfig | undefine
     settings && {
       ...settings.endpoint,
       maxRequestBodyBytes: settings.max_request_body_size,
+      headersTimeoutMs: settings.read_header_timeout,
+      requestTimeoutMs: settings.read_timeout,
+      idleTimeoutMs: settings.idle_timeout,
       tracesUrlPath: settings.traces_url_path,
       logsUrlPath: settings.logs_url_path,
       ...present({

@@ -1,0 +1,170 @@
+import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js'
+import { setTimeout as pause } from 'node:timers/promises'
+import { protobufOfJson } from '../src/otlp/json-to-protobuf.ts'
+import { EXPORT_TRACES } from './export-method.ts'
+
+/** What a process of senders is told, and what it answers. */
+export interface FairOrder {
+  kind: 'send'
+  endpoint: string
+  /** Names of the senders' services, each a flow with a connection of its own. */
+  services: string[]
+  spansPerRequest: number
+  /** Each service sends so many requests a second; as fast as it can without it. */
+  requestsPerSecond?: number
+  /** Connections of one service, and requests under way on each of them, of one that sends as fast as it can. */
+  connections: number
+  inFlight: number
+  forMs: number
+}
+
+export interface FairReport {
+  kind: 'sent'
+  accepted: number
+  refused: number
+  /** Answered neither with success nor with UNAVAILABLE. */
+  failed: number
+  /** From when a request was due until it was answered with success, in order of size. */
+  latenciesMs: number[]
+}
+
+export type FromFairSenders = { kind: 'ready' } | FairReport | { kind: 'failed'; reason: string }
+
+const TEMPLATE_ID = 'eeeeeeee'
+
+/** Requests of one service that differ in their ids only. */
+class Requests {
+  readonly #bytes: Buffer
+  readonly #places: number[] = []
+
+  constructor(service: string, spans: number) {
+    const text = (key: string, value: string) => ({ key, value: { stringValue: value } })
+    const span = {
+      traceId: TEMPLATE_ID.repeat(4),
+      spanId: TEMPLATE_ID.repeat(2),
+      name: 'reconcile',
+      kind: 1,
+      startTimeUnixNano: '1000000000',
+      endTimeUnixNano: '2000000000',
+      attributes: [
+        text('k8s.namespace.name', 'shop'),
+        text('object.kind', 'ReplicaSet'),
+        text('object.name', 'checkout-7c9f5d8b64'),
+        text('http.request.method', 'GET'),
+        text('url.path', '/apis/apps/v1/replicasets'),
+      ],
+    }
+    const resource = { attributes: [text('service.name', service), text('k8s.cluster.name', 'bench')] }
+    const json = {
+      resourceSpans: [{ resource, scopeSpans: [{ spans: Array.from({ length: spans }, () => span) }] }],
+    }
+    this.#bytes = Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(json))))
+    const mark = Buffer.from(TEMPLATE_ID, 'hex')
+    for (let at = this.#bytes.indexOf(mark); at >= 0; at = this.#bytes.indexOf(mark, at + mark.length))
+      this.#places.push(at)
+  }
+
+  next(): Buffer {
+    const bytes = Buffer.from(this.#bytes)
+    for (const place of this.#places) bytes.writeUInt32BE((Math.random() * 2 ** 32) >>> 0, place)
+    return bytes
+  }
+}
+
+async function send(order: FairOrder): Promise<FairReport> {
+  const report: FairReport = { kind: 'sent', accepted: 0, refused: 0, failed: 0, latenciesMs: [] }
+  const endMs = performance.now() + order.forMs
+  await Promise.all(
+    order.services.map((service, at) =>
+      order.requestsPerSecond === undefined
+        ? loop(service, order, endMs, report)
+        : sendAtRate(service, at, order, endMs, report),
+    ),
+  )
+  report.latenciesMs.sort((a, b) => a - b)
+  return report
+}
+
+/** Requests go out when they are due, however long the ones before take. */
+async function sendAtRate(
+  service: string,
+  at: number,
+  { endpoint, spansPerRequest, requestsPerSecond = 1, services }: FairOrder,
+  endMs: number,
+  report: FairReport,
+): Promise<void> {
+  const client = clientOf(endpoint)
+  const requests = new Requests(service, spansPerRequest)
+  const everyMs = 1000 / requestsPerSecond
+  const answers: Promise<void>[] = []
+  for (let dueMs = performance.now() + (everyMs * at) / services.length; dueMs < endMs; dueMs += everyMs) {
+    const early = dueMs - performance.now()
+    if (early > 0) await pause(early)
+    const sentMs = performance.now()
+    answers.push(
+      exported(client, requests.next(), report).then((isAccepted) => {
+        if (isAccepted) report.latenciesMs.push(performance.now() - sentMs)
+      }),
+    )
+  }
+  await Promise.all(answers)
+  client.close()
+}
+
+/** Sends again at once what was refused, and the next as soon as one is taken. */
+async function loop(
+  service: string,
+  { endpoint, spansPerRequest, connections, inFlight }: FairOrder,
+  endMs: number,
+  report: FairReport,
+): Promise<void> {
+  const requests = new Requests(service, spansPerRequest)
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      const client = clientOf(endpoint)
+      await Promise.all(
+        Array.from({ length: inFlight }, async () => {
+          let request = requests.next()
+          while (performance.now() < endMs)
+            if (await exported(client, request, report)) request = requests.next()
+        }),
+      )
+      client.close()
+    }),
+  )
+}
+
+const clientOf = (endpoint: string): Client =>
+  new Client(endpoint, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 })
+
+function exported(client: Client, request: Buffer, report: FairReport): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const { path, requestSerialize, responseDeserialize } = EXPORT_TRACES
+  const done = (error: ServiceError | null): void => {
+    if (error === null) report.accepted++
+    else if (error.code === status.UNAVAILABLE) report.refused++
+    else report.failed++
+    resolve(error === null)
+  }
+  client.makeUnaryRequest<Buffer, Buffer>(
+    path,
+    requestSerialize,
+    responseDeserialize,
+    request,
+    new Metadata(),
+    { deadline: Date.now() + 30_000 },
+    done,
+  )
+  return promise
+}
+
+process.on('message', (order: FairOrder) => {
+  send(order)
+    .catch((error: unknown): FromFairSenders => ({ kind: 'failed', reason: String(error) }))
+    .then(
+      (message: FromFairSenders) => void process.send?.(message),
+      () => undefined,
+    )
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.({ kind: 'ready' } satisfies FromFairSenders)

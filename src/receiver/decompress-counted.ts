@@ -1,0 +1,66 @@
+import { Metadata, status, type StatusObject } from '@grpc/grpc-js'
+import type { Transform } from 'node:stream'
+import { createGunzip, createInflate } from 'node:zlib'
+import { grpcStatusOf } from './grpc-status.ts'
+import { NO_ROOM, type Reservation } from './in-flight.ts'
+
+const DECOMPRESSORS: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  deflate: createInflate,
+}
+
+/** A message that cannot be taken, with the status to answer with. */
+export class NotTaken extends Error implements StatusObject {
+  readonly code: status
+  readonly details: string
+  readonly metadata: Metadata
+
+  constructor({ code, details, metadata }: StatusObject) {
+    super(details)
+    this.code = code
+    this.details = details
+    this.metadata = metadata
+  }
+}
+
+/**
+ * A gRPC message without its compression; what it grows to is counted while it grows. Rejects with NotTaken:
+ * larger than `maxBytes`, no room, corrupt, or compressed in a way that is not known.
+ */
+export async function decompressCounted(
+  message: Buffer,
+  encoding: string,
+  maxBytes: number,
+  reservation: Reservation,
+): Promise<Buffer> {
+  if (encoding === 'identity') return message
+  const decompressor = Object.hasOwn(DECOMPRESSORS, encoding) ? DECOMPRESSORS[encoding]?.() : undefined
+  if (decompressor === undefined)
+    throw statusOf(
+      status.UNIMPLEMENTED,
+      `the message is compressed with ${encoding}; use gzip, deflate or identity`,
+    )
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const parts: Buffer[] = []
+  let length = 0
+  const stop = (ending: NotTaken): void => {
+    parts.length = 0
+    decompressor.destroy()
+    reject(ending)
+  }
+  decompressor.on('error', () => stop(statusOf(status.INTERNAL, 'the compressed message is corrupt')))
+  decompressor.on('data', (part: Buffer) => {
+    length += part.length
+    if (length > maxBytes)
+      stop(statusOf(status.RESOURCE_EXHAUSTED, `the message decompresses to more than ${maxBytes} bytes`))
+    else if (!reservation.take(part.length)) stop(new NotTaken(grpcStatusOf(NO_ROOM)))
+    else parts.push(part)
+  })
+  decompressor.on('end', () => resolve(Buffer.concat(parts, length)))
+  decompressor.end(message)
+  return promise
+}
+
+function statusOf(code: status, details: string): NotTaken {
+  return new NotTaken({ code, details, metadata: new Metadata() })
+}
