@@ -1,7 +1,8 @@
 import type { Statement } from 'better-sqlite3'
 import { CalendarWatch } from '../graph/calendar-watch.ts'
 import { Pruner, type PruneResult } from '../graph/prune.ts'
-import { noCounts, readRequest, RequestRecorder, type ReadRequest } from '../graph/record-request.ts'
+import { addCounts, noCounts } from '../graph/ingest-counts.ts'
+import { readRequest, RequestRecorder, type ReadRequest } from '../graph/record-request.ts'
 import { Linker } from '../linker/linker.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
@@ -47,6 +48,11 @@ export interface Ingested {
   counts: IngestCounts
   /** Why nothing was stored. */
   error?: unknown
+}
+
+interface ReadPending {
+  readonly read: ReadRequest | { malformed: string }
+  readonly sender: Sender | undefined
 }
 
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
@@ -96,22 +102,36 @@ export class StoreWriter {
     this.#transaction = new WriterTransaction(db, this.progress, [graph, arrivals, this.#links])
   }
 
-  /** Stores requests in one transaction; when it returns, what was accepted is on the disk. */
+  /**
+   * Stores requests in one transaction; when it returns, what was accepted is on the disk. Where that fails they are stored
+   * in smaller ones, lest a request that cannot be stored stop those that happen to come with it.
+   */
   ingest(requests: readonly PendingRequest[]): Ingested {
-    const read = requests.map(({ signal, bytes }) => tryRead(signal, bytes))
     const counts = noCounts()
+    const read = requests.map(({ signal, bytes, sender }) => ({ read: tryRead(signal, bytes), sender }))
+    const errors: unknown[] = []
+    const outcomes = this.#store(read, counts, errors)
+    const failed = errors.length > 0 && errors.length === requests.length
+    return { outcomes, counts, ...(failed && { error: errors[0] }) }
+  }
+
+  #store(requests: readonly ReadPending[], counts: IngestCounts, errors: unknown[]): IngestOutcome[] {
+    const counted = noCounts()
     try {
       const outcomes = this.#transaction.run(() =>
-        read.map((request, at) => this.#record(request, counts, requests[at]?.sender)),
+        requests.map(({ read, sender }) => this.#record(read, counted, sender)),
       )
-      return { outcomes, counts }
+      addCounts(counts, counted)
+      return outcomes
     } catch (error) {
+      const middle = requests.length >> 1
+      if (middle > 0)
+        return [requests.slice(0, middle), requests.slice(middle)].flatMap((half) =>
+          this.#store(half, counts, errors),
+        )
       const reason = error instanceof Error ? error.message : String(error)
-      return {
-        outcomes: requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` })),
-        counts: noCounts(),
-        error,
-      }
+      errors.push(error)
+      return [{ kind: 'failed', reason: `nothing was stored: ${reason}` }]
     }
   }
 

@@ -9,6 +9,7 @@ import { decodeLogs } from '../otlp/decode-logs.ts'
 import { decodeTraces } from '../otlp/decode-traces.ts'
 import { nameOfSender, type Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
+import { cycleBudget } from './cycle-check.ts'
 import { checkMergelog, refusalSentence } from './check-mergelog.ts'
 import { recordMergelog } from './record-mergelog.ts'
 import { SenderRules, type Allowed } from './sender-rules.ts'
@@ -39,21 +40,6 @@ export function readRequest(signal: Signal, bytes: Buffer): ReadRequest {
   return { hash: digest, logs: decodeLogs(bytes) }
 }
 
-export function noCounts(): IngestCounts {
-  return {
-    spans: 0,
-    logs: 0,
-    mergelogs: 0,
-    merges: 0,
-    repeatedMergelogs: 0,
-    refusedMergelogs: {},
-    malformedCpids: 0,
-    forbiddenSpans: 0,
-    forbiddenLogs: 0,
-    repeatedRequests: 0,
-  }
-}
-
 /** Where an item stands in its request, and what its sender may send. */
 interface From extends SentFrom {
   readonly service: string
@@ -67,6 +53,8 @@ export class RequestRecorder {
   readonly #graph: MergeGraph
   readonly #settings: RecordSettings
   readonly #rules: SenderRules | undefined
+  /** Of the request that is being recorded. */
+  #budget = cycleBudget()
 
   constructor(store: ArrivalStore, graph: MergeGraph, settings: RecordSettings) {
     this.#store = store
@@ -84,6 +72,7 @@ export class RequestRecorder {
       counts.repeatedRequests++
       return before
     }
+    this.#budget = cycleBudget()
     const name = sender && nameOfSender(sender)
     const answer = new AnswerBuilder(request.traces ?? request.logs)
     for (const resource of request.traces?.resources ?? []) {
@@ -191,7 +180,7 @@ export class RequestRecorder {
     const outcome =
       typeof mergelog === 'string'
         ? ({ kind: 'refused', refusal: mergelog } as const)
-        : recordMergelog(this.#graph, mergelog, this.#settings.maxFanout)
+        : recordMergelog(this.#graph, mergelog, this.#settings.maxFanout, this.#budget)
     switch (outcome.kind) {
       case 'new':
         if (typeof mergelog !== 'string') {
