@@ -6,7 +6,7 @@ import { SeededRandom } from './seeded-random.ts'
 import type { Target } from './target.ts'
 
 const CORPUS = join(import.meta.dirname, 'corpus')
-const ROUND = 50
+const MOST_A_ROUND = 50
 
 /** An input that a target does not stand. */
 export class FuzzFailure extends Error {
@@ -23,7 +23,7 @@ export class FuzzFailure extends Error {
 
 export interface FuzzRun {
   readonly seed: number
-  /** Asked before each round. */
+  /** Asked before each input. */
   readonly goesOn: (executions: number) => boolean
   /** Inputs that reach something new are kept and mutated on. */
   readonly coverage?: Coverage
@@ -73,9 +73,13 @@ export async function fuzz(target: Target, { seed, goesOn, coverage }: FuzzRun):
   const before = corpus.length
   let executions = corpus.length
   while (goesOn(executions)) {
-    const round = Array.from({ length: ROUND }, () => mutate(target, corpus, random))
-    for (const input of round) await tryOut(input)
-    executions += ROUND
+    const round: Buffer[] = []
+    while (round.length < MOST_A_ROUND && goesOn(executions)) {
+      const input = mutate(target, corpus, random)
+      round.push(input)
+      await tryOut(input)
+      executions++
+    }
     if (coverage === undefined || coverage.take({ peek: true }) === 0) continue
     for (const input of round) {
       await tryOut(input)

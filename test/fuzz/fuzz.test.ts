@@ -2,9 +2,14 @@ import { expect, test } from '@jest/globals'
 import { corpusOf, fuzz } from './fuzz-target.ts'
 import { TARGETS } from './targets.ts'
 
-/** Those that write a database are slower. */
-const RUNS = new Map([['store', 150]])
-const MANY = 600
+/** The slower ones. */
+const RUNS = new Map([
+  ['store', 12],
+  ['stored-bytes', 30],
+  ['config', 40],
+  ['compressed-bodies', 100],
+])
+const MANY = 300
 
 test.each(TARGETS)('$name stands mutations of valid input', async (target) => {
   const most = RUNS.get(target.name) ?? MANY

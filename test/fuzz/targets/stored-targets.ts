@@ -33,14 +33,13 @@ export const stored: Target = {
   seeds: () => [...traceRequests(), ...logRequests()].flatMap(innermost),
   async run(input) {
     const { db } = await (opened ??= filled())
-    for (const update of TABLES) {
-      db.exec('SAVEPOINT broken')
-      try {
-        db.prepare(update).run(input)
-        askEverything(db)
-      } finally {
-        db.exec('ROLLBACK TO broken; RELEASE broken')
-      }
+    const update = TABLES[(input.length + (input[0] ?? 0)) % TABLES.length]!
+    db.exec('SAVEPOINT broken')
+    try {
+      db.prepare(update).run(input)
+      askEverything(db)
+    } finally {
+      db.exec('ROLLBACK TO broken; RELEASE broken')
     }
   },
 }
@@ -89,8 +88,8 @@ export const sql: Target = {
     try {
       prepareSelect(db, input.toString()).iterate().next()
     } catch (error) {
-      if (!(error instanceof Error) || sentenceOf(error) === '') throw error
-      if (error instanceof TypeError && !/SQL|statement|query/i.test(error.message)) throw error
+      // Errors of the driver may come from another realm than the test's, so they are known by what they say.
+      if (sentenceOf(error) === '' || error instanceof TypeError) throw error
     }
   },
 }
