@@ -14,7 +14,10 @@ export function readYaml(text: string): YamlReading {
     const options = { lineCounter, prettyErrors: false, merge: true, logLevel: 'error' } as const
     const document = parseDocument(text, options)
     if (document.errors.length > 0) {
-      return { kind: 'faulty', faults: document.errors.map((fault) => describeFault(fault, lineCounter)) }
+      const faults = document.errors.map((fault) =>
+        fault.message.includes('call stack') ? TOO_DEEP : describeFault(fault, lineCounter),
+      )
+      return { kind: 'faulty', faults }
     }
     const node = (document.toJS() ?? null) as RawNode
     return isTooDeep(node, MAX_DEPTH) ? { kind: 'faulty', faults: [TOO_DEEP] } : { kind: 'read', node }
