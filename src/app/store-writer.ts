@@ -111,7 +111,7 @@ export class StoreWriter {
     const read = requests.map(({ signal, bytes, sender }) => ({ read: tryRead(signal, bytes), sender }))
     const errors: unknown[] = []
     const outcomes = this.#store(read, counts, errors)
-    const failed = errors.length > 0 && errors.length === requests.length
+    const failed = errors.length > 0 && !outcomes.some(({ kind }) => kind === 'accepted')
     return { outcomes, counts, ...(failed && { error: errors[0] }) }
   }
 
