@@ -78,14 +78,14 @@ class Side {
       }
       this.#pages = this.#nextTo(id)[Symbol.iterator]()
     }
-    const { value, done } = this.#pages.next()
-    if (done === true) {
+    const page = this.#pages.next()
+    if (page.done === true) {
       this.#pages = undefined
       this.isDone = this.#waiting.length === 0
       return false
     }
-    this.cost += value.length + 1
-    for (const id of value) {
+    this.cost += page.value.length + 1
+    for (const id of page.value) {
       if (other.has(id)) return true
       if (this.#seen.has(id)) continue
       this.#seen.add(id)

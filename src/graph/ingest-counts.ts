@@ -19,7 +19,7 @@ export function noCounts(): IngestCounts {
 export function addCounts(to: IngestCounts, { refusedMergelogs, ...counts }: IngestCounts): void {
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) to[name] += counts[name]
   for (const [reason, count] of Object.entries(refusedMergelogs)) {
-    const known = reason as keyof typeof refusedMergelogs
+    const known = reason
     to.refusedMergelogs[known] = (to.refusedMergelogs[known] ?? 0) + count
   }
 }

@@ -126,7 +126,7 @@ function nested(inner: Buffer, shape: Target['shape'], random: Random): Buffer {
       ['(', ')'],
       ['${', '}'],
     ])
-    return Buffer.concat([Buffer.from(open!.repeat(depth)), inner, Buffer.from(close!.repeat(depth))])
+    return Buffer.concat([Buffer.from(open.repeat(depth)), inner, Buffer.from(close.repeat(depth))])
   }
   const numbers = random.of([[5, 1], [6, 1, 2], [1 + random.below(15)]])
   const parts: Buffer[] = []

@@ -1,9 +1,5 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { closesCycle, cycleBudget } from '../../src/graph/cycle-check.ts'
-import type { Cpid } from '../../src/model/cpid.ts'
-import { Progress } from '../../src/sqlite/progress.ts'
-import { SqliteMergeGraph } from '../../src/sqlite/merge-graph-store.ts'
 import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
 import { cpid, mergelogsRequest, spansRequest, type MergelogSketch } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -217,83 +213,6 @@ test('a mergelog has at most max_sources', async () => {
     rejected: 1,
     message: expect.stringContaining('more than 3 sources'),
   })
-})
-
-/** A graph whose edges count how often they are asked for. */
-class CountingGraph extends SqliteMergeGraph {
-  edges = 0
-
-  override sourcesOf(id: number): number[] {
-    return this.#count(super.sourcesOf(id))
-  }
-
-  override targetsOf(id: number): number[] {
-    return this.#count(super.targetsOf(id))
-  }
-
-  override targetsAfter(id: number, after: number, limit: number): number[] {
-    return this.#count(super.targetsAfter(id, after, limit))
-  }
-
-  #count(found: number[]): number[] {
-    this.edges += found.length + 1
-    return found
-  }
-}
-
-const LONG = 1_500
-
-async function longChain(): Promise<{ writer: TestWriter; graph: CountingGraph }> {
-  const writer = await TestWriter.open()
-  const chain = Array.from({ length: LONG }, (_, at) => ({
-    new: cpid(at + 2),
-    sources: [cpid(at + 1)],
-    time: at,
-  }))
-  writer.mergelogs('chain', chain)
-  return { writer, graph: new CountingGraph(writer.db, new Progress(writer.db, writer.clock)) }
-}
-
-test('a merge at either end of a long chain looks at a handful of edges', async () => {
-  const { writer, graph } = await longChain()
-  using _ = writer
-  writer.mergelogs('other', [{ new: cpid(90_001) }])
-  const name = (id: number): Cpid => cpid(id) as Cpid
-  const ask = (id: number, source: number) =>
-    closesCycle(graph, { cpid: name(id), sources: [name(source)] }, cycleBudget())
-  expect(ask(1, 90_001)).toBe(false)
-  expect(ask(90_001, LONG + 1)).toBe(false)
-  expect(graph.edges).toBeLessThan(20)
-})
-
-test('finding a cycle stops where the budget of the request does', async () => {
-  const { writer, graph } = await longChain()
-  using _ = writer
-  const mergelog = { cpid: cpid(1) as Cpid, sources: [cpid(LONG + 1) as Cpid] }
-  expect(closesCycle(graph, mergelog, cycleBudget())).toBe(true)
-  expect(closesCycle(graph, mergelog, cycleBudget(100))).toBe('tooFar')
-})
-
-test('what waits for one missing ancestor walks over the CPIDs between once a round, not once each', async () => {
-  using writer = await TestWriter.open()
-  const chain = Array.from({ length: LONG }, (_, at) => ({
-    new: cpid(at + 2),
-    sources: [cpid(at + 1)],
-    time: at,
-  }))
-  let asked = 0
-  const sourcesOf = SqliteMergeGraph.prototype.sourcesOf
-  SqliteMergeGraph.prototype.sourcesOf = function (id) {
-    asked++
-    return sourcesOf.call(this, id)
-  }
-  try {
-    writer.mergelogs('chain', chain)
-    writer.pass(11_000)
-  } finally {
-    SqliteMergeGraph.prototype.sourcesOf = sourcesOf
-  }
-  expect(asked).toBeLessThan(20 * LONG)
 })
 
 test('a request that cannot be stored stops none of those it came with', async () => {

@@ -28,12 +28,13 @@ test(`beside ${IDLE} idle connections at each port an honest sender gets through
   const port = new RecordingPort()
   await using http = await startHttp(port)
   await using grpc = await startGrpc(port)
-  await using _ = await idleConnections(http.port)
-  await using __ = await idleConnections(grpc.port)
+  await using idleAtHttp = await idleConnections(http.port)
+  await using idleAtGrpc = await idleConnections(grpc.port)
   expect(await post(http.port, '/v1/traces', PROTOBUF, Buffer.from('x'))).toMatchObject({ status: 200 })
   const payload = gzipSync('x')
   await sendRawGrpc(grpc.port, { path: TRACES, encoding: 'gzip', payload })
   expect(port.requests).toHaveLength(2)
+  expect([idleAtHttp, idleAtGrpc]).toHaveLength(2)
 })
 
 /** Everything the server says until it closes the connection. */
@@ -94,7 +95,8 @@ test('a connection that resets streams as fast as it opens them is ended', async
   await using receiver = await startGrpc(port)
   const session = connectHttp2(`http://127.0.0.1:${receiver.port}`)
   session.on('error', () => undefined)
-  const closed = once(session, 'close')
+  const { promise: closed, resolve } = Promise.withResolvers<unknown>()
+  session.once('close', resolve)
   const flood = (): void => {
     if (session.destroyed || session.closed) return
     for (let left = 200; left > 0; left--) {
