@@ -17,7 +17,11 @@ export function recordJson(signal: 'spans' | 'logs', raw: Buffer): JsonObject {
   return unlessMalformed(
     () => jsonOfProtobuf(MESSAGE[signal], raw),
     () => ({
-      ...jsonOfProtobuf(MESSAGE[signal], fieldsOf(raw, PLAIN_FIELDS[signal])),
+      // A tag or length in more bytes than it needs is taken on arrival, and may be refused by this decoder.
+      ...unlessMalformed(
+        () => jsonOfProtobuf(MESSAGE[signal], fieldsOf(raw, PLAIN_FIELDS[signal])),
+        () => ({}),
+      ),
       attributes: undecodable(raw),
     }),
   )
