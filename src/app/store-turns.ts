@@ -1,4 +1,4 @@
-import { noCounts } from '../graph/record-request.ts'
+import { noCounts } from '../graph/ingest-counts.ts'
 import type { IngestOutcome } from '../model/ingest.ts'
 import type { WalKeeper } from '../sqlite/wal-keeper.ts'
 import type { StoreWriter } from './store-writer.ts'

@@ -1,7 +1,8 @@
 import type { Statement } from 'better-sqlite3'
 import { CalendarWatch } from '../graph/calendar-watch.ts'
 import { Pruner, type PruneResult } from '../graph/prune.ts'
-import { noCounts, readRequest, RequestRecorder, type ReadRequest } from '../graph/record-request.ts'
+import { addCounts, noCounts } from '../graph/ingest-counts.ts'
+import { readRequest, RequestRecorder, type ReadRequest } from '../graph/record-request.ts'
 import { Linker } from '../linker/linker.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
@@ -19,6 +20,7 @@ import { SqliteLinkStore } from '../sqlite/link-store.ts'
 import { SqliteMergeGraph } from '../sqlite/merge-graph-store.ts'
 import type { Sqlite } from '../sqlite/open-database.ts'
 import { SqlitePruneStore } from '../sqlite/prune-store.ts'
+import { storageFault } from '../sqlite/storage-fault.ts'
 import { Progress } from '../sqlite/progress.ts'
 import { WriterTransaction } from '../sqlite/writer-transaction.ts'
 import { CascadeMeter } from './cascade-meter.ts'
@@ -98,22 +100,36 @@ export class StoreWriter {
     this.#transaction = new WriterTransaction(db, this.progress, [graph, arrivals, this.#links])
   }
 
-  /** Stores requests in one transaction; when it returns, what was accepted is on the disk. */
+  /**
+   * Stores requests in one transaction; when it returns, what was accepted is on the disk. Where that fails they are stored
+   * in smaller ones, lest a request that cannot be stored stop those that happen to come with it.
+   */
   ingest(requests: readonly PendingRequest[]): Ingested {
     const counts = noCounts()
+    const errors: unknown[] = []
+    const outcomes = this.#store(requests, counts, errors)
+    const failed = errors.length > 0 && !outcomes.some(({ kind }) => kind === 'accepted')
+    return { outcomes, counts, ...(failed && { error: errors[0] }) }
+  }
+
+  #store(requests: readonly PendingRequest[], counts: IngestCounts, errors: unknown[]): IngestOutcome[] {
+    const counted = noCounts()
     try {
       // Each is decoded just before it is stored, so that what was decoded is garbage while it is young.
       const outcomes = this.#transaction.run(() =>
-        requests.map((request) => this.#record(tryRead(request), counts, request.sender)),
+        requests.map((request) => this.#record(tryRead(request), counted, request.sender)),
       )
-      return { outcomes, counts }
+      addCounts(counts, counted)
+      return outcomes
     } catch (error) {
+      const middle = requests.length >> 1
+      if (middle > 0 && storageFault(error) === undefined)
+        return [requests.slice(0, middle), requests.slice(middle)].flatMap((half) =>
+          this.#store(half, counts, errors),
+        )
       const reason = error instanceof Error ? error.message : String(error)
-      return {
-        outcomes: requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` })),
-        counts: noCounts(),
-        error,
-      }
+      errors.push(error)
+      return requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` }))
     }
   }
 

@@ -1,4 +1,4 @@
-import type { MergeGraph } from '../model/graph-port.ts'
+import type { CpidNode, MergeGraph } from '../model/graph-port.ts'
 
 /** Unites root lists and keeps the `most` newest. Ids grow by first sighting, so the newest is the highest. */
 export function newestRoots(lists: Iterable<readonly number[]>, most: number): number[] {
@@ -10,43 +10,55 @@ export function newestRoots(lists: Iterable<readonly number[]>, most: number): n
 /**
  * The roots of a CPID as far as they are known: its fixed list once explained; before that the lists of its
  * explained ancestors, with each ancestor whose own mergelog is missing counting as a root (design rule "when a span
- * leaves"). Walks only ancestors that are not explained.
+ * leaves"). Walks only ancestors that are not explained, and those in `known`, of the same graph and `most`, not again.
  */
-export function knownRoots(graph: MergeGraph, id: number, most: number): number[] {
-  const start = graph.node(id)
-  if (start.roots !== undefined) return start.roots
-  const lists: number[][] = []
-  walkUnexplained(graph, id, (node) => {
-    if (node.roots !== undefined) lists.push(node.roots)
-    else if (!node.hasMergelog || node.pruned) lists.push([node.id])
-  })
-  return newestRoots(lists, most)
-}
-
-/** Those ancestors of a CPID, or itself, whose own mergelog has not arrived. */
-export function missingAncestors(graph: MergeGraph, id: number): number[] {
-  const missing: number[] = []
-  walkUnexplained(graph, id, (node) => {
-    if (!node.explained && !node.hasMergelog) missing.push(node.id)
-  })
-  return missing
-}
-
-function walkUnexplained(
+export function knownRoots(
   graph: MergeGraph,
-  from: number,
-  visit: (node: ReturnType<MergeGraph['node']>) => void,
-): void {
-  const seen = new Set([from])
+  id: number,
+  most: number,
+  known = new Map<number, readonly number[]>(),
+): readonly number[] {
+  return foldUnexplained(graph, id, known, {
+    ofEnd: (node) => node.roots ?? [node.id],
+    ofSources: (lists) => newestRoots(lists, most),
+  })
+}
+
+/** What a CPID comes to, given what its sources come to. */
+interface Fold<T> {
+  /** Of one that is explained, or whose own mergelog has not arrived. */
+  ofEnd: (node: CpidNode) => T
+  ofSources: (parts: T[]) => T
+}
+
+/** Sources first, each once, without recursion: a chain may be longer than a stack is deep. */
+export function foldUnexplained<T>(graph: MergeGraph, from: number, known: Map<number, T>, fold: Fold<T>): T {
   const stack = [from]
-  for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
-    const node = graph.node(id)
-    visit(node)
-    if (node.explained || !node.hasMergelog) continue
-    for (const source of graph.sourcesOf(id)) {
-      if (seen.has(source)) continue
-      seen.add(source)
-      stack.push(source)
+  const begun = new Set<number>()
+  for (let id = stack.at(-1); id !== undefined; id = stack.at(-1)) {
+    if (known.has(id)) {
+      stack.pop()
+      continue
     }
+    const node = graph.node(id)
+    if (node.explained || !node.hasMergelog) {
+      known.set(id, fold.ofEnd(node))
+      continue
+    }
+    const sources = graph.sourcesOf(id)
+    const unknown = begun.has(id) ? [] : sources.filter((source) => !known.has(source))
+    if (unknown.length === 0) known.set(id, fold.ofSources(partsOf(sources, known)))
+    begun.add(id)
+    stack.push(...unknown)
   }
+  return known.get(from) ?? fold.ofSources([])
+}
+
+function partsOf<T>(sources: readonly number[], known: ReadonlyMap<number, T>): T[] {
+  const parts: T[] = []
+  for (const source of sources) {
+    const part = known.get(source)
+    if (part !== undefined) parts.push(part)
+  }
+  return parts
 }

@@ -1,11 +1,24 @@
 import { CPID_ID, CPID_ORIGINAL_TRACE_ID } from '../model/attributes.ts'
 import type { LogOutboxItem, LogOutboxReader } from '../model/log-port.ts'
 import { encodeAttribute } from '../otlp/encode-span.ts'
+import { MalformedOtlp } from '../otlp/malformed.ts'
 import { patchLog, traceIdOfLog } from '../otlp/patch-log.ts'
 import type { OutgoingItems } from './drain.ts'
 
-/** The bytes of the log record a decision sends; the same whenever they are built. Undefined when it was pruned. */
-export function outgoingLog({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buffer | undefined {
+/**
+ * The bytes of the log record a decision sends; the same whenever they are built. Undefined when it was pruned. One that
+ * was damaged in the database goes as it is, as a span does.
+ */
+export function outgoingLog(item: LogOutboxItem): Buffer | undefined {
+  try {
+    return patched(item)
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return item.raw
+    throw error
+  }
+}
+
+function patched({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buffer | undefined {
   if (raw === undefined || (traceId === undefined && inherited === undefined && !withoutSpanId)) return raw
   const attributes: Uint8Array[] = []
   const original = traceId === undefined ? undefined : traceIdOfLog(raw)

@@ -27,6 +27,8 @@ export function refusalSentence(refusal: MergelogRefusal, cpid: string, maxSourc
       return `mergelog ${named}: it names itself as a source`
     case 'closes_cycle':
       return `mergelog ${named}: one of its sources descends from it, so it would close a cycle`
+    case 'cycle_unknown':
+      return `mergelog ${named}: too much descends from it, and too much led to its sources, to rule out a cycle; send the mergelog of a merge before those that build on it`
     case 'different_sources':
       return `mergelog ${named}: this CPID is already known with different sources; generate a new CPID for each merge`
     case 'sender_not_allowed':

@@ -1,18 +1,25 @@
 import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/graph-port.ts'
 import { newestRoots } from '../dag/newest-roots.ts'
+import { closesCycle, cycleBudget } from './cycle-check.ts'
 
 /**
  * Adds a mergelog to the merge graph: an edge from each source to the new CPID (paper, section 3.4.2). Arrival order
  * does not matter. Repeating an accepted mergelog changes nothing.
  */
-export function recordMergelog(graph: MergeGraph, mergelog: Mergelog, maxFanout: number): MergelogOutcome {
+export function recordMergelog(
+  graph: MergeGraph,
+  mergelog: Mergelog,
+  maxFanout: number,
+  budget = cycleBudget(),
+): MergelogOutcome {
   const stored = storedSources(graph, mergelog)
   if (stored !== undefined) {
     return sameSources(stored, mergelog.sources)
       ? { kind: 'repeated' }
       : { kind: 'refused', refusal: 'different_sources' }
   }
-  if (closesCycle(graph, mergelog)) return { kind: 'refused', refusal: 'closes_cycle' }
+  const cycle = closesCycle(graph, mergelog, budget)
+  if (cycle !== false) return { kind: 'refused', refusal: cycle === true ? 'closes_cycle' : 'cycle_unknown' }
 
   const sources = mergelog.sources.map((source) => graph.sight(source))
   const node = graph.sight(mergelog.cpid)
@@ -74,27 +81,4 @@ function storedSources(graph: MergeGraph, { cpid }: Mergelog): string[] | undefi
 
 function sameSources(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((source, i) => source === b[i])
-}
-
-/** True when one of the sources can be reached from the new CPID. A CPID nothing descends from closes no cycle. */
-function closesCycle(graph: MergeGraph, { cpid, sources }: Mergelog): boolean {
-  const start = graph.find(cpid)
-  if (start === undefined || sources.length === 0) return false
-  const forbidden = new Set<number>()
-  for (const source of sources) {
-    const node = graph.find(source)
-    if (node !== undefined) forbidden.add(node.id)
-  }
-  if (forbidden.size === 0) return false
-  const seen = new Set([start.id])
-  const stack = [start.id]
-  for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
-    for (const target of graph.targetsOf(id)) {
-      if (forbidden.has(target)) return true
-      if (seen.has(target)) continue
-      seen.add(target)
-      stack.push(target)
-    }
-  }
-  return false
 }

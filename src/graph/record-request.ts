@@ -9,6 +9,7 @@ import { decodeLogs } from '../otlp/decode-logs.ts'
 import { decodeTraces } from '../otlp/decode-traces.ts'
 import { nameOfSender, type Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
+import { cycleBudget } from './cycle-check.ts'
 import { checkMergelog, refusalSentence } from './check-mergelog.ts'
 import { recordMergelog } from './record-mergelog.ts'
 import { SenderRules, type Allowed } from './sender-rules.ts'
@@ -47,21 +48,6 @@ export function readRequest(
   return signal === 'traces' ? { hash, traces: decodeTraces(bytes) } : { hash, logs: decodeLogs(bytes) }
 }
 
-export function noCounts(): IngestCounts {
-  return {
-    spans: 0,
-    logs: 0,
-    mergelogs: 0,
-    merges: 0,
-    repeatedMergelogs: 0,
-    refusedMergelogs: {},
-    malformedCpids: 0,
-    forbiddenSpans: 0,
-    forbiddenLogs: 0,
-    repeatedRequests: 0,
-  }
-}
-
 /** Where an item stands in its request, and what its sender may send. */
 interface From extends SentFrom {
   readonly service: string
@@ -77,6 +63,8 @@ export class RequestRecorder {
   readonly #rules: SenderRules | undefined
   /** The CPID that the span or log before carried, in the same request: often the next one carries it too. */
   #before: { text: string; id: number } | undefined
+  /** Of the request that is being recorded. */
+  #budget = cycleBudget()
 
   constructor(store: ArrivalStore, graph: MergeGraph, settings: RecordSettings) {
     this.#store = store
@@ -95,6 +83,7 @@ export class RequestRecorder {
       return before
     }
     this.#before = undefined
+    this.#budget = cycleBudget()
     const name = sender && nameOfSender(sender)
     const answer = new AnswerBuilder(request.traces ?? request.logs)
     for (const resource of request.traces?.resources ?? []) {
@@ -204,7 +193,7 @@ export class RequestRecorder {
     const outcome =
       typeof mergelog === 'string'
         ? ({ kind: 'refused', refusal: mergelog } as const)
-        : recordMergelog(this.#graph, mergelog, this.#settings.maxFanout)
+        : recordMergelog(this.#graph, mergelog, this.#settings.maxFanout, this.#budget)
     switch (outcome.kind) {
       case 'new':
         if (typeof mergelog !== 'string') {

@@ -25,6 +25,8 @@ export interface LinkContext {
   readonly store: LinkStore
   readonly graph: MergeGraph
   readonly settings: LinkSettings
+  /** What was found out in this round about CPIDs that are not explained; the merge graph does not change in it. */
+  readonly known: { readonly roots: Map<number, readonly number[]>; readonly until: Map<number, number> }
   counts: LinkCounts
   /** What metrics are to tell of, once what it rests on is committed. */
   readonly observations: CascadeObservation[]

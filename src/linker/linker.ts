@@ -27,10 +27,10 @@ import { waitsUntil } from './waits.ts'
 export class Linker {
   readonly #ctx: LinkContext
   readonly #logs: LogLinker | undefined
-  #until = new Map<number, number | undefined>()
 
   constructor(store: LinkStore, logs: LogLinkStore, graph: MergeGraph, settings: LinkSettings) {
-    this.#ctx = { store, graph, settings, counts: noLinkCounts(), observations: [], todo: [] }
+    const known = { roots: new Map<number, readonly number[]>(), until: new Map<number, number>() }
+    this.#ctx = { store, graph, settings, known, counts: noLinkCounts(), observations: [], todo: [] }
     if (!settings.logs) return
     const linker = new LogLinker(this.#ctx, logs, (cpid) => this.#waitsUntil(cpid))
     this.#ctx.spanLeft = (span) => linker.spanLeft(span)
@@ -39,7 +39,7 @@ export class Linker {
 
   /** Links at most `limit` events; returns how many there were. */
   link(limit: number): number {
-    this.#until.clear()
+    this.#forget()
     const { store } = this.#ctx
     const events = store.nextEvents(limit)
     for (const event of events) {
@@ -54,7 +54,7 @@ export class Linker {
 
   /** Lets go what has waited long enough and settles what is due, at most `limit` of each; true when more may be due. */
   expire(limit: number): boolean {
-    this.#until.clear()
+    this.#forget()
     const due = this.#ctx.store.dueWaiting(limit)
     for (const waiting of due) {
       this.#lookAgain(waiting)
@@ -226,9 +226,11 @@ export class Linker {
   }
 
   #waitsUntil(cpid: number): number | undefined {
-    if (this.#until.has(cpid)) return this.#until.get(cpid)
-    const until = waitsUntil(this.#ctx, cpid)
-    this.#until.set(cpid, until)
-    return until
+    return waitsUntil(this.#ctx, cpid)
+  }
+
+  #forget(): void {
+    this.#ctx.known.roots.clear()
+    this.#ctx.known.until.clear()
   }
 }

@@ -8,7 +8,7 @@ import type { LinkContext } from './link-context.ts'
 export function sendInPlace(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   const { graph, store, settings } = ctx
   const self = graph.node(cpid)
-  const roots = knownRoots(graph, cpid, settings.maxFanout).flatMap(
+  const roots = knownRoots(graph, cpid, settings.maxFanout, ctx.known.roots).flatMap(
     (root) => graph.maybeNode(root)?.cpid ?? [],
   )
   const linked = [...new Set([self.cpid, ...roots])]

@@ -36,10 +36,12 @@ export function openTracesOf(ctx: LinkContext, cpid: number, activityNs: UnixNan
 }
 
 /** Where spans are not duplicated every CPID is the root of its own trace. */
-export function listedRoots({ graph, settings }: LinkContext, cpid: number): CpidNode[] {
+export function listedRoots({ graph, settings, known }: LinkContext, cpid: number): CpidNode[] {
   const self = graph.node(cpid)
   if (settings.mode !== 'cascade') return [self]
-  const roots = knownRoots(graph, cpid, settings.maxFanout).flatMap((root) => graph.maybeNode(root) ?? [])
+  const roots = knownRoots(graph, cpid, settings.maxFanout, known.roots).flatMap(
+    (root) => graph.maybeNode(root) ?? [],
+  )
   return roots.length === 0 ? [self] : roots
 }
 

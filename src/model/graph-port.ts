@@ -37,6 +37,8 @@ export interface MergeGraph {
   /** CPIDs with an edge to `id`, and those it has an edge to. */
   sourcesOf(id: number): number[]
   targetsOf(id: number): number[]
+  /** At most `limit` of its targets with a number above `after`, in order. */
+  targetsAfter(id: number, after: number, limit: number): number[]
   addEdge(source: number, target: number): void
   /** The source set of the CPID's stored mergelog, sorted, or undefined without one. */
   storedSources(id: number): Cpid[] | undefined
@@ -57,6 +59,8 @@ export type MergelogRefusal =
   | 'malformed_cpid'
   | 'names_itself'
   | 'closes_cycle'
+  /** Whether it would is too much to find out. */
+  | 'cycle_unknown'
   | 'different_sources'
   | 'too_many_sources'
   | 'sender_not_allowed'

@@ -44,7 +44,7 @@ function readLog(bytes: Buffer, start: number, end: number): LogRecord {
         observed = cursor.nanos('observed_time_unix_nano')
         break
       case SEVERITY:
-        log.severity = cursor.value
+        log.severity = cursor.int32('severity_number')
         break
       case EVENT_NAME:
         cursor.expectLength('event_name')

@@ -64,7 +64,7 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
         span.name = cursor.text()
         break
       case KIND:
-        span.kind = cursor.value
+        span.kind = cursor.int32('kind')
         break
       case START:
         span.startNs = cursor.nanos('start_time_unix_nano')
@@ -84,6 +84,8 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
       case LINKS:
         cursor.expectLength('link')
         span.hasLinks = true
+        // Linking looks into it, where nobody can be told any more.
+        passOver(bytes, cursor.start, cursor.end)
         break
       case STATUS:
         cursor.expectLength('status')
@@ -110,10 +112,15 @@ function texts(value: TextValue): string[] | undefined {
   return typeof value === 'string' ? [value] : value
 }
 
+function passOver(bytes: Buffer, start: number, end: number): void {
+  const cursor = new WireCursor(bytes, start, end)
+  while (cursor.next());
+}
+
 function readStatus(bytes: Buffer, start: number, end: number): number {
   const cursor = new WireCursor(bytes, start, end)
   let code = 0
-  while (cursor.next()) if (cursor.field === 3) code = cursor.value
+  while (cursor.next()) if (cursor.field === 3) code = cursor.int32('status code')
   return code
 }
 

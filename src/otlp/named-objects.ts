@@ -1,21 +1,34 @@
 import { CPID_OBSERVED, CPID_WROTE } from '../model/attributes.ts'
+import { MalformedOtlp } from './malformed.ts'
 import { mayBeCpidAttribute, readAttribute } from './read-attribute.ts'
 import { WireCursor } from './wire-cursor.ts'
 
 const ATTRIBUTES = 9
 
-/** The object references that a stored span says it observed and wrote, as it wrote them. */
-export function namedObjects(span: Buffer): { observed: readonly string[]; wrote: readonly string[] } {
+interface NamedObjects {
+  observed: readonly string[]
+  wrote: readonly string[]
+}
+
+/** The object references that a stored span says it observed and wrote, as it wrote them; as far as it can be read. */
+export function namedObjects(span: Buffer): NamedObjects {
+  const named: NamedObjects = { observed: [], wrote: [] }
+  try {
+    readInto(named, span)
+  } catch (error) {
+    if (!(error instanceof MalformedOtlp)) throw error
+  }
+  return named
+}
+
+function readInto(named: NamedObjects, span: Buffer): void {
   const cursor = new WireCursor(span)
-  let observed: readonly string[] = []
-  let wrote: readonly string[] = []
   while (cursor.next()) {
     if (cursor.field !== ATTRIBUTES || !mayBeCpidAttribute(span, cursor.start, cursor.end)) continue
     const { key, value } = readAttribute(span, cursor.start, cursor.end)
-    if (key === CPID_OBSERVED) observed = textsOf(value)
-    else if (key === CPID_WROTE) wrote = textsOf(value)
+    if (key === CPID_OBSERVED) named.observed = textsOf(value)
+    else if (key === CPID_WROTE) named.wrote = textsOf(value)
   }
-  return { observed, wrote }
 }
 
 function textsOf(value: string | readonly string[] | undefined): readonly string[] {

@@ -2,14 +2,27 @@ import { CPID_COPY, CPID_ID, CPID_ORIGINAL_TRACE_ID, CPID_ROOTS } from '../model
 import type { ExtraPatch } from '../model/link-port.ts'
 import type { OutboxItem } from '../model/outbox-port.ts'
 import { encodeAttribute } from './encode-span.ts'
+import { MalformedOtlp } from './malformed.ts'
 import { patchSpan, type SpanPatch } from './patch-span.ts'
 import { WireCursor } from './wire-cursor.ts'
 
 const COPY = encodeAttribute(CPID_COPY, true)
 const ORIGINAL_TRACE_ID = encodeAttribute(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32))
 
-/** The bytes of the span a decision sends; the same whenever they are built. Undefined when the span was pruned. */
+/**
+ * The bytes of the span a decision sends; the same whenever they are built. Undefined when the span was pruned. One that
+ * was damaged in the database goes as it is, for the backend to refuse: it must not hold up what comes after it.
+ */
 export function outgoingSpan(item: OutboxItem): Buffer | undefined {
+  try {
+    return patched(item)
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return item.raw
+    throw error
+  }
+}
+
+function patched(item: OutboxItem): Buffer | undefined {
   const { raw } = item
   if (raw === undefined || item.synthetic) return raw
   const extra = item.extra === undefined ? undefined : (JSON.parse(item.extra.toString()) as ExtraPatch)

@@ -6,6 +6,7 @@ const PARENT_SPAN_ID = 4
 const ATTRIBUTES = 9
 const LINKS = 13
 const DROPPED_LINKS = 14
+const MAX_UINT32 = 2 ** 32 - 1
 
 /** How a stored span differs from the one sent. Everything else stays byte for byte. */
 export interface SpanPatch {
@@ -101,7 +102,7 @@ function rebuild(span: Buffer, patch: SpanPatch): Buffer {
         break
       }
       case DROPPED_LINKS:
-        droppedBefore = cursor.value
+        droppedBefore = cursor.wire === 0 ? cursor.value : 0
         break
     }
   }
@@ -113,7 +114,7 @@ function rebuild(span: Buffer, patch: SpanPatch): Buffer {
     else parts.push(field(LINKS, encodeLink(link)))
   }
   // Where a field stands twice the last one counts (protobuf, "last one wins").
-  if (dropped > 0) parts.push(varintField(DROPPED_LINKS, droppedBefore + dropped))
+  if (dropped > 0) parts.push(varintField(DROPPED_LINKS, Math.min(droppedBefore + dropped, MAX_UINT32)))
   return Buffer.concat(parts)
 }
 

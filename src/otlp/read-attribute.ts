@@ -4,6 +4,11 @@ const DOT = 0x2e
 const LOWER_C = 0x63
 const KEY_TAG = 0x0a
 
+/** Members of AnyValue. */
+const STRING = 1
+const ARRAY = 5
+const LAST_MEMBER = 7
+
 /** An attribute's value where it is a string or an array; anything else is undefined. */
 export type TextValue = string | string[] | undefined
 
@@ -13,7 +18,9 @@ export type TextValue = string | string[] | undefined
  */
 export function mayBeCpidAttribute(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < 4) return false
-  if (bytes[start] !== KEY_TAG) return true
+  const length = bytes[start + 1] ?? 0
+  // A length in several bytes, or a second key: seldom, and read by others as what it says last.
+  if (bytes[start] !== KEY_TAG || length > 0x7f || bytes[start + 2 + length] === KEY_TAG) return true
   return bytes[start + 2] === LOWER_C && bytes[start + 6] === DOT
 }
 
@@ -24,18 +31,21 @@ export function readAttribute(bytes: Buffer, start: number, end: number): { key:
   let value: TextValue
   while (cursor.next()) {
     if (cursor.field === 1 && cursor.wire === 2) key = cursor.text()
-    else if (cursor.field === 2 && cursor.wire === 2) value = readText(bytes, cursor.start, cursor.end)
+    else if (cursor.field === 2 && cursor.wire === 2) value = readText(bytes, cursor.start, cursor.end, value)
   }
   return { key, value }
 }
 
-function readText(bytes: Buffer, start: number, end: number): TextValue {
+/** Reads an AnyValue, of which the last member counts; one that comes in parts goes on from `earlier` (protobuf). */
+function readText(bytes: Buffer, start: number, end: number, earlier: TextValue): TextValue {
   const cursor = new WireCursor(bytes, start, end)
-  let value: TextValue
+  let value = earlier
   while (cursor.next()) {
-    if (cursor.wire !== 2) continue
-    if (cursor.field === 1) value = cursor.text()
-    else if (cursor.field === 5) value = readTexts(bytes, cursor.start, cursor.end)
+    if (cursor.field === STRING && cursor.wire === 2) value = cursor.text()
+    else if (cursor.field === ARRAY && cursor.wire === 2) {
+      const texts = readTexts(bytes, cursor.start, cursor.end)
+      value = Array.isArray(value) ? value.concat(texts) : texts
+    } else if (cursor.field > STRING && cursor.field <= LAST_MEMBER) value = undefined
   }
   return value
 }
@@ -49,7 +59,10 @@ function readTexts(bytes: Buffer, start: number, end: number): string[] {
     if (cursor.field !== 1 || cursor.wire !== 2) continue
     let text = ''
     inner.reset(cursor.start, cursor.end)
-    while (inner.next()) if (inner.field === 1 && inner.wire === 2) text = inner.text()
+    while (inner.next()) {
+      if (inner.field === STRING && inner.wire === 2) text = inner.text()
+      else if (inner.field > STRING && inner.field <= LAST_MEMBER) text = ''
+    }
     texts.push(text)
   }
   return texts

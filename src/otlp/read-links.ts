@@ -1,27 +1,39 @@
+import { MalformedOtlp } from './malformed.ts'
 import { WireCursor } from './wire-cursor.ts'
 
 const LINKS = 13
+const TRACE_ID = 1
+const SPAN_ID = 2
 
 export interface SpanLinkIds {
   traceId: Buffer
   spanId: bigint
 }
 
-/** The links of an OTLP Span, in order. One with ids of the wrong length has an empty trace id. */
+/** The links of an OTLP Span, in order. One with ids of the wrong length, or that is no message, has an empty trace id. */
 export function readLinks(span: Buffer): SpanLinkIds[] {
   const links: SpanLinkIds[] = []
   const cursor = new WireCursor(span)
-  const inner = new WireCursor(span)
   while (cursor.next()) {
-    if (cursor.field !== LINKS || cursor.wire !== 2) continue
-    const link: SpanLinkIds = { traceId: Buffer.alloc(0), spanId: 0n }
-    inner.reset(cursor.start, cursor.end)
-    while (inner.next()) {
-      const length = inner.end - inner.start
-      if (inner.field === 1 && length === 16) link.traceId = span.subarray(inner.start, inner.end)
-      else if (inner.field === 2 && length === 8) link.spanId = span.readBigInt64BE(inner.start)
-    }
-    links.push(link)
+    if (cursor.field === LINKS && cursor.wire === 2) links.push(readLink(span, cursor.start, cursor.end))
   }
   return links
 }
+
+function readLink(span: Buffer, start: number, end: number): SpanLinkIds {
+  const link: SpanLinkIds = { traceId: NO_ID, spanId: 0n }
+  const cursor = new WireCursor(span, start, end)
+  try {
+    while (cursor.next()) {
+      const length = cursor.wire === 2 ? cursor.end - cursor.start : 0
+      if (cursor.field === TRACE_ID && length === 16) link.traceId = span.subarray(cursor.start, cursor.end)
+      else if (cursor.field === SPAN_ID && length === 8) link.spanId = span.readBigInt64BE(cursor.start)
+    }
+    return link
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return { traceId: NO_ID, spanId: 0n }
+    throw error
+  }
+}
+
+const NO_ID = Buffer.alloc(0)

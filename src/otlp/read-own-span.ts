@@ -1,6 +1,7 @@
 import { CPID_ID } from '../model/attributes.ts'
 import type { UnixNanos } from '../model/clock.ts'
 import { parseCpid, type Cpid } from '../model/cpid.ts'
+import { MalformedOtlp } from './malformed.ts'
 import { readAttribute } from './read-attribute.ts'
 import { WireCursor } from './wire-cursor.ts'
 
@@ -14,23 +15,28 @@ export interface OwnSpan {
   readonly cpid: Cpid | undefined
 }
 
-/** Reads what `encodeSpan` wrote. */
+/** Reads what `encodeSpan` wrote; as far as it can be read, where the database is damaged. */
 export function readOwnSpan(span: Buffer): OwnSpan {
+  const own = { spanId: 0n, name: '', startNs: 0n, endNs: 0n, kind: 0, cpid: undefined }
+  try {
+    readInto(own, span)
+  } catch (error) {
+    if (!(error instanceof MalformedOtlp)) throw error
+  }
+  return own
+}
+
+function readInto(own: { -readonly [Key in keyof OwnSpan]: OwnSpan[Key] }, span: Buffer): void {
   const cursor = new WireCursor(span)
-  let [spanId, startNs, endNs] = [0n, 0n, 0n]
-  let name = ''
-  let kind = 0
-  let cpid: Cpid | undefined
   while (cursor.next()) {
-    if (cursor.field === 2) spanId = span.readBigInt64BE(cursor.start)
-    else if (cursor.field === 5) name = cursor.text()
-    else if (cursor.field === 6) kind = cursor.value
-    else if (cursor.field === 7) startNs = cursor.nanos('startTimeUnixNano')
-    else if (cursor.field === 8) endNs = cursor.nanos('endTimeUnixNano')
-    else if (cursor.field === 9 && cpid === undefined) {
+    if (cursor.field === 2 && cursor.end - cursor.start === 8) own.spanId = span.readBigInt64BE(cursor.start)
+    else if (cursor.field === 5) own.name = cursor.text()
+    else if (cursor.field === 6) own.kind = cursor.int32('kind')
+    else if (cursor.field === 7) own.startNs = cursor.nanos('startTimeUnixNano')
+    else if (cursor.field === 8) own.endNs = cursor.nanos('endTimeUnixNano')
+    else if (cursor.field === 9 && own.cpid === undefined) {
       const { key, value } = readAttribute(span, cursor.start, cursor.end)
-      if (key === CPID_ID && typeof value === 'string') cpid = parseCpid(value)
+      if (key === CPID_ID && typeof value === 'string') own.cpid = parseCpid(value)
     }
   }
-  return { spanId, name, startNs, endNs, kind, cpid }
 }

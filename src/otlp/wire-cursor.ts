@@ -86,6 +86,16 @@ export class WireCursor {
     return value < 0n ? 0x7fff_ffff_ffff_ffffn : value
   }
 
+  /** The current varint field as an int32 or enum, which are the low 32 bits (protobuf, Updating A Message Type). */
+  int32(name: string): number {
+    if (this.wire !== VARINT)
+      throw new MalformedOtlp(`${name} at byte ${this.tagAt} has wire type ${this.wire}`)
+    let value = 0
+    for (let at = this.start, shift = 0; at < this.end && shift < 32; at++, shift += 7)
+      value |= ((this.bytes[at] ?? 0) & 0x7f) << shift
+    return value
+  }
+
   text(): string {
     return this.bytes.toString('utf8', this.start, this.end)
   }

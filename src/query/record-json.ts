@@ -5,6 +5,8 @@ import { WireCursor } from '../otlp/wire-cursor.ts'
 /** Fields of Span and LogRecord that hold no messages. */
 const PLAIN_FIELDS = { spans: [1, 2, 3, 4, 5, 6, 7, 8, 16], logs: [1, 2, 3, 8, 9, 10, 11, 12] }
 const MESSAGE = { spans: 'Span', logs: 'LogRecord' } as const
+/** What an envelope holds beside the list that goes into it. */
+const HELD = { ResourceSpans: 'resource', ResourceLogs: 'resource', ScopeSpans: 'scope', ScopeLogs: 'scope' }
 const UNDECODABLE = 'cpid.undecodable'
 
 /**
@@ -12,20 +14,51 @@ const UNDECODABLE = 'cpid.undecodable'
  * no protobuf; then the ids, name and times are shown, and all its bytes in the attribute `cpid.undecodable`.
  */
 export function recordJson(signal: 'spans' | 'logs', raw: Buffer): JsonObject {
+  return unlessMalformed(
+    () => jsonOfProtobuf(MESSAGE[signal], raw),
+    () => ({
+      // A tag or length in more bytes than it needs is taken on arrival, and may be refused by this decoder.
+      ...unlessMalformed(
+        () => jsonOfProtobuf(MESSAGE[signal], fieldsOf(raw, PLAIN_FIELDS[signal])),
+        () => ({}),
+      ),
+      attributes: undecodable(raw),
+    }),
+  )
+}
+
+/** A stored resource or scope as OTLP/JSON, with what is no protobuf shown as in a record. */
+export function envelopeJson(message: keyof typeof HELD, envelope: Buffer): JsonObject {
+  return unlessMalformed(
+    () => jsonOfProtobuf(message, envelope),
+    () => ({ [HELD[message]]: { attributes: undecodable(envelope) } }),
+  )
+}
+
+/** What the work gives, or the other where what is stored turns out to be no protobuf. */
+function unlessMalformed<T>(work: () => T, otherwise: () => T): T {
   try {
-    return jsonOfProtobuf(MESSAGE[signal], raw)
+    return work()
   } catch (error) {
-    if (!(error instanceof MalformedOtlp)) throw error
-    const plain = jsonOfProtobuf(MESSAGE[signal], fieldsOf(raw, PLAIN_FIELDS[signal]))
-    const bytes = { key: UNDECODABLE, value: { bytesValue: raw.toString('base64') } }
-    return { ...plain, attributes: [bytes] }
+    if (error instanceof MalformedOtlp) return otherwise()
+    throw error
   }
 }
 
+function undecodable(bytes: Buffer): JsonObject[] {
+  return [{ key: UNDECODABLE, value: { bytesValue: bytes.toString('base64') } }]
+}
+
+/** As far as the bytes can be read. */
 function fieldsOf(raw: Buffer, numbers: readonly number[]): Buffer {
   const parts: Buffer[] = []
   const cursor = new WireCursor(raw)
-  while (cursor.next()) {
+  const isNext = (): boolean =>
+    unlessMalformed(
+      () => cursor.next(),
+      () => false,
+    )
+  while (isNext()) {
     if (numbers.includes(cursor.field)) parts.push(raw.subarray(cursor.tagAt, cursor.pos))
   }
   return Buffer.concat(parts)

@@ -1,15 +1,13 @@
 import type { CausewayQueries, Pages, StoredRecord } from '../model/query-port.ts'
-import { jsonOfProtobuf } from '../otlp/protobuf-to-json.ts'
-import type { MessageName } from '../otlp/schema.ts'
 import { PageCut } from './page-cut.ts'
 import type { Part } from './question.ts'
-import { recordJson } from './record-json.ts'
+import { envelopeJson, recordJson } from './record-json.ts'
 
 interface Shape {
   groups: string
-  group: MessageName
+  group: 'ResourceSpans' | 'ResourceLogs'
   scopes: string
-  scope: MessageName
+  scope: 'ScopeSpans' | 'ScopeLogs'
   records: string
 }
 
@@ -98,7 +96,7 @@ function* resourceJson(signal: 'spans' | 'logs', shape: Shape, resource: Resourc
 }
 
 /** The beginning of an envelope's JSON object up to the list that goes into it. */
-function openedWith(message: MessageName, envelope: Buffer, list: string): string {
-  const members = JSON.stringify(jsonOfProtobuf(message, envelope)).slice(1, -1)
+function openedWith(message: Shape['group' | 'scope'], envelope: Buffer, list: string): string {
+  const members = JSON.stringify(envelopeJson(message, envelope)).slice(1, -1)
   return `{${members}${members === '' ? '' : ','}"${list}":[`
 }

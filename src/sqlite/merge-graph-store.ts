@@ -31,6 +31,7 @@ export class SqliteMergeGraph implements MergeGraph {
   readonly #revive: Statement
   readonly #sources: Statement<[number], number>
   readonly #targets: Statement<[number], number>
+  readonly #targetsAfter: Statement<[number, number, number], number>
   readonly #addEdge: Statement
   readonly #stored: Statement<[number], Buffer>
   readonly #announce: Statement
@@ -49,6 +50,11 @@ export class SqliteMergeGraph implements MergeGraph {
     this.#revive = db.prepare('UPDATE cpids SET prune_ns = ? * 1000000 WHERE id = ?')
     this.#sources = db.prepare<[number], number>('SELECT source FROM edges WHERE target = ?').pluck()
     this.#targets = db.prepare<[number], number>('SELECT target FROM edges WHERE source = ?').pluck()
+    this.#targetsAfter = db
+      .prepare<[number, number, number], number>(
+        'SELECT target FROM edges WHERE source = ? AND target > ? ORDER BY target LIMIT ?',
+      )
+      .pluck()
     this.#addEdge = db.prepare('INSERT OR IGNORE INTO edges (source, target) VALUES (?, ?)')
     this.#stored = db.prepare<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?').pluck()
     this.#announce = db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
@@ -123,6 +129,10 @@ export class SqliteMergeGraph implements MergeGraph {
 
   targetsOf(id: number): number[] {
     return this.#targets.all(id)
+  }
+
+  targetsAfter(id: number, after: number, limit: number): number[] {
+    return this.#targetsAfter.all(id, after, limit)
   }
 
   addEdge(source: number, target: number): void {

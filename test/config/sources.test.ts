@@ -124,3 +124,11 @@ service: { pipelines: { traces: { receivers: [otlp], exporters: [cpid] } } }
 `
   expect(loadText(yaml).config.receivers[0]?.grpc?.maxRecvMsgSizeBytes).toBe(2 ** 20)
 })
+
+test.each([
+  ['an anchor that contains itself', 'a: &a [1, *a]'],
+  ['a list in a list, five thousand times', `a: ${'['.repeat(5_000)}${']'.repeat(5_000)}`],
+  ['a hundred and one maps', `${'{a: '.repeat(101)}1${'}'.repeat(101)}`],
+])('%s is a mistake', (_, text) => {
+  expect(mistakesIn(text)).toEqual([expect.stringContaining('nested more than 100 deep')])
+})

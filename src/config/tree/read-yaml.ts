@@ -3,18 +3,34 @@ import type { RawNode } from './raw-node.ts'
 
 export type YamlReading = { kind: 'read'; node: RawNode } | { kind: 'faulty'; faults: string[] }
 
+/** More than any configuration needs, and little enough for whatever walks over it. */
+const MAX_DEPTH = 100
+const TOO_DEEP = `nested more than ${MAX_DEPTH} deep, or an anchor that contains itself; write it flatter`
+
 /** Reads one YAML (or JSON) document; each fault says its line and column. */
 export function readYaml(text: string): YamlReading {
   const lineCounter = new LineCounter()
-  const document = parseDocument(text, { lineCounter, prettyErrors: false, merge: true, logLevel: 'error' })
-  if (document.errors.length > 0) {
-    return { kind: 'faulty', faults: document.errors.map((fault) => describeFault(fault, lineCounter)) }
-  }
   try {
-    return { kind: 'read', node: (document.toJS() ?? null) as RawNode }
+    const options = { lineCounter, prettyErrors: false, merge: true, logLevel: 'error' } as const
+    const document = parseDocument(text, options)
+    if (document.errors.length > 0) {
+      const faults = document.errors.map((fault) =>
+        fault.message.includes('call stack') ? TOO_DEEP : describeFault(fault, lineCounter),
+      )
+      return { kind: 'faulty', faults }
+    }
+    const node = (document.toJS() ?? null) as RawNode
+    return isTooDeep(node, MAX_DEPTH) ? { kind: 'faulty', faults: [TOO_DEEP] } : { kind: 'read', node }
   } catch (fault) {
+    // The parser calls itself for each level, until the stack is used up.
+    if (fault instanceof RangeError) return { kind: 'faulty', faults: [TOO_DEEP] }
     return { kind: 'faulty', faults: [fault instanceof Error ? fault.message : String(fault)] }
   }
+}
+
+function isTooDeep(node: unknown, levels: number): boolean {
+  if (typeof node !== 'object' || node === null) return false
+  return levels === 0 || Object.values(node).some((inner) => isTooDeep(inner, levels - 1))
 }
 
 function describeFault(fault: { message: string; pos: [number, number] }, lines: LineCounter): string {

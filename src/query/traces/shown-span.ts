@@ -1,8 +1,8 @@
 import type { OutboxItem } from '../../model/outbox-port.ts'
 import type { CausewayQueries } from '../../model/query-port.ts'
 import { outgoingSpan } from '../../otlp/outgoing-span.ts'
-import { jsonOfProtobuf, type Json, type JsonObject } from '../../otlp/protobuf-to-json.ts'
-import { recordJson } from '../record-json.ts'
+import { type Json, type JsonObject } from '../../otlp/protobuf-to-json.ts'
+import { envelopeJson, recordJson } from '../record-json.ts'
 
 /** A sent span with the resource and scope that it was sent under, in OTLP/JSON. */
 export interface ShownSpan {
@@ -32,8 +32,8 @@ export class SpanShower {
     let shown = this.#scopes.get(scope)
     if (shown === undefined) {
       const envelopes = this.#queries.envelopes(scope)
-      const resource = jsonOfProtobuf('ResourceSpans', envelopes?.resource ?? NOTHING)['resource']
-      const inner = jsonOfProtobuf('ScopeSpans', envelopes?.scope ?? NOTHING)['scope']
+      const resource = envelopeJson('ResourceSpans', envelopes?.resource ?? NOTHING)['resource']
+      const inner = envelopeJson('ScopeSpans', envelopes?.scope ?? NOTHING)['scope']
       shown = {
         resource: objectOf(resource),
         scope: objectOf(inner),

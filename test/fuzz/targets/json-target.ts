@@ -1,0 +1,72 @@
+import { deepStrictEqual, ok } from 'node:assert/strict'
+import type { SentSignal } from '../../../src/model/ingest.ts'
+import { JsonCursor } from '../../../src/otlp/json-cursor.ts'
+import { protobufOfJson } from '../../../src/otlp/json-to-protobuf.ts'
+import { MalformedOtlp } from '../../../src/otlp/malformed.ts'
+import { jsonOfProtobuf, type JsonObject } from '../../../src/otlp/protobuf-to-json.ts'
+import { EXPORT_REQUEST } from '../../../src/otlp/schema.ts'
+import { onlyThrows } from '../only-throws.ts'
+import { otlpJson, referenceJson, referenceOfJson } from '../reference-decoder.ts'
+import { logRequests, traceRequests } from '../seed-requests.ts'
+import type { Target } from '../target.ts'
+
+const isMalformed = (error: unknown): boolean => error instanceof MalformedOtlp
+
+/** An object that names a member twice, which decoders may read either way. */
+function namesTwice(text: Buffer): boolean {
+  const cursor = new JsonCursor(text)
+  let twice = false
+  const walk = (): void => {
+    const kind = cursor.kind()
+    if (kind === 'array') cursor.array(walk)
+    else if (kind === 'object') {
+      const seen = new Set<string>()
+      cursor.object((key) => {
+        twice ||= seen.has(key)
+        seen.add(key)
+        walk()
+      })
+    } else cursor.skip()
+  }
+  walk()
+  return twice
+}
+
+export const json: Target = {
+  name: 'otlp-json',
+  shape: 'text',
+  words: [
+    'null',
+    '{}',
+    '[]',
+    '"\\ud800"',
+    '1e400',
+    '-1',
+    '"18446744073709551616"',
+    '"NaN"',
+    '\\u0000',
+    '"__proto__":1,',
+  ],
+  seeds: () =>
+    [
+      ...traceRequests().map((bytes) => jsonOfProtobuf('ExportTraceServiceRequest', bytes)),
+      ...logRequests().map((bytes) => jsonOfProtobuf('ExportLogsServiceRequest', bytes)),
+    ].map((value) => Buffer.from(JSON.stringify(value))),
+  run(input) {
+    for (const signal of ['traces', 'logs'] as const) checkSignal(signal, input)
+  },
+}
+
+function checkSignal(signal: Exclude<SentSignal, 'metrics'>, input: Buffer): void {
+  const bytes = onlyThrows(isMalformed, () => protobufOfJson(signal, input))
+  if (bytes === undefined) return
+  const message = EXPORT_REQUEST[signal]
+  const reference = referenceJson(message, bytes)
+  ok(reference !== undefined, 'what was written is no protobuf')
+  const shown = jsonOfProtobuf(message, bytes)
+  deepStrictEqual(otlpJson(message, shown, 'as they are'), reference)
+  const parsed = JSON.parse(input.toString()) as JsonObject
+  if (namesTwice(input)) return
+  const expected = referenceOfJson(message, parsed)
+  if (expected !== undefined) deepStrictEqual(reference, expected)
+}
