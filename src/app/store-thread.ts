@@ -4,6 +4,7 @@ import { migrate } from '../sqlite/migrate.ts'
 import { openForWriting, storageSentence, type Sqlite } from '../sqlite/open-database.ts'
 import { storageFault } from '../sqlite/storage-fault.ts'
 import { WalKeeper } from '../sqlite/wal-keeper.ts'
+import { Checkpoints } from './checkpoints.ts'
 import { collectGarbage } from './collect-garbage.ts'
 import { StorageHealth } from './storage-health.ts'
 import { StoreTurns } from './store-turns.ts'
@@ -27,12 +28,22 @@ async function run(port: MessagePort): Promise<void> {
       logs: writer.positions.logs.keep(exporters.logs, last.logs),
     }))
     const health = new StorageHealth((fault) => post({ kind: 'storage', fault }))
+    const checkpoints = db.memory ? undefined : new Checkpoints(db)
     const turns = new StoreTurns(writer, {
       pruneIntervalMs: retention.intervalMs,
       post,
       health,
       wal: new WalKeeper(db),
+      ...(checkpoints && { checkpoints }),
     })
+    const stop = async (): Promise<void> => {
+      turns.stop()
+      await checkpoints?.[Symbol.asyncDispose]()
+      close(db)
+      hold[Symbol.dispose]()
+      post({ kind: 'stopped' })
+      port.close()
+    }
     port.on('message', (message: ToStore) => {
       switch (message.kind) {
         case 'ingest':
@@ -48,11 +59,10 @@ async function run(port: MessagePort): Promise<void> {
           collectGarbage()
           return
         case 'stop':
-          turns.stop()
-          close(db)
-          hold[Symbol.dispose]()
-          post({ kind: 'stopped' })
-          port.close()
+          stop().catch((error: unknown) => {
+            post({ kind: 'fatal', reason: reasonOf(error) })
+            port.close()
+          })
       }
     })
     post({ kind: 'ready', positions, lastDecisions: writer.lastDecisions })

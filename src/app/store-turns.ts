@@ -36,6 +36,8 @@ export interface TurnSettings {
   post: (message: FromStore) => void
   health: StorageHealth
   wal: WalKeeper
+  /** Without it the commits themselves move the write-ahead log into the database. */
+  checkpoints?: { look(): void }
 }
 
 /**
@@ -48,6 +50,7 @@ export class StoreTurns {
   readonly #post: (message: FromStore) => void
   readonly #health: StorageHealth
   readonly #wal: WalKeeper
+  readonly #checkpoints: { look(): void } | undefined
   readonly #waiting = new WaitingRequests<Ingest>()
   readonly #moved = new Map<string, Moved>()
   readonly #timers: NodeJS.Timeout[] = []
@@ -58,12 +61,13 @@ export class StoreTurns {
   /** Time that linking may still use while requests wait; below zero when its last step took longer. */
   #linkCreditMs = 0
 
-  constructor(writer: StoreWriter, { pruneIntervalMs, post, health, wal }: TurnSettings) {
+  constructor(writer: StoreWriter, { pruneIntervalMs, post, health, wal, checkpoints }: TurnSettings) {
     this.#writer = writer
     this.#pruneIntervalMs = pruneIntervalMs
     this.#post = post
     this.#health = health
     this.#wal = wal
+    this.#checkpoints = checkpoints
   }
 
   start(): void {
@@ -117,6 +121,7 @@ export class StoreTurns {
       this.#ingest()
       if (this.#waiting.size > 0) this.#linkInBetween(performance.now() - startedMs)
     } else if (this.#writer.linkLag > 0) this.#link(0)
+    this.#guarded('moving the write-ahead log into the database', () => this.#checkpoints?.look())
     if (this.#waiting.size > 0 || (this.#writer.linkLag > 0 && !this.#isLinkingDown)) this.#turnSoon()
   }
 
@@ -200,6 +205,7 @@ export class StoreTurns {
       const result = this.#writer.prune(PRUNE_STEP)
       if (result.cpids + result.spans + result.logs > 0) this.#post({ kind: 'pruned', result })
       if (result.leapMs !== undefined) this.#post({ kind: 'notice', reason: leapText(result.leapMs) })
+      this.#checkpoints?.look()
       if (result.more) this.#pruneAgain = setTimeout(() => this.#prune(), PRUNE_PAUSE_MS)
     })
   }

@@ -26,7 +26,8 @@ export class SqliteArrivals implements ArrivalStore {
   readonly interner: Interner
   readonly objects: ObjectTable
   readonly #progress: Progress
-  readonly #pairs = new GenerationCache<string, true>(PAIRS)
+  /** Original traces, each with the CPID of its last span: most have one. */
+  readonly #pairs = new GenerationCache<number, number>(PAIRS)
   #lastCpid = 0
   #lastOrigin = 0
   readonly #answer: Statement<[Buffer], RequestAnswer>
@@ -114,10 +115,9 @@ export class SqliteArrivals implements ArrivalStore {
 
   addCpidOrigin(cpid: number, origin: number): void {
     if (cpid === this.#lastCpid && origin === this.#lastOrigin) return
-    const key = `${cpid} ${origin}`
-    if (this.#pairs.get(key) !== true) {
+    if (this.#pairs.get(origin) !== cpid) {
       this.#addPair.run(cpid, origin)
-      this.#pairs.set(key, true)
+      this.#pairs.set(origin, cpid)
     }
     this.#lastCpid = cpid
     this.#lastOrigin = origin
