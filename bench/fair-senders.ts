@@ -1,5 +1,6 @@
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js'
 import { setTimeout as pause } from 'node:timers/promises'
+import { readRpcStatus } from '../src/exporter/rpc-status.ts'
 import { protobufOfJson } from '../src/otlp/json-to-protobuf.ts'
 import { EXPORT_TRACES } from './export-method.ts'
 
@@ -15,6 +16,8 @@ export interface FairOrder {
   /** Connections of one service, and requests under way on each of them, of one that sends as fast as it can. */
   connections: number
   inFlight: number
+  /** Whether a refused request waits as long as it was told, as senders of OTLP do, or comes again at once. */
+  heedsRetryInfo?: boolean
   forMs: number
 }
 
@@ -102,8 +105,8 @@ async function sendAtRate(
     if (early > 0) await pause(early)
     const sentMs = performance.now()
     answers.push(
-      exported(client, requests.next(), report).then((isAccepted) => {
-        if (isAccepted) report.latenciesMs.push(performance.now() - sentMs)
+      exported(client, requests.next(), report).then((refusal) => {
+        if (refusal === undefined) report.latenciesMs.push(performance.now() - sentMs)
       }),
     )
   }
@@ -111,10 +114,10 @@ async function sendAtRate(
   client.close()
 }
 
-/** Sends again at once what was refused, and the next as soon as one is taken. */
+/** Sends the next as soon as one is taken, and again what was refused. */
 async function loop(
   service: string,
-  { endpoint, spansPerRequest, connections, inFlight }: FairOrder,
+  { endpoint, spansPerRequest, connections, inFlight, heedsRetryInfo = false }: FairOrder,
   endMs: number,
   report: FairReport,
 ): Promise<void> {
@@ -125,8 +128,11 @@ async function loop(
       await Promise.all(
         Array.from({ length: inFlight }, async () => {
           let request = requests.next()
-          while (performance.now() < endMs)
-            if (await exported(client, request, report)) request = requests.next()
+          while (performance.now() < endMs) {
+            const refusal = await exported(client, request, report)
+            if (refusal === undefined) request = requests.next()
+            else if (heedsRetryInfo) await pause(Math.min(refusal.retryAfterMs, endMs - performance.now()))
+          }
         }),
       )
       client.close()
@@ -137,14 +143,19 @@ async function loop(
 const clientOf = (endpoint: string): Client =>
   new Client(endpoint, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 })
 
-function exported(client: Client, request: Buffer, report: FairReport): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
+/** How the request was turned away; undefined when it was taken. */
+function exported(
+  client: Client,
+  request: Buffer,
+  report: FairReport,
+): Promise<{ retryAfterMs: number } | undefined> {
+  const { promise, resolve } = Promise.withResolvers<{ retryAfterMs: number } | undefined>()
   const { path, requestSerialize, responseDeserialize } = EXPORT_TRACES
   const done = (error: ServiceError | null): void => {
     if (error === null) report.accepted++
     else if (error.code === status.UNAVAILABLE) report.refused++
     else report.failed++
-    resolve(error === null)
+    resolve(error === null ? undefined : { retryAfterMs: retryAfterMsOf(error) })
   }
   client.makeUnaryRequest<Buffer, Buffer>(
     path,
@@ -156,6 +167,11 @@ function exported(client: Client, request: Buffer, report: FairReport): Promise<
     done,
   )
   return promise
+}
+
+function retryAfterMsOf({ metadata }: ServiceError): number {
+  const details = metadata.get('grpc-status-details-bin')[0]
+  return (details instanceof Uint8Array ? readRpcStatus(details)?.retryAfterMs : undefined) ?? 0
 }
 
 process.on('message', (order: FairOrder) => {

@@ -14,9 +14,9 @@ const GOOD = {
   inFlight: 1,
 }
 const LOOPING = { services: ['looping-ctl'], spansPerRequest: 512 }
-/** How the looping controller sends: all on one connection, or on many. */
+/** How the looping controller sends: on one connection, waiting as it is told, or on many and minding nothing. */
 const LOOPERS = {
-  One: { ...LOOPING, connections: 1, inFlight: 200 },
+  One: { ...LOOPING, connections: 1, inFlight: 200, heedsRetryInfo: true },
   Many: { ...LOOPING, connections: 50, inFlight: 8 },
 }
 const PHASE_MS = 10_000
@@ -35,7 +35,7 @@ export async function benchFairness(options: Options, onRound: () => void): Prom
     about:
       `${GOOD_SERVICES.length} senders with ${GOOD.requestsPerSecond} requests of ${GOOD.spansPerRequest} spans a second each, for ` +
       `${PHASE_MS / 1000} s alone, then beside one that sends ${LOOPING.spansPerRequest} spans at a time as fast as it can, on ` +
-      `${LOOPERS.One.connections} connection and on ${LOOPERS.Many.connections}`,
+      `${LOOPERS.One.connections} connection, waiting when it is told to, and on ${LOOPERS.Many.connections}, trying again at once`,
     figures: {
       aloneP50Ms: { label: 'alone, half within', unit: 'ms', digits: 1 },
       aloneP99Ms: { label: 'alone, 99 % within', unit: 'ms', digits: 1 },
