@@ -6,8 +6,11 @@ import type { CheckpointThreadData, FromCheckpoints, ToCheckpoints } from './che
 
 /** 16 MiB of pages that are not in the database yet. */
 const MOVE_PAGES = 4_000
-/** 48 MiB: the next commit begins the log anew, if the little that was written meanwhile is moved too. */
+/** 48 MiB: the next commit begins the log anew, if what was written meanwhile is moved too. */
 const RENEW_PAGES = 12_000
+/** So little of that the writer moves itself; while there is more, the thread goes over it once more, a few times. */
+const REST_PAGES = 400
+const MOST_PASSES = 4
 
 /** 128 MiB: the writer's own commits move the log, should nobody else. */
 const LAST_RESORT_PAGES = 32_000
@@ -21,7 +24,8 @@ export class Checkpoints implements AsyncDisposable {
   readonly #state: () => WalState
   readonly #worker: Worker
   #isMoving = false
-  #isRenewalDue = false
+  /** How often the thread has gone over a log that is to begin anew. */
+  #passes = 0
 
   constructor(db: Sqlite) {
     this.#db = db
@@ -33,7 +37,7 @@ export class Checkpoints implements AsyncDisposable {
     })
     this.#worker.on('message', (message: FromCheckpoints) => {
       this.#isMoving = false
-      this.#isRenewalDue ||= message === 'failed'
+      if (message === 'failed') this.#passes = MOST_PASSES
     })
     this.#worker.on('error', () => {
       this.#isMoving = false
@@ -44,12 +48,14 @@ export class Checkpoints implements AsyncDisposable {
   look(): void {
     if (this.#isMoving) return
     const { log, checkpointed } = this.#state()
-    if (this.#isRenewalDue) {
-      this.#isRenewalDue = false
-      if (log >= RENEW_PAGES) moveWal(this.#db)
-    } else if (log - checkpointed >= MOVE_PAGES) {
+    const left = log - checkpointed
+    const isLong = log >= RENEW_PAGES
+    if (isLong && this.#passes > 0 && (left <= REST_PAGES || this.#passes >= MOST_PASSES)) {
+      this.#passes = 0
+      moveWal(this.#db)
+    } else if (left >= (isLong && this.#passes > 0 ? REST_PAGES : MOVE_PAGES)) {
       this.#isMoving = true
-      this.#isRenewalDue = log >= RENEW_PAGES
+      this.#passes = isLong ? this.#passes + 1 : 0
       this.#worker.postMessage('move' satisfies ToCheckpoints)
     }
   }

@@ -1,6 +1,7 @@
 import { noCounts } from '../graph/ingest-counts.ts'
 import type { IngestOutcome } from '../model/ingest.ts'
 import type { WalKeeper } from '../sqlite/wal-keeper.ts'
+import { LinkShare } from './link-share.ts'
 import type { StoreWriter } from './store-writer.ts'
 import type { StorageHealth } from './storage-health.ts'
 import type { FromStore, ToStore } from './thread-messages.ts'
@@ -11,15 +12,10 @@ type Moved = Extract<ToStore, { kind: 'moved' }>
 
 const MIB = 1024 * 1024
 const LINK_STEP = 500
+/** While a flow sends much beside others that send little, so that these do not wait for a long step. */
+const MIXED_LINK_STEP = 150
 const EXPIRE_STEP = 500
 const PRUNE_STEP = 200
-/**
- * While requests wait, linking gets a share of the time that storing them took: little at first, since their senders
- * wait and a burst is soon over, more when it lags further behind, and as much as storing in the end.
- */
-const LEAST_LINK_SHARE = 0.05
-const LAG_OF_LEAST_SHARE = 500_000
-const LAG_OF_EQUAL_SHARES = 2_000_000
 const TICK_MS = 50
 const GAUGES_MS = 2_000
 const POSITIONS_MS = 250
@@ -58,8 +54,8 @@ export class StoreTurns {
   #isTurning = false
   /** Linking failed; it is tried again at the next tick. */
   #isLinkingDown = false
-  /** Time that linking may still use while requests wait; below zero when its last step took longer. */
-  #linkCreditMs = 0
+  readonly #linkShare = new LinkShare()
+  #resume: NodeJS.Timeout | undefined
 
   constructor(writer: StoreWriter, { pruneIntervalMs, post, health, wal, checkpoints }: TurnSettings) {
     this.#writer = writer
@@ -101,6 +97,7 @@ export class StoreTurns {
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#pruneAgain)
+    clearTimeout(this.#resume)
     while (this.#waiting.size > 0) this.#ingest()
     this.#savePositions()
     this.#isTurning = true
@@ -116,31 +113,34 @@ export class StoreTurns {
   }
 
   #turn(): void {
-    if (this.#waiting.size > 0) {
+    const pauseMs = this.#waiting.pauseMs
+    if (pauseMs === 0) {
       const startedMs = performance.now()
       this.#ingest()
-      if (this.#waiting.size > 0) this.#linkInBetween(performance.now() - startedMs)
-    } else if (this.#writer.linkLag > 0) this.#link(0)
+      const storedMs = performance.now() - startedMs
+      this.#waiting.stored(storedMs)
+      if (this.#waiting.size > 0) this.#linkInBetween(storedMs)
+    } else if (this.#isLinkDue) this.#link(0)
     this.#guarded('moving the write-ahead log into the database', () => this.#checkpoints?.look())
-    if (this.#waiting.size > 0 || (this.#writer.linkLag > 0 && !this.#isLinkingDown)) this.#turnSoon()
+    if (this.#waiting.pauseMs === 0 || this.#isLinkDue) this.#turnSoon()
+    else if (this.#waiting.size > 0) this.#resumeIn(this.#waiting.pauseMs)
   }
 
-  /** Links for a share of the time that storing took. A step is not cut short: what it overdraws is saved up again. */
+  get #isLinkDue(): boolean {
+    return this.#writer.linkLag > 0 && !this.#isLinkingDown
+  }
+
+  #resumeIn(ms: number): void {
+    clearTimeout(this.#resume)
+    this.#resume = setTimeout(() => this.#turnSoon(), ms)
+  }
+
   #linkInBetween(storedMs: number): void {
-    if (this.#writer.linkLag === 0) {
-      this.#linkCreditMs = 0
-      return
-    }
-    this.#linkCreditMs += storedMs * this.#linkShare()
-    if (this.#linkCreditMs <= 0) return
+    const mayTakeMs = this.#linkShare.after(storedMs, this.#writer.linkLag)
+    if (mayTakeMs <= 0) return
     const startedMs = performance.now()
-    this.#link(startedMs + this.#linkCreditMs)
-    this.#linkCreditMs -= performance.now() - startedMs
-  }
-
-  #linkShare(): number {
-    const beyond = (this.#writer.linkLag - LAG_OF_LEAST_SHARE) / (LAG_OF_EQUAL_SHARES - LAG_OF_LEAST_SHARE)
-    return Math.min(1, Math.max(LEAST_LINK_SHARE, beyond))
+    this.#link(startedMs + mayTakeMs)
+    this.#linkShare.used(performance.now() - startedMs)
   }
 
   #ingest(): void {
@@ -178,8 +178,9 @@ export class StoreTurns {
 
   /** Links at least one step, then goes on until the time is up. */
   #link(untilMs: number): void {
+    const step = this.#waiting.isMixed ? MIXED_LINK_STEP : LINK_STEP
     this.#isLinkingDown = !this.#guarded('linking', () => {
-      while (this.#writer.link(LINK_STEP) > 0 && performance.now() < untilMs);
+      while (this.#writer.link(step) > 0 && performance.now() < untilMs);
     })
     this.#postLinked()
   }

@@ -1,7 +1,7 @@
 import type { CpidNode } from '../model/graph-port.ts'
 import { GenerationCache } from './generation-cache.ts'
 
-const NODES = 30_000
+const NODES = 15_000
 
 /** CPIDs used lately, by number and by UUID; both lookups give the same object. */
 export class CpidCache {
