@@ -205,7 +205,7 @@ export class StoreTurns {
     this.#guarded('pruning', () => {
       const result = this.#writer.prune(PRUNE_STEP)
       if (result.cpids + result.spans + result.logs > 0) this.#post({ kind: 'pruned', result })
-      if (result.leapMs !== undefined) this.#post({ kind: 'notice', reason: leapText(result.leapMs) })
+      if (result.leapMs !== undefined) this.#post({ kind: 'leapt', reason: leapText(result.leapMs) })
       this.#checkpoints?.look()
       if (result.more) this.#pruneAgain = setTimeout(() => this.#prune(), PRUNE_PAUSE_MS)
     })

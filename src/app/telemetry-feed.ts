@@ -16,7 +16,8 @@ interface ExporterPosition {
   signal: Signal
   exporter: string
   position: number
-  movedMs: number
+  /** Since when decisions have been waiting for it with none taken, by `nowMs`. */
+  waitsSinceMs: number
 }
 
 export interface FeedSinks {
@@ -24,6 +25,8 @@ export interface FeedSinks {
   log: Logger
   /** Told of what a part of Causeway finds wrong with the database; undefined when it is well again. */
   onFault: (part: string, fault: StorageFault | undefined) => void
+  /** A clock that never leaps; the process's unless given. */
+  nowMs?: () => number
 }
 
 /** How things stand at the start. */
@@ -37,6 +40,7 @@ export class TelemetryFeed implements ReceiverObserver {
   readonly #metrics: Metrics
   readonly #log: Logger
   readonly #onFault: FeedSinks['onFault']
+  readonly #nowMs: () => number
   readonly #faults = new Map<string, StorageFault>()
   readonly #positions = new Map<string, ExporterPosition>()
   #lastDecisions: Record<Signal, number>
@@ -44,10 +48,11 @@ export class TelemetryFeed implements ReceiverObserver {
   /** When each trouble was last told of, in milliseconds. */
   readonly #told = new Map<string, number>()
 
-  constructor({ metrics, log, onFault }: FeedSinks, { positions, lastDecisions }: FeedStart) {
+  constructor({ metrics, log, onFault, nowMs }: FeedSinks, { positions, lastDecisions }: FeedStart) {
     this.#metrics = metrics
     this.#log = log
     this.#onFault = onFault
+    this.#nowMs = nowMs ?? (() => performance.now())
     this.#lastDecisions = lastDecisions
     for (const signal of ['traces', 'logs'] as const)
       for (const [exporter, position] of positions[signal]) this.#moveTo(signal, exporter, position)
@@ -121,7 +126,7 @@ export class TelemetryFeed implements ReceiverObserver {
         const { counts, figures } = message
         this.#metrics.traced('cpid_cascade_duration').merge(figures.durations)
         this.#metrics.traced('cpid_hop_latency').merge(figures.hops)
-        this.#lastDecisions = message.lastDecisions
+        this.#decided(message.lastDecisions)
         this.#metrics.add('cpid_unattributed_spans', counts.unattributed)
         this.#metrics.add('cpid_unattributed_log_records', counts.unattributedLogs)
         this.#metrics.add('cpid_late_mergelogs', counts.lateMergelogs)
@@ -144,6 +149,10 @@ export class TelemetryFeed implements ReceiverObserver {
         this.#trouble(message.reason)
         return
       case 'notice':
+        this.notice(message.reason)
+        return
+      case 'leapt':
+        this.#metrics.add('cpid_clock_leaps', 1)
         this.notice(message.reason)
         return
       case 'storage':
@@ -218,18 +227,25 @@ export class TelemetryFeed implements ReceiverObserver {
   }
 
   #setQueues(): void {
-    for (const { signal, exporter, position, movedMs } of this.#positions.values()) {
+    for (const { signal, exporter, position, waitsSinceMs } of this.#positions.values()) {
       const labels = { exporter, data_type: signal }
       const unsent = Math.max(0, this.#lastDecisions[signal] - position)
       this.#metrics.set('otelcol_exporter_queue_size', unsent, labels)
-      const seconds = unsent === 0 ? 0 : (performance.now() - movedMs) / MS_PER_SECOND
+      const seconds = unsent === 0 ? 0 : (this.#nowMs() - waitsSinceMs) / MS_PER_SECOND
       this.#metrics.set('cpid_exporter_lag', seconds, labels)
     }
   }
 
   #moveTo(signal: Signal, exporter: string, position: number): void {
-    const movedMs = performance.now()
-    this.#positions.set(`${signal} ${exporter}`, { signal, exporter, position, movedMs })
+    const waitsSinceMs = this.#nowMs()
+    this.#positions.set(`${signal} ${exporter}`, { signal, exporter, position, waitsSinceMs })
+  }
+
+  /** Who had nothing to send until now has been waited for no longer than that. */
+  #decided(lastDecisions: Record<Signal, number>): void {
+    for (const one of this.#positions.values())
+      if (one.position >= this.#lastDecisions[one.signal]) one.waitsSinceMs = this.#nowMs()
+    this.#lastDecisions = lastDecisions
   }
 
   /** Says what a part of Causeway finds wrong with the database, or that it finds it well again. */
@@ -257,7 +273,7 @@ export class TelemetryFeed implements ReceiverObserver {
 
   /** The same trouble again and again is one line a minute. */
   #isNew(reason: string): boolean {
-    const nowMs = performance.now()
+    const nowMs = this.#nowMs()
     if (nowMs - (this.#told.get(reason) ?? -Infinity) < TOLD_AGAIN_MS) return false
     if (this.#told.size >= MOST_TOLD) this.#told.clear()
     this.#told.set(reason, nowMs)

@@ -71,6 +71,8 @@ export type FromStore =
   | { kind: 'trouble'; reason: string }
   /** Something an operator should see to; everything goes on. */
   | { kind: 'notice'; reason: string }
+  /** The clock of this machine leapt. */
+  | { kind: 'leapt'; reason: string }
   /** What is wrong with the database now; undefined when it is well again. */
   | { kind: 'storage'; fault: StorageFault | undefined }
   | { kind: 'stopped' }

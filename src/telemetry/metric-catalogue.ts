@@ -216,7 +216,12 @@ export const METRICS = {
     'How long a commit of received data took.',
   ),
   cpid_commits: counter('commits', [], 'Commits of received data.'),
-  cpid_exporter_lag: gauge('seconds', QUEUE, 'How long the oldest decision not yet sent has been waiting.'),
+  cpid_exporter_lag: gauge(
+    'seconds',
+    QUEUE,
+    'How long the backend has taken nothing while decisions wait for it; 0 when none does.',
+  ),
+  cpid_clock_leaps: counter('leaps', [], 'Leaps of the clock of this machine against up time.'),
 
   target_info: gauge('', SERVICE, 'Always 1; its labels say which Causeway this is.'),
 }

@@ -20,6 +20,10 @@ interface Service {
   spec: { clusterIP: string; selector: object; ports: { name: string; port: number; targetPort: string }[] }
 }
 
+interface Probe {
+  httpGet: { path: string; port: string }
+}
+
 interface Deployment {
   spec: {
     replicas: number
@@ -28,10 +32,13 @@ interface Deployment {
     template: {
       metadata: { labels: object }
       spec: {
+        terminationGracePeriodSeconds: number
         containers: {
           args: string[]
           ports: { name: string; containerPort: number }[]
-          readinessProbe: { httpGet: { path: string; port: string } }
+          startupProbe: Probe
+          readinessProbe: Probe
+          livenessProbe: Probe
           volumeMounts: { name: string; mountPath: string }[]
         }[]
         volumes: { name: string; configMap?: { name: string } }[]
@@ -145,6 +152,18 @@ test('the container reads the ConfigMap and is asked where the health check answ
   expect(volume?.configMap?.name).toBe(ofKind('ConfigMap').metadata.name)
   const { path, port } = container().readinessProbe.httpGet
   expect([path, port]).toEqual([shippedConfig().config.healthCheck?.path, 'health'])
+})
+
+test('a fault of the disk takes the Pod out of the Service and does not restart it', () => {
+  const { startupProbe, livenessProbe, readinessProbe } = container()
+  expect(readinessProbe.httpGet.port).toBe('health')
+  for (const { httpGet } of [startupProbe, livenessProbe]) {
+    expect(httpGet).toEqual({ path: '/metrics', port: 'metrics' })
+  }
+})
+
+test('the Pod has longer to end than the ten seconds that Causeway may take', () => {
+  expect(ofKind('Deployment').spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(10)
 })
 
 test('the README explains every field', () => {

@@ -1,0 +1,76 @@
+import { expect, test } from '@jest/globals'
+import { systemClock } from '../../src/app/system-clock.ts'
+import { TelemetryFeed } from '../../src/app/telemetry-feed.ts'
+import { noLinkCounts } from '../../src/model/link-counts.ts'
+import { createLogger } from '../../src/telemetry/logger.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+
+const EXPORTER = 'otlp_grpc/jaeger'
+const HOUR_MS = 3_600_000
+
+function feedAt(position: number, lastDecision: number) {
+  const lines: string[] = []
+  const write = (line: string): void => void lines.push(line)
+  const log = createLogger({ level: 'info', encoding: 'console', clock: systemClock, caller: 'test', write })
+  const metrics = createMetrics({ serviceName: 'test', serviceVersion: '0', serviceInstanceId: '0' })
+  let ms = 0
+  const feed = new TelemetryFeed(
+    { metrics, log, onFault: () => undefined, nowMs: () => ms },
+    {
+      positions: { traces: new Map([[EXPORTER, position]]), logs: new Map() },
+      lastDecisions: { traces: lastDecision, logs: 0 },
+    },
+  )
+  return {
+    lines,
+    scrape: () => metrics.scrape(),
+    pass: (more: number) => (ms += more),
+    leap: (reason: string) => feed.fromStore({ kind: 'leapt', reason }),
+    decide: (traces: number) =>
+      feed.fromStore({
+        kind: 'linked',
+        counts: noLinkCounts(),
+        figures: { durations: [], hops: [] },
+        lastDecisions: { traces, logs: 0 },
+      }),
+    send: (to: number) =>
+      feed.fromExport({
+        kind: 'moved',
+        signal: 'traces',
+        exporter: EXPORTER,
+        position: to,
+        delivered: 1,
+        refused: 0,
+      }),
+    lag: async () => Number(/^cpid_exporter_lag\{.*\} (.*)$/m.exec(await metrics.scrape())?.[1]),
+  }
+}
+
+test('an exporter that had nothing to send for an hour does not lag by an hour with the next decision', async () => {
+  const { decide, pass, lag } = feedAt(7, 7)
+  pass(HOUR_MS)
+  decide(8)
+  expect(await lag()).toBe(0)
+  pass(3_000)
+  decide(9)
+  expect(await lag()).toBe(3)
+})
+
+test('the lag begins anew when the backend takes something, and ends when nothing waits', async () => {
+  const { send, pass, lag } = feedAt(7, 9)
+  pass(5_000)
+  expect(await lag()).toBe(5)
+  send(8)
+  pass(1_000)
+  expect(await lag()).toBe(1)
+  send(9)
+  pass(1_000)
+  expect(await lag()).toBe(0)
+})
+
+test('a leap of the clock is counted, and told of', async () => {
+  const { leap, lines, scrape } = feedAt(0, 0)
+  leap('the clock went forward')
+  expect(lines).toEqual([expect.stringContaining('the clock went forward')])
+  expect(await scrape()).toMatch(/^cpid_clock_leaps 1$/m)
+})

@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals'
+import { existsSync, readFileSync } from 'node:fs'
+import { METRICS } from '../../src/telemetry/metric-catalogue.ts'
+import { anchorsOf } from '../examples/anchors-of.ts'
+
+const DOCUMENT = new URL('../../docs/operations.md', import.meta.url)
+const text = readFileSync(DOCUMENT, 'utf8')
+const limits = text.slice(text.indexOf('## Limits'), text.indexOf('## Metrics in practice'))
+const practice = text.slice(text.indexOf('## Metrics in practice'), text.indexOf('## Alerts'))
+/** Metrics of other programs that the document speaks of. */
+const FOREIGN = ['otelcol_exporter_enqueue_failed_spans']
+/** What begins as a metric does and is none: the extension. */
+const NO_METRIC = ['cpid_query']
+
+test('docs/operations.md says of every metric what it means in practice', () => {
+  const first = practice.split('\n').map((line) => line.split('|')[1] ?? '')
+  const named = first.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name))
+  expect(named.sort()).toEqual(Object.keys(METRICS).sort())
+})
+
+test('it names no metric that does not exist', () => {
+  const named = [...text.matchAll(/\b(?:cpid|otelcol)_\w+/g)].map(([name]) => name)
+  const known = new Set([...Object.keys(METRICS), ...FOREIGN, ...NO_METRIC])
+  expect(named.filter((name) => !known.has(name))).toEqual([])
+})
+
+test('it says of every limit of the connector what happens at it', () => {
+  const keys = readFileSync(new URL('config.md', DOCUMENT), 'utf8')
+  const found = [...keys.matchAll(/^\| `(?:admission|linking|retention)\.(\w+)`/gm)].map(
+    ([, key]) => key ?? '',
+  )
+  expect(found).toContain('max_in_flight')
+  // How spans are joined is no limit.
+  for (const key of found.filter((one) => one !== 'mode')) expect(limits).toMatch(new RegExp(`[\`:]${key}\``))
+})
+
+test('its links lead somewhere', () => {
+  const links = [...text.matchAll(/\]\(([^)#]*)(?:#([^)]*))?\)/g)]
+  expect(links.length).toBeGreaterThan(20)
+  for (const [, path = '', anchor] of links) {
+    const target = new URL(path === '' ? DOCUMENT : path, DOCUMENT)
+    expect([path, existsSync(target)]).toEqual([path, true])
+    if (anchor !== undefined) expect(anchorsOf(target)).toContain(anchor)
+  }
+})
