@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { openForReading } from '../sqlite/open-database.ts'
 import { SqliteQueries } from '../sqlite/queries/sqlite-queries.ts'
@@ -11,8 +10,6 @@ const PAGE_CACHE_KIB = 16 * 1024
 
 /** The thread that answers questions through a connection of its own that only reads. */
 function run(port: MessagePort): void {
-  // What people search with must end: expressions that backtrack without end go on in an engine that does not.
-  setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks')
   const { path, salt } = workerData as QueryThreadData
   try {
     const db = openForReading(path, PAGE_CACHE_KIB)

@@ -25,6 +25,8 @@ export interface GrpcReceiverSettings extends ReceiverSettings {
   /** How many requests one connection may have in flight; 100 unless given. */
   maxConcurrentStreams?: number
   keepalive?: KeepaliveSettings
+  /** Within how many milliseconds a connection must have spoken HTTP/2; 10 s unless given. */
+  firstBytesMs?: number
 }
 
 const DEFAULT_MAX_CONCURRENT_STREAMS = 100
@@ -52,7 +54,7 @@ export async function startGrpcReceiver(
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
   const server = listenerOf(settings, (socket) => {
     senders?.connected(socket)
-    endUnlessItSpeaks(socket)
+    endUnlessItSpeaks(socket, settings.firstBytesMs ?? FIRST_BYTES_MS)
     injector.injectConnection(socket)
   })
   return listen(server, settings, 'grpc', {
@@ -126,9 +128,9 @@ function listenerOf(settings: GrpcReceiverSettings, take: (socket: Socket) => vo
 }
 
 /** A connection on which nobody speaks HTTP/2 takes the place of one on which somebody would. */
-function endUnlessItSpeaks(socket: Socket): void {
+function endUnlessItSpeaks(socket: Socket, withinMs: number): void {
   const timer = setTimeout(() => {
     if (socket.bytesRead < PREFACE_BYTES) socket.destroy()
-  }, FIRST_BYTES_MS)
+  }, withinMs)
   socket.once('close', () => clearTimeout(timer))
 }

@@ -84,6 +84,8 @@ test.each([
   ['{ name =~ "(" }', 'not a regular expression'],
   ['{ name =~ `(a)\\1` }', 'not a regular expression'],
   ['{ name =~ "(?=a)" }', 'not a regular expression'],
+  ['{ name =~ "(?:(a+)+b?){17}" }', 'a group at most 16 times'],
+  ['{ name =~ "(?i:(a+)+)" }', 'not a regular expression'],
   ['{ name =~ 3 }', 'takes a text in quotes'],
   ['{ name = "x }', 'cannot read'],
   ['{ name > nil }', 'nil can only'],

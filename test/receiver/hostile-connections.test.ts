@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
-import { connect as connectHttp2 } from 'node:http2'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
+import { GrpcSender } from './grpc-client.ts'
 import { post, PROTOBUF } from './http-sender.ts'
 import { sendRawGrpc } from './raw-grpc.ts'
 import { RecordingPort } from './recording-port.ts'
@@ -10,32 +11,106 @@ import { startGrpc, startHttp } from './start-receivers.ts'
 
 const MIB = 1024 * 1024
 const TRACES = '/opentelemetry.proto.collector.trace.v1.TraceService/Export'
-const IDLE = 1_000
+/** About twice as many as a port has places by default. */
+const IDLE = 2_000
+const PLACES = 1_024
+/** So many wait to be accepted at once without being asked to come again. */
+const WAVE = 250
+const OK = 0
+const UNAVAILABLE = 14
 
-async function idleConnections(port: number): Promise<AsyncDisposable> {
-  const sockets = Array.from({ length: IDLE }, () => connect(port, '127.0.0.1').on('error', () => undefined))
-  await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Opens connections that say nothing. */
+async function idleConnections(
+  port: number,
+  count: number,
+): Promise<AsyncDisposable & { sockets: Socket[] }> {
+  const sockets: Socket[] = []
+  const closed: Promise<unknown>[] = []
+  while (sockets.length < count) {
+    const wave = Array.from({ length: Math.min(WAVE, count - sockets.length) }, () =>
+      connect(port, '127.0.0.1')
+        .on('error', () => undefined)
+        .resume(),
+    )
+    sockets.push(...wave)
+    closed.push(...wave.map((socket) => once(socket, 'close')))
+    await Promise.all(wave.map((socket) => once(socket, 'connect')))
+  }
   return {
+    sockets,
     [Symbol.asyncDispose]: async () => {
-      const closed = sockets.map((socket) => once(socket, 'close'))
       for (const socket of sockets) socket.destroy()
       await Promise.all(closed)
     },
   }
 }
 
-test(`beside ${IDLE} idle connections at each port an honest sender gets through`, async () => {
-  const port = new RecordingPort()
-  await using http = await startHttp(port)
-  await using grpc = await startGrpc(port)
-  await using idleAtHttp = await idleConnections(http.port)
-  await using idleAtGrpc = await idleConnections(grpc.port)
-  expect(await post(http.port, '/v1/traces', PROTOBUF, Buffer.from('x'))).toMatchObject({ status: 200 })
-  const payload = gzipSync('x')
-  await sendRawGrpc(grpc.port, { path: TRACES, encoding: 'gzip', payload })
-  expect(port.requests).toHaveLength(2)
-  expect([idleAtHttp, idleAtGrpc]).toHaveLength(2)
+test(`${IDLE} idle connections at the gRPC port keep out nobody who is there, nor who comes when some leave`, async () => {
+  await using receiver = await startGrpc(new RecordingPort())
+  using sender = new GrpcSender(receiver.port)
+  expect(await sender.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
+  await using idle = await idleConnections(receiver.port, IDLE)
+  while (receiver.dropped.length < IDLE + 1 - PLACES) await turn()
+  expect(receiver.connections).toBe(PLACES)
+  expect(await sender.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
+  using late = new GrpcSender(receiver.port)
+  expect(await late.export('traces', Buffer.from('x'))).toMatchObject({ code: UNAVAILABLE })
+  idle.sockets.find((socket) => !socket.destroyed)?.destroy()
+  while (receiver.connections === PLACES) await turn()
+  using next = new GrpcSender(receiver.port)
+  expect(await next.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
 })
+
+test(`${IDLE} idle connections at the HTTP port keep out nobody who is there, nor who comes when some leave`, async () => {
+  await using receiver = await startHttp(new RecordingPort())
+  using agent = agentOfOne()
+  expect(await postThrough(agent, receiver.port)).toBe(200)
+  await using idle = await idleConnections(receiver.port, IDLE)
+  while (receiver.dropped.length < IDLE + 1 - PLACES) await turn()
+  expect(receiver.connections).toBe(PLACES)
+  expect(await postThrough(agent, receiver.port)).toBe(200)
+  await expect(post(receiver.port, '/v1/traces', PROTOBUF, 'x')).rejects.toThrow()
+  idle.sockets.find((socket) => !socket.destroyed)?.destroy()
+  while (receiver.connections === PLACES) await turn()
+  expect((await post(receiver.port, '/v1/traces', PROTOBUF, 'x')).status).toBe(200)
+})
+
+test('idle connections that hold every place are ended in time, and a new sender gets through', async () => {
+  const places = { maxConnections: 50 }
+  await using grpc = await startGrpc(new RecordingPort(), { ...places, firstBytesMs: 100 })
+  await using http = await startHttp(new RecordingPort(), { ...places, headersTimeoutMs: 100 })
+  for (const { port } of [grpc, http]) {
+    await using idle = await idleConnections(port, 50)
+    while (idle.sockets.some((socket) => !socket.destroyed)) await turn()
+  }
+  using sender = new GrpcSender(grpc.port)
+  expect(await sender.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
+  expect((await post(http.port, '/v1/traces', PROTOBUF, 'x')).status).toBe(200)
+})
+
+/** Keeps one connection open. */
+function agentOfOne(): Agent & Disposable {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  return Object.assign(agent, { [Symbol.dispose]: () => agent.destroy() })
+}
+
+async function postThrough(agent: Agent, port: number): Promise<number | undefined> {
+  const request = httpRequest({
+    agent,
+    port,
+    host: '127.0.0.1',
+    path: '/v1/traces',
+    method: 'POST',
+    headers: PROTOBUF,
+  })
+  request.end('x')
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  response.resume()
+  await once(response, 'end')
+  return response.statusCode
+}
 
 /** Everything the server says until it closes the connection. */
 async function told(socket: Socket): Promise<string> {
@@ -88,32 +163,4 @@ test('a gzip bomb over gRPC is refused', async () => {
     code: 8,
   })
   expect(port.requests).toEqual([])
-})
-
-test('a connection that resets streams as fast as it opens them is ended', async () => {
-  const port = new RecordingPort()
-  await using receiver = await startGrpc(port)
-  const session = connectHttp2(`http://127.0.0.1:${receiver.port}`)
-  session.on('error', () => undefined)
-  const { promise: closed, resolve } = Promise.withResolvers<unknown>()
-  session.once('close', resolve)
-  const flood = (): void => {
-    if (session.destroyed || session.closed) return
-    for (let left = 200; left > 0; left--) {
-      const stream = session.request({
-        ':method': 'POST',
-        ':path': TRACES,
-        'content-type': 'application/grpc',
-      })
-      stream.on('error', () => undefined)
-      stream.close(8)
-    }
-    setImmediate(flood)
-  }
-  await once(session, 'connect')
-  flood()
-  await closed
-  const payload = gzipSync('x')
-  await sendRawGrpc(receiver.port, { path: TRACES, encoding: 'gzip', payload })
-  expect(port.requests).toHaveLength(1)
 })

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../otlp/protobuf-to-json.ts'
 import type { Condition, Intrinsic, Operator, Subject, Value } from './condition.ts'
-import { regularExpression } from './parse-traceql.ts'
+import { regularExpression } from './regular-expression.ts'
 import { attributesOf, listOf, objectOf, plainValue, textOf, type ShownSpan } from './shown-span.ts'
 
 /** What is known of the trace that a span stands in. */

@@ -1,4 +1,5 @@
 import { ALL, type Condition, type Intrinsic, type Operator, type Subject, type Value } from './condition.ts'
+import { regularExpression } from './regular-expression.ts'
 
 /** What is wrong with a query, for whoever wrote it. */
 export class TraceQlError extends Error {}
@@ -169,22 +170,14 @@ function comparison(subject: Subject, operator: Operator, { kind, text }: Token)
   }
   if (operator === '=~' || operator === '!~') {
     if (typeof value !== 'string') throw new TraceQlError(`${operator} takes a text in quotes`)
-    if (regularExpression(value) === undefined) throw new TraceQlError(`not a regular expression: ${value}`)
+    if (regularExpression(value) === undefined) {
+      throw new TraceQlError(
+        `not a regular expression that is sure to end: ${value}; write it without lookaround, references and modes, and ` +
+          'repeat a group at most 16 times',
+      )
+    }
   }
   return { kind: 'compare', subject, operator, value }
-}
-
-/** Lookaround and backreferences, which no expression that is sure to end can have. */
-const BEYOND_REGULAR = /\\[1-9k]|\(\?[=!<]/
-
-/** It must match the whole text. Undefined when it is none, or one that Go would not take either. */
-export function regularExpression(pattern: string): RegExp | undefined {
-  if (BEYOND_REGULAR.test(pattern)) return undefined
-  try {
-    return new RegExp(`^(?:${pattern})$`, 's')
-  } catch {
-    return undefined
-  }
 }
 
 /** Undefined for nil. */

@@ -1,0 +1,60 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expect, test } from '@jest/globals'
+import { GrpcSender } from '../receiver/grpc-client.ts'
+import { post, PROTOBUF } from '../receiver/http-sender.ts'
+import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
+import { freshSettings } from './causeway-settings.ts'
+import { eventually } from './eventually.ts'
+import { markerSpan } from './marker-span.ts'
+import { ownMetric } from './own-metrics.ts'
+
+const MIB = 2 ** 20
+const BODY = 60 * MIB
+const OK = 0
+const UNAVAILABLE = 14
+
+leaveNothingBehind()
+
+/** A request that has sent all but the last byte of a large body. */
+async function unended(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+    .on('error', () => undefined)
+    .resume()
+  await once(socket, 'connect')
+  const head = ['POST /v1/traces HTTP/1.1', 'Host: x', 'Content-Type: application/x-protobuf']
+  socket.write(`${head.join('\r\n')}\r\nContent-Length: ${BODY + 1}\r\n\r\n`)
+  const written = Promise.withResolvers<undefined>()
+  socket.write(Buffer.alloc(BODY, 1), () => written.resolve(undefined))
+  await written.promise
+  return socket
+}
+
+test('above its soft memory limit Causeway asks senders to come again, and takes what they send once it holds nothing of others', async () => {
+  const settings = await freshSettings({ connector: { admission: { max_in_flight: '1GiB' } } })
+  settings.patch = {
+    extensions: { memory_limiter: { limit_mib: 1000, spike_limit_mib: 750, check_interval: '100ms' } },
+  }
+  await using causeway = await startCauseway(settings)
+  const { grpc, http } = settings.ports
+  using sender = new GrpcSender(grpc)
+  expect(await sender.export('traces', markerSpan('before').bytes)).toMatchObject({ code: OK })
+
+  const holding = await Promise.all(Array.from({ length: 4 }, () => unended(http)))
+  await eventually(async () => expect(await ownMetric(settings, 'cpid_memory_refusing')).toBe(1))
+  const refused = await sender.export('traces', markerSpan('refused').bytes)
+  expect(refused).toMatchObject({ code: UNAVAILABLE, message: expect.stringContaining('high memory usage') })
+  expect(refused.details?.toString('latin1')).toContain('google.rpc.RetryInfo')
+  const answer = await post(http, '/v1/traces', PROTOBUF, markerSpan('refused').bytes)
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get('retry-after')).toMatch(/^[12]$/)
+  expect(causeway.errors).toContain('Refusing data.')
+
+  for (const socket of holding) socket.destroy()
+  await eventually(async () => {
+    expect(await sender.export('traces', markerSpan('again').bytes)).toMatchObject({ code: OK })
+    expect((await post(http, '/v1/traces', PROTOBUF, markerSpan('again').bytes)).status).toBe(200)
+  })
+  expect(causeway.errors).toContain('Resuming normal operation.')
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+})
