@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
 import { dirname } from 'node:path'
@@ -19,7 +20,7 @@ import { healthAnswer } from '../process/health-answer.ts'
 import { markerSpan } from '../process/marker-span.ts'
 import { RequestSender } from '../process/request-sender.ts'
 import { seededRandom } from '../process/seeded-random.ts'
-import { askStored, storedSpans } from '../process/stored-data.ts'
+import { askStored, storedPositions, storedSpans } from '../process/stored-data.ts'
 import { TraceBackend } from '../process/trace-backend.ts'
 
 const SPANS = 600
@@ -35,6 +36,10 @@ async function filled(settings: CausewaySettings): Promise<void> {
   for (let id = 1; id <= SPANS; id++) writer.spans('controller', [{ trace: id, id, cpid: cpid(1) }])
   writer.link()
 }
+
+/** What the database and its write-ahead log hold, as hashes. */
+const filesOf = ({ database }: CausewaySettings): string[] =>
+  [database, `${database}-wal`].map((path) => hash('sha256', readFileSync(path)))
 
 /** What a command says. */
 const run = (words: readonly string[]): string =>
@@ -61,7 +66,7 @@ test('a damaged table that the start reads: likewise', async () => {
 })
 
 test('a damaged index met while storing: nothing more is acknowledged or written, the rest goes on, and it stays up', async () => {
-  await using backend = await TraceBackend.up()
+  await using backend = await TraceBackend.down()
   const settings = await freshSettings({ exporters: { otlp_grpc: exporterTo(backend.port) } })
   await filled(settings)
   const index = 'sqlite_autoindex_requests_1'
@@ -76,6 +81,8 @@ test('a damaged index met while storing: nothing more is acknowledged or written
     })
     expect([...sender.failures]).toEqual([status.UNAVAILABLE])
   })
+  const before = { positions: storedPositions(settings), files: filesOf(settings) }
+  await backend.comeUp()
   await eventually(() => expect(backend.spans.length).toBe(SPANS + 1))
   expect((await fetch(`http://127.0.0.1:${settings.ports.query}/api/v1/cpids/${cpid(1)}`)).status).toBe(200)
   sender[Symbol.dispose]()
@@ -83,7 +90,10 @@ test('a damaged index met while storing: nothing more is acknowledged or written
   expect(causeway.errors.match(/The database cannot be used/g)).toHaveLength(1)
   const salvaging = ['salvage', `${settings.database}.new`, ...argumentsFor(settings)]
   expect(() => run(salvaging)).toThrow(/another Causeway is running/)
+  expect(filesOf(settings)).toEqual(before.files)
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  // Where the exporter stands would be written at the end at the latest.
+  expect(storedPositions(settings)).toEqual(before.positions)
 
   expect(run(salvaging)).toMatch(/^spans: 600 rows$[^]*^every row could be read$/m)
   for (const end of ['', '-wal', '-shm']) rmSync(`${settings.database}${end}`, { force: true })
