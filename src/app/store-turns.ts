@@ -55,7 +55,6 @@ export class StoreTurns {
   /** Linking failed; it is tried again at the next tick. */
   #isLinkingDown = false
   readonly #linkShare = new LinkShare()
-  #resume: NodeJS.Timeout | undefined
 
   constructor(writer: StoreWriter, { pruneIntervalMs, post, health, wal, checkpoints }: TurnSettings) {
     this.#writer = writer
@@ -97,7 +96,6 @@ export class StoreTurns {
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer)
     clearTimeout(this.#pruneAgain)
-    clearTimeout(this.#resume)
     while (this.#waiting.size > 0) this.#ingest()
     this.#savePositions()
     this.#isTurning = true
@@ -113,26 +111,17 @@ export class StoreTurns {
   }
 
   #turn(): void {
-    const pauseMs = this.#waiting.pauseMs
-    if (pauseMs === 0) {
+    if (this.#waiting.size > 0) {
       const startedMs = performance.now()
       this.#ingest()
-      const storedMs = performance.now() - startedMs
-      this.#waiting.stored(storedMs)
-      if (this.#waiting.size > 0) this.#linkInBetween(storedMs)
+      if (this.#waiting.size > 0) this.#linkInBetween(performance.now() - startedMs)
     } else if (this.#isLinkDue) this.#link(0)
     this.#guarded('moving the write-ahead log into the database', () => this.#checkpoints?.look())
-    if (this.#waiting.pauseMs === 0 || this.#isLinkDue) this.#turnSoon()
-    else if (this.#waiting.size > 0) this.#resumeIn(this.#waiting.pauseMs)
+    if (this.#waiting.size > 0 || this.#isLinkDue) this.#turnSoon()
   }
 
   get #isLinkDue(): boolean {
     return this.#writer.linkLag > 0 && !this.#isLinkingDown
-  }
-
-  #resumeIn(ms: number): void {
-    clearTimeout(this.#resume)
-    this.#resume = setTimeout(() => this.#turnSoon(), ms)
   }
 
   #linkInBetween(storedMs: number): void {

@@ -5,8 +5,6 @@ import { FlowShares } from './flow-shares.ts'
 const MAX_COMMIT_BYTES = 1024 * 1024
 /** The same while a flow sends much beside others that send little, so that these do not wait long; one request at least. */
 const MIXED_COMMIT_BYTES = 64 * 1024
-/** How much of the time may go to a flow that sends much beside others that send little: the rest is for what these send. */
-const HEAVY_SHARE = 0.5
 
 /**
  * Requests that wait to be stored, and which of them make up the next commit. Those of flows that send little beside another
@@ -16,14 +14,10 @@ export class WaitingRequests<T extends Queued> {
   readonly #light = new FairQueue<T>()
   readonly #heavy = new FairQueue<T>()
   readonly #shares: FlowShares
-  readonly #nowMs: () => number
   #wasLight = false
-  /** From when on the next of a heavy flow may be stored. */
-  #heavyFromMs = -Infinity
 
-  constructor(nowMs: () => number = () => performance.now()) {
-    this.#nowMs = nowMs
-    this.#shares = new FlowShares(nowMs)
+  constructor(shares = new FlowShares()) {
+    this.#shares = shares
   }
 
   get size(): number {
@@ -41,24 +35,10 @@ export class WaitingRequests<T extends Queued> {
     else this.#heavy.add(request)
   }
 
-  /** How long nothing may be taken, in milliseconds: 0 when something may, infinite when nothing waits. */
-  get pauseMs(): number {
-    if (this.#light.size > 0) return 0
-    return this.#heavy.size > 0 ? Math.max(0, this.#heavyFromMs - this.#nowMs()) : Infinity
-  }
-
-  /** Takes out what is next, at least one; heavy flows too, whether or not they have to pause. */
   take(): T[] {
-    const isPausing = this.#heavyFromMs > this.#nowMs()
-    const isLightsTurn = this.#light.size > 0 && (this.#heavy.size === 0 || isPausing || !this.#wasLight)
+    const isLightsTurn = this.#light.size > 0 && (this.#heavy.size === 0 || !this.#wasLight)
     this.#wasLight = isLightsTurn
     if (isLightsTurn) return this.#light.take(MAX_COMMIT_BYTES)
     return this.#heavy.take(this.#shares.isMixed ? MIXED_COMMIT_BYTES : MAX_COMMIT_BYTES)
-  }
-
-  /** What was taken last is stored, which took so long. */
-  stored(tookMs: number): void {
-    if (!this.#wasLight && this.#shares.isMixed)
-      this.#heavyFromMs = this.#nowMs() + tookMs * (1 / HEAVY_SHARE - 1)
   }
 }

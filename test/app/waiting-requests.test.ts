@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { FlowShares } from '../../src/app/flow-shares.ts'
 import { WaitingRequests } from '../../src/app/waiting-requests.ts'
 
 const KIB = 1024
@@ -9,7 +10,7 @@ const request = (flow: number, kib: number) => ({ flow, bytes: { length: kib * K
 
 function waiting() {
   const clock = { nowMs: 0 }
-  const requests = new WaitingRequests(() => clock.nowMs)
+  const requests = new WaitingRequests(new FlowShares(() => clock.nowMs))
   const add = (flow: number, kib: number): void => requests.add(request(flow, kib))
   const flows = (): number[] => requests.take().map(({ flow }) => flow)
   return { clock, requests, add, flows }
@@ -52,43 +53,4 @@ test('neither starves: they take turns', () => {
   expect(flows()).toEqual([LOOPING])
   expect(flows()).toEqual([QUIET])
   expect(flows()).toEqual([LOOPING])
-})
-
-test('beside others that send little, one that sends much has half of the time', () => {
-  const { clock, requests, add, flows } = waiting()
-  add(LOOPING, 200)
-  add(QUIET, 1)
-  expect([flows(), flows()]).toEqual([[QUIET], [LOOPING]])
-  clock.nowMs = 1_000
-  add(LOOPING, 200)
-  add(LOOPING, 200)
-  expect(flows()).toEqual([LOOPING])
-  clock.nowMs = 1_008
-  requests.stored(8)
-  expect(requests.pauseMs).toBe(8)
-  clock.nowMs = 1_010
-  expect(requests.pauseMs).toBe(6)
-  add(QUIET, 1)
-  expect(requests.pauseMs).toBe(0)
-  expect(flows()).toEqual([QUIET])
-  requests.stored(1)
-  add(QUIET, 1)
-  expect(flows()).toEqual([QUIET])
-  clock.nowMs = 1_016
-  expect(requests.pauseMs).toBe(0)
-  expect(flows()).toEqual([LOOPING])
-  expect(requests.pauseMs).toBe(Infinity)
-})
-
-test('one that is alone has all of it', () => {
-  const { clock, requests, add, flows } = waiting()
-  for (const nowMs of [0, 1_000]) {
-    clock.nowMs = nowMs
-    add(LOOPING, 2_000)
-    add(LOOPING, 2_000)
-    expect(flows()).toEqual([LOOPING])
-    requests.stored(20)
-    expect(requests.pauseMs).toBe(0)
-    expect(flows()).toEqual([LOOPING])
-  }
 })
