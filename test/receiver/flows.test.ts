@@ -147,5 +147,5 @@ test('on a connection of its own a flow that is over is refused before its messa
   release()
   expect(await waiting).toMatchObject({ code: 0 })
   first.close()
-  session.close()
+  session.destroy()
 })
