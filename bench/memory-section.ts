@@ -16,8 +16,8 @@ import { sizeRound } from './round-size.ts'
 
 const GRAPH = { count: 1_000_000, perRoot: 1_000 }
 const LITTLE = { spans: 20_000 }
-/** After that long without work memory is taken to be at rest. */
-const REST_MS = 10_000
+/** After that long without work and questions memory is at rest. */
+const REST_MS = 70_000
 const LONGEST_ROUND_MS = 300_000
 
 /** Memory of a Causeway that knows a million CPIDs: when nothing happens, and under full load. */

@@ -3,10 +3,10 @@ import type { StorageFault } from '../model/storage-fault.ts'
 import type { Question } from '../query/question.ts'
 import { ThreadQueryService } from './thread-query-service.ts'
 
-const IDLE_MS = 300_000
+const IDLE_MS = 60_000
 
 export interface OnDemandSettings {
-  /** How long nobody asks before the thread is ended, in milliseconds; five minutes unless given. */
+  /** How long nobody asks before the thread is ended, in milliseconds; one minute unless given. */
   idleMs?: number
   /** Told when a question shows that the database is damaged. */
   onFault?: (fault: StorageFault) => void

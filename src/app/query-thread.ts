@@ -6,7 +6,7 @@ import type { FromQuery, QueryThreadData } from './query-messages.ts'
 import { serveQueries } from './serve-queries.ts'
 
 /** Room for the pages of a walk over a few thousand CPIDs whose rows lie far apart. */
-const PAGE_CACHE_KIB = 16 * 1024
+const PAGE_CACHE_KIB = 8 * 1024
 
 /** The thread that answers questions through a connection of its own that only reads. */
 function run(port: MessagePort): void {

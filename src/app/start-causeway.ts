@@ -9,6 +9,7 @@ import { startMetricsServer } from '../telemetry/metrics-server.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import { openAuthenticator } from './authenticators.ts'
 import { cascadeMetrics } from './cascade-metrics.ts'
+import { collectGarbage } from './collect-garbage.ts'
 import { ExportClient } from './export-client.ts'
 import { startMetricsPipeline } from './metrics-pipeline.ts'
 import { startQueries } from './start-queries.ts'
@@ -66,6 +67,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   store.onMessage((message) => {
     feed.fromStore(message)
     if (message.kind === 'fatal') options.onFatal(message.reason)
+    if (message.kind === 'resting') collectGarbage()
   })
 
   if (outMetrics.length > 0) {

@@ -35,6 +35,11 @@ async function run(port: MessagePort): Promise<void> {
       health,
       wal: new WalKeeper(db),
       ...(checkpoints && { checkpoints }),
+      rest: () => {
+        db.pragma('shrink_memory')
+        collectGarbage()
+        post({ kind: 'resting' })
+      },
     })
     const stop = async (): Promise<void> => {
       turns.stop()

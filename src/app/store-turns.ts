@@ -20,6 +20,8 @@ const TICK_MS = 50
 const GAUGES_MS = 2_000
 const POSITIONS_MS = 250
 const PRUNE_PAUSE_MS = 20
+/** After that long without work there may be none for long. */
+const REST_AFTER_MS = 4_000
 /** From here on someone is told who makes the write-ahead log grow. */
 const WAL_WARN_BYTES = 256 * MIB
 
@@ -34,6 +36,8 @@ export interface TurnSettings {
   wal: WalKeeper
   /** Without it the commits themselves move the write-ahead log into the database. */
   checkpoints?: { look(): void }
+  /** Gives memory back that is of use only while there is work. */
+  rest?: () => void
 }
 
 /**
@@ -50,25 +54,30 @@ export class StoreTurns {
   readonly #waiting = new WaitingRequests<Ingest>()
   readonly #moved = new Map<string, Moved>()
   readonly #timers: NodeJS.Timeout[] = []
+  readonly #rest: () => void
   #pruneAgain: NodeJS.Timeout | undefined
+  #workedMs = performance.now()
+  #isResting = false
   #isTurning = false
   /** Linking failed; it is tried again at the next tick. */
   #isLinkingDown = false
   readonly #linkShare = new LinkShare()
 
-  constructor(writer: StoreWriter, { pruneIntervalMs, post, health, wal, checkpoints }: TurnSettings) {
+  constructor(writer: StoreWriter, { pruneIntervalMs, post, health, wal, checkpoints, rest }: TurnSettings) {
     this.#writer = writer
     this.#pruneIntervalMs = pruneIntervalMs
     this.#post = post
     this.#health = health
     this.#wal = wal
     this.#checkpoints = checkpoints
+    this.#rest = rest ?? (() => undefined)
   }
 
   start(): void {
     this.#every(TICK_MS, () => this.#expire())
     this.#every(GAUGES_MS, () => this.#report())
     this.#every(GAUGES_MS, () => this.#keepWal())
+    this.#every(GAUGES_MS, () => this.#restWhenQuiet())
     this.#every(POSITIONS_MS, () => this.#savePositions())
     if (this.#pruneIntervalMs > 0) this.#every(this.#pruneIntervalMs, () => this.#prune())
     this.#report()
@@ -111,6 +120,8 @@ export class StoreTurns {
   }
 
   #turn(): void {
+    this.#workedMs = performance.now()
+    this.#isResting = false
     if (this.#waiting.size > 0) {
       const startedMs = performance.now()
       this.#ingest()
@@ -226,6 +237,12 @@ export class StoreTurns {
       const bytes = this.#wal.bytes()
       if (bytes >= WAL_WARN_BYTES) this.#post({ kind: 'notice', reason: WAL_HELD })
     })
+  }
+
+  #restWhenQuiet(): void {
+    if (this.#isResting || performance.now() - this.#workedMs < REST_AFTER_MS) return
+    this.#isResting = true
+    this.#guarded('resting', this.#rest)
   }
 
   #savePositions(): void {

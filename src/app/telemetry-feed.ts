@@ -163,6 +163,7 @@ export class TelemetryFeed implements ReceiverObserver {
         return
       case 'ready':
       case 'caughtUp':
+      case 'resting':
       case 'stopped':
         return
     }

@@ -56,6 +56,8 @@ export type ToStore =
   | { kind: 'stop' }
 
 export type FromStore =
+  /** Nothing has come in for some seconds, and everything is linked. */
+  | { kind: 'resting' }
   | { kind: 'ready'; positions: Positions; lastDecisions: Record<Signal, number> }
   | { kind: 'fatal'; reason: string }
   | {
