@@ -39,7 +39,13 @@ export function spreadOf(rounds: readonly Record<string, number>[], key: string)
     .filter((value) => !Number.isNaN(value))
     .sort((a, b) => a - b)
   if (values.length === 0) return undefined
-  return { median: percentile(values, 0.5), min: percentile(values, 0), max: percentile(values, 1) }
+  return { median: medianOf(values), min: percentile(values, 0), max: percentile(values, 1) }
+}
+
+/** Of values in order of size: the middle one, or half way between the two in the middle. */
+function medianOf(sorted: readonly number[]): number {
+  const middle = (sorted.length - 1) / 2
+  return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2
 }
 
 /** Of values in order of size; between two values the nearest rank. */

@@ -144,7 +144,7 @@ test('the peers have a table for each load, bars with their spread, and ratios; 
   const files = await documentOf({ sections: [], peers: kept })
   const document = files.get('/docs/benchmarks.md')!
   expect(document).toContain('### 512 spans a request, gRPC, 16 requests under way')
-  expect(document).toContain('90,000 (60,000 to 90,000)')
+  expect(document).toContain('75,000 (60,000 to 90,000)')
   expect(document).not.toMatch(/NaN|undefined|null/)
   const pictures = [...document.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, path]) => `/docs/${path}`)
   expect(pictures).toEqual(['/docs/benchmarks/peers-acknowledged.svg', '/docs/benchmarks/peers-endToEnd.svg'])
