@@ -100,7 +100,8 @@ function rows(db: Sqlite): number | undefined {
 async function untilQuiet({ state, checkpoints }: Written, turns = Infinity): Promise<void> {
   for (let at = 0; at < turns; at++) {
     const { log, checkpointed } = state()
-    if (log - checkpointed < 4_000) return
+    const left = log - checkpointed
+    if (left === 0 || (log < 14_000 && left < 7_000)) return
     checkpoints.look()
     await turn()
   }
