@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { moveWal, walStateOf, type WalState } from '../sqlite/wal-checkpoint.ts'
 import type { Sqlite } from '../sqlite/open-database.ts'
@@ -23,6 +22,7 @@ export class Checkpoints implements AsyncDisposable {
   readonly #db: Sqlite
   readonly #state: () => WalState
   readonly #worker: Worker
+  readonly #ended = Promise.withResolvers<undefined>()
   #isMoving = false
   /** How often the thread has gone over a log that is to begin anew. */
   #passes = 0
@@ -39,9 +39,9 @@ export class Checkpoints implements AsyncDisposable {
       this.#isMoving = false
       if (message === 'failed') this.#passes = MOST_PASSES
     })
-    this.#worker.on('error', () => {
-      this.#isMoving = false
-    })
+    // A thread that is gone moves nothing more: from LAST_RESORT_PAGES on, commits do.
+    this.#worker.on('error', () => undefined)
+    this.#worker.on('exit', () => this.#ended.resolve(undefined))
   }
 
   /** To be called after commits, outside of transactions. Throws when the writer itself cannot move what is left. */
@@ -61,9 +61,7 @@ export class Checkpoints implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#worker.threadId === -1) return
-    const ended = once(this.#worker, 'exit')
     this.#worker.postMessage('stop' satisfies ToCheckpoints)
-    await ended
+    await this.#ended.promise
   }
 }

@@ -100,6 +100,6 @@ test('a connection at rest for too long is closed, and the sender opens another'
   await once(silent, 'close')
   using sender = new GrpcSender(receiver.port)
   expect(await sender.export('traces', Buffer.alloc(1))).toMatchObject({ code: OK })
-  while (receiver.connections > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  while (receiver.connections > 0) await new Promise((resolve) => setImmediate(resolve))
   expect(await sender.export('traces', Buffer.alloc(1))).toMatchObject({ code: OK })
 })
