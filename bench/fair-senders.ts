@@ -1,8 +1,11 @@
 import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js'
+import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { readRpcStatus } from '../src/exporter/rpc-status.ts'
-import { protobufOfJson } from '../src/otlp/json-to-protobuf.ts'
 import { EXPORT_TRACES } from './export-method.ts'
+import { inventCascades, mergelogRequest } from './mergelog-request.ts'
+import { openClient } from './otlp-client.ts'
+import { SpanRequests } from './span-requests.ts'
 
 /** What a process of senders is told, and what it answers. */
 export interface FairOrder {
@@ -33,56 +36,42 @@ export interface FairReport {
 
 export type FromFairSenders = { kind: 'ready' } | FairReport | { kind: 'failed'; reason: string }
 
-const TEMPLATE_ID = 'eeeeeeee'
+/** Changes whose spans a process sends, round and round. */
+const CASCADES = 50
 
-/** Requests of one service that differ in their ids only. */
+/** The requests of one service, each its own bytes, since many are under way at once. */
 class Requests {
-  readonly #bytes: Buffer
-  readonly #places: number[] = []
+  readonly #spans: SpanRequests
+  #sent = 0
 
-  constructor(service: string, spans: number) {
-    const text = (key: string, value: string) => ({ key, value: { stringValue: value } })
-    const span = {
-      traceId: TEMPLATE_ID.repeat(4),
-      spanId: TEMPLATE_ID.repeat(2),
-      name: 'reconcile',
-      kind: 1,
-      startTimeUnixNano: '1000000000',
-      endTimeUnixNano: '2000000000',
-      attributes: [
-        text('k8s.namespace.name', 'shop'),
-        text('object.kind', 'ReplicaSet'),
-        text('object.name', 'checkout-7c9f5d8b64'),
-        text('http.request.method', 'GET'),
-        text('url.path', '/apis/apps/v1/replicasets'),
-      ],
-    }
-    const resource = { attributes: [text('service.name', service), text('k8s.cluster.name', 'bench')] }
-    const json = {
-      resourceSpans: [{ resource, scopeSpans: [{ spans: Array.from({ length: spans }, () => span) }] }],
-    }
-    this.#bytes = Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(json))))
-    const mark = Buffer.from(TEMPLATE_ID, 'hex')
-    for (let at = this.#bytes.indexOf(mark); at >= 0; at = this.#bytes.indexOf(mark, at + mark.length))
-      this.#places.push(at)
+  constructor(service: string, stream: number, { services, spansPerRequest }: FairOrder, cpids: string[]) {
+    const shape = { spans: spansPerRequest, encoding: 'protobuf' } as const
+    const identity = { stream, streams: services.length, seed: randomInt(2 ** 31) }
+    const texts = cpids.map((cpid) => Buffer.from(cpid))
+    this.#spans = new SpanRequests(service, identity, texts, shape)
   }
 
   next(): Buffer {
-    const bytes = Buffer.from(this.#bytes)
-    for (const place of this.#places) bytes.writeUInt32BE((Math.random() * 2 ** 32) >>> 0, place)
-    return bytes
+    this.#spans.fill(this.#sent++, Date.now())
+    return Buffer.from(this.#spans.bytes)
   }
 }
 
 async function send(order: FairOrder): Promise<FairReport> {
   const report: FairReport = { kind: 'sent', accepted: 0, refused: 0, failed: 0, latenciesMs: [] }
+  const cascades = inventCascades(CASCADES, order.services.length)
+  const mergelogs = await openClient('grpc', order.endpoint)
+  if ((await mergelogs.logs(mergelogRequest(cascades))) !== 'taken')
+    throw new Error('the mergelogs were refused')
+  mergelogs.close()
   const endMs = performance.now() + order.forMs
   await Promise.all(
-    order.services.map((service, at) =>
-      order.requestsPerSecond === undefined
-        ? loop(service, order, endMs, report)
-        : sendAtRate(service, at, order, endMs, report),
-    ),
+    order.services.map((service, at) => {
+      const requests = new Requests(service, at, order, cascades.levels[at] ?? [])
+      return order.requestsPerSecond === undefined
+        ? loop(requests, order, endMs, report)
+        : sendAtRate(requests, at, order, endMs, report)
+    }),
   )
   report.latenciesMs.sort((a, b) => a - b)
   return report
@@ -90,14 +79,13 @@ async function send(order: FairOrder): Promise<FairReport> {
 
 /** Requests go out when they are due, however long the ones before take. */
 async function sendAtRate(
-  service: string,
+  requests: Requests,
   at: number,
-  { endpoint, spansPerRequest, requestsPerSecond = 1, services }: FairOrder,
+  { endpoint, requestsPerSecond = 1, services }: FairOrder,
   endMs: number,
   report: FairReport,
 ): Promise<void> {
   const client = clientOf(endpoint)
-  const requests = new Requests(service, spansPerRequest)
   const everyMs = 1000 / requestsPerSecond
   const answers: Promise<void>[] = []
   for (let dueMs = performance.now() + (everyMs * at) / services.length; dueMs < endMs; dueMs += everyMs) {
@@ -116,12 +104,11 @@ async function sendAtRate(
 
 /** Sends the next as soon as one is taken, and again what was refused. */
 async function loop(
-  service: string,
-  { endpoint, spansPerRequest, connections, inFlight, heedsRetryInfo = false }: FairOrder,
+  requests: Requests,
+  { endpoint, connections, inFlight, heedsRetryInfo = false }: FairOrder,
   endMs: number,
   report: FairReport,
 ): Promise<void> {
-  const requests = new Requests(service, spansPerRequest)
   await Promise.all(
     Array.from({ length: connections }, async () => {
       const client = clientOf(endpoint)

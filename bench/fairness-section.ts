@@ -3,12 +3,13 @@ import type { FairOrder, FairReport, FromFairSenders } from './fair-senders.ts'
 import { percentile, type SectionResult } from './figures.ts'
 import { freshDirectory } from './fresh-directory.ts'
 import { HelperProcess } from './helper-process.ts'
+import { untilLinked } from './link-lag.ts'
 import type { Options } from './options.ts'
 
 const GOOD_SERVICES = ['deployment-ctl', 'replicaset-ctl', 'scheduler', 'kubelet']
 const GOOD = {
   services: GOOD_SERVICES,
-  spansPerRequest: 30,
+  spansPerRequest: 32,
   requestsPerSecond: 10,
   connections: 1,
   inFlight: 1,
@@ -71,6 +72,7 @@ async function fairnessRound(options: Options): Promise<Record<string, number>> 
   }
   await run(good, { ...GOOD, forMs: WARM_UP_MS })
   await run(bad, { ...LOOPERS.One, forMs: WARM_UP_MS })
+  await untilLinked(causeway.path)
   const alone = await run(good, { ...GOOD, forMs: PHASE_MS })
   const figures: Record<string, number> = {
     aloneP50Ms: percentile(alone.latenciesMs, 0.5),

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE, startCauseway } from './causeway-process.ts'
@@ -6,6 +5,7 @@ import { percentile, type SectionResult } from './figures.ts'
 import { freshDirectory } from './fresh-directory.ts'
 import { HelperProcess } from './helper-process.ts'
 import type { CommitOrder, FromBare, FromGenerator, SendOrder, Sent } from './messages.ts'
+import { linkLag } from './link-lag.ts'
 import type { Options } from './options.ts'
 import type { Protocol } from './otlp-client.ts'
 import { usageOf, watchCpu } from './process-usage.ts'
@@ -101,7 +101,7 @@ async function ingestRound(options: Options, shape: Shape): Promise<Record<strin
   const sent = await generator.hear('sent', LONGEST_ROUND_MS)
   const after = usageOf(causeway.pid)
   const cpu = cpuUsed()
-  const unlinkedSpans = unlinked(causeway.path)
+  const unlinkedSpans = linkLag(causeway.path)
   await causeway.stop()
 
   const spans = sent.acknowledged
@@ -141,14 +141,4 @@ function orderOf(
 
 function secondsOf({ startedMs, endedMs }: Sent): number {
   return (endedMs - startedMs) / 1000
-}
-
-function unlinked(path: string): number {
-  const db = new Database(path, { readonly: true })
-  try {
-    const lag = db.prepare<[], number>('SELECT last_arrival - linked_arrival FROM progress').pluck().get()
-    return lag ?? Number.NaN
-  } finally {
-    db.close()
-  }
 }
