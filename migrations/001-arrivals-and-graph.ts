@@ -50,7 +50,7 @@ const STATEMENTS = [
   // state: 0 live, 1 pruned (a tombstone). explained: its own mergelog and those of all its ancestors arrived.
   `CREATE TABLE cpids (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
-    uuid BLOB NOT NULL UNIQUE,
+    uuid BLOB NOT NULL,
     state INTEGER NOT NULL DEFAULT 0,
     first_seen_ms INTEGER NOT NULL,
     missing_since_ms INTEGER NOT NULL,

@@ -42,10 +42,13 @@ const sender = (scope: string): string =>
 
 const ms = (from: string, to: string): string => `(${to} - ${from}) / 1e6`
 
-/** Computed columns with an index: what the views show of a CPID and of an object can be looked up. */
+/**
+ * Computed columns with an index: what the views show of a CPID and of an object can be looked up. CPIDs come in no order, so
+ * each index of them costs a page to write for every new one: the text's is the only one, and Causeway looks there itself.
+ */
 const COLUMNS = [
   `ALTER TABLE cpids ADD COLUMN text TEXT GENERATED ALWAYS AS (${uuid('uuid')}) VIRTUAL`,
-  `CREATE INDEX cpids_by_text ON cpids (text)`,
+  `CREATE UNIQUE INDEX cpids_by_text ON cpids (text)`,
   `ALTER TABLE mergelogs ADD COLUMN object_name TEXT GENERATED ALWAYS AS (${object('object')}) VIRTUAL`,
   `CREATE INDEX mergelogs_by_object_name ON mergelogs (object_name)`,
 ]

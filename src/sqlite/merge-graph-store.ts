@@ -24,7 +24,7 @@ interface CpidRow {
 export class SqliteMergeGraph implements MergeGraph {
   readonly #cache = new CpidCache()
   readonly #progress: Progress
-  readonly #byUuid: Statement<[Buffer], CpidRow>
+  readonly #byText: Statement<[Cpid], CpidRow>
   readonly #byId: Statement<[number], CpidRow>
   readonly #insert: Statement
   readonly #update: Statement
@@ -38,7 +38,7 @@ export class SqliteMergeGraph implements MergeGraph {
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
-    this.#byUuid = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE uuid = ?`)
+    this.#byText = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE text = ?`)
     this.#byId = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE id = ?`)
     this.#insert = db.prepare(
       'INSERT INTO cpids (uuid, first_seen_ms, missing_since_ms, prune_ns) VALUES (?, ?, ?, ? * 1000000)',
@@ -63,7 +63,7 @@ export class SqliteMergeGraph implements MergeGraph {
   find(cpid: Cpid): CpidNode | undefined {
     const cached = this.#cache.byCpid(cpid)
     if (cached !== undefined) return cached
-    const row = this.#byUuid.get(cpidBytes(cpid))
+    const row = this.#byText.get(cpid)
     return row === undefined ? undefined : this.#cache.add(nodeOf(row))
   }
 

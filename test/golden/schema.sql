@@ -137,7 +137,7 @@ CREATE TABLE cpid_origins (
 
 CREATE TABLE cpids (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
-  uuid BLOB NOT NULL UNIQUE,
+  uuid BLOB NOT NULL,
   state INTEGER NOT NULL DEFAULT 0,
   first_seen_ms INTEGER NOT NULL,
   missing_since_ms INTEGER NOT NULL,
@@ -152,7 +152,7 @@ CREATE TABLE cpids (
   , text TEXT GENERATED ALWAYS AS (lower(substr(hex(uuid), 1, 8) || '-' || substr(hex(uuid), 9, 4) || '-' || substr(hex(uuid), 13, 4)
   || '-' || substr(hex(uuid), 17, 4) || '-' || substr(hex(uuid), 21, 12))) VIRTUAL) STRICT;
 
-CREATE INDEX cpids_by_text ON cpids (text);
+CREATE UNIQUE INDEX cpids_by_text ON cpids (text);
 
 CREATE INDEX cpids_prunable ON cpids (prune_ns) WHERE state = 0 AND in_degree = 0;
 

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import { cpidBytes, cpidOfDigits, type Cpid } from '../../model/cpid.ts'
+import { cpidOfDigits, type Cpid } from '../../model/cpid.ts'
 import type { Absent, Pages } from '../../model/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
 
@@ -7,11 +7,11 @@ const PAGE = 500
 
 /** Turns CPIDs into their numbers and back. */
 export class CpidLookup {
-  readonly #find: Statement<[Buffer], { id: number; state: number }>
+  readonly #find: Statement<[Cpid], { id: number; state: number }>
   readonly #uuids: Statement<[string], string | null>
 
   constructor(db: Sqlite) {
-    this.#find = db.prepare('SELECT id, state FROM cpids WHERE uuid = ?')
+    this.#find = db.prepare('SELECT id, state FROM cpids WHERE text = ?')
     this.#uuids = db
       .prepare<[string], string | null>(
         "SELECT group_concat(lower(hex(c.uuid)), '' ORDER BY j.key) FROM json_each(?) j JOIN cpids c ON c.id = j.value",
@@ -21,14 +21,14 @@ export class CpidLookup {
 
   /** The number of a live CPID. */
   find(cpid: Cpid): number | Absent {
-    const row = this.#find.get(cpidBytes(cpid))
+    const row = this.#find.get(cpid)
     if (row === undefined) return 'unknown'
     return row.state === 0 ? row.id : 'pruned'
   }
 
   /** The number of a CPID, a tombstone's too. */
   findEvenPruned(cpid: Cpid): number | undefined {
-    return this.#find.get(cpidBytes(cpid))?.id
+    return this.#find.get(cpid)?.id
   }
 
   cpids(ids: readonly number[]): Cpid[] {
