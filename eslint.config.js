@@ -79,7 +79,16 @@ export default tseslint.config(
     },
   },
   {
-    files: ['test/**', 'bench/**', 'documents/**', 'evaluation/**', 'examples/**', 'peers/**', 'scripts/**'],
+    files: [
+      'test/**',
+      'bench/**',
+      'commands/**',
+      'documents/**',
+      'evaluation/**',
+      'examples/**',
+      'peers/**',
+      'scripts/**',
+    ],
     rules: {
       'no-console': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { optionsGiven, reasonOf } from '../commands/command-options.ts'
 import { benchAnchor } from './anchor/anchor-section.ts'
 import { benchDashboard } from './dashboard-section.ts'
 import { benchExport } from './export-section.ts'
@@ -58,30 +59,18 @@ async function bench(options: Options): Promise<void> {
   console.log(`Every round's figures: ${options.json}`)
 }
 
-function optionsOf(args: string[]): Options | undefined {
-  if (args.includes('--help')) {
-    console.log(USAGE)
-    return undefined
-  }
-  try {
-    return readOptions(args, {
-      directory: tmpdir(),
-      causeway: fileURLToPath(new URL('../bin/causeway.js', import.meta.url)),
-      json: fileURLToPath(new URL('results/latest.json', import.meta.url)),
-    })
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
-    process.exitCode = 2
-    return undefined
-  }
-}
-
-const options = optionsOf(process.argv.slice(2))
+const options = optionsGiven(USAGE, (args) =>
+  readOptions(args, {
+    directory: tmpdir(),
+    causeway: fileURLToPath(new URL('../bin/causeway.js', import.meta.url)),
+    json: fileURLToPath(new URL('results/latest.json', import.meta.url)),
+  }),
+)
 if (options !== undefined) {
   try {
     await bench(options)
   } catch (error) {
-    console.error(`\nThe bench failed: ${error instanceof Error ? error.message : String(error)}`)
+    console.error(`\nThe bench failed: ${reasonOf(error)}`)
     process.exitCode = 1
   }
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { countOf, oneOf } from '../commands/command-options.ts'
 
 export const SECTIONS = [
   'ingest',
@@ -14,6 +15,8 @@ export const SECTIONS = [
   'fairness',
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
+
+const COMPRESSIONS = ['gzip', 'none'] as const
 
 export interface Options {
   sections: readonly SectionName[]
@@ -31,7 +34,7 @@ export interface Options {
   /** Requests under way at once. */
   inFlight: number
   /** What the exporter to the sink does with its requests. */
-  compression: 'gzip' | 'none'
+  compression: (typeof COMPRESSIONS)[number]
   /** Where the databases go; a folder in memory would flatter. */
   directory: string
   /** The script that starts Causeway, so that another checkout can be measured. */
@@ -82,9 +85,6 @@ export function readOptions(
       json: { type: 'string', default: defaults.json },
     },
   })
-  const { compression } = values
-  if (compression !== 'gzip' && compression !== 'none')
-    throw new Error(`--compression ${compression}: write gzip or none`)
   return {
     sections: values.only.map((name) => oneOf('--only', SECTIONS, name)),
     rounds: countOf('--rounds', values.rounds),
@@ -98,23 +98,10 @@ export function readOptions(
     storedSpans: countOf('--stored-spans', values['stored-spans'] ?? '1000000'),
     scaleSpans: countOf('--stored-spans', values['stored-spans'] ?? '10000000'),
     inFlight: countOf('--in-flight', values['in-flight']),
-    compression,
+    compression: oneOf('--compression', COMPRESSIONS, values.compression),
     directory: values.dir,
     causeway: values.causeway,
     nodeOptions: values['node-option'],
     json: values.json,
   }
-}
-
-/** Throws an Error that says what to write instead. */
-export function oneOf<Name extends string>(flag: string, names: readonly Name[], text: string): Name {
-  const name = names.find((known) => known === text)
-  if (name === undefined) throw new Error(`${flag} ${text}: write ${names.join(' or ')}`)
-  return name
-}
-
-/** Throws an Error that says what to write instead. */
-export function countOf(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} ${text}: write a whole number from 1`)
-  return Number(text)
 }

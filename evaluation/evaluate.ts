@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describeMachine } from '../bench/machine.ts'
+import { optionsGiven } from '../commands/command-options.ts'
 import { formatted } from '../documents/formatted.ts'
 import { renderFiles, renderReadme } from './document/render-files.ts'
 import { summaryText } from './document/summary.ts'
@@ -44,21 +45,10 @@ async function evaluate(options: Options): Promise<void> {
   console.log(`\n${summaryText(data)}\n\nThe document: ${join(options.out, 'evaluation.md')}`)
 }
 
-function optionsOf(args: string[]): Options | undefined {
-  try {
-    return readOptions(args, {
-      docs: DOCS,
-      scratch: () => mkdtempSync(join(tmpdir(), 'causeway-evaluation-')),
-    })
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
-    return undefined
-  }
-}
-
-const options = optionsOf(process.argv.slice(2))
-if (options === undefined) process.exitCode = 2
-else {
+const options = optionsGiven(USAGE, (args) =>
+  readOptions(args, { docs: DOCS, scratch: () => mkdtempSync(join(tmpdir(), 'causeway-evaluation-')) }),
+)
+if (options !== undefined) {
   try {
     await evaluate(options)
   } catch (error) {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { countOf, oneOf } from '../commands/command-options.ts'
 
 export const PARTS = ['merges', 'overhead', 'replacement', 'traceability'] as const
 export type Part = (typeof PARTS)[number]
@@ -40,19 +41,8 @@ export function readOptions(args: string[], defaults: { docs: string; scratch: (
   const size = values.quick ? QUICK : FULL
   return {
     ...size,
-    parts: values.only.map(partOf),
+    parts: values.only.map((name) => oneOf('--only', PARTS, name)),
     pairs: values.pairs === undefined ? size.pairs : countOf('--pairs', values.pairs),
     out: values.out ?? (values.quick ? defaults.scratch() : defaults.docs),
   }
-}
-
-function partOf(name: string): Part {
-  const part = PARTS.find((known) => known === name)
-  if (part === undefined) throw new Error(`--only ${name}: write ${PARTS.join(' or ')}`)
-  return part
-}
-
-function countOf(flag: string, text: string): number {
-  if (!/^[1-9]\d*$/.test(text)) throw new Error(`${flag} ${text}: write a whole number from 1`)
-  return Number(text)
 }

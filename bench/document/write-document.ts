@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { reasonOf } from '../../commands/command-options.ts'
 import { formatted } from '../../documents/formatted.ts'
 import { filesOfRun, readBenchmarks, type RunResult } from './benchmark-data.ts'
 import { renderFiles } from './render-files.ts'
@@ -32,6 +33,6 @@ try {
   if (values.help) console.log(USAGE)
   else await writeDocument(values.out, positionals)
 } catch (error) {
-  console.error(`No document: ${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+  console.error(`No document: ${reasonOf(error)}\n\n${USAGE}`)
   process.exitCode = 1
 }

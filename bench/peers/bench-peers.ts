@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { optionsGiven, reasonOf } from '../../commands/command-options.ts'
 import { installPeers } from '../../peers/install-peers.ts'
 import type { PeerName } from '../../peers/peer-versions.ts'
 import { PeerInstallError } from '../../peers/run-go.ts'
@@ -58,25 +59,13 @@ async function install({ programs }: PeersOptions): Promise<Installed> {
   return installPeers([...needed])
 }
 
-function optionsOf(args: string[]): PeersOptions | undefined {
-  if (args.includes('--help')) {
-    console.log(USAGE)
-    return undefined
-  }
-  try {
-    return readPeersOptions(args, {
-      directory: tmpdir(),
-      causeway: fileURLToPath(new URL('../../bin/causeway.js', import.meta.url)),
-      json: fileURLToPath(new URL('../results/peers.json', import.meta.url)),
-    })
-  } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
-    process.exitCode = 2
-    return undefined
-  }
-}
-
-const options = optionsOf(process.argv.slice(2))
+const options = optionsGiven(USAGE, (args) =>
+  readPeersOptions(args, {
+    directory: tmpdir(),
+    causeway: fileURLToPath(new URL('../../bin/causeway.js', import.meta.url)),
+    json: fileURLToPath(new URL('../results/peers.json', import.meta.url)),
+  }),
+)
 if (options !== undefined) {
   try {
     await benchPeers(options)
@@ -84,6 +73,6 @@ if (options !== undefined) {
     process.exitCode = 1
     if (error instanceof PeerInstallError)
       console.error(`${error.message}\nOr measure Causeway alone: npm run bench:peers -- --without-peers`)
-    else console.error(`\nThe bench failed: ${error instanceof Error ? error.message : String(error)}`)
+    else console.error(`\nThe bench failed: ${reasonOf(error)}`)
   }
 }

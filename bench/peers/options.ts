@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
+import { countOf, oneOf } from '../../commands/command-options.ts'
 import type { CausewayToStart } from '../causeway-process.ts'
-import { countOf, oneOf } from '../options.ts'
 import { LOADS, type LoadName } from './loads.ts'
 import { OWN_PROGRAMS, PROGRAMS, type ProgramName } from './programs.ts'
 
