@@ -1,10 +1,7 @@
-import { Client, credentials, Metadata, status, type ServiceError } from '@grpc/grpc-js'
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readRpcStatus } from '../src/exporter/rpc-status.ts'
-import { EXPORT_TRACES } from './export-method.ts'
 import { inventCascades, mergelogRequest } from './mergelog-request.ts'
-import { openClient } from './otlp-client.ts'
+import { grpcClient, openClient, type Answer, type OtlpClient } from './otlp-client.ts'
 import { SpanRequests } from './span-requests.ts'
 
 /** What a process of senders is told, and what it answers. */
@@ -28,7 +25,7 @@ export interface FairReport {
   kind: 'sent'
   accepted: number
   refused: number
-  /** Answered neither with success nor with UNAVAILABLE. */
+  /** Neither taken nor refused for now, or not answered in time. */
   failed: number
   /** From when a request was due until it was answered with success, in order of size. */
   latenciesMs: number[]
@@ -38,6 +35,8 @@ export type FromFairSenders = { kind: 'ready' } | FairReport | { kind: 'failed';
 
 /** Changes whose spans a process sends, round and round. */
 const CASCADES = 50
+/** For one answer. */
+const LONGEST_MS = 30_000
 
 /** The requests of one service, each its own bytes, since many are under way at once. */
 class Requests {
@@ -61,8 +60,8 @@ async function send(order: FairOrder): Promise<FairReport> {
   const report: FairReport = { kind: 'sent', accepted: 0, refused: 0, failed: 0, latenciesMs: [] }
   const cascades = inventCascades(CASCADES, order.services.length)
   const mergelogs = await openClient('grpc', order.endpoint)
-  if ((await mergelogs.logs(mergelogRequest(cascades))) !== 'taken')
-    throw new Error('the mergelogs were refused')
+  const { outcome } = await mergelogs.logs(mergelogRequest(cascades))
+  if (outcome !== 'taken') throw new Error('the mergelogs were refused')
   mergelogs.close()
   const endMs = performance.now() + order.forMs
   await Promise.all(
@@ -85,7 +84,7 @@ async function sendAtRate(
   endMs: number,
   report: FairReport,
 ): Promise<void> {
-  const client = clientOf(endpoint)
+  const client = grpcClient(endpoint, LONGEST_MS)
   const everyMs = 1000 / requestsPerSecond
   const answers: Promise<void>[] = []
   for (let dueMs = performance.now() + (everyMs * at) / services.length; dueMs < endMs; dueMs += everyMs) {
@@ -93,8 +92,8 @@ async function sendAtRate(
     if (early > 0) await pause(early)
     const sentMs = performance.now()
     answers.push(
-      exported(client, requests.next(), report).then((refusal) => {
-        if (refusal === undefined) report.latenciesMs.push(performance.now() - sentMs)
+      exported(client, requests.next(), report).then((answer) => {
+        if (answer?.outcome === 'taken') report.latenciesMs.push(performance.now() - sentMs)
       }),
     )
   }
@@ -111,14 +110,17 @@ async function loop(
 ): Promise<void> {
   await Promise.all(
     Array.from({ length: connections }, async () => {
-      const client = clientOf(endpoint)
+      const client = grpcClient(endpoint, LONGEST_MS)
       await Promise.all(
         Array.from({ length: inFlight }, async () => {
           let request = requests.next()
           while (performance.now() < endMs) {
-            const refusal = await exported(client, request, report)
-            if (refusal === undefined) request = requests.next()
-            else if (heedsRetryInfo) await pause(Math.min(refusal.retryAfterMs, endMs - performance.now()))
+            const answer = await exported(client, request, report)
+            if (answer?.outcome === 'taken') request = requests.next()
+            else if (heedsRetryInfo) {
+              const left = Math.max(0, endMs - performance.now())
+              await pause(Math.min(answer?.retryAfterMs ?? 0, left))
+            }
           }
         }),
       )
@@ -127,38 +129,17 @@ async function loop(
   )
 }
 
-const clientOf = (endpoint: string): Client =>
-  new Client(endpoint, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 })
-
-/** How the request was turned away; undefined when it was taken. */
-function exported(
-  client: Client,
+/** Undefined when the request failed for good, or was not answered in time. */
+async function exported(
+  client: OtlpClient,
   request: Buffer,
   report: FairReport,
-): Promise<{ retryAfterMs: number } | undefined> {
-  const { promise, resolve } = Promise.withResolvers<{ retryAfterMs: number } | undefined>()
-  const { path, requestSerialize, responseDeserialize } = EXPORT_TRACES
-  const done = (error: ServiceError | null): void => {
-    if (error === null) report.accepted++
-    else if (error.code === status.UNAVAILABLE) report.refused++
-    else report.failed++
-    resolve(error === null ? undefined : { retryAfterMs: retryAfterMsOf(error) })
-  }
-  client.makeUnaryRequest<Buffer, Buffer>(
-    path,
-    requestSerialize,
-    responseDeserialize,
-    request,
-    new Metadata(),
-    { deadline: Date.now() + 30_000 },
-    done,
-  )
-  return promise
-}
-
-function retryAfterMsOf({ metadata }: ServiceError): number {
-  const details = metadata.get('grpc-status-details-bin')[0]
-  return (details instanceof Uint8Array ? readRpcStatus(details)?.retryAfterMs : undefined) ?? 0
+): Promise<Answer | undefined> {
+  const answer = await client.spans(request).catch(() => undefined)
+  if (answer === undefined) report.failed++
+  else if (answer.outcome === 'taken') report.accepted++
+  else report.refused++
+  return answer
 }
 
 process.on('message', (order: FairOrder) => {

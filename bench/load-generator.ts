@@ -24,7 +24,7 @@ async function send({
 }: SendOrder): Promise<FromGenerator> {
   const all = inventCascades(cascades, SERVICES.length)
   const clients = await Promise.all(SERVICES.map(() => openClient(protocol, endpoint)))
-  if (!withoutMergelogs && (await clients[0]?.logs(mergelogRequest(all))) !== 'taken')
+  if (!withoutMergelogs && (await clients[0]?.logs(mergelogRequest(all)))?.outcome !== 'taken')
     throw new Error('the mergelogs were refused')
 
   const seed = randomInt(2 ** 31)
@@ -53,13 +53,13 @@ async function send({
         nextOfStream[stream] = number + 1
         spans.fill(number, Date.now())
         const sentMs = performance.now()
-        let outcome = await clients[stream]?.spans(spans.bytes)
-        for (let wait = FIRST_PAUSE_MS; outcome === 'refused' && !isOver(); wait *= 2) {
+        let answer = await clients[stream]?.spans(spans.bytes)
+        for (let wait = FIRST_PAUSE_MS; answer?.outcome === 'refused' && !isOver(); wait *= 2) {
           refused++
           await pause(Math.min(wait, LONGEST_PAUSE_MS))
-          outcome = await clients[stream]?.spans(spans.bytes)
+          answer = await clients[stream]?.spans(spans.bytes)
         }
-        if (outcome === 'taken') latenciesMs.push(performance.now() - sentMs)
+        if (answer?.outcome === 'taken') latenciesMs.push(performance.now() - sentMs)
       }
     }),
   )

@@ -67,7 +67,7 @@ async function sendUntilTaken(
   { bytes }: MarkedTemplate,
 ): Promise<void> {
   const send = signal === 'traces' ? client.spans : client.logs
-  while ((await send(bytes)) === 'refused') await pause(REFUSED_PAUSE_MS)
+  while ((await send(bytes)).outcome === 'refused') await pause(REFUSED_PAUSE_MS)
 }
 
 function write(

@@ -1,14 +1,26 @@
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { Server, ServerCredentials, status } from '@grpc/grpc-js'
+import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
 import { EXPORT_TRACES } from '../../bench/export-method.ts'
 import { HelperProcess } from '../../bench/helper-process.ts'
 import type { FromGenerator, SendOrder } from '../../bench/messages.ts'
 import { openClient } from '../../bench/otlp-client.ts'
+import { encodeRpcStatus } from '../../src/otlp/rpc-status.ts'
 
-type Answer = { code: number } | { reply: Buffer }
+type Answer = { code: number; metadata?: Metadata } | { reply: Buffer }
+
+function retryAfter(retryAfterMs: number): Metadata {
+  const rpcStatus = encodeRpcStatus('protobuf', {
+    code: status.RESOURCE_EXHAUSTED,
+    message: '',
+    retryAfterMs,
+  })
+  const metadata = new Metadata()
+  metadata.set('grpc-status-details-bin', Buffer.from(rpcStatus))
+  return metadata
+}
 
 /** A gRPC receiver that answers in turn as told. */
 async function grpcServer(answers: Answer[]): Promise<{ endpoint: string } & Disposable> {
@@ -16,9 +28,12 @@ async function grpcServer(answers: Answer[]): Promise<{ endpoint: string } & Dis
   server.addService(
     { export: EXPORT_TRACES },
     {
-      export: (_: unknown, answer: (error: { code: number } | null, reply?: Buffer) => void) => {
+      export: (
+        _: unknown,
+        answer: (error: { code: number; metadata?: Metadata } | null, reply?: Buffer) => void,
+      ) => {
         const next = answers.shift()!
-        if ('code' in next) answer({ code: next.code })
+        if ('code' in next) answer(next)
         else answer(null, next.reply)
       },
     },
@@ -30,12 +45,12 @@ async function grpcServer(answers: Answer[]): Promise<{ endpoint: string } & Dis
 
 /** An HTTP receiver that asks `answer` for a status and a body; it has read the request by then. */
 async function httpServer(
-  answer: (body: string) => [number, string],
+  answer: (body: string) => [number, string, OutgoingHttpHeaders?],
 ): Promise<{ endpoint: string } & Disposable> {
   const server = createServer((request, response) => {
     void bodyOf(request).then((body) => {
-      const [code, text] = answer(body)
-      response.writeHead(code).end(text)
+      const [code, text, headers] = answer(body)
+      response.writeHead(code, headers).end(text)
     })
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -52,7 +67,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 test('over gRPC what is refused for now is told from what is taken, and anything else is thrown', async () => {
   using server = await grpcServer([
     { code: status.UNAVAILABLE },
-    { code: status.RESOURCE_EXHAUSTED },
+    { code: status.RESOURCE_EXHAUSTED, metadata: retryAfter(250) },
     { reply: Buffer.alloc(0) },
     { reply: Buffer.from([0x0a, 0x00]) },
     { reply: Buffer.from([0x0a, 0x02, 0x08, 0x01]) },
@@ -61,10 +76,10 @@ test('over gRPC what is refused for now is told from what is taken, and anything
   const client = await openClient('grpc', server.endpoint)
   const send = () => client.spans(Buffer.alloc(0))
   expect([await send(), await send(), await send(), await send()]).toEqual([
-    'refused',
-    'refused',
-    'taken',
-    'taken',
+    { outcome: 'refused', retryAfterMs: 0 },
+    { outcome: 'refused', retryAfterMs: 250 },
+    { outcome: 'taken', retryAfterMs: 0 },
+    { outcome: 'taken', retryAfterMs: 0 },
   ])
   await expect(send()).rejects.toThrow('not taken whole')
   await expect(send()).rejects.toThrow('INVALID_ARGUMENT')
@@ -72,8 +87,8 @@ test('over gRPC what is refused for now is told from what is taken, and anything
 })
 
 test('over HTTP as well', async () => {
-  const answers: [number, string][] = [
-    [429, ''],
+  const answers: [number, string, OutgoingHttpHeaders?][] = [
+    [429, '', { 'retry-after': '2' }],
     [503, ''],
     [200, '{}'],
     [200, '{"partialSuccess":{}}'],
@@ -84,10 +99,10 @@ test('over HTTP as well', async () => {
   const client = await openClient('http/json', server.endpoint)
   const send = () => client.spans(Buffer.from('{}'))
   expect([await send(), await send(), await send(), await send()]).toEqual([
-    'refused',
-    'refused',
-    'taken',
-    'taken',
+    { outcome: 'refused', retryAfterMs: 2000 },
+    { outcome: 'refused', retryAfterMs: 0 },
+    { outcome: 'taken', retryAfterMs: 0 },
+    { outcome: 'taken', retryAfterMs: 0 },
   ])
   await expect(send()).rejects.toThrow('rejectedSpans')
   await expect(send()).rejects.toThrow('is answered 400: no')
