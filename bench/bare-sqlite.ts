@@ -3,6 +3,7 @@ import { openForWriting } from '../src/sqlite/open-database.ts'
 import { BareRows, type RequestRows } from './bare-rows.ts'
 import { BareStore } from './bare-store.ts'
 import type { CommitOrder, FromBare } from './messages.ts'
+import { obeyOrders } from './obey-orders.ts'
 
 /** About as much as waits for one commit of Causeway's under full load. */
 const BYTES_PER_COMMIT = 2 ** 20
@@ -46,14 +47,4 @@ function groups(requests: readonly RequestRows[]): RequestRows[][] {
   return all
 }
 
-function tell(message: FromBare): void {
-  process.send?.(message)
-}
-
-process.on('message', (order: CommitOrder) => {
-  commit(order)
-    .catch((error: unknown): FromBare => ({ kind: 'failed', reason: String(error) }))
-    .then(tell, tell)
-})
-process.on('disconnect', () => process.exit(0))
-tell({ kind: 'ready' })
+obeyOrders(commit)

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inventCascades, mergelogRequest } from './mergelog-request.ts'
+import { obeyOrders } from './obey-orders.ts'
 import { grpcClient, openClient, type Answer, type OtlpClient } from './otlp-client.ts'
 import { SpanRequests } from './span-requests.ts'
 
@@ -142,13 +143,4 @@ async function exported(
   return answer
 }
 
-process.on('message', (order: FairOrder) => {
-  send(order)
-    .catch((error: unknown): FromFairSenders => ({ kind: 'failed', reason: String(error) }))
-    .then(
-      (message: FromFairSenders) => void process.send?.(message),
-      () => undefined,
-    )
-})
-process.on('disconnect', () => process.exit(0))
-process.send?.({ kind: 'ready' } satisfies FromFairSenders)
+obeyOrders(send)

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inventCascades, mergelogRequest } from './mergelog-request.ts'
 import { cpuSeconds, epochMs, type FromGenerator, type SendOrder } from './messages.ts'
+import { obeyOrders } from './obey-orders.ts'
 import { openClient } from './otlp-client.ts'
 import { SPANS_PER_REQUEST, SpanRequests } from './span-requests.ts'
 
@@ -78,14 +79,4 @@ async function send({
   }
 }
 
-function tell(message: FromGenerator): void {
-  process.send?.(message)
-}
-
-process.on('message', (order: SendOrder) => {
-  send(order)
-    .catch((error: unknown): FromGenerator => ({ kind: 'failed', reason: String(error) }))
-    .then(tell, tell)
-})
-process.on('disconnect', () => process.exit(0))
-tell({ kind: 'ready' })
+obeyOrders(send)

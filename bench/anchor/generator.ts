@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { cpuSeconds, epochMs } from '../messages.ts'
+import { obeyOrders } from '../obey-orders.ts'
 import { openClient, type OtlpClient } from '../otlp-client.ts'
 import type { AnchorOrder, FromAnchor } from './messages.ts'
 import type { MarkedTemplate } from './marked-template.ts'
@@ -89,14 +90,4 @@ function everyNth(sorted: readonly number[], most: number): number[] {
   )
 }
 
-process.on('message', (order: AnchorOrder) => {
-  send(order)
-    .catch((error: unknown): FromAnchor => ({ kind: 'failed', reason: String(error) }))
-    .then(tell, tell)
-})
-process.on('disconnect', () => process.exit(0))
-tell({ kind: 'ready' })
-
-function tell(message: FromAnchor): void {
-  process.send?.(message)
-}
+obeyOrders(send)

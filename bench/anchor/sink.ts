@@ -1,12 +1,10 @@
-import { Server, ServerCredentials } from '@grpc/grpc-js'
 import { WireCursor } from '../../src/otlp/wire-cursor.ts'
-import { EXPORT_TRACES } from '../export-method.ts'
+import { eachSpan } from '../each-span.ts'
 import { cpuSeconds, epochMs } from '../messages.ts'
+import { serveTraces } from '../serve-traces.ts'
 import type { FromAnchorSink, ToAnchorSink } from './messages.ts'
 import { SPAN_ID_PREFIX } from './pod-change.ts'
 
-const LARGEST_REQUEST = 64 * 1024 * 1024
-const NOTHING = Buffer.alloc(0)
 const SPAN_ID_FIELD = 2
 const COPY = Buffer.from('cpid.copy')
 
@@ -22,18 +20,7 @@ let isToTell = false
 
 function take(request: Buffer): void {
   const atMs = epochMs()
-  const resource = new WireCursor(request)
-  const scope = new WireCursor(request)
-  const spans = new WireCursor(request)
-  while (resource.next()) {
-    if (resource.field !== 1) continue
-    scope.reset(resource.start, resource.end)
-    while (scope.next()) {
-      if (scope.field !== 2) continue
-      spans.reset(scope.start, scope.end)
-      while (spans.next()) if (spans.field === 2) takeSpan(request, spans.start, spans.end, atMs)
-    }
-  }
+  eachSpan(request, (start, end) => takeSpan(request, start, end, atMs))
 }
 
 function takeSpan(request: Buffer, start: number, end: number, atMs: number): void {
@@ -68,21 +55,7 @@ function tell(message: FromAnchorSink): void {
   process.send?.(message)
 }
 
-const server = new Server({ 'grpc.max_receive_message_length': LARGEST_REQUEST })
-server.addService(
-  { export: EXPORT_TRACES },
-  {
-    export: (call: { request: Buffer }, answer: (error: null, reply: Buffer) => void) => {
-      take(call.request)
-      answer(null, NOTHING)
-      tellWhenReached()
-    },
-  },
-)
-server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
-  if (error !== null) throw error
-  tell({ kind: 'ready', port })
-})
+serveTraces(take, tellWhenReached, (port) => tell({ kind: 'ready', port }))
 process.on('message', (message: ToAnchorSink) => {
   if (message.kind === 'count') {
     const counts = { came, repeated, copies, added, cpuSeconds: cpuSeconds() }

@@ -2,6 +2,7 @@ import { StoreWriter, type WriterSettings } from '../../src/app/store-writer.ts'
 import { systemClock } from '../../src/app/system-clock.ts'
 import type { Retention } from '../../src/model/prune-port.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { obeyOrders } from '../obey-orders.ts'
 import { freshChanges, type FreshChanges } from './fresh-changes.ts'
 import type { Cost, FromWriter, ToWriter } from './messages.ts'
 import { changeObjects } from './object-changes.ts'
@@ -105,12 +106,4 @@ function obey(order: ToWriter): FromWriter {
   return changeObjects(order, settings(KEEP_ALL))
 }
 
-process.on('message', (order: ToWriter) => {
-  try {
-    process.send?.(obey(order))
-  } catch (error) {
-    process.send?.({ kind: 'failed', reason: String(error) } satisfies FromWriter)
-  }
-})
-process.on('disconnect', () => process.exit(0))
-process.send?.({ kind: 'ready' } satisfies FromWriter)
+obeyOrders(obey)
