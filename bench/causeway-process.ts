@@ -1,34 +1,28 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { atExit } from './at-exit.ts'
 import { freePorts } from './free-ports.ts'
 import type { Options } from './options.ts'
+import { startProcess, type StartedProcess } from './start-process.ts'
 
 /** Its name in the folder it is given. */
 export const DATABASE = 'causeway.db'
 
-const LONGEST_START_MS = 30_000
-const ASK_AGAIN_MS = 25
 const STOP_LIMIT_MS = 20_000
 
 /** Which Causeway, and how. */
 export type CausewayToStart = Pick<Options, 'causeway' | 'nodeOptions' | 'compression'>
 
-export interface CausewayProcess {
-  pid: number
+export interface CausewayProcess extends StartedProcess {
   /** Where it takes OTLP over gRPC. */
   endpoint: string
   /** And over HTTP. */
   httpEndpoint: string
   /** Where it answers questions. */
   query: string
+  /** Where its metrics are. */
+  metrics: string
   /** Its database. */
   path: string
-  /** Ends it as an operator would; resolves once the process is gone. */
-  stop: () => Promise<void>
 }
 
 /**
@@ -48,33 +42,20 @@ export async function startCauseway(
   writeFileSync(config, JSON.stringify(configuration({ grpc, http, health, query, metrics, sink })))
   const args = ['--config', config, '--set', `connectors.cpid.storage.path=${path}`]
   for (const setting of settings) args.push('--set', setting)
-  const child = spawn(process.execPath, [...nodeOptions, causeway, ...args], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+  const started = await startProcess({
+    name: 'Causeway',
+    program: process.execPath,
+    args: [...nodeOptions, causeway, ...args],
+    isReady: () => answers(`http://127.0.0.1:${health}/`),
+    stopLimitMs: STOP_LIMIT_MS,
   })
-  let log = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-4_000)))
-  const ended = once(child, 'exit')
-  const lastResort = atExit(() => void child.kill('SIGKILL'))
-
-  const deadline = performance.now() + LONGEST_START_MS
-  while (!(await answers(`http://127.0.0.1:${health}/`))) {
-    if (child.exitCode !== null || child.pid === undefined) throw new Error(`Causeway did not start:\n${log}`)
-    if (performance.now() > deadline) throw new Error(`Causeway is not ready after 30 s:\n${log}`)
-    await sleep(ASK_AGAIN_MS)
-  }
   return {
-    pid: child.pid ?? 0,
+    ...started,
     endpoint: `127.0.0.1:${grpc}`,
     httpEndpoint: `127.0.0.1:${http}`,
     query: `127.0.0.1:${query}`,
+    metrics: `127.0.0.1:${metrics}`,
     path,
-    async stop() {
-      child.kill('SIGTERM')
-      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
-      await ended
-      clearTimeout(timer)
-      lastResort[Symbol.dispose]()
-    },
   }
 }
 

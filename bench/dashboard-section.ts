@@ -6,12 +6,12 @@ import { findChromium } from '../test/browser/support/chromium.ts'
 import { launchChromium } from '../test/browser/support/launch.ts'
 import { DATABASE, startCauseway } from './causeway-process.ts'
 import { fillCascades, SPANS_PER_CASCADE } from './fill-cascades.ts'
+import { UNPRUNED } from './fill-database.ts'
 import type { Figure, SectionResult } from './figures.ts'
 import { freshDirectory } from './fresh-directory.ts'
 import type { Options } from './options.ts'
 
 const STORED_SPANS = 200_000
-const UNPRUNED = ['connectors.cpid.retention={max_cpids: 0, max_age: 0s, max_bytes: 0}']
 
 /** The first sight of the dashboard in a Chromium that has nothing kept: bytes over the wire, and time until it is there. */
 export async function benchDashboard(options: Options, onRound: () => void): Promise<SectionResult> {

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { Agent, get } from 'node:http'
+import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { DATABASE, startCauseway, type CausewayProcess } from './causeway-process.ts'
@@ -11,6 +11,7 @@ import { HelperProcess } from './helper-process.ts'
 import type { FromGenerator, SendOrder } from './messages.ts'
 import type { Options } from './options.ts'
 import { sizeRound } from './round-size.ts'
+import { textOf } from './text-of.ts'
 
 const LONGEST_ROUND_MS = 600_000
 const PAUSE_MS = 20
@@ -122,19 +123,6 @@ async function askDuring(
     taken,
     kept: (taken / rate) * 100,
   }
-}
-
-function textOf(url: string, agent: Agent): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  get(url, { agent }, (response) => {
-    let text = ''
-    response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-    response.on('error', reject).on('end', () => {
-      if (response.statusCode === 200) resolve(text)
-      else reject(new Error(`${url} is answered ${response.statusCode}: ${text}`))
-    })
-  }).on('error', reject)
-  return promise
 }
 
 function pick<T>(items: readonly T[], at: number): T {

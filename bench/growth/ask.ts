@@ -1,5 +1,6 @@
-import { Agent, get } from 'node:http'
+import { Agent } from 'node:http'
 import { percentile } from '../figures.ts'
+import { textOf } from '../text-of.ts'
 
 /** How long answers took, milliseconds: half within, 95 % within. */
 export interface AnswerTimes {
@@ -22,17 +23,4 @@ export async function askAll(endpoint: string, paths: readonly string[]): Promis
   }
   const sorted = times.slice(1).sort((a, b) => a - b)
   return { p50Ms: percentile(sorted, 0.5), p95Ms: percentile(sorted, 0.95) }
-}
-
-function textOf(url: string, agent: Agent): Promise<string> {
-  const { promise, resolve, reject } = Promise.withResolvers<string>()
-  get(url, { agent }, (response) => {
-    let text = ''
-    response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-    response.on('error', reject).on('end', () => {
-      if (response.statusCode === 200) resolve(text)
-      else reject(new Error(`${url} is answered ${response.statusCode}: ${text}`))
-    })
-  }).on('error', reject)
-  return promise
 }

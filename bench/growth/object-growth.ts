@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting } from '../../src/sqlite/open-database.ts'
 import { DATABASE, startCauseway } from '../causeway-process.ts'
+import { UNPRUNED } from '../fill-database.ts'
 import { HelperProcess } from '../helper-process.ts'
 import type { Options } from '../options.ts'
 import { askAll } from './ask.ts'
@@ -9,7 +10,6 @@ import type { FromWriter, ToWriter } from './messages.ts'
 
 const QUESTIONS = 20
 const LONGEST_MS = 600_000
-const UNPRUNED = ['connectors.cpid.retention={max_cpids: 0, max_age: 0s, max_bytes: 0}']
 
 /** Objects with `changes` changes behind them: the cost of the next one, and of questions about one of them. */
 export async function measureObject(

@@ -1,6 +1,7 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATABASE, startCauseway } from '../causeway-process.ts'
+import { UNPRUNED } from '../fill-database.ts'
 import { HelperProcess } from '../helper-process.ts'
 import type { FromGenerator, FromSink, SendOrder, ToSink } from '../messages.ts'
 import type { Options } from '../options.ts'
@@ -16,7 +17,6 @@ const PRUNED = 2_000
 const QUESTIONS = 40
 const SENT_SPANS = 50_000
 const LONGEST_MS = 600_000
-const UNPRUNED = ['connectors.cpid.retention={max_cpids: 0, max_age: 0s, max_bytes: 0}']
 
 /** Each round on a fresh copy of a database with `count` CPIDs. */
 export async function measureStore(

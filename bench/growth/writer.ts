@@ -1,5 +1,7 @@
 import { StoreWriter, type WriterSettings } from '../../src/app/store-writer.ts'
 import { systemClock } from '../../src/app/system-clock.ts'
+import { cpidConnector } from '../../src/config/components/cpid-connector.ts'
+import { Findings } from '../../src/config/findings.ts'
 import type { Retention } from '../../src/model/prune-port.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
 import { obeyOrders } from '../obey-orders.ts'
@@ -84,21 +86,11 @@ function divided({ cpuUs, wallUs }: Cost, count: number): Cost {
   return { cpuUs: cpuUs / count, wallUs: wallUs / count }
 }
 
+/** As when nothing else is configured. */
 function settings(retention: Retention): WriterSettings {
-  return {
-    maxSources: 1024,
-    linking: {
-      mode: 'cascade',
-      waitMs: 10_000,
-      settleAfterMs: 300_000,
-      maxOpenMs: 1_800_000,
-      maxFanout: 8,
-      maxTraceSpans: 10_000,
-      maxTraceBytes: 4 * 1024 * 1024,
-      logs: false,
-    },
-    retention,
-  }
+  const config = cpidConnector.read('cpid', {}, [], new Findings())
+  if (config === undefined) throw new Error('a connector without settings has mistakes')
+  return { maxSources: config.maxSources, linking: { ...config.linking, logs: false }, retention }
 }
 
 function obey(order: ToWriter): FromWriter {

@@ -1,26 +1,25 @@
-import Database from 'better-sqlite3'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PeerName } from '../../peers/peer-versions.ts'
 import { startCauseway } from '../causeway-process.ts'
 import { freePorts } from '../free-ports.ts'
+import { linkLag } from '../link-lag.ts'
 import { collectorConfig, jaegerConfig } from './peer-configs.ts'
 import type { PeersOptions } from './options.ts'
 import { startPeer } from './peer-process.ts'
+import type { StartedProcess } from '../start-process.ts'
 import type { ProgramName } from './programs.ts'
 
 /** Paths of the peers' programs. */
 export type Installed = Partial<Record<PeerName, string>>
 
-export interface RunningProgram {
-  pid: number
+export interface RunningProgram extends StartedProcess {
   grpc: string
   http: string
   /** Where all that it keeps is. */
   data: string
   /** Whether it has done what it put off until nothing comes in; a program without that has none. */
   isSettled?: () => boolean
-  stop: () => Promise<void>
 }
 
 /** Starts a program in a fresh folder; resolves once it takes spans. */
@@ -34,7 +33,7 @@ export async function startProgram(
   if (name === 'causeway' || name === 'causeway-export') {
     const causeway = await startCauseway(options, data, name === 'causeway' ? undefined : sink)
     const { pid, endpoint, httpEndpoint, path, stop } = causeway
-    return { pid, grpc: endpoint, http: httpEndpoint, data, isSettled: () => isLinked(path), stop }
+    return { pid, grpc: endpoint, http: httpEndpoint, data, isSettled: () => linkLag(path) === 0, stop }
   }
   const [grpc = 0, http = 0, query = 0] = await freePorts(3)
   const program = installed[name === 'jaeger' ? 'jaeger' : 'collector']
@@ -48,13 +47,4 @@ export async function startProgram(
     http,
   ])
   return { pid, grpc: `127.0.0.1:${grpc}`, http: `127.0.0.1:${http}`, data, stop }
-}
-
-function isLinked(path: string): boolean {
-  const db = new Database(path, { readonly: true })
-  try {
-    return db.prepare('SELECT 1 FROM progress WHERE last_arrival = linked_arrival').get() !== undefined
-  } finally {
-    db.close()
-  }
 }

@@ -1,11 +1,10 @@
 import { tmpdir } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { startCauseway } from '../../bench/causeway-process.ts'
 import { freshDirectory } from '../../bench/fresh-directory.ts'
 import { HelperProcess } from '../../bench/helper-process.ts'
 import type { FromSink, ToSink } from '../../bench/messages.ts'
-import { readOptions } from '../../bench/options.ts'
 import { usageOf, watchCpu } from '../../bench/process-usage.ts'
+import { OWN_CAUSEWAY } from '../own-causeway.ts'
 
 export interface Bridge extends AsyncDisposable {
   /** Where it takes OTLP over gRPC. */
@@ -19,15 +18,10 @@ export interface Bridge extends AsyncDisposable {
 /** A real Causeway in a process of its own, with a backend to send linked traces to. */
 export async function startBridge(): Promise<Bridge> {
   await using open = new AsyncDisposableStack()
-  const options = readOptions([], {
-    directory: tmpdir(),
-    causeway: fileURLToPath(new URL('../../bin/causeway.js', import.meta.url)),
-    json: '',
-  })
-  const directory = open.use(freshDirectory(options.directory))
+  const directory = open.use(freshDirectory(tmpdir()))
   const sink = open.use(new HelperProcess<ToSink, FromSink>('sink.ts'))
   const { port } = await sink.hear('ready')
-  const causeway = await startCauseway(options, directory.path, port)
+  const causeway = await startCauseway(OWN_CAUSEWAY, directory.path, port)
   open.defer(() => causeway.stop())
   const owned = open.move()
   return {
