@@ -12,7 +12,7 @@ import { count } from './show.ts'
 
 export const CASCADE: Command = {
   usage: '<cpid>',
-  summary: 'the cascades a CPID takes part in: their spans as a tree, and the time of each service',
+  summary: 'the cascades a CPID takes part in: spans as trees, critical path, time of each service',
   options: ['format', 'all'],
   leastArgs: 1,
   mostArgs: 1,

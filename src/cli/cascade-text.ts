@@ -1,15 +1,17 @@
 import type { CascadeFacts, CausewayQueries } from '../model/query-port.ts'
+import { wholeAnalysis } from '../query/cascade-analysis.ts'
 import { rfc3339 } from '../query/rfc3339.ts'
 import { spanTree } from '../query/span-tree.ts'
-import { TimePerService, type ServiceTime } from '../query/time-per-service.ts'
+import type { ServiceTime } from '../query/time-per-service.ts'
 import { count, duration, plain } from './show.ts'
 import { cascadeTree } from './cascade-tree.ts'
+import { criticalPathText } from './critical-path-text.ts'
 import type { Screen } from './screen.ts'
 import { textTable } from './text-table.ts'
 
 const MISSING_NAMED = 20
 
-/** A cascade for people: what it comes to, its traces as trees, and the time of each service. */
+/** A cascade for people: what it comes to, its traces as trees, its critical path, and the time of each service. */
 export function* cascadeText(
   queries: CausewayQueries,
   facts: CascadeFacts,
@@ -17,18 +19,17 @@ export function* cascadeText(
   all: boolean,
 ): Generator<string> {
   yield* linesOf([...heading(facts), ...missing(queries, facts)])
-  const times = new TimePerService()
   for (const trace of queries.tracesOf(facts.root)) {
     const spans = queries.linkedSpans(trace.id)
-    times.add(spans)
     const which = trace.episode === 0 ? 'main trace' : `episode ${trace.episode}, trace`
     yield `\n${which} ${trace.traceId.toString('hex')} (${stateWord(trace.open)})\n`
     yield* cascadeTree(spanTree(spans), facts, screen, all)
   }
-  const totals = times.totals()
-  if (totals.length === 0) return
+  const { services, path } = wholeAnalysis(queries, facts.root)
+  if (services.length === 0) return
+  if (path.length > 0) yield* linesOf(['', ...criticalPathText(path, facts, all)])
   yield '\n'
-  yield* linesOf(timeTable(totals, facts))
+  yield* linesOf(timeTable(services, facts))
 }
 
 function heading(facts: CascadeFacts): string[] {

@@ -1,6 +1,8 @@
 import type { CausewayQueries, LinkedSpan, TraceFacts } from '../model/query-port.ts'
 import type { Cpid } from '../model/cpid.ts'
-import { criticalPath, type PathSpan } from './critical-path.ts'
+import { criticalPath } from './critical-path.ts'
+import { heldTimes, type HeldTime } from './held-times.ts'
+import { mostWithin, type HeldWithin } from './held-within.ts'
 import { spanTimes, type SpanTimes } from './span-times.ts'
 import { spanTree, type TreeSpan } from './span-tree.ts'
 import { TimePerKind, type KindTime } from './time-per-kind.ts'
@@ -21,9 +23,15 @@ export const PARENT_MISSING = 1
 export const CRITICAL = 2
 
 /** A step of the critical path of a whole cascade. */
-export interface PathStep extends PathSpan, SpanTimes {
+export interface PathStep extends HeldTime {
   readonly traceId: Buffer
+  readonly span: LinkedSpan
+  readonly selfNs: bigint
+  /** The span inside it that took most of what it held up, when that is not the step itself. */
+  readonly mostly: HeldWithin | undefined
 }
+
+type StepWithin = Omit<PathStep, keyof HeldTime>
 
 export interface CascadeAnalysis {
   /** As the traces of the cascade are listed. */
@@ -44,7 +52,7 @@ export function* analyseCascade(
   const services = new TimePerService()
   const kinds = new TimePerKind()
   const plans: TracePlan[] = []
-  const path: PathStep[] = []
+  const path: StepWithin[] = []
   const traces = queries.tracesOf(root)
   const lastActive = newestActivity(traces)
   let byNs: bigint | undefined
@@ -55,12 +63,18 @@ export function* analyseCascade(
     services.add(spans, times)
     kinds.add(spans, times)
     const steps = trace.episode > lastActive ? [] : criticalPath(tree, byNs)
-    plans.push(planOf(trace, tree, times, new Set(steps.map(({ span }) => span))))
-    joinPaths(path, trace, steps, times)
+    plans.push(planOf(trace, tree, times, new Set(steps)))
+    path.unshift(...stepsWithin(trace, tree, steps, times))
     byNs = path[0]?.span.startNs
     yield
   }
-  return { plans: plans.reverse(), services: services.totals(), kinds: kinds.totals(), path }
+  return { plans: plans.reverse(), services: services.totals(), kinds: kinds.totals(), path: heldOf(path) }
+}
+
+/** The same at once, for callers who keep nobody waiting. */
+export function wholeAnalysis(...args: Parameters<typeof analyseCascade>): CascadeAnalysis {
+  const analysing = analyseCascade(...args)
+  for (let found = analysing.next(); ; found = analysing.next()) if (found.done === true) return found.value
 }
 
 /** The episode that was active last. */
@@ -70,21 +84,28 @@ function newestActivity(traces: readonly TraceFacts[]): number {
   return newest?.episode ?? 0
 }
 
-function joinPaths(
-  path: PathStep[],
+function stepsWithin(
   { traceId }: TraceFacts,
-  steps: readonly PathSpan[],
+  tree: readonly TreeSpan[],
+  steps: readonly LinkedSpan[],
   times: ReadonlyMap<LinkedSpan, SpanTimes>,
-): void {
-  const [next] = path
-  const before = steps.at(-1)
-  if (next !== undefined && before !== undefined) {
-    const gap = next.span.startNs - before.span.endNs
-    path[0] = { ...next, waitNs: gap > 0n ? gap : 0n }
-  }
-  path.unshift(
-    ...steps.map(({ span, waitNs }) => ({ traceId, span, selfNs: times.get(span)?.selfNs ?? 0n, waitNs })),
-  )
+): StepWithin[] {
+  const most = mostWithin(tree, steps, heldTimes(steps))
+  return steps.map((span, at) => ({
+    traceId,
+    span,
+    selfNs: times.get(span)?.selfNs ?? 0n,
+    mostly: most[at],
+  }))
+}
+
+/** Divides the time of the path through all traces among its steps. */
+function heldOf(path: readonly StepWithin[]): PathStep[] {
+  const held = heldTimes(path.map(({ span }) => span))
+  return path.flatMap((step, at) => {
+    const time = held[at]
+    return time === undefined ? [] : [{ ...step, ...time }]
+  })
 }
 
 function planOf(

@@ -1,6 +1,8 @@
 import type { UnixNanos } from '../model/clock.ts'
 import { spanIdHex } from '../otlp/encode-span.ts'
 import type { PathStep } from './cascade-analysis.ts'
+import { positionOfMost } from './held-times.ts'
+import type { HeldWithin } from './held-within.ts'
 import { millis, rfc3339 } from './rfc3339.ts'
 import { durationNs } from './span-times.ts'
 import type { KindTime } from './time-per-kind.ts'
@@ -35,11 +37,11 @@ export function kindTimeJson(time: KindTime) {
 
 /** The critical path as the API shows it; offsets count from the start of the cascade. */
 export function pathJson(path: readonly PathStep[], startNs: UnixNanos) {
-  const first = path[0]?.span.startNs ?? 0n
-  const last = path.at(-1)?.span.endNs ?? 0n
   return {
-    durationMs: millis(last > first ? last - first : 0n),
-    steps: path.map(({ span, traceId, selfNs, waitNs }) => ({
+    durationMs: millis(path.reduce((sum, { waitNs, heldNs }) => sum + waitNs + heldNs, 0n)),
+    longestStep: positionOfMost(path, ({ heldNs }) => heldNs) ?? null,
+    longestWait: positionOfMost(path, ({ waitNs }) => waitNs) ?? null,
+    steps: path.map(({ span, traceId, selfNs, waitNs, heldNs, mostly }) => ({
       spanId: spanIdHex(span.spanId),
       traceId: traceId.toString('hex'),
       service: span.service,
@@ -48,6 +50,17 @@ export function pathJson(path: readonly PathStep[], startNs: UnixNanos) {
       durationMs: millis(durationNs(span)),
       selfMs: millis(selfNs),
       waitMs: millis(waitNs),
+      heldMs: millis(heldNs),
+      mostly: mostly === undefined ? null : withinJson(mostly),
     })),
+  }
+}
+
+function withinJson({ span, heldNs }: HeldWithin) {
+  return {
+    spanId: spanIdHex(span.spanId),
+    service: span.service,
+    name: span.name,
+    heldMs: millis(heldNs),
   }
 }

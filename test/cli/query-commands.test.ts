@@ -87,6 +87,14 @@ change apps/v1/deployments  paper        0ns      0ns  │
   merge                     paper        1ms      0ns      │
     work of 7               odd          1ms     10ms      █████████████████████████████████████████
 
+critical path, 11ms
+  longest step  work of 7 of odd, 10ms
+  longest wait  1ms before merge of paper
+step                        service  start  waited       held up
+change apps/v1/deployments  paper      0ns                   0ns
+merge                       paper      1ms     1ms           0ns
+work of 7                   odd        1ms          longest 10ms
+
 service  time in spans  spans  first start  last end
 even              10ms      1          0ns      10ms
 odd               10ms      1          1ms      11ms

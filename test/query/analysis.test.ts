@@ -7,8 +7,11 @@ import { ask, id, inParts, numbersOf } from './asking.ts'
 interface Cascade {
   criticalPath: {
     durationMs: number
-    steps: { name: string; offsetMs: number; waitMs: number; selfMs: number }[]
+    longestStep: number | null
+    longestWait: number | null
+    steps: { name: string; offsetMs: number; waitMs: number; heldMs: number; selfMs: number }[]
   }
+  durationMs: number
   timePerService: { service: string }[]
   timePerKind: unknown[]
   mergelogs: { cpid: string }[]
@@ -28,11 +31,13 @@ test('a cascade says where its time went', () => {
   const cascade = ask<Cascade>(writer.db, { kind: 'cascade', root: id(1) })
   expect(cascade.criticalPath).toMatchObject({
     durationMs: 60,
+    longestStep: 3,
+    longestWait: 3,
     steps: [
-      { name: 'change apps/v1/deployments', offsetMs: 0, waitMs: 0 },
-      { name: 'reconcile deployment', offsetMs: 5, waitMs: 5, selfMs: 12 },
-      { name: 'update replicaset', offsetMs: 10, waitMs: 0, selfMs: 8 },
-      { name: 'reconcile replicaset', offsetMs: 30, waitMs: 12, selfMs: 30 },
+      { name: 'change apps/v1/deployments', offsetMs: 0, waitMs: 0, heldMs: 0 },
+      { name: 'reconcile deployment', offsetMs: 5, waitMs: 5, heldMs: 5, selfMs: 12 },
+      { name: 'update replicaset', offsetMs: 10, waitMs: 0, heldMs: 8, selfMs: 8 },
+      { name: 'reconcile replicaset', offsetMs: 30, waitMs: 12, heldMs: 30, selfMs: 30, mostly: null },
     ],
   })
   expect(cascade.timePerKind).toEqual([
@@ -70,7 +75,7 @@ test('a cascade that goes on in an episode has one critical path through both', 
   using later = await webCascades()
   later.spans('late', [{ trace: 90, id: 900, cpid: cpid(1), name: 'late work', start: 20_000, end: 20_010 }])
   later.link()
-  const { criticalPath } = ask<Cascade>(later.db, { kind: 'cascade', root: id(1) })
+  const { criticalPath, durationMs } = ask<Cascade>(later.db, { kind: 'cascade', root: id(1) })
   expect(criticalPath.steps.map(({ name }) => name).slice(-3)).toEqual([
     'reconcile replicaset',
     'episode',
@@ -78,6 +83,10 @@ test('a cascade that goes on in an episode has one critical path through both', 
   ])
   expect(criticalPath.durationMs).toBe(20_010 - 1000)
   expect(criticalPath.steps.at(-2)).toMatchObject({ waitMs: 20_000 - 1060 })
+  const sum = criticalPath.steps.reduce((ms, { waitMs, heldMs }) => ms + waitMs + heldMs, 0)
+  expect(sum).toBe(criticalPath.durationMs)
+  expect(sum).toBeLessThanOrEqual(durationMs)
+  expect(criticalPath.steps[criticalPath.longestWait!]).toMatchObject({ name: 'episode' })
 })
 
 test('compared, what got slower comes first', () => {

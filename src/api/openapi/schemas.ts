@@ -111,7 +111,9 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
   ServiceTime: object(serviceTotals),
   KindTime: object(kindTotals),
   CriticalPath: object({
-    durationMs: number('from the start of the first step to the end of the last'),
+    durationMs: number('from the start of the first step to the end of the last: all waits and held times'),
+    longestStep: orNull(integer('position in `steps` of the one that held up the cascade longest')),
+    longestWait: orNull(integer('position in `steps` of the one before which the wait was longest')),
     steps: list(
       object({
         spanId: ref('SpanId'),
@@ -120,11 +122,18 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
         name: text(),
         offsetMs: number('from the start of the cascade'),
         durationMs: number(MS),
-        selfMs: number(MS),
-        waitMs: number('from the end of what it came after to its start'),
+        selfMs: number('what spans below it, of its own work, do not cover'),
+        waitMs: number('from when the step before let go to when this one began'),
+        heldMs: number('from there to the start of the next step, or to its own end when that is earlier'),
+        mostly: orNull(ref('HeldWithin')),
       }),
     ),
   }),
+  HeldWithin: {
+    ...object({ spanId: ref('SpanId'), service: text(), name: text(), heldMs: number(MS) }),
+    description:
+      'The span inside a step whose own time is most of what the step held up; null where the step did it.',
+  },
   Cascade: object(
     {
       ...outline,

@@ -85,8 +85,19 @@ export interface CriticalStep {
   name: string
   offsetMs: number
   durationMs: number
-  selfMs: number
   waitMs: number
+  /** How long it, with what runs inside it, held up the cascade. */
+  heldMs: number
+  /** The span inside it that took most of that, when it is not the step itself. */
+  mostly: { spanId: string; service: string; name: string; heldMs: number } | null
+}
+
+export interface CriticalPath {
+  durationMs: number
+  /** Positions in `steps`. */
+  longestStep: number | null
+  longestWait: number | null
+  steps: CriticalStep[]
 }
 
 export interface Mergelog {
@@ -104,7 +115,7 @@ export interface Cascade extends Outline {
   traces: Trace[]
   timePerService: ServiceTime[]
   timePerKind?: KindTime[]
-  criticalPath?: { durationMs: number; steps: CriticalStep[] }
+  criticalPath?: CriticalPath
   mergelogs?: Mergelog[]
   mergelogsTruncated?: boolean
 }

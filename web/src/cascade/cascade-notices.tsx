@@ -1,15 +1,12 @@
-import { useMemo } from 'preact/hooks'
 import type { Cascade } from '../api/answers.ts'
 import { duration } from '../text/duration.ts'
-import { heldSteps, longestHeld, longestWait } from './critical-steps.ts'
-import type { SpanRows } from './span-rows.ts'
 
 /** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
-export function CascadeNotices({ cascade, rows }: { cascade: Cascade; rows: SpanRows }) {
+export function CascadeNotices({ cascade }: { cascade: Cascade }) {
   const { state, missing, missingCpids, truncated, durationMs } = cascade
-  const steps = useMemo(() => heldSteps(cascade.criticalPath?.steps ?? [], rows), [cascade, rows])
-  const step = longestHeld(steps)
-  const wait = longestWait(steps)
+  const { steps = [], longestStep, longestWait } = cascade.criticalPath ?? {}
+  const step = steps[longestStep ?? -1]
+  const wait = steps[longestWait ?? -1]
   const share = (ms: number) =>
     durationMs > 0 ? ` (${Math.round((100 * ms) / durationMs)} % of the cascade)` : ''
   return (
@@ -18,9 +15,11 @@ export function CascadeNotices({ cascade, rows }: { cascade: Cascade; rows: Span
         <p>
           Longest step: <strong>{step.name}</strong> of {step.service}, {duration(step.heldMs)}
           {share(step.heldMs)}
-          {step.mostly !== undefined && (
+          {step.mostly !== null && (
             <>
-              , mostly <strong>{step.mostly.name}</strong>, {duration(step.mostly.ms)}
+              , mostly <strong>{step.mostly.name}</strong>
+              {step.mostly.service !== step.service && ` of ${step.mostly.service}`},{' '}
+              {duration(step.mostly.heldMs)}
             </>
           )}
           .

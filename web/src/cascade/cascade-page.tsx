@@ -57,7 +57,7 @@ function LoadedCascade({ cascade, search, traceUrl }: LoadedCascadeProps) {
   return (
     <>
       <CascadeHead cascade={cascade} traceUrl={traceUrl} />
-      <CascadeNotices cascade={cascade} rows={rows} />
+      <CascadeNotices cascade={cascade} />
       <Tabs names={PANELS} current={panel} />
       <div class={chosen === -1 ? 'panels' : 'panels with-details'}>
         <section id="panel" class="panel" role="tabpanel" aria-label={PANELS[panel]}>

@@ -1,20 +1,18 @@
-import { useMemo } from 'preact/hooks'
 import { Notice } from '../parts/notice.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { duration } from '../text/duration.ts'
-import { heldSteps, longestHeld } from './critical-steps.ts'
+import type { CriticalStep } from '../api/answers.ts'
 import type { PanelProps } from './panel-props.ts'
 import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** The chain of steps that decided how long the cascade took. */
 export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
   const { criticalPath } = cascade
-  const steps = useMemo(() => heldSteps(criticalPath?.steps ?? [], rows), [criticalPath, rows])
-  if (criticalPath === undefined || steps.length === 0) {
+  if (criticalPath === undefined || criticalPath.steps.length === 0) {
     return <Notice title="There is no critical path yet">It is worked out once spans have arrived.</Notice>
   }
-  const { durationMs } = criticalPath
-  const longest = longestHeld(steps)
+  const { durationMs, longestStep, steps } = criticalPath
+  const begins = startsOf(steps)
   const percent = (ms: number) => `${durationMs === 0 ? 0 : (100 * ms) / durationMs}%`
   return (
     <>
@@ -58,20 +56,20 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
                   <td class="number">{duration(step.offsetMs)}</td>
                   <td class="number">{step.waitMs > 0 ? duration(step.waitMs) : ''}</td>
                   <td class="number">
-                    {step === longest ? (
+                    {index === longestStep ? (
                       <strong>longest {duration(step.heldMs)}</strong>
                     ) : (
                       duration(step.heldMs)
                     )}
-                    {step.mostly !== undefined && (
+                    {step.mostly !== null && (
                       <div class="muted">
-                        {step.mostly.name} {duration(step.mostly.ms)}
+                        {step.mostly.name} {duration(step.mostly.heldMs)}
                       </div>
                     )}
                   </td>
                   <td class="share" aria-hidden="true">
                     <span class="bar">
-                      <span class="gap" style={{ width: percent(step.offsetMs - step.waitMs) }} />
+                      <span class="gap" style={{ width: percent(begins[index] ?? 0) }} />
                       {step.waitMs > 0 && <span class="wait" style={{ width: percent(step.waitMs) }} />}
                       <span class="self" style={{ width: percent(step.heldMs) }} />
                     </span>
@@ -83,8 +81,19 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
         </table>
       </TableScroll>
       <p class="muted hint">
-        Took: until what the next step waited for. Hollow bars: the wait before a step.
+        Took: until the next step began, what runs inside counted. Hollow bars: the wait before a step. All of
+        them add up to the whole.
       </p>
     </>
   )
+}
+
+/** When the wait before each step began, from the start of the path. */
+function startsOf(steps: readonly CriticalStep[]): number[] {
+  let sum = 0
+  return steps.map(({ waitMs, heldMs }) => {
+    const begins = sum
+    sum += waitMs + heldMs
+    return begins
+  })
 }
