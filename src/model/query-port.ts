@@ -231,8 +231,11 @@ export interface CausewayQueries {
 
   /** The merge graph around a CPID, at most `limit` of its nodes. */
   graph(cpid: Cpid, limit: number): GraphAround | Absent
-  /** What happened to objects, newest arrival first. `ref` as in CascadeFilter.object. Positions have two parts. */
-  objects(ref: string, after: Position | undefined): Pages<ObjectFacts>
+  /**
+   * What happened to objects, newest arrival first. `ref` as in CascadeFilter.object. Positions have two parts. The first
+   * page holds no more than `first`.
+   */
+  objects(ref: string, after: Position | undefined, first?: number): Pages<ObjectFacts>
   /** Objects whose reference contains the text, in any case of its letters, newest first; whole references without query. */
   objectsNamed(text: string): Pages<string>
   /** The root of the outgoing trace with this id. */

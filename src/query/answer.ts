@@ -101,7 +101,7 @@ export function answer(queries: CausewayQueries, question: Question): Answer {
       return inPart(
         part,
         2,
-        (after) => queries.objects(ref, after),
+        (after) => queries.objects(ref, after, part.limit === undefined ? undefined : part.limit + 1),
         (pages) => listJson('objects', pages, part, objectJson),
       )
     }

@@ -45,7 +45,7 @@ export function* findJson(queries: CausewayQueries, asked: string, limit: number
 function cascadesTouching(queries: CausewayQueries, object: string): Set<Cpid> {
   const roots = new Set<Cpid>()
   let seen = 0
-  for (const page of queries.objects(object, undefined)) {
+  for (const page of queries.objects(object, undefined, HAPPENINGS)) {
     for (const { cascades } of page) for (const root of cascades) roots.add(root)
     seen += page.length
     if (seen >= HAPPENINGS) break

@@ -184,8 +184,8 @@ export class SqliteQueries implements CausewayQueries {
     return this.#of(cpid, (id) => this.#around.around(id, limit))
   }
 
-  objects(ref: string, after: Position | undefined): Pages<ObjectFacts> {
-    return this.#objects.pages(ref, after)
+  objects(ref: string, after: Position | undefined, first?: number): Pages<ObjectFacts> {
+    return this.#objects.pages(ref, after, first)
   }
 
   objectsNamed(text: string): Pages<string> {
