@@ -30,7 +30,7 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
               <th>Service</th>
               <th class="number">Begins at</th>
               <th class="number">Waited</th>
-              <th class="number">Took</th>
+              <th class="number">Held up</th>
               <th>In time</th>
             </tr>
           </thead>
@@ -81,8 +81,8 @@ export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
         </table>
       </TableScroll>
       <p class="muted hint">
-        Took: until the next step began, what runs inside counted. Hollow bars: the wait before a step. All of
-        them add up to the whole.
+        Held up: until the next step began, what runs inside counted. Hollow bars: the wait before a step. All
+        of them add up to the whole.
       </p>
     </>
   )
