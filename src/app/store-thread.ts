@@ -28,7 +28,9 @@ async function run(port: MessagePort): Promise<void> {
       logs: writer.positions.logs.keep(exporters.logs, last.logs),
     }))
     const health = new StorageHealth((fault) => post({ kind: 'storage', fault }))
-    const checkpoints = db.memory ? undefined : new Checkpoints(db)
+    const checkpoints = db.memory
+      ? undefined
+      : new Checkpoints(db, { onEnded: (reason) => post({ kind: 'checkpointsEnded', reason }) })
     const turns = new StoreTurns(writer, {
       pruneIntervalMs: retention.intervalMs,
       post,

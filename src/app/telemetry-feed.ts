@@ -155,6 +155,10 @@ export class TelemetryFeed implements ReceiverObserver {
         this.#metrics.add('cpid_clock_leaps', 1)
         this.notice(message.reason)
         return
+      case 'checkpointsEnded':
+        this.#metrics.add('cpid_checkpoint_thread_ends', 1)
+        this.notice(message.reason)
+        return
       case 'storage':
         this.storage('store', message.fault)
         return

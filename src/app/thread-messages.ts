@@ -75,6 +75,8 @@ export type FromStore =
   | { kind: 'notice'; reason: string }
   /** The clock of this machine leapt. */
   | { kind: 'leapt'; reason: string }
+  /** The thread that moves the write-ahead log ended by itself; another follows. */
+  | { kind: 'checkpointsEnded'; reason: string }
   /** What is wrong with the database now; undefined when it is well again. */
   | { kind: 'storage'; fault: StorageFault | undefined }
   | { kind: 'stopped' }

@@ -203,6 +203,11 @@ export const METRICS = {
     [],
     'Length of the write-ahead log; it grows while some program reads the database without an end.',
   ),
+  cpid_checkpoint_thread_ends: counter(
+    'ends',
+    [],
+    'Times the thread that moves the write-ahead log into the database ended by itself; another followed.',
+  ),
   cpid_storage_free_bytes: gauge('bytes', [], 'Free on the disk of the database.'),
   cpid_storage_fault: gauge(
     'faults',

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Checkpoints } from '../../src/app/checkpoints.ts'
+import { Checkpoints, type CheckpointSettings } from '../../src/app/checkpoints.ts'
 import { openForReading, openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
 import { walStateOf, type WalState } from '../../src/sqlite/wal-checkpoint.ts'
 
@@ -61,21 +61,69 @@ test('the end waits for the thread, and leaves the file alone with its writer', 
   await at[Symbol.asyncDispose]()
 })
 
+test('a thread that ended by itself while it was to move the log is followed by another, at most once a minute', async () => {
+  let ms = 0
+  const ends: string[] = []
+  const told = Promise.withResolvers<undefined>()
+  const onEnded = (reason: string): void => {
+    ends.push(reason)
+    told.resolve(undefined)
+  }
+  // The thread cannot open a database that is not where it is said to be.
+  await using at = await written({ onEnded, nowMs: () => ms }, 'elsewhere')
+  write(at.db, 30 * MIB)
+  at.checkpoints.look()
+  await told.promise
+  expect(ends).toEqual([
+    expect.stringMatching(/ended by itself \(.*unable to open database file\); nothing is lost/),
+  ])
+  renameSync(join(at.folder, 'elsewhere'), at.path)
+
+  ms = 59_999
+  at.checkpoints.look()
+  for (let round = 0; round < 1_000; round++) await turn()
+  expect(at.state().checkpointed).toBe(0)
+
+  ms = 60_000
+  while (at.state().checkpointed === 0) {
+    at.checkpoints.look()
+    await turn()
+  }
+  expect(ends).toHaveLength(1)
+})
+
+test('the end waits for no thread that is gone, nor is that told of', async () => {
+  const ends: string[] = []
+  const told = Promise.withResolvers<undefined>()
+  const onEnded = (reason: string): void => {
+    ends.push(reason)
+    told.resolve(undefined)
+  }
+  const at = await written({ onEnded, nowMs: () => 0 }, 'elsewhere')
+  await told.promise
+  await at[Symbol.asyncDispose]()
+  expect(ends).toHaveLength(1)
+})
+
 interface Written extends AsyncDisposable {
+  folder: string
   path: string
   db: Sqlite
   checkpoints: Checkpoints
   state: () => WalState
 }
 
-async function written(): Promise<Written> {
+/** With `movedTo`, the file has another name when the thread begins. */
+async function written(settings: CheckpointSettings = {}, movedTo?: string): Promise<Written> {
   const folder = mkdtempSync(join(tmpdir(), 'causeway-checkpoints-'))
   const path = join(folder, 'causeway.db')
   const db = openForWriting(path)
   db.exec('CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB)')
-  const checkpoints = new Checkpoints(db)
+  if (movedTo !== undefined) renameSync(path, join(folder, movedTo))
+  const checkpoints = new Checkpoints(db, settings)
   await turn()
   return {
+    folder,
     path,
     db,
     checkpoints,

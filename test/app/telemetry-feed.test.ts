@@ -26,6 +26,7 @@ function feedAt(position: number, lastDecision: number) {
     scrape: () => metrics.scrape(),
     pass: (more: number) => (ms += more),
     leap: (reason: string) => feed.fromStore({ kind: 'leapt', reason }),
+    endOfCheckpoints: (reason: string) => feed.fromStore({ kind: 'checkpointsEnded', reason }),
     decide: (traces: number) =>
       feed.fromStore({
         kind: 'linked',
@@ -73,4 +74,14 @@ test('a leap of the clock is counted, and told of', async () => {
   leap('the clock went forward')
   expect(lines).toEqual([expect.stringContaining('the clock went forward')])
   expect(await scrape()).toMatch(/^cpid_clock_leaps 1$/m)
+})
+
+test('each end of the thread that moves the write-ahead log is counted, and told of', async () => {
+  const { endOfCheckpoints, pass, lines, scrape } = feedAt(0, 0)
+  expect(await scrape()).toMatch(/^cpid_checkpoint_thread_ends 0$/m)
+  endOfCheckpoints('it ended')
+  pass(60_000)
+  endOfCheckpoints('it ended')
+  expect(lines).toEqual([expect.stringContaining('it ended'), expect.stringContaining('it ended')])
+  expect(await scrape()).toMatch(/^cpid_checkpoint_thread_ends 2$/m)
 })
