@@ -8,9 +8,9 @@ export type SentSignal = Signal | 'metrics'
 
 /**
  * What there was too little of to take a request in: memory of the process, room among the requests in flight, or room of
- * its sender beside others.
+ * its sender beside others, or time for it to arrive.
  */
-export type Shortage = 'memory' | 'in_flight' | 'flow'
+export type Shortage = 'memory' | 'in_flight' | 'flow' | 'time'
 
 /**
  * What became of one OTLP export request.

@@ -5,6 +5,7 @@ import type { Authenticator, Checked } from '../trust/authenticator.ts'
 import { encodeExportResponse, type Encoding } from '../otlp/export-response.ts'
 import { encodeRpcStatus } from '../otlp/rpc-status.ts'
 import { applyCors, type CorsSettings } from '../trust/cors.ts'
+import type { AwaitedBodies } from './awaited-bodies.ts'
 import { senderOver } from './http-sender-names.ts'
 import type { Intake } from './intake.ts'
 import { readBody } from './read-body.ts'
@@ -15,6 +16,7 @@ export interface HttpExchangeSettings {
   routes: ReadonlyMap<string, Signal>
   maxMessageBytes: number
   cors: CorsSettings | undefined
+  awaited: AwaitedBodies
 }
 
 const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
@@ -92,7 +94,8 @@ export class HttpExchange {
     using reservation = this.#intake.inFlight.open()
     const connection = request.socket
     const refusal = this.#intake.turnsAway(connection)
-    const body = refusal ?? (await readBody(request, this.#settings.maxMessageBytes, reservation))
+    const { maxMessageBytes: maxBytes, awaited } = this.#settings
+    const body = refusal ?? (await readBody(request, { maxBytes, reservation, awaited }))
     if (body.kind === 'hungUp') return
     const length = body.kind === 'whole' ? body.bytes.length : 0
     const outcome = await this.#intake.ready(
@@ -106,6 +109,7 @@ export class HttpExchange {
       send(response, http, CONTENT_TYPES[encoding], encodeExportResponse(signal, encoding, outcome))
       return
     }
+    if (outcome.kind === 'busy' && outcome.cause === 'time') response.setHeader('Connection', 'close')
     const retryAfter = retryAfterSeconds(outcome)
     if (retryAfter !== undefined) response.setHeader('Retry-After', retryAfter)
     send(response, http, CONTENT_TYPES[encoding], encodeRpcStatus(encoding, rpcStatusOf(outcome)))

@@ -2,7 +2,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { IngestPort, Signal } from '../model/ingest.ts'
 import type { CorsSettings } from '../trust/cors.ts'
+import { AwaitedBodies } from './awaited-bodies.ts'
 import { HttpExchange } from './http-exchange.ts'
+import { endFaulty } from './http-faults.ts'
 import { Intake } from './intake.ts'
 import { listen } from './listen.ts'
 import type { ReceiverObserver } from './observer.ts'
@@ -43,8 +45,10 @@ export async function startHttpReceiver(
 ): Promise<RunningReceiver> {
   const server = serverOf(settings)
   const intake = new Intake(settings, 'http', { port, observer })
-  const exchange = exchangeOf(settings, intake)
+  const awaited = new AwaitedBodies()
+  const exchange = exchangeOf(settings, intake, awaited)
   const open = new Set<ServerResponse>()
+  endFaulty(server, awaited, open)
   server.on('request', (request, response) => {
     if (!server.listening) response.setHeader('Connection', 'close')
     open.add(response)
@@ -63,14 +67,14 @@ export async function startHttpReceiver(
   })
 }
 
-function exchangeOf(settings: HttpReceiverSettings, intake: Intake): HttpExchange {
+function exchangeOf(settings: HttpReceiverSettings, intake: Intake, awaited: AwaitedBodies): HttpExchange {
   const paths: Record<Signal, string> = {
     traces: settings.tracesUrlPath ?? '/v1/traces',
     logs: settings.logsUrlPath ?? '/v1/logs',
   }
   const routes = new Map(settings.signals.map((signal) => [paths[signal], signal]))
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
-  return new HttpExchange({ routes, maxMessageBytes, cors: settings.cors }, intake)
+  return new HttpExchange({ routes, maxMessageBytes, cors: settings.cors, awaited }, intake)
 }
 
 function serverOf(settings: HttpReceiverSettings): Server {

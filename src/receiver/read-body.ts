@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
 import { constants, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import type { AwaitedBodies } from './awaited-bodies.ts'
 import { NO_ROOM, type Reservation } from './in-flight.ts'
 import type { Refusal } from './reply.ts'
 
@@ -15,6 +16,22 @@ const DECOMPRESSORS: Readonly<Record<string, () => Transform>> = {
   zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
 }
 
+/** The answer to a request that was not whole in time. */
+const TOO_SLOW: Refusal = {
+  kind: 'busy',
+  retryAfterMs: 1000,
+  cause: 'time',
+  reason:
+    "the request did not come whole in time; send it again, in smaller batches if the link is slow, or raise the receiver's read_timeout",
+}
+
+/** How a body is read. */
+export interface Reading {
+  maxBytes: number
+  reservation: Reservation
+  awaited: AwaitedBodies
+}
+
 /** A body read whole and decompressed, the reason why it was not, or word that the sender hung up. */
 export type Body = { kind: 'whole'; bytes: Buffer } | Refusal | { kind: 'hungUp' }
 
@@ -23,17 +40,14 @@ export type Body = { kind: 'whole'; bytes: Buffer } | Refusal | { kind: 'hungUp'
  * or not, and all are counted in the reservation. The rest of a refused body is read and dropped, so that a sender
  * still busy writing gets to see the answer.
  */
-export async function readBody(
-  request: IncomingMessage,
-  maxBytes: number,
-  reservation: Reservation,
-): Promise<Body> {
-  const body = await bodyOf(request, maxBytes, reservation)
+export async function readBody(request: IncomingMessage, reading: Reading): Promise<Body> {
+  const body = await bodyOf(request, reading)
   request.resume()
   return body
 }
 
-function bodyOf(request: IncomingMessage, maxBytes: number, reservation: Reservation): Body | Promise<Body> {
+function bodyOf(request: IncomingMessage, reading: Reading): Body | Promise<Body> {
+  const { maxBytes, reservation } = reading
   const tooLarge: Refusal = {
     kind: 'tooLarge',
     reason: `the request is larger than ${maxBytes} bytes; send smaller batches or raise the receiver's limit`,
@@ -42,10 +56,9 @@ function bodyOf(request: IncomingMessage, maxBytes: number, reservation: Reserva
   if (declared > maxBytes) return tooLarge
   if (!reservation.fits(Math.max(1, declared))) return NO_ROOM
   const coding = (request.headers['content-encoding'] ?? '').trim().toLowerCase()
-  if (coding === '' || coding === 'identity')
-    return collect(request, undefined, maxBytes, tooLarge, reservation)
+  if (coding === '' || coding === 'identity') return collect(request, undefined, reading, tooLarge)
   const decompressor = Object.hasOwn(DECOMPRESSORS, coding) ? DECOMPRESSORS[coding] : undefined
-  if (decompressor !== undefined) return collect(request, decompressor(), maxBytes, tooLarge, reservation)
+  if (decompressor !== undefined) return collect(request, decompressor(), reading, tooLarge)
   const known = Object.keys(DECOMPRESSORS).join(', ')
   return { kind: 'malformed', reason: `unsupported Content-Encoding: ${coding}; use none or one of ${known}` }
 }
@@ -53,11 +66,11 @@ function bodyOf(request: IncomingMessage, maxBytes: number, reservation: Reserva
 function collect(
   request: IncomingMessage,
   decompressor: Transform | undefined,
-  maxBytes: number,
+  { maxBytes, reservation, awaited }: Reading,
   tooLarge: Refusal,
-  reservation: Reservation,
 ): Promise<Body> {
   const { promise, resolve } = Promise.withResolvers<Body>()
+  const connection = request.socket
   const chunks: Buffer[] = []
   let received = 0
   let kept = 0
@@ -68,8 +81,10 @@ function collect(
     plain.off('data', keep)
     // The listeners outlive a refused request for as long as its sender goes on sending.
     chunks.length = 0
+    awaited.end(connection, giveUp)
     resolve(body)
   }
+  const giveUp = (): void => stop(TOO_SLOW)
   const count = (chunk: Buffer): void => {
     received += chunk.length
     if (received > maxBytes) stop(tooLarge)
@@ -80,6 +95,7 @@ function collect(
     else if (!reservation.take(chunk.length)) stop(NO_ROOM)
     else chunks.push(chunk)
   }
+  awaited.begin(connection, giveUp)
   request.on('error', () => stop({ kind: 'hungUp' }))
   request.on('close', () => {
     if (!request.complete) stop({ kind: 'hungUp' })

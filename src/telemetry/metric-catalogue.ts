@@ -111,7 +111,7 @@ export const METRICS = {
   cpid_refused_requests: counter(
     'requests',
     REFUSED,
-    'Requests turned away for now, because too little was left: of memory, of room in_flight, or of room for their flow.',
+    'Requests turned away for now, because too little was left: of memory, of room in_flight, of room for their flow, or of time.',
   ),
   cpid_in_flight_bytes: gauge('bytes', [], 'Bytes of requests being read and stored.'),
   cpid_in_flight_limit_bytes: gauge('bytes', [], 'Most bytes of requests that may be.'),

@@ -1,16 +1,97 @@
 import { test, expect } from '@jest/globals'
 import { once } from 'node:events'
-import { connect } from 'node:net'
-import { RecordingPort } from './recording-port.ts'
+import { connect, type Socket } from 'node:net'
+import { InFlight } from '../../src/receiver/in-flight.ts'
+import { holdingPort, RecordingPort } from './recording-port.ts'
 import { startHttp } from './start-receivers.ts'
 
-test.each([
-  ['headers', { headersTimeoutMs: 10 }, 'POST /v1/traces HTTP/1.1\r\nHost: x\r\n'],
-  ['body', { requestTimeoutMs: 10 }, 'POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\na'],
-])('a sender that never ends its %s is cut off', async (_, timeouts, bytes) => {
-  await using receiver = await startHttp(new RecordingPort(), timeouts)
-  const socket = connect(receiver.port, '127.0.0.1').resume()
-  socket.write(bytes)
+const SHORT_MS = 10
+const HEAD = 'POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Everything the server says until it closes the connection. */
+async function told(socket: Socket): Promise<string> {
+  let text = ''
+  socket.setEncoding('latin1').on('data', (chunk) => (text += String(chunk)))
+  socket.on('error', () => undefined)
   await once(socket, 'close')
-  expect(receiver.answered.map(({ outcome }) => outcome.kind)).not.toContain('accepted')
+  return text
+}
+
+test.each([
+  ['a length', `${HEAD}Content-Length: 9\r\n\r\n{`],
+  ['chunks', `${HEAD}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`],
+  ['nothing of it', `${HEAD}Content-Length: 9\r\n\r\n`],
+  [
+    'a compressed part',
+    `${HEAD}Content-Encoding: gzip\r\nContent-Length: 99\r\n\r\n\x1f\x8b\x08\0\0\0\0\0\0\x03`,
+  ],
+])('a body with %s that does not end in time is refused for now', async (_, bytes) => {
+  const inFlight = new InFlight()
+  const port = new RecordingPort()
+  await using receiver = await startHttp(port, { requestTimeoutMs: SHORT_MS, inFlight })
+  const socket = connect(receiver.port, '127.0.0.1')
+  const answer = told(socket)
+  socket.write(bytes, 'latin1')
+  const [head = '', body = ''] = (await answer).split('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 503 /)
+  expect(head).toMatch(/^Retry-After: 1\r$/m)
+  expect(head).toMatch(/^Connection: close\r$/m)
+  expect(JSON.parse(body)).toMatchObject({
+    code: 14,
+    message: expect.stringMatching(/send it again/),
+    details: [{ retryDelay: '1s' }],
+  })
+  expect(receiver.answered).toMatchObject([
+    { transport: 'http', signal: 'traces', outcome: { kind: 'busy', cause: 'time' }, bytes: 0 },
+  ])
+  expect(port.requests).toEqual([])
+  expect(inFlight.bytes).toBe(0)
+})
+
+test('so is one that comes byte by byte', async () => {
+  await using receiver = await startHttp(new RecordingPort(), { requestTimeoutMs: SHORT_MS })
+  const socket = connect(receiver.port, '127.0.0.1')
+  const answer = told(socket)
+  socket.write(`${HEAD}Content-Length: 9999999\r\n\r\n`)
+  while (receiver.answered.length === 0 && !socket.destroyed) {
+    socket.write('x')
+    await turn()
+  }
+  expect(await answer).toMatch(/^HTTP\/1\.1 503 /)
+})
+
+test('it is refused after the answer to the request before it on that connection', async () => {
+  const { port, release } = holdingPort()
+  await using receiver = await startHttp(port, { requestTimeoutMs: SHORT_MS })
+  const socket = connect(receiver.port, '127.0.0.1')
+  const answer = told(socket)
+  socket.write(`${HEAD}Content-Length: 2\r\n\r\n{}${HEAD}Content-Length: 9\r\n\r\n{`)
+  while (receiver.answered.length === 0 && !socket.destroyed) await turn()
+  release()
+  expect((await answer).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 503'])
+})
+
+test.each([
+  ['nothing', ''],
+  ['half its headers', HEAD],
+])('a sender that sends %s is cut off without an answer', async (_, bytes) => {
+  await using receiver = await startHttp(new RecordingPort(), { headersTimeoutMs: SHORT_MS })
+  const socket = connect(receiver.port, '127.0.0.1')
+  const answer = told(socket)
+  socket.write(bytes)
+  expect(await answer).toBe('')
+  expect(receiver.answered).toEqual([])
+})
+
+test('a sender that was refused and never ends its body is cut off', async () => {
+  await using receiver = await startHttp(new RecordingPort(), {
+    requestTimeoutMs: SHORT_MS,
+    maxMessageBytes: 5,
+  })
+  const socket = connect(receiver.port, '127.0.0.1')
+  const answer = told(socket)
+  socket.write(`${HEAD}Content-Length: 9\r\n\r\n{`)
+  expect(await answer).toMatch(/^HTTP\/1\.1 413 /)
+  expect(receiver.answered).toMatchObject([{ outcome: { kind: 'tooLarge' } }])
 })

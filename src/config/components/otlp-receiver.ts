@@ -51,7 +51,11 @@ const http = switchedSection(
       '10s',
       'How long the headers may take to arrive; 0s means as long as the whole request.',
     ),
-    read_timeout: field(DURATION, '60s', 'How long a whole request may take to arrive; 0s means for ever.'),
+    read_timeout: field(
+      DURATION,
+      '60s',
+      'How long a whole request may take to arrive, or it is refused for now; 0s means for ever.',
+    ),
     idle_timeout: field(
       DURATION,
       '75s',

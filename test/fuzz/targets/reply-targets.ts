@@ -9,6 +9,7 @@ import { outcomeOfHttpReply } from '../../../src/exporter/http-outcome.ts'
 import { retryAfterMs } from '../../../src/exporter/retry-after.ts'
 import { encodeExportResponse } from '../../../src/otlp/export-response.ts'
 import { encodeRpcStatus } from '../../../src/otlp/rpc-status.ts'
+import { AwaitedBodies } from '../../../src/receiver/awaited-bodies.ts'
 import { InFlight } from '../../../src/receiver/in-flight.ts'
 import { readBody } from '../../../src/receiver/read-body.ts'
 import { traceRequests } from '../seed-requests.ts'
@@ -77,8 +78,14 @@ export const bodies: Target = {
       const request = Object.assign(Readable.from([input]), {
         headers: { 'content-encoding': coding },
         complete: true,
+        socket: {},
       })
-      const body = await readBody(request as unknown as IncomingMessage, MOST, reservation)
+      const awaited = new AwaitedBodies()
+      const body = await readBody(request as unknown as IncomingMessage, {
+        maxBytes: MOST,
+        reservation,
+        awaited,
+      })
       ok(inFlight.bytes <= MOST)
       if (body.kind === 'whole') ok(body.bytes.length <= MOST)
     }
