@@ -14,6 +14,7 @@ const core = 'go.opentelemetry.io/collector'
 const contrib = 'github.com/open-telemetry/opentelemetry-collector-contrib'
 const collectorBuilder = `${core}/cmd/builder@${peerVersions.collector}`
 const jaegerModule = 'github.com/jaegertracing/jaeger'
+const prometheusModule = 'github.com/prometheus/prometheus'
 const stripped = '-ldflags=-s -w'
 
 export const peerRecipes: Readonly<Record<PeerName, PeerRecipe>> = {
@@ -38,6 +39,14 @@ export const peerRecipes: Readonly<Record<PeerName, PeerRecipe>> = {
       ['build', '-mod=mod', '-trimpath', stripped, '-o', 'bin/jaeger', `${jaegerModule}/cmd/jaeger`],
     ],
     binary: 'bin/jaeger',
+  },
+  promtool: {
+    files: { 'go.mod': promtoolGoMod(peerVersions.promtool) },
+    checksumsFrom: `${prometheusModule}@${peerVersions.promtool}`,
+    goCommands: [
+      ['build', '-mod=mod', '-trimpath', stripped, '-o', 'bin/promtool', `${prometheusModule}/cmd/promtool`],
+    ],
+    binary: 'bin/promtool',
   },
 }
 
@@ -75,5 +84,17 @@ go 1.25.0
 require ${jaegerModule} ${version}
 
 replace github.com/Shopify/sarama => github.com/Shopify/sarama v1.33.0
+`
+}
+
+/** The same goes for Prometheus, which `go install` refuses for its replace line. */
+function promtoolGoMod(version: string): string {
+  return `module causeway.test/promtool
+
+go 1.26.0
+
+require ${prometheusModule} ${version}
+
+replace cloud.google.com/go => cloud.google.com/go v0.123.0
 `
 }

@@ -8,6 +8,8 @@ export const peerVersions = {
   telemetrygen: 'v0.160.0',
   collector: 'v0.159.0',
   jaeger: 'v1.76.0',
+  // Prometheus 3.13.
+  promtool: 'v0.313.5',
 } as const
 
 export type PeerName = keyof typeof peerVersions
