@@ -22,7 +22,8 @@ export function outcomeOfReply(reply: Uint8Array): SendOutcome {
   }
 }
 
-/** A delivery of which `refused` spans were turned away; a negative count, which no backend may send, is none. */
+/** A delivery of which `refused` spans were turned away; a count that no backend may send, below zero or beyond 2^53, is none. */
 export function delivered(refused: number, message: string): SendOutcome {
-  return { kind: 'delivered', refused: Math.max(0, refused), message: shorten(message) }
+  const isCount = Number.isSafeInteger(refused) && refused > 0
+  return { kind: 'delivered', refused: isCount ? refused : 0, message: shorten(message) }
 }

@@ -41,9 +41,8 @@ function outcomeOfSuccess(reply: HttpReply): SendOutcome {
 function outcomeOfJson(text: string): SendOutcome {
   const partial = member(parseJson(text), 'partialSuccess')
   const rejected = REJECTED.map((name) => member(partial, name)).find((count) => count !== undefined)
-  const refused = Number(rejected ?? 0)
   const message = member(partial, 'errorMessage')
-  return delivered(Number.isSafeInteger(refused) ? refused : 0, typeof message === 'string' ? message : '')
+  return delivered(Number(rejected ?? 0), typeof message === 'string' ? message : '')
 }
 
 function reasonOf(reply: HttpReply): string {

@@ -146,6 +146,7 @@ test.each([
   [' -- nothing', 'there is no statement; write one SELECT'],
   ['.tables', 'commands that begin with a dot belong to the sqlite3 shell; write one SELECT'],
   ['SELECT ?', 'the statement has parameters; write their values in it'],
+  ['VALUES (1, $2)', 'the statement has parameters; write their values in it'],
   ['SELECT FROM', 'near "FROM": syntax error; correct the SQL'],
   ['SELECT * FROM related', "related needs a CPID; write related('<cpid>')"],
   [

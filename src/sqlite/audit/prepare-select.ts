@@ -14,7 +14,17 @@ export function prepareSelect(db: Sqlite, sql: string): Statement<[], unknown[]>
   if (!READING.has(word)) throw new Error(refusalOf(word, sql))
   const statement = db.prepare<[], unknown[]>(sql)
   if (!statement.reader || !statement.readonly) throw new Error(refusalOf(word, sql))
+  refuseParameters(statement)
   return statement.raw().safeIntegers()
+}
+
+/** Each kind of parameter has an error of its own in the driver, and some only when the first row is asked for. */
+function refuseParameters(statement: Statement<[], unknown[]>): void {
+  try {
+    statement.bind()
+  } catch (error) {
+    throw new Error('the statement has parameters; write their values in it', { cause: error })
+  }
 }
 
 /** What an error of SQLite or of its driver comes to for whoever wrote the statement. */
@@ -23,7 +33,6 @@ export function sentenceOf(error: unknown): string {
   if (message.includes('more than one statement'))
     return 'there are several statements; ask them one at a time'
   if (message.includes('no statements')) return 'there is no statement; write one SELECT'
-  if (message.includes('Too few parameter')) return 'the statement has parameters; write their values in it'
   if (message === 'not authorized') return 'extensions are not loaded here; write one SELECT without them'
   if (message.startsWith('no such table')) {
     return `${message}; SELECT name FROM sqlite_schema WHERE name LIKE 'audit%' lists what there is`
