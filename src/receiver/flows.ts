@@ -76,7 +76,9 @@ export class Flows {
       this.#flows.delete(key)
     } else {
       this.#makeRoom()
-      const name = [credential, cluster, service].filter((part) => part !== '').join('/') || 'unnamed'
+      // Of the key, which is a text of its own: a slice of a long name would keep all of it.
+      const named = key.split('\n').filter((part) => part !== '')
+      const name = named.join('/') || 'unnamed'
       flow = new Flow(++this.#lastId, name)
     }
     this.#flows.set(key, flow)

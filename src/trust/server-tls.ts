@@ -7,6 +7,8 @@ import { protocolOf, type TlsSettings } from './tls-settings.ts'
 /** With `clientCaFile` only clients whose certificate it vouches for are let in. */
 export interface ServerTlsSettings extends TlsSettings {
   clientCaFile?: string
+  /** How long a handshake may take, in milliseconds; 10 s unless given. */
+  handshakeTimeoutMs?: number
 }
 
 /** What a server is made with; `requestCert` and `rejectUnauthorized` never change after that. */
@@ -51,7 +53,7 @@ export function openServerTls(
           ...options,
           requestCert: asksForCertificate,
           rejectUnauthorized: asksForCertificate,
-          handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+          handshakeTimeout: tls.handshakeTimeoutMs ?? HANDSHAKE_TIMEOUT_MS,
         }
       },
     })

@@ -4,6 +4,7 @@ import { connect, type ClientHttp2Stream } from 'node:http2'
 import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
 import { Flow } from '../../src/receiver/flow.ts'
 import { Flows } from '../../src/receiver/flows.ts'
+import { Pauses } from '../../src/receiver/pauses.ts'
 import { acceptLogins } from '../../src/trust/basic-logins.ts'
 import { post, PROTOBUF } from './http-sender.ts'
 import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
@@ -84,6 +85,22 @@ test('flows beyond a thousand take the place of those that are idle', () => {
   }
   expect([...flows.all()].length).toBeLessThanOrEqual(1_024)
   expect(entered(flows.enter(requestOf('busy')))).toBe(busy)
+})
+
+test('however long the names are that senders give themselves, little of them is kept', () => {
+  const flows = new Flows()
+  const long = 'x'.repeat(100_000)
+  const flow = entered(flows.enter(requestOf(`${long}a`), long))
+  expect(entered(flows.enter(requestOf(`${long}b`), long))).toBe(flow)
+  expect(flow.name.length).toBeLessThan(500)
+})
+
+test('only so many answers are held back at a time; the next is given at once', async () => {
+  const pauses = new Pauses()
+  const held = Array.from({ length: 2_048 }, () => pauses.one().then(() => 'held'))
+  expect(await Promise.race([...held, pauses.one().then(() => 'at once')])).toBe('at once')
+  pauses.end()
+  expect(new Set(await Promise.all(held))).toEqual(new Set(['held']))
 })
 
 test('who logged in is what tells requests apart first', async () => {

@@ -80,16 +80,29 @@ test('64 MiB are taken and 65 MiB refused for good', async () => {
 
 test('a body of unknown length is cut off at the limit', async () => {
   await using receiver = await startHttp(new RecordingPort(), { maxMessageBytes: 1000 })
-  const streamed = (bytes: number) =>
-    send(receiver.port, '/v1/traces', {
-      method: 'POST',
-      headers: PROTOBUF,
-      body: new Blob([Buffer.alloc(bytes)]).stream(),
-      duplex: 'half',
-    })
-  expect(await streamed(1000)).toMatchObject({ status: 200 })
-  expect(await streamed(1001)).toMatchObject({ status: 413 })
+  expect(await streamed(receiver.port, Buffer.alloc(1000))).toMatchObject({ status: 200 })
+  expect(await streamed(receiver.port, Buffer.alloc(1001))).toMatchObject({ status: 413 })
 })
+
+test('a compressed body of unknown length is cut off at the limit, though it inflates to nothing', async () => {
+  await using receiver = await startHttp(new RecordingPort(), { maxMessageBytes: 1000 })
+  const empty = gzipSync('')
+  const members = (count: number) => Buffer.concat(Array.from({ length: count }, () => empty))
+  const most = Math.floor(1000 / empty.length)
+  const gzip = { 'content-encoding': 'gzip' }
+  expect(await streamed(receiver.port, members(most), gzip)).toMatchObject({ status: 200 })
+  expect(await streamed(receiver.port, members(most + 1), gzip)).toMatchObject({ status: 413 })
+})
+
+/** POSTs a body without saying how long it is. */
+function streamed(port: number, body: Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) {
+  return send(port, '/v1/traces', {
+    method: 'POST',
+    headers: { ...PROTOBUF, ...headers },
+    body: new Blob([body]).stream(),
+    duplex: 'half',
+  })
+}
 
 test.each([
   ['gzip', gzipSync(Buffer.alloc(100 * MIB))],
@@ -102,6 +115,25 @@ test.each([
   expect(await post(receiver.port, '/v1/traces', headers, bomb)).toMatchObject({ status: 413 })
   expect(inFlight.peak).toBeLessThanOrEqual(MIB)
   expect(inFlight.bytes).toBe(0)
+})
+
+/** A zstd frame (RFC 8878, section 3.1.1) of a few bytes for which a decoder is asked to keep a window of 2^`windowLog`. */
+function zstdFrame(windowLog: number): Buffer {
+  const [lastRawBlock, windowLogOfZero] = [1, 10]
+  return Buffer.concat([
+    Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, (windowLog - windowLogOfZero) << 3]),
+    Buffer.from([(request.length << 3) | lastRawBlock, 0, 0]),
+    request,
+  ])
+}
+
+test('a zstd body may ask for a window of 8 MiB and no more', async () => {
+  const port = new RecordingPort()
+  await using receiver = await startHttp(port)
+  const zstd = { ...PROTOBUF, 'content-encoding': 'zstd' }
+  expect(await post(receiver.port, '/v1/traces', zstd, zstdFrame(23))).toMatchObject({ status: 200 })
+  expect(await post(receiver.port, '/v1/traces', zstd, zstdFrame(24))).toMatchObject({ status: 400 })
+  expect(port.requests).toEqual([{ signal: 'traces', request }])
 })
 
 test('a sender that is still sending gets its answer, and the connection serves the next request', async () => {

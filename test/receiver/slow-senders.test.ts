@@ -2,8 +2,9 @@ import { test, expect } from '@jest/globals'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { InFlight } from '../../src/receiver/in-flight.ts'
+import { Authority } from '../support/certificates.ts'
 import { holdingPort, RecordingPort } from './recording-port.ts'
-import { startHttp } from './start-receivers.ts'
+import { startGrpc, startHttp } from './start-receivers.ts'
 
 const SHORT_MS = 10
 const HEAD = 'POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
@@ -94,4 +95,32 @@ test('a sender that was refused and never ends its body is cut off', async () =>
   socket.write(`${HEAD}Content-Length: 9\r\n\r\n{`)
   expect(await answer).toMatch(/^HTTP\/1\.1 413 /)
   expect(receiver.answered).toMatchObject([{ outcome: { kind: 'tooLarge' } }])
+})
+
+test('a sender that keeps its connection and sends nothing more is cut off', async () => {
+  const port = new RecordingPort()
+  await using receiver = await startHttp(port, { idleTimeoutMs: 10 })
+  const socket = connect(receiver.port, '127.0.0.1').resume()
+  socket.write(
+    'POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nContent-Length: 1\r\n\r\na',
+  )
+  await once(socket, 'close')
+  expect(port.requests).toHaveLength(1)
+})
+
+test.each([
+  ['gRPC', startGrpc],
+  ['HTTP', startHttp],
+])('a sender that never ends its TLS handshake is cut off over %s', async (_, start) => {
+  const { cert, key } = new Authority().issue()
+  const troubles: string[] = []
+  await using receiver = await start(new RecordingPort(), {
+    tls: { certPem: cert, keyPem: key, handshakeTimeoutMs: 10 },
+    onTrouble: (reason) => troubles.push(reason),
+  })
+  const socket = connect(receiver.port, '127.0.0.1').resume()
+  // The beginning of a ClientHello that promises more than ever comes.
+  socket.write(Buffer.from([22, 3, 1, 2, 0, 1]))
+  await once(socket, 'close')
+  expect(troubles).toEqual([expect.stringContaining('handshake timeout')])
 })
