@@ -79,11 +79,33 @@ test('a call whose message does not come in time is ended, and holds nothing any
   while (inFlight.bytes > 0) await new Promise((resolve) => setImmediate(resolve))
 })
 
-test('a connection holds no more calls than it may', async () => {
-  await using receiver = await startGrpc(new RecordingPort(), { maxConcurrentStreams: 7 })
+test('while the budget is full, a call is refused before its message comes', async () => {
+  const inFlight = new InFlight(100 * KIB)
+  await using receiver = await startGrpc(new RecordingPort(), { inFlight })
+  const session = connect(`http://127.0.0.1:${receiver.port}`)
+  const head = frameHead(1_000 * KIB)
+  const slow = begin(session, Buffer.concat([head, Buffer.alloc(60 * KIB - head.length)]))
+  const other = begin(session, Buffer.concat([head, Buffer.alloc(40 * KIB - head.length)]))
+  await reached(inFlight, 100 * KIB)
+  const [headers] = (await once(begin(session, Buffer.alloc(0)), 'response')) as [Record<string, string>]
+  expect(Number(headers['grpc-status'])).toBe(UNAVAILABLE)
+  slow.close()
+  other.close()
+  session.destroy()
+  while (inFlight.bytes > 0) await new Promise((resolve) => setImmediate(resolve))
+})
+
+test.each([
+  [7, 7],
+  [undefined, 100],
+])('of %p calls at a time a connection holds %i at most', async (maxConcurrentStreams, most) => {
+  await using receiver = await startGrpc(
+    new RecordingPort(),
+    maxConcurrentStreams === undefined ? {} : { maxConcurrentStreams },
+  )
   const session = connect(`http://127.0.0.1:${receiver.port}`)
   const [settings] = (await once(session, 'remoteSettings')) as [{ maxConcurrentStreams?: number }]
-  expect(settings.maxConcurrentStreams).toBe(7)
+  expect(settings.maxConcurrentStreams).toBe(most)
   session.close()
 })
 

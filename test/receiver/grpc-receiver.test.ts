@@ -120,6 +120,7 @@ test.each([
   ['corrupt gzip', 'gzip', Buffer.from('not gzip'), INVALID_ARGUMENT],
   ['cut gzip', 'gzip', gzipSync(request).subarray(0, 20), INVALID_ARGUMENT],
   ['an unknown encoding', 'snappy', request, UNIMPLEMENTED],
+  ['an encoding named as what every object has', 'constructor', request, UNIMPLEMENTED],
 ])('%s is malformed', async (_, encoding, payload, code) => {
   await using receiver = await startGrpc(new RecordingPort())
   const { path } = EXPORT_METHODS.logs
