@@ -31,6 +31,8 @@ const MAX_SERIES = 500
 export interface WriterSettings {
   linking: LinkSettings
   maxSources: number
+  /** How many edges may be looked at for cycles in one request; 5,000,000 unless given. */
+  maxCycleEdges?: number
   retention: Retention
   /** Services and object kinds that metrics tell apart at most. */
   maxSeries?: number
@@ -80,6 +82,7 @@ export class StoreWriter {
     this.#recorder = new RequestRecorder(arrivals, graph, {
       maxSources: settings.maxSources,
       maxFanout: settings.linking.maxFanout,
+      ...(settings.maxCycleEdges !== undefined && { maxCycleEdges: settings.maxCycleEdges }),
       ...(settings.senders && { senders: settings.senders }),
     })
     this.#linker = new Linker(this.#links, this.#links.logs, graph, settings.linking)

@@ -20,6 +20,8 @@ const MAX_NAME = 64
 export interface RecordSettings {
   maxSources: number
   maxFanout: number
+  /** How many edges may be looked at for cycles in one request; 5,000,000 unless given. */
+  maxCycleEdges?: number
   /** Without one everybody may send everything. */
   senders?: SenderPolicy
 }
@@ -83,7 +85,7 @@ export class RequestRecorder {
       return before
     }
     this.#before = undefined
-    this.#budget = cycleBudget()
+    this.#budget = cycleBudget(this.#settings.maxCycleEdges)
     const name = sender && nameOfSender(sender)
     const answer = new AnswerBuilder(request.traces ?? request.logs)
     for (const resource of request.traces?.resources ?? []) {

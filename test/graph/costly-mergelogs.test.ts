@@ -53,6 +53,16 @@ test('a merge at either end of a long chain looks at a handful of edges', async 
   expect(graph.edges).toBeLessThan(20)
 })
 
+test('of a CPID that very many merged, a few are looked at', async () => {
+  using writer = await TestWriter.open()
+  const star = Array.from({ length: LONG }, (_, at) => ({ new: cpid(at + 2), sources: [cpid(1)] }))
+  writer.mergelogs('star', [...star, { new: cpid(90_001) }])
+  const graph = new CountingGraph(writer.db, new Progress(writer.db, writer.clock))
+  const mergelog = { cpid: cpid(1) as Cpid, sources: [cpid(90_001) as Cpid] }
+  expect(closesCycle(graph, mergelog, cycleBudget())).toBe(false)
+  expect(graph.edges).toBeLessThan(100)
+})
+
 test('finding a cycle stops where the budget of the request does', async () => {
   const { writer: opened, graph } = await longChain()
   using writer = opened
@@ -60,6 +70,24 @@ test('finding a cycle stops where the budget of the request does', async () => {
   const mergelog = { cpid: cpid(1) as Cpid, sources: [cpid(LONG + 1) as Cpid] }
   expect(closesCycle(graph, mergelog, cycleBudget())).toBe(true)
   expect(closesCycle(graph, mergelog, cycleBudget(100))).toBe('tooFar')
+})
+
+test('a request that spends its budget is refused what is left of it, and the next has a budget of its own', async () => {
+  using writer = await TestWriter.open({ maxCycleEdges: 100 })
+  const chain = Array.from({ length: 30 }, (_, at) => ({ new: cpid(at + 2), sources: [cpid(at + 1)] }))
+  writer.mergelogs('chain', chain)
+  const closing = { new: cpid(1), sources: [cpid(31)] }
+  const rejected = (count: number): (string | null)[] => {
+    const outcome = writer.mergelogs(
+      'forger',
+      Array.from({ length: count }, () => closing),
+    )
+    expect(outcome).toMatchObject({ kind: 'accepted', rejected: count })
+    return writer.db.prepare<[], string>('SELECT reason FROM rejected_mergelogs').pluck().all()
+  }
+  expect(rejected(3)).toEqual(['closes_cycle', 'cycle_unknown', 'cycle_unknown'])
+  expect(rejected(1)).toEqual(['closes_cycle', 'cycle_unknown', 'cycle_unknown', 'closes_cycle'])
+  expect(writer.db.prepare('SELECT count(*) FROM edges').pluck().get()).toBe(30)
 })
 
 test('what waits for one missing ancestor walks over the CPIDs between once a round, not once each', async () => {

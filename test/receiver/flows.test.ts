@@ -4,12 +4,14 @@ import { connect, type ClientHttp2Stream } from 'node:http2'
 import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
 import { Flow } from '../../src/receiver/flow.ts'
 import { Flows } from '../../src/receiver/flows.ts'
+import { InFlight } from '../../src/receiver/in-flight.ts'
+import { Intake } from '../../src/receiver/intake.ts'
 import { Pauses } from '../../src/receiver/pauses.ts'
 import { acceptLogins } from '../../src/trust/basic-logins.ts'
 import { post, PROTOBUF } from './http-sender.ts'
 import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
 import { GrpcSender } from './grpc-client.ts'
-import { holdingPort } from './recording-port.ts'
+import { holdingPort, RecordingPort } from './recording-port.ts'
 import { startGrpc, startHttp } from './start-receivers.ts'
 
 function requestOf(service: string): Uint8Array {
@@ -101,6 +103,23 @@ test('only so many answers are held back at a time; the next is given at once', 
   expect(await Promise.race([...held, pauses.one().then(() => 'at once')])).toBe('at once')
   pauses.end()
   expect(new Set(await Promise.all(held))).toEqual(new Set(['held']))
+})
+
+test('who is over its share waits a little for the answer, and nobody else; the end waits for nothing', async () => {
+  const observer = { answered: () => undefined, turnedAway: () => undefined, dropped: () => undefined }
+  const settings = { receiver: 'otlp/test', inFlight: new InFlight(), chance: () => 0 }
+  const intake = new Intake(settings, 'http', { port: new RecordingPort(), observer })
+  const given: string[] = []
+  for (const cause of ['flow', 'memory', 'in_flight'] as const)
+    void intake.ready({ kind: 'busy', cause, retryAfterMs: 1, reason: 'busy' }).then(() => given.push(cause))
+  const turn = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
+  await turn()
+  await turn()
+  expect(given).toEqual(['memory', 'in_flight'])
+  intake.stopWaiting()
+  await turn()
+  await turn()
+  expect(given).toEqual(['memory', 'in_flight', 'flow'])
 })
 
 test('who logged in is what tells requests apart first', async () => {

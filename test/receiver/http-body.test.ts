@@ -174,6 +174,12 @@ test('a request that would exceed the budget is busy, and goes through once ther
   expect(refused).toMatchObject({ status: 503 })
   expect(refused.headers.get('retry-after')).toBe('1')
   expect(refused.body.toString()).toContain('"retryDelay":"1s"')
+  const announcing = connect(receiver.port, '127.0.0.1').setEncoding('latin1')
+  announcing.write(
+    'POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 200\r\n\r\n',
+  )
+  expect(String(await once(announcing, 'data'))).toMatch(/^HTTP\/1\.1 503 /)
+  announcing.destroy()
   const inflated = { ...PROTOBUF, 'content-encoding': 'gzip' }
   const bomb = gzipSync(Buffer.alloc(200))
   expect(await post(receiver.port, '/v1/traces', inflated, bomb)).toMatchObject({ status: 503 })

@@ -20,6 +20,7 @@ export interface TestSettings {
   linking?: Partial<WriterSettings['linking']>
   retention?: Partial<WriterSettings['retention']>
   maxSources?: number
+  maxCycleEdges?: number
   senders?: SenderPolicy
 }
 
@@ -27,10 +28,12 @@ export function writerSettings({
   linking,
   retention,
   maxSources,
+  maxCycleEdges,
   senders,
 }: TestSettings = {}): WriterSettings {
   return {
     maxSources: maxSources ?? 1024,
+    ...(maxCycleEdges !== undefined && { maxCycleEdges }),
     ...(senders && { senders }),
     linking: {
       mode: 'cascade',
