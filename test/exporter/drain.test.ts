@@ -95,17 +95,25 @@ test('a batch that stays behind holds the position back, however fast later ones
   expect(progress[0]?.position).toBe(8)
 })
 
-test('what a stop leaves unfinished is not passed over', async () => {
+test.each([
+  ['when it is the last', 2],
+  ['when what came after it was delivered', 3],
+])('what a stop leaves unfinished is not passed over %s', async (_, last) => {
   using writer = await filled()
   const stop = new AbortController()
   const moved: number[] = []
-  const transport = scripted((_, before) => {
-    if (before === 1) {
-      stop.abort()
-      return retry()
-    }
-    return DELIVERED
-  })
+  const second = Promise.withResolvers<SendOutcome>()
+  let sent = 0
+  const transport: Transport = {
+    send: () => {
+      if (++sent === last) {
+        stop.abort()
+        second.resolve(retry())
+      }
+      return sent === 2 ? second.promise : Promise.resolve(DELIVERED)
+    },
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  }
   const drain = new Drain(
     { name: 'x', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 4 },
     0,
@@ -119,6 +127,7 @@ test('what a stop leaves unfinished is not passed over', async () => {
     },
   )
   await drain.run(stop.signal)
+  expect(sent).toBe(last)
   expect(moved).toEqual([8])
   expect(drain.position).toBe(8)
 })

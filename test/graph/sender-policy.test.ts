@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
+import { SenderRules } from '../../src/graph/sender-rules.ts'
 import type { Sender } from '../../src/model/sender.ts'
 import type { SenderPolicy } from '../../src/model/sender-policy.ts'
 import { loadText, SMALLEST } from '../config/load-text.ts'
@@ -180,9 +181,20 @@ describe('whose changes may be merged', () => {
     expect(open.ingest('logs', merge('a', [cpid(1)], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 0 })
     using strict = await withTrusted(`${EU}, merge_from: { unknown: refuse }`)
     expect(strict.ingest('logs', merge('a', [cpid(1)], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 1 })
+    const all = `merge_from: { clusters: ['*'], services: ['*'], unknown: refuse }`
+    using known = await withTrusted(`${EU}, ${all}`)
+    expect(known.ingest('logs', merge('a', [cpid(1)], cpid(2), 'eu'), alice)).toMatchObject({ rejected: 1 })
     root(strict, cpid(3), 'eu')
     expect(strict.ingest('logs', merge('a', [cpid(3)], cpid(4), 'eu'), alice)).toMatchObject({ rejected: 0 })
   })
+})
+
+test('senders beyond a thousand are remembered in the place of others', () => {
+  const rules = new SenderRules(policyOf('{ rules: [] }'))
+  const first = rules.of(alice)
+  expect(rules.of({ ...alice })).toBe(first)
+  for (let number = 0; number < 1_000; number++) rules.of({ ...alice, username: `user-${number}` })
+  expect(rules.of(alice)).not.toBe(first)
 })
 
 test('what one sender was refused is no repetition when another sends it', async () => {
