@@ -8,10 +8,15 @@ const CALM_MS = 2_000
 export class StorageHealth {
   readonly #report: (fault: StorageFault | undefined) => void
   #fault: StorageFault | undefined
+  readonly #nowMs: () => number
   #failedMs = 0
 
-  constructor(report: (fault: StorageFault | undefined) => void) {
+  constructor(
+    report: (fault: StorageFault | undefined) => void,
+    nowMs: () => number = () => performance.now(),
+  ) {
     this.#report = report
+    this.#nowMs = nowMs
   }
 
   get fault(): StorageFault | undefined {
@@ -27,7 +32,7 @@ export class StorageHealth {
   failed(error: unknown): string {
     const fault = storageFault(error)
     if (fault === undefined) return error instanceof Error ? error.message : String(error)
-    this.#failedMs = performance.now()
+    this.#failedMs = this.#nowMs()
     if (!this.isDamaged && fault.kind !== this.#fault?.kind) {
       this.#fault = fault
       this.#report(fault)
@@ -38,7 +43,7 @@ export class StorageHealth {
   /** Something was written. */
   worked(): void {
     if (this.#fault === undefined || this.isDamaged) return
-    if (performance.now() - this.#failedMs < CALM_MS) return
+    if (this.#nowMs() - this.#failedMs < CALM_MS) return
     this.#fault = undefined
     this.#report(undefined)
   }

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
 import { StorageHealth } from '../../src/app/storage-health.ts'
-import type { StorageFault } from '../../src/model/storage-fault.ts'
 import { storageFault } from '../../src/sqlite/storage-fault.ts'
 import { cpid, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -28,19 +27,43 @@ test('a full disk loses nothing that was acknowledged, and what is sent again on
 })
 
 test('damage stays until the next start; what is no fault of the storage is only said', () => {
-  const told: (StorageFault | undefined)[] = []
-  const health = new StorageHealth((fault) => told.push(fault))
+  const told: string[] = []
+  let nowMs = 0
+  const health = new StorageHealth(
+    (fault) => told.push(fault?.kind ?? 'none'),
+    () => nowMs,
+  )
   expect(health.failed(new Error('a bug'))).toBe('a bug')
   expect(told).toEqual([])
   const damage = Object.assign(new Error('database disk image is malformed'), {
     code: 'SQLITE_CORRUPT_INDEX',
   })
   expect(health.failed(damage)).toMatch(/the database is damaged.*causeway salvage/)
+  nowMs = 60_000
   health.worked()
   health.failed(Object.assign(new Error('full'), { code: 'SQLITE_FULL' }))
   health.worked()
   expect(health.isDamaged).toBe(true)
-  expect(told.map((fault) => fault?.kind)).toEqual(['damaged'])
+  expect(told).toEqual(['damaged'])
+})
+
+test('a fault is over once writing works and nothing has failed for two seconds, and is told of once', () => {
+  const told: string[] = []
+  let nowMs = 0
+  const health = new StorageHealth(
+    (fault) => told.push(fault?.kind ?? 'none'),
+    () => nowMs,
+  )
+  const full = Object.assign(new Error('full'), { code: 'SQLITE_FULL' })
+  health.failed(full)
+  nowMs = 1_000
+  health.failed(full)
+  nowMs = 2_999
+  health.worked()
+  expect(told).toEqual(['full'])
+  nowMs = 3_000
+  health.worked()
+  expect(told).toEqual(['full', 'none'])
 })
 
 test.each([
