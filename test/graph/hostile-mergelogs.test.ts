@@ -221,9 +221,15 @@ test('a request that cannot be stored stops none of those it came with', async (
     BEGIN SELECT RAISE(ABORT, 'poison'); END`)
   const requests = ['good', 'poison', 'fine', 'well'].map((name, at) => ({
     signal: 'traces' as const,
-    bytes: spansRequest('c', [{ trace: at + 1, id: at + 1, name }]),
+    bytes: spansRequest(`of ${name}`, [{ trace: at + 1, id: at + 1, name, cpid: cpid(at + 1) }]),
   }))
   const { outcomes, counts } = writer.writer.ingest(requests)
   expect(outcomes.map(({ kind }) => kind)).toEqual(['accepted', 'failed', 'accepted', 'accepted'])
   expect(counts.spans).toBe(3)
+  // Nothing is taken for stored that went with the commit that failed.
+  expect(writer.db.prepare('SELECT service, cpid FROM audit_spans ORDER BY cpid').all()).toEqual([
+    { service: 'of good', cpid: cpid(1) },
+    { service: 'of fine', cpid: cpid(3) },
+    { service: 'of well', cpid: cpid(4) },
+  ])
 })
