@@ -38,7 +38,7 @@ export class SqliteMergeGraph implements MergeGraph {
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
-    this.#byText = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE text = ?`)
+    this.#byText = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE text = +?`)
     this.#byId = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE id = ?`)
     this.#insert = db.prepare(
       'INSERT INTO cpids (uuid, first_seen_ms, missing_since_ms, prune_ns) VALUES (?, ?, ?, ? * 1000000)',

@@ -11,7 +11,7 @@ export class CpidLookup {
   readonly #uuids: Statement<[string], string | null>
 
   constructor(db: Sqlite) {
-    this.#find = db.prepare('SELECT id, state FROM cpids WHERE text = ?')
+    this.#find = db.prepare('SELECT id, state FROM cpids WHERE text = +?')
     this.#uuids = db
       .prepare<[string], string | null>(
         "SELECT group_concat(lower(hex(c.uuid)), '' ORDER BY j.key) FROM json_each(?) j JOIN cpids c ON c.id = j.value",
