@@ -38,6 +38,8 @@ test('prune removes what retention no longer keeps, beside an open writer', asyn
   // The writer goes on as if it had pruned itself.
   writer.mergelogs('paper', [{ new: cpid(20), sources: [cpid(5), cpid(6)] }])
   expect(await cli.json('related', cpid(6))).toMatchObject({ related: [cpid(6), cpid(20), cpid(7)] })
+  const sources = writer.db.prepare('SELECT source FROM audit_edges WHERE cpid = ?').pluck()
+  expect(sources.all(cpid(20))).toEqual([cpid(6)])
 })
 
 test('prune goes on until it is done', async () => {

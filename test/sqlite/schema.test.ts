@@ -28,6 +28,16 @@ test('the schema is the reviewed one (npm run golden rewrites it)', async () => 
   expect(schema).toBe(readFileSync(GOLDEN, 'utf8'))
 })
 
+test('a commit is on the disk before it returns', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'causeway-durable-'))
+  const db = openForWriting(join(folder, 'causeway.db'))
+  const FULL = 2
+  expect(db.pragma('synchronous', { simple: true })).toBe(FULL)
+  expect(db.pragma('journal_mode', { simple: true })).toBe('wal')
+  db.close()
+  rmSync(folder, { recursive: true })
+})
+
 test('migrating twice changes nothing', async () => {
   const db = openForWriting(':memory:')
   expect((await migrate(db)).applied.length).toBeGreaterThan(0)
