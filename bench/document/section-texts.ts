@@ -41,7 +41,7 @@ the linker divided by the same factor and retention as it is by default; then re
 The lag of a span counts from when it and all that linking waits for (mergelogs, writers of what was observed) were
 acknowledged until the backend has it.`,
   instrumentation: `What the library costs a controller: each operation alone, with ten ancestors on every object.`,
-  fairness: `Four well-behaved senders of ten small requests a second each, alone; then beside one controller that sends as fast
+  fairness: `Four well-behaved senders of ten small requests a second each, once all is linked that came before; then beside one controller that sends as fast
 as it can with 200 requests in flight on one connection, waiting when it is told to, as exporters do; then beside one that has
 fifty connections and tries again at once whatever it is told. What is compared is the reply time of the
 well-behaved ones, 99 % within; none of their requests may be refused.`,
