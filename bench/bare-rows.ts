@@ -1,6 +1,8 @@
 import { hash, randomInt } from 'node:crypto'
 import type { ScopeGroup, SpanRecord } from '../src/model/arrivals.ts'
 import { decodeTraces } from '../src/otlp/decode-traces.ts'
+import { TRACE_INDEX_SIZES } from '../src/sqlite/indexed-traces.ts'
+import { inOrder } from '../src/sqlite/trace-index.ts'
 import { SpanRequests } from './span-requests.ts'
 
 /** The values of one INSERT. */
@@ -11,6 +13,8 @@ export interface RequestRows {
   body: Buffer
   request: Row
   origins: Row[]
+  /** Ids of original traces that go into their index with it. */
+  indexed: Row[]
   spans: Row[]
   pairs: Row[]
 }
@@ -26,6 +30,8 @@ export class BareRows {
   readonly #requests: SpanRequests
   readonly #numbers = new Map<string, number>()
   readonly #pairs = new Set<string>()
+  #unindexed: string[] = []
+  #going: string[] = []
   #request = 0
   #arrival = 0
 
@@ -47,12 +53,22 @@ export class BareRows {
       body,
       request: [digest, nowMs, 0, ''],
       origins: [],
+      indexed: [],
       spans: [],
       pairs: [],
     }
     for (const { scopes } of decodeTraces(body).resources)
       for (const scope of scopes) this.#addSpans(scope, rows)
+    this.#index(rows)
     return rows
+  }
+
+  #index({ origins, indexed }: RequestRows): void {
+    for (const traceKey of this.#going.splice(0, origins.length))
+      indexed.push([Buffer.from(traceKey, 'latin1'), this.#numbers.get(traceKey) ?? 0])
+    if (this.#going.length > 0 || this.#unindexed.length < TRACE_INDEX_SIZES.batch) return
+    this.#going = inOrder(this.#unindexed)
+    this.#unindexed = []
   }
 
   #addSpans({ records }: ScopeGroup<SpanRecord>, { origins, spans, pairs }: RequestRows): void {
@@ -61,7 +77,8 @@ export class BareRows {
       if (origin === undefined) {
         origin = this.#numbers.size + 1
         this.#numbers.set(traceKey, origin)
-        origins.push([Buffer.from(traceKey, 'latin1')])
+        origins.push([origin, Buffer.from(traceKey, 'latin1')])
+        this.#unindexed.push(traceKey)
       }
       const cpidNumber = 1 + parseInt(cpid?.slice(0, 8) ?? '0', 16)
       const span = [spanId, parentId, startNs, endNs, SCOPE, kind, status, 0, name, raw]

@@ -7,6 +7,7 @@ export class BareStore {
   readonly #db: Sqlite
   readonly #addRequest: Statement
   readonly #addOrigin: Statement
+  readonly #index: Statement
   readonly #addSpan: Statement
   readonly #addPair: Statement
   readonly #setProgress: Statement
@@ -16,7 +17,8 @@ export class BareStore {
     this.#addRequest = db.prepare(
       'INSERT INTO requests (hash, arrived_ms, rejected, message) VALUES (?, ?, ?, ?)',
     )
-    this.#addOrigin = db.prepare('INSERT INTO origin_traces (trace_id) VALUES (?)')
+    this.#addOrigin = db.prepare('INSERT INTO origin_traces (id, trace_id) VALUES (?, ?)')
+    this.#index = db.prepare('INSERT OR REPLACE INTO origin_trace_index (trace_id, origin) VALUES (?, ?)')
     this.#addSpan = db.prepare(
       `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -28,9 +30,10 @@ export class BareStore {
   /** One transaction. */
   commit(requests: readonly RequestRows[]): void {
     this.#db.exec('BEGIN IMMEDIATE')
-    for (const { request, origins, spans, pairs } of requests) {
+    for (const { request, origins, indexed, spans, pairs } of requests) {
       this.#addRequest.run(...request)
       this.#run(this.#addOrigin, origins)
+      this.#run(this.#index, indexed)
       this.#run(this.#addSpan, spans)
       this.#run(this.#addPair, pairs)
     }

@@ -5,6 +5,7 @@ import { SENT_SYNTHETIC } from '../src/model/link-port.ts'
 import { encodeSpan } from '../src/otlp/encode-span.ts'
 import { scopeEnvelope, serviceEnvelope } from '../src/otlp/own-envelopes.ts'
 import type { Sqlite } from '../src/sqlite/open-database.ts'
+import { TRACE_INDEX_SIZES } from '../src/sqlite/indexed-traces.ts'
 import { StoredSpans } from './stored-spans.ts'
 
 export const SPANS_PER_CASCADE = 1_000
@@ -106,8 +107,27 @@ class Filler {
     this.#db
       .prepare('UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, live_cpids = ?')
       .run(this.#arrival, this.#arrival, this.#decision, this.#cpid)
+    this.#indexTraces()
     this.filled.cpids = this.#cpid
     this.filled.arrivals = this.#arrival
+  }
+
+  /** In batches as Causeway's; the last ones stay out as theirs do. */
+  #indexTraces(): void {
+    for (let from = 0; ;) {
+      const ids = this.#db
+        .prepare<[number, number], number>('SELECT id FROM origin_traces WHERE id > ? ORDER BY id LIMIT ?')
+        .pluck()
+        .all(from, TRACE_INDEX_SIZES.batch)
+      const upTo = ids.at(-1)
+      if (upTo === undefined || ids.length < TRACE_INDEX_SIZES.batch) return
+      this.#statement(
+        `INSERT INTO origin_trace_index (trace_id, origin)
+         SELECT trace_id, id FROM origin_traces WHERE id > ? AND id <= ? ORDER BY trace_id`,
+      ).run(from, upTo)
+      this.#statement('UPDATE progress SET indexed_origins = ?').run(upTo)
+      from = upTo
+    }
   }
 
   #begin(number: number): Running {

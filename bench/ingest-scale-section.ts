@@ -5,6 +5,7 @@ import type { SectionResult } from './figures.ts'
 import { fillDatabase, UNPRUNED } from './fill-database.ts'
 import { freshDirectory } from './fresh-directory.ts'
 import { HelperProcess } from './helper-process.ts'
+import { untilLinked } from './link-lag.ts'
 import type { FromGenerator, SendOrder } from './messages.ts'
 import type { Options } from './options.ts'
 import { usageOf } from './process-usage.ts'
@@ -62,11 +63,13 @@ async function ingest(
   const { requests, cascades } = sizeRound(options)
   using generator = new HelperProcess<SendOrder, FromGenerator>('load-generator.ts')
   await generator.hear('ready')
-  const { pid, endpoint, stop } = await startCauseway(options, directory, undefined, UNPRUNED)
+  const { pid, endpoint, path, stop } = await startCauseway(options, directory, undefined, UNPRUNED)
   try {
     generator.tell({ kind: 'send', endpoint, requests, inFlight: options.inFlight, cascades })
     const { acknowledged, startedMs, endedMs } = await generator.hear('sent', LONGEST_ROUND_MS)
     const peakRssMib = usageOf(pid)?.peakRssMib ?? Number.NaN
+    // What were left to link would be linked while the next round is measured.
+    await untilLinked(path)
     return { spansPerSecond: acknowledged / ((endedMs - startedMs) / 1000), peakRssMib }
   } finally {
     await stop()

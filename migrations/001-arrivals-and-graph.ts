@@ -15,9 +15,10 @@ const STATEMENTS = [
     last_arrival INTEGER NOT NULL,
     linked_arrival INTEGER NOT NULL,
     last_decision INTEGER NOT NULL,
-    active_ms INTEGER NOT NULL
+    active_ms INTEGER NOT NULL,
+    indexed_origins INTEGER NOT NULL
   ) STRICT`,
-  `INSERT INTO progress VALUES (1, 0, 0, 0, 0)`,
+  `INSERT INTO progress VALUES (1, 0, 0, 0, 0, 0)`,
 
   `CREATE TABLE requests (
     id INTEGER PRIMARY KEY,
@@ -41,10 +42,16 @@ const STATEMENTS = [
     envelope BLOB NOT NULL,
     UNIQUE (resource, hash)
   ) STRICT`,
+  // Trace ids come in no order. Those up to progress.indexed_origins are in the index; later ones may be, since they are put
+  // there many at a time, in the order of the index (docs/adr/017-trace-ids-are-indexed-in-batches.md).
   `CREATE TABLE origin_traces (
     id INTEGER PRIMARY KEY,
-    trace_id BLOB NOT NULL UNIQUE
+    trace_id BLOB NOT NULL
   ) STRICT`,
+  `CREATE TABLE origin_trace_index (
+    trace_id BLOB NOT NULL PRIMARY KEY,
+    origin INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID`,
 
   // merged_ns: the time of its mergelog, so that walks need not look there.
   // state: 0 live, 1 pruned (a tombstone). explained: its own mergelog and those of all its ancestors arrived.

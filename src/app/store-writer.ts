@@ -16,12 +16,14 @@ import type { SenderPolicy } from '../model/sender-policy.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
 import { SqliteArrivals } from '../sqlite/arrival-store.ts'
 import { ExporterPositions } from '../sqlite/exporter-positions.ts'
+import { TRACE_INDEX_SIZES, type TraceIndexSizes } from '../sqlite/indexed-traces.ts'
 import { SqliteLinkStore } from '../sqlite/link-store.ts'
 import { SqliteMergeGraph } from '../sqlite/merge-graph-store.ts'
 import type { Sqlite } from '../sqlite/open-database.ts'
 import { SqlitePruneStore } from '../sqlite/prune-store.ts'
 import { storageFault } from '../sqlite/storage-fault.ts'
 import { Progress } from '../sqlite/progress.ts'
+import { TraceIndex } from '../sqlite/trace-index.ts'
 import { WriterTransaction } from '../sqlite/writer-transaction.ts'
 import { CascadeMeter } from './cascade-meter.ts'
 
@@ -36,6 +38,8 @@ export interface WriterSettings {
   retention: Retention
   /** Services and object kinds that metrics tell apart at most. */
   maxSeries?: number
+  /** How the index of trace ids grows; as fits millions unless given. */
+  traceIndex?: Partial<TraceIndexSizes>
   /** Without one everybody may send everything. */
   senders?: SenderPolicy
 }
@@ -59,6 +63,7 @@ export interface Ingested {
 export class StoreWriter {
   readonly progress: Progress
   readonly positions: Record<Signal, ExporterPositions>
+  readonly #traces: TraceIndex
   readonly #recorder: RequestRecorder
   readonly #links: SqliteLinkStore
   readonly #linker: Linker
@@ -73,7 +78,8 @@ export class StoreWriter {
   constructor(db: Sqlite, settings: WriterSettings, clock: Clock) {
     this.progress = new Progress(db, clock)
     const graph = new SqliteMergeGraph(db, this.progress)
-    const arrivals = new SqliteArrivals(db, this.progress)
+    this.#traces = new TraceIndex(db, this.progress, { ...TRACE_INDEX_SIZES, ...settings.traceIndex })
+    const arrivals = new SqliteArrivals(db, this.progress, this.#traces)
     this.#links = new SqliteLinkStore(db, this.progress, arrivals, settings.linking.logs)
     this.positions = {
       traces: new ExporterPositions(db, 'traces'),
@@ -86,7 +92,7 @@ export class StoreWriter {
       ...(settings.senders && { senders: settings.senders }),
     })
     this.#linker = new Linker(this.#links, this.#links.logs, graph, settings.linking)
-    this.#pruneStore = new SqlitePruneStore(db, this.progress, graph)
+    this.#pruneStore = new SqlitePruneStore(db, this.progress, graph, this.#traces)
     this.#pruner = new Pruner(this.#pruneStore, graph, {
       retention: settings.retention,
       maxFanout: settings.linking.maxFanout,
@@ -100,7 +106,10 @@ export class StoreWriter {
            OR EXISTS (SELECT 1 FROM traces WHERE state = 0 AND due_ms <= @now)`,
       )
       .pluck()
-    this.#transaction = new WriterTransaction(db, this.progress, [graph, arrivals, this.#links])
+    this.#transaction = new WriterTransaction(db, this.progress, {
+      rows: [graph, arrivals, this.#links],
+      own: [this.#traces],
+    })
   }
 
   /**
@@ -119,9 +128,11 @@ export class StoreWriter {
     const counted = noCounts()
     try {
       // Each is decoded just before it is stored, so that what was decoded is garbage while it is young.
-      const outcomes = this.#transaction.run(() =>
-        requests.map((request) => this.#record(tryRead(request), counted, request.sender)),
-      )
+      const outcomes = this.#transaction.run(() => {
+        const each = requests.map((request) => this.#record(tryRead(request), counted, request.sender))
+        this.#traces.settle()
+        return each
+      })
       addCounts(counts, counted)
       return outcomes
     } catch (error) {
@@ -174,7 +185,7 @@ export class StoreWriter {
       if (this.#keepsAge && isSure) this.#pruneStore.mark()
       return { ...this.#pruner.prune(budget, isSure), ...(leapMs !== undefined && { leapMs }) }
     })
-    if (result.cpids + result.spans > 0) this.#transaction.forget()
+    if (result.cpids + result.spans > 0) this.#transaction.forgetRows()
     return result
   }
 

@@ -17,6 +17,7 @@ import { GenerationCache } from './generation-cache.ts'
 import { ObjectTable } from './object-table.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
+import type { TraceIndex } from './trace-index.ts'
 
 const PAIRS = 20_000
 const MAX_KEPT_TEXT = 4_096
@@ -24,6 +25,7 @@ const MAX_KEPT_TEXT = 4_096
 /** Arrivals in SQLite. Every method belongs inside the writer's transaction. */
 export class SqliteArrivals implements ArrivalStore {
   readonly interner: Interner
+  readonly traces: TraceIndex
   readonly objects: ObjectTable
   readonly #progress: Progress
   /** Original traces, each with the CPID of its last span: most have one. */
@@ -40,9 +42,10 @@ export class SqliteArrivals implements ArrivalStore {
   readonly #addRejected: Statement
   readonly #owner: Statement<[number], Owner>
 
-  constructor(db: Sqlite, progress: Progress) {
+  constructor(db: Sqlite, progress: Progress, traces: TraceIndex) {
     this.#progress = progress
-    this.interner = new Interner(db)
+    this.traces = traces
+    this.interner = new Interner(db, traces)
     this.objects = new ObjectTable(db, progress)
     this.#answer = db.prepare('SELECT rejected, message FROM requests WHERE hash = ?')
     this.#addRequest = db.prepare(

@@ -2,9 +2,9 @@ import { hash } from 'node:crypto'
 import type { Statement } from 'better-sqlite3'
 import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
+import type { TraceIndex } from './trace-index.ts'
 
 const ENVELOPES = 5_000
-const ORIGINS = 30_000
 
 /** A resource as it arrived: its bytes, and the two attributes questions are asked about. */
 export interface ResourceEnvelope {
@@ -17,7 +17,7 @@ export interface ResourceEnvelope {
 export class Interner {
   readonly #resources = new GenerationCache<string, number>(ENVELOPES)
   readonly #scopes = new GenerationCache<string, number>(ENVELOPES)
-  readonly #origins = new GenerationCache<string, number>(ORIGINS)
+  readonly #traces: TraceIndex
   /** Spans of a trace often come one after another. */
   #lastTrace = ''
   #lastOrigin = 0
@@ -25,10 +25,9 @@ export class Interner {
   readonly #addResource: Statement
   readonly #findScope: Statement<[number, Buffer], number>
   readonly #addScope: Statement
-  readonly #findOrigin: Statement<[Buffer], number>
-  readonly #addOrigin: Statement
 
-  constructor(db: Sqlite) {
+  constructor(db: Sqlite, traces: TraceIndex) {
+    this.#traces = traces
     this.#findResource = db.prepare<[Buffer], number>('SELECT id FROM resources WHERE hash = ?').pluck()
     this.#addResource = db.prepare(
       'INSERT INTO resources (hash, service, cluster, envelope) VALUES (?, ?, ?, ?)',
@@ -37,8 +36,6 @@ export class Interner {
       .prepare<[number, Buffer], number>('SELECT id FROM scopes WHERE resource = ? AND hash = ?')
       .pluck()
     this.#addScope = db.prepare('INSERT INTO scopes (resource, hash, envelope) VALUES (?, ?, ?)')
-    this.#findOrigin = db.prepare<[Buffer], number>('SELECT id FROM origin_traces WHERE trace_id = ?').pluck()
-    this.#addOrigin = db.prepare('INSERT INTO origin_traces (trace_id) VALUES (?)')
   }
 
   scope(resource: ResourceEnvelope, envelope: Buffer): number {
@@ -61,7 +58,7 @@ export class Interner {
   /** The number of an original trace; `traceKey` is its id's 16 bytes as latin1. */
   origin(traceKey: string): number {
     if (traceKey === this.#lastTrace) return this.#lastOrigin
-    this.#lastOrigin = this.#origins.get(traceKey) ?? this.#storedOrigin(traceKey)
+    this.#lastOrigin = this.#traces.numberOf(traceKey)
     this.#lastTrace = traceKey
     return this.#lastOrigin
   }
@@ -69,15 +66,7 @@ export class Interner {
   forget(): void {
     this.#resources.clear()
     this.#scopes.clear()
-    this.#origins.clear()
     this.#lastTrace = ''
-  }
-
-  #storedOrigin(traceKey: string): number {
-    const bytes = Buffer.from(traceKey, 'latin1')
-    const id = this.#findOrigin.get(bytes) ?? Number(this.#addOrigin.run(bytes).lastInsertRowid)
-    this.#origins.set(traceKey, id)
-    return id
   }
 
   #resource({ envelope, service, cluster }: ResourceEnvelope): number {

@@ -55,7 +55,7 @@ export class SqliteLinkStore implements LinkStore {
     this.#arrivals = arrivals
     this.hops = arrivals.objects
     this.waiting = new WaitingTable(db, progress)
-    this.#spans = new SpanReader(db)
+    this.#spans = new SpanReader(db, arrivals.traces)
     this.#traces = new TraceTable(db, progress)
     this.#changes = new ChangeSpanTable(db)
     this.#outbox = new OutboxWriter(db, progress)

@@ -6,6 +6,7 @@ interface ProgressRow {
   linked_arrival: number
   last_decision: number
   last_log_decision: number
+  indexed_origins: number
   active_ms: number
   live_cpids: number
   tombstones: number
@@ -22,6 +23,8 @@ export class Progress {
   linkedArrival = 0
   lastDecision = 0
   lastLogDecision = 0
+  /** The last original trace up to which all are in the index of their ids. */
+  indexedOrigins = 0
   /** CPIDs that are not pruned, and those that are but not forgotten. */
   liveCpids = 0
   tombstones = 0
@@ -41,8 +44,8 @@ export class Progress {
   load(): void {
     const row = this.#db
       .prepare<[], ProgressRow>(
-        `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, active_ms, live_cpids, tombstones
-         FROM progress`,
+        `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, indexed_origins, active_ms, live_cpids,
+           tombstones FROM progress`,
       )
       .get()
     if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
@@ -50,6 +53,7 @@ export class Progress {
     this.linkedArrival = row.linked_arrival
     this.lastDecision = row.last_decision
     this.lastLogDecision = row.last_log_decision
+    this.indexedOrigins = row.indexed_origins
     this.liveCpids = row.live_cpids
     this.tombstones = row.tombstones
     this.#base = Math.max(row.active_ms, this.activeMs)
@@ -79,13 +83,14 @@ export class Progress {
     this.#db
       .prepare(
         `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,
-           active_ms = ?, live_cpids = ?, tombstones = ?`,
+           indexed_origins = ?, active_ms = ?, live_cpids = ?, tombstones = ?`,
       )
       .run(
         this.lastArrival,
         this.linkedArrival,
         this.lastDecision,
         this.lastLogDecision,
+        this.indexedOrigins,
         this.activeMs,
         this.liveCpids,
         this.tombstones,

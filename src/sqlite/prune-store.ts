@@ -4,18 +4,21 @@ import type { PruneCandidate, PruneCounts, PruneStore } from '../model/prune-por
 import type { SqliteMergeGraph } from './merge-graph-store.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
+import type { TraceIndex } from './trace-index.ts'
 
 /** Where retention reads and removes. Every method belongs inside the writer's transaction. */
 export class SqlitePruneStore implements PruneStore {
   readonly #db: Sqlite
   readonly #progress: Progress
   readonly #graph: SqliteMergeGraph
+  readonly #traces: TraceIndex
   readonly #statements = new Map<string, Statement>()
 
-  constructor(db: Sqlite, progress: Progress, graph: SqliteMergeGraph) {
+  constructor(db: Sqlite, progress: Progress, graph: SqliteMergeGraph, traces: TraceIndex) {
     this.#db = db
     this.#progress = progress
     this.#graph = graph
+    this.#traces = traces
   }
 
   get wallMs(): number {
@@ -83,7 +86,7 @@ export class SqlitePruneStore implements PruneStore {
     for (const origin of this.#numbers('SELECT origin FROM cpid_origins WHERE cpid = ?', cpid)) {
       this.#removeObjectsOf('SELECT id FROM spans WHERE origin = ? AND cpid = ?', origin, cpid)
       counts.spans += this.#run('DELETE FROM spans WHERE origin = ? AND cpid = ?', origin, cpid)
-      this.#removeEmptyOrigin(origin)
+      this.#traces.removeIfEmpty(origin)
     }
     this.#run('DELETE FROM cpid_origins WHERE cpid = ?', cpid)
     this.#run('DELETE FROM log_outbox WHERE log IN (SELECT id FROM logs WHERE cpid = ?)', cpid)
@@ -132,7 +135,7 @@ export class SqlitePruneStore implements PruneStore {
       this.#run('DELETE FROM outbox WHERE trace = 0 AND span = ?', id)
       this.#removeObjectsOf('SELECT ?', id)
       this.#run('DELETE FROM spans WHERE id = ?', id)
-      this.#removeEmptyOrigin(origin)
+      this.#traces.removeIfEmpty(origin)
     }
     const logs = this.#run(
       `DELETE FROM logs WHERE id IN (SELECT id FROM logs l WHERE cpid IS NULL AND id <= ?
@@ -236,14 +239,6 @@ export class SqlitePruneStore implements PruneStore {
       object,
       object,
       object,
-    )
-  }
-
-  #removeEmptyOrigin(origin: number): void {
-    this.#run(
-      'DELETE FROM origin_traces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM spans WHERE origin = ?)',
-      origin,
-      origin,
     )
   }
 

@@ -11,6 +11,7 @@ import type { ArrivedSpan, LinkEvent } from '../model/link-port.ts'
 import { readLinks } from '../otlp/read-links.ts'
 import type { Sqlite } from './open-database.ts'
 import { ServiceNames } from './service-names.ts'
+import type { TraceIndex } from './trace-index.ts'
 
 type SpanRow = [
   bigint,
@@ -48,14 +49,16 @@ export class SpanReader {
   readonly #ofCpid: Statement<[number], SpanRow>
   readonly #children: Statement<[number, bigint], SpanRow>
   readonly #raw: Statement<[number], Buffer>
-  readonly #find: Statement<[Buffer, bigint], number>
+  readonly #traces: TraceIndex
+  readonly #find: Statement<[number, bigint], number | null>
   readonly #firstStart: Statement<[number], bigint | null>
   readonly #setCpid: Statement
   readonly #events: Statement<[number, number], EventRow>
   readonly #dropEvents: Statement
   #round = new Map<number, ArrivedSpan>()
 
-  constructor(db: Sqlite) {
+  constructor(db: Sqlite, traces: TraceIndex) {
+    this.#traces = traces
     this.#services = new ServiceNames(db)
     const spans = <Bind extends unknown[]>(rest: string): Statement<Bind, SpanRow> =>
       db.prepare<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw().safeIntegers()
@@ -69,9 +72,8 @@ export class SpanReader {
     )
     this.#raw = db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
     this.#find = db
-      .prepare<[Buffer, bigint], number>(
-        `SELECT min(s.id) FROM origin_traces o JOIN spans s ON s.origin = o.id
-         WHERE o.trace_id = +? AND s.span_id = +? HAVING min(s.id) IS NOT NULL`,
+      .prepare<[number, bigint], number | null>(
+        'SELECT min(id) FROM spans WHERE origin = +? AND span_id = +?',
       )
       .pluck()
     this.#firstStart = db
@@ -153,7 +155,8 @@ export class SpanReader {
   }
 
   find(traceId: Buffer, spanId: bigint): number | undefined {
-    return this.#find.get(traceId, spanId)
+    const origin = this.#traces.find(traceId.toString('latin1'))
+    return origin === undefined ? undefined : (this.#find.get(origin, spanId) ?? undefined)
   }
 
   /** The start of the first span that carries the CPID. */

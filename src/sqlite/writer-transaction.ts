@@ -6,6 +6,13 @@ export interface Cached {
   forget(): void
 }
 
+export interface Caches {
+  /** What caches rows that pruning may remove. */
+  readonly rows: readonly Cached[]
+  /** What hears of pruning itself. */
+  readonly own: readonly Cached[]
+}
+
 /**
  * Runs each piece of the writer's work in a transaction of its own. After a rollback, or when another process wrote
  * to the file, everything cached is forgotten first.
@@ -13,10 +20,10 @@ export interface Cached {
 export class WriterTransaction {
   readonly #db: Sqlite
   readonly #progress: Progress
-  readonly #caches: readonly Cached[]
+  readonly #caches: Caches
   #dataVersion: unknown
 
-  constructor(db: Sqlite, progress: Progress, caches: readonly Cached[]) {
+  constructor(db: Sqlite, progress: Progress, caches: Caches) {
     this.#db = db
     this.#progress = progress
     this.#caches = caches
@@ -29,7 +36,7 @@ export class WriterTransaction {
     try {
       const version = this.#version()
       if (version !== this.#dataVersion) {
-        this.forget()
+        this.#forget()
         this.#dataVersion = version
       }
       this.#progress.turn()
@@ -39,15 +46,20 @@ export class WriterTransaction {
       return result
     } catch (error) {
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
-      this.forget()
+      this.#forget()
       throw error
     }
   }
 
-  /** Drops everything cached; the next transaction reads it again. */
-  forget(): void {
-    for (const cache of this.#caches) cache.forget()
+  /** Drops what pruning may have removed; the next transaction reads it again. */
+  forgetRows(): void {
+    for (const cache of this.#caches.rows) cache.forget()
     this.#progress.load()
+  }
+
+  #forget(): void {
+    this.forgetRows()
+    for (const cache of this.#caches.own) cache.forget()
   }
 
   /** Changes when another connection commits, not when this one does. */

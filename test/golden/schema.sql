@@ -239,9 +239,14 @@ CREATE TABLE objects (
   UNIQUE (object, cluster)
   ) STRICT;
 
+CREATE TABLE origin_trace_index (
+  trace_id BLOB NOT NULL PRIMARY KEY,
+  origin INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
 CREATE TABLE origin_traces (
   id INTEGER PRIMARY KEY,
-  trace_id BLOB NOT NULL UNIQUE
+  trace_id BLOB NOT NULL
   ) STRICT;
 
 CREATE TABLE outbox (
@@ -262,7 +267,8 @@ CREATE TABLE progress (
   last_arrival INTEGER NOT NULL,
   linked_arrival INTEGER NOT NULL,
   last_decision INTEGER NOT NULL,
-  active_ms INTEGER NOT NULL
+  active_ms INTEGER NOT NULL,
+  indexed_origins INTEGER NOT NULL
   , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE rejected_mergelogs (

@@ -7,6 +7,8 @@ import type { MergelogOutcome } from '../../src/model/graph-port.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { SqliteArrivals } from '../../src/sqlite/arrival-store.ts'
 import { SqliteMergeGraph } from '../../src/sqlite/merge-graph-store.ts'
+import { TRACE_INDEX_SIZES } from '../../src/sqlite/indexed-traces.ts'
+import { TraceIndex } from '../../src/sqlite/trace-index.ts'
 import { openForWriting } from '../../src/sqlite/open-database.ts'
 import { Progress } from '../../src/sqlite/progress.ts'
 import { cpid } from '../support/otlp-requests.ts'
@@ -57,7 +59,7 @@ test('the stored graph answers as a simple model does, with repeats, conflicts a
       await migrate(db)
       const progress = new Progress(db, new TestClock())
       const graph = new SqliteMergeGraph(db, progress)
-      const arrivals = new SqliteArrivals(db, progress)
+      const arrivals = new SqliteArrivals(db, progress, new TraceIndex(db, progress, TRACE_INDEX_SIZES))
       const model = new ModelGraph()
       const name = (id: number): Cpid => cpid(id + 1) as Cpid
       for (const { id, sources } of drawn) {

@@ -15,6 +15,8 @@ import {
 import { TestClock } from './test-clock.ts'
 
 const MANY = 100_000
+/** So few that trace ids are put into their index, and read from it, in nearly every test. */
+const FEW_TRACES = { batch: 3, readAtStart: 2, readAtOnce: 1, leastIds: 4 }
 
 export interface TestSettings {
   linking?: Partial<WriterSettings['linking']>
@@ -22,6 +24,7 @@ export interface TestSettings {
   maxSources?: number
   maxCycleEdges?: number
   senders?: SenderPolicy
+  traceIndex?: WriterSettings['traceIndex']
 }
 
 export function writerSettings({
@@ -30,11 +33,13 @@ export function writerSettings({
   maxSources,
   maxCycleEdges,
   senders,
+  traceIndex,
 }: TestSettings = {}): WriterSettings {
   return {
     maxSources: maxSources ?? 1024,
     ...(maxCycleEdges !== undefined && { maxCycleEdges }),
     ...(senders && { senders }),
+    traceIndex: { ...FEW_TRACES, ...traceIndex },
     linking: {
       mode: 'cascade',
       waitMs: 10_000,

@@ -23,7 +23,7 @@ export class SentTraces {
   readonly #items: SentItems
   readonly #outbox: SqliteOutbox
   readonly #byId: Statement<[Buffer], number>
-  readonly #forwarded: Statement<[Buffer], number>
+  readonly #forwarded: Statement<[{ id: Buffer }], number>
   readonly #newest: Statement<[number], number | null>
   readonly #window: Statement<[RangeBind], TraceRow>
   readonly #lastDecision: Statement<[], number | null>
@@ -34,9 +34,10 @@ export class SentTraces {
     this.#outbox = new SqliteOutbox(db)
     this.#byId = db.prepare<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?').pluck()
     this.#forwarded = db
-      .prepare<[Buffer], number>(
-        `SELECT x.decision FROM origin_traces o JOIN spans s ON s.origin = o.id
-         JOIN outbox x ON x.trace = 0 AND x.span = s.id WHERE o.trace_id = ? ORDER BY 1`,
+      .prepare<[{ id: Buffer }], number>(
+        `SELECT x.decision FROM spans s JOIN outbox x ON x.trace = 0 AND x.span = s.id WHERE s.origin IN
+           (SELECT origin FROM origin_trace_index WHERE trace_id = @id UNION SELECT id FROM origin_traces
+             WHERE id > (SELECT indexed_origins FROM progress) AND trace_id = @id) ORDER BY 1`,
       )
       .pluck()
     this.#newest = db.prepare<[number], number | null>('SELECT max(id) FROM traces WHERE id < ?').pluck()
@@ -62,7 +63,7 @@ export class SentTraces {
   /** What a backend has under this trace id: an outgoing trace, or spans forwarded in their own. */
   withId(traceId: Buffer): Pages<OutboxItem> | undefined {
     const trace = this.#byId.get(traceId)
-    const forwarded = this.#forwarded.all(traceId)
+    const forwarded = this.#forwarded.all({ id: traceId })
     return trace === undefined && forwarded.length === 0 ? undefined : this.#both(trace, forwarded)
   }
 

@@ -43,6 +43,15 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
     'spans whose original trace was lost',
     'DELETE FROM spans WHERE origin NOT IN (SELECT id FROM origin_traces)',
   ],
+  [
+    '',
+    'DELETE FROM origin_trace_index WHERE (origin, trace_id) NOT IN (SELECT id, trace_id FROM origin_traces)',
+  ],
+  [
+    'trace ids put into their index again',
+    `INSERT OR IGNORE INTO origin_trace_index (trace_id, origin) SELECT trace_id, id FROM origin_traces
+     WHERE id <= (SELECT indexed_origins FROM progress) ORDER BY trace_id`,
+  ],
   ['mergelogs whose CPID was lost', `DELETE FROM mergelogs WHERE cpid NOT IN (${LIVE_CPID})`],
   ['spans whose CPID was lost', `UPDATE spans SET cpid = NULL WHERE cpid NOT IN (${LIVE_CPID})`],
   ['log records whose CPID was lost', `UPDATE logs SET cpid = NULL WHERE cpid NOT IN (${LIVE_CPID})`],
@@ -127,6 +136,9 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
 export function mend(db: Sqlite, isProgressLost: boolean): Mended[] {
   return db.transaction(() => {
     const mended: Mended[] = []
+    // What is not in the index is read when Causeway starts; without progress that would be all of it.
+    if (isProgressLost)
+      db.exec('UPDATE progress SET indexed_origins = coalesce((SELECT max(origin) FROM spans), 0)')
     for (const [what, sql] of STEPS) {
       const rows = db.prepare(sql).run().changes
       if (what !== '' && rows > 0) mended.push({ what, rows })

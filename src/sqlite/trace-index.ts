@@ -1,0 +1,123 @@
+import type { Statement } from 'better-sqlite3'
+import { IndexedTraces, type TraceIndexSizes } from './indexed-traces.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './progress.ts'
+
+const CATCH_UP = 1.25
+const PLACES = 2 ** 20
+
+/**
+ * The numbers of original traces by their ids. New ones are kept in memory until there are `batch` of them, which then go into
+ * the index in the order of their ids, some with each request, so that neighbours share the page that is written. Only
+ * what is put off is read when Causeway starts. Every method belongs inside the writer's transaction.
+ */
+export class TraceIndex {
+  readonly #db: Sqlite
+  readonly #progress: Progress
+  readonly #batch: number
+  /** Those that are not in the index, by their ids' 16 bytes as latin1. */
+  readonly #recent = new Map<string, number>()
+  /** Those that are going into the index, in the order of their ids, up to the number `#last` had then. */
+  #going: string[] = []
+  #gone = 0
+  #goingUpTo = 0
+  #added = 0
+  #last = 0
+  #isRead = false
+  readonly #indexed: IndexedTraces
+  readonly #add: Statement
+  readonly #remove: Statement<[number, number], Buffer>
+
+  constructor(db: Sqlite, progress: Progress, sizes: TraceIndexSizes) {
+    this.#db = db
+    this.#progress = progress
+    this.#batch = sizes.batch
+    this.#indexed = new IndexedTraces(db, sizes)
+    this.#add = db.prepare('INSERT INTO origin_traces (id, trace_id) VALUES (?, ?)')
+    this.#remove = db
+      .prepare<[number, number], Buffer>(
+        `DELETE FROM origin_traces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM spans WHERE origin = ?)
+         RETURNING trace_id`,
+      )
+      .pluck()
+  }
+
+  /** The number of the trace with this id, given now if it has none; `traceKey` is the id's 16 bytes as latin1. */
+  numberOf(traceKey: string): number {
+    return this.find(traceKey) ?? this.#new(traceKey)
+  }
+
+  find(traceKey: string): number | undefined {
+    this.#read()
+    return this.#recent.get(traceKey) ?? this.#indexed.find(traceKey)
+  }
+
+  /** Removes a trace if no span of it is left. */
+  removeIfEmpty(origin: number): void {
+    this.#read()
+    const id = this.#remove.get(origin, origin)
+    if (id === undefined) return
+    this.#recent.delete(id.toString('latin1'))
+    this.#indexed.remove(id)
+  }
+
+  /** Puts as many into the index as were added since, and a quarter more while more than a batch are left out. */
+  settle(): void {
+    this.#indexed.readOn()
+    const most = this.#recent.size > this.#batch ? Math.ceil(this.#added * CATCH_UP) : this.#added
+    this.#added = 0
+    for (const traceKey of this.#going.slice(this.#gone, this.#gone + most)) {
+      const origin = this.#recent.get(traceKey)
+      if (origin === undefined) continue
+      this.#indexed.add(traceKey, origin)
+      this.#recent.delete(traceKey)
+    }
+    this.#gone += most
+    if (this.#gone < this.#going.length) return
+    if (this.#going.length > 0) this.#progress.indexedOrigins = this.#goingUpTo
+    this.#going = this.#recent.size < this.#batch ? [] : inOrder([...this.#recent.keys()])
+    this.#gone = 0
+    this.#goingUpTo = this.#last
+  }
+
+  /** After a rollback, or when someone else wrote: the next transaction reads again. */
+  forget(): void {
+    this.#recent.clear()
+    this.#going = []
+    this.#gone = 0
+    this.#added = 0
+    this.#isRead = false
+    this.#indexed.forget()
+  }
+
+  #new(traceKey: string): number {
+    const origin = ++this.#last
+    this.#add.run(origin, Buffer.from(traceKey, 'latin1'))
+    this.#recent.set(traceKey, origin)
+    this.#added++
+    return origin
+  }
+
+  #read(): void {
+    if (this.#isRead) return
+    this.#isRead = true
+    this.#last = this.#progress.indexedOrigins
+    const later = this.#db.prepare<[number], { id: number; trace_id: Buffer }>(
+      'SELECT id, trace_id FROM origin_traces WHERE id > ? ORDER BY id',
+    )
+    for (const { id, trace_id } of later.iterate(this.#last)) {
+      this.#recent.set(trace_id.toString('latin1'), id)
+      this.#last = id
+    }
+  }
+}
+
+/** Ids as latin1 in the order of their first four bytes, which is where neighbours part: numbers sort faster than text. */
+export function inOrder(traceKeys: readonly string[]): string[] {
+  const byte = (key: string, at: number): number => key.charCodeAt(at)
+  const order = Float64Array.from(traceKeys, (key, at) => {
+    const prefix = byte(key, 0) * 2 ** 24 + byte(key, 1) * 2 ** 16 + byte(key, 2) * 2 ** 8 + byte(key, 3)
+    return prefix * PLACES + at
+  }).sort()
+  return Array.from(order, (place) => traceKeys[place % PLACES] ?? '')
+}
