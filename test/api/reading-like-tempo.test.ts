@@ -4,7 +4,7 @@ import { outgoingSpan } from '../../src/otlp/outgoing-span.ts'
 import { jsonOfProtobuf } from '../../src/otlp/protobuf-to-json.ts'
 import { WireCursor } from '../../src/otlp/wire-cursor.ts'
 import { SqliteQueries } from '../../src/sqlite/queries/sqlite-queries.ts'
-import { cpid } from '../support/otlp-requests.ts'
+import { cpid, hexTrace } from '../support/otlp-requests.ts'
 import { cascadesForBackends } from './jaeger-exchanges.ts'
 import { QueryApi } from './query-api.ts'
 
@@ -116,11 +116,18 @@ test.each([1, 11, 21])('the protobuf of trace %i is what was sent, byte for byte
   }
 })
 
-test('spans that were forwarded in their own trace are found there', async () => {
+test('spans that were forwarded in their own trace are found there, before their id is indexed and after', async () => {
+  const indexed = api.writer.db
+    .prepare<[], string>('SELECT lower(hex(trace_id)) FROM origin_trace_index')
+    .pluck()
   api.writer.spans('nobody', [{ trace: 4711, id: 1, name: 'unattributed' }])
-  api.writer.link()
-  const { body } = await exchange(`/tempo/api/traces/${(4711).toString(16)}`, 'application/json')
-  expect(body).toMatchObject({ batches: [{ scopeSpans: [{ spans: [{ name: 'unattributed' }] }] }] })
+  for (const isIndexed of [false, true]) {
+    api.writer.link()
+    expect(indexed.all().includes(hexTrace(4711))).toBe(isIndexed)
+    const { body } = await exchange(`/tempo/api/traces/${(4711).toString(16)}`, 'application/json')
+    expect(body).toMatchObject({ batches: [{ scopeSpans: [{ spans: [{ name: 'unattributed' }] }] }] })
+    for (let id = 1; id <= 8; id++) api.writer.spans('later', [{ trace: 4711 + id, id }])
+  }
 })
 
 test('a trace of several pages is one', async () => {

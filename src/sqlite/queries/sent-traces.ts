@@ -35,9 +35,11 @@ export class SentTraces {
     this.#byId = db.prepare<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?').pluck()
     this.#forwarded = db
       .prepare<[{ id: Buffer }], number>(
-        `SELECT x.decision FROM spans s JOIN outbox x ON x.trace = 0 AND x.span = s.id WHERE s.origin IN
-           (SELECT origin FROM origin_trace_index WHERE trace_id = @id UNION SELECT id FROM origin_traces
-             WHERE id > (SELECT indexed_origins FROM progress) AND trace_id = @id) ORDER BY 1`,
+        `SELECT x.decision FROM (SELECT origin FROM origin_trace_index WHERE trace_id = @id
+           UNION SELECT id FROM origin_traces
+             WHERE id > (SELECT indexed_origins FROM progress) AND trace_id = @id) o
+         CROSS JOIN spans s ON s.origin = o.origin
+         CROSS JOIN outbox x ON x.trace = 0 AND x.span = s.id ORDER BY 1`,
       )
       .pluck()
     this.#newest = db.prepare<[number], number | null>('SELECT max(id) FROM traces WHERE id < ?').pluck()
