@@ -1,3 +1,5 @@
+const { CAUSEWAY_INTEROP, CAUSEWAY_FAULTS, CAUSEWAY_BROWSER } = process.env
+
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
@@ -8,9 +10,11 @@ export default {
   // test:interop, test:browser, test:faults.
   testPathIgnorePatterns: [
     '/node_modules/',
-    ...(process.env.CAUSEWAY_INTEROP ? [] : ['/test/interop/']),
-    ...(process.env.CAUSEWAY_FAULTS ? [] : ['/test/faults/']),
-    ...(process.env.CAUSEWAY_BROWSER ? [] : ['/test/browser/']),
+    ...(CAUSEWAY_INTEROP ? [] : ['/test/interop/']),
+    ...(CAUSEWAY_FAULTS ? [] : ['/test/faults/']),
+    ...(CAUSEWAY_BROWSER ? [] : ['/test/browser/']),
   ],
+  // The large suites have programs beside them that take a core each.
+  maxWorkers: (CAUSEWAY_INTEROP ?? CAUSEWAY_FAULTS ?? CAUSEWAY_BROWSER) ? 1 : '100%',
   testTimeout: 120_000,
 }
