@@ -66,6 +66,11 @@ export function admission(intake: Intake, settings: AdmissionSettings): ServerIn
       if (refusal !== undefined) refused(method.path, refusal)
       end(refusal?.kind === 'malformed' && ending.code === status.INTERNAL ? grpcStatusOf(refusal) : ending)
     }
+    const giveUp = (): void => {
+      become('refused')
+      refused(method.path, TOO_SLOW)
+      end({ code: status.DEADLINE_EXCEEDED, details: TOO_SLOW.reason, metadata: new Metadata() })
+    }
     const refuse = (refusal: Refusal): void => {
       become('refused')
       refused(method.path, refusal)
@@ -89,7 +94,7 @@ export function admission(intake: Intake, settings: AdmissionSettings): ServerIn
               refuse(refusal)
               return
             }
-            if (requestTimeoutMs > 0) timer = setTimeout(() => call.sendStatus(TOO_SLOW), requestTimeoutMs)
+            if (requestTimeoutMs > 0) timer = setTimeout(giveUp, requestTimeoutMs)
             cameOn(metadata, connection)
             pass(metadata)
           },
@@ -105,13 +110,15 @@ export function admission(intake: Intake, settings: AdmissionSettings): ServerIn
   }
 }
 
+/** Answered with DEADLINE_EXCEEDED, which senders repeat as they do UNAVAILABLE. */
 const TOO_SLOW = {
-  code: status.DEADLINE_EXCEEDED,
-  details: 'the request did not come whole in time; send it again',
-  metadata: new Metadata(),
-}
+  kind: 'busy',
+  retryAfterMs: 0,
+  cause: 'time',
+  reason: 'the request did not come whole in time; send it again',
+} as const satisfies Refusal
 
-/** Why a call ended before its message was whole; undefined when the client gave up or was too slow. */
+/** Why a call ended before its message was whole; undefined when the client gave up. */
 function refusalOf(code: status, details: string): Refusal | undefined {
   if (code === status.UNAVAILABLE) return NO_ROOM
   if (code === status.RESOURCE_EXHAUSTED) return { kind: 'tooLarge', reason: details }

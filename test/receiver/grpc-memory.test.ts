@@ -67,13 +67,15 @@ test('what a message grows to counts while it is decompressed', async () => {
   expect(await first).toMatchObject({ code: OK })
 })
 
-test('a call whose message does not come in time is ended, and holds nothing any more', async () => {
+test('a call whose message does not come in time is ended and counted, and holds nothing any more', async () => {
   const inFlight = new InFlight()
   await using receiver = await startGrpc(new RecordingPort(), { inFlight, requestTimeoutMs: 50 })
   const session = connect(`http://127.0.0.1:${receiver.port}`)
   const slow = begin(session, Buffer.concat([frameHead(100), Buffer.alloc(50)]))
   const [headers] = (await once(slow, 'response')) as [Record<string, string>]
   expect(Number(headers['grpc-status'])).toBe(DEADLINE_EXCEEDED)
+  expect(headers['grpc-message']).toContain('send%20it%20again')
+  expect(receiver.answered).toMatchObject([{ outcome: { kind: 'busy', cause: 'time' }, bytes: 0 }])
   await once(slow, 'close')
   session.close()
   while (inFlight.bytes > 0) await new Promise((resolve) => setImmediate(resolve))
