@@ -112,22 +112,29 @@ class Filler {
     this.filled.arrivals = this.#arrival
   }
 
-  /** In batches as Causeway's; the last ones stay out as theirs do. */
+  /** In batches as Causeway's; one batch stays out, so that the next ids put earlier ones into the index. */
   #indexTraces(): void {
-    for (let from = 0; ;) {
-      const ids = this.#db
-        .prepare<[number, number], number>('SELECT id FROM origin_traces WHERE id > ? ORDER BY id LIMIT ?')
+    const { batch } = TRACE_INDEX_SIZES
+    const idAt = (sql: string, ...values: number[]): number | undefined =>
+      this.#db
+        .prepare<number[], number>(sql)
         .pluck()
-        .all(from, TRACE_INDEX_SIZES.batch)
-      const upTo = ids.at(-1)
-      if (upTo === undefined || ids.length < TRACE_INDEX_SIZES.batch) return
+        .get(...values)
+    const last = idAt('SELECT id FROM origin_traces ORDER BY id DESC LIMIT 1 OFFSET ?', batch) ?? 0
+    for (let from = 0; from < last;) {
+      const next = idAt(
+        'SELECT id FROM origin_traces WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?',
+        from,
+        batch - 1,
+      )
+      const upTo = Math.min(next ?? last, last)
       this.#statement(
         `INSERT INTO origin_trace_index (trace_id, origin)
          SELECT trace_id, id FROM origin_traces WHERE id > ? AND id <= ? ORDER BY trace_id`,
       ).run(from, upTo)
-      this.#statement('UPDATE progress SET indexed_origins = ?').run(upTo)
       from = upTo
     }
+    this.#statement('UPDATE progress SET indexed_origins = ?').run(last)
   }
 
   #begin(number: number): Running {
