@@ -92,6 +92,6 @@ export class Authority {
     )
     const signature = sign('sha256', tbs, this.#key)
     const text = sequence(tbs, algorithm, der(0x03, Buffer.from([0]), signature)).toString('base64')
-    return `-----BEGIN CERTIFICATE-----\n${text.replace(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`
+    return `-----BEGIN CERTIFICATE-----\n${text.replace(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`
   }
 }

@@ -1,0 +1,117 @@
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { connect as connectPlain, type AddressInfo } from 'node:net'
+import { connect, createServer, type TLSSocket } from 'node:tls'
+import type { Sender } from '../../src/model/sender.ts'
+import { GrpcSenders } from '../../src/receiver/grpc-senders.ts'
+import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
+import { senderOver } from '../../src/receiver/http-sender-names.ts'
+import { InFlight } from '../../src/receiver/in-flight.ts'
+import { Intake } from '../../src/receiver/intake.ts'
+import { certificateNames } from '../../src/trust/certificate-names.ts'
+import { Authority, type Certificate } from '../support/certificates.ts'
+import { RecordingPort } from './recording-port.ts'
+
+const authority = new Authority()
+const server = authority.issue()
+const kubelet = authority.issue({ name: 'kubelet', dns: [] })
+/** Says the same of itself, and nobody vouches for it. */
+const forged = new Authority('a stranger').issue({ name: 'kubelet', dns: [] })
+
+/** What each connection, and each call, was taken to come from. */
+const seen: { names: string[] | undefined; http: Sender | undefined }[] = []
+const calls: (Sender | undefined)[] = []
+
+const senders = new GrpcSenders()
+const observer = { answered: () => undefined, turnedAway: () => undefined, dropped: () => undefined }
+const settings = { receiver: 'otlp/test', inFlight: new InFlight() }
+const intake = new Intake(settings, 'grpc', { port: new RecordingPort(), observer })
+const grpc = new Server({ interceptors: [senders.interceptor(intake)] })
+grpc.addService(
+  { export: EXPORT_METHODS.traces },
+  {
+    export: (
+      { metadata }: { metadata: Parameters<GrpcSenders['of']>[0] },
+      answer: (error: null, reply: Buffer) => void,
+    ) => {
+      calls.push(senders.of(metadata))
+      answer(null, Buffer.alloc(0))
+    },
+  },
+)
+const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
+/** Lets everybody in, whatever their certificate is worth. */
+const letsEverybodyIn = { requestCert: true, rejectUnauthorized: false, ca: authority.cert }
+const listener = createServer({ ...server, ...letsEverybodyIn, ALPNProtocols: ['h2'] }, (socket) => {
+  seen.push({ names: certificateNames(socket), http: senderOver(socket) })
+  senders.connected(socket)
+  injector.injectConnection(socket)
+})
+
+beforeAll(async () => {
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+})
+afterAll(() => {
+  grpc.forceShutdown()
+  listener.close()
+})
+beforeEach(() => {
+  seen.length = 0
+  calls.length = 0
+})
+
+/** Makes one call over a connection of its own, from a port that it gives back at once; returns that port. */
+async function call(identity?: Certificate, localPort = 0): Promise<number> {
+  const { port } = listener.address() as AddressInfo
+  const accepted = once(listener, 'secureConnection') as Promise<[TLSSocket]>
+  const plain = connectPlain({ port, host: '127.0.0.1', localAddress: '127.0.0.1', localPort })
+  plain.on('error', () => undefined)
+  const socket = connect({
+    socket: plain,
+    servername: 'localhost',
+    ca: authority.cert,
+    ALPNProtocols: ['h2'],
+    ...identity,
+  })
+  await once(socket, 'secureConnect')
+  const own = plain.localPort ?? 0
+  const [other] = await accepted
+  const session = connectHttp2('https://localhost', { createConnection: () => socket })
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': EXPORT_METHODS.traces.path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  })
+  stream.end(Buffer.alloc(5))
+  stream.resume()
+  await once(stream, 'end')
+  const gone = [plain, other].map((side) => new Promise((resolve) => side.once('close', resolve)))
+  // Without a farewell, so that the system does not keep the port for a while.
+  session.on('error', () => undefined)
+  socket.on('error', () => undefined)
+  plain.resetAndDestroy()
+  await Promise.all(gone)
+  return own
+}
+
+test('a certificate names its sender where the authority vouches for it, and only there', async () => {
+  await call(kubelet)
+  await call(forged)
+  await call()
+  expect(seen).toEqual([
+    { names: ['kubelet'], http: { certificate: ['kubelet'] } },
+    { names: undefined, http: undefined },
+    { names: undefined, http: undefined },
+  ])
+  expect(calls).toEqual([{ certificate: ['kubelet'] }, {}, {}])
+})
+
+test('a name goes with its connection: whoever comes from the same address afterwards does not have it', async () => {
+  const port = await call(kubelet)
+  expect(await call(undefined, port)).toBe(port)
+  expect(calls).toEqual([{ certificate: ['kubelet'] }, {}])
+})
