@@ -75,6 +75,8 @@ test.each<[string, MergelogSketch, string]>([
   ['a root named as a merge', { new: cpid(1), sources: [cpid(9)] }, 'different sources'],
   ['a merge named as a root', { new: cpid(3), sources: [] }, 'different sources'],
   ['itself as a source', { new: cpid(5), sources: [cpid(5)] }, 'names itself'],
+  ['no CPID as itself', { new: 'nonsense', sources: [cpid(1)] }, 'is not a UUID'],
+  ['no CPID among its sources', { new: cpid(5), sources: [cpid(1), 'nonsense'] }, 'is not a UUID'],
   ['a cycle of two', { new: cpid(8), sources: [cpid(4)] }, 'close a cycle'],
   ['a cycle of many', { new: cpid(8), sources: [cpid(7)] }, 'close a cycle'],
 ])('%s is refused with a reason, and nothing else changes', async (_, mergelog, reason) => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals'
 import { SenderRules } from '../../src/graph/sender-rules.ts'
 import type { Sender } from '../../src/model/sender.ts'
 import type { SenderPolicy } from '../../src/model/sender-policy.ts'
+import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
 import { loadText, SMALLEST } from '../config/load-text.ts'
 import { cpid, mergelogEvent, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -110,6 +111,19 @@ describe('what may be sent', () => {
     expect([count(writer, 'mergelogs'), count(writer, 'cpids'), count(writer, 'logs')]).toEqual([0, 0, 0])
   })
 
+  test('a mergelog as a log record that is refused leaves none of the CPIDs behind that it carries', async () => {
+    using writer = await opening(ONE('mergelogs: false'))
+    const attributes = Object.entries({ 'cpid.new': cpid(2), 'cpid.id': cpid(9) }).map(
+      ([key, stringValue]) => ({ key, value: { stringValue } }),
+    )
+    const logRecords = [{ eventName: 'cpid.mergelog', attributes }]
+    const json = JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords }] }] })
+    const request = Buffer.from(protobufOfJson('logs', Buffer.from(json)))
+    expect(writer.ingest('logs', request, alice)).toMatchObject({ stored: 0, rejected: 1 })
+    expect(rejectedRows(writer)).toMatchObject([{ cpid: cpid(2), reason: 'sender_not_allowed' }])
+    expect(count(writer, 'cpids')).toBe(0)
+  })
+
   test('mergelogs as span events; the span itself is kept', async () => {
     using writer = await opening(ONE('mergelogs: false'))
     const events = [mergelogEvent({ new: cpid(2), sources: [] })]
@@ -160,6 +174,24 @@ describe('whose changes may be merged', () => {
     expect(writer.ingest('logs', merge('a', [cpid(1), cpid(5)], cpid(3), 'eu'), alice)).toMatchObject({
       stored: 0,
       rejected: 1,
+      message: expect.stringContaining('may not merge one of its sources'),
+    })
+    expect(rejectedRows(writer)).toEqual([
+      { cpid: cpid(3), reason: 'foreign_source', service: 'a', cluster: 'eu', sender: 'alice' },
+    ])
+    expect(count(writer, 'edges')).toBe(1)
+  })
+
+  test('by the events of spans as well; the span itself is kept', async () => {
+    using writer = await withTrusted(EU)
+    root(writer, cpid(1), 'eu')
+    root(writer, cpid(5), 'us')
+    const merged = (source: string, to: string) =>
+      spansRequest('a', [{ trace: 1, id: 1, events: [mergelogEvent({ new: to, sources: [source] })] }], 'eu')
+    expect(writer.ingest('traces', merged(cpid(1), cpid(2)), alice)).toMatchObject({ message: '' })
+    expect(writer.ingest('traces', merged(cpid(5), cpid(3)), alice)).toMatchObject({
+      stored: 1,
+      rejected: 0,
       message: expect.stringContaining('may not merge one of its sources'),
     })
     expect(rejectedRows(writer)).toEqual([

@@ -43,6 +43,23 @@ test('users are let in with their own password', async () => {
 })
 
 test.each([
+  ['plain', (password: string) => password],
+  ['hashed', (password: string) => hashSync(password, COST)],
+])('a password that is kept %s is known letter by letter, before and after it was shown', async (_, kept) => {
+  const password = 'Päss-wörd'
+  using accepting = acceptLogins({ ...settings, inline: `alice:${kept(password)}` })
+  const others = ['Päss-wör', 'Päss-wörds', 'päss-wörd', 'Pass-word', password.normalize('NFD'), '']
+  const refused = async (): Promise<void> => {
+    for (const other of others)
+      expect(await accepting.check(login('alice', other))).toMatchObject({ kind: 'unknown' })
+  }
+  await refused()
+  expect(await accepting.check(login('alice', password))).toEqual(knownAs('alice'))
+  await refused()
+  expect(await accepting.check(login('alice', password))).toEqual(knownAs('alice'))
+})
+
+test.each([
   undefined,
   '',
   'Basic',

@@ -39,6 +39,23 @@ test('each of the tokens is let in, and nothing else', () => {
   expect(accepting.check(undefined)).toMatchObject({ kind: 'unknown' })
 })
 
+test.each([
+  ['a beginning', 'sëcret-tökens', 'sëcret-töken'],
+  ['more', 'sëcret-töken', 'sëcret-tökens'],
+  ['another end', 'sëcret-tökens', 'sëcret-tökenz'],
+  ['another beginning', 'sëcret-tökens', 'zëcret-tökens'],
+  ['another case', 'Secret', 'secret'],
+  ['letters that share their last byte', 'Ā', 'Ȁ'],
+  ['the same letter written in another way', 'é', 'é'.normalize('NFD')],
+])('a token is known letter by letter: %s is not enough', (_, token, shown) => {
+  using accepting = acceptBearerTokens({ ...settings, tokens: ['first', token, 'last'] })
+  using shownTo = acceptBearerTokens({ ...settings, tokens: ['first', shown, 'last'] })
+  expect(accepting.check(`Bearer ${token}`)).toMatchObject({ kind: 'known' })
+  expect(shownTo.check(`Bearer ${shown}`)).toMatchObject({ kind: 'known' })
+  expect(accepting.check(`Bearer ${shown}`)).toMatchObject({ kind: 'unknown' })
+  expect(shownTo.check(`Bearer ${token}`)).toMatchObject({ kind: 'unknown' })
+})
+
 test('nobody is told the token or what they sent', () => {
   using accepting = acceptBearerTokens(settings)
   for (const value of [undefined, 'Basic c2VjcmV0', 'Bearer secret']) {
