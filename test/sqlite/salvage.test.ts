@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,9 +34,9 @@ interface Rescued extends Salvaged {
 }
 
 /** Salvages a copy that was damaged first; it must not change by that. */
-async function rescued(damage: (path: string) => void): Promise<Rescued> {
+async function rescued(damage: (path: string) => void, from = sound): Promise<Rescued> {
   const damaged = join(folder, `damaged-${++copies}.db`)
-  copyFileSync(sound, damaged)
+  copyFileSync(from, damaged)
   damage(damaged)
   const before = readFileSync(damaged)
   const path = join(folder, `new-${copies}.db`)
@@ -120,6 +120,86 @@ test('of spans on damaged pages only those are lost, and what lies between damag
     ],
   })
   expect(asking(path, (db) => countIn(db, 'spans'))).toBe(load.spans.length - gone)
+})
+
+/** What the index of trace ids lacks of the traces it should have, and what it has of none. */
+const wrongInTraceIndex = (db: Sqlite): unknown =>
+  db
+    .prepare(
+      `SELECT (SELECT count(*) FROM origin_traces WHERE id <= (SELECT indexed_origins FROM progress)
+           AND (trace_id, id) NOT IN (SELECT trace_id, origin FROM origin_trace_index)) AS missing,
+         (SELECT count(*) FROM origin_trace_index
+           WHERE (trace_id, origin) NOT IN (SELECT trace_id, id FROM origin_traces)) AS dangling`,
+    )
+    .get()
+
+/** Has Causeway take in what the senders send once more, and counts spans of no trace and traces there twice. */
+async function wrongAfterTakingMore(path: string): Promise<unknown> {
+  using writer = await TestWriter.open({ traceIndex: { batch: 1 } }, path)
+  writer.db.exec('DELETE FROM requests')
+  writer.writer.ingest(load.requests)
+  return writer.db
+    .prepare(
+      `SELECT (SELECT count(*) FROM spans WHERE origin NOT IN (SELECT id FROM origin_traces)) AS spansOfNone,
+         (SELECT count(*) - count(DISTINCT trace_id) FROM origin_traces) AS twice`,
+    )
+    .get()
+}
+
+describe('the index of trace ids', () => {
+  let indexed = ''
+
+  beforeAll(async () => {
+    indexed = join(folder, 'indexed.db')
+    using writer = await TestWriter.open({ traceIndex: { batch: 1 } }, indexed)
+    for (const request of load.requests) writer.writer.ingest([request])
+    writer.pass(20_000)
+    writer.db.pragma('wal_checkpoint(TRUNCATE)')
+  })
+
+  test('has every id again where it was damaged', async () => {
+    const { path, lost } = await rescued((damaged) => {
+      damagePages(damaged, pagesOf(damaged, 'origin_trace_index', 'leaf').slice(1, 2))
+    }, indexed)
+    expect(Object.keys(lost)).toEqual(['origin_trace_index'])
+    expect(asking(path, wrongInTraceIndex)).toEqual({ missing: 0, dangling: 0 })
+    expect(asking(path, (db) => countIn(db, 'origin_trace_index'))).toBe(
+      asking(indexed, (db) => countIn(db, 'origin_trace_index')),
+    )
+    expect(await wrongAfterTakingMore(path)).toEqual({ spansOfNone: 0, twice: 0 })
+  })
+
+  test('names no trace that is lost', async () => {
+    const { path } = await rescued((damaged) => {
+      damagePages(damaged, pagesOf(damaged, 'origin_traces', 'leaf').slice(0, 1))
+      damagePages(damaged, pagesOf(damaged, 'spans', 'leaf'))
+    }, indexed)
+    const left = asking(path, (db) => countIn(db, 'origin_traces'))
+    expect(left).toBeLessThan(asking(indexed, (db) => countIn(db, 'origin_traces')))
+    expect(asking(path, wrongInTraceIndex)).toEqual({ missing: 0, dangling: 0 })
+    expect(await wrongAfterTakingMore(path)).toEqual({ spansOfNone: 0, twice: 0 })
+  })
+
+  test('is whole where nobody knows any more how far it went, so that starting reads none of it', async () => {
+    const { path, lost } = await rescued((damaged) => {
+      damagePages(damaged, pagesOf(damaged, 'progress', 'leaf'))
+    }, indexed)
+    expect(Object.keys(lost)).toEqual(['progress'])
+    expect(asking(path, (db) => db.prepare('SELECT indexed_origins FROM progress').pluck().get())).toBe(
+      asking(indexed, (db) => db.prepare('SELECT max(id) FROM origin_traces').pluck().get()),
+    )
+    expect(asking(path, wrongInTraceIndex)).toEqual({ missing: 0, dangling: 0 })
+    expect(await wrongAfterTakingMore(path)).toEqual({ spansOfNone: 0, twice: 0 })
+  })
+})
+
+test('original traces that are lost are found again in their spans', async () => {
+  const { path, lost, mended } = await rescued((damaged) => {
+    damagePages(damaged, pagesOf(damaged, 'origin_traces', 'leaf').slice(0, 2))
+  })
+  expect(Object.keys(lost)).toEqual(['origin_traces'])
+  expect(asking(path, contentOf)).toEqual(asking(sound, contentOf))
+  expect(mended).toEqual([{ what: 'original traces found again in their spans', rows: expect.any(Number) }])
 })
 
 test('a file that is cut off keeps what is left of it', async () => {
