@@ -6,6 +6,7 @@ import type { ExportThreadData, FromExport, ToExport } from './thread-messages.t
 export class ExportClient {
   readonly #worker: Worker
   readonly #stopped = Promise.withResolvers<undefined>()
+  #isStopping = false
 
   private constructor(worker: Worker, listener: (message: FromExport) => void) {
     this.#worker = worker
@@ -14,7 +15,10 @@ export class ExportClient {
       // A connection still being made would keep the thread, and nothing is left for it to do.
       if (message.kind === 'stopped') void worker.terminate()
     })
-    worker.on('exit', () => this.#stopped.resolve(undefined))
+    worker.on('exit', () => {
+      this.#stopped.resolve(undefined)
+      if (!this.#isStopping) listener({ kind: 'fatal', reason: 'the export thread ended by itself' })
+    })
   }
 
   /** Starts the thread; rejects with what to do when an exporter's settings are unusable. */
@@ -39,6 +43,7 @@ export class ExportClient {
 
   /** Sends what it can within the grace period, then ends; the rest is sent after the next start. */
   async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true
     this.#worker.postMessage({ kind: 'stop', graceMs } satisfies ToExport)
     await this.#stopped.promise
   }
