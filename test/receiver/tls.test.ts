@@ -233,6 +233,26 @@ describe.each([
 test.each([
   ['gRPC', startGrpc],
   ['HTTP', startHttp],
+])('a receiver that has stopped looks at its certificates no more (%s)', async (name, start) => {
+  const certFile = await write(`${name}-left.pem`, server.cert)
+  const told = { stopped: 0, listening: [] as string[] }
+  const startWith = (onTrouble: (reason: string) => void) =>
+    start(new RecordingPort(), { tls: { ...tls, certFile, reloadIntervalMs: 5 }, onTrouble })
+  const stopped = await startWith(() => told.stopped++)
+  await using listening = await startWith((reason) => told.listening.push(reason))
+  await stopped[Symbol.asyncDispose]()
+  // Two looks of the one, with the same interval, have one of the other between them.
+  await rm(certFile)
+  await eventually(() => expect(told.listening).toHaveLength(1))
+  await rename(await write(`${name}-other.pem`, 'no certificate'), certFile)
+  await eventually(() => expect(told.listening).toHaveLength(2))
+  expect(await serialShown(listening.port)).toBe(serialOf(server))
+  expect(told.stopped).toBe(0)
+})
+
+test.each([
+  ['gRPC', startGrpc],
+  ['HTTP', startHttp],
 ])('files that cannot be used are named (%s)', async (_, start) => {
   const startWith = (files: Partial<ServerTlsSettings>) =>
     start(new RecordingPort(), { tls: { ...tls, ...files } })

@@ -104,6 +104,25 @@ test('a file that is emptied or goes away changes nothing, and is told of once',
   expect(accepting.check('Bearer third')).toMatchObject({ kind: 'known' })
 })
 
+test('whoever is disposed of looks at its file no more', async () => {
+  const filename = join(folder, 'left.token')
+  await writeFile(filename, 'third')
+  const told = { left: 0, following: [] as string[] }
+  acceptBearerTokens({ ...settings, filename, onTrouble: () => told.left++ })[Symbol.dispose]()
+  using following = acceptBearerTokens({
+    ...settings,
+    filename,
+    onTrouble: (reason) => told.following.push(reason),
+  })
+  // Two looks of the one, with the same interval, have one of the other between them.
+  await writeFile(filename, '')
+  await eventually(() => expect(told.following).toHaveLength(1))
+  await rm(filename)
+  await eventually(() => expect(told.following).toHaveLength(2))
+  expect(following.check('Bearer third')).toMatchObject({ kind: 'known' })
+  expect(told.left).toBe(0)
+})
+
 test('a file that is not there is an error that names it', () => {
   const filename = join(folder, 'none.token')
   expect(() => acceptBearerTokens({ ...settings, filename })).toThrow(
