@@ -1,10 +1,11 @@
 import { ServerCredentials } from '@grpc/grpc-js'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer as createTlsServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
+import type { ClientTlsSettings } from '../../src/trust/client-tls.ts'
 import { openGrpcTransport } from '../../src/exporter/grpc-transport.ts'
 import { openHttpTransport } from '../../src/exporter/http-transport.ts'
 import { systemClock } from '../../src/app/system-clock.ts'
@@ -80,6 +81,74 @@ test('a gRPC exporter shows a certificate that changed without a restart', async
   await eventually(async () =>
     expect(await transport.send(REQUEST, going())).toMatchObject({ kind: 'delivered' }),
   )
+})
+
+async function overHttp() {
+  const backend = await startHttpBackend(
+    (response) => response.end(),
+    createTlsServer({ ...backendPair }),
+    'https',
+  )
+  const open = (tls: ClientTlsSettings, onTrouble?: (reason: string) => void) =>
+    openHttpTransport(httpSettings(backend.url, { tls, ...(onTrouble && { onTrouble }) }), systemClock)
+  return { open, [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose]() }
+}
+
+async function overGrpc() {
+  const pair = { private_key: Buffer.from(backendPair.key), cert_chain: Buffer.from(backendPair.cert) }
+  const backend = await startGrpcBackend(tookAll, ServerCredentials.createSsl(null, [pair]))
+  const open = (tls: ClientTlsSettings, onTrouble?: (reason: string) => void) =>
+    openGrpcTransport(grpcSettings(backend.port, { timeoutMs: 1_000, tls, ...(onTrouble && { onTrouble }) }))
+  return { open, [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose]() }
+}
+
+describe.each([
+  ['HTTP', overHttp],
+  ['gRPC', overGrpc],
+])('over %s', (name, start) => {
+  test('the authority in ca_file counts as it is now, whoever was trusted before', async () => {
+    await using backend = await start()
+    const caFile = join(folder, `${name}-trusted`)
+    await writeFile(caFile, stranger.cert)
+    await using transport = backend.open({ ...followed, caFile })
+    const becomes = (kind: string) =>
+      eventually(async () => expect(await transport.send(REQUEST, going())).toMatchObject({ kind }))
+    await becomes('retry')
+    await writeFile(caFile, authority.cert)
+    await becomes('delivered')
+    await writeFile(caFile, stranger.cert)
+    await becomes('retry')
+  })
+
+  test('an exporter that is closed looks at its files no more', async () => {
+    await using backend = await start()
+    const caFile = join(folder, `${name}-left`)
+    await writeFile(caFile, authority.cert)
+    const told = { closed: 0, open: [] as string[] }
+    const closed = backend.open({ ...followed, caFile }, () => told.closed++)
+    await using transport = backend.open({ ...followed, caFile }, (reason) => told.open.push(reason))
+    await closed[Symbol.asyncDispose]()
+    // Two looks of the one, with the same interval, have one of the other between them.
+    await rm(caFile)
+    await eventually(() => expect(told.open).toHaveLength(1))
+    await mkdir(caFile)
+    await eventually(() => expect(told.open).toHaveLength(2))
+    expect(await transport.send(REQUEST, going())).toMatchObject({ kind: 'delivered' })
+    expect(told.closed).toBe(0)
+  })
+})
+
+test('an HTTP exporter closes a connection at rest when a change has made it old', async () => {
+  const server = createTlsServer({ ...backendPair })
+  server.keepAliveTimeout = 0
+  await using backend = await startHttpBackend((response) => response.end(), server, 'https')
+  const caFile = join(folder, 'resting')
+  await writeFile(caFile, authority.cert)
+  const tls = { ...followed, caFile }
+  await using transport = openHttpTransport(httpSettings(backend.url, { tls }), systemClock)
+  expect(await transport.send(REQUEST, going())).toMatchObject({ kind: 'delivered' })
+  await writeFile(caFile, stranger.cert)
+  await eventually(() => expect(backend.requests[0]?.socket.destroyed).toBe(true))
 })
 
 test('files that become unusable are told of and change nothing', async () => {
