@@ -16,9 +16,11 @@ const STATEMENTS = [
     linked_arrival INTEGER NOT NULL,
     last_decision INTEGER NOT NULL,
     active_ms INTEGER NOT NULL,
-    indexed_origins INTEGER NOT NULL
+    indexed_origins INTEGER NOT NULL,
+    indexing_origins INTEGER NOT NULL,
+    indexing_prefix INTEGER NOT NULL
   ) STRICT`,
-  `INSERT INTO progress VALUES (1, 0, 0, 0, 0, 0)`,
+  `INSERT INTO progress VALUES (1, 0, 0, 0, 0, 0, 0, 0)`,
 
   `CREATE TABLE requests (
     id INTEGER PRIMARY KEY,
@@ -42,8 +44,9 @@ const STATEMENTS = [
     envelope BLOB NOT NULL,
     UNIQUE (resource, hash)
   ) STRICT`,
-  // Trace ids come in no order. Those up to progress.indexed_origins are in the index; later ones may be, since they are put
-  // there many at a time, in the order of the index (docs/adr/017-trace-ids-are-indexed-in-batches.md).
+  // Trace ids come in no order, so they are put into the index many at a time, in its order: all up to progress.indexed_origins
+  // are there, and of those up to indexing_origins the ones whose first four bytes are less than indexing_prefix
+  // (docs/adr/017-trace-ids-are-indexed-in-batches.md).
   `CREATE TABLE origin_traces (
     id INTEGER PRIMARY KEY,
     trace_id BLOB NOT NULL

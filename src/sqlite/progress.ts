@@ -7,6 +7,8 @@ interface ProgressRow {
   last_decision: number
   last_log_decision: number
   indexed_origins: number
+  indexing_origins: number
+  indexing_prefix: number
   active_ms: number
   live_cpids: number
   tombstones: number
@@ -25,6 +27,9 @@ export class Progress {
   lastLogDecision = 0
   /** The last original trace up to which all are in the index of their ids. */
   indexedOrigins = 0
+  /** The last one of the batch that is going there, and the first four bytes of the ids that are next. */
+  indexingOrigins = 0
+  indexingPrefix = 0
   /** CPIDs that are not pruned, and those that are but not forgotten. */
   liveCpids = 0
   tombstones = 0
@@ -44,8 +49,8 @@ export class Progress {
   load(): void {
     const row = this.#db
       .prepare<[], ProgressRow>(
-        `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, indexed_origins, active_ms, live_cpids,
-           tombstones FROM progress`,
+        `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, indexed_origins, indexing_origins,
+           indexing_prefix, active_ms, live_cpids, tombstones FROM progress`,
       )
       .get()
     if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
@@ -54,6 +59,8 @@ export class Progress {
     this.lastDecision = row.last_decision
     this.lastLogDecision = row.last_log_decision
     this.indexedOrigins = row.indexed_origins
+    this.indexingOrigins = row.indexing_origins
+    this.indexingPrefix = row.indexing_prefix
     this.liveCpids = row.live_cpids
     this.tombstones = row.tombstones
     this.#base = Math.max(row.active_ms, this.activeMs)
@@ -83,7 +90,7 @@ export class Progress {
     this.#db
       .prepare(
         `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,
-           indexed_origins = ?, active_ms = ?, live_cpids = ?, tombstones = ?`,
+           indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?`,
       )
       .run(
         this.lastArrival,
@@ -91,6 +98,8 @@ export class Progress {
         this.lastDecision,
         this.lastLogDecision,
         this.indexedOrigins,
+        this.indexingOrigins,
+        this.indexingPrefix,
         this.activeMs,
         this.liveCpids,
         this.tombstones,

@@ -3,7 +3,6 @@ import { IndexedTraces, type TraceIndexSizes } from './indexed-traces.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
 
-const CATCH_UP = 1.25
 const PLACES = 2 ** 20
 
 /**
@@ -17,10 +16,9 @@ export class TraceIndex {
   readonly #batch: number
   /** Those that are not in the index, by their ids' 16 bytes as latin1. */
   readonly #recent = new Map<string, number>()
-  /** Those that are going into the index, in the order of their ids, up to the number `#last` had then. */
+  /** Those that are going into the index, in the order of their ids. */
   #going: string[] = []
   #gone = 0
-  #goingUpTo = 0
   #added = 0
   #last = 0
   #isRead = false
@@ -61,23 +59,20 @@ export class TraceIndex {
     this.#indexed.remove(id)
   }
 
-  /** Puts as many into the index as were added since, and a quarter more while more than a batch are left out. */
+  /** Puts as many into the index as were added since, so that what is left out stays as large as it is. */
   settle(): void {
     this.#indexed.readOn()
-    const most = this.#recent.size > this.#batch ? Math.ceil(this.#added * CATCH_UP) : this.#added
+    const upTo = this.#gone + this.#added
     this.#added = 0
-    for (const traceKey of this.#going.slice(this.#gone, this.#gone + most)) {
+    for (const traceKey of this.#going.slice(this.#gone, upTo)) {
       const origin = this.#recent.get(traceKey)
       if (origin === undefined) continue
       this.#indexed.add(traceKey, origin)
       this.#recent.delete(traceKey)
     }
-    this.#gone += most
-    if (this.#gone < this.#going.length) return
-    if (this.#going.length > 0) this.#progress.indexedOrigins = this.#goingUpTo
-    this.#going = this.#recent.size < this.#batch ? [] : inOrder([...this.#recent.keys()])
-    this.#gone = 0
-    this.#goingUpTo = this.#last
+    this.#gone = upTo
+    if (this.#gone >= this.#going.length) this.#nextBatch()
+    this.#progress.indexingPrefix = prefixOf(this.#going[this.#gone] ?? '')
   }
 
   /** After a rollback, or when someone else wrote: the next transaction reads again. */
@@ -88,6 +83,15 @@ export class TraceIndex {
     this.#added = 0
     this.#isRead = false
     this.#indexed.forget()
+  }
+
+  #nextBatch(): void {
+    const { indexedOrigins, indexingOrigins } = this.#progress
+    this.#progress.indexedOrigins = Math.max(indexedOrigins, indexingOrigins)
+    const isFull = this.#recent.size >= this.#batch
+    this.#progress.indexingOrigins = isFull ? this.#last : 0
+    this.#going = isFull ? inOrder([...this.#recent.keys()]) : []
+    this.#gone = 0
   }
 
   #new(traceKey: string): number {
@@ -101,23 +105,33 @@ export class TraceIndex {
   #read(): void {
     if (this.#isRead) return
     this.#isRead = true
-    this.#last = this.#progress.indexedOrigins
+    const { indexedOrigins, indexingOrigins, indexingPrefix } = this.#progress
     const later = this.#db.prepare<[number], { id: number; trace_id: Buffer }>(
       'SELECT id, trace_id FROM origin_traces WHERE id > ? ORDER BY id',
     )
-    for (const { id, trace_id } of later.iterate(this.#last)) {
-      this.#recent.set(trace_id.toString('latin1'), id)
-      this.#last = id
+    this.#last = Math.max(indexedOrigins, indexingOrigins)
+    const going: string[] = []
+    for (const { id, trace_id } of later.iterate(indexedOrigins)) {
+      const traceKey = trace_id.toString('latin1')
+      this.#last = Math.max(this.#last, id)
+      if (id <= indexingOrigins) {
+        if (prefixOf(traceKey) < indexingPrefix) continue
+        going.push(traceKey)
+      }
+      this.#recent.set(traceKey, id)
     }
+    this.#going = inOrder(going)
   }
+}
+
+/** The first four bytes of an id that is latin1. */
+function prefixOf(traceKey: string): number {
+  const byte = (at: number): number => traceKey.charCodeAt(at) || 0
+  return byte(0) * 2 ** 24 + byte(1) * 2 ** 16 + byte(2) * 2 ** 8 + byte(3)
 }
 
 /** Ids as latin1 in the order of their first four bytes, which is where neighbours part: numbers sort faster than text. */
 export function inOrder(traceKeys: readonly string[]): string[] {
-  const byte = (key: string, at: number): number => key.charCodeAt(at)
-  const order = Float64Array.from(traceKeys, (key, at) => {
-    const prefix = byte(key, 0) * 2 ** 24 + byte(key, 1) * 2 ** 16 + byte(key, 2) * 2 ** 8 + byte(key, 3)
-    return prefix * PLACES + at
-  }).sort()
+  const order = Float64Array.from(traceKeys, (key, at) => prefixOf(key) * PLACES + at).sort()
   return Array.from(order, (place) => traceKeys[place % PLACES] ?? '')
 }

@@ -268,7 +268,9 @@ CREATE TABLE progress (
   linked_arrival INTEGER NOT NULL,
   last_decision INTEGER NOT NULL,
   active_ms INTEGER NOT NULL,
-  indexed_origins INTEGER NOT NULL
+  indexed_origins INTEGER NOT NULL,
+  indexing_origins INTEGER NOT NULL,
+  indexing_prefix INTEGER NOT NULL
   , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE rejected_mergelogs (

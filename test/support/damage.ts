@@ -21,6 +21,7 @@ export function pagesOf(path: string, name: string, kind: 'leaf' | 'internal' | 
 
 /** Overwrites pages with bytes that are no page. */
 export function damagePages(path: string, pages: readonly number[]): void {
+  if (pages.length === 0) throw new Error('no page to damage')
   for (const page of pages) damageBytes(path, (page - 1) * PAGE_BYTES, PAGE_BYTES)
 }
 

@@ -10,7 +10,7 @@ export function cpid(number: number): string {
 
 export interface SpanSketch {
   /** Original trace, any number. */
-  trace: number
+  trace: number | bigint
   /** Span id within it. */
   id: number
   parent?: number
@@ -36,7 +36,9 @@ export interface MergelogSketch {
   reason?: string
 }
 
-export const hexTrace = (trace: number): string => trace.toString(16).padStart(32, '0')
+export const hexTrace = (trace: number | bigint): string => trace.toString(16).padStart(32, '0')
+/** A trace whose id's first bytes come in no order as the numbers go up. */
+export const scattered = (trace: number): bigint => (BigInt((trace * 37) % 97) << 120n) | BigInt(trace)
 export const hexSpan = (id: number): string => id.toString(16).padStart(16, '0')
 export const nanosAfter = (ms: number): string => String(START_NS + BigInt(Math.round(ms * 1_000_000)))
 

@@ -49,8 +49,10 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
   ],
   [
     'trace ids put into their index again',
-    `INSERT OR IGNORE INTO origin_trace_index (trace_id, origin) SELECT trace_id, id FROM origin_traces
-     WHERE id <= (SELECT indexed_origins FROM progress) ORDER BY trace_id`,
+    `INSERT OR IGNORE INTO origin_trace_index (trace_id, origin) SELECT trace_id, o.id FROM origin_traces o, progress
+     WHERE o.id <= indexed_origins
+       OR o.id <= indexing_origins AND hex(substr(trace_id, 1, 4)) < printf('%08X', indexing_prefix)
+     ORDER BY trace_id`,
   ],
   ['mergelogs whose CPID was lost', `DELETE FROM mergelogs WHERE cpid NOT IN (${LIVE_CPID})`],
   ['spans whose CPID was lost', `UPDATE spans SET cpid = NULL WHERE cpid NOT IN (${LIVE_CPID})`],
