@@ -8,6 +8,8 @@ export interface PemPart {
   file?: string | undefined
 }
 
+const CERTIFICATE = /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/
+
 /** The files among the pieces. */
 export function filesOf(parts: readonly PemPart[]): NamedFile[] {
   return parts.flatMap(({ setting, pem, file }) =>
@@ -15,16 +17,22 @@ export function filesOf(parts: readonly PemPart[]): NamedFile[] {
   )
 }
 
-/** Every piece there is, by name; `contents` are those of the files, in order. */
+/** Every piece there is, by name; `contents` are those of the files, in order. Throws where an authority has no certificate. */
 export function assemble(
   parts: readonly PemPart[],
   contents: readonly Buffer[],
 ): Partial<Record<PemPart['name'], Buffer>> {
   const left = contents[Symbol.iterator]()
   const found: Partial<Record<PemPart['name'], Buffer>> = {}
-  for (const { name, pem, file } of parts) {
+  for (const { name, setting, pem, file } of parts) {
     const bytes = pem === undefined ? (file === undefined ? undefined : left.next().value) : Buffer.from(pem)
-    if (bytes !== undefined) found[name] = bytes
+    if (bytes === undefined) continue
+    // OpenSSL takes such a file for no authority at all, and then trusts nobody without a word.
+    if (name === 'ca' && !CERTIFICATE.test(bytes.toString('latin1')))
+      throw new Error(
+        `${setting}${file === undefined ? '' : ` ${file}`} has no certificate in it; give one or more in PEM form`,
+      )
+    found[name] = bytes
   }
   return found
 }

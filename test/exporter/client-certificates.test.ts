@@ -167,3 +167,25 @@ test('files that become unusable are told of and change nothing', async () => {
   await eventually(() => expect(troubles[0]).toMatch(/^cannot use its tls certificates: .*stays in use$/))
   expect(await transport.send(REQUEST, going())).toMatchObject({ kind: 'delivered' })
 })
+
+test('an authority without a certificate is told of: at the start, and when its file becomes so', async () => {
+  const server = createTlsServer({ ...backendPair })
+  await using backend = await startHttpBackend((response) => response.end(), server, 'https')
+  const caFile = join(folder, 'emptied')
+  await writeFile(caFile, '')
+  const troubles: string[] = []
+  const settings = httpSettings(backend.url, {
+    tls: { ...followed, caFile },
+    onTrouble: (reason) => troubles.push(reason),
+  })
+  expect(() => openHttpTransport(settings, systemClock)).toThrow(
+    `tls::ca_file ${caFile} has no certificate in it; give one or more in PEM form`,
+  )
+  await writeFile(caFile, authority.cert)
+  await using transport = openHttpTransport(settings, systemClock)
+  await writeFile(caFile, '# to follow\n')
+  await eventually(() =>
+    expect(troubles[0]).toMatch(/^tls::ca_file .* has no certificate in it.*stays in use$/),
+  )
+  expect(await transport.send(REQUEST, going())).toMatchObject({ kind: 'delivered' })
+})

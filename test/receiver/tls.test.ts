@@ -228,6 +228,21 @@ describe.each([
     })
     expect(await serialShown(listening.port)).toBe(serialOf(server))
   })
+
+  test('an authority of the senders that becomes empty is told of, and the one before stays in use', async () => {
+    const troubles: string[] = []
+    await using listening = await rotating(new RecordingPort(), troubles)
+    await writeFile(listening.files.clientCaFile, '')
+    await eventually(() => {
+      expect(troubles).toEqual([
+        expect.stringMatching(
+          /^receiver otlp\/test tls::client_ca_file .* has no certificate in it; .*; what was read before/,
+        ),
+      ])
+    })
+    const sent = name === 'gRPC' ? sendGrpc(listening.port, client) : postTls(listening.port, client)
+    expect(await sent).toBe(name === 'gRPC' ? 0 : 200)
+  })
 })
 
 test.each([
