@@ -62,6 +62,7 @@ export class TraceIndex {
   /** Puts as many into the index as were added since, so that what is left out stays as large as it is. */
   settle(): void {
     this.#indexed.readOn()
+    if (this.#added === 0) return
     const upTo = this.#gone + this.#added
     this.#added = 0
     for (const traceKey of this.#going.slice(this.#gone, upTo)) {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Sqlite } from '../../src/sqlite/open-database.ts'
 import { inOrder } from '../../src/sqlite/trace-index.ts'
-import { scattered, spansRequest } from '../support/otlp-requests.ts'
+import { cpid, scattered, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const HOUR_MS = 3_600_000
@@ -24,7 +24,7 @@ const steps = fc.array(
     {
       weight: 2,
       arbitrary: fc.record({
-        do: fc.constantFrom('restart' as const, 'prune' as const),
+        do: fc.constantFrom('restart' as const, 'restart and hear of a merge' as const, 'prune' as const),
       }),
     },
   ),
@@ -86,8 +86,10 @@ test('a trace has one number, whatever fails, is pruned, stored beside or starte
         writer.db.exec(FAULTS)
         let spans = 0
         for (const step of drawn) {
-          if (step.do === 'restart') writer = writer.reopened()
-          else if (!('traces' in step)) {
+          if (step.do === 'restart' || step.do === 'restart and hear of a merge') {
+            writer = writer.reopened()
+            if (step.do !== 'restart') writer.mergelogs('ctl', [{ new: cpid(1) }])
+          } else if (!('traces' in step)) {
             writer.pass(2 * HOUR_MS)
             writer.writer.prune(1_000, { isCalendarRight: true })
             spans = numbers(writer.db, 'SELECT count(*) FROM spans')[0] ?? -1
