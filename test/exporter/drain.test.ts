@@ -132,6 +132,34 @@ test.each([
   expect(drain.position).toBe(8)
 })
 
+test('an outbox that cannot be read is told of and read again, and so is that it can be', async () => {
+  using writer = await filled()
+  const stop = new AbortController()
+  const told: unknown[] = []
+  const transport = scripted(() => DELIVERED)
+  const outbox = outgoingSpans(new SqliteOutbox(writer.db))
+  writer.db.exec('ALTER TABLE outbox RENAME TO gone')
+  const drain = new Drain(
+    { name: 'x', batchMaxItems: 100, batchMaxBytes: 1_000_000, consumers: 1 },
+    0,
+    outbox,
+    transport,
+    {
+      onProgress: () => stop.abort(),
+      onDrop: () => undefined,
+      onInFlight: () => undefined,
+      onUnreadable: (error) => told.push(error),
+    },
+    () => {
+      writer.db.exec('ALTER TABLE gone RENAME TO outbox')
+      return Promise.resolve()
+    },
+  )
+  await drain.run(stop.signal)
+  expect(told).toEqual([expect.objectContaining({ message: expect.stringContaining('outbox') }), undefined])
+  expect(transport.sent.flatMap(namesIn)).toHaveLength(SPANS + 1)
+})
+
 test('only the span that is refused is passed over', async () => {
   using writer = await filled()
   const last = writer.writer.progress.lastDecision
