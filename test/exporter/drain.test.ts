@@ -148,7 +148,8 @@ test('an outbox that cannot be read is told of and read again, and so is that it
       onProgress: () => stop.abort(),
       onDrop: () => undefined,
       onInFlight: () => undefined,
-      onUnreadable: (error) => told.push(error instanceof Error ? error.message : 'it can be read'),
+      onUnreadable: (error) =>
+        told.push(error === undefined ? 'it can be read' : (error as { message: string }).message),
     },
     () => {
       writer.db.exec('ALTER TABLE gone RENAME TO outbox')
