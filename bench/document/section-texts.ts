@@ -12,9 +12,8 @@ this disk. Rounds of both take turns.
 
 Requests of 20 spans show what each request costs, HTTP/JSON what reading JSON costs.`,
   'ingest-at-scale': `The same load into two databases that are alike but for their size, filled beforehand with settled cascades of
-1,000 spans; pruning is off. The small one is a fresh copy each round; the
-large one keeps what came in the rounds before, once that is linked. A ratio near 1 says that a span costs the same
-however much is stored.`,
+1,000 spans; pruning is off. The small one is a fresh copy each round; the large one keeps what came in
+the rounds before, once that is linked. A ratio near 1 says that a span costs the same however much is stored.`,
   memory: `Resident memory as Linux counts it (VmRSS, VmHWM), files mapped into the process included. It holds caches of a
 fixed size, not the graph: the CPIDs are rows.`,
   'ingest-link-export': `From the first request until a backend on the same machine has every span, each once: stored, linked, turned into
@@ -32,7 +31,8 @@ Start, memory, questions and "sent on" are of the real process with an exporter.
 a new operator's change merged with what the object carries.
 
 What grows: the index of CPIDs, which come in no order, has more pages, so that each new one more often touches one that
-no other of the same commit touches; that of original traces does so more slowly, since they go there many at a time. Related CPIDs and the history of an object grow with what the answer is made of.`,
+no other of the same commit touches; that of original traces does so more slowly, since they go there many at a time. Related
+CPIDs and the history of an object grow with what the answer is made of.`,
   anchor: `What Kubernetes' scalability envelope allows: 5,000 nodes and 100 Pod changes a second. Each change is a root, a CPID
 of the Pod and one of the Endpoints, and 19 spans of kubectl, the Deployment and ReplicaSet controllers, the scheduler, the
 kubelet of one of the nodes and the Endpoints controller, two of them idle work without a CPID; every Deployment is changed

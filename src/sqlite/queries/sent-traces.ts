@@ -33,6 +33,7 @@ export class SentTraces {
     this.#items = items
     this.#outbox = new SqliteOutbox(db)
     this.#byId = db.prepare<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?').pluck()
+    // CROSS JOIN: left to itself, SQLite begins with everything that was ever forwarded.
     this.#forwarded = db
       .prepare<[{ id: Buffer }], number>(
         `SELECT x.decision FROM (SELECT origin FROM origin_trace_index WHERE trace_id = @id
