@@ -17,7 +17,11 @@ export class ExportClient {
     })
     worker.on('exit', () => {
       this.#stopped.resolve(undefined)
-      if (!this.#isStopping) listener({ kind: 'fatal', reason: 'the export thread ended by itself' })
+      if (!this.#isStopping)
+        listener({
+          kind: 'fatal',
+          reason: 'the export thread ended by itself; nothing acknowledged is lost: start Causeway again',
+        })
     })
   }
 

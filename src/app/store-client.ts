@@ -102,7 +102,10 @@ export class StoreClient implements IngestPort {
     this.#stopped.resolve(undefined)
     if (!this.#isStopping) {
       for (const listener of this.#listeners)
-        listener({ kind: 'fatal', reason: 'the store thread ended by itself' })
+        listener({
+          kind: 'fatal',
+          reason: 'the store thread ended by itself; nothing acknowledged is lost: start Causeway again',
+        })
     }
   }
 }
