@@ -1,4 +1,4 @@
-const { CAUSEWAY_INTEROP, CAUSEWAY_FAULTS, CAUSEWAY_BROWSER } = process.env
+const { CAUSEWAY_INTEROP, CAUSEWAY_FAULTS, CAUSEWAY_BROWSER, CAUSEWAY_TEST_RESULTS } = process.env
 
 export default {
   testEnvironment: 'node',
@@ -17,4 +17,7 @@ export default {
   // The large suites have programs beside them that take a core each.
   maxWorkers: (CAUSEWAY_INTEROP ?? CAUSEWAY_FAULTS ?? CAUSEWAY_BROWSER) ? 1 : '100%',
   testTimeout: 120_000,
+  ...(CAUSEWAY_TEST_RESULTS && {
+    reporters: ['default', ['<rootDir>/test/support/results-file.js', { path: CAUSEWAY_TEST_RESULTS }]],
+  }),
 }

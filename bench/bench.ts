@@ -8,6 +8,7 @@ import { benchDashboard } from './dashboard-section.ts'
 import { benchExport } from './export-section.ts'
 import { spreadOf, type SectionResult } from './figures.ts'
 import { benchGrowth } from './growth/growth-section.ts'
+import { benchHeld } from './held/held-section.ts'
 import { benchIngestAtScale } from './ingest-scale-section.ts'
 import { benchFairness } from './fairness-section.ts'
 import { benchIngest } from './ingest-section.ts'
@@ -31,6 +32,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   growth: benchGrowth,
   anchor: benchAnchor,
   fairness: benchFairness,
+  held: benchHeld,
 }
 
 /** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */

@@ -13,6 +13,7 @@ export const SECTIONS = [
   'growth',
   'anchor',
   'fairness',
+  'held',
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
 
@@ -31,6 +32,8 @@ export interface Options {
   anchor: { seconds: number; speed: number; realTimeSeconds: number }
   /** Spans stored before ingest into a large database is measured. */
   scaleSpans: number
+  /** CPIDs that a dead backend has not received. */
+  heldCpids: number
   /** Requests under way at once. */
   inFlight: number
   /** What the exporter to the sink does with its requests. */
@@ -53,6 +56,7 @@ export const USAGE = `npm run bench -- [options]
   --anchor-speed <n>     simulated seconds in one, if they can be stored as fast; waits are divided by it (10)
   --anchor-real-time <n> seconds after that at the speed of 1 (60)
   --stored-spans <n>     spans stored before questions are asked (1000000) and for ingest-at-scale (10000000, 10 GB)
+  --held <n>             CPIDs that a dead backend holds (1000000)
   --in-flight <n>        requests under way at once (16)
   --compression <kind>   gzip or none, between Causeway and the sink (gzip)
   --dir <folder>         where the databases go (the folder for temporary files)
@@ -77,6 +81,7 @@ export function readOptions(
       'anchor-speed': { type: 'string', default: '10' },
       'anchor-real-time': { type: 'string', default: '60' },
       'stored-spans': { type: 'string' },
+      held: { type: 'string', default: '1000000' },
       'in-flight': { type: 'string', default: '16' },
       compression: { type: 'string', default: 'gzip' },
       dir: { type: 'string', default: defaults.directory },
@@ -97,6 +102,7 @@ export function readOptions(
     },
     storedSpans: countOf('--stored-spans', values['stored-spans'] ?? '1000000'),
     scaleSpans: countOf('--stored-spans', values['stored-spans'] ?? '10000000'),
+    heldCpids: countOf('--held', values.held),
     inFlight: countOf('--in-flight', values['in-flight']),
     compression: oneOf('--compression', COMPRESSIONS, values.compression),
     directory: values.dir,

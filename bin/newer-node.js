@@ -32,7 +32,7 @@ export function newerNode() {
   }
 }
 
-/** Starts a program under that Node, hands these signals on to it, and ends as it ends. */
+/** Starts a program under that Node, hands these signals on to it, and ends as it ends; gives back its process. */
 export function startUnder(node, args, { stdio, env, signals }) {
   // The kernel ends the child together with this process, even on SIGKILL; elsewhere the child has to watch.
   const [command, commandArgs] = existsSync(SETPRIV)
@@ -54,4 +54,5 @@ export function startUnder(node, args, { stdio, env, signals }) {
       process.kill(process.pid, signal)
     } else process.exit(code ?? 1)
   })
+  return child
 }

@@ -1,10 +1,43 @@
 // `node bin/node.js <arguments>` is `node <arguments>` under a Node that is new enough. The scripts of package.json go
 // through it, because not every npm puts the Node it installed on their PATH.
+import { readFileSync } from 'node:fs'
 import { delimiter, dirname } from 'node:path'
 import { newerNode, startUnder } from './newer-node.js'
+
+const LOOK_EVERY_MS = 500
+const SHELL = /^\d+ \((ba|da|a|k|z)?sh\) /
 
 const node = newerNode()
 // Ctrl-C in a terminal reaches the program itself.
 const signals = process.stdin.isTTY ? ['SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
-const PATH = [dirname(node), process.env.PATH].filter(Boolean).join(delimiter)
-startUnder(node, process.argv.slice(2), { stdio: 'inherit', env: { ...process.env, PATH }, signals })
+const env = {
+  ...process.env,
+  PATH: [dirname(node), process.env.PATH].filter(Boolean).join(delimiter),
+  CAUSEWAY_LAUNCHER: String(process.pid),
+}
+const child = startUnder(node, process.argv.slice(2), { stdio: 'inherit', env, signals })
+if (process.env.npm_lifecycle_event !== undefined) hangUpWithNpm()
+
+/** An npm that is killed hands nothing on, nor does the shell that may stand between npm and this process. */
+function hangUpWithNpm() {
+  const starter = process.ppid
+  const npm = SHELL.test(statOf(starter)) ? parentOf(starter) : undefined
+  setInterval(() => {
+    if (process.ppid !== starter || (npm !== undefined && parentOf(starter) !== npm)) child.kill('SIGHUP')
+  }, LOOK_EVERY_MS).unref()
+}
+
+function parentOf(pid) {
+  return statOf(pid)
+    .replace(/^.*\) /s, '')
+    .split(' ')[1]
+}
+
+/** What Linux says of a process; nothing elsewhere, and of one that has ended. */
+function statOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    return ''
+  }
+}

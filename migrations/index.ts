@@ -5,6 +5,11 @@ import { up as auditViews } from './003-audit-views.ts'
 import { up as logForwarding } from './004-log-forwarding.ts'
 import { up as refusedSenders } from './005-refused-senders.ts'
 import { up as countedCpids } from './006-counted-cpids.ts'
+import { up as episodesOfPrunedRoots } from './007-episodes-of-pruned-roots.ts'
+import { up as setAside } from './008-set-aside.ts'
+import { up as writersByVersion } from './009-writers-by-version.ts'
+import { up as sentOnce } from './010-sent-once.ts'
+import { up as cascadesOfSeveralTraces } from './011-cascades-of-several-traces.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -14,4 +19,9 @@ export const MIGRATIONS: Record<string, Migration> = {
   '004-log-forwarding': { up: logForwarding },
   '005-refused-senders': { up: refusedSenders },
   '006-counted-cpids': { up: countedCpids },
+  '007-episodes-of-pruned-roots': { up: episodesOfPrunedRoots },
+  '008-set-aside': { up: setAside },
+  '009-writers-by-version': { up: writersByVersion },
+  '010-sent-once': { up: sentOnce },
+  '011-cascades-of-several-traces': { up: cascadesOfSeveralTraces },
 }

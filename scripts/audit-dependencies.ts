@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
 
 interface Report {
   auditReportVersion?: number
@@ -9,8 +11,9 @@ interface Report {
 
 /**
  * Asks the registry for known weaknesses of what Causeway is made of when it runs. Fails when there are serious ones; a
- * registry that cannot be asked is said and is no failure.
+ * registry that cannot be asked is said and is no failure; `--not-asked <file>` has that written down as well.
  */
+const { values } = parseArgs({ options: { 'not-asked': { type: 'string' } } })
 const SERIOUS = ['high', 'critical']
 const { stdout, stderr } = spawnSync('npm', ['audit', '--json', '--omit', 'dev'], {
   cwd: new URL('../', import.meta.url),
@@ -22,6 +25,9 @@ const report = read(stdout)
 if (report?.auditReportVersion === undefined) {
   const why = report?.message ?? report?.error?.summary ?? stderr.split('\n', 1).join('')
   console.log(`dependencies: NOT AUDITED, the registry could not be asked: ${why}`)
+  if (values['not-asked'] !== undefined) {
+    writeFileSync(values['not-asked'], `the dependency audit, as the registry could not be asked: ${why}\n`)
+  }
 } else {
   const found = Object.entries(report.vulnerabilities ?? {})
   for (const [name, { severity, range, fixAvailable }] of found) {

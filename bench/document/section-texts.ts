@@ -46,4 +46,8 @@ acknowledged until the backend has it.`,
 as it can with 200 requests in flight on one connection, waiting when it is told to, as exporters do; then beside one that has
 fifty connections and tries again at once whatever it is told. What is compared is the reply time of the
 well-behaved ones, 99 % within; none of their requests may be refused.`,
+  held: `A database of changes that have settled and that an exporter has not sent, with retention that would keep one of them.
+First its turns of pruning alone, in one process without load; then the same load twice, with pruning off and with pruning
+every second, each time by a Causeway that has just started and looks at all that is held once. A later round of pruning is
+one when nothing has changed.`,
 }

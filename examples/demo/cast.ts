@@ -24,7 +24,7 @@ export interface CastSettings {
   onComplaint: (member: Member, line: string) => void
 }
 
-const LONGEST_FLUSH_MS = 5_000
+const LONGEST_FLUSH_MS = 20_000
 
 /** The processes of the demo. */
 export class Cast implements AsyncDisposable {
@@ -94,7 +94,7 @@ function telemetry(member: Member, otlp: string): Record<string, string> {
     OTEL_RESOURCE_ATTRIBUTES: 'k8s.cluster.name=demo',
     OTEL_NODE_RESOURCE_DETECTORS: 'env,serviceinstance',
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://${otlp}`,
-    OTEL_EXPORTER_OTLP_TIMEOUT: '3000',
+    OTEL_EXPORTER_OTLP_TIMEOUT: '15000',
     OTEL_METRICS_EXPORTER: 'none',
   }
 }

@@ -1,4 +1,4 @@
-import { execFile, fork, type ExecFileException } from 'node:child_process'
+import { execFile, spawn, type ExecFileException } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import { eachErrorLine, seeOff } from './child.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/causeway.js', import.meta.url))
 const TETHER = new URL('./tether.ts', import.meta.url).href
-const LONGEST_START_MS = 20_000
+const LONGEST_START_MS = 120_000
 const LONGEST_DRAIN_MS = 12_000
 const ASK_AGAIN_MS = 50
 const KEPT_LINES = 20
@@ -22,9 +22,9 @@ export async function startCauseway(
   stop: AbortController,
 ): Promise<AsyncDisposable> {
   if (settings.storagePath === DEMO_DATABASE) removeDatabase(settings.storagePath)
-  const child = fork(BIN, settings.args, {
-    execArgv: ['--import', TETHER],
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  // Nothing is ever written to its standard input; that it ends is how the tether knows.
+  const child = spawn(process.execPath, ['--import', TETHER, BIN, ...settings.args], {
+    stdio: ['pipe', 'ignore', 'pipe'],
   })
   const lastLines: string[] = []
   eachErrorLine(child, (line) => {

@@ -5,15 +5,18 @@ import { relatedTo, waitUntilRelated, waitUntilSettled } from './cascade-watch.t
 import { buildDashboard } from './build-dashboard.ts'
 import { runCauseway, startCauseway } from './causeway-process.ts'
 import { settleCausewaySettings, type CausewaySettings } from './causeway-settings.ts'
+import { onLauncherGone } from './launcher-watch.ts'
 import { describeStory, lookUp, nextSteps, traceIdOf } from './next-steps.ts'
 import { readOptions, USAGE, type Options } from './options.ts'
 import { tellStory, type Story } from './story.ts'
 
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 60_000
 const SIGNALLED = 128
 
 const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop.abort(signal))
+// A second Ctrl-C would otherwise end it before it has ended what it started.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal))
+onLauncherGone(() => stop.abort('SIGHUP'))
 
 try {
   const options = readOptions(process.argv.slice(2))
@@ -31,7 +34,7 @@ async function runWithOwnCauseway(options: Options): Promise<void> {
   const settings = settleCausewaySettings(options)
   const { otlp, query, storagePath } = settings
   await refuseBusyPorts(settings.listeners)
-  await buildDashboard(fail)
+  await buildDashboard(fail, stop.signal)
   say(`Causeway starts: OTLP on ${otlp}, queries on ${query}, database ${storagePath}\n`)
   await using running = new AsyncDisposableStack()
   const receiver = startCauseway(settings, stop)

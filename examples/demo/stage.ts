@@ -8,7 +8,8 @@ import { tracedWork } from '../control-plane/runtime/traced-work.ts'
 import type { Cue, Report } from './report.ts'
 import { startTelemetry, tracing } from './telemetry.ts'
 
-const LONGEST_FLUSH_MS = 4_000
+/** A slow machine may need long to send the last of a story; what is sent for a story that broke off is of no use. */
+const LONGEST_FLUSH_MS = { over: 15_000, brokenOff: 3_000 }
 const MOST_SEEDS = 2 ** 32
 
 /**
@@ -18,8 +19,11 @@ const MOST_SEEDS = 2 ** 32
 export async function onStage(play: (surroundings: Surroundings) => Promise<void>): Promise<void> {
   const stop = new AbortController()
   for (const event of ['disconnect', 'SIGINT', 'SIGTERM']) process.once(event, () => stop.abort())
+  let longestFlushMs = LONGEST_FLUSH_MS.brokenOff
   process.on('message', (cue: Cue) => {
-    if (cue === 'end') stop.abort()
+    if (cue !== 'end' || stop.signal.aborted) return
+    longestFlushMs = LONGEST_FLUSH_MS.over
+    stop.abort()
   })
   if (!process.connected) stop.abort()
   const sdk = startTelemetry(complain)
@@ -42,7 +46,7 @@ export async function onStage(play: (surroundings: Surroundings) => Promise<void
     }
   }
   // The SDK has complained already about what it could not send.
-  await Promise.race([sdk.shutdown().catch(() => undefined), sleep(LONGEST_FLUSH_MS)])
+  await Promise.race([sdk.shutdown().catch(() => undefined), sleep(longestFlushMs)])
   process.exit()
 }
 

@@ -25,7 +25,7 @@ export interface Telling {
 type Letter = 'α' | 'β' | 'γ'
 type Wrote = Extract<Report, { kind: 'wrote' }>
 
-const LONGEST_STORY_MS = 30_000
+const LONGEST_STORY_MS = 180_000
 const MEMBER_WIDTH = 24
 const DEED_WIDTH = 60
 

@@ -10,6 +10,7 @@ export type Failure =
   | 'badText'
   | 'badSpanId'
   | 'badTraceId'
+  | 'badParameter'
   | 'noReference'
   | 'nothingToFind'
   | 'unauthenticated'
@@ -45,6 +46,11 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
     status: 400,
     code: 'bad_trace_id',
     message: 'trace must be 32 hex digits, as in an answer of /api/v1/cascades/<root>',
+  },
+  badParameter: {
+    status: 400,
+    code: 'bad_parameter',
+    message: 'a parameter is not understood; /api/v1/openapi.json lists those of each path',
   },
   noReference: {
     status: 400,

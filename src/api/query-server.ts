@@ -9,6 +9,7 @@ import type { QueryService } from './query-service.ts'
 import { followCertificates, openServerTls, type ServerTlsSettings } from '../trust/server-tls.ts'
 import { isLetIn, type GateSettings } from './gate.ts'
 import { readRequest } from './read-request.ts'
+import { wrongParameter } from './wrong-parameter.ts'
 import { fixedAnswer, type About } from './fixed-answers.ts'
 import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
 
@@ -57,8 +58,10 @@ async function serve(
     const fixed = fixedAnswer(request.url ?? '/', about)
     const isOther = fixed !== undefined || traces !== undefined
     const question = isOther ? undefined : readRequest(request.url ?? '/')
+    const wrong = traces === undefined ? wrongParameter(request.url ?? '/') : undefined
     if (question === 'unknownPath') sendFailure(response, question)
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')
+    else if (wrong !== undefined) sendFailure(response, 'badParameter', wrong)
     else if (traces !== undefined) await serveTraceRequest(queries, traces, request, response)
     else if (fixed !== undefined) sendBody(response, 200, 'application/json', fixed)
     else if (typeof question === 'string') sendFailure(response, question)

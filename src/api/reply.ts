@@ -62,9 +62,13 @@ export function sendBody(response: ServerResponse, status: number, type: string,
   response.end(text)
 }
 
-/** Answers `{"error":{"code","message"}}`. */
-export function sendFailure(response: ServerResponse, failure: Failure): void {
-  const { status, code, message } = FAILURES[failure]
+/** Answers `{"error":{"code","message"}}`, with a message of its own where one is given. */
+export function sendFailure(
+  response: ServerResponse,
+  failure: Failure,
+  message = FAILURES[failure].message,
+): void {
+  const { status, code } = FAILURES[failure]
   if (failure === 'methodNotAllowed') response.setHeader('allow', 'GET, HEAD')
   sendBody(response, status, JSON_TYPE, `${JSON.stringify({ error: { code, message } })}\n`)
 }

@@ -63,7 +63,8 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   })
   open.defer(() => store.stop())
   const onFault: FeedSinks['onFault'] = (part, fault) => health?.setFault(part, fault?.reason)
-  const feed = new TelemetryFeed({ metrics, log, onFault }, ready)
+  const onWarning: FeedSinks['onWarning'] = (part, warning) => health?.setWarning(part, warning)
+  const feed = new TelemetryFeed({ metrics, log, onFault, onWarning }, ready)
   store.onMessage((message) => {
     feed.fromStore(message)
     if (message.kind === 'fatal') options.onFatal(message.reason)
@@ -102,6 +103,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
         feed.fromExport(message)
         if (message.kind === 'moved')
           store.exporterMoved(message.signal, message.exporter, message.position, message.refused)
+        if (message.kind === 'setAside') store.setAside(message.items)
         if (message.kind === 'fatal') options.onFatal(message.reason)
       },
     )

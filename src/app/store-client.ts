@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { hashOfRequest } from '../graph/record-request.ts'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { Sender } from '../model/sender.ts'
+import type { SetAside } from '../model/set-aside.ts'
 import type { FromStore, StoreThreadData, ToStore } from './thread-messages.ts'
 
 /** The prefix of a gRPC message, and then some. */
@@ -63,6 +64,11 @@ export class StoreClient implements IngestPort {
 
   exporterMoved(signal: Signal, exporter: string, position: number, refused: number): void {
     this.#worker.postMessage({ kind: 'moved', signal, exporter, position, refused } satisfies ToStore)
+  }
+
+  /** Has noted what an exporter could not send. */
+  setAside(items: SetAside[]): void {
+    this.#worker.postMessage({ kind: 'setAside', items } satisfies ToStore)
   }
 
   /** Has the thread give unused memory back. */

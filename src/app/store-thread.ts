@@ -59,6 +59,9 @@ async function run(port: MessagePort): Promise<void> {
         case 'moved':
           turns.exporterMoved(message)
           return
+        case 'setAside':
+          turns.setAside(message.items)
+          return
         case 'catchUp':
           turns.catchUp(message.graceMs)
           return

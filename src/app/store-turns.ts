@@ -1,7 +1,9 @@
 import { noCounts } from '../graph/ingest-counts.ts'
 import type { IngestOutcome } from '../model/ingest.ts'
+import type { SetAside } from '../model/set-aside.ts'
 import type { WalKeeper } from '../sqlite/wal-keeper.ts'
 import { LinkShare } from './link-share.ts'
+import { PruneTurns } from './prune-turns.ts'
 import type { StoreWriter } from './store-writer.ts'
 import type { StorageHealth } from './storage-health.ts'
 import type { FromStore, ToStore } from './thread-messages.ts'
@@ -15,11 +17,9 @@ const LINK_STEP = 500
 /** While a flow sends much beside others that send little, so that these do not wait for a long step. */
 const MIXED_LINK_STEP = 150
 const EXPIRE_STEP = 500
-const PRUNE_STEP = 200
 const TICK_MS = 50
 const GAUGES_MS = 2_000
 const POSITIONS_MS = 250
-const PRUNE_PAUSE_MS = 20
 /** After that long without work there may be none for long. */
 const REST_AFTER_MS = 4_000
 /** From here on someone is told who makes the write-ahead log grow. */
@@ -55,7 +55,7 @@ export class StoreTurns {
   readonly #moved = new Map<string, Moved>()
   readonly #timers: NodeJS.Timeout[] = []
   readonly #rest: () => void
-  #pruneAgain: NodeJS.Timeout | undefined
+  readonly #pruning: PruneTurns
   #workedMs = performance.now()
   #isResting = false
   #isTurning = false
@@ -71,6 +71,7 @@ export class StoreTurns {
     this.#wal = wal
     this.#checkpoints = checkpoints
     this.#rest = rest ?? (() => undefined)
+    this.#pruning = new PruneTurns(writer, post, () => this.#prune())
   }
 
   start(): void {
@@ -95,6 +96,11 @@ export class StoreTurns {
     this.#moved.set(key, { ...message, refused })
   }
 
+  /** Notes what an exporter could not send. */
+  setAside(items: readonly SetAside[]): void {
+    this.#guarded('noting what cannot be sent', () => this.#writer.setAside(items))
+  }
+
   /** Stores what was handed over and links it, as far as the grace period goes. */
   catchUp(graceMs: number): void {
     while (this.#waiting.size > 0) this.#ingest()
@@ -104,7 +110,7 @@ export class StoreTurns {
 
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer)
-    clearTimeout(this.#pruneAgain)
+    this.#pruning.stop()
     while (this.#waiting.size > 0) this.#ingest()
     this.#savePositions()
     this.#isTurning = true
@@ -195,6 +201,8 @@ export class StoreTurns {
   }
 
   #postLinked(): void {
+    const items = this.#writer.takeSetAside()
+    if (items.length > 0) this.#post({ kind: 'setAside', items })
     const counts = this.#writer.takeLinkCounts()
     if (Object.values(counts).every((count) => count === 0)) return
     const figures = this.#writer.takeFigures()
@@ -203,11 +211,8 @@ export class StoreTurns {
 
   #prune(): void {
     this.#guarded('pruning', () => {
-      const result = this.#writer.prune(PRUNE_STEP)
-      if (result.cpids + result.spans + result.logs > 0) this.#post({ kind: 'pruned', result })
-      if (result.leapMs !== undefined) this.#post({ kind: 'leapt', reason: leapText(result.leapMs) })
+      this.#pruning.turn()
       this.#checkpoints?.look()
-      if (result.more) this.#pruneAgain = setTimeout(() => this.#prune(), PRUNE_PAUSE_MS)
     })
   }
 
@@ -281,15 +286,6 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 /** Gives the memory back at once: the garbage collector sees how small the object is, and lets many of them wait. */
 function release(bytes: Uint8Array<ArrayBuffer>): void {
   bytes.buffer.transfer(0)
-}
-
-function leapText(leapMs: number): string {
-  const hours = Math.round(Math.abs(leapMs) / 3_600_000)
-  const way = leapMs > 0 ? 'forward' : 'backward'
-  return (
-    `the clock of this machine went ${way} by about ${hours} h; nothing is pruned for its age for an hour of up time: ` +
-    'if the clock is wrong, set it right before'
-  )
 }
 
 function failure(reason: string): IngestOutcome {

@@ -11,6 +11,7 @@ import type { Clock } from '../model/clock.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
 import type { Retention } from '../model/prune-port.ts'
+import type { SetAside } from '../model/set-aside.ts'
 import type { Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
@@ -20,15 +21,20 @@ import { TRACE_INDEX_SIZES, type TraceIndexSizes } from '../sqlite/indexed-trace
 import { SqliteLinkStore } from '../sqlite/link-store.ts'
 import { SqliteMergeGraph } from '../sqlite/merge-graph-store.ts'
 import type { Sqlite } from '../sqlite/open-database.ts'
-import { SqlitePruneStore } from '../sqlite/prune-store.ts'
+import { SqlitePruneStore } from '../sqlite/pruning/prune-store.ts'
+import { SetAsideTable } from '../sqlite/keeping/set-aside-table.ts'
+import { mostRefused, TableKeeper } from '../sqlite/keeping/table-keeper.ts'
 import { storageFault } from '../sqlite/storage-fault.ts'
 import { Progress } from '../sqlite/progress.ts'
 import { TraceIndex } from '../sqlite/trace-index.ts'
 import { WriterTransaction } from '../sqlite/writer-transaction.ts'
-import { CascadeMeter } from './cascade-meter.ts'
+import { LinkRounds } from './link-rounds.ts'
+import type { WriterGauges } from './writer-gauges.ts'
 
 /** Label values of one histogram that are told apart unless something else is said. */
 const MAX_SERIES = 500
+/** How often, at most, is noted what had arrived by then. */
+const MARK_EVERY_MS = 1_000
 
 export interface WriterSettings {
   linking: LinkSettings
@@ -59,6 +65,11 @@ export interface Ingested {
   error?: unknown
 }
 
+export interface PruneTurn {
+  isCalendarRight?: boolean
+  mayGoOn?: () => boolean
+}
+
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly progress: Progress
@@ -72,15 +83,17 @@ export class StoreWriter {
   readonly #calendar = new CalendarWatch()
   readonly #keepsAge: boolean
   readonly #transaction: WriterTransaction
-  readonly #figures: CascadeMeter
+  readonly #asideTable: SetAsideTable
+  readonly #rounds: LinkRounds
+  readonly #keeper: TableKeeper
   readonly #due: Statement<[{ now: number }], number>
 
   constructor(db: Sqlite, settings: WriterSettings, clock: Clock) {
     this.progress = new Progress(db, clock)
     const graph = new SqliteMergeGraph(db, this.progress)
     this.#traces = new TraceIndex(db, this.progress, { ...TRACE_INDEX_SIZES, ...settings.traceIndex })
-    const arrivals = new SqliteArrivals(db, this.progress, this.#traces)
-    this.#links = new SqliteLinkStore(db, this.progress, arrivals, settings.linking.logs)
+    const arrivals = new SqliteArrivals(db, this.progress, this.#traces, mostRefused(settings.retention))
+    this.#links = new SqliteLinkStore(db, this.progress, arrivals)
     this.positions = {
       traces: new ExporterPositions(db, 'traces'),
       logs: new ExporterPositions(db, 'logs'),
@@ -92,12 +105,20 @@ export class StoreWriter {
       ...(settings.senders && { senders: settings.senders }),
     })
     this.#linker = new Linker(this.#links, this.#links.logs, graph, settings.linking)
-    this.#pruneStore = new SqlitePruneStore(db, this.progress, graph, this.#traces)
+    this.#pruneStore = new SqlitePruneStore(db, this.progress, {
+      graph,
+      index: this.#traces,
+      rows: {
+        origin: (origin) => arrivals.dropOrigin(origin),
+        object: (id, object, cluster) => arrivals.objects.drop(id, object, cluster),
+        trace: (id, root) => this.#links.dropTrace(id, root),
+        waitingLog: () => this.#links.logs.countAgain(),
+      },
+    })
     this.#pruner = new Pruner(this.#pruneStore, graph, {
       retention: settings.retention,
       maxFanout: settings.linking.maxFanout,
     })
-    this.#figures = new CascadeMeter(settings.maxSeries ?? MAX_SERIES)
     this.#keepsAge = settings.retention.maxAgeMs > 0
     this.#due = db
       .prepare<[{ now: number }], number>(
@@ -106,10 +127,24 @@ export class StoreWriter {
            OR EXISTS (SELECT 1 FROM traces WHERE state = 0 AND due_ms <= @now)`,
       )
       .pluck()
-    this.#transaction = new WriterTransaction(db, this.progress, {
-      rows: [graph, arrivals, this.#links],
-      own: [this.#traces],
-    })
+    this.#transaction = new WriterTransaction(db, this.progress, [
+      graph,
+      arrivals,
+      this.#links,
+      this.#traces,
+      this.#pruner,
+      this.#pruneStore,
+    ])
+    this.#keeper = new TableKeeper(db, this.progress, settings.retention)
+    this.#asideTable = new SetAsideTable(db, this.progress)
+    const parts = {
+      transaction: this.#transaction,
+      linker: this.#linker,
+      links: this.#links,
+      table: this.#asideTable,
+      caches: [graph, arrivals, this.#links],
+    }
+    this.#rounds = new LinkRounds(parts, this.progress, settings.maxSeries ?? MAX_SERIES)
   }
 
   /**
@@ -159,12 +194,12 @@ export class StoreWriter {
 
   /** Links at most `limit` arrivals; returns how many there were. */
   link(limit: number): number {
-    return this.#round(() => this.#linker.link(limit))
+    return this.#rounds.link(limit)
   }
 
   /** Lets go what has waited long enough and settles traces; true when there may be more. */
   expire(limit: number): boolean {
-    return this.#round(() => this.#linker.expire(limit))
+    return this.#rounds.expire(limit)
   }
 
   /** True when something has waited long enough or a trace may settle; asks without a transaction. */
@@ -174,26 +209,35 @@ export class StoreWriter {
   }
 
   /**
-   * Removes about `budget` CPIDs at most, as retention wants it. After a leap of the calendar nothing is removed for its age
-   * for an hour, unless the caller vouches for it; `leapMs` says that it has just leapt.
+   * Removes about `budget` CPIDs at most, as retention wants it, and stops once `mayGoOn` says no. After a leap of the
+   * calendar nothing is removed for its age for an hour, unless the caller vouches for it; `leapMs` says that it has just
+   * leapt.
    */
-  prune(budget: number, { isCalendarRight = false } = {}): PruneResult & { leapMs?: number } {
-    const result = this.#transaction.run(() => {
+  prune(
+    budget: number,
+    { isCalendarRight = false, mayGoOn }: PruneTurn = {},
+  ): PruneResult & { leapMs?: number } {
+    const work = (): PruneResult & { leapMs?: number } => {
+      const markedMs = this.#pruneStore.lastMarkMs()
       const { isSure, leapMs } = isCalendarRight
         ? { isSure: true }
-        : this.#calendar.look(this.progress, this.#pruneStore.lastMarkMs())
-      if (this.#keepsAge && isSure) this.#pruneStore.mark()
-      return { ...this.#pruner.prune(budget, isSure), ...(leapMs !== undefined && { leapMs }) }
-    })
-    if (result.cpids + result.spans > 0) this.#transaction.forgetRows()
-    return result
+        : this.#calendar.look(this.progress, markedMs)
+      if (this.#keepsAge && isSure && Math.abs(this.progress.wallMs - (markedMs ?? 0)) >= MARK_EVERY_MS)
+        this.#pruneStore.mark()
+      const moreToKeep = this.#keeper.turn(isSure)
+      const result = this.#pruner.prune(budget, isSure, mayGoOn)
+      return { ...result, more: result.more || moreToKeep, ...(leapMs !== undefined && { leapMs }) }
+    }
+    return this.#transaction.run(work, { mayOnlyRead: true })
   }
 
   /** What the gauges show. */
-  gauges(): { cpids: number; tombstones: number; usedBytes: number; waiting: number; openTraces: number } {
+  gauges(): WriterGauges {
     return {
       ...this.#links.gauges(),
+      setAside: this.#asideTable.count(),
       cpids: this.#pruneStore.countCpids(),
+      held: this.#pruner.held,
       tombstones: this.#pruneStore.countTombstones(),
       usedBytes: this.#pruneStore.usedBytes(),
     }
@@ -203,9 +247,21 @@ export class StoreWriter {
     return this.#linker.takeCounts()
   }
 
+  /** Notes what could not be sent. */
+  setAside(items: readonly SetAside[]): void {
+    this.#transaction.run(() => {
+      for (const item of items) this.#asideTable.add(item)
+    })
+  }
+
+  /** What linking set aside since the last call. */
+  takeSetAside(): SetAside[] {
+    return this.#rounds.takeSetAside()
+  }
+
   /** What was measured since the last call. */
   takeFigures(): CascadeFigures {
-    return this.#figures.take()
+    return this.#rounds.takeFigures()
   }
 
   /** Runs other work on the database in the writer's transaction. */
@@ -222,22 +278,6 @@ export class StoreWriter {
     const before = counts.spans + counts.logs
     const answer = this.#recorder.record(request, counts, sender)
     return { kind: 'accepted', stored: counts.spans + counts.logs - before, ...answer }
-  }
-
-  #round<T>(work: () => T): T {
-    try {
-      const result = this.#transaction.run(() => {
-        this.#links.beginRound()
-        const done = work()
-        this.#links.flush()
-        return done
-      })
-      this.#figures.add(this.#linker.takeObservations(), this.progress.wallMs)
-      return result
-    } finally {
-      // What a rolled back round saw is seen again.
-      this.#linker.takeObservations()
-    }
   }
 }
 

@@ -4,11 +4,12 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { DROPPING, WILL_RETRY } from '../exporter/failure-log.ts'
 import type { Signal } from '../model/ingest.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
+import { addLinkCounts } from './link-metrics.ts'
+import { SetAsideReports } from './set-aside-reports.ts'
+import { ToldLately } from './told-lately.ts'
 import type { FromExport, FromStore, Positions, StoreGauges } from './thread-messages.ts'
 
 const MS_PER_SECOND = 1000
-const TOLD_AGAIN_MS = 60_000
-const MOST_TOLD = 100
 
 const UNITS = { traces: 'spans', logs: 'log_records' } as const
 
@@ -25,6 +26,8 @@ export interface FeedSinks {
   log: Logger
   /** Told of what a part of Causeway finds wrong with the database; undefined when it is well again. */
   onFault: (part: string, fault: StorageFault | undefined) => void
+  /** Told of what somebody should look at, while everything goes on; undefined when there is nothing any more. */
+  onWarning?: (part: string, warning: string | undefined) => void
   /** A clock that never leaps; the process's unless given. */
   nowMs?: () => number
 }
@@ -40,19 +43,24 @@ export class TelemetryFeed implements ReceiverObserver {
   readonly #metrics: Metrics
   readonly #log: Logger
   readonly #onFault: FeedSinks['onFault']
+  readonly #asides: SetAsideReports
   readonly #nowMs: () => number
   readonly #faults = new Map<string, StorageFault>()
   readonly #positions = new Map<string, ExporterPosition>()
   #lastDecisions: Record<Signal, number>
   #merges = 0
-  /** When each trouble was last told of, in milliseconds. */
-  readonly #told = new Map<string, number>()
+  readonly #told: ToldLately
 
-  constructor({ metrics, log, onFault, nowMs }: FeedSinks, { positions, lastDecisions }: FeedStart) {
+  constructor(
+    { metrics, log, onFault, onWarning, nowMs }: FeedSinks,
+    { positions, lastDecisions }: FeedStart,
+  ) {
     this.#metrics = metrics
     this.#log = log
     this.#onFault = onFault
     this.#nowMs = nowMs ?? (() => performance.now())
+    this.#told = new ToldLately(this.#nowMs)
+    this.#asides = new SetAsideReports({ metrics, log, onWarning, nowMs: this.#nowMs })
     this.#lastDecisions = lastDecisions
     for (const signal of ['traces', 'logs'] as const)
       for (const [exporter, position] of positions[signal]) this.#moveTo(signal, exporter, position)
@@ -127,23 +135,21 @@ export class TelemetryFeed implements ReceiverObserver {
         this.#metrics.traced('cpid_cascade_duration').merge(figures.durations)
         this.#metrics.traced('cpid_hop_latency').merge(figures.hops)
         this.#decided(message.lastDecisions)
-        this.#metrics.add('cpid_unattributed_spans', counts.unattributed)
-        this.#metrics.add('cpid_unattributed_log_records', counts.unattributedLogs)
-        this.#metrics.add('cpid_late_mergelogs', counts.lateMergelogs)
-        this.#metrics.add('cpid_late_parents', counts.lateParents)
-        this.#metrics.add('cpid_duplicate_spans', counts.duplicateSpans)
-        this.#metrics.add('cpid_cut_roots', counts.cutRoots)
-        this.#metrics.add('cpid_traces_settled', counts.settled)
-        this.#metrics.add('cpid_episodes', counts.episodes)
+        addLinkCounts(this.#metrics, counts)
         return
       }
       case 'pruned':
         this.#metrics.add('cpid_pruned_cpids', message.result.cpids)
         this.#metrics.add('cpid_pruned_spans', message.result.spans)
         this.#metrics.add('cpid_pruned_unsettled', message.result.unsettled)
+        this.#metrics.add('cpid_pruned_unsent_items', message.result.unsent)
+        return
+      case 'setAside':
+        this.#asides.add(message.items)
         return
       case 'gauges':
         this.#setGauges(message.gauges)
+        this.#asides.remembered(message.gauges.setAside)
         return
       case 'trouble':
         this.#trouble(message.reason)
@@ -208,6 +214,9 @@ export class TelemetryFeed implements ReceiverObserver {
       case 'storage':
         this.storage(`exporter ${message.exporter}`, message.fault)
         return
+      case 'setAside':
+        this.#asides.add(message.items)
+        return
       case 'shown':
         this.#log.info(message.line)
         return
@@ -225,6 +234,7 @@ export class TelemetryFeed implements ReceiverObserver {
     this.#metrics.set('cpid_waiting', gauges.waiting)
     this.#metrics.set('cpid_traces_open', gauges.openTraces)
     this.#metrics.set('cpid_graph_cpids', gauges.cpids)
+    this.#metrics.set('cpid_graph_held_cpids', gauges.held)
     this.#metrics.set('cpid_graph_tombstones', gauges.tombstones)
     this.#metrics.set('cpid_storage_used_bytes', gauges.usedBytes)
     this.#metrics.set('cpid_storage_wal_bytes', gauges.walBytes)
@@ -269,19 +279,10 @@ export class TelemetryFeed implements ReceiverObserver {
 
   /** Warns of something that an operator should see to, while everything goes on. */
   notice(reason: string): void {
-    if (this.#isNew(reason)) this.#log.warn('Something needs to be looked at.', { reason })
+    if (this.#told.isNew(reason)) this.#log.warn('Something needs to be looked at.', { reason })
   }
 
   #trouble(reason: string): void {
-    if (this.#isNew(reason)) this.#log.error('Storing or linking failed; it is tried again.', { reason })
-  }
-
-  /** The same trouble again and again is one line a minute. */
-  #isNew(reason: string): boolean {
-    const nowMs = this.#nowMs()
-    if (nowMs - (this.#told.get(reason) ?? -Infinity) < TOLD_AGAIN_MS) return false
-    if (this.#told.size >= MOST_TOLD) this.#told.clear()
-    this.#told.set(reason, nowMs)
-    return true
+    if (this.#told.isNew(reason)) this.#log.error('Storing or linking failed; it is tried again.', { reason })
   }
 }

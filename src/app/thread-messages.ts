@@ -8,6 +8,7 @@ import type { LinkCounts } from '../model/link-counts.ts'
 import type { Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
 import type { Retention } from '../model/prune-port.ts'
+import type { SetAside } from '../model/set-aside.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
 
 /** What the store thread is started with. */
@@ -29,7 +30,10 @@ export interface StoreGauges {
   lag: number
   waiting: number
   openTraces: number
+  /** Items that were set aside and are remembered. */
+  setAside: number
   cpids: number
+  held: number
   tombstones: number
   usedBytes: number
   /** Length of the write-ahead log. */
@@ -50,6 +54,8 @@ export type ToStore =
       sender?: Sender
     }
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
+  /** Decisions that an exporter passed over, since what they send cannot be built. */
+  | { kind: 'setAside'; items: SetAside[] }
   /** Link what there is, within the grace period, and say so. */
   | { kind: 'catchUp'; graceMs: number }
   | { kind: 'collectGarbage' }
@@ -67,6 +73,8 @@ export type FromStore =
       commitMs: number
     }
   | { kind: 'linked'; counts: LinkCounts; figures: CascadeFigures; lastDecisions: Record<Signal, number> }
+  /** What could not be worked on, so that everything else could be. */
+  | { kind: 'setAside'; items: SetAside[] }
   | { kind: 'pruned'; result: PruneResult }
   | { kind: 'gauges'; gauges: StoreGauges }
   | { kind: 'caughtUp'; lastDecisions: Record<Signal, number> }
@@ -109,6 +117,8 @@ export type FromExport =
   | { kind: 'inFlight'; signal: Signal; exporter: string; requests: number }
   | { kind: 'retrying'; exporter: string; reason: string; delayMs: number }
   | { kind: 'dropped'; exporter: string; reason: string; items: number }
+  /** Decisions that were passed over, since what they send cannot be built. */
+  | { kind: 'setAside'; items: SetAside[] }
   | { kind: 'shown'; line: string }
   /** Something an operator should see to; sending goes on. */
   | { kind: 'trouble'; exporter: string; reason: string }

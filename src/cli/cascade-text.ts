@@ -1,8 +1,10 @@
 import type { CascadeFacts, CausewayQueries } from '../model/query-port.ts'
 import { wholeAnalysis } from '../query/cascade-analysis.ts'
+import { CascadeFold } from '../query/fold-cascade.ts'
 import { rfc3339 } from '../query/rfc3339.ts'
 import { spanTree } from '../query/span-tree.ts'
 import type { ServiceTime } from '../query/time-per-service.ts'
+import { wholeCascades } from '../query/whole-cascades.ts'
 import { count, duration, plain } from './show.ts'
 import { cascadeTree } from './cascade-tree.ts'
 import { criticalPathText } from './critical-path-text.ts'
@@ -19,11 +21,16 @@ export function* cascadeText(
   all: boolean,
 ): Generator<string> {
   yield* linesOf([...heading(facts), ...missing(queries, facts)])
-  for (const trace of queries.tracesOf(facts.root)) {
-    const spans = queries.linkedSpans(trace.id)
-    const which = trace.episode === 0 ? 'main trace' : `episode ${trace.episode}, trace`
-    yield `\n${which} ${trace.traceId.toString('hex')} (${stateWord(trace.open)})\n`
-    yield* cascadeTree(spanTree(spans), facts, screen, all)
+  for (const traces of wholeCascades(queries.tracesOf(facts.root))) {
+    yield '\n'
+    const fold = new CascadeFold(traces)
+    for (const [at, trace] of traces.entries()) {
+      const which = trace.episode === 0 ? 'main trace' : `episode ${trace.episode}, trace`
+      const goesOn = at === 0 ? '' : 'goes on, since a trace was full, in '
+      yield `${goesOn}${which} ${trace.traceId.toString('hex')} (${stateWord(trace.open)})\n`
+      fold.add(trace, queries.linkedSpans(trace.id))
+    }
+    yield* cascadeTree(spanTree(fold.spans()), facts, screen, all)
   }
   const { services, path } = wholeAnalysis(queries, facts.root)
   if (services.length === 0) return
@@ -33,7 +40,7 @@ export function* cascadeText(
 }
 
 function heading(facts: CascadeFacts): string[] {
-  const { root, open, startNs, lastNs, spans, services, merges, truncated } = facts
+  const { root, open, startNs, lastNs, spans, services, merges, truncated, clockSkew } = facts
   return [
     `cascade of ${root} (${stateWord(open)})`,
     `  object         ${plain(facts.object)}`,
@@ -45,6 +52,11 @@ function heading(facts: CascadeFacts): string[] {
     ...(truncated
       ? [
           '  truncated: something in it descends from more than max_fanout open roots, and went on only with the newest',
+        ]
+      : []),
+    ...(clockSkew
+      ? [
+          '  clock skew: some times cannot be, and are left out of start and end; see that the clocks of all nodes are set',
         ]
       : []),
   ]

@@ -1,4 +1,5 @@
 import type { LinkedSpan } from '../model/query-port.ts'
+import { waitedFromNs } from '../query/span-times.ts'
 import type { TreeSpan } from '../query/span-tree.ts'
 import { barParts, type Scale } from './bar.ts'
 import { fitted, padded, type Screen } from './screen.ts'
@@ -124,8 +125,9 @@ function lineOf(row: Row, widths: Widths, scale: Omit<Scale, 'width'>, { paint }
 }
 
 /** The end of the write that a span observed, when that was before it began. */
-function waitFrom({ span, parent }: TreeSpan): bigint | undefined {
-  return span.byCause && parent !== undefined && parent.endNs < span.startNs ? parent.endNs : undefined
+function waitFrom(placed: TreeSpan): bigint | undefined {
+  const fromNs = waitedFromNs(placed)
+  return fromNs !== undefined && fromNs < placed.span.startNs ? fromNs : undefined
 }
 
 function nameOf(placed: TreeSpan): string {

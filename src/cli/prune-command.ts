@@ -47,12 +47,14 @@ function pruneAll(db: Sqlite, { linking, maxSources, retention }: CpidConfig): P
     total.spans += result.spans
     total.logs += result.logs
     total.unsettled += result.unsettled
+    total.unsent += result.unsent
     more = result.more
   }
   return total
 }
 
-function textOf({ cpids, spans, logs, unsettled }: PruneCounts): string {
+function textOf({ cpids, spans, logs, unsettled, unsent }: PruneCounts): string {
   const forced = unsettled === 0 ? '' : `; ${count(unsettled, 'CPID')} of open or unsent cascades among them`
-  return `pruned ${count(cpids, 'CPID')}, ${count(spans, 'span')} and ${count(logs, 'log record')}${forced}\n`
+  const without = unsent === 0 ? '' : `; ${unsent} spans and log records without a CPID were not sent yet`
+  return `pruned ${count(cpids, 'CPID')}, ${count(spans, 'span')} and ${count(logs, 'log record')}${forced}${without}\n`
 }

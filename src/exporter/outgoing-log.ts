@@ -2,7 +2,7 @@ import { CPID_ID, CPID_ORIGINAL_TRACE_ID } from '../model/attributes.ts'
 import type { LogOutboxItem, LogOutboxReader } from '../model/log-port.ts'
 import { encodeAttribute } from '../otlp/encode-span.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
-import { patchLog, traceIdOfLog } from '../otlp/patch-log.ts'
+import { hasAttribute, patchLog, traceIdOfLog } from '../otlp/patch-log.ts'
 import type { OutgoingItems } from './drain.ts'
 
 /**
@@ -21,7 +21,9 @@ export function outgoingLog(item: LogOutboxItem): Buffer | undefined {
 function patched({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buffer | undefined {
   if (raw === undefined || (traceId === undefined && inherited === undefined && !withoutSpanId)) return raw
   const attributes: Uint8Array[] = []
-  const original = traceId === undefined ? undefined : traceIdOfLog(raw)
+  // A record that another Causeway sent says already where it came from: a key may stand in it once.
+  const isNamed = traceId === undefined || hasAttribute(raw, CPID_ORIGINAL_TRACE_ID)
+  const original = isNamed ? undefined : traceIdOfLog(raw)
   if (original !== undefined)
     attributes.push(encodeAttribute(CPID_ORIGINAL_TRACE_ID, original.toString('hex')))
   if (inherited !== undefined) attributes.push(encodeAttribute(CPID_ID, inherited))

@@ -6,12 +6,12 @@ import type { Mergelog, MergelogRefusal } from '../model/graph-port.ts'
 export function checkMergelog(record: MergelogRecord, maxSources: number): Mergelog | MergelogRefusal {
   const cpid = parseCpid(record.newCpid)
   if (cpid === undefined) return 'malformed_cpid'
-  if (record.sources.length > maxSources) return 'too_many_sources'
   const sources = new Set<Cpid>()
   for (const text of record.sources) {
     const source = parseCpid(text)
     if (source === undefined) return 'malformed_cpid'
-    sources.add(source)
+    // What is named again is no other source.
+    if (sources.add(source).size > maxSources) return 'too_many_sources'
   }
   if (sources.has(cpid)) return 'names_itself'
   return { cpid, sources: [...sources].sort() }

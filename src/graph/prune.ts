@@ -1,10 +1,13 @@
 import type { MergeGraph } from '../model/graph-port.ts'
 import { nanosOfMs } from '../model/clock.ts'
-import type { PruneCandidate, PruneCounts, PruneStore, Retention } from '../model/prune-port.ts'
-import { explain } from './record-mergelog.ts'
+import type { Hold, PruneCandidate, PruneCounts, PruneStore, Retention } from '../model/prune-port.ts'
+import { CandidateScan } from './candidate-scan.ts'
+import { CascadeWalk } from './cascade-walk.ts'
+import { LOOK_COST, PruneWork } from './prune-work.ts'
+import { Removal } from './removal.ts'
 
 const PAGE = 200
-const UNATTRIBUTED_STEP = 500
+const ROWS_AT_ONCE = 100
 /** How long a repeated request is recognised. Senders give up on a lost reply after minutes. */
 const REQUEST_MEMORY_MS = 3_600_000
 const TOMBSTONES_WITHOUT_LIMIT = 1_000_000
@@ -15,160 +18,278 @@ export interface PruneSettings {
 }
 
 export interface PruneResult extends PruneCounts {
-  /** The budget ran out before the graph was within its limits. */
+  /** The turn was up before the graph was within its limits, or before all had been looked at. */
   more: boolean
+  /** About how many rows went, of whatever kind. */
+  removed: number
+}
+
+/** A candidate whose cascade is being looked at; `scan` is absent when it is to go whatever holds it. */
+interface Pending {
+  readonly scan: CandidateScan | undefined
+  readonly walk: CascadeWalk
 }
 
 /**
  * Removes CPIDs until the graph is within its retention limits, and no further (paper, section 3.4.2): only CPIDs that
- * no edge points to, oldest mergelog first, each with those that thereby lose their last incoming edge. At most about
- * `budget` CPIDs go in one call.
+ * no edge points to, oldest mergelog first, each with those that thereby lose their last incoming edge. It works in turns,
+ * and remembers between them where it was; what is held is not looked at again before that may be over.
  */
 export class Pruner {
   readonly #store: PruneStore
   readonly #graph: MergeGraph
   readonly #settings: PruneSettings
+  readonly #removal: Removal
+  /** Those that are too old, and all: what is held, and for the first also what is not old enough. */
+  readonly #old = new CandidateScan()
+  readonly #all = new CandidateScan()
+  #pending: Pending | undefined
+  #isRoundOver = true
+  /** The round waits until mergelogs up to the last arrival of its beginning have been noted. */
+  #noteUpTo = 0
+  #noted = 0
+  #wallMs = 0
   #counts: PruneCounts = noPruneCounts()
-  #left = 0
+  #work = new PruneWork(0, () => false)
 
   constructor(store: PruneStore, graph: MergeGraph, settings: PruneSettings) {
     this.#store = store
     this.#graph = graph
     this.#settings = settings
+    this.#removal = new Removal(store, graph, settings.maxFanout, (place) => this.#mark(place))
   }
 
-  /** `isAgeKnown`: the calendar may be believed; while it may not, nothing is removed for its age. */
-  prune(budget: number, isAgeKnown = true): PruneResult {
+  /** CPIDs that retention would remove but that are open, waiting or not sent, as far as it has looked. */
+  get held(): number {
+    return Math.max(this.#old.held, this.#all.held)
+  }
+
+  /**
+   * Does one turn: about as much as `budget` CPIDs cost at most, and no more once `mayGoOn` says no. `isAgeKnown`: the
+   * calendar may be believed; while it may not, nothing is removed for its age.
+   */
+  prune(budget: number, isAgeKnown = true, mayGoOn = (): boolean => true): PruneResult {
     this.#counts = noPruneCounts()
-    this.#left = budget
-    const { maxCpids } = this.#settings.retention
-    if (isAgeKnown) {
-      this.#store.removeRequests(this.#store.wallMs - REQUEST_MEMORY_MS)
-      this.#byAge()
+    this.#work = new PruneWork(budget, mayGoOn)
+    this.#store.begin()
+    if (this.#isRoundOver) this.#beginRound()
+    if (isAgeKnown) this.#forgetRequests()
+    this.#removal.goOn(this.#work, this.#counts)
+    if (this.#noteMergelogs()) {
+      if (isAgeKnown) this.#byAge()
+      this.#byCount()
+      this.#byBytes()
     }
-    this.#byCount()
-    this.#byBytes()
-    this.#store.removeOldTombstones(maxCpids === 0 ? TOMBSTONES_WITHOUT_LIMIT : maxCpids)
-    return { ...this.#counts, more: this.#left <= 0 }
+    this.#forgetTombstones()
+    const more = this.#work.isUp
+    if (!more) this.#endRound()
+    return { ...this.#counts, more, removed: this.#work.removed }
+  }
+
+  /** What is remembered may not be true any more. */
+  forget(): void {
+    this.#old.forget()
+    this.#all.forget()
+    this.#endRound()
+  }
+
+  #endRound(): void {
+    this.#isRoundOver = true
+    this.#pending = undefined
+  }
+
+  #beginRound(): void {
+    const { wallMs } = this.#store.reached
+    // Candidates come after those that were there before only while the calendar goes forward.
+    if (wallMs < this.#wallMs) this.forget()
+    this.#wallMs = wallMs
+    this.#noteUpTo = this.#store.lastArrival
+    if (this.#old.isEmpty && this.#all.isEmpty) this.#noted = this.#noteUpTo
+    this.#isRoundOver = false
+    if (this.#noted >= this.#noteUpTo) this.#beginScans()
+  }
+
+  #beginScans(): void {
+    const { maxAgeMs } = this.#settings.retention
+    const { reached } = this.#store
+    this.#noted = this.#noteUpTo
+    this.#old.begin(reached, { timeNs: nanosOfMs(reached.wallMs - maxAgeMs), id: 0 })
+    this.#all.begin(reached)
+  }
+
+  /** A late mergelog puts its CPID among those that were looked at before; true once all have been noted. */
+  #noteMergelogs(): boolean {
+    while (this.#noted < this.#noteUpTo) {
+      if (this.#work.isUp) return false
+      const page = this.#store.mergedAfter(this.#noted, PAGE)
+      for (const { place } of page) this.#mark(place)
+      this.#noted = page.at(-1)?.arrival ?? this.#noteUpTo
+      if (page.length < PAGE) this.#noted = this.#noteUpTo
+      this.#work.spend(PAGE / 10)
+      if (this.#noted >= this.#noteUpTo) this.#beginScans()
+    }
+    return true
+  }
+
+  #mark(place: PruneCandidate): void {
+    this.#old.mark(place)
+    this.#all.mark(place)
   }
 
   #byAge(): void {
     const { maxAgeMs } = this.#settings.retention
     if (maxAgeMs === 0) return
-    const oldestMs = this.#store.wallMs - maxAgeMs
-    for (const candidate of this.#candidates()) {
-      if (candidate.timeNs >= nanosOfMs(oldestMs)) break
-      if (this.#store.lastActivityMs(candidate.id) < oldestMs) this.#remove(candidate.id, false)
-    }
-    if (this.#left > 0) {
-      const removed = this.#store.removeUnattributed(oldestMs, this.#left * UNATTRIBUTED_STEP, this.#counts)
-      this.#left -= Math.ceil(removed / UNATTRIBUTED_STEP)
-    }
+    this.#pass(this.#old, maxAgeMs, () => true)
+    this.#unattributed(this.#store.reached.wallMs - maxAgeMs, false, () => true)
   }
 
   #byCount(): void {
     const { maxCpids } = this.#settings.retention
-    if (maxCpids === 0) return
-    let excess = this.#store.countCpids() - maxCpids
-    if (excess <= 0) return
-    for (const candidate of this.#candidates()) {
-      excess -= this.#remove(candidate.id, false)
-      if (excess <= 0) return
-    }
+    if (maxCpids > 0) this.#pass(this.#all, undefined, () => this.#store.countCpids() > maxCpids)
   }
 
   /** First what is settled and sent; only then, when that is not enough, what is not. */
   #byBytes(): void {
     const { maxBytes } = this.#settings.retention
     if (maxBytes === 0) return
-    for (const forced of [false, true]) {
-      for (const candidate of this.#candidates()) {
-        if (!this.#isOverBytes(candidate)) return
-        this.#remove(candidate.id, forced)
-      }
-      while (this.#left > 0 && this.#store.usedBytes() > maxBytes) {
-        const removed = this.#store.removeUnattributed(Infinity, UNATTRIBUTED_STEP, this.#counts)
-        if (removed === 0) break
-        this.#left--
+    const isOver = (): boolean => this.#store.usedBytes() > maxBytes
+    if (!isOver() || !this.#readUnsent()) return
+    this.#pass(this.#all, undefined, isOver, false)
+    this.#unattributed(Infinity, false, isOver)
+    while (!this.#work.isUp && isOver()) {
+      const walk = this.#pendingOf(undefined) ?? this.#oldest()
+      if (walk === undefined || !this.#olderUnattributed(walk.candidate, true, isOver)) break
+      const found = this.#look(undefined, walk, undefined)
+      if (found !== 'unfinished') this.#take(walk, found !== 'free')
+    }
+    this.#unattributed(Infinity, true, isOver)
+  }
+
+  /** Goes through candidates while something is to go; `older` is there when unattributed spans older than they go first. */
+  #pass(scan: CandidateScan, maxAgeMs: number | undefined, isWanted: () => boolean, older?: boolean): void {
+    while (!this.#work.isUp && isWanted()) {
+      const walk = this.#pendingOf(scan) ?? this.#next(scan)
+      if (walk === undefined) return
+      const found = this.#look(scan, walk, maxAgeMs)
+      if (found === 'unfinished') return
+      if (found !== 'free') scan.hold(walk.candidate, found)
+      else if (older !== undefined && !this.#olderUnattributed(walk.candidate, older, isWanted)) {
+        this.#pending = { scan, walk: new CascadeWalk(this.#graph, walk.candidate) }
+        return
+      } else this.#take(walk, false)
+    }
+  }
+
+  #pendingOf(scan: CandidateScan | undefined): CascadeWalk | undefined {
+    const pending = this.#pending
+    if (pending === undefined || pending.scan !== scan) return undefined
+    this.#pending = undefined
+    pending.walk.isOld = true
+    const node = this.#graph.maybeNode(pending.walk.candidate.id)
+    return node === undefined || node.pruned || node.inDegree > 0 ? undefined : pending.walk
+  }
+
+  #next(scan: CandidateScan): CascadeWalk | undefined {
+    const candidate = scan.next(
+      (after, before, limit) => {
+        this.#work.spend(LOOK_COST)
+        return this.#store.candidates(after, before, limit)
+      },
+      () => this.#work.isUp,
+    )
+    return candidate && new CascadeWalk(this.#graph, candidate)
+  }
+
+  #oldest(): CascadeWalk | undefined {
+    const candidate = this.#store.candidates(undefined, undefined, 1)[0]
+    return candidate && new CascadeWalk(this.#graph, candidate)
+  }
+
+  /** What holds the candidate or one that would go with it, if only that it is too young. */
+  #look(
+    scan: CandidateScan | undefined,
+    walk: CascadeWalk,
+    maxAgeMs: number | undefined,
+  ): Hold | 'free' | 'unfinished' {
+    for (;;) {
+      const member = walk.next()
+      if (member === undefined) return 'free'
+      this.#work.spend(LOOK_COST)
+      const hold = member === 'none yet' ? undefined : this.#holdOf(member, maxAgeMs)
+      if (hold !== undefined) return hold
+      if (this.#work.isUp) {
+        this.#pending = { scan, walk }
+        return 'unfinished'
       }
     }
   }
 
-  /** Lets unattributed spans older than the candidate go first. */
-  #isOverBytes(candidate: PruneCandidate): boolean {
-    const { maxBytes } = this.#settings.retention
-    while (this.#left > 0 && this.#store.usedBytes() > maxBytes) {
-      const oldest = this.#store.oldestUnattributedNs()
+  #holdOf(cpid: number, maxAgeMs: number | undefined): Hold | undefined {
+    if (maxAgeMs !== undefined) {
+      const at = this.#store.lastActivityMs(cpid) + maxAgeMs + 1
+      if (at > this.#store.reached.wallMs) return { until: 'wallMs', at }
+    }
+    return this.#store.hold(cpid)
+  }
+
+  /** Removes a CPID and those that lose their last incoming edge, as far as the turn goes. */
+  #take(walk: CascadeWalk, forced: boolean): void {
+    this.#store.condemn(walk.candidate.id, forced)
+    this.#removal.goOn(this.#work, this.#counts, new Set(walk.isOld ? [] : walk.members))
+  }
+
+  /** Lets unattributed spans older than the candidate go first; false when that was enough, or the turn is up. */
+  #olderUnattributed(candidate: PruneCandidate, forced: boolean, isWanted: () => boolean): boolean {
+    while (!this.#work.isUp && isWanted()) {
+      const oldest = this.#store.oldestUnattributedNs(forced)
       if (oldest === undefined || oldest >= candidate.timeNs) return true
-      if (this.#store.removeUnattributed(Infinity, UNATTRIBUTED_STEP, this.#counts) === 0) return true
-      this.#left--
+      if (this.#removeUnattributed(Infinity, forced) === 0) return true
     }
     return false
   }
 
-  *#candidates(): Generator<PruneCandidate> {
-    let after: PruneCandidate | undefined
-    for (;;) {
-      const page = this.#store.candidates(after, PAGE)
-      for (const candidate of page) {
-        if (this.#left <= 0) return
-        yield candidate
-      }
-      after = page.at(-1)
-      if (page.length < PAGE || after === undefined) return
+  #unattributed(beforeMs: number, forced: boolean, isWanted: () => boolean): void {
+    if (!this.#readUnsent()) return
+    while (!this.#work.isUp && isWanted()) {
+      if (this.#removeUnattributed(beforeMs, forced) === 0) return
     }
   }
 
-  /** Removes a CPID and those that lose their last incoming edge; returns how many went. */
-  #remove(cpid: number, forced: boolean): number {
-    const going = goingWith(this.#graph, cpid)
-    const held = going.some((id) => this.#store.isHeld(id))
-    if (held && !forced) return 0
-    if (held) this.#counts.unsettled += going.length
-    for (const id of going) this.#removeOne(id)
-    this.#left -= going.length
-    return going.length
-  }
-
-  #removeOne(id: number): void {
-    const node = this.#graph.node(id)
-    const wasExplained = node.explained
-    for (const target of this.#graph.targetsOf(id)) {
-      this.#store.removeEdge(id, target)
-      const descendant = this.#graph.node(target)
-      descendant.inDegree--
-      if (!wasExplained) descendant.unexplainedSources--
-      this.#graph.save(descendant)
-      const ready = descendant.unexplainedSources === 0 && descendant.hasMergelog && !descendant.explained
-      if (ready && descendant.inDegree > 0) this.#explain(target)
+  /** True once it is known which spans without a CPID have been sent. */
+  #readUnsent(): boolean {
+    while (!this.#store.readUnsent()) {
+      this.#work.spend(PAGE)
+      if (this.#work.isUp) return false
     }
-    this.#store.removeBelongings(id, this.#counts)
-    this.#store.bury(id)
-    this.#counts.cpids++
+    return true
   }
 
-  /** A pruned ancestor counts as settled, not as missing. */
-  #explain(id: number): void {
-    const sources = (this.#graph.storedSources(id) ?? []).flatMap((source) => this.#graph.find(source) ?? [])
-    this.#graph.announce(id, 'explained')
-    explain(this.#graph, this.#graph.node(id), this.#settings.maxFanout, sources)
+  #removeUnattributed(beforeMs: number, forced: boolean): number {
+    const removed = this.#store.removeUnattributed(beforeMs, ROWS_AT_ONCE, forced, this.#counts)
+    this.#work.remove(removed)
+    this.#work.spend(LOOK_COST)
+    return removed
   }
-}
 
-/** The CPID, then those that lose their last incoming edge with it, sources before what they merged into. */
-export function goingWith(graph: MergeGraph, cpid: number): number[] {
-  const going = [cpid]
-  const left = new Map<number, number>()
-  for (let at = 0; at < going.length; at++) {
-    for (const target of graph.targetsOf(going[at] ?? cpid)) {
-      const incoming = (left.get(target) ?? graph.node(target).inDegree) - 1
-      left.set(target, incoming)
-      if (incoming === 0) going.push(target)
+  #forgetRequests(): void {
+    while (!this.#work.isUp) {
+      const removed = this.#store.removeRequests(this.#store.reached.wallMs - REQUEST_MEMORY_MS, ROWS_AT_ONCE)
+      this.#work.spend(removed / 2)
+      if (removed < ROWS_AT_ONCE) return
     }
   }
-  return going
+
+  #forgetTombstones(): void {
+    const { maxCpids } = this.#settings.retention
+    const keep = maxCpids === 0 ? TOMBSTONES_WITHOUT_LIMIT : maxCpids
+    while (!this.#work.isUp) {
+      const looked = this.#store.removeOldTombstones(keep, ROWS_AT_ONCE)
+      if (looked === 0) return
+      this.#work.spend(looked / 2)
+    }
+  }
 }
 
 export function noPruneCounts(): PruneCounts {
-  return { cpids: 0, spans: 0, logs: 0, unsettled: 0 }
+  return { cpids: 0, spans: 0, logs: 0, unsettled: 0, unsent: 0 }
 }

@@ -42,7 +42,8 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
   function merge(traceContexts: Iterable<TraceContext | undefined>, detail: ChangeDetail = {}): TraceContext {
     const given = attempt(() => Array.from(traceContexts, soundContext), [])
     const sound = given.filter((context) => context !== undefined)
-    const { context, mergelog } = mergeTraceContexts(sound, { maxAncestors, newCpid })
+    const merged = attempt(() => mergeTraceContexts(sound, { maxAncestors, newCpid }), undefined)
+    const { context, mergelog } = merged ?? mergeTraceContexts([], { maxAncestors, newCpid })
     if (mergelog === undefined) return context
     const told = attempt(() => mergelogDetail(detail), {})
     for (const step of mergeInSteps(mergelog, maxSources, newCpid)) {
@@ -66,7 +67,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
   ): T {
     return attempt(() => {
       const sound = soundContext(traceContext)
-      return sound === undefined ? object : writeAnnotations(sound, object, keys)
+      return sound === undefined ? object : writeAnnotations(sound, object, keys, maxAncestors)
     }, object)
   }
 

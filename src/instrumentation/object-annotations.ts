@@ -29,7 +29,7 @@ export function readAnnotations(
 }
 
 /**
- * A copy of the object that carries the trace context; every other annotation stays. The ancestors are written even when
+ * A copy of the object that carries the trace context; every other annotation stays. The nearest ancestors are written, even when
  * there are none, so that in a patch too they take the place of those of an earlier change. Where the annotations would
  * grow beyond what the API server takes, the ancestors stay out, or else the object is returned as it is.
  */
@@ -37,8 +37,10 @@ export function writeAnnotations<T extends KubernetesObject>(
   { cpid, ancestors }: TraceContext,
   object: T,
   keys: AnnotationKeys,
+  maxAncestors: number,
 ): T {
-  const full = { ...annotationsOf(object), [keys.cpid]: cpid, [keys.ancestors]: writeAncestors(ancestors) }
+  const list = writeAncestors(ancestors.slice(0, maxAncestors))
+  const full = { ...annotationsOf(object), [keys.cpid]: cpid, [keys.ancestors]: list }
   if (fits(full)) return withAnnotations(object, full)
   const short = { ...full, [keys.ancestors]: '' }
   return fits(short) ? withAnnotations(object, short) : object

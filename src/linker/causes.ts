@@ -1,29 +1,44 @@
 import type { ArrivedSpan, LinkStore, ObjectVersion, Trace } from '../model/link-port.ts'
+import { partWith } from './cascade-parts.ts'
 import type { LinkContext } from './link-context.ts'
 
 /** Jaeger's page fails near depth 3,000, and nobody reads beyond this. */
 const MAX_DEPTH = 256
-/** Writers of one object that are looked at, the one ending last first. */
+/** Writes of one object that are looked at, the highest version first. */
 const MAX_WRITERS = 64
 
 /** A span that wrote what another observed, and the version through which the other is known to. */
 export interface Cause {
   readonly writer: ArrivedSpan
+  /** The trace of the cascade in which the writer is: the observer's own where it is there too. */
+  readonly trace: Trace
   readonly version: ObjectVersion
 }
 
 /**
- * The causal parent of a span in a trace: among the spans there, from another original trace and not below it, the one
- * ending last that wrote an object which the span observed, at that resourceVersion or lower.
+ * The causal parent of a span in a trace: among the spans of its cascade, from another original trace and not below it, the one
+ * that wrote the highest version, at or below the observed one, of an object which the span observed. Among several
+ * objects, and among writers of one version, it is the one ending last.
  */
-export function causeIn({ store }: LinkContext, trace: Trace, span: ArrivedSpan): Cause | undefined {
+export function causeIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): Cause | undefined {
   let cause: Cause | undefined
-  for (const version of store.observedBy(span.row)) {
-    const writer = lastWriter(store, trace, span, version)
-    if (writer !== undefined && (cause === undefined || endsLater(writer, cause.writer)))
-      cause = { writer, version }
+  for (const version of highestOfEach(ctx.store.observedBy(span.row))) {
+    const found = newestWriter(ctx, trace, span, version)
+    if (found !== undefined && (cause === undefined || endsLater(found.writer, cause.writer))) cause = found
   }
   return cause
+}
+
+/** Of an object that was observed at several versions, the highest. */
+function highestOfEach(observed: readonly ObjectVersion[]): Iterable<ObjectVersion> {
+  if (observed.length < 2) return observed
+  const highest = new Map<string, ObjectVersion>()
+  for (const version of observed) {
+    const key = `${version.object} ${version.uid ?? ''}`
+    const other = highest.get(key)
+    if (other === undefined || version.version > other.version) highest.set(key, version)
+  }
+  return highest.values()
 }
 
 /**
@@ -43,34 +58,35 @@ export function waitsForWriters({ store, settings }: LinkContext, span: ArrivedS
   return until
 }
 
-function lastWriter(
-  store: LinkStore,
+function newestWriter(
+  ctx: LinkContext,
   trace: Trace,
   span: ArrivedSpan,
   version: ObjectVersion,
-): ArrivedSpan | undefined {
-  let looked = 0
-  for (const row of store.writersIn(trace.id, version)) {
-    if (looked++ >= MAX_WRITERS) return undefined
+): Cause | undefined {
+  const { store } = ctx
+  for (const row of store.writersIn(trace.cascade, version, MAX_WRITERS)) {
     const writer = row === span.row ? undefined : store.span(row)
-    if (writer !== undefined && writer.origin !== span.origin && mayHoldBelow(store, trace, writer, span)) {
-      return writer
-    }
+    if (writer === undefined || writer.origin === span.origin) continue
+    const part = partWith(ctx, trace, row)
+    if (part !== undefined && mayHoldBelow(store, part, writer, span)) return { writer, trace: part, version }
   }
   return undefined
 }
 
 /** True when the span can hang under the writer: the way up from it is short enough and does not pass the span. */
-function mayHoldBelow(store: LinkStore, trace: Trace, writer: ArrivedSpan, span: ArrivedSpan): boolean {
+function mayHoldBelow(store: LinkStore, part: Trace, writer: ArrivedSpan, span: ArrivedSpan): boolean {
   let at: ArrivedSpan | undefined = writer
+  let trace = part.id
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     if (at.row === span.row) return false
-    const placed = store.placed(trace.id, at.row)
+    const placed = store.placed(trace, at.row)
     if (placed === undefined) return true
     if (placed.cause === undefined && placed.parentId !== at.parentId) return true
     // A local parent that has not arrived may be the span itself.
     if (placed.cause === undefined && at.origin === span.origin && at.parentId === span.spanId) return false
     const above: number | undefined = placed.cause ?? at.parentRow
+    trace = placed.causeTrace ?? trace
     at = above === undefined ? undefined : store.span(above)
     if (at === undefined) return true
   }

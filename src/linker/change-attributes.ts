@@ -3,14 +3,15 @@ import { kindOfObject } from '../model/object-reference.ts'
 import { nanosOfMs, type UnixNanos } from '../model/clock.ts'
 import type { StoredMergelog } from '../model/link-port.ts'
 import type { AttributeValue } from '../otlp/encode-span.ts'
+import { NO_CLUSTER_BEFORE } from './plausible-time.ts'
 import { rfc3339 } from './synthetic-span.ts'
 
-const SHOWN_SOURCES = 50
+export const SHOWN_SOURCES = 50
 
-/** The moment a change span stands for. A mergelog time in the future counts as its arrival. */
-export function changeTime(mergelog: StoredMergelog): UnixNanos {
-  const arrivedNs = nanosOfMs(mergelog.arrivedMs)
-  return mergelog.timeNs > arrivedNs ? arrivedNs : mergelog.timeNs
+/** The moment a change span stands for. A mergelog time that cannot be, such as one in the future, counts as its arrival. */
+export function changeTime({ timeNs, arrivedMs }: StoredMergelog): UnixNanos {
+  const arrivedNs = nanosOfMs(arrivedMs)
+  return timeNs > arrivedNs || timeNs < NO_CLUSTER_BEFORE ? arrivedNs : timeNs
 }
 
 /** What a change span says of its mergelog. */
@@ -31,6 +32,15 @@ export function changeAttributes(
 
 /** `change`, or `change apps/v1/deployments` when the mergelog names its object. */
 export function changeName(mergelog: StoredMergelog | undefined): string {
+  return named('change', mergelog)
+}
+
+/** `episode`, or `episode apps/v1/deployments` when the root's mergelog names its object. */
+export function episodeName(mergelog: StoredMergelog | undefined): string {
+  return named('episode', mergelog)
+}
+
+function named(what: string, mergelog: StoredMergelog | undefined): string {
   const resource = mergelog?.object === undefined ? undefined : kindOfObject(mergelog.object)
-  return resource === undefined ? 'change' : `change ${resource}`
+  return resource === undefined ? what : `${what} ${resource}`
 }

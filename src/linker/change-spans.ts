@@ -4,25 +4,27 @@ import type { ChangeSpan, StoredMergelog, Trace } from '../model/link-port.ts'
 import { cpidBytes } from '../model/cpid.ts'
 import type { SpanLink } from '../otlp/encode-span.ts'
 import { changeAttributes, changeName, changeTime } from './change-attributes.ts'
+import { changeInCascade } from './cascade-parts.ts'
 import { changeSpanId, derivedSpanId } from './derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
+import { noteChange } from './plausible-time.ts'
 import { sendSynthetic, stampIn } from './synthetic-span.ts'
+import { fits, mergelogBytes } from './trace-room.ts'
 
 /** Jaeger's page fails near depth 3,000; deeper change spans hang under the root. */
 const MAX_DEPTH = 256
 
-/** Sends the root span of a main trace: the change span of its root CPID. */
+/** Sends the root span of a main trace: the change span of its root CPID, no later than what is known of the trace. */
 export function sendRootChange(ctx: LinkContext, trace: Trace, root: CpidNode, activityNs: UnixNanos): void {
   const mergelog = ctx.store.mergelog(root.id)
-  const ns = mergelog === undefined ? activityNs : changeTime(mergelog)
+  if (mergelog !== undefined) noteChange(ctx, trace, mergelog)
   sendSynthetic(ctx, trace, {
     spanId: trace.rootSpan,
     parentId: 0n,
     name: mergelog !== undefined && mergelog.sources.length > 0 ? 'merge' : changeName(mergelog),
     cpid: root.cpid,
-    startNs: ns,
-    endNs: ns,
-    attributes: changeAttributes(mergelog, ns),
+    startNs: trace.firstNs,
+    attributes: changeAttributes(mergelog, activityNs),
     links: sourceLinks(ctx, trace, mergelog, undefined),
     senderScope: mergelog?.scope,
   })
@@ -41,46 +43,54 @@ export function ensureChangeSpan(
   const { store, graph } = ctx
   const node = graph.node(cpid)
   const mergelog = store.mergelog(cpid)
-  const above = nearestSource(ctx, trace, mergelog)
-  const deep = above === undefined || above.depth >= MAX_DEPTH
+  const known = changeInCascade(ctx, trace, cpid)
+  const { here, inCascade } = nearestSource(ctx, trace, mergelog)
+  const deep = inCascade === undefined || inCascade.depth >= MAX_DEPTH
+  const parent = deep ? undefined : here
   const change: ChangeSpan = {
     trace: trace.id,
     spanId: changeSpanId(trace.traceId, node.cpid),
-    depth: deep ? 1 : above.depth + 1,
+    depth: known?.depth ?? (deep ? 1 : inCascade.depth + 1),
   }
-  const ns = stampIn(trace, mergelog === undefined ? activityNs : changeTime(mergelog))
+  const ns = stampIn(ctx, trace, mergelog === undefined ? activityNs : changeTime(mergelog))
+  if (mergelog !== undefined) noteChange(ctx, trace, mergelog)
   sendSynthetic(ctx, trace, {
     spanId: change.spanId,
-    parentId: deep ? trace.rootSpan : above.spanId,
+    parentId: parent?.spanId ?? trace.rootSpan,
     name: mergelog === undefined || mergelog.sources.length === 0 ? changeName(mergelog) : 'merge',
     cpid: node.cpid,
     startNs: ns,
-    endNs: ns,
     attributes: changeAttributes(mergelog, activityNs),
-    links: sourceLinks(ctx, trace, mergelog, deep ? undefined : above.spanId),
+    links: sourceLinks(ctx, trace, mergelog, parent?.spanId),
     senderScope: mergelog?.scope,
+    ...(!deep && inCascade.trace !== trace.id && { above: inCascade }),
   })
   store.addChangeSpan(cpid, change)
-  if (mergelog !== undefined && mergelog.sources.length > 0) trace.merges++
-  if (ns > trace.lastNs) trace.lastNs = ns
+  if (known === undefined && mergelog !== undefined && mergelog.sources.length > 0) trace.merges++
   return change
 }
 
-/** Tells a trace that a CPID of it was merged into one that goes on elsewhere: no backend draws a link backward. */
+/**
+ * Tells a trace that a CPID of it was merged into one that goes on elsewhere: no backend draws a link backward. A full trace
+ * is told no more; the merge links to it all the same.
+ */
 export function sendMergedInto(
   ctx: LinkContext,
   from: { trace: Trace; parentId: bigint; source: CpidNode },
   to: { trace: Trace; change: ChangeSpan; node: CpidNode },
 ): void {
   const mergelog = ctx.store.mergelog(to.node.id)
-  const ns = stampIn(from.trace, mergelog === undefined ? from.trace.lastNs : changeTime(mergelog))
+  if (!fits(ctx, from.trace, { spans: 1, bytes: mergelogBytes(ctx, mergelog) })) {
+    ctx.counts.leftOut++
+    return
+  }
+  const ns = stampIn(ctx, from.trace, mergelog === undefined ? from.trace.lastNs : changeTime(mergelog))
   sendSynthetic(ctx, from.trace, {
     spanId: derivedSpanId('merged into', from.trace.traceId, cpidBytes(to.node.cpid)),
     parentId: from.parentId,
     name: 'merged into',
     cpid: from.source.cpid,
     startNs: ns,
-    endNs: ns,
     attributes: {
       ...changeAttributes(mergelog, ns),
       'cpid.merged_into': to.node.cpid,
@@ -117,17 +127,24 @@ export function sourceLinks(
   return links
 }
 
-/** Among the sources with a change span in the trace, the one nearest the root; ties go to the lowest CPID. */
-function nearestSource(
-  { store, graph }: LinkContext,
-  trace: Trace,
-  mergelog: StoredMergelog | undefined,
-): ChangeSpan | undefined {
-  let nearest: ChangeSpan | undefined
+interface NearestSource {
+  here: ChangeSpan | undefined
+  inCascade: ChangeSpan | undefined
+}
+
+/**
+ * Among the sources with a change span in the trace, and in all traces of its cascade, the one nearest the root; ties go
+ * to the lowest CPID.
+ */
+function nearestSource(ctx: LinkContext, trace: Trace, mergelog: StoredMergelog | undefined): NearestSource {
+  let here: ChangeSpan | undefined
+  let inCascade: ChangeSpan | undefined
   for (const source of mergelog?.sources ?? []) {
-    const node = graph.find(source)
-    const change = node === undefined ? undefined : store.changeSpan(node.id, trace.id)
-    if (change !== undefined && (nearest === undefined || change.depth < nearest.depth)) nearest = change
+    const node = ctx.graph.find(source)
+    const change = node === undefined ? undefined : changeInCascade(ctx, trace, node.id)
+    if (change === undefined) continue
+    if (inCascade === undefined || change.depth < inCascade.depth) inCascade = change
+    if (change.trace === trace.id && (here === undefined || change.depth < here.depth)) here = change
   }
-  return nearest
+  return { here, inCascade }
 }

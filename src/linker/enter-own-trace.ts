@@ -1,13 +1,14 @@
 import { cpidBytes } from '../model/cpid.ts'
-import { nanosOfMs } from '../model/clock.ts'
 import type { LinkContext } from './link-context.ts'
 import { noteActivity } from './settling.ts'
 import { changeAttributes, changeTime } from './change-attributes.ts'
 import { sendRootChange, sourceLinks } from './change-spans.ts'
 import { derivedSpanId } from './derived-ids.ts'
 import { linkSourcesForward } from './enter-change.ts'
+import { extendBounds, openingTime } from './plausible-time.ts'
 import { sendSynthetic, stampIn } from './synthetic-span.ts'
 import { tracesFor } from './trace-openings.ts'
+import { changeBytes } from './trace-room.ts'
 
 /**
  * Modes in which no span is duplicated: every CPID is a trace of its own. Its change span leaves once it is explained
@@ -17,21 +18,22 @@ export function enterOwnTrace(ctx: LinkContext, cpid: number): void {
   const { store, graph } = ctx
   const node = graph.node(cpid)
   const mergelog = store.mergelog(cpid)
-  const ns =
-    mergelog === undefined ? (store.firstSpanNs(cpid) ?? nanosOfMs(store.wallMs)) : changeTime(mergelog)
-  const trace = tracesFor(ctx, cpid, ns)[0]
+  const ns = mergelog === undefined ? openingTime(ctx, cpid, []) : changeTime(mergelog)
+  // A span that adds links to the one of a change that is there already.
+  const trace = tracesFor(ctx, cpid, ns, changeBytes(ctx, cpid))[0]
   if (trace === undefined) return
   noteActivity(ctx, trace)
-  if (!trace.rootSent) sendRootChange(ctx, trace, node, ns)
-  else if (mergelog !== undefined && mergelog.sources.length > 0) {
-    const at = stampIn(trace, ns)
+  if (!trace.rootSent) {
+    extendBounds(ctx, trace, ns, ns)
+    sendRootChange(ctx, trace, node, ns)
+  } else if (mergelog !== undefined && mergelog.sources.length > 0) {
+    const at = stampIn(ctx, trace, ns)
     sendSynthetic(ctx, trace, {
       spanId: derivedSpanId('merged from', trace.traceId, cpidBytes(node.cpid)),
       parentId: trace.rootSpan,
       name: 'merged from',
       cpid: node.cpid,
       startNs: at,
-      endNs: at,
       attributes: changeAttributes(mergelog, ns),
       links: sourceLinks(ctx, trace, mergelog, undefined),
       senderScope: mergelog.scope,

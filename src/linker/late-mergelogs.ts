@@ -5,6 +5,7 @@ import type { LinkContext } from './link-context.ts'
 import { placeSpan } from './place-span.ts'
 import { settle } from './settling.ts'
 import { openTracesOf } from './trace-openings.ts'
+import { spanBytes } from './trace-room.ts'
 
 /**
  * A CPID that had counted as a root turns out to have sources. What was sent into its provisional traces is sent
@@ -35,10 +36,11 @@ function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<numbe
     .filter((span) => store.isLinked(span.row) && !store.isWaiting(span.row))
     .sort((a, b) => (a.startNs < b.startNs ? -1 : a.startNs > b.startNs ? 1 : a.row - b.row))
   const now = spans[0]?.startNs ?? store.mergelog(cpid)?.timeNs ?? 0n
-  for (const trace of openTracesOf(ctx, cpid, now)) {
-    if (except.has(trace.id)) continue
-    ensureChangeSpan(ctx, trace, cpid, now)
-    for (const span of parentsFirst(spans)) placeSpan(ctx, span, { trace, cpid, copy: true, awaited: [] })
+  for (const trace of openTracesOf(ctx, cpid, now, 0, except)) ensureChangeSpan(ctx, trace, cpid, now)
+  for (const span of parentsFirst(spans)) {
+    for (const trace of openTracesOf(ctx, cpid, span.startNs, spanBytes(span), except)) {
+      placeSpan(ctx, span, { trace, cpid, copy: true, awaited: [] })
+    }
   }
 }
 

@@ -1,7 +1,14 @@
 import type { CascadeObservation } from '../model/cascade-figures.ts'
+import type { UnixNanos } from '../model/clock.ts'
 import type { MergeGraph } from '../model/graph-port.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
 import type { ArrivedSpan, LinkStore } from '../model/link-port.ts'
+
+/** Between which times activity that arrives now can have taken place. */
+export interface PlausibleRange {
+  readonly fromNs: UnixNanos
+  readonly toNs: UnixNanos
+}
 
 export type LinkingMode = 'cascade' | 'links' | 'passthrough'
 
@@ -26,7 +33,11 @@ export interface LinkContext {
   readonly graph: MergeGraph
   readonly settings: LinkSettings
   /** What was found out in this round about CPIDs that are not explained; the merge graph does not change in it. */
-  readonly known: { readonly roots: Map<number, readonly number[]>; readonly until: Map<number, number> }
+  readonly known: {
+    readonly roots: Map<number, readonly number[]>
+    readonly until: Map<number, number>
+    plausible: PlausibleRange | undefined
+  }
   counts: LinkCounts
   /** What metrics are to tell of, once what it rests on is committed. */
   readonly observations: CascadeObservation[]

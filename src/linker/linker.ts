@@ -1,6 +1,6 @@
 import type { CascadeObservation } from '../model/cascade-figures.ts'
 import type { MergeGraph } from '../model/graph-port.ts'
-import type { LogLinkStore } from '../model/log-port.ts'
+import type { ArrivedLog, LogLinkStore } from '../model/log-port.ts'
 import { noLinkCounts, type LinkCounts } from '../model/link-counts.ts'
 import {
   AWAITED_AFTER_FORWARD,
@@ -20,17 +20,27 @@ import { settleDue } from './settling.ts'
 import { waitsForWriters } from './causes.ts'
 import { waitsUntil } from './waits.ts'
 
+export const EXPIRY_STAGES = ['waiting', 'waitingLogs', 'settling'] as const
+export type ExpiryStage = (typeof EXPIRY_STAGES)[number]
+
 /**
  * Decides, once and in ingest order, where every span goes (design §4). Each call belongs inside one transaction of
  * the store; what it decides rests on what the same transaction writes.
  */
 export class Linker {
   readonly #ctx: LinkContext
+  readonly #logStore: LogLinkStore
+  /** Undefined where nobody sends log records on. */
   readonly #logs: LogLinker | undefined
 
   constructor(store: LinkStore, logs: LogLinkStore, graph: MergeGraph, settings: LinkSettings) {
-    const known = { roots: new Map<number, readonly number[]>(), until: new Map<number, number>() }
+    const known = {
+      roots: new Map<number, readonly number[]>(),
+      until: new Map<number, number>(),
+      plausible: undefined,
+    }
     this.#ctx = { store, graph, settings, known, counts: noLinkCounts(), observations: [], todo: [] }
+    this.#logStore = logs
     if (!settings.logs) return
     const linker = new LogLinker(this.#ctx, logs, (cpid) => this.#waitsUntil(cpid))
     this.#ctx.spanLeft = (span) => linker.spanLeft(span)
@@ -47,22 +57,33 @@ export class Linker {
       this.#hear(event)
       this.#finish()
     }
-    // Arrivals that are no events (log records that nobody sends on) are passed over.
     if (events.length < limit) store.linkedAll()
     return events.length
   }
 
   /** Lets go what has waited long enough and settles what is due, at most `limit` of each; true when more may be due. */
   expire(limit: number): boolean {
+    const more = EXPIRY_STAGES.map((stage) => this.expireOnly(stage, limit))
+    return more.includes(true)
+  }
+
+  /** One part of that. */
+  expireOnly(stage: ExpiryStage, limit: number): boolean {
     this.#forget()
-    const due = this.#ctx.store.dueWaiting(limit)
-    for (const waiting of due) {
-      this.#lookAgain(waiting)
-      this.#finish()
-    }
-    const moreLogs = this.#logs?.expire(limit) ?? false
+    const more = this.#expire(stage, limit)
     this.#finish()
-    return settleDue(this.#ctx, limit) || due.length === limit || moreLogs
+    return more
+  }
+
+  /** Gives back what undoes the counts and observations of work that is rolled back. */
+  checkpoint(): () => void {
+    const { observations } = this.#ctx
+    const counts = { ...this.#ctx.counts }
+    const seen = observations.length
+    return () => {
+      this.#ctx.counts = counts
+      observations.length = Math.min(observations.length, seen)
+    }
   }
 
   /** What has been done since the last call. */
@@ -75,6 +96,23 @@ export class Linker {
   /** What there is to measure since the last call. */
   takeObservations(): CascadeObservation[] {
     return this.#ctx.observations.splice(0)
+  }
+
+  #expire(stage: ExpiryStage, limit: number): boolean {
+    switch (stage) {
+      case 'waiting': {
+        const due = this.#ctx.store.dueWaiting(limit)
+        for (const waiting of due) {
+          this.#lookAgain(waiting)
+          this.#finish()
+        }
+        return due.length === limit
+      }
+      case 'waitingLogs':
+        return this.#logs?.expire(limit) ?? false
+      case 'settling':
+        return settleDue(this.#ctx, limit)
+    }
   }
 
   /** Does what the last decision led to, and what that leads to. */
@@ -91,6 +129,7 @@ export class Linker {
         this.#hearSpan(event.span)
         return
       case 'mergelog': {
+        if (this.#isPruned(event.cpid)) return
         if (store.tracesOfRoot(event.cpid).some((trace) => trace.provisional && trace.rootSent))
           counts.lateMergelogs++
         const until = this.#waitsUntil(event.cpid)
@@ -100,26 +139,34 @@ export class Linker {
         return
       }
       case 'explained':
-        this.#release(event.cpid, false)
+        if (!this.#isPruned(event.cpid)) this.#release(event.cpid, false)
         return
       case 'log':
-        this.#logs?.hear(event.log)
+        this.#hearLog(event.log)
         return
     }
   }
 
   #hearSpan(span: ArrivedSpan): void {
-    const { counts, settings } = this.#ctx
+    const { store, counts, settings } = this.#ctx
+    if (span.repeated) {
+      store.removeRepeated(span)
+      counts.duplicateSpans++
+      return
+    }
     if (span.cpid === undefined) {
       this.#attribute(span)
       return
     }
-    if (span.repeated) {
-      counts.duplicateSpans++
-      return
-    }
     if (settings.mode === 'links') this.#awaitChange(span, span.cpid)
     this.#sendOrWait(span, span.cpid)
+  }
+
+  #hearLog(log: ArrivedLog): void {
+    if (log.repeated) {
+      this.#logStore.removeRepeated(log.row)
+      this.#ctx.counts.duplicateLogs++
+    } else this.#logs?.hear(log)
   }
 
   #sendOrWait(span: ArrivedSpan, cpid: number): void {
@@ -187,7 +234,7 @@ export class Linker {
       return
     }
     const { cpid } = waiting
-    if (cpid === undefined || this.#ctx.graph.maybeNode(cpid) === undefined) return
+    if (cpid === undefined) return
     const until = this.#waitsUntil(cpid)
     if (until !== undefined) store.wait(waiting, until)
     else if (waiting.kind === 'change') {
@@ -225,6 +272,11 @@ export class Linker {
     return !graph.node(cpid).hasMergelog && store.newestChangeSpans(cpid, 1).length === 0
   }
 
+  /** Pruned between arriving and being linked, as `max_bytes` may force it; its tombstone may be gone as well. */
+  #isPruned(cpid: number): boolean {
+    return this.#ctx.graph.maybeNode(cpid)?.pruned !== false
+  }
+
   #waitsUntil(cpid: number): number | undefined {
     return waitsUntil(this.#ctx, cpid)
   }
@@ -232,5 +284,8 @@ export class Linker {
   #forget(): void {
     this.#ctx.known.roots.clear()
     this.#ctx.known.until.clear()
+    this.#ctx.known.plausible = undefined
+    // What a call that threw left undone was rolled back with it.
+    this.#ctx.todo.length = 0
   }
 }

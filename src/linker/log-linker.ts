@@ -2,7 +2,7 @@ import type { ArrivedSpan, Trace } from '../model/link-port.ts'
 import type { ArrivedLog, LogLinkStore } from '../model/log-port.ts'
 import { traceIdOf } from './derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
-import { listedRoots } from './trace-openings.ts'
+import { keepsRootOpen, listedRoots } from './trace-openings.ts'
 
 /** The span a log record names: not arrived, arrived but not sent yet, or sent. */
 type SpanState = { kind: 'none' | 'missing' | 'waiting' } | { kind: 'sent'; span: ArrivedSpan }
@@ -138,7 +138,7 @@ export class LogLinker {
       if (last !== undefined) return { traceId: last.traceId, holdsSpan: true }
     }
     const current = roots.map((root) => store.currentTrace(root.id))
-    const trace = current.find((one) => one?.open === true) ?? current[0]
+    const trace = current.find(keepsRootOpen) ?? current[0]
     const newest = roots[0] ?? graph.node(cpid)
     return {
       // Without a trace yet, or any more, the id that it will have, or had last.

@@ -1,21 +1,25 @@
 import {
   SENT_COPY,
+  SENT_FOR_CHILD,
   SENT_INHERITED_CPID,
   SENT_PATCHED,
   type ArrivedSpan,
   type AwaitedParent,
   type ChangeSpan,
+  type ExtraPatch,
   type Trace,
 } from '../model/link-port.ts'
+import { spanIdHex } from '../otlp/encode-span.ts'
+import { CAUSE_BYTES } from '../otlp/sent-size.ts'
+import { hasOtherParts, partWith } from './cascade-parts.ts'
 import { causeIn, type Cause } from './causes.ts'
 import { ensureChangeSpan } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import { repointedLinks } from './repoint-links.ts'
 import { observeHop } from './observe.ts'
+import { extendBounds } from './plausible-time.ts'
 import { noteActivity } from './settling.ts'
-
-/** About what the ids, attributes and framing added to a span weigh. */
-const ADDED_BYTES = 120
+import { changeBytes, fitsLate, spanBytes } from './trace-room.ts'
 
 export interface Placing {
   trace: Trace
@@ -27,49 +31,82 @@ export interface Placing {
   awaited: readonly AwaitedParent[]
 }
 
+/** Sends a parent that came late into a trace of its children, where that has room left. */
+export function bringParent(ctx: LinkContext, parent: ArrivedSpan, placing: Placing): void {
+  const { trace, cpid } = placing
+  if (ctx.store.wasSent(trace.id, parent.row)) return
+  const change = ctx.store.changeSpan(cpid, trace.id) === undefined ? changeBytes(ctx, cpid) : 0
+  if (fitsLate(ctx, trace, spanBytes(parent) + change)) placeSpan(ctx, parent, placing)
+  else ctx.counts.leftOut++
+}
+
 /** Sends a span into a trace, once. Change spans and counts of the trace follow. */
 export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing): void {
   const { store, counts } = ctx
   const { trace, cpid } = placing
   if (store.wasSent(trace.id, span.row)) return
   const change = ensureChangeSpan(ctx, trace, cpid, span.startNs)
-  const { parentId, cause } = parentIn(ctx, span, placing, change)
-  const extra = span.hasLinks ? repointedLinks(store, trace, span.row, parentId) : undefined
+  const { parentId, cause, elsewhere } = parentIn(ctx, span, placing, change)
+  const extra = patchOf(
+    span.hasLinks ? repointedLinks(store, trace, span.row, parentId) : undefined,
+    elsewhere,
+  )
   store.send({
     trace: trace.id,
     span: span.row,
     parentId,
     flags:
       (placing.copy ? SENT_COPY : 0) |
+      (span.cpid === cpid ? 0 : SENT_FOR_CHILD) |
       (span.inherited ? SENT_INHERITED_CPID : 0) |
       (extra === undefined ? 0 : SENT_PATCHED),
     extra,
     ...(cause !== undefined && { cause: cause.writer.row }),
+    ...(elsewhere !== undefined && { cause: elsewhere.span.row, causeTrace: elsewhere.trace.id }),
   })
   if (cause !== undefined && !placing.copy) observeHop(ctx, trace, span, cause)
-  if (span.writes) store.addWrites(trace.id, span, store.wroteBy(span.row))
+  if (span.writes) store.addWrites(trace.cascade, span, store.wroteBy(span.row))
   countIn(ctx, trace, span)
+  if (elsewhere !== undefined) trace.sentBytes += CAUSE_BYTES
   counts.sent++
+}
+
+/** A span in another trace of the same cascade. */
+interface Elsewhere {
+  span: ArrivedSpan
+  trace: Trace
 }
 
 interface Parent {
   parentId: bigint
   cause?: Cause
+  /** What it would hang under, were the cascade one trace. */
+  elsewhere?: Elsewhere
 }
 
 /**
  * Its local parent where that is in the trace or still to come (then it is brought along when it does), else its
- * cause, else the change span. A parent that lies below the span counts as none.
+ * cause, else the change span. A parent that lies below the span counts as none. A local parent or cause that is in
+ * another trace of the cascade is no parent here, but it is what the span hangs under in the cascade.
  */
 function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change: ChangeSpan): Parent {
   const local = localParentIn(ctx, span, placing)
-  if (local !== undefined) return { parentId: local }
+  if (typeof local === 'bigint') return { parentId: local }
+  if (local !== undefined) return { parentId: change.spanId, elsewhere: local }
   const cause =
     span.observes && ctx.settings.mode === 'cascade' ? causeIn(ctx, placing.trace, span) : undefined
-  return cause === undefined ? { parentId: change.spanId } : { parentId: cause.writer.spanId, cause }
+  if (cause === undefined) return { parentId: change.spanId }
+  const { writer, trace } = cause
+  return trace === placing.trace
+    ? { parentId: writer.spanId, cause }
+    : { parentId: change.spanId, cause, elsewhere: { span: writer, trace } }
 }
 
-function localParentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing): bigint | undefined {
+function localParentIn(
+  ctx: LinkContext,
+  span: ArrivedSpan,
+  placing: Placing,
+): bigint | Elsewhere | undefined {
   const { store } = ctx
   const { trace, cpid, awaited } = placing
   const { parentId, parentRow, origin } = span
@@ -78,9 +115,14 @@ function localParentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing): b
     store.awaitParent(origin, parentId, trace.id, cpid)
     return parentId
   }
-  if (store.wasSent(trace.id, parentRow)) {
-    const hasChildren = awaited.some((child) => child.trace === trace.id)
-    return hasChildren && liesBelow(ctx, trace, parentRow, span) ? undefined : parentId
+  const part = partWith(ctx, trace, parentRow)
+  if (part !== undefined) {
+    if (awaited.some((child) => isPart(ctx, child.trace, trace)) && liesBelow(ctx, trace, parentRow, span)) {
+      return undefined
+    }
+    if (part === trace) return parentId
+    const parent = store.span(parentRow)
+    return parent && { span: parent, trace: part }
   }
   if (store.isWaiting(parentRow)) {
     store.awaitParent(origin, parentId, trace.id, cpid)
@@ -89,26 +131,46 @@ function localParentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing): b
   return undefined
 }
 
-/** True when going up from `row` by the local parents sent into the trace leads to `top`. */
-function liesBelow({ store }: LinkContext, trace: Trace, row: number, top: ArrivedSpan): boolean {
+/** True when a trace, by its number, is of the same cascade. */
+function isPart({ store }: LinkContext, id: number, trace: Trace): boolean {
+  if (id === trace.id) return true
+  return id > 0 && hasOtherParts(trace) && store.trace(id)?.cascade === trace.cascade
+}
+
+/** True when going up from `row` by the local parents sent into the cascade leads to `top`. */
+function liesBelow(ctx: LinkContext, trace: Trace, row: number, top: ArrivedSpan): boolean {
   const seen = new Set<number>()
   let at: number | undefined = row
   while (at !== undefined && !seen.has(at)) {
     seen.add(at)
-    const span = store.span(at)
+    const span = ctx.store.span(at)
     if (span === undefined) return false
     if (span.parentId === top.spanId) return true
-    at = span.parentRow !== undefined && store.wasSent(trace.id, span.parentRow) ? span.parentRow : undefined
+    const above: number | undefined = span.parentRow
+    at = above !== undefined && partWith(ctx, trace, above) !== undefined ? above : undefined
   }
   return false
 }
 
+function patchOf(
+  links: ExtraPatch['links'] | undefined,
+  elsewhere: Elsewhere | undefined,
+): Buffer | undefined {
+  if (links === undefined && elsewhere === undefined) return undefined
+  const patch: ExtraPatch = {
+    ...(links !== undefined && { links }),
+    ...(elsewhere !== undefined && {
+      cause: { traceId: elsewhere.trace.traceId.toString('hex'), spanId: spanIdHex(elsewhere.span.spanId) },
+    }),
+  }
+  return Buffer.from(JSON.stringify(patch))
+}
+
 function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): void {
   trace.sentSpans++
-  trace.sentBytes += span.bytes + ADDED_BYTES
+  trace.sentBytes += spanBytes(span)
   trace.controllerSpans++
-  if (span.startNs > 0n && span.startNs < trace.firstNs) trace.firstNs = span.startNs
-  if (span.endNs > trace.lastNs) trace.lastNs = span.endNs
+  extendBounds(ctx, trace, span.startNs, span.endNs)
   if (ctx.store.addService(trace, span.service)) trace.services++
   noteActivity(ctx, trace)
   ctx.store.touch(trace)

@@ -9,7 +9,7 @@ export function repointedLinks(
   trace: Trace,
   row: number,
   parentId: bigint,
-): Buffer | undefined {
+): ExtraPatch['links'] {
   const links: Record<number, string> = {}
   store.linksOf(row).forEach((link, position) => {
     // Jaeger would show a link to the parent in the parent's place.
@@ -20,6 +20,5 @@ export function repointedLinks(
     const into = target === row || traces.includes(trace.id) ? trace : store.trace(Math.max(0, ...traces))
     if (into !== undefined) links[position] = into.traceId.toString('hex')
   })
-  const patch: ExtraPatch = { links }
-  return Object.keys(links).length === 0 ? undefined : Buffer.from(JSON.stringify(patch))
+  return Object.keys(links).length === 0 ? undefined : links
 }

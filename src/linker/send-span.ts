@@ -6,9 +6,10 @@ import {
 } from '../model/link-port.ts'
 import type { LinkContext } from './link-context.ts'
 import { waitsForWriters } from './causes.ts'
-import { placeSpan } from './place-span.ts'
+import { bringParent, placeSpan } from './place-span.ts'
 import { sendInPlace } from './passthrough.ts'
 import { openTracesOf, tracesFor } from './trace-openings.ts'
+import { spanBytes } from './trace-room.ts'
 import { waitsUntil } from './waits.ts'
 
 /** Sends a span whose CPID is known to where its CPID's activity goes now. */
@@ -16,7 +17,7 @@ export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): voi
   const awaited = ctx.store.takeAwaited(span)
   if (ctx.settings.mode === 'passthrough') sendInPlace(ctx, span, cpid)
   else {
-    tracesFor(ctx, cpid, span.startNs).forEach((trace, position) => {
+    tracesFor(ctx, cpid, span.startNs, spanBytes(span)).forEach((trace, position) => {
       placeSpan(ctx, span, { trace, cpid, copy: position > 0, awaited })
     })
   }
@@ -63,7 +64,9 @@ function followAwaited(
   for (const child of awaited) {
     const trace = child.trace > 0 ? store.trace(child.trace) : undefined
     if (trace === undefined || child.cpid === undefined) continue
-    placeSpan(ctx, span, { trace, cpid: child.cpid, copy: true, awaited })
+    // The child was pruned since.
+    if (ctx.graph.maybeNode(child.cpid)?.pruned !== false) continue
+    bringParent(ctx, span, { trace, cpid: child.cpid, copy: true, awaited })
   }
   if (awaited.some((child) => child.trace === AWAITED_FOR_CPID)) {
     for (const waiting of store.waitingForParent(span.origin, span.spanId)) {
@@ -98,7 +101,9 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
   for (let above = stack.pop(); above !== undefined; above = stack.pop()) {
     for (const child of store.childrenWithoutCpid(above.origin, above.spanId)) {
       store.inheritCpid(child, cpid)
-      for (const trace of ctx.settings.mode === 'passthrough' ? [] : openTracesOf(ctx, cpid, child.startNs)) {
+      const { mode } = ctx.settings
+      const traces = mode === 'passthrough' ? [] : openTracesOf(ctx, cpid, child.startNs, spanBytes(child))
+      for (const trace of traces) {
         placeSpan(ctx, child, { trace, cpid, copy: true, awaited: [] })
       }
       sent = true

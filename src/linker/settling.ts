@@ -1,3 +1,4 @@
+import { CPID_CASCADE_CLOCK_SKEW } from '../model/attributes.ts'
 import type { Trace } from '../model/link-port.ts'
 import { derivedSpanId, numberBytes } from './derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
@@ -34,8 +35,8 @@ export function settle(ctx: LinkContext, trace: Trace): void {
   if (!trace.open) return
   const { store, graph, counts, settings } = ctx
   trace.missing = store.countMissing(trace)
-  if (settings.mode === 'cascade') {
-    const root = graph.node(trace.root)
+  const root = graph.maybeNode(trace.root)
+  if (settings.mode === 'cascade' && root !== undefined) {
     const spanId = derivedSpanId('cascade', trace.traceId, numberBytes(trace.episode))
     sendSynthetic(ctx, trace, {
       spanId,
@@ -50,6 +51,7 @@ export function settle(ctx: LinkContext, trace: Trace): void {
         'cpid.cascade.services': BigInt(trace.services),
         'cpid.cascade.merges': BigInt(trace.merges),
         'cpid.cascade.missing': BigInt(trace.missing),
+        ...(trace.clockSkew && { [CPID_CASCADE_CLOCK_SKEW]: true }),
         ...(trace.truncated && { 'cpid.cascade.truncated': true }),
       },
       senderScope: store.mergelog(trace.root)?.scope,

@@ -1,38 +1,65 @@
 import { knownRoots } from '../dag/newest-roots.ts'
+import { CPID_OBJECT } from '../model/attributes.ts'
 import type { UnixNanos } from '../model/clock.ts'
 import type { CpidNode } from '../model/graph-port.ts'
 import type { Trace } from '../model/link-port.ts'
-import { changeTime } from './change-attributes.ts'
+import { changeTime, episodeName } from './change-attributes.ts'
 import { sendRootChange } from './change-spans.ts'
 import { changeSpanId, derivedSpanId, numberBytes, traceIdOf } from './derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
+import { extendBounds, isDoubtful, openingTime, possibleTime } from './plausible-time.ts'
 import { settle } from './settling.ts'
 import { rfc3339, sendSynthetic, stampIn } from './synthetic-span.ts'
+import { changeBytes, fits } from './trace-room.ts'
 
 /**
  * The traces that activity of a CPID goes into now, that of its newest root first: those of its listed roots that are
- * open. When all have settled it is the newest one's episode, opened here (design rules 5 and 7).
+ * open. When all have settled it is the newest one's episode, whatever episodes the older ones have open (design rules 5
+ * and 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the CPID.
  */
-export function tracesFor(ctx: LinkContext, cpid: number, activityNs: UnixNanos): Trace[] {
+export function tracesFor(ctx: LinkContext, cpid: number, activityNs: UnixNanos, bytes = 0): Trace[] {
   const roots = listedRoots(ctx, cpid)
   const open: Trace[] = []
   for (const root of roots) {
     const trace = ctx.store.currentTrace(root.id) ?? openFirst(ctx, root, activityNs)
-    if (trace?.open === true) open.push(withRoom(ctx, trace, activityNs))
+    if (keepsRootOpen(trace)) open.push(withRoom(ctx, trace, cpid, activityNs, bytes))
   }
   const newest = roots[0]
-  if (open.length === 0 && newest !== undefined) open.push(openEpisode(ctx, newest, activityNs))
-  return open
+  if (open.length > 0 || newest === undefined) return open
+  const episode = ctx.store.currentTrace(newest.id)
+  return [
+    episode?.open === true
+      ? withRoom(ctx, episode, cpid, activityNs, bytes)
+      : openEpisode(ctx, newest, activityNs),
+  ]
 }
 
-/** The traces of a CPID's roots that are open, without opening any. */
-export function openTracesOf(ctx: LinkContext, cpid: number, activityNs: UnixNanos): Trace[] {
-  const open: Trace[] = []
-  for (const root of listedRoots(ctx, cpid)) {
-    const trace = ctx.store.currentTrace(root.id)
-    if (trace?.open === true) open.push(withRoom(ctx, trace, activityNs))
-  }
+/** The same traces as far as they are open, without opening others than episodes of full ones. */
+export function openTracesOf(
+  ctx: LinkContext,
+  cpid: number,
+  activityNs: UnixNanos,
+  bytes = 0,
+  except: ReadonlySet<number> = NONE,
+): Trace[] {
+  const roots = listedRoots(ctx, cpid)
+  const current = roots.map((root) => ctx.store.currentTrace(root.id))
+  const open = current.filter(keepsRootOpen)
+  if (open.length === 0 && current[0]?.open === true) open.push(current[0])
   return open
+    .filter((trace) => !except.has(trace.id))
+    .map((trace) => withRoom(ctx, trace, cpid, activityNs, bytes))
+}
+
+const NONE: ReadonlySet<number> = new Set()
+
+/** An episode begun after its root had settled is open without its root being so. */
+export function keepsRootOpen(trace: Trace | undefined): trace is Trace {
+  return trace?.open === true && isOfRoot(trace)
+}
+
+function isOfRoot({ episode, continuesRoot }: Trace): boolean {
+  return episode === 0 || continuesRoot
 }
 
 /** Where spans are not duplicated every CPID is the root of its own trace. */
@@ -49,38 +76,37 @@ export function listedRoots({ graph, settings, known }: LinkContext, cpid: numbe
 function openFirst(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos): Trace | undefined {
   if (root.pruned || root.nextEpisode > 0) return undefined
   const mergelog = ctx.store.mergelog(root.id)
-  const ns = mergelog === undefined ? (ctx.store.firstSpanNs(root.id) ?? activityNs) : changeTime(mergelog)
-  const trace = addTrace(ctx, root, 0, ns, ctx.store.activeMs)
+  const changeNs = mergelog === undefined ? [] : [changeTime(mergelog)]
+  const ns = openingTime(ctx, root.id, [...changeNs, activityNs])
+  const trace = addTrace(ctx, root, { episode: 0, firstNs: ns })
+  for (const changed of changeNs) extendBounds(ctx, trace, changed, changed)
   if (ctx.settings.mode === 'cascade') sendRootChange(ctx, trace, root, ns)
   return trace
 }
 
-function openEpisode(
-  ctx: LinkContext,
-  root: CpidNode,
-  activityNs: UnixNanos,
-  openedMs = ctx.store.activeMs,
-): Trace {
+function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, full?: Trace): Trace {
   const previous = ctx.store.currentTrace(root.id)
+  const mergelog = ctx.store.mergelog(root.id)
   const number = previous === undefined ? Math.max(root.nextEpisode, 1) : previous.episode + 1
-  const trace = addTrace(ctx, root, number, activityNs, openedMs)
+  const firstNs = possibleTime(ctx, activityNs)
+  const trace = addTrace(ctx, root, { episode: number, firstNs, full })
   const before = traceIdOf(root.cpid, number - 1)
   sendSynthetic(ctx, trace, {
     spanId: trace.rootSpan,
     parentId: 0n,
-    name: 'episode',
+    name: episodeName(mergelog),
     cpid: root.cpid,
-    startNs: activityNs,
-    endNs: activityNs,
+    startNs: firstNs,
     attributes: {
       'cpid.episode': BigInt(number),
-      'cpid.time': rfc3339(activityNs),
+      'cpid.time': rfc3339(firstNs),
+      ...(mergelog?.object !== undefined && { [CPID_OBJECT]: mergelog.object }),
       'cpid.continues.trace_id': before.toString('hex'),
     },
     links: [
       { traceId: before, spanId: changeSpanId(before, root.cpid), attributes: { 'cpid.id': root.cpid } },
     ],
-    senderScope: ctx.store.mergelog(root.id)?.scope,
+    senderScope: mergelog?.scope,
   })
   trace.rootSent = true
   ctx.counts.episodes++
@@ -88,23 +114,32 @@ function openEpisode(
   return trace
 }
 
-/** A full trace goes on in an episode; its root stays open, since when it was opened is kept. */
-export function withRoom(ctx: LinkContext, trace: Trace, activityNs: UnixNanos): Trace {
-  const { maxTraceSpans, maxTraceBytes } = ctx.settings
-  if (trace.sentSpans < maxTraceSpans && trace.sentBytes < maxTraceBytes) return trace
+/**
+ * A full trace goes on in an episode; its root stays open, since when it was opened is kept. What is too large for any trace
+ * goes into one that holds nothing but its root.
+ */
+function withRoom(ctx: LinkContext, trace: Trace, cpid: number, activityNs: UnixNanos, bytes: number): Trace {
+  const isThere = ctx.store.changeSpan(cpid, trace.id) !== undefined
+  const load = {
+    spans: (bytes > 0 ? 1 : 0) + (isThere ? 0 : 1),
+    bytes: bytes + (isThere ? 0 : changeBytes(ctx, cpid)),
+  }
+  const isEmpty = trace.sentSpans <= (trace.rootSent ? 1 : 0)
+  if (load.spans === 0 || isEmpty || fits(ctx, trace, load)) return trace
   settle(ctx, trace)
-  return openEpisode(ctx, ctx.graph.node(trace.root), activityNs, trace.openedMs)
+  // What is missing is counted where the cascade settles.
+  trace.missing = 0
+  return openEpisode(ctx, ctx.graph.node(trace.root), activityNs, trace)
 }
 
 function sendContinuedIn(ctx: LinkContext, from: Trace, to: Trace, root: CpidNode): void {
-  const ns = stampIn(from, to.firstNs)
+  const ns = stampIn(ctx, from, to.firstNs)
   sendSynthetic(ctx, from, {
     spanId: derivedSpanId('continued in', from.traceId, numberBytes(to.episode)),
     parentId: from.rootSpan,
     name: 'continued in',
     cpid: root.cpid,
     startNs: ns,
-    endNs: ns,
     attributes: {
       'cpid.episode': BigInt(to.episode),
       'cpid.time': rfc3339(to.firstNs),
@@ -118,24 +153,24 @@ function sendContinuedIn(ctx: LinkContext, from: Trace, to: Trace, root: CpidNod
 function addTrace(
   ctx: LinkContext,
   root: CpidNode,
-  episode: number,
-  firstNs: UnixNanos,
-  openedMs: number,
+  { episode, firstNs, full }: { episode: number; firstNs: UnixNanos; full?: Trace | undefined },
 ): Trace {
   const { store, settings } = ctx
   const traceId = traceIdOf(root.cpid, episode)
-  const trace = store.addTrace({
+  const begun = {
     traceId,
     root: root.id,
     episode,
     rootSpan: changeSpanId(traceId, root.cpid),
     open: true,
-    openedMs,
+    openedMs: full?.openedMs ?? store.activeMs,
     lastArrivalMs: store.activeMs,
     lastWallMs: store.wallMs,
     dueMs: store.activeMs + Math.min(settings.settleAfterMs, settings.maxOpenMs),
     firstNs,
     lastNs: firstNs,
+    clockSkew: false,
+    doubtfulTimes: isDoubtful(ctx, firstNs),
     sentSpans: 0,
     sentBytes: 0,
     controllerSpans: 0,
@@ -145,7 +180,9 @@ function addTrace(
     truncated: false,
     rootSent: false,
     provisional: !root.hasMergelog && !root.explained,
-  })
+    continuesRoot: full !== undefined && isOfRoot(full),
+  }
+  const trace = store.addTrace(begun, full)
   store.addChangeSpan(root.id, { trace: trace.id, spanId: trace.rootSpan, depth: 0 })
   return trace
 }

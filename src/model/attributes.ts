@@ -15,7 +15,12 @@ export const CPID_SYNTHETIC = 'cpid.synthetic'
 export const CPID_TIME = 'cpid.time'
 export const CPID_COPY = 'cpid.copy'
 export const CPID_ROOTS = 'cpid.roots'
+/** On `cascade`: senders gave times that cannot be; they are left out of its start and end. */
+export const CPID_CASCADE_CLOCK_SKEW = 'cpid.cascade.clock_skew'
 export const CPID_ORIGINAL_TRACE_ID = 'cpid.original_trace_id'
+/** Where the span is that this one hangs under in its cascade, when that is in another trace: 32 and 16 hex digits. */
+export const CPID_CAUSE_TRACE_ID = 'cpid.cause.trace_id'
+export const CPID_CAUSE_SPAN_ID = 'cpid.cause.span_id'
 
 export const SERVICE_NAME = 'service.name'
 export const CLUSTER_NAME = 'k8s.cluster.name'

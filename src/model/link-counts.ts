@@ -5,7 +5,10 @@ export interface LinkCounts {
   lateMergelogs: number
   lateParents: number
   duplicateSpans: number
+  duplicateLogs: number
   cutRoots: number
+  /** Late parents and back links for which their trace had no room. */
+  leftOut: number
   settled: number
   episodes: number
   /** Log records sent on, and those of them without a CPID. */
@@ -19,7 +22,9 @@ export const noLinkCounts = (): LinkCounts => ({
   lateMergelogs: 0,
   lateParents: 0,
   duplicateSpans: 0,
+  duplicateLogs: 0,
   cutRoots: 0,
+  leftOut: 0,
   settled: 0,
   episodes: 0,
   logs: 0,

@@ -18,6 +18,8 @@ export interface ArrivedSpan {
   readonly scope: number
   readonly service: string
   readonly bytes: number
+  /** What its resource and its scope weigh. */
+  readonly envelopeBytes: number
   readonly hasLinks: boolean
   /** It names objects that it read, or wrote. */
   readonly observes: boolean
@@ -44,6 +46,8 @@ export interface Trace {
   readonly traceId: Buffer
   readonly root: number
   readonly episode: number
+  /** The first trace of the cascade that this one goes on with, because those before it were full; else its own number. */
+  readonly cascade: number
   readonly rootSpan: bigint
   open: boolean
   /** Up time in milliseconds. */
@@ -54,7 +58,12 @@ export interface Trace {
   dueMs: number
   firstNs: UnixNanos
   lastNs: UnixNanos
+  /** A sender gave a time that cannot be, or one that lies far before the others: it is left out of first and last. */
+  clockSkew: boolean
+  /** All times so far lie so long before their arrival that a better one replaces them. */
+  doubtfulTimes: boolean
   sentSpans: number
+  /** The most that a backend makes of what was sent, however it is batched. */
   sentBytes: number
   controllerSpans: number
   services: number
@@ -65,6 +74,8 @@ export interface Trace {
   rootSent: boolean
   /** Opened for a CPID whose own mergelog had not arrived. */
   readonly provisional: boolean
+  /** An episode because the trace before was full: its root is still open, as it is while its main trace is. */
+  readonly continuesRoot: boolean
 }
 
 export interface ChangeSpan {
@@ -92,6 +103,9 @@ export const SENT_SYNTHETIC = 4
 /** `extra` holds what to change about links or roots, as JSON (see ExtraPatch). */
 export const SENT_PATCHED = 8
 
+/** Its own CPID has nothing to do with the trace: a child's brought it there. */
+export const SENT_FOR_CHILD = 16
+
 /** Sends one stored span into a trace; trace 0 is the span's original one. */
 export interface SpanDecision {
   trace: number
@@ -99,14 +113,18 @@ export interface SpanDecision {
   parentId: bigint
   flags: number
   extra: Buffer | undefined
-  /** The span it hangs under by cause, from another original trace. */
+  /** The span it hangs under by cause, from another original trace; with `causeTrace`, by cause or as a local child. */
   cause?: number
+  /** The trace of the same cascade in which that one is, when it is not this one: it is linked to, not the parent. */
+  causeTrace?: number
 }
 
 /** Where a span stands in a trace. */
 export interface Placed {
   readonly parentId: bigint
   readonly cause: number | undefined
+  /** As in `SpanDecision`. */
+  readonly causeTrace: number | undefined
 }
 
 /** Sends one span of Causeway's own making, whose OTLP bytes are given. */
@@ -116,6 +134,8 @@ export interface SyntheticDecision {
   parentId: bigint
   scope: number
   bytes: Buffer
+  /** The change span it stands under in its cascade, when that is in another trace. */
+  above?: { trace: number; spanId: bigint }
 }
 
 /** What an exporter changes in a span besides its ids: trace ids of links by position, added roots and links. */
@@ -123,6 +143,8 @@ export interface ExtraPatch {
   links?: Record<number, string>
   roots?: Cpid[]
   addLinks?: { traceId: string; spanId: string }[]
+  /** A span in another trace of the cascade: linked to, and named in attributes. */
+  cause?: { traceId: string; spanId: string }
 }
 
 /** A span that was not there when its child was linked. trace -1 and 0: see awaited_parents in the schema. */
@@ -189,18 +211,21 @@ export interface LinkStore {
   /** Where a span with these original ids is, if it arrived. */
   findSpan(originTraceId: Buffer, spanId: bigint): number | undefined
   inheritCpid(span: ArrivedSpan, cpid: number): void
+  /** Removes a span that repeats one stored before it, and of which nothing was decided. */
+  removeRepeated(span: ArrivedSpan): void
 
   trace(id: number): Trace | undefined
   /** The root's newest trace. */
   currentTrace(root: number): Trace | undefined
   tracesOfRoot(root: number): Trace[]
-  addTrace(trace: Omit<Trace, 'id'>): Trace
+  /** Begins a cascade, or goes on with that of another trace. */
+  addTrace(trace: Omit<Trace, 'id' | 'cascade'>, continues: Trace | undefined): Trace
   touch(trace: Trace): void
   /** True when the trace had no span of this service yet. */
   addService(trace: Trace, service: string): boolean
   /** Open traces whose time to look at has come. */
   dueTraces(limit: number): Trace[]
-  /** CPIDs in the trace whose own mergelog has not arrived. */
+  /** CPIDs in the traces of a cascade whose own mergelog has not arrived. */
   countMissing(trace: Trace): number
 
   changeSpan(cpid: number, trace: number): ChangeSpan | undefined
@@ -210,8 +235,8 @@ export interface LinkStore {
   /** CPIDs with a change span in the trace, nearest the root first. */
   cpidsIn(trace: number): number[]
   mergelog(cpid: number): StoredMergelog | undefined
-  /** The start of the first span that carries the CPID. */
-  firstSpanNs(cpid: number): UnixNanos | undefined
+  /** The earliest start, from one time to another, of spans that carry the CPID. */
+  firstSpanNs(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined
 
   /** True when the span was sent into the trace (0: into its original one). */
   wasSent(trace: number, row: number): boolean
@@ -227,10 +252,13 @@ export interface LinkStore {
   wroteBy(row: number): ObjectVersion[]
   /** A linked span that wrote exactly this version. */
   writerOf(version: ObjectVersion): number | undefined
-  /** Notes that a span sent into the trace wrote these. */
-  addWrites(trace: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void
-  /** Spans sent into the trace that wrote the object at that version or lower, the one ending last first. */
-  writersIn(trace: number, version: ObjectVersion): Iterable<number>
+  /** Notes that a span sent into a trace of the cascade wrote these. */
+  addWrites(cascade: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void
+  /**
+   * Spans sent into the cascade's traces that wrote the object at that version or lower, of the same uid where both give one:
+   * highest version first, ties by what ends last. At most `most` writes are looked at.
+   */
+  writersIn(cascade: number, version: ObjectVersion, most: number): number[]
   /** Notes that the span waits for the version's writer; returns since when that is missed, in up time. */
   awaitWriter(version: ObjectVersion, row: number): number
   /** Who waits for the writer of a version; they wait for it no more. */
@@ -254,4 +282,6 @@ export interface LinkStore {
 
   /** The scope `causeway` under the resource of another scope, or under Causeway's own. */
   syntheticScope(senderScope: number | undefined): number
+  /** What a scope and its resource weigh. */
+  envelopeBytes(scope: number): number
 }

@@ -13,6 +13,8 @@ export interface ArrivedLog {
   readonly spanId: bigint
   /** It carries a `cpid.id` that is no CPID, and so takes none from its span. */
   readonly malformed: boolean
+  /** The same bytes from the same resource and scope arrived before. */
+  readonly repeated: boolean
 }
 
 /** Where one log record goes. */
@@ -31,6 +33,8 @@ export type LogWaitingKind = 'cpid' | 'span'
 /** What linking log records reads and writes beside the LinkStore, inside the same transaction. Synchronous. */
 export interface LogLinkStore {
   log(row: number): ArrivedLog | undefined
+  /** Removes a log record that repeats one stored before it, and of which nothing was decided. */
+  removeRepeated(row: number): void
   wait(log: ArrivedLog, kind: LogWaitingKind, dueMs: number): void
   /** It waits no longer; false when it did not any more. */
   stopWaiting(row: number): boolean

@@ -7,7 +7,8 @@ export interface ObjectReference {
   version: bigint | undefined
 }
 
-const CORE_API_VERSION = /^v\d/
+/** `v1`: a version of the core group. Names of groups may begin like it: `v2.edp.epam.com`. */
+export const CORE_API_VERSION = /^v\d+(?:(?:alpha|beta)\d+)?$/
 const INTEGER = /^\d{1,18}$/
 const MAX_LENGTH = 1_024
 

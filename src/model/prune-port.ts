@@ -20,30 +20,83 @@ export interface PruneCounts {
   logs: number
   /** CPIDs that went although their cascade was open or not sent everywhere yet. */
   unsettled: number
+  /** Spans and log records without a CPID that went although they waited or were not sent everywhere yet. */
+  unsent: number
 }
 
-/** What the pruning rule reads and removes, inside one transaction. */
+/** How far everything has come that a CPID may be held for. */
+export interface Reached {
+  /** The decision about spans that every exporter has got to; Infinity without exporters. */
+  decision: number
+  /** The same of log records. */
+  logDecision: number
+  /** The arrival that the linker has got to. */
+  arrival: number
+  /** Up time and wall-clock time in milliseconds. */
+  activeMs: number
+  wallMs: number
+}
+
+/** Why a CPID may not go, as the earliest point at which that may be over. */
+export interface Hold {
+  readonly until: keyof Reached
+  readonly at: number
+}
+
+/** A CPID that goes, since no edge points to it any more; a forced one whatever holds it. */
+export interface Condemned {
+  readonly id: number
+  readonly forced: boolean
+}
+
+/** What one step of a removal came to: all is gone, more is left, or something that must stay came in between. */
+export interface RemovalStep {
+  rows: number
+  outcome: 'gone' | 'more' | Hold
+}
+
+/** What the pruning rule reads and removes, inside one transaction. No call costs more than its `limit`, whatever is stored. */
 export interface PruneStore {
-  readonly wallMs: number
+  /** Called first in each transaction. */
+  begin(): void
+  readonly reached: Reached
+  readonly lastArrival: number
   countCpids(): number
   /** Pages in use, in bytes: a SQLite file does not shrink. */
   usedBytes(): number
-  /** Candidates oldest first, after a given one. */
-  candidates(after: PruneCandidate | undefined, limit: number): PruneCandidate[]
-  /** Wall-clock time of the last activity in any of the root's traces, or of its first sighting. */
+  /** Candidates oldest first, after a given one and before another. */
+  candidates(
+    after: PruneCandidate | undefined,
+    before: PruneCandidate | undefined,
+    limit: number,
+  ): PruneCandidate[]
+  /** Where the mergelogs after an arrival have put their CPIDs, in the order of their arrival. */
+  mergedAfter(arrival: number, limit: number): { arrival: number; place: PruneCandidate }[]
+  /** Wall-clock time of the last activity of the CPID, or of its first sighting. */
   lastActivityMs(cpid: number): number
-  /** Its cascade is open, something of it waits, or some exporter has not sent all of it. */
-  isHeld(cpid: number): boolean
-  /** Removes what belongs to the CPID, all but its place in the graph. */
-  removeBelongings(cpid: number, counts: PruneCounts): void
+  /** Its cascade is open, something of it is not linked or waits, or some exporter has not sent all of it. */
+  hold(cpid: number): Hold | undefined
+  /** Writes down that the CPID goes, so that its removal survives a restart. */
+  condemn(cpid: number, forced: boolean): void
+  condemned(limit: number): Condemned[]
+  /** It stays after all; returns its place among the candidates. */
+  spare(cpid: number): PruneCandidate
+  /** Removes some of what belongs to the CPID, all but its mergelog and its place in the graph; unforced only what may go. */
+  removeSome(cpid: number, limit: number, forced: boolean, counts: PruneCounts): RemovalStep
   removeEdge(source: number, target: number): void
   /** Leaves a tombstone that knows the root's next episode. */
   bury(cpid: number): void
-  /** Removes the oldest spans and logs without a CPID that arrived before a time; returns how many went. */
-  removeUnattributed(beforeMs: number, limit: number, counts: PruneCounts): number
+  /** Reads on through what is not sent, of which any span without a CPID may be part; true once it knows all of it. */
+  readUnsent(): boolean
+  /**
+   * Removes the oldest spans and logs without a CPID that arrived before a time; returns how many went. Unforced only
+   * what is linked and sent; forced also what is not, which it counts.
+   */
+  removeUnattributed(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number
   /** The start of the oldest span without a CPID that may go. */
-  oldestUnattributedNs(): UnixNanos | undefined
-  removeOldTombstones(keep: number): void
-  /** Forgets the hashes of requests that arrived before a time. */
-  removeRequests(beforeMs: number): void
+  oldestUnattributedNs(forced: boolean): UnixNanos | undefined
+  /** Looks at some tombstones, and forgets the oldest beyond `keep` that no stored trace refers to; 0 when all were looked at. */
+  removeOldTombstones(keep: number, limit: number): number
+  /** Forgets hashes of requests that arrived before a time; returns how many. */
+  removeRequests(beforeMs: number, limit: number): number
 }

@@ -61,6 +61,8 @@ export interface CascadeFacts extends Placed {
   /** CPIDs without a mergelog: those of open traces now, those of settled ones when they settled. */
   readonly missing: number
   readonly truncated: boolean
+  /** A sender gave a time that cannot be; it is left out of start and end. */
+  readonly clockSkew: boolean
   /** The object and the sender of the root's mergelog. */
   readonly object: string | undefined
   readonly service: string | undefined
@@ -88,6 +90,10 @@ export interface TraceFacts {
   readonly traceId: Buffer
   /** 0 is the main trace. */
   readonly episode: number
+  /** The first trace of the cascade that it goes on with, because those before it were full; else its own number. */
+  readonly cascade: number
+  /** How many spans were sent into it, Causeway's own counted. */
+  readonly spans: number
   readonly open: boolean
   readonly startNs: UnixNanos
   readonly lastNs: UnixNanos
@@ -123,11 +129,24 @@ export interface LinkedSpan {
   readonly row: number | undefined
   /** It also stands in another trace. */
   readonly copy: boolean
-  /** Its parent wrote what it observed: they are not of one original trace. */
+  /** What it hangs under wrote what it observed: they are not of one original trace. */
   readonly byCause: boolean
+  /** What it hangs under in its cascade, when that is in another trace. */
+  readonly above?: SpanElsewhere | undefined
+  /** `cpid.time` of one of Causeway's own making: when what it stands for happened, wherever it is stamped. */
+  readonly time?: string | undefined
   /** The object references it names, as it wrote them. */
   readonly observed: readonly string[]
   readonly wrote: readonly string[]
+}
+
+/** A span in another trace of the same cascade: a received one by its row, one of Causeway's own by its id. */
+export interface SpanElsewhere {
+  readonly trace: number
+  readonly row?: number
+  readonly spanId?: bigint
+  /** When the write ended that the span waited for; undefined where it is no cause. */
+  readonly endNs?: UnixNanos
 }
 
 /** A CPID in the merge graph around another one. */

@@ -53,12 +53,12 @@ function readLog(bytes: Buffer, start: number, end: number): LogRecord {
       // A record with an invalid id is one that belongs to no span (OTLP logs.proto).
       case TRACE_ID:
         cursor.expectLength('trace_id')
-        if (cursor.end - cursor.start === 16)
-          log.traceKey = bytes.toString('latin1', cursor.start, cursor.end)
+        log.traceKey =
+          cursor.end - cursor.start === 16 ? bytes.toString('latin1', cursor.start, cursor.end) : ''
         break
       case SPAN_ID:
         cursor.expectLength('span_id')
-        if (cursor.end - cursor.start === 8) log.spanId = bytes.readBigInt64BE(cursor.start)
+        log.spanId = cursor.end - cursor.start === 8 ? bytes.readBigInt64BE(cursor.start) : 0n
         break
       case ATTRIBUTES: {
         cursor.expectLength('attribute')

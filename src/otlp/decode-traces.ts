@@ -41,23 +41,27 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
     observed: undefined,
     wrote: undefined,
   }
-  let refusal: string | undefined
+  // Where a field stands twice the last one counts (protobuf): a good one makes up for a bad one before it.
+  let badTraceId = false
+  let badSpanId = false
+  let badParentId = false
   while (cursor.next()) {
+    const length = cursor.end - cursor.start
     switch (cursor.field) {
       case TRACE_ID:
         cursor.expectLength('trace_id')
-        if (cursor.end - cursor.start !== 16) refusal = 'a span whose trace_id is not 16 bytes'
-        else span.traceKey = bytes.toString('latin1', cursor.start, cursor.end)
+        badTraceId = length !== 16
+        if (!badTraceId) span.traceKey = bytes.toString('latin1', cursor.start, cursor.end)
         break
       case SPAN_ID:
         cursor.expectLength('span_id')
-        if (cursor.end - cursor.start !== 8) refusal = 'a span whose span_id is not 8 bytes'
-        else span.spanId = bytes.readBigInt64BE(cursor.start)
+        badSpanId = length !== 8
+        if (!badSpanId) span.spanId = bytes.readBigInt64BE(cursor.start)
         break
       case PARENT_SPAN_ID:
         cursor.expectLength('parent_span_id')
-        if (cursor.end - cursor.start === 8) span.parentId = bytes.readBigInt64BE(cursor.start)
-        else if (cursor.end > cursor.start) refusal = 'a span whose parent_span_id is not 8 bytes'
+        badParentId = length !== 8 && length !== 0
+        span.parentId = length === 8 ? bytes.readBigInt64BE(cursor.start) : 0n
         break
       case NAME:
         cursor.expectLength('name')
@@ -89,11 +93,13 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
         break
       case STATUS:
         cursor.expectLength('status')
-        span.status = readStatus(bytes, cursor.start, cursor.end)
+        span.status = readStatus(bytes, cursor.start, cursor.end, span.status)
         break
     }
   }
-  if (refusal !== undefined) return refusal
+  if (badTraceId) return 'a span whose trace_id is not 16 bytes'
+  if (badSpanId) return 'a span whose span_id is not 8 bytes'
+  if (badParentId) return 'a span whose parent_span_id is not 8 bytes'
   if (span.traceKey === '' || span.traceKey === NO_TRACE)
     return 'a span whose trace_id is missing or all zeros'
   if (span.spanId === 0n) return 'a span whose span_id is missing or all zeros'
@@ -117,9 +123,10 @@ function passOver(bytes: Buffer, start: number, end: number): void {
   while (cursor.next());
 }
 
-function readStatus(bytes: Buffer, start: number, end: number): number {
+/** A message that comes in parts goes on from the earlier one (protobuf). */
+function readStatus(bytes: Buffer, start: number, end: number, earlier: number): number {
   const cursor = new WireCursor(bytes, start, end)
-  let code = 0
+  let code = earlier
   while (cursor.next()) if (cursor.field === 3) code = cursor.int32('status code')
   return code
 }

@@ -1,10 +1,17 @@
-import { CPID_COPY, CPID_ID, CPID_ORIGINAL_TRACE_ID, CPID_ROOTS } from '../model/attributes.ts'
+import {
+  CPID_CAUSE_SPAN_ID,
+  CPID_CAUSE_TRACE_ID,
+  CPID_COPY,
+  CPID_ID,
+  CPID_ORIGINAL_TRACE_ID,
+  CPID_ROOTS,
+} from '../model/attributes.ts'
 import type { ExtraPatch } from '../model/link-port.ts'
 import type { OutboxItem } from '../model/outbox-port.ts'
 import { encodeAttribute } from './encode-span.ts'
 import { MalformedOtlp } from './malformed.ts'
 import { patchSpan, type SpanPatch } from './patch-span.ts'
-import { WireCursor } from './wire-cursor.ts'
+import { readReceived } from './read-received.ts'
 
 const COPY = encodeAttribute(CPID_COPY, true)
 const ORIGINAL_TRACE_ID = encodeAttribute(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32))
@@ -27,12 +34,20 @@ function patched(item: OutboxItem): Buffer | undefined {
   if (raw === undefined || item.synthetic) return raw
   const extra = item.extra === undefined ? undefined : (JSON.parse(item.extra.toString()) as ExtraPatch)
   if (item.traceId === undefined && extra === undefined && item.inherited === undefined) return raw
-  const original = traceIdOf(raw)
+  const { traceId: original, own } = readReceived(raw)
   const attributes: Uint8Array[] = []
-  if (item.traceId !== undefined) attributes.push(originalTraceId(original))
-  if (item.inherited !== undefined) attributes.push(encodeAttribute(CPID_ID, item.inherited))
-  if (item.copy) attributes.push(COPY)
-  if (extra?.roots !== undefined) attributes.push(encodeAttribute(CPID_ROOTS, extra.roots))
+  // A span that another Causeway sent says already where it came from: a key may stand in it once.
+  if (item.traceId !== undefined && !own.has(CPID_ORIGINAL_TRACE_ID))
+    attributes.push(originalTraceId(original))
+  if (item.inherited !== undefined && !own.has(CPID_ID))
+    attributes.push(encodeAttribute(CPID_ID, item.inherited))
+  if (item.copy && !own.has(CPID_COPY)) attributes.push(COPY)
+  if (extra?.roots !== undefined && !own.has(CPID_ROOTS))
+    attributes.push(encodeAttribute(CPID_ROOTS, extra.roots))
+  if (extra?.cause !== undefined && !own.has(CPID_CAUSE_SPAN_ID)) {
+    attributes.push(encodeAttribute(CPID_CAUSE_TRACE_ID, extra.cause.traceId))
+    attributes.push(encodeAttribute(CPID_CAUSE_SPAN_ID, extra.cause.spanId))
+  }
   return patchSpan(raw, {
     traceId: item.traceId ?? original,
     parentId: item.parentId,
@@ -42,6 +57,7 @@ function patched(item: OutboxItem): Buffer | undefined {
 }
 
 function links(extra: ExtraPatch | undefined): Pick<SpanPatch, 'linkTraceIds' | 'addLinks'> {
+  const added = [...(extra?.addLinks ?? []), ...(extra?.cause === undefined ? [] : [extra.cause])]
   return {
     ...(extra?.links !== undefined && {
       linkTraceIds: new Map(
@@ -51,8 +67,8 @@ function links(extra: ExtraPatch | undefined): Pick<SpanPatch, 'linkTraceIds' | 
         ]),
       ),
     }),
-    ...(extra?.addLinks !== undefined && {
-      addLinks: extra.addLinks.map(({ traceId, spanId }) => ({
+    ...(added.length > 0 && {
+      addLinks: added.map(({ traceId, spanId }) => ({
         traceId: Buffer.from(traceId, 'hex'),
         spanId: Buffer.from(spanId, 'hex').readBigInt64BE(0),
       })),
@@ -65,10 +81,4 @@ function originalTraceId(traceId: Buffer): Buffer {
   const attribute = Buffer.from(ORIGINAL_TRACE_ID)
   attribute.write(traceId.toString('hex'), attribute.length - 32, 'latin1')
   return attribute
-}
-
-function traceIdOf(raw: Buffer): Buffer {
-  const cursor = new WireCursor(raw)
-  while (cursor.next()) if (cursor.field === 1) return raw.subarray(cursor.start, cursor.end)
-  return Buffer.alloc(16)
 }

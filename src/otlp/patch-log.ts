@@ -33,15 +33,14 @@ export function patchLog(log: Buffer, { traceId, withoutSpanId, attributes }: Lo
   return Buffer.concat(parts)
 }
 
-/** The trace id of a LogRecord; undefined where it has none, or an invalid one. */
+/** The trace id of a LogRecord; undefined where it has none, or an invalid one. The last one counts (protobuf). */
 export function traceIdOfLog(log: Buffer): Buffer | undefined {
   const cursor = new WireCursor(log)
   let traceId: Buffer | undefined
   while (cursor.next()) {
-    if (cursor.field === TRACE_ID && cursor.end - cursor.start === 16)
-      traceId = log.subarray(cursor.start, cursor.end)
+    if (cursor.field === TRACE_ID) traceId = log.subarray(cursor.start, cursor.end)
   }
-  return traceId?.every((byte) => byte === 0) === true ? undefined : traceId
+  return traceId?.length !== 16 || traceId.every((byte) => byte === 0) ? undefined : traceId
 }
 
 /** True when a LogRecord has an attribute of that name, whatever its value. */

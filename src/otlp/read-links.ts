@@ -26,8 +26,9 @@ function readLink(span: Buffer, start: number, end: number): SpanLinkIds {
   try {
     while (cursor.next()) {
       const length = cursor.wire === 2 ? cursor.end - cursor.start : 0
-      if (cursor.field === TRACE_ID && length === 16) link.traceId = span.subarray(cursor.start, cursor.end)
-      else if (cursor.field === SPAN_ID && length === 8) link.spanId = span.readBigInt64BE(cursor.start)
+      if (cursor.field === TRACE_ID)
+        link.traceId = length === 16 ? span.subarray(cursor.start, cursor.end) : NO_ID
+      else if (cursor.field === SPAN_ID) link.spanId = length === 8 ? span.readBigInt64BE(cursor.start) : 0n
     }
     return link
   } catch (error) {

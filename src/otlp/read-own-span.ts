@@ -1,4 +1,4 @@
-import { CPID_ID } from '../model/attributes.ts'
+import { CPID_ID, CPID_TIME } from '../model/attributes.ts'
 import type { UnixNanos } from '../model/clock.ts'
 import { parseCpid, type Cpid } from '../model/cpid.ts'
 import { MalformedOtlp } from './malformed.ts'
@@ -13,11 +13,13 @@ export interface OwnSpan {
   readonly endNs: UnixNanos
   readonly kind: number
   readonly cpid: Cpid | undefined
+  /** When what it stands for happened, in RFC 3339, wherever it is stamped. */
+  readonly time: string | undefined
 }
 
 /** Reads what `encodeSpan` wrote; as far as it can be read, where the database is damaged. */
 export function readOwnSpan(span: Buffer): OwnSpan {
-  const own = { spanId: 0n, name: '', startNs: 0n, endNs: 0n, kind: 0, cpid: undefined }
+  const own = { spanId: 0n, name: '', startNs: 0n, endNs: 0n, kind: 0, cpid: undefined, time: undefined }
   try {
     readInto(own, span)
   } catch (error) {
@@ -34,9 +36,10 @@ function readInto(own: { -readonly [Key in keyof OwnSpan]: OwnSpan[Key] }, span:
     else if (cursor.field === 6) own.kind = cursor.int32('kind')
     else if (cursor.field === 7) own.startNs = cursor.nanos('startTimeUnixNano')
     else if (cursor.field === 8) own.endNs = cursor.nanos('endTimeUnixNano')
-    else if (cursor.field === 9 && own.cpid === undefined) {
+    else if (cursor.field === 9 && (own.cpid === undefined || own.time === undefined)) {
       const { key, value } = readAttribute(span, cursor.start, cursor.end)
       if (key === CPID_ID && typeof value === 'string') own.cpid = parseCpid(value)
+      if (key === CPID_TIME && typeof value === 'string') own.time = value
     }
   }
 }

@@ -1,18 +1,25 @@
 import type { CausewayQueries, LinkedSpan, TraceFacts } from '../model/query-port.ts'
 import type { Cpid } from '../model/cpid.ts'
 import { criticalPath } from './critical-path.ts'
+import { CascadeFold, type FoldedSpan } from './fold-cascade.ts'
 import { heldTimes, type HeldTime } from './held-times.ts'
 import { mostWithin, type HeldWithin } from './held-within.ts'
 import { spanTimes, type SpanTimes } from './span-times.ts'
 import { spanTree, type TreeSpan } from './span-tree.ts'
 import { TimePerKind, type KindTime } from './time-per-kind.ts'
 import { TimePerService, type ServiceTime } from './time-per-service.ts'
+import { wholeCascades } from './whole-cascades.ts'
 
-/** In which order the spans of one trace are shown, and what was found out about each: a few bytes a span. */
-export interface TracePlan {
-  readonly trace: TraceFacts
+/** In which order the spans of one cascade are shown, and what was found out about each: a few bytes a span. */
+export interface CascadePlan {
+  /** Its traces: more than one where some were full. */
+  readonly traces: readonly [TraceFacts, ...TraceFacts[]]
   readonly decisions: Float64Array
+  /** Positions in `traces`. */
+  readonly parts: Uint32Array
   readonly depths: Uint32Array
+  /** Ids of the spans above, as sent; 0n for none. */
+  readonly parentIds: BigInt64Array
   readonly selfMs: Float64Array
   readonly waitMs: Float64Array
   /** PARENT_MISSING, CRITICAL */
@@ -35,36 +42,43 @@ type StepWithin = Omit<PathStep, keyof HeldTime>
 
 export interface CascadeAnalysis {
   /** As the traces of the cascade are listed. */
-  readonly plans: readonly TracePlan[]
+  readonly plans: readonly CascadePlan[]
   readonly services: readonly ServiceTime[]
   readonly kinds: readonly KindTime[]
   readonly path: readonly PathStep[]
 }
 
+type Read = Pick<CausewayQueries, 'tracesOf' | 'linkedSpans' | 'linkedSpansOf'>
+
 /**
- * Finds out where the time of a cascade went, a trace at a step; only what is small is kept. The critical path leads to
- * the span ending last, and where that stands in an episode, on to what ended last before the episode began.
+ * Finds out where the time of a cascade went, a trace at a step; only what is small is kept. Traces that were divided
+ * because they were full count as one. The critical path leads to the span ending last, and where that stands in an
+ * episode that began later, on to what ended last before the episode began.
  */
-export function* analyseCascade(
-  queries: Pick<CausewayQueries, 'tracesOf' | 'linkedSpans'>,
-  root: Cpid,
-): Generator<undefined, CascadeAnalysis> {
+export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined, CascadeAnalysis> {
   const services = new TimePerService()
   const kinds = new TimePerKind()
-  const plans: TracePlan[] = []
+  const plans: CascadePlan[] = []
   const path: StepWithin[] = []
-  const traces = queries.tracesOf(root)
-  const lastActive = newestActivity(traces)
+  const all = queries.tracesOf(root)
+  const lastActive = newestActivity(all)
   let byNs: bigint | undefined
-  for (const trace of traces.toReversed()) {
-    const spans = queries.linkedSpans(trace.id)
-    const tree = spanTree(spans)
+  for (const traces of wholeCascades(all).reverse()) {
+    const fold = new CascadeFold(traces)
+    for (const trace of traces) {
+      const spans = queries.linkedSpans(trace.id)
+      kinds.add(spans)
+      fold.add(trace, spans.map(slim))
+      yield
+    }
+    const folded = fold.spans()
+    const tree = spanTree(folded)
     const times = spanTimes(tree)
-    services.add(spans, times)
-    kinds.add(spans, times)
-    const steps = trace.episode > lastActive ? [] : criticalPath(tree, byNs)
-    plans.push(planOf(trace, tree, times, new Set(steps)))
-    path.unshift(...stepsWithin(trace, tree, steps, times))
+    services.add(folded, times)
+    kinds.addTimes(times)
+    const steps = traces[0].episode > lastActive ? [] : criticalPath(tree, byNs)
+    plans.push(planOf(traces, tree, times, new Set(steps)))
+    path.unshift(...stepsWithin(queries, tree, steps, times))
     byNs = path[0]?.span.startNs
     yield
   }
@@ -77,6 +91,19 @@ export function wholeAnalysis(...args: Parameters<typeof analyseCascade>): Casca
   for (let found = analysing.next(); ; found = analysing.next()) if (found.done === true) return found.value
 }
 
+const NONE: readonly string[] = []
+
+/** A span without what is read again when it is shown. */
+function slim(span: LinkedSpan): LinkedSpan {
+  return {
+    ...span,
+    name: span.row === undefined ? span.name : '',
+    cpid: span.row === undefined ? span.cpid : undefined,
+    observed: NONE,
+    wrote: NONE,
+  }
+}
+
 /** The episode that was active last. */
 function newestActivity(traces: readonly TraceFacts[]): number {
   let newest: TraceFacts | undefined
@@ -85,18 +112,30 @@ function newestActivity(traces: readonly TraceFacts[]): number {
 }
 
 function stepsWithin(
-  { traceId }: TraceFacts,
-  tree: readonly TreeSpan[],
-  steps: readonly LinkedSpan[],
+  queries: Read,
+  tree: readonly TreeSpan<FoldedSpan>[],
+  steps: readonly FoldedSpan[],
   times: ReadonlyMap<LinkedSpan, SpanTimes>,
 ): StepWithin[] {
   const most = mostWithin(tree, steps, heldTimes(steps))
-  return steps.map((span, at) => ({
-    traceId,
-    span,
-    selfNs: times.get(span)?.selfNs ?? 0n,
-    mostly: most[at],
-  }))
+  const shown = asSent(queries, [...steps, ...most.flatMap((within) => within?.span ?? [])])
+  return steps.map((span, at) => {
+    const mostly = most[at]
+    return {
+      traceId: span.part.traceId,
+      span: shown(span),
+      selfNs: times.get(span)?.selfNs ?? 0n,
+      mostly: mostly && { ...mostly, span: shown(mostly.span) },
+    }
+  })
+}
+
+/** Spans with the names and ids with which they were sent, and the times that they have in the cascade. */
+function asSent(queries: Read, spans: readonly LinkedSpan[]): (span: LinkedSpan) => LinkedSpan {
+  const sent = new Map(
+    queries.linkedSpansOf(spans.map(({ decision }) => decision)).map((span) => [span.decision, span]),
+  )
+  return (span) => ({ ...(sent.get(span.decision) ?? span), startNs: span.startNs, endNs: span.endNs })
 }
 
 /** Divides the time of the path through all traces among its steps. */
@@ -109,15 +148,18 @@ function heldOf(path: readonly StepWithin[]): PathStep[] {
 }
 
 function planOf(
-  trace: TraceFacts,
-  tree: readonly TreeSpan[],
+  traces: CascadePlan['traces'],
+  tree: readonly TreeSpan<FoldedSpan>[],
   times: ReadonlyMap<LinkedSpan, SpanTimes>,
   critical: ReadonlySet<LinkedSpan>,
-): TracePlan {
+): CascadePlan {
+  const positions = new Map(traces.map((trace, at) => [trace, at]))
   return {
-    trace,
+    traces,
     decisions: Float64Array.from(tree, ({ span }) => span.decision),
+    parts: Uint32Array.from(tree, ({ span }) => positions.get(span.part) ?? 0),
     depths: Uint32Array.from(tree, ({ depth }) => depth),
+    parentIds: BigInt64Array.from(tree, ({ span, parent }) => parent?.sentId ?? span.sentParentId),
     selfMs: Float64Array.from(tree, ({ span }) => Number(times.get(span)?.selfNs ?? 0n) / 1e6),
     waitMs: Float64Array.from(tree, ({ span }) => Number(times.get(span)?.waitNs ?? 0n) / 1e6),
     marks: Uint8Array.from(

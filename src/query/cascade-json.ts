@@ -5,7 +5,7 @@ import {
   CRITICAL,
   PARENT_MISSING,
   type CascadeAnalysis,
-  type TracePlan,
+  type CascadePlan,
 } from './cascade-analysis.ts'
 import { mergelogJson } from './cpid-json.ts'
 import { millis, rfc3339 } from './rfc3339.ts'
@@ -32,6 +32,7 @@ export function cascadeOutline(facts: CascadeFacts) {
     merges: facts.merges,
     missing: facts.missing,
     truncated: facts.truncated,
+    clockSkew: facts.clockSkew,
     object: facts.object ?? null,
     service: facts.service ?? null,
     cluster: facts.cluster ?? null,
@@ -47,7 +48,7 @@ export function cascadeVersion(queries: CausewayQueries, facts: CascadeFacts): s
 }
 
 /**
- * A cascade with the span trees of its traces, one trace after the other. A tree is a list, parents before children,
+ * A cascade with its span trees, one after the other: traces that were divided because they were full are one tree. A tree is a list, parents before children,
  * with depths: JSON nested as deep as traces can be is more than parsers take. Spans are read twice, once to find out
  * about them and once to show them, so that a slow reader keeps little in memory.
  */
@@ -69,7 +70,8 @@ export function* cascadeJson(queries: CausewayQueries, facts: CascadeFacts): Gen
   yield ',"traces":['
   let separator = ''
   for (const plan of found.value.plans) {
-    yield `${separator}${JSON.stringify(traceJson(plan.trace)).slice(0, -1)},"spans":[`
+    const [first, ...rest] = plan.traces
+    yield `${separator}${JSON.stringify(traceJson(first, null)).slice(0, -1)},"spans":[`
     separator = ','
     let spanSeparator = ''
     for (let at = 0; at < plan.decisions.length; at += SPANS_AT_ONCE) {
@@ -78,6 +80,7 @@ export function* cascadeJson(queries: CausewayQueries, facts: CascadeFacts): Gen
       if (text !== '') spanSeparator = ','
     }
     yield ']}'
+    for (const trace of rest) yield `,${JSON.stringify({ ...traceJson(trace, first), spans: [] })}`
   }
   yield ']}'
 }
@@ -91,18 +94,20 @@ export function totalsJson({ services, kinds, path }: CascadeAnalysis, facts: Ca
   }
 }
 
-function traceJson({ traceId, episode, open, startNs, lastNs }: TraceFacts) {
+/** `first`: the trace with which the tree begins in which its spans are shown, when that is another one. */
+function traceJson({ traceId, episode, open, startNs, lastNs }: TraceFacts, first: TraceFacts | null) {
   return {
     traceId: traceId.toString('hex'),
     episode,
     state: open ? 'open' : 'settled',
     start: rfc3339(startNs),
     lastActivity: rfc3339(lastNs),
+    continues: first === null ? null : first.traceId.toString('hex'),
   }
 }
 
 /** Spans that were pruned since they were counted are left out. */
-function spansJson(queries: CausewayQueries, plan: TracePlan, from: number, facts: CascadeFacts): string {
+function spansJson(queries: CausewayQueries, plan: CascadePlan, from: number, facts: CascadeFacts): string {
   const decisions = [...plan.decisions.subarray(from, from + SPANS_AT_ONCE)]
   const places = new Map(decisions.map((decision, position) => [decision, from + position]))
   const spans = queries.linkedSpansOf(decisions)
@@ -111,12 +116,15 @@ function spansJson(queries: CausewayQueries, plan: TracePlan, from: number, fact
     .join(',')
 }
 
-function spanJson(span: LinkedSpan, plan: TracePlan, at: number, { startNs }: CascadeFacts) {
+function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, { startNs }: CascadeFacts) {
   const waitMs = plan.waitMs[at] ?? 0
   const marks = plan.marks[at] ?? 0
+  const parentId = plan.parentIds[at] ?? 0n
+  const part = plan.parts[at] ?? 0
   return {
     spanId: spanIdHex(span.spanId),
-    parentSpanId: span.parentId === 0n ? null : spanIdHex(span.parentId),
+    parentSpanId: parentId === 0n ? null : spanIdHex(parentId),
+    ...(part > 0 && { traceId: plan.traces[part]?.traceId.toString('hex') }),
     depth: plan.depths[at],
     name: span.name,
     service: span.service,

@@ -5,17 +5,19 @@ import type { TreeSpan } from './span-tree.ts'
  * The way from the top of a trace to the received span that ends last, among those that end by `byNs`: that span, its
  * parent, and so on, the top first. Of several that end at once the deepest is taken. Empty when there is none.
  */
-export function criticalPath(tree: readonly TreeSpan[], byNs?: bigint): LinkedSpan[] {
-  let last: TreeSpan | undefined
+export function criticalPath<Span extends LinkedSpan>(
+  tree: readonly TreeSpan<Span>[],
+  byNs?: bigint,
+): Span[] {
+  let last: TreeSpan<Span> | undefined
   for (const at of tree) {
     if (at.span.row === undefined || (byNs !== undefined && at.span.endNs > byNs)) continue
     if (last === undefined || endsLater(at, last)) last = at
   }
   if (last === undefined) return []
   const parents = new Map(tree.map(({ span, parent }) => [span, parent]))
-  const path: LinkedSpan[] = []
-  for (let span: LinkedSpan | undefined = last.span; span !== undefined; span = parents.get(span))
-    path.push(span)
+  const path: Span[] = []
+  for (let span: Span | undefined = last.span; span !== undefined; span = parents.get(span)) path.push(span)
   return path.reverse()
 }
 

@@ -23,10 +23,15 @@ export function spanTimes(tree: readonly TreeSpan[]): Map<LinkedSpan, SpanTimes>
   }
   const times = new Map<LinkedSpan, SpanTimes>()
   for (const { span, parent } of tree) {
-    const waitNs = span.byCause && parent !== undefined ? notBelowZero(span.startNs - parent.endNs) : 0n
+    const waitNs = notBelowZero(span.startNs - (waitedFromNs({ span, parent }) ?? span.startNs))
     times.set(span, { selfNs: durationNs(span) - lengthOf(covered.get(span)), waitNs })
   }
   return times
+}
+
+/** When the write ended that a span observed; undefined where that is not known. */
+export function waitedFromNs({ span, parent }: Pick<TreeSpan, 'span' | 'parent'>): bigint | undefined {
+  return span.byCause ? (span.above?.endNs ?? parent?.endNs) : undefined
 }
 
 /** Never below zero, whatever clocks say. */

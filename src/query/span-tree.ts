@@ -1,12 +1,12 @@
 import type { LinkedSpan } from '../model/query-port.ts'
 
 /** A span with its place in the tree. */
-export interface TreeSpan {
-  readonly span: LinkedSpan
+export interface TreeSpan<Span extends LinkedSpan = LinkedSpan> {
+  readonly span: Span
   /** 0 for the root. */
   readonly depth: number
   /** The span it stands under. */
-  readonly parent: LinkedSpan | undefined
+  readonly parent: Span | undefined
   /** Its parent has not arrived, was pruned, or lies below it: it stands at the top. */
   readonly parentMissing: boolean
 }
@@ -15,15 +15,17 @@ export interface TreeSpan {
  * The spans of one trace as a tree, parents before children, children by start. A parent that is not there and a loop
  * are ordinary: every span comes exactly once. Does not recurse, whatever the depth.
  */
-export function spanTree(spans: readonly LinkedSpan[]): TreeSpan[] {
-  const byId = new Map<bigint, LinkedSpan>()
+export function spanTree<Span extends LinkedSpan>(spans: readonly Span[]): TreeSpan<Span>[] {
+  const byId = new Map<bigint, Span>()
   for (const span of spans) if (!byId.has(span.spanId)) byId.set(span.spanId, span)
   const children = childrenByParent(spans, byId)
-  const placed = new Set<LinkedSpan>()
-  const tree: TreeSpan[] = []
+  const placed = new Set<Span>()
+  const tree: TreeSpan<Span>[] = []
 
-  const placeBelow = (top: LinkedSpan): void => {
-    const stack: TreeSpan[] = [{ span: top, depth: 0, parent: undefined, parentMissing: top.parentId !== 0n }]
+  const placeBelow = (top: Span): void => {
+    const stack: TreeSpan<Span>[] = [
+      { span: top, depth: 0, parent: undefined, parentMissing: top.parentId !== 0n },
+    ]
     for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
       const { span, depth } = at
       if (placed.has(span)) continue
@@ -44,11 +46,11 @@ export function spanTree(spans: readonly LinkedSpan[]): TreeSpan[] {
 }
 
 /** Children latest first, as a stack wants them. */
-function childrenByParent(
-  spans: readonly LinkedSpan[],
-  byId: ReadonlyMap<bigint, LinkedSpan>,
-): Map<bigint, LinkedSpan[]> {
-  const children = new Map<bigint, LinkedSpan[]>()
+function childrenByParent<Span extends LinkedSpan>(
+  spans: readonly Span[],
+  byId: ReadonlyMap<bigint, Span>,
+): Map<bigint, Span[]> {
+  const children = new Map<bigint, Span[]>()
   for (const span of spans) {
     if (span.parentId === 0n || !byId.has(span.parentId)) continue
     const siblings = children.get(span.parentId)

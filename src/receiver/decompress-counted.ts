@@ -1,13 +1,7 @@
 import { Metadata, status, type StatusObject } from '@grpc/grpc-js'
-import type { Transform } from 'node:stream'
-import { createGunzip, createInflate } from 'node:zlib'
+import { GRPC_ACCEPT_ENCODING, GRPC_CODINGS } from './codings/codings.ts'
 import { grpcStatusOf } from './grpc-status.ts'
 import { NO_ROOM, type Reservation } from './in-flight.ts'
-
-const DECOMPRESSORS: Readonly<Record<string, () => Transform>> = {
-  gzip: createGunzip,
-  deflate: createInflate,
-}
 
 /** A message that cannot be taken, with the status to answer with. */
 export class NotTaken extends Error implements StatusObject {
@@ -34,12 +28,8 @@ export async function decompressCounted(
   reservation: Reservation,
 ): Promise<Buffer> {
   if (encoding === 'identity') return message
-  const decompressor = Object.hasOwn(DECOMPRESSORS, encoding) ? DECOMPRESSORS[encoding]?.() : undefined
-  if (decompressor === undefined)
-    throw statusOf(
-      status.UNIMPLEMENTED,
-      `the message is compressed with ${encoding}; use gzip, deflate or identity`,
-    )
+  const decompressor = Object.hasOwn(GRPC_CODINGS, encoding) ? GRPC_CODINGS[encoding]?.() : undefined
+  if (decompressor === undefined) throw notKnown(encoding)
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const parts: Buffer[] = []
   let length = 0
@@ -59,6 +49,14 @@ export async function decompressCounted(
   decompressor.on('end', () => resolve(Buffer.concat(parts, length)))
   decompressor.end(message)
   return promise
+}
+
+/** As gRPC asks for it (compression.md): with what would have been taken. */
+function notKnown(encoding: string): NotTaken {
+  const details = `the message is compressed with ${encoding}; use one of ${GRPC_ACCEPT_ENCODING}`
+  const metadata = new Metadata()
+  metadata.set('grpc-accept-encoding', GRPC_ACCEPT_ENCODING)
+  return new NotTaken({ code: status.UNIMPLEMENTED, details, metadata })
 }
 
 function statusOf(code: status, details: string): NotTaken {

@@ -6,6 +6,7 @@ import {
   type ServerInterceptor,
 } from '@grpc/grpc-js'
 import { constants } from 'node:http2'
+import { GRPC_ACCEPT_ENCODING } from './codings/codings.ts'
 import { decompressCounted } from './decompress-counted.ts'
 import { grpcStatusOf } from './grpc-status.ts'
 import { NO_ROOM } from './in-flight.ts'
@@ -75,6 +76,12 @@ export function admission(intake: Intake, settings: AdmissionSettings): ServerIn
       become('refused')
       refused(method.path, refusal)
       void intake.ready(refusal).then((ready) => end(grpcStatusOf(ready)))
+    }
+    // grpc-js answers with what it could undo by itself.
+    const sendHead = call.sendMetadata.bind(call)
+    call.sendMetadata = (metadata) => {
+      metadata.set('grpc-accept-encoding', GRPC_ACCEPT_ENCODING)
+      sendHead(metadata)
     }
     call.decompressMessage = (framed, encoding) =>
       decompressCounted(framed.subarray(COMPRESSED_FLAG_AND_LENGTH), encoding, maxMessageBytes, reservation)

@@ -1,20 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
-import { constants, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import type { AwaitedBodies } from './awaited-bodies.ts'
+import { HTTP_CODINGS } from './codings/codings.ts'
 import { NO_ROOM, type Reservation } from './in-flight.ts'
 import type { Refusal } from './reply.ts'
-
-/** The window RFC 8878 asks decoders to support; a frame that asks for more could take more than the size limit. */
-const ZSTD_WINDOW_LOG = 23
-
-const DECOMPRESSORS: Readonly<Record<string, () => Transform>> = {
-  gzip: createGunzip,
-  'x-gzip': createGunzip,
-  deflate: createInflate,
-  zlib: createInflate,
-  zstd: () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }),
-}
 
 /** The answer to a request that was not whole in time. */
 const TOO_SLOW: Refusal = {
@@ -57,9 +46,9 @@ function bodyOf(request: IncomingMessage, reading: Reading): Body | Promise<Body
   if (!reservation.fits(Math.max(1, declared))) return NO_ROOM
   const coding = (request.headers['content-encoding'] ?? '').trim().toLowerCase()
   if (coding === '' || coding === 'identity') return collect(request, undefined, reading, tooLarge)
-  const decompressor = Object.hasOwn(DECOMPRESSORS, coding) ? DECOMPRESSORS[coding] : undefined
+  const decompressor = Object.hasOwn(HTTP_CODINGS, coding) ? HTTP_CODINGS[coding] : undefined
   if (decompressor !== undefined) return collect(request, decompressor(), reading, tooLarge)
-  const known = Object.keys(DECOMPRESSORS).join(', ')
+  const known = Object.keys(HTTP_CODINGS).join(', ')
   return { kind: 'malformed', reason: `unsupported Content-Encoding: ${coding}; use none or one of ${known}` }
 }
 

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import type { Statement } from 'better-sqlite3'
 import type { ArrivalStore, Owner, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
 import {
@@ -17,6 +18,7 @@ import { GenerationCache } from './generation-cache.ts'
 import { ObjectTable } from './object-table.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
+import { RequestTable } from './request-table.ts'
 import type { TraceIndex } from './trace-index.ts'
 
 const PAIRS = 20_000
@@ -32,33 +34,33 @@ export class SqliteArrivals implements ArrivalStore {
   readonly #pairs = new GenerationCache<number, number>(PAIRS)
   #lastCpid = 0
   #lastOrigin = 0
-  readonly #answer: Statement<[Buffer], RequestAnswer>
-  readonly #addRequest: Statement
+  readonly #requests: RequestTable
   readonly #addSpan: Statement
   readonly #addPair: Statement
   readonly #addLog: Statement
   readonly #addMergelog: Statement
   readonly #setPruneTime: Statement
   readonly #addRejected: Statement
+  readonly #dropRejected: Statement
+  readonly #mostRefused: number
   readonly #owner: Statement<[number], Owner>
 
-  constructor(db: Sqlite, progress: Progress, traces: TraceIndex) {
+  /** `mostRefused`: how many refused mergelogs are remembered. */
+  constructor(db: Sqlite, progress: Progress, traces: TraceIndex, mostRefused: number) {
+    this.#mostRefused = mostRefused
     this.#progress = progress
     this.traces = traces
     this.interner = new Interner(db, traces)
     this.objects = new ObjectTable(db, progress)
-    this.#answer = db.prepare('SELECT rejected, message FROM requests WHERE hash = ?')
-    this.#addRequest = db.prepare(
-      'INSERT INTO requests (hash, arrived_ms, rejected, message) VALUES (?, ?, ?, ?)',
-    )
+    this.#requests = new RequestTable(db)
     this.#addSpan = db.prepare(
       `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
     this.#addLog = db.prepare(
-      `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw, digest)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#addMergelog = db.prepare(
       `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason)
@@ -67,6 +69,11 @@ export class SqliteArrivals implements ArrivalStore {
     this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
     this.#addRejected = db.prepare(
       'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope, sender) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    // Two for one, so that many from before are gone in time.
+    this.#dropRejected = db.prepare(
+      `DELETE FROM rejected_mergelogs WHERE id IN (
+         SELECT id FROM rejected_mergelogs WHERE id <= ? ORDER BY id LIMIT 2)`,
     )
     this.#owner = db.prepare(
       `SELECT r.service, coalesce(r.cluster, '') AS cluster
@@ -79,11 +86,11 @@ export class SqliteArrivals implements ArrivalStore {
   }
 
   answerTo(hash: Buffer): RequestAnswer | undefined {
-    return this.#answer.get(hash)
+    return this.#requests.answerTo(hash)
   }
 
   addRequest(hash: Buffer, answer: RequestAnswer): void {
-    this.#addRequest.run(hash, this.wallMs, answer.rejected, answer.message)
+    this.#requests.add(hash, this.wallMs, answer)
   }
 
   scope(resource: ResourceEnvelope, envelope: Buffer): number {
@@ -137,6 +144,8 @@ export class SqliteArrivals implements ArrivalStore {
       log.traceKey === '' ? null : Buffer.from(log.traceKey, 'latin1'),
       log.spanId,
       log.raw,
+      // Of two records alike that give no time, both may have happened.
+      log.timeNs === 0n ? null : crc32(log.raw),
     )
   }
 
@@ -173,7 +182,7 @@ export class SqliteArrivals implements ArrivalStore {
   ): void {
     const sources = JSON.stringify(record.sources.slice(0, 100)).slice(0, MAX_KEPT_TEXT)
     const newCpid = record.newCpid.slice(0, MAX_KEPT_TEXT)
-    this.#addRejected.run(
+    const { lastInsertRowid } = this.#addRejected.run(
       this.wallMs,
       newCpid,
       sources,
@@ -181,10 +190,18 @@ export class SqliteArrivals implements ArrivalStore {
       scope,
       sender?.slice(0, MAX_KEPT_TEXT) ?? null,
     )
+    this.#dropRejected.run(Number(lastInsertRowid) - this.#mostRefused)
   }
 
   ownerOf(cpid: number): Owner | undefined {
     return this.#owner.get(cpid)
+  }
+
+  /** What was known of an original trace: some of its spans are gone. */
+  dropOrigin(origin: number): void {
+    this.interner.dropOrigin(origin)
+    this.#pairs.delete(origin)
+    if (this.#lastOrigin === origin) this.#lastCpid = 0
   }
 
   forget(): void {

@@ -23,6 +23,11 @@ export class CpidCache {
     return node
   }
 
+  drop(id: number, cpid: string): void {
+    this.#byId.delete(id)
+    this.#byCpid.delete(cpid)
+  }
+
   clear(): void {
     this.#byId.clear()
     this.#byCpid.clear()

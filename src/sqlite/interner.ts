@@ -63,6 +63,11 @@ export class Interner {
     return this.#lastOrigin
   }
 
+  /** An original trace is gone, or some of its spans. */
+  dropOrigin(origin: number): void {
+    if (this.#lastOrigin === origin) this.#lastTrace = ''
+  }
+
   forget(): void {
     this.#resources.clear()
     this.#scopes.clear()

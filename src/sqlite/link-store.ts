@@ -14,7 +14,6 @@ import type {
   Trace,
   Waiting,
 } from '../model/link-port.ts'
-import { scopeEnvelope, serviceEnvelope } from '../otlp/own-envelopes.ts'
 import type { SqliteArrivals } from './arrival-store.ts'
 import { AwaitedParents } from './awaited-parents.ts'
 import { ChangeSpanTable } from './change-span-table.ts'
@@ -25,19 +24,16 @@ import type { Sqlite } from './open-database.ts'
 import { OutboxWriter } from './outbox-writer.ts'
 import type { Progress } from './progress.ts'
 import { SpanReader } from './span-reader.ts'
+import { SyntheticScopes } from './synthetic-scopes.ts'
 import { TraceTable } from './trace-table.ts'
 import { WaitingTable } from './waiting-table.ts'
 
-const OWN_SERVICE = { envelope: serviceEnvelope('causeway'), service: 'causeway', cluster: undefined }
-const OWN_SCOPE = scopeEnvelope('causeway')
-
-/** What the linker works on, in SQLite. `beginRound` and `flush` frame each transaction. */
+/** What the linker works on, in SQLite; `inRound` frames what it does in a transaction. */
 export class SqliteLinkStore implements LinkStore {
   readonly waiting: WaitingTable
   readonly logs: SqliteLogLinks
   readonly hops: ObjectTable
   readonly #progress: Progress
-  readonly #hearsLogs: boolean
   readonly #arrivals: SqliteArrivals
   readonly #spans: SpanReader
   readonly #traces: TraceTable
@@ -45,12 +41,11 @@ export class SqliteLinkStore implements LinkStore {
   readonly #outbox: OutboxWriter
   readonly #awaited: AwaitedParents
   readonly #mergelogs: MergelogReader
-  readonly #resourceOf: Statement<[number], number>
+  readonly #synthetic: SyntheticScopes
   readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
 
-  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, hearsLogs: boolean) {
+  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
     this.#progress = progress
-    this.#hearsLogs = hearsLogs
     this.logs = new SqliteLogLinks(db, progress)
     this.#arrivals = arrivals
     this.hops = arrivals.objects
@@ -65,7 +60,7 @@ export class SqliteLinkStore implements LinkStore {
       `SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM waiting_logs) AS waiting,
          (SELECT count(*) FROM traces WHERE state = 0) AS openTraces`,
     )
-    this.#resourceOf = db.prepare<[number], number>('SELECT resource FROM scopes WHERE id = ?').pluck()
+    this.#synthetic = new SyntheticScopes(db, arrivals.interner)
   }
 
   get activeMs(): number {
@@ -76,15 +71,19 @@ export class SqliteLinkStore implements LinkStore {
     return this.#progress.wallMs
   }
 
-  beginRound(): void {
+  /** Does a round of work on what is here, and writes what it left in memory. */
+  inRound<T>(work: () => T): T {
     this.#spans.beginRound()
-  }
-
-  /** Writes what the round left in memory. */
-  flush(): void {
+    const done = work()
     this.#traces.flush()
     this.#awaited.flush()
     this.#spans.dropEvents(this.#progress.linkedArrival)
+    return done
+  }
+
+  /** The trace is gone. */
+  dropTrace(id: number, root: number): void {
+    this.#traces.drop(id, root)
   }
 
   forget(): void {
@@ -92,15 +91,13 @@ export class SqliteLinkStore implements LinkStore {
     for (const part of [this.#spans, this.#traces, this.#changes, this.#outbox, this.#awaited]) part.forget()
   }
 
-  /** How much waits, and how many traces are open. */
   gauges(): { waiting: number; openTraces: number } {
     return this.#gauges.get() ?? { waiting: 0, openTraces: 0 }
   }
 
   nextEvents(limit: number): LinkEvent[] {
     const { linkedArrival } = this.#progress
-    let events = this.#spans.nextEvents(linkedArrival, limit)
-    if (this.#hearsLogs) events = this.logs.addEvents(events, linkedArrival, limit)
+    const events = this.logs.addEvents(this.#spans.nextEvents(linkedArrival, limit), linkedArrival, limit)
     for (const event of events) if (event.kind === 'span') this.#outbox.firstLinked(event.span.row)
     return events
   }
@@ -144,6 +141,11 @@ export class SqliteLinkStore implements LinkStore {
     this.#arrivals.addCpidOrigin(cpid, span.origin)
   }
 
+  removeRepeated(span: ArrivedSpan): void {
+    if (span.observes || span.writes) this.hops.remove(span.row)
+    this.#spans.remove(span.row)
+  }
+
   trace(id: number): Trace | undefined {
     return this.#traces.trace(id)
   }
@@ -156,8 +158,8 @@ export class SqliteLinkStore implements LinkStore {
     return this.#traces.ofRoot(root)
   }
 
-  addTrace(trace: Omit<Trace, 'id'>): Trace {
-    return this.#traces.add(trace)
+  addTrace(trace: Omit<Trace, 'id' | 'cascade'>, continues: Trace | undefined): Trace {
+    return this.#traces.add(trace, continues)
   }
 
   touch(trace: Trace): void {
@@ -196,8 +198,8 @@ export class SqliteLinkStore implements LinkStore {
     return this.#mergelogs.find(cpid)
   }
 
-  firstSpanNs(cpid: number): UnixNanos | undefined {
-    return this.#spans.firstStart(cpid)
+  firstSpanNs(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined {
+    return this.#spans.firstStart(cpid, fromNs, toNs)
   }
 
   wasSent(trace: number, row: number): boolean {
@@ -232,12 +234,12 @@ export class SqliteLinkStore implements LinkStore {
     return this.#arrivals.objects.writerOf(version)
   }
 
-  addWrites(trace: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void {
-    this.#arrivals.objects.addWrites(trace, span, versions)
+  addWrites(cascade: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void {
+    this.#arrivals.objects.addWrites(cascade, span, versions)
   }
 
-  writersIn(trace: number, version: ObjectVersion): Iterable<number> {
-    return this.#arrivals.objects.writersIn(trace, version)
+  writersIn(cascade: number, version: ObjectVersion, most: number): number[] {
+    return this.#arrivals.objects.writersIn(cascade, version, most)
   }
 
   awaitWriter(version: ObjectVersion, row: number): number {
@@ -286,10 +288,10 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   syntheticScope(senderScope: number | undefined): number {
-    const resource = senderScope === undefined ? undefined : this.#resourceOf.get(senderScope)
-    const { interner } = this.#arrivals
-    return resource === undefined
-      ? interner.scope(OWN_SERVICE, OWN_SCOPE)
-      : interner.scopeOf(resource, OWN_SCOPE)
+    return this.#synthetic.under(senderScope)
+  }
+
+  envelopeBytes(scope: number): number {
+    return this.#spans.envelopeBytes(scope)
   }
 }

@@ -6,6 +6,7 @@ import { hasAttribute } from '../otlp/patch-log.ts'
 import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
+import { LOG_REPEATED } from './sent-once.ts'
 
 /** The bit of `log_outbox.flags`. */
 export const LOG_WITHOUT_SPAN_ID = 1
@@ -14,7 +15,14 @@ const KINDS: readonly LogWaitingKind[] = ['cpid', 'span']
 const MISSED_SPANS = 10_000
 const NO_TRACE = Buffer.alloc(16)
 
-type LogRow = [id: bigint, cpid: bigint | null, traceId: Buffer | null, spanId: bigint, raw: Buffer | null]
+type LogRow = [
+  id: bigint,
+  cpid: bigint | null,
+  traceId: Buffer | null,
+  spanId: bigint,
+  raw: Buffer | null,
+  repeated: bigint,
+]
 
 /** Log records that are linked, in SQLite. */
 export class SqliteLogLinks implements LogLinkStore {
@@ -28,6 +36,7 @@ export class SqliteLogLinks implements LogLinkStore {
   readonly #due: Statement<[number, number], number>
   readonly #countForSpans: Statement<[], number>
   readonly #insert: Statement
+  readonly #remove: Statement
   /** Since when spans are missed; forgotten at a restart, when they are missed anew. */
   readonly #missed = new GenerationCache<string, number>(MISSED_SPANS)
   /** How many wait for a span, so that spans need not ask while none does. */
@@ -38,14 +47,15 @@ export class SqliteLogLinks implements LogLinkStore {
     const logs = <Bind extends unknown[]>(rest: string): Statement<Bind, LogRow> =>
       db
         .prepare<Bind, LogRow>(
-          `SELECT id, cpid, trace_id, span_id, CASE WHEN cpid IS NULL AND span_id <> 0 THEN raw END FROM logs ${rest}`,
+          `SELECT l.id, l.cpid, l.trace_id, l.span_id, CASE WHEN l.cpid IS NULL AND l.span_id <> 0 THEN l.raw END,
+             ${LOG_REPEATED} FROM logs l ${rest}`,
         )
         .raw()
         .safeIntegers()
     const rows = <Bind extends unknown[]>(rest: string): Statement<Bind, number> =>
       db.prepare<Bind, number>(`SELECT arrival FROM waiting_logs ${rest}`).pluck()
-    this.#next = logs('WHERE id > +? ORDER BY id LIMIT +?')
-    this.#one = logs('WHERE id = ?')
+    this.#next = logs('WHERE l.id > +? ORDER BY l.id LIMIT +?')
+    this.#one = logs('WHERE l.id = ?')
     this.#wait = db.prepare(
       'INSERT INTO waiting_logs (arrival, kind, cpid, trace_id, span_id, due_ms) VALUES (?, ?, ?, ?, ?, ?)',
     )
@@ -59,6 +69,7 @@ export class SqliteLogLinks implements LogLinkStore {
     )
     this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
     this.#countForSpans = db.prepare<[], number>('SELECT count(*) FROM waiting_logs WHERE kind = 1').pluck()
+    this.#remove = db.prepare('DELETE FROM logs WHERE id = ?')
     this.#insert = db.prepare(
       'INSERT INTO log_outbox (decision, log, trace_id, flags, cpid) VALUES (?, ?, ?, ?, ?)',
     )
@@ -66,9 +77,12 @@ export class SqliteLogLinks implements LogLinkStore {
 
   /** The first `limit` of these events and of the log records after an arrival, in order. */
   addEvents(events: LinkEvent[], after: number, limit: number): LinkEvent[] {
-    const logs = this.#next.all(after, limit).map((row): LinkEvent => {
+    // One that is not next need not be readable yet.
+    const end = events.length < limit ? Infinity : (events.at(-1)?.arrival ?? Infinity)
+    const logs = this.#next.all(after, limit).flatMap((row): LinkEvent[] => {
+      if (Number(row[0]) > end) return []
       const log = logOf(row)
-      return { kind: 'log', arrival: log.row, log }
+      return [{ kind: 'log', arrival: log.row, log }]
     })
     if (logs.length === 0) return events
     return [...events, ...logs].sort((a, b) => a.arrival - b.arrival).slice(0, limit)
@@ -77,6 +91,10 @@ export class SqliteLogLinks implements LogLinkStore {
   log(row: number): ArrivedLog | undefined {
     const found = this.#one.get(row)
     return found === undefined ? undefined : logOf(found)
+  }
+
+  removeRepeated(row: number): void {
+    this.#remove.run(row)
   }
 
   wait({ row, cpid, traceId, spanId }: ArrivedLog, kind: LogWaitingKind, dueMs: number): void {
@@ -120,19 +138,25 @@ export class SqliteLogLinks implements LogLinkStore {
     )
   }
 
+  /** Somebody else has removed some that waited. */
+  countAgain(): void {
+    this.#waitingForSpans = undefined
+  }
+
+  /** Since when spans are missed stays true whatever was rolled back. */
   forget(): void {
-    this.#missed.clear()
     this.#waitingForSpans = undefined
   }
 }
 
-function logOf([id, cpid, traceId, spanId, raw]: LogRow): ArrivedLog {
+function logOf([id, cpid, traceId, spanId, raw, repeated]: LogRow): ArrivedLog {
   const hasTrace = traceId !== null && !traceId.equals(NO_TRACE)
   return {
     row: Number(id),
     cpid: cpid === null ? undefined : Number(cpid),
     traceId: hasTrace ? traceId : undefined,
     spanId: hasTrace ? spanId : 0n,
+    repeated: repeated === 1n,
     malformed: raw !== null && hasAttribute(raw, CPID_ID),
   }
 }

@@ -150,6 +150,11 @@ export class SqliteMergeGraph implements MergeGraph {
     return arrival
   }
 
+  /** The tombstone with this number is gone. */
+  drop(id: number, cpid: Cpid): void {
+    this.#cache.drop(id, cpid)
+  }
+
   /** Forgets what is cached: the transaction was rolled back or someone else wrote. */
   forget(): void {
     this.#cache.clear()

@@ -15,6 +15,14 @@ const OBSERVATIONS = 20_000
 
 const ROLES = { observed: 0, wrote: 1 } as const
 
+interface WriterQuery {
+  cascade: number
+  object: number
+  version: bigint
+  uid: string | null
+  most: number
+}
+
 interface VersionRow {
   object: bigint
   version: bigint
@@ -35,16 +43,15 @@ export class ObjectTable {
   readonly #versions: Statement<[number, number], VersionRow>
   readonly #writer: Statement<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>
   readonly #addWrite: Statement
-  readonly #writers: Statement<
-    [{ trace: number; object: number; version: bigint; uid: string | null }],
-    number
-  >
+  readonly #writers: Statement<[WriterQuery], number>
   readonly #await: Statement
   readonly #since: Statement<[number, bigint], number>
   readonly #addObserver: Statement
   readonly #observers: Statement<[number, bigint], number>
   readonly #dropObservers: Statement
   readonly #dropAwaited: Statement
+  readonly #removeNamed: Statement<[number], number>
+  readonly #removeUnnamed: Statement
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
@@ -73,12 +80,14 @@ export class ObjectTable {
       )
       .pluck()
     this.#addWrite = db.prepare(
-      'INSERT OR IGNORE INTO trace_writes (trace, object, end_ns, span, version, uid) VALUES (?, ?, ?, ?, ?, ?)',
+      'INSERT OR IGNORE INTO trace_writes (trace, object, version, end_ns, span, uid) VALUES (?, ?, ?, ?, ?, ?)',
     )
     this.#writers = db
-      .prepare<[{ trace: number; object: number; version: bigint; uid: string | null }], number>(
-        `SELECT span FROM trace_writes WHERE trace = +@trace AND object = +@object AND version <= +@version
-           AND (uid = +@uid OR uid IS NULL OR +@uid IS NULL) ORDER BY end_ns DESC, span DESC`,
+      .prepare<[WriterQuery], number>(
+        `SELECT span FROM (SELECT span, uid FROM trace_writes
+           WHERE trace = +@cascade AND object = +@object AND version <= +@version
+           ORDER BY version DESC, end_ns DESC, span DESC LIMIT +@most)
+         WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
       )
       .pluck()
     this.#await = db.prepare(
@@ -96,6 +105,13 @@ export class ObjectTable {
       .prepare<[number, bigint], number>('SELECT span FROM awaited_writers WHERE object = ? AND version = ?')
       .pluck()
     this.#dropObservers = db.prepare('DELETE FROM awaited_writers WHERE object = ? AND version = ?')
+    this.#removeNamed = db
+      .prepare<[number], number>('DELETE FROM span_objects WHERE span = ? RETURNING object')
+      .pluck()
+    this.#removeUnnamed = db.prepare(
+      `DELETE FROM objects WHERE id = @object AND NOT EXISTS (SELECT 1 FROM span_objects WHERE object = @object)
+         AND NOT EXISTS (SELECT 1 FROM mergelogs WHERE object_id = @object)`,
+    )
     this.#dropAwaited = db.prepare('DELETE FROM awaited_versions WHERE object = ? AND version = ?')
   }
 
@@ -127,14 +143,14 @@ export class ObjectTable {
     return this.#writer.get({ object, version, uid: uid ?? null, upTo: this.#progress.linkedArrival })
   }
 
-  addWrites(trace: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void {
+  addWrites(cascade: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void {
     for (const { object, version, uid } of versions) {
-      this.#addWrite.run(trace, object, span.endNs, span.row, version, uid ?? null)
+      this.#addWrite.run(cascade, object, version, span.endNs, span.row, uid ?? null)
     }
   }
 
-  writersIn(trace: number, { object, version, uid }: ObjectVersion): number[] {
-    return this.#writers.all({ trace, object, version, uid: uid ?? null })
+  writersIn(cascade: number, { object, version, uid }: ObjectVersion, most: number): number[] {
+    return this.#writers.all({ cascade, object, version, uid: uid ?? null, most })
   }
 
   wrote(span: number, { object, version }: ObjectVersion): boolean {
@@ -170,17 +186,34 @@ export class ObjectTable {
     return spans
   }
 
+  /** The object with this number is gone. */
+  drop(id: number, object: string, cluster: string): void {
+    this.#objects.delete(keyOf(object, cluster))
+    this.#kinds.delete(id)
+  }
+
+  /** Takes back what a span named, of which nothing was heard yet. */
+  remove(span: number): void {
+    let removed = 0
+    for (const object of this.#removeNamed.all(span)) removed += this.#removeUnnamed.run({ object }).changes
+    if (removed > 0) this.forget()
+  }
+
   forget(): void {
     this.#objects.clear()
     this.#kinds.clear()
   }
 
   #idOf(object: string, cluster: string): number {
-    const key = `${cluster} ${object}`
+    const key = keyOf(object, cluster)
     const cached = this.#objects.get(key)
     if (cached !== undefined) return cached
     const id = this.#find.get(object, cluster) ?? Number(this.#addObject.run(object, cluster).lastInsertRowid)
     this.#objects.set(key, id)
     return id
   }
+}
+
+function keyOf(object: string, cluster: string): string {
+  return `${cluster} ${object}`
 }

@@ -1,39 +1,52 @@
 import type { Statement } from 'better-sqlite3'
-import { SENT_SYNTHETIC, type Placed, type SpanDecision, type SyntheticDecision } from '../model/link-port.ts'
+import {
+  SENT_FOR_CHILD,
+  SENT_SYNTHETIC,
+  type Placed,
+  type SpanDecision,
+  type SyntheticDecision,
+} from '../model/link-port.ts'
 import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
 
 const SPANS = 30_000
 
+interface PlacedRow {
+  parent_id: bigint
+  cause: bigint | null
+  cause_trace: bigint | null
+}
+
 /** Writes decisions, and remembers which spans went into which traces. */
 export class OutboxWriter {
   readonly #progress: Progress
   readonly #insert: Statement
-  readonly #placed: Statement<[number, number], { parent_id: bigint; cause: bigint | null }>
+  readonly #placed: Statement<[number, number], PlacedRow>
   readonly #sent: Statement<[number, number], number>
-  readonly #traces: Statement<[number], number>
+  readonly #traces: Statement<[{ span: number }], number>
   /** For spans first linked by this process: every trace they were sent into. */
   readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
     this.#insert = db.prepare(
-      `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause, cause_trace)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#placed = db
-      .prepare<[number, number], { parent_id: bigint; cause: bigint | null }>(
-        'SELECT parent_id, cause FROM outbox WHERE trace = ? AND span = ?',
+      .prepare<[number, number], PlacedRow>(
+        'SELECT parent_id, cause, cause_trace FROM outbox WHERE trace = ? AND span = ?',
       )
       .safeIntegers()
     this.#sent = db
       .prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
       .pluck()
     this.#traces = db
-      .prepare<[number], number>(
+      .prepare<[{ span: number }], number>(
         `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
-         JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = +? ORDER BY t.trace`,
+         JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = +@span
+         UNION SELECT trace FROM outbox WHERE span = +@span AND flags & ${SENT_FOR_CHILD} ORDER BY 1`,
       )
       .pluck()
   }
@@ -51,18 +64,22 @@ export class OutboxWriter {
 
   tracesOfSpan(row: number): number[] {
     const known = this.#sentTo.get(row)
-    return known?.filter((trace) => trace !== 0) ?? this.#traces.all(row)
+    return known?.filter((trace) => trace !== 0) ?? this.#traces.all({ span: row })
   }
 
   placed(trace: number, row: number): Placed | undefined {
     const found = this.#placed.get(trace, row)
     return (
-      found && { parentId: found.parent_id, cause: found.cause === null ? undefined : Number(found.cause) }
+      found && {
+        parentId: found.parent_id,
+        cause: found.cause === null ? undefined : Number(found.cause),
+        causeTrace: found.cause_trace === null ? undefined : Number(found.cause_trace),
+      }
     )
   }
 
   send(decision: SpanDecision): void {
-    const { trace, span, parentId, flags, extra, cause } = decision
+    const { trace, span, parentId, flags, extra, cause, causeTrace } = decision
     this.#insert.run(
       this.#progress.nextDecision(),
       trace,
@@ -72,13 +89,24 @@ export class OutboxWriter {
       null,
       extra ?? null,
       cause ?? null,
+      causeTrace ?? null,
     )
     this.#sentTo.get(span)?.push(trace)
   }
 
   sendSynthetic(decision: SyntheticDecision): void {
-    const { trace, parentId, scope, bytes } = decision
-    this.#insert.run(this.#progress.nextDecision(), trace, null, parentId, SENT_SYNTHETIC, scope, bytes, null)
+    const { trace, parentId, scope, bytes, above } = decision
+    this.#insert.run(
+      this.#progress.nextDecision(),
+      trace,
+      null,
+      parentId,
+      SENT_SYNTHETIC,
+      scope,
+      bytes,
+      above?.spanId ?? null,
+      above?.trace ?? null,
+    )
   }
 
   forget(): void {

@@ -10,7 +10,8 @@ import type { UnixNanos } from '../model/clock.ts'
 import type { ArrivedSpan, LinkEvent } from '../model/link-port.ts'
 import { readLinks } from '../otlp/read-links.ts'
 import type { Sqlite } from './open-database.ts'
-import { ServiceNames } from './service-names.ts'
+import { ScopeFacts } from './scope-facts.ts'
+import { SPAN_REPEATED } from './sent-once.ts'
 import type { TraceIndex } from './trace-index.ts'
 
 type SpanRow = [
@@ -32,7 +33,7 @@ type SpanRow = [
 const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.end_ns, s.scope, length(s.raw), s.flags,
   CASE WHEN s.parent_id <> 0 THEN
     (SELECT min(p.id) FROM spans p WHERE p.origin = s.origin AND p.span_id = s.parent_id) END,
-  EXISTS (SELECT 1 FROM spans p WHERE p.origin = s.origin AND p.span_id = s.span_id AND p.id < s.id),
+  ${SPAN_REPEATED},
   EXISTS (SELECT 1 FROM awaited_parents a WHERE a.origin = s.origin AND a.span_id = s.span_id)`
 
 interface EventRow {
@@ -43,7 +44,7 @@ interface EventRow {
 
 /** Reads stored spans and graph events for the linker. */
 export class SpanReader {
-  readonly #services: ServiceNames
+  readonly #scopes: ScopeFacts
   readonly #next: Statement<[number, number], SpanRow>
   readonly #one: Statement<[number], SpanRow>
   readonly #ofCpid: Statement<[number], SpanRow>
@@ -51,15 +52,16 @@ export class SpanReader {
   readonly #raw: Statement<[number], Buffer>
   readonly #traces: TraceIndex
   readonly #find: Statement<[number, bigint], number | null>
-  readonly #firstStart: Statement<[number], bigint | null>
+  readonly #firstStart: Statement<[number, bigint, bigint], bigint | null>
   readonly #setCpid: Statement
   readonly #events: Statement<[number, number], EventRow>
   readonly #dropEvents: Statement
+  readonly #remove: Statement
   #round = new Map<number, ArrivedSpan>()
 
   constructor(db: Sqlite, traces: TraceIndex) {
     this.#traces = traces
-    this.#services = new ServiceNames(db)
+    this.#scopes = new ScopeFacts(db)
     const spans = <Bind extends unknown[]>(rest: string): Statement<Bind, SpanRow> =>
       db.prepare<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw().safeIntegers()
     this.#next = spans('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
@@ -77,9 +79,9 @@ export class SpanReader {
       )
       .pluck()
     this.#firstStart = db
-      .prepare<[number], bigint | null>(
+      .prepare<[number, bigint, bigint], bigint | null>(
         `SELECT min(s.start_ns) FROM cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid
-         WHERE c.cpid = +? AND s.start_ns > 0`,
+         WHERE c.cpid = +? AND s.start_ns BETWEEN ? AND ?`,
       )
       .pluck()
       .safeIntegers()
@@ -89,6 +91,7 @@ export class SpanReader {
     this.#events = db.prepare(
       'SELECT arrival, cpid, kind FROM graph_events WHERE arrival > +? ORDER BY arrival LIMIT +?',
     )
+    this.#remove = db.prepare('DELETE FROM spans WHERE id = ?')
     this.#dropEvents = db.prepare('DELETE FROM graph_events WHERE arrival <= ?')
   }
 
@@ -159,23 +162,34 @@ export class SpanReader {
     return origin === undefined ? undefined : (this.#find.get(origin, spanId) ?? undefined)
   }
 
-  /** The start of the first span that carries the CPID. */
-  firstStart(cpid: number): UnixNanos | undefined {
-    return this.#firstStart.get(cpid) ?? undefined
+  /** The earliest start, from one time to another, of spans that carry the CPID. */
+  firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined {
+    return this.#firstStart.get(cpid, fromNs, toNs) ?? undefined
+  }
+
+  /** What a scope and its resource weigh. */
+  envelopeBytes(scope: number): number {
+    return this.#scopes.of(scope).envelopeBytes
   }
 
   setInheritedCpid(row: number, cpid: number): void {
     this.#setCpid.run(cpid, row)
   }
 
+  remove(row: number): void {
+    this.#remove.run(row)
+    this.#round.delete(row)
+  }
+
   forget(): void {
     this.#round.clear()
-    this.#services.forget()
+    this.#scopes.forget()
   }
 
   #spanOf(row: SpanRow): ArrivedSpan {
     const scope = Number(row[7])
     const flags = Number(row[9])
+    const { service, envelopeBytes } = this.#scopes.of(scope)
     return {
       row: Number(row[0]),
       cpid: row[1] === null ? undefined : Number(row[1]),
@@ -185,8 +199,9 @@ export class SpanReader {
       startNs: row[5],
       endNs: row[6],
       scope,
-      service: this.#services.of(scope),
+      service,
       bytes: Number(row[8]),
+      envelopeBytes,
       hasLinks: (flags & SPAN_HAS_LINKS) !== 0,
       observes: (flags & SPAN_OBSERVED) !== 0,
       writes: (flags & SPAN_WROTE) !== 0,

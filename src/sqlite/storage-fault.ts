@@ -10,6 +10,9 @@ const KINDS: readonly (readonly [string, StorageFaultKind])[] = [
   ['SQLITE_CANTOPEN', 'io'],
 ]
 
+/** How result codes begin that a single row can bring about. All others are about the database, or about the moment. */
+const OF_ONE_ROW = ['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']
+
 const SENTENCES: Record<StorageFaultKind, (said: string) => string> = {
   full: (said) =>
     `the disk of the database is full (${said}); free some of it: senders keep what they could not hand over, ` +
@@ -31,6 +34,16 @@ export function storageFault(error: unknown): StorageFault | undefined {
   if (kind === undefined) return undefined
   const said = error instanceof Error ? error.message : String(error)
   return { kind, reason: SENTENCES[kind](kind === 'io' ? `${said}, ${code}` : said) }
+}
+
+/**
+ * Whether what was thrown can be about the one item that was being worked on, such as a row that it refers to and that is
+ * not there. What is about the database, about the moment or about memory fails for everything, and is tried again.
+ */
+export function isAboutOneItem(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code.startsWith('SQLITE_')) return OF_ONE_ROW.some((start) => code.startsWith(start))
+  return !(error instanceof Error && /allocation failed|out of memory/i.test(error.message))
 }
 
 function codeOf(error: unknown): string {

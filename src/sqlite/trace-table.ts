@@ -7,7 +7,7 @@ import type { Progress } from './progress.ts'
 const TRACES = 10_000
 const SERVICES = 20_000
 
-type TraceRow = { [column: string]: bigint } & { trace_id: Buffer }
+type TraceRow = { [column: string]: bigint | null } & { trace_id: Buffer }
 
 /** Outgoing traces. Touched ones are written by `flush`; only between transactions does the cache let go of them. */
 export class TraceTable {
@@ -23,7 +23,7 @@ export class TraceTable {
   readonly #insert: Statement
   readonly #update: Statement
   readonly #addService: Statement
-  readonly #missing: Statement<[number], number>
+  readonly #missing: Statement<[number, number], number>
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
@@ -36,19 +36,19 @@ export class TraceTable {
     this.#insert = db.prepare(
       `INSERT INTO traces (trace_id, root, episode, root_span, state, opened_ms, last_arrival_ms, due_ms, first_ns,
          last_ns, sent_spans, sent_bytes, controller_spans, services, merges, missing, truncated, root_sent,
-         provisional, last_decision, last_wall_ms)
-       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, ?, 0, ?)`,
+         provisional, last_decision, last_wall_ms, continues_root, continues, clock_skew, doubtful_times)
+       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, ?, 0, ?, ?, ?, ?, ?)`,
     )
     this.#update = db.prepare(
       `UPDATE traces SET state = ?, last_arrival_ms = ?, due_ms = ?, first_ns = ?, last_ns = ?, sent_spans = ?,
          sent_bytes = ?, controller_spans = ?, services = ?, merges = ?, missing = ?, truncated = ?, root_sent = ?,
-         last_decision = ?, last_wall_ms = ? WHERE id = ?`,
+         last_decision = ?, last_wall_ms = ?, clock_skew = ?, doubtful_times = ? WHERE id = ?`,
     )
     this.#addService = db.prepare('INSERT OR IGNORE INTO trace_services (trace, service) VALUES (?, ?)')
     this.#missing = db
-      .prepare<[number], number>(
-        `SELECT count(*) FROM change_spans s JOIN cpids c ON c.id = s.cpid
-         WHERE s.trace = ? AND c.has_mergelog = 0 AND c.explained = 0`,
+      .prepare<[number, number], number>(
+        `SELECT count(DISTINCT c.id) FROM traces t JOIN change_spans s ON s.trace = t.id JOIN cpids c ON c.id = s.cpid
+         WHERE t.root = +? AND coalesce(t.continues, t.id) = +? AND c.has_mergelog = 0 AND c.explained = 0`,
       )
       .pluck()
   }
@@ -74,7 +74,7 @@ export class TraceTable {
     return rows.flatMap((row) => this.#cached(row) ?? [])
   }
 
-  add(trace: Omit<Trace, 'id'>): Trace {
+  add(trace: Omit<Trace, 'id' | 'cascade'>, continues: Trace | undefined): Trace {
     const { lastInsertRowid } = this.#insert.run(
       trace.traceId,
       trace.root,
@@ -87,8 +87,13 @@ export class TraceTable {
       trace.lastNs,
       trace.provisional ? 1 : 0,
       trace.lastWallMs,
+      trace.continuesRoot ? 1 : 0,
+      continues?.cascade ?? null,
+      trace.clockSkew ? 1 : 0,
+      trace.doubtfulTimes ? 1 : 0,
     )
-    const added: Trace = { ...trace, id: Number(lastInsertRowid) }
+    const id = Number(lastInsertRowid)
+    const added: Trace = { ...trace, id, cascade: continues?.cascade ?? id }
     this.#byId.set(added.id, added)
     this.#currentOf.set(added.root, added.id)
     this.touch(added)
@@ -107,7 +112,7 @@ export class TraceTable {
   }
 
   countMissing(trace: Trace): number {
-    return this.#missing.get(trace.id) ?? 0
+    return this.#missing.get(trace.root, trace.cascade) ?? 0
   }
 
   /** Writes what was touched since the last call. */
@@ -129,10 +134,18 @@ export class TraceTable {
         trace.rootSent ? 1 : 0,
         this.#progress.lastDecision,
         trace.lastWallMs,
+        trace.clockSkew ? 1 : 0,
+        trace.doubtfulTimes ? 1 : 0,
         trace.id,
       )
     }
     this.#touched.clear()
+  }
+
+  /** The trace is gone. */
+  drop(id: number, root: number): void {
+    this.#byId.delete(id)
+    this.#currentOf.delete(root)
   }
 
   forget(): void {
@@ -160,6 +173,7 @@ function traceOf(row: TraceRow): Trace {
     traceId: row.trace_id,
     root: whole('root'),
     episode: whole('episode'),
+    cascade: Number(row['continues'] ?? row['id'] ?? 0n),
     rootSpan: row['root_span'] ?? 0n,
     open: row['state'] === 0n,
     openedMs: whole('opened_ms'),
@@ -168,6 +182,8 @@ function traceOf(row: TraceRow): Trace {
     dueMs: whole('due_ms'),
     firstNs: row['first_ns'] ?? 0n,
     lastNs: row['last_ns'] ?? 0n,
+    clockSkew: row['clock_skew'] === 1n,
+    doubtfulTimes: row['doubtful_times'] === 1n,
     sentSpans: whole('sent_spans'),
     sentBytes: whole('sent_bytes'),
     controllerSpans: whole('controller_spans'),
@@ -177,5 +193,6 @@ function traceOf(row: TraceRow): Trace {
     truncated: row['truncated'] === 1n,
     rootSent: row['root_sent'] === 1n,
     provisional: row['provisional'] === 1n,
+    continuesRoot: row['continues_root'] === 1n,
   }
 }

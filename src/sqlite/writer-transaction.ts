@@ -1,16 +1,10 @@
+import type { Statement } from 'better-sqlite3'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
 
 /** Something that caches rows and must forget them when they may have changed behind its back. */
 export interface Cached {
   forget(): void
-}
-
-export interface Caches {
-  /** What caches rows that pruning may remove. */
-  readonly rows: readonly Cached[]
-  /** What hears of pruning itself. */
-  readonly own: readonly Cached[]
 }
 
 /**
@@ -20,20 +14,26 @@ export interface Caches {
 export class WriterTransaction {
   readonly #db: Sqlite
   readonly #progress: Progress
-  readonly #caches: Caches
+  readonly #caches: readonly Cached[]
+  readonly #changes: Statement<[], number>
   #dataVersion: unknown
 
-  constructor(db: Sqlite, progress: Progress, caches: Caches) {
+  constructor(db: Sqlite, progress: Progress, caches: readonly Cached[]) {
     this.#db = db
     this.#progress = progress
     this.#caches = caches
+    this.#changes = db.prepare<[], number>('SELECT total_changes()').pluck()
     this.#dataVersion = this.#version()
   }
 
-  /** Runs `work` and commits; on a throw rolls back and throws on. */
-  run<T>(work: () => T): T {
+  /**
+   * Runs `work` and commits; on a throw rolls back and throws on. With `mayOnlyRead` nothing is committed, and the disk not
+   * waited for, when it turns out that nothing was written.
+   */
+  run<T>(work: () => T, { mayOnlyRead = false } = {}): T {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
+      const changes = mayOnlyRead ? this.#changes.get() : undefined
       const version = this.#version()
       if (version !== this.#dataVersion) {
         this.#forget()
@@ -41,7 +41,8 @@ export class WriterTransaction {
       }
       this.#progress.turn()
       const result = work()
-      this.#progress.save()
+      const hasWritten = changes === undefined || this.#changes.get() !== changes
+      if (hasWritten) this.#progress.save()
       this.#db.exec('COMMIT')
       return result
     } catch (error) {
@@ -51,15 +52,30 @@ export class WriterTransaction {
     }
   }
 
-  /** Drops what pruning may have removed; the next transaction reads it again. */
-  forgetRows(): void {
-    for (const cache of this.#caches.rows) cache.forget()
-    this.#progress.load()
+  /**
+   * Inside `run`: does a part of its work that may fail by itself. On a throw what the part wrote is undone, and `caches`, all
+   * that it may have changed, forget it; then it throws on, and the rest of the work may go on.
+   */
+  attempt<T>(part: () => T, caches: readonly Cached[]): T {
+    this.#progress.save()
+    this.#db.exec('SAVEPOINT part')
+    try {
+      const result = part()
+      this.#db.exec('RELEASE part')
+      return result
+    } catch (error) {
+      // Where the disk is full SQLite has rolled all of it back.
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK TO part; RELEASE part')
+      for (const cache of caches) cache.forget()
+      this.#progress.load()
+      throw error
+    }
   }
 
+  /** The next transaction reads everything again. */
   #forget(): void {
-    this.forgetRows()
-    for (const cache of this.#caches.own) cache.forget()
+    for (const cache of this.#caches) cache.forget()
+    this.#progress.load()
   }
 
   /** Changes when another connection commits, not when this one does. */

@@ -6,6 +6,8 @@ export interface HealthServer extends Listening {
   setReady(ready: boolean): void
   /** What is wrong with a part of Causeway, for as long as it is; undefined when that part is well. */
   setFault(part: string, reason: string | undefined): void
+  /** What somebody should look at, while everything goes on; undefined when there is nothing any more. */
+  setWarning(part: string, warning: string | undefined): void
 }
 
 export interface HealthSettings extends ListenAddress {
@@ -14,12 +16,14 @@ export interface HealthSettings extends ListenAddress {
 }
 
 /**
- * The `health_check` extension: 200 while ready and well, else 503, with what is wrong. Rejects with an error that says what
+ * The `health_check` extension: 200 while ready and well, else 503, with what is wrong. A warning is named and leaves the status
+ * as it is: a restart, or a Service without endpoints, would not mend it. Rejects with an error that says what
  * to change when it cannot listen.
  */
 export async function startHealthServer(settings: HealthSettings): Promise<HealthServer> {
   let isReady = false
   const faults = new Map<string, string>()
+  const warnings = new Map<string, string>()
   const server = createServer((request, response) => {
     if (!covers(settings.path, request.url ?? '/')) {
       response.writeHead(404).end()
@@ -28,7 +32,12 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
     const isWell = isReady && faults.size === 0
     response.writeHead(isWell ? 200 : 503, { 'content-type': 'application/json' })
     const status = isWell ? 'Server available' : 'Server not available'
-    response.end(JSON.stringify({ status, ...(faults.size > 0 && { reasons: [...faults.values()] }) }))
+    const body = {
+      status,
+      ...(faults.size > 0 && { reasons: [...faults.values()] }),
+      ...(warnings.size > 0 && { warnings: [...warnings.values()] }),
+    }
+    response.end(JSON.stringify(body))
   })
   const listening = await listen(server, settings, {
     what: 'The health check',
@@ -42,6 +51,10 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
     setFault(part, reason) {
       if (reason === undefined) faults.delete(part)
       else faults.set(part, reason)
+    },
+    setWarning(part, warning) {
+      if (warning === undefined) warnings.delete(part)
+      else warnings.set(part, warning)
     },
   }
 }

@@ -174,11 +174,25 @@ export const METRICS = {
     'Log records sent on that belong to no change and are forwarded unchanged.',
   ),
   cpid_malformed_cpids: counter('spans', [], 'Spans and log records whose cpid.id is not a UUID.'),
-  cpid_duplicate_spans: counter('spans', [], 'Spans stored before under the same trace and span id.'),
+  cpid_duplicate_spans: counter(
+    'spans',
+    [],
+    'Spans sent again: one with the same trace and span id was stored before, and counts.',
+  ),
+  cpid_duplicate_log_records: counter(
+    'records',
+    [],
+    'Log records sent again: one with the same bytes, resource and scope was stored before, and counts.',
+  ),
   cpid_cut_roots: counter(
     'roots',
     [],
     'Open roots left out because a change descends from more than max_fanout.',
+  ),
+  cpid_left_out_spans: counter(
+    'spans',
+    [],
+    'Back links and parents that came after their children, left out of traces that are full.',
   ),
   cpid_traces_open: gauge('traces', [], 'Traces that still take activity.'),
   cpid_traces_settled: counter('traces', [], 'Traces that settled.'),
@@ -189,7 +203,18 @@ export const METRICS = {
     'Spans, log records and mergelogs waiting for something that has not arrived.',
   ),
   cpid_link_lag: gauge('items', [], 'Arrivals stored but not linked yet.'),
+  cpid_set_aside: counter(
+    'items',
+    ['stage'],
+    'What could not be linked, settled or sent because of a fault in Causeway or a lost row, passed over so that all else goes on.',
+  ),
+  cpid_set_aside_items: gauge('items', [], 'Rows of audit_set_aside: the newest thousand of a week.'),
   cpid_graph_cpids: gauge('cpids', [], 'CPIDs in the merge graph.'),
+  cpid_graph_held_cpids: gauge(
+    'cpids',
+    [],
+    'CPIDs that retention has come to but keeps: open, waiting or not sent by every exporter.',
+  ),
   cpid_graph_tombstones: gauge('cpids', [], 'Pruned CPIDs still remembered by name.'),
   cpid_pruned_cpids: counter('cpids', [], 'CPIDs pruned to stay within retention.'),
   cpid_pruned_spans: counter('spans', [], 'Spans pruned to stay within retention.'),
@@ -197,6 +222,11 @@ export const METRICS = {
     'traces',
     [],
     'Open or not fully sent cascades pruned because max_bytes forced it.',
+  ),
+  cpid_pruned_unsent_items: counter(
+    'items',
+    [],
+    'Spans and log records without a CPID pruned by max_bytes before they were linked and sent.',
   ),
   cpid_storage_wal_bytes: gauge(
     'bytes',

@@ -2,11 +2,24 @@ import { expect, test } from '@jest/globals'
 import { systemClock } from '../../src/app/system-clock.ts'
 import { TelemetryFeed } from '../../src/app/telemetry-feed.ts'
 import { noLinkCounts } from '../../src/model/link-counts.ts'
+import type { SetAside } from '../../src/model/set-aside.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 
 const EXPORTER = 'otlp_grpc/jaeger'
 const HOUR_MS = 3_600_000
+const NO_GAUGES = {
+  lag: 0,
+  waiting: 0,
+  openTraces: 0,
+  held: 0,
+  setAside: 0,
+  cpids: 0,
+  tombstones: 0,
+  usedBytes: 0,
+  walBytes: 0,
+  freeBytes: 0,
+}
 
 function feedAt(position: number, lastDecision: number) {
   const lines: string[] = []
@@ -14,8 +27,10 @@ function feedAt(position: number, lastDecision: number) {
   const log = createLogger({ level: 'info', encoding: 'console', clock: systemClock, caller: 'test', write })
   const metrics = createMetrics({ serviceName: 'test', serviceVersion: '0', serviceInstanceId: '0' })
   let ms = 0
+  const warnings: (string | undefined)[] = []
+  const onWarning = (_: string, warning: string | undefined): void => void warnings.push(warning)
   const feed = new TelemetryFeed(
-    { metrics, log, onFault: () => undefined, nowMs: () => ms },
+    { metrics, log, onFault: () => undefined, onWarning, nowMs: () => ms },
     {
       positions: { traces: new Map([[EXPORTER, position]]), logs: new Map() },
       lastDecisions: { traces: lastDecision, logs: 0 },
@@ -23,6 +38,13 @@ function feedAt(position: number, lastDecision: number) {
   )
   return {
     lines,
+    warnings,
+    setAside: (stage: SetAside['stage'], item: number) =>
+      feed.fromStore({
+        kind: 'setAside',
+        items: [{ stage, kind: 'span', item, cpid: undefined, exporter: undefined, reason: 'it broke' }],
+      }),
+    gauges: (setAside: number) => feed.fromStore({ kind: 'gauges', gauges: { ...NO_GAUGES, setAside } }),
     scrape: () => metrics.scrape(),
     pass: (more: number) => (ms += more),
     leap: (reason: string) => feed.fromStore({ kind: 'leapt', reason }),
@@ -84,4 +106,28 @@ test('each end of the thread that moves the write-ahead log is counted, and told
   endOfCheckpoints('it ended')
   expect(lines).toEqual([expect.stringContaining('it ended'), expect.stringContaining('it ended')])
   expect(await scrape()).toMatch(/^cpid_checkpoint_thread_ends 2$/m)
+})
+
+test('what is set aside is counted, and told of once a minute for each stage, with how many there were', async () => {
+  const { setAside, gauges, pass, lines, scrape } = feedAt(0, 0)
+  for (let item = 1; item <= 5; item++) setAside('linking', item)
+  setAside('settling', 9)
+  expect(lines).toEqual([
+    expect.stringMatching(/it broke.*span 1"/),
+    expect.stringMatching(/settling.*span 9"/),
+  ])
+  pass(60_000)
+  gauges(6)
+  expect(lines.slice(2)).toEqual([expect.stringMatching(/"items": ?4.*it broke.*span 5"/)])
+  const text = await scrape()
+  expect(text).toMatch(/^cpid_set_aside\{stage="linking"\} 5$/m)
+  expect(text).toMatch(/^cpid_set_aside_items 6$/m)
+})
+
+test('health is told of what was set aside for as long as it is remembered', () => {
+  const { gauges, warnings } = feedAt(0, 0)
+  gauges(0)
+  gauges(2)
+  gauges(0)
+  expect(warnings).toEqual([undefined, expect.stringMatching(/2 within a week.*audit_set_aside/), undefined])
 })

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { Cli } from '../cli/cli.ts'
 import { AUDIT_DOCS, documentedQueries, readAuditDocs, withAnswers } from './documented-queries.ts'
 import { exampleDatabase } from './example-database.ts'
-import { askShell } from './sqlite-shell.ts'
+import { askPlain } from './plain-sqlite.ts'
 
 const isRewriting = process.env['CAUSEWAY_GOLDEN'] === '1'
 const QUERIES = documentedQueries(readAuditDocs())
@@ -34,10 +34,10 @@ test('there are a dozen questions, none of them with an empty answer', () => {
   for (const { answer } of QUERIES) expect(answer).toMatch(/\([1-9]\d* rows?\)\n$/)
 })
 
-test.each(QUERIES)('$title — the plain sqlite3 shell says the same', async ({ sql, plainSql }) => {
+test.each(QUERIES)('$title — plain SQLite says the same', async ({ sql, plainSql }) => {
   const answer = await cli.json('sql', sql)
   expect(plainSql).toBeDefined()
-  expect(askShell(cli.path, plainSql ?? '')).toEqual(answer)
+  expect(askPlain(cli.path, plainSql ?? '')).toEqual(answer)
   if (plainSql !== sql) expect(await cli.json('sql', plainSql ?? '')).toEqual(answer)
 })
 

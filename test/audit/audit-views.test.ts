@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { Cli } from '../cli/cli.ts'
 import { readAuditDocs } from './documented-queries.ts'
 import { exampleDatabase } from './example-database.ts'
-import { askShell } from './sqlite-shell.ts'
+import { askPlain } from './plain-sqlite.ts'
 
 const cli = new Cli()
 /** Every column that the document prints in bold. */
@@ -52,12 +52,12 @@ test.each([
   'audit_attributed_logs',
   'audit_mergelogs',
   'audit_cpids',
-])('%s of the descendants of a CPID uses indexes only, in causeway sql and in the shell', async (view) => {
+])('%s of the descendants of a CPID uses indexes only, in causeway sql and in plain SQLite', async (view) => {
   const recursive = `WITH RECURSIVE below(cpid) AS (VALUES ('x') UNION
       SELECT e.cpid FROM below CROSS JOIN audit_edges e ON e.source = below.cpid)
       SELECT v.* FROM below CROSS JOIN ${view} v ON v.cpid = below.cpid`
-  // The shell draws its plans, which cannot be taken as JSON; that it takes the query is what is asked here.
-  expect(askShell(cli.path, recursive)).toEqual([])
+  // The sqlite3 shell draws its plans, which cannot be taken as JSON; that it takes the query is what is asked here.
+  expect(askPlain(cli.path, recursive)).toEqual([])
   for (const sql of [recursive, `SELECT v.* FROM related('x') r JOIN ${view} v ON v.cpid = r.cpid`]) {
     const plan = await planOf(sql)
     const whole = plan.filter((step) => WHOLE_TABLE.test(step) && !/^SCAN (below|r VIRTUAL)/.test(step))

@@ -29,7 +29,7 @@ test('prune removes what retention no longer keeps, beside an open writer', asyn
     stdout: 'pruned 5 CPIDs, 5 spans and 5 log records\n',
     stderr: '',
   })
-  expect(await cli.json('prune', ...limits)).toEqual({ cpids: 0, spans: 0, logs: 0, unsettled: 0 })
+  expect(await cli.json('prune', ...limits)).toEqual({ cpids: 0, spans: 0, logs: 0, unsettled: 0, unsent: 0 })
   expect(await cli.run('related', cpid(5))).toEqual({
     code: 1,
     stdout: '',

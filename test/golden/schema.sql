@@ -5,46 +5,56 @@ CREATE TABLE arrival_marks (
 
 CREATE VIEW audit_attributed_logs AS SELECT l.id AS arrival, c.text AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
   WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity,
-  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM cpids c JOIN logs l ON l.cpid = c.id LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource;
+  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM cpids c JOIN logs l ON l.cpid = c.id LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource WHERE (l.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR l.digest IS NULL OR NOT EXISTS
+  (SELECT 1 FROM logs f WHERE f.time_ns = l.time_ns AND f.digest = l.digest AND f.id < l.id AND f.scope = l.scope
+  AND f.raw = l.raw));
 
 CREATE VIEW audit_attributed_object_events AS SELECT s.id AS arrival, c.text AS cpid, b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
   CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
   strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
   lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN span_objects x ON x.span = s.id JOIN objects b ON b.id = x.object
-  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
+  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
 
 CREATE VIEW audit_attributed_spans AS SELECT s.id AS arrival, c.text AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
   CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
   strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
   CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
-  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
+  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
 
 CREATE VIEW audit_cascade_spans AS
   SELECT a.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id, c.text AS cpid,
   CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id, CASE WHEN d.parent_id <> 0 THEN printf('%016x', d.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
   strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
-  max(0, (s.start_ns - w.end_ns) / 1e6) AS waited_ms, CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
-  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status,
+  max(0, (s.start_ns - w.end_ns) / 1e6) AS waited_ms,
+  CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
+  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind,
+  CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status,
   CASE WHEN d.flags & 1 THEN 'yes' ELSE 'no' END AS copy
   FROM cpids a JOIN traces t ON t.root = a.id JOIN outbox d ON d.trace = t.id JOIN spans s ON s.id = d.span
-  LEFT JOIN cpids c ON c.id = s.cpid LEFT JOIN spans w ON w.id = d.cause LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+  LEFT JOIN cpids c ON c.id = s.cpid LEFT JOIN spans w ON w.id = d.cause AND w.origin <> s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
 
 CREATE VIEW audit_cascades AS
   SELECT c.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id,
   CASE t.state WHEN 0 THEN 'open' ELSE 'settled' END AS state, strftime('%Y-%m-%dT%H:%M:%S', t.first_ns / 1000000000, 'unixepoch') || printf('.%09dZ', t.first_ns % 1000000000) AS start,
   strftime('%Y-%m-%dT%H:%M:%S', t.last_ns / 1000000000, 'unixepoch') || printf('.%09dZ', t.last_ns % 1000000000) AS last_activity, (t.last_ns - t.first_ns) / 1e6 AS duration_ms,
   t.controller_spans AS spans, t.services, t.merges,
-  CASE t.state WHEN 1 THEN t.missing ELSE (SELECT count(*) FROM change_spans h JOIN cpids k ON k.id = h.cpid
-  WHERE h.trace = t.id AND k.has_mergelog = 0 AND k.explained = 0) END AS missing,
+  CASE t.state WHEN 1 THEN t.missing ELSE (SELECT count(DISTINCT k.id) FROM traces u
+  JOIN change_spans h ON h.trace = u.id JOIN cpids k ON k.id = h.cpid WHERE u.root = t.root
+  AND coalesce(u.continues, u.id) = coalesce(t.continues, t.id) AND k.has_mergelog = 0 AND k.explained = 0)
+  END AS missing,
   m.object_name AS object, r.service, r.cluster, m.reason,
-  CASE t.truncated WHEN 1 THEN 'yes' ELSE 'no' END AS truncated
+  CASE t.truncated WHEN 1 THEN 'yes' ELSE 'no' END AS truncated, CASE WHEN f.id IS NOT NULL THEN lower(hex(f.trace_id)) END AS continues,
+  CASE t.clock_skew WHEN 1 THEN 'yes' ELSE 'no' END AS clock_skew
   FROM traces t JOIN cpids c ON c.id = t.root LEFT JOIN mergelogs m ON m.cpid = c.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource
+  LEFT JOIN traces f ON f.id = t.continues
   WHERE NOT (t.provisional = 1 AND coalesce(length(m.sources), 0) > 0);
 
 CREATE VIEW audit_cpids AS
   SELECT c.text AS cpid, CASE c.state WHEN 0 THEN 'live' ELSE 'pruned' END AS state,
   CASE WHEN m.cpid IS NULL THEN 'unknown' WHEN length(m.sources) = 0 THEN 'root' ELSE 'merge' END AS kind,
-  CASE c.explained WHEN 1 THEN 'yes' ELSE 'no' END AS explained, strftime('%Y-%m-%dT%H:%M:%S', c.first_seen_ms / 1000, 'unixepoch') || printf('.%03dZ', c.first_seen_ms % 1000) AS first_seen,
+  CASE WHEN c.explained = 1 AND (c.state = 1 OR c.has_mergelog = 1 AND c.unexplained_sources = 0) THEN 'yes' ELSE 'no' END AS explained, strftime('%Y-%m-%dT%H:%M:%S', c.first_seen_ms / 1000, 'unixepoch') || printf('.%03dZ', c.first_seen_ms % 1000) AS first_seen,
   strftime('%Y-%m-%dT%H:%M:%S', m.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', m.time_ns % 1000000000) AS merged_at, r.service, r.cluster, m.object_name AS object,
   CASE WHEN instr(m.object, 'uid=') > 0 THEN substr(substr(m.object, instr(m.object, 'uid=') + 4), 1, instr(substr(m.object, instr(m.object, 'uid=') + 4) || '&', '&') - 1) END AS object_uid, CASE WHEN instr(m.object, 'rv=') > 0 THEN substr(substr(m.object, instr(m.object, 'rv=') + 3), 1, instr(substr(m.object, instr(m.object, 'rv=') + 3) || '&', '&') - 1) END AS object_version, m.reason
   FROM cpids c LEFT JOIN mergelogs m ON m.cpid = c.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource;
@@ -68,31 +78,38 @@ CREATE VIEW audit_mergelogs AS
 CREATE VIEW audit_object_events AS SELECT * FROM audit_attributed_object_events UNION ALL SELECT * FROM audit_unattributed_object_events;
 
 CREATE VIEW audit_rejected_items AS
-  SELECT strftime('%Y-%m-%dT%H:%M:%S', q.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', q.arrived_ms % 1000) AS arrived, q.rejected AS items, q.message
-  FROM requests q WHERE q.rejected > 0 OR q.message <> '';
+  SELECT strftime('%Y-%m-%dT%H:%M:%S', q.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', q.arrived_ms % 1000) AS arrived, q.items, q.message
+  FROM rejected_items q;
 
 CREATE VIEW audit_rejected_mergelogs AS
   SELECT strftime('%Y-%m-%dT%H:%M:%S', x.arrived_ms / 1000, 'unixepoch') || printf('.%03dZ', x.arrived_ms % 1000) AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster, x.sender
   FROM rejected_mergelogs x
   LEFT JOIN scopes p ON p.id = x.scope LEFT JOIN resources r ON r.id = p.resource;
 
+CREATE VIEW audit_set_aside AS
+  SELECT strftime('%Y-%m-%dT%H:%M:%S', a.at_ms / 1000, 'unixepoch') || printf('.%03dZ', a.at_ms % 1000) AS time, a.stage, a.kind, a.item, a.cpid, nullif(a.exporter, '') AS exporter, a.reason FROM set_aside a;
+
 CREATE VIEW audit_spans AS SELECT * FROM audit_attributed_spans UNION ALL SELECT * FROM audit_unattributed_spans;
 
 CREATE VIEW audit_unattributed_logs AS SELECT l.id AS arrival, NULL AS cpid, strftime('%Y-%m-%dT%H:%M:%S', l.time_ns / 1000000000, 'unixepoch') || printf('.%09dZ', l.time_ns % 1000000000) AS time, l.event_name, CASE WHEN l.severity > 20 THEN 'fatal' WHEN l.severity > 16 THEN 'error' WHEN l.severity > 12 THEN 'warn'
   WHEN l.severity > 8 THEN 'info' WHEN l.severity > 4 THEN 'debug' WHEN l.severity > 0 THEN 'trace' ELSE 'unset' END AS severity,
-  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM logs l LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource WHERE l.cpid IS NULL;
+  r.service, r.cluster, lower(hex(l.trace_id)) AS trace_id, CASE WHEN l.span_id <> 0 THEN printf('%016x', l.span_id) END AS span_id FROM logs l LEFT JOIN scopes p ON p.id = l.scope LEFT JOIN resources r ON r.id = p.resource WHERE l.cpid IS NULL AND (l.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR l.digest IS NULL OR NOT EXISTS
+  (SELECT 1 FROM logs f WHERE f.time_ns = l.time_ns AND f.digest = l.digest AND f.id < l.id AND f.scope = l.scope
+  AND f.raw = l.raw));
 
 CREATE VIEW audit_unattributed_object_events AS SELECT s.id AS arrival, NULL AS cpid, b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
   CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
   strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
   lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
-  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL;
+  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL AND (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
+  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
 
 CREATE VIEW audit_unattributed_spans AS SELECT s.id AS arrival, NULL AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
   CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
   strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
   CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
-  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM spans s JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL;
+  WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM spans s JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL AND (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
+  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
 
 CREATE TABLE awaited_parents (
   origin INTEGER NOT NULL,
@@ -208,9 +225,11 @@ CREATE TABLE logs (
   trace_id BLOB,
   span_id INTEGER NOT NULL,
   raw BLOB NOT NULL
-  ) STRICT;
+  , digest INTEGER) STRICT;
 
 CREATE INDEX logs_by_cpid ON logs (cpid) WHERE cpid IS NOT NULL;
+
+CREATE INDEX logs_by_digest ON logs (time_ns, digest) WHERE digest IS NOT NULL;
 
 CREATE INDEX logs_unattributed ON logs (id) WHERE cpid IS NULL;
 
@@ -258,9 +277,11 @@ CREATE TABLE outbox (
   scope INTEGER,
   extra BLOB,
   cause INTEGER
-  ) STRICT;
+  , cause_trace INTEGER) STRICT;
 
 CREATE INDEX outbox_by_trace ON outbox (trace, span);
+
+CREATE INDEX outbox_for_children ON outbox (span, trace) WHERE flags & 16;
 
 CREATE TABLE progress (
   only INTEGER PRIMARY KEY CHECK (only = 1),
@@ -272,6 +293,13 @@ CREATE TABLE progress (
   indexing_origins INTEGER NOT NULL,
   indexing_prefix INTEGER NOT NULL
   , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0) STRICT;
+
+CREATE TABLE rejected_items (
+  id INTEGER PRIMARY KEY,
+  arrived_ms INTEGER NOT NULL,
+  items INTEGER NOT NULL,
+  message TEXT NOT NULL
+  ) STRICT;
 
 CREATE TABLE rejected_mergelogs (
   id INTEGER PRIMARY KEY,
@@ -304,6 +332,18 @@ CREATE TABLE scopes (
   hash BLOB NOT NULL,
   envelope BLOB NOT NULL,
   UNIQUE (resource, hash)
+  ) STRICT;
+
+CREATE TABLE set_aside (
+  id INTEGER PRIMARY KEY,
+  at_ms INTEGER NOT NULL,
+  stage TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  item INTEGER NOT NULL,
+  cpid TEXT,
+  exporter TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  UNIQUE (stage, kind, item, exporter)
   ) STRICT;
 
 CREATE TABLE span_objects (
@@ -346,11 +386,11 @@ CREATE TABLE trace_services (
 CREATE TABLE trace_writes (
   trace INTEGER NOT NULL,
   object INTEGER NOT NULL,
+  version INTEGER NOT NULL,
   end_ns INTEGER NOT NULL,
   span INTEGER NOT NULL,
-  version INTEGER NOT NULL,
   uid TEXT,
-  PRIMARY KEY (trace, object, end_ns, span, version)
+  PRIMARY KEY (trace, object, version, end_ns, span)
   ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE traces (
@@ -375,9 +415,11 @@ CREATE TABLE traces (
   root_sent INTEGER NOT NULL,
   provisional INTEGER NOT NULL,
   last_decision INTEGER NOT NULL,
-  last_wall_ms INTEGER NOT NULL,
+  last_wall_ms INTEGER NOT NULL, continues_root INTEGER NOT NULL DEFAULT 0, clock_skew INTEGER NOT NULL DEFAULT 0, doubtful_times INTEGER NOT NULL DEFAULT 0, continues INTEGER,
   UNIQUE (root, episode)
   ) STRICT;
+
+CREATE INDEX traces_by_cascade ON traces (continues) WHERE continues IS NOT NULL;
 
 CREATE INDEX traces_due ON traces (due_ms) WHERE state = 0;
 

@@ -235,3 +235,19 @@ test('a request that cannot be stored stops none of those it came with', async (
     { service: 'of well', cpid: cpid(4) },
   ])
 })
+
+test('sources are a set: how often one is named makes no difference to how many there are', async () => {
+  using writer = await TestWriter.open({ maxSources: 3 })
+  const [one, two, three, four] = [1, 2, 3, 4].map(cpid)
+  const twice = Array.from({ length: 1_025 }, (_, at) => (at % 2 === 0 ? one : two) ?? '')
+  expect(writer.mergelogs('a', [{ new: cpid(9), sources: twice }])).toMatchObject({ rejected: 0 })
+  expect(writer.mergelogs('a', [{ new: cpid(9), sources: [cpid(2), cpid(1)], time: 1 }])).toMatchObject({
+    rejected: 0,
+  })
+  expect(writer.db.prepare('SELECT source_count FROM audit_mergelogs').pluck().all()).toEqual([2])
+  const many = [one, two, three, four].map((source) => source ?? '')
+  expect(writer.mergelogs('a', [{ new: cpid(8), sources: many }])).toMatchObject({ rejected: 1 })
+  expect(writer.db.prepare('SELECT reason FROM audit_rejected_mergelogs').pluck().all()).toEqual([
+    'too_many_sources',
+  ])
+})

@@ -32,6 +32,7 @@ const strange = fc.oneof(
   fc.record({ metadata: anything, kind: anything, apiVersion: anything }),
   fc.record({ metadata: fc.record({ annotations: anything, name: anything }) }),
   fc.record({ cpid: anything, ancestors: anything }),
+  fc.record({ cpid: fc.constant(cpid(3)), ancestors: fc.array(fc.oneof(anything, fc.constant(cpid(1)))) }),
 )
 
 test('whatever a controller hands over, it gets an answer', async () => {
@@ -56,6 +57,26 @@ test('whatever a controller hands over, it gets an answer', async () => {
     }),
   )
   expect(sdk.spans().length).toBeGreaterThan(0)
+})
+
+test('ancestors that are no CPIDs are left out, those in other letters are read', () => {
+  const { merge, injectIntoObject } = createInstrumentation()
+  const ancestors = [7, null, cpid(0xa).toUpperCase(), 'x', , {}, cpid(2)] as unknown as string[]
+  const context = { cpid: cpid(1), ancestors }
+  const sound = { cpid: cpid(1), ancestors: [cpid(0xa), cpid(2)] }
+  expect(merge([context])).toEqual(sound)
+  expect(merge([context, { cpid: cpid(0xa), ancestors: [] }])).toEqual(sound)
+  expect(merge([context, { cpid: cpid(4), ancestors: [undefined, cpid(5)] as string[] }]).ancestors).toEqual([
+    cpid(1),
+    cpid(4),
+    cpid(0xa),
+    cpid(5),
+    cpid(2),
+  ])
+  const object: KubernetesObject = {}
+  expect(injectIntoObject(context, object).metadata?.annotations?.['causeway.io/ancestor-cpids']).toBe(
+    sound.ancestors.join(),
+  )
 })
 
 test('whatever text arrives, it is read or passed over', () => {

@@ -167,7 +167,7 @@ test('the keys and the number of ancestors can be chosen', () => {
   const object = inject({ cpid: cpid(3), ancestors: [cpid(2), cpid(1)] }, {})
   expect(object).toEqual({
     metadata: {
-      annotations: { 'example.com/change': cpid(3), 'example.com/changes-before': `${cpid(2)},${cpid(1)}` },
+      annotations: { 'example.com/change': cpid(3), 'example.com/changes-before': cpid(2) },
     },
   })
   expect(extract(object)).toEqual({ cpid: cpid(3), ancestors: [cpid(2)] })
@@ -176,3 +176,12 @@ test('the keys and the number of ancestors can be chosen', () => {
 function list(from: number, to: number): string {
   return Array.from({ length: to - from + 1 }, (_, number) => cpid(from + number)).join(',')
 }
+
+test('no more ancestors are written than an object carries, the nearest ones', () => {
+  const ancestors = [2, 3, 4, 5].map(cpid)
+  const { injectIntoObject: inject } = createInstrumentation({ maxAncestors: 2 })
+  const written = inject({ cpid: cpid(1), ancestors }, annotated({ [ANCESTORS]: 'old' }))
+  expect(written.metadata?.annotations).toEqual({ [CPID]: cpid(1), [ANCESTORS]: `${cpid(2)},${cpid(3)}` })
+  const { injectIntoObject: none } = createInstrumentation({ maxAncestors: 0 })
+  expect(none({ cpid: cpid(1), ancestors }, annotated({})).metadata?.annotations?.[ANCESTORS]).toBe('')
+})

@@ -115,7 +115,7 @@ test('after settling, activity opens an episode linked to the trace before', asy
   writer.link()
   const sent = sentSpans(writer.db)
   const fresh = sent.slice(before)
-  expect(fresh.map((span) => span.name)).toEqual(['episode', 'continued in', 'resync'])
+  expect(fresh.map((span) => span.name)).toEqual(['episode apps/v1/deployments', 'continued in', 'resync'])
   const [episode, continued, resync] = fresh
   expect(episode?.traceId).not.toBe(traceOf(ALPHA))
   expect(resync?.traceId).toBe(episode?.traceId)
@@ -125,4 +125,20 @@ test('after settling, activity opens an episode linked to the trace before', asy
   const root = sent.find((span) => span.traceId === traceOf(ALPHA) && span.parentSpanId === '')
   expect(episode?.links[0]).toMatchObject({ traceId: traceOf(ALPHA), spanId: root?.spanId })
   expect(episode?.attributes['cpid.episode']).toBe(1)
+})
+
+test('when all roots have settled, activity joins the newest one’s episode, though an older one has an episode open', async () => {
+  using writer = await figureFive()
+  writer.pass(301_000)
+  // Work of the older root alone opens an episode of it.
+  writer.spans('deployment-controller', [{ trace: 5, id: 51, cpid: ALPHA, name: 'resync', start: 301_000 }])
+  writer.link()
+  writer.spans('endpoints-controller', [{ trace: 6, id: 61, cpid: GAMMA, name: 'sync', start: 302_000 }])
+  writer.spans('endpoints-controller', [{ trace: 7, id: 71, cpid: GAMMA, name: 'again', start: 303_000 }])
+  writer.link()
+  const sent = sentSpans(writer.db)
+  const episodes = sent.filter((span) => span.name.startsWith('episode'))
+  expect(episodes.map((span) => span.attributes['cpid.id'])).toEqual([ALPHA, BETA])
+  const work = sent.filter((span) => span.name === 'sync' || span.name === 'again')
+  expect(work.map((span) => span.traceId)).toEqual([episodes[1]?.traceId, episodes[1]?.traceId])
 })

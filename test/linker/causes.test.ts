@@ -123,16 +123,49 @@ test.each([
   )
 })
 
-test('versions compare as integers, and the writer ending last wins', async () => {
+/** What hangs above the span of the service `observer`. */
+function parentOfObserver(writer: TestWriter): string | undefined {
+  const sent = sentSpans(writer.db)
+  const above = sent.find((span) => span.service === 'observer')?.parentSpanId
+  return sent.find((span) => span.spanId === above)?.service
+}
+
+test('the writer of the highest version at or below the observed one wins, versions compared as integers', async () => {
   using writer = await begun()
-  writer.spans('first', [reconcile(1, { wrote: [`${POD}?rv=9`] })])
-  writer.spans('second', [reconcile(2, { wrote: [`${POD}?rv=10`] })])
-  writer.spans('later', [reconcile(3, { wrote: [`${POD}?rv=101`] })])
+  writer.spans('highest', [{ ...reconcile(1, { wrote: [`${POD}?rv=10`] }), end: 12 }])
+  writer.spans('ends last', [{ ...reconcile(2, { wrote: [`${POD}?rv=9`] }), end: 90 }])
+  writer.spans('too high', [reconcile(3, { wrote: [`${POD}?rv=101`] })])
   writer.spans('observer', [reconcile(4, { observed: [`${POD}?rv=100`] })])
   writer.pass(10_001)
-  const sent = sentSpans(writer.db)
-  const second = sent.find((span) => span.service === 'second')
-  expect(sent.find((span) => span.service === 'observer')?.parentSpanId).toBe(second?.spanId)
+  expect(parentOfObserver(writer)).toBe('highest')
+})
+
+test('of an object observed twice the higher version counts', async () => {
+  using writer = await begun()
+  writer.spans('higher', [{ ...reconcile(1, { wrote: [`${POD}?rv=10`] }), end: 12 }])
+  writer.spans('lower', [{ ...reconcile(2, { wrote: [`${POD}?rv=9`] }), end: 90 }])
+  writer.spans('observer', [reconcile(4, { observed: [`${POD}?rv=9`, `${POD}?rv=10`] })])
+  writer.link()
+  expect(parentOfObserver(writer)).toBe('higher')
+})
+
+test('among the writers of one version, and among several objects, the one ending last wins', async () => {
+  using writer = await begun()
+  writer.spans('first', [{ ...reconcile(1, { wrote: [`${POD}?rv=10`] }), end: 60 }])
+  writer.spans('second', [{ ...reconcile(2, { wrote: [`${POD}?rv=10`] }), end: 70 }])
+  writer.spans('other object', [{ ...reconcile(3, { wrote: [`${REPLICASET}?rv=900`] }), end: 50 }])
+  writer.spans('observer', [reconcile(4, { observed: [`${POD}?rv=10`, `${REPLICASET}?rv=900`] })])
+  writer.link()
+  expect(parentOfObserver(writer)).toBe('second')
+})
+
+test('a version written by an object of another uid is passed over', async () => {
+  using writer = await begun()
+  writer.spans('own', [reconcile(1, { wrote: [`${POD}?uid=a&rv=9`] })])
+  writer.spans('foreign', [reconcile(2, { wrote: [`${POD}?uid=b&rv=10`] })])
+  writer.spans('observer', [reconcile(4, { observed: [`${POD}?uid=a&rv=11`] })])
+  writer.pass(10_001)
+  expect(parentOfObserver(writer)).toBe('own')
 })
 
 test('the same object in another cluster is another object', async () => {

@@ -52,7 +52,7 @@ test('an object with a long history costs no more: only the open root gets its n
 })
 
 test('a full trace goes on in an episode while its root stays open', async () => {
-  using writer = await TestWriter.open({ linking: { maxTraceSpans: 5 } })
+  using writer = await TestWriter.open({ linking: { maxTraceSpans: 7 } })
   writer.mergelogs('kubectl', [{ new: cpid(1) }])
   writer.spans(
     'looping',
@@ -67,7 +67,27 @@ test('a full trace goes on in an episode while its root stays open', async () =>
   ).toEqual([1, 2])
   expect(sent.filter((span) => span.name === 'continued in').length).toBe(2)
   expect(sent.filter((span) => span.name.startsWith('span ')).length).toBe(9)
-  for (const trace of traces) expect(drawTrace(sent, trace)).not.toContain('orphan')
+  for (const trace of traces) {
+    expect(drawTrace(sent, trace)).not.toContain('orphan')
+    expect(sent.filter((span) => span.traceId === trace).length).toBeLessThanOrEqual(7)
+  }
+})
+
+test('the episode of a full trace keeps its root open: what descends from it goes into both traces', async () => {
+  using writer = await TestWriter.open({ linking: { maxTraceSpans: 5 } })
+  writer.mergelogs('kubectl', [{ new: cpid(1) }])
+  writer.spans(
+    'looping',
+    range(6).map((id) => ({ trace: id, id, cpid: cpid(1) })),
+  )
+  writer.mergelogs('kubectl', [{ new: cpid(2), time: 10 }])
+  writer.mergelogs('merger', [{ new: cpid(3), sources: [cpid(1), cpid(2)], time: 20 }])
+  writer.spans('merger', [{ trace: 9, id: 9, cpid: cpid(3), name: 'work' }])
+  writer.link()
+  const work = sentSpans(writer.db).filter((span) => span.name === 'work')
+  expect(work.map((span) => span.attributes['cpid.copy'] ?? false)).toEqual([false, true])
+  expect(work[0]?.traceId).toBe(traceOf(cpid(2)))
+  expect(work[1]?.traceId).not.toBe(traceOf(cpid(1)))
 })
 
 test('a trace that is never silent settles at max_open', async () => {

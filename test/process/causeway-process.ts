@@ -10,7 +10,7 @@ import { eventually } from './eventually.ts'
 import { processesWith } from './process-table.ts'
 
 export const BIN = fileURLToPath(new URL('../../bin/causeway.js', import.meta.url))
-const LONGEST_START_MS = 25_000
+const LONGEST_START_MS = 75_000
 const LONGEST_END_MS = 20_000
 /** Whatever a test waits for gives up before this, so that the test itself says what was missing. */
 const LONGEST_TEST_MS = 180_000

@@ -119,6 +119,21 @@ test('beside a running Causeway whose backend answers', async () => {
   await behind.end('SIGTERM')
 })
 
+test('what was set aside is told of, with why', async () => {
+  const settings = await freshSettings()
+  mkdirSync(dirname(settings.database), { recursive: true })
+  const writer = await TestWriter.open({}, settings.database)
+  const reason = 'no CPID has the number 7'
+  const aside = { kind: 'span', item: 7, cpid: undefined, exporter: undefined, reason }
+  writer.writer.setAside([{ stage: 'linking', ...aside }])
+  writer[Symbol.dispose]()
+  const { code, of } = await examined(settings)
+  expect(code).toBe(0)
+  expect(of('linking')).toEqual([
+    'warn: 1 item had to be set aside; the newest at 2026-01-01T00:00:00.000Z: no CPID has the number 7',
+  ])
+})
+
 test('a Causeway that runs with other ports than the configuration names', async () => {
   const settings = await freshSettings()
   await using causeway = await startCauseway(settings)

@@ -78,7 +78,7 @@ test('a cascade that goes on in an episode has one critical path through both', 
   const { criticalPath, durationMs } = ask<Cascade>(later.db, { kind: 'cascade', root: id(1) })
   expect(criticalPath.steps.map(({ name }) => name).slice(-3)).toEqual([
     'reconcile replicaset',
-    'episode',
+    'episode apps/v1/deployments',
     'late work',
   ])
   expect(criticalPath.durationMs).toBe(20_010 - 1000)
@@ -86,7 +86,7 @@ test('a cascade that goes on in an episode has one critical path through both', 
   const sum = criticalPath.steps.reduce((ms, { waitMs, heldMs }) => ms + waitMs + heldMs, 0)
   expect(sum).toBe(criticalPath.durationMs)
   expect(sum).toBeLessThanOrEqual(durationMs)
-  expect(criticalPath.steps[criticalPath.longestWait!]).toMatchObject({ name: 'episode' })
+  expect(criticalPath.steps[criticalPath.longestWait!]).toMatchObject({ name: 'episode apps/v1/deployments' })
 })
 
 test('compared, what got slower comes first', () => {

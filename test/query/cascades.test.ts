@@ -39,6 +39,7 @@ test('Figure 7 has a cascade for each root, newest first', async () => {
     merges: 2,
     missing: 0,
     truncated: false,
+    clockSkew: false,
     object: 'apps/v1/deployments/default/web-1?uid=u1&rv=1',
     service: 'paper',
     cluster: 'kind',
@@ -142,7 +143,7 @@ test('episodes belong to the cascade of their root', async () => {
     [0, 'settled'],
     [1, 'open'],
   ])
-  expect(treeOf(cascade, 1)).toEqual(['episode', '  later'])
+  expect(treeOf(cascade, 1)).toEqual(['episode apps/v1/deployments', '  later'])
   expect(rootsOf(writer, { state: 'open' })).toEqual([8])
   expect(rootsOf(writer, {})).toEqual([8, 6, 4, 2, 1])
 })

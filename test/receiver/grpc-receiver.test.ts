@@ -1,15 +1,18 @@
 import { test, expect } from '@jest/globals'
-import { gzipSync } from 'node:zlib'
+import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import type { IngestOutcome } from '../../src/model/ingest.ts'
 import { encodeExportResponse } from '../../src/otlp/export-response.ts'
 import { encodeRpcStatus } from '../../src/otlp/rpc-status.ts'
 import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
 import { InFlight } from '../../src/receiver/in-flight.ts'
 import { COMPRESSED, GrpcSender } from './grpc-client.ts'
+import { asSnappy } from './codings/as-snappy.ts'
+import { ENCODED } from './codings/encoded-by-go.ts'
 import { sendRawGrpc } from './raw-grpc.ts'
 import { holdingPort, RecordingPort } from './recording-port.ts'
 import { startGrpc } from './start-receivers.ts'
 
+const ACCEPTED = 'identity,deflate,gzip,snappy,zstd'
 const MIB = 1024 * 1024
 /** What stands before each gRPC message. */
 const FRAME_BYTES = 5
@@ -106,12 +109,45 @@ test('64 MiB are taken and 65 MiB refused for good, as they come or compressed',
   expect(receiver.answered.map(({ outcome }) => outcome.kind)).toEqual(['accepted', 'tooLarge', 'tooLarge'])
 })
 
-test('a gzip bomb is refused', async () => {
+const FRAMED_BLANKS = ENCODED.find(
+  ({ coding, content }) => coding === 'x-snappy-framed' && content === 'repeats',
+)!
+
+test.each([
+  ['snappy', FRAMED_BLANKS.bytes, FRAMED_BLANKS.plain],
+  ['zstd', zstdCompressSync(request), request],
+  ['gzip', gzipSync(request), request],
+  ['deflate', deflateSync(request), request],
+])('takes grpc-encoding %s, and says what else it takes', async (encoding, payload, plain) => {
+  const port = new RecordingPort()
+  await using receiver = await startGrpc(port)
+  const { path } = EXPORT_METHODS.traces
+  const answer = await sendRawGrpc(receiver.port, { path, encoding, payload })
+  expect(answer).toMatchObject({ code: OK, accepts: ACCEPTED })
+  expect(port.requests).toEqual([{ signal: 'traces', request: plain }])
+})
+
+test.each(['lz4', 'x-snappy-framed', 'constructor'])(
+  'for %s it says which encodings it takes, as gRPC asks for it',
+  async (encoding) => {
+    await using receiver = await startGrpc(new RecordingPort())
+    const { path } = EXPORT_METHODS.logs
+    const answer = await sendRawGrpc(receiver.port, { path, encoding, payload: request })
+    expect(answer).toMatchObject({ code: UNIMPLEMENTED, accepts: ACCEPTED })
+    expect(answer.message).toContain(`compressed with ${encoding}; use one of ${ACCEPTED}`)
+    expect(receiver.answered).toMatchObject([{ signal: 'logs', outcome: { kind: 'malformed' }, bytes: 0 }])
+  },
+)
+
+test.each([
+  ['gzip', gzipSync(Buffer.alloc(100 * MIB))],
+  ['zstd', zstdCompressSync(Buffer.alloc(100 * MIB))],
+  ['snappy', Buffer.concat(Array.from({ length: 200 }, () => FRAMED_BLANKS.bytes))],
+])('a %s bomb is refused', async (encoding, bomb) => {
   await using receiver = await startGrpc(new RecordingPort(), { maxMessageBytes: MIB })
   const { path } = EXPORT_METHODS.traces
-  const bomb = gzipSync(Buffer.alloc(100 * MIB))
   expect(bomb.length).toBeLessThan(MIB)
-  const answer = await sendRawGrpc(receiver.port, { path, encoding: 'gzip', payload: bomb })
+  const answer = await sendRawGrpc(receiver.port, { path, encoding, payload: bomb })
   expect(answer).toMatchObject({ code: RESOURCE_EXHAUSTED })
   expect(receiver.answered).toMatchObject([{ signal: 'traces', outcome: { kind: 'tooLarge' } }])
 })
@@ -119,8 +155,13 @@ test('a gzip bomb is refused', async () => {
 test.each([
   ['corrupt gzip', 'gzip', Buffer.from('not gzip'), INVALID_ARGUMENT],
   ['cut gzip', 'gzip', gzipSync(request).subarray(0, 20), INVALID_ARGUMENT],
-  ['an unknown encoding', 'snappy', request, UNIMPLEMENTED],
-  ['an encoding named as what every object has', 'constructor', request, UNIMPLEMENTED],
+  [
+    'a block of Snappy, which gRPC has framed',
+    'snappy',
+    asSnappy([{ literal: request, back: 1, length: 0 }]),
+    INVALID_ARGUMENT,
+  ],
+  ['cut zstd', 'zstd', zstdCompressSync(request).subarray(0, 20), INVALID_ARGUMENT],
 ])('%s is malformed', async (_, encoding, payload, code) => {
   await using receiver = await startGrpc(new RecordingPort())
   const { path } = EXPORT_METHODS.logs

@@ -4,12 +4,16 @@ import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { InFlight } from '../../src/receiver/in-flight.ts'
+import { lz4Frame, lz4Zeros } from './codings/as-lz4.ts'
+import { asSnappy, SNAPPY_STREAM, snappyChunk } from './codings/as-snappy.ts'
 import { JSON_TYPE, post, PROTOBUF, send } from './http-sender.ts'
 import { holdingPort, RecordingPort } from './recording-port.ts'
 import { startHttp } from './start-receivers.ts'
 
 const MIB = 1024 * 1024
 const request = Buffer.from('any bytes at all')
+const steps = [{ literal: request, back: 1, length: 0 }]
+const framed = Buffer.concat([SNAPPY_STREAM, snappyChunk(0, asSnappy(steps), request)])
 
 /** A budget that remembers the most bytes any one request held. */
 class WatchedBudget extends InFlight {
@@ -35,6 +39,10 @@ test.each([
   ['deflate', deflateSync(request)],
   ['zlib', deflateSync(request)],
   ['zstd', zstdCompressSync(request)],
+  ['snappy', asSnappy(steps)],
+  ['Snappy', framed],
+  ['x-snappy-framed', framed],
+  ['lz4', lz4Frame([{ raw: request }], { content: request })],
 ])('takes Content-Encoding %s', async (encoding, body) => {
   const port = new RecordingPort()
   await using receiver = await startHttp(port)
@@ -50,6 +58,11 @@ test.each([
   ['zstd', zstdCompressSync(request).subarray(0, 20)],
   ['zstd', Buffer.from('not zstd')],
   ['snappy', request],
+  ['snappy', Buffer.alloc(0)],
+  ['x-snappy-framed', request],
+  ['x-snappy-framed', framed.subarray(0, 20)],
+  ['lz4', request],
+  ['lz4', lz4Frame([{ raw: request }]).subarray(0, 20)],
   ['constructor', request],
   ['gzip, gzip', gzipSync(gzipSync(request))],
 ])('a body that is not %s is malformed', async (encoding, body) => {
@@ -104,10 +117,16 @@ function streamed(port: number, body: Uint8Array<ArrayBuffer>, headers: Record<s
   })
 }
 
+const page = Buffer.alloc(65_536, 'a')
+const chunk = snappyChunk(0, asSnappy([{ literal: Buffer.from('a'), back: 1, length: 65_535 }]), page)
+
 test.each([
   ['gzip', gzipSync(Buffer.alloc(100 * MIB))],
   ['zstd', zstdCompressSync(Buffer.alloc(100 * MIB))],
   ['gzip', Buffer.concat(Array.from({ length: 60_000 }, () => gzipSync('')))],
+  ['snappy', asSnappy([{ literal: request, back: 16, length: 15 * MIB }])],
+  ['x-snappy-framed', Buffer.concat([SNAPPY_STREAM, ...Array.from({ length: 200 }, () => chunk)])],
+  ['lz4', lz4Zeros(100)],
 ])('a %s bomb is refused before it holds more than the limit', async (encoding, bomb) => {
   const inFlight = new WatchedBudget()
   await using receiver = await startHttp(new RecordingPort(), { maxMessageBytes: MIB, inFlight })

@@ -5,7 +5,7 @@ import { connect } from 'node:http2'
 export async function sendRawGrpc(
   port: number,
   { path, encoding, payload }: { path: string; encoding: string; payload: Uint8Array },
-): Promise<{ code: number; message: string }> {
+): Promise<{ code: number; message: string; accepts: string | undefined }> {
   const session = connect(`http://127.0.0.1:${port}`)
   const stream = session.request({
     ':method': 'POST',
@@ -18,7 +18,12 @@ export async function sendRawGrpc(
   header.writeUInt32BE(payload.length, 1)
   stream.end(Buffer.concat([header, payload]))
   const [headers] = (await once(stream, 'response')) as [Record<string, string>]
+  const isOver = headers['grpc-status'] !== undefined
+  const [trailers] = isOver
+    ? [headers]
+    : ((await once(stream.resume(), 'trailers')) as [Record<string, string>])
   stream.close()
   session.close()
-  return { code: Number(headers['grpc-status']), message: decodeURI(headers['grpc-message'] ?? '') }
+  const { 'grpc-status': code, 'grpc-message': message = '' } = trailers
+  return { code: Number(code), message: decodeURI(message), accepts: headers['grpc-accept-encoding'] }
 }

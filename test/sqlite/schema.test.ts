@@ -2,9 +2,11 @@ import { expect, test } from '@jest/globals'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Kysely, SqliteDialect } from 'kysely'
+import { MIGRATIONS } from '../../migrations/index.ts'
 import { holdDatabase } from '../../src/sqlite/hold-database.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../src/sqlite/open-database.ts'
+import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
 
 const GOLDEN = new URL('../golden/schema.sql', import.meta.url)
 const isRewriting = process.env['CAUSEWAY_GOLDEN'] === '1'
@@ -45,21 +47,89 @@ test('migrating twice changes nothing', async () => {
   db.close()
 })
 
-test('CPIDs of a database from before they were counted are counted', async () => {
+/** A database as it was before a migration, and that migration. */
+async function beforeMigration(number: string): Promise<{ db: Sqlite; migrateOn: () => Promise<void> }> {
   const db = openForWriting(':memory:')
-  await migrate(db)
-  db.exec('ALTER TABLE progress DROP COLUMN live_cpids')
-  db.exec('ALTER TABLE progress DROP COLUMN tombstones')
-  db.exec("DELETE FROM kysely_migration WHERE name >= '006'")
+  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: db }) })
+  for (const [name, migration] of Object.entries(MIGRATIONS)) if (name < number) await migration.up(kysely)
+  const next = Object.entries(MIGRATIONS).find(([name]) => name.startsWith(number))?.[1]
+  return { db, migrateOn: async () => next?.up(kysely) }
+}
+
+test('CPIDs of a database from before they were counted are counted', async () => {
+  const { db, migrateOn } = await beforeMigration('006')
   const add = db.prepare(
     'INSERT INTO cpids (uuid, state, first_seen_ms, missing_since_ms, prune_ns) VALUES (randomblob(16), ?, 0, 0, 0)',
   )
   for (const state of [0, 1, 0, 0, 1]) add.run(state)
-  await migrate(db)
+  await migrateOn()
   expect(db.prepare('SELECT live_cpids, tombstones FROM progress').get()).toEqual({
     live_cpids: 3,
     tombstones: 2,
   })
+  db.close()
+})
+
+test('open episodes of full traces are told from those begun after settling; who wrote what is kept', async () => {
+  const { db, migrateOn } = await beforeMigration('009')
+  const add = db.prepare(
+    `INSERT INTO traces (trace_id, root, episode, opened_ms, state, root_span, last_arrival_ms, due_ms, first_ns, last_ns,
+       sent_spans, sent_bytes, controller_spans, services, merges, missing, truncated, root_sent, provisional, last_decision,
+       last_wall_ms) VALUES (randomblob(16), ?, ?, ?, ?, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
+  )
+  for (const trace of [
+    [1, 0, 500, 1],
+    [1, 1, 500, 0],
+    [2, 0, 500, 1],
+    [2, 1, 900, 0],
+  ])
+    add.run(trace)
+  db.exec("INSERT INTO trace_writes VALUES (1, 2, 30, 4, 50, 'uid')")
+  await migrateOn()
+  expect(db.prepare('SELECT continues_root FROM traces ORDER BY id').pluck().all()).toEqual([0, 1, 0, 0])
+  expect(db.prepare('SELECT * FROM trace_writes').all()).toEqual([
+    { trace: 1, object: 2, version: 50, end_ns: 30, span: 4, uid: 'uid' },
+  ])
+  db.close()
+})
+
+test('traces that go on from full ones are one cascade, and what they wrote is together', async () => {
+  const { db, migrateOn } = await beforeMigration('011')
+  const add = db.prepare(
+    `INSERT INTO traces (trace_id, root, episode, opened_ms, state, root_span, last_arrival_ms, due_ms, first_ns, last_ns,
+       sent_spans, sent_bytes, controller_spans, services, merges, missing, truncated, root_sent, provisional, last_decision,
+       last_wall_ms) VALUES (randomblob(16), ?, ?, ?, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
+  )
+  for (const trace of [
+    [1, 0, 500],
+    [1, 1, 500],
+    [1, 2, 500],
+    [1, 3, 900],
+    [1, 4, 900],
+    [2, 0, 500],
+  ])
+    add.run(trace)
+  const write = db.prepare(
+    'INSERT INTO trace_writes (trace, object, version, end_ns, span) VALUES (?, 7, 1, 1, ?)',
+  )
+  for (const trace of [1, 2, 3, 4, 5, 6]) write.run(trace, 10 * trace)
+  await migrateOn()
+  expect(db.prepare('SELECT continues FROM traces ORDER BY id').pluck().all()).toEqual([
+    null,
+    1,
+    1,
+    null,
+    4,
+    null,
+  ])
+  expect(db.prepare('SELECT trace, span FROM trace_writes').raw().all()).toEqual([
+    [1, 10],
+    [1, 20],
+    [1, 30],
+    [4, 40],
+    [4, 50],
+    [6, 60],
+  ])
   db.close()
 })
 

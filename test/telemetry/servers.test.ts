@@ -56,6 +56,19 @@ test('localhost is 127.0.0.1, and an empty host is everywhere', async () => {
   }
 })
 
+test('health names what was set aside, and stays well', async () => {
+  await using server = await startHealthServer({ ...local, path: '/' })
+  server.setReady(true)
+  server.setWarning('set aside', 'look at it')
+  const asked = async (): Promise<unknown> => {
+    const answer = await fetch(`http://127.0.0.1:${server.port}/`)
+    return [answer.status, await answer.json()]
+  }
+  expect(await asked()).toEqual([200, { status: 'Server available', warnings: ['look at it'] }])
+  server.setWarning('set aside', undefined)
+  expect(await asked()).toEqual([200, { status: 'Server available' }])
+})
+
 test('health is 503 until ready and 503 after', async () => {
   await using server = await startHealthServer({ ...local, path: '/' })
   const ask = async (): Promise<unknown[]> => {

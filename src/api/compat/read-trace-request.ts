@@ -1,6 +1,7 @@
-import { readJaegerRequest } from './read-jaeger-request.ts'
+import { BadParameter, Parameters } from './parameters.ts'
+import { jaegerDialect, readJaegerRequest } from './read-jaeger-request.ts'
 import { readTempoRequest } from './read-tempo-request.ts'
-import type { TraceRequest } from './trace-request.ts'
+import { refused, type Dialect, type TraceRequest } from './trace-request.ts'
 
 const PROTOBUF = /application\/(?:x-)?protobuf/
 
@@ -16,8 +17,32 @@ export function readTraceRequest(target: string, accept: string | undefined): Tr
   const wantsProtobuf = PROTOBUF.test(accept ?? '')
   const isTempos = whose === 'tempo' || (whose === undefined && (wantsProtobuf || parts[0] !== 'traces'))
   const asTempo =
-    whose !== 'jaeger' && isTempos ? readTempoRequest(parts, url.searchParams, wantsProtobuf) : undefined
-  return asTempo ?? (whose === 'tempo' ? undefined : readJaegerRequest(parts, url.searchParams))
+    whose !== 'jaeger' && isTempos
+      ? understood('tempo', url.searchParams, (parameters) =>
+          readTempoRequest(parts, parameters, wantsProtobuf),
+        )
+      : undefined
+  if (asTempo !== undefined || whose === 'tempo') return asTempo
+  return understood(jaegerDialect(parts), url.searchParams, (parameters) =>
+    readJaegerRequest(parts, parameters),
+  )
+}
+
+/** What is read, or a refusal that names the first parameter which is not understood. */
+function understood(
+  dialect: Dialect,
+  search: URLSearchParams,
+  read: (parameters: Parameters) => TraceRequest | undefined,
+): TraceRequest | undefined {
+  const parameters = new Parameters(search)
+  try {
+    const request = read(parameters)
+    if (request !== undefined) parameters.refuseOthers()
+    return request
+  } catch (error) {
+    if (error instanceof BadParameter) return refused(dialect, error.message)
+    throw error
+  }
 }
 
 function decoded(part: string): string {

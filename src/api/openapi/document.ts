@@ -82,7 +82,7 @@ export function openApiDocument(version: string): unknown {
       version,
       description:
         'Cascades, merge graph and everything stored, to be read. Answers carry an ETag; with If-None-Match what has ' +
-        'not changed is answered 304. Large answers are streamed.',
+        'not changed is answered 304. Large answers are streamed. A parameter that a path does not have is refused, by its name.',
     },
     servers: [{ url: '/api/v1' }],
     paths: Object.fromEntries(PATHS.map((path) => [path.path, { get: operationOf(path) }])),

@@ -154,7 +154,7 @@ export const PATHS: readonly ApiPath[] = [
     summary: 'Services, clusters and kinds of objects seen lately, at most 200 of each',
     query: [],
     answer: object({ services: list(text()), clusters: list(text()), kinds: list(text()) }),
-    failures: [],
+    failures: [400],
   },
   {
     path: '/dashboard',
@@ -164,13 +164,13 @@ export const PATHS: readonly ApiPath[] = [
       traceUrl: orNull(text('with {trace_id} and {span_id} to be filled in')),
       version: text(),
     }),
-    failures: [],
+    failures: [400],
   },
   {
     path: '/openapi.json',
     summary: 'This document',
     query: [],
     answer: { type: 'object' },
-    failures: [],
+    failures: [400],
   },
 ]

@@ -15,6 +15,7 @@ const outline: Readonly<Record<string, Schema>> = {
   merges: integer(),
   missing: integer('CPIDs whose mergelog has not arrived'),
   truncated: flag('something in it descends from more open roots than max_fanout'),
+  clockSkew: flag('a sender gave times that cannot be; `start` and `lastActivity` leave them out'),
   object: orNull(text("the object of the root's mergelog")),
   service: orNull(text("who sent the root's mergelog")),
   cluster: orNull(text('the cluster of whoever sent it')),
@@ -80,6 +81,10 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     {
       spanId: ref('SpanId'),
       parentSpanId: orNull(ref('SpanId')),
+      traceId: {
+        ...ref('TraceId'),
+        description: 'left out where it is that of the trace in which the span is listed',
+      },
       depth: integer('0 for the root'),
       name: text(),
       service: text(),
@@ -98,7 +103,7 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
       wrote: list(text(), 'object references, at most 128; left out when empty'),
       observed: list(text(), 'object references, at most 128; left out when empty'),
     },
-    ['waitMs', 'critical', 'wrote', 'observed'],
+    ['traceId', 'waitMs', 'critical', 'wrote', 'observed'],
   ),
   Trace: object({
     traceId: ref('TraceId'),
@@ -106,7 +111,11 @@ export const SCHEMAS: Readonly<Record<string, Schema>> = {
     state: oneOf('open', 'settled'),
     start: ref('Time'),
     lastActivity: ref('Time'),
-    spans: list(ref('Span'), 'parents before children'),
+    continues: orNull(ref('TraceId')),
+    spans: list(
+      ref('Span'),
+      'parents before children; those of a trace that another one continues stand there',
+    ),
   }),
   ServiceTime: object(serviceTotals),
   KindTime: object(kindTotals),

@@ -5,6 +5,7 @@ import type { LoadedConfig } from '../../config/load-config.ts'
 import { isHeld } from '../../sqlite/hold-database.ts'
 import { openForReading } from '../../sqlite/open-database.ts'
 import { SenderFactsReader } from '../../sqlite/queries/sender-facts.ts'
+import { SetAsideFactsReader } from '../../sqlite/queries/set-aside-facts.ts'
 import { schemaState } from '../../sqlite/schema-state.ts'
 import { timeoutOf, wantsJson } from '../arguments.ts'
 import { CliError, messageOf } from '../cli-error.ts'
@@ -19,6 +20,7 @@ import { checkDatabase } from './check-database.ts'
 import { checkExporters } from './check-exporters.ts'
 import { checkPorts } from './check-ports.ts'
 import { checkSenders } from './check-senders.ts'
+import { checkSetAside } from './check-set-aside.ts'
 import { fail, ok, warn, type Finding, type FindingState } from './finding.ts'
 
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -81,6 +83,7 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
   try {
     const facts = new SenderFactsReader(db)
     yield* checkExporters(facts, isRunning)
+    yield checkSetAside(new SetAsideFactsReader(db).read())
     yield* checkSenders(facts, systemClock.wallMs(), linking.waitMs)
   } catch (error) {
     yield fail(

@@ -1,9 +1,17 @@
 import type { CausewayQueries, Pages } from '../../model/query-port.ts'
 import type { OutboxItem } from '../../model/outbox-port.ts'
 import { jaegerSearchJson, jaegerTraceJson, jaegerV3SearchJson, jaegerV3TraceJson } from './jaeger-json.ts'
+import { jaegerSummariesJson } from './jaeger-summaries.ts'
 import { jaegerOperationsJson, jaegerServicesJson, tempoTagsJson, tempoTagValuesJson } from './names-json.ts'
 import { tempoJson, tempoProtobuf, tempoSearchJson } from './tempo-json.ts'
 import type { TraceQuestion, TraceShape } from './trace-question.ts'
+
+const SEARCHES = {
+  jaeger: jaegerSearchJson,
+  jaegerV3: jaegerV3SearchJson,
+  jaegerSummaries: jaegerSummariesJson,
+  tempo: tempoSearchJson,
+} as const
 
 /** The pieces of the answer; undefined for a trace that was not sent. */
 export function answerTraceQuestion(
@@ -16,18 +24,15 @@ export function answerTraceQuestion(
       return pages && inShape(queries, question.traceId, question.shape, pages)
     }
     case 'searchTraces':
-      if (question.shape === 'tempo') return tempoSearchJson(queries, question.search)
-      return question.shape === 'jaeger'
-        ? jaegerSearchJson(queries, question.search)
-        : jaegerV3SearchJson(queries, question.search)
+      return SEARCHES[question.shape](queries, question.search)
     case 'services':
       return jaegerServicesJson(queries, question.version)
     case 'operations':
       return jaegerOperationsJson(queries, question)
     case 'tags':
-      return tempoTagsJson(queries, question.version, question.scope)
+      return tempoTagsJson(queries, question)
     case 'tagValues':
-      return tempoTagValuesJson(queries, question.version, question.tag)
+      return tempoTagValuesJson(queries, question)
   }
 }
 

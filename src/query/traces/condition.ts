@@ -17,7 +17,8 @@ export type Intrinsic =
   | 'linkTraceId'
   | 'linkSpanId'
 
-export type Operator = '=' | '!=' | '=~' | '!~' | '>' | '<' | '>=' | '<='
+/** `contains` is about texts, in any case of letters. */
+export type Operator = '=' | '!=' | '=~' | '!~' | '>' | '<' | '>=' | '<=' | 'contains'
 
 /** Durations are numbers of nanoseconds. */
 export type Value = string | number | boolean
@@ -50,4 +51,22 @@ export function serviceIn(condition: Condition): string | undefined {
   const { subject, value } = condition
   const isService = subject.scope === 'resource' && subject.key === 'service.name'
   return isService && typeof value === 'string' ? value : undefined
+}
+
+const OF_TRACE: readonly Intrinsic[] = ['rootName', 'rootServiceName', 'traceDuration']
+
+/** Whether a condition asks for what only the whole trace tells. */
+export function looksAtTrace(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'all':
+      return false
+    case 'and':
+    case 'or':
+      return looksAtTrace(condition.left) || looksAtTrace(condition.right)
+    case 'not':
+      return looksAtTrace(condition.of)
+    case 'exists':
+    case 'compare':
+      return condition.subject.scope === 'intrinsic' && OF_TRACE.includes(condition.subject.key)
+  }
 }

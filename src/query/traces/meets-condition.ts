@@ -39,6 +39,8 @@ function compares(found: Value, operator: Operator, value: Value): boolean {
       return found === value
     case '!=':
       return found !== value
+    case 'contains':
+      return String(found).toLowerCase().includes(String(value).toLowerCase())
     case '=~':
       return regularExpression(String(value))?.test(String(found)) ?? false
     case '!~':

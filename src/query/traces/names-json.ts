@@ -1,19 +1,35 @@
 import type { CausewayQueries } from '../../model/query-port.ts'
 import { serviceOf } from './find-traces.ts'
-import { KINDS, STATUSES } from './meets-condition.ts'
+import { ALL, type Condition } from './condition.ts'
+import { KINDS, meets, STATUSES } from './meets-condition.ts'
 import { attributesOf, plainValue, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
 
 /** How many of the newest sent spans names are taken from. */
 const LATELY = 5_000
 const MOST = 1_000
-const SERVICE = 'resource.service.name'
+/** These are asked for so often that they are kept at hand. */
+const SERVICES = ['resource.service.name', 'service.name', '.service.name', 'rootServiceName']
+const NO_TRACE = { rootName: '', rootServiceName: '', durationNs: 0 }
 
-/** Calls back for each span sent lately, with turns between pages. */
-function* lately(queries: CausewayQueries, look: (shown: ShownSpan) => void): Generator<string> {
+export interface NamesAsked {
+  readonly version: 1 | 2
+  /** How many names or values at most. */
+  readonly limit: number
+  /** Only of spans that meet this; it asks for nothing of their trace. */
+  readonly condition: Condition
+}
+
+/** Calls back for each span sent lately that meets a condition, with turns between pages. */
+function* lately(
+  queries: CausewayQueries,
+  condition: Condition,
+  look: (shown: ShownSpan) => void,
+): Generator<string> {
   const shower = new SpanShower(queries)
   let seen = 0
   for (const page of queries.sentLately()) {
-    for (const shown of page.flatMap((item) => shower.show(item))) look(shown)
+    for (const shown of page.flatMap((item) => shower.show(item)))
+      if (meets(condition, shown, NO_TRACE)) look(shown)
     seen += page.length
     yield ''
     if (seen >= LATELY) return
@@ -39,7 +55,7 @@ export function* jaegerOperationsJson(
   { service, spanKind, shape }: OperationsAsked,
 ): Generator<string> {
   const found = new Map<string, { name: string; spanKind: string }>()
-  yield* lately(queries, ({ span, resource }) => {
+  yield* lately(queries, ALL, ({ span, resource }) => {
     if (serviceOf(resource) !== service || found.size >= MOST) return
     const name = textOf(span['name'])
     const kind = KINDS[Number(span['kind'] ?? 0)] ?? 'unspecified'
@@ -70,13 +86,12 @@ const INTRINSICS = [
 /** The names of attributes that were sent lately, as Tempo lists them: version 2 by scope. */
 export function* tempoTagsJson(
   queries: CausewayQueries,
-  version: 1 | 2,
-  scope: string | undefined,
+  { version, limit, condition, scope }: NamesAsked & { readonly scope?: string },
 ): Generator<string> {
   const tags = { resource: new Set<string>(), span: new Set<string>() }
-  yield* lately(queries, ({ span, resource }) => {
-    for (const [key] of attributesOf(span)) if (tags.span.size < MOST) tags.span.add(key)
-    for (const [key] of attributesOf(resource)) if (tags.resource.size < MOST) tags.resource.add(key)
+  yield* lately(queries, condition, ({ span, resource }) => {
+    for (const [key] of attributesOf(span)) if (tags.span.size < limit) tags.span.add(key)
+    for (const [key] of attributesOf(resource)) if (tags.resource.size < limit) tags.resource.add(key)
   })
   const scopes = [
     { name: 'resource', tags: [...tags.resource].sort() },
@@ -90,23 +105,17 @@ export function* tempoTagsJson(
 /** The values that an attribute had lately, as Tempo lists them: version 2 with their types. */
 export function* tempoTagValuesJson(
   queries: CausewayQueries,
-  version: 1 | 2,
-  tag: string,
+  { version, limit, condition, tag }: NamesAsked & { readonly tag: string },
 ): Generator<string> {
   const values = new Map<string, { type: string; value: string }>()
   const add = (type: string, value: string): void => {
-    if (values.size < MOST && value !== '') values.set(`${type} ${value}`, { type, value })
+    if (values.size < limit && value !== '') values.set(`${type} ${value}`, { type, value })
   }
   if (tag === 'status' || tag === 'kind') {
     for (const word of tag === 'status' ? STATUSES : KINDS) add('keyword', word)
-  } else if (
-    tag === SERVICE ||
-    tag === 'service.name' ||
-    tag === '.service.name' ||
-    tag === 'rootServiceName'
-  ) {
+  } else if (condition.kind === 'all' && SERVICES.includes(tag)) {
     for (const service of queries.facets().services) add('string', service)
-  } else yield* lately(queries, (shown) => addValues(tag, shown, add))
+  } else yield* lately(queries, condition, (shown) => addValues(tag, shown, add))
   const listed = [...values.values()].sort((a, b) => (a.value < b.value ? -1 : 1))
   yield JSON.stringify({ tagValues: version === 2 ? listed : listed.map(({ value }) => value) })
 }
@@ -122,6 +131,10 @@ function addValues(
   }
   if (tag === 'rootName') {
     if (textOf(span['parentSpanId']) === '') add('string', textOf(span['name']))
+    return
+  }
+  if (tag === 'rootServiceName') {
+    if (textOf(span['parentSpanId']) === '') add('string', serviceOf(resource))
     return
   }
   const [, scope = '', key = ''] = /^(span|resource|)\.?(.*)$/s.exec(tag) ?? []

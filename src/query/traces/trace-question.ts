@@ -1,5 +1,5 @@
 import type { TraceSearch } from './find-traces.ts'
-import type { OperationsAsked } from './names-json.ts'
+import type { NamesAsked, OperationsAsked } from './names-json.ts'
 
 /** In which form a trace is answered. */
 export type TraceShape =
@@ -12,12 +12,12 @@ export type TraceQuestion =
   | {
       readonly kind: 'searchTraces'
       readonly search: TraceSearch
-      readonly shape: 'jaeger' | 'jaegerV3' | 'tempo'
+      readonly shape: 'jaeger' | 'jaegerV3' | 'jaegerSummaries' | 'tempo'
     }
   | { readonly kind: 'services'; readonly version: 1 | 3 }
   | ({ readonly kind: 'operations' } & OperationsAsked)
-  | { readonly kind: 'tags'; readonly version: 1 | 2; readonly scope?: string }
-  | { readonly kind: 'tagValues'; readonly version: 1 | 2; readonly tag: string }
+  | ({ readonly kind: 'tags'; readonly scope?: string } & NamesAsked)
+  | ({ readonly kind: 'tagValues'; readonly tag: string } & NamesAsked)
 
 /** Pieces of these are texts with a character a byte. */
 export function isBinary(shape: TraceShape): boolean {

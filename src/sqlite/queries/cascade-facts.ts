@@ -8,13 +8,16 @@ const PAGE = 50
 const MAX_ID = 2n ** 63n - 1n
 
 const FACTS = `SELECT f.id, f.trace_id, c.uuid, m.object, m.reason, r.service, r.cluster, t.open, t.start_ns, t.last_ns,
-  t.traces, t.spans, t.merges, t.missing, t.truncated,
+  t.traces, t.spans, t.merges, t.missing, t.truncated, t.clock_skew,
   (SELECT count(DISTINCT v.service) FROM traces x JOIN trace_services v ON v.trace = x.id WHERE x.root = f.root) AS services
  FROM json_each(@ids) j JOIN traces f ON f.id = j.value
- JOIN (SELECT x.root, max(x.state = 0) AS open, min(x.first_ns) AS start_ns, max(x.last_ns) AS last_ns,
-   count(*) AS traces, sum(x.controller_spans) AS spans, sum(x.merges) AS merges, max(x.truncated) AS truncated,
-   sum(CASE x.state WHEN 1 THEN x.missing ELSE (SELECT count(*) FROM change_spans h JOIN cpids k ON k.id = h.cpid
-     WHERE h.trace = x.id AND k.has_mergelog = 0 AND k.explained = 0) END) AS missing
+ JOIN (SELECT x.root, max(x.state = 0) AS open, max(x.clock_skew) AS clock_skew,
+   coalesce(min(CASE WHEN x.doubtful_times = 0 THEN x.first_ns END), min(x.first_ns)) AS start_ns,
+   coalesce(max(CASE WHEN x.doubtful_times = 0 THEN x.last_ns END), max(x.last_ns)) AS last_ns, count(*) AS traces,
+   sum(x.controller_spans) AS spans, sum(x.merges) AS merges, max(x.truncated) AS truncated,
+   sum(CASE x.state WHEN 1 THEN x.missing ELSE (SELECT count(DISTINCT k.id) FROM traces u
+     JOIN change_spans h ON h.trace = u.id JOIN cpids k ON k.id = h.cpid WHERE u.root = x.root
+     AND coalesce(u.continues, u.id) = coalesce(x.continues, x.id) AND k.has_mergelog = 0 AND k.explained = 0) END) AS missing
    FROM traces x WHERE x.root IN (SELECT g.root FROM json_each(@ids) i JOIN traces g ON g.id = i.value)
    GROUP BY x.root) t ON t.root = f.root
  JOIN cpids c ON c.id = f.root LEFT JOIN mergelogs m ON m.cpid = f.root
@@ -38,6 +41,7 @@ interface FactsRow {
   merges: bigint
   missing: bigint
   truncated: bigint
+  clock_skew: bigint
 }
 
 /** Reads what cascades come to, newest first. */
@@ -102,6 +106,7 @@ function factsOf(row: FactsRow): CascadeFacts {
     merges: Number(row.merges),
     missing: Number(row.missing),
     truncated: row.truncated === 1n,
+    clockSkew: row.clock_skew === 1n,
     object: textOf(row.object),
     service: textOf(row.service),
     cluster: textOf(row.cluster),

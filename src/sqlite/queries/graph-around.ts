@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import { cpidOfBytes, type Cpid } from '../../model/cpid.ts'
 import type { GraphAround, GraphNode, Pages } from '../../model/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
+import { EXPLAINED } from './explained.ts'
 
 const PAGE = 200
 
@@ -40,7 +41,7 @@ export class GraphAroundReader {
     this.#below = step('source', 'target')
     this.#nodes = db
       .prepare<[string], NodeRow>(
-        `SELECT c.id, c.uuid, c.in_degree, c.explained, m.time_ns, m.object, m.reason, r.service, r.cluster
+        `SELECT c.id, c.uuid, c.in_degree, ${EXPLAINED} AS explained, m.time_ns, m.object, m.reason, r.service, r.cluster
          FROM json_each(?) j JOIN cpids c ON c.id = j.value LEFT JOIN mergelogs m ON m.cpid = c.id
          LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource ORDER BY j.key`,
       )

@@ -2,11 +2,11 @@ import type { Statement } from 'better-sqlite3'
 import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
 import { cpidOfBytes } from '../../model/cpid.ts'
 import { SENT_COPY, SENT_SYNTHETIC } from '../../model/link-port.ts'
-import type { LinkedSpan } from '../../model/query-port.ts'
+import type { LinkedSpan, SpanElsewhere } from '../../model/query-port.ts'
 import { namedObjects } from '../../otlp/named-objects.ts'
 import { readOwnSpan } from '../../otlp/read-own-span.ts'
 import type { Sqlite } from '../open-database.ts'
-import { ServiceNames } from '../service-names.ts'
+import { ScopeFacts } from '../scope-facts.ts'
 
 type SentRow = [
   decision: bigint,
@@ -15,6 +15,8 @@ type SentRow = [
   ownScope: bigint | null,
   extra: Buffer | null,
   cause: bigint | null,
+  causeTrace: bigint | null,
+  causeEnd: bigint | null,
   id: bigint | null,
   spanId: bigint,
   startNs: bigint,
@@ -27,20 +29,23 @@ type SentRow = [
   raw: Buffer | null,
 ]
 
+/** The end of a cause in another trace of the cascade; null for a local parent there. */
+const CAUSE_END = `CASE WHEN o.cause_trace IS NOT NULL AND s.id IS NOT NULL
+  THEN (SELECT w.end_ns FROM spans w WHERE w.id = o.cause AND w.origin <> s.origin) END`
 const COLUMNS = `o.decision, o.parent_id, o.flags, o.scope, CASE WHEN o.flags & ${SENT_SYNTHETIC} THEN o.extra END,
-  o.cause, s.id, s.span_id, s.start_ns, s.end_ns, s.scope, s.name, s.kind, s.status, c.uuid,
+  o.cause, o.cause_trace, ${CAUSE_END}, s.id, s.span_id, s.start_ns, s.end_ns, s.scope, s.name, s.kind, s.status, c.uuid,
   CASE WHEN s.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN s.raw END`
 const JOINED = 'LEFT JOIN spans s ON s.id = o.span LEFT JOIN cpids c ON c.id = s.cpid'
 const NONE: readonly string[] = []
 
 /** Reads the spans of a trace as they were sent: what was decided about each, with the span it is about. */
 export class LinkedSpans {
-  readonly #services: ServiceNames
+  readonly #scopes: ScopeFacts
   readonly #ofTrace: Statement<[number], SentRow>
   readonly #ofDecisions: Statement<[string], SentRow>
 
   constructor(db: Sqlite) {
-    this.#services = new ServiceNames(db)
+    this.#scopes = new ScopeFacts(db)
     this.#ofTrace = db
       .prepare<[number], SentRow>(`SELECT ${COLUMNS} FROM outbox o ${JOINED} WHERE o.trace = ?`)
       .raw()
@@ -66,26 +71,30 @@ export class LinkedSpans {
 
   /** None for a span that was pruned. */
   #spanOf(row: SentRow): LinkedSpan[] {
-    const [decision, parentId, flags, ownScope, extra, cause, id] = row
+    const [decision, parentId, flags, ownScope, extra, cause, causeTrace, causeEnd, id] = row
     const sent = {
       decision: Number(decision),
       parentId,
       copy: (Number(flags) & SENT_COPY) !== 0,
-      byCause: cause !== null,
+      byCause: extra === null && cause !== null && (causeTrace === null || causeEnd !== null),
+      ...(cause !== null &&
+        causeTrace !== null && { above: elsewhere(causeTrace, cause, extra === null, causeEnd) }),
     }
     if (extra !== null) {
       const own = readOwnSpan(extra)
-      const service = this.#services.of(Number(ownScope ?? 0n))
-      return [{ ...sent, ...own, service, status: 0, row: undefined, observed: NONE, wrote: NONE }]
+      const service = this.#scopes.of(Number(ownScope ?? 0n)).service
+      // What stands for a moment is sent a nanosecond long, because Jaeger warns of less; it took no time.
+      const endNs = own.endNs === own.startNs + 1n ? own.startNs : own.endNs
+      return [{ ...sent, ...own, endNs, service, status: 0, row: undefined, observed: NONE, wrote: NONE }]
     }
     if (id === null) return []
-    const [, , , , , , , spanId, startNs, endNs, scope, name, kind, status, uuid, raw] = row
+    const [, , , , , , , , , spanId, startNs, endNs, scope, name, kind, status, uuid, raw] = row
     return [
       {
         ...sent,
         spanId,
         name,
-        service: this.#services.of(Number(scope)),
+        service: this.#scopes.of(Number(scope)).service,
         startNs,
         endNs,
         cpid: uuid === null ? undefined : cpidOfBytes(uuid),
@@ -95,5 +104,13 @@ export class LinkedSpans {
         ...(raw === null ? { observed: NONE, wrote: NONE } : namedObjects(raw)),
       },
     ]
+  }
+}
+
+function elsewhere(trace: bigint, above: bigint, received: boolean, endNs: bigint | null): SpanElsewhere {
+  return {
+    trace: Number(trace),
+    ...(received ? { row: Number(above) } : { spanId: above }),
+    ...(endNs !== null && { endNs }),
   }
 }

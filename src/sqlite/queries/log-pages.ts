@@ -1,6 +1,7 @@
 import type { Statement } from 'better-sqlite3'
 import type { Pages, Position, StoredRecord } from '../../model/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
+import { LOG_ONCE } from '../sent-once.ts'
 import { RecordPage } from './record-page.ts'
 
 /** How many CPIDs may be searched in vain before the reader gets an empty page. */
@@ -20,11 +21,13 @@ export class LogPages {
   constructor(db: Sqlite) {
     this.#ofCpid = db
       .prepare<[number, bigint], LogRow>(
-        'SELECT id, scope, raw FROM logs WHERE cpid = ? AND id > ? ORDER BY id',
+        `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.cpid = ? AND l.id > ? AND ${LOG_ONCE} ORDER BY l.id`,
       )
       .safeIntegers()
     this.#all = db
-      .prepare<[bigint], LogRow>('SELECT id, scope, raw FROM logs WHERE id > ? ORDER BY id')
+      .prepare<[bigint], LogRow>(
+        `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.id > ? AND ${LOG_ONCE} ORDER BY l.id`,
+      )
       .safeIntegers()
   }
 

@@ -3,6 +3,7 @@ import { cpidOfBytes } from '../../model/cpid.ts'
 import type { CpidFacts, MergelogFacts, Pages, Position } from '../../model/query-port.ts'
 import { cpidsOf } from '../merge-graph-store.ts'
 import type { Sqlite } from '../open-database.ts'
+import { EXPLAINED } from './explained.ts'
 
 const PAGE = 200
 
@@ -39,7 +40,7 @@ export class MergelogFactsReader {
   constructor(db: Sqlite) {
     this.#cpid = db
       .prepare<[number], CpidRow>(
-        `SELECT c.uuid, c.explained, m.time_ns, m.sources, m.object, r.service
+        `SELECT c.uuid, ${EXPLAINED} AS explained, m.time_ns, m.sources, m.object, r.service
          FROM cpids c LEFT JOIN mergelogs m ON m.cpid = c.id ${SENDER} WHERE c.id = ?`,
       )
       .safeIntegers()

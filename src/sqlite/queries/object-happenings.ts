@@ -1,5 +1,6 @@
 import type { Statement } from 'better-sqlite3'
 import type { Sqlite } from '../open-database.ts'
+import { SPAN_REPEATED } from '../sent-once.ts'
 
 /** So much of what spans named is looked through for what happened lately, whatever it happened to. */
 const LATELY = 2_000
@@ -28,10 +29,14 @@ interface Bind {
   most: number
 }
 
+/** The span that named it was not sent before. */
+const NAMED_ONCE = `(o.span <= (SELECT linked_arrival FROM progress WHERE only = 1)
+     OR NOT EXISTS (SELECT 1 FROM spans s WHERE s.id = o.span AND ${SPAN_REPEATED}))`
+
 /** The newest `@most` things are chosen by what indexes hold; only for them is the rest looked up. */
 const happenings = (spans: string): string => `WITH happened AS (
    SELECT o.span AS arrival, o.object, o.role AS action, o.version, (o.object * 2 + o.role) * 4 AS place
-   FROM ${spans} AND o.span > @least AND o.span <= @arrival
+   FROM ${spans} AND o.span > @least AND o.span <= @arrival AND ${NAMED_ONCE}
    UNION ALL
    SELECT m.arrival, m.object_id, 2, -1, m.object_id * 8 + 1
    FROM json_each(@ids) j JOIN mergelogs m ON m.arrival IN (SELECT n.arrival FROM mergelogs n

@@ -1,12 +1,12 @@
 import type { Statement } from 'better-sqlite3'
 import type { Pages } from '../../model/query-port.ts'
+import { CORE_API_VERSION } from '../../model/object-reference.ts'
 import type { Sqlite } from '../open-database.ts'
 
 /** How many objects are looked through at once. */
 const WINDOW = 20_000
 /** How many objects a reference may stand for; the newest ones are taken. */
 const MOST = 1_000
-const CORE_API_VERSION = /^v\d/
 
 interface ObjectRow {
   id: number

@@ -1,6 +1,7 @@
 import type { Statement } from 'better-sqlite3'
 import type { Pages, Position, StoredRecord } from '../../model/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
+import { SPAN_ONCE } from '../sent-once.ts'
 import { RecordPage } from './record-page.ts'
 
 /** How many original traces may be searched in vain before the reader gets an empty page. */
@@ -32,12 +33,14 @@ export class SpanPages {
       .safeIntegers()
     this.#ofOrigin = db
       .prepare<[bigint, bigint, bigint, number], SpanRow>(
-        `SELECT id, span_id, scope, raw FROM spans
-         WHERE origin = ? AND (span_id, id) > (?, ?) AND +cpid = ? ORDER BY span_id, id`,
+        `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s
+         WHERE s.origin = ? AND (s.span_id, s.id) > (?, ?) AND +s.cpid = ? AND ${SPAN_ONCE} ORDER BY s.span_id, s.id`,
       )
       .safeIntegers()
     this.#all = db
-      .prepare<[bigint], SpanRow>('SELECT id, span_id, scope, raw FROM spans WHERE id > ? ORDER BY id')
+      .prepare<[bigint], SpanRow>(
+        `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s WHERE s.id > ? AND ${SPAN_ONCE} ORDER BY s.id`,
+      )
       .safeIntegers()
   }
 

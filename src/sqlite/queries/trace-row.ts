@@ -1,6 +1,7 @@
 import type { TraceFacts } from '../../model/query-port.ts'
 
-export const TRACE_COLUMNS = 'id, trace_id, episode, state, first_ns, last_ns, last_decision'
+export const TRACE_COLUMNS = `id, trace_id, episode, state, first_ns, last_ns, last_decision, sent_spans,
+  coalesce(continues, id) AS cascade`
 
 export interface TraceRow {
   id: bigint
@@ -10,6 +11,8 @@ export interface TraceRow {
   first_ns: bigint
   last_ns: bigint
   last_decision: bigint
+  sent_spans: bigint
+  cascade: bigint
 }
 
 export function traceFactsOf(row: TraceRow): TraceFacts {
@@ -17,6 +20,8 @@ export function traceFactsOf(row: TraceRow): TraceFacts {
     id: Number(row.id),
     traceId: row.trace_id,
     episode: Number(row.episode),
+    cascade: Number(row.cascade),
+    spans: Number(row.sent_spans),
     open: row.state === 0n,
     startNs: row.first_ns,
     lastNs: row.last_ns,

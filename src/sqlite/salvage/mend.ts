@@ -1,3 +1,5 @@
+import { MalformedOtlp } from '../../otlp/malformed.ts'
+import { readReceived } from '../../otlp/read-received.ts'
 import type { Sqlite } from '../open-database.ts'
 
 export interface Mended {
@@ -36,8 +38,8 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
   ],
   [
     'original traces found again in their spans',
-    `INSERT OR IGNORE INTO origin_traces (id, trace_id) SELECT origin, substr(raw, 3, 16) FROM spans
-     WHERE origin NOT IN (SELECT id FROM origin_traces) AND hex(substr(raw, 1, 2)) = '0A10' GROUP BY origin`,
+    `INSERT OR IGNORE INTO origin_traces (id, trace_id) SELECT origin, received_trace_id(raw) FROM spans
+     WHERE origin NOT IN (SELECT id FROM origin_traces) AND received_trace_id(raw) IS NOT NULL GROUP BY origin`,
   ],
   [
     'spans whose original trace was lost',
@@ -136,6 +138,7 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
 
 /** Mends a salvaged database in one transaction; returns what an operator may want to know of it. */
 export function mend(db: Sqlite, isProgressLost: boolean): Mended[] {
+  db.function('received_trace_id', { deterministic: true }, receivedTraceId)
   return db.transaction(() => {
     const mended: Mended[] = []
     // What is not in the index is read when Causeway starts; without progress that would be all of it.
@@ -149,4 +152,15 @@ export function mend(db: Sqlite, isProgressLost: boolean): Mended[] {
     if (isProgressLost) db.exec('UPDATE progress SET linked_arrival = last_arrival')
     return mended
   })()
+}
+
+/** The trace id in a span's bytes; null where they do not say. */
+function receivedTraceId(raw: unknown): Buffer | null {
+  try {
+    const { traceId } = readReceived(raw as Buffer)
+    return traceId.length === 16 ? traceId : null
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return null
+    throw error
+  }
 }

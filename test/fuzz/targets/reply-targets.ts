@@ -9,9 +9,12 @@ import { outcomeOfHttpReply } from '../../../src/exporter/http-outcome.ts'
 import { retryAfterMs } from '../../../src/exporter/retry-after.ts'
 import { encodeExportResponse } from '../../../src/otlp/export-response.ts'
 import { encodeRpcStatus } from '../../../src/otlp/rpc-status.ts'
+import { HTTP_CODINGS } from '../../../src/receiver/codings/codings.ts'
 import { AwaitedBodies } from '../../../src/receiver/awaited-bodies.ts'
 import { InFlight } from '../../../src/receiver/in-flight.ts'
 import { readBody } from '../../../src/receiver/read-body.ts'
+import { lz4Zeros } from '../../receiver/codings/as-lz4.ts'
+import { ENCODED } from '../../receiver/codings/encoded-by-go.ts'
 import { traceRequests } from '../seed-requests.ts'
 import type { Target } from '../target.ts'
 
@@ -69,10 +72,12 @@ export const bodies: Target = {
       zstdCompressSync(request),
       twice,
       gzipSync(Buffer.alloc(3 * MOST)),
+      ...ENCODED.map(({ bytes }) => bytes),
+      lz4Zeros(3),
     ]
   },
   async run(input) {
-    for (const coding of ['gzip', 'deflate', 'zstd', 'identity', '']) {
+    for (const coding of [...Object.keys(HTTP_CODINGS), 'identity', '']) {
       const inFlight = new InFlight()
       using reservation = inFlight.open()
       const request = Object.assign(Readable.from([input]), {

@@ -4,6 +4,7 @@ import { hashSync } from 'bcryptjs'
 import { readEtags } from '../../../src/api/etags.ts'
 import { FAILURES } from '../../../src/api/failure.ts'
 import { readRequest } from '../../../src/api/read-request.ts'
+import { wrongParameter } from '../../../src/api/wrong-parameter.ts'
 import { readTraceRequest } from '../../../src/api/compat/read-trace-request.ts'
 import { ConfigError } from '../../../src/config/config-error.ts'
 import {
@@ -96,12 +97,15 @@ export const apiRequests: Target = {
     '/api/traces?service=a&operation=b&tags={"x":"y"}&minDuration=1ms&limit=20&start=1&end=2',
     '/api/v3/traces?query.service_name=a&query.start_time_min=2026-01-31T08:00:00Z',
     '/api/search?q={ resource.service.name = "a" && duration > 1ms || name =~ "x.*" }&start=1&end=2',
-    '/api/v2/search/tag/resource.service.name/values',
+    '/api/v2/search/tag/resource.service.name/values?q={ name = "a" }&limit=5',
+    '/tempo/api/search?tags=service.name=web note="two words"&minDuration=1.5s&spss=0&start=1&end=2',
+    '/jaeger/api/v3/trace-summaries?query.attributes={"a":"b"}&query.startTimeMin=2026-01-31T08:00:00Z&query.durationMax=1m0.5s',
   ),
   run(input) {
     const target = input.toString('latin1')
     const read = readRequest(target)
     if (typeof read === 'string') ok(read in FAILURES)
+    wrongParameter(target)
     for (const accept of [undefined, 'application/protobuf']) readTraceRequest(target, accept)
     for (const etag of readEtags(target)) ok(etag.length <= target.length)
   },

@@ -8,6 +8,8 @@ export type CollectorOptions = {
   readonly exportTo?: string
   /** How it does so; gRPC unless given. */
   readonly exportOver?: 'grpc' | 'http'
+  /** How it compresses what it sends; its own default unless given. */
+  readonly compression?: string
   /** Appends each batch to this file as a line of OTLP/JSON, whatever the signal. */
   readonly writeTo?: string
   /** Keeps the sending queue in this directory, so that it outlives the process. */
@@ -69,7 +71,7 @@ function otlpExporter(endpoint: string, options: CollectorOptions): ExporterSect
     yaml: `  ${id}:
     endpoint: ${yamlString(id === 'otlp_http' ? `http://${endpoint}` : endpoint)}
     tls: { insecure: true }
-    timeout: 5s
+    timeout: 5s${options.compression === undefined ? '' : `\n    compression: ${options.compression}`}
     retry_on_failure: { enabled: true, initial_interval: 100ms, max_interval: 1s, max_elapsed_time: 0s }
     sending_queue: { enabled: true, queue_size: ${options.queueSize ?? 1000}${storage} }`,
   }

@@ -24,7 +24,7 @@ export async function runTelemetrygen(
   signal: 'traces' | 'logs',
   { endpoint, protocol = 'grpc', count, service, rate = 0, childSpans, links, attributes = {} }: Generated,
 ): Promise<void> {
-  const { telemetrygen } = await installPeers()
+  const { telemetrygen } = await installPeers(['telemetrygen'])
   const args = [
     signal,
     '--otlp-insecure',

@@ -51,7 +51,7 @@ export async function startCollector(
   scene: Scene,
   options: Omit<CollectorOptions, 'otlpGrpc' | 'otlpHttp' | 'metrics' | 'writeTo'> = {},
 ): Promise<Collector> {
-  const { collector } = await installPeers()
+  const { collector } = await installPeers(['collector'])
   const [otlpGrpc = 0, otlpHttp = 0, metrics = 0] = await freePorts(3)
   const writeTo = join(scene.directory, `collector-${otlpGrpc}.json`)
   const config = join(scene.directory, `collector-${otlpGrpc}.yaml`)

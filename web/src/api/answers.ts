@@ -12,6 +12,7 @@ export interface Outline {
   merges: number
   missing: number
   truncated: boolean
+  clockSkew: boolean
   object: string | null
   service: string | null
   cluster?: string | null
@@ -26,6 +27,8 @@ export interface CascadeList {
 export interface Span {
   spanId: string
   parentSpanId: string | null
+  /** The trace it was sent into, when it is another than that in which it is listed. */
+  traceId?: string
   depth: number
   name: string
   service: string
@@ -51,6 +54,8 @@ export interface Trace {
   traceId: string
   /** 0 is the main trace. */
   episode: number
+  /** The trace with whose spans its own are listed, because it goes on where that was full. */
+  continues?: string | null
   state: 'open' | 'settled'
   start: string
   lastActivity: string

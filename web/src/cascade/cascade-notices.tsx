@@ -3,7 +3,7 @@ import { duration } from '../text/duration.ts'
 
 /** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
 export function CascadeNotices({ cascade }: { cascade: Cascade }) {
-  const { state, missing, missingCpids, truncated, durationMs } = cascade
+  const { state, missing, missingCpids, truncated, clockSkew, durationMs } = cascade
   const { steps = [], longestStep, longestWait } = cascade.criticalPath ?? {}
   const step = steps[longestStep ?? -1]
   const wait = steps[longestWait ?? -1]
@@ -56,6 +56,12 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
         <p class="note bad">
           More changes met here than one trace is copied for: some spans stand in the newer cascades only. See{' '}
           <code>linking.max_fanout</code>.
+        </p>
+      )}
+      {clockSkew && (
+        <p class="note bad">
+          A clock is wrong: some spans carry times that cannot be. They are left out of the start and the end
+          of this cascade.
         </p>
       )}
     </div>

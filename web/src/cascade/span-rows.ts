@@ -19,11 +19,12 @@ const isSummary = (span: Span): boolean => span.synthetic && span.name === 'casc
 export function spanRows({ traces }: Pick<Cascade, 'traces'>): SpanRows {
   const spans: Span[] = []
   const trace: number[] = []
+  const positions = new Map(traces.map((one, at) => [one.traceId, at]))
   traces.forEach((one, at) => {
     for (const span of one.spans) {
       if (isSummary(span)) continue
       spans.push(span)
-      trace.push(at)
+      trace.push(span.traceId === undefined ? at : (positions.get(span.traceId) ?? at))
     }
   })
   const parents = new Int32Array(spans.length)

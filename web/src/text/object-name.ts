@@ -10,7 +10,7 @@ export interface ObjectName {
   version: string | undefined
 }
 
-const CORE = /^v\d/
+const CORE = /^v\d+(?:(?:alpha|beta)\d+)?$/
 
 /** Takes any text: what is no object reference is its own name. */
 export function objectName(text: string): ObjectName {

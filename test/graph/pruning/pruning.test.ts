@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { cpid, spansRequest, type MergelogSketch } from '../support/otlp-requests.ts'
-import { sentSpans, traceOf } from '../support/sent-spans.ts'
-import { TestWriter, type TestSettings } from '../support/test-writer.ts'
+import { cpid, spansRequest, type MergelogSketch } from '../../support/otlp-requests.ts'
+import { sentSpans, traceOf } from '../../support/sent-spans.ts'
+import { TestWriter, type TestSettings } from '../../support/test-writer.ts'
 
 /** Figure 7 of the paper; the mergelog of CPID n is n milliseconds old. */
 const FIGURE_7: Record<number, number[]> = {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { cpid } from '../support/otlp-requests.ts'
-import { sentLogs } from '../support/sent-logs.ts'
-import { TestWriter } from '../support/test-writer.ts'
+import { cpid } from '../../support/otlp-requests.ts'
+import { sentLogs } from '../../support/sent-logs.ts'
+import { TestWriter } from '../../support/test-writer.ts'
 
 const ALPHA = cpid(0xa)
 const HOUR_MS = 3_600_000

@@ -1,0 +1,26 @@
+/** Where something threw. */
+export type SetAsideStage = 'linking' | 'waiting' | 'settling' | 'sending'
+
+/** What could not be worked on, so that everything else could be. */
+export interface SetAside {
+  readonly stage: SetAsideStage
+  /** A span, a mergelog, an explained CPID, a log record, a change, a trace, or a decision of an outbox. */
+  readonly kind: string
+  /** The number of its arrival; of the trace in settling, of the decision in sending. */
+  readonly item: number
+  readonly cpid: string | undefined
+  readonly exporter: string | undefined
+  readonly reason: string
+}
+
+const MOST_LETTERS = 500
+
+/** What was thrown, and where, short enough to keep. */
+export function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return String(thrown).slice(0, MOST_LETTERS)
+  const [, place] = /^\s*at .*?([^\s(/]+:\d+):\d+\)?$/m.exec(thrown.stack ?? '') ?? []
+  const where = place === undefined ? '' : ` (at ${place})`
+  return (
+    `${thrown.name === 'Error' ? '' : `${thrown.name}: `}${thrown.message}`.slice(0, MOST_LETTERS) + where
+  )
+}

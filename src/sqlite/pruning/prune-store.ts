@@ -1,0 +1,162 @@
+import type { UnixNanos } from '../../model/clock.ts'
+import type {
+  Condemned,
+  Hold,
+  PruneCandidate,
+  PruneCounts,
+  PruneStore,
+  Reached,
+  RemovalStep,
+} from '../../model/prune-port.ts'
+import type { SqliteMergeGraph } from '../merge-graph-store.ts'
+import type { Sqlite } from '../open-database.ts'
+import type { Progress } from '../progress.ts'
+import type { TraceIndex } from '../trace-index.ts'
+import { Belongings } from './belongings.ts'
+import { Candidates } from './candidates.ts'
+import { Holds } from './holds.ts'
+import { ObjectRemoval } from './object-removal.ts'
+import { removeOldRequests } from './old-requests.ts'
+import type { PrunedRows } from './pruned-rows.ts'
+import { SpanRemoval } from './span-removal.ts'
+import { Statements } from './statements.ts'
+import { Tombstones } from './tombstones.ts'
+import { TraceRemoval } from './trace-removal.ts'
+import { Unattributed } from './unattributed.ts'
+
+/** Where retention reads and removes. Every method belongs inside the writer's transaction. */
+export class SqlitePruneStore implements PruneStore {
+  readonly #db: Sqlite
+  readonly #progress: Progress
+  readonly #sql: Statements
+  readonly #candidates: Candidates
+  readonly #holds: Holds
+  readonly #belongings: Belongings
+  readonly #unattributed: Unattributed
+  readonly #tombstones: Tombstones
+
+  constructor(
+    db: Sqlite,
+    progress: Progress,
+    { graph, index, rows }: { graph: SqliteMergeGraph; index: TraceIndex; rows: PrunedRows },
+  ) {
+    this.#db = db
+    this.#progress = progress
+    const sql = new Statements(db)
+    this.#sql = sql
+    const holds = new Holds(sql, progress)
+    const objects = new ObjectRemoval(sql, rows)
+    const parts = { sql, progress, holds, objects, index, rows }
+    this.#candidates = new Candidates(db, sql)
+    this.#holds = holds
+    const spans = new SpanRemoval(sql, progress, holds, objects)
+    this.#belongings = new Belongings({ ...parts, spans, traces: new TraceRemoval(sql, graph, rows) })
+    this.#unattributed = new Unattributed(parts)
+    this.#tombstones = new Tombstones(sql, progress, graph, objects)
+  }
+
+  begin(): void {
+    this.#holds.begin()
+  }
+
+  get reached(): Reached {
+    return this.#holds.reached
+  }
+
+  get lastArrival(): number {
+    return this.#progress.lastArrival
+  }
+
+  countCpids(): number {
+    return this.#progress.liveCpids
+  }
+
+  countTombstones(): number {
+    return this.#progress.tombstones
+  }
+
+  usedBytes(): number {
+    const pragma = (name: string): number => Number(this.#db.pragma(name, { simple: true }))
+    return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size')
+  }
+
+  candidates(
+    after: PruneCandidate | undefined,
+    before: PruneCandidate | undefined,
+    limit: number,
+  ): PruneCandidate[] {
+    return this.#candidates.between(after, before, limit)
+  }
+
+  mergedAfter(arrival: number, limit: number): { arrival: number; place: PruneCandidate }[] {
+    return this.#candidates.mergedAfter(arrival, limit)
+  }
+
+  lastActivityMs(cpid: number): number {
+    return this.#holds.lastActivityMs(cpid)
+  }
+
+  hold(cpid: number): Hold | undefined {
+    return this.#holds.hold(cpid)
+  }
+
+  condemn(cpid: number, forced: boolean): void {
+    this.#candidates.condemn(cpid, forced)
+  }
+
+  condemned(limit: number): Condemned[] {
+    return this.#candidates.condemned(limit)
+  }
+
+  spare(cpid: number): PruneCandidate {
+    return this.#candidates.spare(cpid)
+  }
+
+  removeSome(cpid: number, limit: number, forced: boolean, counts: PruneCounts): RemovalStep {
+    return this.#belongings.removeSome(cpid, limit, forced, counts)
+  }
+
+  removeEdge(source: number, target: number): void {
+    this.#sql.run('DELETE FROM edges WHERE source = +? AND target = +?', source, target)
+  }
+
+  bury(cpid: number): void {
+    this.#tombstones.bury(cpid)
+  }
+
+  readUnsent(): boolean {
+    return this.#unattributed.readUnsent()
+  }
+
+  removeUnattributed(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
+    return this.#unattributed.remove(beforeMs, limit, forced, counts)
+  }
+
+  oldestUnattributedNs(forced: boolean): UnixNanos | undefined {
+    return this.#unattributed.oldestNs(forced)
+  }
+
+  removeOldTombstones(keep: number, limit: number): number {
+    return this.#tombstones.removeOld(keep, limit)
+  }
+
+  removeRequests(beforeMs: number, limit: number): number {
+    return removeOldRequests(this.#sql, beforeMs, this.#progress.wallMs, limit)
+  }
+
+  /** The time of the newest such note: what the calendar said then. */
+  lastMarkMs(): number | undefined {
+    return this.#sql.number('SELECT max(wall_ms) FROM arrival_marks')
+  }
+
+  /** Notes which arrival is the last one now. */
+  mark(): void {
+    const { wallMs, lastArrival } = this.#progress
+    this.#sql.run('INSERT OR REPLACE INTO arrival_marks VALUES (?, ?)', wallMs, lastArrival)
+  }
+
+  /** What is remembered of decisions may not be true any more. */
+  forget(): void {
+    this.#unattributed.forget()
+  }
+}

@@ -1,0 +1,91 @@
+import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
+import type { Hold } from '../../model/prune-port.ts'
+import type { Progress } from '../progress.ts'
+import type { Holds } from './holds.ts'
+import type { ObjectRemoval } from './object-removal.ts'
+import type { Statements } from './statements.ts'
+
+/** Of a CPID in one original trace. */
+const ITS = 'FROM spans WHERE origin = +? AND cpid = +?'
+/** The decision that sent a span on in its original trace. */
+const IN_PLACE =
+  '(SELECT decision FROM outbox WHERE trace = 0 AND span = spans.id ORDER BY decision DESC LIMIT 1)'
+
+interface Whole {
+  spans: number
+  newest: number | null
+  decision: number | null
+  objects: number
+}
+
+interface OneSpan {
+  id: number
+  decision: number | null
+}
+
+export interface RemovedSpans {
+  spans: number
+  /** All rows that went. */
+  rows: number
+  hold?: Hold
+}
+
+/** Removes the spans of a CPID, trace by trace. */
+export class SpanRemoval {
+  readonly #sql: Statements
+  readonly #progress: Progress
+  readonly #holds: Holds
+  readonly #objects: ObjectRemoval
+
+  constructor(sql: Statements, progress: Progress, holds: Holds, objects: ObjectRemoval) {
+    this.#sql = sql
+    this.#progress = progress
+    this.#holds = holds
+    this.#objects = objects
+  }
+
+  /** At most `most` spans; unforced none from the first on that must stay. */
+  remove(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
+    const [whole] = this.#sql.rows<Whole>(
+      `SELECT count(*) AS spans, max(id) AS newest, max(decision) AS decision, total(flags & ?) > 0 AS objects
+       FROM (SELECT id, flags, ${IN_PLACE} AS decision ${ITS} LIMIT +?)`,
+      SPAN_OBSERVED | SPAN_WROTE,
+      origin,
+      cpid,
+      most,
+    )
+    if (whole === undefined || whole.spans === 0) return { spans: 0, rows: 0 }
+    const hold = forced ? undefined : this.#holdOf(whole.newest ?? 0, whole.decision)
+    if (whole.spans < most && hold === undefined && whole.objects === 0) {
+      if (whole.decision !== null)
+        this.#sql.run(`DELETE FROM outbox WHERE trace = 0 AND span IN (SELECT id ${ITS})`, origin, cpid)
+      const spans = this.#sql.run(`DELETE ${ITS}`, origin, cpid)
+      return { spans, rows: spans }
+    }
+    return this.#oneByOne(cpid, origin, most, forced)
+  }
+
+  #oneByOne(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
+    const removed = { spans: 0, rows: 0 }
+    const spans = this.#sql.rows<OneSpan>(
+      `SELECT id, ${IN_PLACE} AS decision ${ITS} LIMIT +?`,
+      origin,
+      cpid,
+      most,
+    )
+    for (const { id, decision } of spans) {
+      const hold = forced ? undefined : this.#holdOf(id, decision)
+      if (hold !== undefined) return { ...removed, hold }
+      if (decision !== null) this.#sql.run('DELETE FROM outbox WHERE trace = 0 AND span = +?', id)
+      removed.rows += this.#objects.removeOfSpan(id) + this.#sql.run('DELETE FROM spans WHERE id = +?', id)
+      removed.spans++
+    }
+    return removed
+  }
+
+  #holdOf(newest: number, decision: number | null): Hold | undefined {
+    if (newest > this.#progress.linkedArrival) return { until: 'arrival', at: newest }
+    if (decision !== null && decision > this.#holds.sentDecision) return { until: 'decision', at: decision }
+    return undefined
+  }
+}

@@ -1,0 +1,130 @@
+import type { UnixNanos } from '../../model/clock.ts'
+import type { PruneCounts } from '../../model/prune-port.ts'
+import type { Progress } from '../progress.ts'
+import type { TraceIndex } from '../trace-index.ts'
+import type { Holds } from './holds.ts'
+import type { ObjectRemoval } from './object-removal.ts'
+import type { PrunedRows } from './pruned-rows.ts'
+import type { Statements } from './statements.ts'
+import { UnsentSpans } from './unsent-spans.ts'
+
+interface Parts {
+  readonly sql: Statements
+  readonly progress: Progress
+  readonly holds: Holds
+  readonly objects: ObjectRemoval
+  readonly index: TraceIndex
+  readonly rows: PrunedRows
+}
+
+/** Removes spans and log records without a CPID, oldest first. */
+export class Unattributed {
+  readonly #parts: Parts
+  readonly #unsent: UnsentSpans
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#unsent = new UnsentSpans(parts.sql)
+  }
+
+  forget(): void {
+    this.#unsent.forget()
+  }
+
+  /** Reads on through what is not sent; true once it is known which spans may go. */
+  readUnsent(): boolean {
+    const { sql, holds, progress } = this.#parts
+    if (holds.sentDecision >= progress.lastDecision) return true
+    if (sql.number('SELECT 1 FROM spans WHERE cpid IS NULL LIMIT 1') === undefined) return true
+    return this.#unsent.lowestAfter(holds.sentDecision, progress.lastDecision) !== undefined
+  }
+
+  remove(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
+    return (
+      this.#removeSpans(beforeMs, limit, forced, counts) + this.#removeLogs(beforeMs, limit, forced, counts)
+    )
+  }
+
+  oldestNs(forced: boolean): UnixNanos | undefined {
+    const { sql, progress } = this.#parts
+    const upTo = forced ? progress.lastArrival : this.#spansUpTo(Infinity)
+    const ms = sql.number(
+      'SELECT start_ns / 1000000 FROM spans WHERE cpid IS NULL AND id <= +? ORDER BY id LIMIT 1',
+      upTo,
+    )
+    return ms === undefined ? undefined : BigInt(ms) * 1_000_000n
+  }
+
+  #removeSpans(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
+    const { sql, progress, objects, index, rows } = this.#parts
+    const mayGo = this.#spansUpTo(beforeMs)
+    const spans = sql.rows<{ id: number; origin: number }>(
+      'SELECT id, origin FROM spans WHERE cpid IS NULL AND id <= +? ORDER BY id LIMIT +?',
+      forced ? progress.lastArrival : mayGo,
+      limit,
+    )
+    for (const { id, origin } of spans) {
+      if (id > mayGo) {
+        counts.unsent++
+        sql.run('DELETE FROM waiting WHERE arrival = +?', id)
+      }
+      sql.run('DELETE FROM outbox WHERE trace = 0 AND span = +?', id)
+      objects.removeOfSpan(id)
+      sql.run('DELETE FROM spans WHERE id = +?', id)
+      index.removeIfEmpty(origin)
+      rows.origin(origin)
+    }
+    counts.spans += spans.length
+    return spans.length
+  }
+
+  #removeLogs(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
+    const { sql, progress, rows } = this.#parts
+    const mayGo = this.#logsUpTo(beforeMs)
+    const logs = sql.rows<{ id: number }>(
+      'SELECT id FROM logs WHERE cpid IS NULL AND id <= +? ORDER BY id LIMIT +?',
+      forced ? progress.lastArrival : mayGo,
+      limit,
+    )
+    for (const { id } of logs) {
+      if (id > mayGo) {
+        counts.unsent++
+        sql.run('DELETE FROM log_outbox WHERE log = +?', id)
+        if (sql.run('DELETE FROM waiting_logs WHERE arrival = +?', id) > 0) rows.waitingLog()
+      }
+      sql.run('DELETE FROM logs WHERE id = +?', id)
+    }
+    counts.logs += logs.length
+    return logs.length
+  }
+
+  /** Spans up to here arrived before the time, were linked, wait for nothing, and were sent by every exporter. */
+  #spansUpTo(beforeMs: number): number {
+    const { sql, holds, progress } = this.#parts
+    const waiting = sql.number('SELECT min(arrival) FROM waiting') ?? Infinity
+    const upTo = Math.min(this.#arrivedBefore(beforeMs), progress.linkedArrival, waiting - 1)
+    if (holds.sentDecision >= progress.lastDecision) return upTo
+    const unsent = this.#unsent.lowestAfter(holds.sentDecision, progress.lastDecision)
+    return unsent === undefined ? 0 : Math.min(upTo, unsent - 1)
+  }
+
+  #logsUpTo(beforeMs: number): number {
+    const { sql, progress } = this.#parts
+    return Math.min(
+      this.#arrivedBefore(beforeMs),
+      progress.linkedArrival,
+      (sql.number('SELECT min(log) FROM log_outbox') ?? Infinity) - 1,
+      (sql.number('SELECT min(arrival) FROM waiting_logs') ?? Infinity) - 1,
+    )
+  }
+
+  #arrivedBefore(beforeMs: number): number {
+    const { sql, progress } = this.#parts
+    if (beforeMs === Infinity) return progress.linkedArrival
+    sql.run(
+      'DELETE FROM arrival_marks WHERE wall_ms < (SELECT max(wall_ms) FROM arrival_marks WHERE wall_ms <= +?)',
+      beforeMs,
+    )
+    return sql.number('SELECT max(arrival) FROM arrival_marks WHERE wall_ms <= +?', beforeMs) ?? 0
+  }
+}

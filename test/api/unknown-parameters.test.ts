@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { PATHS } from '../../src/api/openapi/paths.ts'
+import { cpid, hexSpan } from '../support/otlp-requests.ts'
+import { cascadesForBackends } from './jaeger-exchanges.ts'
+import { QueryApi } from './query-api.ts'
+
+const VALUES: Record<string, string> = { cpid: cpid(2), root: cpid(1), other: cpid(11), spanId: hexSpan(11) }
+const TRACE = cpid(1).replaceAll('-', '')
+const V3_TIMES = 'query.startTimeMin=2026-01-01T00:00:00Z&query.startTimeMax=2026-01-02T00:00:00Z'
+
+/** Every path of the API, and each that clients of Jaeger and Tempo use, with what it cannot do without. */
+const ROUTES = [
+  ...PATHS.map(({ path, query }) => {
+    const filled = `/api/v1${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => VALUES[name] ?? '')}`
+    return query.includes('ref') ? `${filled}?ref=web` : query.includes('q') ? `${filled}?q=web` : filled
+  }),
+  '/jaeger/api/services',
+  '/jaeger/api/services/web/operations',
+  '/jaeger/api/operations?service=web',
+  '/jaeger/api/dependencies',
+  '/jaeger/api/traces?service=web',
+  `/jaeger/api/traces?traceID=${TRACE}`,
+  `/jaeger/api/traces/${TRACE}`,
+  '/jaeger/api/v3/services',
+  '/jaeger/api/v3/operations?service=web',
+  `/jaeger/api/v3/traces?${V3_TIMES}`,
+  `/jaeger/api/v3/trace-summaries?${V3_TIMES}`,
+  `/jaeger/api/v3/traces/${TRACE}`,
+  '/tempo/api/echo',
+  '/tempo/api/search',
+  '/tempo/api/search/tags',
+  '/tempo/api/v2/search/tags',
+  '/tempo/api/search/tag/service.name/values',
+  '/tempo/api/v2/search/tag/name/values',
+  `/tempo/api/traces/${TRACE}`,
+  `/tempo/api/v2/traces/${TRACE}`,
+]
+
+let api: QueryApi
+beforeAll(async () => {
+  api = await QueryApi.over(cascadesForBackends)
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+async function ask(path: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(api.url + path)
+  return { status: response.status, text: await response.text() }
+}
+
+const and = (route: string, more: string): string => route + (route.includes('?') ? '&' : '?') + more
+
+test.each(ROUTES)(
+  '%s is answered, and refused with a parameter that nobody knows, by its name',
+  async (route) => {
+    expect(await ask(route)).toMatchObject({ status: 200 })
+    const { status, text } = await ask(and(route, 'colour=blue'))
+    expect([status, text]).toEqual([
+      400,
+      expect.stringMatching(/unknown parameter \\?"colour\\?"; what is understood here: /),
+    ])
+  },
+)
+
+test.each(ROUTES.filter((route) => route.includes('=')))(
+  '%s is refused with its parameter twice',
+  async (route) => {
+    const [, query = ''] = route.split('?')
+    const [first = ''] = query.split('&')
+    const { status, text } = await ask(and(route, first))
+    expect([status, text]).toEqual([400, expect.stringContaining(` ${first.split('=')[0]} is given `)])
+  },
+)
+
+test.each([
+  ['/jaeger/api/traces?service=web', 'limit', 'many'],
+  ['/jaeger/api/traces?service=web', 'limit', '0'],
+  ['/jaeger/api/traces?service=web', 'start', 'yesterday'],
+  ['/jaeger/api/traces?service=web', 'end', '-1'],
+  ['/jaeger/api/traces?service=web', 'minDuration', '5'],
+  ['/jaeger/api/traces?service=web', 'maxDuration', 'long'],
+  ['/jaeger/api/traces?service=web', 'tags', 'a=b'],
+  ['/jaeger/api/traces?service=web', 'tags', '{"a":{}}'],
+  ['/jaeger/api/traces?service=web', 'tag', 'a'],
+  ['/jaeger/api/traces?service=web', 'raw', 'perhaps'],
+  ['/jaeger/api/operations?service=web', 'spanKind', 'odd'],
+  ['/jaeger/api/dependencies', 'lookback', '1h'],
+  [`/jaeger/api/traces/${TRACE}`, 'prettyPrint', '2'],
+  [`/jaeger/api/v3/traces/${TRACE}`, 'startTime', 'now'],
+  [`/jaeger/api/v3/traces?${V3_TIMES}`, 'query.attributes', '["a"]'],
+  [`/jaeger/api/v3/traces?${V3_TIMES}`, 'query.durationMin', '1 s'],
+  [`/jaeger/api/v3/traces?${V3_TIMES}`, 'query.searchDepth', '1.5'],
+  [`/jaeger/api/v3/trace-summaries?${V3_TIMES}`, 'query.attributes', 'error'],
+  [`/jaeger/api/v3/trace-summaries?${V3_TIMES}`, 'query.rawTraces', 'x'],
+  [`/jaeger/api/v3/trace-summaries?${V3_TIMES}`, 'query.filter', '{"op":"eq"}'],
+  ['/tempo/api/search', 'start', '1.5'],
+  ['/tempo/api/search', 'limit', '-1'],
+  ['/tempo/api/search', 'spss', 'x'],
+  ['/tempo/api/search', 'minDuration', '100'],
+  ['/tempo/api/search', 'tags', 'service.name'],
+  ['/tempo/api/search', 'tags', 'a=1 a=2'],
+  ['/tempo/api/v2/search/tags', 'scope', 'world'],
+  ['/tempo/api/v2/search/tags', 'limit', 'x'],
+  ['/tempo/api/v2/search/tag/name/values', 'q', '{ rootName = "change" }'],
+  [`/tempo/api/traces/${TRACE}`, 'mode', 'fast'],
+  [`/tempo/api/v2/traces/${TRACE}`, 'q', '{ status = error }'],
+])('%s refuses %s=%s and names it', async (route, name, value) => {
+  const { status, text } = await ask(and(route, new URLSearchParams({ [name]: value }).toString()))
+  expect([status, text]).toEqual([400, expect.stringContaining(name)])
+})
+
+test('what clients send beside is understood', async () => {
+  for (const path of [
+    `/jaeger/api/traces/${TRACE}?start=1767225600000000&end=1767229200000000&raw=true&prettyPrint=true`,
+    '/jaeger/api/traces?service=web&lookback=1h&limit=20&maxDuration&minDuration&operation=&tags=',
+    '/jaeger/api/dependencies?endTs=1767229200000&lookback=604800000',
+    '/jaeger/api/operations?service=web&spanKind=server',
+    `/jaeger/api/v3/traces/${TRACE}?start_time=2026-01-01T00:00:00Z&raw_traces=true`,
+    `/tempo/api/traces/${TRACE}?mode=blocks&blockStart=0&blockEnd=f&start=1&end=2`,
+    '/tempo/api/v2/search/tags?scope=span&start=1&end=2&limit=0&maxStaleValues=3&q=',
+    '/tempo/api/search?q=&spss=0&limit=5000&minDuration=0&start=0&end=0',
+  ])
+    expect([path, (await ask(path)).status]).toEqual([path, 200])
+})

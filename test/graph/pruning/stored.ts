@@ -1,0 +1,31 @@
+import type { TestWriter } from '../../support/test-writer.ts'
+
+/** How many rows a table has. */
+export function rowsIn({ db }: TestWriter, table: string): number {
+  return db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? -1
+}
+
+/** The CPIDs that are not pruned, by the numbers that tests give them. */
+export function liveCpids({ db }: TestWriter): number[] {
+  const cpids = db.prepare<[], string>("SELECT cpid FROM audit_cpids WHERE state = 'live'").pluck().all()
+  return cpids.map((id) => Number.parseInt(id.slice(-12), 16)).sort((a, b) => a - b)
+}
+
+/** Has an exporter that has sent everything up to now, or up to a decision. */
+export function exporterAt(writer: TestWriter, position = writer.writer.progress.lastDecision): void {
+  writer.writer.run(() => {
+    const { traces } = writer.writer.positions
+    traces.keep(['otlp_grpc/backend'], 0)
+    traces.moveTo('otlp_grpc/backend', position, 0)
+  })
+}
+
+/** Prunes turn by turn until nothing is left to do; returns how many CPIDs went. */
+export function pruneAll(writer: TestWriter, budget = 1_000): number {
+  let cpids = 0
+  for (;;) {
+    const result = writer.writer.prune(budget)
+    cpids += result.cpids
+    if (!result.more) return cpids
+  }
+}

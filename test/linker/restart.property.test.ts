@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { play, steps, type Step } from '../support/drawn-history.ts'
+import { cpid, hexSpan } from '../support/otlp-requests.ts'
+import { sentSpans, traceOf } from '../support/sent-spans.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const SETTINGS = { linking: { maxFanout: 2, maxTraceSpans: 12 } } as const
+
+interface Decided {
+  [column: string]: unknown
+}
+
+/** What was decided, to the byte. After each step all is linked; after some of them Causeway starts anew. */
+async function decisions(drawn: readonly Step[], restartsAfter: readonly boolean[]): Promise<Decided[]> {
+  const first = await TestWriter.open(SETTINGS)
+  let writer = first
+  let step = 0
+  play(
+    () => writer,
+    drawn,
+    () => {
+      writer.link()
+      if (restartsAfter[step++ % restartsAfter.length] === true) writer = writer.reopened()
+    },
+  )
+  writer.pass(301_000)
+  const decided = writer.db.prepare<[], Decided>('SELECT * FROM outbox ORDER BY decision').all()
+  first[Symbol.dispose]()
+  return decided
+}
+
+test('wherever Causeway is started anew, it decides the same', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      steps,
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }),
+      async (drawn, restartsAfter) => {
+        expect(await decisions(drawn, restartsAfter)).toEqual(await decisions(drawn, [false]))
+      },
+    ),
+    { numRuns: 50 },
+  )
+})
+
+test.each([false, true])(
+  'a link to a parent that a child brought along is re-pointed (restart: %s)',
+  async (restarts) => {
+    const first = await TestWriter.open()
+    let writer = first
+    writer.mergelogs('kubectl', [{ new: cpid(1) }])
+    writer.spans('controller', [{ trace: 1, id: 11, parent: 10, cpid: cpid(1) }])
+    writer.link()
+    writer.spans('controller', [{ trace: 1, id: 10 }])
+    writer.link()
+    if (restarts) writer = writer.reopened()
+    writer.mergelogs('kubectl', [{ new: cpid(2) }])
+    writer.spans('other', [{ trace: 2, id: 20, cpid: cpid(2), links: [{ trace: 1, id: 10 }] }])
+    writer.link()
+    const linking = sentSpans(writer.db).find((span) => span.spanId === hexSpan(20))
+    expect(linking?.links[0]).toMatchObject({ traceId: traceOf(cpid(1)), spanId: hexSpan(10) })
+    first[Symbol.dispose]()
+  },
+)
