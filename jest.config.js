@@ -1,4 +1,5 @@
-const { CAUSEWAY_INTEROP, CAUSEWAY_FAULTS, CAUSEWAY_BROWSER, CAUSEWAY_TEST_RESULTS } = process.env
+const { CAUSEWAY_INTEROP, CAUSEWAY_FAULTS, CAUSEWAY_ATTACK, CAUSEWAY_BROWSER, CAUSEWAY_TEST_RESULTS } =
+  process.env
 
 export default {
   testEnvironment: 'node',
@@ -6,16 +7,17 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/support/strip-types.js' },
   globalSetup: '<rootDir>/test/support/build-dashboard.js',
-  // The interop suite runs against real peers, the browser suite in Chromium, the faults suite takes minutes: npm run
-  // test:interop, test:browser, test:faults.
+  // The interop suite runs against real peers, the browser suite in Chromium, the suites of faults and attacks take
+  // minutes: npm run test:interop, test:browser, test:faults, test:attack.
   testPathIgnorePatterns: [
     '/node_modules/',
     ...(CAUSEWAY_INTEROP ? [] : ['/test/interop/']),
     ...(CAUSEWAY_FAULTS ? [] : ['/test/faults/']),
+    ...(CAUSEWAY_ATTACK ? [] : ['/test/attack/']),
     ...(CAUSEWAY_BROWSER ? [] : ['/test/browser/']),
   ],
   // The large suites have programs beside them that take a core each.
-  maxWorkers: (CAUSEWAY_INTEROP ?? CAUSEWAY_FAULTS ?? CAUSEWAY_BROWSER) ? 1 : '100%',
+  maxWorkers: (CAUSEWAY_INTEROP ?? CAUSEWAY_FAULTS ?? CAUSEWAY_ATTACK ?? CAUSEWAY_BROWSER) ? 1 : '100%',
   testTimeout: 120_000,
   ...(CAUSEWAY_TEST_RESULTS && {
     reporters: ['default', ['<rootDir>/test/support/results-file.js', { path: CAUSEWAY_TEST_RESULTS }]],

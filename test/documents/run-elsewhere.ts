@@ -16,6 +16,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm test': { by: '.ci/readme-commands', as: 'npm test' },
   'npm run test:shell': { by: '.ci/run', as: 'npm run test:shell' },
   'npm run test:faults': { by: '.ci/run', as: 'npm run test:faults' },
+  'npm run test:attack': { by: '.ci/run', as: 'npm run test:attack' },
   'npm run test:browser': { by: '.ci/run', as: 'npm run test:browser' },
   'npm run test:interop': { by: '.ci/run', as: 'npm run test:interop' },
   'npm run check': { by: '.ci/run', as: 'npm run check' },
