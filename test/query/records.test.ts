@@ -204,3 +204,27 @@ test('20,000 spans come in small pieces, and writing goes on between them', asyn
   expect(longest).toBeLessThan(1000)
   expect(namesIn((JSON.parse(text) as Groups).resourceSpans)).toHaveLength(spans)
 })
+
+test.each([
+  ['of a CPID', { cpid: id(1) }],
+  ['of all', {}],
+])('what was sent again is left out before it is linked, and after: records %s', async (_, of) => {
+  using writer = await TestWriter.open()
+  const work = { trace: 1, id: 1, cpid: cpid(1), name: 'work' }
+  const tick = { body: 'tick', time: 1, cpid: cpid(1) }
+  writer.spans('a', [work])
+  writer.logs('a', [tick])
+  writer.spans('a', [work, { ...work, id: 2, name: 'more' }])
+  writer.logs('a', [tick, { ...tick, time: 2 }])
+  for (const when of ['before', 'after']) {
+    const { resourceSpans } = ask<Groups>(writer.db, { kind: 'spans', part: {}, ...of })
+    const { resourceLogs } = ask<{ resourceLogs: { scopeLogs: { logRecords: unknown[] }[] }[] }>(writer.db, {
+      kind: 'logs',
+      part: {},
+      ...of,
+    })
+    expect([when, namesIn(resourceSpans)]).toEqual([when, ['work', 'more']])
+    expect(resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap((s) => s.logRecords))).toHaveLength(2)
+    writer.link()
+  }
+})
