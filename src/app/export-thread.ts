@@ -4,6 +4,7 @@ import { Drain, type OutgoingItems } from '../exporter/drain.ts'
 import { outgoingLogs } from '../exporter/outgoing-log.ts'
 import { outgoingSpans } from '../exporter/outgoing-spans.ts'
 import type { Signal } from '../model/ingest.ts'
+import type { SetAside } from '../model/set-aside.ts'
 import { SqliteLogOutbox } from '../sqlite/log-outbox-reader.ts'
 import { openForReading } from '../sqlite/open-database.ts'
 import { SqliteOutbox } from '../sqlite/outbox-reader.ts'
@@ -16,6 +17,8 @@ import type { ExportThreadData, FromExport, ToExport } from './thread-messages.t
 const BATCH_MAX_BYTES = 2 * 1024 * 1024
 const DEBUG_BATCH_ITEMS = 512
 const SIGNALS: readonly Signal[] = ['traces', 'logs']
+/** What a decision about each signal is called where it is set aside. */
+const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision' }
 
 /** The thread that sends the outbox; each exporter goes its own way, so that a dead one holds up no other. */
 const { path, exporters, authenticators, positions, userAgent, ...data } = workerData as ExportThreadData
@@ -33,7 +36,6 @@ async function run(port: MessagePort): Promise<void> {
   const drains = SIGNALS.flatMap((signal) =>
     exporters[signal].map((config) => startDrain(config, signal, items[signal], post)),
   )
-  const running = drains.map(({ drain }) => drain.run(stop.signal))
   const isDone = (): boolean => drains.every(({ drain, signal }) => drain.position >= lastDecisions[signal])
   let onMoved = (): void => undefined
   for (const { events } of drains) events.onMoved = () => onMoved()
@@ -55,8 +57,9 @@ async function run(port: MessagePort): Promise<void> {
       }
     }
   })
+  // The first message is the one that is waited for; what drains tell comes after it.
   post({ kind: 'ready' })
-  await Promise.all(running)
+  await Promise.all(drains.map(({ drain }) => drain.run(stop.signal)))
   for (const { transport } of drains) await transport[Symbol.asyncDispose]()
   db.close()
   post({ kind: 'stopped' })
@@ -95,6 +98,11 @@ function startDrain(
       },
       onDrop: ({ items, reason }) => post({ kind: 'dropped', exporter, items, reason }),
       onInFlight: (requests) => post({ kind: 'inFlight', signal, exporter, requests }),
+      onBroken: (broken) => {
+        const at = { stage: 'sending', kind: KINDS[signal], cpid: undefined, exporter } as const
+        const items = broken.map(({ decision, reason }): SetAside => ({ ...at, item: decision, reason }))
+        post({ kind: 'setAside', items })
+      },
       onUnreadable: (error) => {
         const fault = error === undefined ? undefined : storageFault(error)
         if (error === undefined || fault !== undefined) post({ kind: 'storage', exporter, fault })

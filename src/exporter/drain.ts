@@ -27,6 +27,13 @@ export interface DrainHooks {
   onInFlight: (requests: number) => void
   /** Told of an outbox that cannot be read, which is tried again, and with undefined of one that can be again. */
   onUnreadable: (error: unknown) => void
+  /** Told of decisions that are passed over, since what they send cannot be built. */
+  onBroken: (broken: readonly BrokenDecision[]) => void
+}
+
+export interface BrokenDecision {
+  readonly decision: number
+  readonly reason: string
 }
 
 /** A decision and the bytes of the span or log record it sends; undefined when that has been pruned. */
@@ -34,6 +41,8 @@ export interface Outgoing {
   readonly decision: number
   readonly scope: number
   readonly bytes: Buffer | undefined
+  /** Why the bytes cannot be built. */
+  readonly broken?: string
 }
 
 /** The outbox of one signal, ready to leave. */
@@ -164,9 +173,10 @@ export class Drain {
     const { batchMaxItems, batchMaxBytes, consumers } = this.#settings
     const items = this.#outbox.after(this.#readUpTo, batchMaxItems * Math.min(consumers, 2))
     const batches: Batch[] = []
+    const passedOver: BrokenDecision[] = []
     let batch: Batch | undefined
     let bytesOfBatch = 0
-    for (const { decision, scope, bytes } of items) {
+    for (const { decision, scope, bytes, broken } of items) {
       // What cannot be read shows here, where it is tried again, not while a request is built.
       this.#outbox.envelopes(scope)
       const length = bytes?.length ?? 0
@@ -182,7 +192,9 @@ export class Drain {
       batch.upTo = decision
       bytesOfBatch += length
       if (bytes !== undefined) batch.items.push({ scope, bytes })
+      if (broken !== undefined) passedOver.push({ decision, reason: broken })
     }
+    if (passedOver.length > 0) this.#hooks.onBroken(passedOver)
     this.#readUpTo = items.at(-1)?.decision ?? this.#readUpTo
     return batches
   }

@@ -4,6 +4,7 @@ import { encodeAttribute } from '../otlp/encode-span.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
 import { hasAttribute, patchLog, traceIdOfLog } from '../otlp/patch-log.ts'
 import type { OutgoingItems } from './drain.ts'
+import { outgoing } from './outgoing.ts'
 
 /**
  * The bytes of the log record a decision sends; the same whenever they are built. Undefined when it was pruned. One that
@@ -33,12 +34,7 @@ function patched({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buf
 /** What a drain of log records sends. */
 export function outgoingLogs(outbox: LogOutboxReader): OutgoingItems {
   return {
-    after: (position, limit) =>
-      outbox.after(position, limit).map((item) => ({
-        decision: item.decision,
-        scope: item.scope,
-        bytes: outgoingLog(item),
-      })),
+    after: (position, limit) => outbox.after(position, limit).map((item) => outgoing(item, outgoingLog)),
     envelopes: (scope) => outbox.envelopes(scope),
   }
 }

@@ -7,8 +7,8 @@ export interface OutboxItem {
   readonly raw: Buffer | undefined
   readonly synthetic: boolean
   readonly scope: number
-  /** The outgoing trace id; undefined for the original trace. */
-  readonly traceId: Buffer | undefined
+  /** The outgoing trace id; undefined for the original trace. Lost when the trace is not in the database any more. */
+  readonly traceId: Buffer | 'lost' | undefined
   readonly parentId: bigint
   readonly copy: boolean
   /** The CPID it inherited from an ancestor span. */

@@ -15,6 +15,11 @@ export interface SetAside {
 
 const MOST_LETTERS = 500
 
+/** Whether there was no memory for it, which is about the moment and not about what was being worked on. */
+export function isOutOfMemory(thrown: unknown): boolean {
+  return thrown instanceof Error && /allocation failed|out of memory/i.test(thrown.message)
+}
+
 /** What was thrown, and where, short enough to keep. */
 export function reasonOf(thrown: unknown): string {
   if (!(thrown instanceof Error)) return String(thrown).slice(0, MOST_LETTERS)

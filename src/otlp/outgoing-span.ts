@@ -8,6 +8,7 @@ import {
 } from '../model/attributes.ts'
 import type { ExtraPatch } from '../model/link-port.ts'
 import type { OutboxItem } from '../model/outbox-port.ts'
+import { isOutOfMemory } from '../model/set-aside.ts'
 import { encodeAttribute } from './encode-span.ts'
 import { MalformedOtlp } from './malformed.ts'
 import { patchSpan, type SpanPatch } from './patch-span.ts'
@@ -18,7 +19,8 @@ const ORIGINAL_TRACE_ID = encodeAttribute(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32)
 
 /**
  * The bytes of the span a decision sends; the same whenever they are built. Undefined when the span was pruned. One that
- * was damaged in the database goes as it is, for the backend to refuse: it must not hold up what comes after it.
+ * was damaged in the database goes as it is, for the backend to refuse: it must not hold up what comes after it. Throws when
+ * the decision itself is damaged.
  */
 export function outgoingSpan(item: OutboxItem): Buffer | undefined {
   try {
@@ -29,16 +31,27 @@ export function outgoingSpan(item: OutboxItem): Buffer | undefined {
   }
 }
 
+/** The bytes of the span that a decision sent; undefined as well when it is damaged, so that it sent nothing. */
+export function sentSpan(item: OutboxItem): Buffer | undefined {
+  try {
+    return outgoingSpan(item)
+  } catch (error) {
+    if (isOutOfMemory(error)) throw error
+    return undefined
+  }
+}
+
 function patched(item: OutboxItem): Buffer | undefined {
   const { raw } = item
   if (raw === undefined || item.synthetic) return raw
+  const { traceId } = item
+  if (traceId === 'lost') throw new Error('the trace that the span was decided to go into is lost')
   const extra = item.extra === undefined ? undefined : (JSON.parse(item.extra.toString()) as ExtraPatch)
-  if (item.traceId === undefined && extra === undefined && item.inherited === undefined) return raw
+  if (traceId === undefined && extra === undefined && item.inherited === undefined) return raw
   const { traceId: original, own } = readReceived(raw)
   const attributes: Uint8Array[] = []
   // A span that another Causeway sent says already where it came from: a key may stand in it once.
-  if (item.traceId !== undefined && !own.has(CPID_ORIGINAL_TRACE_ID))
-    attributes.push(originalTraceId(original))
+  if (traceId !== undefined && !own.has(CPID_ORIGINAL_TRACE_ID)) attributes.push(originalTraceId(original))
   if (item.inherited !== undefined && !own.has(CPID_ID))
     attributes.push(encodeAttribute(CPID_ID, item.inherited))
   if (item.copy && !own.has(CPID_COPY)) attributes.push(COPY)
@@ -49,7 +62,7 @@ function patched(item: OutboxItem): Buffer | undefined {
     attributes.push(encodeAttribute(CPID_CAUSE_SPAN_ID, extra.cause.spanId))
   }
   return patchSpan(raw, {
-    traceId: item.traceId ?? original,
+    traceId: traceId ?? original,
     parentId: item.parentId,
     attributes,
     ...links(extra),

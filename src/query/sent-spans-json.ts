@@ -1,6 +1,6 @@
 import type { OutboxItem } from '../model/outbox-port.ts'
 import type { CausewayQueries, Pages, StoredRecord } from '../model/query-port.ts'
-import { outgoingSpan } from '../otlp/outgoing-span.ts'
+import { sentSpan } from '../otlp/outgoing-span.ts'
 
 /** Sent spans as records to be shown, each exactly as it was sent; those pruned since are left out. */
 export function* sentRecords(pages: Pages<OutboxItem>): Generator<StoredRecord[]> {
@@ -8,7 +8,7 @@ export function* sentRecords(pages: Pages<OutboxItem>): Generator<StoredRecord[]
 }
 
 function recordOf(item: OutboxItem): StoredRecord[] {
-  const raw = outgoingSpan(item)
+  const raw = sentSpan(item)
   return raw === undefined ? [] : [{ position: [BigInt(item.decision)], scope: item.scope, raw }]
 }
 

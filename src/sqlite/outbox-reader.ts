@@ -27,6 +27,7 @@ export class SqliteOutbox implements OutboxReader {
   readonly #after: Statement<[number, number], ItemRow>
   readonly #envelopes: Statement<[number], { resource_id: number; resource: Buffer; scope: Buffer }>
   readonly #traceId: Statement<[number], Buffer>
+  readonly #stands: Statement<[number], number>
   readonly #uuid: Statement<[number], Buffer>
   readonly #count: Statement<[number], number>
   readonly #ofDecisions: Statement<[string], ItemRow>
@@ -67,6 +68,7 @@ export class SqliteOutbox implements OutboxReader {
        FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
     )
     this.#traceId = db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
+    this.#stands = db.prepare<[number], number>('SELECT 1 FROM outbox WHERE decision = ?').pluck()
     this.#uuid = db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
     this.#count = db.prepare<[number], number>('SELECT count(*) FROM outbox WHERE decision > ?').pluck()
   }
@@ -107,12 +109,14 @@ export class SqliteOutbox implements OutboxReader {
   #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: ItemRow): OutboxItem {
     const flags = Number(flagBits)
     const synthetic = (flags & SENT_SYNTHETIC) !== 0
+    const traceId = trace === 0n ? undefined : this.#traceIdOf(Number(trace))
+    const isGone = traceId === 'lost' && this.#isPruned(Number(decision))
     return {
       decision: Number(decision),
-      raw: (synthetic ? extra : raw) ?? undefined,
+      raw: isGone ? undefined : ((synthetic ? extra : raw) ?? undefined),
       synthetic,
       scope: Number(ownScope ?? spanScope ?? 0n),
-      traceId: trace === 0n ? undefined : this.#traceIdOf(Number(trace)),
+      traceId,
       parentId,
       copy: (flags & SENT_COPY) !== 0,
       inherited:
@@ -121,12 +125,17 @@ export class SqliteOutbox implements OutboxReader {
     }
   }
 
-  #traceIdOf(trace: number): Buffer | undefined {
+  #traceIdOf(trace: number): Buffer | 'lost' {
     const cached = this.#traceCache.get(trace)
     if (cached !== undefined) return cached
     const id = this.#traceId.get(trace)
     if (id !== undefined) this.#traceCache.set(trace, id)
-    return id
+    return id ?? 'lost'
+  }
+
+  /** Retention may have removed a decision with its trace since the row was read. */
+  #isPruned(decision: number): boolean {
+    return this.#stands.get(decision) === undefined
   }
 
   #cpidOf(cpid: number): OutboxItem['inherited'] {

@@ -1,3 +1,4 @@
+import { isOutOfMemory } from '../model/set-aside.ts'
 import type { StorageFault, StorageFaultKind } from '../model/storage-fault.ts'
 
 /** SQLite's result codes, by how they begin. */
@@ -43,7 +44,7 @@ export function storageFault(error: unknown): StorageFault | undefined {
 export function isAboutOneItem(error: unknown): boolean {
   const code = codeOf(error)
   if (code.startsWith('SQLITE_')) return OF_ONE_ROW.some((start) => code.startsWith(start))
-  return !(error instanceof Error && /allocation failed|out of memory/i.test(error.message))
+  return !isOutOfMemory(error)
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { Drain, type DrainProgress } from '../../src/exporter/drain.ts'
+import { Drain, type BrokenDecision, type DrainProgress } from '../../src/exporter/drain.ts'
 import { outgoingSpans } from '../../src/exporter/outgoing-spans.ts'
+import { SENT_PATCHED } from '../../src/model/link-port.ts'
 import type { SendOutcome, Transport } from '../../src/model/send-outcome.ts'
 import { jsonOfProtobuf } from '../../src/otlp/protobuf-to-json.ts'
 import { SqliteOutbox } from '../../src/sqlite/outbox-reader.ts'
@@ -25,6 +26,7 @@ async function filled(): Promise<TestWriter> {
 interface Drained {
   progress: DrainProgress[]
   dropped: number
+  broken: BrokenDecision[]
   drain: Drain
 }
 
@@ -36,7 +38,7 @@ async function drained(
   position = 0,
 ): Promise<Drained> {
   const stop = new AbortController()
-  const result: Drained = { progress: [], dropped: 0, drain: undefined as unknown as Drain }
+  const result: Drained = { progress: [], dropped: 0, broken: [], drain: undefined as unknown as Drain }
   result.drain = new Drain(
     { name: 'otlp_grpc/test', batchMaxItems: 8, batchMaxBytes: 1_000_000, consumers: 3 },
     position,
@@ -50,6 +52,7 @@ async function drained(
       onDrop: ({ items }) => (result.dropped += items),
       onInFlight: () => undefined,
       onUnreadable: () => undefined,
+      onBroken: (broken) => result.broken.push(...broken),
     },
   )
   await result.drain.run(stop.signal)
@@ -124,6 +127,7 @@ test.each([
       onDrop: () => undefined,
       onInFlight: () => undefined,
       onUnreadable: () => undefined,
+      onBroken: () => undefined,
     },
   )
   await drain.run(stop.signal)
@@ -150,6 +154,7 @@ test('an outbox that cannot be read is told of and read again, and so is that it
       onInFlight: () => undefined,
       onUnreadable: (error) =>
         told.push(error === undefined ? 'it can be read' : (error as { message: string }).message),
+      onBroken: () => undefined,
     },
     () => {
       writer.db.exec('ALTER TABLE gone RENAME TO outbox')
@@ -169,6 +174,33 @@ test('only the span that is refused is passed over', async () => {
   expect(dropped).toBe(1)
   expect(progress.reduce((sum, { delivered }) => sum + delivered, 0)).toBe(SPANS)
   expect(progress.reduce((sum, each) => sum + each.refused, 0)).toBe(1)
+})
+
+test('a decision that cannot be built is passed over, told of with why, and all others are sent', async () => {
+  using writer = await filled()
+  const last = writer.writer.progress.lastDecision
+  const ofSpan = writer.db
+    .prepare<[string], number>('SELECT decision FROM outbox o JOIN spans s ON s.id = o.span WHERE s.name = ?')
+    .pluck()
+  const [noJson, noLinks, noTrace] = [5, 6, 7].map((at) => ofSpan.get(`span ${at}`)!)
+  const patched = `UPDATE outbox SET flags = flags | ${SENT_PATCHED}`
+  writer.db.prepare(`${patched}, extra = CAST('{' AS BLOB) WHERE decision = ?`).run(noJson)
+  writer.db.prepare(`${patched}, extra = CAST('{"addLinks":7}' AS BLOB) WHERE decision = ?`).run(noLinks)
+  writer.db.prepare('UPDATE outbox SET trace = 99 WHERE decision = ?').run(noTrace)
+  const transport = scripted(() => DELIVERED)
+  const { broken, progress } = await drained(writer, transport, ({ position }) => position === last)
+  const names = transport.sent.flatMap(namesIn)
+  for (let at = 1; at <= SPANS; at++)
+    expect([at, names.includes(`span ${at}`)]).toEqual([at, at < 5 || at > 7])
+  expect(broken).toEqual([
+    { decision: noJson, reason: expect.stringMatching(/^SyntaxError: /) },
+    { decision: noLinks, reason: expect.stringMatching(/^TypeError: /) },
+    {
+      decision: noTrace,
+      reason: expect.stringContaining('the trace that the span was decided to go into is lost'),
+    },
+  ])
+  expect(progress.at(-1)?.position).toBe(last)
 })
 
 test('a span sent again is the same bytes, however it is batched', async () => {

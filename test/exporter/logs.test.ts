@@ -94,6 +94,7 @@ async function sendAll(config: ExporterConfig): Promise<Sent> {
     onDrop: () => undefined,
     onInFlight: () => undefined,
     onUnreadable: () => undefined,
+    onBroken: () => undefined,
   }
   await new Drain(settings, 1, outbox, transport, hooks).run(stop.signal)
   return sent

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { SENT_PATCHED } from '../../src/model/link-port.ts'
 import { SqliteQueries } from '../../src/sqlite/queries/sqlite-queries.ts'
 import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
 import { answer } from '../../src/query/answer.ts'
@@ -228,3 +229,21 @@ test.each([
     writer.link()
   }
 })
+
+test.each(['tempoJson', 'jaeger'] as const)(
+  'a span whose decision is broken is left out of its trace (%s)',
+  async (shape) => {
+    using writer = await TestWriter.open()
+    writer.mergelogs('kubectl', [{ new: cpid(1) }])
+    writer.spans('one', [
+      { trace: 1, id: 1, cpid: cpid(1), name: 'sound' },
+      { trace: 1, id: 2, cpid: cpid(1), name: 'broken' },
+    ])
+    writer.link()
+    writer.db.exec(`UPDATE outbox SET flags = flags | ${SENT_PATCHED}, extra = CAST('{' AS BLOB)
+    WHERE span = (SELECT id FROM spans WHERE name = 'broken')`)
+    const trace = ask(writer.db, { kind: 'sentTrace', traceId: cpid(1).replaceAll('-', ''), shape })
+    expect(JSON.stringify(trace)).toContain('sound')
+    expect(JSON.stringify(trace)).not.toContain('broken')
+  },
+)

@@ -1,6 +1,6 @@
 import type { OutboxItem } from '../../model/outbox-port.ts'
 import type { CausewayQueries } from '../../model/query-port.ts'
-import { outgoingSpan } from '../../otlp/outgoing-span.ts'
+import { sentSpan } from '../../otlp/outgoing-span.ts'
 import { type Json, type JsonObject } from '../../otlp/protobuf-to-json.ts'
 import { envelopeJson, recordJson } from '../record-json.ts'
 
@@ -24,7 +24,7 @@ export class SpanShower {
   }
 
   show(item: OutboxItem): ShownSpan[] {
-    const bytes = outgoingSpan(item)
+    const bytes = sentSpan(item)
     return bytes === undefined ? [] : [{ span: recordJson('spans', bytes), ...this.#envelopesOf(item.scope) }]
   }
 

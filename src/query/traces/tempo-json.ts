@@ -1,7 +1,7 @@
 import type { OutboxItem } from '../../model/outbox-port.ts'
 import type { CausewayQueries, Pages } from '../../model/query-port.ts'
 import { buildRequest } from '../../otlp/build-request.ts'
-import { outgoingSpan } from '../../otlp/outgoing-span.ts'
+import { sentSpan } from '../../otlp/outgoing-span.ts'
 import { fieldHeader } from '../../otlp/patch-span.ts'
 import type { Json, JsonObject } from '../../otlp/protobuf-to-json.ts'
 import { durationNs } from '../span-times.ts'
@@ -20,7 +20,7 @@ export function* tempoProtobuf(
 ): Generator<string> {
   for (const page of pages) {
     const spans = page.flatMap((item) => {
-      const bytes = outgoingSpan(item)
+      const bytes = sentSpan(item)
       return bytes === undefined ? [] : [{ scope: item.scope, bytes }]
     })
     const trace = buildRequest(spans, queries)
