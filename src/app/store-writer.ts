@@ -39,7 +39,7 @@ const MARK_EVERY_MS = 1_000
 export interface WriterSettings {
   linking: LinkSettings
   maxSources: number
-  /** How many edges may be looked at for cycles in one request; 5,000,000 unless given. */
+  /** How many edges may be looked at for cycles in one request that has few mergelogs; 5,000 unless given. */
   maxCycleEdges?: number
   retention: Retention
   /** Services and object kinds that metrics tell apart at most. */

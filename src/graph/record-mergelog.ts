@@ -1,6 +1,6 @@
 import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/graph-port.ts'
 import { newestRoots } from '../dag/newest-roots.ts'
-import { closesCycle, cycleBudget } from './cycle-check.ts'
+import { cycleBudget, earn, findPlace, putInPlace } from './merge-order.ts'
 
 /**
  * Adds a mergelog to the merge graph: an edge from each source to the new CPID (paper, section 3.4.2). Arrival order
@@ -18,11 +18,14 @@ export function recordMergelog(
       ? { kind: 'repeated' }
       : { kind: 'refused', refusal: 'different_sources' }
   }
-  const cycle = closesCycle(graph, mergelog, budget)
-  if (cycle !== false) return { kind: 'refused', refusal: cycle === true ? 'closes_cycle' : 'cycle_unknown' }
+  const place = findPlace(graph, mergelog, budget)
+  if (place === 'closesCycle') return { kind: 'refused', refusal: 'closes_cycle' }
+  if (place === 'tooFar') return { kind: 'refused', refusal: 'cycle_unknown' }
 
+  earn(budget)
   const sources = mergelog.sources.map((source) => graph.sight(source))
   const node = graph.sight(mergelog.cpid)
+  putInPlace(graph, place, node, sources)
   for (const source of sources) {
     if (source.pruned) continue
     graph.addEdge(source.id, node.id)

@@ -9,7 +9,7 @@ import { decodeLogs } from '../otlp/decode-logs.ts'
 import { decodeTraces } from '../otlp/decode-traces.ts'
 import { nameOfSender, type Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
-import { cycleBudget } from './cycle-check.ts'
+import { cycleBudget } from './merge-order.ts'
 import { checkMergelog, refusalSentence } from './check-mergelog.ts'
 import { recordMergelog } from './record-mergelog.ts'
 import { SenderRules, type Allowed } from './sender-rules.ts'
@@ -20,7 +20,7 @@ const MAX_NAME = 64
 export interface RecordSettings {
   maxSources: number
   maxFanout: number
-  /** How many edges may be looked at for cycles in one request; 5,000,000 unless given. */
+  /** How many edges may be looked at for cycles in one request that has few mergelogs; 5,000 unless given. */
   maxCycleEdges?: number
   /** Without one everybody may send everything. */
   senders?: SenderPolicy

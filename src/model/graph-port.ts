@@ -4,6 +4,8 @@ import type { Cpid } from './cpid.ts'
 export interface CpidNode {
   readonly id: number
   readonly cpid: Cpid
+  /** Never below that of a source of it (ADR-020). Several may have the same; its number, unless arrival was out of order. */
+  rank: number
   /** A tombstone: it counts as settled, not as missing. */
   pruned: boolean
   hasMergelog: boolean
@@ -19,6 +21,12 @@ export interface CpidNode {
   missingSinceMs: number
   /** The episode a next one of this root would be, where tombstones must remember it. */
   nextEpisode: number
+}
+
+/** What a search in the order of the graph knows of a CPID. */
+export interface RankedCpid {
+  readonly id: number
+  readonly rank: number
 }
 
 /** What the merge graph's rules read and write. Synchronous: it is used inside one transaction. */
@@ -39,6 +47,11 @@ export interface MergeGraph {
   targetsOf(id: number): number[]
   /** At most `limit` of its targets with a number above `after`, in order. */
   targetsAfter(id: number, after: number, limit: number): number[]
+  /** At most `limit` of its sources, and of its targets, with a number above `after`, in order. */
+  rankedSources(id: number, after: number, limit: number): RankedCpid[]
+  rankedTargets(id: number, after: number, limit: number): RankedCpid[]
+  /** Gives the CPID another rank; `save` leaves it as it is. */
+  place(id: number, rank: number): void
   addEdge(source: number, target: number): void
   /** The source set of the CPID's stored mergelog, sorted, or undefined without one. */
   storedSources(id: number): Cpid[] | undefined

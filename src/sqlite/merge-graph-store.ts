@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3'
 import { cpidBytes, cpidOfBytes, type Cpid } from '../model/cpid.ts'
-import type { CpidNode, GraphEventKind, MergeGraph } from '../model/graph-port.ts'
+import type { CpidNode, GraphEventKind, MergeGraph, RankedCpid } from '../model/graph-port.ts'
 import { CpidCache } from './cpid-cache.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
@@ -18,6 +18,12 @@ interface CpidRow {
   roots: string | null
   missing_since_ms: number
   next_episode: number
+  rank: number | null
+}
+
+interface RankedRow {
+  id: number
+  rank: number | null
 }
 
 /** The merge graph in SQLite. Every method belongs inside the writer's transaction. */
@@ -32,6 +38,9 @@ export class SqliteMergeGraph implements MergeGraph {
   readonly #sources: Statement<[number], number>
   readonly #targets: Statement<[number], number>
   readonly #targetsAfter: Statement<[number, number, number], number>
+  readonly #rankedSources: Statement<[number, number, number], RankedRow>
+  readonly #rankedTargets: Statement<[number, number, number], RankedRow>
+  readonly #place: Statement<[number, number]>
   readonly #addEdge: Statement
   readonly #stored: Statement<[number], Buffer>
   readonly #announce: Statement
@@ -55,6 +64,15 @@ export class SqliteMergeGraph implements MergeGraph {
         'SELECT target FROM edges WHERE source = ? AND target > ? ORDER BY target LIMIT ?',
       )
       .pluck()
+    this.#rankedSources = db.prepare<[number, number, number], RankedRow>(
+      `SELECT c.id, c.rank FROM edges e CROSS JOIN cpids c ON c.id = e.source WHERE e.target = ? AND e.source > ?
+       ORDER BY e.source LIMIT ?`,
+    )
+    this.#rankedTargets = db.prepare<[number, number, number], RankedRow>(
+      `SELECT c.id, c.rank FROM edges e CROSS JOIN cpids c ON c.id = e.target WHERE e.source = ? AND e.target > ?
+       ORDER BY e.target LIMIT ?`,
+    )
+    this.#place = db.prepare('UPDATE cpids SET rank = ? WHERE id = ?')
     this.#addEdge = db.prepare('INSERT OR IGNORE INTO edges (source, target) VALUES (?, ?)')
     this.#stored = db.prepare<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?').pluck()
     this.#announce = db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
@@ -64,7 +82,7 @@ export class SqliteMergeGraph implements MergeGraph {
     const cached = this.#cache.byCpid(cpid)
     if (cached !== undefined) return cached
     const row = this.#byText.get(cpid)
-    return row === undefined ? undefined : this.#cache.add(nodeOf(row))
+    return row === undefined ? undefined : this.#cache.add(this.#nodeOf(row))
   }
 
   sight(cpid: Cpid): CpidNode {
@@ -73,9 +91,11 @@ export class SqliteMergeGraph implements MergeGraph {
     const { wallMs, activeMs } = this.#progress
     const { lastInsertRowid } = this.#insert.run(cpidBytes(cpid), wallMs, activeMs, wallMs)
     this.#progress.liveCpids++
+    const id = Number(lastInsertRowid)
     return this.#cache.add({
-      id: Number(lastInsertRowid),
+      id,
       cpid,
+      rank: id,
       pruned: false,
       hasMergelog: false,
       explained: false,
@@ -98,7 +118,7 @@ export class SqliteMergeGraph implements MergeGraph {
     const cached = this.#cache.byId(id)
     if (cached !== undefined) return cached
     const row = this.#byId.get(id)
-    return row === undefined ? undefined : this.#cache.add(nodeOf(row))
+    return row === undefined ? undefined : this.#cache.add(this.#nodeOf(row))
   }
 
   save(node: CpidNode): void {
@@ -135,6 +155,20 @@ export class SqliteMergeGraph implements MergeGraph {
     return this.#targetsAfter.all(id, after, limit)
   }
 
+  rankedSources(id: number, after: number, limit: number): RankedCpid[] {
+    return this.#ranked(this.#rankedSources.all(id, after, limit))
+  }
+
+  rankedTargets(id: number, after: number, limit: number): RankedCpid[] {
+    return this.#ranked(this.#rankedTargets.all(id, after, limit))
+  }
+
+  place(id: number, rank: number): void {
+    const cached = this.#cache.byId(id)
+    if (cached !== undefined) cached.rank = rank
+    this.#place.run(rank, id)
+  }
+
   addEdge(source: number, target: number): void {
     this.#addEdge.run(source, target)
   }
@@ -159,25 +193,35 @@ export class SqliteMergeGraph implements MergeGraph {
   forget(): void {
     this.#cache.clear()
   }
+
+  #ranked(rows: RankedRow[]): RankedCpid[] {
+    return rows.map(({ id, rank }) => ({ id, rank: this.#rankOf(id, rank) }))
+  }
+
+  /** Those that are there since before there were ranks have one and the same, until something moves them. */
+  #rankOf(id: number, rank: number | null): number {
+    return rank ?? Math.max(id, this.#progress.unrankedCpids)
+  }
+
+  #nodeOf(row: CpidRow): CpidNode {
+    return {
+      id: row.id,
+      cpid: cpidOfBytes(row.uuid),
+      rank: this.#rankOf(row.id, row.rank),
+      pruned: row.state === 1,
+      hasMergelog: row.has_mergelog === 1,
+      explained: row.explained === 1,
+      unexplainedSources: row.unexplained_sources,
+      inDegree: row.in_degree,
+      roots: row.roots === null ? undefined : (JSON.parse(row.roots) as number[]),
+      missingSinceMs: row.missing_since_ms,
+      nextEpisode: row.next_episode,
+    }
+  }
 }
 
 const COLUMNS = `id, uuid, state, has_mergelog, explained, unexplained_sources, in_degree, roots, missing_since_ms,
-  next_episode`
-
-function nodeOf(row: CpidRow): CpidNode {
-  return {
-    id: row.id,
-    cpid: cpidOfBytes(row.uuid),
-    pruned: row.state === 1,
-    hasMergelog: row.has_mergelog === 1,
-    explained: row.explained === 1,
-    unexplainedSources: row.unexplained_sources,
-    inDegree: row.in_degree,
-    roots: row.roots === null ? undefined : (JSON.parse(row.roots) as number[]),
-    missingSinceMs: row.missing_since_ms,
-    nextEpisode: row.next_episode,
-  }
-}
+  next_episode, rank`
 
 /** A stored source set: 16 bytes a CPID, sorted. */
 export function cpidsOf(blob: Buffer): Cpid[] {

@@ -12,6 +12,7 @@ interface ProgressRow {
   active_ms: number
   live_cpids: number
   tombstones: number
+  unranked_cpids: number
 }
 
 /**
@@ -33,6 +34,8 @@ export class Progress {
   /** CPIDs that are not pruned, and those that are but not forgotten. */
   liveCpids = 0
   tombstones = 0
+  /** CPIDs up to this number came before the graph was kept in order (ADR-020). */
+  unrankedCpids = 0
   readonly #db: Sqlite
   readonly #clock: Clock
   #base = 0
@@ -50,7 +53,7 @@ export class Progress {
     const row = this.#db
       .prepare<[], ProgressRow>(
         `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, indexed_origins, indexing_origins,
-           indexing_prefix, active_ms, live_cpids, tombstones FROM progress`,
+           indexing_prefix, active_ms, live_cpids, tombstones, unranked_cpids FROM progress`,
       )
       .get()
     if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
@@ -63,6 +66,7 @@ export class Progress {
     this.indexingPrefix = row.indexing_prefix
     this.liveCpids = row.live_cpids
     this.tombstones = row.tombstones
+    this.unrankedCpids = row.unranked_cpids
     this.#base = Math.max(row.active_ms, this.activeMs)
     this.#startedMs = this.#clock.monotonicMs()
     this.turn()

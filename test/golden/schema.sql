@@ -167,7 +167,7 @@ CREATE TABLE cpids (
   merged_ns INTEGER,
   next_episode INTEGER NOT NULL DEFAULT 0
   , text TEXT GENERATED ALWAYS AS (lower(substr(hex(uuid), 1, 8) || '-' || substr(hex(uuid), 9, 4) || '-' || substr(hex(uuid), 13, 4)
-  || '-' || substr(hex(uuid), 17, 4) || '-' || substr(hex(uuid), 21, 12))) VIRTUAL) STRICT;
+  || '-' || substr(hex(uuid), 17, 4) || '-' || substr(hex(uuid), 21, 12))) VIRTUAL, rank REAL) STRICT;
 
 CREATE UNIQUE INDEX cpids_by_text ON cpids (text);
 
@@ -292,7 +292,7 @@ CREATE TABLE progress (
   indexed_origins INTEGER NOT NULL,
   indexing_origins INTEGER NOT NULL,
   indexing_prefix INTEGER NOT NULL
-  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0) STRICT;
+  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0, unranked_cpids INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE rejected_items (
   id INTEGER PRIMARY KEY,

@@ -1,36 +1,15 @@
 import { expect, jest, test } from '@jest/globals'
-import { closesCycle, cycleBudget } from '../../src/graph/cycle-check.ts'
+import fc from 'fast-check'
+import { cycleBudget, findPlace } from '../../src/graph/merge-order.ts'
 import type { Cpid } from '../../src/model/cpid.ts'
 import { SqliteMergeGraph } from '../../src/sqlite/merge-graph-store.ts'
 import { Progress } from '../../src/sqlite/progress.ts'
-import { cpid } from '../support/otlp-requests.ts'
+import { cpid, type MergelogSketch } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
-
-/** A graph whose edges count how often they are asked for. */
-class CountingGraph extends SqliteMergeGraph {
-  edges = 0
-
-  override sourcesOf(id: number): number[] {
-    return this.#count(super.sourcesOf(id))
-  }
-
-  override targetsOf(id: number): number[] {
-    return this.#count(super.targetsOf(id))
-  }
-
-  override targetsAfter(id: number, after: number, limit: number): number[] {
-    return this.#count(super.targetsAfter(id, after, limit))
-  }
-
-  #count(found: number[]): number[] {
-    this.edges += found.length + 1
-    return found
-  }
-}
 
 const LONG = 1_500
 
-async function longChain(): Promise<{ writer: TestWriter; graph: CountingGraph }> {
+async function longChain(): Promise<TestWriter> {
   const writer = await TestWriter.open()
   const chain = Array.from({ length: LONG }, (_, at) => ({
     new: cpid(at + 2),
@@ -38,38 +17,97 @@ async function longChain(): Promise<{ writer: TestWriter; graph: CountingGraph }
     time: at,
   }))
   writer.mergelogs('chain', chain)
-  return { writer, graph: new CountingGraph(writer.db, new Progress(writer.db, writer.clock)) }
+  return writer
+}
+
+/** How many edges are looked at to find the place of a mergelog, and where it is. */
+function look({ db, clock }: TestWriter, id: number, sources: number[], edges = 1_000_000) {
+  const graph = new SqliteMergeGraph(db, new Progress(db, clock))
+  const budget = cycleBudget(edges)
+  const mergelog = { cpid: cpid(id) as Cpid, sources: sources.map((source) => cpid(source) as Cpid) }
+  return { place: findPlace(graph, mergelog, budget), edges: edges - budget.left }
 }
 
 test('a merge at either end of a long chain looks at a handful of edges', async () => {
-  const { writer: opened, graph } = await longChain()
-  using writer = opened
+  using writer = await longChain()
   writer.mergelogs('other', [{ new: cpid(90_001) }])
-  const name = (id: number): Cpid => cpid(id) as Cpid
-  const ask = (id: number, source: number) =>
-    closesCycle(graph, { cpid: name(id), sources: [name(source)] }, cycleBudget())
-  expect(ask(1, 90_001)).toBe(false)
-  expect(ask(90_001, LONG + 1)).toBe(false)
-  expect(graph.edges).toBeLessThan(20)
+  const atStart = look(writer, 1, [90_001])
+  expect(atStart.place).toMatchObject({ hasTargets: true })
+  expect(atStart.edges).toBeLessThan(10)
+  expect(look(writer, 90_001, [LONG + 1]).edges).toBe(0)
 })
 
 test('of a CPID that very many merged, a few are looked at', async () => {
   using writer = await TestWriter.open()
   const star = Array.from({ length: LONG }, (_, at) => ({ new: cpid(at + 2), sources: [cpid(1)] }))
   writer.mergelogs('star', [...star, { new: cpid(90_001) }])
-  const graph = new CountingGraph(writer.db, new Progress(writer.db, writer.clock))
-  const mergelog = { cpid: cpid(1) as Cpid, sources: [cpid(90_001) as Cpid] }
-  expect(closesCycle(graph, mergelog, cycleBudget())).toBe(false)
-  expect(graph.edges).toBeLessThan(100)
+  const { place, edges } = look(writer, 1, [90_001])
+  expect(place).toMatchObject({ hasTargets: true })
+  expect(edges).toBeLessThan(100)
+})
+
+test('what is dense but arrived in order is not looked at, however much there is of it', async () => {
+  using writer = await TestWriter.open()
+  const dense = Array.from({ length: LONG }, (_, at) => ({
+    new: cpid(at + 1),
+    sources: Array.from({ length: Math.min(at, 30) }, (_unused, back) => cpid(at - back)),
+  }))
+  writer.mergelogs('dense', dense)
+  writer.spans('late', [{ trace: 1, id: 1, cpid: cpid(90_001) }])
+  writer.mergelogs('late', [{ new: cpid(90_002), sources: [cpid(90_001)] }])
+  expect(look(writer, 90_001, [LONG]).edges).toBe(0)
+  expect(look(writer, 90_003, [LONG, 90_002]).edges).toBe(0)
+})
+
+test('of what led to a source only that is looked at which came after the CPID whose mergelog is late', async () => {
+  using writer = await longChain()
+  writer.spans('late', [{ trace: 1, id: 1, cpid: cpid(90_001) }])
+  writer.mergelogs(
+    'fan',
+    Array.from({ length: 300 }, (_, at) => ({ new: cpid(91_000 + at), sources: [cpid(90_001)] })),
+  )
+  writer.mergelogs('fan', [{ new: cpid(90_002), sources: [cpid(LONG)] }])
+  expect(look(writer, 90_001, [90_002]).edges).toBeLessThan(100)
 })
 
 test('finding a cycle stops where the budget of the request does', async () => {
-  const { writer: opened, graph } = await longChain()
-  using writer = opened
+  using writer = await longChain()
   expect(writer.writer.gauges().cpids).toBe(LONG + 1)
-  const mergelog = { cpid: cpid(1) as Cpid, sources: [cpid(LONG + 1) as Cpid] }
-  expect(closesCycle(graph, mergelog, cycleBudget())).toBe(true)
-  expect(closesCycle(graph, mergelog, cycleBudget(100))).toBe('tooFar')
+  expect(look(writer, 1, [LONG + 1]).place).toBe('closesCycle')
+  expect(look(writer, 1, [LONG + 1], 100).place).toBe('tooFar')
+})
+
+/** Mergelogs of a dense graph of CPIDs: `near` of them before each may be its sources. */
+function denseGraph(near: number, random: () => number): MergelogSketch[] {
+  return Array.from({ length: 3_000 }, (_, at) => {
+    const sources = new Set<string>()
+    while (sources.size < Math.min(3, at)) sources.add(cpid(at - Math.floor(random() * Math.min(at, near))))
+    return { new: cpid(at + 1), sources: [...sources] }
+  })
+}
+
+function drawnNumbers(seed: number): () => number {
+  let last = seed
+  return () => {
+    last = (last * 1_103_515_245 + 12_345) & 0x7fffffff
+    return last / 0x80000000
+  }
+}
+
+test('no mergelog of a dense graph is refused, however they are mixed up within a thousand', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(), fc.constantFrom(5, 50, 1_000), async (seed, near) => {
+      using writer = await TestWriter.open()
+      const random = drawnNumbers(seed)
+      const mixed = denseGraph(near, random)
+        .map((mergelog, at) => ({ mergelog, due: at + random() * 1_000 }))
+        .sort((a, b) => a.due - b.due)
+        .map(({ mergelog }) => mergelog)
+      for (let at = 0; at < mixed.length; at += 100)
+        expect(writer.mergelogs('mixed', mixed.slice(at, at + 100))).toMatchObject({ rejected: 0 })
+    }),
+    { numRuns: 6 },
+  )
 })
 
 test('a request that spends its budget is refused what is left of it, and the next has a budget of its own', async () => {

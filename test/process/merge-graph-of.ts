@@ -17,3 +17,13 @@ export function mergeGraphOf(db: Sqlite): StoredGraph {
   )
   return { edges: edges.pluck().all(), cpids: cpids.pluck().all() }
 }
+
+/** Edges that lead to a lower rank; there must be none. */
+export function againstOrder(db: Sqlite): unknown[] {
+  return db
+    .prepare(
+      `SELECT e.source, e.target FROM edges e JOIN cpids s ON s.id = e.source JOIN cpids t ON t.id = e.target, progress
+       WHERE coalesce(s.rank, max(s.id, unranked_cpids)) > coalesce(t.rank, max(t.id, unranked_cpids))`,
+    )
+    .all()
+}

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { salvage, type Salvaged } from '../../src/sqlite/salvage/salvage.ts'
 import { openForReading, type Sqlite } from '../../src/sqlite/open-database.ts'
 import { cascadeLoad } from '../process/cascade-load.ts'
-import { mergeGraphOf } from '../process/merge-graph-of.ts'
+import { againstOrder, mergeGraphOf } from '../process/merge-graph-of.ts'
 import { seededRandom, shuffled } from '../process/seeded-random.ts'
 import { damageBytes, damagePages, pagesOf } from '../support/damage.ts'
 import { sentSpans } from '../support/sent-spans.ts'
-import { scattered } from '../support/otlp-requests.ts'
+import { cpid, scattered } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const load = cascadeLoad(seededRandom(61), 200)
@@ -210,6 +210,25 @@ test('original traces that are lost are found again in their spans', async () =>
   expect(Object.keys(lost)).toEqual(['origin_traces'])
   expect(asking(path, contentOf)).toEqual(asking(sound, contentOf))
   expect(mended).toEqual([{ what: 'original traces found again in their spans', rows: expect.any(Number) }])
+})
+
+test('the merge graph is in order again where nobody knows any more which CPIDs were never put into one', async () => {
+  const old = join(folder, 'old.db')
+  {
+    using writer = await TestWriter.open({}, old)
+    for (let id = 300; id > 1; id--)
+      writer.mergelogs(`sender ${id}`, [{ new: cpid(id), sources: [cpid(id - 1)] }])
+    writer.db.exec(
+      'UPDATE cpids SET rank = NULL; UPDATE progress SET unranked_cpids = (SELECT max(id) FROM cpids)',
+    )
+    expect(againstOrder(writer.db)).toEqual([])
+    writer.db.pragma('wal_checkpoint(TRUNCATE)')
+  }
+  const { path, lost } = await rescued((damaged) => {
+    damagePages(damaged, pagesOf(damaged, 'progress', 'leaf'))
+  }, old)
+  expect(Object.keys(lost)).toEqual(['progress'])
+  expect(asking(path, againstOrder)).toEqual([])
 })
 
 test('a file that is cut off keeps what is left of it', async () => {

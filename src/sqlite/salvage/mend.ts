@@ -89,6 +89,13 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
        FROM cpids c LEFT JOIN edges e ON e.target = c.id LEFT JOIN cpids s ON s.id = e.source GROUP BY c.id) d
      WHERE d.id = cpids.id AND (in_degree <> d.degree OR unexplained_sources <> d.unexplained)`,
   ],
+  // Edges that were found again may be against the order; where all have the same rank, none is.
+  [
+    '',
+    `UPDATE cpids SET rank = (SELECT max(id) FROM cpids) WHERE EXISTS (SELECT 1 FROM progress, edges e
+       JOIN cpids s ON s.id = e.source JOIN cpids t ON t.id = e.target
+       WHERE coalesce(s.rank, max(s.id, unranked_cpids)) > coalesce(t.rank, max(t.id, unranked_cpids)))`,
+  ],
   ['traces whose root was lost', `DELETE FROM traces WHERE root NOT IN (${LIVE_CPID})`],
   ...['change_spans', 'trace_services', 'trace_writes'].map(
     (table) => ['', `DELETE FROM ${table} WHERE trace NOT IN (${TRACE})`] as const,
