@@ -40,7 +40,7 @@ export class SetAsideReports {
   remembered(rows: number): void {
     this.#sinks.metrics.set('cpid_set_aside_items', rows)
     const warning =
-      `items that could not be linked, settled or sent were set aside (${rows} within a week): ` +
+      `items that could not be linked, settled, sent or pruned were set aside (${rows} within a week): ` +
       'SELECT * FROM audit_set_aside says why'
     this.#sinks.onWarning?.(PART, rows === 0 ? undefined : warning)
     this.#tell()

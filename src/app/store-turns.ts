@@ -200,9 +200,13 @@ export class StoreTurns {
     if (this.#isLinkingDown) this.#turnSoon()
   }
 
-  #postLinked(): void {
+  #postSetAside(): void {
     const items = this.#writer.takeSetAside()
     if (items.length > 0) this.#post({ kind: 'setAside', items })
+  }
+
+  #postLinked(): void {
+    this.#postSetAside()
     const counts = this.#writer.takeLinkCounts()
     if (Object.values(counts).every((count) => count === 0)) return
     const figures = this.#writer.takeFigures()
@@ -212,6 +216,7 @@ export class StoreTurns {
   #prune(): void {
     this.#guarded('pruning', () => {
       this.#pruning.turn()
+      this.#postSetAside()
       this.#checkpoints?.look()
     })
   }
@@ -253,12 +258,9 @@ export class StoreTurns {
   #savePositions(): void {
     if (this.#moved.size === 0) return
     this.#guarded('saving exporter positions', () => {
-      this.#writer.run(() => {
-        for (const { signal, exporter, position, refused } of this.#moved.values()) {
-          this.#writer.positions[signal].moveTo(exporter, position, refused)
-        }
-      })
+      const items = this.#writer.savePositions(this.#moved.values())
       this.#moved.clear()
+      if (items.length > 0) this.#post({ kind: 'setAside', items })
     })
   }
 

@@ -1,6 +1,4 @@
 import type { Statement } from 'better-sqlite3'
-import { CalendarWatch } from '../graph/calendar-watch.ts'
-import { Pruner, type PruneResult } from '../graph/prune.ts'
 import { addCounts, noCounts } from '../graph/ingest-counts.ts'
 import { readRequest, RequestRecorder, type ReadRequest } from '../graph/record-request.ts'
 import { Linker } from '../linker/linker.ts'
@@ -27,14 +25,14 @@ import { mostRefused, TableKeeper } from '../sqlite/keeping/table-keeper.ts'
 import { storageFault } from '../sqlite/storage-fault.ts'
 import { Progress } from '../sqlite/progress.ts'
 import { TraceIndex } from '../sqlite/trace-index.ts'
-import { WriterTransaction } from '../sqlite/writer-transaction.ts'
+import { WriterTransaction, type Cached } from '../sqlite/writer-transaction.ts'
 import { LinkRounds } from './link-rounds.ts'
+import { PruneRounds, type PruneTurn, type PruneTurnResult } from './prune-rounds.ts'
+import { savePositions, type MovedExporter } from './save-positions.ts'
 import type { WriterGauges } from './writer-gauges.ts'
 
 /** Label values of one histogram that are told apart unless something else is said. */
 const MAX_SERIES = 500
-/** How often, at most, is noted what had arrived by then. */
-const MARK_EVERY_MS = 1_000
 
 export interface WriterSettings {
   linking: LinkSettings
@@ -65,11 +63,6 @@ export interface Ingested {
   error?: unknown
 }
 
-export interface PruneTurn {
-  isCalendarRight?: boolean
-  mayGoOn?: () => boolean
-}
-
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly progress: Progress
@@ -79,13 +72,10 @@ export class StoreWriter {
   readonly #links: SqliteLinkStore
   readonly #linker: Linker
   readonly #pruneStore: SqlitePruneStore
-  readonly #pruner: Pruner
-  readonly #calendar = new CalendarWatch()
-  readonly #keepsAge: boolean
+  readonly #pruning: PruneRounds
   readonly #transaction: WriterTransaction
   readonly #asideTable: SetAsideTable
   readonly #rounds: LinkRounds
-  readonly #keeper: TableKeeper
   readonly #due: Statement<[{ now: number }], number>
 
   constructor(db: Sqlite, settings: WriterSettings, clock: Clock) {
@@ -115,11 +105,6 @@ export class StoreWriter {
         waitingLog: () => this.#links.logs.countAgain(),
       },
     })
-    this.#pruner = new Pruner(this.#pruneStore, graph, {
-      retention: settings.retention,
-      maxFanout: settings.linking.maxFanout,
-    })
-    this.#keepsAge = settings.retention.maxAgeMs > 0
     this.#due = db
       .prepare<[{ now: number }], number>(
         `SELECT EXISTS (SELECT 1 FROM waiting WHERE due_ms <= @now)
@@ -127,21 +112,31 @@ export class StoreWriter {
            OR EXISTS (SELECT 1 FROM traces WHERE state = 0 AND due_ms <= @now)`,
       )
       .pluck()
+    const caches: Cached[] = [graph, arrivals, this.#links, this.#traces, this.#pruneStore]
     this.#transaction = new WriterTransaction(db, this.progress, [
-      graph,
-      arrivals,
-      this.#links,
-      this.#traces,
-      this.#pruner,
-      this.#pruneStore,
+      ...caches,
+      { forget: () => this.#pruning.forget() },
     ])
-    this.#keeper = new TableKeeper(db, this.progress, settings.retention)
     this.#asideTable = new SetAsideTable(db, this.progress)
-    const parts = {
+    const shared = {
       transaction: this.#transaction,
+      table: this.#asideTable,
+      progress: this.progress,
+      caches,
+    }
+    this.#pruning = new PruneRounds(
+      {
+        ...shared,
+        store: this.#pruneStore,
+        graph,
+        keeper: new TableKeeper(db, this.progress, settings.retention),
+      },
+      { retention: settings.retention, maxFanout: settings.linking.maxFanout },
+    )
+    const parts = {
+      ...shared,
       linker: this.#linker,
       links: this.#links,
-      table: this.#asideTable,
       caches: [graph, arrivals, this.#links],
     }
     this.#rounds = new LinkRounds(parts, this.progress, settings.maxSeries ?? MAX_SERIES)
@@ -213,22 +208,8 @@ export class StoreWriter {
    * calendar nothing is removed for its age for an hour, unless the caller vouches for it; `leapMs` says that it has just
    * leapt.
    */
-  prune(
-    budget: number,
-    { isCalendarRight = false, mayGoOn }: PruneTurn = {},
-  ): PruneResult & { leapMs?: number } {
-    const work = (): PruneResult & { leapMs?: number } => {
-      const markedMs = this.#pruneStore.lastMarkMs()
-      const { isSure, leapMs } = isCalendarRight
-        ? { isSure: true }
-        : this.#calendar.look(this.progress, markedMs)
-      if (this.#keepsAge && isSure && Math.abs(this.progress.wallMs - (markedMs ?? 0)) >= MARK_EVERY_MS)
-        this.#pruneStore.mark()
-      const moreToKeep = this.#keeper.turn(isSure)
-      const result = this.#pruner.prune(budget, isSure, mayGoOn)
-      return { ...result, more: result.more || moreToKeep, ...(leapMs !== undefined && { leapMs }) }
-    }
-    return this.#transaction.run(work, { mayOnlyRead: true })
+  prune(budget: number, turn: PruneTurn = {}): PruneTurnResult {
+    return this.#pruning.turn(budget, turn)
   }
 
   /** What the gauges show. */
@@ -237,7 +218,7 @@ export class StoreWriter {
       ...this.#links.gauges(),
       setAside: this.#asideTable.count(),
       cpids: this.#pruneStore.countCpids(),
-      held: this.#pruner.held,
+      held: this.#pruning.held,
       tombstones: this.#pruneStore.countTombstones(),
       usedBytes: this.#pruneStore.usedBytes(),
     }
@@ -254,9 +235,19 @@ export class StoreWriter {
     })
   }
 
-  /** What linking set aside since the last call. */
+  /** Saves how far exporters have come. What cannot be saved is set aside, and all else saved. */
+  savePositions(moved: Iterable<MovedExporter>): SetAside[] {
+    const aside: SetAside[] = []
+    this.#transaction.run(() => {
+      aside.push(...savePositions(moved, this.positions, this.#transaction))
+      for (const item of aside) this.#asideTable.add(item)
+    })
+    return aside
+  }
+
+  /** What linking and pruning set aside since the last call. */
   takeSetAside(): SetAside[] {
-    return this.#rounds.takeSetAside()
+    return [...this.#rounds.takeSetAside(), ...this.#pruning.takeSetAside()]
   }
 
   /** What was measured since the last call. */

@@ -26,6 +26,12 @@ export class CascadeWalk {
     this.#going = [candidate.id]
   }
 
+  /** Whether the candidate is there, and no edge points to it. */
+  get isStillCandidate(): boolean {
+    const node = this.#graph.maybeNode(this.candidate.id)
+    return node !== undefined && !node.pruned && node.inDegree === 0
+  }
+
   /** All that were found. */
   get members(): readonly number[] {
     return this.#going

@@ -1,20 +1,29 @@
 import type { MergeGraph } from '../model/graph-port.ts'
 import { nanosOfMs } from '../model/clock.ts'
-import type { Hold, PruneCandidate, PruneCounts, PruneStore, Retention } from '../model/prune-port.ts'
+import {
+  noPruneCounts,
+  type Hold,
+  type PruneAttempt,
+  type PruneCandidate,
+  type PruneCounts,
+  type PruneStore,
+  type Retention,
+} from '../model/prune-port.ts'
 import { CandidateScan } from './candidate-scan.ts'
 import { CascadeWalk } from './cascade-walk.ts'
+import { PruneGuard } from './prune-guard.ts'
+import { forgetRequests, forgetTombstones } from './prune-leftovers.ts'
 import { LOOK_COST, PruneWork } from './prune-work.ts'
 import { Removal } from './removal.ts'
 
 const PAGE = 200
 const ROWS_AT_ONCE = 100
-/** How long a repeated request is recognised. Senders give up on a lost reply after minutes. */
-const REQUEST_MEMORY_MS = 3_600_000
-const TOMBSTONES_WITHOUT_LIMIT = 1_000_000
 
 export interface PruneSettings {
   retention: Retention
   maxFanout: number
+  /** Without one, what throws ends the turn. */
+  attempt?: PruneAttempt
 }
 
 export interface PruneResult extends PruneCounts {
@@ -23,6 +32,8 @@ export interface PruneResult extends PruneCounts {
   /** About how many rows went, of whatever kind. */
   removed: number
 }
+
+type Found = Hold | 'free' | 'unfinished'
 
 /** A candidate whose cascade is being looked at; `scan` is absent when it is to go whatever holds it. */
 interface Pending {
@@ -39,6 +50,7 @@ export class Pruner {
   readonly #store: PruneStore
   readonly #graph: MergeGraph
   readonly #settings: PruneSettings
+  readonly #guard: PruneGuard
   readonly #removal: Removal
   /** Those that are too old, and all: what is held, and for the first also what is not old enough. */
   readonly #old = new CandidateScan()
@@ -56,7 +68,9 @@ export class Pruner {
     this.#store = store
     this.#graph = graph
     this.#settings = settings
-    this.#removal = new Removal(store, graph, settings.maxFanout, (place) => this.#mark(place))
+    this.#guard = new PruneGuard(settings.attempt, () => store.reached.activeMs)
+    const spared = (place: PruneCandidate): void => this.#mark(place)
+    this.#removal = new Removal({ store, graph, guard: this.#guard, maxFanout: settings.maxFanout, spared })
   }
 
   /** CPIDs that retention would remove but that are open, waiting or not sent, as far as it has looked. */
@@ -73,14 +87,14 @@ export class Pruner {
     this.#work = new PruneWork(budget, mayGoOn)
     this.#store.begin()
     if (this.#isRoundOver) this.#beginRound()
-    if (isAgeKnown) this.#forgetRequests()
+    if (isAgeKnown) forgetRequests(this.#store, this.#work)
     this.#removal.goOn(this.#work, this.#counts)
     if (this.#noteMergelogs()) {
       if (isAgeKnown) this.#byAge()
       this.#byCount()
       this.#byBytes()
     }
-    this.#forgetTombstones()
+    forgetTombstones(this.#store, this.#work, this.#settings.retention.maxCpids)
     const more = this.#work.isUp
     if (!more) this.#endRound()
     return { ...this.#counts, more, removed: this.#work.removed }
@@ -90,6 +104,7 @@ export class Pruner {
   forget(): void {
     this.#old.forget()
     this.#all.forget()
+    this.#guard.forget()
     this.#endRound()
   }
 
@@ -184,9 +199,10 @@ export class Pruner {
     const pending = this.#pending
     if (pending === undefined || pending.scan !== scan) return undefined
     this.#pending = undefined
-    pending.walk.isOld = true
-    const node = this.#graph.maybeNode(pending.walk.candidate.id)
-    return node === undefined || node.pruned || node.inDegree > 0 ? undefined : pending.walk
+    const { walk } = pending
+    walk.isOld = true
+    const isThere = this.#guard.attempt(walk.candidate.id, 'reads', () => walk.isStillCandidate)
+    return isThere === true ? walk : undefined
   }
 
   #next(scan: CandidateScan): CascadeWalk | undefined {
@@ -201,16 +217,24 @@ export class Pruner {
   }
 
   #oldest(): CascadeWalk | undefined {
-    const candidate = this.#store.candidates(undefined, undefined, 1)[0]
+    let candidate: PruneCandidate | undefined
+    do {
+      this.#work.spend(LOOK_COST)
+      candidate = this.#store.candidates(candidate, undefined, 1)[0]
+    } while (candidate !== undefined && this.#guard.hold(candidate.id) !== undefined && !this.#work.isUp)
     return candidate && new CascadeWalk(this.#graph, candidate)
   }
 
-  /** What holds the candidate or one that would go with it, if only that it is too young. */
-  #look(
-    scan: CandidateScan | undefined,
-    walk: CascadeWalk,
-    maxAgeMs: number | undefined,
-  ): Hold | 'free' | 'unfinished' {
+  /** What holds the candidate or one that would go with it, if only that it is too young or cannot be looked at. */
+  #look(scan: CandidateScan | undefined, walk: CascadeWalk, maxAgeMs: number | undefined): Found {
+    const { id } = walk.candidate
+    const held = this.#guard.hold(id)
+    if (held !== undefined) return held
+    const found = this.#guard.attempt(id, 'reads', () => this.#holdOfAny(scan, walk, maxAgeMs))
+    return found ?? this.#guard.hold(id) ?? 'free'
+  }
+
+  #holdOfAny(scan: CandidateScan | undefined, walk: CascadeWalk, maxAgeMs: number | undefined): Found {
     for (;;) {
       const member = walk.next()
       if (member === undefined) return 'free'
@@ -270,26 +294,4 @@ export class Pruner {
     this.#work.spend(LOOK_COST)
     return removed
   }
-
-  #forgetRequests(): void {
-    while (!this.#work.isUp) {
-      const removed = this.#store.removeRequests(this.#store.reached.wallMs - REQUEST_MEMORY_MS, ROWS_AT_ONCE)
-      this.#work.spend(removed / 2)
-      if (removed < ROWS_AT_ONCE) return
-    }
-  }
-
-  #forgetTombstones(): void {
-    const { maxCpids } = this.#settings.retention
-    const keep = maxCpids === 0 ? TOMBSTONES_WITHOUT_LIMIT : maxCpids
-    while (!this.#work.isUp) {
-      const looked = this.#store.removeOldTombstones(keep, ROWS_AT_ONCE)
-      if (looked === 0) return
-      this.#work.spend(looked / 2)
-    }
-  }
-}
-
-export function noPruneCounts(): PruneCounts {
-  return { cpids: 0, spans: 0, logs: 0, unsettled: 0, unsent: 0 }
 }

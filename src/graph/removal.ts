@@ -1,11 +1,21 @@
 import type { CpidNode, MergeGraph } from '../model/graph-port.ts'
 import type { PruneCandidate, PruneCounts, PruneStore } from '../model/prune-port.ts'
+import type { PruneGuard } from './prune-guard.ts'
 import { CPID_COST, LOOK_COST, type PruneWork } from './prune-work.ts'
 import { explain } from './record-mergelog.ts'
 
 const PAGE = 50
 /** Rows removed before the clock is looked at. */
 const ROWS_AT_ONCE = 500
+
+interface RemovalParts {
+  readonly store: PruneStore
+  readonly graph: MergeGraph
+  readonly guard: PruneGuard
+  readonly maxFanout: number
+  /** Hears of those that stay after all. */
+  readonly spared: (place: PruneCandidate) => void
+}
 
 /**
  * Removes CPIDs that were condemned, and condemns those that thereby lose their last incoming edge. A cascade that is too
@@ -14,18 +24,14 @@ const ROWS_AT_ONCE = 500
 export class Removal {
   readonly #store: PruneStore
   readonly #graph: MergeGraph
+  readonly #guard: PruneGuard
   readonly #maxFanout: number
   readonly #spared: (place: PruneCandidate) => void
 
-  /** `spared` hears of those that stay after all. */
-  constructor(
-    store: PruneStore,
-    graph: MergeGraph,
-    maxFanout: number,
-    spared: (place: PruneCandidate) => void,
-  ) {
+  constructor({ store, graph, guard, maxFanout, spared }: RemovalParts) {
     this.#store = store
     this.#graph = graph
+    this.#guard = guard
     this.#maxFanout = maxFanout
     this.#spared = spared
   }
@@ -36,10 +42,18 @@ export class Removal {
       const condemned = this.#store.condemned(PAGE)
       for (const { id, forced } of condemned) {
         if (work.isUp) return
-        const hold = forced || free.has(id) ? undefined : this.#store.hold(id)
-        work.spend(LOOK_COST)
-        if (hold !== undefined) this.#spare(id)
-        else if (!this.#remove(id, forced, work, counts)) return
+        const before = { ...counts }
+        const isDone = this.#guard.attempt(id, 'writes', () => {
+          const hold = forced || free.has(id) ? undefined : this.#store.hold(id)
+          work.spend(LOOK_COST)
+          if (hold === undefined) return this.#remove(id, forced, work, counts)
+          this.#spare(id)
+          return true
+        })
+        if (isDone === undefined) {
+          Object.assign(counts, before)
+          this.#spared(this.#store.spare(id))
+        } else if (!isDone) return
       }
       if (condemned.length === 0 || work.isUp) return
     }

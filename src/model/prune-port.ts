@@ -24,6 +24,10 @@ export interface PruneCounts {
   unsent: number
 }
 
+export function noPruneCounts(): PruneCounts {
+  return { cpids: 0, spans: 0, logs: 0, unsettled: 0, unsent: 0 }
+}
+
 /** How far everything has come that a CPID may be held for. */
 export interface Reached {
   /** The decision about spans that every exporter has got to; Infinity without exporters. */
@@ -54,6 +58,12 @@ export interface RemovalStep {
   rows: number
   outcome: 'gone' | 'more' | Hold
 }
+
+/**
+ * Does a part of the work that is about one CPID. False when it threw for that CPID alone: then all it wrote is undone, and
+ * the CPID is set aside.
+ */
+export type PruneAttempt = (cpid: number, does: 'reads' | 'writes', work: () => void) => boolean
 
 /** What the pruning rule reads and removes, inside one transaction. No call costs more than its `limit`, whatever is stored. */
 export interface PruneStore {

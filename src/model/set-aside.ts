@@ -1,12 +1,12 @@
 /** Where something threw. */
-export type SetAsideStage = 'linking' | 'waiting' | 'settling' | 'sending'
+export type SetAsideStage = 'linking' | 'waiting' | 'settling' | 'sending' | 'pruning'
 
 /** What could not be worked on, so that everything else could be. */
 export interface SetAside {
   readonly stage: SetAsideStage
-  /** A span, a mergelog, an explained CPID, a log record, a change, a trace, or a decision of an outbox. */
+  /** A span, a mergelog, an explained CPID, a log record, a change, a trace, a CPID, a decision of an outbox or a position in it. */
   readonly kind: string
-  /** The number of its arrival; of the trace in settling, of the decision in sending. */
+  /** The number of its arrival; of the trace in settling, of the decision in sending, of the CPID in pruning. */
   readonly item: number
   readonly cpid: string | undefined
   readonly exporter: string | undefined

@@ -206,7 +206,7 @@ export const METRICS = {
   cpid_set_aside: counter(
     'items',
     ['stage'],
-    'What could not be linked, settled or sent because of a fault in Causeway or a lost row, passed over so that all else goes on.',
+    'What could not be linked, settled, sent or pruned because of a fault in Causeway or a lost row, passed over so that all else goes on.',
   ),
   cpid_set_aside_items: gauge('items', [], 'Rows of audit_set_aside: the newest thousand of a week.'),
   cpid_graph_cpids: gauge('cpids', [], 'CPIDs in the merge graph.'),

@@ -48,6 +48,10 @@ class Turns implements Disposable {
     })
   }
 
+  moved(exporter: string, position: number): void {
+    this.#turns.exporterMoved({ kind: 'moved', signal: 'traces', exporter, position, refused: 0 })
+  }
+
   /** The next message of a kind that has not been asked for yet. */
   async next<Kind extends FromStore['kind']>(kind: Kind): Promise<Extract<FromStore, { kind: Kind }>> {
     for (;;) {
@@ -106,4 +110,18 @@ test('a database that cannot be written for a while stops nothing, and storing g
   expect((await turns.next('ingested')).outcomes).toMatchObject([{ id: 2, outcome: { kind: 'accepted' } }])
   // Nobody sends any more: the gauges' turn finds that writing works.
   while (turns.health.fault !== undefined) await turns.next('gauges')
+})
+
+test('a position that cannot be saved is set aside, and those of other exporters are saved', async () => {
+  const writer = await TestWriter.open({}, join(folder, 'positions.db'))
+  const { positions } = writer.writer
+  writer.writer.run(() => positions.traces.keep(['otlp/a', 'otlp/b', 'otlp/c'], 0))
+  using turns = new Turns(writer)
+  turns.moved('otlp/a', 7)
+  turns.moved('otlp/b', 0.5)
+  turns.moved('otlp/c', 8)
+  const { items } = await turns.next('setAside')
+  expect(items).toMatchObject([{ stage: 'sending', kind: 'position in traces', exporter: 'otlp/b' }])
+  expect(Object.fromEntries(positions.traces.all())).toEqual({ 'otlp/a': 7, 'otlp/b': 0, 'otlp/c': 8 })
+  expect(writer.writer.gauges().setAside).toBe(1)
 })

@@ -57,18 +57,24 @@ export class SetAsideTable {
     const after = this.#progress.linkedArrival
     const found = this.#next.get({ after })
     if (found !== undefined) this.#progress.linkedArrival = found.item
-    return this.#noted('linking', found, reason)
+    return this.#passed('linking', found, reason)
   }
 
   /** Lets the span, change or log record that is due first wait no longer, and leave no more. */
   passWaiting(of: 'waiting' | 'waitingLogs', reason: string): SetAside | undefined {
     const statement = of === 'waiting' ? this.#waiting : this.#waitingLog
-    return this.#noted('waiting', statement.get(this.#progress.activeMs), reason)
+    return this.#passed('waiting', statement.get(this.#progress.activeMs), reason)
   }
 
   /** Ends the trace that is due first, without a word to backends. */
   passTrace(reason: string): SetAside | undefined {
-    return this.#noted('settling', this.#settling.get(this.#progress.activeMs), reason)
+    return this.#passed('settling', this.#settling.get(this.#progress.activeMs), reason)
+  }
+
+  /** Notes that a CPID cannot be pruned. */
+  addUnprunable(cpid: number, reason: string): SetAside {
+    const item = { item: cpid, kind: 'cpid', cpid }
+    return this.#noted('pruning', item, reason)
   }
 
   add({ stage, kind, item, cpid, exporter, reason }: SetAside): void {
@@ -88,8 +94,11 @@ export class SetAsideTable {
     return this.#count.get() ?? 0
   }
 
-  #noted(stage: SetAside['stage'], found: Found | undefined, reason: string): SetAside | undefined {
-    if (found === undefined) return undefined
+  #passed(stage: SetAside['stage'], found: Found | undefined, reason: string): SetAside | undefined {
+    return found && this.#noted(stage, found, reason)
+  }
+
+  #noted(stage: SetAside['stage'], found: Found, reason: string): SetAside {
     const { kind, item, cpid } = found
     const text = cpid === null ? undefined : this.#text.get(cpid)
     const aside: SetAside = { stage, kind, item, cpid: text, exporter: undefined, reason }
