@@ -10,6 +10,7 @@ const MAY_IMPORT = {
   config: ['model'],
   telemetry: ['model'],
   trust: ['model'],
+  threads: [],
   receiver: ['model', 'otlp', 'telemetry', 'trust'],
   graph: ['model', 'otlp', 'dag', 'telemetry'],
   linker: ['model', 'otlp', 'dag', 'telemetry'],

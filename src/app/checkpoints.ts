@@ -1,6 +1,6 @@
-import { Worker } from 'node:worker_threads'
 import { moveWal, walStateOf, type WalState } from '../sqlite/wal-checkpoint.ts'
 import type { Sqlite } from '../sqlite/open-database.ts'
+import { ChildThread } from '../threads/child-thread.ts'
 import type { CheckpointThreadData, FromCheckpoints, ToCheckpoints } from './checkpoint-messages.ts'
 
 /** 27 MiB of pages that are not in the database yet: a page that changes often is then moved once rather than twice. */
@@ -13,6 +13,8 @@ const MOST_PASSES = 4
 
 /** 125 MiB: the writer's own commits move the log, should nobody else. */
 const LAST_RESORT_PAGES = 32_000
+
+type CheckpointThread = ChildThread<ToCheckpoints, FromCheckpoints>
 
 /** A thread that ends again and again is not started more often than that. */
 const START_AGAIN_MS = 60_000
@@ -35,9 +37,8 @@ export class Checkpoints implements AsyncDisposable {
   readonly #onEnded: (reason: string) => void
   readonly #nowMs: () => number
   /** Undefined while it has ended and none has followed yet. */
-  #worker: Worker | undefined
+  #thread: CheckpointThread | undefined
   #startedMs = 0
-  #ended = Promise.withResolvers<undefined>()
   #isStopping = false
   #isMoving = false
   /** How often the thread has gone over a log that is to begin anew. */
@@ -49,14 +50,14 @@ export class Checkpoints implements AsyncDisposable {
     this.#onEnded = onEnded ?? (() => undefined)
     this.#nowMs = nowMs ?? (() => performance.now())
     db.pragma(`wal_autocheckpoint = ${LAST_RESORT_PAGES}`)
-    this.#worker = this.#start()
+    this.#thread = this.#start()
   }
 
   /** To be called after commits, outside of transactions. Throws when the writer itself cannot move what is left. */
   look(): void {
     if (this.#isMoving) return
-    const worker = this.#worker ?? this.#startAgain()
-    if (worker === undefined) return
+    const thread = this.#thread ?? this.#startAgain()
+    if (thread === undefined) return
     const { log, checkpointed } = this.#state()
     const left = log - checkpointed
     const isLong = log >= RENEW_PAGES
@@ -66,45 +67,44 @@ export class Checkpoints implements AsyncDisposable {
     } else if (left >= (isLong && this.#passes > 0 ? REST_PAGES : MOVE_PAGES)) {
       this.#isMoving = true
       this.#passes = isLong ? this.#passes + 1 : 0
-      worker.postMessage('move' satisfies ToCheckpoints)
+      thread.post('move')
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true
-    if (this.#worker === undefined) return
-    this.#worker.postMessage('stop' satisfies ToCheckpoints)
-    await this.#ended.promise
+    if (this.#thread === undefined) return
+    this.#thread.post('stop')
+    await this.#thread.ended
   }
 
-  #start(): Worker {
+  #start(): CheckpointThread {
     this.#startedMs = this.#nowMs()
-    this.#ended = Promise.withResolvers()
-    const worker = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
-      workerData: { path: this.#db.name } satisfies CheckpointThreadData,
-      resourceLimits: { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 },
+    const thread: CheckpointThread = new ChildThread({
+      name: 'checkpoint',
+      file: new URL('./checkpoint-thread.ts', import.meta.url),
+      data: { path: this.#db.name } satisfies CheckpointThreadData,
+      youngMib: 2,
+      oldMib: 64,
     })
-    let fault: string | undefined
-    worker.on('message', (message: FromCheckpoints) => {
+    thread.listen((message) => {
       this.#isMoving = false
       if (message === 'failed') this.#passes = MOST_PASSES
     })
-    worker.on('error', (error) => (fault = error instanceof Error ? error.message : String(error)))
-    worker.on('exit', (code) => this.#end(fault ?? `exit code ${code}`))
-    return worker
+    void thread.ended.then((why) => this.#end(why))
+    return thread
   }
 
   /** Undefined while the one that ended is not long ago: from LAST_RESORT_PAGES on, commits do its work meanwhile. */
-  #startAgain(): Worker | undefined {
+  #startAgain(): CheckpointThread | undefined {
     if (this.#isStopping || this.#nowMs() - this.#startedMs < START_AGAIN_MS) return undefined
-    return (this.#worker = this.#start())
+    return (this.#thread = this.#start())
   }
 
   #end(why: string): void {
-    this.#worker = undefined
+    this.#thread = undefined
     this.#isMoving = false
     this.#passes = 0
-    this.#ended.resolve(undefined)
     if (!this.#isStopping) this.#onEnded(endedText(why))
   }
 }

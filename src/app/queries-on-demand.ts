@@ -1,15 +1,12 @@
 import type { QueryService, Reply } from '../api/query-service.ts'
-import type { StorageFault } from '../model/storage-fault.ts'
 import type { Question } from '../query/question.ts'
-import { ThreadQueryService } from './thread-query-service.ts'
+import { ThreadQueryService, type QueryThreadHooks } from './thread-query-service.ts'
 
 const IDLE_MS = 60_000
 
-export interface OnDemandSettings {
+export interface OnDemandSettings extends QueryThreadHooks {
   /** How long nobody asks before the thread is ended, in milliseconds; one minute unless given. */
   idleMs?: number
-  /** Told when a question shows that the database is damaged. */
-  onFault?: (fault: StorageFault) => void
 }
 
 /**
@@ -55,7 +52,7 @@ export class QueriesOnDemand implements QueryService, AsyncDisposable {
 
   async #start(): Promise<ThreadQueryService> {
     try {
-      return await ThreadQueryService.start(this.#path, this.#settings.onFault)
+      return await ThreadQueryService.start(this.#path, this.#settings)
     } catch (error) {
       this.#thread = undefined
       throw error

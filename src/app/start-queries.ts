@@ -23,7 +23,10 @@ export async function startQueries(
   { version, onFault, ...hooks }: QueryHooks,
 ): Promise<AsyncDisposable> {
   await using open = new AsyncDisposableStack()
-  const queries = open.use(new QueriesOnDemand(path, onFault === undefined ? {} : { onFault }))
+  const onEnded = hooks.onTrouble
+  const queries = open.use(
+    new QueriesOnDemand(path, { ...(onFault && { onFault }), ...(onEnded && { onEnded }) }),
+  )
   const about = { version, traceUrl }
   open.use(await startQueryServer({ ...listener, ...hooks, queries, about, dashboard: DASHBOARD }))
   return open.move()

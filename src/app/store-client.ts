@@ -1,8 +1,8 @@
-import { Worker } from 'node:worker_threads'
 import { hashOfRequest } from '../graph/record-request.ts'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { Sender } from '../model/sender.ts'
 import type { SetAside } from '../model/set-aside.ts'
+import { ChildThread } from '../threads/child-thread.ts'
 import type { FromStore, StoreThreadData, ToStore } from './thread-messages.ts'
 
 /** The prefix of a gRPC message, and then some. */
@@ -12,37 +12,29 @@ type Ready = Extract<FromStore, { kind: 'ready' }>
 
 /** The main thread's side of the store thread. */
 export class StoreClient implements IngestPort {
-  readonly #worker: Worker
+  readonly #thread: ChildThread<ToStore, FromStore>
   readonly #waiting = new Map<number, (outcome: IngestOutcome) => void>()
   readonly #listeners: ((message: FromStore) => void)[] = []
   readonly #caughtUp = Promise.withResolvers<undefined>()
-  readonly #stopped = Promise.withResolvers<undefined>()
   #lastId = 0
   #isStopping = false
 
-  private constructor(worker: Worker) {
-    this.#worker = worker
-    worker.on('message', (message: FromStore) => this.#hear(message))
-    worker.on('exit', () => this.#ended())
+  private constructor(thread: ChildThread<ToStore, FromStore>) {
+    this.#thread = thread
+    thread.listen((message) => this.#hear(message))
+    void thread.ended.then((why) => this.#end(why))
   }
 
   /** Starts the thread: the database is open and migrated when this resolves. Rejects with what to do. */
   static async start(data: StoreThreadData): Promise<{ store: StoreClient; ready: Ready }> {
-    const worker = new Worker(new URL('./store-thread.ts', import.meta.url), {
-      workerData: data,
-      resourceLimits: { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 2048 },
+    const { thread, ready } = await ChildThread.start<ToStore, FromStore>({
+      name: 'store',
+      file: new URL('./store-thread.ts', import.meta.url),
+      data,
+      youngMib: 16,
+      oldMib: 2048,
     })
-    const started = Promise.withResolvers<Ready>()
-    worker.once('error', (error) => started.reject(error instanceof Error ? error : new Error(String(error))))
-    worker.once('message', (message: FromStore) => {
-      if (message.kind === 'ready') started.resolve(message)
-      else
-        started.reject(
-          new Error(message.kind === 'fatal' ? message.reason : 'the store thread did not start'),
-        )
-    })
-    const ready = await started.promise
-    return { store: new StoreClient(worker), ready }
+    return { store: new StoreClient(thread), ready }
   }
 
   onMessage(listener: (message: FromStore) => void): void {
@@ -58,35 +50,35 @@ export class StoreClient implements IngestPort {
     // Worked out here, where there is time to spare.
     const hash = hashOfRequest(signal, bytes)
     const message: ToStore = { kind: 'ingest', id, signal, bytes, hash, flow, ...(sender && { sender }) }
-    this.#worker.postMessage(message, [bytes.buffer])
+    this.#thread.post(message, [bytes.buffer])
     return promise
   }
 
   exporterMoved(signal: Signal, exporter: string, position: number, refused: number): void {
-    this.#worker.postMessage({ kind: 'moved', signal, exporter, position, refused } satisfies ToStore)
+    this.#thread.post({ kind: 'moved', signal, exporter, position, refused })
   }
 
   /** Has noted what an exporter could not send. */
   setAside(items: SetAside[]): void {
-    this.#worker.postMessage({ kind: 'setAside', items } satisfies ToStore)
+    this.#thread.post({ kind: 'setAside', items })
   }
 
   /** Has the thread give unused memory back. */
   collectGarbage(): void {
-    this.#worker.postMessage({ kind: 'collectGarbage' } satisfies ToStore)
+    this.#thread.post({ kind: 'collectGarbage' })
   }
 
   /** Has everything handed over stored and linked, as far as the grace period goes. */
   async catchUp(graceMs: number): Promise<void> {
-    this.#worker.postMessage({ kind: 'catchUp', graceMs } satisfies ToStore)
-    await Promise.race([this.#caughtUp.promise, this.#stopped.promise])
+    this.#thread.post({ kind: 'catchUp', graceMs })
+    await Promise.race([this.#caughtUp.promise, this.#thread.ended])
   }
 
   /** Ends the thread once what was handed over is stored. */
   async stop(): Promise<void> {
     this.#isStopping = true
-    this.#worker.postMessage({ kind: 'stop' } satisfies ToStore)
-    await this.#stopped.promise
+    this.#thread.post({ kind: 'stop' })
+    await this.#thread.ended
   }
 
   #hear(message: FromStore): void {
@@ -101,18 +93,13 @@ export class StoreClient implements IngestPort {
   }
 
   /** Nobody waits for a thread that is gone. */
-  #ended(): void {
+  #end(why: string): void {
     for (const resolve of this.#waiting.values())
       resolve({ kind: 'failed', reason: 'the store thread has ended' })
     this.#waiting.clear()
-    this.#stopped.resolve(undefined)
-    if (!this.#isStopping) {
-      for (const listener of this.#listeners)
-        listener({
-          kind: 'fatal',
-          reason: 'the store thread ended by itself; nothing acknowledged is lost: start Causeway again',
-        })
-    }
+    if (this.#isStopping) return
+    const reason = `the store thread ended by itself (${why}); nothing acknowledged is lost: start Causeway again`
+    for (const listener of this.#listeners) listener({ kind: 'fatal', reason })
   }
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { Worker } from 'node:worker_threads'
 import type { QueryService, Reply } from '../api/query-service.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
 import type { Question } from '../query/question.ts'
+import { ChildThread } from '../threads/child-thread.ts'
 import { IncomingText } from './incoming-text.ts'
 import { WholeText } from './whole-text.ts'
 import type { FromQuery, QueryThreadData, ToQuery } from './query-messages.ts'
@@ -12,48 +12,45 @@ interface Asked {
   readonly text: IncomingText
 }
 
+export interface QueryThreadHooks {
+  /** Told when a question shows that the database is damaged. */
+  onFault?: (fault: StorageFault) => void
+  /** Told why the thread ended by itself. */
+  onEnded?: (reason: string) => void
+}
+
 /** Asks the query thread. Disposing stops the thread; what was asked and not answered in full then fails. */
 export class ThreadQueryService implements QueryService, AsyncDisposable {
-  readonly #worker: Worker
+  readonly #thread: ChildThread<ToQuery, FromQuery>
   readonly #asked = new Map<number, Asked>()
-  readonly #exited = Promise.withResolvers<undefined>()
   #lastId = 0
   #gone: Error | undefined
+  #isStopping = false
 
-  private constructor(worker: Worker, onFault: (fault: StorageFault) => void) {
-    this.#worker = worker
-    worker.on('message', (message: FromQuery) => {
-      if (message.kind === 'storage') onFault(message.fault)
+  private constructor(thread: ChildThread<ToQuery, FromQuery>, { onFault, onEnded }: QueryThreadHooks) {
+    this.#thread = thread
+    thread.listen((message) => {
+      if (message.kind === 'storage') onFault?.(message.fault)
       else this.#hear(message)
     })
-    worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
-    worker.on('exit', () => {
-      this.#end(new Error('the query thread has ended'))
-      this.#exited.resolve(undefined)
+    void thread.ended.then((why) => {
+      this.#gone = new Error('the query thread has ended')
+      this.#failAll(this.#gone)
+      if (!this.#isStopping)
+        onEnded?.(`the query thread ended by itself (${why}); the next question starts another`)
     })
   }
 
-  /**
-   * Starts the thread; rejects with what to do when the database cannot be opened. `onFault` is told when a question shows
-   * that it is damaged.
-   */
-  static async start(
-    path: string,
-    onFault: (fault: StorageFault) => void = () => undefined,
-  ): Promise<ThreadQueryService> {
-    const workerData: QueryThreadData = { path, salt: randomUUID() }
-    const worker = new Worker(new URL('./query-thread.ts', import.meta.url), {
-      workerData,
-      resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 2048 },
+  /** Starts the thread; rejects with what to do when the database cannot be opened. */
+  static async start(path: string, hooks: QueryThreadHooks = {}): Promise<ThreadQueryService> {
+    const { thread } = await ChildThread.start<ToQuery, FromQuery>({
+      name: 'query',
+      file: new URL('./query-thread.ts', import.meta.url),
+      data: { path, salt: randomUUID() } satisfies QueryThreadData,
+      youngMib: 8,
+      oldMib: 2048,
     })
-    const started = Promise.withResolvers<undefined>()
-    worker.once('error', (error) => started.reject(error instanceof Error ? error : new Error(String(error))))
-    worker.once('message', (message: FromQuery) => {
-      if (message.kind === 'fatal') started.reject(new Error(message.reason))
-      else started.resolve(undefined)
-    })
-    await started.promise
-    return new ThreadQueryService(worker, onFault)
+    return new ThreadQueryService(thread, hooks)
   }
 
   /** Whether the thread has ended, by itself or because of a failure. */
@@ -80,12 +77,13 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#gone === undefined) this.#post({ kind: 'stop' })
-    await this.#exited.promise
+    this.#isStopping = true
+    this.#post({ kind: 'stop' })
+    await this.#thread.ended
   }
 
   #post(message: ToQuery): void {
-    this.#worker.postMessage(message)
+    this.#thread.post(message)
   }
 
   #cancel(id: number): void {
@@ -133,11 +131,10 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     }
   }
 
-  #end(error: Error): void {
-    this.#gone ??= error
+  #failAll(error: Error): void {
     for (const { reply, text } of this.#asked.values()) {
-      reply.reject(this.#gone)
-      text.end(this.#gone)
+      reply.reject(error)
+      text.end(error)
     }
     this.#asked.clear()
   }

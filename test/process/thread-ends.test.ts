@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { CausewayProcess, leaveNothingBehind } from './causeway-process.ts'
 import { exporterTo, freshSettings } from './causeway-settings.ts'
+import { eventually } from './eventually.ts'
 import { markerSpan } from './marker-span.ts'
 import { RequestSender } from './request-sender.ts'
 import { storedSpans } from './stored-data.ts'
@@ -8,12 +9,12 @@ import { TraceBackend } from './trace-backend.ts'
 
 leaveNothingBehind()
 
-/** Loaded into every thread before its own code: ends the one that runs this file, as its memory limit would, on SIGUSR2. */
-const endingThread = (file: string): string => `
+/** Loaded into every thread before its own code: in the one that runs this file, does this on SIGUSR2. */
+const inThread = (file: string, act: string): string => `
   import { isMainThread } from 'node:worker_threads'
   const told = new BroadcastChannel('end')
   if (isMainThread) process.on('SIGUSR2', () => told.postMessage('now'))
-  else if (process.argv[1].endsWith('/${file}')) told.onmessage = () => process.exit(1)
+  else if (process.argv[1].endsWith('/${file}')) told.onmessage = () => { ${act} }
   told.unref()`
 
 const loading = (code: string): string[] => [
@@ -22,20 +23,38 @@ const loading = (code: string): string[] => [
 ]
 
 test.each([
-  ['store', 'store-thread.ts'],
-  ['export', 'export-thread.ts'],
+  ['store', 'store-thread.ts', 'process.exit(1)', 'exit code 1'],
+  ['export', 'export-thread.ts', 'process.exit(1)', 'exit code 1'],
+  ['store', 'store-thread.ts', 'null.unplugged()', 'TypeError: .*unplugged.*, at'],
+  ['export', 'export-thread.ts', 'null.unplugged()', 'TypeError: .*unplugged.*, at'],
 ])(
-  'when the %s thread ends by itself, Causeway says so and ends with 1; what it acknowledged is kept',
-  async (name, file) => {
+  'when the %s thread (%s) ends by %s, Causeway says why and ends with 1; what it acknowledged is kept',
+  async (name, file, act, why) => {
     await using backend = await TraceBackend.up()
     const settings = await freshSettings({ exporters: { otlp_grpc: exporterTo(backend.port) } })
-    await using causeway = new CausewayProcess(settings, process.execPath, loading(endingThread(file)))
+    await using causeway = new CausewayProcess(settings, process.execPath, loading(inThread(file, act)))
     await causeway.ready()
     using sender = new RequestSender(settings.ports.grpc)
     await sender.send(markerSpan('before'))
     process.kill(causeway.pid, 'SIGUSR2')
     expect(await causeway.ending()).toEqual({ code: 1, signal: null })
-    expect(causeway.errors).toMatch(new RegExp(`Causeway cannot go on.*the ${name} thread ended by itself`))
+    expect(causeway.errors).toMatch(
+      new RegExp(`Causeway cannot go on.*the ${name} thread ended by itself \\(${why}`),
+    )
     expect(storedSpans(settings)).toHaveLength(1)
   },
 )
+
+test('when the query thread ends by itself, Causeway says why, and the next question is answered', async () => {
+  const settings = await freshSettings({})
+  const act = inThread('query-thread.ts', 'null.unplugged()')
+  await using causeway = new CausewayProcess(settings, process.execPath, loading(act))
+  await causeway.ready()
+  const ask = async (): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${settings.ports.query}/api/v1/cascades`)).status
+  expect(await ask()).toBe(200)
+  process.kill(causeway.pid, 'SIGUSR2')
+  const why = /the query thread ended by itself \(TypeError: .*unplugged/
+  await eventually(() => expect(causeway.errors).toMatch(why))
+  expect(await ask()).toBe(200)
+})
