@@ -1,26 +1,7 @@
 import { builtinModules } from 'node:module'
 import importX from 'eslint-plugin-import-x'
 import tseslint from 'typescript-eslint'
-
-/** Which folders of src each folder may import; durable rows join the stages, so no stage lists another. */
-const MAY_IMPORT = {
-  model: [],
-  otlp: ['model'],
-  dag: ['model'],
-  config: ['model'],
-  telemetry: ['model'],
-  trust: ['model'],
-  threads: [],
-  receiver: ['model', 'otlp', 'telemetry', 'trust'],
-  graph: ['model', 'otlp', 'dag', 'telemetry'],
-  linker: ['model', 'otlp', 'dag', 'telemetry'],
-  exporter: ['model', 'otlp', 'telemetry', 'trust'],
-  query: ['model', 'otlp', 'dag'],
-  api: ['model', 'query', 'telemetry', 'trust'],
-  sqlite: ['model', 'otlp', 'dag'],
-  instrumentation: ['model'],
-  cli: ['model', 'config', 'query', 'sqlite', 'graph', 'telemetry', 'app'],
-}
+import { MAY_IMPORT } from './scripts/may-import.ts'
 
 const zones = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
   target: `./src/${folder}`,

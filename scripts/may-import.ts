@@ -1,0 +1,22 @@
+/**
+ * Which folders of src each folder may import; durable rows join the stages, so no stage lists another. `app` puts all
+ * together. ARCHITECTURE.md has the same table.
+ */
+export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  model: [],
+  otlp: ['model'],
+  dag: ['model'],
+  config: ['model'],
+  telemetry: ['model'],
+  trust: ['model'],
+  threads: [],
+  receiver: ['model', 'otlp', 'trust'],
+  graph: ['model', 'otlp', 'dag'],
+  linker: ['model', 'otlp', 'dag'],
+  exporter: ['model', 'otlp', 'trust'],
+  query: ['model', 'otlp'],
+  api: ['model', 'query', 'telemetry', 'trust'],
+  sqlite: ['model', 'otlp'],
+  instrumentation: ['model'],
+  cli: ['model', 'config', 'query', 'sqlite', 'app'],
+}

@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from '@jest/globals'
+import { MAY_IMPORT } from '../../scripts/may-import.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+const SRC = fileURLToPath(new URL('src/', ROOT))
+/** The composition root, which may import everything. */
+const ALL = 'app'
+
+const rules = new Map(Object.entries(MAY_IMPORT))
+const sorted = (names: Iterable<string>): string[] => [...names].sort()
+
+/** The folders of src that the files of this one import. */
+function importedBy(folder: string): Set<string> {
+  const found = new Set<string>()
+  for (const name of readdirSync(`${SRC}${folder}`, { recursive: true, encoding: 'utf8' })) {
+    if (!name.endsWith('.ts')) continue
+    const up = '../'.repeat(name.split('/').length)
+    for (const [, from = ''] of readFileSync(`${SRC}${folder}/${name}`, 'utf8').matchAll(
+      / from '([^']+)'/g,
+    )) {
+      const [other = ''] = from.startsWith(up) ? from.slice(up.length).split('/') : []
+      if (rules.has(other) || other === ALL) found.add(other)
+    }
+  }
+  found.delete(folder)
+  return found
+}
+
+test('ARCHITECTURE.md says of every folder of src what lint lets it import', () => {
+  const text = readFileSync(new URL('ARCHITECTURE.md', ROOT), 'utf8')
+  const rows = new Map(
+    [...text.matchAll(/^\| `([a-z]+)` +\| [^|]+ \| ([^|]+) \|$/gm)].map(([, folder = '', may = '']) => [
+      folder,
+      may.trim(),
+    ]),
+  )
+  expect(sorted(rows.keys())).toEqual(sorted(readdirSync(SRC).filter((name) => name !== 'main.ts')))
+  expect(rows.get(ALL)).toBe('everything')
+  rows.delete(ALL)
+  for (const [folder, may] of rows) {
+    const named = may === 'nothing' ? [] : may.split(', ')
+    expect([folder, sorted(named)]).toEqual([folder, sorted(rules.get(folder) ?? ['no rule'])])
+  }
+})
+
+test.each([...rules])('%s imports each of the folders that it may, and no other', (folder, may) => {
+  expect(sorted(importedBy(folder))).toEqual(sorted(may))
+})
