@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
+import { isForPrograms } from './gate.ts'
 
 /** Files of our own and nothing else; no code or style in the page itself. */
 const SECURITY = {
@@ -50,7 +51,9 @@ export async function serveDashboard(
 }
 
 function isForBrowser(path: string, { headers }: IncomingMessage): boolean {
-  return !/^\/(?:api|assets)(?:\/|$)/.test(path) && headers.accept?.includes('text/html') === true
+  return (
+    !isForPrograms(path) && !/^\/assets(?:\/|$)/.test(path) && headers.accept?.includes('text/html') === true
+  )
 }
 
 /** The name of an asset changes with its content, so that it may be kept for good. */

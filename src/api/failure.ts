@@ -84,7 +84,8 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
     status: 403,
     code: 'cross_site',
     message:
-      'a page of another origin asked; list its origin under extensions::cpid_query::cors::allowed_origins to let it',
+      'a page of another origin asked, led here or would show this inside itself; list its origin under ' +
+      'extensions::cpid_query::cors::allowed_origins to let it ask, and write the address into the browser to read it',
   },
   unknown: {
     status: 404,

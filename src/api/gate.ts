@@ -6,6 +6,10 @@ import { bareHost, isLoopback } from '../trust/host-names.ts'
 import { fitsPattern } from '../model/fits-pattern.ts'
 import { sendFailure } from './reply.ts'
 
+const NEVER_FRAMED = "default-src 'none'; frame-ancestors 'none'"
+/** What a browser says of a request for something inside another page. */
+const EMBEDDED: ReadonlySet<string> = new Set(['iframe', 'frame', 'fencedframe', 'embed', 'object'])
+
 export interface GateSettings {
   host: string
   /** Whoever it does not know is turned away; the server does not dispose of it. */
@@ -29,6 +33,8 @@ export async function isLetIn(
 ): Promise<boolean> {
   const { cors, authenticator } = settings
   response.setHeader('X-Content-Type-Options', 'nosniff')
+  response.setHeader('X-Frame-Options', 'DENY')
+  response.setHeader('Content-Security-Policy', NEVER_FRAMED)
   if (!isOwnName(settings, request.headers.host)) {
     sendFailure(response, 'unknownHost')
     return false
@@ -53,14 +59,25 @@ function isOwnName({ host, allowedHosts = [] }: GateSettings, header: string | u
   return allowedHosts.length === 0 && !isLoopback(host)
 }
 
-/** Following a link from elsewhere is fine; a page of another origin that asks by itself is not. */
-function isFromElsewhere(cors: CorsSettings | undefined, { headers }: IncomingMessage): boolean {
-  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers
+/**
+ * A page of another origin that asks by itself gets nothing. Following a link from elsewhere leads to the page alone, since
+ * an answer of the API may cost much; whoever writes an address into the browser gets what is there.
+ */
+function isFromElsewhere(cors: CorsSettings | undefined, { headers, url = '/' }: IncomingMessage): boolean {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
+  if (EMBEDDED.has(String(destination))) return true
   if (origin !== undefined) {
     const isOwn = URL.parse(origin)?.host === headers.host?.toLowerCase()
     return !isOwn && !(cors !== undefined && isAllowedOrigin(cors, origin))
   }
-  return (site === 'cross-site' || site === 'same-site') && mode !== 'navigate'
+  if (site !== 'cross-site' && site !== 'same-site') return false
+  return mode !== 'navigate' || isForPrograms(url)
+}
+
+/** Whether a request is for an answer of the API, and not for the page or its files. A target that cannot be read is. */
+export function isForPrograms(target: string): boolean {
+  const path = URL.parse(target, 'http://causeway')?.pathname ?? '/api'
+  return /^\/(?:api|jaeger|tempo)(?:\/|$)/.test(path)
 }
 
 async function isKnown(

@@ -51,6 +51,8 @@ async function serve(
   response: ServerResponse,
 ): Promise<void> {
   const { queries, about, dashboard, onTrouble } = settings
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
   try {
     if (!(await isLetIn(settings, request, response))) return
     if (dashboard !== undefined && (await serveDashboard(dashboard, request, response))) return
@@ -62,17 +64,18 @@ async function serve(
     if (question === 'unknownPath') sendFailure(response, question)
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')
     else if (wrong !== undefined) sendFailure(response, 'badParameter', wrong)
-    else if (traces !== undefined) await serveTraceRequest(queries, traces, request, response)
+    else if (traces !== undefined)
+      await serveTraceRequest(queries, traces, { request, response, gone: gone.signal })
     else if (fixed !== undefined) sendBody(response, 200, 'application/json', fixed)
     else if (typeof question === 'string') sendFailure(response, question)
     else if (question !== undefined) {
-      const reply = await queries.ask(question, readEtags(request.headers['if-none-match']))
+      const reply = await queries.ask(question, readEtags(request.headers['if-none-match']), gone.signal)
       if (reply.kind === 'found') await sendText(response, reply.text, { etag: reply.etag })
       else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)
       else sendFailure(response, reply.kind)
     }
   } catch (error) {
-    if (isCallersHangup(error)) return
+    if (isCallersHangup(error, gone.signal)) return
     onTrouble?.(error instanceof Error ? error.message : String(error))
     // A half-sent answer must not look whole.
     if (response.headersSent) response.destroy()
@@ -88,7 +91,8 @@ const HANGUPS = [
   'EPIPE',
 ]
 
-function isCallersHangup(error: unknown): boolean {
+function isCallersHangup(error: unknown, gone: AbortSignal): boolean {
+  if (gone.aborted && error === gone.reason) return true
   return (
     typeof error === 'object' && error !== null && 'code' in error && HANGUPS.includes(String(error.code))
   )

@@ -30,11 +30,11 @@ export class QueriesOnDemand implements QueryService, AsyncDisposable {
     return this.#thread !== undefined
   }
 
-  async ask(question: Question, known?: readonly string[]): Promise<Reply> {
+  async ask(question: Question, known?: readonly string[], gone?: AbortSignal): Promise<Reply> {
     if (this.#isStopped) throw new Error('Causeway is shutting down')
     this.#waitForQuiet()
     const thread = await this.#running()
-    return thread.ask(question, known)
+    return thread.ask(question, known, gone)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

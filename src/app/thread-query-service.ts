@@ -63,17 +63,28 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     return this.#asked.size > 0
   }
 
-  ask(question: Question, known: readonly string[] = []): Promise<Reply> {
-    if (this.#gone !== undefined) return Promise.reject(this.#gone)
+  async ask(question: Question, known: readonly string[] = [], gone?: AbortSignal): Promise<Reply> {
+    if (this.#gone !== undefined) throw this.#gone
+    gone?.throwIfAborted()
     const id = ++this.#lastId
     const reply = Promise.withResolvers<Reply>()
     const text = new IncomingText(
       () => this.#post({ kind: 'read', id }),
       () => this.#cancel(id),
     )
-    this.#asked.set(id, { reply, text })
+    // What cannot be handed over is not waited for.
     this.#post({ kind: 'ask', id, question, known })
-    return reply.promise
+    this.#asked.set(id, { reply, text })
+    const giveUp = (): void => {
+      this.#cancel(id)
+      reply.reject(gone?.reason)
+    }
+    gone?.addEventListener('abort', giveUp)
+    try {
+      return await reply.promise
+    } finally {
+      gone?.removeEventListener('abort', giveUp)
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -49,10 +49,12 @@ async function answerOf(
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk as Buffer)
   const text = Buffer.concat(chunks).toString()
-  const body = text === '' ? undefined : (JSON.parse(text) as { error?: { code: string } })
+  const isJson = response.headers['content-type'] === 'application/json'
+  const body = text === '' || !isJson ? undefined : (JSON.parse(text) as { error?: { code: string } })
   return { status: response.statusCode ?? 0, headers: response.headers, code: body?.error?.code }
 }
 
+const LINK = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
 const LET_IN = { status: 404, code: 'unknown_cpid' }
 
 describe('a name of somebody else’s (DNS rebinding)', () => {
@@ -103,12 +105,49 @@ describe('pages of other origins', () => {
     expect(api.queries.asked).toBe(0)
   })
 
-  test('may lead here by a link, and the own page may ask', async () => {
+  test.each(['/', '/cascades', '/assets/page.js'])('may lead to %s by a link', async (path) => {
     await using api = await starting()
-    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' }
+    const answer = await api.ask(LINK, { path })
+    expect(answer).not.toMatchObject({ code: 'cross_site' })
+  })
+
+  test.each([
+    '/api/v1/spans',
+    '/api/search?q=%7B%7D',
+    '/jaeger/api/traces',
+    '/tempo/api/search',
+    '/x/../api/v1/spans',
+    '/tempo',
+  ])('may not lead to %s, which somebody has to write into the browser', async (path) => {
+    await using api = await starting()
+    expect(await api.ask(LINK, { path })).toMatchObject({ status: 403, code: 'cross_site' })
+    expect(await api.ask({ ...LINK, 'sec-fetch-site': 'same-site' }, { path })).toMatchObject({ status: 403 })
+    expect(api.queries.asked).toBe(0)
+    const written = { ...LINK, 'sec-fetch-site': 'none' }
+    expect(await api.ask(written, { path })).not.toMatchObject({ code: 'cross_site' })
+  })
+
+  test.each(['iframe', 'frame', 'embed', 'object', 'fencedframe'])(
+    'may show nothing in an %s, whoever they are',
+    async (destination) => {
+      await using api = await starting({ cors: { allowedOrigins: ['*'] } })
+      for (const path of ['/', '/api/v1/spans'])
+        for (const site of ['cross-site', 'same-origin', 'none']) {
+          const headers = { ...LINK, 'sec-fetch-site': site, 'sec-fetch-dest': destination }
+          const answer = await api.ask(headers, { path })
+          expect(answer).toMatchObject({ status: 403, code: 'cross_site' })
+          expect(answer.headers).toMatchObject({ 'x-frame-options': 'DENY' })
+          expect(answer.headers['content-security-policy']).toContain("frame-ancestors 'none'")
+        }
+      expect(api.queries.asked).toBe(0)
+    },
+  )
+
+  test('are not the own page, which may ask', async () => {
+    await using api = await starting()
     const own = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' }
-    expect(await api.ask(link)).toMatchObject(LET_IN)
     expect(await api.ask(own)).toMatchObject(LET_IN)
+    expect(await api.ask({ ...LINK, 'sec-fetch-site': 'same-origin' })).toMatchObject(LET_IN)
     expect(await api.ask({ origin: `http://localhost:${api.port}` })).toMatchObject(LET_IN)
   })
 

@@ -2,13 +2,15 @@ import { expect, test } from '@jest/globals'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
 import { QueriesOnDemand } from '../../src/app/queries-on-demand.ts'
+import { ThreadQueryService } from '../../src/app/thread-query-service.ts'
 import { cpidOfDigits } from '../../src/model/cpid.ts'
 import type { Question } from '../../src/query/question.ts'
 import { figureSeven } from '../query/figure-seven.ts'
+import { eventually } from '../process/eventually.ts'
 import { cpid } from '../support/otlp-requests.ts'
 
+const LONGEST_MS = 3_000
 const QUESTION: Question = { kind: 'cpid', cpid: cpidOfDigits(cpid(2).replaceAll('-', '')) }
 
 test('the thread is there while people ask', async () => {
@@ -20,7 +22,7 @@ test('the thread is there while people ask', async () => {
 
   for (let time = 0; time < 2; time++) {
     expect(await queries.ask(QUESTION)).toMatchObject({ kind: 'found' })
-    while (queries.isRunning) await turn()
+    await eventually(() => expect(queries.isRunning).toBe(false), LONGEST_MS)
   }
   expect(writer.db.open).toBe(true)
 })
@@ -33,6 +35,35 @@ test('a question that failed stops no later one', async () => {
 
   using writer = await figureSeven(path, {})
   expect(await queries.ask(QUESTION)).toMatchObject({ kind: 'found' })
+  expect(writer.db.open).toBe(true)
+})
+
+test('the thread rests after a question that could not be handed to it', async () => {
+  using folder = freshFolder()
+  const path = join(folder.path, 'causeway.db')
+  using writer = await figureSeven(path, {})
+  await using queries = new QueriesOnDemand(path, { idleMs: 1 })
+  const uncopied = { kind: 'cpid', cpid: () => undefined } as unknown as Question
+  await expect(queries.ask(uncopied)).rejects.toThrow('could not be cloned')
+  await eventually(() => expect(queries.isRunning).toBe(false), LONGEST_MS)
+
+  expect(await queries.ask(QUESTION)).toMatchObject({ kind: 'found' })
+  expect(writer.db.open).toBe(true)
+})
+
+test('a question that was given up is not waited for', async () => {
+  using folder = freshFolder()
+  const path = join(folder.path, 'causeway.db')
+  using writer = await figureSeven(path, {})
+  await using thread = await ThreadQueryService.start(path)
+  const gone = new AbortController()
+  const asked = thread.ask(QUESTION, [], gone.signal)
+  expect(thread.isAnswering).toBe(true)
+  gone.abort()
+  expect(thread.isAnswering).toBe(false)
+  await expect(asked).rejects.toBe(gone.signal.reason)
+  await expect(thread.ask(QUESTION, [], gone.signal)).rejects.toBe(gone.signal.reason)
+  expect(await thread.ask(QUESTION, [], new AbortController().signal)).toMatchObject({ kind: 'found' })
   expect(writer.db.open).toBe(true)
 })
 

@@ -5,19 +5,25 @@ import type { QueryService } from '../query-service.ts'
 import { sendBody, sendNotModified, sendText } from '../reply.ts'
 import { JSON_TYPE, refusalText, refused, type TraceRefusal, type TraceRequest } from './trace-request.ts'
 
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** That nobody waits any more. */
+  readonly gone: AbortSignal
+}
+
 /** Answers as Jaeger or Tempo would. Rejects when the question could not be answered, or only in part. */
 export async function serveTraceRequest(
   queries: QueryService,
   asked: TraceRequest,
-  request: IncomingMessage,
-  response: ServerResponse,
+  { request, response, gone }: Exchange,
 ): Promise<void> {
   if (asked.kind === 'fixed') sendBody(response, 200, asked.type, asked.text)
   else if (asked.kind === 'refused') sendRefusal(response, asked)
   else {
     const { question, dialect } = asked
     const shape = question.kind === 'sentTrace' ? question.shape : undefined
-    const reply = await queries.ask(question, readEtags(request.headers['if-none-match']))
+    const reply = await queries.ask(question, readEtags(request.headers['if-none-match']), gone)
     if (reply.kind === 'found') {
       const binary = shape !== undefined && isBinary(shape)
       const type = binary ? 'application/protobuf' : JSON_TYPE

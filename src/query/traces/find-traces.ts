@@ -1,6 +1,7 @@
 import type { CausewayQueries, TraceFacts } from '../../model/query-port.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import { serviceIn, type Condition } from './condition.ts'
+import { MatchingEffort } from './matching-effort.ts'
 import { meets, type TraceAround } from './meets-condition.ts'
 import { attributesOf, plainValue, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
 
@@ -30,6 +31,7 @@ export interface FoundTrace extends TraceAround {
 export function* findTraces(
   queries: CausewayQueries,
   { condition, fromNs, toNs, limit, spansPerTrace }: TraceSearch,
+  effort = new MatchingEffort(),
 ): Generator<FoundTrace | undefined> {
   const service = serviceIn(condition)
   let [found, inspected] = [0, 0]
@@ -42,7 +44,11 @@ export function* findTraces(
     yield undefined
     for (const trace of page) {
       if (found >= limit || ++inspected > MOST_INSPECTED) return
-      const hit = yield* lookInto(queries, trace, condition, Math.min(spansPerTrace, MOST_KEPT))
+      const hit = yield* lookInto(queries, trace, {
+        condition,
+        most: Math.min(spansPerTrace, MOST_KEPT),
+        effort,
+      })
       if (hit.matched === 0) continue
       found++
       yield hit
@@ -53,8 +59,7 @@ export function* findTraces(
 function* lookInto(
   queries: CausewayQueries,
   trace: TraceFacts,
-  condition: Condition,
-  most: number,
+  { condition, most, effort }: { condition: Condition; most: number; effort: MatchingEffort },
 ): Generator<undefined, FoundTrace> {
   const shower = new SpanShower(queries)
   const spans: ShownSpan[] = []
@@ -63,7 +68,8 @@ function* lookInto(
   for (const page of queries.sentInto(trace.id)) {
     for (const shown of page.flatMap((item) => shower.show(item))) {
       around ??= aroundOf(trace, shown)
-      if (!meets(condition, shown, around)) continue
+      if (effort.next()) yield
+      if (!meets(condition, shown, around, effort)) continue
       matched++
       if (spans.length < most) spans.push(shown)
     }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../otlp/protobuf-to-json.ts'
 import type { Condition, Intrinsic, Operator, Subject, Value } from './condition.ts'
-import { regularExpression } from './regular-expression.ts'
+import { MatchingEffort } from './matching-effort.ts'
 import { attributesOf, listOf, objectOf, plainValue, textOf, type ShownSpan } from './shown-span.ts'
 
 /** What is known of the trace that a span stands in. */
@@ -13,27 +13,35 @@ export interface TraceAround {
 export const STATUSES = ['unset', 'ok', 'error']
 export const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer']
 
-/** True when the span is one that is looked for. What is not there meets no comparison. */
-export function meets(condition: Condition, shown: ShownSpan, trace: TraceAround): boolean {
+/**
+ * True when the span is one that is looked for. What is not there meets no comparison, nor does a text that is too long
+ * for an expression.
+ */
+export function meets(
+  condition: Condition,
+  shown: ShownSpan,
+  trace: TraceAround,
+  effort = new MatchingEffort(),
+): boolean {
   switch (condition.kind) {
     case 'all':
       return true
     case 'and':
-      return meets(condition.left, shown, trace) && meets(condition.right, shown, trace)
+      return meets(condition.left, shown, trace, effort) && meets(condition.right, shown, trace, effort)
     case 'or':
-      return meets(condition.left, shown, trace) || meets(condition.right, shown, trace)
+      return meets(condition.left, shown, trace, effort) || meets(condition.right, shown, trace, effort)
     case 'not':
-      return !meets(condition.of, shown, trace)
+      return !meets(condition.of, shown, trace, effort)
     case 'exists':
       return valuesOf(condition.subject, shown, trace).length > 0
     case 'compare': {
       const { subject, operator, value } = condition
-      return valuesOf(subject, shown, trace).some((found) => compares(found, operator, value))
+      return valuesOf(subject, shown, trace).some((found) => compares(found, operator, value, effort))
     }
   }
 }
 
-function compares(found: Value, operator: Operator, value: Value): boolean {
+function compares(found: Value, operator: Operator, value: Value, effort: MatchingEffort): boolean {
   switch (operator) {
     case '=':
       return found === value
@@ -42,9 +50,9 @@ function compares(found: Value, operator: Operator, value: Value): boolean {
     case 'contains':
       return String(found).toLowerCase().includes(String(value).toLowerCase())
     case '=~':
-      return regularExpression(String(value))?.test(String(found)) ?? false
+      return effort.matches(String(value), String(found)) === true
     case '!~':
-      return !(regularExpression(String(value))?.test(String(found)) ?? false)
+      return effort.matches(String(value), String(found)) === false
     case '>':
     case '<':
     case '>=':

@@ -1,6 +1,7 @@
 import type { CausewayQueries } from '../../model/query-port.ts'
 import { serviceOf } from './find-traces.ts'
 import { ALL, type Condition } from './condition.ts'
+import { MatchingEffort } from './matching-effort.ts'
 import { KINDS, meets, STATUSES } from './meets-condition.ts'
 import { attributesOf, plainValue, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
 
@@ -26,10 +27,13 @@ function* lately(
   look: (shown: ShownSpan) => void,
 ): Generator<string> {
   const shower = new SpanShower(queries)
+  const effort = new MatchingEffort()
   let seen = 0
   for (const page of queries.sentLately()) {
-    for (const shown of page.flatMap((item) => shower.show(item)))
-      if (meets(condition, shown, NO_TRACE)) look(shown)
+    for (const shown of page.flatMap((item) => shower.show(item))) {
+      if (effort.next()) yield ''
+      if (meets(condition, shown, NO_TRACE, effort)) look(shown)
+    }
     seen += page.length
     yield ''
     if (seen >= LATELY) return

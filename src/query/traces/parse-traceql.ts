@@ -1,5 +1,5 @@
 import { ALL, type Condition, type Intrinsic, type Operator, type Subject, type Value } from './condition.ts'
-import { regularExpression } from './regular-expression.ts'
+import { MOST_EXPRESSIONS, regularExpression } from './regular-expression.ts'
 
 /** What is wrong with a query, for whoever wrote it. */
 export class TraceQlError extends Error {}
@@ -7,37 +7,37 @@ export class TraceQlError extends Error {}
 const TOKEN =
   /\s*(?:(?<string>"(?:[^"\\]|\\.)*"|`[^`]*`)|(?<number>-?\d+(?:\.\d+)?(?:ns|us|µs|ms|s|m|h)?(?![\w.]))|(?<word>(?:[\w:-]|\.(?:"(?:[^"\\]|\\.)*"|[\w/:-])*)+)|(?<symbol>&&|\|\||=~|!~|!=|>=|<=|[{}()=<>!|]))/y
 const OPERATORS: readonly string[] = ['=', '!=', '=~', '!~', '>', '<', '>=', '<=']
-const UNITS: Readonly<Record<string, number>> = {
-  ns: 1,
-  us: 1e3,
-  µs: 1e3,
-  ms: 1e6,
-  s: 1e9,
-  m: 60e9,
-  h: 3600e9,
-}
-const INTRINSICS: Readonly<Record<string, Intrinsic>> = {
-  name: 'name',
-  status: 'status',
-  statusMessage: 'statusMessage',
-  kind: 'kind',
-  duration: 'duration',
-  rootName: 'rootName',
-  rootServiceName: 'rootServiceName',
-  traceDuration: 'traceDuration',
-  'span:name': 'name',
-  'span:status': 'status',
-  'span:statusMessage': 'statusMessage',
-  'span:kind': 'kind',
-  'span:duration': 'duration',
-  'span:id': 'spanId',
-  'trace:id': 'traceId',
-  'trace:duration': 'traceDuration',
-  'trace:rootName': 'rootName',
-  'trace:rootService': 'rootServiceName',
-  'link:traceID': 'linkTraceId',
-  'link:spanID': 'linkSpanId',
-}
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ['ns', 1],
+  ['us', 1e3],
+  ['µs', 1e3],
+  ['ms', 1e6],
+  ['s', 1e9],
+  ['m', 60e9],
+  ['h', 3600e9],
+])
+const INTRINSICS: ReadonlyMap<string, Intrinsic> = new Map<string, Intrinsic>([
+  ['name', 'name'],
+  ['status', 'status'],
+  ['statusMessage', 'statusMessage'],
+  ['kind', 'kind'],
+  ['duration', 'duration'],
+  ['rootName', 'rootName'],
+  ['rootServiceName', 'rootServiceName'],
+  ['traceDuration', 'traceDuration'],
+  ['span:name', 'name'],
+  ['span:status', 'status'],
+  ['span:statusMessage', 'statusMessage'],
+  ['span:kind', 'kind'],
+  ['span:duration', 'duration'],
+  ['span:id', 'spanId'],
+  ['trace:id', 'traceId'],
+  ['trace:duration', 'traceDuration'],
+  ['trace:rootName', 'rootName'],
+  ['trace:rootService', 'rootServiceName'],
+  ['link:traceID', 'linkTraceId'],
+  ['link:spanID', 'linkSpanId'],
+])
 const MOST_DEEP = 50
 const LONGEST = 4_096
 
@@ -75,6 +75,7 @@ class Parser {
   readonly #tokens: readonly Token[]
   #at = 0
   #depth = 0
+  #expressions = 0
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens
@@ -128,6 +129,8 @@ class Parser {
     const operator = this.#tokens[this.#at]?.text ?? ''
     if (!OPERATORS.includes(operator)) return { kind: 'exists', subject }
     this.#at++
+    if (operator.includes('~') && ++this.#expressions > MOST_EXPRESSIONS)
+      throw new TraceQlError(`a query may have at most ${MOST_EXPRESSIONS} regular expressions`)
     return comparison(subject, operator as Operator, this.#next())
   }
 
@@ -151,7 +154,7 @@ class Parser {
 }
 
 function subjectOf(word: string): Subject {
-  const intrinsic = INTRINSICS[word]
+  const intrinsic = INTRINSICS.get(word)
   if (intrinsic !== undefined) return { scope: 'intrinsic', key: intrinsic }
   const [scope, ...rest] = word.split('.')
   const key = rest.join('.').replace(/^"([\s\S]*)"$/, '$1')
@@ -170,11 +173,10 @@ function comparison(subject: Subject, operator: Operator, { kind, text }: Token)
   }
   if (operator === '=~' || operator === '!~') {
     if (typeof value !== 'string') throw new TraceQlError(`${operator} takes a text in quotes`)
-    if (regularExpression(value) === undefined) {
-      throw new TraceQlError(
-        `not a regular expression that is sure to end: ${value}; write it without lookaround, references and modes, and ` +
-          'repeat a group at most 16 times',
-      )
+    const expression = regularExpression(value)
+    if ('wrong' in expression) {
+      const shown = JSON.stringify(value.slice(0, 60))
+      throw new TraceQlError(`not a regular expression that can be taken: ${shown}: ${expression.wrong}`)
     }
   }
   return { kind: 'compare', subject, operator, value }
@@ -187,7 +189,7 @@ function valueOf(kind: Token['kind'], text: string): Value | undefined {
       return text.startsWith('`') ? text.slice(1, -1) : unquote(text)
     case 'number': {
       const [, digits = '', unit = ''] = /^([-\d.]+)(.*)$/.exec(text) ?? []
-      return Number(digits) * (UNITS[unit] ?? 1)
+      return Number(digits) * (UNITS.get(unit) ?? 1)
     }
     case 'word':
       if (text === 'nil') return undefined

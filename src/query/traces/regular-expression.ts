@@ -1,85 +1,88 @@
-import { setFlagsFromString } from 'node:v8'
+import { RE2JS } from 're2js'
 
-/** More repetitions than this of one piece V8's linear engine does not take. */
-const MOST_AT_ONCE = 16
-/** As in Go. */
-const MOST_REPEATED = 1_000
-/** Lookaround and backreferences, which no expression that is sure to end can have. */
-const BEYOND_REGULAR = /\\[1-9k]|\(\?[=!<]/
-/** Expressions kept: each is asked for anew for every span. */
-const MOST_KEPT = 100
-/** A piece of a pattern: a character, a class or an escape; a parenthesis by itself is none. */
-const PIECE = /\\(?:x[\da-fA-F]{2}|u[\da-fA-F]{4}|c[a-zA-Z]|.)|\[(?:\\.|[^\]\\])*\]|[^()]/sy
-const REPEAT = /\{(\d{1,4})(?:(,)(\d{1,4})?)?\}(\??)/y
-
-// What people search with must end. The first makes known which expressions can be run in linear time; the second has those
-// that backtrack too much go on so.
-setFlagsFromString('--enable-experimental-regexp-engine')
-setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks')
-
-const kept = new Map<string, RegExp | undefined>()
-
+/** The longest pattern, in characters. */
+export const LONGEST_PATTERN = 256
+/** The longest text that is matched, in characters. */
+export const LONGEST_TEXT = 4_096
 /**
- * An expression that must match the whole text and is sure to end soon, in the length of the text times its own. Undefined
- * when it is none: one that Go would not take either, or one that repeats a group more than 16 times.
+ * How large what is made of a pattern may be, in instructions: a step of matching takes time in proportion. It is enough
+ * for a thousand repetitions of something short.
  */
-export function regularExpression(pattern: string): RegExp | undefined {
-  if (kept.has(pattern)) return kept.get(pattern)
-  if (kept.size >= MOST_KEPT) kept.clear()
+export const LARGEST = 2_500
+/**
+ * Expressions kept: each is asked for anew for every span, and one takes up to 8 MiB while it is used. A query may have
+ * as many.
+ */
+export const MOST_EXPRESSIONS = 8
+
+/** Matches whole texts, each in time that grows with its length and no faster. */
+export interface RegularExpression {
+  /** In instructions, at most LARGEST. */
+  readonly size: number
+  matches(text: string): boolean
+}
+
+/** Why a text is no expression that can be taken. */
+export interface NoExpression {
+  readonly wrong: string
+}
+
+const kept = new Map<string, RegularExpression | NoExpression>()
+
+/** An expression as Go, and with it Tempo, reads it: RE2, where a dot is any character. */
+export function regularExpression(pattern: string): RegularExpression | NoExpression {
+  const known = kept.get(pattern)
+  if (known !== undefined) return known
   const expression = expressionOf(pattern)
+  for (const oldest of kept.keys()) {
+    if (kept.size < MOST_EXPRESSIONS) break
+    kept.delete(oldest)
+  }
   kept.set(pattern, expression)
   return expression
 }
 
-function expressionOf(pattern: string): RegExp | undefined {
-  if (BEYOND_REGULAR.test(pattern)) return undefined
+function expressionOf(pattern: string): RegularExpression | NoExpression {
+  if (pattern.length > LONGEST_PATTERN)
+    return { wrong: `it has ${pattern.length} characters; write at most ${LONGEST_PATTERN}` }
+  if (sizeOf(pattern) > LARGEST) return TOO_LARGE
   try {
-    const whole = new RegExp(`^(?:${pattern})$`, 's')
-    if (isLinear(whole)) return whole
-    const spread = new RegExp(`^(?:${spreadOut(pattern)})$`, 's')
-    return isLinear(spread) ? spread : undefined
-  } catch {
-    return undefined
+    const compiled = RE2JS.compile(pattern, RE2JS.DOTALL)
+    const size = compiled.programSize()
+    return size > LARGEST ? TOO_LARGE : { size, matches: (text) => compiled.matches(text) }
+  } catch (error) {
+    return { wrong: error instanceof Error ? error.message : String(error) }
   }
 }
 
-function isLinear({ source }: RegExp): boolean {
-  try {
-    return new RegExp(source, 'ls').flags.includes('l')
-  } catch {
-    return false
+const TOO_LARGE = { wrong: `it repeats too much; write counts that come to ${LARGEST} pieces at most` }
+
+/** A piece of a pattern (an escape, a class, the beginning of a group, a character), or a count of repetitions. */
+const PIECE =
+  /\(\?(?:P?<\w*>|[\w-]*[:)])|\\[pP]\{[^}]*\}|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\{(\d+)(?:(,)(\d*))?\}|[\s\S]/gy
+
+/** About how large an expression will be, told before anything of that size is made. */
+function sizeOf(pattern: string): number {
+  const outer: { size: number; capture: number }[] = []
+  let [size, last] = [0, 0]
+  for (const [piece, least, comma, most] of pattern.matchAll(PIECE)) {
+    if (least !== undefined) {
+      const count = Number(most === undefined || most === '' ? least : most)
+      const repeated = last * count + (comma === undefined ? 0 : Math.max(1, count - Number(least)))
+      size += repeated - last
+      last = repeated
+    } else if (piece.startsWith('(')) {
+      if (piece.endsWith(')')) continue
+      outer.push({ size, capture: piece.endsWith(':') ? 0 : 2 })
+      size = 0
+    } else if (piece === ')') {
+      const around = outer.pop()
+      last = size + (around?.capture ?? 0)
+      size = (around?.size ?? 0) + last
+    } else {
+      last = '?*+'.includes(piece) ? last + 1 : 1
+      size++
+    }
   }
-}
-
-/** The same with what is repeated often, such as `[0-9a-f]{32}`, written as several pieces that are repeated less often. */
-function spreadOut(pattern: string): string {
-  let written = ''
-  for (let at = 0; at < pattern.length;) {
-    PIECE.lastIndex = at
-    const piece = PIECE.exec(pattern)?.[0] ?? pattern.charAt(at)
-    at += piece.length
-    REPEAT.lastIndex = at
-    const repeat = '()|^$'.includes(piece) ? null : REPEAT.exec(pattern)
-    written += repeat === null ? piece : repeated(piece, repeat)
-    at += repeat?.[0].length ?? 0
-  }
-  return written
-}
-
-function repeated(piece: string, [whole, least = '', comma, most, lazy = '']: RegExpExecArray): string {
-  const from = Number(least)
-  const to = comma === undefined ? from : Number(most ?? least)
-  if (to <= MOST_AT_ONCE || to < from || to > MOST_REPEATED) return piece + whole
-  const open = comma !== undefined && most === undefined ? `${piece}*${lazy}` : ''
-  return (
-    inParts(piece, from, (count) => `{${count}}`) +
-    inParts(piece, to - from, (count) => `{0,${count}}${lazy}`) +
-    open
-  )
-}
-
-function inParts(piece: string, count: number, repeat: (count: number) => string): string {
-  const whole = (piece + repeat(MOST_AT_ONCE)).repeat(Math.floor(count / MOST_AT_ONCE))
-  const rest = count % MOST_AT_ONCE
-  return rest === 0 ? whole : whole + piece + repeat(rest)
+  return outer.reduce((sum, around) => sum + around.size, size)
 }

@@ -6,6 +6,8 @@ import { fieldHeader } from '../../otlp/patch-span.ts'
 import type { Json, JsonObject } from '../../otlp/protobuf-to-json.ts'
 import { durationNs } from '../span-times.ts'
 import { findTraces, type FoundTrace, type TraceSearch } from './find-traces.ts'
+import { MatchingEffort } from './matching-effort.ts'
+import { LONGEST_TEXT } from './regular-expression.ts'
 import { KINDS, spanTimes, STATUSES } from './meets-condition.ts'
 import { listOf, objectOf, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
 
@@ -88,7 +90,8 @@ export function* tempoSearchJson(queries: CausewayQueries, search: TraceSearch):
   let separator = ''
   let inspected = 0
   yield '{"traces":['
-  for (const found of findTraces(queries, search)) {
+  const effort = new MatchingEffort()
+  for (const found of findTraces(queries, search, effort)) {
     if (found === undefined) {
       yield ''
       continue
@@ -97,7 +100,16 @@ export function* tempoSearchJson(queries: CausewayQueries, search: TraceSearch):
     yield separator + JSON.stringify(foundJson(found))
     separator = ','
   }
-  yield `],"metrics":{"inspectedSpans":"${inspected}","completedJobs":1,"totalJobs":1}}`
+  yield `],"metrics":{"inspectedSpans":"${inspected}","completedJobs":1,"totalJobs":1}${inPart(effort)}}`
+}
+
+/** As Tempo says of other answers that something was left out. */
+function inPart({ passedOver }: MatchingEffort): string {
+  if (passedOver === 0) return ''
+  const message =
+    `${passedOver} texts were not matched with regular expressions: one may have ${LONGEST_TEXT} characters, and all of a ` +
+    'span cost no more than a large expression on such a text'
+  return `,"status":"PARTIAL","message":${JSON.stringify(message)}`
 }
 
 function foundJson({ trace, rootName, rootServiceName, spans, matched }: FoundTrace): JsonObject {
