@@ -1,7 +1,7 @@
 import { parseCpid } from '../model/cpid.ts'
 import type { CascadeFilter } from '../model/query-port.ts'
 import type { Question } from '../query/question.ts'
-import { parseRfc3339 } from '../query/rfc3339.ts'
+import { parseRfc3339 } from '../model/rfc3339.ts'
 import type { Failure } from './failure.ts'
 import { isTooLong, readLimit, readPart, readText } from './read-parameters.ts'
 

@@ -4,7 +4,7 @@ import type {
   ExporterConfig,
   OtlpHttpExporterConfig,
 } from '../config/causeway-config.ts'
-import { openDebugTransport } from '../exporter/debug-transport.ts'
+import { openDebugTransport } from '../exporter/debug/debug-transport.ts'
 import { openGrpcTransport } from '../exporter/grpc-transport.ts'
 import { openHttpTransport } from '../exporter/http-transport.ts'
 import { retrying, type RetryNotice } from '../exporter/retrying-transport.ts'

@@ -1,7 +1,7 @@
 import type { CascadeFacts, CausewayQueries } from '../model/query-port.ts'
 import { wholeAnalysis } from '../query/cascade-analysis.ts'
 import { CascadeFold } from '../query/fold-cascade.ts'
-import { rfc3339 } from '../query/rfc3339.ts'
+import { rfc3339 } from '../model/rfc3339.ts'
 import { spanTree } from '../query/span-tree.ts'
 import type { ServiceTime } from '../query/time-per-service.ts'
 import { wholeCascades } from '../query/whole-cascades.ts'

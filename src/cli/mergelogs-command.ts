@@ -1,6 +1,6 @@
 import type { MergelogFacts, Pages } from '../model/query-port.ts'
 import { PageCut } from '../query/page-cut.ts'
-import { rfc3339 } from '../query/rfc3339.ts'
+import { rfc3339 } from '../model/rfc3339.ts'
 import { cpidOf, limitOf, wantsJson } from './arguments.ts'
 import type { Command } from './command.ts'
 import { found, writeJson } from './found.ts'

@@ -1,5 +1,5 @@
 import type { CausewayQueries, CpidFacts } from '../model/query-port.ts'
-import { rfc3339 } from '../query/rfc3339.ts'
+import { rfc3339 } from '../model/rfc3339.ts'
 import { cpidOf, wantsJson } from './arguments.ts'
 import type { Command } from './command.ts'
 import { found, writeJson } from './found.ts'

@@ -48,25 +48,15 @@ export function lastText(fields: readonly WireField[], no: number): string {
   return textOf(lastBytes(fields, no))
 }
 
-/** The last value of an integer field, as its raw unsigned bits; 0 when absent. */
-export function lastBits(fields: readonly WireField[], no: number): bigint {
-  const value = fields.findLast((field) => field.no === no && typeof field.value === 'bigint')?.value
-  return typeof value === 'bigint' ? value : 0n
-}
-
 /** The last value of an int32, int64 or enum field; 0 when absent. */
 export function lastInt(fields: readonly WireField[], no: number): bigint {
-  return BigInt.asIntN(64, lastBits(fields, no))
+  const value = fields.findLast((field) => field.no === no && typeof field.value === 'bigint')?.value
+  return typeof value === 'bigint' ? BigInt.asIntN(64, value) : 0n
 }
 
 /** UTF-8 text of bytes; what is not UTF-8 becomes the replacement character. */
 export function textOf(bytes: Uint8Array): string {
   return bufferOf(bytes).toString('utf8')
-}
-
-/** Lower-case hexadecimal of bytes. */
-export function hexOf(bytes: Uint8Array): string {
-  return bufferOf(bytes).toString('hex')
 }
 
 /** The same bytes as a Buffer, not copied. */

@@ -4,7 +4,7 @@ import { nanosOfMs, type UnixNanos } from '../model/clock.ts'
 import type { StoredMergelog } from '../model/link-port.ts'
 import type { AttributeValue } from '../otlp/encode-span.ts'
 import { NO_CLUSTER_BEFORE } from './plausible-time.ts'
-import { rfc3339 } from './synthetic-span.ts'
+import { rfc3339 } from '../model/rfc3339.ts'
 
 export const SHOWN_SOURCES = 50
 

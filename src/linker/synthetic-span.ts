@@ -64,9 +64,3 @@ export function stampIn(ctx: LinkContext, trace: Trace, ns: UnixNanos): UnixNano
   if (!trace.open || plausibilityOf(ns, plausibleRange(ctx)) === 'impossible') return trace.lastNs
   return ns < trace.firstNs ? trace.firstNs : ns
 }
-
-/** RFC 3339 with nanoseconds. */
-export function rfc3339(ns: UnixNanos): string {
-  const seconds = new Date(Number(ns / 1_000_000n)).toISOString().slice(0, 19)
-  return `${seconds}.${(ns % 1_000_000_000n).toString().padStart(9, '0')}Z`
-}

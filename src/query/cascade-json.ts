@@ -8,7 +8,7 @@ import {
   type CascadePlan,
 } from './cascade-analysis.ts'
 import { mergelogJson } from './cpid-json.ts'
-import { millis, rfc3339 } from './rfc3339.ts'
+import { millis, rfc3339 } from '../model/rfc3339.ts'
 import { kindTimeJson, pathJson, serviceTimeJson } from './time-json.ts'
 
 /** How many CPIDs without a mergelog are named. */

@@ -2,7 +2,7 @@ import type { CascadeFacts, CausewayQueries } from '../model/query-port.ts'
 import { analyseCascade, type CascadeAnalysis } from './cascade-analysis.ts'
 import { cascadeOutline } from './cascade-json.ts'
 import { lineUp } from './line-up.ts'
-import { millis } from './rfc3339.ts'
+import { millis } from '../model/rfc3339.ts'
 import { kindTimeJson, serviceTimeJson } from './time-json.ts'
 
 /** Two cascades beside one another: their services and kinds of objects, what got slower first. */

@@ -1,5 +1,5 @@
 import type { CpidFacts, MergelogFacts } from '../model/query-port.ts'
-import { rfc3339 } from './rfc3339.ts'
+import { rfc3339 } from '../model/rfc3339.ts'
 
 /** A CPID as the API shows it; null where nothing is known. */
 export function cpidJson({ cpid, timeNs, sources, explained, service, object }: CpidFacts) {

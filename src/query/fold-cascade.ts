@@ -1,5 +1,5 @@
 import type { LinkedSpan, SpanElsewhere, TraceFacts } from '../model/query-port.ts'
-import { parseRfc3339 } from './rfc3339.ts'
+import { parseRfc3339 } from '../model/rfc3339.ts'
 
 /** A span of a cascade that may be in several traces. `spanId` and `parentId` are numbers within the cascade. */
 export interface FoldedSpan extends LinkedSpan {

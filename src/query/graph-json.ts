@@ -1,6 +1,6 @@
 import type { Cpid } from '../model/cpid.ts'
 import type { GraphAround, GraphNode } from '../model/query-port.ts'
-import { rfc3339 } from './rfc3339.ts'
+import { rfc3339 } from '../model/rfc3339.ts'
 
 /** The merge graph around a CPID as the API shows it. */
 export function* graphJson(cpid: Cpid, { nodes, edges, truncated }: GraphAround): Generator<string> {

@@ -1,5 +1,5 @@
 import type { ObjectFacts } from '../model/query-port.ts'
-import { rfc3339 } from './rfc3339.ts'
+import { rfc3339 } from '../model/rfc3339.ts'
 
 /** What happened to an object, as the API shows it. */
 export function objectJson({ object, cpid, action, timeNs, service, cluster, cascades }: ObjectFacts) {

@@ -1,4 +1,4 @@
-import { parseRfc3339 } from '../../query/rfc3339.ts'
+import { parseRfc3339 } from '../../model/rfc3339.ts'
 
 /** A parameter that is not understood, for whoever sent it. */
 export class BadParameter extends Error {}

@@ -1,5 +1,5 @@
 import { notStrictEqual, strictEqual } from 'node:assert/strict'
-import { openDebugTransport } from '../../../src/exporter/debug-transport.ts'
+import { openDebugTransport } from '../../../src/exporter/debug/debug-transport.ts'
 import { buildRequest } from '../../../src/otlp/build-request.ts'
 import { outgoingSpan } from '../../../src/otlp/outgoing-span.ts'
 import { outgoingLog } from '../../../src/exporter/outgoing-log.ts'

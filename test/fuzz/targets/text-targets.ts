@@ -17,7 +17,7 @@ import { ANNOTATION_KEYS, readAnnotations } from '../../../src/instrumentation/o
 import { parseCpid } from '../../../src/model/cpid.ts'
 import { kindOfObject, parseObjectReference } from '../../../src/model/object-reference.ts'
 import { cursorOf, positionOf } from '../../../src/query/cursor.ts'
-import { parseRfc3339, rfc3339 } from '../../../src/query/rfc3339.ts'
+import { parseRfc3339, rfc3339 } from '../../../src/model/rfc3339.ts'
 import { parseTraceQl, TraceQlError } from '../../../src/query/traces/parse-traceql.ts'
 import { acceptLogins } from '../../../src/trust/basic-logins.ts'
 import { acceptBearerTokens } from '../../../src/trust/bearer-tokens.ts'

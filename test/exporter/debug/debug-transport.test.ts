@@ -1,8 +1,11 @@
 import { WireType } from '@bufbuild/protobuf/wire'
 import { expect, test } from '@jest/globals'
-import { type DebugTransportSettings, openDebugTransport } from '../../src/exporter/debug-transport.ts'
-import { bytesField, message, textField } from './otlp-bytes.ts'
-import { going } from './transport-settings.ts'
+import {
+  type DebugTransportSettings,
+  openDebugTransport,
+} from '../../../src/exporter/debug/debug-transport.ts'
+import { bytesField, message, textField } from '../otlp-bytes.ts'
+import { going } from '../transport-settings.ts'
 
 const AT = 1_767_225_600_123_456_789n
 

@@ -1,4 +1,4 @@
-import { NANOS_PER_MS, type UnixNanos } from '../model/clock.ts'
+import { NANOS_PER_MS, type UnixNanos } from './clock.ts'
 
 /** RFC 3339 in UTC with nanoseconds. The latest time that is stored, 2^63-1, is in the year 2262. */
 export function rfc3339(ns: UnixNanos): string {
