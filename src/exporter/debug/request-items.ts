@@ -36,8 +36,8 @@ export function requestItems<T>(
   const items = resources.flatMap((group) =>
     listIn(group, scopes).flatMap((scoped) =>
       listIn(scoped, records).map((item) => ({
-        resource: (group['resource'] ?? {}),
-        scope: (scoped['scope'] ?? {}),
+        resource: group['resource'] ?? {},
+        scope: scoped['scope'] ?? {},
         item: item as T,
       })),
     ),
