@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isIP } from 'node:net'
+import { isIP, type Socket } from 'node:net'
+import { peerOf } from '../doors/peer.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import { applyCors, isAllowedOrigin, type CorsSettings } from '../trust/cors.ts'
 import { bareHost, isLoopback } from '../trust/host-names.ts'
@@ -20,6 +21,8 @@ export interface GateSettings {
   allowedHosts?: readonly string[]
   /** Told of every request without a credential that is known. */
   onTurnedAway?: (reason: string) => void
+  /** Told of every connection on which a credential was shown that is known. */
+  onKnown?: (connection: Socket) => void
 }
 
 /**
@@ -82,13 +85,19 @@ export function isForPrograms(target: string): boolean {
 
 async function isKnown(
   authenticator: Authenticator,
-  { onTurnedAway }: GateSettings,
+  { onTurnedAway, onKnown }: GateSettings,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<boolean> {
   const value = request.headers[authenticator.header]
-  const checked = await authenticator.check(typeof value === 'string' ? value : undefined)
-  if (checked.kind === 'known') return true
+  const checked = await authenticator.check(
+    typeof value === 'string' ? value : undefined,
+    peerOf(request.socket.remoteAddress),
+  )
+  if (checked.kind === 'known') {
+    onKnown?.(request.socket)
+    return true
+  }
   if (checked.kind === 'busy') {
     response.setHeader('Retry-After', Math.ceil(checked.retryAfterMs / 1000))
     sendFailure(response, 'busy')

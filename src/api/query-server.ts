@@ -1,6 +1,7 @@
 import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
-import { listen, type ListenAddress, type Listening } from '../telemetry/listen.ts'
+import { strangersAmong, type ConnectionLimits, type Endpoints } from '../doors/connections.ts'
+import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
 import { serveTraceRequest } from './compat/serve-trace-request.ts'
 import { serveDashboard } from './dashboard.ts'
@@ -13,7 +14,7 @@ import { wrongParameter } from './wrong-parameter.ts'
 import { fixedAnswer, type About } from './fixed-answers.ts'
 import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
 
-export interface QueryServerSettings extends ListenAddress, GateSettings {
+export interface QueryServerSettings extends ListenAddress, GateSettings, Door {
   queries: QueryService
   about: About
   /** Where the built dashboard is; without one there is only the API. */
@@ -31,16 +32,35 @@ export interface QueryServerSettings extends ListenAddress, GateSettings {
  */
 export async function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
   const server = serverOf(settings)
+  const known = (connection: Endpoints): void => listening.known(connection)
+  const gated = { ...settings, onKnown: known }
   server.on('request', (request, response) => {
-    void serve(settings, request, response)
+    void serve(gated, request, response)
   })
-  return listen(server, settings, { what: 'The query API', setting: 'extensions.cpid_query.endpoint' })
+  if (settings.authenticator === undefined) server.on('secureConnection', known)
+  const listening = await listen(server, settings, {
+    what: 'The query API',
+    setting: 'extensions.cpid_query.endpoint',
+    connections: settings.connections && connectionLimitsOf(settings.connections, settings),
+    onDrop: settings.onDrop,
+  })
+  return listening
+}
+
+function connectionLimitsOf(
+  connections: ConnectionLimits,
+  { authenticator, tls }: QueryServerSettings,
+): ConnectionLimits {
+  const asksForCredential = authenticator !== undefined || tls?.clientCaFile !== undefined
+  return asksForCredential
+    ? { ...connections, strangers: strangersAmong(connections.max, STRANGER_MS) }
+    : connections
 }
 
 function serverOf({ tls, onNotice }: QueryServerSettings): Server {
-  if (tls === undefined) return createServer()
+  if (tls === undefined) return createServer(ASKED_SERVER)
   const secured = openServerTls('extension cpid_query', tls, onNotice)
-  const server = createTlsServer(secured.current)
+  const server = createTlsServer({ ...ASKED_SERVER, ...secured.current })
   followCertificates(server, secured)
   return server
 }
@@ -82,6 +102,9 @@ async function serve(
     else sendFailure(response, 'internal')
   }
 }
+
+/** How long a connection may go without a credential where one is asked for, in milliseconds. */
+const STRANGER_MS = 10_000
 
 const HANGUPS = [
   'ERR_STREAM_PREMATURE_CLOSE',

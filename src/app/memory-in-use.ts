@@ -1,7 +1,10 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { openSync, readSync } from 'node:fs'
 
 const PAGE_BYTES = 4096
 const MOST_TEXT = 128
+
+/** Held open for as long as the process lives: it has to be readable when no descriptor is left. */
+let statm: number | undefined
 
 /**
  * The memory of this process that has to be there, in bytes, over all its threads: on Linux without the files mapped into it,
@@ -9,15 +12,11 @@ const MOST_TEXT = 128
  */
 export function memoryInUse(): number {
   if (process.platform !== 'linux') return process.memoryUsage.rss()
-  const file = openSync('/proc/self/statm', 'r')
-  try {
-    const text = Buffer.alloc(MOST_TEXT)
-    const [, resident = 0, shared = 0] = text
-      .toString('latin1', 0, readSync(file, text))
-      .split(' ')
-      .map(Number)
-    return (resident - shared) * PAGE_BYTES
-  } finally {
-    closeSync(file)
-  }
+  statm ??= openSync('/proc/self/statm', 'r')
+  const text = Buffer.alloc(MOST_TEXT)
+  const [, resident = 0, shared = 0] = text
+    .toString('latin1', 0, readSync(statm, text, 0, MOST_TEXT, 0))
+    .split(' ')
+    .map(Number)
+  return (resident - shared) * PAGE_BYTES
 }

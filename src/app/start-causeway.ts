@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import type { CausewayConfig } from '../config/causeway-config.ts'
+import type { DropReason } from '../doors/connections.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
 import { startHealthServer } from '../telemetry/health-server.ts'
 import type { Logger } from '../telemetry/logger.ts'
@@ -10,7 +11,9 @@ import type { Authenticator } from '../trust/authenticator.ts'
 import { openAuthenticator } from './authenticators.ts'
 import { cascadeMetrics } from './cascade-metrics.ts'
 import { collectGarbage } from './collect-garbage.ts'
+import { doorPlaces } from './door-places.ts'
 import { ExportClient } from './export-client.ts'
+import { openFilesLimit } from './open-files.ts'
 import { startMetricsPipeline } from './metrics-pipeline.ts'
 import { startQueries } from './start-queries.ts'
 import { startReceivers } from './start-receivers.ts'
@@ -43,7 +46,15 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const { log, version } = options
   await using open = new AsyncDisposableStack()
   const graceMs = { link: LINK_GRACE_MS, export: EXPORT_GRACE_MS }
-  const health = config.healthCheck && open.use(await startHealthServer(config.healthCheck))
+  const places = doorPlaces(config, openFilesLimit())
+  if (places.warning !== undefined) log.warn(`Too few files may be open: ${places.warning}.`)
+  const told: { feed?: TelemetryFeed } = {}
+  const dropping = (receiver: string) => ({
+    onDrop: (reason: DropReason): void => told.feed?.dropped({ receiver, transport: 'http', reason }),
+  })
+  const healthDoor = { connections: places.health, ...dropping('health_check') }
+  const health =
+    config.healthCheck && open.use(await startHealthServer({ ...config.healthCheck, ...healthDoor }))
   const serviceInstanceId = `${hostname()}-${randomUUID()}`
   const metrics = createMetrics({ serviceName: 'causeway', serviceVersion: version, serviceInstanceId })
   const { path } = config.cpid.storage
@@ -65,6 +76,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const onFault: FeedSinks['onFault'] = (part, fault) => health?.setFault(part, fault?.reason)
   const onWarning: FeedSinks['onWarning'] = (part, warning) => health?.setWarning(part, warning)
   const feed = new TelemetryFeed({ metrics, log, onFault, onWarning }, ready)
+  told.feed = feed
   store.onMessage((message) => {
     feed.fromStore(message)
     if (message.kind === 'fatal') options.onFatal(message.reason)
@@ -116,7 +128,8 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
 
   const authenticators = openAuthenticators(config, feed, open)
   if (config.telemetry.metrics !== undefined) {
-    open.use(await startMetricsServer({ ...config.telemetry.metrics, metrics }))
+    const metricsDoor = { connections: places.metrics, ...dropping('metrics') }
+    open.use(await startMetricsServer({ ...config.telemetry.metrics, ...metricsDoor, metrics }))
   }
   if (config.query !== undefined) {
     const onTrouble = (reason: string): void => log.error('A question could not be answered.', { reason })
@@ -131,11 +144,21 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
       onNotice,
       onTurnedAway,
       onFault,
+      connections: places.query,
+      ...dropping('cpid_query'),
     }
     open.use(await startQueries(config.query, path, hooks))
   }
   const withAuth = ({ auth }: { auth?: string }) => authenticatorNamed(auth, authenticators)
-  const receivers = await startReceivers(config, { store, feed, metrics, log, withAuth, open })
+  const receivers = await startReceivers(config, {
+    store,
+    feed,
+    metrics,
+    log,
+    places: places.receivers,
+    withAuth,
+    open,
+  })
   open.defer(() => {
     log.info('Starting shutdown...')
   })

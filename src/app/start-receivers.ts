@@ -12,6 +12,7 @@ import type { Authenticator } from '../trust/authenticator.ts'
 import { collectGarbage } from './collect-garbage.ts'
 import { reportFlows } from './flow-metrics.ts'
 import { memoryLimitsOf, memoryThereIs } from './memory-limits.ts'
+import type { Places } from './open-files.ts'
 import type { StoreClient } from './store-client.ts'
 import type { TelemetryFeed } from './telemetry-feed.ts'
 import { watchMemory } from './watch-memory.ts'
@@ -25,6 +26,8 @@ export interface Receiving {
   feed: TelemetryFeed
   metrics: Metrics
   log: Logger
+  /** How many may be connected to each port. */
+  places: Places
   /** What a listener that names an authenticator is given. */
   withAuth: (listener: { auth?: string }) => { authenticator?: Authenticator }
   /** Closes what is opened here. */
@@ -33,7 +36,7 @@ export interface Receiving {
 
 /** Starts all receivers behind what guards them in common, and has the metrics tell of that; how many listen is returned. */
 export async function startReceivers(config: CausewayConfig, receiving: Receiving): Promise<number> {
-  const { store, metrics, log, open } = receiving
+  const { store, metrics, log, places, open } = receiving
   const { admission } = config.cpid
   const { maxInFlightBytes, maxFlowRequests, maxFlowBytes } = admission
   const inFlight = new InFlight(maxInFlightBytes)
@@ -48,13 +51,13 @@ export async function startReceivers(config: CausewayConfig, receiving: Receivin
   }
   const limits = memoryLimitsOf(config.memoryLimiter, memoryThereIs())
   const memory = open.use(watchMemory(limits, { log, metrics, collect, isIdle: () => inFlight.bytes === 0 }))
-  const guards: Guards = { ...guardsOf(admission), inFlight, flows, memory }
+  const guards: Guards = { ...guardsOf(admission, places), inFlight, flows, memory }
   const listening: Listening[] = []
   for (const receiver of config.receivers)
     listening.push(...(await listenFor(receiver, guards, store, receiving)))
   reportFlows(flows, metrics)
   metrics.set('cpid_in_flight_limit_bytes', inFlight.maxBytes)
-  metrics.set('cpid_connections_limit', admission.maxConnections)
+  metrics.set('cpid_connections_limit', places.max)
   metrics.beforeScrape(() => {
     metrics.set('cpid_in_flight_bytes', inFlight.bytes)
     for (const { labels, running } of listening) metrics.set('cpid_connections', running.connections, labels)
@@ -64,6 +67,7 @@ export async function startReceivers(config: CausewayConfig, receiving: Receivin
 
 interface Guards {
   maxConnections: number
+  maxConnectionsPerAddress: number
   requestTimeoutMs: number
   inFlight: InFlight
   flows: Flows
@@ -75,8 +79,9 @@ interface Listening {
   labels: { receiver: string; transport: ReceiverTransport }
 }
 
-const guardsOf = ({ maxConnections, requestTimeoutMs }: AdmissionConfig) => ({
-  maxConnections,
+const guardsOf = ({ requestTimeoutMs }: AdmissionConfig, { max, maxPerAddress }: Places) => ({
+  maxConnections: max,
+  maxConnectionsPerAddress: maxPerAddress,
   requestTimeoutMs,
 })
 

@@ -1,4 +1,10 @@
-import type { AnsweredRequest, ReceiverObserver, TurnedAwayRequest } from '../receiver/observer.ts'
+import type {
+  AnsweredRequest,
+  DroppedConnection,
+  ReceiverObserver,
+  TurnedAwayRequest,
+} from '../receiver/observer.ts'
+import { whyDropped } from './why-dropped.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { DROPPING, WILL_RETRY } from '../exporter/failure-log.ts'
@@ -99,11 +105,9 @@ export class TelemetryFeed implements ReceiverObserver {
     this.notice(`receiver ${receiver} turned a request away: ${reason}`)
   }
 
-  dropped({ receiver, transport }: Pick<TurnedAwayRequest, 'receiver' | 'transport'>): void {
-    this.#metrics.add('cpid_dropped_connections', 1, { receiver, transport })
-    this.notice(
-      `receiver ${receiver} closes connections over ${transport}: there are as many as connectors::cpid::admission::max_connections`,
-    )
+  dropped({ receiver, transport, reason }: DroppedConnection): void {
+    this.#metrics.add('cpid_dropped_connections', 1, { receiver, transport, reason })
+    this.notice(whyDropped({ receiver, transport, reason }))
   }
 
   questionTurnedAway(reason: string): void {

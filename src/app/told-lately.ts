@@ -1,10 +1,10 @@
 const TOLD_AGAIN_MS = 60_000
 const MOST_TOLD = 100
 
-/** The same trouble again and again is one line a minute. */
+/** The same trouble again and again is one line a minute; different ones are a hundred lines a minute at most. */
 export class ToldLately {
   readonly #nowMs: () => number
-  /** When each was last told of. */
+  /** When each was last told of, the one that was told first first. */
   readonly #told = new Map<string, number>()
 
   constructor(nowMs: () => number) {
@@ -13,9 +13,16 @@ export class ToldLately {
 
   isNew(reason: string): boolean {
     const nowMs = this.#nowMs()
-    if (nowMs - (this.#told.get(reason) ?? -Infinity) < TOLD_AGAIN_MS) return false
-    if (this.#told.size >= MOST_TOLD) this.#told.clear()
+    this.#forget(nowMs - TOLD_AGAIN_MS)
+    if (this.#told.has(reason) || this.#told.size >= MOST_TOLD) return false
     this.#told.set(reason, nowMs)
     return true
+  }
+
+  #forget(untilMs: number): void {
+    for (const [reason, toldMs] of this.#told) {
+      if (toldMs > untilMs) return
+      this.#told.delete(reason)
+    }
   }
 }

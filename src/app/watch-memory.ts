@@ -42,6 +42,7 @@ export function watchMemory(
     read: memoryInUse,
     collect,
     isIdle,
+    unread: (reason) => log.error('Memory usage cannot be read.', { reason: String(reason) }),
     looked: tell,
     nowMs,
   })

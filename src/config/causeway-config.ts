@@ -55,6 +55,11 @@ export interface QueryConfig extends Listener {
   cors?: CorsConfig
   /** By which names it may be called besides its own, addresses and localhost. */
   allowedHosts: string[]
+  maxConnections: number
+  /** Of these, from one address; a quarter unless given. */
+  maxConnectionsPerAddress?: number
+  /** How long an answer may wait for its reader to take more of it; 0 means for ever. */
+  writeTimeoutMs: number
 }
 
 /** Who is let in, or what is shown to backends. */
@@ -181,6 +186,8 @@ export interface AdmissionConfig {
   maxFlowBytes: number
   /** To each port. */
   maxConnections: number
+  /** Of these, from one address; a quarter unless given. */
+  maxConnectionsPerAddress?: number
   /** Over gRPC; 0 means for ever. */
   requestTimeoutMs: number
 }

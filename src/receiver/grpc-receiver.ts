@@ -2,6 +2,7 @@ import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
 import { Server, ServerCredentials, type Metadata, type handleUnaryCall } from '@grpc/grpc-js'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
+import { Connections } from '../doors/connections.ts'
 import { encodeExportResponse } from '../otlp/export-response.ts'
 import { admission } from './grpc-admission.ts'
 import { keepaliveOptions, type KeepaliveSettings } from './grpc-keepalive.ts'
@@ -12,6 +13,7 @@ import { Intake, type Origin } from './intake.ts'
 import { listen } from './listen.ts'
 import type { ReceiverObserver } from './observer.ts'
 import {
+  connectionLimitsOf,
   DEFAULT_MAX_MESSAGE_BYTES,
   DEFAULT_REQUEST_TIMEOUT_MS,
   FIRST_BYTES_MS,
@@ -25,8 +27,6 @@ export interface GrpcReceiverSettings extends ReceiverSettings {
   /** How many requests one connection may have in flight; 100 unless given. */
   maxConcurrentStreams?: number
   keepalive?: KeepaliveSettings
-  /** Within how many milliseconds a connection must have spoken HTTP/2; 10 s unless given. */
-  firstBytesMs?: number
 }
 
 const DEFAULT_MAX_CONCURRENT_STREAMS = 100
@@ -46,28 +46,39 @@ export async function startGrpcReceiver(
   observer: ReceiverObserver,
 ): Promise<RunningReceiver> {
   const intake = new Intake(settings, 'grpc', { port, observer })
-  const senders =
-    settings.authenticator === undefined && settings.tls?.clientCaFile === undefined
-      ? undefined
-      : new GrpcSenders()
-  const grpc = serverOf(settings, intake, senders)
+  const sessions = new WeakMap<Metadata, object>()
+  const asksForCredential = settings.authenticator !== undefined || settings.tls?.clientCaFile !== undefined
+  const senders = asksForCredential
+    ? new GrpcSenders({
+        connectionOf: (metadata) => sessions.get(metadata),
+        onKnown: (endpoints) => connections.known(endpoints),
+      })
+    : undefined
+  const grpc = serverOf(settings, intake, sessions, senders)
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
   const server = listenerOf(settings, (socket) => {
     senders?.connected(socket)
+    if (settings.authenticator === undefined) connections.known(socket)
     endUnlessItSpeaks(socket, settings.firstBytesMs ?? FIRST_BYTES_MS)
     injector.injectConnection(socket)
   })
-  return listen(server, settings, 'grpc', {
+  const connections = new Connections(server, connectionLimitsOf(settings), (reason) =>
+    intake.dropped(reason),
+  )
+  return listen(server, settings, 'grpc', connections, {
     drain: () => grpc.tryShutdown(() => undefined),
     giveUp: () => intake.stopWaiting(),
-    dropped: () => intake.dropped(),
   })
 }
 
-function serverOf(settings: GrpcReceiverSettings, intake: Intake, senders: GrpcSenders | undefined): Server {
+function serverOf(
+  settings: GrpcReceiverSettings,
+  intake: Intake,
+  sessions: WeakMap<Metadata, object>,
+  senders: GrpcSenders | undefined,
+): Server {
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
   const requestTimeoutMs = settings.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
-  const connections = new WeakMap<Metadata, object>()
   const server = new Server({
     'grpc.max_receive_message_length': maxMessageBytes,
     'grpc.max_concurrent_streams': settings.maxConcurrentStreams ?? DEFAULT_MAX_CONCURRENT_STREAMS,
@@ -81,7 +92,7 @@ function serverOf(settings: GrpcReceiverSettings, intake: Intake, senders: GrpcS
           const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
           if (signal !== undefined) intake.answered(signal, refusal, 0)
         },
-        cameOn: (metadata, connection) => connections.set(metadata, connection),
+        cameOn: (metadata, connection) => sessions.set(metadata, connection),
       }),
       ...(senders === undefined ? [] : [senders.interceptor(intake)]),
     ],
@@ -92,7 +103,7 @@ function serverOf(settings: GrpcReceiverSettings, intake: Intake, senders: GrpcS
       {
         export: exporting(signal, intake, (metadata) => ({
           sender: senders?.of(metadata),
-          connection: connections.get(metadata) ?? metadata,
+          connection: sessions.get(metadata) ?? metadata,
         })),
       },
     )

@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { peerOf } from '../doors/peer.ts'
 import type { Signal } from '../model/ingest.ts'
 import type { Sender } from '../model/sender.ts'
 import type { Authenticator, Checked } from '../trust/authenticator.ts'
@@ -17,6 +19,8 @@ export interface HttpExchangeSettings {
   maxMessageBytes: number
   cors: CorsSettings | undefined
   awaited: AwaitedBodies
+  /** Told of every connection on which a credential was shown that is known. */
+  onKnown: (connection: Socket) => void
 }
 
 const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
@@ -44,11 +48,15 @@ export class HttpExchange {
     let sender = senderOver(request.socket)
     if (authenticator !== undefined) {
       const value = request.headers[authenticator.header]
-      const checked = await authenticator.check(typeof value === 'string' ? value : undefined)
+      const checked = await authenticator.check(
+        typeof value === 'string' ? value : undefined,
+        peerOf(request.socket.remoteAddress),
+      )
       if (checked.kind !== 'known') {
         this.#refuse(checked, authenticator, request, response)
         return
       }
+      this.#settings.onKnown(request.socket)
       sender = { ...sender, ...checked.sender }
     }
     const signal = routes.get((request.url ?? '').replace(/\?.*$/s, ''))

@@ -1,14 +1,17 @@
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
+import type { TLSSocket } from 'node:tls'
+import { Connections } from '../doors/connections.ts'
 import type { IngestPort, Signal } from '../model/ingest.ts'
 import type { CorsSettings } from '../trust/cors.ts'
 import { AwaitedBodies } from './awaited-bodies.ts'
-import { HttpExchange } from './http-exchange.ts'
+import { HttpExchange, type HttpExchangeSettings } from './http-exchange.ts'
 import { endFaulty } from './http-faults.ts'
 import { Intake } from './intake.ts'
 import { listen } from './listen.ts'
 import type { ReceiverObserver } from './observer.ts'
 import {
+  connectionLimitsOf,
   DEFAULT_MAX_MESSAGE_BYTES,
   DEFAULT_REQUEST_TIMEOUT_MS,
   FIRST_BYTES_MS,
@@ -46,7 +49,12 @@ export async function startHttpReceiver(
   const server = serverOf(settings)
   const intake = new Intake(settings, 'http', { port, observer })
   const awaited = new AwaitedBodies()
-  const exchange = exchangeOf(settings, intake, awaited)
+  const connections = new Connections(server, connectionLimitsOf(settings), (reason) =>
+    intake.dropped(reason),
+  )
+  const exchange = exchangeOf(settings, intake, { awaited, onKnown: (socket) => connections.known(socket) })
+  if (settings.authenticator === undefined)
+    server.on('secureConnection', (socket: TLSSocket) => connections.known(socket))
   const open = new Set<ServerResponse>()
   endFaulty(server, awaited, open)
   server.on('request', (request, response) => {
@@ -58,23 +66,26 @@ export async function startHttpReceiver(
     })
     exchange.answer(request, response).catch(() => response.destroy())
   })
-  return listen(server, settings, 'http', {
+  return listen(server, settings, 'http', connections, {
     drain: () => {
       for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close')
     },
     giveUp: () => intake.stopWaiting(),
-    dropped: () => intake.dropped(),
   })
 }
 
-function exchangeOf(settings: HttpReceiverSettings, intake: Intake, awaited: AwaitedBodies): HttpExchange {
+function exchangeOf(
+  settings: HttpReceiverSettings,
+  intake: Intake,
+  connections: Pick<HttpExchangeSettings, 'awaited' | 'onKnown'>,
+): HttpExchange {
   const paths: Record<Signal, string> = {
     traces: settings.tracesUrlPath ?? '/v1/traces',
     logs: settings.logsUrlPath ?? '/v1/logs',
   }
   const routes = new Map(settings.signals.map((signal) => [paths[signal], signal]))
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
-  return new HttpExchange({ routes, maxMessageBytes, cors: settings.cors, awaited }, intake)
+  return new HttpExchange({ routes, maxMessageBytes, cors: settings.cors, ...connections }, intake)
 }
 
 function serverOf(settings: HttpReceiverSettings): Server {

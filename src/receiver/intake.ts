@@ -1,3 +1,4 @@
+import type { DropReason } from '../doors/connections.ts'
 import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { Encoding } from '../otlp/export-response.ts'
 import { protobufOfJson } from '../otlp/json-to-protobuf.ts'
@@ -104,8 +105,8 @@ export class Intake {
   }
 
   /** Tells the observer of a connection too many. */
-  dropped(): void {
-    this.#observer.dropped(this.#from)
+  dropped(reason: DropReason): void {
+    this.#observer.dropped({ ...this.#from, reason })
   }
 
   async #outcomeOf(

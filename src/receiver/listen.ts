@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
-import type { AddressInfo, Server, Socket } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
+import type { Connections } from '../doors/connections.ts'
 import { cannotListen } from './cannot-listen.ts'
 import type { ReceiverTransport } from './observer.ts'
 import {
-  DEFAULT_MAX_CONNECTIONS,
   DEFAULT_SHUTDOWN_GRACE_MS,
   type ReceiverSettings,
   type RunningReceiver,
@@ -19,8 +19,6 @@ export interface Closing {
   drain: () => void
   /** Answers at once whatever is still in flight when the grace period ends. */
   giveUp: () => void
-  /** Told of every connection that was closed because there are too many. */
-  dropped: () => void
 }
 
 /**
@@ -31,23 +29,17 @@ export async function listen(
   server: Server,
   settings: ReceiverSettings,
   transport: ReceiverTransport,
-  { drain, giveUp, dropped }: Closing,
+  connections: Connections,
+  { drain, giveUp }: Closing,
 ): Promise<RunningReceiver> {
-  const sockets = new Set<Socket>()
-  server.maxConnections = settings.maxConnections ?? DEFAULT_MAX_CONNECTIONS
-  server.on('drop', dropped)
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
   const port = await bind(server, settings, transport)
   const close = async (): Promise<void> => {
     const closed = once(server, 'close')
     server.close()
     drain()
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+    for (const socket of connections.sockets()) if (socket.bytesRead === 0) socket.destroy()
     const cutOff = (): void => {
-      for (const socket of sockets) socket.destroy()
+      for (const socket of connections.sockets()) socket.destroy()
     }
     let timer = setTimeout(() => {
       giveUp()
@@ -60,7 +52,7 @@ export async function listen(
   return {
     port,
     get connections() {
-      return sockets.size
+      return connections.size
     },
     [Symbol.asyncDispose]: () => (closing ??= close()),
   }

@@ -9,8 +9,10 @@ export interface MemoryLimits {
 }
 
 export interface MemoryHooks {
-  /** How much the process takes now, in bytes. */
+  /** How much the process takes now, in bytes. Where it throws, what was read before counts until the next look. */
   read: () => number
+  /** Told why memory could not be read. Must not throw. */
+  unread?: (reason: unknown) => void
   /** Asks for unused memory to be given back; it may take a while. */
   collect: () => void
   /** Whether nothing is being taken in: then refusing frees nothing. */
@@ -73,7 +75,7 @@ export class MemoryLimiter implements Disposable {
 
   /** Looks at once. */
   check(): void {
-    this.#usedBytes = this.#hooks.read()
+    this.#usedBytes = this.#read()
     const isAboveSoft = this.#usedBytes >= this.softBytes
     const isVain = this.#hasCollected && this.#usedBytes < this.limitBytes && this.#hooks.isIdle()
     if (isAboveSoft) this.#collect()
@@ -85,6 +87,15 @@ export class MemoryLimiter implements Disposable {
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer)
+  }
+
+  #read(): number {
+    try {
+      return this.#hooks.read()
+    } catch (error) {
+      this.#hooks.unread?.(error)
+      return this.#usedBytes
+    }
   }
 
   #collect(): void {

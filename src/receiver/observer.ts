@@ -1,3 +1,4 @@
+import type { DropReason } from '../doors/connections.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 
 export type ReceiverTransport = 'grpc' | 'http'
@@ -21,6 +22,13 @@ export interface TurnedAwayRequest {
   reason: string
 }
 
+/** A connection that was closed because there are too many such. */
+export interface DroppedConnection {
+  receiver: string
+  transport: ReceiverTransport
+  reason: DropReason
+}
+
 /**
  * Is told once of every OTLP request that was answered, whatever the answer; not of requests that name no signal
  * Causeway takes here, nor of senders that hung up before they were done sending. `answered` must not throw.
@@ -29,6 +37,6 @@ export interface ReceiverObserver {
   answered(request: AnsweredRequest): void
   /** Is told of every request without a credential that is known here; nothing else is said of it. Must not throw. */
   turnedAway(request: TurnedAwayRequest): void
-  /** Is told of every connection that was closed at once because there are too many. Must not throw. */
-  dropped(connection: Pick<TurnedAwayRequest, 'receiver' | 'transport'>): void
+  /** Is told of every connection that was closed because there are too many. Must not throw. */
+  dropped(connection: DroppedConnection): void
 }

@@ -1,4 +1,5 @@
 import type { Signal } from '../model/ingest.ts'
+import { strangersAmong, type ConnectionLimits } from '../doors/connections.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import type { ServerTlsSettings } from '../trust/server-tls.ts'
 import type { Flows } from './flows.ts'
@@ -39,6 +40,10 @@ export interface ReceiverSettings {
   maxMessageBytes?: number
   /** Further ones are closed at once; 1024 unless given. */
   maxConnections?: number
+  /** Of one address, for IPv6 of one /64; as many as there may be unless given. */
+  maxConnectionsPerAddress?: number
+  /** Within how many milliseconds a connection must have spoken, and shown its credential where one is asked for; 10 s unless given. */
+  firstBytesMs?: number
   /** How long a request may take to arrive, in milliseconds; a minute unless given, 0 is for ever. */
   requestTimeoutMs?: number
   shutdownGraceMs?: number
@@ -58,4 +63,15 @@ export interface RunningReceiver extends AsyncDisposable {
   readonly port: number
   /** How many connections are open now. */
   readonly connections: number
+}
+
+/** How many connections a receiver has, and how long without a credential where one is asked for. */
+export function connectionLimitsOf(settings: ReceiverSettings): ConnectionLimits {
+  const { maxConnections: max = DEFAULT_MAX_CONNECTIONS, maxConnectionsPerAddress, firstBytesMs } = settings
+  const asksForCredential = settings.authenticator !== undefined || settings.tls?.clientCaFile !== undefined
+  return {
+    max,
+    ...(maxConnectionsPerAddress !== undefined && { maxPerAddress: maxConnectionsPerAddress }),
+    ...(asksForCredential && { strangers: strangersAmong(max, firstBytesMs ?? FIRST_BYTES_MS) }),
+  }
 }

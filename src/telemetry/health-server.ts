@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { listen, type ListenAddress, type Listening } from './listen.ts'
+import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 
 export interface HealthServer extends Listening {
   /** Whether all listeners are bound and migrations are done; false until said otherwise. */
@@ -10,7 +10,7 @@ export interface HealthServer extends Listening {
   setWarning(part: string, warning: string | undefined): void
 }
 
-export interface HealthSettings extends ListenAddress {
+export interface HealthSettings extends ListenAddress, Door {
   /** Where to ask; one that ends in a slash answers for everything below it, as in the Collector. */
   path: string
 }
@@ -24,7 +24,7 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
   let isReady = false
   const faults = new Map<string, string>()
   const warnings = new Map<string, string>()
-  const server = createServer((request, response) => {
+  const server = createServer(ASKED_SERVER, (request, response) => {
     if (!covers(settings.path, request.url ?? '/')) {
       response.writeHead(404).end()
       return
@@ -42,21 +42,22 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
   const listening = await listen(server, settings, {
     what: 'The health check',
     setting: 'extensions.health_check.endpoint',
+    connections: settings.connections,
+    onDrop: settings.onDrop,
   })
-  return {
-    ...listening,
-    setReady(ready) {
+  return Object.assign(listening, {
+    setReady(ready: boolean) {
       isReady = ready
     },
-    setFault(part, reason) {
+    setFault(part: string, reason: string | undefined) {
       if (reason === undefined) faults.delete(part)
       else faults.set(part, reason)
     },
-    setWarning(part, warning) {
+    setWarning(part: string, warning: string | undefined) {
       if (warning === undefined) warnings.delete(part)
       else warnings.set(part, warning)
     },
-  }
+  })
 }
 
 function covers(path: string, url: string): boolean {

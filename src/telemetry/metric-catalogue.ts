@@ -119,8 +119,8 @@ export const METRICS = {
   cpid_connections_limit: gauge('connections', [], 'Most connections to each port of a receiver.'),
   cpid_dropped_connections: counter(
     'connections',
-    RECEIVER,
-    'Connections closed at once because there were too many.',
+    REFUSED,
+    'Connections closed because there were too many: at their limit, of one address, or of a stranger without a credential.',
   ),
   cpid_memory_used_bytes: gauge(
     'bytes',

@@ -1,11 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http'
-import { listen, type ListenAddress, type Listening } from './listen.ts'
+import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { prefersOpenMetrics } from './exposition-text.ts'
 import { CONTENT_TYPE, type Metrics } from './metrics.ts'
 
 /** Serves `GET /metrics` for Prometheus. Rejects with an error that says what to change when it cannot listen. */
-export function startMetricsServer(settings: ListenAddress & { metrics: Metrics }): Promise<Listening> {
-  const server = createServer((request, response) => {
+export function startMetricsServer(
+  settings: ListenAddress & Door & { metrics: Metrics },
+): Promise<Listening> {
+  const server = createServer(ASKED_SERVER, (request, response) => {
     if (request.url?.split('?', 1)[0] !== '/metrics') {
       answer(response, 404, 'not found: metrics are at /metrics\n')
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -18,6 +20,8 @@ export function startMetricsServer(settings: ListenAddress & { metrics: Metrics 
   return listen(server, settings, {
     what: 'The metrics server',
     setting: 'service.telemetry.metrics.readers[].pull.exporter.prometheus.{host,port}',
+    connections: settings.connections,
+    onDrop: settings.onDrop,
   })
 }
 

@@ -17,8 +17,8 @@ export interface Authenticator extends Disposable {
   readonly header: string
   /** What WWW-Authenticate says (RFC 9110, section 11.6.1). */
   readonly challenge: string
-  /** `value` is that of the header. Never rejects. */
-  check(value: string | undefined): Checked | Promise<Checked>
+  /** `value` is that of the header, `peer` where it came from as far as that tells peers apart. Never rejects. */
+  check(value: string | undefined, peer?: string): Checked | Promise<Checked>
 }
 
 /** Shows backends a credential. */

@@ -33,12 +33,16 @@ test('cascades are listed, filtered and shown one by one', async () => {
 
   // The port is not known from outside, so a free one is asked for first.
   const port = await freePort()
-  await using queries = await startQueries({ host: '127.0.0.1', port, allowedHosts: [] }, path, {
-    version: '1.2.3',
-    onTrouble: (reason) => {
-      throw new Error(reason)
+  await using queries = await startQueries(
+    { host: '127.0.0.1', port, allowedHosts: [], maxConnections: 16, writeTimeoutMs: 0 },
+    path,
+    {
+      version: '1.2.3',
+      onTrouble: (reason) => {
+        throw new Error(reason)
+      },
     },
-  })
+  )
   expect(queries).toBeDefined()
   const get = async (target: string): Promise<Answer> => {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/${target}`)

@@ -5,6 +5,7 @@ import { Victim, type VictimChoice } from './victim.ts'
 import { Vitals } from './vitals.ts'
 
 const MIB = 2 ** 20
+const isLinux = process.platform === 'linux'
 /** What the memory limiter is told that Causeway may take, in MiB; a real one would have more. */
 const LIMIT_MIB = 400
 /** How far beyond the limiter's limit an attack may push the process: the limiter looks once in a while. */
@@ -18,7 +19,7 @@ const LONGEST_ATTACK_MS = 20_000
 export interface AttackedChoice extends SettingsChoice {
   /** Laid over the configuration; an extension in it is switched on, and `service.extensions` must not stand in it. */
   patch?: Record<string, unknown>
-  /** The soft limit of open files that the process is started with. */
+  /** The limit of open files that the process is started with. */
   openFiles?: number
   /** The limit of the memory limiter, in MiB. */
   limitMib?: number
@@ -57,14 +58,14 @@ export class AttackedCauseway implements AsyncDisposable {
 
   /** Resolves once it is healthy. */
   static async start(choice: AttackedChoice = {}): Promise<AttackedCauseway> {
-    if (process.platform !== 'linux') throw new Error('attacks are measured in /proc, which Linux has')
+    if (!isLinux) throw new Error('attacks are measured in /proc, which Linux has')
     const { patch = {}, openFiles, limitMib = LIMIT_MIB, ...settingsChoice } = choice
     const settings = await freshSettings(settingsChoice)
     const limiter = { limit_mib: limitMib, check_interval: '200ms' }
     const extensions = { memory_limiter: limiter, ...(patch['extensions'] as object | undefined) }
     settings.patch = { ...patch, extensions }
     const through =
-      openFiles === undefined ? [] : ['sh', '-c', `ulimit -Sn ${openFiles}; exec "$@"`, 'limited']
+      openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'limited']
     const causeway = new CausewayProcess(settings, undefined, through)
     await causeway.ready()
     return new AttackedCauseway(causeway, choice)

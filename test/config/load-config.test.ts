@@ -96,7 +96,13 @@ test('the configuration that comes with Causeway is the one in its documentation
       },
     ],
     healthCheck: { host: 'localhost', port: 13133, path: '/' },
-    query: { host: 'localhost', port: 4319, allowedHosts: [] },
+    query: {
+      host: 'localhost',
+      port: 4319,
+      allowedHosts: [],
+      maxConnections: 256,
+      writeTimeoutMs: 30_000,
+    },
     memoryLimiter: { checkIntervalMs: 1000, limitPercentage: 80 },
     authenticators: [],
     telemetry: {

@@ -1,4 +1,10 @@
-import { Server, ServerCredentials } from '@grpc/grpc-js'
+import {
+  Server,
+  ServerCredentials,
+  ServerInterceptingCall,
+  type Metadata,
+  type ServerInterceptor,
+} from '@grpc/grpc-js'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
@@ -8,6 +14,7 @@ import type { Sender } from '../../src/model/sender.ts'
 import { GrpcSenders } from '../../src/receiver/grpc-senders.ts'
 import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
 import { senderOver } from '../../src/receiver/http-sender-names.ts'
+import { innermostCall } from '../../src/receiver/innermost-call.ts'
 import { InFlight } from '../../src/receiver/in-flight.ts'
 import { Intake } from '../../src/receiver/intake.ts'
 import { certificateNames } from '../../src/trust/certificate-names.ts'
@@ -24,11 +31,27 @@ const forged = new Authority('a stranger').issue({ name: 'kubelet', dns: [] })
 const seen: { names: string[] | undefined; http: Sender | undefined }[] = []
 const calls: (Sender | undefined)[] = []
 
-const senders = new GrpcSenders()
+const sessions = new WeakMap<Metadata, object>()
+const senders = new GrpcSenders({
+  connectionOf: (metadata) => sessions.get(metadata),
+  onKnown: () => undefined,
+})
+/** Notes which connection a call came on. */
+const noting: ServerInterceptor = (_, call) =>
+  new ServerInterceptingCall(call, {
+    start: (next) => {
+      next({
+        onReceiveMetadata(metadata, pass) {
+          sessions.set(metadata, innermostCall(call).stream.session!)
+          pass(metadata)
+        },
+      })
+    },
+  })
 const observer = { answered: () => undefined, turnedAway: () => undefined, dropped: () => undefined }
 const settings = { receiver: 'otlp/test', inFlight: new InFlight() }
 const intake = new Intake(settings, 'grpc', { port: new RecordingPort(), observer })
-const grpc = new Server({ interceptors: [senders.interceptor(intake)] })
+const grpc = new Server({ interceptors: [noting, senders.interceptor(intake)] })
 grpc.addService(
   { export: EXPORT_METHODS.traces },
   {
@@ -51,7 +74,7 @@ const listener = createServer({ ...server, ...letsEverybodyIn, ALPNProtocols: ['
 })
 
 beforeAll(async () => {
-  listener.listen(0, '127.0.0.1')
+  listener.listen(0, '0.0.0.0')
   await once(listener, 'listening')
 })
 afterAll(() => {
@@ -65,9 +88,20 @@ beforeEach(() => {
 
 /** Makes one call over a connection of its own, from a port that it gives back at once; returns that port. */
 async function call(identity?: Certificate, localPort = 0): Promise<number> {
+  const { own, end } = await calling(identity, localPort)
+  await end()
+  return own
+}
+
+/** Makes one call over a connection that stays open. */
+async function calling(
+  identity?: Certificate,
+  localPort = 0,
+  host = '127.0.0.1',
+): Promise<{ own: number; end: () => Promise<void> }> {
   const { port } = listener.address() as AddressInfo
   const accepted = once(listener, 'secureConnection') as Promise<[TLSSocket]>
-  const plain = connectPlain({ port, host: '127.0.0.1', localAddress: '127.0.0.1', localPort })
+  const plain = connectPlain({ port, host, localAddress: '127.0.0.1', localPort })
   plain.on('error', () => undefined)
   const socket = connect({
     socket: plain,
@@ -89,13 +123,15 @@ async function call(identity?: Certificate, localPort = 0): Promise<number> {
   stream.end(Buffer.alloc(5))
   stream.resume()
   await once(stream, 'end')
-  const gone = [plain, other].map((side) => new Promise((resolve) => side.once('close', resolve)))
-  // Without a farewell, so that the system does not keep the port for a while.
   session.on('error', () => undefined)
   socket.on('error', () => undefined)
-  plain.resetAndDestroy()
-  await Promise.all(gone)
-  return own
+  const end = async (): Promise<void> => {
+    const gone = [plain, other].map((side) => new Promise((resolve) => side.once('close', resolve)))
+    // Without a farewell, so that the system does not keep the port for a while.
+    plain.resetAndDestroy()
+    await Promise.all(gone)
+  }
+  return { own, end }
 }
 
 test('a certificate names its sender where the authority vouches for it, and only there', async () => {
@@ -114,4 +150,14 @@ test('a name goes with its connection: whoever comes from the same address after
   const port = await call(kubelet)
   expect(await call(undefined, port)).toBe(port)
   expect(calls).toEqual([{ certificate: ['kubelet'] }, {}])
+})
+
+test('a name is that of its connection alone, though another comes from the same address and port at the same time', async () => {
+  const first = await calling(kubelet)
+  // The same on the sender's side; only the address it is sent to differs.
+  const second = await calling(undefined, first.own, '127.0.0.3')
+  expect(second.own).toBe(first.own)
+  expect(calls).toEqual([{ certificate: ['kubelet'] }, {}])
+  await first.end()
+  await second.end()
 })

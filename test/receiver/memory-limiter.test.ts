@@ -43,6 +43,25 @@ test('refuses from the soft limit on, until memory is clearly below it', () => {
   ])
 })
 
+test('memory that cannot be read counts as before, and is told of', () => {
+  const told: unknown[] = []
+  let read = (): number => 900
+  using limiter = new MemoryLimiter(LIMITS, {
+    read: () => read(),
+    unread: (reason) => told.push(reason),
+    collect: () => undefined,
+    isIdle: () => false,
+    looked: () => undefined,
+    nowMs: () => 0,
+  })
+  read = () => {
+    throw new Error('too many open files')
+  }
+  limiter.check()
+  expect([limiter.isRefusing, limiter.usedBytes]).toEqual([true, 900])
+  expect(told).toEqual([new Error('too many open files')])
+})
+
 test('has unused memory given back above the soft limit, no more often than every ten seconds', () => {
   const { limiter: watching, state, look } = limiterAt(100)
   using limiter = watching

@@ -74,8 +74,8 @@ export class RawHttp2 implements Disposable {
   }
 
   /** Connects, and has said hello as every client does. */
-  static async to(port: number): Promise<RawHttp2> {
-    const socket = connect(port, '127.0.0.1')
+  static async to(port: number, localAddress = '127.0.0.1'): Promise<RawHttp2> {
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
     await once(socket, 'connect')
     const raw = new RawHttp2(socket)
     socket.write(Buffer.concat([Buffer.from(PREFACE), settingsFrame(), frame(SETTINGS, ACK, 0)]))

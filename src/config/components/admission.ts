@@ -1,10 +1,12 @@
 import type { z } from 'zod'
 import type { AdmissionConfig } from '../causeway-config.ts'
 import { DURATION } from '../schema/duration.ts'
-import { field } from '../schema/field.ts'
+import { field, optionalField } from '../schema/field.ts'
 import { wholeNumber } from '../schema/scalar-kinds.ts'
 import { section } from '../schema/section.ts'
 import { size } from '../schema/size.ts'
+import { perAddressRule } from './per-address-rule.ts'
+import { present } from './present.ts'
 
 export const admission = section(
   'How much is taken in at a time; what is more is refused for now, and comes again. A sender is told apart by its ' +
@@ -30,6 +32,11 @@ export const admission = section(
       '1024',
       'Most connections to each port of a receiver; further ones are closed at once.',
     ),
+    max_connections_per_address: optionalField(
+      wholeNumber(1),
+      'Most of them from one address, for IPv6 from one /64; left out, a quarter of `max_connections`. Raise it where many ' +
+        'senders come through one proxy or NAT.',
+    ),
     request_timeout: field(
       DURATION,
       '60s',
@@ -44,6 +51,7 @@ export const admission = section(
             message: 'must not exceed max_in_flight; write less, or a larger max_in_flight',
           }
         : undefined,
+    perAddressRule,
   ],
 )
 
@@ -54,5 +62,6 @@ export function buildAdmission(settings: z.output<typeof admission>): AdmissionC
     maxFlowBytes: settings.max_flow_bytes,
     maxConnections: settings.max_connections,
     requestTimeoutMs: settings.request_timeout,
+    ...present({ maxConnectionsPerAddress: settings.max_connections_per_address }),
   }
 }

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
-import { type Server } from 'node:http'
+import type { Server, ServerOptions } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
+import { Connections, type ConnectionLimits, type DropReason, type Endpoints } from './connections.ts'
 
 export interface ListenAddress {
   /** An address or a name; empty means every address of the machine. */
@@ -13,7 +14,21 @@ export interface ListenAddress {
 export interface Listening extends AsyncDisposable {
   /** The port it got. */
   readonly port: number
+  /** How many connections are open now. */
+  readonly connections: number
+  /** A credential that is known was shown on this connection. */
+  known(connection: Endpoints): void
 }
+
+/** How a server that people and probes ask is made: whoever connects and says nothing, or says it slowly, is not waited for. */
+export const ASKED_SERVER: ServerOptions = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+}
+
+/** How many may be connected to a server of which nothing else is said. */
+const DEFAULT_LIMITS: ConnectionLimits = { max: 64, maxPerAddress: 32 }
 
 export interface ListenPurpose {
   /** What the server is, for error messages. */
@@ -22,8 +37,21 @@ export interface ListenPurpose {
   setting: string
 }
 
+/** Who may be connected. */
+export interface Door {
+  /** 64 connections, 32 of them from one address, unless given. */
+  connections?: ConnectionLimits | undefined
+  /** Told of every connection that was closed because there are too many. */
+  onDrop?: ((reason: DropReason) => void) | undefined
+}
+
 /** Starts listening. Rejects with an error that says what cannot listen where, why, and what to change. */
-export async function listen(server: Server, at: ListenAddress, purpose: ListenPurpose): Promise<Listening> {
+export async function listen(
+  server: Server,
+  at: ListenAddress,
+  purpose: ListenPurpose & Door,
+): Promise<Listening> {
+  const connections = new Connections(server, purpose.connections ?? DEFAULT_LIMITS, purpose.onDrop)
   try {
     const host = await bindAddress(at.host)
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
@@ -31,6 +59,8 @@ export async function listen(server: Server, at: ListenAddress, purpose: ListenP
     server.listen({ port: at.port, ...(host !== undefined && { host }) }, () => resolve(undefined))
     await promise
     server.off('error', reject)
+    // A connection that could not be accepted must not end the process.
+    server.on('error', () => undefined)
   } catch (cause) {
     throw new Error(
       `${purpose.what} cannot listen on ${at.host}:${at.port}: ${why(cause)}; change ${purpose.setting}`,
@@ -41,6 +71,10 @@ export async function listen(server: Server, at: ListenAddress, purpose: ListenP
   }
   return {
     port: (server.address() as AddressInfo).port,
+    get connections() {
+      return connections.size
+    },
+    known: (connection) => connections.known(connection),
     [Symbol.asyncDispose]: () => close(server),
   }
 }

@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { fitPlaces, openFilesLimit } from '../../src/app/open-files.ts'
+
+const RECEIVER = { max: 1024, maxPerAddress: 256 }
+const PROBED = { max: 64, maxPerAddress: 32 }
+const DELIVERED = [RECEIVER, RECEIVER, { max: 256, maxPerAddress: 64 }, PROBED, PROBED]
+
+test('where there are descriptors enough everything is as configured', () => {
+  expect(fitPlaces(DELIVERED, 8192)).toEqual({ places: DELIVERED, warning: undefined })
+  expect(fitPlaces(DELIVERED, undefined)).toEqual({ places: DELIVERED, warning: undefined })
+})
+
+test('where there are too few listeners share what Causeway does not need itself, and it is told what would be enough', () => {
+  const { places, warning } = fitPlaces(DELIVERED, 1024)
+  expect(places[0]).toEqual(places[1])
+  expect(places[0]!.max).toBeGreaterThan(300)
+  expect(places[0]!.maxPerAddress).toBe(Math.floor(places[0]!.max / 4))
+  expect(warning).toBe(
+    'this process may have 1024 files open, which is too few for the 2432 connections that are configured: listeners take ' +
+      `${places.reduce((sum, { max }) => sum + max, 0)} in all until it may have 2522 (ulimit -n, LimitNOFILE)`,
+  )
+})
+
+test('whatever the limit is, connections leave descriptors to Causeway, and every listener has places', () => {
+  const configured = fc.array(
+    fc.record({ max: fc.integer({ min: 1, max: 5_000 }), maxPerAddress: fc.integer({ min: 1, max: 5_000 }) }),
+    { minLength: 1, maxLength: 8 },
+  )
+  fc.assert(
+    fc.property(configured, fc.integer({ min: 150, max: 20_000 }), (wanted, openFiles) => {
+      const { places } = fitPlaces(wanted, openFiles)
+      const sum = places.reduce((total, { max }) => total + max, 0)
+      expect(sum).toBeLessThanOrEqual(openFiles - 90)
+      places.forEach(({ max, maxPerAddress }, at) => {
+        expect(max).toBeGreaterThanOrEqual(Math.min(4, wanted[at]!.max))
+        expect(max).toBeLessThanOrEqual(wanted[at]!.max)
+        expect(maxPerAddress).toBeGreaterThanOrEqual(1)
+      })
+    }),
+  )
+})
+
+test('the limit of this process is known', () => {
+  expect(openFilesLimit()).toBeGreaterThan(0)
+})

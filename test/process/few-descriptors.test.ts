@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { post, PROTOBUF } from '../receiver/http-sender.ts'
+import { CausewayProcess, leaveNothingBehind } from './causeway-process.ts'
+import { freshSettings, type CausewayPorts } from './causeway-settings.ts'
+import { markerSpan } from './marker-span.ts'
+import { ownMetric } from './own-metrics.ts'
+
+const FLOOD = 300
+/** What Causeway opens by itself leaves hardly any. */
+const OPEN_FILES = 64
+const DOORS: readonly (keyof CausewayPorts)[] = ['metrics', 'query', 'health', 'http', 'grpc']
+
+leaveNothingBehind()
+
+/** Resolves once each connection is there, or was closed. */
+async function flood(port: number): Promise<Socket[]> {
+  const sockets = Array.from({ length: FLOOD }, () => connect(port, '127.0.0.1').resume())
+  const tried = sockets.map((socket) =>
+    Promise.race([once(socket, 'connect'), once(socket, 'close')]).catch(() => undefined),
+  )
+  for (const socket of sockets) socket.on('error', () => undefined)
+  await Promise.all(tried)
+  return sockets
+}
+
+test('a process that may have few files open outlives connections without an end to every port', async () => {
+  const settings = await freshSettings()
+  settings.patch = { extensions: { memory_limiter: { check_interval: '10ms' } } }
+  const limited = ['sh', '-c', `ulimit -n ${OPEN_FILES}; exec "$@"`, 'limited']
+  await using causeway = new CausewayProcess(settings, undefined, limited)
+  await causeway.ready()
+  expect(causeway.errors).toContain(`this process may have ${OPEN_FILES} files open, which is too few`)
+  const held: Socket[] = []
+  for (const door of DOORS) held.push(...(await flood(settings.ports[door])))
+  for (const socket of held) socket.destroy()
+
+  expect((await fetch(`http://127.0.0.1:${settings.ports.health}/`)).status).toBe(200)
+  const answer = await post(settings.ports.http, '/v1/traces', PROTOBUF, markerSpan('after').bytes)
+  expect(answer.status).toBe(200)
+  expect(await ownMetric(settings, 'cpid_dropped_connections')).toBeGreaterThan(0)
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(causeway.complaints).toEqual([])
+})

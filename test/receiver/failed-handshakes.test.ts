@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals'
+import { once } from 'node:events'
+import { connect as connectPlain, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect } from 'node:tls'
+import { eventually } from '../process/eventually.ts'
+import { Authority } from '../support/certificates.ts'
+import { RecordingPort } from './recording-port.ts'
+import { startHttp } from './start-receivers.ts'
+
+/** What a client of TLS 1.2 says first. */
+async function clientHello(): Promise<Buffer> {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const accepted = once(listener, 'connection') as Promise<[Socket]>
+  const { port } = listener.address() as AddressInfo
+  const client = connect({ port, host: '127.0.0.1', maxVersion: 'TLSv1.2' }).on('error', () => undefined)
+  const [socket] = await accepted
+  const [hello] = (await once(socket, 'data')) as [Buffer]
+  client.destroy()
+  listener.close()
+  return hello
+}
+
+const { cert, key } = new Authority().issue()
+const TLS = { certPem: cert, keyPem: key }
+
+test('strangers cannot fill the log with ever different failures', async () => {
+  const troubles: string[] = []
+  await using receiver = await startHttp(new RecordingPort(), {
+    tls: TLS,
+    onTrouble: (reason) => troubles.push(reason),
+  })
+  const hello = await clientHello()
+  const ALERTS = 120
+  for (let alert = 0; alert < ALERTS; alert++) {
+    const socket = connectPlain(receiver.port, '127.0.0.1').on('error', () => undefined)
+    socket.write(hello)
+    await once(socket, 'data')
+    // A record that is a fatal alert (RFC 5246, sections 6.2.1 and 7.2); the numbers are for senders to choose.
+    socket.resume().end(Buffer.from([21, 3, 3, 0, 2, 2, alert]))
+    await once(socket, 'close')
+  }
+  await eventually(() => expect(new Set(troubles).size).toBeGreaterThan(10))
+  expect(new Set(troubles).size).toBeLessThanOrEqual(21)
+})
