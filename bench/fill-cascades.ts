@@ -6,6 +6,7 @@ import { encodeSpan } from '../src/otlp/encode-span.ts'
 import { scopeEnvelope, serviceEnvelope } from '../src/otlp/own-envelopes.ts'
 import type { Sqlite } from '../src/sqlite/open-database.ts'
 import { TRACE_INDEX_SIZES } from '../src/sqlite/indexed-traces.ts'
+import { RECOUNT_SCOPE_USES } from '../src/sqlite/scope-uses.ts'
 import { StoredSpans } from './stored-spans.ts'
 
 export const SPANS_PER_CASCADE = 1_000
@@ -107,6 +108,7 @@ class Filler {
     this.#db
       .prepare('UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, live_cpids = ?')
       .run(this.#arrival, this.#arrival, this.#decision, this.#cpid)
+    for (const sql of RECOUNT_SCOPE_USES) this.#db.exec(sql)
     this.#indexTraces()
     this.filled.cpids = this.#cpid
     this.filled.arrivals = this.#arrival

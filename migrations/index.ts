@@ -10,6 +10,7 @@ import { up as setAside } from './008-set-aside.ts'
 import { up as writersByVersion } from './009-writers-by-version.ts'
 import { up as sentOnce } from './010-sent-once.ts'
 import { up as cascadesOfSeveralTraces } from './011-cascades-of-several-traces.ts'
+import { up as usesOfScopes } from './013-uses-of-scopes.ts'
 import { up as rankedCpids } from './014-ranked-cpids.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
@@ -25,5 +26,6 @@ export const MIGRATIONS: Record<string, Migration> = {
   '009-writers-by-version': { up: writersByVersion },
   '010-sent-once': { up: sentOnce },
   '011-cascades-of-several-traces': { up: cascadesOfSeveralTraces },
+  '013-uses-of-scopes': { up: usesOfScopes },
   '014-ranked-cpids': { up: rankedCpids },
 }

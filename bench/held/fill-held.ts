@@ -5,6 +5,7 @@ import { encodeSpan } from '../../src/otlp/encode-span.ts'
 import { scopeEnvelope, serviceEnvelope } from '../../src/otlp/own-envelopes.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { RECOUNT_SCOPE_USES } from '../../src/sqlite/scope-uses.ts'
 
 const MS = 1_000_000n
 
@@ -22,9 +23,12 @@ export async function fillHeld(path: string, count: number, exporter: string): P
 
 function fill(db: Sqlite, count: number, exporter: string): void {
   const hash = (text: string): Buffer => createHash('md5').update(text).digest()
-  const addResource = db.prepare('INSERT INTO resources VALUES (1, ?, ?, NULL, ?)')
+  const addResource = db.prepare('INSERT INTO resources (id, hash, service, envelope) VALUES (1, ?, ?, ?)')
   addResource.run(hash('resource'), 'kubectl', serviceEnvelope('kubectl'))
-  db.prepare('INSERT INTO scopes VALUES (1, 1, ?, ?)').run(hash('scope'), scopeEnvelope('bench'))
+  db.prepare('INSERT INTO scopes (id, resource, hash, envelope) VALUES (1, 1, ?, ?)').run(
+    hash('scope'),
+    scopeEnvelope('bench'),
+  )
   const addCpid = db.prepare(
     `INSERT INTO cpids (id, uuid, first_seen_ms, missing_since_ms, has_mergelog, explained, roots, prune_ns, merged_ns)
      VALUES (?, ?, ?, 0, 1, 1, ?, ?, ?)`,
@@ -67,5 +71,6 @@ function fill(db: Sqlite, count: number, exporter: string): void {
   db.prepare(
     'UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, live_cpids = ?',
   ).run(count, count, count, count)
+  for (const sql of RECOUNT_SCOPE_USES) db.exec(sql)
   db.prepare('INSERT INTO exporters (name, position) VALUES (?, 0)').run(exporter)
 }

@@ -92,9 +92,9 @@ export class PruneRounds implements Cached {
     const markedMs = store.lastMarkMs()
     const { isSure, leapMs } = isCalendarRight ? { isSure: true } : this.#calendar.look(progress, markedMs)
     if (this.#keepsAge && isSure && Math.abs(progress.wallMs - (markedMs ?? 0)) >= MARK_EVERY_MS) store.mark()
-    const moreToKeep = keeper.turn(isSure)
-    const result = this.#pruner.prune(budget, isSure, mayGoOn)
-    return { ...result, more: result.more || moreToKeep, ...(leapMs !== undefined && { leapMs }) }
+    const kept = keeper.turn(isSure)
+    const result = this.#pruner.prune(budget, { isAgeKnown: isSure, isRoomKnown: !kept.isCrowded, mayGoOn })
+    return { ...result, more: result.more || kept.more, ...(leapMs !== undefined && { leapMs }) }
   }
 
   #attempt(cpid: number, writes: boolean, work: () => void): boolean {

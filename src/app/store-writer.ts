@@ -129,7 +129,9 @@ export class StoreWriter {
         ...shared,
         store: this.#pruneStore,
         graph,
-        keeper: new TableKeeper(db, this.progress, settings.retention),
+        keeper: new TableKeeper(db, this.progress, settings.retention, () =>
+          arrivals.interner.forgetEnvelopes(),
+        ),
       },
       { retention: settings.retention, maxFanout: settings.linking.maxFanout },
     )

@@ -58,6 +58,8 @@ const READ_AGAIN_MS = 5_000
 interface Batch {
   upTo: number
   items: ReadyItem[]
+  /** Of its items, as long as it is on its way: retention may remove them meanwhile. */
+  scopes: Map<number, ScopeEnvelopes | undefined>
 }
 
 /**
@@ -142,7 +144,7 @@ export class Drain {
   /** Sends a batch, then moves the position once every earlier batch has moved it. */
   async #send(batch: Batch, signal: AbortSignal, before: Promise<void>): Promise<void> {
     const outcome = await sendSplitting(batch.items, {
-      encode: (items) => buildRequest(items, this.#outbox),
+      encode: (items) => buildRequest(items, { envelopes: (scope) => batch.scopes.get(scope) }),
       transport: this.#transport,
       signal,
       onDrop: this.#hooks.onDrop,
@@ -177,21 +179,22 @@ export class Drain {
     let batch: Batch | undefined
     let bytesOfBatch = 0
     for (const { decision, scope, bytes, broken } of items) {
-      // What cannot be read shows here, where it is tried again, not while a request is built.
-      this.#outbox.envelopes(scope)
       const length = bytes?.length ?? 0
       if (
         batch === undefined ||
         batch.items.length >= batchMaxItems ||
         bytesOfBatch + length > batchMaxBytes
       ) {
-        batch = { upTo: decision, items: [] }
+        batch = { upTo: decision, items: [], scopes: new Map() }
         batches.push(batch)
         bytesOfBatch = 0
       }
       batch.upTo = decision
       bytesOfBatch += length
-      if (bytes !== undefined) batch.items.push({ scope, bytes })
+      if (bytes !== undefined) {
+        batch.items.push({ scope, bytes })
+        if (!batch.scopes.has(scope)) batch.scopes.set(scope, this.#outbox.envelopes(scope))
+      }
       if (broken !== undefined) passedOver.push({ decision, reason: broken })
     }
     if (passedOver.length > 0) this.#hooks.onBroken(passedOver)

@@ -6,6 +6,7 @@ import {
   type PruneAttempt,
   type PruneCandidate,
   type PruneCounts,
+  type PruneLook,
   type PruneStore,
   type Retention,
 } from '../model/prune-port.ts'
@@ -78,13 +79,10 @@ export class Pruner {
     return Math.max(this.#old.held, this.#all.held)
   }
 
-  /**
-   * Does one turn: about as much as `budget` CPIDs cost at most, and no more once `mayGoOn` says no. `isAgeKnown`: the
-   * calendar may be believed; while it may not, nothing is removed for its age.
-   */
-  prune(budget: number, isAgeKnown = true, mayGoOn = (): boolean => true): PruneResult {
+  /** Does one turn: about as much as `budget` CPIDs cost at most. */
+  prune(budget: number, { isAgeKnown = true, isRoomKnown = true, mayGoOn }: PruneLook = {}): PruneResult {
     this.#counts = noPruneCounts()
-    this.#work = new PruneWork(budget, mayGoOn)
+    this.#work = new PruneWork(budget, mayGoOn ?? (() => true))
     this.#store.begin()
     if (this.#isRoundOver) this.#beginRound()
     if (isAgeKnown) forgetRequests(this.#store, this.#work)
@@ -92,7 +90,7 @@ export class Pruner {
     if (this.#noteMergelogs()) {
       if (isAgeKnown) this.#byAge()
       this.#byCount()
-      this.#byBytes()
+      if (isRoomKnown) this.#byBytes()
     }
     forgetTombstones(this.#store, this.#work, this.#settings.retention.maxCpids)
     const more = this.#work.isUp

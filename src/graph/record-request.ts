@@ -217,7 +217,7 @@ export class RequestRecorder {
         return undefined
       case 'refused': {
         counts.refusedMergelogs[outcome.refusal] = (counts.refusedMergelogs[outcome.refusal] ?? 0) + 1
-        this.#store.addRejectedMergelog(record, outcome.refusal, from.scope, from.sender)
+        this.#store.addRejectedMergelog(record, outcome.refusal, from)
         return refusalSentence(outcome.refusal, record.newCpid, this.#settings.maxSources)
       }
     }

@@ -14,6 +14,13 @@ export interface SentFrom {
   readonly cluster: string
 }
 
+/** Whose a refused record is; `sender` is who the connection proved it to be, where it did. */
+export interface RefusedFrom {
+  readonly service: string
+  readonly cluster: string
+  readonly sender: string | undefined
+}
+
 /** A resource, as policies know it; the cluster is empty where it names none. */
 export interface Owner {
   service: string
@@ -41,8 +48,7 @@ export interface ArrivalStore {
     timeNs: UnixNanos,
     from: SentFrom,
   ): void
-  /** `sender` is who the connection proved it to be, where it did. */
-  addRejectedMergelog(record: MergelogRecord, reason: string, scope: number, sender: string | undefined): void
+  addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedFrom): void
   /** Whose change a CPID is: the resource that sent its mergelog; undefined without one. */
   ownerOf(cpid: number): Owner | undefined
 }

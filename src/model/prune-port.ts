@@ -28,6 +28,16 @@ export function noPruneCounts(): PruneCounts {
   return { cpids: 0, spans: 0, logs: 0, unsettled: 0, unsent: 0 }
 }
 
+/** What a turn of pruning may go by. */
+export interface PruneLook {
+  /** The calendar may be believed; while it may not, nothing is removed for its age. */
+  isAgeKnown?: boolean
+  /** Nothing useless takes room; while it does, nothing is removed for its bytes. */
+  isRoomKnown?: boolean
+  /** No more is done once it says no. */
+  mayGoOn?: (() => boolean) | undefined
+}
+
 /** How far everything has come that a CPID may be held for. */
 export interface Reached {
   /** The decision about spans that every exporter has got to; Infinity without exporters. */

@@ -1,12 +1,13 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { SERVICE_NAME } from '../model/attributes.ts'
+import { CLUSTER_NAME, SERVICE_NAME } from '../model/attributes.ts'
 import { encodeAttribute } from './encode-span.ts'
 
-/** A ResourceSpans without scopes whose resource has only a service name. */
-export function serviceEnvelope(service: string): Buffer {
+/** A ResourceSpans without scopes whose resource has only a service name, and a cluster where it has one. */
+export function serviceEnvelope(service: string, cluster = ''): Buffer {
   const resource = new BinaryWriter()
     .tag(1, WireType.LengthDelimited)
     .bytes(encodeAttribute(SERVICE_NAME, service))
+  if (cluster !== '') resource.tag(1, WireType.LengthDelimited).bytes(encodeAttribute(CLUSTER_NAME, cluster))
   return Buffer.from(new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(resource.finish()).finish())
 }
 

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type { Statement } from 'better-sqlite3'
-import type { ArrivalStore, Owner, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
+import type { ArrivalStore, Owner, RefusedFrom, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
 import {
   SPAN_HAS_LINKS,
   SPAN_MALFORMED_CPID,
@@ -100,6 +100,7 @@ export class SqliteArrivals implements ArrivalStore {
   addSpan(span: SpanRecord, { scope, cluster }: SentFrom, cpid: number | undefined): void {
     const origin = this.interner.origin(span.traceKey)
     const row = this.#progress.nextArrival()
+    this.#progress.scopeUses.add(scope)
     this.#addSpan.run(
       row,
       cpid ?? null,
@@ -134,6 +135,7 @@ export class SqliteArrivals implements ArrivalStore {
   }
 
   addLog(log: LogRecord, scope: number, cpid: number | undefined): void {
+    this.#progress.scopeUses.add(scope)
     this.#addLog.run(
       this.#progress.nextArrival(),
       cpid ?? null,
@@ -158,6 +160,7 @@ export class SqliteArrivals implements ArrivalStore {
     { scope, cluster }: SentFrom,
   ): void {
     const blob = Buffer.concat(sources.map(cpidBytes))
+    this.#progress.scopeUses.add(scope)
     this.#addMergelog.run(
       arrival,
       cpid,
@@ -174,21 +177,22 @@ export class SqliteArrivals implements ArrivalStore {
     this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, timeNs, cpid)
   }
 
-  addRejectedMergelog(
-    record: MergelogRecord,
-    reason: string,
-    scope: number,
-    sender: string | undefined,
-  ): void {
+  addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedFrom): void {
     const sources = JSON.stringify(record.sources.slice(0, 100)).slice(0, MAX_KEPT_TEXT)
     const newCpid = record.newCpid.slice(0, MAX_KEPT_TEXT)
+    // What it came in may be large, and would stay with it.
+    const scope = this.interner.smallScope(
+      from.service.slice(0, MAX_KEPT_TEXT),
+      from.cluster.slice(0, MAX_KEPT_TEXT),
+    )
+    this.#progress.scopeUses.add(scope)
     const { lastInsertRowid } = this.#addRejected.run(
       this.wallMs,
       newCpid,
       sources,
       reason,
       scope,
-      sender?.slice(0, MAX_KEPT_TEXT) ?? null,
+      from.sender?.slice(0, MAX_KEPT_TEXT) ?? null,
     )
     this.#dropRejected.run(Number(lastInsertRowid) - this.#mostRefused)
   }

@@ -1,9 +1,10 @@
 import type { Statement } from 'better-sqlite3'
 import { cpidOfBytes } from '../model/cpid.ts'
 import type { LogOutboxItem, LogOutboxReader } from '../model/log-port.ts'
-import type { OutboxReader, ScopeEnvelopes } from '../model/outbox-port.ts'
+import type { ScopeEnvelopes } from '../model/outbox-port.ts'
 import { LOG_WITHOUT_SPAN_ID } from './log-link-store.ts'
 import type { Sqlite } from './open-database.ts'
+import type { SqliteOutbox } from './outbox-reader.ts'
 
 interface ItemRow {
   decision: number
@@ -16,10 +17,10 @@ interface ItemRow {
 
 /** Reads what was decided about log records, through the connection of the outbox reader. */
 export class SqliteLogOutbox implements LogOutboxReader {
-  readonly #outbox: Pick<OutboxReader, 'envelopes'>
+  readonly #outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment'>
   readonly #after: Statement<[number, number], ItemRow>
 
-  constructor(db: Sqlite, outbox: Pick<OutboxReader, 'envelopes'>) {
+  constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment'>) {
     this.#outbox = outbox
     this.#after = db.prepare(
       `SELECT o.decision, o.trace_id, o.flags, l.raw, l.scope, c.uuid
@@ -29,17 +30,26 @@ export class SqliteLogOutbox implements LogOutboxReader {
   }
 
   after(position: number, limit: number): LogOutboxItem[] {
-    return this.#after.all(position, limit).map(({ decision, trace_id, flags, raw, scope, uuid }) => ({
-      decision,
-      raw: raw ?? undefined,
-      scope: scope ?? 0,
-      traceId: trace_id ?? undefined,
-      withoutSpanId: (flags & LOG_WITHOUT_SPAN_ID) !== 0,
-      inherited: uuid === null ? undefined : cpidOfBytes(uuid),
-    }))
+    return this.#outbox.inOneMoment(() =>
+      this.#after.all(position, limit).map((row) => {
+        this.#outbox.envelopes(row.scope ?? 0)
+        return itemOf(row)
+      }),
+    )
   }
 
   envelopes(scope: number): ScopeEnvelopes | undefined {
     return this.#outbox.envelopes(scope)
+  }
+}
+
+function itemOf({ decision, trace_id, flags, raw, scope, uuid }: ItemRow): LogOutboxItem {
+  return {
+    decision,
+    raw: raw ?? undefined,
+    scope: scope ?? 0,
+    traceId: trace_id ?? undefined,
+    withoutSpanId: (flags & LOG_WITHOUT_SPAN_ID) !== 0,
+    inherited: uuid === null ? undefined : cpidOfBytes(uuid),
   }
 }

@@ -24,10 +24,10 @@ type ItemRow = [
 
 /** Reads the outbox through a connection of its own. */
 export class SqliteOutbox implements OutboxReader {
+  readonly #db: Sqlite
   readonly #after: Statement<[number, number], ItemRow>
   readonly #envelopes: Statement<[number], { resource_id: number; resource: Buffer; scope: Buffer }>
   readonly #traceId: Statement<[number], Buffer>
-  readonly #stands: Statement<[number], number>
   readonly #uuid: Statement<[number], Buffer>
   readonly #count: Statement<[number], number>
   readonly #ofDecisions: Statement<[string], ItemRow>
@@ -38,6 +38,7 @@ export class SqliteOutbox implements OutboxReader {
   readonly #traceCache = new GenerationCache<number, Buffer>(TRACES)
 
   constructor(db: Sqlite) {
+    this.#db = db
     this.#after = db
       .prepare<[number, number], ItemRow>(
         `SELECT ${COLUMNS} FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.decision > ? ORDER BY o.decision LIMIT ?`,
@@ -68,13 +69,23 @@ export class SqliteOutbox implements OutboxReader {
        FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
     )
     this.#traceId = db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
-    this.#stands = db.prepare<[number], number>('SELECT 1 FROM outbox WHERE decision = ?').pluck()
     this.#uuid = db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
     this.#count = db.prepare<[number], number>('SELECT count(*) FROM outbox WHERE decision > ?').pluck()
   }
 
+  /** Reads what belongs to the decisions at the same moment: retention may remove it at the next. */
   after(position: number, limit: number): OutboxItem[] {
-    return this.#after.all(position, limit).map((row) => this.#itemOf(row))
+    return this.inOneMoment(() =>
+      this.#after.all(position, limit).map((row) => {
+        const item = this.#itemOf(row)
+        this.envelopes(item.scope)
+        return item
+      }),
+    )
+  }
+
+  inOneMoment<T>(read: () => T): T {
+    return this.#db.transaction(read)()
   }
 
   envelopes(scope: number): ScopeEnvelopes | undefined {
@@ -109,14 +120,12 @@ export class SqliteOutbox implements OutboxReader {
   #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: ItemRow): OutboxItem {
     const flags = Number(flagBits)
     const synthetic = (flags & SENT_SYNTHETIC) !== 0
-    const traceId = trace === 0n ? undefined : this.#traceIdOf(Number(trace))
-    const isGone = traceId === 'lost' && this.#isPruned(Number(decision))
     return {
       decision: Number(decision),
-      raw: isGone ? undefined : ((synthetic ? extra : raw) ?? undefined),
+      raw: (synthetic ? extra : raw) ?? undefined,
       synthetic,
       scope: Number(ownScope ?? spanScope ?? 0n),
-      traceId,
+      traceId: trace === 0n ? undefined : this.#traceIdOf(Number(trace)),
       parentId,
       copy: (flags & SENT_COPY) !== 0,
       inherited:
@@ -131,11 +140,6 @@ export class SqliteOutbox implements OutboxReader {
     const id = this.#traceId.get(trace)
     if (id !== undefined) this.#traceCache.set(trace, id)
     return id ?? 'lost'
-  }
-
-  /** Retention may have removed a decision with its trace since the row was read. */
-  #isPruned(decision: number): boolean {
-    return this.#stands.get(decision) === undefined
   }
 
   #cpidOf(cpid: number): OutboxItem['inherited'] {

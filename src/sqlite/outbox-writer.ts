@@ -96,6 +96,7 @@ export class OutboxWriter {
 
   sendSynthetic(decision: SyntheticDecision): void {
     const { trace, parentId, scope, bytes, above } = decision
+    this.#progress.scopeUses.add(scope)
     this.#insert.run(
       this.#progress.nextDecision(),
       trace,

@@ -1,5 +1,6 @@
 import type { Clock } from '../model/clock.ts'
 import type { Sqlite } from './open-database.ts'
+import { ScopeUses } from './scope-uses.ts'
 
 interface ProgressRow {
   last_arrival: number
@@ -36,6 +37,8 @@ export class Progress {
   tombstones = 0
   /** CPIDs up to this number came before the graph was kept in order (ADR-020). */
   unrankedCpids = 0
+  /** Rows that came to name scopes. */
+  readonly scopeUses: ScopeUses
   readonly #db: Sqlite
   readonly #clock: Clock
   #base = 0
@@ -44,6 +47,7 @@ export class Progress {
   constructor(db: Sqlite, clock: Clock) {
     this.#db = db
     this.#clock = clock
+    this.scopeUses = new ScopeUses(db)
     this.#startedMs = clock.monotonicMs()
     this.load()
   }
@@ -57,6 +61,7 @@ export class Progress {
       )
       .get()
     if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
+    this.scopeUses.forget()
     this.lastArrival = row.last_arrival
     this.linkedArrival = row.linked_arrival
     this.lastDecision = row.last_decision
@@ -91,6 +96,7 @@ export class Progress {
   }
 
   save(): void {
+    this.scopeUses.save()
     this.#db
       .prepare(
         `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,

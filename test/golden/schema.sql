@@ -231,6 +231,10 @@ CREATE INDEX logs_by_cpid ON logs (cpid) WHERE cpid IS NOT NULL;
 
 CREATE INDEX logs_by_digest ON logs (time_ns, digest) WHERE digest IS NOT NULL;
 
+CREATE TRIGGER logs_scope AFTER DELETE ON logs WHEN old.scope IS NOT NULL BEGIN
+  UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
+  END;
+
 CREATE INDEX logs_unattributed ON logs (id) WHERE cpid IS NULL;
 
 CREATE TABLE mergelogs (
@@ -250,6 +254,10 @@ CREATE INDEX mergelogs_by_object ON mergelogs (object_id, arrival) WHERE object_
 CREATE INDEX mergelogs_by_object_name ON mergelogs (object_name);
 
 CREATE INDEX mergelogs_by_time ON mergelogs (time_ns);
+
+CREATE TRIGGER mergelogs_scope AFTER DELETE ON mergelogs WHEN old.scope IS NOT NULL BEGIN
+  UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
+  END;
 
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY,
@@ -283,6 +291,10 @@ CREATE INDEX outbox_by_trace ON outbox (trace, span);
 
 CREATE INDEX outbox_for_children ON outbox (span, trace) WHERE flags & 16;
 
+CREATE TRIGGER outbox_scope AFTER DELETE ON outbox WHEN old.scope IS NOT NULL BEGIN
+  UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
+  END;
+
 CREATE TABLE progress (
   only INTEGER PRIMARY KEY CHECK (only = 1),
   last_arrival INTEGER NOT NULL,
@@ -310,6 +322,10 @@ CREATE TABLE rejected_mergelogs (
   scope INTEGER NOT NULL
   , sender TEXT) STRICT;
 
+CREATE TRIGGER rejected_mergelogs_scope AFTER DELETE ON rejected_mergelogs WHEN old.scope IS NOT NULL BEGIN
+  UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
+  END;
+
 CREATE TABLE requests (
   id INTEGER PRIMARY KEY,
   hash BLOB NOT NULL UNIQUE,
@@ -330,9 +346,11 @@ CREATE TABLE scopes (
   id INTEGER PRIMARY KEY,
   resource INTEGER NOT NULL,
   hash BLOB NOT NULL,
-  envelope BLOB NOT NULL,
+  envelope BLOB NOT NULL, uses INTEGER NOT NULL DEFAULT 0,
   UNIQUE (resource, hash)
   ) STRICT;
+
+CREATE INDEX scopes_unused ON scopes (id) WHERE uses = 0;
 
 CREATE TABLE set_aside (
   id INTEGER PRIMARY KEY,
@@ -374,6 +392,10 @@ CREATE TABLE spans (
   ) STRICT;
 
 CREATE INDEX spans_by_origin ON spans (origin, span_id);
+
+CREATE TRIGGER spans_scope AFTER DELETE ON spans WHEN old.scope IS NOT NULL BEGIN
+  UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
+  END;
 
 CREATE INDEX spans_unattributed ON spans (id) WHERE cpid IS NULL;
 

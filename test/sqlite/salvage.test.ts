@@ -11,6 +11,7 @@ import { seededRandom, shuffled } from '../process/seeded-random.ts'
 import { damageBytes, damagePages, pagesOf } from '../support/damage.ts'
 import { sentSpans } from '../support/sent-spans.ts'
 import { cpid, scattered } from '../support/otlp-requests.ts'
+import { expectSoundScopes } from '../support/sound-scopes.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const load = cascadeLoad(seededRandom(61), 200)
@@ -258,6 +259,7 @@ test.each(SEEDS)(
     const counted = asking(path, (db) => db.prepare('SELECT live_cpids FROM progress').pluck().get())
     expect(counted).toBe(asking(path, (db) => countIn(db, 'cpids')))
     using writer = await TestWriter.open({ retention: { maxCpids: 100 } }, path)
+    expectSoundScopes(writer.db)
     const { outcomes } = writer.writer.ingest([
       ...load.requests,
       ...cascadeLoad(seededRandom(62), 20, 1_000).requests,

@@ -93,6 +93,32 @@ test('open episodes of full traces are told from those begun after settling; who
   db.close()
 })
 
+test('what names a scope of a database from before it was counted is counted', async () => {
+  const { db, migrateOn } = await beforeMigration('013')
+  const span = `INSERT INTO spans (origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
+    VALUES (1, ?, 0, 0, 0, ?, 1, 0, 0, '', x'')`
+  const resource = "INSERT INTO resources (hash, service, envelope) VALUES (?, '', x'')"
+  for (const id of [1, 2, 3]) {
+    db.prepare(resource).run(Buffer.from([id]))
+    db.prepare("INSERT INTO scopes (resource, hash, envelope) VALUES (?, x'', x'')").run(id)
+  }
+  for (const [id, scope] of [
+    [1, 1],
+    [2, 1],
+    [3, 3],
+  ])
+    db.prepare(span).run(id, scope)
+  db.exec(
+    "INSERT INTO logs (time_ns, scope, severity, event_name, span_id, raw) VALUES (0, 3, 0, '', 0, x'')",
+  )
+  db.exec('INSERT INTO outbox (decision, trace, parent_id, flags) VALUES (1, 1, 0, 0)')
+  await migrateOn()
+  expect(db.prepare('SELECT uses FROM scopes ORDER BY id').pluck().all()).toEqual([2, 0, 2])
+  db.exec('DELETE FROM spans WHERE scope = 1; DELETE FROM outbox')
+  expect(db.prepare('SELECT uses FROM scopes ORDER BY id').pluck().all()).toEqual([0, 0, 2])
+  db.close()
+})
+
 test('traces that go on from full ones are one cascade, and what they wrote is together', async () => {
   const { db, migrateOn } = await beforeMigration('011')
   const add = db.prepare(

@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import type { Retention } from '../../model/prune-port.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
+import { UnusedScopes } from './unused-scopes.ts'
 import { Sweep, type Sweepable } from './sweep.ts'
 
 const WEEK_MS = 7 * 24 * 3_600_000
@@ -37,20 +38,31 @@ export function mostRefused({ maxBytes }: Pick<Retention, 'maxBytes'>): number {
   return Math.min(MOST_REFUSED, Math.max(LEAST_REFUSED, share))
 }
 
+/** What came of a turn. */
+export interface Kept {
+  /** There is more to remove. */
+  readonly more: boolean
+  /** What nothing names takes room still, so that `max_bytes` is no reason yet to remove anything else. */
+  readonly isCrowded: boolean
+}
+
 /** Keeps tables small that belong to no CPID. Every turn looks at some thousand rows, whatever is stored. */
 export class TableKeeper {
   readonly #progress: Progress
   readonly #maxAgeMs: number
   readonly #most: number
   readonly #sweeps: readonly Sweep[]
+  readonly #scopes: UnusedScopes
   readonly #refused: Statement
   readonly #oldRefused: Statement
   readonly #oldAside: Statement
 
-  constructor(db: Sqlite, progress: Progress, retention: Retention) {
+  /** `onScopesRemoved`: what remembers scopes by their envelopes must forget them. */
+  constructor(db: Sqlite, progress: Progress, retention: Retention, onScopesRemoved: () => void) {
     this.#progress = progress
     this.#maxAgeMs = retention.maxAgeMs
     this.#most = mostRefused(retention)
+    this.#scopes = new UnusedScopes(db, onScopesRemoved)
     this.#sweeps = SWEPT.map((table) => new Sweep(db, table))
     this.#refused = db.prepare(
       `DELETE FROM rejected_mergelogs WHERE id IN (SELECT id FROM rejected_mergelogs
@@ -62,8 +74,8 @@ export class TableKeeper {
     this.#oldAside = old('set_aside', 'at_ms')
   }
 
-  /** `isAgeKnown`: the calendar may be believed. True when there is more to remove. */
-  turn(isAgeKnown: boolean): boolean {
+  /** `isAgeKnown`: the calendar may be believed. */
+  turn(isAgeKnown: boolean): Kept {
     const { wallMs, activeMs } = this.#progress
     const keptMs = this.#maxAgeMs === 0 ? WEEK_MS : this.#maxAgeMs
     let more = this.#refused.run(this.#most).changes === ROWS
@@ -72,6 +84,7 @@ export class TableKeeper {
       this.#oldAside.run(wallMs - WEEK_MS)
     }
     for (const sweep of this.#sweeps) more = sweep.turn(activeMs - keptMs) || more
-    return more
+    const isCrowded = this.#scopes.turn()
+    return { more: more || isCrowded, isCrowded }
   }
 }

@@ -1,6 +1,7 @@
 import { MalformedOtlp } from '../../otlp/malformed.ts'
 import { readReceived } from '../../otlp/read-received.ts'
 import type { Sqlite } from '../open-database.ts'
+import { RECOUNT_SCOPE_USES } from '../scope-uses.ts'
 
 export interface Mended {
   readonly what: string
@@ -27,13 +28,14 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
      WHERE EXISTS (SELECT 1 FROM spans WHERE scope NOT IN (SELECT id FROM scopes))
         OR EXISTS (SELECT 1 FROM logs WHERE scope NOT IN (SELECT id FROM scopes))
         OR EXISTS (SELECT 1 FROM mergelogs WHERE scope NOT IN (SELECT id FROM scopes))
+        OR EXISTS (SELECT 1 FROM rejected_mergelogs WHERE scope NOT IN (SELECT id FROM scopes))
         OR EXISTS (SELECT 1 FROM outbox WHERE scope NOT IN (SELECT id FROM scopes))`,
   ],
   [
     'scopes that were lost, whose spans and logs are kept',
     `INSERT INTO scopes (id, resource, hash, envelope)
      SELECT scope, -1, CAST('lost ' || scope AS BLOB), x'' FROM (SELECT scope FROM spans UNION SELECT scope FROM logs
-       UNION SELECT scope FROM mergelogs UNION SELECT scope FROM outbox WHERE scope IS NOT NULL)
+       UNION SELECT scope FROM mergelogs UNION SELECT scope FROM rejected_mergelogs UNION SELECT scope FROM outbox WHERE scope IS NOT NULL)
      WHERE scope NOT IN (SELECT id FROM scopes)`,
   ],
   [
@@ -141,6 +143,7 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
        live_cpids = (SELECT count(*) FROM cpids WHERE state = 0),
        tombstones = (SELECT count(*) FROM cpids WHERE state = 1)`,
   ],
+  ...RECOUNT_SCOPE_USES.map((statement) => ['', statement] as const),
 ]
 
 /** Mends a salvaged database in one transaction; returns what an operator may want to know of it. */
