@@ -2,6 +2,7 @@ import { builtinModules } from 'node:module'
 import importX from 'eslint-plugin-import-x'
 import tseslint from 'typescript-eslint'
 import { MAY_IMPORT } from './scripts/may-import.ts'
+import { noLookupByName } from './scripts/no-lookup-by-name.ts'
 
 const zones = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
   target: `./src/${folder}`,
@@ -49,6 +50,11 @@ export default tseslint.config(
       '@typescript-eslint/no-non-null-assertion': 'error',
       'max-lines': ['error', { max: 300 }],
     },
+  },
+  {
+    files: ['src/**', 'web/**'],
+    plugins: { causeway: { rules: { 'no-lookup-by-name': noLookupByName } } },
+    rules: { 'causeway/no-lookup-by-name': 'error' },
   },
   {
     files: ['src/model/**', 'src/graph/**', 'src/linker/**', 'src/otlp/**', 'src/query/**', 'src/dag/**'],

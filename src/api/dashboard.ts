@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
 import { isForPrograms } from './gate.ts'
+import { ownValue } from '../model/own-value.ts'
 
 /** Files of our own and nothing else; no code or style in the page itself. */
 const SECURITY = {
@@ -58,7 +59,7 @@ function isForBrowser(path: string, { headers }: IncomingMessage): boolean {
 
 /** The name of an asset changes with its content, so that it may be kept for good. */
 async function sendAsset(file: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
-  const type = TYPES[extname(file)]
+  const type = ownValue(TYPES, extname(file))
   const found = type === undefined ? undefined : await readForm(file, request)
   if (found === undefined) return false
   send(response, 200, found.bytes, {

@@ -6,6 +6,7 @@ import { applyCors, isAllowedOrigin, type CorsSettings } from '../trust/cors.ts'
 import { bareHost, isLoopback } from '../trust/host-names.ts'
 import { fitsPattern } from '../model/fits-pattern.ts'
 import { sendFailure } from './reply.ts'
+import { ownValue } from '../model/own-value.ts'
 
 const NEVER_FRAMED = "default-src 'none'; frame-ancestors 'none'"
 /** What a browser says of a request for something inside another page. */
@@ -89,7 +90,7 @@ async function isKnown(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<boolean> {
-  const value = request.headers[authenticator.header]
+  const value = ownValue(request.headers, authenticator.header)
   const checked = await authenticator.check(
     typeof value === 'string' ? value : undefined,
     peerOf(request.socket.remoteAddress),

@@ -132,7 +132,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
     open.use(await startMetricsServer({ ...config.telemetry.metrics, ...metricsDoor, metrics }))
   }
   if (config.query !== undefined) {
-    const onTrouble = (reason: string): void => log.error('A question could not be answered.', { reason })
+    const onTrouble = (reason: string): void => feed.questionFailed(reason)
     const { auth } = config.query
     const onNotice = (reason: string): void => feed.notice(reason)
     const onTurnedAway = (reason: string): void => feed.questionTurnedAway(reason)

@@ -12,6 +12,7 @@ import type { Signal } from '../model/ingest.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
 import { addLinkCounts } from './link-metrics.ts'
 import { SetAsideReports } from './set-aside-reports.ts'
+import { FailedQuestions } from './failed-questions.ts'
 import { ToldLately } from './told-lately.ts'
 import type { FromExport, FromStore, Positions, StoreGauges } from './thread-messages.ts'
 
@@ -56,6 +57,7 @@ export class TelemetryFeed implements ReceiverObserver {
   #lastDecisions: Record<Signal, number>
   #merges = 0
   readonly #told: ToldLately
+  readonly #questions: FailedQuestions
 
   constructor(
     { metrics, log, onFault, onWarning, nowMs }: FeedSinks,
@@ -66,6 +68,7 @@ export class TelemetryFeed implements ReceiverObserver {
     this.#onFault = onFault
     this.#nowMs = nowMs ?? (() => performance.now())
     this.#told = new ToldLately(this.#nowMs)
+    this.#questions = new FailedQuestions(log, this.#nowMs)
     this.#asides = new SetAsideReports({ metrics, log, onWarning, nowMs: this.#nowMs })
     this.#lastDecisions = lastDecisions
     for (const signal of ['traces', 'logs'] as const)
@@ -115,6 +118,10 @@ export class TelemetryFeed implements ReceiverObserver {
     this.notice(`extension cpid_query turned a request away: ${reason}`)
   }
 
+  questionFailed(reason: string): void {
+    this.#questions.add(reason)
+  }
+
   fromStore(message: FromStore): void {
     switch (message.kind) {
       case 'ingested': {
@@ -154,6 +161,7 @@ export class TelemetryFeed implements ReceiverObserver {
       case 'gauges':
         this.#setGauges(message.gauges)
         this.#asides.remembered(message.gauges.setAside)
+        this.#questions.tell()
         return
       case 'trouble':
         this.#trouble(message.reason)

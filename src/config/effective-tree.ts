@@ -11,6 +11,7 @@ import {
 import { pipeline, service } from './components/service.ts'
 import { docOf, type SchemaDoc } from './schema/schema-doc.ts'
 import {
+  childOf,
   isBlank,
   isMap,
   mapOf,
@@ -36,10 +37,10 @@ const TABLES: Readonly<Record<string, TypeTable<unknown>>> = {
 /** The configuration as if every default had been written out, secrets blacked out. */
 export function effectiveTree(tree: RawMap): { [key: string]: PlainNode } {
   const components = Object.entries(TABLES)
-    .filter(([section]) => !isBlank(tree[section]))
+    .filter(([section]) => !isBlank(childOf(tree, section)))
     .map(([section, table]) => [
       section,
-      mapEntries(tree[section], (node, id) => fillComponent(node, id, table)),
+      mapEntries(childOf(tree, section), (node, id) => fillComponent(node, id, table)),
     ])
   const filled = fill(service, tree['service'])
   const pipelines = mapEntries(mapOf(tree['service'])['pipelines'], (node) => fill(pipeline, node) ?? null)
@@ -79,7 +80,7 @@ function fillSection(doc: SchemaDoc & { kind: 'section' }, node: RawNode | undef
   if (isBlank(node) && (node === undefined ? doc.absent : doc.bare) === 'off') return undefined
   if (!isBlank(node) && !isMap(valueOf(node))) return plain(node)
   const written = mapOf(node)
-  const filled = Object.entries(doc.shape).map(([key, schema]) => [key, fill(schema, written[key])])
+  const filled = Object.entries(doc.shape).map(([key, schema]) => [key, fill(schema, childOf(written, key))])
   return Object.fromEntries(filled.filter(([, value]) => value !== undefined)) as PlainNode
 }
 

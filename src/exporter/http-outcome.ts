@@ -6,6 +6,7 @@ import { retryAfterMs } from './retry-after.ts'
 import { readRpcStatus } from './rpc-status.ts'
 import { shorten } from './shorten.ts'
 import { textOf } from './wire-fields.ts'
+import { ownValue } from '../model/own-value.ts'
 
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
@@ -75,5 +76,7 @@ function parseJson(text: string): unknown {
 }
 
 function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+  return typeof value === 'object' && value !== null
+    ? ownValue(value as Record<string, unknown>, name)
+    : undefined
 }

@@ -1,4 +1,5 @@
 import type { IngestCounts } from '../model/arrival-port.ts'
+import type { MergelogRefusal } from '../model/graph-port.ts'
 
 export function noCounts(): IngestCounts {
   return {
@@ -19,7 +20,7 @@ export function noCounts(): IngestCounts {
 export function addCounts(to: IngestCounts, { refusedMergelogs, ...counts }: IngestCounts): void {
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) to[name] += counts[name]
   for (const [reason, count] of Object.entries(refusedMergelogs)) {
-    const known = reason
+    const known = reason as MergelogRefusal
     to.refusedMergelogs[known] = (to.refusedMergelogs[known] ?? 0) + count
   }
 }

@@ -1,3 +1,4 @@
+import { ownValue } from '../model/own-value.ts'
 const NONE: Readonly<Record<string, unknown>> = {}
 
 /** What is looked at in a Kubernetes object; any client's types fit. */
@@ -18,7 +19,7 @@ export interface KubernetesMetadata {
 /** The value of an annotation; undefined where there is none or it is not text, whatever the object looks like. */
 export function annotationOf(object: KubernetesObject | null | undefined, key: string): string | undefined {
   const annotations = annotationsOf(object)
-  const value = Object.hasOwn(annotations, key) ? annotations[key] : undefined
+  const value = ownValue(annotations, key)
   return typeof value === 'string' ? value : undefined
 }
 

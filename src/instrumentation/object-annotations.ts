@@ -2,6 +2,7 @@ import { readAncestors, writeAncestors } from './ancestor-list.ts'
 import { annotationOf, annotationsOf, recordIn, type KubernetesObject } from './kubernetes-object.ts'
 import { readCpid } from './read-cpid.ts'
 import type { TraceContext } from './trace-context.ts'
+import { ownValue } from '../model/own-value.ts'
 
 export interface AnnotationKeys {
   readonly cpid: string
@@ -57,7 +58,7 @@ function withAnnotations<T extends KubernetesObject>(object: T, annotations: Rec
 function fits(annotations: Readonly<Record<string, unknown>>): boolean {
   let units = 0
   for (const key in annotations) {
-    const value = annotations[key]
+    const value = ownValue(annotations, key)
     units += key.length + (typeof value === 'string' ? value.length : 0)
   }
   return units * MOST_BYTES_PER_UNIT <= MOST_ANNOTATION_BYTES || bytesOf(annotations) <= MOST_ANNOTATION_BYTES
@@ -65,7 +66,8 @@ function fits(annotations: Readonly<Record<string, unknown>>): boolean {
 
 function bytesOf(annotations: Readonly<Record<string, unknown>>): number {
   let bytes = 0
-  for (const [key, value] of Object.entries(annotations)) {
+  for (const key in annotations) {
+    const value = ownValue(annotations, key)
     bytes += Buffer.byteLength(key) + (typeof value === 'string' ? Buffer.byteLength(value) : 0)
   }
   return bytes

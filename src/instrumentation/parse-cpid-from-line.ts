@@ -1,5 +1,6 @@
 import { CPID_ID } from '../model/attributes.ts'
 import { readCpid } from './read-cpid.ts'
+import { ownValue } from '../model/own-value.ts'
 
 /** What the CPID of a line may be called. */
 const KEYS: readonly string[] = ['cpid', CPID_ID, 'cpid_id']
@@ -34,7 +35,7 @@ export function parseCpidFromLine(line: string): string | undefined {
 
 function cpidAmong(fields: Readonly<Record<string, unknown>>): string | undefined {
   for (const key of KEYS) {
-    const value = Object.hasOwn(fields, key) ? fields[key] : undefined
+    const value = ownValue(fields, key)
     const cpid = typeof value === 'string' ? readCpid(value) : undefined
     if (cpid !== undefined) return cpid
   }

@@ -1,3 +1,4 @@
+import { ownValue } from '../model/own-value.ts'
 /** Kinds whose resource no rule gives. */
 const IRREGULAR: Readonly<Record<string, string>> = { Endpoints: 'endpoints' }
 
@@ -6,7 +7,7 @@ const IRREGULAR: Readonly<Record<string, string>> = { Endpoints: 'endpoints' }
  * lower case, which is a guess for kinds that Kubernetes does not bring along.
  */
 export function resourceOfKind(kind: string): string {
-  const irregular = Object.hasOwn(IRREGULAR, kind) ? IRREGULAR[kind] : undefined
+  const irregular = ownValue(IRREGULAR, kind)
   if (irregular !== undefined) return irregular
   const singular = kind.toLowerCase()
   if (/(?:s|x|z|ch|sh)$/.test(singular)) return `${singular}es`

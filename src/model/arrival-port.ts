@@ -1,6 +1,6 @@
 import type { LogRecord, MergelogRecord, SpanRecord } from './arrivals.ts'
 import type { UnixNanos } from './clock.ts'
-import type { Mergelog } from './graph-port.ts'
+import type { Mergelog, MergelogRefusal } from './graph-port.ts'
 
 /** What was answered to a request, kept so that the same bytes again get the same answer. */
 export interface RequestAnswer {
@@ -61,7 +61,7 @@ export interface IngestCounts {
   /** Those of them that have sources. */
   merges: number
   repeatedMergelogs: number
-  refusedMergelogs: Record<string, number>
+  refusedMergelogs: Partial<Record<MergelogRefusal, number>>
   malformedCpids: number
   /** Spans and log records that their sender may not send. */
   forbiddenSpans: number

@@ -1,3 +1,4 @@
+/* eslint-disable causeway/no-lookup-by-name -- fields have the names of our own table */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { MalformedOtlp } from './malformed.ts'
 import { readJsonScalar, wireTypeOf } from './read-json-scalar.ts'

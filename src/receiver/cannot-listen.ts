@@ -1,5 +1,6 @@
 import type { ReceiverTransport } from './observer.ts'
 import type { ReceiverSettings } from './receiver-settings.ts'
+import { ownValue } from '../model/own-value.ts'
 
 const WHAT_TO_DO: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the address is already in use; stop the program that holds it or choose another port',
@@ -18,7 +19,7 @@ export function cannotListen(
   const { code = '', message } = cause as NodeJS.ErrnoException
   const { receiver, host, port } = settings
   return new Error(
-    `receiver ${receiver} cannot listen for OTLP/${transport} on ${host}:${port}: ${WHAT_TO_DO[code] ?? message} ` +
+    `receiver ${receiver} cannot listen for OTLP/${transport} on ${host}:${port}: ${ownValue(WHAT_TO_DO, code) ?? message} ` +
       `(receivers::${receiver}::protocols::${transport}::endpoint)`,
     { cause },
   )

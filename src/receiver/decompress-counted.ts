@@ -2,6 +2,7 @@ import { Metadata, status, type StatusObject } from '@grpc/grpc-js'
 import { GRPC_ACCEPT_ENCODING, GRPC_CODINGS } from './codings/codings.ts'
 import { grpcStatusOf } from './grpc-status.ts'
 import { NO_ROOM, type Reservation } from './in-flight.ts'
+import { ownValue } from '../model/own-value.ts'
 
 /** A message that cannot be taken, with the status to answer with. */
 export class NotTaken extends Error implements StatusObject {
@@ -28,7 +29,7 @@ export async function decompressCounted(
   reservation: Reservation,
 ): Promise<Buffer> {
   if (encoding === 'identity') return message
-  const decompressor = Object.hasOwn(GRPC_CODINGS, encoding) ? GRPC_CODINGS[encoding]?.() : undefined
+  const decompressor = ownValue(GRPC_CODINGS, encoding)?.()
   if (decompressor === undefined) throw notKnown(encoding)
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const parts: Buffer[] = []

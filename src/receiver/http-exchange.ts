@@ -12,6 +12,7 @@ import { senderOver } from './http-sender-names.ts'
 import type { Intake } from './intake.ts'
 import { readBody } from './read-body.ts'
 import { REPLIES, retryAfterSeconds, rpcStatusOf, type WrongForm } from './reply.ts'
+import { ownValue } from '../model/own-value.ts'
 
 export interface HttpExchangeSettings {
   /** The signal taken at each path. */
@@ -47,7 +48,7 @@ export class HttpExchange {
     const { authenticator } = this.#intake
     let sender = senderOver(request.socket)
     if (authenticator !== undefined) {
-      const value = request.headers[authenticator.header]
+      const value = ownValue(request.headers, authenticator.header)
       const checked = await authenticator.check(
         typeof value === 'string' ? value : undefined,
         peerOf(request.socket.remoteAddress),

@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AwaitedBodies } from './awaited-bodies.ts'
+import { ownValue } from '../model/own-value.ts'
 
 /** How long an answer to a request that was too slow has to leave, in milliseconds. */
 const LAST_ANSWER_MS = 5_000
@@ -28,7 +29,7 @@ export function endFaulty(server: Server, awaited: AwaitedBodies, open: Readonly
       socket.destroy(error)
       return
     }
-    socket.write(`HTTP/1.1 ${STATUS_LINES[code] ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`)
+    socket.write(`HTTP/1.1 ${ownValue(STATUS_LINES, code) ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`)
     socket.destroySoon()
   })
 }

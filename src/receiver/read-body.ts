@@ -4,6 +4,7 @@ import type { AwaitedBodies } from './awaited-bodies.ts'
 import { HTTP_CODINGS } from './codings/codings.ts'
 import { NO_ROOM, type Reservation } from './in-flight.ts'
 import type { Refusal } from './reply.ts'
+import { ownValue } from '../model/own-value.ts'
 
 /** The answer to a request that was not whole in time. */
 const TOO_SLOW: Refusal = {
@@ -46,7 +47,7 @@ function bodyOf(request: IncomingMessage, reading: Reading): Body | Promise<Body
   if (!reservation.fits(Math.max(1, declared))) return NO_ROOM
   const coding = (request.headers['content-encoding'] ?? '').trim().toLowerCase()
   if (coding === '' || coding === 'identity') return collect(request, undefined, reading, tooLarge)
-  const decompressor = Object.hasOwn(HTTP_CODINGS, coding) ? HTTP_CODINGS[coding] : undefined
+  const decompressor = ownValue(HTTP_CODINGS, coding)
   if (decompressor !== undefined) return collect(request, decompressor(), reading, tooLarge)
   const known = Object.keys(HTTP_CODINGS).join(', ')
   return { kind: 'malformed', reason: `unsupported Content-Encoding: ${coding}; use none or one of ${known}` }

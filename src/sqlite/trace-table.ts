@@ -166,30 +166,33 @@ export class TraceTable {
   }
 }
 
+function whole(value: bigint | null | undefined): number {
+  return Number(value ?? 0n)
+}
+
 function traceOf(row: TraceRow): Trace {
-  const whole = (column: string): number => Number(row[column] ?? 0n)
   return {
-    id: whole('id'),
+    id: whole(row['id']),
     traceId: row.trace_id,
-    root: whole('root'),
-    episode: whole('episode'),
+    root: whole(row['root']),
+    episode: whole(row['episode']),
     cascade: Number(row['continues'] ?? row['id'] ?? 0n),
     rootSpan: row['root_span'] ?? 0n,
     open: row['state'] === 0n,
-    openedMs: whole('opened_ms'),
-    lastArrivalMs: whole('last_arrival_ms'),
-    lastWallMs: whole('last_wall_ms'),
-    dueMs: whole('due_ms'),
+    openedMs: whole(row['opened_ms']),
+    lastArrivalMs: whole(row['last_arrival_ms']),
+    lastWallMs: whole(row['last_wall_ms']),
+    dueMs: whole(row['due_ms']),
     firstNs: row['first_ns'] ?? 0n,
     lastNs: row['last_ns'] ?? 0n,
     clockSkew: row['clock_skew'] === 1n,
     doubtfulTimes: row['doubtful_times'] === 1n,
-    sentSpans: whole('sent_spans'),
-    sentBytes: whole('sent_bytes'),
-    controllerSpans: whole('controller_spans'),
-    services: whole('services'),
-    merges: whole('merges'),
-    missing: whole('missing'),
+    sentSpans: whole(row['sent_spans']),
+    sentBytes: whole(row['sent_bytes']),
+    controllerSpans: whole(row['controller_spans']),
+    services: whole(row['services']),
+    merges: whole(row['merges']),
+    missing: whole(row['missing']),
     truncated: row['truncated'] === 1n,
     rootSent: row['root_sent'] === 1n,
     provisional: row['provisional'] === 1n,

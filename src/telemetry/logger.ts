@@ -1,4 +1,5 @@
 import { type Clock } from '../model/clock.ts'
+import { ownValue } from '../model/own-value.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
@@ -69,7 +70,7 @@ function jsonLine(time: string, level: LogLevel, caller: string, message: string
 
 function toJson(fields: LogFields, first: readonly string[] = []): string {
   const names = [...first, ...Object.keys(fields).filter((name) => !first.includes(name))]
-  const ordered = names.map((name) => [name, fields[name]] as const)
+  const ordered = names.map((name) => [name, ownValue(fields, name)] as const)
   return JSON.stringify(Object.fromEntries(ordered), (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
   )

@@ -39,6 +39,7 @@ function feedAt(position: number, lastDecision: number) {
   return {
     lines,
     warnings,
+    questionFailed: (reason: string) => feed.questionFailed(reason),
     setAside: (stage: SetAside['stage'], item: number) =>
       feed.fromStore({
         kind: 'setAside',
@@ -130,4 +131,21 @@ test('health is told of what was set aside for as long as it is remembered', () 
   gauges(2)
   gauges(0)
   expect(warnings).toEqual([undefined, expect.stringMatching(/2 within a week.*audit_set_aside/), undefined])
+})
+
+test('questions that fail again and again, each for another reason, are one line a minute with their number', () => {
+  const feed = feedAt(0, 0)
+  for (let at = 0; at < 1_000; at++) feed.questionFailed(`reason ${at}`)
+  expect(feed.lines).toHaveLength(1)
+  expect(feed.lines[0]).toContain('"questions":1')
+  feed.pass(59_999)
+  feed.gauges(0)
+  expect(feed.lines).toHaveLength(1)
+  feed.pass(1)
+  feed.gauges(0)
+  expect(feed.lines).toHaveLength(2)
+  expect(feed.lines[1]).toMatch(/"questions":999.*"reason 999"/)
+  feed.pass(60_000)
+  feed.gauges(0)
+  expect(feed.lines).toHaveLength(2)
 })

@@ -38,6 +38,8 @@ test.each<[string, RawNode]>([
   ['<${env:EMPTY}>', '<>'],
   ['${env:NONE:-default}', 'default'],
   ['${NONE:-default}', 'default'],
+  ['${env:constructor:-default}', 'default'],
+  ['${env:__proto__:-default}', 'default'],
   ['${env:NONE:-}', new Substituted(null, '')],
   ['${env:NONE:-5}', new Substituted(5, '5')],
   ['${env:NONE:-${env:HOST}}', 'tempo'],

@@ -21,6 +21,7 @@ test('nothing but the OpenTelemetry API and the words of the model is needed to 
   expect([...needed].sort()).toEqual([
     '../model/attributes.ts',
     '../model/cpid.ts',
+    '../model/own-value.ts',
     '@opentelemetry/api',
     'node:crypto',
   ])

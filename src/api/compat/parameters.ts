@@ -1,3 +1,4 @@
+import { ownValue } from '../../model/own-value.ts'
 import { parseRfc3339 } from '../../model/rfc3339.ts'
 
 /** A parameter that is not understood, for whoever sent it. */
@@ -135,7 +136,7 @@ function durationNanos(text: string): number | undefined {
   if (text.length > MOST_SHOWN || !DURATION.test(text)) return undefined
   let total = 0
   for (const [, digits = '', unit = ''] of text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)) {
-    total += Number(digits) * (UNIT_NANOS[unit] ?? 0)
+    total += Number(digits) * (ownValue(UNIT_NANOS, unit) ?? 0)
   }
   return total
 }

@@ -3,6 +3,7 @@ import { parseLogfmt } from '../../query/traces/parse-logfmt.ts'
 import { parseTraceQl, TraceQlError } from '../../query/traces/parse-traceql.ts'
 import type { TraceQuestion } from '../../query/traces/trace-question.ts'
 import { BadParameter, malformed, type Parameters } from './parameters.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 const TRACES = 20
 const SPANS_PER_TRACE = 3
@@ -62,7 +63,7 @@ function tagIs(key: string, value: string): Condition {
     return { kind: 'compare', subject: { scope: 'intrinsic', key: 'status' }, operator: '=', value }
   if (key === 'error' && value === 'true')
     return { kind: 'compare', subject: { scope: 'intrinsic', key: 'status' }, operator: '=', value: 'error' }
-  const subject = Object.hasOwn(INTRINSICS, key) ? INTRINSICS[key] : undefined
+  const subject = ownValue(INTRINSICS, key)
   return { kind: 'compare', subject: subject ?? { scope: 'any', key }, operator: 'contains', value }
 }
 

@@ -1,6 +1,7 @@
 import { PATHS, type ApiPath } from './paths.ts'
 import { ref, text, type Schema } from './schema.ts'
 import { SCHEMAS } from './schemas.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 interface Parameter {
   readonly description: string
@@ -96,8 +97,8 @@ function operationOf({ path, summary, query, answer, failures }: ApiPath): unkno
     operationId: operationIdOf(path),
     summary,
     parameters: [
-      ...inPath.map((name) => ({ name, in: 'path', ...PATH_PARAMETERS[name], required: true })),
-      ...query.map((name) => ({ name, in: 'query', ...QUERY_PARAMETERS[name] })),
+      ...inPath.map((name) => ({ name, in: 'path', ...ownValue(PATH_PARAMETERS, name), required: true })),
+      ...query.map((name) => ({ name, in: 'query', ...ownValue(QUERY_PARAMETERS, name) })),
     ],
     responses: {
       200: { description: 'The answer', content: { 'application/json': { schema: answer } } },

@@ -1,4 +1,5 @@
 import { connect, createServer } from 'node:net'
+import { ownValue } from '../../model/own-value.ts'
 
 const LONGEST_MS = 3_000
 const EVERY_ADDRESS: Readonly<Record<string, string>> = {
@@ -10,7 +11,7 @@ const EVERY_ADDRESS: Readonly<Record<string, string>> = {
 /** Whether something takes connections there: undefined when it does, or the code of the error, such as ECONNREFUSED. */
 export function connectionError(host: string, port: number): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>()
-  const socket = connect({ host: EVERY_ADDRESS[host] ?? host, port, timeout: LONGEST_MS })
+  const socket = connect({ host: ownValue(EVERY_ADDRESS, host) ?? host, port, timeout: LONGEST_MS })
   socket.once('connect', () => resolve(undefined))
   socket.once('timeout', () => resolve('ETIMEDOUT'))
   socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))

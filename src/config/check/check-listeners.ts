@@ -3,6 +3,7 @@ import type { Findings } from '../findings.ts'
 import { formatEndpoint, parseEndpoint, type Endpoint } from '../schema/endpoint.ts'
 import { Refusal } from '../schema/field.ts'
 import type { Sections } from './read-sections.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 interface Listening {
   path: string
@@ -58,6 +59,6 @@ function overlap(one: Endpoint, other: Endpoint): boolean {
 function at(node: PlainNode, path: string): PlainNode | undefined {
   return path.split('::').reduce<PlainNode | undefined>((found, key) => {
     if (typeof found !== 'object' || found === null) return undefined
-    return Object.hasOwn(found, key) ? (found as Record<string, PlainNode>)[key] : undefined
+    return ownValue(found as Record<string, PlainNode>, key)
   }, node)
 }

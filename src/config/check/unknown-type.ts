@@ -1,4 +1,5 @@
 import { didYouMean } from '../schema/did-you-mean.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 export type ComponentSection = 'receivers' | 'processors' | 'exporters' | 'connectors' | 'extensions'
 
@@ -27,11 +28,7 @@ export function describeUnknownType(
   known: readonly string[],
 ): string {
   const written = ADVICE[section]
-  const advice = Object.hasOwn(written, type)
-    ? written[type]
-    : section === 'processors'
-      ? NO_PROCESSORS
-      : undefined
+  const advice = ownValue(written, type) ?? (section === 'processors' ? NO_PROCESSORS : undefined)
   const hint = advice === undefined ? didYouMean([type], known) : `; ${advice}`
   return `unknown type: "${type}" for id: "${id}" (valid values: [${known.join(' ')}])${hint}`
 }

@@ -13,6 +13,7 @@ import { TEXT_LIST } from '../schema/scalar-kinds.ts'
 import type { Rule } from '../schema/section.ts'
 import { describeNode, textOf, valueOf } from '../tree/raw-node.ts'
 import { present } from './present.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 type Version = '1.2' | '1.3'
 
@@ -55,7 +56,7 @@ function namesOf(type: string, table: Readonly<Record<string, string>>): ValueKi
       const unknown = written.find((name) => !Object.hasOwn(table, name))
       if (unknown !== undefined)
         return refuse(`"${unknown}" is not known here; write some of ${known.join(', ')}`)
-      return written.map((name) => table[name] ?? name)
+      return written.map((name) => ownValue(table, name) ?? name)
     },
   }
 }

@@ -1,5 +1,6 @@
 import { describeNode, textOf, valueOf } from '../tree/raw-node.ts'
 import { refuse, type Refusal, type ValueKind } from './field.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 const NANOS: Readonly<Record<string, number>> = {
   ns: 1,
@@ -27,7 +28,7 @@ export function parseDuration(text: string): number | Refusal {
     return refuse(`must be a duration such as 200ms, 10s or 1h30m, got ${JSON.stringify(text)}`)
   }
   const nanos = [...text.matchAll(PART)].reduce(
-    (sum, [, count, unit]) => sum + Number(count) * (NANOS[unit ?? ''] ?? NaN),
+    (sum, [, count, unit]) => sum + Number(count) * (ownValue(NANOS, unit ?? '') ?? NaN),
     0,
   )
   if (nanos > MOST_NANOS) return refuse(`must be under 292 years, got ${text}`)

@@ -69,7 +69,9 @@ function opened(blank: (node: null | undefined) => object | undefined) {
 }
 
 function strict<S extends Shape>(shape: S, rules: Rule<Settings<S>>[]) {
-  const known = Object.keys(shape).filter((key) => docOf(shape[key] as z.ZodType).kind !== 'refused')
+  const known = Object.entries(shape).flatMap(([key, schema]) =>
+    docOf(schema).kind === 'refused' ? [] : [key],
+  )
   const example = known.slice(0, 3).join(', ')
   return z
     .strictObject(shape, {

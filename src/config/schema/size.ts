@@ -1,5 +1,6 @@
 import { describeNode, textOf, valueOf } from '../tree/raw-node.ts'
 import { refuse, type Refusal, type ValueKind } from './field.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 const BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }
 const SIZE = /^(\d+) ?(KiB|MiB|GiB|)$/
@@ -14,7 +15,7 @@ export function parseSize(text: string): number | Refusal {
     const hint = near !== undefined && letter !== undefined ? `; write ${near}${letter.toUpperCase()}iB` : ''
     return refuse(`${SIZE_WANTED}, got ${JSON.stringify(text)}${hint}`)
   }
-  const bytes = Number(count) * (BYTES[unit] ?? NaN)
+  const bytes = Number(count) * (ownValue(BYTES, unit) ?? NaN)
   return Number.isSafeInteger(bytes) ? bytes : refuse(`is more bytes than can be counted, got ${text}`)
 }
 

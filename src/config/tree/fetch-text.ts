@@ -1,3 +1,4 @@
+import { ownValue } from '../../model/own-value.ts'
 /** What the configuration may look at outside itself. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>
@@ -43,7 +44,7 @@ function fetchVariable(reference: string, env: Surroundings['env']): FetchedText
   if (!ENV_NAME.test(name)) {
     return fault(`environment variable "${name}" has invalid name: must match regex ${ENV_NAME.source}`)
   }
-  const text = env[name] ?? (mark < 0 ? undefined : reference.slice(mark + DEFAULT_MARK.length))
+  const text = ownValue(env, name) ?? (mark < 0 ? undefined : reference.slice(mark + DEFAULT_MARK.length))
   return text === undefined ? { kind: 'unset', name } : { kind: 'text', text }
 }
 

@@ -1,3 +1,4 @@
+import { ownValue } from '../../model/own-value.ts'
 /** Stands where a reference could not be followed; that mistake is already reported, so readers stay silent. */
 export const UNRESOLVED = Symbol('unresolved')
 
@@ -42,8 +43,7 @@ export function mapOf(node: RawNode | undefined): RawMap {
 
 /** The child under a key, and undefined where there is none. */
 export function childOf(node: RawNode | undefined, key: string): RawNode | undefined {
-  const map = mapOf(node)
-  return Object.hasOwn(map, key) ? map[key] : undefined
+  return ownValue(mapOf(node), key)
 }
 
 /** True where nothing is written: no key, or a bare one. */

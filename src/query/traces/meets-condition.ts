@@ -123,6 +123,6 @@ function intrinsicValues(key: Intrinsic, span: JsonObject, trace: TraceAround): 
 
 /** When a span in OTLP/JSON started and ended. */
 export function spanTimes(span: JsonObject): { startNs: bigint; endNs: bigint } {
-  const timeOf = (name: string): bigint => BigInt(textOf(span[name]) || '0')
+  const timeOf = (name: 'startTimeUnixNano' | 'endTimeUnixNano'): bigint => BigInt(textOf(span[name]) || '0')
   return { startNs: timeOf('startTimeUnixNano'), endNs: timeOf('endTimeUnixNano') }
 }

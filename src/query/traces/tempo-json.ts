@@ -78,7 +78,7 @@ function tempoSpan(span: JsonObject): JsonObject {
   }
 }
 
-function inBase64(of: JsonObject, ...names: string[]): JsonObject {
+function inBase64(of: JsonObject, ...names: ('traceId' | 'spanId' | 'parentSpanId')[]): JsonObject {
   const present = names.filter((name) => textOf(of[name]) !== '')
   return Object.fromEntries(
     present.map((name) => [name, Buffer.from(textOf(of[name]), 'hex').toString('base64')]),

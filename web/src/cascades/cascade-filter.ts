@@ -11,6 +11,7 @@ export const RECENT: Readonly<Record<string, { label: string; ms: number }>> = {
   '24h': { label: 'Last 24 hours', ms: 86_400_000 },
   '7d': { label: 'Last 7 days', ms: 604_800_000 },
 }
+const RECENT_BY_NAME = new Map(Object.entries(RECENT))
 
 /** The question to the API that an address asks. A recent span of time is rounded, so that the question stays the same. */
 export function cascadesPath(search: URLSearchParams, nowMs: number, limit: number, after?: string): string {
@@ -18,7 +19,7 @@ export function cascadesPath(search: URLSearchParams, nowMs: number, limit: numb
   for (const name of FILTERS) {
     const value = search.get(name)
     if (value === null || value === '') continue
-    const recent = name === 'from' ? RECENT[value] : undefined
+    const recent = name === 'from' ? RECENT_BY_NAME.get(value) : undefined
     if (recent === undefined) asked.set(name, value)
     else asked.set(name, new Date(Math.floor((nowMs - recent.ms) / 60_000) * 60_000).toISOString())
   }

@@ -19,12 +19,14 @@ export function Notice({ title, isPage = false, children }: NoticeProps) {
   )
 }
 
-const TITLES: Readonly<Record<string, string>> = {
-  unknown_cpid: 'Nothing is known of this CPID',
-  pruned_cpid: 'This CPID has been pruned',
-  malformed_cpid: 'This is no CPID',
-  unreachable: 'Causeway does not answer',
-}
+const TITLES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    unknown_cpid: 'Nothing is known of this CPID',
+    pruned_cpid: 'This CPID has been pruned',
+    malformed_cpid: 'This is no CPID',
+    unreachable: 'Causeway does not answer',
+  }),
+)
 
 interface TroubleNoticeProps {
   trouble: Trouble
@@ -36,7 +38,7 @@ interface TroubleNoticeProps {
 export function TroubleNotice({ trouble, onRetry, isPage = false }: TroubleNoticeProps) {
   return (
     <div class="notice trouble" role="alert">
-      <Title isPage={isPage} title={TITLES[trouble.code] ?? 'This could not be loaded'} />
+      <Title isPage={isPage} title={TITLES.get(trouble.code) ?? 'This could not be loaded'} />
       <p>{sentence(trouble.message)}</p>
       {onRetry !== undefined && (
         <button type="button" onClick={onRetry}>

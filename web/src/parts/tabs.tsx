@@ -23,7 +23,7 @@ export function Tabs({ names, current }: TabsProps) {
         event.currentTarget.querySelector<HTMLElement>(`[data-view="${next}"]`)?.focus()
       }}
     >
-      {keys.map((view) => (
+      {Object.entries(names).map(([view, name]) => (
         <button
           key={view}
           type="button"
@@ -34,7 +34,7 @@ export function Tabs({ names, current }: TabsProps) {
           tabIndex={view === current ? 0 : -1}
           onClick={() => choose(view)}
         >
-          {names[view]}
+          {name}
         </button>
       ))}
     </div>
