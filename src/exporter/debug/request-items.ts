@@ -2,6 +2,7 @@ import type { SentSignal } from '../../model/ingest.ts'
 import { jsonOfProtobuf } from '../../otlp/protobuf-to-json.ts'
 import { EXPORT_REQUEST } from '../../otlp/schema.ts'
 import type { KeyValueJson } from './any-value-text.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 /** A resource or an instrumentation scope in OTLP/JSON. */
 export interface EnvelopeJson {
@@ -46,5 +47,5 @@ export function requestItems<T>(
 }
 
 function listIn(message: Nested, name: string): readonly Nested[] {
-  return (message[name] ?? []) as readonly Nested[]
+  return (ownValue(message, name) ?? []) as readonly Nested[]
 }
