@@ -24,6 +24,7 @@ import { SetAsideTable } from '../sqlite/keeping/set-aside-table.ts'
 import { mostRefused, TableKeeper } from '../sqlite/keeping/table-keeper.ts'
 import { storageFault } from '../sqlite/storage-fault.ts'
 import { Progress } from '../sqlite/progress.ts'
+import { requestLimits } from '../sqlite/request-table.ts'
 import { TraceIndex } from '../sqlite/trace-index.ts'
 import { WriterTransaction, type Cached } from '../sqlite/writer-transaction.ts'
 import { LinkRounds } from './link-rounds.ts'
@@ -82,7 +83,10 @@ export class StoreWriter {
     this.progress = new Progress(db, clock)
     const graph = new SqliteMergeGraph(db, this.progress)
     this.#traces = new TraceIndex(db, this.progress, { ...TRACE_INDEX_SIZES, ...settings.traceIndex })
-    const arrivals = new SqliteArrivals(db, this.progress, this.#traces, mostRefused(settings.retention))
+    const arrivals = new SqliteArrivals(db, this.progress, this.#traces, {
+      refusedMergelogs: mostRefused(settings.retention),
+      requests: requestLimits(settings.retention),
+    })
     this.#links = new SqliteLinkStore(db, this.progress, arrivals)
     this.positions = {
       traces: new ExporterPositions(db, 'traces'),

@@ -18,11 +18,17 @@ import { GenerationCache } from './generation-cache.ts'
 import { ObjectTable } from './object-table.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
-import { RequestTable } from './request-table.ts'
+import { RequestTable, type RequestLimits } from './request-table.ts'
 import type { TraceIndex } from './trace-index.ts'
 
 const PAIRS = 20_000
 const MAX_KEPT_TEXT = 4_096
+
+/** How much is remembered of what came. */
+export interface Remembered {
+  refusedMergelogs: number
+  requests: RequestLimits
+}
 
 /** Arrivals in SQLite. Every method belongs inside the writer's transaction. */
 export class SqliteArrivals implements ArrivalStore {
@@ -45,14 +51,13 @@ export class SqliteArrivals implements ArrivalStore {
   readonly #mostRefused: number
   readonly #owner: Statement<[number], Owner>
 
-  /** `mostRefused`: how many refused mergelogs are remembered. */
-  constructor(db: Sqlite, progress: Progress, traces: TraceIndex, mostRefused: number) {
-    this.#mostRefused = mostRefused
+  constructor(db: Sqlite, progress: Progress, traces: TraceIndex, remembered: Remembered) {
+    this.#mostRefused = remembered.refusedMergelogs
     this.#progress = progress
     this.traces = traces
     this.interner = new Interner(db, traces)
     this.objects = new ObjectTable(db, progress)
-    this.#requests = new RequestTable(db)
+    this.#requests = new RequestTable(db, remembered.requests)
     this.#addSpan = db.prepare(
       `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

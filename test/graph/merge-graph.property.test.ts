@@ -59,7 +59,10 @@ test('the stored graph answers as a simple model does, with repeats, conflicts a
       await migrate(db)
       const progress = new Progress(db, new TestClock())
       const graph = new SqliteMergeGraph(db, progress)
-      const arrivals = new SqliteArrivals(db, progress, new TraceIndex(db, progress, TRACE_INDEX_SIZES), 100)
+      const arrivals = new SqliteArrivals(db, progress, new TraceIndex(db, progress, TRACE_INDEX_SIZES), {
+        refusedMergelogs: 100,
+        requests: { requests: 100, refused: 100 },
+      })
       const model = new ModelGraph()
       const name = (id: number): Cpid => cpid(id + 1) as Cpid
       for (const { id, sources } of drawn) {
