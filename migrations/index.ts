@@ -10,6 +10,7 @@ import { up as setAside } from './008-set-aside.ts'
 import { up as writersByVersion } from './009-writers-by-version.ts'
 import { up as sentOnce } from './010-sent-once.ts'
 import { up as cascadesOfSeveralTraces } from './011-cascades-of-several-traces.ts'
+import { up as inheritedByLogs } from './012-inherited-by-logs.ts'
 import { up as usesOfScopes } from './013-uses-of-scopes.ts'
 import { up as rankedCpids } from './014-ranked-cpids.ts'
 
@@ -26,6 +27,7 @@ export const MIGRATIONS: Record<string, Migration> = {
   '009-writers-by-version': { up: writersByVersion },
   '010-sent-once': { up: sentOnce },
   '011-cascades-of-several-traces': { up: cascadesOfSeveralTraces },
+  '012-inherited-by-logs': { up: inheritedByLogs },
   '013-uses-of-scopes': { up: usesOfScopes },
   '014-ranked-cpids': { up: rankedCpids },
 }

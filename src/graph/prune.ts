@@ -287,9 +287,10 @@ export class Pruner {
   }
 
   #removeUnattributed(beforeMs: number, forced: boolean): number {
-    const removed = this.#store.removeUnattributed(beforeMs, ROWS_AT_ONCE, forced, this.#counts)
-    this.#work.remove(removed)
-    this.#work.spend(LOOK_COST)
-    return removed
+    const { spans, logs } = this.#counts
+    const looked = this.#store.removeUnattributed(beforeMs, ROWS_AT_ONCE, forced, this.#counts)
+    this.#work.remove(this.#counts.spans - spans + this.#counts.logs - logs)
+    this.#work.spend(LOOK_COST + looked / 10)
+    return looked
   }
 }

@@ -109,8 +109,8 @@ export interface PruneStore {
   /** Reads on through what is not sent, of which any span without a CPID may be part; true once it knows all of it. */
   readUnsent(): boolean
   /**
-   * Removes the oldest spans and logs without a CPID that arrived before a time; returns how many went. Unforced only
-   * what is linked and sent; forced also what is not, which it counts.
+   * Removes the oldest spans and logs without a CPID that arrived before a time; returns how many it looked at. Unforced
+   * only what is linked and sent; forced also what is not, which it counts.
    */
   removeUnattributed(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number
   /** The start of the oldest span without a CPID that may go. */

@@ -213,6 +213,8 @@ CREATE TABLE log_outbox (
   cpid INTEGER
   ) STRICT;
 
+CREATE INDEX log_outbox_by_cpid ON log_outbox (cpid) WHERE cpid IS NOT NULL;
+
 CREATE INDEX log_outbox_by_log ON log_outbox (log);
 
 CREATE TABLE logs (

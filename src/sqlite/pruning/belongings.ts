@@ -81,8 +81,8 @@ export class Belongings {
   #removeRest(step: Step): void {
     const { sql, traces } = this.#parts
     const { cpid } = step
-    if (step.left > 0) step.left -= traces.removeOfRoot(cpid, step.left)
-    if (step.left > 0) step.left -= traces.removeOthers(cpid, step.left)
+    if (step.left > 0) step.left -= traces.removeOfRoot(cpid, step.left, step.counts)
+    if (step.left > 0) step.left -= traces.removeOthers(cpid, step.left, step.counts)
     if (step.left > 0) step.left -= sql.run('DELETE FROM waiting WHERE cpid = +? LIMIT +?', cpid, step.left)
   }
 }

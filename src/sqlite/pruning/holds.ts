@@ -1,5 +1,6 @@
 import type { Hold, Reached } from '../../model/prune-port.ts'
 import type { Progress } from '../progress.ts'
+import type { BroughtSpans } from './brought-spans.ts'
 import type { Statements } from './statements.ts'
 
 /** What is not known to come free at a certain point is looked at again in the next round. */
@@ -9,18 +10,24 @@ const NEXT_ROUND: Hold = { until: 'activeMs', at: 0 }
  * Spans of the original traces that a CPID's work is in, from the newest trace on, so many at most: one with more is
  * checked again span by span when it goes.
  */
-const ITS_SPANS = `SELECT s.id AS id FROM (SELECT origin FROM cpid_origins WHERE cpid = +? ORDER BY origin DESC LIMIT 200) c
+const ITS_SPANS = `SELECT s.id AS id, s.cpid AS cpid
+  FROM (SELECT origin FROM cpid_origins WHERE cpid = +? ORDER BY origin DESC LIMIT 200) c
   CROSS JOIN spans s ON s.origin = c.origin LIMIT 2000`
+/** How far all exporters have come: what lies between the position of the slowest and its next decision was taken by force. */
+const sentUpTo = (exporters: string, outbox: string): string =>
+  `SELECT min(decision) - 1 FROM ${outbox} WHERE decision > (SELECT min(position) FROM ${exporters})`
 
 /** Why CPIDs may not go yet, and when they last had something to do. */
 export class Holds {
   readonly #sql: Statements
   readonly #progress: Progress
+  readonly #brought: BroughtSpans
   #reached: Reached | undefined
 
-  constructor(sql: Statements, progress: Progress) {
+  constructor(sql: Statements, progress: Progress, brought: BroughtSpans) {
     this.#sql = sql
     this.#progress = progress
+    this.#brought = brought
   }
 
   /** A new transaction: what was reached is asked anew. */
@@ -31,8 +38,8 @@ export class Holds {
   get reached(): Reached {
     const { linkedArrival, activeMs, wallMs } = this.#progress
     this.#reached ??= {
-      decision: this.#sql.number('SELECT min(position) FROM exporters') ?? Infinity,
-      logDecision: this.#sql.number('SELECT min(position) FROM log_exporters') ?? Infinity,
+      decision: this.#sql.number(sentUpTo('exporters', 'outbox')) ?? Infinity,
+      logDecision: this.#sql.number(sentUpTo('log_exporters', 'log_outbox')) ?? Infinity,
       arrival: linkedArrival,
       activeMs,
       wallMs,
@@ -46,7 +53,13 @@ export class Holds {
   }
 
   hold(cpid: number): Hold | undefined {
-    return this.#byTrace(cpid) ?? this.#byWaiting(cpid) ?? this.#byArrival(cpid) ?? this.#inPlace(cpid)
+    return (
+      this.#byTrace(cpid) ??
+      this.#byWaiting(cpid) ??
+      this.#byArrival(cpid) ??
+      this.#inPlace(cpid) ??
+      this.#asBrought(cpid)
+    )
   }
 
   /** What stands in traces, whether the CPID is their root or not: its root may have been pruned before it. */
@@ -103,6 +116,15 @@ export class Holds {
     return decision !== undefined && decision > this.sentDecision
       ? { until: 'decision', at: decision }
       : undefined
+  }
+
+  /** Spans that children of theirs brought into traces of other CPIDs. */
+  #asBrought(cpid: number): Hold | undefined {
+    return this.#brought.holdOf(
+      `SELECT id FROM (${ITS_SPANS}) WHERE cpid = +?`,
+      [cpid, cpid],
+      this.sentDecision,
+    )
   }
 
   lastActivityMs(cpid: number): number {

@@ -13,6 +13,7 @@ import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 import type { TraceIndex } from '../trace-index.ts'
 import { Belongings } from './belongings.ts'
+import { BroughtSpans } from './brought-spans.ts'
 import { Candidates } from './candidates.ts'
 import { Holds } from './holds.ts'
 import { ObjectRemoval } from './object-removal.ts'
@@ -44,13 +45,14 @@ export class SqlitePruneStore implements PruneStore {
     this.#progress = progress
     const sql = new Statements(db)
     this.#sql = sql
-    const holds = new Holds(sql, progress)
     const objects = new ObjectRemoval(sql, rows)
-    const parts = { sql, progress, holds, objects, index, rows }
+    const brought = new BroughtSpans({ sql, objects, index, rows })
+    const holds = new Holds(sql, progress, brought)
+    const parts = { sql, progress, holds, objects, index, rows, brought, graph }
     this.#candidates = new Candidates(db, sql)
     this.#holds = holds
-    const spans = new SpanRemoval(sql, progress, holds, objects)
-    this.#belongings = new Belongings({ ...parts, spans, traces: new TraceRemoval(sql, graph, rows) })
+    const spans = new SpanRemoval(sql, progress, parts)
+    this.#belongings = new Belongings({ ...parts, spans, traces: new TraceRemoval(parts) })
     this.#unattributed = new Unattributed(parts)
     this.#tombstones = new Tombstones(sql, progress, graph, objects)
   }

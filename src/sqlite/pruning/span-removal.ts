@@ -1,26 +1,29 @@
 import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
 import type { Hold } from '../../model/prune-port.ts'
 import type { Progress } from '../progress.ts'
+import { IS_BROUGHT, type BroughtSpans } from './brought-spans.ts'
 import type { Holds } from './holds.ts'
 import type { ObjectRemoval } from './object-removal.ts'
 import type { Statements } from './statements.ts'
 
 /** Of a CPID in one original trace. */
-const ITS = 'FROM spans WHERE origin = +? AND cpid = +?'
+const ITS = 'FROM spans AS s WHERE s.origin = +? AND s.cpid = +?'
 /** The decision that sent a span on in its original trace. */
 const IN_PLACE =
-  '(SELECT decision FROM outbox WHERE trace = 0 AND span = spans.id ORDER BY decision DESC LIMIT 1)'
+  '(SELECT decision FROM outbox WHERE trace = 0 AND span = s.id ORDER BY decision DESC LIMIT 1)'
 
 interface Whole {
   spans: number
   newest: number | null
   decision: number | null
   objects: number
+  brought: number
 }
 
 interface OneSpan {
   id: number
   decision: number | null
+  brought: number
 }
 
 export interface RemovedSpans {
@@ -36,19 +39,26 @@ export class SpanRemoval {
   readonly #progress: Progress
   readonly #holds: Holds
   readonly #objects: ObjectRemoval
+  readonly #brought: BroughtSpans
 
-  constructor(sql: Statements, progress: Progress, holds: Holds, objects: ObjectRemoval) {
+  constructor(
+    sql: Statements,
+    progress: Progress,
+    { holds, objects, brought }: { holds: Holds; objects: ObjectRemoval; brought: BroughtSpans },
+  ) {
     this.#sql = sql
     this.#progress = progress
     this.#holds = holds
     this.#objects = objects
+    this.#brought = brought
   }
 
   /** At most `most` spans; unforced none from the first on that must stay. */
   remove(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
     const [whole] = this.#sql.rows<Whole>(
-      `SELECT count(*) AS spans, max(id) AS newest, max(decision) AS decision, total(flags & ?) > 0 AS objects
-       FROM (SELECT id, flags, ${IN_PLACE} AS decision ${ITS} LIMIT +?)`,
+      `SELECT count(*) AS spans, max(id) AS newest, max(decision) AS decision, total(flags & ?) > 0 AS objects,
+         max(brought) AS brought
+       FROM (SELECT id, flags, ${IN_PLACE} AS decision, ${IS_BROUGHT} AS brought ${ITS} LIMIT +?)`,
       SPAN_OBSERVED | SPAN_WROTE,
       origin,
       cpid,
@@ -56,7 +66,7 @@ export class SpanRemoval {
     )
     if (whole === undefined || whole.spans === 0) return { spans: 0, rows: 0 }
     const hold = forced ? undefined : this.#holdOf(whole.newest ?? 0, whole.decision)
-    if (whole.spans < most && hold === undefined && whole.objects === 0) {
+    if (whole.spans < most && hold === undefined && whole.objects === 0 && whole.brought === 0) {
       if (whole.decision !== null)
         this.#sql.run(`DELETE FROM outbox WHERE trace = 0 AND span IN (SELECT id ${ITS})`, origin, cpid)
       const spans = this.#sql.run(`DELETE ${ITS}`, origin, cpid)
@@ -68,19 +78,23 @@ export class SpanRemoval {
   #oneByOne(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
     const removed = { spans: 0, rows: 0 }
     const spans = this.#sql.rows<OneSpan>(
-      `SELECT id, ${IN_PLACE} AS decision ${ITS} LIMIT +?`,
+      `SELECT id, ${IN_PLACE} AS decision, ${IS_BROUGHT} AS brought ${ITS} LIMIT +?`,
       origin,
       cpid,
       most,
     )
-    for (const { id, decision } of spans) {
-      const hold = forced ? undefined : this.#holdOf(id, decision)
+    for (const { id, decision, brought } of spans) {
+      const hold = forced ? undefined : (this.#holdOf(id, decision) ?? this.#asBrought(id, brought === 1))
       if (hold !== undefined) return { ...removed, hold }
       if (decision !== null) this.#sql.run('DELETE FROM outbox WHERE trace = 0 AND span = +?', id)
       removed.rows += this.#objects.removeOfSpan(id) + this.#sql.run('DELETE FROM spans WHERE id = +?', id)
       removed.spans++
     }
     return removed
+  }
+
+  #asBrought(span: number, isBrought: boolean): Hold | undefined {
+    return isBrought ? this.#brought.holdOf('+?', [span], this.#holds.sentDecision) : undefined
   }
 
   #holdOf(newest: number, decision: number | null): Hold | undefined {

@@ -39,7 +39,8 @@ export class Tombstones {
 
   /**
    * Forgets the oldest beyond `keep`, but none whose traces are still there: they go with the last CPID in them, of which
-   * each keeps `max_fanout` roots, so that there are never many. Looks at `limit` at most.
+   * each keeps `max_fanout` roots, so that there are never many. Nor those that log records to be sent took from their
+   * spans. Looks at `limit` at most.
    */
   removeOld(keep: number, limit: number): number {
     let excess = this.#progress.tombstones - keep
@@ -48,7 +49,8 @@ export class Tombstones {
       return 0
     }
     const page = this.#sql.rows<{ id: number; text: Cpid; isNeeded: number }>(
-      `SELECT id, text, EXISTS (SELECT 1 FROM traces WHERE root = cpids.id) AS isNeeded FROM cpids
+      `SELECT id, text, EXISTS (SELECT 1 FROM traces WHERE root = cpids.id)
+         OR EXISTS (SELECT 1 FROM log_outbox WHERE cpid = cpids.id) AS isNeeded FROM cpids
        WHERE state = 1 AND id > +? ORDER BY id LIMIT +?`,
       this.#looked,
       limit,

@@ -1,4 +1,8 @@
+import { SENT_FOR_CHILD } from '../../model/link-port.ts'
+import type { PruneCounts } from '../../model/prune-port.ts'
 import type { SqliteMergeGraph } from '../merge-graph-store.ts'
+import type { BroughtSpans } from './brought-spans.ts'
+import type { Holds } from './holds.ts'
 import type { PrunedRows } from './pruned-rows.ts'
 import type { Statements } from './statements.ts'
 
@@ -17,23 +21,35 @@ interface ChangeRow {
   continues: number | null
 }
 
+interface Parts {
+  readonly sql: Statements
+  readonly graph: SqliteMergeGraph
+  readonly rows: PrunedRows
+  readonly holds: Holds
+  readonly brought: BroughtSpans
+}
+
 /** Its change spans go last: by them what is left of a trace is found again in the next turn. */
-const TABLES = ['awaited_parents', 'outbox', 'trace_services', 'change_spans']
+const TABLES = ['awaited_parents', 'trace_services', 'change_spans']
 
 /** Removes traces and what stands in them, some rows at a time. */
 export class TraceRemoval {
   readonly #sql: Statements
   readonly #graph: SqliteMergeGraph
   readonly #rows: PrunedRows
+  readonly #holds: Holds
+  readonly #brought: BroughtSpans
 
-  constructor(sql: Statements, graph: SqliteMergeGraph, rows: PrunedRows) {
+  constructor({ sql, graph, rows, holds, brought }: Parts) {
     this.#sql = sql
     this.#graph = graph
     this.#rows = rows
+    this.#holds = holds
+    this.#brought = brought
   }
 
   /** The traces of a root; returns how many rows went, `most` when there may be more. */
-  removeOfRoot(root: number, most: number): number {
+  removeOfRoot(root: number, most: number, counts: PruneCounts): number {
     let removed = 0
     while (removed < most) {
       const [trace] = this.#sql.rows<TraceRow>(
@@ -41,7 +57,7 @@ export class TraceRemoval {
         root,
       )
       if (trace === undefined) return removed
-      removed += this.#remove(trace, most - removed)
+      removed += this.#remove(trace, most - removed, counts)
     }
     return most
   }
@@ -50,7 +66,7 @@ export class TraceRemoval {
    * What a CPID has in the traces of others. Where its root was pruned before, nobody else stands in a trace but CPIDs that
    * are still there: it goes with the last of them.
    */
-  removeOthers(cpid: number, most: number): number {
+  removeOthers(cpid: number, most: number, counts: PruneCounts): number {
     let removed = 0
     while (removed < most) {
       const [change] = this.#sql.rows<ChangeRow>(
@@ -61,7 +77,7 @@ export class TraceRemoval {
       if (change === undefined) return removed
       const { trace: id, root, episode, continues } = change
       if (root !== null && episode !== null && this.#isLastIn(id, cpid, root)) {
-        removed += this.#remove({ id, root, episode, continues }, most - removed)
+        removed += this.#remove({ id, root, episode, continues }, most - removed, counts)
       } else removed += this.#sql.run('DELETE FROM change_spans WHERE cpid = +? AND trace = +?', cpid, id)
     }
     return most
@@ -73,8 +89,10 @@ export class TraceRemoval {
     return this.#sql.number(other, trace, cpid, root) === undefined
   }
 
-  #remove(trace: TraceRow, most: number): number {
+  #remove(trace: TraceRow, most: number, counts: PruneCounts): number {
     let removed = this.#removeWrites(trace, most)
+    if (removed >= most) return most
+    removed += this.#removeDecisions(trace.id, most - removed, counts)
     if (removed >= most) return most
     for (const table of TABLES) {
       removed += this.#sql.run(`DELETE FROM ${table} WHERE trace = +? LIMIT +?`, trace.id, most - removed)
@@ -84,6 +102,19 @@ export class TraceRemoval {
     this.#sql.run('DELETE FROM traces WHERE id = +?', trace.id)
     this.#rows.trace(trace.id, trace.root)
     return removed + 1
+  }
+
+  /** With what was sent into it go the spans without a CPID that children brought into no other. */
+  #removeDecisions(trace: number, most: number, counts: PruneCounts): number {
+    const gone = this.#sql.rows<{ span: number | null; flags: number }>(
+      'DELETE FROM outbox WHERE trace = +? RETURNING span, flags LIMIT +?',
+      trace,
+      most,
+    )
+    const brought = gone.flatMap(({ span, flags }) =>
+      span !== null && (flags & SENT_FOR_CHILD) !== 0 ? [span] : [],
+    )
+    return gone.length + this.#brought.release(brought, this.#holds.sentDecision, counts)
   }
 
   /** What was written in a cascade stands under its first trace, and goes with the last. */

@@ -1,9 +1,8 @@
 import type { UnixNanos } from '../../model/clock.ts'
 import type { PruneCounts } from '../../model/prune-port.ts'
 import type { Progress } from '../progress.ts'
-import type { TraceIndex } from '../trace-index.ts'
+import { IS_BROUGHT, type BroughtSpans } from './brought-spans.ts'
 import type { Holds } from './holds.ts'
-import type { ObjectRemoval } from './object-removal.ts'
 import type { PrunedRows } from './pruned-rows.ts'
 import type { Statements } from './statements.ts'
 import { UnsentSpans } from './unsent-spans.ts'
@@ -12,23 +11,31 @@ interface Parts {
   readonly sql: Statements
   readonly progress: Progress
   readonly holds: Holds
-  readonly objects: ObjectRemoval
-  readonly index: TraceIndex
+  readonly brought: BroughtSpans
   readonly rows: PrunedRows
 }
 
-/** Removes spans and log records without a CPID, oldest first. */
+/**
+ * Removes spans and log records without a CPID, oldest first. A span that children brought into their traces goes with the
+ * last of these.
+ */
 export class Unattributed {
   readonly #parts: Parts
   readonly #unsent: UnsentSpans
+  /** Spans without a CPID up to here are all in traces that children brought them into. */
+  #passed = 0
 
   constructor(parts: Parts) {
     this.#parts = parts
     this.#unsent = new UnsentSpans(parts.sql)
+    parts.brought.onLeft((span) => {
+      this.#passed = Math.min(this.#passed, span - 1)
+    })
   }
 
   forget(): void {
     this.#unsent.forget()
+    this.#passed = 0
   }
 
   /** Reads on through what is not sent; true once it is known which spans may go. */
@@ -39,6 +46,7 @@ export class Unattributed {
     return this.#unsent.lowestAfter(holds.sentDecision, progress.lastDecision) !== undefined
   }
 
+  /** Returns how many it looked at, `limit` of each kind at most. */
   remove(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
     return (
       this.#removeSpans(beforeMs, limit, forced, counts) + this.#removeLogs(beforeMs, limit, forced, counts)
@@ -49,32 +57,33 @@ export class Unattributed {
     const { sql, progress } = this.#parts
     const upTo = forced ? progress.lastArrival : this.#spansUpTo(Infinity)
     const ms = sql.number(
-      'SELECT start_ns / 1000000 FROM spans WHERE cpid IS NULL AND id <= +? ORDER BY id LIMIT 1',
+      'SELECT start_ns / 1000000 FROM spans WHERE cpid IS NULL AND id > +? AND id <= +? ORDER BY id LIMIT 1',
+      this.#passed,
       upTo,
     )
     return ms === undefined ? undefined : BigInt(ms) * 1_000_000n
   }
 
   #removeSpans(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
-    const { sql, progress, objects, index, rows } = this.#parts
+    const { sql, progress, brought } = this.#parts
     const mayGo = this.#spansUpTo(beforeMs)
-    const spans = sql.rows<{ id: number; origin: number }>(
-      'SELECT id, origin FROM spans WHERE cpid IS NULL AND id <= +? ORDER BY id LIMIT +?',
+    const spans = sql.rows<{ id: number; origin: number; isBrought: number }>(
+      `SELECT s.id, s.origin, ${IS_BROUGHT} AS isBrought FROM spans s
+       WHERE s.cpid IS NULL AND s.id > +? AND s.id <= +? ORDER BY s.id LIMIT +?`,
+      this.#passed,
       forced ? progress.lastArrival : mayGo,
       limit,
     )
-    for (const { id, origin } of spans) {
+    for (const { id, origin, isBrought } of spans) {
+      this.#passed = id
+      if (isBrought === 1) continue
       if (id > mayGo) {
         counts.unsent++
         sql.run('DELETE FROM waiting WHERE arrival = +?', id)
       }
-      sql.run('DELETE FROM outbox WHERE trace = 0 AND span = +?', id)
-      objects.removeOfSpan(id)
-      sql.run('DELETE FROM spans WHERE id = +?', id)
-      index.removeIfEmpty(origin)
-      rows.origin(origin)
+      brought.remove(id, origin)
+      counts.spans++
     }
-    counts.spans += spans.length
     return spans.length
   }
 
