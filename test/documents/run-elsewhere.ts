@@ -17,6 +17,10 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm run test:shell': { by: '.ci/run', as: 'npm run test:shell' },
   'npm run test:faults': { by: '.ci/run', as: 'npm run test:faults' },
   'npm run test:attack': { by: '.ci/run', as: 'npm run test:attack' },
+  'npm run test:retention': {
+    by: 'test/graph/retention/retention.property.test.ts',
+    as: 'npm run test:retention does that for as long as it is told to',
+  },
   'npm run test:browser': { by: '.ci/run', as: 'npm run test:browser' },
   'npm run test:interop': { by: '.ci/run', as: 'npm run test:interop' },
   'npm run check': { by: '.ci/run', as: 'npm run check' },

@@ -1,0 +1,257 @@
+import type { Signal } from '../../../src/model/ingest.ts'
+import { spanIdHex } from '../../../src/otlp/encode-span.ts'
+import { TestWriter, type TestSettings } from '../../support/test-writer.ts'
+import { Backend } from './backend.ts'
+import { Decisions } from './decisions.ts'
+import { HOUR_MS, type Life, type LifeSettings, type LifeStep } from './drawn-life.ts'
+import { expectEmptied } from './emptied.ts'
+import { Kept } from './kept.ts'
+import { SentRequests, type Sending } from './sent-requests.ts'
+import { Soundness } from './soundness.ts'
+import { check, same } from './faults.ts'
+
+const SIGNALS = ['traces', 'logs'] as const
+const MANY = 1_000_000
+const TOMBSTONES = 1_000_000
+const MOST_TURNS = 2_000
+/** Pages that may be left beside those of an empty database: of tombstones and what else is kept. */
+const KEPT_BYTES = 12 * 4_096
+
+/** One Causeway with its exporters: the real writer, linker, pruner and outbox, and what is known to have come and gone. */
+export class World {
+  readonly #settings: LifeSettings
+  readonly #first: TestWriter
+  readonly #decisions: Decisions
+  readonly #soundness: Soundness
+  readonly #requests: SentRequests
+  readonly #arrivedMs: { upTo: number; ms: number }[] = []
+  readonly #emptyBytes: number
+  /** Ids of spans that were acknowledged. */
+  readonly #acknowledged = new Set<string>()
+  #writer: TestWriter
+  #backends: Backend[] = []
+  readonly #startMs: number
+  #maxAgeMs: number
+  /** Force has taken something. */
+  #isForced = false
+
+  private constructor(settings: LifeSettings, writer: TestWriter) {
+    this.#settings = settings
+    this.#maxAgeMs = settings.maxAgeMs
+    this.#first = writer
+    this.#writer = writer
+    this.#startMs = writer.clock.wallMs()
+    this.#requests = new SentRequests(this.#startMs)
+    this.#decisions = new Decisions(writer.db)
+    this.#soundness = new Soundness(writer.db)
+    this.#emptyBytes = writer.writer.gauges().usedBytes
+    this.#restart(settings.exporters)
+  }
+
+  static async open(settings: LifeSettings): Promise<World> {
+    return new World(settings, await TestWriter.open())
+  }
+
+  /** Does one step; throws when what must hold after every step does not. */
+  do(step: LifeStep): void {
+    this.#do(step)
+    this.#decisions.note()
+    this.#soundness.expect()
+    const { gauges, progress } = {
+      gauges: this.#writer.writer.gauges(),
+      progress: this.#writer.writer.progress,
+    }
+    const count = (from: string): number =>
+      Number(this.#writer.db.prepare(`SELECT count(*) FROM ${from}`).pluck().get())
+    same(
+      [gauges.cpids, gauges.tombstones, gauges.openTraces, gauges.setAside, progress.liveCpids],
+      [
+        count('cpids WHERE state = 0'),
+        count('cpids WHERE state = 1'),
+        count('traces WHERE state = 0'),
+        0,
+        gauges.cpids,
+      ],
+      'a gauge is wrong',
+    )
+  }
+
+  /** Lets everything leave, settle and grow old: then nothing is left. `restarts`: as another process. */
+  end(restarts: boolean): void {
+    const { maxAgeMs } = this.#settings
+    this.do({ kind: 'link', most: MANY })
+    for (const ms of [11_000, 301_000, 1_900_000, 301_000]) {
+      this.do({ kind: 'pass', ms, works: true })
+    }
+    this.#expectDelivered()
+    if (restarts || maxAgeMs === 0) {
+      this.#maxAgeMs = HOUR_MS
+      this.#restart([...new Set(this.#backends.map(({ name }) => name))])
+    }
+    for (const days of [1, 1]) {
+      this.do({ kind: 'pass', ms: days * 24 * HOUR_MS, works: true })
+      for (let turn = 0; turn < 4; turn++) {
+        this.do({ kind: 'prune', budget: 1_000, turns: MOST_TURNS })
+        // Pruning says of some that they are explained now.
+        this.do({ kind: 'link', most: MANY })
+      }
+    }
+    expectEmptied(this.#writer.db, this.#settings.maxCpids || TOMBSTONES)
+    const { usedBytes } = this.#writer.writer.gauges()
+    check(
+      usedBytes <= this.#emptyBytes + KEPT_BYTES,
+      `${usedBytes - this.#emptyBytes} bytes were not given back`,
+    )
+  }
+
+  [Symbol.dispose](): void {
+    this.#first[Symbol.dispose]()
+  }
+
+  #do(step: LifeStep): void {
+    const { writer, clock } = this.#writer
+    switch (step.kind) {
+      case 'span':
+      case 'mergelog':
+      case 'log':
+      case 'again':
+      case 'refused':
+        this.#send(step)
+        return
+      case 'link':
+        writer.link(step.most)
+        return
+      case 'expire':
+        if (step.most < MANY) writer.expire(step.most)
+        else while (writer.isAnythingDue()) writer.expire(step.most)
+        return
+      case 'pass':
+        if (step.works) this.#writer.pass(step.ms)
+        else clock.advance(step.ms)
+        return
+      case 'prune':
+        this.#prune(step.budget, step.turns)
+        return
+      case 'break':
+        this.#breakOff(step.steps)
+        return
+      case 'export': {
+        const backend = this.#backends[step.exporter % Math.max(1, this.#backends.length)]
+        backend?.take(step.most, this.#decisions)
+        if (step.saves) this.#save()
+        return
+      }
+      case 'restart':
+        this.#restart(step.exporters)
+    }
+  }
+
+  #send(step: Sending): void {
+    const { writer, clock } = this.#writer
+    const request = this.#requests.next(step, clock.wallMs() - this.#startMs)
+    if (request === undefined) return
+    const { kind } = this.#writer.ingest(request.signal, request.bytes)
+    check(kind === 'accepted', `a request was ${kind}`)
+    if (step.kind === 'span') this.#acknowledged.add(spanIdHex(BigInt(step.span.id)))
+    this.#arrivedMs.push({ upTo: writer.progress.lastArrival, ms: clock.wallMs() })
+  }
+
+  #arrived(arrival: number): number {
+    return this.#arrivedMs.find(({ upTo }) => upTo >= arrival)?.ms ?? Infinity
+  }
+
+  #prune(budget: number, turns: number): void {
+    for (let turn = 0; turn < turns; turn++) if (!this.#pruneOnce(budget)) return
+    check(turns < MOST_TURNS, 'pruning does not end')
+  }
+
+  /** A turn of pruning; true when there is more to do. Throws what `mayGoOn` throws, and where it does something wrong. */
+  #pruneOnce(budget: number, mayGoOn = (): boolean => true): boolean {
+    const { db, writer, clock } = this.#writer
+    // Writes down what time it is.
+    writer.run(() => undefined)
+    const before = new Kept(db)
+    const wasForced = this.#isForcing
+    const { more, unsettled, unsent } = writer.prune(budget, { isCalendarRight: true, mayGoOn })
+    const forced = wasForced || this.#isForcing || unsettled + unsent > 0
+    check(!forced || this.#settings.bytesAbove > 0, 'pruning used force without max_bytes')
+    this.#isForced ||= forced
+    for (const signal of SIGNALS) this.#decisions.expectKept(signal, this.#savedMin(signal), forced)
+    const settings = { ...this.#settings, maxAgeMs: this.#maxAgeMs }
+    if (!forced) before.expect(settings, clock.wallMs(), (arrival) => this.#arrived(arrival))
+    return more
+  }
+
+  /** A CPID is going by force, over several turns. */
+  get #isForcing(): boolean {
+    return (
+      this.#writer.db.prepare('SELECT 1 FROM cpids WHERE prune_ns = -2 AND state = 0').get() !== undefined
+    )
+  }
+
+  /** A turn of pruning that throws after some steps, unless it is done before: then nothing has happened. */
+  #breakOff(steps: number): void {
+    const before = new Kept(this.#writer.db)
+    const broken = new Error('the disk broke it off')
+    let left = steps
+    try {
+      this.#pruneOnce(1_000, () => {
+        if (left-- <= 0) throw broken
+        return true
+      })
+    } catch (error) {
+      if (error !== broken) throw error
+      before.expectUntouched()
+    }
+  }
+
+  /** The least position that is saved; what comes after it is not sent everywhere. */
+  #savedMin(signal: Signal): number {
+    return Math.min(...this.#writer.writer.positions[signal].all().values(), MANY)
+  }
+
+  #save(): void {
+    const { writer } = this.#writer
+    writer.run(() => {
+      for (const { signal, name, position } of this.#backends)
+        writer.positions[signal].moveTo(name, position, 0)
+    })
+  }
+
+  #restart(exporters: readonly string[]): void {
+    const known = new Map(this.#backends.map((backend) => [`${backend.signal} ${backend.name}`, backend]))
+    const { mode, logs, maxFanout, maxTraceSpans, maxCpids, bytesAbove } = this.#settings
+    const settings: TestSettings = {
+      linking: { mode, maxFanout, maxTraceSpans, logs: logs && exporters.length > 0 },
+      retention: {
+        maxCpids,
+        maxAgeMs: this.#maxAgeMs,
+        maxBytes: bytesAbove && this.#emptyBytes + bytesAbove,
+      },
+    }
+    this.#writer = this.#writer.reopened(settings)
+    const { writer, db } = this.#writer
+    this.#backends = SIGNALS.flatMap((signal) => {
+      const names = signal === 'traces' || logs ? exporters : []
+      const positions = writer.run(() => writer.positions[signal].keep(names, writer.lastDecisions[signal]))
+      return names.map((name) => {
+        const position = positions.get(name) ?? 0
+        return new Backend(name, signal, db, position, known.get(`${signal} ${name}`)?.since ?? position)
+      })
+    })
+  }
+
+  /** What was acknowledged was sent on, to everyone who was there. */
+  #expectDelivered(): void {
+    for (const backend of this.#backends) backend.take(Infinity, this.#decisions)
+    if (!this.#isForced) same(this.#decisions.spansNotSent(this.#acknowledged), [], 'a span was not sent')
+    this.#save()
+  }
+}
+
+/** Lives a life to its end; throws when something is lost, thrown or left behind. */
+export async function live({ settings, steps, endsAnew }: Life): Promise<void> {
+  using world = await World.open(settings)
+  for (const step of steps) world.do(step)
+  world.end(endsAnew)
+}
