@@ -10,8 +10,7 @@ import type { QueryService } from './query-service.ts'
 import { followCertificates, openServerTls, type ServerTlsSettings } from '../trust/server-tls.ts'
 import { isLetIn, type GateSettings } from './gate.ts'
 import { readRequest } from './read-request.ts'
-import { wrongParameter } from './wrong-parameter.ts'
-import { fixedAnswer, type About } from './fixed-answers.ts'
+import type { About } from './routes/route.ts'
 import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
 
 export interface QueryServerSettings extends ListenAddress, GateSettings, Door {
@@ -77,19 +76,18 @@ async function serve(
     if (!(await isLetIn(settings, request, response))) return
     if (dashboard !== undefined && (await serveDashboard(dashboard, request, response))) return
     const traces = readTraceRequest(request.url ?? '/', request.headers.accept)
-    const fixed = fixedAnswer(request.url ?? '/', about)
-    const isOther = fixed !== undefined || traces !== undefined
-    const question = isOther ? undefined : readRequest(request.url ?? '/')
-    const wrong = traces === undefined ? wrongParameter(request.url ?? '/') : undefined
-    if (question === 'unknownPath') sendFailure(response, question)
+    const asked = traces === undefined ? readRequest(request.url ?? '/') : undefined
+    const isNowhere = asked?.kind === 'failure' && asked.failure === 'unknownPath'
+    if (isNowhere) sendFailure(response, 'unknownPath')
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')
-    else if (wrong !== undefined) sendFailure(response, 'badParameter', wrong)
     else if (traces !== undefined)
       await serveTraceRequest(queries, traces, { request, response, gone: gone.signal })
-    else if (fixed !== undefined) sendBody(response, 200, 'application/json', fixed)
-    else if (typeof question === 'string') sendFailure(response, question)
-    else if (question !== undefined) {
-      const reply = await queries.ask(question, readEtags(request.headers['if-none-match']), gone.signal)
+    else if (asked?.kind === 'failure') sendFailure(response, asked.failure, asked.message)
+    else if (asked?.kind === 'about')
+      sendBody(response, 200, 'application/json', JSON.stringify(asked.tell(about)))
+    else if (asked !== undefined) {
+      const known = readEtags(request.headers['if-none-match'])
+      const reply = await queries.ask(asked.question, known, gone.signal)
       if (reply.kind === 'found') await sendText(response, reply.text, { etag: reply.etag })
       else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)
       else sendFailure(response, reply.kind)

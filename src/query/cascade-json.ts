@@ -1,5 +1,7 @@
 import type { CascadeFacts, CausewayQueries, LinkedSpan, TraceFacts } from '../model/query-port.ts'
 import { spanIdHex } from '../otlp/encode-span.ts'
+import type { Cascade, CascadeOutline } from './answers/cascades.ts'
+import type { Span, Trace } from './answers/spans.ts'
 import {
   analyseCascade,
   CRITICAL,
@@ -18,7 +20,7 @@ const REFERENCES_SHOWN = 128
 const SPANS_AT_ONCE = 200
 
 /** A cascade in a list. */
-export function cascadeOutline(facts: CascadeFacts) {
+export function cascadeOutline(facts: CascadeFacts): CascadeOutline {
   return {
     root: facts.root,
     traceId: facts.traceId.toString('hex'),
@@ -86,7 +88,10 @@ export function* cascadeJson(queries: CausewayQueries, facts: CascadeFacts): Gen
 }
 
 /** The totals of a cascade as the API shows them. */
-export function totalsJson({ services, kinds, path }: CascadeAnalysis, facts: CascadeFacts) {
+export function totalsJson(
+  { services, kinds, path }: CascadeAnalysis,
+  facts: CascadeFacts,
+): Pick<Cascade, 'timePerService' | 'timePerKind' | 'criticalPath'> {
   return {
     timePerService: services.map(serviceTimeJson),
     timePerKind: kinds.map(kindTimeJson),
@@ -95,7 +100,10 @@ export function totalsJson({ services, kinds, path }: CascadeAnalysis, facts: Ca
 }
 
 /** `first`: the trace with which the tree begins in which its spans are shown, when that is another one. */
-function traceJson({ traceId, episode, open, startNs, lastNs }: TraceFacts, first: TraceFacts | null) {
+function traceJson(
+  { traceId, episode, open, startNs, lastNs }: TraceFacts,
+  first: TraceFacts | null,
+): Omit<Trace, 'spans'> {
   return {
     traceId: traceId.toString('hex'),
     episode,
@@ -116,23 +124,24 @@ function spansJson(queries: CausewayQueries, plan: CascadePlan, from: number, fa
     .join(',')
 }
 
-function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, { startNs }: CascadeFacts) {
+function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, { startNs }: CascadeFacts): Span {
   const waitMs = plan.waitMs[at] ?? 0
   const marks = plan.marks[at] ?? 0
   const parentId = plan.parentIds[at] ?? 0n
   const part = plan.parts[at] ?? 0
+  const elsewhere = plan.traces[part]
   return {
     spanId: spanIdHex(span.spanId),
     parentSpanId: parentId === 0n ? null : spanIdHex(parentId),
-    ...(part > 0 && { traceId: plan.traces[part]?.traceId.toString('hex') }),
-    depth: plan.depths[at],
+    ...(elsewhere !== undefined && part > 0 && { traceId: elsewhere.traceId.toString('hex') }),
+    depth: plan.depths[at] ?? 0,
     name: span.name,
     service: span.service,
     cpid: span.cpid ?? null,
     start: rfc3339(span.startNs),
     offsetMs: millis(span.startNs - startNs),
     durationMs: millis(span.endNs - span.startNs),
-    selfMs: plan.selfMs[at],
+    selfMs: plan.selfMs[at] ?? 0,
     ...(waitMs > 0 && { waitMs }),
     kind: span.kind,
     status: span.status,

@@ -1,5 +1,6 @@
 import type { CascadeFacts, CausewayQueries } from '../model/query-port.ts'
 import { analyseCascade, type CascadeAnalysis } from './cascade-analysis.ts'
+import type { Comparison } from './answers/cascades.ts'
 import { cascadeOutline } from './cascade-json.ts'
 import { lineUp } from './line-up.ts'
 import { millis } from '../model/rfc3339.ts'
@@ -26,7 +27,7 @@ export function* compareJson(queries: CausewayQueries, a: CascadeFacts, b: Casca
       b: pair.b === undefined ? null : kindTimeJson(pair.b),
       differenceMs: millis(pair.differenceNs),
     })),
-  })
+  } satisfies Comparison)
 }
 
 function* analysed(queries: CausewayQueries, { root }: CascadeFacts): Generator<string, CascadeAnalysis> {

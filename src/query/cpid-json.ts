@@ -1,8 +1,9 @@
 import type { CpidFacts, MergelogFacts } from '../model/query-port.ts'
 import { rfc3339 } from '../model/rfc3339.ts'
+import type { CpidFactsAnswer, Mergelog } from './answers/cpids.ts'
 
 /** A CPID as the API shows it; null where nothing is known. */
-export function cpidJson({ cpid, timeNs, sources, explained, service, object }: CpidFacts) {
+export function cpidJson({ cpid, timeNs, sources, explained, service, object }: CpidFacts): CpidFactsAnswer {
   return {
     cpid,
     timestamp: timeNs === undefined ? null : rfc3339(timeNs),
@@ -14,7 +15,15 @@ export function cpidJson({ cpid, timeNs, sources, explained, service, object }: 
 }
 
 /** A mergelog as the API shows it. */
-export function mergelogJson({ cpid, sources, timeNs, service, object, reason, cluster }: MergelogFacts) {
+export function mergelogJson({
+  cpid,
+  sources,
+  timeNs,
+  service,
+  object,
+  reason,
+  cluster,
+}: MergelogFacts): Mergelog {
   return {
     cpid,
     sources,

@@ -1,5 +1,6 @@
 import { parseCpid, type Cpid } from '../model/cpid.ts'
 import type { CausewayQueries } from '../model/query-port.ts'
+import type { Found } from './answers/objects.ts'
 import { cascadeOutline } from './cascade-json.ts'
 
 /** How much of what happened to a found object is looked at for its cascades. */
@@ -14,7 +15,7 @@ export function* findJson(queries: CausewayQueries, asked: string, limit: number
   const cpid = parseCpid(text)
   const objects: string[] = []
   const roots = new Set<Cpid>()
-  let state: 'known' | 'pruned' | 'unknown' = 'unknown'
+  let state: NonNullable<Found['cpid']>['state'] = 'unknown'
   if (cpid !== undefined) {
     const ofTrace = queries.rootOfTrace(Buffer.from(cpid.replaceAll('-', ''), 'hex'))
     if (ofTrace !== undefined) roots.add(ofTrace)
@@ -39,7 +40,7 @@ export function* findJson(queries: CausewayQueries, asked: string, limit: number
     cpid: cpid === undefined ? null : { cpid, state },
     cascades: cascades.slice(0, limit).map(cascadeOutline),
     objects,
-  })
+  } satisfies Found)
 }
 
 function cascadesTouching(queries: CausewayQueries, object: string): Set<Cpid> {

@@ -1,6 +1,7 @@
 import type { Cpid } from '../model/cpid.ts'
-import type { GraphAround, GraphNode } from '../model/query-port.ts'
+import type { GraphAround, GraphNode as NodeFacts } from '../model/query-port.ts'
 import { rfc3339 } from '../model/rfc3339.ts'
+import type { GraphNode } from './answers/graph.ts'
 
 /** The merge graph around a CPID as the API shows it. */
 export function* graphJson(cpid: Cpid, { nodes, edges, truncated }: GraphAround): Generator<string> {
@@ -14,7 +15,7 @@ export function* graphJson(cpid: Cpid, { nodes, edges, truncated }: GraphAround)
   yield ']}'
 }
 
-function nodeJson(node: GraphNode) {
+function nodeJson(node: NodeFacts): GraphNode {
   return {
     cpid: node.cpid,
     timestamp: node.timeNs === undefined ? null : rfc3339(node.timeNs),

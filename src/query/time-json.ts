@@ -1,5 +1,6 @@
 import type { UnixNanos } from '../model/clock.ts'
 import { spanIdHex } from '../otlp/encode-span.ts'
+import type { CriticalPath, HeldWithinAnswer, KindTimeAnswer, ServiceTimeAnswer } from './answers/times.ts'
 import type { PathStep } from './cascade-analysis.ts'
 import { positionOfMost } from './held-times.ts'
 import type { HeldWithin } from './held-within.ts'
@@ -9,7 +10,7 @@ import type { KindTime } from './time-per-kind.ts'
 import type { ServiceTime } from './time-per-service.ts'
 
 /** What a service did in a cascade, as the API shows it. */
-export function serviceTimeJson(time: ServiceTime) {
+export function serviceTimeJson(time: ServiceTime): ServiceTimeAnswer {
   return {
     service: time.service,
     totalMs: millis(time.totalNs),
@@ -23,7 +24,7 @@ export function serviceTimeJson(time: ServiceTime) {
 }
 
 /** What was done to objects of a kind, as the API shows it. */
-export function kindTimeJson(time: KindTime) {
+export function kindTimeJson(time: KindTime): KindTimeAnswer {
   return {
     kind: time.kind,
     totalMs: millis(time.totalNs),
@@ -36,7 +37,7 @@ export function kindTimeJson(time: KindTime) {
 }
 
 /** The critical path as the API shows it; offsets count from the start of the cascade. */
-export function pathJson(path: readonly PathStep[], startNs: UnixNanos) {
+export function pathJson(path: readonly PathStep[], startNs: UnixNanos): CriticalPath {
   return {
     durationMs: millis(path.reduce((sum, { waitNs, heldNs }) => sum + waitNs + heldNs, 0n)),
     longestStep: positionOfMost(path, ({ heldNs }) => heldNs) ?? null,
@@ -56,7 +57,7 @@ export function pathJson(path: readonly PathStep[], startNs: UnixNanos) {
   }
 }
 
-function withinJson({ span, heldNs }: HeldWithin) {
+function withinJson({ span, heldNs }: HeldWithin): HeldWithinAnswer {
   return {
     spanId: spanIdHex(span.spanId),
     service: span.service,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { PATHS } from '../../src/api/openapi/paths.ts'
+import { ROUTES as API_ROUTES } from '../../src/api/routes/routes.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
 import { cascadesForBackends } from './jaeger-exchanges.ts'
 import { QueryApi } from './query-api.ts'
@@ -10,7 +10,7 @@ const V3_TIMES = 'query.startTimeMin=2026-01-01T00:00:00Z&query.startTimeMax=202
 
 /** Every path of the API, and each that clients of Jaeger and Tempo use, with what it cannot do without. */
 const ROUTES = [
-  ...PATHS.map(({ path, query }) => {
+  ...API_ROUTES.map(({ path, query }) => {
     const filled = `/api/v1${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => VALUES[name] ?? '')}`
     return query.includes('ref') ? `${filled}?ref=web` : query.includes('q') ? `${filled}?q=web` : filled
   }),

@@ -4,7 +4,6 @@ import { hashSync } from 'bcryptjs'
 import { readEtags } from '../../../src/api/etags.ts'
 import { FAILURES } from '../../../src/api/failure.ts'
 import { readRequest } from '../../../src/api/read-request.ts'
-import { wrongParameter } from '../../../src/api/wrong-parameter.ts'
 import { readTraceRequest } from '../../../src/api/compat/read-trace-request.ts'
 import { ConfigError } from '../../../src/config/config-error.ts'
 import {
@@ -104,8 +103,7 @@ export const apiRequests: Target = {
   run(input) {
     const target = input.toString('latin1')
     const read = readRequest(target)
-    if (typeof read === 'string') ok(read in FAILURES)
-    wrongParameter(target)
+    if (read.kind === 'failure') ok(read.failure in FAILURES)
     for (const accept of [undefined, 'application/protobuf']) readTraceRequest(target, accept)
     for (const etag of readEtags(target)) ok(etag.length <= target.length)
   },

@@ -1,4 +1,4 @@
-import type { Cascade } from '../api/answers.ts'
+import type { Cascade } from '../../../src/query/answers/cascades.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'

@@ -1,10 +1,10 @@
-import type { Cascade } from '../api/answers.ts'
+import type { Cascade } from '../../../src/query/answers/cascades.ts'
 import { duration } from '../text/duration.ts'
 
 /** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
 export function CascadeNotices({ cascade }: { cascade: Cascade }) {
   const { state, missing, missingCpids, truncated, clockSkew, durationMs } = cascade
-  const { steps = [], longestStep, longestWait } = cascade.criticalPath ?? {}
+  const { steps, longestStep, longestWait } = cascade.criticalPath
   const step = steps[longestStep ?? -1]
   const wait = steps[longestWait ?? -1]
   const share = (ms: number) =>

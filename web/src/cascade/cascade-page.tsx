@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks'
-import type { Cascade, DashboardSettings } from '../api/answers.ts'
+import type { DashboardSettings } from '../../../src/query/answers/dashboard.ts'
+import type { Cascade } from '../../../src/query/answers/cascades.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefWith } from '../app/address.ts'
 import { Pending, TroubleNotice } from '../parts/notice.tsx'

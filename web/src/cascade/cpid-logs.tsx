@@ -1,4 +1,4 @@
-import type { Span } from '../api/answers.ts'
+import type { Span } from '../../../src/query/answers/spans.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Pending } from '../parts/notice.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'

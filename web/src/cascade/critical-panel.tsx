@@ -1,14 +1,14 @@
 import { Notice } from '../parts/notice.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { duration } from '../text/duration.ts'
-import type { CriticalStep } from '../api/answers.ts'
+import type { CriticalStep } from '../../../src/query/answers/times.ts'
 import type { PanelProps } from './panel-props.ts'
 import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** The chain of steps that decided how long the cascade took. */
 export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {
   const { criticalPath } = cascade
-  if (criticalPath === undefined || criticalPath.steps.length === 0) {
+  if (criticalPath.steps.length === 0) {
     return <Notice title="There is no critical path yet">It is worked out once spans have arrived.</Notice>
   }
   const { durationMs, longestStep, steps } = criticalPath

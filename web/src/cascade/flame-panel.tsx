@@ -20,15 +20,13 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
     <>
       <div class="panel-tools">
         <SpanSearch rows={rows} text={text} chosen={chosen} onChoose={onChoose} />
-        {cascade.criticalPath !== undefined && (
-          <button
-            type="button"
-            aria-pressed={isCriticalOnly}
-            onClick={() => go(hrefWith({ critical: isCriticalOnly ? null : '1' }), { replace: true })}
-          >
-            Critical path only
-          </button>
-        )}
+        <button
+          type="button"
+          aria-pressed={isCriticalOnly}
+          onClick={() => go(hrefWith({ critical: isCriticalOnly ? null : '1' }), { replace: true })}
+        >
+          Critical path only
+        </button>
         <button
           type="button"
           aria-pressed={isTable}
@@ -36,10 +34,7 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
         >
           Table
         </button>
-        <ServiceLegend
-          services={cascade.timePerService.map(({ service }) => service)}
-          hasCritical={cascade.criticalPath !== undefined}
-        />
+        <ServiceLegend services={cascade.timePerService.map(({ service }) => service)} />
       </div>
       {isTable ? (
         <SpanTable rows={rows} lit={lit} chosen={chosen} onChoose={onChoose} />

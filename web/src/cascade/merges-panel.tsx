@@ -1,4 +1,5 @@
-import type { Cascade, Mergelog } from '../api/answers.ts'
+import type { Cascade } from '../../../src/query/answers/cascades.ts'
+import type { Mergelog } from '../../../src/query/answers/cpids.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
@@ -8,7 +9,7 @@ import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** The changes of a cascade: where they merged, with what, and who said so. */
 export function MergesPanel({ cascade }: { cascade: Cascade }) {
-  const { mergelogs = [], root } = cascade
+  const { mergelogs, root } = cascade
   if (mergelogs.length === 0) {
     return (
       <Notice title="No mergelog of this cascade is known">

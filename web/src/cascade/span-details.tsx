@@ -51,7 +51,7 @@ export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsP
         <dt>Took</dt>
         <dd>
           <strong>{duration(span.durationMs)}</strong>
-          {span.selfMs !== undefined && `, ${duration(span.selfMs)} itself`}
+          {`, ${duration(span.selfMs)} itself`}
         </dd>
         {span.waitMs !== undefined && span.waitMs > 0 && (
           <>

@@ -1,4 +1,5 @@
-import type { Cascade, Span, Trace } from '../api/answers.ts'
+import type { Cascade } from '../../../src/query/answers/cascades.ts'
+import type { Span, Trace } from '../../../src/query/answers/spans.ts'
 
 /** The spans of a cascade in tree order, trace after trace, and who caused whom. */
 export interface SpanRows {

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
-import type { Span } from '../api/answers.ts'
+import type { Span } from '../../../src/query/answers/spans.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { colourOf } from '../parts/service-colour.ts'
 import { useVirtualRows } from '../parts/use-virtual-rows.ts'
@@ -111,7 +111,7 @@ function SpanCells({ span, wholeMs, onChoose }: SpanCellsProps) {
         {duration(durationMs)}
       </span>
       <span role="cell" class="number">
-        {selfMs === undefined ? '' : duration(selfMs)}
+        {duration(selfMs)}
       </span>
       <span role="cell" class="number">
         {waitMs === undefined ? '' : duration(waitMs)}

@@ -1,4 +1,8 @@
-import type { Cascade, KindTime, ServiceTime } from '../api/answers.ts'
+import type { Cascade } from '../../../src/query/answers/cascades.ts'
+import type {
+  KindTimeAnswer as KindTime,
+  ServiceTimeAnswer as ServiceTime,
+} from '../../../src/query/answers/times.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { colourOf } from '../parts/service-colour.ts'
 import { duration } from '../text/duration.ts'
@@ -6,7 +10,7 @@ import { TableScroll } from '../parts/table-scroll.tsx'
 
 /** Where the time went, by service and by kind of object. */
 export function TimesPanel({ cascade }: { cascade: Cascade }) {
-  const { timePerService, timePerKind = [] } = cascade
+  const { timePerService, timePerKind } = cascade
   return (
     <div class="times">
       <Times

@@ -1,4 +1,4 @@
-import type { Outline } from '../api/answers.ts'
+import type { CascadeOutline } from '../../../src/query/answers/cascades.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
@@ -8,7 +8,7 @@ import { ago, moment } from '../text/moment.ts'
 
 interface CascadeRowsProps {
   caption: string
-  cascades: readonly Outline[]
+  cascades: readonly CascadeOutline[]
   nowMs: number
   /** With it each cascade can be marked for a comparison. */
   marked?: { roots: readonly string[]; toggle: (root: string) => void }
@@ -55,7 +55,7 @@ export function CascadeRows({ caption, cascades, nowMs, marked }: CascadeRowsPro
 }
 
 interface CascadeRowProps extends Pick<CascadeRowsProps, 'nowMs' | 'marked'> {
-  cascade: Outline
+  cascade: CascadeOutline
   longest: number
 }
 

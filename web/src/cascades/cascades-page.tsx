@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { CascadeList, Outline } from '../api/answers.ts'
+import type { CascadeList, CascadeOutline } from '../../../src/query/answers/cascades.ts'
 import { fetchAnswer } from '../api/fetch-answer.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Notice, Pending, TroubleNotice } from '../parts/notice.tsx'
@@ -94,7 +94,7 @@ function Empty({ isFiltered }: { isFiltered: boolean }) {
 
 /** Pages beyond the first, on request; forgotten when the filters change. */
 function useOlder(search: URLSearchParams) {
-  const [cascades, setCascades] = useState<Outline[]>([])
+  const [cascades, setCascades] = useState<CascadeOutline[]>([])
   const [next, setNext] = useState<string | null>()
   const [isLoading, setIsLoading] = useState(false)
   const filters = search.toString()
@@ -115,7 +115,7 @@ function useOlder(search: URLSearchParams) {
   return { cascades, next, isLoading, load }
 }
 
-function withoutTwice(cascades: readonly Outline[]): Outline[] {
+function withoutTwice(cascades: readonly CascadeOutline[]): CascadeOutline[] {
   const seen = new Set<string>()
   return cascades.filter(({ root }) => !seen.has(root) && seen.add(root))
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Facets } from '../api/answers.ts'
+import type { Facets } from '../../../src/query/answers/objects.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefWith } from '../app/address.ts'
 import { FILTERS, RECENT, type FilterName } from './cascade-filter.ts'

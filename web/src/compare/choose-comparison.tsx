@@ -1,4 +1,4 @@
-import type { CascadeList, Outline } from '../api/answers.ts'
+import type { CascadeList, CascadeOutline } from '../../../src/query/answers/cascades.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Notice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
@@ -22,7 +22,7 @@ export function ChooseComparison({ a }: { a: string | null }) {
   if (answer.data === undefined) return <Pending answer={answer} what="cascades" />
   const own = answer.data.cascades.find(({ root }) => root === a)
   const others = answer.data.cascades.filter(({ root }) => root !== a)
-  const likeness = ({ object }: Outline) =>
+  const likeness = ({ object }: CascadeOutline) =>
     nameOf(object) === nameOf(own?.object) ? 2 : kindOf(object) === kindOf(own?.object) ? 1 : 0
   others.sort((one, other) => likeness(other) - likeness(one))
   return (

@@ -1,4 +1,8 @@
-import type { Comparison, KindTime, Outline, ServiceTime } from '../api/answers.ts'
+import type { Comparison, CascadeOutline } from '../../../src/query/answers/cascades.ts'
+import type {
+  KindTimeAnswer as KindTime,
+  ServiceTimeAnswer as ServiceTime,
+} from '../../../src/query/answers/times.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { Pending } from '../parts/notice.tsx'
@@ -59,7 +63,7 @@ function verdict({ a, b, difference: ms }: Comparison['durationMs']): string {
   return `B took ${duration(b)}, ${duration(Math.abs(ms))} ${ms > 0 ? 'longer' : 'less'} than A with ${duration(a)}.`
 }
 
-function Side({ name, outline }: { name: string; outline: Outline }) {
+function Side({ name, outline }: { name: string; outline: CascadeOutline }) {
   const { root, object, start, durationMs, spans, state } = outline
   const nowMs = useNow()
   return (

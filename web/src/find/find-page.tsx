@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import type { Found } from '../api/answers.ts'
+import type { Found } from '../../../src/query/answers/objects.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefTo } from '../app/address.ts'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'

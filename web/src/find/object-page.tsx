@@ -1,4 +1,4 @@
-import type { ObjectHistory } from '../api/answers.ts'
+import type { ObjectHistory } from '../../../src/query/answers/objects.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { Notice, Pending } from '../parts/notice.tsx'
@@ -70,7 +70,7 @@ export function ObjectPage({ search }: { search: URLSearchParams }) {
                   </th>
                   <td class="number">{objectName(entry.object).version}</td>
                   <td>
-                    <CpidMark cpid={entry.cpid} href={`/cpids/${entry.cpid}`} />
+                    {entry.cpid !== null && <CpidMark cpid={entry.cpid} href={`/cpids/${entry.cpid}`} />}
                   </td>
                   <td>
                     <ul class="cpid-list">

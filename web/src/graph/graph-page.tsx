@@ -1,5 +1,7 @@
 import { useMemo } from 'preact/hooks'
-import type { CascadeList, Graph, MergelogList } from '../api/answers.ts'
+import type { CascadeList } from '../../../src/query/answers/cascades.ts'
+import type { MergelogList } from '../../../src/query/answers/cpids.ts'
+import type { Graph } from '../../../src/query/answers/graph.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'

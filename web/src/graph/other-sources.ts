@@ -1,4 +1,5 @@
-import type { Graph, GraphNode, Mergelog } from '../api/answers.ts'
+import type { Mergelog } from '../../../src/query/answers/cpids.ts'
+import type { Graph, GraphNode } from '../../../src/query/answers/graph.ts'
 
 export interface DrawnNode extends GraphNode {
   /** Neither ancestor nor descendant: it was merged into one of those. */

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { Span } from '../api/answers.ts'
+import type { Span } from '../../../src/query/answers/spans.ts'
 import { duration } from '../text/duration.ts'
 import { drawTimeline } from './draw-timeline.ts'
 import { boxAt } from './lane-search.ts'

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import type { AnswerOf } from './answer-of.ts'
+import { CpidText, Milliseconds, SpanIdText, TimeText, TraceIdText } from './scalars.ts'
+
+const references = z.array(z.string()).describe('object references, at most 128; left out when empty')
+
+export const Span = z
+  .strictObject({
+    spanId: SpanIdText,
+    parentSpanId: SpanIdText.nullable(),
+    traceId: TraceIdText.optional().describe(
+      'left out where it is that of the trace in which the span is listed',
+    ),
+    depth: z.int().describe('0 for the root'),
+    name: z.string(),
+    service: z.string(),
+    cpid: CpidText.nullable(),
+    start: TimeText,
+    offsetMs: z.number().describe('from the start of the cascade'),
+    durationMs: Milliseconds,
+    selfMs: z.number().describe('what spans below it, of its own work, do not cover'),
+    waitMs: z.number().optional().describe('from the write it observed to its start; left out when 0'),
+    kind: z.int().describe("OTLP's number"),
+    status: z.int().describe("OTLP's number: 2 is an error"),
+    synthetic: z.boolean().describe("of Causeway's own making"),
+    copy: z.boolean().describe('it also stands in another trace'),
+    parentMissing: z.boolean().describe('its parent has not arrived or was pruned'),
+    critical: z.literal(true).optional().describe('it lies on the critical path'),
+    wrote: references.optional(),
+    observed: references.optional(),
+  })
+  .meta({ id: 'Span' })
+export type Span = AnswerOf<typeof Span>
+
+export const Trace = z
+  .strictObject({
+    traceId: TraceIdText,
+    episode: z.int().describe('0 is the main trace'),
+    state: z.enum(['open', 'settled']),
+    start: TimeText,
+    lastActivity: TimeText,
+    continues: TraceIdText.nullable().describe('the trace that was full before it'),
+    spans: z
+      .array(Span)
+      .describe('parents before children; those of a trace that another one continues stand there'),
+  })
+  .meta({ id: 'Trace' })
+export type Trace = AnswerOf<typeof Trace>
