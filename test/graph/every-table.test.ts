@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { cpid } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const MAX_CPIDS = 30
+const RETENTION = { maxAgeMs: DAY, maxCpids: MAX_CPIDS, maxBytes: 20 * 1024 * 1024 }
+/** What the limits above come to for what was refused (keeping/table-keeper.ts, request-table.ts). */
+const REFUSED_MERGELOGS = 64
+const REFUSED_ITEMS = 512
+
+interface Keeping {
+  /** What removes its rows, and when. */
+  by: string
+  /** How many are left at most when all has been forgotten that may be. */
+  left: number
+}
+
+const withCpids = 'pruning: with the CPIDs that they belong to'
+const withSpans = 'pruning: with the last span that names them'
+const sweep = 'keeping: when nobody can come any more whom they await'
+
+/** Every table has an owner that bounds it. A new table needs one too, and a part in `aDay` that fills it. */
+const KEPT: Record<string, Keeping> = {
+  arrival_marks: { by: 'pruning: beyond max_age', left: 2 },
+  awaited_parents: { by: sweep, left: 0 },
+  awaited_versions: { by: sweep, left: 0 },
+  awaited_writers: { by: sweep, left: 0 },
+  change_spans: { by: withCpids, left: 0 },
+  cpid_origins: { by: withCpids, left: 0 },
+  cpids: { by: 'pruning: max_cpids, and as many tombstones', left: MAX_CPIDS },
+  edges: { by: withCpids, left: 0 },
+  exporters: { by: 'the configuration, at the start', left: 1 },
+  graph_events: { by: 'linking, which hears of them once', left: 0 },
+  log_exporters: { by: 'the configuration, at the start', left: 1 },
+  log_outbox: { by: 'the slowest exporter of logs', left: 0 },
+  logs: { by: withCpids, left: 0 },
+  mergelogs: { by: withCpids, left: 0 },
+  objects: { by: withSpans, left: 0 },
+  origin_trace_index: { by: withSpans, left: 0 },
+  origin_traces: { by: withSpans, left: 0 },
+  outbox: { by: withCpids, left: 0 },
+  progress: { by: 'its only row', left: 1 },
+  rejected_items: { by: 'the request table: the newest, as far as max_bytes goes', left: REFUSED_ITEMS },
+  rejected_mergelogs: { by: 'keeping: max_age, and the newest, as far as max_bytes goes', left: 0 },
+  requests: { by: 'pruning: an hour; the request table: as far as max_bytes goes', left: 0 },
+  resources: { by: 'keeping: with their last scope', left: 0 },
+  scopes: { by: 'keeping: when no row names them', left: 0 },
+  set_aside: { by: 'keeping: a week, and the newest thousand', left: 0 },
+  span_objects: { by: withSpans, left: 0 },
+  spans: { by: withCpids, left: 0 },
+  trace_services: { by: withCpids, left: 0 },
+  trace_writes: { by: withCpids, left: 0 },
+  traces: { by: withCpids, left: 0 },
+  waiting: { by: 'linking: connectors::cpid::linking::wait', left: 0 },
+  waiting_logs: { by: 'linking: connectors::cpid::linking::wait', left: 0 },
+}
+
+const writer = await TestWriter.open({ retention: RETENTION, linking: { logs: true } })
+const tables = writer.db
+  .prepare<[], string>(
+    `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%'
+       AND name NOT LIKE 'kysely%' ORDER BY 1`,
+  )
+  .pluck()
+  .all()
+
+const rows = (table: string): number =>
+  Number(writer.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get())
+
+function prune(): void {
+  while (writer.writer.prune(1_000, { isCalendarRight: true }).more);
+}
+
+/** What a day of everything leaves in the tables, most at once of each. */
+function aDay(day: number, most: Map<string, number>): void {
+  const look = (): void => {
+    for (const table of tables) most.set(table, Math.max(most.get(table) ?? 0, rows(table)))
+  }
+  const at = day * 100
+  const object = (of: number): string => `v1/pods/default/web-${at + of}`
+  for (let of = 1; of <= 10; of++) {
+    const [root, merge, unexplained] = [at + of, at + 20 + of, at + 40 + of].map(cpid)
+    const time = day * DAY + of
+    writer.spans(`pod ${at + of}`, [
+      {
+        trace: at + of,
+        id: at + of,
+        cpid: root!,
+        start: time,
+        attributes: { 'cpid.wrote': [`${object(of)}?rv=1`] },
+      },
+      { trace: at + of, id: at + 10 + of, parent: 90_000 + of, cpid: merge!, start: time },
+      {
+        trace: at + of,
+        id: at + 20 + of,
+        cpid: root!,
+        start: time,
+        attributes: { 'cpid.observed': [`${object(of)}?rv=9`] },
+      },
+      { trace: at + of, id: at + 30 + of, cpid: unexplained!, start: time },
+      { trace: at + 50 + of, id: at + 50 + of, start: time },
+      { trace: at + 70 + of, id: at + 70 + of, parent: 95_000 + of, start: time },
+    ])
+    writer.logs(`pod ${at + of}`, [
+      { body: 'of a change', cpid: root! },
+      { body: 'of a span that never comes', trace: at + of, span: 80_000 },
+      { body: 'of nothing' },
+    ])
+    writer.mergelogs('merger', [
+      { new: root!, time, object: object(of) },
+      { new: merge!, sources: [root!], time },
+    ])
+    look()
+  }
+  for (let of = 1; of <= 100; of++)
+    writer.mergelogs('faulty', [{ new: cpid(7), sources: [cpid(7)], time: at + of }])
+  const aside = {
+    stage: 'linking',
+    kind: 'span',
+    cpid: undefined,
+    exporter: undefined,
+    reason: 'it broke',
+  } as const
+  writer.writer.setAside(Array.from({ length: 20 }, (_, of) => ({ ...aside, item: at + of })))
+  look()
+  writer.link()
+  look()
+  prune()
+  writer.pass(11_000)
+  look()
+  writer.pass(2 * HOUR)
+  look()
+  writer.writer.run(() => {
+    const { lastDecision, lastLogDecision } = writer.writer.progress
+    writer.writer.positions.traces.moveTo('otlp/one', lastDecision, 0)
+    writer.writer.positions.logs.moveTo('otlp/one', lastLogDecision, 0)
+  })
+  for (let hour = 0; hour < 22; hour++) {
+    writer.clock.advance(HOUR)
+    prune()
+  }
+  look()
+}
+
+test('every table has an owner that bounds it, and no other is named', () => {
+  expect(tables).toEqual(Object.keys(KEPT).sort())
+})
+
+describe('a table that a week of everything has filled comes back to what it may keep', () => {
+  const firstDays = new Map<string, number>()
+  const lastDays = new Map<string, number>()
+  beforeAll(() => {
+    writer.writer.run(() => {
+      writer.writer.positions.traces.keep(['otlp/one'], 0)
+      writer.writer.positions.logs.keep(['otlp/one'], 0)
+    })
+    for (let day = 0; day < 8; day++) aDay(day, day < 5 ? firstDays : lastDays)
+    writer.clock.advance(8 * DAY)
+    for (let turn = 0; turn < 3; turn++) prune()
+  })
+  afterAll(() => writer[Symbol.dispose]())
+
+  test.each(tables)('%s', (table) => {
+    const { left } = KEPT[table]!
+    expect(firstDays.get(table)).toBeGreaterThan(0)
+    expect(rows(table)).toBeLessThanOrEqual(left)
+  })
+
+  // Each day leaves as much as the one before: what stays from day to day shows here.
+  test.each(tables.filter((table) => !['cpids', 'set_aside', 'rejected_items'].includes(table)))(
+    '%s holds no more after a week than after some days',
+    (table) => {
+      expect(lastDays.get(table)).toBeLessThanOrEqual(Math.max(KEPT[table]!.left, firstDays.get(table)!))
+    },
+  )
+})
+
+test('refused mergelogs and remarks are bounded by their number long before their time', async () => {
+  using faulty = await TestWriter.open({ retention: RETENTION })
+  for (let at = 0; at < 700; at++)
+    faulty.mergelogs('faulty', [{ new: cpid(7), sources: [cpid(7)], time: at }])
+  const count = (table: string): unknown => faulty.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+  expect(count('rejected_mergelogs')).toBe(REFUSED_MERGELOGS)
+  expect(count('rejected_items')).toBe(REFUSED_ITEMS)
+})
