@@ -1,3 +1,4 @@
+import { CPID_ID, CPID_MERGED_INTO, CPID_MERGED_INTO_TRACE_ID } from '../model/attributes.ts'
 import type { UnixNanos } from '../model/clock.ts'
 import type { CpidNode } from '../model/graph-port.ts'
 import type { ChangeSpan, StoredMergelog, Trace } from '../model/link-port.ts'
@@ -93,10 +94,10 @@ export function sendMergedInto(
     startNs: ns,
     attributes: {
       ...changeAttributes(mergelog, ns),
-      'cpid.merged_into': to.node.cpid,
-      'cpid.merged_into.trace_id': to.trace.traceId.toString('hex'),
+      [CPID_MERGED_INTO]: to.node.cpid,
+      [CPID_MERGED_INTO_TRACE_ID]: to.trace.traceId.toString('hex'),
     },
-    links: [{ traceId: to.trace.traceId, spanId: to.change.spanId, attributes: { 'cpid.id': to.node.cpid } }],
+    links: [{ traceId: to.trace.traceId, spanId: to.change.spanId, attributes: { [CPID_ID]: to.node.cpid } }],
     senderScope: mergelog?.scope,
   })
 }
@@ -115,14 +116,14 @@ export function sourceLinks(
     const here = store.changeSpan(node.id, trace.id)
     if (here !== undefined) {
       if (here.spanId !== parentId) {
-        links.push({ traceId: trace.traceId, spanId: here.spanId, attributes: { 'cpid.id': source } })
+        links.push({ traceId: trace.traceId, spanId: here.spanId, attributes: { [CPID_ID]: source } })
       }
       continue
     }
     const newest = store.newestChangeSpans(node.id, 1)[0]
     const other = newest === undefined ? undefined : store.trace(newest.trace)
     if (newest === undefined || other === undefined) continue
-    links.push({ traceId: other.traceId, spanId: newest.spanId, attributes: { 'cpid.id': source } })
+    links.push({ traceId: other.traceId, spanId: newest.spanId, attributes: { [CPID_ID]: source } })
   }
   return links
 }

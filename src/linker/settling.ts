@@ -1,4 +1,12 @@
-import { CPID_CASCADE_CLOCK_SKEW } from '../model/attributes.ts'
+import {
+  CPID_CASCADE_CLOCK_SKEW,
+  CPID_CASCADE_DURATION_MS,
+  CPID_CASCADE_MERGES,
+  CPID_CASCADE_MISSING,
+  CPID_CASCADE_SERVICES,
+  CPID_CASCADE_SPANS,
+  CPID_CASCADE_TRUNCATED,
+} from '../model/attributes.ts'
 import type { Trace } from '../model/link-port.ts'
 import { derivedSpanId, numberBytes } from './derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
@@ -46,13 +54,13 @@ export function settle(ctx: LinkContext, trace: Trace): void {
       startNs: trace.firstNs,
       endNs: trace.lastNs,
       attributes: {
-        'cpid.cascade.duration_ms': (trace.lastNs - trace.firstNs) / NANOS_PER_MS,
-        'cpid.cascade.spans': BigInt(trace.controllerSpans),
-        'cpid.cascade.services': BigInt(trace.services),
-        'cpid.cascade.merges': BigInt(trace.merges),
-        'cpid.cascade.missing': BigInt(trace.missing),
+        [CPID_CASCADE_DURATION_MS]: (trace.lastNs - trace.firstNs) / NANOS_PER_MS,
+        [CPID_CASCADE_SPANS]: BigInt(trace.controllerSpans),
+        [CPID_CASCADE_SERVICES]: BigInt(trace.services),
+        [CPID_CASCADE_MERGES]: BigInt(trace.merges),
+        [CPID_CASCADE_MISSING]: BigInt(trace.missing),
         ...(trace.clockSkew && { [CPID_CASCADE_CLOCK_SKEW]: true }),
-        ...(trace.truncated && { 'cpid.cascade.truncated': true }),
+        ...(trace.truncated && { [CPID_CASCADE_TRUNCATED]: true }),
       },
       senderScope: store.mergelog(trace.root)?.scope,
     })

@@ -1,5 +1,12 @@
 import { knownRoots } from '../dag/newest-roots.ts'
-import { CPID_OBJECT } from '../model/attributes.ts'
+import {
+  CPID_CONTINUED_IN_TRACE_ID,
+  CPID_CONTINUES_TRACE_ID,
+  CPID_EPISODE,
+  CPID_ID,
+  CPID_OBJECT,
+  CPID_TIME,
+} from '../model/attributes.ts'
 import type { UnixNanos } from '../model/clock.ts'
 import type { CpidNode } from '../model/graph-port.ts'
 import type { Trace } from '../model/link-port.ts'
@@ -99,13 +106,13 @@ function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, fu
     cpid: root.cpid,
     startNs: firstNs,
     attributes: {
-      'cpid.episode': BigInt(number),
-      'cpid.time': rfc3339(firstNs),
+      [CPID_EPISODE]: BigInt(number),
+      [CPID_TIME]: rfc3339(firstNs),
       ...(mergelog?.object !== undefined && { [CPID_OBJECT]: mergelog.object }),
-      'cpid.continues.trace_id': before.toString('hex'),
+      [CPID_CONTINUES_TRACE_ID]: before.toString('hex'),
     },
     links: [
-      { traceId: before, spanId: changeSpanId(before, root.cpid), attributes: { 'cpid.id': root.cpid } },
+      { traceId: before, spanId: changeSpanId(before, root.cpid), attributes: { [CPID_ID]: root.cpid } },
     ],
     senderScope: mergelog?.scope,
   })
@@ -142,11 +149,11 @@ function sendContinuedIn(ctx: LinkContext, from: Trace, to: Trace, root: CpidNod
     cpid: root.cpid,
     startNs: ns,
     attributes: {
-      'cpid.episode': BigInt(to.episode),
-      'cpid.time': rfc3339(to.firstNs),
-      'cpid.continued_in.trace_id': to.traceId.toString('hex'),
+      [CPID_EPISODE]: BigInt(to.episode),
+      [CPID_TIME]: rfc3339(to.firstNs),
+      [CPID_CONTINUED_IN_TRACE_ID]: to.traceId.toString('hex'),
     },
-    links: [{ traceId: to.traceId, spanId: to.rootSpan, attributes: { 'cpid.id': root.cpid } }],
+    links: [{ traceId: to.traceId, spanId: to.rootSpan, attributes: { [CPID_ID]: root.cpid } }],
     senderScope: ctx.store.mergelog(root.id)?.scope,
   })
 }

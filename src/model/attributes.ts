@@ -15,12 +15,29 @@ export const CPID_SYNTHETIC = 'cpid.synthetic'
 export const CPID_TIME = 'cpid.time'
 export const CPID_COPY = 'cpid.copy'
 export const CPID_ROOTS = 'cpid.roots'
+/** On `cascade`, once it has settled. */
+export const CPID_CASCADE_DURATION_MS = 'cpid.cascade.duration_ms'
+export const CPID_CASCADE_SPANS = 'cpid.cascade.spans'
+export const CPID_CASCADE_SERVICES = 'cpid.cascade.services'
+export const CPID_CASCADE_MERGES = 'cpid.cascade.merges'
+export const CPID_CASCADE_MISSING = 'cpid.cascade.missing'
+export const CPID_CASCADE_TRUNCATED = 'cpid.cascade.truncated'
 /** On `cascade`: senders gave times that cannot be; they are left out of its start and end. */
 export const CPID_CASCADE_CLOCK_SKEW = 'cpid.cascade.clock_skew'
+/** On `merge`: the CPID that a change merged into, and its trace. */
+export const CPID_MERGED_INTO = 'cpid.merged_into'
+export const CPID_MERGED_INTO_TRACE_ID = 'cpid.merged_into.trace_id'
+/** On the root of a later trace of a cascade: its number from 1, and the trace before it; and on that, the one after it. */
+export const CPID_EPISODE = 'cpid.episode'
+export const CPID_CONTINUES_TRACE_ID = 'cpid.continues.trace_id'
+export const CPID_CONTINUED_IN_TRACE_ID = 'cpid.continued_in.trace_id'
 export const CPID_ORIGINAL_TRACE_ID = 'cpid.original_trace_id'
 /** Where the span is that this one hangs under in its cascade, when that is in another trace: 32 and 16 hex digits. */
 export const CPID_CAUSE_TRACE_ID = 'cpid.cause.trace_id'
 export const CPID_CAUSE_SPAN_ID = 'cpid.cause.span_id'
+
+/** In answers alone: the bytes of what is no protobuf, in base64. */
+export const CPID_UNDECODABLE = 'cpid.undecodable'
 
 export const SERVICE_NAME = 'service.name'
 export const CLUSTER_NAME = 'k8s.cluster.name'

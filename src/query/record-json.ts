@@ -1,3 +1,4 @@
+import { CPID_UNDECODABLE } from '../model/attributes.ts'
 import { MalformedOtlp } from '../otlp/malformed.ts'
 import { jsonOfProtobuf, type JsonObject } from '../otlp/protobuf-to-json.ts'
 import { WireCursor } from '../otlp/wire-cursor.ts'
@@ -7,7 +8,6 @@ const PLAIN_FIELDS = { spans: [1, 2, 3, 4, 5, 6, 7, 8, 16], logs: [1, 2, 3, 8, 9
 const MESSAGE = { spans: 'Span', logs: 'LogRecord' } as const
 /** What an envelope holds beside the list that goes into it. */
 const HELD = { ResourceSpans: 'resource', ResourceLogs: 'resource', ScopeSpans: 'scope', ScopeLogs: 'scope' }
-const UNDECODABLE = 'cpid.undecodable'
 
 /**
  * A stored span or log record as OTLP/JSON. Ingest does not look into every attribute, so that something inside may be
@@ -46,7 +46,7 @@ function unlessMalformed<T>(work: () => T, otherwise: () => T): T {
 }
 
 function undecodable(bytes: Buffer): JsonObject[] {
-  return [{ key: UNDECODABLE, value: { bytesValue: bytes.toString('base64') } }]
+  return [{ key: CPID_UNDECODABLE, value: { bytesValue: bytes.toString('base64') } }]
 }
 
 /** As far as the bytes can be read. */
