@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { ArrivalStore, IngestCounts, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
 import type { Decoded, LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs } from '../model/clock.ts'
+import { CPID_ID } from '../model/attributes.ts'
 import { parseCpid } from '../model/cpid.ts'
 import type { Mergelog, MergeGraph, MergelogRefusal } from '../model/graph-port.ts'
 import type { Signal } from '../model/ingest.ts'
@@ -55,6 +56,8 @@ interface From extends SentFrom {
   readonly service: string
   readonly sender: string | undefined
   readonly allowed: Allowed | undefined
+  /** Which attribute that says whose it is its resource gives more than once, where that matters. */
+  readonly repeated: string | undefined
 }
 
 /** Writes one request into the store and the merge graph, inside the caller's transaction. */
@@ -114,7 +117,8 @@ export class RequestRecorder {
     allowed: Allowed | undefined,
   ): From {
     const { service, cluster = '' } = resource
-    return { scope: this.#store.scope(resource, envelope), service, cluster, sender, allowed }
+    const repeated = allowed && resource.repeated
+    return { scope: this.#store.scope(resource, envelope), service, cluster, sender, allowed, repeated }
   }
 
   #span(span: SpanRecord, from: From, counts: IngestCounts, answer: AnswerBuilder): void {
@@ -122,9 +126,10 @@ export class RequestRecorder {
       const refusal = this.#mergelog(mergelog, from, counts)
       if (refusal !== undefined) answer.warn(refusal)
     }
-    if (from.allowed?.may('spans', from.service, from.cluster) === false) {
+    const doubt = from.allowed && (from.repeated ?? (span.repeatsCpid ? CPID_ID : undefined))
+    if (doubt !== undefined || from.allowed?.may('spans', from.service, from.cluster) === false) {
       counts.forbiddenSpans++
-      answer.reject(forbidden('spans', from))
+      answer.reject(doubt === undefined ? forbidden('spans', from) : inDoubt('spans', doubt))
       return
     }
     const cpid = this.#carried(span.cpid, counts, answer)
@@ -134,8 +139,10 @@ export class RequestRecorder {
 
   #log(log: LogRecord, from: From, counts: IngestCounts, answer: AnswerBuilder): void {
     const { allowed, service, cluster } = from
-    if (allowed?.may(log.mergelog === undefined ? 'logs' : 'mergelogs', service, cluster) === false) {
-      answer.reject(this.#forbidLog(log, from, counts))
+    const doubt = allowed && (from.repeated ?? (log.repeatsCpid ? CPID_ID : undefined))
+    const send = log.mergelog === undefined ? 'logs' : 'mergelogs'
+    if (doubt !== undefined || allowed?.may(send, service, cluster) === false) {
+      answer.reject(this.#forbidLog(log, from, counts, doubt))
       return
     }
     let cpid = this.#carried(log.cpid, counts, answer)
@@ -153,11 +160,13 @@ export class RequestRecorder {
   }
 
   /** Nothing of what its sender may not send is taken in, not even that it carries a CPID. */
-  #forbidLog({ mergelog }: LogRecord, from: From, counts: IngestCounts): string {
-    const refusal = mergelog && this.#mergelog(mergelog, from, counts)
+  #forbidLog({ mergelog }: LogRecord, from: From, counts: IngestCounts, doubt: string | undefined): string {
+    const refusal =
+      mergelog &&
+      this.#mergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, from, counts)
     if (refusal !== undefined) return refusal
     counts.forbiddenLogs++
-    return forbidden('log records', from)
+    return doubt === undefined ? forbidden('log records', from) : inDoubt('log records', doubt)
   }
 
   /** The number of the CPID a span or log carries; malformed ones are a warning. */
@@ -177,8 +186,13 @@ export class RequestRecorder {
   }
 
   /** Why the sender may not send this mergelog. */
-  #forbids({ sources }: Mergelog, { allowed, service, cluster }: From): MergelogRefusal | undefined {
+  #forbids(
+    { sources }: Mergelog,
+    record: MergelogRecord,
+    { allowed, service, cluster, repeated }: From,
+  ): MergelogRefusal | undefined {
     if (allowed === undefined) return undefined
+    if ((repeated ?? record.repeated) !== undefined) return 'repeated_attribute'
     if (!allowed.may('mergelogs', service, cluster)) return 'sender_not_allowed'
     if (allowed.mayMergeAll) return undefined
     const isForeign = sources.some((source) => {
@@ -191,7 +205,7 @@ export class RequestRecorder {
   /** Records a mergelog; a sentence when it is refused. */
   #mergelog(record: MergelogRecord, from: From, counts: IngestCounts): string | undefined {
     const checked = checkMergelog(record, this.#settings.maxSources)
-    const mergelog = typeof checked === 'string' ? checked : (this.#forbids(checked, from) ?? checked)
+    const mergelog = typeof checked === 'string' ? checked : (this.#forbids(checked, record, from) ?? checked)
     const outcome =
       typeof mergelog === 'string'
         ? ({ kind: 'refused', refusal: mergelog } as const)
@@ -222,6 +236,10 @@ export class RequestRecorder {
       }
     }
   }
+}
+
+function inDoubt(items: string, key: string): string {
+  return `${items} with more than one ${key} are refused, since connectors::cpid::senders decides by it; give it once`
 }
 
 function forbidden(items: string, { sender, service, cluster }: From): string {

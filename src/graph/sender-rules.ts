@@ -69,7 +69,7 @@ export class Allowed {
 }
 
 function fits({ authenticator, username, certificate }: SenderRule['match'], sender: Sender): boolean {
-  if (authenticator !== undefined && !fitsPattern(authenticator, sender.authenticator ?? '')) return false
+  if (authenticator !== undefined && !isNamed(authenticator, sender.authenticator)) return false
   if (username !== undefined && !isNamed(username, sender.username)) return false
   return (
     certificate === undefined || (sender.certificate ?? []).some((name) => fitsPattern(certificate, name))

@@ -8,6 +8,8 @@ export interface MergelogRecord {
   timeNs: UnixNanos
   object: string | undefined
   reason: string | undefined
+  /** Which attribute that the merge graph rests on is there more than once; the first counts. */
+  repeated?: string
 }
 
 /** Bits of a stored span. */
@@ -36,8 +38,10 @@ export interface SpanRecord {
   kind: number
   status: number
   hasLinks: boolean
-  /** As sent; null when the attribute is there but is not a string. */
+  /** As sent; null when the attribute is there but is not a string. Where it is there more than once the first counts. */
   cpid: string | null | undefined
+  /** Its CPID is there more than once. */
+  repeatsCpid: boolean
   mergelogs: MergelogRecord[] | undefined
   /** Object references, as sent. */
   observed: readonly string[] | undefined
@@ -54,6 +58,7 @@ export interface LogRecord {
   /** 0n for none. */
   spanId: bigint
   cpid: string | null | undefined
+  repeatsCpid: boolean
   mergelog: MergelogRecord | undefined
 }
 
@@ -68,6 +73,8 @@ export interface ResourceGroup<T> {
   envelope: Buffer
   service: string
   cluster: string | undefined
+  /** Which of those two it names more than once; the first counts, and what speaks for whom is in doubt. */
+  repeated: string | undefined
   scopes: ScopeGroup<T>[]
 }
 

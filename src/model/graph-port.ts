@@ -78,6 +78,8 @@ export type MergelogRefusal =
   | 'too_many_sources'
   | 'sender_not_allowed'
   | 'foreign_source'
+  /** An attribute that says who may do what is there more than once. */
+  | 'repeated_attribute'
 
 export type MergelogOutcome =
   { kind: 'new'; arrival: number } | { kind: 'repeated' } | { kind: 'refused'; refusal: MergelogRefusal }

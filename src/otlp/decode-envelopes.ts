@@ -38,13 +38,15 @@ function decodeResource<T>(
     envelope: bytesBeside(bytes, start, end, SCOPE_GROUPS),
     service: '',
     cluster: undefined,
+    repeated: undefined,
     scopes: [],
   }
+  const named = new Set<string>()
   const cursor = new WireCursor(bytes, start, end)
   while (cursor.next()) {
     if (cursor.field === RESOURCE) {
       cursor.expectLength('resource')
-      readResource(bytes, cursor.start, cursor.end, group)
+      readResource(bytes, cursor.start, cursor.end, { group, named })
     } else if (cursor.field === SCOPE_GROUPS) {
       cursor.expectLength('scope group')
       group.scopes.push(decodeScope(bytes, cursor.start, cursor.end, readRecord, decoded))
@@ -75,14 +77,27 @@ function decodeScope<T>(
   return { envelope: bytesBeside(bytes, start, end, RECORDS), records }
 }
 
-function readResource<T>(bytes: Buffer, start: number, end: number, group: ResourceGroup<T>): void {
+interface Named<T> {
+  readonly group: ResourceGroup<T>
+  /** Which of the attributes that say who it is were there, whatever their value. */
+  readonly named: Set<string>
+}
+
+/** Keys are unique (OTLP); where one is not, the first counts, as in Jaeger and Tempo. */
+function readResource<T>(bytes: Buffer, start: number, end: number, { group, named }: Named<T>): void {
   const cursor = new WireCursor(bytes, start, end)
   while (cursor.next()) {
     if (cursor.field !== RESOURCE_ATTRIBUTES || cursor.wire !== 2) continue
     const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
+    if (key !== SERVICE_NAME && key !== CLUSTER_NAME) continue
+    if (named.has(key)) {
+      group.repeated ??= key
+      continue
+    }
+    named.add(key)
     if (typeof value !== 'string') continue
     if (key === SERVICE_NAME) group.service = value
-    else if (key === CLUSTER_NAME) group.cluster = value
+    else group.cluster = value
   }
 }
 

@@ -1,8 +1,8 @@
 import { CPID_ID, MERGELOG_EVENT } from '../model/attributes.ts'
 import type { Decoded, LogRecord } from '../model/arrivals.ts'
 import { decodeRequest } from './decode-envelopes.ts'
-import { readAttribute, type TextValue } from './read-attribute.ts'
-import { mergelogOf } from './read-mergelog.ts'
+import { readAttribute } from './read-attribute.ts'
+import { FirstAttributes, mergelogOf } from './read-mergelog.ts'
 import { WireCursor } from './wire-cursor.ts'
 
 const TIME = 1
@@ -22,7 +22,7 @@ export function decodeLogs(request: Buffer): Decoded<LogRecord> {
 
 function readLog(bytes: Buffer, start: number, end: number): LogRecord {
   const cursor = new WireCursor(bytes, start, end)
-  const attributes = new Map<string, TextValue>()
+  const attributes = new FirstAttributes()
   let time = 0n
   let observed = 0n
   const log: LogRecord = {
@@ -33,6 +33,7 @@ function readLog(bytes: Buffer, start: number, end: number): LogRecord {
     traceKey: '',
     spanId: 0n,
     cpid: undefined,
+    repeatsCpid: false,
     mergelog: undefined,
   }
   while (cursor.next()) {
@@ -63,7 +64,7 @@ function readLog(bytes: Buffer, start: number, end: number): LogRecord {
       case ATTRIBUTES: {
         cursor.expectLength('attribute')
         const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
-        attributes.set(key, value)
+        attributes.add(key, value)
         break
       }
     }
@@ -76,5 +77,6 @@ function readLog(bytes: Buffer, start: number, end: number): LogRecord {
   if (log.eventName === MERGELOG_EVENT) log.mergelog = mergelogOf(attributes, log.timeNs)
   const cpid = attributes.get(CPID_ID)
   if (attributes.has(CPID_ID)) log.cpid = typeof cpid === 'string' ? cpid : null
+  log.repeatsCpid = attributes.repeats(CPID_ID)
   return log
 }

@@ -2,7 +2,7 @@ import { CPID_ID, CPID_OBSERVED, CPID_WROTE, MERGELOG_EVENT } from '../model/att
 import type { Decoded, MergelogRecord, SpanRecord } from '../model/arrivals.ts'
 import { decodeRequest } from './decode-envelopes.ts'
 import { mayBeCpidAttribute, readAttribute, type TextValue } from './read-attribute.ts'
-import { mergelogOf } from './read-mergelog.ts'
+import { FirstAttributes, mergelogOf } from './read-mergelog.ts'
 import { WireCursor } from './wire-cursor.ts'
 
 const TRACE_ID = 1
@@ -37,6 +37,7 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
     status: 0,
     hasLinks: false,
     cpid: undefined,
+    repeatsCpid: false,
     mergelogs: undefined,
     observed: undefined,
     wrote: undefined,
@@ -106,12 +107,14 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
   return span
 }
 
-/** Reads an attribute of Causeway's own. */
+/** Reads an attribute of Causeway's own. Where one is there more than once the first counts, as in Jaeger and Tempo. */
 function readOwn(bytes: Buffer, start: number, end: number, span: SpanRecord): void {
   const { key, value } = readAttribute(bytes, start, end)
-  if (key === CPID_ID) span.cpid = typeof value === 'string' ? value : null
-  else if (key === CPID_OBSERVED) span.observed = texts(value)
-  else if (key === CPID_WROTE) span.wrote = texts(value)
+  if (key === CPID_ID) {
+    if (span.cpid === undefined) span.cpid = typeof value === 'string' ? value : null
+    else span.repeatsCpid = true
+  } else if (key === CPID_OBSERVED) span.observed ??= texts(value) ?? []
+  else if (key === CPID_WROTE) span.wrote ??= texts(value) ?? []
 }
 
 function texts(value: TextValue): string[] | undefined {
@@ -142,14 +145,14 @@ function readEvent(bytes: Buffer, start: number, end: number, span: SpanRecord):
 
 function readMergelogEvent(bytes: Buffer, start: number, end: number): MergelogRecord {
   const cursor = new WireCursor(bytes, start, end)
-  const attributes = new Map<string, TextValue>()
+  const attributes = new FirstAttributes()
   let timeNs = 0n
   while (cursor.next()) {
     if (cursor.field === 1) timeNs = cursor.nanos('event time_unix_nano')
     else if (cursor.field === 3) {
       cursor.expectLength('event attribute')
       const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
-      attributes.set(key, value)
+      attributes.add(key, value)
     }
   }
   return mergelogOf(attributes, timeNs)

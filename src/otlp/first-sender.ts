@@ -17,22 +17,26 @@ export interface Sender {
  * nothing, and for bytes that are no request.
  */
 export function firstSender(request: Uint8Array): Sender {
-  const sender = { service: '', cluster: '' }
+  const found: Partial<Sender> = {}
   const bytes = Buffer.from(request.buffer, request.byteOffset, request.byteLength)
   const cursor = new WireCursor(bytes)
   try {
-    if (!enter(cursor, RESOURCE_GROUPS) || !enter(cursor, RESOURCE)) return sender
+    if (!enter(cursor, RESOURCE_GROUPS) || !enter(cursor, RESOURCE)) return named(found)
     while (cursor.next()) {
       if (cursor.field !== ATTRIBUTES || cursor.wire !== 2) continue
       const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
-      if (typeof value !== 'string') continue
-      if (key === SERVICE_NAME) sender.service = value
-      else if (key === CLUSTER_NAME) sender.cluster = value
+      const text = typeof value === 'string' ? value : ''
+      if (key === SERVICE_NAME) found.service ??= text
+      else if (key === CLUSTER_NAME) found.cluster ??= text
     }
   } catch {
     // Whoever decodes the request says what is wrong with it.
   }
-  return sender
+  return named(found)
+}
+
+function named({ service = '', cluster = '' }: Partial<Sender>): Sender {
+  return { service, cluster }
 }
 
 /** Goes into the first field of this number that is a message; false when there is none. */

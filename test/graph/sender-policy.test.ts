@@ -50,6 +50,9 @@ describe('which rule counts', () => {
     ['{ certificate: "*" }', alice, false],
     ['{ authenticator: basicauth, certificate: kubelet }', { ...alice, ...kubelet }, true],
     ['{ username: "*" }', anybody, false],
+    ['{ authenticator: "*" }', alice, true],
+    ['{ authenticator: "*" }', anybody, false],
+    ['{ authenticator: "*" }', kubelet, false],
   ])('%s, of %j: %s', async (match, sender, may) => {
     expect(await whoMaySend(match, sender)).toBe(may)
   })

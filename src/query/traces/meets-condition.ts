@@ -83,13 +83,12 @@ function valuesOf(subject: Subject, shown: ShownSpan, trace: TraceAround): Value
   }
 }
 
-/** The elements of an array count one by one. */
+/** Of several with this key the first counts. The elements of an array count one by one. */
 function attributeValues(of: JsonObject, key: string): Value[] {
-  return attributesOf(of).flatMap(([name, value]) => {
-    if (name !== key) return []
-    const elements = listOf(objectOf(value['arrayValue'])['values'])
-    return [value, ...elements].flatMap((element) => plainValue(element) ?? [])
-  })
+  const [, value] = attributesOf(of).find(([name]) => name === key) ?? []
+  if (value === undefined) return []
+  const elements = listOf(objectOf(value['arrayValue'])['values'])
+  return [value, ...elements].flatMap((element) => plainValue(element) ?? [])
 }
 
 function intrinsicValues(key: Intrinsic, span: JsonObject, trace: TraceAround): Value[] {

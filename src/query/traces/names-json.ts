@@ -143,10 +143,9 @@ function addValues(
   }
   const [, scope = '', key = ''] = /^(span|resource|)\.?(.*)$/s.exec(tag) ?? []
   for (const of of [...(scope === 'resource' ? [] : [span]), ...(scope === 'span' ? [] : [resource])]) {
-    for (const [name, any] of attributesOf(of)) {
-      const value = name === key ? plainValue(any) : undefined
-      if (value !== undefined) add(typeOf(value), String(value))
-    }
+    const [, any] = attributesOf(of).find(([name]) => name === key) ?? []
+    const value = any && plainValue(any)
+    if (value !== undefined) add(typeOf(value), String(value))
   }
 }
 
