@@ -11,6 +11,12 @@ const zones = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
   message: `src/${folder} may import only ${[folder, ...allowed].map((name) => `src/${name}`).join(', ')} (ARCHITECTURE.md).`,
 }))
 
+zones.push({
+  target: './packages',
+  from: './src',
+  message: 'A package of its own imports nothing of Causeway (ARCHITECTURE.md).',
+})
+
 export default tseslint.config(
   { ignores: ['node_modules', 'data', 'coverage', 'dist', '**/golden/**'] },
   {

@@ -9,7 +9,7 @@ import {
   setTraceContext,
   type KubernetesObject,
   type TraceContext,
-} from '../src/instrumentation/index.ts'
+} from '../packages/instrumentation/src/index.ts'
 import type { Figure, SectionResult } from './figures.ts'
 
 interface Operation<T> {

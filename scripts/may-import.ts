@@ -18,6 +18,5 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   query: ['model', 'otlp'],
   api: ['model', 'query', 'trust', 'doors'],
   sqlite: ['model', 'otlp'],
-  instrumentation: ['model'],
   cli: ['model', 'config', 'query', 'sqlite', 'app'],
 }

@@ -1,21 +1,13 @@
-// Makes dist/causeway-<version>.tgz: the instrumentation library as JavaScript with types, for controllers that are not
-// built beside a checkout (Node strips no types below node_modules). `causeway/instrumentation` is imported alike.
+// Makes dist/causeway-instrumentation-<version>.tgz: the library as JavaScript with types, for controllers that are not built
+// beside a checkout (Node strips no types below node_modules).
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-interface Manifest {
-  version: string
-  license?: string
-  peerDependencies: Record<string, string>
-}
-
-const OLDEST_NODE = '>=20'
-
 const root = fileURLToPath(new URL('..', import.meta.url))
-const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+const library = join(root, 'packages/instrumentation')
 const target = process.argv[2] ?? join(root, 'dist')
 const stage = mkdtempSync(join(tmpdir(), 'causeway-instrumentation-'))
 try {
@@ -36,11 +28,11 @@ function compile(): void {
       declaration: true,
       allowImportingTsExtensions: false,
       rewriteRelativeImportExtensions: true,
-      rootDir: join(root, 'src'),
+      rootDir: join(library, 'src'),
       outDir: stage,
       typeRoots: [join(root, 'node_modules/@types')],
     },
-    files: [join(root, 'src/instrumentation/index.ts')],
+    files: [join(library, 'src/index.ts')],
     include: [],
   }
   const project = join(stage, 'tsconfig.json')
@@ -51,17 +43,10 @@ function compile(): void {
   rmSync(project)
 }
 
-function packedManifest() {
-  const { version, peerDependencies } = manifest
-  const entry = { types: './instrumentation/index.d.ts', default: './instrumentation/index.js' }
-  return {
-    name: 'causeway',
-    version,
-    type: 'module',
-    engines: { node: OLDEST_NODE },
-    exports: { './instrumentation': entry },
-    peerDependencies,
-  }
+/** The library's own manifest, with the entry as it is packed. */
+function packedManifest(): object {
+  const manifest = JSON.parse(readFileSync(join(library, 'package.json'), 'utf8')) as object
+  return { ...manifest, private: false, exports: { '.': { types: './index.d.ts', default: './index.js' } } }
 }
 
 function npmPack(): string {

@@ -29,7 +29,7 @@ const INTRODUCTION = `# Evaluation
 What Ehira, Kotani and Okabe measured in sections 5 and 6 of _Distributed Tracing for Cascading Changes of Objects in the
 Kubernetes Control Plane_, measured again with Causeway, beside their figures. They ran Kubernetes with four instrumented
 components in kind; here the control plane is that of \`examples/control-plane\`: an API server in memory and level-triggered
-controllers that use \`causeway/instrumentation\` as anyone would. It is a model. Nothing in it is tuned to the paper's
+controllers that use \`causeway-instrumentation\` as anyone would. It is a model. Nothing in it is tuned to the paper's
 figures; where it differs, the difference is named.
 
 \`npm run evaluate\` measures everything again and writes this file, its data and its plots (six minutes on a calm machine, ten on a busy

@@ -3,7 +3,7 @@ import {
   type Instrumentation,
   type InstrumentationSettings,
   type TraceContext,
-} from 'causeway/instrumentation'
+} from 'causeway-instrumentation'
 
 /**
  * Merges by Algorithm 1 of the paper exactly as it is printed, line 17 included: where a CPID takes the place of its

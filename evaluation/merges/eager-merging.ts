@@ -4,7 +4,7 @@ import {
   type InstrumentationSettings,
   type KubernetesObject,
   type TraceContext,
-} from 'causeway/instrumentation'
+} from 'causeway-instrumentation'
 
 /**
  * Merges as soon as objects are observed, in every reconcile, also in one that then finds nothing to write. The write

@@ -1,5 +1,5 @@
 import { logs, trace } from '@opentelemetry/api'
-import { createInstrumentation } from 'causeway/instrumentation'
+import { createInstrumentation } from 'causeway-instrumentation'
 import { Chance } from '../../examples/control-plane/chance.ts'
 import type { Clock } from '../../examples/control-plane/clock.ts'
 import { VirtualClock } from '../../examples/control-plane/virtual-clock.ts'

@@ -3,7 +3,7 @@ import {
   type Instrumentation,
   type InstrumentationSettings,
   type TraceContext,
-} from 'causeway/instrumentation'
+} from 'causeway-instrumentation'
 
 /** The changes that began, by every CPID that carries them. */
 export type Origins = Map<string, ReadonlySet<string>>

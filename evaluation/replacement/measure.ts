@@ -1,4 +1,4 @@
-import type { Instrumentation, InstrumentationSettings } from 'causeway/instrumentation'
+import type { Instrumentation, InstrumentationSettings } from 'causeway-instrumentation'
 import type { Recorder } from '../../examples/control-plane/telemetry/recorder.ts'
 import { virtualRun } from '../../examples/control-plane/virtual-run.ts'
 import { claimsByOrigins } from './attribution.ts'

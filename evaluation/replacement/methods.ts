@@ -2,7 +2,7 @@ import {
   createInstrumentation,
   type Instrumentation,
   type InstrumentationSettings,
-} from 'causeway/instrumentation'
+} from 'causeway-instrumentation'
 import { claimsByGraph, claimsByReplacements, type Attribution } from './attribution.ts'
 import type { Told } from './told.ts'
 import { replacing } from './replacing.ts'

@@ -5,7 +5,7 @@ import {
   type InstrumentationSettings,
   type KubernetesObject,
   type TraceContext,
-} from 'causeway/instrumentation'
+} from 'causeway-instrumentation'
 import { Chance } from '../../examples/control-plane/chance.ts'
 import { asComponent } from '../../examples/control-plane/telemetry/components.ts'
 import { ProcessTelemetry } from '../../examples/control-plane/telemetry/process-telemetry.ts'

@@ -4,7 +4,7 @@ import {
   type Instrumentation,
   type InstrumentationSettings,
   type TraceContext,
-} from 'causeway/instrumentation'
+} from 'causeway-instrumentation'
 
 /** The event that a replacement log has: `cpid.old` was replaced by `cpid.new`. */
 export const REPLACEMENT_EVENT = 'cpid.replacement'

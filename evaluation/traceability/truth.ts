@@ -1,4 +1,4 @@
-import type { KubernetesObject } from 'causeway/instrumentation'
+import type { KubernetesObject } from 'causeway-instrumentation'
 import type { KubeObject, Resource } from '../../examples/control-plane/api/kube-objects.ts'
 import type { DoWork, Work } from '../../examples/control-plane/runtime/work.ts'
 import type { Written } from '../../examples/control-plane/runtime/traced-work.ts'

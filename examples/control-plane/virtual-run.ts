@@ -2,7 +2,7 @@ import {
   createInstrumentation,
   type Instrumentation,
   type InstrumentationSettings,
-} from 'causeway/instrumentation'
+} from 'causeway-instrumentation'
 import { logs, trace } from '@opentelemetry/api'
 import { Chance } from './chance.ts'
 import type { Clock } from './clock.ts'

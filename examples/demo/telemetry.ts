@@ -4,7 +4,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc'
 import { BatchLogRecordProcessor } from '@opentelemetry/sdk-logs'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace'
-import { CpidLogRecordProcessor, CpidSpanProcessor, createInstrumentation } from 'causeway/instrumentation'
+import { CpidLogRecordProcessor, CpidSpanProcessor, createInstrumentation } from 'causeway-instrumentation'
 import type { Tracing } from '../control-plane/runtime/traced-work.ts'
 
 const SCOPE = 'causeway-demo'

@@ -1,6 +1,6 @@
 // Step 2: every reconcile that has something to do is a span of the change that the settings came from.
 import { trace } from '@opentelemetry/api'
-import { createInstrumentation, withTraceContext } from 'causeway/instrumentation'
+import { createInstrumentation, withTraceContext } from 'causeway-instrumentation'
 import { Cluster, type Deployment, type Settings } from './cluster.ts'
 import { operate } from './operator.ts'
 import { startTelemetry } from './telemetry.ts'

@@ -1,6 +1,6 @@
 // Step 3: what is written carries on the changes that it follows from, and where they meet they merge.
 import { trace } from '@opentelemetry/api'
-import { createInstrumentation, withTraceContext } from 'causeway/instrumentation'
+import { createInstrumentation, withTraceContext } from 'causeway-instrumentation'
 import { Cluster, type Deployment, type Settings } from './cluster.ts'
 import { operate } from './operator.ts'
 import { startTelemetry } from './telemetry.ts'

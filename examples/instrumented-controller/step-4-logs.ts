@@ -1,6 +1,6 @@
 // Step 4: every line and every log record says which change it belongs to.
 import { logs, trace } from '@opentelemetry/api'
-import { consoleWithCpid, createInstrumentation, withTraceContext } from 'causeway/instrumentation'
+import { consoleWithCpid, createInstrumentation, withTraceContext } from 'causeway-instrumentation'
 import { Cluster, type Deployment, type Settings } from './cluster.ts'
 import { operate } from './operator.ts'
 import { startTelemetry } from './telemetry.ts'

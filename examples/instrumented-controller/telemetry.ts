@@ -3,7 +3,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { BatchLogRecordProcessor } from '@opentelemetry/sdk-logs'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace'
-import { CpidLogRecordProcessor, CpidSpanProcessor } from 'causeway/instrumentation'
+import { CpidLogRecordProcessor, CpidSpanProcessor } from 'causeway-instrumentation'
 
 /** The OpenTelemetry SDK as any program sets it up, with the two processors that add the CPID. */
 export function startTelemetry(serviceName: string): NodeSDK {

@@ -1,7 +1,13 @@
 import { test, expect } from '@jest/globals'
 import { defaultTextMapGetter, defaultTextMapSetter, ROOT_CONTEXT } from '@opentelemetry/api'
-import { getTraceContext, setTraceContext } from '../../src/instrumentation/active-trace-context.ts'
-import { CpidPropagator, type PropagatorSettings } from '../../src/instrumentation/cpid-propagator.ts'
+import {
+  getTraceContext,
+  setTraceContext,
+} from '../../packages/instrumentation/src/context/active-trace-context.ts'
+import {
+  CpidPropagator,
+  type PropagatorSettings,
+} from '../../packages/instrumentation/src/context/cpid-propagator.ts'
 import { cpid } from '../support/otlp-requests.ts'
 
 const carried = setTraceContext(ROOT_CONTEXT, { cpid: cpid(3), ancestors: [cpid(2), cpid(1)] })

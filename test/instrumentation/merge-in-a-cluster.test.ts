@@ -1,7 +1,10 @@
 import { test, expect } from '@jest/globals'
 import fc from 'fast-check'
-import { mergeTraceContexts, type Mergelog } from '../../src/instrumentation/merge-trace-contexts.ts'
-import type { TraceContext } from '../../src/instrumentation/trace-context.ts'
+import {
+  mergeTraceContexts,
+  type Mergelog,
+} from '../../packages/instrumentation/src/merge/merge-trace-contexts.ts'
+import type { TraceContext } from '../../packages/instrumentation/src/context/trace-context.ts'
 
 const OBJECTS = 6
 

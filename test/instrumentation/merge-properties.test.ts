@@ -1,7 +1,7 @@
 import { test, expect } from '@jest/globals'
 import fc from 'fast-check'
-import { mergeTraceContexts } from '../../src/instrumentation/merge-trace-contexts.ts'
-import type { TraceContext } from '../../src/instrumentation/trace-context.ts'
+import { mergeTraceContexts } from '../../packages/instrumentation/src/merge/merge-trace-contexts.ts'
+import type { TraceContext } from '../../packages/instrumentation/src/context/trace-context.ts'
 import { knownDescent } from './support/known-descent.ts'
 import { anyContexts, trueContexts, type TrueGraph } from './support/true-graph.ts'
 

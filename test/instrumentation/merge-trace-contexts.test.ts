@@ -1,6 +1,9 @@
 import { describe, test, expect } from '@jest/globals'
-import { mergeTraceContexts, type Merged } from '../../src/instrumentation/merge-trace-contexts.ts'
-import type { TraceContext } from '../../src/instrumentation/trace-context.ts'
+import {
+  mergeTraceContexts,
+  type Merged,
+} from '../../packages/instrumentation/src/merge/merge-trace-contexts.ts'
+import type { TraceContext } from '../../packages/instrumentation/src/context/trace-context.ts'
 
 /** A context as `c < a b`: c, which lists a and b as its ancestors. */
 function parse(sketch: string): TraceContext {

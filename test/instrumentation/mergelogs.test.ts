@@ -7,9 +7,9 @@ import {
   SimpleLogRecordProcessor,
 } from '@opentelemetry/sdk-logs'
 import { AlwaysOffSampler } from '@opentelemetry/sdk-trace'
-import { withTraceContext } from '../../src/instrumentation/active-trace-context.ts'
-import { CpidLogRecordProcessor } from '../../src/instrumentation/cpid-log-record-processor.ts'
-import { createInstrumentation } from '../../src/instrumentation/create-instrumentation.ts'
+import { withTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
+import { CpidLogRecordProcessor } from '../../packages/instrumentation/src/telemetry/cpid-log-record-processor.ts'
+import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startSdk } from './support/start-sdk.ts'
 

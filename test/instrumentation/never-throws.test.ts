@@ -7,12 +7,12 @@ import {
   linkFromTraceparent,
   parseCpidFromLine,
   withTraceContext,
-} from '../../src/instrumentation/index.ts'
+} from '../../packages/instrumentation/src/index.ts'
 import type {
   InstrumentationSettings,
   KubernetesObject,
   TraceContext,
-} from '../../src/instrumentation/index.ts'
+} from '../../packages/instrumentation/src/index.ts'
 import { parseCpid } from '../../src/model/cpid.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startSdk } from './support/start-sdk.ts'
@@ -114,7 +114,7 @@ test('what fails is told to the diagnostics of OpenTelemetry', () => {
   expect(createInstrumentation().extractFromObject(trap)).toBeUndefined()
   diag.disable()
   context.disable()
-  expect(told).toEqual([['causeway/instrumentation went on without', new Error('a trap')]])
+  expect(told).toEqual([['causeway-instrumentation went on without', new Error('a trap')]])
 })
 
 test('trace contexts given in upper case are the same CPIDs', () => {

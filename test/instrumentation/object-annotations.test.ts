@@ -1,7 +1,7 @@
 import { describe, test, expect } from '@jest/globals'
 import fc from 'fast-check'
-import { createInstrumentation } from '../../src/instrumentation/create-instrumentation.ts'
-import type { KubernetesObject } from '../../src/instrumentation/kubernetes-object.ts'
+import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
+import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
 import { cpid } from '../support/otlp-requests.ts'
 
 const CPID = 'causeway.io/cpid'

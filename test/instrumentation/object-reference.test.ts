@@ -1,7 +1,7 @@
 import { test, expect } from '@jest/globals'
-import type { KubernetesObject } from '../../src/instrumentation/kubernetes-object.ts'
-import { objectReference } from '../../src/instrumentation/object-reference.ts'
-import { resourceOfKind } from '../../src/instrumentation/resource-name.ts'
+import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
+import { objectReference } from '../../packages/instrumentation/src/objects/object-reference.ts'
+import { resourceOfKind } from '../../packages/instrumentation/src/objects/resource-name.ts'
 
 const metadata = { namespace: 'default', name: 'web', uid: 'u1', resourceVersion: '10234' }
 

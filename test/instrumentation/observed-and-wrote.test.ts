@@ -1,6 +1,6 @@
 import { test, expect } from '@jest/globals'
 import { trace } from '@opentelemetry/api'
-import { createInstrumentation } from '../../src/instrumentation/create-instrumentation.ts'
+import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
 import { startSdk } from './support/start-sdk.ts'
 
 const { observed, wrote } = createInstrumentation({ resources: { Mouse: 'mice' } })

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test, expect } from '@jest/globals'
-import { parseCpidFromLine } from '../../src/instrumentation/parse-cpid-from-line.ts'
+import { parseCpidFromLine } from '../../packages/instrumentation/src/telemetry/parse-cpid-from-line.ts'
 import { OtlpSink } from './support/otlp-sink.ts'
 
 /** Runs a step of the sample as its reader would; returns what it printed. */

@@ -1,8 +1,11 @@
 import { test, expect } from '@jest/globals'
 import { context, logs, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { activeTraceContext, withTraceContext } from '../../src/instrumentation/active-trace-context.ts'
-import { changeAttributes } from '../../src/instrumentation/change-attributes.ts'
+import {
+  activeTraceContext,
+  withTraceContext,
+} from '../../packages/instrumentation/src/context/active-trace-context.ts'
+import { changeAttributes } from '../../packages/instrumentation/src/telemetry/change-attributes.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startSdk } from './support/start-sdk.ts'
 

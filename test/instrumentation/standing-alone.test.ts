@@ -5,30 +5,47 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test, expect } from '@jest/globals'
+import * as names from '../../packages/instrumentation/src/attributes.ts'
+import { parseCpid } from '../../packages/instrumentation/src/cpid.ts'
+import * as words from '../../src/model/attributes.ts'
+import { parseCpid as parseInCauseway } from '../../src/model/cpid.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CPID = '0f3c1f0e-6a5e-4d4e-9a42-5f2f2d1f6a10'
-const FOLDER = new URL('../../src/instrumentation/', import.meta.url)
+const FOLDER = new URL('../../packages/instrumentation/src/', import.meta.url)
 
-test('nothing but the OpenTelemetry API and the words of the model is needed to run it', () => {
+test('nothing but the OpenTelemetry API is needed to run it', () => {
   const needed = new Set<string>()
-  for (const file of readdirSync(FOLDER)) {
+  for (const file of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.ts')) continue
     const source = readFileSync(new URL(file, FOLDER), 'utf8')
-    for (const [, from = ''] of source.matchAll(/from '([^']+)'/g))
-      if (!from.startsWith('./')) needed.add(from)
+    for (const [, from = ''] of source.matchAll(/from '([^']+)'/g)) {
+      if (!from.startsWith('.') || !new URL(from, new URL(file, FOLDER)).href.startsWith(FOLDER.href))
+        needed.add(from)
+    }
   }
-  expect([...needed].sort()).toEqual([
-    '../model/attributes.ts',
-    '../model/cpid.ts',
-    '../model/own-value.ts',
-    '@opentelemetry/api',
-    'node:crypto',
-  ])
+  expect([...needed].sort()).toEqual(['@opentelemetry/api', 'node:crypto'])
 })
 
-test('it is a sub-path of the package', async () => {
-  const script = `import('causeway/instrumentation').then((all) => console.log(JSON.stringify(Object.keys(all))))`
+test('its names are those that Causeway reads', () => {
+  expect(words).toMatchObject(names)
+})
+
+test.each([
+  '0F3C1F0E6A5E4D4E9A425F2F2D1F6A10',
+  CPID,
+  '0'.repeat(32),
+  `${CPID}0`,
+  'x',
+  '',
+  CPID.replace('-', ''),
+])('it reads %s as a CPID where Causeway does', (text) => {
+  expect(parseCpid(text)).toBe(parseInCauseway(text))
+})
+
+test('it is a package beside Causeway', async () => {
+  const script = `import('causeway-instrumentation').then((all) => console.log(JSON.stringify(Object.keys(all))))`
   const { stdout } = await run(process.execPath, ['--no-warnings', '-e', script], {
     cwd: fileURLToPath(FOLDER),
   })
@@ -45,13 +62,13 @@ test('packed, it runs below node_modules as plain JavaScript with types', async 
     const quickly = ['--offline', '--legacy-peer-deps', '--no-audit', '--no-fund', '--no-package-lock']
     await run('npm', ['install', '--prefix', folder, ...quickly, packed.trim()])
     symlinkSync(join(ROOT, 'node_modules/@opentelemetry'), join(folder, 'node_modules/@opentelemetry'))
-    const script = `import('causeway/instrumentation').then(({ createInstrumentation }) => {
+    const script = `import('causeway-instrumentation').then(({ createInstrumentation }) => {
       const { newRoot, extractFromObject, injectIntoObject } = createInstrumentation({ newCpid: () => '${CPID}' })
       console.log(extractFromObject(injectIntoObject(newRoot(), {})).cpid)
     })`
     const { stdout } = await run(process.execPath, ['--no-strip-types', '-e', script], { cwd: folder })
     expect(stdout.trim()).toBe(CPID)
-    expect(readdirSync(join(folder, 'node_modules/causeway/instrumentation'))).toContain('index.d.ts')
+    expect(readdirSync(join(folder, 'node_modules/causeway-instrumentation'))).toContain('index.d.ts')
   } finally {
     rmSync(folder, { recursive: true })
   }

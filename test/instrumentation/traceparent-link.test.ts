@@ -1,8 +1,8 @@
 import { test, expect } from '@jest/globals'
 import { trace } from '@opentelemetry/api'
-import { withTraceContext } from '../../src/instrumentation/active-trace-context.ts'
-import { createInstrumentation } from '../../src/instrumentation/create-instrumentation.ts'
-import { linkFromTraceparent } from '../../src/instrumentation/traceparent-link.ts'
+import { withTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
+import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
+import { linkFromTraceparent } from '../../packages/instrumentation/src/context/traceparent-link.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startSdk } from './support/start-sdk.ts'
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { SeverityNumber, type Logger, type Tracer } from '@opentelemetry/api'
-import type { Instrumentation, TraceContext } from 'causeway/instrumentation'
+import type { Instrumentation, TraceContext } from 'causeway-instrumentation'
 import type { KubeObject, Resources } from '../api/kube-objects.ts'
 import { runLoop, type Controller } from '../runtime/controller.ts'
 import { Informer, keyOf } from '../runtime/informer.ts'

@@ -12,7 +12,7 @@ import {
   type Instrumentation,
   type KubernetesObject,
   type TraceContext,
-} from 'causeway/instrumentation'
+} from 'causeway-instrumentation'
 import type { ApiClient } from '../api/api-client.ts'
 import { isRefusal } from '../api/api-error.ts'
 import type { Draft, KubeObject, Resource, Resources } from '../api/kube-objects.ts'

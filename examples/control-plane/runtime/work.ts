@@ -1,4 +1,4 @@
-import type { KubernetesObject } from 'causeway/instrumentation'
+import type { KubernetesObject } from 'causeway-instrumentation'
 import type { DeleteOptions } from '../api/api-client.ts'
 import type { Draft, KubeObject, Resource, Resources } from '../api/kube-objects.ts'
 

@@ -3,7 +3,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { LoggerProvider, type LogRecordProcessor } from '@opentelemetry/sdk-logs'
 import { TracerProvider, type IdGenerator, type SpanProcessor } from '@opentelemetry/sdk-trace'
-import { CpidLogRecordProcessor, CpidSpanProcessor } from 'causeway/instrumentation'
+import { CpidLogRecordProcessor, CpidSpanProcessor } from 'causeway-instrumentation'
 import type { Chance } from '../chance.ts'
 import type { Clock } from '../clock.ts'
 import { componentOf } from './components.ts'

@@ -11,8 +11,11 @@ import {
   getTraceContext,
   linkFromTraceparent,
   parseCpidFromLine,
-} from '../../../src/instrumentation/index.ts'
-import { ANNOTATION_KEYS, readAnnotations } from '../../../src/instrumentation/object-annotations.ts'
+} from '../../../packages/instrumentation/src/index.ts'
+import {
+  ANNOTATION_KEYS,
+  readAnnotations,
+} from '../../../packages/instrumentation/src/objects/object-annotations.ts'
 import { parseCpid } from '../../../src/model/cpid.ts'
 import { kindOfObject, parseObjectReference } from '../../../src/model/object-reference.ts'
 import { cursorOf, positionOf } from '../../../src/query/cursor.ts'

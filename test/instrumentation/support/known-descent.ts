@@ -1,4 +1,4 @@
-import type { TraceContext } from '../../../src/instrumentation/trace-context.ts'
+import type { TraceContext } from '../../../packages/instrumentation/src/context/trace-context.ts'
 
 /** By what the contexts list, also through each other: the given CPIDs that each given CPID descends from. */
 export function knownDescent(contexts: readonly TraceContext[]): Map<string, Set<string>> {

@@ -16,8 +16,8 @@ import {
   type ReadableSpan,
   type Sampler,
 } from '@opentelemetry/sdk-trace'
-import { CpidLogRecordProcessor } from '../../../src/instrumentation/cpid-log-record-processor.ts'
-import { CpidSpanProcessor } from '../../../src/instrumentation/cpid-span-processor.ts'
+import { CpidLogRecordProcessor } from '../../../packages/instrumentation/src/telemetry/cpid-log-record-processor.ts'
+import { CpidSpanProcessor } from '../../../packages/instrumentation/src/telemetry/cpid-span-processor.ts'
 
 export interface Sdk extends AsyncDisposable {
   spans(): ReadableSpan[]

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { TraceContext } from '../../../src/instrumentation/trace-context.ts'
+import type { TraceContext } from '../../../packages/instrumentation/src/context/trace-context.ts'
 import { cpid } from '../../support/otlp-requests.ts'
 
 /** A merge graph as it truly is: CPID n is cpid(n), and merges only CPIDs that are older. */

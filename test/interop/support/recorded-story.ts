@@ -1,5 +1,5 @@
 import { logs, trace } from '@opentelemetry/api'
-import { createInstrumentation } from 'causeway/instrumentation'
+import { createInstrumentation } from 'causeway-instrumentation'
 import { Chance } from '../../../examples/control-plane/chance.ts'
 import { ControlPlane } from '../../../examples/control-plane/control-plane.ts'
 import { deployment, service } from '../../../examples/control-plane/manifests.ts'

@@ -1,6 +1,6 @@
-import { CPID_ID } from '../model/attributes.ts'
-import { readCpid } from './read-cpid.ts'
-import { ownValue } from '../model/own-value.ts'
+import { CPID_ID } from '../attributes.ts'
+import { readCpid } from '../context/read-cpid.ts'
+import { ownValue } from '../own-value.ts'
 
 /** What the CPID of a line may be called. */
 const KEYS: readonly string[] = ['cpid', CPID_ID, 'cpid_id']

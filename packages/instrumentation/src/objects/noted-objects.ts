@@ -1,5 +1,5 @@
 import { trace, type Span } from '@opentelemetry/api'
-import type { CPID_OBSERVED, CPID_WROTE } from '../model/attributes.ts'
+import type { CPID_OBSERVED, CPID_WROTE } from '../attributes.ts'
 
 /** A span of more would be mostly this list. */
 const MOST_REFERENCES = 128

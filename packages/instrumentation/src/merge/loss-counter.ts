@@ -1,5 +1,5 @@
 import { metrics, type Counter, type MeterProvider } from '@opentelemetry/api'
-import { SCOPE } from './scope.ts'
+import { SCOPE } from '../scope.ts'
 
 /** The counter of mergelogs that neither a logger nor a span took. */
 const LOST_MERGELOGS = 'cpid.instrumentation.lost_mergelogs'

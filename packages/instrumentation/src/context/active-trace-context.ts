@@ -1,5 +1,5 @@
 import { context, createContextKey, type Context } from '@opentelemetry/api'
-import { soundContext } from './sound-input.ts'
+import { soundContext } from '../sound-input.ts'
 import type { TraceContext } from './trace-context.ts'
 
 const KEY = createContextKey('causeway.trace_context')

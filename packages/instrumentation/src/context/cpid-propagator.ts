@@ -1,7 +1,7 @@
 import type { Context, TextMapGetter, TextMapPropagator, TextMapSetter } from '@opentelemetry/api'
 import { getTraceContext, setTraceContext } from './active-trace-context.ts'
 import { readAncestors, writeAncestors } from './ancestor-list.ts'
-import { checkLimit, MAX_ANCESTORS } from './limits.ts'
+import { checkLimit, MAX_ANCESTORS } from '../limits.ts'
 import { readCpid } from './read-cpid.ts'
 
 export interface PropagatorSettings {

@@ -1,4 +1,4 @@
-import { ownValue } from '../model/own-value.ts'
+import { ownValue } from '../own-value.ts'
 /** Kinds whose resource no rule gives. */
 const IRREGULAR: Readonly<Record<string, string>> = { Endpoints: 'endpoints' }
 

@@ -1,4 +1,4 @@
-import { parseCpid } from '../model/cpid.ts'
+import { parseCpid } from '../cpid.ts'
 
 /** How long the canonical text of a CPID is. */
 const CPID_LENGTH = 36

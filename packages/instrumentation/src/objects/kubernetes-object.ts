@@ -1,4 +1,4 @@
-import { ownValue } from '../model/own-value.ts'
+import { ownValue } from '../own-value.ts'
 const NONE: Readonly<Record<string, unknown>> = {}
 
 /** What is looked at in a Kubernetes object; any client's types fit. */

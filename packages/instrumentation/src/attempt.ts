@@ -5,7 +5,7 @@ export function attempt<T>(work: () => T, otherwise: T): T {
   try {
     return work()
   } catch (error) {
-    diag.error('causeway/instrumentation went on without', error)
+    diag.error('causeway-instrumentation went on without', error)
     return otherwise
   }
 }

@@ -1,2 +1,2 @@
 /** The instrumentation scope of what is sent from here. */
-export const SCOPE = 'causeway/instrumentation'
+export const SCOPE = 'causeway-instrumentation'

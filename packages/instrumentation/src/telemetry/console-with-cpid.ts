@@ -1,5 +1,5 @@
-import { CPID_ID } from '../model/attributes.ts'
-import { activeTraceContext } from './active-trace-context.ts'
+import { CPID_ID } from '../attributes.ts'
+import { activeTraceContext } from '../context/active-trace-context.ts'
 
 /** What is used of a logger that takes any number of values, as `console` does. */
 export interface LineLogger {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { attempt } from './attempt.ts'
-import { readCpid } from './read-cpid.ts'
-import type { TraceContext } from './trace-context.ts'
+import { readCpid } from './context/read-cpid.ts'
+import type { TraceContext } from './context/trace-context.ts'
 
 /**
  * A trace context with its CPIDs in canonical text, without ancestors that are none; undefined when what is given, by whatever

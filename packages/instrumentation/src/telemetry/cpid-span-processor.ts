@@ -1,6 +1,6 @@
 import { trace, type Attributes, type Context, type Link, type Span } from '@opentelemetry/api'
-import { CPID_ANCESTORS, CPID_ID } from '../model/attributes.ts'
-import { getTraceContext } from './active-trace-context.ts'
+import { CPID_ANCESTORS, CPID_ID } from '../attributes.ts'
+import { getTraceContext } from '../context/active-trace-context.ts'
 
 /** What is used of a span that the SDK has begun. */
 export type StartedSpan = Pick<Span, 'setAttribute' | 'addLink'> & { readonly attributes?: Attributes }

@@ -1,5 +1,5 @@
-import { CPID_ID } from '../model/attributes.ts'
-import { activeTraceContext } from './active-trace-context.ts'
+import { CPID_ID } from '../attributes.ts'
+import { activeTraceContext } from '../context/active-trace-context.ts'
 
 /**
  * The fields that a structured log line gets from the active trace context (section 3.4.4 of the CPID paper): `cpid.id`,

@@ -1,4 +1,4 @@
-import { CPID_OBSERVED, CPID_WROTE } from '../model/attributes.ts'
+import { CPID_OBSERVED, CPID_WROTE } from './attributes.ts'
 import { attempt } from './attempt.ts'
 import type {
   ChangeDetail,
@@ -6,17 +6,17 @@ import type {
   InstrumentationSettings,
   MaybeObject,
 } from './instrumentation.ts'
-import type { KubernetesObject } from './kubernetes-object.ts'
+import type { KubernetesObject } from './objects/kubernetes-object.ts'
 import { checkLimit, MAX_ANCESTORS, MAX_SOURCES } from './limits.ts'
-import { mergeInSteps } from './merge-in-steps.ts'
-import { mergeTraceContexts } from './merge-trace-contexts.ts'
-import { MergelogSender, type MergelogDetail } from './mergelog-sender.ts'
-import { noteObjects } from './noted-objects.ts'
-import { ANNOTATION_KEYS, readAnnotations, writeAnnotations } from './object-annotations.ts'
-import { objectReference, type ObjectType } from './object-reference.ts'
+import { mergeInSteps } from './merge/merge-in-steps.ts'
+import { mergeTraceContexts } from './merge/merge-trace-contexts.ts'
+import { MergelogSender, type MergelogDetail } from './merge/mergelog-sender.ts'
+import { noteObjects } from './objects/noted-objects.ts'
+import { ANNOTATION_KEYS, readAnnotations, writeAnnotations } from './objects/object-annotations.ts'
+import { objectReference, type ObjectType } from './objects/object-reference.ts'
 import { soundContext, soundCpids } from './sound-input.ts'
-import type { TraceContext } from './trace-context.ts'
-import { linkFromTraceparent } from './traceparent-link.ts'
+import type { TraceContext } from './context/trace-context.ts'
+import { linkFromTraceparent } from './context/traceparent-link.ts'
 
 /** Throws a RangeError when a limit in the settings makes no sense. */
 export function createInstrumentation(settings: InstrumentationSettings = {}): Instrumentation {

@@ -1,8 +1,8 @@
-import { readAncestors, writeAncestors } from './ancestor-list.ts'
+import { readAncestors, writeAncestors } from '../context/ancestor-list.ts'
 import { annotationOf, annotationsOf, recordIn, type KubernetesObject } from './kubernetes-object.ts'
-import { readCpid } from './read-cpid.ts'
-import type { TraceContext } from './trace-context.ts'
-import { ownValue } from '../model/own-value.ts'
+import { readCpid } from '../context/read-cpid.ts'
+import type { TraceContext } from '../context/trace-context.ts'
+import { ownValue } from '../own-value.ts'
 
 export interface AnnotationKeys {
   readonly cpid: string

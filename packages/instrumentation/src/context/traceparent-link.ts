@@ -1,5 +1,5 @@
 import { isSpanContextValid, type Link } from '@opentelemetry/api'
-import { annotationOf, type KubernetesObject } from './kubernetes-object.ts'
+import { annotationOf, type KubernetesObject } from '../objects/kubernetes-object.ts'
 
 /** The annotation of Kubernetes enhancement proposal 5915. */
 export const TRACEPARENT_ANNOTATION = 'tracing.k8s.io/traceparent'

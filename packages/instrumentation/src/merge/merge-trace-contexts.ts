@@ -1,6 +1,6 @@
 import { claimsAmong, hasLoop } from './claims.ts'
 import { addInTurn, type ListsByCpid } from './nearest-first.ts'
-import type { TraceContext } from './trace-context.ts'
+import type { TraceContext } from '../context/trace-context.ts'
 
 export interface MergeSettings {
   /** The most ancestors the outcome may carry: the paper's N. */

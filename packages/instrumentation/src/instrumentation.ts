@@ -1,7 +1,7 @@
-import type { KubernetesObject } from './kubernetes-object.ts'
-import type { AnnotationKeys } from './object-annotations.ts'
-import type { ObjectType } from './object-reference.ts'
-import type { TraceContext } from './trace-context.ts'
+import type { KubernetesObject } from './objects/kubernetes-object.ts'
+import type { AnnotationKeys } from './objects/object-annotations.ts'
+import type { ObjectType } from './objects/object-reference.ts'
+import type { TraceContext } from './context/trace-context.ts'
 
 export interface InstrumentationSettings {
   /** The most ancestors an object carries: 10 unless said otherwise. The same in every controller of a cluster. */

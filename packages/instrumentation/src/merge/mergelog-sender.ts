@@ -8,10 +8,10 @@ import {
   type HrTime,
   type Logger,
 } from '@opentelemetry/api'
-import { CPID_NEW, CPID_OBJECT, CPID_REASON, CPID_SOURCES, MERGELOG_EVENT } from '../model/attributes.ts'
+import { CPID_NEW, CPID_OBJECT, CPID_REASON, CPID_SOURCES, MERGELOG_EVENT } from '../attributes.ts'
 import { LossCounter } from './loss-counter.ts'
 import type { Mergelog } from './merge-trace-contexts.ts'
-import { SCOPE } from './scope.ts'
+import { SCOPE } from '../scope.ts'
 
 const MS_PER_SECOND = 1_000
 const NS_PER_MS = 1_000_000

@@ -1,6 +1,6 @@
 import { context, type Attributes, type Context } from '@opentelemetry/api'
-import { CPID_ANCESTORS, CPID_ID, MERGELOG_EVENT } from '../model/attributes.ts'
-import { getTraceContext } from './active-trace-context.ts'
+import { CPID_ANCESTORS, CPID_ID, MERGELOG_EVENT } from '../attributes.ts'
+import { getTraceContext } from '../context/active-trace-context.ts'
 
 /** What is used of a log record that the SDK has been given. */
 export interface EmittedLogRecord {
