@@ -5,10 +5,14 @@ import {
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
 } from '@grpc/grpc-js'
-import { constants } from 'node:http2'
+import { constants, type ServerHttp2Stream } from 'node:http2'
+import { peerOf } from '../doors/peer.ts'
+import type { Sender } from '../model/sender.ts'
+import type { BodyPace, PacedBody } from './body-pace.ts'
 import { GRPC_ACCEPT_ENCODING } from './codings/codings.ts'
 import { decompressCounted } from './decompress-counted.ts'
 import { grpcStatusOf } from './grpc-status.ts'
+import { holderOf } from './holder-of.ts'
 import { NO_ROOM } from './in-flight.ts'
 import { innermostCall } from './innermost-call.ts'
 import type { Intake } from './intake.ts'
@@ -22,6 +26,9 @@ export interface AdmissionSettings {
   refused: (path: string, refusal: Refusal) => void
   /** Told which connection a call that is let in came on. */
   cameOn: (metadata: Metadata, connection: object) => void
+  /** Who makes a call that was let in; undefined where nobody is asked. */
+  senderOf: (metadata: Metadata) => Sender | undefined
+  pace: BodyPace
 }
 
 type Ending = Parameters<ServerInterceptingCallInterface['sendStatus']>[0]
@@ -35,19 +42,28 @@ const COMPRESSED_FLAG_AND_LENGTH = 5
  * so the call's own `sendStatus` is wrapped. What a call holds is given back when it is over.
  */
 export function admission(intake: Intake, settings: AdmissionSettings): ServerInterceptor {
-  const { maxMessageBytes, requestTimeoutMs, refused, cameOn } = settings
+  const { maxMessageBytes, requestTimeoutMs, refused, cameOn, senderOf, pace } = settings
+  const peers = new Peers()
   return (method, outer) => {
     const call = innermostCall(outer)
     const { stream } = call
-    const reservation = intake.inFlight.open()
+    const peer = peers.of(stream)
+    const reservation = intake.inFlight.open(peer)
     let state: 'reading' | 'whole' | 'refused' = 'reading'
     let timer: NodeJS.Timeout | undefined
+    let paced: PacedBody | undefined
+    let sender: (() => Sender | undefined) | undefined
+    const awaitNoMore = (): void => {
+      clearTimeout(timer)
+      if (paced !== undefined) pace.end(paced)
+    }
     const become = (next: 'whole' | 'refused'): void => {
       state = next
-      clearTimeout(timer)
+      awaitNoMore()
+      if (next === 'whole') reservation.isRead()
     }
     stream.once('close', () => {
-      clearTimeout(timer)
+      awaitNoMore()
       reservation[Symbol.dispose]()
     })
     const send = call.sendStatus.bind(call)
@@ -85,10 +101,18 @@ export function admission(intake: Intake, settings: AdmissionSettings): ServerIn
     }
     call.decompressMessage = (framed, encoding) =>
       decompressCounted(framed.subarray(COMPRESSED_FLAG_AND_LENGTH), encoding, maxMessageBytes, reservation)
-    const count = (chunk: Buffer): void => {
-      if (state !== 'reading' || reservation.take(chunk.length)) return
+    const makeRoom = (): void => {
+      if (state !== 'reading') return
       stream.removeAllListeners('data')
       refuse(NO_ROOM)
+    }
+    reservation.onGiveWay(makeRoom)
+    const count = (chunk: Buffer): void => {
+      if (state !== 'reading') return
+      if (sender !== undefined) reservation.belongTo(holderOf(sender(), peer))
+      sender = undefined
+      if (paced !== undefined) paced.came += chunk.length
+      if (!reservation.take(chunk.length)) makeRoom()
     }
     stream.prependListener('data', count)
     return new ServerInterceptingCall(call, {
@@ -96,12 +120,14 @@ export function admission(intake: Intake, settings: AdmissionSettings): ServerIn
         next({
           onReceiveMetadata(metadata, pass) {
             const connection = stream.session ?? stream
-            const refusal = intake.turnsAway(connection)
+            const refusal = intake.turnsAway(connection, reservation)
             if (refusal !== undefined) {
               refuse(refusal)
               return
             }
             if (requestTimeoutMs > 0) timer = setTimeout(giveUp, requestTimeoutMs)
+            paced = pace.begin(giveUp)
+            sender = () => senderOf(metadata)
             cameOn(metadata, connection)
             pass(metadata)
           },
@@ -114,6 +140,18 @@ export function admission(intake: Intake, settings: AdmissionSettings): ServerIn
         })
       },
     })
+  }
+}
+
+/** From which address the calls of a connection come. */
+class Peers {
+  readonly #known = new WeakMap<object, string>()
+
+  of({ session }: ServerHttp2Stream): string {
+    if (session === undefined || session.destroyed) return ''
+    let peer = this.#known.get(session)
+    if (peer === undefined) this.#known.set(session, (peer = peerOf(session.socket.remoteAddress)))
+    return peer
   }
 }
 

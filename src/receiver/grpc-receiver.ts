@@ -6,6 +6,7 @@ import { Connections } from '../doors/connections.ts'
 import { encodeExportResponse } from '../otlp/export-response.ts'
 import { admission } from './grpc-admission.ts'
 import { keepaliveOptions, type KeepaliveSettings } from './grpc-keepalive.ts'
+import { BodyPace } from './body-pace.ts'
 import { EXPORT_METHODS } from './grpc-services.ts'
 import { grpcStatusOf } from './grpc-status.ts'
 import { GrpcSenders } from './grpc-senders.ts'
@@ -54,7 +55,8 @@ export async function startGrpcReceiver(
         onKnown: (endpoints) => connections.known(endpoints),
       })
     : undefined
-  const grpc = serverOf(settings, intake, sessions, senders)
+  const pace = new BodyPace(settings.bodyPaceMs)
+  const grpc = serverOf(settings, intake, { sessions, senders, pace })
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
   const server = listenerOf(settings, (socket) => {
     senders?.connected(socket)
@@ -65,17 +67,25 @@ export async function startGrpcReceiver(
   const connections = new Connections(server, connectionLimitsOf(settings), (reason) =>
     intake.dropped(reason),
   )
+  server.once('close', () => pace[Symbol.dispose]())
   return listen(server, settings, 'grpc', connections, {
     drain: () => grpc.tryShutdown(() => undefined),
     giveUp: () => intake.stopWaiting(),
   })
 }
 
+/** What is known of the calls under way. */
+interface Calls {
+  /** The connection that each came on. */
+  sessions: WeakMap<Metadata, object>
+  senders: GrpcSenders | undefined
+  pace: BodyPace
+}
+
 function serverOf(
   settings: GrpcReceiverSettings,
   intake: Intake,
-  sessions: WeakMap<Metadata, object>,
-  senders: GrpcSenders | undefined,
+  { sessions, senders, pace }: Calls,
 ): Server {
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
   const requestTimeoutMs = settings.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
@@ -92,6 +102,8 @@ function serverOf(
           const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
           if (signal !== undefined) intake.answered(signal, refusal, 0)
         },
+        senderOf: (metadata) => senders?.of(metadata),
+        pace,
         cameOn: (metadata, connection) => sessions.set(metadata, connection),
       }),
       ...(senders === undefined ? [] : [senders.interceptor(intake)]),

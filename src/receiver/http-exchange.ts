@@ -8,6 +8,8 @@ import { encodeExportResponse, type Encoding } from '../otlp/export-response.ts'
 import { encodeRpcStatus } from '../otlp/rpc-status.ts'
 import { applyCors, type CorsSettings } from '../trust/cors.ts'
 import type { AwaitedBodies } from './awaited-bodies.ts'
+import type { BodyPace } from './body-pace.ts'
+import { holderOf } from './holder-of.ts'
 import { senderOver } from './http-sender-names.ts'
 import type { Intake } from './intake.ts'
 import { readBody } from './read-body.ts'
@@ -20,6 +22,7 @@ export interface HttpExchangeSettings {
   maxMessageBytes: number
   cors: CorsSettings | undefined
   awaited: AwaitedBodies
+  pace: BodyPace
   /** Told of every connection on which a credential was shown that is known. */
   onKnown: (connection: Socket) => void
 }
@@ -100,11 +103,12 @@ export class HttpExchange {
     request: IncomingMessage,
     response: ServerResponse,
   ): Promise<void> {
-    using reservation = this.#intake.inFlight.open()
     const connection = request.socket
-    const refusal = this.#intake.turnsAway(connection)
-    const { maxMessageBytes: maxBytes, awaited } = this.#settings
-    const body = refusal ?? (await readBody(request, { maxBytes, reservation, awaited }))
+    using reservation = this.#intake.inFlight.open(holderOf(sender, peerOf(connection.remoteAddress)))
+    const refusal = this.#intake.turnsAway(connection, reservation)
+    const { maxMessageBytes: maxBytes, awaited, pace } = this.#settings
+    const body = refusal ?? (await readBody(request, { maxBytes, reservation, awaited, pace }))
+    reservation.isRead()
     if (body.kind === 'hungUp') return
     const length = body.kind === 'whole' ? body.bytes.length : 0
     const outcome = await this.#intake.ready(

@@ -5,6 +5,7 @@ import { Connections } from '../doors/connections.ts'
 import type { IngestPort, Signal } from '../model/ingest.ts'
 import type { CorsSettings } from '../trust/cors.ts'
 import { AwaitedBodies } from './awaited-bodies.ts'
+import { BodyPace } from './body-pace.ts'
 import { HttpExchange, type HttpExchangeSettings } from './http-exchange.ts'
 import { endFaulty } from './http-faults.ts'
 import { Intake } from './intake.ts'
@@ -49,10 +50,16 @@ export async function startHttpReceiver(
   const server = serverOf(settings)
   const intake = new Intake(settings, 'http', { port, observer })
   const awaited = new AwaitedBodies()
+  const pace = new BodyPace(settings.bodyPaceMs)
+  server.once('close', () => pace[Symbol.dispose]())
   const connections = new Connections(server, connectionLimitsOf(settings), (reason) =>
     intake.dropped(reason),
   )
-  const exchange = exchangeOf(settings, intake, { awaited, onKnown: (socket) => connections.known(socket) })
+  const exchange = exchangeOf(settings, intake, {
+    awaited,
+    pace,
+    onKnown: (socket) => connections.known(socket),
+  })
   if (settings.authenticator === undefined)
     server.on('secureConnection', (socket: TLSSocket) => connections.known(socket))
   const open = new Set<ServerResponse>()
@@ -77,7 +84,7 @@ export async function startHttpReceiver(
 function exchangeOf(
   settings: HttpReceiverSettings,
   intake: Intake,
-  connections: Pick<HttpExchangeSettings, 'awaited' | 'onKnown'>,
+  connections: Pick<HttpExchangeSettings, 'awaited' | 'pace' | 'onKnown'>,
 ): HttpExchange {
   const paths: Record<Signal, string> = {
     traces: settings.tracesUrlPath ?? '/v1/traces',

@@ -7,7 +7,7 @@ import { credentialOf, type Sender } from '../model/sender.ts'
 import type { Authenticator, Checked } from '../trust/authenticator.ts'
 import { Flow } from './flow.ts'
 import { Flows } from './flows.ts'
-import { NO_ROOM, type InFlight } from './in-flight.ts'
+import { NO_ROOM, type InFlight, type Reservation } from './in-flight.ts'
 import { LoneFlows } from './lone-flows.ts'
 import { NO_MEMORY } from './memory-limiter.ts'
 import type { ReceiverObserver, ReceiverTransport } from './observer.ts'
@@ -62,9 +62,9 @@ export class Intake {
   }
 
   /** Why a request on this connection has to come again, before anything of its body is read; undefined when it may come. */
-  turnsAway(connection: object): Refusal | undefined {
+  turnsAway(connection: object, reservation: Reservation): Refusal | undefined {
     if (this.#memory?.isRefusing === true) return NO_MEMORY
-    if (this.inFlight.isFull) return NO_ROOM
+    if (!reservation.fits(1)) return NO_ROOM
     const flow = this.#lone.of(connection)
     return flow && this.#flows.turnsAway(flow)
   }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Transform } from 'node:stream'
 import type { AwaitedBodies } from './awaited-bodies.ts'
+import type { BodyPace } from './body-pace.ts'
 import { HTTP_CODINGS } from './codings/codings.ts'
 import { NO_ROOM, type Reservation } from './in-flight.ts'
 import type { Refusal } from './reply.ts'
@@ -20,6 +21,7 @@ export interface Reading {
   maxBytes: number
   reservation: Reservation
   awaited: AwaitedBodies
+  pace: BodyPace
 }
 
 /** A body read whole and decompressed, the reason why it was not, or word that the sender hung up. */
@@ -56,7 +58,7 @@ function bodyOf(request: IncomingMessage, reading: Reading): Body | Promise<Body
 function collect(
   request: IncomingMessage,
   decompressor: Transform | undefined,
-  { maxBytes, reservation, awaited }: Reading,
+  { maxBytes, reservation, awaited, pace }: Reading,
   tooLarge: Refusal,
 ): Promise<Body> {
   const { promise, resolve } = Promise.withResolvers<Body>()
@@ -72,11 +74,14 @@ function collect(
     // The listeners outlive a refused request for as long as its sender goes on sending.
     chunks.length = 0
     awaited.end(connection, giveUp)
+    pace.end(paced)
     resolve(body)
   }
   const giveUp = (): void => stop(TOO_SLOW)
+  const paced = pace.begin(giveUp)
   const count = (chunk: Buffer): void => {
     received += chunk.length
+    paced.came += chunk.length
     if (received > maxBytes) stop(tooLarge)
   }
   const keep = (chunk: Buffer): void => {
@@ -86,6 +91,7 @@ function collect(
     else chunks.push(chunk)
   }
   awaited.begin(connection, giveUp)
+  reservation.onGiveWay(() => stop(NO_ROOM))
   request.on('error', () => stop({ kind: 'hungUp' }))
   request.on('close', () => {
     if (!request.complete) stop({ kind: 'hungUp' })

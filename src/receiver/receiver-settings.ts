@@ -46,6 +46,8 @@ export interface ReceiverSettings {
   firstBytesMs?: number
   /** How long a request may take to arrive, in milliseconds; a minute unless given, 0 is for ever. */
   requestTimeoutMs?: number
+  /** In so many milliseconds a kilobyte of a body has to come; 10 s unless given. */
+  bodyPaceMs?: number
   shutdownGraceMs?: number
   tls?: ServerTlsSettings
   /** Whoever it does not know is turned away; the receiver does not dispose of it. */

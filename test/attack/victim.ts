@@ -34,9 +34,10 @@ type Try = () => Promise<string | undefined>
 export class Victim implements Disposable {
   /** What was never answered as it should be. */
   readonly failures: string[] = []
+  /** How often it was refused for now, or cut off, and came again. */
+  triedAgain = 0
   readonly #tries: ReadonlyMap<Door, Try>
   readonly #tookMs = new Map<Door, number[]>()
-  #again = 0
   #kept: ClientHttp2Session | undefined
   readonly #over = new AbortController()
   #going: Promise<unknown> = Promise.resolve()
@@ -69,7 +70,7 @@ export class Victim implements Disposable {
         (sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / PERCENT))] ?? 0).toFixed(1)
       return `${door} ${sorted.length} × ${at(50)}/${at(99)}`
     })
-    return `victim's answers, median/p99 ms: ${doors.join(', ')}; tried again ${this.#again} times`
+    return `victim's answers, median/p99 ms: ${doors.join(', ')}; tried again ${this.triedAgain} times`
   }
 
   /** Once through every door, at the same time. */
@@ -113,7 +114,7 @@ export class Victim implements Disposable {
         this.#tookMs.set(door, times)
         return
       }
-      this.#again++
+      this.triedAgain++
       if (tookMs > HANG_MS) {
         this.failures.push(`${door}: ${trouble}, after ${Math.round(tookMs)} ms`)
         return

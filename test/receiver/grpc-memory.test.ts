@@ -45,7 +45,7 @@ test('a message counts toward the budget while it is coming', async () => {
   const slow = begin(session, Buffer.concat([frameHead(1_000 * KIB), Buffer.alloc(60 * KIB)]))
   await reached(inFlight, 60 * KIB)
   using sender = new GrpcSender(receiver.port)
-  expect(await sender.export('traces', Buffer.alloc(50 * KIB))).toMatchObject({ code: UNAVAILABLE })
+  expect(await sender.export('traces', Buffer.alloc(70 * KIB))).toMatchObject({ code: UNAVAILABLE })
   expect(await sender.export('traces', Buffer.alloc(10 * KIB))).toMatchObject({ code: OK })
   slow.close()
   session.close()
@@ -82,18 +82,20 @@ test('a call whose message does not come in time is ended and counted, and holds
 })
 
 test('while the budget is full, a call is refused before its message comes', async () => {
+  const { port, release } = holdingPort()
   const inFlight = new InFlight(100 * KIB)
-  await using receiver = await startGrpc(new RecordingPort(), { inFlight })
+  await using receiver = await startGrpc(port, { inFlight })
+  using sender = new GrpcSender(receiver.port)
+  const head = frameHead(0).length
+  const held = [60, 40].map((kib) => sender.export('traces', Buffer.alloc(kib * KIB - head)))
+  await port.received(2)
+  expect(inFlight.isFull).toBe(true)
   const session = connect(`http://127.0.0.1:${receiver.port}`)
-  const head = frameHead(1_000 * KIB)
-  const slow = begin(session, Buffer.concat([head, Buffer.alloc(60 * KIB - head.length)]))
-  const other = begin(session, Buffer.concat([head, Buffer.alloc(40 * KIB - head.length)]))
-  await reached(inFlight, 100 * KIB)
   const [headers] = (await once(begin(session, Buffer.alloc(0)), 'response')) as [Record<string, string>]
   expect(Number(headers['grpc-status'])).toBe(UNAVAILABLE)
-  slow.close()
-  other.close()
   session.destroy()
+  release()
+  await Promise.all(held)
   while (inFlight.bytes > 0) await new Promise((resolve) => setImmediate(resolve))
 })
 

@@ -11,6 +11,7 @@ import { encodeExportResponse } from '../../../src/otlp/export-response.ts'
 import { encodeRpcStatus } from '../../../src/otlp/rpc-status.ts'
 import { HTTP_CODINGS } from '../../../src/receiver/codings/codings.ts'
 import { AwaitedBodies } from '../../../src/receiver/awaited-bodies.ts'
+import { BodyPace } from '../../../src/receiver/body-pace.ts'
 import { InFlight } from '../../../src/receiver/in-flight.ts'
 import { readBody } from '../../../src/receiver/read-body.ts'
 import { lz4Zeros } from '../../receiver/codings/as-lz4.ts'
@@ -79,6 +80,7 @@ export const bodies: Target = {
   async run(input) {
     for (const coding of [...Object.keys(HTTP_CODINGS), 'identity', '']) {
       const inFlight = new InFlight()
+      using pace = new BodyPace()
       using reservation = inFlight.open()
       const request = Object.assign(Readable.from([input]), {
         headers: { 'content-encoding': coding },
@@ -90,6 +92,7 @@ export const bodies: Target = {
         maxBytes: MOST,
         reservation,
         awaited,
+        pace,
       })
       ok(inFlight.bytes <= MOST)
       if (body.kind === 'whole') ok(body.bytes.length <= MOST)

@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals'
+import { BodyPace } from '../../src/receiver/body-pace.ts'
+
+const NEVER_MS = 3_600_000
+
+test('a body of which a kilobyte comes between two looks goes on, another ends', () => {
+  using pace = new BodyPace(NEVER_MS)
+  const ended: string[] = []
+  const slow = pace.begin(() => ended.push('slow'))
+  const fair = pace.begin(() => ended.push('fair'))
+  pace.look()
+  slow.came += 1_023
+  fair.came += 1_024
+  pace.look()
+  expect(ended).toEqual(['slow'])
+  pace.look()
+  expect(ended).toEqual(['slow', 'fair'])
+  pace.look()
+  expect(ended).toEqual(['slow', 'fair'])
+})
+
+test('one that has just begun has until the look after the next, and one that has ended is left alone', () => {
+  using pace = new BodyPace(NEVER_MS)
+  const ended: string[] = []
+  pace.begin(() => ended.push('first'))
+  pace.end(pace.begin(() => ended.push('over')))
+  pace.look()
+  expect(ended).toEqual([])
+  pace.look()
+  expect(ended).toEqual(['first'])
+})
