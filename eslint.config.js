@@ -58,7 +58,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**', 'web/**'],
+    files: ['src/**', 'web/**', 'packages/**'],
     plugins: { causeway: { rules: { 'no-lookup-by-name': noLookupByName } } },
     rules: { 'causeway/no-lookup-by-name': 'error' },
   },
