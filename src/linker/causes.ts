@@ -1,4 +1,5 @@
-import type { ArrivedSpan, LinkStore, ObjectVersion, Trace } from '../model/link-port.ts'
+import type { ArrivedSpan, LinkStore, Trace } from '../model/link-port.ts'
+import type { ObjectVersion } from '../model/object-port.ts'
 import { partWith } from './cascade-parts.ts'
 import type { LinkContext } from './link-context.ts'
 
@@ -22,7 +23,7 @@ export interface Cause {
  */
 export function causeIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): Cause | undefined {
   let cause: Cause | undefined
-  for (const version of highestOfEach(ctx.store.observedBy(span.row))) {
+  for (const version of highestOfEach(ctx.store.objects.versions(span.row, 'observed'))) {
     const found = newestWriter(ctx, trace, span, version)
     if (found !== undefined && (cause === undefined || endsLater(found.writer, cause.writer))) cause = found
   }
@@ -48,10 +49,10 @@ function highestOfEach(observed: readonly ObjectVersion[]): Iterable<ObjectVersi
 export function waitsForWriters({ store, settings }: LinkContext, span: ArrivedSpan): number | undefined {
   if (settings.mode !== 'cascade' || !span.observes || span.parentId !== 0n) return undefined
   let until: number | undefined
-  for (const version of store.observedBy(span.row)) {
-    const writer = store.writerOf(version)
+  for (const version of store.objects.versions(span.row, 'observed')) {
+    const writer = store.objects.writerOf(version)
     if (writer !== undefined && !store.isWaiting(writer)) continue
-    const since = store.awaitWriter(version, span.row)
+    const since = store.objects.awaitWriter(version, span.row)
     const due = since + settings.waitMs
     if (due > store.activeMs && (until === undefined || due > until)) until = due
   }
@@ -65,7 +66,7 @@ function newestWriter(
   version: ObjectVersion,
 ): Cause | undefined {
   const { store } = ctx
-  for (const row of store.writersIn(trace.cascade, version, MAX_WRITERS)) {
+  for (const row of store.objects.writersIn(trace.cascade, version, MAX_WRITERS)) {
     const writer = row === span.row ? undefined : store.span(row)
     if (writer === undefined || writer.origin === span.origin) continue
     const part = partWith(ctx, trace, row)

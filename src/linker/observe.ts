@@ -11,27 +11,29 @@ const MS_PER_SECOND = 1000
  * machines may make it negative; it counts as nothing then.
  */
 export function observeHop(
-  { store: { hops }, observations }: LinkContext,
+  { store: { objects }, observations }: LinkContext,
   trace: Trace,
   span: ArrivedSpan,
   { writer, version }: Cause,
 ): void {
-  if (!hops.wrote(writer.row, version) || !hops.isFirstToObserve(span.service, version)) return
+  if (!objects.wrote(writer.row, version) || !objects.isFirstToObserve(span.service, version)) return
   const waitedNs = span.startNs - writer.endNs
   observations.push({
     kind: 'hop',
     service: span.service,
-    objectKind: hops.kindOf(version.object),
+    objectKind: objects.kindOf(version.object),
     seconds: waitedNs > 0n ? secondsOf(waitedNs) : 0,
     traceId: trace.traceId,
     spanId: span.spanId,
   })
 }
 
-/** How long a cascade took, once its trace has settled; `spanId` is that of its `cascade` span. */
-export function observeCascade({ observations }: LinkContext, trace: Trace, spanId: bigint): void {
-  const seconds = secondsOf(trace.lastNs - trace.firstNs)
-  observations.push({ kind: 'cascade', seconds, traceId: trace.traceId, spanId })
+/** How long a cascade took, once it has settled; the ids are those of its `cascade` span. */
+export function observeCascade(
+  { observations }: LinkContext,
+  { ns, traceId, spanId }: { ns: bigint; traceId: Buffer; spanId: bigint },
+): void {
+  observations.push({ kind: 'cascade', seconds: secondsOf(ns), traceId, spanId })
 }
 
 const secondsOf = (ns: bigint): number => Number(ns) / Number(NANOS_PER_MS) / MS_PER_SECOND

@@ -51,6 +51,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
     span.hasLinks ? repointedLinks(store, trace, span.row, parentId) : undefined,
     elsewhere,
   )
+  const isCounted = isCountedOf(ctx, trace, span.row)
   store.send({
     trace: trace.id,
     span: span.row,
@@ -65,8 +66,8 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
     ...(elsewhere !== undefined && { cause: elsewhere.span.row, causeTrace: elsewhere.trace.id }),
   })
   if (cause !== undefined && !placing.copy) observeHop(ctx, trace, span, cause)
-  if (span.writes) store.addWrites(trace.cascade, span, store.wroteBy(span.row))
-  countIn(ctx, trace, span)
+  if (span.writes) store.objects.addWrites(trace.cascade, span, store.objects.versions(span.row, 'wrote'))
+  countIn(ctx, trace, span, isCounted)
   if (elsewhere !== undefined) trace.sentBytes += CAUSE_BYTES
   counts.sent++
 }
@@ -166,10 +167,16 @@ function patchOf(
   return Buffer.from(JSON.stringify(patch))
 }
 
-function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): void {
+/** True when the span is in another trace of the same root, as a parent is that was brought to children in several. */
+function isCountedOf({ store }: LinkContext, trace: Trace, row: number): boolean {
+  if (trace.episode === 0 && trace.open) return false
+  return store.tracesOfSpan(row).some((id) => store.trace(id)?.root === trace.root)
+}
+
+function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan, isCounted: boolean): void {
   trace.sentSpans++
   trace.sentBytes += spanBytes(span)
-  trace.controllerSpans++
+  if (!isCounted) trace.controllerSpans++
   extendBounds(ctx, trace, span.startNs, span.endNs)
   if (ctx.store.addService(trace, span.service)) trace.services++
   noteActivity(ctx, trace)

@@ -29,8 +29,8 @@ export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): voi
 /** Spans that waited for what this one wrote go after it, unless they wait for another writer or a mergelog still. */
 function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
   const { store } = ctx
-  for (const version of store.wroteBy(writer.row)) {
-    for (const row of store.takeObservers(version)) {
+  for (const version of store.objects.versions(writer.row, 'wrote')) {
+    for (const row of store.objects.takeObservers(version)) {
       ctx.todo.push(() => {
         const span = store.isWaiting(row) ? store.span(row) : undefined
         if (span?.cpid === undefined || waitsForWriters(ctx, span) !== undefined) return

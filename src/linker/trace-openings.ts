@@ -16,7 +16,7 @@ import { sendRootChange } from './change-spans.ts'
 import { changeSpanId, derivedSpanId, numberBytes, traceIdOf } from './derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
 import { extendBounds, isDoubtful, openingTime, possibleTime } from './plausible-time.ts'
-import { settle } from './settling.ts'
+import { endFull } from './settling.ts'
 import { sendSynthetic, stampIn } from './synthetic-span.ts'
 import { changeBytes, fits } from './trace-room.ts'
 
@@ -134,9 +134,7 @@ function withRoom(ctx: LinkContext, trace: Trace, cpid: number, activityNs: Unix
   }
   const isEmpty = trace.sentSpans <= (trace.rootSent ? 1 : 0)
   if (load.spans === 0 || isEmpty || fits(ctx, trace, load)) return trace
-  settle(ctx, trace)
-  // What is missing is counted where the cascade settles.
-  trace.missing = 0
+  endFull(ctx, trace)
   return openEpisode(ctx, ctx.graph.node(trace.root), activityNs, trace)
 }
 

@@ -1,6 +1,7 @@
 import type { UnixNanos } from './clock.ts'
 import type { Cpid } from './cpid.ts'
 import type { ArrivedLog } from './log-port.ts'
+import type { LinkedObjects } from './object-port.ts'
 
 /** A stored span as the linker sees it. */
 export interface ArrivedSpan {
@@ -161,13 +162,6 @@ export const AWAITED_AFTER_FORWARD = -1
 
 export type WaitingKind = 'span' | 'change' | 'orphan' | 'cause'
 
-/** A version of an object that a span read or wrote. */
-export interface ObjectVersion {
-  readonly object: number
-  readonly version: bigint
-  readonly uid: string | undefined
-}
-
 export interface Waiting {
   readonly arrival: number
   readonly kind: WaitingKind
@@ -176,19 +170,9 @@ export interface Waiting {
   readonly parentId: bigint | undefined
 }
 
-/** What is to be known of the way from a write to a reconcile that observed it. */
-export interface HopFacts {
-  /** True when the span wrote exactly this version. */
-  wrote(row: number, version: ObjectVersion): boolean
-  /** True the first time it is asked, as far as is remembered. */
-  isFirstToObserve(service: string, version: ObjectVersion): boolean
-  /** `<apiVersion>/<resource>` of an object. */
-  kindOf(object: number): string
-}
-
 /** What the linker reads and writes, inside one transaction. Synchronous. */
 export interface LinkStore {
-  readonly hops: HopFacts
+  readonly objects: LinkedObjects
   /** Up time and wall-clock time in milliseconds at the start of the transaction. */
   readonly activeMs: number
   readonly wallMs: number
@@ -218,6 +202,10 @@ export interface LinkStore {
   /** The root's newest trace. */
   currentTrace(root: number): Trace | undefined
   tracesOfRoot(root: number): Trace[]
+  /** The traces of a cascade, by the number of its first, as far as they are there. */
+  partsOf(cascade: number): Trace[]
+  /** How many services have spans in a cascade. */
+  servicesIn(cascade: number): number
   /** Begins a cascade, or goes on with that of another trace. */
   addTrace(trace: Omit<Trace, 'id' | 'cascade'>, continues: Trace | undefined): Trace
   touch(trace: Trace): void
@@ -247,22 +235,6 @@ export interface LinkStore {
 
   /** Where the span stands in the trace, if it was sent there. */
   placed(trace: number, row: number): Placed | undefined
-
-  observedBy(row: number): ObjectVersion[]
-  wroteBy(row: number): ObjectVersion[]
-  /** A linked span that wrote exactly this version. */
-  writerOf(version: ObjectVersion): number | undefined
-  /** Notes that a span sent into a trace of the cascade wrote these. */
-  addWrites(cascade: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void
-  /**
-   * Spans sent into the cascade's traces that wrote the object at that version or lower, of the same uid where both give one:
-   * highest version first, ties by what ends last. At most `most` writes are looked at.
-   */
-  writersIn(cascade: number, version: ObjectVersion, most: number): number[]
-  /** Notes that the span waits for the version's writer; returns since when that is missed, in up time. */
-  awaitWriter(version: ObjectVersion, row: number): number
-  /** Who waits for the writer of a version; they wait for it no more. */
-  takeObservers(version: ObjectVersion): number[]
 
   awaitParent(origin: number, spanId: bigint, trace: number, cpid: number | undefined): void
   /** When a parent was first missed, if it is awaited. */

@@ -6,7 +6,6 @@ import type {
   ChangeSpan,
   LinkEvent,
   LinkStore,
-  ObjectVersion,
   Placed,
   SpanDecision,
   StoredMergelog,
@@ -32,7 +31,7 @@ import { WaitingTable } from './waiting-table.ts'
 export class SqliteLinkStore implements LinkStore {
   readonly waiting: WaitingTable
   readonly logs: SqliteLogLinks
-  readonly hops: ObjectTable
+  readonly objects: ObjectTable
   readonly #progress: Progress
   readonly #arrivals: SqliteArrivals
   readonly #spans: SpanReader
@@ -48,7 +47,7 @@ export class SqliteLinkStore implements LinkStore {
     this.#progress = progress
     this.logs = new SqliteLogLinks(db, progress)
     this.#arrivals = arrivals
-    this.hops = arrivals.objects
+    this.objects = arrivals.objects
     this.waiting = new WaitingTable(db, progress)
     this.#spans = new SpanReader(db, arrivals.traces)
     this.#traces = new TraceTable(db, progress)
@@ -142,7 +141,7 @@ export class SqliteLinkStore implements LinkStore {
   }
 
   removeRepeated(span: ArrivedSpan): void {
-    if (span.observes || span.writes) this.hops.remove(span.row)
+    if (span.observes || span.writes) this.objects.remove(span.row)
     this.#spans.remove(span.row)
   }
 
@@ -156,6 +155,14 @@ export class SqliteLinkStore implements LinkStore {
 
   tracesOfRoot(root: number): Trace[] {
     return this.#traces.ofRoot(root)
+  }
+
+  partsOf(cascade: number): Trace[] {
+    return this.#traces.partsOf(cascade)
+  }
+
+  servicesIn(cascade: number): number {
+    return this.#traces.servicesIn(cascade)
   }
 
   addTrace(trace: Omit<Trace, 'id' | 'cascade'>, continues: Trace | undefined): Trace {
@@ -220,34 +227,6 @@ export class SqliteLinkStore implements LinkStore {
 
   placed(trace: number, row: number): Placed | undefined {
     return this.#outbox.placed(trace, row)
-  }
-
-  observedBy(row: number): ObjectVersion[] {
-    return this.#arrivals.objects.versions(row, 'observed')
-  }
-
-  wroteBy(row: number): ObjectVersion[] {
-    return this.#arrivals.objects.versions(row, 'wrote')
-  }
-
-  writerOf(version: ObjectVersion): number | undefined {
-    return this.#arrivals.objects.writerOf(version)
-  }
-
-  addWrites(cascade: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void {
-    this.#arrivals.objects.addWrites(cascade, span, versions)
-  }
-
-  writersIn(cascade: number, version: ObjectVersion, most: number): number[] {
-    return this.#arrivals.objects.writersIn(cascade, version, most)
-  }
-
-  awaitWriter(version: ObjectVersion, row: number): number {
-    return this.#arrivals.objects.awaitWriter(version, row)
-  }
-
-  takeObservers(version: ObjectVersion): number[] {
-    return this.#arrivals.objects.takeObservers(version)
   }
 
   awaitParent(origin: number, spanId: bigint, trace: number, cpid: number | undefined): void {

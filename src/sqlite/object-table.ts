@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { ArrivedSpan, ObjectVersion } from '../model/link-port.ts'
+import type { LinkedObjects, ObjectVersion, Writer } from '../model/object-port.ts'
 import { kindOfObject, parseObjectReference } from '../model/object-reference.ts'
 import { GenerationCache } from './generation-cache.ts'
 import type { Sqlite } from './open-database.ts'
@@ -30,7 +30,7 @@ interface VersionRow {
 }
 
 /** Which spans read and wrote which versions of which objects. */
-export class ObjectTable {
+export class ObjectTable implements LinkedObjects {
   readonly #progress: Progress
   readonly #objects = new GenerationCache<string, number>(OBJECTS)
   readonly #kinds = new GenerationCache<number, string>(OBJECTS)
@@ -143,7 +143,7 @@ export class ObjectTable {
     return this.#writer.get({ object, version, uid: uid ?? null, upTo: this.#progress.linkedArrival })
   }
 
-  addWrites(cascade: number, span: ArrivedSpan, versions: readonly ObjectVersion[]): void {
+  addWrites(cascade: number, span: Writer, versions: readonly ObjectVersion[]): void {
     for (const { object, version, uid } of versions) {
       this.#addWrite.run(cascade, object, version, span.endNs, span.row, uid ?? null)
     }

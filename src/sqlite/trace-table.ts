@@ -24,6 +24,8 @@ export class TraceTable {
   readonly #update: Statement
   readonly #addService: Statement
   readonly #missing: Statement<[number, number], number>
+  readonly #parts: Statement<[number, number], TraceRow>
+  readonly #servicesIn: Statement<[number, number], number>
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
@@ -32,6 +34,13 @@ export class TraceTable {
     this.#one = traces('WHERE id = ?')
     this.#current = traces('WHERE root = +? ORDER BY episode DESC LIMIT 1')
     this.#ofRoot = traces('WHERE root = +? ORDER BY episode')
+    this.#parts = traces('WHERE id = ? OR continues = ? ORDER BY episode')
+    this.#servicesIn = db
+      .prepare<[number, number], number>(
+        `SELECT count(DISTINCT service) FROM trace_services WHERE trace IN
+           (SELECT id FROM traces WHERE id = ? UNION ALL SELECT id FROM traces WHERE continues = ?)`,
+      )
+      .pluck()
     this.#due = traces('WHERE state = 0 AND due_ms <= ? ORDER BY due_ms LIMIT ?')
     this.#insert = db.prepare(
       `INSERT INTO traces (trace_id, root, episode, root_span, state, opened_ms, last_arrival_ms, due_ms, first_ns,
@@ -67,6 +76,16 @@ export class TraceTable {
 
   ofRoot(root: number): Trace[] {
     return this.#ofRoot.all(root).flatMap((row) => this.#cached(row) ?? [])
+  }
+
+  /** The traces of a cascade, by the number of its first, as far as they are there. */
+  partsOf(cascade: number): Trace[] {
+    return this.#parts.all(cascade, cascade).flatMap((row) => this.#cached(row) ?? [])
+  }
+
+  /** How many services have spans in a cascade. */
+  servicesIn(cascade: number): number {
+    return this.#servicesIn.get(cascade, cascade) ?? 0
   }
 
   due(limit: number): Trace[] {

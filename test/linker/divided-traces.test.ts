@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { ingestChains } from '../support/divided-cascade.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
-import { sentSpans, type SentSpan } from '../support/sent-spans.ts'
+import { sentSpans, traceOf, type SentSpan } from '../support/sent-spans.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -111,4 +111,58 @@ test('after a restart the causes of a cascade are found as before', async () => 
   const undisturbed = await played(false)
   expect(await played(true)).toEqual(undisturbed)
   expect(JSON.stringify(undisturbed)).toContain(hexSpan((9 * 5 + 1) * 10))
+})
+
+interface Told {
+  attributes: Record<string, unknown>
+  times: [bigint, bigint]
+  seconds: number
+}
+
+/** What is told of a cascade that settled, by its only `cascade` span and by metrics. */
+async function told(maxTraceSpans: number): Promise<Told> {
+  using writer = await TestWriter.open({ linking: { maxTraceSpans } })
+  ingestChains(writer, { objects: 5, writes: 20 })
+  writer.spans('another', [{ trace: 7_000, id: 70_000, cpid: cpid(1), start: 20, end: 30 }])
+  writer.mergelogs('merger', [{ new: cpid(2), sources: [cpid(1)], time: 40 }])
+  writer.spans('another', [{ trace: 7_001, id: 70_010, cpid: cpid(2), start: 50, end: 60 }])
+  writer.pass(300_001)
+  const spans = sentSpans(writer.db).filter(({ name }) => name === 'cascade')
+  expect(spans.map(({ traceId }) => traceId)).toEqual([traceOf(cpid(1))])
+  const { attributes, startNs, endNs, spanId } = spans[0]!
+  const [series] = writer.writer.takeFigures().durations
+  expect(series?.exemplars.filter(Boolean)).toMatchObject([{ traceId: traceOf(cpid(1)), spanId }])
+  expect(series?.counts.filter((count) => count > 0)).toEqual([1])
+  return { attributes, times: [startNs, endNs], seconds: series?.sum ?? 0 }
+}
+
+test('a cascade of many traces is told of once, as a whole, where it began', async () => {
+  const divided = await told(20)
+  expect(divided).toEqual(await told(10_000))
+  expect(divided.attributes).toMatchObject({
+    'cpid.cascade.duration_ms': 1 + 20 * 10 + 19 * 7,
+    'cpid.cascade.spans': 202,
+    'cpid.cascade.services': 2,
+    'cpid.cascade.merges': 1,
+  })
+})
+
+test('a parent that is brought to children in two traces of a cascade counts once', async () => {
+  using writer = await TestWriter.open({ linking: { maxTraceSpans: 7 } })
+  writer.mergelogs('kubectl', [{ new: cpid(1) }])
+  const children = Array.from({ length: 9 }, (_, at) => ({
+    trace: 1,
+    id: at + 1,
+    parent: 100,
+    cpid: cpid(1),
+  }))
+  writer.spans('controller', children)
+  writer.link()
+  writer.spans('controller', [{ trace: 1, id: 100, cpid: cpid(1), name: 'parent' }])
+  writer.pass(300_001)
+  expect(sentSpans(writer.db).filter(({ name }) => name === 'parent').length).toBeGreaterThan(1)
+  const spans = writer.db.prepare('SELECT sum(spans) FROM audit_cascades').pluck().get()
+  expect(spans).toBe(10)
+  const cascade = sentSpans(writer.db).filter(({ name }) => name === 'cascade')
+  expect(cascade.map(({ attributes }) => attributes['cpid.cascade.spans'])).toEqual([10])
 })
