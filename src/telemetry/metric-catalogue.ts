@@ -83,7 +83,7 @@ export const METRICS = {
   cpid_cascade_duration: traced(
     [],
     [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800],
-    'From first to last activity of each cascade that settled in cascade mode, in however many traces. What begins after its root has settled is counted by itself.',
+    'From first to last activity of each cascade that settled in cascade mode, over all its traces; what begins after its root has settled is one of its own.',
   ),
   cpid_hop_latency: traced(
     ['service', 'kind'],
