@@ -61,7 +61,7 @@ test('a list longer than one chunk has an etag that lasts until something is wri
 })
 
 test('HEAD tells the etag', async () => {
-  const response = await fetch(`${api.url}/api/v1/cascades`, { method: 'HEAD' })
+  const response = await api.fetch(`/api/v1/cascades`, { method: 'HEAD' })
   expect(response.headers.get('etag')).toBe(await etagOf('cascades'))
   expect(await response.text()).toBe('')
 })

@@ -69,7 +69,7 @@ test('anything but GET and HEAD', async () => {
 
 test('a path that is no path', async () => {
   for (const path of ['/', '//', '//x:y/', '/api/v2/mergelogs', '/api/v1']) {
-    expect((await fetch(api.url + path)).status).toBe(404)
+    expect((await api.fetch(path)).status).toBe(404)
   }
 })
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 async function search(query: string): Promise<{ status: number; text: string }> {
-  const response = await fetch(`${api.url}/api/search?${new URLSearchParams({ q: query }).toString()}`)
+  const response = await api.fetch(`/api/search?${new URLSearchParams({ q: query }).toString()}`)
   return { status: response.status, text: await response.text() }
 }
 

@@ -15,6 +15,11 @@ export interface Answered {
   body: unknown
 }
 
+export interface Asking {
+  method?: string
+  headers?: Record<string, string>
+}
+
 /** The API over a real file, answered by a real query thread. */
 export class QueryApi implements AsyncDisposable {
   readonly url: string
@@ -44,14 +49,23 @@ export class QueryApi implements AsyncDisposable {
         port: 0,
         queries,
         about: ABOUT,
+        connections: { max: 2_000 },
         onTrouble: (reason) => troubles.push(reason),
       }),
     )
     return new QueryApi(`http://127.0.0.1:${server.port}`, writer, troubles, open.move())
   }
 
-  async get(path: string, init?: RequestInit): Promise<Answered> {
-    const response = await fetch(`${this.url}/api/v1/${path}`, init)
+  /**
+   * Asks on a connection of its own: one that is kept may be closed by the server for its silence while the client, which is on
+   * the same thread, has not heard of it and asks on it again.
+   */
+  fetch(path: string, { headers = {}, ...init }: Asking = {}): Promise<Response> {
+    return fetch(this.url + path, { ...init, headers: { ...headers, connection: 'close' } })
+  }
+
+  async get(path: string, init?: Asking): Promise<Answered> {
+    const response = await this.fetch(`/api/v1/${path}`, init)
     const text = await response.text()
     return {
       status: response.status,

@@ -26,7 +26,7 @@ test.each([
   '/api/traces?service=deployment-controller&start=1767225600000000&end=1767229200000000&limit=1',
   '/api/v3/traces?query.service_name=deployment-controller&query.start_time_min=2026-01-01T00:00:00Z&query.start_time_max=2026-01-02T00:00:00Z&query.num_traces=1',
 ])('%s is answered with one trace', async (request) => {
-  const answer = await (await fetch(api.url + request)).text()
+  const answer = await (await api.fetch(request)).text()
   const traceIds = new Set([...answer.matchAll(/"traceI[dD]":"([0-9a-f]{32})"/g)].map(([, id]) => id))
   expect(traceIds.size).toBe(1)
 })

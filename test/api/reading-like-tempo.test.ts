@@ -66,7 +66,7 @@ interface Exchange {
 }
 
 async function exchange(path: string, accept: string): Promise<Exchange> {
-  const response = await fetch(api.url + path, { headers: { accept } })
+  const response = await api.fetch(path, { headers: { accept } })
   const bytes = Buffer.from(await response.arrayBuffer())
   const type = response.headers.get('content-type')
   const body: unknown =
@@ -165,6 +165,6 @@ test('other paths under /api are nothing', async () => {
     '/tempo/api/services',
     '/jaeger/api/search',
   ]) {
-    expect((await fetch(api.url + path)).status).toBe(404)
+    expect((await api.fetch(path)).status).toBe(404)
   }
 })

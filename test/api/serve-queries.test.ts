@@ -1,10 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals'
-import { setTimeout as pause } from 'node:timers/promises'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { FromQuery, ToQuery } from '../../src/app/query-messages.ts'
 import { serveQueries } from '../../src/app/serve-queries.ts'
 import type { CausewayQueries, MergelogFacts } from '../../src/model/query-port.ts'
-import { id } from '../query/asking.ts'
+import { id as cpidOf } from '../query/asking.ts'
 
 const ports: MessagePort[] = []
 
@@ -36,7 +35,7 @@ class EndlessQueries {
 function mergelog(at: number): MergelogFacts {
   return {
     position: [1n, BigInt(at)],
-    cpid: id(at + 1),
+    cpid: cpidOf(at + 1),
     sources: [],
     timeNs: 1n,
     service: undefined,
@@ -46,56 +45,88 @@ function mergelog(at: number): MergelogFacts {
   }
 }
 
-function served(): { queries: EndlessQueries; tell: (message: ToQuery) => void; heard: FromQuery[] } {
-  const queries = new EndlessQueries()
-  const { port1, port2 } = new MessageChannel()
-  ports.push(port1, port2)
-  const heard: FromQuery[] = []
-  port1.on('message', (message: FromQuery) => heard.push(message))
-  serveQueries(port2, {
-    queries: queries as unknown as CausewayQueries,
-    salt: '',
-    dataVersion: () => '1',
-    onStop: () => undefined,
-  })
-  return { queries, tell: (message) => port1.postMessage(message), heard }
+/** What answers questions, and what it was heard to say. */
+class Served {
+  readonly queries = new EndlessQueries()
+  readonly heard: FromQuery[] = []
+  readonly #port: MessagePort
+  #asked = 1_000
+  #said = Promise.withResolvers<undefined>()
+
+  constructor() {
+    const { port1, port2 } = new MessageChannel()
+    ports.push(port1, port2)
+    this.#port = port1
+    port1.on('message', (message: FromQuery) => {
+      this.heard.push(message)
+      this.#said.resolve(undefined)
+    })
+    serveQueries(port2, {
+      queries: this.queries as unknown as CausewayQueries,
+      salt: '',
+      dataVersion: () => '1',
+      onStop: () => undefined,
+    })
+  }
+
+  get chunks(): number {
+    return this.heard.filter(({ kind }) => kind === 'chunk').length
+  }
+
+  tell(message: ToQuery): void {
+    this.#port.postMessage(message)
+  }
+
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) {
+      this.#said = Promise.withResolvers()
+      await this.#said.promise
+    }
+  }
+
+  /** Lets it have many turns: as many other questions are asked and answered, one after the other. */
+  async manyTurns(): Promise<void> {
+    for (let turn = 0; turn < 50; turn++) {
+      const id = ++this.#asked
+      this.tell({ kind: 'ask', id, question: { kind: 'cpid', cpid: cpidOf(1) }, known: [] })
+      await this.until(() => this.heard.some((message) => 'id' in message && message.id === id))
+    }
+  }
 }
 
 const ASK: ToQuery = { kind: 'ask', id: 1, question: { kind: 'mergelogs', part: {} }, known: [] }
-const chunksIn = (heard: readonly FromQuery[]): number => heard.filter(({ kind }) => kind === 'chunk').length
 
 test('no more than four chunks are under way unread', async () => {
-  const { queries, tell, heard } = served()
-  tell(ASK)
-  await pause(100)
-  expect(chunksIn(heard)).toBe(4)
-  const { pages } = queries
-  await pause(50)
-  expect(queries.pages).toBe(pages)
-  tell({ kind: 'read', id: 1 })
-  tell({ kind: 'read', id: 1 })
-  await pause(100)
-  expect(chunksIn(heard)).toBe(6)
-  for (const message of heard)
+  const served = new Served()
+  served.tell(ASK)
+  await served.until(() => served.chunks === 4)
+  const { pages } = served.queries
+  await served.manyTurns()
+  expect(served.queries.pages).toBe(pages)
+  served.tell({ kind: 'read', id: 1 })
+  served.tell({ kind: 'read', id: 1 })
+  await served.until(() => served.chunks === 6)
+  await served.manyTurns()
+  expect(served.chunks).toBe(6)
+  for (const message of served.heard)
     if (message.kind === 'chunk') expect(message.text.length).toBeLessThan(128 * 1024)
 })
 
 test('an answer that nobody reads any more is not made further', async () => {
-  const { queries, tell, heard } = served()
-  tell(ASK)
-  await pause(50)
-  tell({ kind: 'cancel', id: 1 })
-  tell({ kind: 'read', id: 1 })
-  await pause(50)
-  expect(queries.isReturned).toBe(true)
-  expect(chunksIn(heard)).toBe(4)
+  const served = new Served()
+  served.tell(ASK)
+  await served.until(() => served.chunks === 4)
+  served.tell({ kind: 'cancel', id: 1 })
+  served.tell({ kind: 'read', id: 1 })
+  await served.manyTurns()
+  expect(served.queries.isReturned).toBe(true)
+  expect(served.chunks).toBe(4)
 })
 
 test('a question that fails is answered so, and others go on', async () => {
-  const { tell, heard } = served()
-  tell({ kind: 'ask', id: 7, question: { kind: 'cpid', cpid: id(1) }, known: [] })
-  tell(ASK)
-  await pause(50)
-  expect(heard).toContainEqual({ kind: 'failed', id: 7, reason: 'the disk is on fire' })
-  expect(chunksIn(heard)).toBe(4)
+  const served = new Served()
+  served.tell({ kind: 'ask', id: 7, question: { kind: 'cpid', cpid: cpidOf(1) }, known: [] })
+  served.tell(ASK)
+  await served.until(() => served.chunks === 4)
+  expect(served.heard).toContainEqual({ kind: 'failed', id: 7, reason: 'the disk is on fire' })
 })

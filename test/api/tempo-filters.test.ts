@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 async function answer(path: string, asked: Record<string, string>): Promise<unknown> {
-  const response = await fetch(`${api.url}/tempo/api/${path}?${new URLSearchParams(asked).toString()}`)
+  const response = await api.fetch(`/tempo/api/${path}?${new URLSearchParams(asked).toString()}`)
   expect(response.status).toBe(200)
   return response.json()
 }

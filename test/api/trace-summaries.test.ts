@@ -32,7 +32,7 @@ interface Summary {
 /** What Jaeger's page asks when somebody searches. */
 async function search(asked: Record<string, string>): Promise<Summary[]> {
   const query = new URLSearchParams({ ...TIMES, ...asked }).toString()
-  const response = await fetch(`${api.url}/jaeger/api/v3/trace-summaries?${query}`)
+  const response = await api.fetch(`/jaeger/api/v3/trace-summaries?${query}`)
   expect(response.headers.get('content-type')).toBe('application/json')
   return ((await response.json()) as { summaries: Summary[] }).summaries
 }
@@ -89,13 +89,13 @@ test.each<[asked: Record<string, string>, found: number[]]>([
   const ids = expected.map(traceIdOf)
   expect((await search(asked)).map(({ traceId }) => traceId)).toEqual(ids)
   const query = new URLSearchParams({ ...TIMES, ...asked }).toString()
-  const whole = (await (await fetch(`${api.url}/jaeger/api/v3/traces?${query}`)).json()) as Whole
+  const whole = (await (await api.fetch(`/jaeger/api/v3/traces?${query}`)).json()) as Whole
   const spans = whole.result.resourceSpans.flatMap((of) => of.scopeSpans.flatMap((scope) => scope.spans))
   expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set(ids))
 })
 
 test('what is wrong is said in the form of its other answers', async () => {
-  const response = await fetch(`${api.url}/jaeger/api/v3/trace-summaries?query.serviceName=odd`)
+  const response = await api.fetch(`/jaeger/api/v3/trace-summaries?query.serviceName=odd`)
   expect([response.status, await response.json()]).toEqual([
     400,
     {

@@ -43,7 +43,7 @@ beforeAll(async () => {
 afterAll(() => api[Symbol.asyncDispose]())
 
 async function ask(path: string): Promise<{ status: number; text: string }> {
-  const response = await fetch(api.url + path)
+  const response = await api.fetch(path)
   return { status: response.status, text: await response.text() }
 }
 
