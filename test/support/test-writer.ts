@@ -79,6 +79,11 @@ export class TestWriter {
     return new TestWriter(db, settings, clock)
   }
 
+  /** On a database that is up to date, which it closes. */
+  static on(db: Sqlite, settings: TestSettings = {}, clock = new TestClock()): TestWriter {
+    return new TestWriter(db, settings, clock)
+  }
+
   /** The writer of another process on the same database, which closes it. */
   reopened(settings: TestSettings = this.#settings): TestWriter {
     return new TestWriter(this.db, settings, this.clock)

@@ -3,6 +3,7 @@ import { outgoingLog } from '../../../src/exporter/outgoing-log.ts'
 import type { Signal } from '../../../src/model/ingest.ts'
 import type { ScopeEnvelopes } from '../../../src/model/outbox-port.ts'
 import { outgoingSpan } from '../../../src/otlp/outgoing-span.ts'
+import { jsonOfProtobuf } from '../../../src/otlp/protobuf-to-json.ts'
 import { SqliteLogOutbox } from '../../../src/sqlite/log-outbox-reader.ts'
 import type { Sqlite } from '../../../src/sqlite/open-database.ts'
 import { SqliteOutbox } from '../../../src/sqlite/outbox-reader.ts'
@@ -12,6 +13,13 @@ import { check, same } from './faults.ts'
 export interface Decided {
   decision: number
   sent: string
+}
+
+/** Of a span in a trace of Causeway's, both ids in hex. */
+interface Placed {
+  traceId: string
+  spanId: string | null
+  synthetic: Buffer | null
 }
 
 const SIGNALS = ['traces', 'logs'] as const
@@ -57,6 +65,8 @@ export class Decisions {
   readonly #read: Record<Signal, ReadDecided>
   readonly #last: Statement<[], { traces: number | null; logs: number | null }>
   readonly #made: Record<Signal, Decided[]> = { traces: [], logs: [] }
+  readonly #places: Statement<[number], Placed>
+  readonly #placed = new Set<string>()
   readonly #excused: Record<Signal, Set<number>> = { traces: new Set(), logs: new Set() }
 
   constructor(db: Sqlite) {
@@ -66,13 +76,17 @@ export class Decisions {
     )
     const read = (signal: Signal): ReadDecided => readerOf(db, signal, (scope) => stored.get(scope))
     this.#read = { traces: read('traces'), logs: read('logs') }
+    this.#places = db.prepare(
+      `SELECT lower(hex(t.trace_id)) AS traceId, CASE WHEN s.id IS NOT NULL THEN printf('%016x', s.span_id) END AS spanId, iif(o.span IS NULL, o.extra, NULL) AS synthetic
+       FROM outbox o JOIN traces t ON t.id = o.trace LEFT JOIN spans s ON s.id = o.span WHERE o.decision > +?`,
+    )
     this.#last = db.prepare(
       'SELECT (SELECT max(decision) FROM outbox) AS traces, (SELECT max(decision) FROM log_outbox) AS logs',
     )
   }
 
-  /** Notes what was decided since the last call. */
-  note(): void {
+  /** Notes what was decided since the last call; throws where a span goes into a trace again, unless it can repeat. */
+  note(canRepeat: (spanId: string) => boolean): void {
     const last = this.#last.get()
     for (const signal of SIGNALS) {
       const made = this.#made[signal]
@@ -81,6 +95,17 @@ export class Decisions {
       const fresh = this.#read[signal](noted, ALL)
       for (const { decision, sent } of fresh) check(sent.includes('\n'), `decision ${decision} sends ${sent}`)
       made.push(...fresh)
+      if (signal === 'traces') this.#notePlaces(noted, canRepeat)
+    }
+  }
+
+  /** A backend keeps one of two spans with the same ids, or shows both. */
+  #notePlaces(after: number, canRepeat: (spanId: string) => boolean): void {
+    for (const { traceId, spanId: received, synthetic } of this.#places.all(after)) {
+      const spanId = received ?? idOf(synthetic ?? Buffer.alloc(0))
+      const key = `${traceId} ${spanId}`
+      check(canRepeat(spanId) || !this.#placed.has(key), `span ${spanId} goes into trace ${traceId} again`)
+      this.#placed.add(key)
     }
   }
 
@@ -117,4 +142,10 @@ export class Decisions {
         `pruning changed ${signal} that were not sent`,
       )
   }
+}
+
+/** The id of an encoded span, in hex. */
+function idOf(span: Buffer): string {
+  const { spanId } = jsonOfProtobuf('Span', span) as { spanId?: string }
+  return spanId ?? ''
 }

@@ -1,165 +1,57 @@
 import fc from 'fast-check'
-import type { LogSketch, SpanSketch } from '../../support/otlp-requests.ts'
+import { aCpid, aSpanId, aStep, aTrace, logOf, MODES, spanOf } from './drawn-steps.ts'
+import { HOUR_MS, type Life, type LifeSettings, type LifeStep } from './life.ts'
 
-/** What happens to one Causeway, step by step. Times are milliseconds, exporters the places of those there are. */
-export type LifeStep =
-  | { kind: 'span'; span: SpanSketch }
-  | { kind: 'mergelog'; at: number; sources: number[]; object: boolean; time: 'now' | 'none' | 'ahead' }
-  | { kind: 'log'; log: LogSketch }
-  /** A request that was sent before, or what it holds together with something new. */
-  | { kind: 'again'; nth: number; batched: boolean }
-  | { kind: 'refused' }
-  | { kind: 'link'; most: number }
-  | { kind: 'expire'; most: number }
-  /** Time goes by; where it works, all that is there is linked before, and what is due leaves and settles after. */
-  | { kind: 'pass'; ms: number; works: boolean }
-  | { kind: 'prune'; budget: number; turns: number }
-  /** A turn of pruning that the disk breaks off. */
-  | { kind: 'break'; steps: number }
-  /** An exporter takes some; what it does not save it takes again after a restart. */
-  | { kind: 'export'; exporter: number; most: number; saves: boolean }
-  /** With these exporters from then on; one that was not there begins at the end. */
-  | { kind: 'restart'; exporters: readonly string[] }
+const pass = (ms: number): LifeStep => ({ kind: 'pass', ms, works: true })
+const PRUNE: LifeStep = { kind: 'prune', budget: 1_000, turns: 200 }
+const root = (at: number): LifeStep => ({ kind: 'mergelog', at, sources: [], object: false, time: 'now' })
 
-export interface LifeSettings {
-  mode: 'cascade' | 'links' | 'passthrough'
-  logs: boolean
-  maxFanout: number
-  maxTraceSpans: number
-  maxCpids: number
-  maxAgeMs: number
-  /** Above what an empty database takes; 0 for no limit. */
-  bytesAbove: number
-  exporters: readonly string[]
-}
-
-export interface Life {
-  settings: LifeSettings
-  steps: LifeStep[]
-  /** What is left at the end is pruned by another process. */
-  endsAnew: boolean
-}
-
-export const HOUR_MS = 3_600_000
-const CPIDS = 6
-const TRACES = 3
-const SPAN_IDS = 4
-const EXPORTERS = ['a', 'b']
-
-const podAt = (version: number): string => `v1/pods/default/web-${version % 2}?rv=${version}`
-const spanId = (trace: number, id: number): number => trace * 100 + id
-
-const aTrace = fc.integer({ min: 1, max: TRACES })
-const aSpanId = fc.integer({ min: 1, max: SPAN_IDS })
-const aCpid = fc.integer({ min: 1, max: CPIDS })
-const maybe = <T>(of: fc.Arbitrary<T>, freq = 2): fc.Arbitrary<T | undefined> =>
-  fc.option(of, { nil: undefined, freq })
-
-/** The CPID that a sketch carries is put in by its number, see `cpid`. */
-const numbered = (cpid: number): string => `00000000-0000-4000-8000-${cpid.toString(16).padStart(12, '0')}`
-
-/** Some are only ever roots, so that there are several. */
-const isRoot = (cpid: number): boolean => cpid % 2 === 0
-
-const aSpan: fc.Arbitrary<LifeStep> = fc
+/** A span whose parent comes after it, of the same CPID, of another or of none. */
+const aFamily: fc.Arbitrary<LifeStep[]> = fc
   .record({
     trace: aTrace,
-    id: aSpanId,
-    parent: maybe(aSpanId, 4),
-    carried: maybe(aCpid),
-    observed: fc.array(fc.nat(4), { maxLength: 1 }),
-    wrote: fc.array(fc.nat(4), { maxLength: 1 }),
+    ids: fc.uniqueArray(aSpanId, { minLength: 2, maxLength: 3 }),
+    child: aCpid,
+    parent: fc.option(aCpid, { nil: undefined, freq: 1 }),
+    explained: fc.boolean(),
+    ms: fc.constantFrom(0, 0, 11_000, 301_000),
   })
-  .map(({ trace, id, parent, carried, observed, wrote }) => ({
-    kind: 'span',
-    span: {
-      trace,
-      id: spanId(trace, id),
-      ...(parent !== undefined && { parent: spanId(trace, parent) }),
-      ...(carried !== undefined && { cpid: numbered(carried) }),
-      attributes: {
-        ...(observed.length > 0 && { 'cpid.observed': observed.map(podAt) }),
-        ...(wrote.length > 0 && { 'cpid.wrote': wrote.map(podAt) }),
-      },
-    },
-  }))
+  .map(({ trace, ids: [parentId = 1, ...children], child, parent, explained, ms }) => [
+    ...(explained ? [root(child)] : []),
+    ...children.map((id, at) => spanOf({ trace, id, parent: parentId, carried: Math.max(1, child - at) })),
+    pass(ms),
+    spanOf({ trace, id: parentId, carried: parent }),
+    pass(0),
+  ])
 
-const aTime = fc.constantFrom('now', 'now', 'now', 'none', 'ahead')
+/** A log record that takes the CPID of its span. */
+const aLoggedSpan: fc.Arbitrary<LifeStep[]> = fc
+  .record({ trace: aTrace, id: aSpanId, carried: aCpid, number: fc.nat(99) })
+  .map(({ trace, id, carried, number }) => [
+    spanOf({ trace, id, carried }),
+    logOf({ trace, id, carried: undefined, number }),
+    pass(11_000),
+  ])
 
-const aMergelog: fc.Arbitrary<LifeStep> = fc
-  .record({ at: aCpid, sources: fc.uniqueArray(aCpid, { maxLength: 2 }), object: fc.boolean(), time: aTime })
-  .map(({ at, sources, ...rest }) => ({
-    kind: 'mergelog',
-    at,
-    sources: sources.filter((source) => source < at && !isRoot(at)),
-    ...rest,
-  }))
+/** Everybody sends all there is but these exporters. */
+const allSent: fc.Arbitrary<LifeStep[]> = fc
+  .subarray([0, 1, 2, 3], { minLength: 2 })
+  .map((exporters) => exporters.map((exporter) => ({ kind: 'export', exporter, most: 1_000, saves: true })))
 
-const aLog: fc.Arbitrary<LifeStep> = fc
-  .record({ trace: maybe(aTrace), id: aSpanId, carried: maybe(aCpid, 1), number: fc.nat(99) })
-  .map(({ trace, id, carried, number }) => ({
-    kind: 'log',
-    log: {
-      body: `record ${number}`,
-      ...(trace !== undefined && { trace, span: spanId(trace, id) }),
-      ...(carried !== undefined && { cpid: numbered(carried) }),
-    },
-  }))
+const SETTLED = [pass(11_000), pass(301_000), PRUNE]
+const OLD = [PRUNE, pass(HOUR_MS + 2_000), PRUNE]
 
-const most = fc.constantFrom(1, 3, 1_000)
-
-const others: fc.WeightedArbitrary<LifeStep>[] = [
-  {
-    weight: 4,
-    arbitrary: fc
-      .record({
-        ms: fc.constantFrom(0, 4_000, 11_000, 160_000, 301_000, 301_000, 1_900_000, HOUR_MS + 2_000),
-        works: fc.constantFrom(true, true, true, false),
-      })
-      .map((pass) => ({ kind: 'pass', ...pass })),
-  },
-  { weight: 2, arbitrary: most.map((limit) => ({ kind: 'link', most: limit })) },
-  { weight: 2, arbitrary: most.map((limit) => ({ kind: 'expire', most: limit })) },
-  {
-    weight: 3,
-    arbitrary: fc
-      .record({ budget: fc.constantFrom(0, 1, 1_000), turns: fc.constantFrom(1, 3, 200) })
-      .map((prune) => ({ kind: 'prune', ...prune })),
-  },
-  {
-    weight: 2,
-    arbitrary: fc
-      .record({ exporter: fc.nat(3), most, saves: fc.constantFrom(true, true, true, false) })
-      .map((sent) => ({ kind: 'export', ...sent })),
-  },
-  {
-    weight: 1,
-    arbitrary: fc
-      .record({ nth: fc.nat(20), batched: fc.boolean() })
-      .map((what) => ({ kind: 'again', ...what })),
-  },
-]
-
-const rare: fc.WeightedArbitrary<LifeStep>[] = [
-  {
-    weight: 1,
-    arbitrary: fc.subarray(EXPORTERS).map((exporters) => ({ kind: 'restart', exporters })),
-  },
-  { weight: 1, arbitrary: fc.constant({ kind: 'restart', exporters: EXPORTERS }) },
-  { weight: 1, arbitrary: fc.constant({ kind: 'refused' }) },
-  { weight: 1, arbitrary: fc.nat(5).map((steps) => ({ kind: 'break', steps })) },
-]
-
-const aStep: fc.Arbitrary<LifeStep> = fc.oneof(
-  { weight: 6, arbitrary: aSpan },
-  { weight: 3, arbitrary: aMergelog },
-  { weight: 2, arbitrary: aLog },
-  ...others,
-  { weight: 1, arbitrary: fc.oneof(...rare) },
+/** Much of what goes wrong takes some steps that belong together. */
+const aScene: fc.Arbitrary<LifeStep[]> = fc.oneof(
+  { weight: 20, arbitrary: aStep.map((step) => [step]) },
+  { weight: 2, arbitrary: aFamily },
+  { weight: 1, arbitrary: aLoggedSpan },
+  { weight: 2, arbitrary: allSent },
+  { weight: 2, arbitrary: fc.constantFrom(SETTLED, SETTLED, OLD) },
 )
 
 const settings: fc.Arbitrary<LifeSettings> = fc.record({
-  mode: fc.constantFrom('cascade', 'cascade', 'links', 'passthrough'),
+  mode: MODES,
   logs: fc.boolean(),
   maxFanout: fc.constantFrom(1, 2, 8),
   maxTraceSpans: fc.constantFrom(4, 10_000),
@@ -172,6 +64,6 @@ const settings: fc.Arbitrary<LifeSettings> = fc.record({
 /** Whatever may happen, in any order, to a Causeway with whatever limits. */
 export const lives: fc.Arbitrary<Life> = fc.record({
   settings,
-  steps: fc.noBias(fc.array(aStep, { maxLength: 80, size: 'max' })),
+  steps: fc.noBias(fc.array(aScene, { maxLength: 60, size: 'max' })).map((scenes) => scenes.flat()),
   endsAnew: fc.boolean(),
 })

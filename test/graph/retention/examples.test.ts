@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { cpid, type SpanSketch } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
 import { exporterAt, liveCpids, pruneAll, rowsIn } from '../pruning/stored.ts'
-import { HOUR_MS, type LifeSettings, type LifeStep } from './drawn-life.ts'
+import { HOUR_MS, type LifeSettings, type LifeStep } from './life.ts'
 import { live } from './world.ts'
 
 const SETTINGS: LifeSettings = {

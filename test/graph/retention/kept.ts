@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3'
 import type { Sqlite } from '../../../src/sqlite/open-database.ts'
-import type { LifeSettings } from './drawn-life.ts'
+import type { LifeSettings } from './life.ts'
 import { check, same } from './faults.ts'
 
 type Row = Record<string, unknown>

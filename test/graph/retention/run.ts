@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { optionsGiven } from '../../../commands/command-options.ts'
-import { lives, type Life } from './drawn-life.ts'
+import { lives } from './drawn-life.ts'
+import type { Life } from './life.ts'
 import { readRetentionOptions, USAGE, type RetentionOptions } from './options.ts'
 import { kindOf, shorter } from './shorter.ts'
 import { live } from './world.ts'

@@ -1,6 +1,6 @@
 import type { Signal } from '../../../src/model/ingest.ts'
 import { cpid, logsRequest, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
-import { HOUR_MS, type LifeStep } from './drawn-life.ts'
+import { HOUR_MS, type LifeStep } from './life.ts'
 
 export interface Request {
   signal: Signal

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { Life } from './drawn-life.ts'
+import type { Life } from './life.ts'
 import { shorter } from './shorter.ts'
 
 const PASSES: Life['steps'] = Array.from({ length: 40 }, (_, ms) => ({ kind: 'pass', ms, works: true }))

@@ -1,4 +1,4 @@
-import type { Life } from './drawn-life.ts'
+import type { Life } from './life.ts'
 
 /** Why a life fails; undefined when it does not. */
 export type Fault = (life: Life) => Promise<Error | undefined>

@@ -51,7 +51,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   'a wrong count of sources that are not explained': `SELECT id FROM cpids c WHERE state = 0 AND unexplained_sources <>
     (SELECT count(*) FROM edges JOIN cpids s ON s.id = source WHERE target = c.id AND s.explained = 0)`,
   'one that is not explained though nothing is missing': `SELECT id FROM cpids WHERE state = 0 AND has_mergelog = 1
-    AND unexplained_sources = 0 AND explained = 0`,
+    AND unexplained_sources = 0 AND explained = 0 AND id NOT IN (SELECT id FROM condemned)`,
   'a wrong count of CPIDs': `SELECT live_cpids, tombstones FROM progress
     WHERE live_cpids <> (SELECT count(*) FROM cpids WHERE state = 0)
     OR tombstones <> (SELECT count(*) FROM cpids WHERE state = 1)`,

@@ -1,14 +1,16 @@
+import type { Statement } from 'better-sqlite3'
 import type { Signal } from '../../../src/model/ingest.ts'
 import { spanIdHex } from '../../../src/otlp/encode-span.ts'
 import { TestWriter, type TestSettings } from '../../support/test-writer.ts'
 import { Backend } from './backend.ts'
 import { Decisions } from './decisions.ts'
-import { HOUR_MS, type Life, type LifeSettings, type LifeStep } from './drawn-life.ts'
+import { HOUR_MS, type Life, type LifeSettings, type LifeStep } from './life.ts'
+import { emptyDatabase } from './empty-database.ts'
 import { expectEmptied } from './emptied.ts'
+import { check, same } from './faults.ts'
 import { Kept } from './kept.ts'
 import { SentRequests, type Sending } from './sent-requests.ts'
 import { Soundness } from './soundness.ts'
-import { check, same } from './faults.ts'
 
 const SIGNALS = ['traces', 'logs'] as const
 const MANY = 1_000_000
@@ -23,39 +25,46 @@ export class World {
   readonly #first: TestWriter
   readonly #decisions: Decisions
   readonly #soundness: Soundness
+  /** How many rows were written, ever. */
+  readonly #changes: Statement<[], number>
   readonly #requests: SentRequests
   readonly #arrivedMs: { upTo: number; ms: number }[] = []
   readonly #emptyBytes: number
   /** Ids of spans that were acknowledged. */
   readonly #acknowledged = new Set<string>()
+  /** Those of which senders have sent several under one id. */
+  readonly #ambiguous = new Set<string>()
   #writer: TestWriter
   #backends: Backend[] = []
   readonly #startMs: number
   #maxAgeMs: number
+  #mode: LifeSettings['mode']
   /** Force has taken something. */
   #isForced = false
 
   private constructor(settings: LifeSettings, writer: TestWriter) {
     this.#settings = settings
     this.#maxAgeMs = settings.maxAgeMs
+    this.#mode = settings.mode
     this.#first = writer
     this.#writer = writer
     this.#startMs = writer.clock.wallMs()
     this.#requests = new SentRequests(this.#startMs)
     this.#decisions = new Decisions(writer.db)
     this.#soundness = new Soundness(writer.db)
+    this.#changes = writer.db.prepare<[], number>('SELECT total_changes()').pluck()
     this.#emptyBytes = writer.writer.gauges().usedBytes
     this.#restart(settings.exporters)
   }
 
   static async open(settings: LifeSettings): Promise<World> {
-    return new World(settings, await TestWriter.open())
+    return new World(settings, TestWriter.on(await emptyDatabase()))
   }
 
   /** Does one step; throws when what must hold after every step does not. */
   do(step: LifeStep): void {
     this.#do(step)
-    this.#decisions.note()
+    this.#decisions.note(this.#canRepeat)
     this.#soundness.expect()
     const { gauges, progress } = {
       gauges: this.#writer.writer.gauges(),
@@ -84,6 +93,7 @@ export class World {
       this.do({ kind: 'pass', ms, works: true })
     }
     this.#expectDelivered()
+    this.#expectWithinLimits()
     if (restarts || maxAgeMs === 0) {
       this.#maxAgeMs = HOUR_MS
       this.#restart([...new Set(this.#backends.map(({ name }) => name))])
@@ -142,9 +152,14 @@ export class World {
         return
       }
       case 'restart':
+        this.#mode = step.mode ?? this.#mode
         this.#restart(step.exporters)
     }
   }
+
+  /** Whether a span may come into a trace twice: where senders use an id twice, or where Causeway has forgotten the trace. */
+  readonly #canRepeat = (spanId: string): boolean =>
+    this.#settings.maxCpids > 0 || this.#settings.bytesAbove > 0 || this.#ambiguous.has(spanId)
 
   #send(step: Sending): void {
     const { writer, clock } = this.#writer
@@ -152,7 +167,11 @@ export class World {
     if (request === undefined) return
     const { kind } = this.#writer.ingest(request.signal, request.bytes)
     check(kind === 'accepted', `a request was ${kind}`)
-    if (step.kind === 'span') this.#acknowledged.add(spanIdHex(BigInt(step.span.id)))
+    if (step.kind === 'span') {
+      const id = spanIdHex(BigInt(step.span.id))
+      if (this.#acknowledged.has(id)) this.#ambiguous.add(id)
+      this.#acknowledged.add(id)
+    }
     this.#arrivedMs.push({ upTo: writer.progress.lastArrival, ms: clock.wallMs() })
   }
 
@@ -172,8 +191,10 @@ export class World {
     writer.run(() => undefined)
     const before = new Kept(db)
     const wasForced = this.#isForcing
+    const changes = this.#changes.get()
     const { more, unsettled, unsent } = writer.prune(budget, { isCalendarRight: true, mayGoOn })
     const forced = wasForced || this.#isForcing || unsettled + unsent > 0
+    if (this.#changes.get() === changes) return more
     check(!forced || this.#settings.bytesAbove > 0, 'pruning used force without max_bytes')
     this.#isForced ||= forced
     for (const signal of SIGNALS) this.#decisions.expectKept(signal, this.#savedMin(signal), forced)
@@ -220,9 +241,9 @@ export class World {
 
   #restart(exporters: readonly string[]): void {
     const known = new Map(this.#backends.map((backend) => [`${backend.signal} ${backend.name}`, backend]))
-    const { mode, logs, maxFanout, maxTraceSpans, maxCpids, bytesAbove } = this.#settings
+    const { logs, maxFanout, maxTraceSpans, maxCpids, bytesAbove } = this.#settings
     const settings: TestSettings = {
-      linking: { mode, maxFanout, maxTraceSpans, logs: logs && exporters.length > 0 },
+      linking: { mode: this.#mode, maxFanout, maxTraceSpans, logs: logs && exporters.length > 0 },
       retention: {
         maxCpids,
         maxAgeMs: this.#maxAgeMs,
@@ -239,6 +260,19 @@ export class World {
         return new Backend(name, signal, db, position, known.get(`${signal} ${name}`)?.since ?? position)
       })
     })
+  }
+
+  /** Everything has settled and was sent: nothing is held any more. */
+  #expectWithinLimits(): void {
+    const { maxCpids, bytesAbove } = this.#settings
+    for (let turn = 0; turn < 2; turn++) {
+      this.do({ kind: 'prune', budget: 1_000, turns: MOST_TURNS })
+      this.do({ kind: 'link', most: MANY })
+    }
+    const { cpids, usedBytes } = this.#writer.writer.gauges()
+    check(maxCpids === 0 || cpids <= maxCpids, `${cpids} CPIDs stay where ${maxCpids} may`)
+    const isWithin = bytesAbove === 0 || cpids === 0 || usedBytes <= this.#emptyBytes + bytesAbove
+    check(isWithin, `${usedBytes - this.#emptyBytes} bytes stay where ${bytesAbove} may`)
   }
 
   /** What was acknowledged was sent on, to everyone who was there. */
