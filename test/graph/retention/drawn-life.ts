@@ -4,6 +4,7 @@ import { HOUR_MS, type Life, type LifeSettings, type LifeStep } from './life.ts'
 
 const pass = (ms: number): LifeStep => ({ kind: 'pass', ms, works: true })
 const PRUNE: LifeStep = { kind: 'prune', budget: 1_000, turns: 200 }
+const SETTLED = [pass(11_000), pass(301_000), PRUNE]
 const root = (at: number): LifeStep => ({ kind: 'mergelog', at, sources: [], object: false, time: 'now' })
 
 /** A span whose parent comes after it, of the same CPID, of another or of none. */
@@ -24,6 +25,21 @@ const aFamily: fc.Arbitrary<LifeStep[]> = fc
     pass(0),
   ])
 
+/** A trace that goes on while the others settle. */
+const aLongTrace: fc.Arbitrary<LifeStep[]> = fc
+  .record({ trace: aTrace, id: aSpanId, carried: aCpid })
+  .map((span) => [pass(160_000), spanOf(span), pass(160_000), PRUNE])
+
+/** Work of a CPID that was made of one which may have been pruned before. */
+const aLateDescendant: fc.Arbitrary<LifeStep[]> = fc
+  .record({ source: fc.constantFrom(1, 2, 4), trace: aTrace, id: aSpanId, at: fc.constantFrom(5, 3) })
+  .map(({ source, trace, id, at }) => [
+    ...SETTLED,
+    { kind: 'mergelog', at, sources: [Math.min(source, at - 1)], object: false, time: 'now' },
+    spanOf({ trace, id, carried: at }),
+    pass(0),
+  ])
+
 /** A log record that takes the CPID of its span. */
 const aLoggedSpan: fc.Arbitrary<LifeStep[]> = fc
   .record({ trace: aTrace, id: aSpanId, carried: aCpid, number: fc.nat(99) })
@@ -38,7 +54,6 @@ const allSent: fc.Arbitrary<LifeStep[]> = fc
   .subarray([0, 1, 2, 3], { minLength: 2 })
   .map((exporters) => exporters.map((exporter) => ({ kind: 'export', exporter, most: 1_000, saves: true })))
 
-const SETTLED = [pass(11_000), pass(301_000), PRUNE]
 const OLD = [PRUNE, pass(HOUR_MS + 2_000), PRUNE]
 
 /** Much of what goes wrong takes some steps that belong together. */
@@ -46,6 +61,8 @@ const aScene: fc.Arbitrary<LifeStep[]> = fc.oneof(
   { weight: 20, arbitrary: aStep.map((step) => [step]) },
   { weight: 2, arbitrary: aFamily },
   { weight: 1, arbitrary: aLoggedSpan },
+  { weight: 1, arbitrary: aLongTrace },
+  { weight: 1, arbitrary: aLateDescendant },
   { weight: 2, arbitrary: allSent },
   { weight: 2, arbitrary: fc.constantFrom(SETTLED, SETTLED, OLD) },
 )
