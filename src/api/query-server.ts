@@ -42,6 +42,7 @@ export async function startQueryServer(settings: QueryServerSettings): Promise<L
     setting: 'extensions.cpid_query.endpoint',
     connections: settings.connections && connectionLimitsOf(settings.connections, settings),
     onDrop: settings.onDrop,
+    unread: settings.unread,
   })
   return listening
 }

@@ -1,12 +1,16 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { chargeAnswer } from '../doors/unread-answers.ts'
 import { FAILURES, type Failure } from './failure.ts'
 import type { ReplyText } from './query-service.ts'
 
 const JSON_TYPE = 'application/json'
 /** Kept, but asked for again each time; with an etag that costs little. */
 const REVALIDATE = { 'cache-control': 'no-cache' }
+
+/** What an answer holds at most that is made as it is read: the pieces under way to it, at two bytes a character. */
+const WINDOW_BYTES = 512 * 1024
 
 export interface TextHeaders {
   readonly etag: string | undefined
@@ -22,6 +26,12 @@ export async function sendText(
   { etag, type = JSON_TYPE, binary = false }: TextHeaders,
 ): Promise<void> {
   const { whole } = text
+  if (!chargeAnswer(response, whole?.length ?? WINDOW_BYTES)) {
+    text.cancel()
+    response.setHeader('retry-after', '1')
+    sendFailure(response, 'busy', 'too many answers are waiting to be read; ask again in a second')
+    return
+  }
   const body = whole === undefined ? undefined : binary ? Buffer.from(whole, 'latin1') : whole
   response.writeHead(200, {
     'content-type': type,

@@ -13,7 +13,7 @@ import { cascadeMetrics } from './cascade-metrics.ts'
 import { collectGarbage } from './collect-garbage.ts'
 import { doorPlaces } from './door-places.ts'
 import { ExportClient } from './export-client.ts'
-import { openFilesLimit } from './open-files.ts'
+import { openFilesLimit, type Places } from './open-files.ts'
 import { startMetricsPipeline } from './metrics-pipeline.ts'
 import { startQueries } from './start-queries.ts'
 import { startReceivers } from './start-receivers.ts'
@@ -49,10 +49,15 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const places = doorPlaces(config, openFilesLimit())
   if (places.warning !== undefined) log.warn(`Too few files may be open: ${places.warning}.`)
   const told: { feed?: TelemetryFeed } = {}
-  const dropping = (receiver: string) => ({
+  const doorOf = (receiver: string, connections: Places, writeTimeoutMs?: number) => ({
+    connections,
     onDrop: (reason: DropReason): void => told.feed?.dropped({ receiver, transport: 'http', reason }),
+    unread: {
+      writeTimeoutMs,
+      onEnded: (): void => told.feed?.unread({ receiver, transport: 'http' }),
+    },
   })
-  const healthDoor = { connections: places.health, ...dropping('health_check') }
+  const healthDoor = doorOf('health_check', places.health)
   const health =
     config.healthCheck && open.use(await startHealthServer({ ...config.healthCheck, ...healthDoor }))
   const serviceInstanceId = `${hostname()}-${randomUUID()}`
@@ -128,14 +133,15 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
 
   const authenticators = openAuthenticators(config, feed, open)
   if (config.telemetry.metrics !== undefined) {
-    const metricsDoor = { connections: places.metrics, ...dropping('metrics') }
+    const metricsDoor = doorOf('metrics', places.metrics)
     open.use(await startMetricsServer({ ...config.telemetry.metrics, ...metricsDoor, metrics }))
   }
   if (config.query !== undefined) {
     const onTrouble = (reason: string): void => feed.questionFailed(reason)
     const { auth } = config.query
     const onNotice = (reason: string): void => feed.notice(reason)
-    const onTurnedAway = (reason: string): void => feed.questionTurnedAway(reason)
+    const onTurnedAway = (reason: string): void =>
+      feed.turnedAway({ receiver: 'cpid_query', transport: 'http', reason })
     const onFault = (fault: StorageFault): void => feed.storage('query', fault)
     const hooks = {
       version,
@@ -144,8 +150,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
       onNotice,
       onTurnedAway,
       onFault,
-      connections: places.query,
-      ...dropping('cpid_query'),
+      ...doorOf('cpid_query', places.query, config.query.writeTimeoutMs),
     }
     open.use(await startQueries(config.query, path, hooks))
   }

@@ -9,7 +9,7 @@ const DASHBOARD = fileURLToPath(new URL('../../dist/web/', import.meta.url))
 
 export interface QueryHooks extends Pick<
   QueryServerSettings,
-  'authenticator' | 'connections' | 'onDrop' | 'onTrouble' | 'onNotice' | 'onTurnedAway'
+  'authenticator' | 'connections' | 'onDrop' | 'unread' | 'onTrouble' | 'onNotice' | 'onTurnedAway'
 > {
   version: string
   /** Told when what is asked for shows that the database is damaged. */

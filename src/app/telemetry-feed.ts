@@ -105,7 +105,7 @@ export class TelemetryFeed implements ReceiverObserver {
 
   turnedAway({ receiver, transport, reason }: TurnedAwayRequest): void {
     this.#metrics.add('cpid_unauthenticated_requests', 1, { receiver, transport })
-    this.notice(`receiver ${receiver} turned a request away: ${reason}`)
+    this.notice(`${receiver} turned a request away: ${reason}`)
   }
 
   dropped({ receiver, transport, reason }: DroppedConnection): void {
@@ -113,9 +113,8 @@ export class TelemetryFeed implements ReceiverObserver {
     this.notice(whyDropped({ receiver, transport, reason }))
   }
 
-  questionTurnedAway(reason: string): void {
-    this.#metrics.add('cpid_unauthenticated_requests', 1, { receiver: 'cpid_query', transport: 'http' })
-    this.notice(`extension cpid_query turned a request away: ${reason}`)
+  unread({ receiver, transport }: Pick<DroppedConnection, 'receiver' | 'transport'>): void {
+    this.#metrics.add('cpid_unread_answers', 1, { receiver, transport })
   }
 
   questionFailed(reason: string): void {

@@ -146,6 +146,8 @@ export interface HttpServerConfig extends Listener {
   headersTimeoutMs: number
   requestTimeoutMs: number
   idleTimeoutMs: number
+  /** How long an answer may wait for its reader to take more of it. */
+  writeTimeoutMs: number
   cors?: CorsConfig
   tracesUrlPath: string
   logsUrlPath: string

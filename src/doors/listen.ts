@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises'
 import type { Server, ServerOptions } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
 import { Connections, type ConnectionLimits, type DropReason, type Endpoints } from './connections.ts'
+import { UnreadAnswers, type UnreadSettings } from './unread-answers.ts'
 
 export interface ListenAddress {
   /** An address or a name; empty means every address of the machine. */
@@ -43,6 +44,8 @@ export interface Door {
   connections?: ConnectionLimits | undefined
   /** Told of every connection that was closed because there are too many. */
   onDrop?: ((reason: DropReason) => void) | undefined
+  /** What becomes of answers that nobody reads. */
+  unread?: UnreadSettings | undefined
 }
 
 /** Starts listening. Rejects with an error that says what cannot listen where, why, and what to change. */
@@ -51,6 +54,7 @@ export async function listen(
   at: ListenAddress,
   purpose: ListenPurpose & Door,
 ): Promise<Listening> {
+  new UnreadAnswers(purpose.unread).watch(server)
   const connections = new Connections(server, purpose.connections ?? DEFAULT_LIMITS, purpose.onDrop)
   try {
     const host = await bindAddress(at.host)

@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { TLSSocket } from 'node:tls'
 import { Connections } from '../doors/connections.ts'
+import { UnreadAnswers } from '../doors/unread-answers.ts'
 import type { IngestPort, Signal } from '../model/ingest.ts'
 import type { CorsSettings } from '../trust/cors.ts'
 import { AwaitedBodies } from './awaited-bodies.ts'
@@ -32,6 +33,8 @@ export interface HttpReceiverSettings extends ReceiverSettings {
   headersTimeoutMs?: number
   /** How long a connection may rest between requests, in milliseconds; 75 s unless given, 0 is for ever. */
   idleTimeoutMs?: number
+  /** How long an answer may wait for its reader, in milliseconds; 30 s unless given, 0 is for ever. */
+  writeTimeoutMs?: number
 }
 
 /** Longer than the interval at which exporters commonly send. */
@@ -52,6 +55,7 @@ export async function startHttpReceiver(
   const awaited = new AwaitedBodies()
   const pace = new BodyPace(settings.bodyPaceMs)
   server.once('close', () => pace[Symbol.dispose]())
+  new UnreadAnswers({ writeTimeoutMs: settings.writeTimeoutMs, onEnded: () => intake.unread() }).watch(server)
   const connections = new Connections(server, connectionLimitsOf(settings), (reason) =>
     intake.dropped(reason),
   )

@@ -109,6 +109,11 @@ export class Intake {
     this.#observer.dropped({ ...this.#from, reason })
   }
 
+  /** Tells the observer of an answer that nobody read. */
+  unread(): void {
+    this.#observer.unread(this.#from)
+  }
+
   async #outcomeOf(
     signal: Signal,
     encoding: Encoding,

@@ -39,4 +39,6 @@ export interface ReceiverObserver {
   turnedAway(request: TurnedAwayRequest): void
   /** Is told of every connection that was closed because there are too many. Must not throw. */
   dropped(connection: DroppedConnection): void
+  /** Is told of every answer that was ended because nobody read it. Must not throw. */
+  unread(connection: Pick<DroppedConnection, 'receiver' | 'transport'>): void
 }

@@ -44,6 +44,7 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
     setting: 'extensions.health_check.endpoint',
     connections: settings.connections,
     onDrop: settings.onDrop,
+    unread: settings.unread,
   })
   return Object.assign(listening, {
     setReady(ready: boolean) {

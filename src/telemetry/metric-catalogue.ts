@@ -122,6 +122,11 @@ export const METRICS = {
     REFUSED,
     'Connections closed because there were too many: at their limit, of one address, or of a stranger without a credential.',
   ),
+  cpid_unread_answers: counter(
+    'answers',
+    RECEIVER,
+    'Answers ended because nobody read them, for a while or while others needed the memory.',
+  ),
   cpid_memory_used_bytes: gauge(
     'bytes',
     [],

@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
+import { chargeAnswer } from '../doors/unread-answers.ts'
 import { prefersOpenMetrics } from './exposition-text.ts'
 import { CONTENT_TYPE, type Metrics } from './metrics.ts'
 
@@ -22,6 +23,7 @@ export function startMetricsServer(
     setting: 'service.telemetry.metrics.readers[].pull.exporter.prometheus.{host,port}',
     connections: settings.connections,
     onDrop: settings.onDrop,
+    unread: settings.unread,
   })
 }
 
@@ -44,5 +46,6 @@ function answer(
   body: string,
   type = 'text/plain; charset=utf-8',
 ): void {
-  response.writeHead(status, { 'content-type': type }).end(body)
+  if (chargeAnswer(response, body.length)) response.writeHead(status, { 'content-type': type }).end(body)
+  else response.writeHead(503, { 'retry-after': '1' }).end()
 }

@@ -49,6 +49,7 @@ export class QueryApi implements AsyncDisposable {
         port: 0,
         queries,
         about: ABOUT,
+        // All of them come from one address.
         connections: { max: 2_000 },
         onTrouble: (reason) => troubles.push(reason),
       }),

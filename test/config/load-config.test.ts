@@ -40,6 +40,7 @@ test('the configuration that comes with Causeway is the one in its documentation
           headersTimeoutMs: 10_000,
           requestTimeoutMs: 60_000,
           idleTimeoutMs: 75_000,
+          writeTimeoutMs: 30_000,
           tracesUrlPath: '/v1/traces',
           logsUrlPath: '/v1/logs',
         },

@@ -48,7 +48,12 @@ const noting: ServerInterceptor = (_, call) =>
       })
     },
   })
-const observer = { answered: () => undefined, turnedAway: () => undefined, dropped: () => undefined }
+const observer = {
+  answered: () => undefined,
+  turnedAway: () => undefined,
+  dropped: () => undefined,
+  unread: () => undefined,
+}
 const settings = { receiver: 'otlp/test', inFlight: new InFlight() }
 const intake = new Intake(settings, 'grpc', { port: new RecordingPort(), observer })
 const grpc = new Server({ interceptors: [noting, senders.interceptor(intake)] })

@@ -106,7 +106,12 @@ test('only so many answers are held back at a time; the next is given at once', 
 })
 
 test('who is over its share waits a little for the answer, and nobody else; the end waits for nothing', async () => {
-  const observer = { answered: () => undefined, turnedAway: () => undefined, dropped: () => undefined }
+  const observer = {
+    answered: () => undefined,
+    turnedAway: () => undefined,
+    dropped: () => undefined,
+    unread: () => undefined,
+  }
   const settings = { receiver: 'otlp/test', inFlight: new InFlight(), chance: () => 0 }
   const intake = new Intake(settings, 'http', { port: new RecordingPort(), observer })
   const given: string[] = []

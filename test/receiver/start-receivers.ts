@@ -46,6 +46,7 @@ function recordingObserver() {
     answered: (request) => void answered.push(request),
     turnedAway: (request) => void turnedAway.push(request),
     dropped: ({ transport }) => void dropped.push(transport),
+    unread: () => undefined,
   }
   return { observer, answered, turnedAway, dropped }
 }

@@ -61,12 +61,17 @@ const http = switchedSection(
       '75s',
       'How long a connection may rest between requests; 0s means for ever.',
     ),
+    write_timeout: field(
+      DURATION,
+      '30s',
+      'How long an answer may wait for its reader to take more of it; 0s means for ever.',
+    ),
     cors,
     traces_url_path: field(URL_PATH, '/v1/traces', 'Path that takes traces.'),
     logs_url_path: field(URL_PATH, '/v1/logs', 'Path that takes logs.'),
     ...refusedKeys('Causeway takes traces and logs; remove it', 'metrics_url_path', 'profiles_url_path'),
     ...refusedKeys(NOT_HERE, 'transport', 'include_metadata', 'response_headers', 'compression_algorithms'),
-    ...refusedKeys(NOT_HERE, 'write_timeout', 'keep_alives_enabled', 'middlewares'),
+    ...refusedKeys(NOT_HERE, 'keep_alives_enabled', 'middlewares'),
   },
   [
     ({ traces_url_path, logs_url_path }) =>
@@ -127,6 +132,7 @@ function buildHttp(settings: z.output<typeof http>): HttpServerConfig | undefine
       headersTimeoutMs: settings.read_header_timeout,
       requestTimeoutMs: settings.read_timeout,
       idleTimeoutMs: settings.idle_timeout,
+      writeTimeoutMs: settings.write_timeout,
       tracesUrlPath: settings.traces_url_path,
       logsUrlPath: settings.logs_url_path,
       ...present({

@@ -1,0 +1,143 @@
+import type { Server, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+const MIB = 2 ** 20
+
+export interface UnreadSettings {
+  /** How long an answer may wait for its reader to take more of it, in milliseconds; 30 s unless given, 0 is for ever. */
+  writeTimeoutMs?: number | undefined
+  /** How much answers that are not read to their end may hold together; 32 MiB unless given. */
+  maxBytes?: number | undefined
+  /** Told of every answer that was ended because nobody read it. */
+  onEnded?: (() => void) | undefined
+  /** A clock that never leaps; the process's unless given. */
+  nowMs?: (() => number) | undefined
+}
+
+const DEFAULT_WRITE_TIMEOUT_MS = 30_000
+const DEFAULT_MAX_BYTES = 32 * MIB
+const LOOK_MS = 1_000
+
+/** An answer that is being given. */
+interface Answer {
+  readonly response: ServerResponse
+  readonly socket: Socket
+  /** What it may hold, in bytes. */
+  charged: number
+  /** How much its reader had taken when it was looked at last, and since when it has been no more. */
+  taken: number
+  sinceMs: number
+}
+
+const answers = new WeakMap<ServerResponse, { charge: (bytes: number) => boolean }>()
+
+/**
+ * Says how much an answer may hold until it is read. False when those that are being read hold too much already: then the
+ * caller has to ask again later.
+ */
+export function chargeAnswer(response: ServerResponse, bytes: number): boolean {
+  return answers.get(response)?.charge(bytes) ?? true
+}
+
+/**
+ * Ends answers that nobody reads: after a while without any of them being taken, and at once when others need the memory,
+ * first the one that has stood still for longest. Disposing ends the watch.
+ */
+export class UnreadAnswers implements Disposable {
+  readonly #writeTimeoutMs: number
+  readonly #maxBytes: number
+  readonly #onEnded: () => void
+  readonly #nowMs: () => number
+  readonly #open = new Set<Answer>()
+  readonly #timer: NodeJS.Timeout
+  #charged = 0
+
+  constructor(settings: UnreadSettings = {}) {
+    this.#writeTimeoutMs = settings.writeTimeoutMs ?? DEFAULT_WRITE_TIMEOUT_MS
+    this.#maxBytes = settings.maxBytes ?? DEFAULT_MAX_BYTES
+    this.#onEnded = settings.onEnded ?? (() => undefined)
+    this.#nowMs = settings.nowMs ?? (() => performance.now())
+    this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
+  }
+
+  /** Watches the answers of a server for as long as it listens. */
+  watch(server: Server): void {
+    server.prependListener('request', (_, response) => this.#begin(response))
+    server.once('close', () => this[Symbol.dispose]())
+  }
+
+  /** Looks at all answers, and ends those that have waited too long. */
+  look(): void {
+    const untilMs = this.#nowMs() - this.#writeTimeoutMs
+    for (const answer of this.#open) {
+      this.#note(answer)
+      if (this.#writeTimeoutMs > 0 && answer.sinceMs <= untilMs) this.#end(answer)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+
+  #begin(response: ServerResponse): void {
+    const { socket } = response.req
+    const answer: Answer = { response, socket, charged: 0, taken: takenOver(socket), sinceMs: this.#nowMs() }
+    this.#open.add(answer)
+    answers.set(response, { charge: (bytes) => this.#charge(answer, bytes) })
+    response.once('close', () => this.#forget(answer))
+  }
+
+  #charge(answer: Answer, bytes: number): boolean {
+    while (this.#charged + bytes > this.#maxBytes) {
+      const still = this.#longestStill(answer)
+      if (still === undefined) return false
+      this.#end(still)
+    }
+    answer.charged += bytes
+    this.#charged += bytes
+    return true
+  }
+
+  /** Of the answers that hold something, the one that has stood still for longest, and for a while at least. */
+  #longestStill(besides: Answer): Answer | undefined {
+    let found: Answer | undefined
+    for (const answer of this.#open) {
+      if (answer === besides || answer.charged === 0) continue
+      this.#note(answer)
+      if (found === undefined || answer.sinceMs < found.sinceMs) found = answer
+    }
+    return found !== undefined && found.sinceMs <= this.#nowMs() - LOOK_MS ? found : undefined
+  }
+
+  /** Sees whether something of the answer was taken, or nothing of it waits for its reader. */
+  #note(answer: Answer): void {
+    const taken = takenOver(answer.socket)
+    const isWaiting = answer.response.headersSent && answer.response.writableLength > 0
+    if (taken === answer.taken && isWaiting) return
+    answer.taken = taken
+    answer.sinceMs = this.#nowMs()
+  }
+
+  #end(answer: Answer): void {
+    this.#forget(answer)
+    answer.socket.destroy()
+    this.#onEnded()
+  }
+
+  #forget(answer: Answer): void {
+    if (!this.#open.delete(answer)) return
+    this.#charged -= answer.charged
+    answer.charged = 0
+  }
+}
+
+/** What a socket has inside, and Node looks at for its own timeouts: the bytes of one write that the system has not taken yet. */
+interface WithHandle {
+  readonly _handle?: { readonly writeQueueSize?: number } | null
+}
+
+/** A number that changes whenever the system has taken more for the other side, even of one long piece. */
+function takenOver(socket: Socket): number {
+  const { _handle: handle }: WithHandle = socket as unknown as WithHandle
+  return socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0)
+}

@@ -1,0 +1,130 @@
+import { expect, test } from '@jest/globals'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { chargeAnswer, UnreadAnswers, type UnreadSettings } from '../../src/doors/unread-answers.ts'
+
+/** More than the system keeps for a reader that does not read. */
+const LARGE = 32 * 1024 * 1024
+const WRITE_TIMEOUT_MS = 30_000
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** A server with large answers, and a clock to turn. */
+async function answering(settings: UnreadSettings = {}) {
+  const state = { nowMs: 0, ended: 0 }
+  const unread = new UnreadAnswers({
+    writeTimeoutMs: WRITE_TIMEOUT_MS,
+    nowMs: () => state.nowMs,
+    onEnded: () => state.ended++,
+    ...settings,
+  })
+  const given: { response: ServerResponse; isTaken: boolean }[] = []
+  const server = createServer((request, response) => {
+    const isTaken = chargeAnswer(response, Number(request.headers['x-charge'] ?? 0))
+    given.push({ response, isTaken })
+    response.end(isTaken ? Buffer.alloc(LARGE) : 'busy')
+  })
+  unread.watch(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    unread,
+    state,
+    given,
+    /** Asks, and reads nothing yet. */
+    ask: async (charge = 0): Promise<Socket> => {
+      const before = given.length
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined)
+      socket.pause().write(`GET / HTTP/1.1\r\nHost: x\r\nX-Charge: ${charge}\r\n\r\n`)
+      while (given.length === before) await turn()
+      return socket
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+test('an answer that nobody reads is ended after a while', async () => {
+  await using server = await answering()
+  await server.ask()
+  server.unread.look()
+  server.state.nowMs += WRITE_TIMEOUT_MS - 1
+  server.unread.look()
+  expect(server.state.ended).toBe(0)
+  server.state.nowMs += WRITE_TIMEOUT_MS
+  server.unread.look()
+  expect(server.state.ended).toBe(1)
+  expect(server.given[0]!.response.req.socket.destroyed).toBe(true)
+})
+
+test('one of which more is taken again and again is not', async () => {
+  await using server = await answering()
+  const reader = await server.ask()
+  for (let at = 0; at < 4; at++) {
+    // A part of the whole is enough, however slowly it comes.
+    const until = reader.bytesRead + LARGE / 8
+    reader.resume()
+    while (reader.bytesRead < until) await turn()
+    reader.pause()
+    server.state.nowMs += WRITE_TIMEOUT_MS - 1
+    server.unread.look()
+  }
+  expect(server.state.ended).toBe(0)
+})
+
+test('one that is being made still is waited for', async () => {
+  const unread = new UnreadAnswers({ writeTimeoutMs: 10, nowMs: () => nowMs })
+  let nowMs = 0
+  const server = createServer(() => undefined)
+  unread.watch(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const asked = once(server, 'request')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [, response] = (await asked) as [unknown, ServerResponse]
+  nowMs += 1_000
+  unread.look()
+  response.end('late')
+  expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /)
+  socket.destroy()
+  server.close()
+  await once(server, 'close')
+})
+
+test('where answers hold too much the one goes that has stood still for longest', async () => {
+  await using server = await answering({ maxBytes: 100 })
+  await server.ask(50)
+  server.unread.look()
+  server.state.nowMs += 500
+  await server.ask(50)
+  server.unread.look()
+  server.state.nowMs += 600
+  await server.ask(50)
+  expect(server.state.ended).toBe(1)
+  expect(server.given.map(({ isTaken, response }) => [isTaken, response.req.socket.destroyed])).toEqual([
+    [true, true],
+    [true, false],
+    [true, false],
+  ])
+})
+
+test('where none has stood still the next one is refused for now', async () => {
+  await using server = await answering({ maxBytes: 100 })
+  await server.ask(60)
+  await server.ask(60)
+  expect(server.given.map(({ isTaken }) => isTaken)).toEqual([true, false])
+  expect(server.state.ended).toBe(0)
+})
+
+test('what was read to its end holds nothing any more', async () => {
+  await using server = await answering({ maxBytes: 100 })
+  const reader = await server.ask(100)
+  reader.resume()
+  await once(server.given[0]!.response, 'close')
+  await server.ask(100)
+  expect(server.given.map(({ isTaken }) => isTaken)).toEqual([true, true])
+})
