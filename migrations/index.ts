@@ -13,6 +13,7 @@ import { up as cascadesOfSeveralTraces } from './011-cascades-of-several-traces.
 import { up as inheritedByLogs } from './012-inherited-by-logs.ts'
 import { up as usesOfScopes } from './013-uses-of-scopes.ts'
 import { up as rankedCpids } from './014-ranked-cpids.ts'
+import { up as claimedCpids } from './015-claimed-cpids.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -30,4 +31,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '012-inherited-by-logs': { up: inheritedByLogs },
   '013-uses-of-scopes': { up: usesOfScopes },
   '014-ranked-cpids': { up: rankedCpids },
+  '015-claimed-cpids': { up: claimedCpids },
 }

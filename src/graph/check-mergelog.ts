@@ -35,6 +35,8 @@ export function refusalSentence(refusal: MergelogRefusal, cpid: string, maxSourc
       return `mergelog ${named}: you may not send mergelogs for this service and cluster; see connectors::cpid::senders`
     case 'foreign_source':
       return `mergelog ${named}: you may not merge one of its sources, a change of another cluster or service; see connectors::cpid::senders`
+    case 'contested':
+      return `mergelog ${named}: a mergelog of somebody with a better claim to this CPID took its place`
     case 'repeated_attribute':
       return `mergelog ${named}: an attribute that says whose it is, or what it merges, is there more than once; give service.name, k8s.cluster.name, cpid.new and cpid.sources once each`
     case 'too_many_sources':

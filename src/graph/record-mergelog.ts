@@ -1,19 +1,28 @@
 import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/graph-port.ts'
 import { newestRoots } from '../dag/newest-roots.ts'
-import { cycleBudget, earn, findPlace, putInPlace } from './merge-order.ts'
+import { cycleBudget, earn, type CycleBudget, findPlace, putInPlace } from './merge-order.ts'
+
+export interface RecordMergelog {
+  maxFanout: number
+  budget?: CycleBudget
+  /** Asked where there is another mergelog of this CPID already, or the same of somebody: whether this one takes its place. */
+  isBetter?: (node: CpidNode) => boolean
+}
 
 /**
  * Adds a mergelog to the merge graph: an edge from each source to the new CPID (paper, section 3.4.2). Arrival order
- * does not matter. Repeating an accepted mergelog changes nothing.
+ * does not matter. Repeating an accepted mergelog changes nothing. Where one takes the place of another, what descends
+ * from the CPID keeps the root lists it has.
  */
 export function recordMergelog(
   graph: MergeGraph,
   mergelog: Mergelog,
-  maxFanout: number,
-  budget = cycleBudget(),
+  { maxFanout, budget = cycleBudget(), isBetter }: RecordMergelog,
 ): MergelogOutcome {
-  const stored = storedSources(graph, mergelog)
-  if (stored !== undefined) {
+  const known = graph.find(mergelog.cpid)
+  const stored = known?.hasMergelog === true ? graph.storedSources(known.id) : undefined
+  const replaced = stored !== undefined && known !== undefined && isBetter?.(known) === true
+  if (stored !== undefined && !replaced) {
     return sameSources(stored, mergelog.sources)
       ? { kind: 'repeated' }
       : { kind: 'refused', refusal: 'different_sources' }
@@ -26,6 +35,11 @@ export function recordMergelog(
   const sources = mergelog.sources.map((source) => graph.sight(source))
   const node = graph.sight(mergelog.cpid)
   putInPlace(graph, place, node, sources)
+  if (replaced) {
+    graph.removeEdgesTo(node.id)
+    node.inDegree = 0
+    node.unexplainedSources = 0
+  }
   for (const source of sources) {
     if (source.pruned) continue
     graph.addEdge(source.id, node.id)
@@ -36,8 +50,8 @@ export function recordMergelog(
   if (node.pruned) graph.revive(node)
   graph.save(node)
   const arrival = graph.announce(node.id, 'mergelog')
-  if (node.unexplainedSources === 0) explain(graph, node, maxFanout, sources)
-  return { kind: 'new', arrival }
+  if (node.unexplainedSources === 0 || (replaced && node.explained)) explain(graph, node, maxFanout, sources)
+  return { kind: 'new', arrival, replaced }
 }
 
 /**
@@ -75,11 +89,6 @@ function namedSources(graph: MergeGraph, id: number): CpidNode[] {
 /** A tombstone stands for itself: a root that has settled. */
 function rootsOf(node: CpidNode): number[] {
   return node.roots ?? [node.id]
-}
-
-function storedSources(graph: MergeGraph, { cpid }: Mergelog): string[] | undefined {
-  const known = graph.find(cpid)
-  return known?.hasMergelog === true ? graph.storedSources(known.id) : undefined
 }
 
 function sameSources(a: readonly string[], b: readonly string[]): boolean {

@@ -1,16 +1,17 @@
 import { hash } from 'node:crypto'
-import type { ArrivalStore, IngestCounts, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
+import type { ArrivalStore, IngestCounts, Owner, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
 import type { Decoded, LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import { CPID_ID } from '../model/attributes.ts'
 import { parseCpid } from '../model/cpid.ts'
-import type { Mergelog, MergeGraph, MergelogRefusal } from '../model/graph-port.ts'
+import type { CpidNode, Mergelog, MergeGraph, MergelogRefusal } from '../model/graph-port.ts'
 import type { Signal } from '../model/ingest.ts'
 import { decodeLogs } from '../otlp/decode-logs.ts'
 import { decodeTraces } from '../otlp/decode-traces.ts'
 import { nameOfSender, type Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
 import { cycleBudget } from './merge-order.ts'
+import { claimOf, rightTo } from './claims.ts'
 import { checkMergelog, refusalSentence } from './check-mergelog.ts'
 import { recordMergelog } from './record-mergelog.ts'
 import { SenderRules, type Allowed } from './sender-rules.ts'
@@ -132,7 +133,7 @@ export class RequestRecorder {
       answer.reject(doubt === undefined ? forbidden('spans', from) : inDoubt('spans', doubt))
       return
     }
-    const cpid = this.#carried(span.cpid, counts, answer)
+    const cpid = this.#carried(span.cpid, counts, answer, from.allowed && from)
     this.#store.addSpan(span, from, cpid)
     counts.spans++
   }
@@ -169,8 +170,13 @@ export class RequestRecorder {
     return doubt === undefined ? forbidden('log records', from) : inDoubt('log records', doubt)
   }
 
-  /** The number of the CPID a span or log carries; malformed ones are a warning. */
-  #carried(text: string | null | undefined, counts: IngestCounts, answer: AnswerBuilder): number | undefined {
+  /** The number of the CPID a span or log carries; malformed ones are a warning. It belongs to whoever has it first. */
+  #carried(
+    text: string | null | undefined,
+    counts: IngestCounts,
+    answer: AnswerBuilder,
+    claimant?: Owner,
+  ): number | undefined {
     if (text === undefined) return undefined
     if (this.#before !== undefined && this.#before.text === text) return this.#before.id
     const cpid = text === null ? undefined : parseCpid(text)
@@ -181,6 +187,8 @@ export class RequestRecorder {
     }
     const node = this.#graph.sight(cpid)
     if (node.pruned) this.#graph.revive(node)
+    if (claimant !== undefined && !node.hasMergelog && node.claim === undefined)
+      this.#graph.claim(node, claimOf(claimant))
     if (text !== null) this.#before = { text, id: node.id }
     return node.id
   }
@@ -202,6 +210,12 @@ export class RequestRecorder {
     return isForeign ? 'foreign_source' : undefined
   }
 
+  /** Whether a sender has a better claim to a CPID than whoever sent its mergelog. */
+  #isBetter({ id, claim }: CpidNode, from: From): boolean {
+    const owner = claim && this.#store.ownerOf(id)
+    return claim !== undefined && owner !== undefined && rightTo(claim, from) > rightTo(claim, owner)
+  }
+
   /** Records a mergelog; a sentence when it is refused. */
   #mergelog(record: MergelogRecord, from: From, counts: IngestCounts): string | undefined {
     const checked = checkMergelog(record, this.#settings.maxSources)
@@ -209,19 +223,21 @@ export class RequestRecorder {
     const outcome =
       typeof mergelog === 'string'
         ? ({ kind: 'refused', refusal: mergelog } as const)
-        : recordMergelog(this.#graph, mergelog, this.#settings.maxFanout, this.#budget)
+        : recordMergelog(this.#graph, mergelog, {
+            maxFanout: this.#settings.maxFanout,
+            budget: this.#budget,
+            ...(from.allowed !== undefined && { isBetter: (node) => this.#isBetter(node, from) }),
+          })
     switch (outcome.kind) {
       case 'new':
         if (typeof mergelog !== 'string') {
+          const { id } = this.#graph.sight(mergelog.cpid)
+          if (outcome.replaced) {
+            this.#store.contestMergelog(id, mergelog.cpid)
+            counts.refusedMergelogs.contested = (counts.refusedMergelogs.contested ?? 0) + 1
+          }
           const timeNs = record.timeNs === 0n ? nanosOfMs(this.#store.wallMs) : record.timeNs
-          this.#store.addMergelog(
-            this.#graph.sight(mergelog.cpid).id,
-            outcome.arrival,
-            mergelog,
-            record,
-            timeNs,
-            from,
-          )
+          this.#store.addMergelog(id, outcome.arrival, mergelog, record, timeNs, from)
           if (mergelog.sources.length > 0) counts.merges++
         }
         counts.mergelogs++

@@ -1,5 +1,6 @@
 import type { LogRecord, MergelogRecord, SpanRecord } from './arrivals.ts'
 import type { UnixNanos } from './clock.ts'
+import type { Cpid } from './cpid.ts'
 import type { Mergelog, MergelogRefusal } from './graph-port.ts'
 
 /** What was answered to a request, kept so that the same bytes again get the same answer. */
@@ -48,6 +49,8 @@ export interface ArrivalStore {
     timeNs: UnixNanos,
     from: SentFrom,
   ): void
+  /** Puts the mergelog of a CPID among the refused: another takes its place. */
+  contestMergelog(cpid: number, text: Cpid): void
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedFrom): void
   /** Whose change a CPID is: the resource that sent its mergelog; undefined without one. */
   ownerOf(cpid: number): Owner | undefined

@@ -21,6 +21,8 @@ export interface CpidNode {
   missingSinceMs: number
   /** The episode a next one of this root would be, where tombstones must remember it. */
   nextEpisode: number
+  /** Whose it is by the first span that carried it, if that came before its mergelog and senders are told apart. */
+  claim: Buffer | undefined
 }
 
 /** What a search in the order of the graph knows of a CPID. */
@@ -53,6 +55,10 @@ export interface MergeGraph {
   /** Gives the CPID another rank; `save` leaves it as it is. */
   place(id: number, rank: number): void
   addEdge(source: number, target: number): void
+  /** Removes all edges to a CPID. */
+  removeEdgesTo(target: number): void
+  /** Says whose the CPID is. */
+  claim(node: CpidNode, claim: Buffer): void
   /** The source set of the CPID's stored mergelog, sorted, or undefined without one. */
   storedSources(id: number): Cpid[] | undefined
   /** Tells the linker that something happened to the CPID; returns the arrival number of the news. */
@@ -80,6 +86,10 @@ export type MergelogRefusal =
   | 'foreign_source'
   /** An attribute that says who may do what is there more than once. */
   | 'repeated_attribute'
+  /** It was taken, and one of somebody with a better claim took its place. */
+  | 'contested'
 
 export type MergelogOutcome =
-  { kind: 'new'; arrival: number } | { kind: 'repeated' } | { kind: 'refused'; refusal: MergelogRefusal }
+  | { kind: 'new'; arrival: number; replaced: boolean }
+  | { kind: 'repeated' }
+  | { kind: 'refused'; refusal: MergelogRefusal }

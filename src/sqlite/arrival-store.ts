@@ -11,10 +11,11 @@ import {
   type SpanRecord,
 } from '../model/arrivals.ts'
 import { nanosOfMs, type UnixNanos } from '../model/clock.ts'
-import { cpidBytes } from '../model/cpid.ts'
+import { cpidBytes, type Cpid } from '../model/cpid.ts'
 import type { Mergelog } from '../model/graph-port.ts'
 import { Interner, type ResourceEnvelope } from './interner.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { cpidsOf } from './merge-graph-store.ts'
 import { ObjectTable } from './object-table.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
@@ -45,6 +46,7 @@ export class SqliteArrivals implements ArrivalStore {
   readonly #addPair: Statement
   readonly #addLog: Statement
   readonly #addMergelog: Statement
+  readonly #removeMergelog: Statement<[number], { sources: Buffer; object: number | null }>
   readonly #setPruneTime: Statement
   readonly #addRejected: Statement
   readonly #dropRejected: Statement
@@ -70,6 +72,9 @@ export class SqliteArrivals implements ArrivalStore {
     this.#addMergelog = db.prepare(
       `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#removeMergelog = db.prepare(
+      'DELETE FROM mergelogs WHERE cpid = ? RETURNING sources, object_id AS object',
     )
     this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
     this.#addRejected = db.prepare(
@@ -180,6 +185,21 @@ export class SqliteArrivals implements ArrivalStore {
     // A time in the future counts as the arrival (pruning rule).
     const arrivalNs = nanosOfMs(this.wallMs)
     this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, timeNs, cpid)
+  }
+
+  contestMergelog(cpid: number, text: Cpid): void {
+    const owner = this.ownerOf(cpid)
+    const stored = this.#removeMergelog.get(cpid)
+    if (stored === undefined || owner === undefined) return
+    if (stored.object !== null) this.objects.removeUnnamed(stored.object)
+    const record = {
+      newCpid: text,
+      sources: cpidsOf(stored.sources),
+      timeNs: 0n,
+      object: undefined,
+      reason: undefined,
+    }
+    this.addRejectedMergelog(record, 'contested', { ...owner, sender: undefined })
   }
 
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedFrom): void {

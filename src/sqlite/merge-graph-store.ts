@@ -19,6 +19,7 @@ interface CpidRow {
   missing_since_ms: number
   next_episode: number
   rank: number | null
+  claim: Buffer | null
 }
 
 interface RankedRow {
@@ -42,6 +43,8 @@ export class SqliteMergeGraph implements MergeGraph {
   readonly #rankedTargets: Statement<[number, number, number], RankedRow>
   readonly #place: Statement<[number, number]>
   readonly #addEdge: Statement
+  readonly #removeEdges: Statement
+  readonly #claim: Statement
   readonly #stored: Statement<[number], Buffer>
   readonly #announce: Statement
 
@@ -74,6 +77,8 @@ export class SqliteMergeGraph implements MergeGraph {
     )
     this.#place = db.prepare('UPDATE cpids SET rank = ? WHERE id = ?')
     this.#addEdge = db.prepare('INSERT OR IGNORE INTO edges (source, target) VALUES (?, ?)')
+    this.#removeEdges = db.prepare('DELETE FROM edges WHERE target = ?')
+    this.#claim = db.prepare('UPDATE cpids SET claim = ? WHERE id = ?')
     this.#stored = db.prepare<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?').pluck()
     this.#announce = db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
   }
@@ -104,6 +109,7 @@ export class SqliteMergeGraph implements MergeGraph {
       roots: undefined,
       missingSinceMs: activeMs,
       nextEpisode: 0,
+      claim: undefined,
     })
   }
 
@@ -173,6 +179,15 @@ export class SqliteMergeGraph implements MergeGraph {
     this.#addEdge.run(source, target)
   }
 
+  removeEdgesTo(target: number): void {
+    this.#removeEdges.run(target)
+  }
+
+  claim(node: CpidNode, claim: Buffer): void {
+    node.claim = claim
+    this.#claim.run(claim, node.id)
+  }
+
   storedSources(id: number): Cpid[] | undefined {
     const blob = this.#stored.get(id)
     return blob === undefined ? undefined : cpidsOf(blob)
@@ -216,12 +231,13 @@ export class SqliteMergeGraph implements MergeGraph {
       roots: row.roots === null ? undefined : (JSON.parse(row.roots) as number[]),
       missingSinceMs: row.missing_since_ms,
       nextEpisode: row.next_episode,
+      claim: row.claim ?? undefined,
     }
   }
 }
 
 const COLUMNS = `id, uuid, state, has_mergelog, explained, unexplained_sources, in_degree, roots, missing_since_ms,
-  next_episode, rank`
+  next_episode, rank, claim`
 
 /** A stored source set: 16 bytes a CPID, sorted. */
 export function cpidsOf(blob: Buffer): Cpid[] {

@@ -199,6 +199,11 @@ export class ObjectTable implements LinkedObjects {
     if (removed > 0) this.forget()
   }
 
+  /** Removes an object that nothing names any more. */
+  removeUnnamed(object: number): void {
+    if (this.#removeUnnamed.run({ object }).changes > 0) this.forget()
+  }
+
   forget(): void {
     this.#objects.clear()
     this.#kinds.clear()

@@ -51,6 +51,13 @@ CREATE VIEW audit_cascades AS
   LEFT JOIN traces f ON f.id = t.continues
   WHERE NOT (t.provisional = 1 AND coalesce(length(m.sources), 0) > 0);
 
+CREATE VIEW audit_contested_mergelogs AS
+  SELECT x.arrived, x.cpid, x.reason, x.service, x.cluster, x.sources, x.sender, m.arrived AS kept_arrived,
+  m.service AS kept_service, m.cluster AS kept_cluster,
+  (SELECT json_group_array(e.source) FROM audit_edges e WHERE e.cpid = m.cpid) AS kept_sources
+  FROM audit_rejected_mergelogs x JOIN audit_mergelogs m ON m.cpid = x.cpid
+  WHERE x.reason IN ('contested', 'different_sources');
+
 CREATE VIEW audit_cpids AS
   SELECT c.text AS cpid, CASE c.state WHEN 0 THEN 'live' ELSE 'pruned' END AS state,
   CASE WHEN m.cpid IS NULL THEN 'unknown' WHEN length(m.sources) = 0 THEN 'root' ELSE 'merge' END AS kind,
@@ -167,7 +174,7 @@ CREATE TABLE cpids (
   merged_ns INTEGER,
   next_episode INTEGER NOT NULL DEFAULT 0
   , text TEXT GENERATED ALWAYS AS (lower(substr(hex(uuid), 1, 8) || '-' || substr(hex(uuid), 9, 4) || '-' || substr(hex(uuid), 13, 4)
-  || '-' || substr(hex(uuid), 17, 4) || '-' || substr(hex(uuid), 21, 12))) VIRTUAL, rank REAL) STRICT;
+  || '-' || substr(hex(uuid), 17, 4) || '-' || substr(hex(uuid), 21, 12))) VIRTUAL, rank REAL, claim BLOB) STRICT;
 
 CREATE UNIQUE INDEX cpids_by_text ON cpids (text);
 

@@ -67,7 +67,7 @@ test('the stored graph answers as a simple model does, with repeats, conflicts a
       const name = (id: number): Cpid => cpid(id + 1) as Cpid
       for (const { id, sources } of drawn) {
         const mergelog = { cpid: name(id), sources: sources.map(name) }
-        const outcome = recordMergelog(graph, mergelog, 100)
+        const outcome = recordMergelog(graph, mergelog, { maxFanout: 100 })
         if (outcome.kind === 'new') {
           const record = {
             newCpid: name(id),
