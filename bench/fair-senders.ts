@@ -1,5 +1,13 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import {
+  deepChains,
+  denseMergelogs,
+  inventedServices,
+  type Flood,
+  type FloodKind,
+  type FloodRequest,
+} from './floods.ts'
 import { inventCascades, mergelogRequest } from './mergelog-request.ts'
 import { obeyOrders } from './obey-orders.ts'
 import { grpcClient, openClient, type Answer, type OtlpClient } from './otlp-client.ts'
@@ -12,6 +20,8 @@ export interface FairOrder {
   /** Names of the senders' services, each a flow with a connection of its own. */
   services: string[]
   spansPerRequest: number
+  /** What they send as fast as they can; ordinary spans unless given. */
+  flood?: FloodKind
   /** Each service sends so many requests a second; as fast as it can without it. */
   requestsPerSecond?: number
   /** Connections of one service, and requests under way on each of them, of one that sends as fast as it can. */
@@ -40,20 +50,35 @@ const CASCADES = 50
 const LONGEST_MS = 30_000
 
 /** The requests of one service, each its own bytes, since many are under way at once. */
-class Requests {
-  readonly #spans: SpanRequests
-  #sent = 0
-
-  constructor(service: string, stream: number, { services, spansPerRequest }: FairOrder, cpids: string[]) {
-    const shape = { spans: spansPerRequest, encoding: 'protobuf' } as const
-    const identity = { stream, streams: services.length, seed: randomInt(2 ** 31) }
-    const texts = cpids.map((cpid) => Buffer.from(cpid))
-    this.#spans = new SpanRequests(service, identity, texts, shape)
+function requestsOf(service: string, stream: number, order: FairOrder, cpids: string[]): Flood {
+  const texts = cpids.map((cpid) => Buffer.from(cpid))
+  switch (order.flood ?? 'spans') {
+    case 'spans':
+      return ordinarySpans(service, stream, order, texts)
+    case 'mergelogs':
+      return denseMergelogs(service)
+    case 'deepGraph':
+      return deepChains(service)
+    case 'manyServices':
+      return inventedServices(texts)
   }
+}
 
-  next(): Buffer {
-    this.#spans.fill(this.#sent++, Date.now())
-    return Buffer.from(this.#spans.bytes)
+function ordinarySpans(
+  service: string,
+  stream: number,
+  { services, spansPerRequest }: FairOrder,
+  cpids: Buffer[],
+): Flood {
+  const shape = { spans: spansPerRequest, encoding: 'protobuf' } as const
+  const identity = { stream, streams: services.length, seed: randomInt(2 ** 31) }
+  const spans = new SpanRequests(service, identity, cpids, shape)
+  let sent = 0
+  return {
+    next: () => {
+      spans.fill(sent++, Date.now())
+      return { signal: 'spans', bytes: Buffer.from(spans.bytes) }
+    },
   }
 }
 
@@ -67,7 +92,7 @@ async function send(order: FairOrder): Promise<FairReport> {
   const endMs = performance.now() + order.forMs
   await Promise.all(
     order.services.map((service, at) => {
-      const requests = new Requests(service, at, order, cascades.levels[at] ?? [])
+      const requests = requestsOf(service, at, order, cascades.levels[at] ?? [])
       return order.requestsPerSecond === undefined
         ? loop(requests, order, endMs, report)
         : sendAtRate(requests, at, order, endMs, report)
@@ -79,7 +104,7 @@ async function send(order: FairOrder): Promise<FairReport> {
 
 /** Requests go out when they are due, however long the ones before take. */
 async function sendAtRate(
-  requests: Requests,
+  requests: Flood,
   at: number,
   { endpoint, requestsPerSecond = 1, services }: FairOrder,
   endMs: number,
@@ -104,7 +129,7 @@ async function sendAtRate(
 
 /** Sends the next as soon as one is taken, and again what was refused. */
 async function loop(
-  requests: Requests,
+  requests: Flood,
   { endpoint, connections, inFlight, heedsRetryInfo = false }: FairOrder,
   endMs: number,
   report: FairReport,
@@ -133,10 +158,10 @@ async function loop(
 /** Undefined when the request failed for good, or was not answered in time. */
 async function exported(
   client: OtlpClient,
-  request: Buffer,
+  request: FloodRequest,
   report: FairReport,
 ): Promise<Answer | undefined> {
-  const answer = await client.spans(request).catch(() => undefined)
+  const answer = await client[request.signal](request.bytes).catch(() => undefined)
   if (answer === undefined) report.failed++
   else if (answer.outcome === 'taken') report.accepted++
   else report.refused++

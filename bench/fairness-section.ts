@@ -1,6 +1,6 @@
 import { startCauseway } from './causeway-process.ts'
 import type { FairOrder, FairReport, FromFairSenders } from './fair-senders.ts'
-import { percentile, type SectionResult } from './figures.ts'
+import { percentile, type Figure, type SectionResult } from './figures.ts'
 import { freshDirectory } from './fresh-directory.ts'
 import { HelperProcess } from './helper-process.ts'
 import { untilLinked } from './link-lag.ts'
@@ -14,17 +14,35 @@ const GOOD = {
   connections: 1,
   inFlight: 1,
 }
-const LOOPING = { services: ['looping-ctl'], spansPerRequest: 512 }
-/** How the looping controller sends: on one connection, waiting as it is told, or on many and minding nothing. */
-const LOOPERS = {
-  One: { ...LOOPING, connections: 1, inFlight: 200, heedsRetryInfo: true },
-  Many: { ...LOOPING, connections: 50, inFlight: 8 },
+/** On one connection, waiting as it is told. */
+const ONE = { services: ['looping-ctl'], connections: 1, inFlight: 200, heedsRetryInfo: true }
+interface Flooder extends Omit<FairOrder, 'kind' | 'endpoint' | 'forMs'> {
+  /** Said of it in the figures. */
+  as: string
+  items: string
 }
-const PHASE_MS = 10_000
+/** Who sends as fast as it can beside the others, one after another, and how many items a request of it has. */
+const FLOODERS = {
+  One: { ...ONE, spansPerRequest: 512, as: 'beside the looper', items: 'spans' },
+  Many: {
+    ...{ services: ['looping-ctl'], connections: 50, inFlight: 8 },
+    ...{ spansPerRequest: 512, as: 'beside many connections', items: 'spans' },
+  },
+  Mergelogs: { ...ONE, flood: 'mergelogs', spansPerRequest: 500, as: 'beside mergelogs', items: 'mergelogs' },
+  Deep: { ...ONE, flood: 'deepGraph', spansPerRequest: 500, as: 'beside deep chains', items: 'mergelogs' },
+  Services: {
+    ...ONE,
+    flood: 'manyServices',
+    spansPerRequest: 256,
+    as: 'beside invented services',
+    items: 'spans',
+  },
+} satisfies Record<string, Flooder>
+const PHASE_MS = 8_000
 const WARM_UP_MS = 2_000
 const PERCENT = 100
 
-/** What a controller that loops does to those that do not: how long their requests take alone and beside it. */
+/** What a sender that floods does to those that do not: how long their requests take alone and beside it. */
 export async function benchFairness(options: Options, onRound: () => void): Promise<SectionResult> {
   const rounds: Record<string, number>[] = []
   for (let round = 0; round < options.rounds; round++) {
@@ -35,24 +53,28 @@ export async function benchFairness(options: Options, onRound: () => void): Prom
     name: 'fairness',
     about:
       `${GOOD_SERVICES.length} senders with ${GOOD.requestsPerSecond} requests of ${GOOD.spansPerRequest} spans a second each, for ` +
-      `${PHASE_MS / 1000} s alone, then beside one that sends ${LOOPING.spansPerRequest} spans at a time as fast as it can, on ` +
-      `${LOOPERS.One.connections} connection, waiting when it is told to, and on ${LOOPERS.Many.connections}, trying again at once`,
+      `${PHASE_MS / 1000} s alone, then beside one that sends as fast as it can: 512 spans at a time on one connection, waiting when it ` +
+      'is told to, and on 50, trying again at once; on one, 500 mergelogs of a dense graph in no order; the same of chains that come ' +
+      'backward, 10,000 deep; and 256 spans of 64 services that are new each time',
     figures: {
       aloneP50Ms: { label: 'alone, half within', unit: 'ms', digits: 1 },
       aloneP99Ms: { label: 'alone, 99 % within', unit: 'ms', digits: 1 },
-      p50MsOne: { label: 'beside the looper, half within', unit: 'ms', digits: 1 },
-      p99MsOne: { label: 'beside the looper, 99 % within', unit: 'ms', digits: 1 },
-      ratioOne: { label: 'p99 beside it to p99 alone', unit: '', digits: 2, target: { atMost: 2 } },
-      looperSpansOne: { label: 'taken from the looper', unit: 'spans/s', digits: 0 },
-      looperRefusedOne: { label: 'refused of its requests', unit: '%', digits: 0 },
-      p50MsMany: { label: 'beside many connections, half within', unit: 'ms', digits: 1 },
-      p99MsMany: { label: 'beside many connections, 99 % within', unit: 'ms', digits: 1 },
-      ratioMany: { label: 'p99 beside them to p99 alone', unit: '', digits: 2, target: { atMost: 2 } },
-      looperSpansMany: { label: 'taken from the looper', unit: 'spans/s', digits: 0 },
-      looperRefusedMany: { label: 'refused of its requests', unit: '%', digits: 0 },
+      ...Object.fromEntries(
+        Object.entries(FLOODERS).flatMap(([name, flooder]) => Object.entries(figuresOf(name, flooder))),
+      ),
       goodRefused: { label: 'refused of the others', unit: 'requests', digits: 0, target: { atMost: 0 } },
     },
     rounds,
+  }
+}
+
+function figuresOf(name: string, { as, items }: Flooder): Record<string, Figure> {
+  return {
+    [`p50Ms${name}`]: { label: `${as}, half within`, unit: 'ms', digits: 1 },
+    [`p99Ms${name}`]: { label: `${as}, 99 % within`, unit: 'ms', digits: 1 },
+    [`ratio${name}`]: { label: 'its ratio to p99 alone', unit: '', digits: 2, target: { atMost: 2 } },
+    [`taken${name}`]: { label: 'taken meanwhile', unit: `${items}/s`, digits: 0 },
+    [`refused${name}`]: { label: 'refused meanwhile of its requests', unit: '%', digits: 0 },
   }
 }
 
@@ -71,7 +93,7 @@ async function fairnessRound(options: Options): Promise<Record<string, number>> 
     return helper.hear('sent', order.forMs + 60_000)
   }
   await run(good, { ...GOOD, forMs: WARM_UP_MS })
-  await run(bad, { ...LOOPERS.One, forMs: WARM_UP_MS })
+  await run(bad, { ...FLOODERS.One, forMs: WARM_UP_MS })
   await untilLinked(causeway.path)
   const alone = await run(good, { ...GOOD, forMs: PHASE_MS })
   const figures: Record<string, number> = {
@@ -79,18 +101,19 @@ async function fairnessRound(options: Options): Promise<Record<string, number>> 
     aloneP99Ms: percentile(alone.latenciesMs, 0.99),
     goodRefused: lostOf(alone),
   }
-  for (const [name, looper] of Object.entries(LOOPERS)) {
+  for (const [name, flooder] of Object.entries<Flooder>(FLOODERS)) {
     const [beside, looped] = await Promise.all([
       run(good, { ...GOOD, forMs: PHASE_MS }),
-      run(bad, { ...looper, forMs: PHASE_MS }),
+      run(bad, { ...flooder, forMs: PHASE_MS }),
     ])
     const p99Ms = percentile(beside.latenciesMs, 0.99)
     figures[`p50Ms${name}`] = percentile(beside.latenciesMs, 0.5)
     figures[`p99Ms${name}`] = p99Ms
     figures[`ratio${name}`] = p99Ms / (figures['aloneP99Ms'] ?? Number.NaN)
-    figures[`looperSpans${name}`] = (looped.accepted * looper.spansPerRequest) / (PHASE_MS / 1000)
-    figures[`looperRefused${name}`] = (PERCENT * looped.refused) / (looped.accepted + looped.refused)
+    figures[`taken${name}`] = (looped.accepted * flooder.spansPerRequest) / (PHASE_MS / 1000)
+    figures[`refused${name}`] = (PERCENT * looped.refused) / (looped.accepted + looped.refused)
     figures['goodRefused'] = (figures['goodRefused'] ?? 0) + lostOf(beside)
+    await untilLinked(causeway.path)
   }
   await causeway.stop()
   return figures
