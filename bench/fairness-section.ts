@@ -79,44 +79,39 @@ function figuresOf(name: string, { as, items }: Flooder): Record<string, Figure>
 }
 
 async function fairnessRound(options: Options): Promise<Record<string, number>> {
-  using directory = freshDirectory(options.directory)
   using good = new HelperProcess<FairOrder, FromFairSenders>('fair-senders.ts')
   using bad = new HelperProcess<FairOrder, FromFairSenders>('fair-senders.ts')
   await Promise.all([good.hear('ready'), bad.hear('ready')])
-  const causeway = await startCauseway(options, directory.path)
-  const { endpoint } = causeway
-  const run = async (
-    helper: HelperProcess<FairOrder, FromFairSenders>,
-    order: Omit<FairOrder, 'kind' | 'endpoint'>,
-  ): Promise<FairReport> => {
-    helper.tell({ kind: 'send', endpoint, ...order })
-    return helper.hear('sent', order.forMs + 60_000)
-  }
-  await run(good, { ...GOOD, forMs: WARM_UP_MS })
-  await run(bad, { ...FLOODERS.One, forMs: WARM_UP_MS })
-  await untilLinked(causeway.path)
-  const alone = await run(good, { ...GOOD, forMs: PHASE_MS })
-  const figures: Record<string, number> = {
-    aloneP50Ms: percentile(alone.latenciesMs, 0.5),
-    aloneP99Ms: percentile(alone.latenciesMs, 0.99),
-    goodRefused: lostOf(alone),
-  }
-  for (const [name, flooder] of Object.entries<Flooder>(FLOODERS)) {
-    const [beside, looped] = await Promise.all([
-      run(good, { ...GOOD, forMs: PHASE_MS }),
-      run(bad, { ...flooder, forMs: PHASE_MS }),
-    ])
-    const p99Ms = percentile(beside.latenciesMs, 0.99)
-    figures[`p50Ms${name}`] = percentile(beside.latenciesMs, 0.5)
-    figures[`p99Ms${name}`] = p99Ms
-    figures[`ratio${name}`] = p99Ms / (figures['aloneP99Ms'] ?? Number.NaN)
-    figures[`taken${name}`] = (looped.accepted * flooder.spansPerRequest) / (PHASE_MS / 1000)
-    figures[`refused${name}`] = (PERCENT * looped.refused) / (looped.accepted + looped.refused)
-    figures['goodRefused'] = (figures['goodRefused'] ?? 0) + lostOf(beside)
+  const figures: Record<string, number> = { goodRefused: 0 }
+  for (const [name, flooder] of Object.entries<Flooder | undefined>({ alone: undefined, ...FLOODERS })) {
+    using directory = freshDirectory(options.directory)
+    const causeway = await startCauseway(options, directory.path)
+    const run = async (
+      helper: HelperProcess<FairOrder, FromFairSenders>,
+      order: Omit<FairOrder, 'kind' | 'endpoint'>,
+    ): Promise<FairReport> => {
+      helper.tell({ kind: 'send', endpoint: causeway.endpoint, ...order })
+      return helper.hear('sent', order.forMs + 60_000)
+    }
+    await run(good, { ...GOOD, forMs: WARM_UP_MS })
+    await run(bad, { ...FLOODERS.One, forMs: WARM_UP_MS })
     await untilLinked(causeway.path)
+    const [beside, flooded] = await Promise.all([
+      run(good, { ...GOOD, forMs: PHASE_MS }),
+      flooder && run(bad, { ...flooder, forMs: PHASE_MS }),
+    ])
+    await causeway.stop()
+    const [p50Ms, p99Ms] = [0.5, 0.99].map((part) => percentile(beside.latenciesMs, part))
+    figures['goodRefused'] = (figures['goodRefused'] ?? 0) + beside.refused + beside.failed
+    if (flooder === undefined || flooded === undefined) {
+      Object.assign(figures, { aloneP50Ms: p50Ms, aloneP99Ms: p99Ms })
+      continue
+    }
+    figures[`p50Ms${name}`] = p50Ms ?? Number.NaN
+    figures[`p99Ms${name}`] = p99Ms ?? Number.NaN
+    figures[`ratio${name}`] = (p99Ms ?? Number.NaN) / (figures['aloneP99Ms'] ?? Number.NaN)
+    figures[`taken${name}`] = (flooded.accepted * flooder.spansPerRequest) / (PHASE_MS / 1000)
+    figures[`refused${name}`] = (PERCENT * flooded.refused) / (flooded.accepted + flooded.refused)
   }
-  await causeway.stop()
   return figures
 }
-
-const lostOf = ({ refused, failed }: FairReport): number => refused + failed

@@ -14,6 +14,7 @@ import { up as inheritedByLogs } from './012-inherited-by-logs.ts'
 import { up as usesOfScopes } from './013-uses-of-scopes.ts'
 import { up as rankedCpids } from './014-ranked-cpids.ts'
 import { up as claimedCpids } from './015-claimed-cpids.ts'
+import { up as explainedInTurns } from './016-explained-in-turns.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -32,4 +33,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '013-uses-of-scopes': { up: usesOfScopes },
   '014-ranked-cpids': { up: rankedCpids },
   '015-claimed-cpids': { up: claimedCpids },
+  '016-explained-in-turns': { up: explainedInTurns },
 }

@@ -1,5 +1,5 @@
-import { hashOfRequest } from '../graph/record-request.ts'
-import type { IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
+import { hashOfRequest } from '../graph/read-request.ts'
+import type { InTurn, IngestOutcome, IngestPort, Signal } from '../model/ingest.ts'
 import type { Sender } from '../model/sender.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import { ChildThread } from '../threads/child-thread.ts'
@@ -9,6 +9,8 @@ import type { FromStore, StoreThreadData, ToStore } from './thread-messages.ts'
 const MOST_BYTES_AROUND = 64
 
 type Ready = Extract<FromStore, { kind: 'ready' }>
+
+const NOBODY: InTurn = { flow: 0, peer: 0 }
 
 /** The main thread's side of the store thread. */
 export class StoreClient implements IngestPort {
@@ -41,7 +43,7 @@ export class StoreClient implements IngestPort {
     this.#listeners.push(listener)
   }
 
-  ingest(signal: Signal, request: Uint8Array, sender?: Sender, flow = 0): Promise<IngestOutcome> {
+  ingest(signal: Signal, request: Uint8Array, sender?: Sender, from = NOBODY): Promise<IngestOutcome> {
     if (this.#isStopping) return Promise.resolve({ kind: 'failed', reason: 'Causeway is shutting down' })
     const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
     const id = ++this.#lastId
@@ -49,7 +51,7 @@ export class StoreClient implements IngestPort {
     const bytes = ownBytes(request)
     // Worked out here, where there is time to spare.
     const hash = hashOfRequest(signal, bytes)
-    const message: ToStore = { kind: 'ingest', id, signal, bytes, hash, flow, ...(sender && { sender }) }
+    const message: ToStore = { kind: 'ingest', id, signal, bytes, hash, ...from, ...(sender && { sender }) }
     this.#thread.post(message, [bytes.buffer])
     return promise
   }

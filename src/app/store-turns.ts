@@ -1,22 +1,22 @@
-import { noCounts } from '../graph/ingest-counts.ts'
-import type { IngestOutcome } from '../model/ingest.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { WalKeeper } from '../sqlite/wal-keeper.ts'
+import { IngestTurns, type Ingest } from './ingest-turns.ts'
 import { LinkShare } from './link-share.ts'
 import { PruneTurns } from './prune-turns.ts'
 import type { StoreWriter } from './store-writer.ts'
 import type { StorageHealth } from './storage-health.ts'
 import type { FromStore, ToStore } from './thread-messages.ts'
-import { WaitingRequests } from './waiting-requests.ts'
 
-type Ingest = Extract<ToStore, { kind: 'ingest' }>
 type Moved = Extract<ToStore, { kind: 'moved' }>
 
 const MIB = 1024 * 1024
 const LINK_STEP = 500
 /** While a flow sends much beside others that send little, so that these do not wait for a long step. */
 const MIXED_LINK_STEP = 150
+const LEAST_LINK_STEP = 20
+const MIXED_STEP_MS = 4
 const EXPIRE_STEP = 500
+const MIXED_EXPIRE_STEP = 100
 const TICK_MS = 50
 const GAUGES_MS = 2_000
 const POSITIONS_MS = 250
@@ -51,7 +51,7 @@ export class StoreTurns {
   readonly #health: StorageHealth
   readonly #wal: WalKeeper
   readonly #checkpoints: { look(): void } | undefined
-  readonly #waiting = new WaitingRequests<Ingest>()
+  readonly #waiting: IngestTurns
   readonly #moved = new Map<string, Moved>()
   readonly #timers: NodeJS.Timeout[] = []
   readonly #rest: () => void
@@ -62,6 +62,7 @@ export class StoreTurns {
   /** Linking failed; it is tried again at the next tick. */
   #isLinkingDown = false
   readonly #linkShare = new LinkShare()
+  #mixedLinkStep = MIXED_LINK_STEP
 
   constructor(writer: StoreWriter, { pruneIntervalMs, post, health, wal, checkpoints, rest }: TurnSettings) {
     this.#writer = writer
@@ -71,6 +72,7 @@ export class StoreTurns {
     this.#wal = wal
     this.#checkpoints = checkpoints
     this.#rest = rest ?? (() => undefined)
+    this.#waiting = new IngestTurns(writer, post, health)
     this.#pruning = new PruneTurns(writer, post, () => this.#prune())
   }
 
@@ -103,7 +105,7 @@ export class StoreTurns {
 
   /** Stores what was handed over and links it, as far as the grace period goes. */
   catchUp(graceMs: number): void {
-    while (this.#waiting.size > 0) this.#ingest()
+    while (this.#waiting.size > 0) this.#waiting.turn()
     this.#link(performance.now() + graceMs)
     this.#post({ kind: 'caughtUp', lastDecisions: this.#writer.lastDecisions })
   }
@@ -111,7 +113,7 @@ export class StoreTurns {
   stop(): void {
     for (const timer of this.#timers) clearInterval(timer)
     this.#pruning.stop()
-    while (this.#waiting.size > 0) this.#ingest()
+    while (this.#waiting.size > 0) this.#waiting.turn()
     this.#savePositions()
     this.#isTurning = true
   }
@@ -130,7 +132,7 @@ export class StoreTurns {
     this.#isResting = false
     if (this.#waiting.size > 0) {
       const startedMs = performance.now()
-      this.#ingest()
+      this.#waiting.turn()
       if (this.#waiting.size > 0) this.#linkInBetween(performance.now() - startedMs)
     } else if (this.#isLinkDue) this.#link(0)
     this.#guarded('moving the write-ahead log into the database', () => this.#checkpoints?.look())
@@ -138,7 +140,18 @@ export class StoreTurns {
   }
 
   get #isLinkDue(): boolean {
-    return this.#writer.linkLag > 0 && !this.#isLinkingDown
+    return this.#writer.isLinkDue && !this.#isLinkingDown
+  }
+
+  get #linkStep(): number {
+    return this.#waiting.isMixed ? this.#mixedLinkStep : LINK_STEP
+  }
+
+  /** Where a step takes long, the next ones are smaller. */
+  #stepTookMs(ms: number): void {
+    if (!this.#waiting.isMixed) return
+    const fitting = Math.trunc((this.#mixedLinkStep * MIXED_STEP_MS) / Math.max(1, ms))
+    this.#mixedLinkStep = Math.min(MIXED_LINK_STEP, Math.max(LEAST_LINK_STEP, fitting))
   }
 
   #linkInBetween(storedMs: number): void {
@@ -149,44 +162,17 @@ export class StoreTurns {
     this.#linkShare.used(performance.now() - startedMs)
   }
 
-  #ingest(): void {
-    const requests = this.#waiting.take()
-    const startedMs = performance.now()
-    if (this.#health.isDamaged) {
-      const outcome = failure(this.#health.fault?.reason ?? '')
-      this.#post({
-        kind: 'ingested',
-        outcomes: requests.map(({ id }) => ({ id, outcome })),
-        counts: noCounts(),
-        commitMs: 0,
-      })
-      return
-    }
-    const { outcomes, counts, error } = this.#writer.ingest(
-      requests.map(({ signal, bytes, hash, sender }) => ({
-        signal,
-        bytes: bufferOf(bytes),
-        hash: bufferOf(hash),
-        ...(sender && { sender }),
-      })),
-    )
-    if (error === undefined) this.#health.worked()
-    else outcomes.fill(failure(this.#health.failed(error)))
-    const failed: IngestOutcome = { kind: 'failed', reason: 'no outcome' }
-    this.#post({
-      kind: 'ingested',
-      outcomes: requests.map(({ id }, at) => ({ id, outcome: outcomes[at] ?? failed })),
-      counts,
-      commitMs: performance.now() - startedMs,
-    })
-    for (const { bytes } of requests) release(bytes)
-  }
-
   /** Links at least one step, then goes on until the time is up. */
   #link(untilMs: number): void {
-    const step = this.#waiting.isMixed ? MIXED_LINK_STEP : LINK_STEP
     this.#isLinkingDown = !this.#guarded('linking', () => {
-      while (this.#writer.link(step) > 0 && performance.now() < untilMs);
+      for (let beforeMs = performance.now(); ;) {
+        const step = this.#linkStep
+        const linked = this.#writer.link(step)
+        const nowMs = performance.now()
+        this.#stepTookMs(nowMs - beforeMs)
+        if (linked === 0 || nowMs >= untilMs) return
+        beforeMs = nowMs
+      }
     })
     this.#postLinked()
   }
@@ -194,7 +180,7 @@ export class StoreTurns {
   #expire(): void {
     this.#guarded('settling', () => {
       if (!this.#writer.isAnythingDue()) return
-      this.#writer.expire(EXPIRE_STEP)
+      this.#writer.expire(this.#waiting.isMixed ? MIXED_EXPIRE_STEP : EXPIRE_STEP)
     })
     this.#postLinked()
     if (this.#isLinkingDown) this.#turnSoon()
@@ -279,17 +265,4 @@ export class StoreTurns {
   #every(ms: number, work: () => void): void {
     this.#timers.push(setInterval(work, ms))
   }
-}
-
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
-}
-
-/** Gives the memory back at once: the garbage collector sees how small the object is, and lets many of them wait. */
-function release(bytes: Uint8Array<ArrayBuffer>): void {
-  bytes.buffer.transfer(0)
-}
-
-function failure(reason: string): IngestOutcome {
-  return { kind: 'failed', reason: `nothing was stored: ${reason}` }
 }

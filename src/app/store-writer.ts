@@ -1,18 +1,15 @@
 import type { Statement } from 'better-sqlite3'
-import { addCounts, noCounts } from '../graph/ingest-counts.ts'
-import { readRequest, RequestRecorder, type ReadRequest } from '../graph/record-request.ts'
+import { explainMore } from '../graph/explain.ts'
+import { RequestRecorder } from '../graph/record-request.ts'
 import { Linker } from '../linker/linker.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
-import type { IngestCounts } from '../model/arrival-port.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'
 import type { Clock } from '../model/clock.ts'
-import type { IngestOutcome, Signal } from '../model/ingest.ts'
+import type { Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
 import type { Retention } from '../model/prune-port.ts'
 import type { SetAside } from '../model/set-aside.ts'
-import type { Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
-import { MalformedOtlp } from '../otlp/malformed.ts'
 import { SqliteArrivals } from '../sqlite/arrival-store.ts'
 import { ExporterPositions } from '../sqlite/exporter-positions.ts'
 import { TRACE_INDEX_SIZES, type TraceIndexSizes } from '../sqlite/indexed-traces.ts'
@@ -22,11 +19,11 @@ import type { Sqlite } from '../sqlite/open-database.ts'
 import { SqlitePruneStore } from '../sqlite/pruning/prune-store.ts'
 import { SetAsideTable } from '../sqlite/keeping/set-aside-table.ts'
 import { mostRefused, TableKeeper } from '../sqlite/keeping/table-keeper.ts'
-import { storageFault } from '../sqlite/storage-fault.ts'
 import { Progress } from '../sqlite/progress.ts'
 import { requestLimits } from '../sqlite/request-table.ts'
 import { TraceIndex } from '../sqlite/trace-index.ts'
 import { WriterTransaction, type Cached } from '../sqlite/writer-transaction.ts'
+import { IngestRounds, type Ingested, type PendingRequest } from './ingest-rounds.ts'
 import { LinkRounds } from './link-rounds.ts'
 import { PruneRounds, type PruneTurn, type PruneTurnResult } from './prune-rounds.ts'
 import { savePositions, type MovedExporter } from './save-positions.ts'
@@ -49,27 +46,13 @@ export interface WriterSettings {
   senders?: SenderPolicy
 }
 
-export interface PendingRequest {
-  signal: Signal
-  bytes: Buffer
-  /** By which its repetition is known; worked out when it is not given. */
-  hash?: Buffer
-  sender?: Sender
-}
-
-export interface Ingested {
-  outcomes: IngestOutcome[]
-  counts: IngestCounts
-  /** Why nothing was stored. */
-  error?: unknown
-}
-
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly progress: Progress
   readonly positions: Record<Signal, ExporterPositions>
-  readonly #traces: TraceIndex
-  readonly #recorder: RequestRecorder
+  readonly #graph: SqliteMergeGraph
+  readonly #maxFanout: number
+  readonly #ingests: IngestRounds
   readonly #links: SqliteLinkStore
   readonly #linker: Linker
   readonly #pruneStore: SqlitePruneStore
@@ -82,8 +65,10 @@ export class StoreWriter {
   constructor(db: Sqlite, settings: WriterSettings, clock: Clock) {
     this.progress = new Progress(db, clock)
     const graph = new SqliteMergeGraph(db, this.progress)
-    this.#traces = new TraceIndex(db, this.progress, { ...TRACE_INDEX_SIZES, ...settings.traceIndex })
-    const arrivals = new SqliteArrivals(db, this.progress, this.#traces, {
+    this.#graph = graph
+    this.#maxFanout = settings.linking.maxFanout
+    const traces = new TraceIndex(db, this.progress, { ...TRACE_INDEX_SIZES, ...settings.traceIndex })
+    const arrivals = new SqliteArrivals(db, this.progress, traces, {
       refusedMergelogs: mostRefused(settings.retention),
       requests: requestLimits(settings.retention),
     })
@@ -92,7 +77,7 @@ export class StoreWriter {
       traces: new ExporterPositions(db, 'traces'),
       logs: new ExporterPositions(db, 'logs'),
     }
-    this.#recorder = new RequestRecorder(arrivals, graph, {
+    const recorder = new RequestRecorder(arrivals, graph, {
       maxSources: settings.maxSources,
       maxFanout: settings.linking.maxFanout,
       ...(settings.maxCycleEdges !== undefined && { maxCycleEdges: settings.maxCycleEdges }),
@@ -101,7 +86,7 @@ export class StoreWriter {
     this.#linker = new Linker(this.#links, this.#links.logs, graph, settings.linking)
     this.#pruneStore = new SqlitePruneStore(db, this.progress, {
       graph,
-      index: this.#traces,
+      index: traces,
       rows: {
         origin: (origin) => arrivals.dropOrigin(origin),
         object: (id, object, cluster) => arrivals.objects.drop(id, object, cluster),
@@ -116,11 +101,12 @@ export class StoreWriter {
            OR EXISTS (SELECT 1 FROM traces WHERE state = 0 AND due_ms <= @now)`,
       )
       .pluck()
-    const caches: Cached[] = [graph, arrivals, this.#links, this.#traces, this.#pruneStore]
+    const caches: Cached[] = [graph, arrivals, this.#links, traces, this.#pruneStore]
     this.#transaction = new WriterTransaction(db, this.progress, [
       ...caches,
       { forget: () => this.#pruning.forget() },
     ])
+    this.#ingests = new IngestRounds({ transaction: this.#transaction, recorder, traces })
     this.#asideTable = new SetAsideTable(db, this.progress)
     const shared = {
       transaction: this.#transaction,
@@ -148,39 +134,9 @@ export class StoreWriter {
     this.#rounds = new LinkRounds(parts, this.progress, settings.maxSeries ?? MAX_SERIES)
   }
 
-  /**
-   * Stores requests in one transaction; when it returns, what was accepted is on the disk. Where that fails they are stored
-   * in smaller ones, lest a request that cannot be stored stop those that happen to come with it.
-   */
-  ingest(requests: readonly PendingRequest[]): Ingested {
-    const counts = noCounts()
-    const errors: unknown[] = []
-    const outcomes = this.#store(requests, counts, errors)
-    const failed = errors.length > 0 && !outcomes.some(({ kind }) => kind === 'accepted')
-    return { outcomes, counts, ...(failed && { error: errors[0] }) }
-  }
-
-  #store(requests: readonly PendingRequest[], counts: IngestCounts, errors: unknown[]): IngestOutcome[] {
-    const counted = noCounts()
-    try {
-      // Each is decoded just before it is stored, so that what was decoded is garbage while it is young.
-      const outcomes = this.#transaction.run(() => {
-        const each = requests.map((request) => this.#record(tryRead(request), counted, request.sender))
-        this.#traces.settle()
-        return each
-      })
-      addCounts(counts, counted)
-      return outcomes
-    } catch (error) {
-      const middle = requests.length >> 1
-      if (middle > 0 && storageFault(error) === undefined)
-        return [requests.slice(0, middle), requests.slice(middle)].flatMap((half) =>
-          this.#store(half, counts, errors),
-        )
-      const reason = error instanceof Error ? error.message : String(error)
-      errors.push(error)
-      return requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` }))
-    }
+  /** Stores requests, as far as there is time. */
+  ingest(requests: readonly PendingRequest[], mayGoOn?: () => boolean): Ingested {
+    return this.#ingests.ingest(requests, mayGoOn)
   }
 
   /** The last decision about a span, and about a log record. */
@@ -193,9 +149,17 @@ export class StoreWriter {
     return this.progress.lastArrival - this.progress.linkedArrival
   }
 
-  /** Links at most `limit` arrivals; returns how many there were. */
+  /** Whether there is something to link, or to explain before. */
+  get isLinkDue(): boolean {
+    return this.linkLag > 0 || this.#graph.hasMoreToExplain
+  }
+
+  /** Links at most `limit` arrivals, and explains what was left to explain; returns how many there were. */
   link(limit: number): number {
-    return this.#rounds.link(limit)
+    const explained = this.#graph.hasMoreToExplain
+      ? this.#transaction.run(() => explainMore(this.#graph, this.#maxFanout, limit), { mayOnlyRead: true })
+      : 0
+    return explained + this.#rounds.link(limit)
   }
 
   /** Lets go what has waited long enough and settles traces; true when there may be more. */
@@ -264,25 +228,5 @@ export class StoreWriter {
   /** Runs other work on the database in the writer's transaction. */
   run<T>(work: () => T): T {
     return this.#transaction.run(work)
-  }
-
-  #record(
-    request: ReadRequest | { malformed: string },
-    counts: IngestCounts,
-    sender: Sender | undefined,
-  ): IngestOutcome {
-    if ('malformed' in request) return { kind: 'malformed', reason: request.malformed }
-    const before = counts.spans + counts.logs
-    const answer = this.#recorder.record(request, counts, sender)
-    return { kind: 'accepted', stored: counts.spans + counts.logs - before, ...answer }
-  }
-}
-
-function tryRead({ signal, bytes, hash }: PendingRequest): ReadRequest | { malformed: string } {
-  try {
-    return readRequest(signal, bytes, hash)
-  } catch (error) {
-    if (error instanceof MalformedOtlp) return { malformed: error.message }
-    throw error
   }
 }

@@ -51,6 +51,8 @@ export type ToStore =
       /** By which its repetition is known. */
       hash: Uint8Array
       flow: number
+      /** The credential or connection that carries it. */
+      peer: number
       sender?: Sender
     }
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }

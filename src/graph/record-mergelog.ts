@@ -1,10 +1,12 @@
 import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/graph-port.ts'
-import { newestRoots } from '../dag/newest-roots.ts'
+import { explain } from './explain.ts'
 import { cycleBudget, earn, type CycleBudget, findPlace, putInPlace } from './merge-order.ts'
 
 export interface RecordMergelog {
   maxFanout: number
   budget?: CycleBudget
+  /** About how many CPIDs are explained with it at once; some hundreds unless given. */
+  explainAtOnce?: number
   /** Asked where there is another mergelog of this CPID already, or the same of somebody: whether this one takes its place. */
   isBetter?: (node: CpidNode) => boolean
 }
@@ -17,7 +19,7 @@ export interface RecordMergelog {
 export function recordMergelog(
   graph: MergeGraph,
   mergelog: Mergelog,
-  { maxFanout, budget = cycleBudget(), isBetter }: RecordMergelog,
+  { maxFanout, budget = cycleBudget(), explainAtOnce, isBetter }: RecordMergelog,
 ): MergelogOutcome {
   const known = graph.find(mergelog.cpid)
   const stored = known?.hasMergelog === true ? graph.storedSources(known.id) : undefined
@@ -50,45 +52,9 @@ export function recordMergelog(
   if (node.pruned) graph.revive(node)
   graph.save(node)
   const arrival = graph.announce(node.id, 'mergelog')
-  if (node.unexplainedSources === 0 || (replaced && node.explained)) explain(graph, node, maxFanout, sources)
+  if (node.unexplainedSources === 0 || (replaced && node.explained))
+    explain(graph, node, maxFanout, sources, explainAtOnce)
   return { kind: 'new', arrival, replaced }
-}
-
-/**
- * Marks a CPID explained, fixes its root list, and goes on to every descendant that waited only for it. `sources` are
- * those its mergelog names, tombstones among them.
- */
-export function explain(
-  graph: MergeGraph,
-  first: CpidNode,
-  maxFanout: number,
-  sources: readonly CpidNode[],
-): void {
-  const stack = [first]
-  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    const named = node.id === first.id ? sources : namedSources(graph, node.id)
-    const wasExplained = node.explained
-    node.explained = true
-    node.roots = named.length === 0 ? [node.id] : newestRoots(named.map(rootsOf), maxFanout)
-    graph.save(node)
-    if (node.id !== first.id) graph.announce(node.id, 'explained')
-    if (wasExplained) continue
-    for (const target of graph.targetsOf(node.id)) {
-      const descendant = graph.node(target)
-      descendant.unexplainedSources--
-      graph.save(descendant)
-      if (descendant.unexplainedSources === 0 && descendant.hasMergelog) stack.push(descendant)
-    }
-  }
-}
-
-function namedSources(graph: MergeGraph, id: number): CpidNode[] {
-  return (graph.storedSources(id) ?? []).flatMap((source) => graph.find(source) ?? [])
-}
-
-/** A tombstone stands for itself: a root that has settled. */
-function rootsOf(node: CpidNode): number[] {
-  return node.roots ?? [node.id]
 }
 
 function sameSources(a: readonly string[], b: readonly string[]): boolean {

@@ -1,23 +1,22 @@
-import { hash } from 'node:crypto'
 import type { ArrivalStore, IngestCounts, Owner, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
 import type { Decoded, LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import { CPID_ID } from '../model/attributes.ts'
 import { parseCpid } from '../model/cpid.ts'
 import type { CpidNode, Mergelog, MergeGraph, MergelogRefusal } from '../model/graph-port.ts'
-import type { Signal } from '../model/ingest.ts'
-import { decodeLogs } from '../otlp/decode-logs.ts'
-import { decodeTraces } from '../otlp/decode-traces.ts'
 import { nameOfSender, type Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
+import { AnswerBuilder } from './answer-builder.ts'
+import { noCounts } from './ingest-counts.ts'
 import { cycleBudget } from './merge-order.ts'
 import { claimOf, rightTo } from './claims.ts'
 import { checkMergelog, refusalSentence } from './check-mergelog.ts'
+import type { ReadRequest } from './read-request.ts'
 import { recordMergelog } from './record-mergelog.ts'
 import { SenderRules, type Allowed } from './sender-rules.ts'
 
-const MAX_REASONS = 10
 const MAX_NAME = 64
+const WORK_AT_ONCE = 100
 
 export interface RecordSettings {
   maxSources: number
@@ -28,28 +27,19 @@ export interface RecordSettings {
   senders?: SenderPolicy
 }
 
-/** A decoded request and the hash by which its repetition is known. */
-export interface ReadRequest {
-  hash: Buffer
-  traces?: Decoded<SpanRecord>
-  logs?: Decoded<LogRecord>
+/** A request that is being recorded. */
+export interface Recording {
+  /**
+   * Goes on, inside the caller's transaction, until all is recorded or `mayGoOn`, asked every hundred items or so, says no;
+   * returns the answer once all is. After a transaction that was rolled back the request has to be begun anew.
+   */
+  goOn(counts: IngestCounts, mayGoOn: () => boolean): RequestAnswer | undefined
 }
 
-/** The hash by which the repetition of a request is known. */
-export function hashOfRequest(signal: Signal, bytes: Uint8Array): Buffer {
-  const digest = hash('sha256', bytes, 'buffer').subarray(0, 16)
-  // The same bytes can be a valid request of either signal.
-  if (signal === 'logs') digest[0] = (digest[0] ?? 0) ^ 0xff
-  return digest
-}
-
-/** Decodes an export request whole, before anything of it is stored. Throws MalformedOtlp. */
-export function readRequest(
-  signal: Signal,
-  bytes: Buffer,
-  hash: Buffer = hashOfRequest(signal, bytes),
-): ReadRequest {
-  return signal === 'traces' ? { hash, traces: decodeTraces(bytes) } : { hash, logs: decodeLogs(bytes) }
+interface Turn {
+  counts: IngestCounts
+  /** Nothing was recorded in it yet. */
+  isNew: boolean
 }
 
 /** Where an item stands in its request, and what its sender may send. */
@@ -71,6 +61,8 @@ export class RequestRecorder {
   #before: { text: string; id: number } | undefined
   /** Of the request that is being recorded. */
   #budget = cycleBudget()
+  /** Items recorded since somebody could say that it is enough, and sources that they named. */
+  #work = 0
 
   constructor(store: ArrivalStore, graph: MergeGraph, settings: RecordSettings) {
     this.#store = store
@@ -79,31 +71,73 @@ export class RequestRecorder {
     this.#rules = settings.senders && new SenderRules(settings.senders)
   }
 
-  /** `sender` is there where the receiver knows who sent it. */
-  record(request: ReadRequest, counts: IngestCounts, sender?: Sender): RequestAnswer {
+  /**
+   * Begins to record a request, `sender` being there where the receiver knows who sent it. It may be recorded in parts, each in
+   * a transaction of its own; its answer is there, and its repetition known, with the last of them.
+   */
+  begin(request: ReadRequest, sender?: Sender): Recording {
+    const turn: Turn = { counts: noCounts(), isNew: true }
+    const steps = this.#steps(request, sender, turn)
+    return {
+      goOn: (counts, mayGoOn) => {
+        turn.counts = counts
+        turn.isNew = true
+        for (;;) {
+          const { done, value } = steps.next()
+          if (done === true) return value
+          if (!mayGoOn()) return undefined
+        }
+      },
+    }
+  }
+
+  *#steps(request: ReadRequest, sender: Sender | undefined, turn: Turn): Generator<undefined, RequestAnswer> {
     const allowed = this.#rules?.of(sender)
     const hash = allowed?.hashOf(request.hash) ?? request.hash
     const before = this.#store.answerTo(hash)
     if (before !== undefined) {
-      counts.repeatedRequests++
+      turn.counts.repeatedRequests++
       return before
     }
-    this.#before = undefined
-    this.#budget = cycleBudget(this.#settings.maxCycleEdges)
+    const budget = cycleBudget(this.#settings.maxCycleEdges)
     const name = sender && nameOfSender(sender)
     const answer = new AnswerBuilder(request.traces ?? request.logs)
+    const from = (resource: ResourceGroup<unknown>, envelope: Buffer): From => {
+      // What was there before a pause may be gone.
+      this.#before = undefined
+      this.#budget = budget
+      turn.isNew = false
+      const { service, cluster = '' } = resource
+      const repeated = allowed && resource.repeated
+      return {
+        scope: this.#store.scope(resource, envelope),
+        service,
+        cluster,
+        sender: name,
+        allowed,
+        repeated,
+      }
+    }
     for (const resource of request.traces?.resources ?? []) {
-      for (const scope of resource.scopes) {
-        if (scope.records.length === 0) continue
-        const from = this.#from(resource, scope.envelope, name, allowed)
-        for (const span of scope.records) this.#span(span, from, counts, answer)
+      for (const { envelope, records } of resource.scopes) {
+        if (records.length === 0) continue
+        let sent = from(resource, envelope)
+        for (let at = 0; at < records.length;) {
+          if (turn.isNew) sent = from(resource, envelope)
+          at = this.#some(records, at, (span) => this.#span(span, sent, turn.counts, answer))
+          yield
+        }
       }
     }
     for (const resource of request.logs?.resources ?? []) {
-      for (const scope of resource.scopes) {
-        if (scope.records.length === 0) continue
-        const from = this.#from(resource, scope.envelope, name, allowed)
-        for (const log of scope.records) this.#log(log, from, counts, answer)
+      for (const { envelope, records } of resource.scopes) {
+        if (records.length === 0) continue
+        let sent = from(resource, envelope)
+        for (let at = 0; at < records.length;) {
+          if (turn.isNew) sent = from(resource, envelope)
+          at = this.#some(records, at, (log) => this.#log(log, sent, turn.counts, answer))
+          yield
+        }
       }
     }
     const built = answer.build()
@@ -111,15 +145,17 @@ export class RequestRecorder {
     return built
   }
 
-  #from(
-    resource: ResourceGroup<unknown>,
-    envelope: Buffer,
-    sender: string | undefined,
-    allowed: Allowed | undefined,
-  ): From {
-    const { service, cluster = '' } = resource
-    const repeated = allowed && resource.repeated
-    return { scope: this.#store.scope(resource, envelope), service, cluster, sender, allowed, repeated }
+  /** Records some of them, those from `at` on; returns where to go on. */
+  #some<T>(records: readonly T[], at: number, record: (item: T) => void): number {
+    this.#work = 0
+    let next = at
+    for (; this.#work < WORK_AT_ONCE; next++) {
+      const item = records[next]
+      if (item === undefined) break
+      record(item)
+      this.#work++
+    }
+    return next
   }
 
   #span(span: SpanRecord, from: From, counts: IngestCounts, answer: AnswerBuilder): void {
@@ -219,6 +255,7 @@ export class RequestRecorder {
   /** Records a mergelog; a sentence when it is refused. */
   #mergelog(record: MergelogRecord, from: From, counts: IngestCounts): string | undefined {
     const checked = checkMergelog(record, this.#settings.maxSources)
+    this.#work += record.sources.length
     const mergelog = typeof checked === 'string' ? checked : (this.#forbids(checked, record, from) ?? checked)
     const outcome =
       typeof mergelog === 'string'
@@ -263,28 +300,4 @@ function forbidden(items: string, { sender, service, cluster }: From): string {
     text.slice(0, MAX_NAME),
   )
   return `${name ?? ''} may not send ${items} for service "${as ?? ''}" of cluster "${of ?? ''}"; see connectors::cpid::senders`
-}
-
-/** Gathers what a request is answered: how many items were refused, and each reason once. */
-class AnswerBuilder {
-  #rejected: number
-  readonly #reasons: Set<string>
-
-  constructor(decoded: Decoded<unknown> | undefined) {
-    this.#rejected = decoded?.rejected ?? 0
-    this.#reasons = new Set(decoded?.reasons.map((reason) => `${reason} is refused`))
-  }
-
-  reject(reason: string): void {
-    this.#rejected++
-    this.warn(reason)
-  }
-
-  warn(reason: string): void {
-    if (this.#reasons.size < MAX_REASONS) this.#reasons.add(reason)
-  }
-
-  build(): RequestAnswer {
-    return { rejected: this.#rejected, message: [...this.#reasons].join('; ') }
-  }
 }

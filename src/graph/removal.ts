@@ -2,7 +2,7 @@ import type { CpidNode, MergeGraph } from '../model/graph-port.ts'
 import type { PruneCandidate, PruneCounts, PruneStore } from '../model/prune-port.ts'
 import type { PruneGuard } from './prune-guard.ts'
 import { CPID_COST, LOOK_COST, type PruneWork } from './prune-work.ts'
-import { explain } from './record-mergelog.ts'
+import { explain } from './explain.ts'
 
 const PAGE = 50
 /** Rows removed before the clock is looked at. */
@@ -82,12 +82,14 @@ export class Removal {
   /** Removes a page of the edges that leave the CPID; true when there may be more. */
   #removeEdges(id: number, forced: boolean, work: PruneWork): boolean {
     const wasExplained = this.#graph.node(id).explained
+    const isTold = wasExplained && !this.#graph.isExplainedLater(id)
     const targets = this.#graph.targetsAfter(id, 0, ROWS_AT_ONCE)
     for (const target of targets) {
       this.#store.removeEdge(id, target)
       const descendant = this.#graph.node(target)
       descendant.inDegree--
       if (!wasExplained) descendant.unexplainedSources--
+      else if (!isTold) descendant.unexplainedSources = this.#graph.countUnexplained(target)
       this.#graph.save(descendant)
       if (descendant.inDegree === 0) this.#store.condemn(target, forced)
       else this.#explainIfReady(descendant)

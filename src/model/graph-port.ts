@@ -54,6 +54,16 @@ export interface MergeGraph {
   rankedTargets(id: number, after: number, limit: number): RankedCpid[]
   /** Gives the CPID another rank; `save` leaves it as it is. */
   place(id: number, rank: number): void
+  /** How many of its sources are not explained, counted anew. */
+  countUnexplained(id: number): number
+  /** Remembers a CPID whose explanation is not told to its targets with a number above `after`; -1 when not to itself either. */
+  explainLater(id: number, after: number): void
+  /** Whether it is remembered. */
+  isExplainedLater(id: number): boolean
+  /** One of those that are remembered, and none are any more once it returns undefined. */
+  nextToExplain(): { id: number; after: number } | undefined
+  /** It is remembered no longer. */
+  explainedNow(id: number): void
   addEdge(source: number, target: number): void
   /** Removes all edges to a CPID. */
   removeEdgesTo(target: number): void

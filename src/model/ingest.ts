@@ -28,12 +28,18 @@ export type IngestOutcome =
   | { kind: 'busy'; retryAfterMs: number; reason: string; cause?: Shortage }
   | { kind: 'failed'; reason: string }
 
+/** Whose turn a request takes: that of its flow, one of those that its peer, a credential or a connection, carries. */
+export interface InTurn {
+  readonly flow: number
+  readonly peer: number
+}
+
 /**
  * Takes one OTLP export request as uncompressed protobuf bytes. Resolves once everything accepted in it is
  * durable; never rejects. The same bytes again answer the same and change nothing. The caller gives the bytes
- * away: afterwards the array may be empty. `sender` is there where the receiver knows who sent it. Requests of one
- * `flow` are stored in turn with those of others.
+ * away: afterwards the array may be empty. `sender` is there where the receiver knows who sent it. Requests are stored in
+ * turn with those of others.
  */
 export interface IngestPort {
-  ingest(signal: Signal, request: Uint8Array, sender?: Sender, flow?: number): Promise<IngestOutcome>
+  ingest(signal: Signal, request: Uint8Array, sender?: Sender, from?: InTurn): Promise<IngestOutcome>
 }

@@ -1,5 +1,6 @@
 import { firstSender } from '../otlp/first-sender.ts'
 import { Flow } from './flow.ts'
+import { PeerNumbers } from './peer-numbers.ts'
 import type { Refusal } from './reply.ts'
 
 export interface FlowSettings {
@@ -28,6 +29,7 @@ const MOST_NAME_LENGTH = 128
 export class Flows {
   readonly maxRequests: number
   readonly maxBytes: number
+  readonly peers = new PeerNumbers()
   readonly #maxBytesAlone: number
   readonly #flows = new Map<string, Flow>()
   readonly #nowMs: () => number

@@ -123,11 +123,13 @@ export class Intake {
     try {
       const request = encoding === 'json' ? protobufOfJson(signal, body) : body
       const { length } = request
-      const flow = this.#flows.enter(request, sender && credentialOf(sender))
+      const credential = sender && credentialOf(sender)
+      const flow = this.#flows.enter(request, credential)
       if (!(flow instanceof Flow)) return flow
       this.#lone.note(connection, flow)
       try {
-        return await this.#port.ingest(signal, request, sender, flow.id)
+        const peer = this.#flows.peers.of(connection, credential)
+        return await this.#port.ingest(signal, request, sender, { flow: flow.id, peer })
       } finally {
         this.#flows.leave(flow, length)
       }

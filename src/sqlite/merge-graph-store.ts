@@ -42,9 +42,15 @@ export class SqliteMergeGraph implements MergeGraph {
   readonly #rankedSources: Statement<[number, number, number], RankedRow>
   readonly #rankedTargets: Statement<[number, number, number], RankedRow>
   readonly #place: Statement<[number, number]>
+  readonly #countUnexplained: Statement<[number], number>
+  readonly #explainLater: Statement<[number, number]>
+  readonly #isExplainedLater: Statement<[number], number>
+  readonly #nextToExplain: Statement<[], { id: number; after: number }>
+  readonly #explainedNow: Statement<[number]>
   readonly #addEdge: Statement
   readonly #removeEdges: Statement
   readonly #claim: Statement
+  #mayHaveMore = true
   readonly #stored: Statement<[number], Buffer>
   readonly #announce: Statement
 
@@ -76,6 +82,17 @@ export class SqliteMergeGraph implements MergeGraph {
        ORDER BY e.target LIMIT ?`,
     )
     this.#place = db.prepare('UPDATE cpids SET rank = ? WHERE id = ?')
+    this.#countUnexplained = db
+      .prepare<[number], number>(
+        'SELECT count(*) FROM edges e CROSS JOIN cpids c ON c.id = e.source WHERE e.target = ? AND c.explained = 0',
+      )
+      .pluck()
+    this.#explainLater = db.prepare('INSERT OR REPLACE INTO explain_later (cpid, after) VALUES (?, ?)')
+    this.#isExplainedLater = db
+      .prepare<[number], number>('SELECT 1 FROM explain_later WHERE cpid = ?')
+      .pluck()
+    this.#nextToExplain = db.prepare('SELECT cpid AS id, after FROM explain_later LIMIT 1')
+    this.#explainedNow = db.prepare('DELETE FROM explain_later WHERE cpid = ?')
     this.#addEdge = db.prepare('INSERT OR IGNORE INTO edges (source, target) VALUES (?, ?)')
     this.#removeEdges = db.prepare('DELETE FROM edges WHERE target = ?')
     this.#claim = db.prepare('UPDATE cpids SET claim = ? WHERE id = ?')
@@ -175,6 +192,34 @@ export class SqliteMergeGraph implements MergeGraph {
     this.#place.run(rank, id)
   }
 
+  countUnexplained(id: number): number {
+    return this.#countUnexplained.get(id) ?? 0
+  }
+
+  explainLater(id: number, after: number): void {
+    this.#explainLater.run(id, after)
+    this.#mayHaveMore = true
+  }
+
+  isExplainedLater(id: number): boolean {
+    return this.#mayHaveMore && this.#isExplainedLater.get(id) === 1
+  }
+
+  nextToExplain(): { id: number; after: number } | undefined {
+    const next = this.#mayHaveMore ? this.#nextToExplain.get() : undefined
+    this.#mayHaveMore = next !== undefined
+    return next
+  }
+
+  explainedNow(id: number): void {
+    this.#explainedNow.run(id)
+  }
+
+  /** Whether something may be left to be explained. */
+  get hasMoreToExplain(): boolean {
+    return this.#mayHaveMore
+  }
+
   addEdge(source: number, target: number): void {
     this.#addEdge.run(source, target)
   }
@@ -207,6 +252,7 @@ export class SqliteMergeGraph implements MergeGraph {
   /** Forgets what is cached: the transaction was rolled back or someone else wrote. */
   forget(): void {
     this.#cache.clear()
+    this.#mayHaveMore = true
   }
 
   #ranked(rows: RankedRow[]): RankedCpid[] {

@@ -2,57 +2,94 @@ import { test, expect } from '@jest/globals'
 import fc from 'fast-check'
 import { FairQueue } from '../../src/app/fair-queue.ts'
 
-const KIB = 1024
-
 interface Item {
-  flow: number
-  bytes: { length: number }
+  path: [peer: number, flow: number]
+  costMs: number
   number: number
 }
 
+const LEVELS = 2
+
 const items = fc
-  .array(fc.record({ flow: fc.nat(4), length: fc.integer({ min: 0, max: 300 * KIB }) }), { maxLength: 80 })
-  .map((all) => all.map(({ flow, length }, number): Item => ({ flow, bytes: { length }, number })))
+  .array(fc.record({ peer: fc.nat(2), flow: fc.nat(3), costMs: fc.integer({ min: 0, max: 20 }) }), {
+    maxLength: 80,
+  })
+  .map((all) => all.map(({ peer, flow, costMs }, number): Item => ({ path: [peer, flow], costMs, number })))
+
+const alone = (peer: number, costMs: number, number = 0): Item => ({ path: [peer, peer], costMs, number })
 
 test('gives back everything once, the items of a flow in the order in which they came', () => {
+  const settings = [items, fc.integer({ min: 1, max: 40 }), fc.array(fc.nat(3))] as const
   fc.assert(
-    fc.property(items, fc.integer({ min: 1, max: 600 * KIB }), (all, maxBytes) => {
-      const queue = new FairQueue<Item>()
+    fc.property(...settings, (all, maxMs, notStored) => {
+      const queue = new FairQueue<Item>(LEVELS)
       for (const item of all) queue.add(item)
       const taken: Item[] = []
       while (queue.size > 0) {
-        const batch = queue.take(maxBytes)
+        const batch = queue.take(maxMs)
         expect(batch.length).toBeGreaterThan(0)
-        const bytes = batch.reduce((sum, item) => sum + item.bytes.length, 0)
-        expect(batch.length === 1 || bytes <= maxBytes).toBe(true)
-        taken.push(...batch)
+        const costMs = batch.reduce((sum, item) => sum + item.costMs, 0)
+        expect(batch.length === 1 || costMs <= maxMs).toBe(true)
+        const stored = batch.length - Math.min(batch.length, notStored.pop() ?? 0)
+        taken.push(...batch.slice(0, stored))
+        queue.putBack(batch.slice(stored))
+        expect(queue.size).toBe(all.length - taken.length)
       }
-      for (const flow of [0, 1, 2, 3, 4]) {
-        const own = (item: Item) => item.flow === flow
-        expect(taken.filter(own)).toEqual(all.filter(own))
-      }
-      expect(queue.take(maxBytes)).toEqual([])
+      const byFlow = (list: Item[]) => Object.groupBy(list, ({ path }) => path.join())
+      expect(byFlow(taken)).toEqual(byFlow(all))
+      expect(queue.take(maxMs)).toEqual([])
     }),
   )
 })
 
-test('flows that wait all the time get the same number of bytes, whatever the size of their items', () => {
-  const queue = new FairQueue<Item>()
+test('peers that wait all the time get the same time, whatever an item of them takes', () => {
+  const queue = new FairQueue<Item>(LEVELS)
   for (let number = 0; number < 1_000; number++) {
-    queue.add({ flow: 1, bytes: { length: 200 * KIB }, number })
-    for (let part = 0; part < 20; part++) queue.add({ flow: 2, bytes: { length: 10 * KIB }, number })
+    queue.add(alone(1, 10, number))
+    for (let part = 0; part < 20; part++) queue.add(alone(2, 0.5, number))
   }
-  const bytes = [0, 0, 0]
+  const ms = [0, 0, 0]
   for (let batch = 0; batch < 100; batch++) {
-    for (const item of queue.take(512 * KIB)) bytes[item.flow] = (bytes[item.flow] ?? 0) + item.bytes.length
+    for (const { path, costMs } of queue.take(20)) ms[path[0]] = (ms[path[0]] ?? 0) + costMs
   }
-  expect(Math.abs((bytes[1] ?? 0) - (bytes[2] ?? 0))).toBeLessThan(400 * KIB)
+  expect(Math.abs((ms[1] ?? 0) - (ms[2] ?? 0))).toBeLessThan(20)
 })
 
-test('a flow that had nothing waiting is next, however much of another waits', () => {
-  const queue = new FairQueue<Item>()
-  for (let number = 0; number < 100; number++) queue.add({ flow: 1, bytes: { length: 200 * KIB }, number })
-  queue.take(512 * KIB)
-  queue.add({ flow: 2, bytes: { length: 5 * KIB }, number: 0 })
-  expect(queue.take(512 * KIB).map(({ flow }) => flow)).toContain(2)
+test('one whose items take longer than was thought gets fewer of them stored', () => {
+  const queue = new FairQueue<Item>(LEVELS)
+  for (let number = 0; number < 1_000; number++) for (const peer of [1, 2]) queue.add(alone(peer, 1, number))
+  const stored = [0, 0, 0]
+  for (let batch = 0; batch < 100; batch++) {
+    for (const item of queue.take(1)) {
+      const [peer] = item.path
+      stored[peer] = (stored[peer] ?? 0) + 1
+      if (peer === 1) queue.correct(item, 9)
+    }
+  }
+  expect(stored[2]).toBeGreaterThan(7 * (stored[1] ?? 0))
+})
+
+test('whoever comes anew waits a round at most, however much of others waits, and however many flows they make up', () => {
+  const queue = new FairQueue<Item>(LEVELS)
+  let made = 0
+  const makeUp = (): void => queue.add({ path: [1, 100 + made++], costMs: 3, number: 0 })
+  for (let number = 0; number < 100; number++) {
+    makeUp()
+    queue.add(alone(2, 10, number))
+  }
+  queue.take(20)
+  queue.add(alone(3, 0.2))
+  const peers: number[] = []
+  while (!peers.includes(3)) {
+    makeUp()
+    peers.push(...queue.take(1).map(({ path }) => path[0]))
+  }
+  expect(peers.length).toBeLessThan(8)
+})
+
+test('the flows of a peer take turns too', () => {
+  const queue = new FairQueue<Item>(LEVELS)
+  for (let number = 0; number < 100; number++) queue.add({ path: [1, 1], costMs: 1, number })
+  queue.add({ path: [1, 2], costMs: 1, number: 0 })
+  expect(queue.take(6).map(({ path }) => path[1])).toContain(2)
 })

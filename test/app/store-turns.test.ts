@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { StorageHealth } from '../../src/app/storage-health.ts'
 import { StoreTurns } from '../../src/app/store-turns.ts'
 import type { FromStore } from '../../src/app/thread-messages.ts'
-import { hashOfRequest } from '../../src/graph/record-request.ts'
+import { hashOfRequest } from '../../src/graph/read-request.ts'
 import { WalKeeper } from '../../src/sqlite/wal-keeper.ts'
 import { spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -45,6 +45,7 @@ class Turns implements Disposable {
       bytes: new Uint8Array(bytes),
       hash: new Uint8Array(hash),
       flow: 1,
+      peer: 1,
     })
   }
 

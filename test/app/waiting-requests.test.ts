@@ -6,13 +6,27 @@ const KIB = 1024
 const LOOPING = 1
 const QUIET = 2
 
-const request = (flow: number, kib: number) => ({ flow, bytes: { length: kib * KIB } })
+/** A KiB of spans takes so long before anybody has measured it. */
+const MS_PER_KIB = 0.03
+
+interface Request {
+  flow: number
+  peer: number
+  bytes: { length: number }
+}
 
 function waiting() {
   const clock = { nowMs: 0 }
-  const requests = new WaitingRequests(new FlowShares(() => clock.nowMs))
-  const add = (flow: number, kib: number): void => requests.add(request(flow, kib))
-  const flows = (): number[] => requests.take().map(({ flow }) => flow)
+  const requests = new WaitingRequests<Request>(new FlowShares(() => clock.nowMs))
+  const add = (flow: number, kib: number, peer = flow): void =>
+    requests.add({ flow, peer, bytes: { length: kib * KIB } })
+  /** Takes a commit, which takes as long as was thought, or so many times as long. */
+  const flows = (times = 1): number[] => {
+    const { requests: taken } = requests.take()
+    const costsMs = taken.map(({ bytes }) => (times * bytes.length * MS_PER_KIB) / KIB)
+    requests.took(costsMs, taken.length)
+    return taken.map(({ flow }) => flow)
+  }
   return { clock, requests, add, flows }
 }
 
@@ -32,12 +46,12 @@ test('one that sends little does not wait until what waits of another is stored'
 
 test('beside one that sends little, the other is stored one large request at a time', () => {
   const { clock, add, flows } = waiting()
-  add(LOOPING, 200)
+  add(LOOPING, 100)
   add(QUIET, 10)
   expect(flows()).toEqual([QUIET])
   expect(flows()).toEqual([LOOPING])
   clock.nowMs = 1_000
-  for (let sent = 0; sent < 4; sent++) add(LOOPING, 200)
+  for (let sent = 0; sent < 4; sent++) add(LOOPING, 100)
   expect(flows()).toEqual([LOOPING])
   clock.nowMs = 3_000
   expect(flows()).toEqual([LOOPING, LOOPING, LOOPING])
@@ -53,4 +67,42 @@ test('neither starves: they take turns', () => {
   expect(flows()).toEqual([LOOPING])
   expect(flows()).toEqual([QUIET])
   expect(flows()).toEqual([LOOPING])
+})
+
+test('who sends few bytes that cost much is not light', () => {
+  const { add, flows } = waiting()
+  add(LOOPING, 1)
+  expect(flows(1_000)).toEqual([LOOPING])
+  for (let sent = 0; sent < 3; sent++) add(LOOPING, 1)
+  add(QUIET, 20)
+  expect(flows()).toEqual([QUIET])
+})
+
+test('a peer is no lighter for sending under a new name each time', () => {
+  const { add, flows } = waiting()
+  for (let name = 100; name < 140; name++) add(name, 10, LOOPING)
+  add(QUIET, 10)
+  expect(flows()).toEqual([QUIET])
+})
+
+test('what a commit had no time for goes on where it stopped, before another one is begun', () => {
+  const { requests, add } = waiting()
+  add(LOOPING, 10_000)
+  add(LOOPING, 20)
+  add(QUIET, 1)
+  expect(requests.take()).toMatchObject({ requests: [{ flow: QUIET }], mayTakeMs: Infinity })
+  requests.took([0.03], 1)
+  for (let part = 0; part < 3; part++) {
+    expect(requests.take().requests).toMatchObject([{ bytes: { length: 10_000 * KIB } }])
+    requests.took([4], 0)
+    expect(requests.size).toBe(2)
+  }
+  add(QUIET, 1)
+  expect(requests.take().requests).toMatchObject([{ flow: QUIET }])
+  requests.took([0.03], 1)
+  expect(requests.take().requests).toMatchObject([{ bytes: { length: 10_000 * KIB } }])
+  requests.took([4], 1)
+  expect(requests.take().requests).toMatchObject([{ bytes: { length: 20 * KIB } }])
+  requests.took([0.6], 1)
+  expect(requests.size).toBe(0)
 })

@@ -190,6 +190,8 @@ CREATE TABLE edges (
 
 CREATE INDEX edges_by_target ON edges (target, source);
 
+CREATE TABLE explain_later (cpid INTEGER PRIMARY KEY, after INTEGER NOT NULL) STRICT;
+
 CREATE TABLE exporters (
   name TEXT PRIMARY KEY,
   position INTEGER NOT NULL,

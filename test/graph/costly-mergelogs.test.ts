@@ -142,3 +142,58 @@ test('what waits for one missing ancestor walks over the CPIDs between once a ro
   asked.mockRestore()
   expect(times).toBeLessThan(20 * LONG)
 })
+
+const explainedIn = ({ db }: TestWriter): unknown =>
+  db.prepare('SELECT count(*) FROM cpids WHERE explained = 1').pluck().get()
+
+/** A chain that arrived backward, and a star; both below a CPID whose mergelog is missing. */
+async function unexplained(retention = {}): Promise<TestWriter> {
+  const writer = await TestWriter.open({ retention })
+  const backward = Array.from({ length: LONG }, (_, at) => LONG - at)
+  writer.mergelogs(
+    'chain',
+    backward.map((at) => ({ new: cpid(at + 1), sources: [cpid(at)] })),
+  )
+  writer.mergelogs(
+    'star',
+    backward.map((at) => ({ new: cpid(10_000 + at), sources: [cpid(1)] })),
+  )
+  writer.link()
+  return writer
+}
+
+test('a mergelog that explains much explains a part of it at once and the rest in turns, whoever restarts', async () => {
+  using writer = await unexplained()
+  expect(explainedIn(writer)).toBe(0)
+  writer.mergelogs('root', [{ new: cpid(1) }])
+  expect(explainedIn(writer)).toBeGreaterThan(0)
+  expect(explainedIn(writer)).toBeLessThan(LONG)
+  const next = writer.reopened()
+  expect(next.writer.isLinkDue).toBe(true)
+  next.writer.link(100)
+  expect(explainedIn(writer)).toBeLessThan(LONG)
+  next.link()
+  expect(explainedIn(writer)).toBe(2 * LONG + 1)
+  expect(next.writer.isLinkDue).toBe(false)
+})
+
+test('what is merged, and pruned, before all is explained is explained like the rest', async () => {
+  using writer = await unexplained({ maxCpids: LONG })
+  writer.mergelogs('root', [{ new: cpid(1) }])
+  writer.writer.link(200)
+  const late = [...Array(50).keys()].map((at) => ({
+    new: cpid(30_000 + at),
+    sources: [cpid(1), cpid(10_001 + at * 20)],
+  }))
+  writer.mergelogs('late', late)
+  writer.db.exec(
+    'UPDATE traces SET state = 1; DELETE FROM waiting; UPDATE progress SET linked_arrival = last_arrival',
+  )
+  while (writer.writer.prune(300).more);
+  writer.link()
+  const left = writer.db
+    .prepare(`SELECT count(*) FROM cpids WHERE state = 0 AND has_mergelog = 1 AND explained = 0`)
+    .pluck()
+    .get()
+  expect(left).toBe(0)
+})

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { knownRoots } from '../../src/dag/newest-roots.ts'
+import { explainMore } from '../../src/graph/explain.ts'
 import { recordMergelog } from '../../src/graph/record-mergelog.ts'
 import type { Cpid } from '../../src/model/cpid.ts'
 import type { MergelogOutcome } from '../../src/model/graph-port.ts'
@@ -52,9 +53,12 @@ const mergelogs = fc.array(
   { maxLength: 30 },
 )
 
-test('the stored graph answers as a simple model does, with repeats, conflicts and cycles among the mergelogs', async () => {
+/** How much is explained with a mergelog, and between two of them. */
+const turns = fc.option(fc.array(fc.nat(3), { minLength: 1, maxLength: 6 }))
+
+test('the stored graph answers as a simple model does, with repeats, conflicts and cycles among the mergelogs, explained at once or in turns', async () => {
   await fc.assert(
-    fc.asyncProperty(mergelogs, async (drawn) => {
+    fc.asyncProperty(mergelogs, turns, async (drawn, work) => {
       const db = openForWriting(':memory:')
       await migrate(db)
       const progress = new Progress(db, new TestClock())
@@ -64,10 +68,12 @@ test('the stored graph answers as a simple model does, with repeats, conflicts a
         requests: { requests: 100, refused: 100 },
       })
       const model = new ModelGraph()
+      let at = 0
       const name = (id: number): Cpid => cpid(id + 1) as Cpid
       for (const { id, sources } of drawn) {
         const mergelog = { cpid: name(id), sources: sources.map(name) }
-        const outcome = recordMergelog(graph, mergelog, { maxFanout: 100 })
+        const explainAtOnce = work === null ? {} : { explainAtOnce: 1 }
+        const outcome = recordMergelog(graph, mergelog, { maxFanout: 100, ...explainAtOnce })
         if (outcome.kind === 'new') {
           const record = {
             newCpid: name(id),
@@ -82,7 +88,9 @@ test('the stored graph answers as a simple model does, with repeats, conflicts a
           })
         }
         expect(outcome.kind).toBe(model.add(id, sources))
+        explainMore(graph, 100, work?.[at++ % work.length] ?? 0)
       }
+      while (explainMore(graph, 100, 1) > 0);
       for (const id of new Set([...model.sources].flatMap(([key, sources]) => [key, ...sources]))) {
         const node = graph.find(name(id))
         expect(node?.explained).toBe(model.isExplained(id))

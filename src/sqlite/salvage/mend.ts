@@ -91,6 +91,12 @@ const STEPS: readonly (readonly [what: string, sql: string])[] = [
        FROM cpids c LEFT JOIN edges e ON e.target = c.id LEFT JOIN cpids s ON s.id = e.source GROUP BY c.id) d
      WHERE d.id = cpids.id AND (in_degree <> d.degree OR unexplained_sources <> d.unexplained)`,
   ],
+  ['', `DELETE FROM explain_later WHERE cpid NOT IN (${LIVE_CPID})`],
+  [
+    '',
+    `INSERT OR IGNORE INTO explain_later (cpid, after) SELECT id, -1 FROM cpids
+     WHERE has_mergelog = 1 AND explained = 0 AND unexplained_sources = 0`,
+  ],
   // Edges that were found again may be against the order; where all have the same rank, none is.
   [
     '',
