@@ -169,6 +169,11 @@ export class RequestRecorder {
       answer.reject(doubt === undefined ? forbidden('spans', from) : inDoubt('spans', doubt))
       return
     }
+    if (from.allowed?.joinsAll === false && this.#isForeign(span.cpid, from)) {
+      counts.forbiddenSpans++
+      answer.reject(foreign(from))
+      return
+    }
     const cpid = this.#carried(span.cpid, counts, answer, from.allowed && from)
     this.#store.addSpan(span, from, cpid)
     counts.spans++
@@ -246,6 +251,16 @@ export class RequestRecorder {
     return isForeign ? 'foreign_source' : undefined
   }
 
+  /** Whether a CPID is known to be a change of another cluster. */
+  #isForeign(text: string | null | undefined, from: From): boolean {
+    const cpid = typeof text === 'string' ? parseCpid(text) : undefined
+    const node = cpid && this.#graph.find(cpid)
+    if (node === undefined) return false
+    const owner = this.#store.ownerOf(node.id)
+    if (owner !== undefined) return owner.cluster !== from.cluster
+    return node.claim !== undefined && rightTo(node.claim, from) === 0
+  }
+
   /** Whether a sender has a better claim to a CPID than whoever sent its mergelog. */
   #isBetter({ id, claim }: CpidNode, from: From): boolean {
     const owner = claim && this.#store.ownerOf(id)
@@ -289,6 +304,11 @@ export class RequestRecorder {
       }
     }
   }
+}
+
+function foreign({ sender, cluster }: From): string {
+  const [name = '', of = ''] = [sender ?? 'an unknown sender', cluster].map((text) => text.slice(0, MAX_NAME))
+  return `${name} of cluster "${of}" may send no spans of changes of another cluster; see join of connectors::cpid::senders`
 }
 
 function inDoubt(items: string, key: string): string {

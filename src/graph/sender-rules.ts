@@ -46,6 +46,11 @@ export class Allowed {
     return this.#grants[send] && fitsOne(clusters, cluster) && fitsOne(services, service)
   }
 
+  /** Whether its spans may be of changes of any cluster. */
+  get joinsAll(): boolean {
+    return this.#grants.join === 'any'
+  }
+
   /** Whether it is pointless to ask `mayMerge`. */
   get mayMergeAll(): boolean {
     return this.#mergesAll

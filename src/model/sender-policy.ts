@@ -19,6 +19,8 @@ export interface SenderGrants {
   readonly spans: boolean
   readonly logs: boolean
   readonly mergelogs: boolean
+  /** Of which changes its spans may be: `own`, those of the cluster that they are of themselves. */
+  readonly join: 'own' | 'any'
   /** For which `k8s.cluster.name` and which `service.name`. */
   readonly clusters: readonly string[]
   readonly services: readonly string[]

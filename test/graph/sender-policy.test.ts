@@ -156,6 +156,42 @@ describe('what may be sent', () => {
   })
 })
 
+describe('which changes its spans may join', () => {
+  const policy = `{ rules: [{ match: { username: trusted } }, { match: { username: alice }, clusters: [eu], join: own }] }`
+  const trusted: Sender = { username: 'trusted' }
+  const carrying = (cluster: string) => spansRequest('a', [{ trace: 2, id: 2, cpid: cpid(9) }], cluster)
+
+  test('with own, those of its cluster, by the mergelog', async () => {
+    using writer = await opening(policy)
+    writer.ingest('logs', merge('kubectl', [], cpid(9), 'us'), trusted)
+    expect(writer.ingest('traces', carrying('eu'), alice)).toMatchObject({
+      stored: 0,
+      rejected: 1,
+      message:
+        'alice of cluster "eu" may send no spans of changes of another cluster; see join of connectors::cpid::senders',
+    })
+    expect(writer.ingest('traces', carrying('eu'), trusted)).toMatchObject({ stored: 1 })
+  })
+
+  test('or by the span that carried it first, and those that nobody knows', async () => {
+    using writer = await opening(policy)
+    expect(writer.ingest('traces', carrying('us'), trusted)).toMatchObject({ stored: 1 })
+    expect(writer.ingest('traces', carrying('eu'), alice)).toMatchObject({ stored: 0, rejected: 1 })
+    expect(
+      writer.ingest('traces', spansRequest('a', [{ trace: 3, id: 3, cpid: cpid(8) }], 'eu'), alice),
+    ).toMatchObject({
+      stored: 1,
+    })
+    writer.ingest('logs', merge('kubectl', [], cpid(8), 'eu'), trusted)
+    expect(
+      writer.ingest('traces', spansRequest('b', [{ trace: 4, id: 4, cpid: cpid(8) }], 'eu'), alice),
+    ).toMatchObject({
+      stored: 1,
+    })
+    expect(count(writer, 'spans')).toBe(3)
+  })
+})
+
 describe('whose changes may be merged', () => {
   const EU = 'clusters: [eu]'
   const root = (writer: TestWriter, name: string, cluster: string, service = 'kubectl'): void => {

@@ -31,6 +31,11 @@ const grants = (may: 'true' | 'false') => ({
     'For which `k8s.cluster.name`; `*` stands for anything, and only it fits where a sender names no cluster.',
   ),
   services: field(TEXT_LIST, "['*']", 'For which `service.name`.'),
+  join: field(
+    choice(['any', 'own']),
+    'any',
+    'Which changes its spans may join by `cpid.id`: `own` refuses spans of one known to be of another `k8s.cluster.name`.',
+  ),
   merge_from: mergeFrom,
 })
 
