@@ -8,6 +8,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { startMetricsServer } from '../telemetry/metrics-server.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
+import { loginGuard } from '../trust/basic-logins.ts'
 import { openAuthenticator } from './authenticators.ts'
 import { cascadeMetrics } from './cascade-metrics.ts'
 import { collectGarbage } from './collect-garbage.ts'
@@ -188,10 +189,12 @@ function openAuthenticators(
   open: AsyncDisposableStack,
 ): Map<string, Authenticator> {
   const used = new Set([...receivers.flatMap(({ grpc, http }) => [grpc?.auth, http?.auth]), query?.auth])
+  const guard = loginGuard()
   const opened = authenticators
     .filter(({ id }) => used.has(id))
     .map(
-      (config) => [config.id, open.use(openAuthenticator(config, (reason) => feed.notice(reason)))] as const,
+      (config) =>
+        [config.id, open.use(openAuthenticator(config, (reason) => feed.notice(reason), guard))] as const,
     )
   return new Map(opened)
 }

@@ -1,7 +1,10 @@
 import { timingSafeEqual } from 'node:crypto'
+import { LruKeys } from './lru-keys.ts'
 import type { Authenticator, Checked, Credentials } from './authenticator.ts'
 import { BcryptTurns } from './bcrypt-turns.ts'
+import { fitsAtCost, greatestCost } from './equal-cost.ts'
 import { FollowedFiles, type NamedFile } from './followed-files.ts'
+import { LoginAttempts } from './login-attempts.ts'
 import { readHtpasswd, type KeptPassword } from './htpasswd.ts'
 import { digestOf } from './same-secret.ts'
 
@@ -12,6 +15,18 @@ export interface HtpasswdSettings {
   inline?: string
   reloadIntervalMs: number
   onTrouble: (reason: string) => void
+  /** What all authenticators of the process share; its own unless given. */
+  guard?: LoginGuard
+}
+
+/** What keeps guesses from taking the thread, and from keeping others out. */
+export interface LoginGuard {
+  attempts: LoginAttempts
+  turns: BcryptTurns
+}
+
+export function loginGuard(attempts = new LoginAttempts()): LoginGuard {
+  return { attempts, turns: new BcryptTurns((peer) => attempts.failures(peer)) }
 }
 
 /** A file, where there is one, counts before what is written in the configuration. */
@@ -32,10 +47,20 @@ const MISSING: Checked = {
   reason: 'no authorization header came; send "Basic <user:password in base64>" in it',
 }
 const WRONG: Checked = { kind: 'unknown', reason: 'the user or the password is not known here' }
-const BUSY: Checked = {
+const BUSY: Extract<Checked, { kind: 'busy' }> = {
   kind: 'busy',
   retryAfterMs: RETRY_AFTER_MS,
-  reason: 'too many passwords are being checked; send this again later',
+  reason:
+    'too many passwords are being checked, or too many from your address were wrong; send this again later',
+}
+
+/** Right logins that need not be checked again, with where they came from. */
+const MOST_SHOWN = 4_096
+
+interface Users {
+  users: ReadonlyMap<string, User>
+  /** The greatest of a bcrypt hash; undefined where all passwords are plain. */
+  cost: number | undefined
 }
 
 interface User {
@@ -46,28 +71,40 @@ interface User {
 
 /** Lets in users with their passwords (RFC 7617). Throws when there are none. */
 export function acceptLogins(settings: HtpasswdSettings): Authenticator {
-  const { id } = settings
+  const { id, guard = loginGuard() } = settings
+  const { attempts, turns } = guard
   const followed = followUsers(settings)
-  const turns = new BcryptTurns()
+  const shownBefore = new LruKeys<User>(MOST_SHOWN)
   return {
     header: HEADER,
     challenge: 'Basic realm="Causeway", charset="UTF-8"',
-    check(value) {
+    check(value, peer = '') {
       if (value === undefined || value === '') return MISSING
       const login = readLogin(value)
       if (login === undefined) return MISSING
-      const user = followed.current.get(login.username)
+      const { users, cost } = followed.current
+      const user = users.get(login.username)
       const known: Checked = { kind: 'known', sender: { authenticator: id, username: login.username } }
-      if (isRight(user, login.password)) return known
-      // Someone who is not a user is checked as well, or the time would tell who is one.
-      const hash = hashOf(user ?? anyOf(followed.current))
-      if (hash === undefined) return WRONG
-      return turns.check(login.password, hash).then((fits) => {
-        if (fits === undefined) return BUSY
-        if (!fits || user === undefined) return WRONG
+      // By peer, so that whoever has to wait learns nothing from who need not.
+      const shown = `${digestOf(value).toString('base64')} ${peer}`
+      if (user !== undefined && shownBefore.get(shown) === user) return known
+      const waitMs = attempts.waitMs(peer, login.username)
+      if (waitMs > 0) return { ...BUSY, retryAfterMs: waitMs }
+      const settle = (fits: boolean): Checked => {
+        if (!fits || user === undefined) {
+          attempts.failed(peer, login.username)
+          return WRONG
+        }
         user.right = digestOf(login.password)
+        shownBefore.set(shown, user)
         return known
-      })
+      }
+      const isRightNow = isRight(user, login.password)
+      if (isRightNow || cost === undefined) return settle(isRightNow)
+      // Whoever is no user, or has a plain password, is checked as well: the time would tell who is one.
+      return turns
+        .check(peer, () => fitsAtCost(login.password, hashOf(user), cost))
+        .then((fits) => (fits === undefined ? BUSY : settle(fits)))
     },
     [Symbol.dispose]: () => followed[Symbol.dispose](),
   }
@@ -94,8 +131,9 @@ export function showLogin(settings: LoginSettings): Credentials {
   return { header: HEADER, value: () => followed.current, [Symbol.dispose]: () => followed[Symbol.dispose]() }
 }
 
-function followUsers({ id, file, inline, ...rest }: HtpasswdSettings): FollowedFiles<Map<string, User>> {
-  return new FollowedFiles({
+function followUsers({ id, file, inline, ...rest }: HtpasswdSettings): FollowedFiles<Users> {
+  let before: ReadonlyMap<string, User> = new Map()
+  return new FollowedFiles<Users>({
     files: file === undefined ? [] : [{ setting: `extensions::${id}::htpasswd::file`, path: file }],
     intervalMs: rest.reloadIntervalMs,
     onTrouble: rest.onTrouble,
@@ -107,11 +145,13 @@ function followUsers({ id, file, inline, ...rest }: HtpasswdSettings): FollowedF
       ] as const) {
         const read = readHtpasswd(text ?? '')
         if (typeof read === 'string') throw new Error(`extensions::${id}::htpasswd::${setting}: ${read}`)
-        for (const [name, kept] of read) users.set(name, userOf(kept))
+        // Who was right before a change of the file is so after it, unless it changed that.
+        for (const [name, kept] of read) users.set(name, unchanged(before.get(name), kept) ?? userOf(kept))
       }
       if (users.size === 0)
         throw new Error(`extensions::${id}::htpasswd names no user; write user:password lines`)
-      return users
+      before = users
+      return { users, cost: greatestCost([...users.values()].flatMap((user) => hashOf(user) ?? [])) }
     },
   })
 }
@@ -128,9 +168,8 @@ function isRight(user: User | undefined, password: string): boolean {
 const hashOf = (user: User | undefined): string | undefined =>
   user?.kept.kind === 'bcrypt' ? user.kept.hash : undefined
 
-function anyOf(users: ReadonlyMap<string, User>): User | undefined {
-  for (const user of users.values()) if (user.kept.kind === 'bcrypt') return user
-  return undefined
+function unchanged(before: User | undefined, kept: KeptPassword): User | undefined {
+  return before !== undefined && JSON.stringify(before.kept) === JSON.stringify(kept) ? before : undefined
 }
 
 function readLogin(header: string): { username: string; password: string } | undefined {

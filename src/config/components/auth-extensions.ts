@@ -53,7 +53,7 @@ export const bearerTokenAuth = componentType(
 const htpasswd = optionalSection('Whom receivers and the query API let in.', {
   file: optionalField(
     TEXT,
-    'File with `user:password` lines, as `htpasswd -B` writes it: bcrypt, or plain text. A change of it counts within 5 ' +
+    'File with `user:password` lines, as `htpasswd -B` writes it: bcrypt, or plain text, of 72 bytes at most. A change of it counts within 5 ' +
       'seconds.',
   ),
   inline: optionalField(SECRET_TEXT, 'Such lines themselves; they count before those of the file.'),
