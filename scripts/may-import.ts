@@ -9,7 +9,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   config: ['model'],
   trust: ['model'],
   doors: [],
-  telemetry: ['model', 'doors'],
+  telemetry: ['model', 'doors', 'trust'],
   threads: [],
   receiver: ['model', 'otlp', 'trust', 'doors'],
   graph: ['model', 'otlp', 'dag'],

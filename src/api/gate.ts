@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { isIP, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { peerOf } from '../doors/peer.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import { applyCors, isAllowedOrigin, type CorsSettings } from '../trust/cors.ts'
 import { bareHost, isLoopback } from '../trust/host-names.ts'
+import { isOwnName } from '../trust/own-site.ts'
 import { fitsPattern } from '../model/fits-pattern.ts'
 import { sendFailure } from './reply.ts'
 import { ownValue } from '../model/own-value.ts'
@@ -39,7 +40,7 @@ export async function isLetIn(
   response.setHeader('X-Content-Type-Options', 'nosniff')
   response.setHeader('X-Frame-Options', 'DENY')
   response.setHeader('Content-Security-Policy', NEVER_FRAMED)
-  if (!isOwnName(settings, request.headers.host)) {
+  if (!isAName(settings, request.headers.host)) {
     sendFailure(response, 'unknownHost')
     return false
   }
@@ -56,9 +57,9 @@ export async function isLetIn(
 }
 
 /** Listening wider than this machine, one can be called by names that nobody here knows, unless they are listed. */
-function isOwnName({ host, allowedHosts = [] }: GateSettings, header: string | undefined): boolean {
+function isAName({ host, allowedHosts = [] }: GateSettings, header: string | undefined): boolean {
+  if (isOwnName(host, header)) return true
   const name = bareHost(header ?? '')
-  if (isIP(name) !== 0 || name === 'localhost' || name === bareHost(host)) return true
   if (allowedHosts.some((pattern) => fitsPattern(pattern.toLowerCase(), name))) return true
   return allowedHosts.length === 0 && !isLoopback(host)
 }

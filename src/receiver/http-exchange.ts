@@ -7,6 +7,7 @@ import type { Authenticator, Checked } from '../trust/authenticator.ts'
 import { encodeExportResponse, type Encoding } from '../otlp/export-response.ts'
 import { encodeRpcStatus } from '../otlp/rpc-status.ts'
 import { applyCors, type CorsSettings } from '../trust/cors.ts'
+import { isFromRebound } from '../trust/own-site.ts'
 import type { AwaitedBodies } from './awaited-bodies.ts'
 import type { BodyPace } from './body-pace.ts'
 import { holderOf } from './holder-of.ts'
@@ -20,12 +21,17 @@ export interface HttpExchangeSettings {
   /** The signal taken at each path. */
   routes: ReadonlyMap<string, Signal>
   maxMessageBytes: number
+  /** Where it listens. */
+  host: string
   cors: CorsSettings | undefined
   awaited: AwaitedBodies
   pace: BodyPace
   /** Told of every connection on which a credential was shown that is known. */
   onKnown: (connection: Socket) => void
 }
+
+const FOREIGN_PAGE =
+  'a page in a browser sent this to a name that is not known here; list its origin under cors::allowed_origins of the receiver'
 
 const CONTENT_TYPES: Readonly<Record<Encoding, string>> = {
   protobuf: 'application/x-protobuf',
@@ -43,9 +49,14 @@ export class HttpExchange {
   }
 
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { cors, routes } = this.#settings
+    const { cors, routes, host } = this.#settings
     if (cors !== undefined && applyCors(cors, request, response)) {
       response.writeHead(204).end()
+      return
+    }
+    if (isFromRebound(host, request.headers, cors)) {
+      const encoding = encodingOf(request.headers['content-type'])
+      sendStatus(response, 'foreignPage', encoding, FOREIGN_PAGE)
       return
     }
     const { authenticator } = this.#intake

@@ -96,7 +96,10 @@ function exchangeOf(
   }
   const routes = new Map(settings.signals.map((signal) => [paths[signal], signal]))
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
-  return new HttpExchange({ routes, maxMessageBytes, cors: settings.cors, ...connections }, intake)
+  return new HttpExchange(
+    { routes, maxMessageBytes, host: settings.host, cors: settings.cors, ...connections },
+    intake,
+  )
 }
 
 function serverOf(settings: HttpReceiverSettings): Server {

@@ -13,7 +13,7 @@ export interface Reply {
 }
 
 /** What an HTTP request may be refused for before there is an outcome. */
-export type WrongForm = 'wrongPath' | 'wrongMethod' | 'wrongType' | 'unauthenticated'
+export type WrongForm = 'wrongPath' | 'wrongMethod' | 'wrongType' | 'unauthenticated' | 'foreignPage'
 
 /**
  * What each outcome is answered with (OTLP specification, Failures, Message Size Limits and Throttling).
@@ -28,6 +28,7 @@ export const REPLIES: Readonly<Record<IngestOutcome['kind'] | WrongForm, Reply>>
   wrongPath: { grpc: status.UNIMPLEMENTED, http: 404, retryable: false },
   wrongMethod: { grpc: status.UNIMPLEMENTED, http: 405, retryable: false },
   wrongType: { grpc: status.INVALID_ARGUMENT, http: 415, retryable: false },
+  foreignPage: { grpc: status.PERMISSION_DENIED, http: 403, retryable: false },
   unauthenticated: { grpc: status.UNAUTHENTICATED, http: 401, retryable: false },
 }
 

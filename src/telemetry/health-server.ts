@@ -1,5 +1,6 @@
 import { createServer } from 'node:http'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
+import { isFromPage } from '../trust/own-site.ts'
 
 export interface HealthServer extends Listening {
   /** Whether all listeners are bound and migrations are done; false until said otherwise. */
@@ -25,6 +26,10 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
   const faults = new Map<string, string>()
   const warnings = new Map<string, string>()
   const server = createServer(ASKED_SERVER, (request, response) => {
+    if (isFromPage(settings.host, request.headers)) {
+      response.writeHead(403).end()
+      return
+    }
     if (!covers(settings.path, request.url ?? '/')) {
       response.writeHead(404).end()
       return

@@ -1,15 +1,20 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { chargeAnswer } from '../doors/unread-answers.ts'
+import { isFromPage } from '../trust/own-site.ts'
 import { prefersOpenMetrics } from './exposition-text.ts'
 import { CONTENT_TYPE, type Metrics } from './metrics.ts'
+
+const FOREIGN_PAGE =
+  'a page in a browser asked, or the name is not known here: call this server by its address\n'
 
 /** Serves `GET /metrics` for Prometheus. Rejects with an error that says what to change when it cannot listen. */
 export function startMetricsServer(
   settings: ListenAddress & Door & { metrics: Metrics },
 ): Promise<Listening> {
   const server = createServer(ASKED_SERVER, (request, response) => {
-    if (request.url?.split('?', 1)[0] !== '/metrics') {
+    if (isFromPage(settings.host, request.headers)) answer(response, 403, FOREIGN_PAGE)
+    else if (request.url?.split('?', 1)[0] !== '/metrics') {
       answer(response, 404, 'not found: metrics are at /metrics\n')
     } else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')

@@ -15,6 +15,7 @@ test('each outcome has one answer on gRPC and one on HTTP', () => {
     busy: { grpc: UNAVAILABLE, http: 503, retryable: true },
     failed: { grpc: UNAVAILABLE, http: 503, retryable: true },
     wrongPath: { grpc: UNIMPLEMENTED, http: 404, retryable: false },
+    foreignPage: { grpc: 7, http: 403, retryable: false },
     unauthenticated: { grpc: 16, http: 401, retryable: false },
     wrongMethod: { grpc: UNIMPLEMENTED, http: 405, retryable: false },
     wrongType: { grpc: INVALID_ARGUMENT, http: 415, retryable: false },
