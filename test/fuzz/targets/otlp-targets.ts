@@ -45,9 +45,9 @@ const recordsIn = (json: JsonObject, groups: string, scopes: string, records: st
   )
 
 function carried({ attributes = [] }: Expected): string | null | undefined {
-  const last = attributes.findLast(({ key }) => key === 'cpid.id')
-  if (last === undefined) return undefined
-  return typeof last.value?.['stringValue'] === 'string' ? last.value['stringValue'] : null
+  const first = attributes.find(({ key }) => key === 'cpid.id')
+  if (first === undefined) return undefined
+  return typeof first.value?.['stringValue'] === 'string' ? first.value['stringValue'] : null
 }
 
 /** `null` and a text that is no CPID come to the same. */
