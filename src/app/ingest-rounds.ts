@@ -1,6 +1,7 @@
 import { addCounts, noCounts } from '../graph/ingest-counts.ts'
 import { readRequest, type ReadRequest } from '../graph/read-request.ts'
-import { type Recording, type RequestRecorder } from '../graph/record-request.ts'
+import type { RequestRecorder } from '../graph/record-request.ts'
+import type { Recording } from '../graph/recording.ts'
 import type { IngestCounts } from '../model/arrival-port.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 import type { Sender } from '../model/sender.ts'
@@ -117,12 +118,14 @@ export class IngestRounds {
       const read = tryRead(request)
       if ('malformed' in read) return { kind: 'malformed', reason: read.malformed }
       begun = { recording: this.#parts.recorder.begin(read, request.sender), stored: 0 }
-      if (mayGoOn !== ALWAYS) this.#begun.set(request, begun)
     }
     const before = counts.spans + counts.logs
     const answer = begun.recording.goOn(counts, mayGoOn)
     begun.stored += counts.spans + counts.logs - before
-    return answer && { kind: 'accepted', stored: begun.stored, ...answer }
+    if (answer !== undefined) return { kind: 'accepted', stored: begun.stored, ...answer }
+    // Only what goes on is kept: what is done with is garbage while it is young.
+    this.#begun.set(request, begun)
+    return undefined
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ArrivalStore, IngestCounts, Owner, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
-import type { Decoded, LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
+import type { LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import { CPID_ID } from '../model/attributes.ts'
 import { parseCpid } from '../model/cpid.ts'
@@ -12,6 +12,7 @@ import { cycleBudget } from './merge-order.ts'
 import { claimOf, rightTo } from './claims.ts'
 import { checkMergelog, refusalSentence } from './check-mergelog.ts'
 import type { ReadRequest } from './read-request.ts'
+import type { Recording } from './recording.ts'
 import { recordMergelog } from './record-mergelog.ts'
 import { SenderRules, type Allowed } from './sender-rules.ts'
 
@@ -25,15 +26,6 @@ export interface RecordSettings {
   maxCycleEdges?: number
   /** Without one everybody may send everything. */
   senders?: SenderPolicy
-}
-
-/** A request that is being recorded. */
-export interface Recording {
-  /**
-   * Goes on, inside the caller's transaction, until all is recorded or `mayGoOn`, asked every hundred items or so, says no;
-   * returns the answer once all is. After a transaction that was rolled back the request has to be begun anew.
-   */
-  goOn(counts: IngestCounts, mayGoOn: () => boolean): RequestAnswer | undefined
 }
 
 interface Turn {
@@ -118,31 +110,32 @@ export class RequestRecorder {
         repeated,
       }
     }
-    for (const resource of request.traces?.resources ?? []) {
-      for (const { envelope, records } of resource.scopes) {
-        if (records.length === 0) continue
-        let sent = from(resource, envelope)
-        for (let at = 0; at < records.length;) {
-          if (turn.isNew) sent = from(resource, envelope)
-          at = this.#some(records, at, (span) => this.#span(span, sent, turn.counts, answer))
-          yield
-        }
-      }
-    }
-    for (const resource of request.logs?.resources ?? []) {
-      for (const { envelope, records } of resource.scopes) {
-        if (records.length === 0) continue
-        let sent = from(resource, envelope)
-        for (let at = 0; at < records.length;) {
-          if (turn.isNew) sent = from(resource, envelope)
-          at = this.#some(records, at, (log) => this.#log(log, sent, turn.counts, answer))
-          yield
-        }
-      }
-    }
+    const spans = request.traces?.resources ?? []
+    yield* this.#each(spans, turn, from, (span, sent) => this.#span(span, sent, turn.counts, answer))
+    const logs = request.logs?.resources ?? []
+    yield* this.#each(logs, turn, from, (log, sent) => this.#log(log, sent, turn.counts, answer))
     const built = answer.build()
     this.#store.addRequest(hash, built)
     return built
+  }
+
+  *#each<T>(
+    resources: readonly ResourceGroup<T>[],
+    turn: Turn,
+    from: (resource: ResourceGroup<T>, envelope: Buffer) => From,
+    record: (item: T, sent: From) => void,
+  ): Generator<undefined> {
+    for (const resource of resources) {
+      for (const { envelope, records } of resource.scopes) {
+        if (records.length === 0) continue
+        let sent = from(resource, envelope)
+        for (let at = 0; at < records.length;) {
+          if (turn.isNew) sent = from(resource, envelope)
+          at = this.#some(records, at, (item) => record(item, sent))
+          yield
+        }
+      }
+    }
   }
 
   /** Records some of them, those from `at` on; returns where to go on. */
