@@ -119,8 +119,10 @@ test.each([
     onTrouble: (reason) => troubles.push(reason),
   })
   const socket = connect(receiver.port, '127.0.0.1').resume()
+  // It may be told of as a reset, since the server leaves what was sent unread.
+  const closed = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve))
   // The beginning of a ClientHello that promises more than ever comes.
   socket.write(Buffer.from([22, 3, 1, 2, 0, 1]))
-  await once(socket, 'close')
+  await closed
   expect(troubles).toEqual([expect.stringContaining('handshake timeout')])
 })
