@@ -18,6 +18,7 @@ import { openFilesLimit, type Places } from './open-files.ts'
 import { startMetricsPipeline } from './metrics-pipeline.ts'
 import { startQueries } from './start-queries.ts'
 import { startReceivers } from './start-receivers.ts'
+import { whyNotPrivate } from '../sqlite/private-file.ts'
 import { StoreClient } from './store-client.ts'
 import { systemClock } from './system-clock.ts'
 import { TelemetryFeed, type FeedSinks } from './telemetry-feed.ts'
@@ -83,6 +84,8 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const onWarning: FeedSinks['onWarning'] = (part, warning) => health?.setWarning(part, warning)
   const feed = new TelemetryFeed({ metrics, log, onFault, onWarning }, ready)
   told.feed = feed
+  const wide = whyNotPrivate(path)
+  if (wide !== undefined) feed.notice(wide)
   store.onMessage((message) => {
     feed.fromStore(message)
     if (message.kind === 'fatal') options.onFatal(message.reason)

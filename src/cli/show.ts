@@ -4,8 +4,9 @@ const NS_PER_S = 1_000_000_000n
 const NS_PER_MIN = 60n * NS_PER_S
 const NS_PER_H = 60n * NS_PER_MIN
 
-// Names come from outside; on a terminal a control character in one could do anything.
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
+// Names come from outside; on a terminal a control character in one could do anything, and one that formats, such as U+202E,
+// has it read as another.
+const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
 
 /** Text from outside on one line, without control characters; a dash where there is none. */
 export function plain(text: string | undefined): string {

@@ -21,6 +21,7 @@ import {
   type RawMap,
   type RawNode,
 } from './tree/raw-node.ts'
+import { withoutSecrets } from './tree/without-secrets.ts'
 import { readYaml } from './tree/read-yaml.ts'
 
 export type PlainNode = null | boolean | number | string | PlainNode[] | { [key: string]: PlainNode }
@@ -71,7 +72,8 @@ function fill(schema: z.ZodType, node: RawNode | undefined): PlainNode | undefin
 function fillField(doc: SchemaDoc & { kind: 'field' }, node: RawNode | undefined): PlainNode | undefined {
   if (isBlank(node)) return doc.default === undefined ? undefined : plain(readDefault(doc.default))
   const written = node as RawNode
-  const value = doc.textual ? (textOf(written) ?? plain(written)) : plain(written)
+  const text = doc.textual ? textOf(written) : undefined
+  const value = text === undefined ? plain(written) : withoutSecrets(text)
   if (!doc.secret) return value
   return isMap(valueOf(written)) ? mapEntries(valueOf(written), () => REDACTED) : REDACTED
 }
@@ -98,6 +100,7 @@ function plain(node: RawNode | undefined): PlainNode {
   const value = valueOf(node)
   if (value === undefined || value === UNRESOLVED) return null
   if (Array.isArray(value)) return value.map(plain)
+  if (typeof value === 'string') return withoutSecrets(value)
   return isMap(value) ? mapEntries(value, plain) : value
 }
 

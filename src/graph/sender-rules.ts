@@ -4,6 +4,8 @@ import type { Owner } from '../model/arrival-port.ts'
 import type { Sender } from '../model/sender.ts'
 import type { SenderGrants, SenderPolicy, SenderRule } from '../model/sender-policy.ts'
 
+/** A kind of names in certificates; a pattern without one is for names of hosts. */
+const KIND = /^(?:dns|uri|cn|email|ip):/
 const MOST_REMEMBERED = 1_000
 
 /** Looks up what a sender may send. */
@@ -76,9 +78,9 @@ export class Allowed {
 function fits({ authenticator, username, certificate }: SenderRule['match'], sender: Sender): boolean {
   if (authenticator !== undefined && !isNamed(authenticator, sender.authenticator)) return false
   if (username !== undefined && !isNamed(username, sender.username)) return false
-  return (
-    certificate === undefined || (sender.certificate ?? []).some((name) => fitsPattern(certificate, name))
-  )
+  if (certificate === undefined) return true
+  const ofItsKind = KIND.test(certificate) ? certificate : `dns:${certificate}`
+  return (sender.certificate ?? []).some((name) => fitsPattern(ofItsKind, name))
 }
 
 const isNamed = (pattern: string, name: string | undefined): boolean =>

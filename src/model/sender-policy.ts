@@ -5,7 +5,9 @@ export interface SenderPolicy {
 }
 
 export interface SenderRule {
-  /** Patterns with `*`; all that are given have to fit. One for certificates has to fit one of the names. */
+  /** Patterns with `*`; all that are given have to fit. One for certificates has to fit one of the names, of the kind before
+   * it: `dns:`, `uri:`, `cn:`, `email:` or `ip:`, and `dns:` where there is none.
+   */
   readonly match: {
     readonly authenticator?: string
     readonly username?: string

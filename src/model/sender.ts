@@ -4,13 +4,20 @@ export interface Sender {
   readonly authenticator?: string
   /** The user it logged in as; bearer tokens have none. */
   readonly username?: string
-  /** The names in the client's certificate: its common name, then its subject alternative names. */
+  /** The names in the client's certificate, each with its kind (`cn:web`): its common name, then its alternative names. */
   readonly certificate?: readonly string[]
 }
 
+const KIND = /^[a-z]+:/
+
 /** How a sender is called in messages and rows. */
 export function nameOfSender(sender: Sender | undefined): string {
-  return sender?.username ?? sender?.certificate?.[0] ?? sender?.authenticator ?? 'an unknown sender'
+  return (
+    sender?.username ??
+    sender?.certificate?.[0]?.replace(KIND, '') ??
+    sender?.authenticator ??
+    'an unknown sender'
+  )
 }
 
 /** All that a sender proved of itself, to tell senders apart; undefined where the connection proves nothing. */

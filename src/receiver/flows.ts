@@ -1,5 +1,5 @@
 import { firstSender } from '../otlp/first-sender.ts'
-import { Flow } from './flow.ts'
+import { Flow, type Credential } from './flow.ts'
 import { PeerNumbers } from './peer-numbers.ts'
 import type { Refusal } from './reply.ts'
 
@@ -52,8 +52,7 @@ export class Flows {
     const nowMs = this.#nowMs()
     const flow = this.#flowOf(request, credential)
     if (this.#isOver(flow, request.length, nowMs)) return this.#refuse(flow)
-    flow.requests++
-    flow.bytes += request.length
+    this.#count(flow, 1, request.length)
     flow.activeMs = nowMs
     return flow
   }
@@ -64,8 +63,7 @@ export class Flows {
   }
 
   leave(flow: Flow, bytes: number): void {
-    flow.requests--
-    flow.bytes -= bytes
+    this.#count(flow, -1, -bytes)
     flow.activeMs = this.#nowMs()
   }
 
@@ -81,10 +79,23 @@ export class Flows {
       // Of the key, which is a text of its own: a slice of a long name would keep all of it.
       const named = key.split('\n').filter((part) => part !== '')
       const name = named.join('/') || 'unnamed'
-      flow = new Flow(++this.#lastId, name)
+      flow = new Flow(++this.#lastId, name, this.#credentialOf(credential))
     }
     this.#flows.set(key, flow)
     return flow
+  }
+
+  /** Shared by the flows that are remembered. */
+  #credentialOf(name: string): Credential {
+    for (const { credential } of this.#flows.values()) if (credential.name === name) return credential
+    return { name, requests: 0, bytes: 0 }
+  }
+
+  #count(flow: Flow, requests: number, bytes: number): void {
+    flow.requests += requests
+    flow.bytes += bytes
+    flow.credential.requests += requests
+    flow.credential.bytes += bytes
   }
 
   #makeRoom(): void {
@@ -97,22 +108,34 @@ export class Flows {
   }
 
   #isOver(flow: Flow, more: number, nowMs: number): boolean {
+    if (this.#isOverAsWhole(flow, more, nowMs)) return true
     if (flow.requests === 0) return false
     const bytes = flow.bytes + more
     if (bytes > this.#maxBytesAlone) return true
-    return (flow.requests >= this.maxRequests || bytes > this.maxBytes) && this.#isShared(flow, nowMs)
+    return (
+      (flow.requests >= this.maxRequests || bytes > this.maxBytes) &&
+      this.#isShared(nowMs, (other) => other !== flow)
+    )
   }
 
-  #isShared(own: Flow, nowMs: number): boolean {
+  /** Services that a credential names are its own business: beside others it has no more room for having many. */
+  #isOverAsWhole({ credential }: Flow, more: number, nowMs: number): boolean {
+    if (credential.name === '' || credential.requests === 0) return false
+    if (credential.requests < this.maxRequests && credential.bytes + more <= this.maxBytes) return false
+    return this.#isShared(nowMs, (other) => other.credential !== credential)
+  }
+
+  #isShared(nowMs: number, isOther: (flow: Flow) => boolean): boolean {
     for (const flow of this.#flows.values()) {
-      if (flow === own) continue
+      if (!isOther(flow)) continue
       if (flow.requests > 0 || flow.activeMs > nowMs - REMEMBERED_MS) return true
     }
     return false
   }
 
   #refuse(flow: Flow): Refusal {
-    const { name, requests, bytes } = flow
+    const { name, credential } = flow
+    const { requests, bytes } = credential.name === '' ? flow : credential
     flow.refused()
     return {
       kind: 'busy',

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import { existsSync, realpathSync } from 'node:fs'
+import { makePrivate } from './private-file.ts'
 
 const WAIT_MS = 2_000
 
@@ -10,6 +11,7 @@ const WAIT_MS = 2_000
  */
 export function holdDatabase(path: string): Disposable {
   if (path === ':memory:') return { [Symbol.dispose]: () => undefined }
+  makePrivate(lockOf(path))
   const lock = new Database(lockOf(path), { timeout: WAIT_MS })
   try {
     lock.pragma('journal_mode = MEMORY')

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { StorageFaultKind } from '../model/storage-fault.ts'
+import { makePrivate } from './private-file.ts'
 import { storageFault } from './storage-fault.ts'
 
 export type Sqlite = Database.Database
@@ -24,7 +25,10 @@ export const WAL_KEPT_BYTES = 64 * 1024 * 1024
  */
 export function openForWriting(path: string): Sqlite {
   try {
-    if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+    if (path !== ':memory:') {
+      mkdirSync(dirname(path), { recursive: true })
+      makePrivate(path)
+    }
     const db = new Database(path, { timeout: BUSY_TIMEOUT_MS })
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = FULL')

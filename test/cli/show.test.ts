@@ -41,3 +41,10 @@ test('columns are aligned', () => {
     ),
   ).toEqual(['name   n', 'a     10', 'long   1'])
 })
+
+test.each(['\u202e', '\u2066', '\u200b', '\u061c', '\ufeff', '\u{e0041}', '\u001b', '\u009b', '\n'])(
+  'a name with the character %j is shown without it',
+  (character) => {
+    expect(plain(`web${character}txt.sh`)).toBe('web\ufffdtxt.sh')
+  },
+)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { printConfig } from '../../src/config/print-config.ts'
-import { loadText, SMALLEST, WITH_EXPORTER } from './load-text.ts'
+import { loadText, mistakesIn, SMALLEST, WITH_EXPORTER } from './load-text.ts'
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
 const print = (...given: Parameters<typeof loadText>) => printConfig(loadText(...given).raw)
@@ -34,4 +34,29 @@ test('secrets are blacked out, wherever they came from', () => {
   const sets = ['exporters.otlp_grpc.headers="${env:HEADERS}"']
   const env = { HEADERS: '{ authorization: "Bearer 123" }' }
   expect(print(WITH_EXPORTER, { sets, env })).toContain('headers:\n      authorization: "[REDACTED]"')
+})
+
+test('so are passwords and keys in URLs, in what is printed and in what is said to be wrong', () => {
+  const sending = (endpoint: string) => [
+    `exporters.otlp_http={ endpoint: "${endpoint}" }`,
+    'service.pipelines.traces/out.exporters=[otlp_http]',
+  ]
+  const printed = print(WITH_EXPORTER, { sets: sending('https://tempo.example/otlp?tenant=1&key=hush') })
+  expect(printed).toContain('https://tempo.example/otlp?tenant=[REDACTED]&key=[REDACTED]')
+  for (const endpoint of [
+    'https://user:hush@tempo',
+    'ftp://user:hush@tempo',
+    'https://[user:hush@tempo',
+    'ftp://tempo?key=hush',
+    'user:hush@tempo:1',
+  ]) {
+    const mistakes = mistakesIn(WITH_EXPORTER, { sets: sending(endpoint) })
+    expect(mistakes.length).toBeGreaterThan(0)
+    expect(mistakes.join()).not.toContain('hush')
+  }
+})
+
+test('a placeholder in a URL is no secret', () => {
+  const url = 'http://grafana:3000/explore?trace={trace_id}&span={span_id}'
+  expect(print(SMALLEST, { sets: [`extensions.cpid_query.trace_url="${url}"`] })).toContain(url)
 })

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Sender } from '../../src/model/sender.ts'
 import { loadText, SMALLEST } from '../config/load-text.ts'
@@ -174,4 +174,41 @@ test('whatever takes the place of what, the graph is that of the mergelogs that 
     }),
     { numRuns: 40 },
   )
+})
+
+describe('which changes its spans may join', () => {
+  const policy = `{ rules: [{ match: { username: trusted } }, { match: { username: alice }, clusters: [eu], join: own }] }`
+  const alice: Sender = { username: 'alice' }
+  const trusted: Sender = { username: 'trusted' }
+  const carrying = (cluster: string) => spansRequest('a', [{ trace: 2, id: 2, cpid: cpid(9) }], cluster)
+
+  test('with own, those of its cluster, by the mergelog', async () => {
+    using writer = await opened(policy)
+    writer.ingest('logs', mergelogsRequest('kubectl', [{ new: cpid(9) }], 'us'), trusted)
+    expect(writer.ingest('traces', carrying('eu'), alice)).toMatchObject({
+      stored: 0,
+      rejected: 1,
+      message:
+        'alice of cluster "eu" may send no spans of changes of another cluster; see join of connectors::cpid::senders',
+    })
+    expect(writer.ingest('traces', carrying('eu'), trusted)).toMatchObject({ stored: 1 })
+  })
+
+  test('or by the span that carried it first, and those that nobody knows', async () => {
+    using writer = await opened(policy)
+    expect(writer.ingest('traces', carrying('us'), trusted)).toMatchObject({ stored: 1 })
+    expect(writer.ingest('traces', carrying('eu'), alice)).toMatchObject({ stored: 0, rejected: 1 })
+    expect(
+      writer.ingest('traces', spansRequest('a', [{ trace: 3, id: 3, cpid: cpid(8) }], 'eu'), alice),
+    ).toMatchObject({
+      stored: 1,
+    })
+    writer.ingest('logs', mergelogsRequest('kubectl', [{ new: cpid(8) }], 'eu'), trusted)
+    expect(
+      writer.ingest('traces', spansRequest('b', [{ trace: 4, id: 4, cpid: cpid(8) }], 'eu'), alice),
+    ).toMatchObject({
+      stored: 1,
+    })
+    expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(3)
+  })
 })

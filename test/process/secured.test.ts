@@ -64,7 +64,7 @@ test('one Causeway sends to another over mutual TLS with a password; strangers, 
       cpid: {
         senders: {
           rules: [
-            { match: { username: 'alice', certificate: 'outer' } },
+            { match: { username: 'alice', certificate: 'cn:outer' } },
             { match: { username: 'bob' }, mergelogs: false, services: ['kubelet'] },
           ],
         },

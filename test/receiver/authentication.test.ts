@@ -159,7 +159,7 @@ describe('a certificate tells who sends', () => {
     dns: ['node-1.example', 'odd, name'],
     uris: ['spiffe://cluster/kubelet'],
   })
-  const certificate = ['kubelet', 'node-1.example', 'odd, name', 'spiffe://cluster/kubelet']
+  const certificate = ['cn:kubelet', 'dns:node-1.example', 'dns:odd, name', 'uri:spiffe://cluster/kubelet']
   const sender = { authenticator: 'bearertokenauth', certificate }
   let folder = ''
   let tls: ServerTlsSettings

@@ -144,17 +144,17 @@ test('a certificate names its sender where the authority vouches for it, and onl
   await call(forged)
   await call()
   expect(seen).toEqual([
-    { names: ['kubelet'], http: { certificate: ['kubelet'] } },
+    { names: ['cn:kubelet'], http: { certificate: ['cn:kubelet'] } },
     { names: undefined, http: undefined },
     { names: undefined, http: undefined },
   ])
-  expect(calls).toEqual([{ certificate: ['kubelet'] }, {}, {}])
+  expect(calls).toEqual([{ certificate: ['cn:kubelet'] }, {}, {}])
 })
 
 test('a name goes with its connection: whoever comes from the same address afterwards does not have it', async () => {
   const port = await call(kubelet)
   expect(await call(undefined, port)).toBe(port)
-  expect(calls).toEqual([{ certificate: ['kubelet'] }, {}])
+  expect(calls).toEqual([{ certificate: ['cn:kubelet'] }, {}])
 })
 
 test('a name is that of its connection alone, though another comes from the same address and port at the same time', async () => {
@@ -162,7 +162,7 @@ test('a name is that of its connection alone, though another comes from the same
   // The same on the sender's side; only the address it is sent to differs.
   const second = await calling(undefined, first.own, '127.0.0.3')
   expect(second.own).toBe(first.own)
-  expect(calls).toEqual([{ certificate: ['kubelet'] }, {}])
+  expect(calls).toEqual([{ certificate: ['cn:kubelet'] }, {}])
   await first.end()
   await second.end()
 })

@@ -70,6 +70,25 @@ test('another counts for a second after its last request', () => {
   entered(flows.enter(requestOf('looping')))
 })
 
+test('a credential that invents services has no more room beside others than one that names none', () => {
+  const flows = new Flows({ maxRequests: 2, maxBytes: 10_000 })
+  const invent = (number: number) => flows.enter(requestOf(`invented-${number}`), 'loud')
+  const alone = Array.from({ length: 10 }, (_, number) => entered(invent(number)))
+  for (const flow of alone) flows.leave(flow, requestOf('invented-0').length)
+  entered(flows.enter(requestOf('a'), 'quiet'))
+  const first = entered(invent(1))
+  entered(invent(2))
+  expect(invent(3)).toMatchObject({
+    kind: 'busy',
+    cause: 'flow',
+    reason: expect.stringContaining('2 requests'),
+  })
+  flows.leave(first, requestOf('invented-1').length)
+  entered(invent(3))
+  // Those without credentials are not one sender.
+  for (let number = 0; number < 5; number++) entered(flows.enter(requestOf(`other-${number}`)))
+})
+
 test('senders with credentials of their own are told apart whatever they call themselves', () => {
   const flows = new Flows({ maxRequests: 1 })
   const one = entered(flows.enter(requestOf('scheduler'), 'team-a'))

@@ -5,6 +5,9 @@ import { FLAG, TEXT, TEXT_LIST, choice } from '../schema/scalar-kinds.ts'
 import { optionalSection, section, sections } from '../schema/section.ts'
 import { present } from './present.ts'
 
+/** A pattern with its kind, or for names of hosts. */
+const NAMED = /^(?:(?:dns|uri|cn|email|ip):|[^:@/\s]*$)/
+
 const mergeFrom = section(
   'Whose changes its mergelogs may name as sources, so that theirs and its own are joined.',
   {
@@ -50,7 +53,8 @@ const rule = section('What some senders may send. The first rule that fits a sen
       username: optionalField(TEXT, 'The user that logged in by `basicauth`.'),
       certificate: optionalField(
         TEXT,
-        'A name in the client’s certificate: the common name or an alternative one, as in `*.eu.example.com`.',
+        'A name in the client’s certificate, with its kind: `dns:*.eu.example.com`, `uri:spiffe://example/*`, `cn:*`, `email:*` or ' +
+          '`ip:*`; without one `dns:` is meant.',
       ),
     },
     [
@@ -59,6 +63,13 @@ const rule = section('What some senders may send. The first rule that fits a sen
           ? {
               key: 'certificate',
               message: 'match needs authenticator, username or certificate; or write it as default',
+            }
+          : undefined,
+      ({ certificate }) =>
+        certificate !== undefined && !NAMED.test(certificate)
+          ? {
+              key: 'certificate',
+              message: `is no name of a host, got "${certificate}"; say of which kind it is: cn:${certificate}, uri: or email:`,
             }
           : undefined,
     ],

@@ -25,9 +25,9 @@ export const HTTP_URL: ValueKind<string> = {
     const text = textOf(node)
     if (text === undefined) return refuse(`${wanted}, got ${describeNode(node)}`)
     if (!/^https?:\/\//i.test(text))
-      return refuse(`${wanted}, got ${JSON.stringify(text)}; begin it with http:// or https://`)
+      return refuse(`${wanted}, got ${describeNode(text)}; begin it with http:// or https://`)
     const url = URL.parse(text)
-    if (url === null) return refuse(`${wanted}, got ${JSON.stringify(text)}`)
+    if (url === null) return refuse(`${wanted}, got ${describeNode(text)}`)
     if (url.username !== '' || url.password !== '') {
       return refuse(
         'must hold no user or password; write headers: { authorization: "Basic ${env:LOGIN}" } instead',
@@ -76,7 +76,7 @@ export const GRPC_TARGET: ValueKind<GrpcTarget> = {
     if (endpoint instanceof Refusal) return endpoint
     if (endpoint.host === '' || endpoint.port === 0) {
       return refuse(
-        `must name a host and a port to send to, such as localhost:4317, got ${JSON.stringify(text)}`,
+        `must name a host and a port to send to, such as localhost:4317, got ${describeNode(text)}`,
       )
     }
     return { ...endpoint, scheme: scheme === 'http' || scheme === 'https' ? scheme : undefined }

@@ -15,7 +15,7 @@ const MOST_PORT = 65535
 
 /** Reads `host:port`; an empty host stays empty. */
 export function parseEndpoint(text: string): Endpoint | Refusal {
-  const wanted = `must be host:port such as localhost:4317, got ${JSON.stringify(text)}`
+  const wanted = `must be host:port such as localhost:4317, got ${describeNode(text)}`
   const scheme = SCHEME.exec(text)
   if (scheme) return refuse(`${wanted}; write it without ${scheme[0]}`)
   const { bracketed, plain, port } = HOST_PORT.exec(text)?.groups ?? {}

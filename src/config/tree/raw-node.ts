@@ -1,3 +1,4 @@
+import { withoutSecrets } from './without-secrets.ts'
 import { ownValue } from '../../model/own-value.ts'
 /** Stands where a reference could not be followed; that mistake is already reported, so readers stay silent. */
 export const UNRESOLVED = Symbol('unresolved')
@@ -72,7 +73,7 @@ export function kindOf(node: RawNode | undefined): string {
 /** What stands here, as a mistake's message quotes it. */
 export function describeNode(node: RawNode | undefined): string {
   const value = valueOf(node)
-  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'string') return JSON.stringify(withoutSecrets(value))
   if (typeof value === 'number') return `the number ${String(value)}`
   return typeof value === 'boolean' ? String(value) : kindOf(value)
 }
