@@ -13,7 +13,7 @@ const MIB = 1024 * 1024
 const LINK_STEP = 500
 /** While a flow sends much beside others that send little, so that these do not wait for a long step. */
 const MIXED_LINK_STEP = 150
-const LEAST_LINK_STEP = 20
+const LEAST_LINK_STEP = 50
 const MIXED_STEP_MS = 4
 const EXPIRE_STEP = 500
 const MIXED_EXPIRE_STEP = 100
