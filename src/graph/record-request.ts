@@ -1,22 +1,22 @@
-import type { ArrivalStore, IngestCounts, Owner, RequestAnswer, SentFrom } from '../model/arrival-port.ts'
+import type { ArrivalStore, IngestCounts, Owner, RequestAnswer } from '../model/arrival-port.ts'
 import type { LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import { CPID_ID } from '../model/attributes.ts'
 import { parseCpid } from '../model/cpid.ts'
-import type { CpidNode, Mergelog, MergeGraph, MergelogRefusal } from '../model/graph-port.ts'
+import type { MergeGraph } from '../model/graph-port.ts'
 import { nameOfSender, type Sender } from '../model/sender.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
 import { AnswerBuilder } from './answer-builder.ts'
 import { noCounts } from './ingest-counts.ts'
 import { cycleBudget } from './merge-order.ts'
-import { claimOf, rightTo } from './claims.ts'
+import { claimOf } from './claims.ts'
 import { checkMergelog, refusalSentence } from './check-mergelog.ts'
 import type { ReadRequest } from './read-request.ts'
 import type { Recording } from './recording.ts'
 import { recordMergelog } from './record-mergelog.ts'
-import { SenderRules, type Allowed } from './sender-rules.ts'
+import { SenderRules } from './sender-rules.ts'
+import { forbidden, foreign, inDoubt, SenderVerdicts, type From } from './sender-verdicts.ts'
 
-const MAX_NAME = 64
 const WORK_AT_ONCE = 100
 
 export interface RecordSettings {
@@ -34,21 +34,13 @@ interface Turn {
   isNew: boolean
 }
 
-/** Where an item stands in its request, and what its sender may send. */
-interface From extends SentFrom {
-  readonly service: string
-  readonly sender: string | undefined
-  readonly allowed: Allowed | undefined
-  /** Which attribute that says whose it is its resource gives more than once, where that matters. */
-  readonly repeated: string | undefined
-}
-
 /** Writes one request into the store and the merge graph, inside the caller's transaction. */
 export class RequestRecorder {
   readonly #store: ArrivalStore
   readonly #graph: MergeGraph
   readonly #settings: RecordSettings
   readonly #rules: SenderRules | undefined
+  readonly #verdicts: SenderVerdicts
   /** The CPID that the span or log before carried, in the same request: often the next one carries it too. */
   #before: { text: string; id: number } | undefined
   /** Of the request that is being recorded. */
@@ -61,6 +53,7 @@ export class RequestRecorder {
     this.#graph = graph
     this.#settings = settings
     this.#rules = settings.senders && new SenderRules(settings.senders)
+    this.#verdicts = new SenderVerdicts(store, graph)
   }
 
   /**
@@ -162,7 +155,7 @@ export class RequestRecorder {
       answer.reject(doubt === undefined ? forbidden('spans', from) : inDoubt('spans', doubt))
       return
     }
-    if (from.allowed?.joinsAll === false && this.#isForeign(span.cpid, from)) {
+    if (from.allowed?.joinsAll === false && this.#verdicts.isForeign(span.cpid, from)) {
       counts.forbiddenSpans++
       answer.reject(foreign(from))
       return
@@ -227,51 +220,19 @@ export class RequestRecorder {
     return node.id
   }
 
-  /** Why the sender may not send this mergelog. */
-  #forbids(
-    { sources }: Mergelog,
-    record: MergelogRecord,
-    { allowed, service, cluster, repeated }: From,
-  ): MergelogRefusal | undefined {
-    if (allowed === undefined) return undefined
-    if ((repeated ?? record.repeated) !== undefined) return 'repeated_attribute'
-    if (!allowed.may('mergelogs', service, cluster)) return 'sender_not_allowed'
-    if (allowed.mayMergeAll) return undefined
-    const isForeign = sources.some((source) => {
-      const node = this.#graph.find(source)
-      return !allowed.mayMerge(node && this.#store.ownerOf(node.id))
-    })
-    return isForeign ? 'foreign_source' : undefined
-  }
-
-  /** Whether a CPID is known to be a change of another cluster. */
-  #isForeign(text: string | null | undefined, from: From): boolean {
-    const cpid = typeof text === 'string' ? parseCpid(text) : undefined
-    const node = cpid && this.#graph.find(cpid)
-    if (node === undefined) return false
-    const owner = this.#store.ownerOf(node.id)
-    if (owner !== undefined) return owner.cluster !== from.cluster
-    return node.claim !== undefined && rightTo(node.claim, from) === 0
-  }
-
-  /** Whether a sender has a better claim to a CPID than whoever sent its mergelog. */
-  #isBetter({ id, claim }: CpidNode, from: From): boolean {
-    const owner = claim && this.#store.ownerOf(id)
-    return claim !== undefined && owner !== undefined && rightTo(claim, from) > rightTo(claim, owner)
-  }
-
   /** Records a mergelog; a sentence when it is refused. */
   #mergelog(record: MergelogRecord, from: From, counts: IngestCounts): string | undefined {
     const checked = checkMergelog(record, this.#settings.maxSources)
     this.#work += record.sources.length
-    const mergelog = typeof checked === 'string' ? checked : (this.#forbids(checked, record, from) ?? checked)
+    const mergelog =
+      typeof checked === 'string' ? checked : (this.#verdicts.forbids(checked, record, from) ?? checked)
     const outcome =
       typeof mergelog === 'string'
         ? ({ kind: 'refused', refusal: mergelog } as const)
         : recordMergelog(this.#graph, mergelog, {
             maxFanout: this.#settings.maxFanout,
             budget: this.#budget,
-            ...(from.allowed !== undefined && { isBetter: (node) => this.#isBetter(node, from) }),
+            ...(from.allowed !== undefined && { isBetter: (node) => this.#verdicts.isBetter(node, from) }),
           })
     switch (outcome.kind) {
       case 'new':
@@ -297,20 +258,4 @@ export class RequestRecorder {
       }
     }
   }
-}
-
-function foreign({ sender, cluster }: From): string {
-  const [name = '', of = ''] = [sender ?? 'an unknown sender', cluster].map((text) => text.slice(0, MAX_NAME))
-  return `${name} of cluster "${of}" may send no spans of changes of another cluster; see join of connectors::cpid::senders`
-}
-
-function inDoubt(items: string, key: string): string {
-  return `${items} with more than one ${key} are refused, since connectors::cpid::senders decides by it; give it once`
-}
-
-function forbidden(items: string, { sender, service, cluster }: From): string {
-  const [name, as, of] = [sender ?? 'an unknown sender', service, cluster].map((text) =>
-    text.slice(0, MAX_NAME),
-  )
-  return `${name ?? ''} may not send ${items} for service "${as ?? ''}" of cluster "${of ?? ''}"; see connectors::cpid::senders`
 }
