@@ -25,7 +25,7 @@ const LENGTHS = fc.oneof(
 )
 const DRAWN = fc.record({
   literal: fc.uint8Array({ minLength: 1, maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
-  back: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.nat(2 ** 31 - 1)),
+  back: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 2 ** 31 - 1 })),
   length: LENGTHS,
 })
 
