@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
 const MIB = 2 ** 20
@@ -17,6 +17,8 @@ export interface UnreadSettings {
 const DEFAULT_WRITE_TIMEOUT_MS = 30_000
 const DEFAULT_MAX_BYTES = 32 * MIB
 const LOOK_MS = 1_000
+/** More requests than these on one connection, before the first is answered, are no client's way to ask (RFC 9112, section 9.3.2). */
+const MOST_UNANSWERED = 16
 
 /** An answer that is being given. */
 interface Answer {
@@ -41,7 +43,7 @@ export function chargeAnswer(response: ServerResponse, bytes: number): boolean {
 
 /**
  * Ends answers that nobody reads: after a while without any of them being taken, and at once when others need the memory,
- * first the one that has stood still for longest. Disposing ends the watch.
+ * first the one that has stood still for longest. A connection with too many requests before the first is answered ends. Disposing ends the watch.
  */
 export class UnreadAnswers implements Disposable {
   readonly #writeTimeoutMs: number
@@ -49,6 +51,7 @@ export class UnreadAnswers implements Disposable {
   readonly #onEnded: () => void
   readonly #nowMs: () => number
   readonly #open = new Set<Answer>()
+  readonly #unanswered = new WeakMap<Socket, number>()
   readonly #timer: NodeJS.Timeout
   #charged = 0
 
@@ -60,9 +63,16 @@ export class UnreadAnswers implements Disposable {
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
   }
 
-  /** Watches the answers of a server for as long as it listens. */
+  /**
+   * Watches the answers of a server for as long as it listens. To be called once everything else listens for its requests: one
+   * too many on its connection is shown to nobody.
+   */
   watch(server: Server): void {
-    server.prependListener('request', (_, response) => this.#begin(response))
+    const takers = server.listeners('request') as RequestListener[]
+    server.removeAllListeners('request')
+    server.on('request', (request, response) => {
+      if (this.#begin(response)) for (const take of takers) take.call(server, request, response)
+    })
     server.once('close', () => this[Symbol.dispose]())
   }
 
@@ -79,12 +89,25 @@ export class UnreadAnswers implements Disposable {
     clearInterval(this.#timer)
   }
 
-  #begin(response: ServerResponse): void {
+  #begin(response: ServerResponse): boolean {
     const { socket } = response.req
+    // What came in one piece with requests before it is read on, though the connection is over.
+    if (socket.destroyed) return false
+    const unanswered = this.#unanswered.get(socket) ?? 0
+    if (unanswered >= MOST_UNANSWERED) {
+      socket.destroy()
+      this.#onEnded()
+      return false
+    }
+    this.#unanswered.set(socket, unanswered + 1)
     const answer: Answer = { response, socket, charged: 0, taken: takenOver(socket), sinceMs: this.#nowMs() }
     this.#open.add(answer)
     answers.set(response, { charge: (bytes) => this.#charge(answer, bytes) })
-    response.once('close', () => this.#forget(answer))
+    response.once('close', () => {
+      this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1)
+      this.#forget(answer)
+    })
+    return true
   }
 
   #charge(answer: Answer, bytes: number): boolean {

@@ -55,7 +55,6 @@ export async function startHttpReceiver(
   const awaited = new AwaitedBodies()
   const pace = new BodyPace(settings.bodyPaceMs)
   server.once('close', () => pace[Symbol.dispose]())
-  new UnreadAnswers({ writeTimeoutMs: settings.writeTimeoutMs, onEnded: () => intake.unread() }).watch(server)
   const connections = new Connections(server, connectionLimitsOf(settings), (reason) =>
     intake.dropped(reason),
   )
@@ -77,6 +76,7 @@ export async function startHttpReceiver(
     })
     exchange.answer(request, response).catch(() => response.destroy())
   })
+  new UnreadAnswers({ writeTimeoutMs: settings.writeTimeoutMs, onEnded: () => intake.unread() }).watch(server)
   return listen(server, settings, 'http', connections, {
     drain: () => {
       for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close')

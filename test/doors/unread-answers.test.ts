@@ -128,3 +128,35 @@ test('what was read to its end holds nothing any more', async () => {
   await server.ask(100)
   expect(server.given.map(({ isTaken }) => isTaken)).toEqual([true, true])
 })
+
+test('a connection with too many requests before the first is answered ends, and they are shown to nobody', async () => {
+  const unread = new UnreadAnswers()
+  let shown = 0
+  const server = createServer(() => shown++)
+  unread.watch(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined)
+  const closed = new Promise((resolve) => socket.resume().once('close', resolve))
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1_000))
+  await closed
+  expect(shown).toBe(16)
+  server.close()
+  await once(server, 'close')
+})
+
+test('one after the other a connection has as many as it likes', async () => {
+  const unread = new UnreadAnswers()
+  const server = createServer((_, response) => response.end('x'))
+  unread.watch(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  for (let at = 0; at < 40; at++) {
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 200 /)
+  }
+  socket.destroy()
+  server.close()
+  await once(server, 'close')
+})

@@ -1,0 +1,81 @@
+import { test } from '@jest/globals'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CausewayPorts } from '../../process/causeway-settings.ts'
+import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
+
+const OF_EACH = 60
+const FOR_MS = 5_000
+const BETWEEN_BYTES_MS = 50
+
+const BEGINNINGS: Readonly<Record<keyof CausewayPorts, string>> = {
+  grpc: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  http: 'POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n',
+  query: 'GET /api/v1/cascades HTTP/1.1\r\nHost: localhost\r\nX: ',
+  metrics: 'GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ',
+  health: 'GET / HTTP/1.1\r\nHost: localhost\r\nX: ',
+}
+/** Asked again and again over one connection, and not read. */
+const QUESTIONS: Partial<Record<keyof CausewayPorts, string>> = {
+  query: 'GET /api/v1/cascades HTTP/1.1\r\nHost: localhost\r\n\r\n',
+  metrics: 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n',
+  health: 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n',
+}
+
+leaveNothingBehind()
+
+/** Has an attacker at work over one connection after the other. */
+async function again(
+  port: number,
+  localAddress: string,
+  signal: AbortSignal,
+  work: (socket: Socket) => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined)
+    await work(socket)
+    socket.destroy()
+    await pause(BETWEEN_BYTES_MS)
+  }
+}
+
+test('senders that write a byte at a time, to every port', async () => {
+  await using causeway = await AttackedCauseway.start()
+  await causeway.withstands(
+    async ({ ports }, signal) => {
+      const attackers = Object.entries(BEGINNINGS).flatMap(([door, text]) =>
+        Array.from({ length: OF_EACH }, (_, at) =>
+          again(ports[door as keyof CausewayPorts], `127.0.3.${(at % 8) + 1}`, signal, async (socket) => {
+            for (let sent = 0; !socket.destroyed && !signal.aborted; sent++) {
+              socket.write(text.charAt(sent) || 'x')
+              await pause(BETWEEN_BYTES_MS)
+            }
+          }),
+        ),
+      )
+      await Promise.all(attackers)
+    },
+    { what: 'slow writers', longestMs: FOR_MS },
+  )
+})
+
+test('askers that read nothing and ask again, of every port that answers', async () => {
+  await using causeway = await AttackedCauseway.start()
+  await causeway.withstands(
+    async ({ ports }, signal) => {
+      const attackers = Object.entries(QUESTIONS).flatMap(([door, text]) =>
+        Array.from({ length: OF_EACH }, (_, at) =>
+          again(ports[door as keyof CausewayPorts], `127.0.3.${(at % 8) + 1}`, signal, async (socket) => {
+            socket.pause()
+            while (!socket.destroyed && !signal.aborted) {
+              if (!socket.writableNeedDrain) socket.write(text.repeat(100))
+              await pause(BETWEEN_BYTES_MS)
+            }
+          }),
+        ),
+      )
+      await Promise.all(attackers)
+    },
+    { what: 'askers that read nothing', longestMs: FOR_MS },
+  )
+})
