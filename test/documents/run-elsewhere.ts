@@ -44,9 +44,10 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     by: 'test/instrumentation/standing-alone.test.ts',
     as: 'pack-instrumentation.ts',
   },
-  'npm install ../causeway/dist/causeway-instrumentation-0.1.0.tgz @opentelemetry/api @opentelemetry/sdk-node': {
-    why: 'it is typed in another project and asks the registry; standing-alone.test.ts runs the package without it',
-  },
+  'npm install ../causeway/dist/causeway-instrumentation-0.1.0.tgz @opentelemetry/api @opentelemetry/sdk-node':
+    {
+      why: 'it is typed in another project and asks the registry; standing-alone.test.ts runs the package without it',
+    },
   'npm run pack:instrumentation': {
     by: 'test/instrumentation/standing-alone.test.ts',
     as: 'pack-instrumentation.ts',
