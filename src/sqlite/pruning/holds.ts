@@ -142,8 +142,8 @@ export class Holds {
 
   /** When the newest span arrived, if it was sent on in its original trace: at most an interval of pruning later. */
   #lastInPlaceMs(cpid: number): number {
-    const newest = this.#newestSpan(cpid)
-    if (newest === 0) return 0
+    const newest = this.#sql.number(`SELECT max(id) FROM (${ITS_SPANS}) WHERE cpid = +?`, cpid, cpid)
+    if (newest === undefined) return 0
     const isInPlace = this.#sql.number('SELECT 1 FROM outbox WHERE trace = 0 AND span = +? LIMIT 1', newest)
     if (isInPlace === undefined) return 0
     return (
@@ -154,7 +154,7 @@ export class Holds {
     )
   }
 
-  /** 0 when it has none. */
+  /** The newest span that may be of its work; 0 when there is none. */
   #newestSpan(cpid: number): number {
     return this.#sql.number(`SELECT max(id) FROM (${ITS_SPANS})`, cpid) ?? 0
   }

@@ -33,6 +33,7 @@ interface Example {
   what: string
   settings?: Partial<LifeSettings>
   steps: LifeStep[]
+  endsAnew?: boolean
 }
 
 const EXAMPLES: Example[] = [
@@ -50,6 +51,25 @@ const EXAMPLES: Example[] = [
       pass(160_000),
       sent(),
       PRUNE,
+    ],
+  },
+  {
+    what: 'what was sent on in place counts as lately as its newest span, whatever else came in its original traces',
+    settings: { mode: 'passthrough', maxAgeMs: HOUR_MS },
+    endsAnew: true,
+    steps: [
+      span({ trace: 1, id: 102, parent: 104, cpid: cpid(4) }),
+      pass(160_000),
+      pass(160_000),
+      span({ trace: 2, id: 203, parent: 201, cpid: cpid(4) }),
+      pass(11_000),
+      pass(SETTLES),
+      pass(SETTLES),
+      { kind: 'restart', exporters: ['a'], mode: 'cascade' },
+      span({ trace: 1, id: 104, cpid: cpid(3) }),
+      pass(11_000),
+      pass(11_000),
+      pass(SETTLES),
     ],
   },
   {
@@ -86,8 +106,8 @@ const EXAMPLES: Example[] = [
   },
 ]
 
-test.each(EXAMPLES)('$what', async ({ settings, steps }) => {
-  await live({ settings: { ...SETTINGS, ...settings }, steps, endsAnew: false })
+test.each(EXAMPLES)('$what', async ({ settings, steps, endsAnew = false }) => {
+  await live({ settings: { ...SETTINGS, ...settings }, steps, endsAnew })
 })
 
 test('a parent without a CPID goes with the last of the traces that its children brought it into', async () => {
