@@ -3,7 +3,7 @@ import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } f
 import { chargeAnswer } from '../doors/unread-answers.ts'
 import { isFromPage } from '../trust/own-site.ts'
 import { prefersOpenMetrics } from './exposition-text.ts'
-import { CONTENT_TYPE, type Metrics } from './metrics.ts'
+import { CONTENT_TYPE, type ExpositionFormat, type Metrics } from './metrics.ts'
 
 const FOREIGN_PAGE =
   'a page in a browser asked, or the name is not known here: call this server by its address\n'
@@ -12,6 +12,7 @@ const FOREIGN_PAGE =
 export function startMetricsServer(
   settings: ListenAddress & Door & { metrics: Metrics },
 ): Promise<Listening> {
+  const read = readOnce(settings.metrics)
   const server = createServer(ASKED_SERVER, (request, response) => {
     if (isFromPage(settings.host, request.headers)) answer(response, 403, FOREIGN_PAGE)
     else if (request.url?.split('?', 1)[0] !== '/metrics') {
@@ -20,7 +21,7 @@ export function startMetricsServer(
       response.setHeader('allow', 'GET, HEAD')
       answer(response, 405, 'use GET\n')
     } else {
-      void serve(settings.metrics, request.headers.accept, response)
+      void serve(read, request.headers.accept, response)
     }
   })
   return listen(server, settings, {
@@ -32,10 +33,28 @@ export function startMetricsServer(
   })
 }
 
-async function serve(metrics: Metrics, accept: string | undefined, response: ServerResponse): Promise<void> {
+/** Reads the metrics once for all who ask within one turn of the event loop, however many they are. */
+function readOnce(metrics: Metrics): (format: ExpositionFormat) => Promise<string> {
+  const reading = new Map<ExpositionFormat, Promise<string>>()
+  return (format) => {
+    let text = reading.get(format)
+    if (text === undefined) {
+      text = metrics.scrape(format)
+      reading.set(format, text)
+      setImmediate(() => reading.delete(format))
+    }
+    return text
+  }
+}
+
+async function serve(
+  read: ReturnType<typeof readOnce>,
+  accept: string | undefined,
+  response: ServerResponse,
+): Promise<void> {
   try {
     const format = prefersOpenMetrics(accept) ? 'openmetrics' : 'prometheus'
-    answer(response, 200, await metrics.scrape(format), CONTENT_TYPE[format])
+    answer(response, 200, await read(format), CONTENT_TYPE[format])
   } catch (error) {
     answer(
       response,

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { connect } from 'node:net'
 import { startHealthServer } from '../../src/telemetry/health-server.ts'
 import { startMetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -19,6 +20,26 @@ test('metrics are at /metrics and nowhere else', async () => {
   const posted = await fetch(`${base}/metrics`, { method: 'POST' })
   expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
   expect((await fetch(`${base}/metrics`, { method: 'HEAD' })).status).toBe(200)
+})
+
+test('metrics that many ask for at once are read once', async () => {
+  const metrics = createMetrics(service)
+  let read = 0
+  metrics.beforeScrape(() => {
+    read++
+  })
+  await using server = await startMetricsServer({ ...local, metrics })
+  const socket = connect(server.port, '127.0.0.1').setEncoding('latin1')
+  let answers = 0
+  const all = Promise.withResolvers<undefined>()
+  socket.on('data', (text) => {
+    answers += String(text).split('HTTP/1.1 200 ').length - 1
+    if (answers === 10) all.resolve(undefined)
+  })
+  socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(10))
+  await all.promise
+  expect(read).toBe(1)
+  socket.destroy()
 })
 
 test('metrics that cannot be read are an error, not a silence', async () => {
