@@ -76,6 +76,7 @@ test('who sends few bytes that cost much is not light', () => {
   for (let sent = 0; sent < 3; sent++) add(LOOPING, 1)
   add(QUIET, 20)
   expect(flows()).toEqual([QUIET])
+  for (let sent = 0; sent < 3; sent++) expect(flows(1_000)).toEqual([LOOPING])
 })
 
 test('a peer is no lighter for sending under a new name each time', () => {

@@ -177,23 +177,44 @@ test('a mergelog that explains much explains a part of it at once and the rest i
   expect(next.writer.isLinkDue).toBe(false)
 })
 
-test('what is merged, and pruned, before all is explained is explained like the rest', async () => {
-  using writer = await unexplained({ maxCpids: LONG })
-  writer.mergelogs('root', [{ new: cpid(1) }])
-  writer.writer.link(200)
-  const late = [...Array(50).keys()].map((at) => ({
-    new: cpid(30_000 + at),
-    sources: [cpid(1), cpid(10_001 + at * 20)],
-  }))
-  writer.mergelogs('late', late)
-  writer.db.exec(
-    'UPDATE traces SET state = 1; DELETE FROM waiting; UPDATE progress SET linked_arrival = last_arrival',
-  )
-  while (writer.writer.prune(300).more);
-  writer.link()
-  const left = writer.db
-    .prepare(`SELECT count(*) FROM cpids WHERE state = 0 AND has_mergelog = 1 AND explained = 0`)
+const explainedOf = ({ db }: TestWriter, first: number, count: number): unknown =>
+  db
+    .prepare('SELECT count(*) FROM cpids WHERE explained = 1 AND text >= ? AND text < ?')
     .pluck()
-    .get()
-  expect(left).toBe(0)
+    .get(cpid(first), cpid(first + count))
+
+test('what is merged before all is explained is explained if, and only if, its other sources are', async () => {
+  using writer = await unexplained()
+  writer.mergelogs('root', [{ new: cpid(1) }])
+  const late = [...Array(50).keys()].flatMap((at) => [
+    { new: cpid(30_000 + at), sources: [cpid(1), cpid(10_001 + at * 20)] },
+    { new: cpid(40_000 + at), sources: [cpid(1), cpid(77_777)] },
+  ])
+  writer.mergelogs('late', late)
+  writer.link()
+  expect(explainedOf(writer, 30_000, 50)).toBe(50)
+  expect(explainedOf(writer, 40_000, 50)).toBe(0)
+  expect(explainedOf(writer, 10_001, LONG)).toBe(LONG)
+})
+
+test('what merges a change that is pruned before it has told all that it is explained is explained like the rest', async () => {
+  using writer = await unexplained({ maxCpids: LONG })
+  const pairs = [...Array(50).keys()].map((at) => ({
+    new: cpid(60_000 + at),
+    sources: [cpid(1), cpid(50_000)],
+  }))
+  writer.mergelogs('pairs', [{ new: cpid(50_000), time: 1_000_000 }, ...pairs])
+  writer.mergelogs('root', [{ new: cpid(1), time: 1 }])
+  expect(explainedOf(writer, 60_000, 50)).toBe(0)
+  // As if all of it had been linked and had settled.
+  writer.db.exec(
+    'DELETE FROM graph_events; DELETE FROM waiting; UPDATE traces SET state = 1; UPDATE progress SET linked_arrival = last_arrival',
+  )
+  const next = writer.reopened()
+  while (next.writer.prune(300).more);
+  expect(
+    next.db.prepare('SELECT count(*) FROM cpids WHERE state = 0 AND text = ?').pluck().get(cpid(1)),
+  ).toBe(0)
+  next.link()
+  expect(explainedOf(next, 60_000, 50)).toBe(50)
 })
