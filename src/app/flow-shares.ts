@@ -3,8 +3,8 @@ import type { InTurn } from '../model/ingest.ts'
 const WINDOW_MS = 1_000
 /** A flow that costs less than this part of what the costliest costs is light. */
 const LIGHT_PART = 0.25
-/** What a byte is taken to cost before anything of its flow was stored: a span of 300 bytes takes 9 µs. */
-const USUAL_MS_PER_BYTE = 30e-6
+/** What a byte is taken to cost before anything of its flow was stored: a span of 300 bytes takes 5 µs. */
+const USUAL_MS_PER_BYTE = 15e-6
 /** How much the last measurement counts beside those before. */
 const NEW_PART = 0.3
 

@@ -21,7 +21,7 @@ export interface PendingRequest {
 export interface Ingested {
   /** Of the requests that are done with: as many of the first ones as there was time for. */
   outcomes: IngestOutcome[]
-  /** How long each took, in milliseconds, those too that are not done with. */
+  /** How long each took in milliseconds, without the commit; those too that are not done with. */
   costsMs: number[]
   counts: IngestCounts
   /** Why nothing was stored. */
@@ -76,12 +76,11 @@ export class IngestRounds {
     mayGoOn: () => boolean,
   ): IngestOutcome[] {
     const counted = noCounts()
-    const startedMs = this.#nowMs()
     const tookMs: number[] = []
     try {
       const outcomes = this.#parts.transaction.run(() => {
         const done: IngestOutcome[] = []
-        let beforeMs = startedMs
+        let beforeMs = this.#nowMs()
         for (const request of requests) {
           const outcome = this.#record(request, counted, mayGoOn)
           const nowMs = this.#nowMs()
@@ -95,7 +94,7 @@ export class IngestRounds {
         return done
       })
       addCounts(counts, counted)
-      costsMs.push(...shareOut(this.#nowMs() - startedMs, tookMs))
+      costsMs.push(...tookMs)
       return outcomes
     } catch (error) {
       for (const request of requests) this.#begun.delete(request)
@@ -106,7 +105,7 @@ export class IngestRounds {
         )
       const reason = error instanceof Error ? error.message : String(error)
       errors.push(error)
-      costsMs.push(...shareOut(this.#nowMs() - startedMs, tookMs))
+      costsMs.push(...tookMs)
       return requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` }))
     }
   }
@@ -127,12 +126,6 @@ export class IngestRounds {
     this.#begun.set(request, begun)
     return undefined
   }
-}
-
-/** What a transaction took, its commit included, by what each request in it took. */
-function shareOut(allMs: number, tookMs: readonly number[]): number[] {
-  const sumMs = tookMs.reduce((sum, ms) => sum + ms, 0)
-  return tookMs.map((ms) => (sumMs > 0 ? (ms / sumMs) * allMs : allMs / tookMs.length))
 }
 
 function tryRead({ signal, bytes, hash }: PendingRequest): ReadRequest | { malformed: string } {

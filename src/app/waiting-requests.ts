@@ -2,8 +2,8 @@ import type { InTurn } from '../model/ingest.ts'
 import { FairQueue, type Queued } from './fair-queue.ts'
 import { FlowShares } from './flow-shares.ts'
 
-/** One commit for all that waits, up to so many milliseconds: whoever comes next waits for it. */
-const COMMIT_MS = 40
+/** One commit for all that waits, up to so many milliseconds of work, which the commit doubles: whoever comes next waits for it. */
+const COMMIT_MS = 20
 /** The same while a flow costs much beside others that cost little, so that these do not wait long. */
 const MIXED_COMMIT_MS = 4
 /** Peers, and the flows of each. */

@@ -7,7 +7,7 @@ const LOOPING = 1
 const QUIET = 2
 
 /** A KiB of spans takes so long before anybody has measured it. */
-const MS_PER_KIB = 0.03
+const MS_PER_KIB = 0.015
 
 interface Request {
   flow: number
@@ -46,12 +46,12 @@ test('one that sends little does not wait until what waits of another is stored'
 
 test('beside one that sends little, the other is stored one large request at a time', () => {
   const { clock, add, flows } = waiting()
-  add(LOOPING, 100)
+  add(LOOPING, 200)
   add(QUIET, 10)
   expect(flows()).toEqual([QUIET])
   expect(flows()).toEqual([LOOPING])
   clock.nowMs = 1_000
-  for (let sent = 0; sent < 4; sent++) add(LOOPING, 100)
+  for (let sent = 0; sent < 4; sent++) add(LOOPING, 200)
   expect(flows()).toEqual([LOOPING])
   clock.nowMs = 3_000
   expect(flows()).toEqual([LOOPING, LOOPING, LOOPING])
