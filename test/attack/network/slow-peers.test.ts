@@ -4,7 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { CausewayPorts } from '../../process/causeway-settings.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 
-const OF_EACH = 60
+const WRITERS_OF_EACH = 60
+const ASKERS_OF_EACH = 20
 const FOR_MS = 5_000
 const BETWEEN_BYTES_MS = 50
 
@@ -44,7 +45,7 @@ test('senders that write a byte at a time, to every port', async () => {
   await causeway.withstands(
     async ({ ports }, signal) => {
       const attackers = Object.entries(BEGINNINGS).flatMap(([door, text]) =>
-        Array.from({ length: OF_EACH }, (_, at) =>
+        Array.from({ length: WRITERS_OF_EACH }, (_, at) =>
           again(ports[door as keyof CausewayPorts], `127.0.3.${(at % 8) + 1}`, signal, async (socket) => {
             for (let sent = 0; !socket.destroyed && !signal.aborted; sent++) {
               socket.write(text.charAt(sent) || 'x')
@@ -64,7 +65,7 @@ test('askers that read nothing and ask again, of every port that answers', async
   await causeway.withstands(
     async ({ ports }, signal) => {
       const attackers = Object.entries(QUESTIONS).flatMap(([door, text]) =>
-        Array.from({ length: OF_EACH }, (_, at) =>
+        Array.from({ length: ASKERS_OF_EACH }, (_, at) =>
           again(ports[door as keyof CausewayPorts], `127.0.3.${(at % 8) + 1}`, signal, async (socket) => {
             socket.pause()
             while (!socket.destroyed && !signal.aborted) {
