@@ -58,7 +58,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**', 'web/**', 'packages/**'],
+    files: ['src/**', 'web/**', 'packages/instrumentation/**'],
     plugins: { causeway: { rules: { 'no-lookup-by-name': noLookupByName } } },
     rules: { 'causeway/no-lookup-by-name': 'error' },
   },
@@ -73,16 +73,7 @@ export default tseslint.config(
     },
   },
   {
-    files: [
-      'test/**',
-      'bench/**',
-      'commands/**',
-      'documents/**',
-      'evaluation/**',
-      'examples/**',
-      'peers/**',
-      'scripts/**',
-    ],
+    files: ['test/**', 'examples/**', 'lab/**', 'packages/control-plane/**', 'scripts/**'],
     rules: {
       'no-console': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',

@@ -10,7 +10,8 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   trust: ['model'],
   doors: [],
   telemetry: ['model', 'doors', 'trust'],
-  threads: [],
+  threads: ['model', 'config', 'graph', 'linker', 'query'],
+  store: ['model', 'otlp', 'graph', 'linker', 'sqlite', 'telemetry', 'threads'],
   receiver: ['model', 'otlp', 'trust', 'doors'],
   graph: ['model', 'otlp', 'dag'],
   linker: ['model', 'otlp', 'dag'],
@@ -18,5 +19,5 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   query: ['model', 'otlp'],
   api: ['model', 'query', 'trust', 'doors'],
   sqlite: ['model', 'otlp'],
-  cli: ['model', 'config', 'query', 'sqlite', 'app'],
+  cli: ['model', 'config', 'query', 'sqlite', 'store', 'threads', 'app'],
 }

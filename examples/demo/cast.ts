@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import type { ControllerName } from '../control-plane/controllers/controllers.ts'
-import { eachErrorLine, seeOff } from './child.ts'
+import type { ControllerName } from '../../packages/control-plane/controllers/controllers.ts'
+import { eachErrorLine, seeOff } from './processes/child.ts'
 import type { Cue, Report } from './report.ts'
 
 const CONTROLLERS = [

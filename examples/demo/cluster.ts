@@ -1,17 +1,17 @@
 import { randomInt } from 'node:crypto'
-import { serveApi, type ApiServer } from '../control-plane/api/http-server.ts'
-import { LocalClient } from '../control-plane/api/local-client.ts'
-import { ObjectStore } from '../control-plane/api/object-store.ts'
-import type { Resource, Resources } from '../control-plane/api/kube-objects.ts'
-import { Chance } from '../control-plane/chance.ts'
-import { LATENCY } from '../control-plane/control-plane.ts'
-import { node } from '../control-plane/manifests.ts'
-import { REAL_CLOCK } from '../control-plane/real-clock.ts'
+import { serveApi, type ApiServer } from '../../packages/control-plane/api/http-server.ts'
+import { LocalClient } from '../../packages/control-plane/api/local-client.ts'
+import { ObjectStore } from '../../packages/control-plane/api/object-store.ts'
+import type { Resource, Resources } from '../../packages/control-plane/api/kube-objects.ts'
+import { Chance } from '../../packages/control-plane/chance.ts'
+import { LATENCY } from '../../packages/control-plane/control-plane.ts'
+import { node } from '../../packages/control-plane/manifests.ts'
+import { REAL_CLOCK } from '../../packages/control-plane/real-clock.ts'
 import { REPLICAS } from './app.ts'
 
 const NODES = 3
 const HISTORY_LENGTH = 1_000
-const MOST_SEEDS = 2 ** 32
+const MAX_SEEDS = 2 ** 32
 
 /** An API server with three nodes, for controllers in other processes. */
 export class Cluster implements AsyncDisposable {
@@ -25,7 +25,7 @@ export class Cluster implements AsyncDisposable {
 
   static async start(): Promise<Cluster> {
     const clock = REAL_CLOCK
-    const chance = new Chance(randomInt(MOST_SEEDS))
+    const chance = new Chance(randomInt(MAX_SEEDS))
     const store = new ObjectStore({ clock, chance, historyLength: HISTORY_LENGTH })
     for (let number = 1; number <= NODES; number++) store.create('v1/nodes', node(number))
     return new Cluster(store, await serveApi(new LocalClient(store, { ...LATENCY, clock, chance })))

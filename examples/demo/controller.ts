@@ -1,5 +1,5 @@
 // One controller of the control plane, in a process of its own: `controller.ts scheduler`.
-import { controllersOf, CONTROLLER_NAMES } from '../control-plane/controllers/controllers.ts'
+import { controllersOf, CONTROLLER_NAMES } from '../../packages/control-plane/controllers/controllers.ts'
 import { onStage } from './stage.ts'
 
 /** Pods take long enough to start for the Service to be there first. */

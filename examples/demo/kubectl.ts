@@ -1,9 +1,9 @@
 // The operator: creates a Deployment and, once its Pods have their nodes, a Service.
 import { once } from 'node:events'
-import { Kubectl } from '../control-plane/kubectl.ts'
-import { deployment, service } from '../control-plane/manifests.ts'
-import type { Surroundings } from '../control-plane/runtime/controller.ts'
-import { Informer } from '../control-plane/runtime/informer.ts'
+import { Kubectl } from '../../packages/control-plane/kubectl.ts'
+import { deployment, service } from '../../packages/control-plane/manifests.ts'
+import type { Surroundings } from '../../packages/control-plane/runtime/controller.ts'
+import { Informer } from '../../packages/control-plane/runtime/informer.ts'
 import { APP, IMAGE, REPLICAS } from './app.ts'
 import { onStage } from './stage.ts'
 

@@ -1,4 +1,4 @@
-import type { CausewaySettings } from './causeway-settings.ts'
+import type { CausewaySettings } from './processes/causeway-settings.ts'
 import type { Story } from './story.ts'
 
 /** The trace id of a root CPID's cascade: its 16 bytes. */

@@ -1,4 +1,4 @@
-import type { Written } from '../control-plane/runtime/traced-work.ts'
+import type { Written } from '../../packages/control-plane/runtime/traced-work.ts'
 
 /** What a process of the demo tells the demo. */
 export type Report = { kind: 'ready' } | ({ kind: 'wrote' } & Written)

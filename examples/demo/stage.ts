@@ -1,16 +1,16 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HttpClient } from '../control-plane/api/http-client.ts'
-import { Chance } from '../control-plane/chance.ts'
-import { REAL_CLOCK } from '../control-plane/real-clock.ts'
-import type { Surroundings } from '../control-plane/runtime/controller.ts'
-import { tracedWork } from '../control-plane/runtime/traced-work.ts'
+import { HttpClient } from '../../packages/control-plane/api/http-client.ts'
+import { Chance } from '../../packages/control-plane/chance.ts'
+import { REAL_CLOCK } from '../../packages/control-plane/real-clock.ts'
+import type { Surroundings } from '../../packages/control-plane/runtime/controller.ts'
+import { tracedWork } from '../../packages/control-plane/runtime/traced-work.ts'
 import type { Cue, Report } from './report.ts'
 import { startTelemetry, tracing } from './telemetry.ts'
 
 /** A slow machine may need long to send the last of a story; what is sent for a story that broke off is of no use. */
 const LONGEST_FLUSH_MS = { over: 15_000, brokenOff: 3_000 }
-const MOST_SEEDS = 2 ** 32
+const MAX_SEEDS = 2 ** 32
 
 /**
  * Runs a process of the demo: until `play` is over, or until the demo says so, or until the channel between them ends
@@ -33,7 +33,7 @@ export async function onStage(play: (surroundings: Surroundings) => Promise<void
     await play({
       client,
       clock: REAL_CLOCK,
-      chance: new Chance(randomInt(MOST_SEEDS)),
+      chance: new Chance(randomInt(MAX_SEEDS)),
       signal: stop.signal,
       doWork: tracedWork(client, { ...tracing(), onWritten }),
       complain: (error) => complain(messageOf(error)),

@@ -5,7 +5,7 @@ import { BatchLogRecordProcessor } from '@opentelemetry/sdk-logs'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace'
 import { CpidLogRecordProcessor, CpidSpanProcessor, createInstrumentation } from 'causeway-instrumentation'
-import type { Tracing } from '../control-plane/runtime/traced-work.ts'
+import type { Tracing } from '../../packages/control-plane/runtime/traced-work.ts'
 
 const SCOPE = 'causeway-demo'
 /** Short, to keep the demo short. */

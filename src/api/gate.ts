@@ -31,7 +31,7 @@ export interface GateSettings {
  * Lets a request in, or answers it. Pages of other sites get nothing, not even by calling this server by a name of their
  * own (DNS rebinding): the API only answers, so that there is nothing else a request could be forged for.
  */
-export async function isLetIn(
+export async function admitRequest(
   settings: GateSettings,
   request: IncomingMessage,
   response: ServerResponse,

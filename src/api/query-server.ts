@@ -8,7 +8,7 @@ import { serveDashboard } from './dashboard.ts'
 import { readEtags } from './etags.ts'
 import type { QueryService } from './query-service.ts'
 import { followCertificates, openServerTls, type ServerTlsSettings } from '../trust/server-tls.ts'
-import { isLetIn, type GateSettings } from './gate.ts'
+import { admitRequest, type GateSettings } from './gate.ts'
 import { readRequest } from './read-request.ts'
 import type { About } from './routes/route.ts'
 import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
@@ -74,7 +74,7 @@ async function serve(
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   try {
-    if (!(await isLetIn(settings, request, response))) return
+    if (!(await admitRequest(settings, request, response))) return
     if (dashboard !== undefined && (await serveDashboard(dashboard, request, response))) return
     const traces = readTraceRequest(request.url ?? '/', request.headers.accept)
     const asked = traces === undefined ? readRequest(request.url ?? '/') : undefined

@@ -5,7 +5,7 @@ import type { About, Route } from './routes/route.ts'
 import { ROUTES } from './routes/routes.ts'
 
 const PREFIX = '/api/v1'
-const MOST_SHOWN = 100
+const MAX_SHOWN = 100
 
 /** What a request asks, or why it asks nothing. */
 export type Asked =
@@ -60,7 +60,7 @@ function wrongNames(names: readonly string[], search: URLSearchParams): string |
   const unknown = given.find((name) => !names.includes(name))
   if (unknown !== undefined) {
     const known = names.length === 0 ? 'none' : names.join(', ')
-    return `unknown parameter ${JSON.stringify(unknown.slice(0, MOST_SHOWN))}; what is understood here: ${known}`
+    return `unknown parameter ${JSON.stringify(unknown.slice(0, MAX_SHOWN))}; what is understood here: ${known}`
   }
   const twice = given.find((name, at) => given.indexOf(name) !== at)
   return twice === undefined ? undefined : `parameter ${twice} is given twice; give it once`

@@ -31,7 +31,7 @@ export async function reload(current: Current, { read, start, log }: Reloading):
   const next = readNext(read, log())
   if (next === undefined) return current
   log().info('Configuration read again; restarting with it.')
-  await current.running.makeWay()
+  await current.running.stopForRestart()
   try {
     return { read: next, running: await start(next) }
   } catch (error) {

@@ -1,9 +1,9 @@
 import { flushCompileCache } from 'node:module'
 import { createLogger, type Logger } from '../telemetry/logger.ts'
 import { reload, type ReadConfig } from './reloading.ts'
-import { ToldLately } from './told-lately.ts'
+import { RecentNotices } from './metrics/told-lately.ts'
 import { startCauseway, type RunningCauseway } from './start-causeway.ts'
-import { surviveExhaustion } from './exhaustion.ts'
+import { surviveExhaustion } from './resources/exhaustion.ts'
 import { systemClock } from './system-clock.ts'
 
 /** The promise of the README: gone within 10 s of a signal, even with a dead backend. */
@@ -24,7 +24,7 @@ export async function runCauseway(
   process.on('SIGTERM', () => asked.end(0))
   process.on('SIGHUP', () => asked.reload())
   endWithParent()
-  const lately = new ToldLately(() => performance.now())
+  const lately = new RecentNotices(() => performance.now())
   surviveExhaustion((reason) => {
     if (lately.isNew(reason)) log.error('No descriptor was left; it is tried again.', { reason })
   })

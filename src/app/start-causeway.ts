@@ -10,18 +10,18 @@ import { startMetricsServer } from '../telemetry/metrics-server.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import { loginGuard } from '../trust/basic-logins.ts'
 import { openAuthenticator } from './authenticators.ts'
-import { cascadeMetrics } from './cascade-metrics.ts'
-import { collectGarbage } from './collect-garbage.ts'
-import { doorPlaces } from './door-places.ts'
-import { ExportClient } from './export-client.ts'
-import { openFilesLimit, type Places } from './open-files.ts'
-import { startMetricsPipeline } from './metrics-pipeline.ts'
-import { startQueries } from './start-queries.ts'
+import { cascadeMetrics } from './metrics/cascade-metrics.ts'
+import { collectGarbage } from '../store/collect-garbage.ts'
+import { doorPlaces } from './resources/door-places.ts'
+import { ExportClient } from './sending/export-client.ts'
+import { openFilesLimit, type Places } from './resources/open-files.ts'
+import { startMetricsPipeline } from './metrics/metrics-pipeline.ts'
+import { startQueries } from './questions/start-queries.ts'
 import { startReceivers } from './start-receivers.ts'
 import { whyNotPrivate } from '../sqlite/private-file.ts'
-import { StoreClient } from './store-client.ts'
+import { StoreClient } from './store/store-client.ts'
 import { systemClock } from './system-clock.ts'
-import { TelemetryFeed, type FeedSinks } from './telemetry-feed.ts'
+import { TelemetryFeed, type FeedSinks } from './metrics/telemetry-feed.ts'
 
 const LINK_GRACE_MS = 2_000
 const EXPORT_GRACE_MS = 3_000
@@ -30,7 +30,7 @@ const METRICS_GRACE_MS = 1_000
 /** Disposing drains and stops. */
 export interface RunningCauseway extends AsyncDisposable {
   /** Stops for another start at once: requests are answered, and what is durable is left to that start. */
-  makeWay(): Promise<void>
+  stopForRestart(): Promise<void>
 }
 
 export interface StartOptions {
@@ -177,7 +177,7 @@ export async function startCauseway(config: CausewayConfig, options: StartOption
   const opened = open.move()
   return {
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
-    makeWay: () => {
+    stopForRestart: () => {
       graceMs.link = 0
       graceMs.export = 0
       return opened.disposeAsync()

@@ -1,21 +1,21 @@
 import type { AdmissionConfig, CausewayConfig, OtlpReceiverConfig } from '../config/causeway-config.ts'
 import type { IngestPort } from '../model/ingest.ts'
-import { Flows } from '../receiver/flows.ts'
-import { startGrpcReceiver } from '../receiver/grpc-receiver.ts'
-import { startHttpReceiver } from '../receiver/http-receiver.ts'
-import { InFlight } from '../receiver/in-flight.ts'
-import type { ReceiverTransport } from '../receiver/observer.ts'
-import type { RunningReceiver } from '../receiver/receiver-settings.ts'
+import { Flows } from '../receiver/admission/flows.ts'
+import { startGrpcReceiver } from '../receiver/otlp/grpc/grpc-receiver.ts'
+import { startHttpReceiver } from '../receiver/otlp/http/http-receiver.ts'
+import { InFlight } from '../receiver/admission/in-flight.ts'
+import type { ReceiverTransport } from '../receiver/otlp/observer.ts'
+import type { RunningReceiver } from '../receiver/otlp/receiver-settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
-import { collectGarbage } from './collect-garbage.ts'
-import { reportFlows } from './flow-metrics.ts'
-import { memoryLimitsOf, memoryThereIs } from './memory-limits.ts'
-import type { Places } from './open-files.ts'
-import type { StoreClient } from './store-client.ts'
-import type { TelemetryFeed } from './telemetry-feed.ts'
-import { watchMemory } from './watch-memory.ts'
+import { collectGarbage } from '../store/collect-garbage.ts'
+import { reportFlows } from './metrics/flow-metrics.ts'
+import { memoryLimitsOf, availableMemory } from './resources/memory-limits.ts'
+import type { Places } from './resources/open-files.ts'
+import type { StoreClient } from './store/store-client.ts'
+import type { TelemetryFeed } from './metrics/telemetry-feed.ts'
+import { watchMemory } from './resources/watch-memory.ts'
 
 const RECEIVER_GRACE_MS = 2_000
 /** Of what may be in flight, a sender that is alone may have so much: there is room for another whenever it comes. */
@@ -49,7 +49,7 @@ export async function startReceivers(config: CausewayConfig, receiving: Receivin
     collectGarbage()
     store.collectGarbage()
   }
-  const limits = memoryLimitsOf(config.memoryLimiter, memoryThereIs())
+  const limits = memoryLimitsOf(config.memoryLimiter, availableMemory())
   const memory = open.use(watchMemory(limits, { log, metrics, collect, isIdle: () => inFlight.bytes === 0 }))
   const guards: Guards = { ...guardsOf(admission, places), inFlight, flows, memory }
   const listening: Listening[] = []

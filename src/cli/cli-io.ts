@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../config/load-config.ts'
-import type { TextSink } from './config-commands.ts'
+import type { TextSink } from './commands/config-commands.ts'
 
 /** What the command line works on; tests give their own. */
 export interface CliIo {

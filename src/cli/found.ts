@@ -1,9 +1,9 @@
 import type { Cpid } from '../model/cpid.ts'
-import type { Absent, CausewayQueries } from '../model/query-port.ts'
+import type { Absent, CausewayQueries } from '../model/ports/query-port.ts'
 import { answer } from '../query/answer.ts'
 import type { Question } from '../query/question.ts'
 import { CliError } from './cli-error.ts'
-import type { TextSink } from './config-commands.ts'
+import type { TextSink } from './commands/config-commands.ts'
 
 /** What was found of a CPID. Throws CliError when there is nothing. */
 export function found<T>(cpid: Cpid, result: T | Absent): T {

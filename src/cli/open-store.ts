@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import { openForReading, openForWriting, type Sqlite } from '../sqlite/open-database.ts'
-import { SqliteQueries } from '../sqlite/queries/sqlite-queries.ts'
+import { SqliteQueries } from '../sqlite/readers/sqlite-queries.ts'
 import { schemaState } from '../sqlite/schema-state.ts'
 import { CliError, messageOf } from './cli-error.ts'
 import type { CliIo } from './cli-io.ts'

@@ -2,9 +2,9 @@ import { ConfigError, describeMistake } from '../config/config-error.ts'
 import { CliError, EXIT_FAILED, EXIT_USAGE, messageOf } from './cli-error.ts'
 import type { CliIo } from './cli-io.ts'
 import { readCommandLine, type CommandLine } from './command-line.ts'
-import type { Command } from './command.ts'
-import { COMMANDS } from './commands.ts'
-import { commandHelp, helpText, optionsOf } from './help-text.ts'
+import type { Command } from './commands/command.ts'
+import { COMMANDS } from './commands/commands.ts'
+import { commandHelp, helpText, optionsOf } from './text/help-text.ts'
 import { readVersion } from './version.ts'
 
 /**

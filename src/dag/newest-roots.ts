@@ -1,4 +1,4 @@
-import type { CpidNode, MergeGraph } from '../model/graph-port.ts'
+import type { CpidNode, MergeGraph } from '../model/ports/graph-port.ts'
 
 /** Unites root lists and keeps the `most` newest. Ids grow by first sighting, so the newest is the highest. */
 export function newestRoots(lists: Iterable<readonly number[]>, most: number): number[] {

@@ -18,7 +18,7 @@ const DEFAULT_WRITE_TIMEOUT_MS = 30_000
 const DEFAULT_MAX_BYTES = 32 * MIB
 const LOOK_MS = 1_000
 /** More requests than these on one connection, before the first is answered, are no client's way to ask (RFC 9112, section 9.3.2). */
-const MOST_UNANSWERED = 16
+const MAX_UNANSWERED = 16
 
 /** An answer that is being given. */
 interface Answer {
@@ -94,7 +94,7 @@ export class UnreadAnswers implements Disposable {
     // What came in one piece with requests before it is read on, though the connection is over.
     if (socket.destroyed) return false
     const unanswered = this.#unanswered.get(socket) ?? 0
-    if (unanswered >= MOST_UNANSWERED) {
+    if (unanswered >= MAX_UNANSWERED) {
       socket.destroy()
       this.#onEnded()
       return false

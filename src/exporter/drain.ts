@@ -1,6 +1,6 @@
-import type { ScopeEnvelopes } from '../model/outbox-port.ts'
+import type { ScopeEnvelopes } from '../model/ports/outbox-port.ts'
 import type { Transport } from '../model/send-outcome.ts'
-import { buildRequest, type ReadyItem } from '../otlp/build-request.ts'
+import { buildRequest, type ReadyItem } from '../otlp/write/build-request.ts'
 import { sleep as realSleep, type Sleep } from './sleep.ts'
 import { sendSplitting } from './split-refused.ts'
 

@@ -1,8 +1,8 @@
 import { CPID_ID, CPID_ORIGINAL_TRACE_ID } from '../model/attributes.ts'
-import type { LogOutboxItem, LogOutboxReader } from '../model/log-port.ts'
-import { encodeAttribute } from '../otlp/encode-span.ts'
-import { MalformedOtlp } from '../otlp/malformed.ts'
-import { hasAttribute, patchLog, traceIdOfLog } from '../otlp/patch-log.ts'
+import type { LogOutboxItem, LogOutboxReader } from '../model/ports/log-port.ts'
+import { encodeAttribute } from '../otlp/write/encode-span.ts'
+import { MalformedOtlp } from '../otlp/read/malformed.ts'
+import { hasAttribute, patchLog, traceIdOfLog } from '../otlp/write/patch-log.ts'
 import type { OutgoingItems } from './drain.ts'
 import { outgoing } from './outgoing.ts'
 

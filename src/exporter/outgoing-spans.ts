@@ -1,5 +1,5 @@
-import type { OutboxReader } from '../model/outbox-port.ts'
-import { outgoingSpan } from '../otlp/outgoing-span.ts'
+import type { OutboxReader } from '../model/ports/outbox-port.ts'
+import { outgoingSpan } from '../otlp/write/outgoing-span.ts'
 import type { OutgoingItems } from './drain.ts'
 import { outgoing } from './outgoing.ts'
 

@@ -1,4 +1,4 @@
-import type { RequestAnswer } from '../model/arrival-port.ts'
+import type { RequestAnswer } from '../model/ports/arrival-port.ts'
 import type { Decoded } from '../model/arrivals.ts'
 
 const MAX_REASONS = 10

@@ -1,4 +1,4 @@
-import type { Hold, PruneCandidate, Reached } from '../model/prune-port.ts'
+import type { Hold, PruneCandidate, Reached } from '../model/ports/prune-port.ts'
 
 const PAGE = 100
 const SEGMENT = 1_000

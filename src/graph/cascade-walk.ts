@@ -1,5 +1,5 @@
-import type { MergeGraph } from '../model/graph-port.ts'
-import type { PruneCandidate } from '../model/prune-port.ts'
+import type { MergeGraph } from '../model/ports/graph-port.ts'
+import type { PruneCandidate } from '../model/ports/prune-port.ts'
 
 const PAGE = 64
 /** Beyond that many each is looked at only when its turn to go comes. */

@@ -1,6 +1,6 @@
 import type { MergelogRecord } from '../model/arrivals.ts'
 import { parseCpid, type Cpid } from '../model/cpid.ts'
-import type { Mergelog, MergelogRefusal } from '../model/graph-port.ts'
+import type { Mergelog, MergelogRefusal } from '../model/ports/graph-port.ts'
 
 /** Checks a mergelog on its own, without the graph: its CPIDs, their number, and that it does not name itself. */
 export function checkMergelog(record: MergelogRecord, maxSources: number): Mergelog | MergelogRefusal {

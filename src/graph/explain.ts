@@ -1,4 +1,4 @@
-import type { CpidNode, MergeGraph } from '../model/graph-port.ts'
+import type { CpidNode, MergeGraph } from '../model/ports/graph-port.ts'
 import { newestRoots } from '../dag/newest-roots.ts'
 
 /** CPIDs and edges that are gone over at once; the rest is for `explainMore`. */

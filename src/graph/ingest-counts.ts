@@ -1,5 +1,5 @@
-import type { IngestCounts } from '../model/arrival-port.ts'
-import type { MergelogRefusal } from '../model/graph-port.ts'
+import type { IngestCounts } from '../model/ports/arrival-port.ts'
+import type { MergelogRefusal } from '../model/ports/graph-port.ts'
 
 export function noCounts(): IngestCounts {
   return {

@@ -1,4 +1,4 @@
-import type { CpidNode, Mergelog, MergeGraph, RankedCpid } from '../model/graph-port.ts'
+import type { CpidNode, Mergelog, MergeGraph, RankedCpid } from '../model/ports/graph-port.ts'
 
 const PAGE = 64
 
@@ -10,14 +10,14 @@ export interface CycleBudget {
 }
 
 const EARNED = 100
-const MOST_EARNED = 20
+const MAX_EARNED = 20
 
 /**
  * What looking for cycles may cost one request: some ten milliseconds, and more where it has many mergelogs. Those that arrive in
  * order cost nothing, a thousand in random order some thirty edges each.
  */
 export function cycleBudget(edges = 5_000): CycleBudget {
-  return { left: edges, toEarn: edges * MOST_EARNED }
+  return { left: edges, toEarn: edges * MAX_EARNED }
 }
 
 /** A mergelog was taken, and those that follow build on it. */

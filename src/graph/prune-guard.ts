@@ -1,4 +1,4 @@
-import type { Hold, PruneAttempt } from '../model/prune-port.ts'
+import type { Hold, PruneAttempt } from '../model/ports/prune-port.ts'
 
 /** How long a CPID for which something threw is left alone, in up time. */
 const LATER_MS = 3_600_000

@@ -1,4 +1,4 @@
-import type { PruneStore } from '../model/prune-port.ts'
+import type { PruneStore } from '../model/ports/prune-port.ts'
 import type { PruneWork } from './prune-work.ts'
 
 const ROWS_AT_ONCE = 100

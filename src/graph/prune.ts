@@ -1,4 +1,4 @@
-import type { MergeGraph } from '../model/graph-port.ts'
+import type { MergeGraph } from '../model/ports/graph-port.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import {
   noPruneCounts,
@@ -9,7 +9,7 @@ import {
   type PruneLook,
   type PruneStore,
   type Retention,
-} from '../model/prune-port.ts'
+} from '../model/ports/prune-port.ts'
 import { CandidateScan } from './candidate-scan.ts'
 import { CascadeWalk } from './cascade-walk.ts'
 import { PruneGuard } from './prune-guard.ts'

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { Decoded, LogRecord, SpanRecord } from '../model/arrivals.ts'
 import type { Signal } from '../model/ingest.ts'
-import { decodeLogs } from '../otlp/decode-logs.ts'
-import { decodeTraces } from '../otlp/decode-traces.ts'
+import { decodeLogs } from '../otlp/read/decode-logs.ts'
+import { decodeTraces } from '../otlp/read/decode-traces.ts'
 
 /** A decoded request and the hash by which its repetition is known. */
 export interface ReadRequest {

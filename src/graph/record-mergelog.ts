@@ -1,4 +1,4 @@
-import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/graph-port.ts'
+import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/ports/graph-port.ts'
 import { explain } from './explain.ts'
 import { cycleBudget, earn, type CycleBudget, findPlace, putInPlace } from './merge-order.ts'
 

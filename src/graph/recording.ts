@@ -1,4 +1,4 @@
-import type { IngestCounts, RequestAnswer } from '../model/arrival-port.ts'
+import type { IngestCounts, RequestAnswer } from '../model/ports/arrival-port.ts'
 
 /** A request that is being recorded. */
 export interface Recording {

@@ -1,5 +1,5 @@
-import type { CpidNode, MergeGraph } from '../model/graph-port.ts'
-import type { PruneCandidate, PruneCounts, PruneStore } from '../model/prune-port.ts'
+import type { CpidNode, MergeGraph } from '../model/ports/graph-port.ts'
+import type { PruneCandidate, PruneCounts, PruneStore } from '../model/ports/prune-port.ts'
 import type { PruneGuard } from './prune-guard.ts'
 import { CPID_COST, LOOK_COST, type PruneWork } from './prune-work.ts'
 import { explain } from './explain.ts'

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { fitsOne, fitsPattern } from '../model/fits-pattern.ts'
-import type { Owner } from '../model/arrival-port.ts'
+import type { Owner } from '../model/ports/arrival-port.ts'
 import type { Sender } from '../model/sender.ts'
 import type { SenderGrants, SenderPolicy, SenderRule } from '../model/sender-policy.ts'
 
 /** A kind of names in certificates; a pattern without one is for names of hosts. */
 const KIND = /^(?:dns|uri|cn|email|ip):/
-const MOST_REMEMBERED = 1_000
+const MAX_REMEMBERED = 1_000
 
 /** Looks up what a sender may send. */
 export class SenderRules {
@@ -21,7 +21,7 @@ export class SenderRules {
     const key = JSON.stringify([sender.authenticator, sender.username, sender.certificate])
     let allowed = this.#known.get(key)
     if (allowed === undefined) {
-      if (this.#known.size >= MOST_REMEMBERED) this.#known.clear()
+      if (this.#known.size >= MAX_REMEMBERED) this.#known.clear()
       const rule = this.#policy.rules.find(({ match }) => fits(match, sender))
       allowed = new Allowed(rule?.grants ?? this.#policy.otherwise)
       this.#known.set(key, allowed)

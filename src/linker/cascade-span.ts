@@ -9,11 +9,11 @@ import {
 } from '../model/attributes.ts'
 import { NANOS_PER_MS, type UnixNanos } from '../model/clock.ts'
 import type { Cpid } from '../model/cpid.ts'
-import type { Trace } from '../model/link-port.ts'
-import { derivedSpanId, numberBytes } from './derived-ids.ts'
+import type { Trace } from '../model/ports/link-port.ts'
+import { derivedSpanId, numberBytes } from './changes/derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
-import { observeCascade } from './observe.ts'
-import { sendSynthetic } from './synthetic-span.ts'
+import { observeCascade } from './causes/observe.ts'
+import { sendSynthetic } from './changes/synthetic-span.ts'
 
 /**
  * Says how a cascade went, of which this is the last trace to end, where it began: from first to last activity in all of its

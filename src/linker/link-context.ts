@@ -1,8 +1,8 @@
 import type { CascadeObservation } from '../model/cascade-figures.ts'
 import type { UnixNanos } from '../model/clock.ts'
-import type { MergeGraph } from '../model/graph-port.ts'
+import type { MergeGraph } from '../model/ports/graph-port.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
-import type { ArrivedSpan, LinkStore } from '../model/link-port.ts'
+import type { ArrivedSpan, LinkStore } from '../model/ports/link-port.ts'
 
 /** Between which times activity that arrives now can have taken place. */
 export interface PlausibleRange {

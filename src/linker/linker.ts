@@ -1,6 +1,6 @@
 import type { CascadeObservation } from '../model/cascade-figures.ts'
-import type { MergeGraph } from '../model/graph-port.ts'
-import type { ArrivedLog, LogLinkStore } from '../model/log-port.ts'
+import type { MergeGraph } from '../model/ports/graph-port.ts'
+import type { ArrivedLog, LogLinkStore } from '../model/ports/log-port.ts'
 import { noLinkCounts, type LinkCounts } from '../model/link-counts.ts'
 import {
   AWAITED_AFTER_FORWARD,
@@ -9,16 +9,16 @@ import {
   type LinkEvent,
   type LinkStore,
   type Waiting,
-} from '../model/link-port.ts'
-import { enterChange } from './enter-change.ts'
-import { enterOwnTrace } from './enter-own-trace.ts'
+} from '../model/ports/link-port.ts'
+import { enterChange } from './changes/enter-change.ts'
+import { enterOwnTrace } from './traces/enter-own-trace.ts'
 import type { LinkContext, LinkSettings } from './link-context.ts'
 import { LogLinker } from './log-linker.ts'
 import { forwardUnattributed, sendSpan } from './send-span.ts'
-import { nearestAbove } from './nearest-above.ts'
-import { settleDue } from './settling.ts'
-import { waitsForWriters } from './causes.ts'
-import { waitsUntil } from './waits.ts'
+import { nearestAbove } from './causes/nearest-above.ts'
+import { settleDue } from './traces/settling.ts'
+import { waitsForWriters } from './causes/causes.ts'
+import { waitsUntil } from './causes/waits.ts'
 
 export const EXPIRY_STAGES = ['waiting', 'waitingLogs', 'settling'] as const
 export type ExpiryStage = (typeof EXPIRY_STAGES)[number]

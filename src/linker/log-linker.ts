@@ -1,8 +1,8 @@
-import type { ArrivedSpan, Trace } from '../model/link-port.ts'
-import type { ArrivedLog, LogLinkStore } from '../model/log-port.ts'
-import { traceIdOf } from './derived-ids.ts'
+import type { ArrivedSpan, Trace } from '../model/ports/link-port.ts'
+import type { ArrivedLog, LogLinkStore } from '../model/ports/log-port.ts'
+import { traceIdOf } from './changes/derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
-import { keepsRootOpen, listedRoots } from './trace-openings.ts'
+import { keepsRootOpen, listedRoots } from './traces/trace-openings.ts'
 
 /** The span a log record names: not arrived, arrived but not sent yet, or sent. */
 type SpanState = { kind: 'none' | 'missing' | 'waiting' } | { kind: 'sent'; span: ArrivedSpan }

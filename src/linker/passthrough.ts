@@ -1,7 +1,12 @@
 import { knownRoots } from '../dag/newest-roots.ts'
-import { SENT_INHERITED_CPID, SENT_PATCHED, type ArrivedSpan, type ExtraPatch } from '../model/link-port.ts'
-import { spanIdHex } from '../otlp/encode-span.ts'
-import { changeSpanId, traceIdOf } from './derived-ids.ts'
+import {
+  SENT_INHERITED_CPID,
+  SENT_PATCHED,
+  type ArrivedSpan,
+  type ExtraPatch,
+} from '../model/ports/link-port.ts'
+import { spanIdHex } from '../otlp/write/encode-span.ts'
+import { changeSpanId, traceIdOf } from './changes/derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
 
 /** A span that stays in its original trace gains the roots of its CPID and links to their change spans. */

@@ -8,18 +8,18 @@ import {
   type ChangeSpan,
   type ExtraPatch,
   type Trace,
-} from '../model/link-port.ts'
-import { spanIdHex } from '../otlp/encode-span.ts'
-import { CAUSE_BYTES } from '../otlp/sent-size.ts'
-import { hasOtherParts, partWith } from './cascade-parts.ts'
-import { causeIn, type Cause } from './causes.ts'
-import { ensureChangeSpan } from './change-spans.ts'
+} from '../model/ports/link-port.ts'
+import { spanIdHex } from '../otlp/write/encode-span.ts'
+import { CAUSE_BYTES } from '../otlp/write/sent-size.ts'
+import { hasOtherParts, partWith } from './traces/cascade-parts.ts'
+import { causeIn, type Cause } from './causes/causes.ts'
+import { ensureChangeSpan } from './changes/change-spans.ts'
 import type { LinkContext } from './link-context.ts'
-import { repointedLinks } from './repoint-links.ts'
-import { observeHop } from './observe.ts'
-import { extendBounds } from './plausible-time.ts'
-import { noteActivity } from './settling.ts'
-import { changeBytes, fitsLate, spanBytes } from './trace-room.ts'
+import { repointedLinks } from './causes/repoint-links.ts'
+import { observeHop } from './causes/observe.ts'
+import { extendBounds } from './causes/plausible-time.ts'
+import { noteActivity } from './traces/settling.ts'
+import { changeBytes, fitsLate, spanBytes } from './traces/trace-room.ts'
 
 export interface Placing {
   trace: Trace

@@ -3,14 +3,14 @@ import {
   AWAITED_FOR_CPID,
   type ArrivedSpan,
   type AwaitedParent,
-} from '../model/link-port.ts'
+} from '../model/ports/link-port.ts'
 import type { LinkContext } from './link-context.ts'
-import { waitsForWriters } from './causes.ts'
+import { waitsForWriters } from './causes/causes.ts'
 import { bringParent, placeSpan } from './place-span.ts'
 import { sendInPlace } from './passthrough.ts'
-import { openTracesOf, tracesFor } from './trace-openings.ts'
-import { spanBytes } from './trace-room.ts'
-import { waitsUntil } from './waits.ts'
+import { openTracesOf, tracesFor } from './traces/trace-openings.ts'
+import { spanBytes } from './traces/trace-room.ts'
+import { waitsUntil } from './causes/waits.ts'
 
 /** Sends a span whose CPID is known to where its CPID's activity goes now. */
 export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {

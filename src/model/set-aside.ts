@@ -13,7 +13,7 @@ export interface SetAside {
   readonly reason: string
 }
 
-const MOST_LETTERS = 500
+const MAX_LETTERS = 500
 
 /** Whether there was no memory for it, which is about the moment and not about what was being worked on. */
 export function isOutOfMemory(thrown: unknown): boolean {
@@ -22,10 +22,8 @@ export function isOutOfMemory(thrown: unknown): boolean {
 
 /** What was thrown, and where, short enough to keep. */
 export function reasonOf(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return String(thrown).slice(0, MOST_LETTERS)
+  if (!(thrown instanceof Error)) return String(thrown).slice(0, MAX_LETTERS)
   const [, place] = /^\s*at .*?([^\s(/]+:\d+):\d+\)?$/m.exec(thrown.stack ?? '') ?? []
   const where = place === undefined ? '' : ` (at ${place})`
-  return (
-    `${thrown.name === 'Error' ? '' : `${thrown.name}: `}${thrown.message}`.slice(0, MOST_LETTERS) + where
-  )
+  return `${thrown.name === 'Error' ? '' : `${thrown.name}: `}${thrown.message}`.slice(0, MAX_LETTERS) + where
 }

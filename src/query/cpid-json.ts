@@ -1,4 +1,4 @@
-import type { CpidFacts, MergelogFacts } from '../model/query-port.ts'
+import type { CpidFacts, MergelogFacts } from '../model/ports/query-port.ts'
 import { rfc3339 } from '../model/rfc3339.ts'
 import type { CpidFactsAnswer, Mergelog } from './answers/cpids.ts'
 

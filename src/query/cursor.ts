@@ -1,4 +1,4 @@
-import type { Position } from '../model/query-port.ts'
+import type { Position } from '../model/ports/query-port.ts'
 
 const CURSOR = /^-?\d{1,19}(?:\.-?\d{1,19})*$/
 const MAX = 2n ** 63n - 1n

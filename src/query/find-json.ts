@@ -1,7 +1,7 @@
 import { parseCpid, type Cpid } from '../model/cpid.ts'
-import type { CausewayQueries } from '../model/query-port.ts'
+import type { CausewayQueries } from '../model/ports/query-port.ts'
 import type { Found } from './answers/objects.ts'
-import { cascadeOutline } from './cascade-json.ts'
+import { cascadeOutline } from './cascade/cascade-json.ts'
 
 /** How much of what happened to a found object is looked at for its cascades. */
 const HAPPENINGS = 100

@@ -1,5 +1,5 @@
 import type { Cpid } from '../model/cpid.ts'
-import type { GraphAround, GraphNode as NodeFacts } from '../model/query-port.ts'
+import type { GraphAround, GraphNode as NodeFacts } from '../model/ports/query-port.ts'
 import { rfc3339 } from '../model/rfc3339.ts'
 import type { GraphNode } from './answers/graph.ts'
 

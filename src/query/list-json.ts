@@ -1,5 +1,5 @@
 import type { Cpid } from '../model/cpid.ts'
-import type { Pages, Placed } from '../model/query-port.ts'
+import type { Pages, Placed } from '../model/ports/query-port.ts'
 import { PageCut } from './page-cut.ts'
 import type { Part } from './question.ts'
 

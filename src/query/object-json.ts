@@ -1,4 +1,4 @@
-import type { ObjectFacts } from '../model/query-port.ts'
+import type { ObjectFacts } from '../model/ports/query-port.ts'
 import { rfc3339 } from '../model/rfc3339.ts'
 import type { ObjectEvent } from './answers/objects.ts'
 

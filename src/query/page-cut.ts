@@ -1,4 +1,4 @@
-import type { Pages, Placed } from '../model/query-port.ts'
+import type { Pages, Placed } from '../model/ports/query-port.ts'
 import { cursorOf } from './cursor.ts'
 
 /** Takes the first `limit` items of a list and remembers where it was cut. */

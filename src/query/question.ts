@@ -1,5 +1,5 @@
 import type { Cpid } from '../model/cpid.ts'
-import type { CascadeFilter } from '../model/query-port.ts'
+import type { CascadeFilter } from '../model/ports/query-port.ts'
 import type { TraceQuestion } from './traces/trace-question.ts'
 
 /** Which part of a list is asked for: at most `limit` items (all without one) after a cursor. */

@@ -1,7 +1,7 @@
 import { CPID_UNDECODABLE } from '../model/attributes.ts'
-import { MalformedOtlp } from '../otlp/malformed.ts'
-import { jsonOfProtobuf, type JsonObject } from '../otlp/protobuf-to-json.ts'
-import { WireCursor } from '../otlp/wire-cursor.ts'
+import { MalformedOtlp } from '../otlp/read/malformed.ts'
+import { jsonOfProtobuf, type JsonObject } from '../otlp/json/protobuf-to-json.ts'
+import { WireCursor } from '../otlp/read/wire-cursor.ts'
 
 /** Fields of Span and LogRecord that hold no messages. */
 const PLAIN_FIELDS = { spans: [1, 2, 3, 4, 5, 6, 7, 8, 16], logs: [1, 2, 3, 8, 9, 10, 11, 12] }

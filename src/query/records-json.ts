@@ -1,4 +1,4 @@
-import type { CausewayQueries, Pages, StoredRecord } from '../model/query-port.ts'
+import type { CausewayQueries, Pages, StoredRecord } from '../model/ports/query-port.ts'
 import { PageCut } from './page-cut.ts'
 import type { Part } from './question.ts'
 import { envelopeJson, recordJson } from './record-json.ts'

@@ -1,4 +1,4 @@
-const MOST_CREDENTIALS = 1_024
+const MAX_CREDENTIALS = 1_024
 
 /** Numbers those who send: by credential where they have one, else by connection. */
 export class PeerNumbers {
@@ -14,7 +14,7 @@ export class PeerNumbers {
     if (credential === undefined) this.#connections.set(connection, number)
     else {
       // Whoever is numbered anew counts as someone else for a second.
-      if (this.#credentials.size >= MOST_CREDENTIALS) this.#credentials.clear()
+      if (this.#credentials.size >= MAX_CREDENTIALS) this.#credentials.clear()
       this.#credentials.set(credential, number)
     }
     return number

@@ -1,6 +1,6 @@
 import type { Clock } from '../model/clock.ts'
 import type { Sqlite } from './open-database.ts'
-import { ScopeUses } from './scope-uses.ts'
+import { ScopeUses } from './writer/scope-uses.ts'
 
 interface ProgressRow {
   last_arrival: number

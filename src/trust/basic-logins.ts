@@ -55,7 +55,7 @@ const BUSY: Extract<Checked, { kind: 'busy' }> = {
 }
 
 /** Right logins that need not be checked again, with where they came from. */
-const MOST_SHOWN = 4_096
+const MAX_SHOWN = 4_096
 
 interface Users {
   users: ReadonlyMap<string, User>
@@ -74,7 +74,7 @@ export function acceptLogins(settings: HtpasswdSettings): Authenticator {
   const { id, guard = loginGuard() } = settings
   const { attempts, turns } = guard
   const followed = followUsers(settings)
-  const shownBefore = new LruKeys<User>(MOST_SHOWN)
+  const shownBefore = new LruKeys<User>(MAX_SHOWN)
   return {
     header: HEADER,
     challenge: 'Basic realm="Causeway", charset="UTF-8"',

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-const MOST_WAITING = 64
-const MOST_WAITING_OF_PEER = 4
+const MAX_WAITING = 64
+const MAX_WAITING_OF_PEER = 4
 /** After each check the thread is left to others for so many times as long as it took. */
 const REST_FACTOR = 4
 
@@ -43,8 +43,8 @@ export class BcryptTurns {
   }
 
   #hasPlaceFor(peer: string): boolean {
-    if (this.#waiting.filter((one) => one.peer === peer).length >= MOST_WAITING_OF_PEER) return false
-    if (this.#waiting.length < MOST_WAITING) return true
+    if (this.#waiting.filter((one) => one.peer === peer).length >= MAX_WAITING_OF_PEER) return false
+    if (this.#waiting.length < MAX_WAITING) return true
     const last = this.#waiting.reduce((worst, one) =>
       this.#failures(one.peer) >= this.#failures(worst.peer) ? one : worst,
     )

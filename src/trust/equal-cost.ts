@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { compare, getRounds, hashSync, truncates } from 'bcryptjs'
 
-const LEAST_COST = 4
+const MIN_COST = 4
 /** Salt and digest of what nobody knows; they fit behind any cost. */
-const NOBODYS = hashSync(randomBytes(16).toString('hex'), LEAST_COST).slice('$2b$04$'.length)
+const NOBODYS = hashSync(randomBytes(16).toString('hex'), MIN_COST).slice('$2b$04$'.length)
 
 /** A hash of this cost that no password fits. */
 const nobodysHash = (cost: number): string => `$2b$${String(cost).padStart(2, '0')}$${NOBODYS}`

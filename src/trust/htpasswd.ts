@@ -4,9 +4,9 @@ export type KeptPassword = { kind: 'plain'; password: string } | { kind: 'bcrypt
 const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
 const OTHER_HASH = /^(?:\$|\{(?:SHA|SSHA|SHA256|SHA512)\})/i
 /** Each step doubles the time that a check takes; this one is about a second. */
-const MOST_BCRYPT_COST = 14
+const MAX_BCRYPT_COST = 14
 /** Of longer ones bcrypt looks at the beginning only. */
-const MOST_PASSWORD_BYTES = 72
+const MAX_PASSWORD_BYTES = 72
 
 /**
  * Reads `user:password` lines, where the password is a bcrypt hash (`htpasswd -B`) or plain text; a later line for the same
@@ -30,13 +30,13 @@ function readPassword(text: string): KeptPassword | string {
   if (text === '') return 'the password is empty'
   const cost = BCRYPT.exec(text)?.[1]
   if (cost !== undefined) {
-    return Number(cost) > MOST_BCRYPT_COST
-      ? `a bcrypt cost of ${Number(cost)} takes too long to check; make it ${MOST_BCRYPT_COST} at most`
+    return Number(cost) > MAX_BCRYPT_COST
+      ? `a bcrypt cost of ${Number(cost)} takes too long to check; make it ${MAX_BCRYPT_COST} at most`
       : { kind: 'bcrypt', hash: text }
   }
   if (OTHER_HASH.test(text))
     return 'this kind of password hash is not supported; make one with htpasswd -B (bcrypt)'
-  return Buffer.byteLength(text) > MOST_PASSWORD_BYTES
-    ? `the password is longer than ${MOST_PASSWORD_BYTES} bytes, and bcrypt would take the first ${MOST_PASSWORD_BYTES} for all of it; write a shorter one`
+  return Buffer.byteLength(text) > MAX_PASSWORD_BYTES
+    ? `the password is longer than ${MAX_PASSWORD_BYTES} bytes, and bcrypt would take the first ${MAX_PASSWORD_BYTES} for all of it; write a shorter one`
     : { kind: 'plain', password: text }
 }

@@ -7,7 +7,7 @@ const FIRST_WAIT_MS = 1_000
 const LONGEST_WAIT_MS = 60_000
 /** After so long without a wrong password all is forgotten, in milliseconds. */
 const FORGOTTEN_MS = 600_000
-const MOST_KEPT = 4_096
+const MAX_KEPT = 4_096
 
 interface Failures {
   count: number
@@ -50,7 +50,7 @@ export class LoginAttempts {
     const waitMs = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (count - free))
     this.#failures.delete(key)
     const [oldest] = this.#failures.keys()
-    if (this.#failures.size >= MOST_KEPT && oldest !== undefined) this.#failures.delete(oldest)
+    if (this.#failures.size >= MAX_KEPT && oldest !== undefined) this.#failures.delete(oldest)
     this.#failures.set(key, { count, lastMs: nowMs, untilMs: count < free ? 0 : nowMs + waitMs })
   }
 

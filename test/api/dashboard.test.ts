@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { startQueryServer } from '../../src/api/query-server.ts'
 import type { Authenticator } from '../../src/trust/authenticator.ts'
 import { acceptLogins } from '../../src/trust/basic-logins.ts'
-import { ThreadQueryService } from '../../src/app/thread-query-service.ts'
+import { ThreadQueryService } from '../../src/app/questions/thread-query-service.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 
 /** What the tests built before they began. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { cpid } from '../support/otlp-requests.ts'
-import { QueryApi } from './query-api.ts'
-import { webCascades } from './web-cascade.ts'
+import { QueryApi } from './support/query-api.ts'
+import { webCascades } from './support/web-cascade.ts'
 
 let api: QueryApi
 beforeAll(async () => {

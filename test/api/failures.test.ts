@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { startQueryServer } from '../../src/api/query-server.ts'
-import { ThreadQueryService } from '../../src/app/thread-query-service.ts'
+import { ThreadQueryService } from '../../src/app/questions/thread-query-service.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { ABOUT, QueryApi } from './query-api.ts'
+import { ABOUT, QueryApi } from './support/query-api.ts'
 
 let api: QueryApi
 

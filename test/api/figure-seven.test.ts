@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { figureSeven, TABLE_2 } from '../query/figure-seven.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { QueryApi } from './query-api.ts'
+import { QueryApi } from './support/query-api.ts'
 
 let api: QueryApi
 

@@ -10,7 +10,7 @@ import type { QueryService } from '../../src/api/query-service.ts'
 import { acceptLogins } from '../../src/trust/basic-logins.ts'
 import { acceptBearerTokens } from '../../src/trust/bearer-tokens.ts'
 import { Authority } from '../support/certificates.ts'
-import { ABOUT } from './query-api.ts'
+import { ABOUT } from './support/query-api.ts'
 
 interface Answer {
   status: number

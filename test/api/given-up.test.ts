@@ -3,8 +3,8 @@ import { request } from 'node:http'
 import { startQueryServer } from '../../src/api/query-server.ts'
 import type { QueryService, Reply } from '../../src/api/query-service.ts'
 import type { Question } from '../../src/query/question.ts'
-import { eventually } from '../process/eventually.ts'
-import { ABOUT } from './query-api.ts'
+import { eventually } from '../process/support/eventually.ts'
+import { ABOUT } from './support/query-api.ts'
 
 const LONGEST_MS = 3_000
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { QueryApi } from './query-api.ts'
+import { QueryApi } from './support/query-api.ts'
 
 const LONG = 20_000
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { z } from 'zod'
 import { hexSpan, cpid } from '../support/otlp-requests.ts'
-import { QueryApi } from './query-api.ts'
-import { REPLICASET, webCascades } from './web-cascade.ts'
+import { QueryApi } from './support/query-api.ts'
+import { REPLICASET, webCascades } from './support/web-cascade.ts'
 
 interface Operation {
   operationId: string

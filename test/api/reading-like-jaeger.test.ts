@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
-import { cascadesForBackends, exchangesWith, type Exchange } from './jaeger-exchanges.ts'
-import { QueryApi } from './query-api.ts'
+import { cascadesForBackends, exchangesWith, type Exchange } from './support/jaeger-exchanges.ts'
+import { QueryApi } from './support/query-api.ts'
 
 /** Recorded from a real Jaeger by test/interop/reading-like-jaeger.test.ts. */
 const RECORDED = JSON.parse(

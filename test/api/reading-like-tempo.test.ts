@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { outgoingSpan } from '../../src/otlp/outgoing-span.ts'
-import { jsonOfProtobuf } from '../../src/otlp/protobuf-to-json.ts'
-import { WireCursor } from '../../src/otlp/wire-cursor.ts'
-import { SqliteQueries } from '../../src/sqlite/queries/sqlite-queries.ts'
+import { outgoingSpan } from '../../src/otlp/write/outgoing-span.ts'
+import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
+import { WireCursor } from '../../src/otlp/read/wire-cursor.ts'
+import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { cpid, hexTrace } from '../support/otlp-requests.ts'
-import { cascadesForBackends } from './jaeger-exchanges.ts'
-import { QueryApi } from './query-api.ts'
+import { cascadesForBackends } from './support/jaeger-exchanges.ts'
+import { QueryApi } from './support/query-api.ts'
 
 const TRACE = cpid(1).replaceAll('-', '')
 const RANGE = 'start=1767225600&end=1767229200'

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { FromQuery, ToQuery } from '../../src/app/query-messages.ts'
-import { serveQueries } from '../../src/app/serve-queries.ts'
-import type { CausewayQueries, MergelogFacts } from '../../src/model/query-port.ts'
+import type { FromQuery, ToQuery } from '../../src/threads/query-messages.ts'
+import { serveQueries } from '../../src/app/questions/serve-queries.ts'
+import type { CausewayQueries, MergelogFacts } from '../../src/model/ports/query-port.ts'
 import { id as cpidOf } from '../query/asking.ts'
 
 const ports: MessagePort[] = []

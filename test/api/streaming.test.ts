@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { QueryApi } from './query-api.ts'
+import { QueryApi } from './support/query-api.ts'
 
 const SPANS = 20_000
 

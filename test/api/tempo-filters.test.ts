@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { cpid } from '../support/otlp-requests.ts'
-import { cascadesForBackends } from './jaeger-exchanges.ts'
-import { QueryApi } from './query-api.ts'
+import { cascadesForBackends } from './support/jaeger-exchanges.ts'
+import { QueryApi } from './support/query-api.ts'
 
 let api: QueryApi
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { ROUTES as API_ROUTES } from '../../src/api/routes/routes.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
-import { cascadesForBackends } from './jaeger-exchanges.ts'
-import { QueryApi } from './query-api.ts'
+import { cascadesForBackends } from './support/jaeger-exchanges.ts'
+import { QueryApi } from './support/query-api.ts'
 
 const VALUES: Record<string, string> = { cpid: cpid(2), root: cpid(1), other: cpid(11), spanId: hexSpan(11) }
 const TRACE = cpid(1).replaceAll('-', '')

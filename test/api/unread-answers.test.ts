@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { QueryService, Reply } from '../../src/api/query-service.ts'
 import { startQueryServer } from '../../src/api/query-server.ts'
-import { eventually } from '../process/eventually.ts'
-import { ABOUT } from './query-api.ts'
+import { eventually } from '../process/support/eventually.ts'
+import { ABOUT } from './support/query-api.ts'
 
 const PIECE = 'x'.repeat(64 * 1024)
 const QUESTION = '/api/v1/cascades'

@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Checkpoints, type CheckpointSettings } from '../../src/app/checkpoints.ts'
+import { Checkpoints, type CheckpointSettings } from '../../src/store/checkpoints/checkpoints.ts'
 import { openForReading, openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
-import { walStateOf, type WalState } from '../../src/sqlite/wal-checkpoint.ts'
+import { walStateOf, type WalState } from '../../src/sqlite/log/wal-checkpoint.ts'
 
 const MIB = 1024 * 1024
 

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-const MODULE = new URL('../../src/app/exhaustion.ts', import.meta.url).href
+const MODULE = new URL('../../src/app/resources/exhaustion.ts', import.meta.url).href
 
 /** Runs a program in which an error with this code is thrown in a timer, where nobody handles it. */
 async function throwing(code: string): Promise<{ code: number; stdout: string; stderr: string }> {

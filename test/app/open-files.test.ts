@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { fitPlaces, openFilesLimit } from '../../src/app/open-files.ts'
+import { fitPlaces, openFilesLimit } from '../../src/app/resources/open-files.ts'
 
 const RECEIVER = { max: 1024, maxPerAddress: 256 }
 const PROBED = { max: 64, maxPerAddress: 32 }

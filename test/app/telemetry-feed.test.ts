@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { systemClock } from '../../src/app/system-clock.ts'
-import { TelemetryFeed } from '../../src/app/telemetry-feed.ts'
+import { TelemetryFeed } from '../../src/app/metrics/telemetry-feed.ts'
 import { noLinkCounts } from '../../src/model/link-counts.ts'
 import type { SetAside } from '../../src/model/set-aside.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'

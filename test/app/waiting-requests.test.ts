@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { FlowShares } from '../../src/app/flow-shares.ts'
-import { WaitingRequests } from '../../src/app/waiting-requests.ts'
+import { FlowShares } from '../../src/store/admission/flow-shares.ts'
+import { WaitingRequests } from '../../src/store/admission/waiting-requests.ts'
 
 const KIB = 1024
 const LOOPING = 1

@@ -1,6 +1,10 @@
 import { expect } from '@jest/globals'
-import { CausewayProcess, leaveNothingBehind } from '../process/causeway-process.ts'
-import { freshSettings, type CausewaySettings, type SettingsChoice } from '../process/causeway-settings.ts'
+import { CausewayProcess, leaveNothingBehind } from '../process/support/causeway-process.ts'
+import {
+  freshSettings,
+  type CausewaySettings,
+  type SettingsChoice,
+} from '../process/support/causeway-settings.ts'
 import { Victim, type VictimChoice } from './victim.ts'
 import { Vitals } from './vitals.ts'
 
@@ -11,7 +15,7 @@ const LIMIT_MIB = 400
 /** How far beyond the limiter's limit an attack may push the process: the limiter looks once in a while. */
 const MEMORY_OVERSHOOT = 100 * MIB
 /** Most descriptors that an attack may have open, unless it says otherwise. */
-const MOST_DESCRIPTORS = 4_000
+const MAX_DESCRIPTORS = 4_000
 /** Before, meanwhile and after. */
 const FEWEST_ANSWERS = 3
 const LONGEST_ATTACK_MS = 20_000
@@ -88,7 +92,7 @@ export class AttackedCauseway implements AsyncDisposable {
    * descriptors within their bounds, and the process alive, so that it ends in order when it is told to.
    */
   async withstands(attack: Attack, { what, longestMs = LONGEST_ATTACK_MS }: AttackOptions): Promise<void> {
-    const { limitMib = LIMIT_MIB, mostDescriptors = MOST_DESCRIPTORS } = this.#choice
+    const { limitMib = LIMIT_MIB, mostDescriptors = MAX_DESCRIPTORS } = this.#choice
     const over = new AbortController()
     const timer = setTimeout(() => over.abort(), longestMs)
     using vitals = new Vitals(this.pid)

@@ -2,9 +2,9 @@ import { request } from 'node:http'
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
-import type { CausewaySettings } from '../process/causeway-settings.ts'
-import { markerSpan } from '../process/marker-span.ts'
+import { EXPORT_METHODS } from '../../src/receiver/otlp/grpc/grpc-services.ts'
+import type { CausewaySettings } from '../process/support/causeway-settings.ts'
+import { markerSpan } from '../process/support/marker-span.ts'
 
 /** An address of its own, as a victim in a cluster has. */
 const VICTIM_ADDRESS = '127.0.0.2'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { BareRows } from '../../bench/bare-rows.ts'
-import { BareStore } from '../../bench/bare-store.ts'
+import { BareRows } from '../../lab/bench/fill/bare-rows.ts'
+import { BareStore } from '../../lab/bench/fill/bare-store.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
 import { TestWriter } from '../support/test-writer.ts'

@@ -7,11 +7,11 @@ import {
   readBenchmarks,
   type BenchmarkData,
   type RunResult,
-} from '../../bench/document/benchmark-data.ts'
-import { renderFiles } from '../../bench/document/render-files.ts'
-import type { SectionResult } from '../../bench/figures.ts'
-import { FIGURES, type LoadResult, type Run } from '../../bench/peers/peers-data.ts'
-import { ratiosOf } from '../../bench/peers/ratios.ts'
+} from '../../lab/bench/document/benchmark-data.ts'
+import { renderFiles } from '../../lab/bench/document/render-files.ts'
+import type { SectionResult } from '../../lab/bench/measure/figures.ts'
+import { FIGURES, type LoadResult, type Run } from '../../lab/bench/peers/peers-data.ts'
+import { ratiosOf } from '../../lab/bench/peers/ratios.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs', import.meta.url))
 const KEPT = {

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
-import { EXPORT_TRACES } from '../../bench/export-method.ts'
-import { HelperProcess } from '../../bench/helper-process.ts'
-import type { FromGenerator, SendOrder } from '../../bench/messages.ts'
-import { openClient } from '../../bench/otlp-client.ts'
-import { encodeRpcStatus } from '../../src/otlp/rpc-status.ts'
+import { EXPORT_TRACES } from '../../lab/bench/load/export-method.ts'
+import { HelperProcess } from '../../lab/bench/load/helper-process.ts'
+import type { FromGenerator, SendOrder } from '../../lab/bench/load/messages.ts'
+import { openClient } from '../../lab/bench/load/otlp-client.ts'
+import { encodeRpcStatus } from '../../src/otlp/write/rpc-status.ts'
 
 type Answer = { code: number; metadata?: Metadata } | { reply: Buffer }
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { niceTicks, powersOfTen, shortNumber } from '../../documents/nice-ticks.ts'
+import { niceTicks, powersOfTen, shortNumber } from '../../lab/charts/nice-ticks.ts'
 
 test.each([
   [100, [0, 20, 40, 60, 80, 100]],

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { cascadeTree } from '../../src/cli/cascade-tree.ts'
-import { screenOf } from '../../src/cli/screen.ts'
-import type { LinkedSpan } from '../../src/model/query-port.ts'
-import { spanTree } from '../../src/query/span-tree.ts'
+import { cascadeTree } from '../../src/cli/text/cascade-tree.ts'
+import { screenOf } from '../../src/cli/text/screen.ts'
+import type { LinkedSpan } from '../../src/model/ports/query-port.ts'
+import { spanTree } from '../../src/query/cascade/span-tree.ts'
 import { linkedSpan } from '../query/linked-span.ts'
 
 const MS = 1_000_000n

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { count, duration, plain } from '../../src/cli/show.ts'
-import { textTable } from '../../src/cli/text-table.ts'
+import { count, duration, plain } from '../../src/cli/text/show.ts'
+import { textTable } from '../../src/cli/text/text-table.ts'
 
 test.each([
   [0n, '0ns'],

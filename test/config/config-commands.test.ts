@@ -6,7 +6,7 @@ import {
   runPrintConfig,
   runValidate,
   type ConfigCommand,
-} from '../../src/cli/config-commands.ts'
+} from '../../src/cli/commands/config-commands.ts'
 import { SMALLEST } from './load-text.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))

@@ -1,10 +1,10 @@
 import { test, expect } from '@jest/globals'
-import type { Deployment } from '../../examples/control-plane/api/kube-objects.ts'
-import type { ControlPlane } from '../../examples/control-plane/control-plane.ts'
-import { LOAD } from '../../examples/control-plane/controllers/metrics-server.ts'
-import { millicores } from '../../examples/control-plane/controllers/millicores.ts'
-import { autoscaler, deployment, load } from '../../examples/control-plane/manifests.ts'
-import { virtualRun } from '../../examples/control-plane/virtual-run.ts'
+import type { Deployment } from '../../packages/control-plane/api/kube-objects.ts'
+import type { ControlPlane } from '../../packages/control-plane/control-plane.ts'
+import { LOAD } from '../../packages/control-plane/controllers/metrics-server.ts'
+import { millicores } from '../../packages/control-plane/controllers/millicores.ts'
+import { autoscaler, deployment, load } from '../../packages/control-plane/manifests.ts'
+import { virtualRun } from '../../packages/control-plane/virtual-run.ts'
 
 const WEB = { name: 'web', namespace: 'default' }
 const AUTOSCALERS = 'autoscaling/v2/horizontalpodautoscalers'

@@ -5,10 +5,10 @@ import type {
   Pod,
   ReplicaSet,
   Service,
-} from '../../examples/control-plane/api/kube-objects.ts'
-import type { ObjectStore } from '../../examples/control-plane/api/object-store.ts'
-import { matches, owns } from '../../examples/control-plane/api/ownership.ts'
-import { isReady } from '../../examples/control-plane/controllers/pod-state.ts'
+} from '../../packages/control-plane/api/kube-objects.ts'
+import type { ObjectStore } from '../../packages/control-plane/api/object-store.ts'
+import { matches, owns } from '../../packages/control-plane/api/ownership.ts'
+import { isReady } from '../../packages/control-plane/controllers/pod-state.ts'
 
 /** What a cluster has come to, as an operator would judge it. */
 export interface ClusterState {

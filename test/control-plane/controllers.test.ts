@@ -1,10 +1,10 @@
 import { test, expect } from '@jest/globals'
-import type { Deployment, Endpoints, Pod, ReplicaSet } from '../../examples/control-plane/api/kube-objects.ts'
-import type { ObjectStore } from '../../examples/control-plane/api/object-store.ts'
-import type { ControlPlane } from '../../examples/control-plane/control-plane.ts'
-import { isReady } from '../../examples/control-plane/controllers/pod-state.ts'
-import { deployment, service } from '../../examples/control-plane/manifests.ts'
-import { virtualRun } from '../../examples/control-plane/virtual-run.ts'
+import type { Deployment, Endpoints, Pod, ReplicaSet } from '../../packages/control-plane/api/kube-objects.ts'
+import type { ObjectStore } from '../../packages/control-plane/api/object-store.ts'
+import type { ControlPlane } from '../../packages/control-plane/control-plane.ts'
+import { isReady } from '../../packages/control-plane/controllers/pod-state.ts'
+import { deployment, service } from '../../packages/control-plane/manifests.ts'
+import { virtualRun } from '../../packages/control-plane/virtual-run.ts'
 
 const WEB = { name: 'web', namespace: 'default' }
 const QUIET_MS = 5_000

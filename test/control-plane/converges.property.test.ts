@@ -1,10 +1,10 @@
 import { test, expect } from '@jest/globals'
 import fc from 'fast-check'
-import type { ControlPlane } from '../../examples/control-plane/control-plane.ts'
-import { isRefusal } from '../../examples/control-plane/api/api-error.ts'
-import { autoscaler, deployment, load, service } from '../../examples/control-plane/manifests.ts'
-import { LOAD } from '../../examples/control-plane/controllers/metrics-server.ts'
-import { virtualRun } from '../../examples/control-plane/virtual-run.ts'
+import type { ControlPlane } from '../../packages/control-plane/control-plane.ts'
+import { isRefusal } from '../../packages/control-plane/api/api-error.ts'
+import { autoscaler, deployment, load, service } from '../../packages/control-plane/manifests.ts'
+import { LOAD } from '../../packages/control-plane/controllers/metrics-server.ts'
+import { virtualRun } from '../../packages/control-plane/virtual-run.ts'
 import { asAsked, stateOf } from './cluster-state.ts'
 
 const APPS = ['web', 'api'] as const

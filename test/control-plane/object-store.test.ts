@@ -1,10 +1,10 @@
 import { test, expect } from '@jest/globals'
-import { ApiError } from '../../examples/control-plane/api/api-error.ts'
-import type { Deployment, Pod } from '../../examples/control-plane/api/kube-objects.ts'
-import { ObjectStore } from '../../examples/control-plane/api/object-store.ts'
-import { Chance } from '../../examples/control-plane/chance.ts'
-import { deployment } from '../../examples/control-plane/manifests.ts'
-import { VirtualClock } from '../../examples/control-plane/virtual-clock.ts'
+import { ApiError } from '../../packages/control-plane/api/api-error.ts'
+import type { Deployment, Pod } from '../../packages/control-plane/api/kube-objects.ts'
+import { ObjectStore } from '../../packages/control-plane/api/object-store.ts'
+import { Chance } from '../../packages/control-plane/chance.ts'
+import { deployment } from '../../packages/control-plane/manifests.ts'
+import { VirtualClock } from '../../packages/control-plane/virtual-clock.ts'
 
 const WEB = { name: 'web', namespace: 'default' }
 const DEPLOYMENTS = 'apps/v1/deployments'

@@ -1,10 +1,10 @@
 import { test, expect } from '@jest/globals'
 import fc from 'fast-check'
-import type { ControlPlane } from '../../examples/control-plane/control-plane.ts'
-import { isRefusal } from '../../examples/control-plane/api/api-error.ts'
-import { deployment, service } from '../../examples/control-plane/manifests.ts'
-import { MergeGraph, mergelogsOf } from '../../evaluation/traceability/merge-graph.ts'
-import { compare, play, rootOf, type Played } from '../../evaluation/traceability/play.ts'
+import type { ControlPlane } from '../../packages/control-plane/control-plane.ts'
+import { isRefusal } from '../../packages/control-plane/api/api-error.ts'
+import { deployment, service } from '../../packages/control-plane/manifests.ts'
+import { MergeGraph, mergelogsOf } from '../../lab/evaluation/traceability/merge-graph.ts'
+import { compare, play, rootOf, type Played } from '../../lab/evaluation/traceability/play.ts'
 
 const CPID = 'causeway.io/cpid'
 const WEB = { name: 'web', namespace: 'default' }

@@ -1,8 +1,8 @@
 import { test, expect } from '@jest/globals'
-import type { ControlPlane } from '../../examples/control-plane/control-plane.ts'
-import { deployment, service } from '../../examples/control-plane/manifests.ts'
-import type { Recorder } from '../../examples/control-plane/telemetry/recorder.ts'
-import { virtualRun } from '../../examples/control-plane/virtual-run.ts'
+import type { ControlPlane } from '../../packages/control-plane/control-plane.ts'
+import { deployment, service } from '../../packages/control-plane/manifests.ts'
+import type { Recorder } from '../../packages/control-plane/telemetry/recorder.ts'
+import { virtualRun } from '../../packages/control-plane/virtual-run.ts'
 
 const WEB = { name: 'web', namespace: 'default' }
 

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { test, expect } from '@jest/globals'
 import { OtlpSink } from '../instrumentation/support/otlp-sink.ts'
 
-const FOLDER = new URL('../../examples/control-plane/', import.meta.url)
+const FOLDER = new URL('../../packages/control-plane/', import.meta.url)
 const SCENARIO = fileURLToPath(new URL('scenario.ts', FOLDER))
 
 async function run(...args: string[]): Promise<string> {

@@ -1,6 +1,6 @@
 import { test, expect } from '@jest/globals'
-import { VirtualClock } from '../../examples/control-plane/virtual-clock.ts'
-import { WorkQueue } from '../../examples/control-plane/runtime/work-queue.ts'
+import { VirtualClock } from '../../packages/control-plane/virtual-clock.ts'
+import { WorkQueue } from '../../packages/control-plane/runtime/work-queue.ts'
 
 function queueOf() {
   const clock = new VirtualClock()

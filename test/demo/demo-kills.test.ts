@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
-import { eventually } from '../process/eventually.ts'
-import { drawBetween, seededRandom, shuffled } from '../process/seeded-random.ts'
+import { eventually } from '../process/support/eventually.ts'
+import { drawBetween, seededRandom, shuffled } from '../process/support/seeded-random.ts'
 import { DemoRun } from './demo-run.ts'
 
 const SEED = Number(process.env['CAUSEWAY_SEED'] ?? 20_260_801)
@@ -30,7 +30,7 @@ const MOMENTS = [
   /γ = /,
   /Causeway keeps running/,
 ]
-const MOST_MS_LATER = 1_500
+const MAX_MS_LATER = 1_500
 
 const random = seededRandom(SEED)
 const cases = Array.from({ length: ROUNDS }, () => {
@@ -38,7 +38,7 @@ const cases = Array.from({ length: ROUNDS }, () => {
   return Object.keys(KILLS).map((kill, index) => ({
     kill,
     moment: moments[index]?.source ?? '',
-    later: drawBetween(random, 0, MOST_MS_LATER),
+    later: drawBetween(random, 0, MAX_MS_LATER),
   }))
 }).flat()
 

@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { eventually } from '../process/eventually.ts'
-import { freePorts } from '../process/free-ports.ts'
-import { processesOfGroup } from '../process/process-table.ts'
+import { eventually } from '../process/support/eventually.ts'
+import { freePorts } from '../process/support/free-ports.ts'
+import { processesOfGroup } from '../process/support/process-table.ts'
 import { ROOT } from './documented-commands.ts'
 
 const OWN = new Set(['otel-config.yaml', 'data', 'dist', '.git'])

@@ -10,7 +10,7 @@ export interface Outcome {
  * `<cpid>` or `<root>`, or a CPID of the documents, is given that of a cascade which is there.
  */
 export const RUN_HERE: Readonly<Record<string, Outcome>> = {
-  'node bin/node.js examples/control-plane/scenario.ts http://localhost:4318': {
+  'node bin/node.js packages/control-plane/scenario.ts http://localhost:4318': {
     says: /^scaled in change [0-9a-f-]{36}\n5 Pods\n\d{2,} spans, \d+ log records\n$/,
   },
   'node bin/node.js examples/instrumented-controller/step-1-plain.ts': { says: /^updated Deployment to / },

@@ -57,7 +57,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm run evaluate': { why: HOURS },
   'npm run fuzz': { by: 'test/fuzz/fuzz.test.ts', as: 'fuzz' },
   'npm run bench:document': { why: REWRITES },
-  'npm run bench:document -- bench/results/latest.json bench/results/peers.json': { why: REWRITES },
+  'npm run bench:document -- lab/bench/results/latest.json lab/bench/results/peers.json': { why: REWRITES },
   'npm run screenshots': { why: REWRITES },
   'npm run gen': { by: 'test/cli/cli-docs.test.ts', as: 'npm run gen writes it' },
   'npm run golden': { why: REWRITES },

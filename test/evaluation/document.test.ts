@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
-import { renderFiles, renderReadme } from '../../evaluation/document/render-files.ts'
-import { readData } from '../../evaluation/evaluation-data.ts'
-import { PARTS } from '../../evaluation/options.ts'
+import { renderFiles, renderReadme } from '../../lab/evaluation/document/render-files.ts'
+import { readData } from '../../lab/evaluation/evaluation-data.ts'
+import { PARTS } from '../../lab/evaluation/options.ts'
 
 const DOCS = fileURLToPath(new URL('../../docs', import.meta.url))
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals'
-import { avoidablePart, CRITERIA, FLOOR } from '../../evaluation/merges/criteria.ts'
-import { DEPLOYMENTS } from '../../evaluation/merges/paper.ts'
-import { countAt } from '../../evaluation/merges/run-scenario.ts'
-import { VARIANTS } from '../../evaluation/merges/variants.ts'
+import { avoidablePart, CRITERIA, FLOOR } from '../../lab/evaluation/merges/criteria.ts'
+import { DEPLOYMENTS } from '../../lab/evaluation/merges/paper.ts'
+import { countAt } from '../../lab/evaluation/merges/run-scenario.ts'
+import { VARIANTS } from '../../lab/evaluation/merges/variants.ts'
 
 const SEEDS = [101, 102]
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals'
-import { CASES } from '../../evaluation/replacement/cases.ts'
-import type { Verdict } from '../../evaluation/replacement/compare.ts'
-import { controlPlane, judge } from '../../evaluation/replacement/measure.ts'
-import { METHODS } from '../../evaluation/replacement/methods.ts'
-import { playStory } from '../../evaluation/replacement/play-story.ts'
+import { CASES } from '../../lab/evaluation/replacement/cases.ts'
+import type { Verdict } from '../../lab/evaluation/replacement/compare.ts'
+import { controlPlane, judge } from '../../lab/evaluation/replacement/measure.ts'
+import { METHODS } from '../../lab/evaluation/replacement/methods.ts'
+import { playStory } from '../../lab/evaluation/replacement/play-story.ts'
 
 const NEW_CPID = 0
 const LAST_UNTIMED = 1

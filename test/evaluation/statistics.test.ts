@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { avoidablePart } from '../../evaluation/merges/criteria.ts'
-import { readOptions } from '../../evaluation/options.ts'
-import { lineChart } from '../../documents/line-chart.ts'
-import { medianInterval, quartilesOf, sampleOf } from '../../evaluation/statistics.ts'
+import { avoidablePart } from '../../lab/evaluation/merges/criteria.ts'
+import { readOptions } from '../../lab/evaluation/options.ts'
+import { lineChart } from '../../lab/charts/line-chart.ts'
+import { medianInterval, quartilesOf, sampleOf } from '../../lab/evaluation/statistics.ts'
 
 const DEFAULTS = { docs: 'docs', scratch: () => 'scratch' }
 

@@ -14,5 +14,6 @@ test.each(examples)('a configuration of docs/security.md is right and leaves not
 })
 
 test('every reason for which a sender is refused is explained', () => {
-  for (const reason of ['sender_not_allowed', 'foreign_source', 'repeated_attribute']) expect(text).toContain(`| \`${reason}\``)
+  for (const reason of ['sender_not_allowed', 'foreign_source', 'repeated_attribute'])
+    expect(text).toContain(`| \`${reason}\``)
 })

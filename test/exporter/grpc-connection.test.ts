@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { gunzipSync } from 'node:zlib'
 import { ServerCredentials } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
-import { openGrpcTransport } from '../../src/exporter/grpc-transport.ts'
+import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
 import { startGrpcBackend, tookAll } from './grpc-backend.ts'
 import {
   cancelsTheStream,

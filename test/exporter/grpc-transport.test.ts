@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
-import { openGrpcTransport } from '../../src/exporter/grpc-transport.ts'
+import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
 import { sendSplitting } from '../../src/exporter/split-refused.ts'
 import { startGrpcBackend, tookAll } from './grpc-backend.ts'
 import { unusedPort } from './http-backend.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { openHttpTransport } from '../../src/exporter/http-transport.ts'
+import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
 import { startHttpBackend } from './http-backend.ts'
 import { partialSuccess, rpcStatus } from './otlp-bytes.ts'
 import { going, httpSettings, REQUEST } from './transport-settings.ts'

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { type GrpcTransportSettings, openGrpcTransport } from '../../src/exporter/grpc-transport.ts'
+import { type GrpcTransportSettings, openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
 import { going, REQUEST } from './transport-settings.ts'
 
 await using transport = openGrpcTransport(workerData as GrpcTransportSettings)

@@ -1,5 +1,5 @@
-import { type GrpcTransportSettings } from '../../src/exporter/grpc-transport.ts'
-import { type HttpTransportSettings } from '../../src/exporter/http-transport.ts'
+import { type GrpcTransportSettings } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
+import { type HttpTransportSettings } from '../../src/exporter/otlp-http/http-transport.ts'
 
 const common = {
   tls: { insecure: true, insecureSkipVerify: false },

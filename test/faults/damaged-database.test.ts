@@ -7,21 +7,26 @@ import { dirname } from 'node:path'
 import { damageBytes, damagePages, pagesOf } from '../support/damage.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { cascadeLoad } from '../process/cascade-load.ts'
-import { BIN, CausewayProcess, leaveNothingBehind, startCauseway } from '../process/causeway-process.ts'
+import { cascadeLoad } from '../process/support/cascade-load.ts'
+import {
+  BIN,
+  CausewayProcess,
+  leaveNothingBehind,
+  startCauseway,
+} from '../process/support/causeway-process.ts'
 import {
   argumentsFor,
   exporterTo,
   freshSettings,
   type CausewaySettings,
-} from '../process/causeway-settings.ts'
-import { eventually } from '../process/eventually.ts'
-import { healthAnswer } from '../process/health-answer.ts'
-import { markerSpan } from '../process/marker-span.ts'
-import { RequestSender } from '../process/request-sender.ts'
-import { seededRandom } from '../process/seeded-random.ts'
-import { askStored, storedPositions, storedSpans } from '../process/stored-data.ts'
-import { TraceBackend } from '../process/trace-backend.ts'
+} from '../process/support/causeway-settings.ts'
+import { eventually } from '../process/support/eventually.ts'
+import { healthAnswer } from '../process/support/health-answer.ts'
+import { markerSpan } from '../process/support/marker-span.ts'
+import { RequestSender } from '../process/support/request-sender.ts'
+import { seededRandom } from '../process/support/seeded-random.ts'
+import { askStored, storedPositions, storedSpans } from '../process/support/stored-data.ts'
+import { TraceBackend } from '../process/support/trace-backend.ts'
 
 const SPANS = 600
 

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { openForReading, WAL_KEPT_BYTES } from '../../src/sqlite/open-database.ts'
 import { spansRequest } from '../support/otlp-requests.ts'
-import { leaveNothingBehind, startCauseway } from '../process/causeway-process.ts'
-import { freshSettings } from '../process/causeway-settings.ts'
-import { doctorFindings } from '../process/doctor-findings.ts'
-import { eventually } from '../process/eventually.ts'
-import { ownMetric } from '../process/own-metrics.ts'
-import { RequestSender } from '../process/request-sender.ts'
+import { leaveNothingBehind, startCauseway } from '../process/support/causeway-process.ts'
+import { freshSettings } from '../process/support/causeway-settings.ts'
+import { doctorFindings } from '../process/support/doctor-findings.ts'
+import { eventually } from '../process/support/eventually.ts'
+import { ownMetric } from '../process/support/own-metrics.ts'
+import { RequestSender } from '../process/support/request-sender.ts'
 
 const WARNED_BYTES = 256 * 1024 * 1024
 const REQUEST_BYTES = 3_000_000

@@ -1,11 +1,11 @@
 import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { CausewayProcess, leaveNothingBehind, startCauseway } from '../process/causeway-process.ts'
-import { freshSettings } from '../process/causeway-settings.ts'
-import { markerSpan } from '../process/marker-span.ts'
-import { RequestSender } from '../process/request-sender.ts'
-import { storedSpans } from '../process/stored-data.ts'
+import { CausewayProcess, leaveNothingBehind, startCauseway } from '../process/support/causeway-process.ts'
+import { freshSettings } from '../process/support/causeway-settings.ts'
+import { markerSpan } from '../process/support/marker-span.ts'
+import { RequestSender } from '../process/support/request-sender.ts'
+import { storedSpans } from '../process/support/stored-data.ts'
 
 /** Permissions bind root only once it has given up to go past them. */
 const BOUND =

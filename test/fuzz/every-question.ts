@@ -3,7 +3,7 @@ import { answer } from '../../src/query/answer.ts'
 import type { Question } from '../../src/query/question.ts'
 import type { TraceShape } from '../../src/query/traces/trace-question.ts'
 import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { SqliteQueries } from '../../src/sqlite/queries/sqlite-queries.ts'
+import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 
 const SHAPES: readonly TraceShape[] = [
   'jaeger',

@@ -6,7 +6,7 @@ import { SeededRandom } from './seeded-random.ts'
 import type { Target } from './target.ts'
 
 const CORPUS = join(import.meta.dirname, 'corpus')
-const MOST_A_ROUND = 50
+const MAX_A_ROUND = 50
 
 /** An input that a target does not stand. */
 export class FuzzFailure extends Error {
@@ -74,7 +74,7 @@ export async function fuzz(target: Target, { seed, goesOn, coverage }: FuzzRun):
   let executions = corpus.length
   while (goesOn(executions)) {
     const round: Buffer[] = []
-    while (round.length < MOST_A_ROUND && goesOn(executions)) {
+    while (round.length < MAX_A_ROUND && goesOn(executions)) {
       const input = mutate(target, corpus, random)
       round.push(input)
       await tryOut(input)

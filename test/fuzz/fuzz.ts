@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { optionsGiven } from '../../commands/command-options.ts'
+import { optionsGiven } from '../../lab/harness/command-options.ts'
 import { Coverage } from './coverage.ts'
 import { fuzz } from './fuzz-target.ts'
 import { readFuzzOptions, USAGE, type FuzzOptions } from './options.ts'

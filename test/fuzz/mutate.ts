@@ -1,8 +1,8 @@
-import { fieldHeader } from '../../src/otlp/patch-span.ts'
-import { WireCursor } from '../../src/otlp/wire-cursor.ts'
+import { fieldHeader } from '../../src/otlp/write/patch-span.ts'
+import { WireCursor } from '../../src/otlp/read/wire-cursor.ts'
 import type { Random, Target } from './target.ts'
 
-const MOST_BYTES = 16_384
+const MAX_BYTES = 16_384
 const DEEP = [3, 20, 130, 1_000]
 const NUMBERS = [
   Buffer.from('ffffffffffffffffff01', 'hex'),
@@ -25,7 +25,7 @@ export function mutate(target: Target, corpus: readonly Buffer[], random: Random
     const inside = target.shape === 'protobuf' && random.below(4) > 0
     bytes = inside ? changeInside(bytes, target, corpus, random) : change(bytes, target, corpus, random)
   }
-  return bytes.subarray(0, MOST_BYTES)
+  return bytes.subarray(0, MAX_BYTES)
 }
 
 /** Changes one message somewhere in a message; the lengths around it fit again. */

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { countOf, oneOf } from '../../commands/command-options.ts'
+import { countOf, oneOf } from '../../lab/harness/command-options.ts'
 import type { Target } from './target.ts'
 import { TARGETS } from './targets.ts'
 

@@ -12,10 +12,16 @@ import {
   FieldDescriptorProto_Type,
   FileDescriptorProtoSchema,
 } from '@bufbuild/protobuf/wkt'
-import type { Json, JsonObject } from '../../src/otlp/protobuf-to-json.ts'
-import { wireTypeOf } from '../../src/otlp/read-json-scalar.ts'
-import { WireCursor } from '../../src/otlp/wire-cursor.ts'
-import { MAX_DEPTH, MESSAGES, type Field, type MessageName, type ScalarKind } from '../../src/otlp/schema.ts'
+import type { Json, JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
+import { wireTypeOf } from '../../src/otlp/json/read-json-scalar.ts'
+import { WireCursor } from '../../src/otlp/read/wire-cursor.ts'
+import {
+  MAX_DEPTH,
+  MESSAGES,
+  type Field,
+  type MessageName,
+  type ScalarKind,
+} from '../../src/otlp/json/schema.ts'
 
 const TYPES: Record<ScalarKind, FieldDescriptorProto_Type> = {
   string: FieldDescriptorProto_Type.STRING,

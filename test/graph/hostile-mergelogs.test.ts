@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
+import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
 import { cpid, mergelogsRequest, spansRequest, type MergelogSketch } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

@@ -4,7 +4,7 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { installPeers } from '../../peers/install-peers.ts'
+import { installPeers } from '../../lab/peers/install-peers.ts'
 
 const FOLDER = fileURLToPath(new URL('../../examples/prometheus', import.meta.url))
 const RULES = 'causeway-alerts.yaml'

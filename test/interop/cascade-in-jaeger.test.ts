@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { sendRecorded } from '../../examples/control-plane/telemetry/send-recorded.ts'
+import { sendRecorded } from '../../packages/control-plane/telemetry/send-recorded.ts'
 import { freeJaegerPorts, startJaeger } from './peers/start-jaeger.ts'
 import { Causeway, grpcExporter } from './support/causeway.ts'
 import { recordStory } from './support/recorded-story.ts'

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { sendRecorded } from '../../examples/control-plane/telemetry/send-recorded.ts'
+import { sendRecorded } from '../../packages/control-plane/telemetry/send-recorded.ts'
 import { freeJaegerPorts, startJaeger } from './peers/start-jaeger.ts'
 import { runTelemetrygen } from './peers/run-telemetrygen.ts'
 import { startCollector, writtenSpans } from './peers/start-collector.ts'

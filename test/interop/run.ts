@@ -4,8 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { installPeers } from '../../peers/install-peers.ts'
-import { PeerInstallError } from '../../peers/run-go.ts'
+import { installPeers } from '../../lab/peers/install-peers.ts'
+import { PeerInstallError } from '../../lab/peers/run-go.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const JEST = fileURLToPath(new URL('../../node_modules/jest/bin/jest.js', import.meta.url))

@@ -1,5 +1,5 @@
 import { test, expect } from '@jest/globals'
-import { encodeExportResponse } from '../../src/otlp/export-response.ts'
+import { encodeExportResponse } from '../../src/otlp/write/export-response.ts'
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()

@@ -1,7 +1,7 @@
 import { test, expect } from '@jest/globals'
 import fc from 'fast-check'
-import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
-import { firstSender } from '../../src/otlp/first-sender.ts'
+import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
+import { firstSender } from '../../src/otlp/read/first-sender.ts'
 
 function requestFrom(...resources: Record<string, unknown>[]): Uint8Array {
   const resourceSpans = resources.map((attributes) => ({

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { decodeTraces } from '../../src/otlp/decode-traces.ts'
-import { protobufOfJson } from '../../src/otlp/json-to-protobuf.ts'
-import { MalformedOtlp } from '../../src/otlp/malformed.ts'
-import { fieldHeader } from '../../src/otlp/patch-span.ts'
+import { decodeTraces } from '../../src/otlp/read/decode-traces.ts'
+import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
+import { MalformedOtlp } from '../../src/otlp/read/malformed.ts'
+import { fieldHeader } from '../../src/otlp/write/patch-span.ts'
 import { recordJson } from '../../src/query/record-json.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

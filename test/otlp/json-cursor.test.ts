@@ -1,6 +1,6 @@
 import { test, expect } from '@jest/globals'
 import fc from 'fast-check'
-import { JsonCursor } from '../../src/otlp/json-cursor.ts'
+import { JsonCursor } from '../../src/otlp/json/json-cursor.ts'
 
 function isJson(text: string): boolean {
   try {

@@ -1,6 +1,6 @@
 import { test, expect } from '@jest/globals'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
-import { encodeRpcStatus } from '../../src/otlp/rpc-status.ts'
+import { encodeRpcStatus } from '../../src/otlp/write/rpc-status.ts'
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
 

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { cpid, mergelogsRequest } from '../support/otlp-requests.ts'
-import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { freshSettings } from './causeway-settings.ts'
-import { RequestSender } from './request-sender.ts'
-import { askStored } from './stored-data.ts'
+import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { freshSettings } from './support/causeway-settings.ts'
+import { RequestSender } from './support/request-sender.ts'
+import { askStored } from './support/stored-data.ts'
 
 const ROUNDS = 50
 

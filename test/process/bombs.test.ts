@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, test } from '@jest/globals'
-import { sendRawGrpc } from '../receiver/raw-grpc.ts'
-import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
-import { JSON_TYPE, post, PROTOBUF } from '../receiver/http-sender.ts'
-import { leaveNothingBehind, startCauseway, type CausewayProcess } from './causeway-process.ts'
-import { freshSettings } from './causeway-settings.ts'
-import { healthAnswer } from './health-answer.ts'
-import { markerSpan } from './marker-span.ts'
-import { RequestSender } from './request-sender.ts'
+import { sendRawGrpc } from '../receiver/support/raw-grpc.ts'
+import { EXPORT_METHODS } from '../../src/receiver/otlp/grpc/grpc-services.ts'
+import { JSON_TYPE, post, PROTOBUF } from '../receiver/support/http-sender.ts'
+import { leaveNothingBehind, startCauseway, type CausewayProcess } from './support/causeway-process.ts'
+import { freshSettings } from './support/causeway-settings.ts'
+import { healthAnswer } from './support/health-answer.ts'
+import { markerSpan } from './support/marker-span.ts'
+import { RequestSender } from './support/request-sender.ts'
 
 const MIB = 2 ** 20
 const INFLATED = 1024 * MIB
 /** What one request at its limit, its copies and the work on it may take. */
-const MOST_GROWTH = 320 * MIB
+const MAX_GROWTH = 320 * MIB
 const MILLION = 1_000_000
 const GRPC_TOO_LARGE = 8
 
@@ -79,6 +79,6 @@ test('under bombs, deep nesting and a million attributes it answers others, stay
   for (const answer of await together) expect([200, 400, 413, 503, GRPC_TOO_LARGE, 14]).toContain(answer)
   await sender.send(markerSpan('after'))
   expect(await healthAnswer(settings)).toMatchObject({ code: 200 })
-  expect(residentOf(causeway).most - before).toBeLessThan(MOST_GROWTH)
+  expect(residentOf(causeway).most - before).toBeLessThan(MAX_GROWTH)
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
 })

@@ -4,8 +4,8 @@ import { dirname } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting } from '../../src/sqlite/open-database.ts'
-import { CausewayProcess, leaveNothingBehind } from './causeway-process.ts'
-import { CONFIG_FILE, freshSettings } from './causeway-settings.ts'
+import { CausewayProcess, leaveNothingBehind } from './support/causeway-process.ts'
+import { CONFIG_FILE, freshSettings } from './support/causeway-settings.ts'
 
 leaveNothingBehind()
 

@@ -6,9 +6,14 @@ import { runCli } from '../../src/cli/run-cli.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { argumentsFor, exporterTo, freshSettings, type CausewaySettings } from './causeway-settings.ts'
-import { freePorts, occupy } from './free-ports.ts'
+import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import {
+  argumentsFor,
+  exporterTo,
+  freshSettings,
+  type CausewaySettings,
+} from './support/causeway-settings.ts'
+import { freePorts, occupy } from './support/free-ports.ts'
 
 interface Finding {
   state: string

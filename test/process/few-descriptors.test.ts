@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { post, PROTOBUF } from '../receiver/http-sender.ts'
-import { CausewayProcess, leaveNothingBehind } from './causeway-process.ts'
-import { freshSettings, type CausewayPorts } from './causeway-settings.ts'
-import { markerSpan } from './marker-span.ts'
-import { ownMetric } from './own-metrics.ts'
+import { post, PROTOBUF } from '../receiver/support/http-sender.ts'
+import { CausewayProcess, leaveNothingBehind } from './support/causeway-process.ts'
+import { freshSettings, type CausewayPorts } from './support/causeway-settings.ts'
+import { markerSpan } from './support/marker-span.ts'
+import { ownMetric } from './support/own-metrics.ts'
 
 const FLOOD = 300
 /** What Causeway opens by itself leaves hardly any. */

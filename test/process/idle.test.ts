@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
-import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { freshSettings, type CausewaySettings } from './causeway-settings.ts'
-import { eventually } from './eventually.ts'
-import { RequestSender } from './request-sender.ts'
-import { storedProgress } from './stored-data.ts'
+import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
+import { eventually } from './support/eventually.ts'
+import { RequestSender } from './support/request-sender.ts'
+import { storedProgress } from './support/stored-data.ts'
 
 const LONGEST_MS = 5_000
 

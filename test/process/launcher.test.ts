@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
-import { BIN, CausewayProcess, leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { freshSettings, type CausewaySettings } from './causeway-settings.ts'
-import { eventually } from './eventually.ts'
-import { processesWith } from './process-table.ts'
+import { BIN, CausewayProcess, leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
+import { eventually } from './support/eventually.ts'
+import { processesWith } from './support/process-table.ts'
 
 const OLDEST = 20
 const FIRST_THAT_RUNS_IT = 24

@@ -1,13 +1,13 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from '@jest/globals'
-import { GrpcSender } from '../receiver/grpc-client.ts'
-import { post, PROTOBUF } from '../receiver/http-sender.ts'
-import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { freshSettings } from './causeway-settings.ts'
-import { eventually } from './eventually.ts'
-import { markerSpan } from './marker-span.ts'
-import { ownMetric } from './own-metrics.ts'
+import { GrpcSender } from '../receiver/support/grpc-client.ts'
+import { post, PROTOBUF } from '../receiver/support/http-sender.ts'
+import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { freshSettings } from './support/causeway-settings.ts'
+import { eventually } from './support/eventually.ts'
+import { markerSpan } from './support/marker-span.ts'
+import { ownMetric } from './support/own-metrics.ts'
 
 const MIB = 2 ** 20
 const BODY = 60 * MIB

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
-import { CausewayProcess, leaveNothingBehind } from './causeway-process.ts'
-import { freshSettings, type CausewayPorts } from './causeway-settings.ts'
-import { occupy } from './free-ports.ts'
+import { CausewayProcess, leaveNothingBehind } from './support/causeway-process.ts'
+import { freshSettings, type CausewayPorts } from './support/causeway-settings.ts'
+import { occupy } from './support/free-ports.ts'
 
 const SETTINGS: Record<keyof CausewayPorts, string> = {
   grpc: 'receivers::otlp::protocols::grpc::endpoint',

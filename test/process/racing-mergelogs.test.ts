@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { outcomeOfReply } from '../../src/exporter/export-reply.ts'
-import { GrpcSender } from '../receiver/grpc-client.ts'
-import { post, PROTOBUF } from '../receiver/http-sender.ts'
+import { GrpcSender } from '../receiver/support/grpc-client.ts'
+import { post, PROTOBUF } from '../receiver/support/http-sender.ts'
 import { cpid, mergelogsRequest, type MergelogSketch } from '../support/otlp-requests.ts'
-import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { freshSettings, type CausewaySettings } from './causeway-settings.ts'
-import { seededRandom } from './seeded-random.ts'
-import { askStored } from './stored-data.ts'
+import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
+import { seededRandom } from './support/seeded-random.ts'
+import { askStored } from './support/stored-data.ts'
 
 const SENDERS = 4
 const ROUNDS = 3

@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { cascadeLoad } from './cascade-load.ts'
-import { leaveNothingBehind, startCauseway, type CausewayProcess } from './causeway-process.ts'
-import { CONFIG_FILE, exporterTo, freshSettings, type CausewaySettings } from './causeway-settings.ts'
-import { eventually } from './eventually.ts'
-import { expectDelivered, expectStoredOnce } from './expect-delivered.ts'
-import { RequestSender } from './request-sender.ts'
-import { seededRandom } from './seeded-random.ts'
-import { takesAll, TraceBackend } from './trace-backend.ts'
+import { cascadeLoad } from './support/cascade-load.ts'
+import { leaveNothingBehind, startCauseway, type CausewayProcess } from './support/causeway-process.ts'
+import { CONFIG_FILE, exporterTo, freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
+import { eventually } from './support/eventually.ts'
+import { expectDelivered, expectStoredOnce } from './support/expect-delivered.ts'
+import { RequestSender } from './support/request-sender.ts'
+import { seededRandom } from './support/seeded-random.ts'
+import { takesAll, TraceBackend } from './support/trace-backend.ts'
 
 interface Written {
   receivers: { otlp: { protocols: { http: Record<string, unknown>; grpc: Record<string, unknown> } } }

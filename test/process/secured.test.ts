@@ -3,13 +3,13 @@ import { expect, test } from '@jest/globals'
 import { hashSync } from 'bcryptjs'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { GrpcSender } from '../receiver/grpc-client.ts'
+import { GrpcSender } from '../receiver/support/grpc-client.ts'
 import { Authority, type Certificate } from '../support/certificates.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
-import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { freshSettings, type CausewaySettings } from './causeway-settings.ts'
-import { eventually } from './eventually.ts'
-import { askStored } from './stored-data.ts'
+import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
+import { eventually } from './support/eventually.ts'
+import { askStored } from './support/stored-data.ts'
 
 leaveNothingBehind()
 

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
-import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { exporterTo, freshSettings } from './causeway-settings.ts'
-import { eventually } from './eventually.ts'
-import { markerSpan } from './marker-span.ts'
-import { ownMetric } from './own-metrics.ts'
-import { RequestSender } from './request-sender.ts'
-import { askStored } from './stored-data.ts'
-import { TraceBackend } from './trace-backend.ts'
+import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { exporterTo, freshSettings } from './support/causeway-settings.ts'
+import { eventually } from './support/eventually.ts'
+import { markerSpan } from './support/marker-span.ts'
+import { ownMetric } from './support/own-metrics.ts'
+import { RequestSender } from './support/request-sender.ts'
+import { askStored } from './support/stored-data.ts'
+import { TraceBackend } from './support/trace-backend.ts'
 
 leaveNothingBehind()
 

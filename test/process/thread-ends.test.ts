@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
-import { CausewayProcess, leaveNothingBehind } from './causeway-process.ts'
-import { exporterTo, freshSettings } from './causeway-settings.ts'
-import { eventually } from './eventually.ts'
-import { markerSpan } from './marker-span.ts'
-import { RequestSender } from './request-sender.ts'
-import { storedSpans } from './stored-data.ts'
-import { TraceBackend } from './trace-backend.ts'
+import { CausewayProcess, leaveNothingBehind } from './support/causeway-process.ts'
+import { exporterTo, freshSettings } from './support/causeway-settings.ts'
+import { eventually } from './support/eventually.ts'
+import { markerSpan } from './support/marker-span.ts'
+import { RequestSender } from './support/request-sender.ts'
+import { storedSpans } from './support/stored-data.ts'
+import { TraceBackend } from './support/trace-backend.ts'
 
 leaveNothingBehind()
 

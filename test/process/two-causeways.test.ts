@@ -1,13 +1,13 @@
 import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { cascadeLoad } from './cascade-load.ts'
-import { CausewayProcess, leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { exporterTo, freshSettings } from './causeway-settings.ts'
-import { expectDelivered, expectStoredOnce } from './expect-delivered.ts'
-import { RequestSender } from './request-sender.ts'
-import { seededRandom } from './seeded-random.ts'
-import { TraceBackend } from './trace-backend.ts'
+import { cascadeLoad } from './support/cascade-load.ts'
+import { CausewayProcess, leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { exporterTo, freshSettings } from './support/causeway-settings.ts'
+import { expectDelivered, expectStoredOnce } from './support/expect-delivered.ts'
+import { RequestSender } from './support/request-sender.ts'
+import { seededRandom } from './support/seeded-random.ts'
+import { TraceBackend } from './support/trace-backend.ts'
 
 leaveNothingBehind()
 

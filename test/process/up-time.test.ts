@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
-import { leaveNothingBehind, startCauseway } from './causeway-process.ts'
-import { exporterTo, freshSettings, type CausewaySettings } from './causeway-settings.ts'
-import { eventually } from './eventually.ts'
-import { RequestSender } from './request-sender.ts'
-import { askStored, storedProgress } from './stored-data.ts'
-import { TraceBackend } from './trace-backend.ts'
+import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { exporterTo, freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
+import { eventually } from './support/eventually.ts'
+import { RequestSender } from './support/request-sender.ts'
+import { askStored, storedProgress } from './support/stored-data.ts'
+import { TraceBackend } from './support/trace-backend.ts'
 
 const KNOWN = cpid(1)
 const UNKNOWN = cpid(2)

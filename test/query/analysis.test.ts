@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { REPLICASET, WEB, webCascades } from '../api/web-cascade.ts'
+import { REPLICASET, WEB, webCascades } from '../api/support/web-cascade.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { TestWriter } from '../support/test-writer.ts'
 import { ask, id, inParts, numbersOf } from './asking.ts'

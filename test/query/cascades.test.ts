@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { CascadeFilter } from '../../src/model/query-port.ts'
-import { SqliteQueries } from '../../src/sqlite/queries/sqlite-queries.ts'
+import type { CascadeFilter } from '../../src/model/ports/query-port.ts'
+import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'

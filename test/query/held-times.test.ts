@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { criticalPath } from '../../src/query/critical-path.ts'
-import { heldTimes, positionOfMost } from '../../src/query/held-times.ts'
-import { mostWithin } from '../../src/query/held-within.ts'
-import { spanTree } from '../../src/query/span-tree.ts'
+import { criticalPath } from '../../src/query/cascade/critical-path.ts'
+import { heldTimes, positionOfMost } from '../../src/query/cascade/held-times.ts'
+import { mostWithin } from '../../src/query/cascade/held-within.ts'
+import { spanTree } from '../../src/query/cascade/span-tree.ts'
 import { anyTrace } from './any-trace.ts'
 import { linkedSpan } from './linked-span.ts'
 

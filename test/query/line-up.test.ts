@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
-import { lineUp } from '../../src/query/line-up.ts'
+import { pairByName } from '../../src/query/cascade/line-up.ts'
 
 test('what got slower comes first, what is only on one side stands alone', () => {
   const total = (name: string, totalNs: bigint): { name: string; totalNs: bigint } => ({ name, totalNs })
-  const pairs = lineUp(
+  const pairs = pairByName(
     [total('same', 5n), total('faster', 9n), total('gone', 2n)],
     [total('same', 5n), total('faster', 1n), total('new', 7n), total('slower', 3n)],
     ({ name }) => name,

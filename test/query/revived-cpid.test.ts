@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { SenderFactsReader } from '../../src/sqlite/queries/sender-facts.ts'
+import { SenderFactsReader } from '../../src/sqlite/readers/records/sender-facts.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
 import { sentSpans, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { JsonObject } from '../../src/otlp/protobuf-to-json.ts'
+import type { JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
 import { meets } from '../../src/query/traces/meets-condition.ts'
 import { parseTraceQl, TraceQlError } from '../../src/query/traces/parse-traceql.ts'
 

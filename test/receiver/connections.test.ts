@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { acceptBearerTokens } from '../../src/trust/bearer-tokens.ts'
-import { GrpcSender } from './grpc-client.ts'
-import { post, PROTOBUF } from './http-sender.ts'
-import { RawHttp2 } from './raw-http2.ts'
-import { RecordingPort } from './recording-port.ts'
-import { startGrpc, startHttp } from './start-receivers.ts'
+import { GrpcSender } from './support/grpc-client.ts'
+import { post, PROTOBUF } from './support/http-sender.ts'
+import { RawHttp2 } from './support/raw-http2.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 test.each([
   ['gRPC', startGrpc, 'grpc'],

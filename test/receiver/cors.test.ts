@@ -1,8 +1,8 @@
 import { test, expect } from '@jest/globals'
 import type { CorsSettings } from '../../src/trust/cors.ts'
-import { JSON_TYPE, post, send } from './http-sender.ts'
-import { RecordingPort } from './recording-port.ts'
-import { startHttp } from './start-receivers.ts'
+import { JSON_TYPE, post, send } from './support/http-sender.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startHttp } from './support/start-receivers.ts'
 
 const page = 'https://app.example.com'
 

@@ -1,10 +1,10 @@
 import { test, expect } from '@jest/globals'
 import type { IngestOutcome } from '../../src/model/ingest.ts'
-import { REPLIES } from '../../src/receiver/reply.ts'
-import { GrpcSender } from './grpc-client.ts'
-import { post, PROTOBUF } from './http-sender.ts'
-import { RecordingPort } from './recording-port.ts'
-import { startGrpc, startHttp } from './start-receivers.ts'
+import { REPLIES } from '../../src/receiver/otlp/reply.ts'
+import { GrpcSender } from './support/grpc-client.ts'
+import { post, PROTOBUF } from './support/http-sender.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 const OUTCOMES: IngestOutcome[] = [
   { kind: 'accepted', stored: 1, rejected: 0, message: '' },

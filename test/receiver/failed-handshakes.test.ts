@@ -2,10 +2,10 @@ import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect as connectPlain, createServer, type AddressInfo, type Socket } from 'node:net'
 import { connect } from 'node:tls'
-import { eventually } from '../process/eventually.ts'
+import { eventually } from '../process/support/eventually.ts'
 import { Authority } from '../support/certificates.ts'
-import { RecordingPort } from './recording-port.ts'
-import { startHttp } from './start-receivers.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startHttp } from './support/start-receivers.ts'
 
 /** What a client of TLS 1.2 says first. */
 async function clientHello(): Promise<Buffer> {

@@ -4,8 +4,8 @@ import { request, type IncomingMessage } from 'node:http'
 import { startHealthServer } from '../../src/telemetry/health-server.ts'
 import { startMetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { RecordingPort } from './recording-port.ts'
-import { startHttp } from './start-receivers.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startHttp } from './support/start-receivers.ts'
 
 const LOCAL = { host: '127.0.0.1', port: 0 }
 const EVIL = 'attacker.example'

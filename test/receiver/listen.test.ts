@@ -1,8 +1,8 @@
 import { test, expect } from '@jest/globals'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { RecordingPort } from './recording-port.ts'
-import { startGrpc, startHttp } from './start-receivers.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 const receivers = [
   ['grpc', startGrpc],

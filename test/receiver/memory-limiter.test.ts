@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { MemoryLimiter } from '../../src/receiver/memory-limiter.ts'
-import { GrpcSender } from './grpc-client.ts'
-import { post, PROTOBUF } from './http-sender.ts'
-import { RecordingPort } from './recording-port.ts'
-import { startGrpc, startHttp } from './start-receivers.ts'
+import { MemoryLimiter } from '../../src/receiver/admission/memory-limiter.ts'
+import { GrpcSender } from './support/grpc-client.ts'
+import { post, PROTOBUF } from './support/http-sender.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 const OK = 0
 const UNAVAILABLE = 14

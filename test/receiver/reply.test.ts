@@ -1,5 +1,5 @@
 import { test, expect } from '@jest/globals'
-import { REPLIES, retryAfterSeconds, rpcStatusOf } from '../../src/receiver/reply.ts'
+import { REPLIES, retryAfterSeconds, rpcStatusOf } from '../../src/receiver/otlp/reply.ts'
 
 const OK = 0
 const INVALID_ARGUMENT = 3

@@ -1,9 +1,9 @@
 import { afterEach, test, expect } from '@jest/globals'
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { NodeSDK } from '@opentelemetry/sdk-node'
-import { jsonOfProtobuf, type JsonObject } from '../../src/otlp/protobuf-to-json.ts'
-import { RecordingPort } from './recording-port.ts'
-import { startGrpc, startHttp } from './start-receivers.ts'
+import { jsonOfProtobuf, type JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 const environment = process.env
 afterEach(() => {

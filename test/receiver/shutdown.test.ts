@@ -1,10 +1,10 @@
 import { test, expect } from '@jest/globals'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { GrpcSender } from './grpc-client.ts'
-import { post, PROTOBUF } from './http-sender.ts'
-import { ACCEPTED, holdingPort, RecordingPort } from './recording-port.ts'
-import { startGrpc, startHttp } from './start-receivers.ts'
+import { GrpcSender } from './support/grpc-client.ts'
+import { post, PROTOBUF } from './support/http-sender.ts'
+import { ACCEPTED, holdingPort, RecordingPort } from './support/recording-port.ts'
+import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 const request = Buffer.from('any bytes at all')
 const NEVER_MS = 2 ** 31 - 1

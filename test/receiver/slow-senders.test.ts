@@ -1,10 +1,10 @@
 import { test, expect } from '@jest/globals'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { InFlight } from '../../src/receiver/in-flight.ts'
+import { InFlight } from '../../src/receiver/admission/in-flight.ts'
 import { Authority } from '../support/certificates.ts'
-import { holdingPort, RecordingPort } from './recording-port.ts'
-import { startGrpc, startHttp } from './start-receivers.ts'
+import { holdingPort, RecordingPort } from './support/recording-port.ts'
+import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 const SHORT_MS = 10
 const HEAD = 'POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'

@@ -9,11 +9,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls'
 import type { ServerTlsSettings } from '../../src/trust/server-tls.ts'
-import { eventually } from '../process/eventually.ts'
+import { eventually } from '../process/support/eventually.ts'
 import { Authority, type Certificate } from '../support/certificates.ts'
-import { GrpcSender } from './grpc-client.ts'
-import { RecordingPort } from './recording-port.ts'
-import { startGrpc, startHttp } from './start-receivers.ts'
+import { GrpcSender } from './support/grpc-client.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 const authority = new Authority()
 const stranger = new Authority('a stranger')

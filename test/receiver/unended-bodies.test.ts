@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { connect as connectHttp2, type ClientHttp2Stream } from 'node:http2'
 import { connect, type Socket } from 'node:net'
 import { constants, createGzip } from 'node:zlib'
-import { EXPORT_METHODS } from '../../src/receiver/grpc-services.ts'
-import { InFlight } from '../../src/receiver/in-flight.ts'
-import { GrpcSender } from './grpc-client.ts'
-import { post, PROTOBUF } from './http-sender.ts'
-import { RecordingPort } from './recording-port.ts'
-import { startGrpc, startHttp } from './start-receivers.ts'
+import { EXPORT_METHODS } from '../../src/receiver/otlp/grpc/grpc-services.ts'
+import { InFlight } from '../../src/receiver/admission/in-flight.ts'
+import { GrpcSender } from './support/grpc-client.ts'
+import { post, PROTOBUF } from './support/http-sender.ts'
+import { RecordingPort } from './support/recording-port.ts'
+import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 const KIB = 1024
 /** An eighth of it is the share of each. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { IdFilter } from '../../src/sqlite/id-filter.ts'
+import { IdFilter } from '../../src/sqlite/writer/id-filter.ts'
 
 const latin1 = (id: Uint8Array): string => Buffer.from(id).toString('latin1')
 const ids = fc.array(fc.uint8Array({ minLength: 16, maxLength: 16 }).map(latin1), { maxLength: 200 })

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { ObjectFacts, Position } from '../../src/model/query-port.ts'
+import type { ObjectFacts, Position } from '../../src/model/ports/query-port.ts'
 import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { ObjectFactsReader } from '../../src/sqlite/queries/object-facts.ts'
+import { ObjectFactsReader } from '../../src/sqlite/readers/objects/object-facts.ts'
 import {
-  HAPPENED_EVER,
-  HAPPENED_LATELY,
-  ObjectHappenings,
-} from '../../src/sqlite/queries/object-happenings.ts'
+  ALL_EVENTS,
+  RECENT_EVENTS,
+  ObjectEvents,
+} from '../../src/sqlite/readers/objects/object-happenings.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -46,7 +46,7 @@ const plainly = (db: Sqlite, prefix: string): string[] =>
 
 /** The same in pages, each asked for from where the one before ended. */
 function inPages(db: Sqlite, prefix: string, first: number, namedLately: number): string[] {
-  const reader = new ObjectFactsReader(db, () => [], new ObjectHappenings(db, namedLately))
+  const reader = new ObjectFactsReader(db, () => [], new ObjectEvents(db, namedLately))
   const found: ObjectFacts[] = []
   for (let after: Position | undefined; ;) {
     let page: readonly ObjectFacts[] = []
@@ -115,7 +115,7 @@ const planOf = (sql: string): string[] =>
     .map(({ detail }) => detail)
 
 test('what happened lately is read in the order of arrival, until there is enough', () => {
-  const plan = planOf(HAPPENED_LATELY)
+  const plan = planOf(RECENT_EVENTS)
   expect(plan).toContain('SEARCH o USING PRIMARY KEY (span>? AND span<?)')
   expect(plan).toContain('USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY')
   expect(plan).toContain(
@@ -125,7 +125,7 @@ test('what happened lately is read in the order of arrival, until there is enoug
 })
 
 test('what happened ever is sought in indexes alone', () => {
-  const plan = planOf(HAPPENED_EVER)
+  const plan = planOf(ALL_EVENTS)
   expect(plan).toContain('SEARCH o USING COVERING INDEX span_objects_by_version (object=?)')
   expect(plan).toContain(
     'SEARCH n USING COVERING INDEX mergelogs_by_object (object_id=? AND arrival>? AND arrival<?)',
@@ -155,12 +155,12 @@ test('the first page of an object that changes often looks no further than latel
           }
         : (Reflect.get(db, name) as unknown),
   })
-  const happenings = new ObjectHappenings(noted, 200)
+  const happenings = new ObjectEvents(noted, 200)
   const ids = JSON.stringify([often.db.prepare('SELECT id FROM objects').pluck().get()])
   const versions = (most: number) =>
     happenings.upTo(2n ** 63n - 1n, ids, most).map(({ version }) => Number(version))
   expect(versions(100)).toEqual(Array.from({ length: 100 }, (_, at) => 500 - at))
-  expect(asked).toEqual([HAPPENED_LATELY])
+  expect(asked).toEqual([RECENT_EVENTS])
   expect(versions(300)).toHaveLength(300)
-  expect(asked).toEqual([HAPPENED_LATELY, HAPPENED_LATELY, HAPPENED_EVER])
+  expect(asked).toEqual([RECENT_EVENTS, RECENT_EVENTS, ALL_EVENTS])
 })

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { StorageHealth } from '../../src/app/storage-health.ts'
+import { StorageHealth } from '../../src/store/storage-health.ts'
 import { storageFault } from '../../src/sqlite/storage-fault.ts'
 import { cpid, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'

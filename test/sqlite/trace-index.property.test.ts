@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { inOrder } from '../../src/sqlite/trace-index.ts'
+import { inOrder } from '../../src/sqlite/writer/trace-index.ts'
 import { cpid, scattered, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

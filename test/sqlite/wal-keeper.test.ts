@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openForReading, type Sqlite } from '../../src/sqlite/open-database.ts'
-import { WalKeeper } from '../../src/sqlite/wal-keeper.ts'
+import { WalKeeper } from '../../src/sqlite/log/wal-keeper.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

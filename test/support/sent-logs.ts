@@ -1,8 +1,8 @@
 import { outgoingLog } from '../../src/exporter/outgoing-log.ts'
-import { jsonOfProtobuf } from '../../src/otlp/protobuf-to-json.ts'
-import { SqliteLogOutbox } from '../../src/sqlite/log-outbox-reader.ts'
+import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
+import { SqliteLogOutbox } from '../../src/sqlite/sending/log-outbox-reader.ts'
 import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { SqliteOutbox } from '../../src/sqlite/outbox-reader.ts'
+import { SqliteOutbox } from '../../src/sqlite/sending/outbox-reader.ts'
 
 /** A log record as a backend receives it. */
 export interface SentLog {

@@ -1,7 +1,7 @@
 import { outgoingSpans } from '../../src/exporter/outgoing-spans.ts'
-import { buildRequest, type ReadyItem } from '../../src/otlp/build-request.ts'
+import { buildRequest, type ReadyItem } from '../../src/otlp/write/build-request.ts'
 import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { SqliteOutbox } from '../../src/sqlite/outbox-reader.ts'
+import { SqliteOutbox } from '../../src/sqlite/sending/outbox-reader.ts'
 import { bytesPerTrace } from './tempo-count.ts'
 
 const ALL = 1_000_000

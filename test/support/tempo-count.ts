@@ -1,4 +1,4 @@
-import { WireCursor } from '../../src/otlp/wire-cursor.ts'
+import { WireCursor } from '../../src/otlp/read/wire-cursor.ts'
 
 interface Group {
   envelope: Uint8Array

@@ -1,4 +1,4 @@
-import { StoreWriter, type WriterSettings } from '../../src/app/store-writer.ts'
+import { StoreWriter, type WriterSettings } from '../../src/store/store-writer.ts'
 import type { IngestOutcome } from '../../src/model/ingest.ts'
 import type { Sender } from '../../src/model/sender.ts'
 import type { SenderPolicy } from '../../src/model/sender-policy.ts'

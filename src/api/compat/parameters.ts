@@ -110,8 +110,8 @@ export function malformed(name: string, text: string, form?: string): BadParamet
   )
 }
 
-const MOST_SHOWN = 100
-const short = (text: string): string => JSON.stringify(text.slice(0, MOST_SHOWN))
+const MAX_SHOWN = 100
+const short = (text: string): string => JSON.stringify(text.slice(0, MAX_SHOWN))
 
 const TRACE_ID = /^[0-9a-f]{1,32}$/
 const DURATION = /^\+?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
@@ -133,7 +133,7 @@ export function traceIdOf(text: string): string | undefined {
 }
 
 function durationNanos(text: string): number | undefined {
-  if (text.length > MOST_SHOWN || !DURATION.test(text)) return undefined
+  if (text.length > MAX_SHOWN || !DURATION.test(text)) return undefined
   let total = 0
   for (const [, digits = '', unit = ''] of text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)) {
     total += Number(digits) * (ownValue(UNIT_NANOS, unit) ?? 0)

@@ -4,7 +4,7 @@ import { hasTag, hasTags, isOf, lasts } from './jaeger-conditions.ts'
 import { ANY_BOOLEAN, ANY_TEXT, BadParameter, type Parameters } from './parameters.ts'
 
 const TRACES = 100
-const MOST_TRACES = 1_500
+const MAX_TRACES = 1_500
 const MICROSECOND = 1_000n
 
 /** A search through Jaeger's older API; `lookback` and `view` are what its page tells itself. */
@@ -17,7 +17,7 @@ export function readLegacySearch(parameters: Parameters): TraceQuestion {
     ...parameters.all('tag').map(hasTag),
     lasts(parameters.duration('minDuration'), parameters.duration('maxDuration')),
   ].reduce(both, isOf(service, operation))
-  const limit = parameters.count(['limit'], TRACES, MOST_TRACES)
+  const limit = parameters.count(['limit'], TRACES, MAX_TRACES)
   parameters.pass(ANY_BOOLEAN, 'raw', 'prettyPrint')
   parameters.pass(ANY_TEXT, 'lookback', 'view')
   if (service === undefined) throw new BadParameter("parameter 'service' is required")
@@ -38,7 +38,7 @@ export function readV3Search(shape: 'jaegerV3' | 'jaegerSummaries', parameters: 
     lasts(parameters.duration(...names('duration_min')), parameters.duration(...names('duration_max'))),
   ].reduce(both, isOf(service, operation))
   const depth = [...names('search_depth'), 'query.numTraces', 'query.num_traces']
-  const limit = parameters.count(depth, TRACES, MOST_TRACES)
+  const limit = parameters.count(depth, TRACES, MAX_TRACES)
   parameters.pass(ANY_BOOLEAN, ...names('raw_traces'))
   if (from === undefined || to === undefined)
     throw new BadParameter('query.startTimeMin and query.startTimeMax are required, in RFC 3339')

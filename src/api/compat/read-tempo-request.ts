@@ -6,7 +6,7 @@ import type { TraceRequest } from './trace-request.ts'
 
 const MODES = ['all', 'blocks', 'ingesters', 'external']
 const SCOPES = ['none', 'resource', 'span', 'intrinsic', 'event', 'link', 'instrumentation', 'trace']
-const MOST_NAMES = 1_000
+const MAX_NAMES = 1_000
 
 /** A request of Grafana's Tempo data source; undefined for any other path. Throws BadParameter. */
 export function readTempoRequest(
@@ -55,7 +55,7 @@ function readTrace(
 function readNames(parameters: Parameters): { limit: number; condition: Condition } {
   parameters.pass(ANY_NUMBER, 'start', 'end', 'maxStaleValues')
   const limit =
-    parameters.text('limit') === '0' ? MOST_NAMES : parameters.count(['limit'], MOST_NAMES, MOST_NAMES)
+    parameters.text('limit') === '0' ? MAX_NAMES : parameters.count(['limit'], MAX_NAMES, MAX_NAMES)
   const condition = readTraceQl(parameters.text('q'))
   if (looksAtTrace(condition))
     throw new BadParameter(

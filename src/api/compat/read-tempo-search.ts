@@ -7,8 +7,8 @@ import { ownValue } from '../../model/own-value.ts'
 
 const TRACES = 20
 const SPANS_PER_TRACE = 3
-const MOST_TRACES = 1_000
-const MOST_SPANS = 1_000
+const MAX_TRACES = 1_000
+const MAX_SPANS = 1_000
 const SECOND = 1_000_000_000n
 
 /** A search for traces, by TraceQL or by tags. Throws BadParameter. */
@@ -23,9 +23,9 @@ export function readTempoSearch(parameters: Parameters): TraceQuestion {
   ].reduce(both, readTraceQl(query))
   if (start !== undefined && end !== undefined && end <= start)
     throw new BadParameter('start must be before end')
-  const limit = parameters.count(['limit'], TRACES, MOST_TRACES)
+  const limit = parameters.count(['limit'], TRACES, MAX_TRACES)
   const isUnlimited = parameters.text('spss') === '0'
-  const spansPerTrace = isUnlimited ? MOST_SPANS : parameters.count(['spss'], SPANS_PER_TRACE, MOST_SPANS)
+  const spansPerTrace = isUnlimited ? MAX_SPANS : parameters.count(['spss'], SPANS_PER_TRACE, MAX_SPANS)
   const range = { ...(start !== undefined && { fromNs: start }), ...(end !== undefined && { toNs: end }) }
   return { kind: 'searchTraces', shape: 'tempo', search: { condition, ...range, limit, spansPerTrace } }
 }

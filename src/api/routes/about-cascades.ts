@@ -1,4 +1,4 @@
-import type { CascadeFilter } from '../../model/query-port.ts'
+import type { CascadeFilter } from '../../model/ports/query-port.ts'
 import { Cascade, CascadeList, Comparison } from '../../query/answers/cascades.ts'
 import { SpanList } from '../../query/answers/records.ts'
 import { ABOUT_CPID, DEFAULT_LIMIT, PART, partOf } from './parts.ts'

@@ -4,7 +4,7 @@ import { LogList, SpanList } from '../../query/answers/records.ts'
 import { DEFAULT_LIMIT, PART, partOf } from './parts.ts'
 import { route } from './route.ts'
 
-const MOST_FOUND = 20
+const MAX_FOUND = 20
 
 export const LIST_ROUTES = [
   route('/mergelogs', {
@@ -35,7 +35,7 @@ export const LIST_ROUTES = [
     summary: "What a CPID, a trace id or a part of an object's name leads to; at most `limit` (20) of each",
     query: ['q', 'limit'],
     answer: Found,
-    ask: ({ q: text, limit = MOST_FOUND }) => ({ kind: 'find', text, limit }),
+    ask: ({ q: text, limit = MAX_FOUND }) => ({ kind: 'find', text, limit }),
   }),
   route('/facets', {
     summary: 'Services, clusters and kinds of objects seen lately, at most 200 of each',

@@ -1,4 +1,4 @@
-import { openOnce, urlFor } from '../../app/open-transport.ts'
+import { openOnce, urlFor } from '../../app/sending/open-transport.ts'
 import type {
   AuthenticatorConfig,
   CausewayConfig,
@@ -9,7 +9,7 @@ import type { SentSignal } from '../../model/ingest.ts'
 import type { SendOutcome } from '../../model/send-outcome.ts'
 import { messageOf } from '../cli-error.ts'
 import { readVersion } from '../version.ts'
-import { plain } from '../show.ts'
+import { plain } from '../text/show.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { connectionError } from './probe.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ExporterFacts, SenderFactsReader } from '../../sqlite/queries/sender-facts.ts'
-import { count } from '../show.ts'
+import type { ExporterFacts, SenderFactsReader } from '../../sqlite/readers/records/sender-facts.ts'
+import { count } from '../text/show.ts'
 import { ok, warn, type Finding } from './finding.ts'
 
 const CHECK = 'exporters'

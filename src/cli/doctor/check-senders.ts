@@ -1,5 +1,5 @@
-import type { SenderFacts, SenderFactsReader } from '../../sqlite/queries/sender-facts.ts'
-import { count, duration, plain } from '../show.ts'
+import type { SenderFacts, SenderFactsReader } from '../../sqlite/readers/records/sender-facts.ts'
+import { count, duration, plain } from '../text/show.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
 const DAY_MS = 86_400_000

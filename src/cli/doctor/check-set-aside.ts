@@ -1,5 +1,5 @@
-import type { SetAsideFacts } from '../../sqlite/queries/set-aside-facts.ts'
-import { count, plain } from '../show.ts'
+import type { SetAsideFacts } from '../../sqlite/readers/set-aside-facts.ts'
+import { count, plain } from '../text/show.ts'
 import { ok, warn, type Finding } from './finding.ts'
 
 const CHECK = 'linking'

@@ -1,12 +1,12 @@
 import type { CpidConfig, ExporterConfig } from '../causeway-config.ts'
 import type { ComponentType } from './component-type.ts'
 import { cpidConnector } from './cpid-connector.ts'
-import { debugExporter } from './debug-exporter.ts'
+import { debugExporter } from './exporters/debug-exporter.ts'
 import { basicAuth, bearerTokenAuth } from './auth-extensions.ts'
 import { asExtension, cpidQuery, healthCheck, type ExtensionConfig } from './extensions.ts'
 import { memoryLimiter } from './memory-limiter.ts'
-import { otlpGrpcExporter } from './otlp-grpc-exporter.ts'
-import { otlpHttpExporter } from './otlp-http-exporter.ts'
+import { otlpGrpcExporter } from './exporters/otlp-grpc-exporter.ts'
+import { otlpHttpExporter } from './exporters/otlp-http-exporter.ts'
 import { otlpReceiver, type ReceiverWithoutSignals } from './otlp-receiver.ts'
 
 /** The types of one section of the configuration, by name. */

@@ -14,7 +14,7 @@ import { componentType, type ComponentType } from './component-type.ts'
 import { buildCors, cors } from './cors.ts'
 import { perAddressRule } from './per-address-rule.ts'
 import { present } from './present.ts'
-import { buildServerTls, serverTls } from './server-tls.ts'
+import { buildServerTls, serverTls } from './tls/server-tls.ts'
 import { TRACE_URL, URL_PATH } from './url-kinds.ts'
 
 export type ExtensionConfig =

@@ -9,7 +9,7 @@ import type { ExtensionConfig } from './extensions.ts'
 import { present } from './present.ts'
 
 /** Its memory with an empty database and nobody sending, and some room to take a request in. */
-const LEAST_SOFT_MIB = 160
+const MIN_SOFT_MIB = 160
 /** With its caches full; below this requests are refused now and then though nothing is wrong. */
 const COMFORTABLE_SOFT_MIB = 320
 /** Of the limit, as in the Collector. */
@@ -50,12 +50,12 @@ const softOf = (limitMib: number, spikeMib: number | undefined): number =>
 const restRule: Rule<Settings> = ({ limit_mib, spike_limit_mib }) => {
   if (limit_mib === undefined) return undefined
   const softMib = softOf(limit_mib, spike_limit_mib)
-  return softMib < LEAST_SOFT_MIB && softMib > 0
+  return softMib < MIN_SOFT_MIB && softMib > 0
     ? {
         key: 'limit_mib',
         message:
-          `leaves ${Math.floor(softMib)} MiB below spike_limit_mib, and Causeway needs up to ${LEAST_SOFT_MIB} MiB before it ` +
-          `takes anything in; write ${Math.ceil(LEAST_SOFT_MIB / (1 - SPIKE_SHARE))} or more`,
+          `leaves ${Math.floor(softMib)} MiB below spike_limit_mib, and Causeway needs up to ${MIN_SOFT_MIB} MiB before it ` +
+          `takes anything in; write ${Math.ceil(MIN_SOFT_MIB / (1 - SPIKE_SHARE))} or more`,
       }
     : undefined
 }

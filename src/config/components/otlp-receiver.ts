@@ -11,14 +11,14 @@ import { componentType } from './component-type.ts'
 import { buildCors, cors } from './cors.ts'
 import { buildKeepalive, keepalive } from './keepalive.ts'
 import { present } from './present.ts'
-import { buildServerTls, serverTls } from './server-tls.ts'
+import { buildServerTls, serverTls } from './tls/server-tls.ts'
 import { URL_PATH } from './url-kinds.ts'
 
 const MIB = 2 ** 20
 // gRPC counts message bytes in a signed 32-bit number.
-const MOST_GRPC_MIB = 2047
+const MAX_GRPC_MIB = 2047
 // HTTP/2 numbers settings with 32 bits.
-const MOST_STREAMS = 2 ** 32 - 1
+const MAX_STREAMS = 2 ** 32 - 1
 
 const grpc = switchedSection('OTLP over gRPC. Off unless named.', {
   endpoint: field(LISTEN_ENDPOINT, 'localhost:4317', 'Where to listen.'),
@@ -26,12 +26,12 @@ const grpc = switchedSection('OTLP over gRPC. Off unless named.', {
   tls: serverTls,
   auth: serverAuth,
   max_recv_msg_size_mib: field(
-    wholeNumber(1, MOST_GRPC_MIB),
+    wholeNumber(1, MAX_GRPC_MIB),
     '64',
     'Largest request in MiB, before and after decompression.',
   ),
   max_concurrent_streams: field(
-    wholeNumber(1, MOST_STREAMS),
+    wholeNumber(1, MAX_STREAMS),
     '100',
     'Most requests at a time on one connection; a sender holds further ones back.',
   ),

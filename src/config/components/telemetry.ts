@@ -4,7 +4,7 @@ import { field, NOT_HERE, refuse, refusedKeys, type ValueKind } from '../schema/
 import { choice, FLAG, TEXT, wholeNumber } from '../schema/scalar-kinds.ts'
 import { section, sections } from '../schema/section.ts'
 
-const MOST_PORT = 65535
+const MAX_PORT = 65535
 const METRICS_ONLY_HERE = "Causeway's own metrics are only served for scraping; write pull, or remove it"
 
 const ALWAYS_TRUE: ValueKind<boolean> = {
@@ -17,7 +17,7 @@ const ALWAYS_TRUE: ValueKind<boolean> = {
 
 const prometheus = section('Serves `/metrics`.', {
   host: field(TEXT, 'localhost', 'Address to listen on.'),
-  port: field(wholeNumber(0, MOST_PORT), '8888', 'Port to listen on.'),
+  port: field(wholeNumber(0, MAX_PORT), '8888', 'Port to listen on.'),
   without_type_suffix: field(ALWAYS_TRUE, 'true', 'Metric names have no type suffix.'),
   without_units: field(ALWAYS_TRUE, 'true', 'Metric names have no unit suffix.'),
   without_scope_info: field(ALWAYS_TRUE, 'true', 'No labels name the scope.'),

@@ -13,7 +13,7 @@ const NANOS: Readonly<Record<string, number>> = {
   h: 3600e9,
 }
 const NANOS_PER_MS = 1e6
-const MOST_NANOS = 2 ** 63 - 1
+const MAX_NANOS = 2 ** 63 - 1
 const WHOLE = /^\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/
 const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g
 const BARE_NUMBER = /^\d+(\.\d+)?$/
@@ -31,7 +31,7 @@ export function parseDuration(text: string): number | Refusal {
     (sum, [, count, unit]) => sum + Number(count) * (ownValue(NANOS, unit ?? '') ?? NaN),
     0,
   )
-  if (nanos > MOST_NANOS) return refuse(`must be under 292 years, got ${text}`)
+  if (nanos > MAX_NANOS) return refuse(`must be under 292 years, got ${text}`)
   return Math.round(nanos) / NANOS_PER_MS
 }
 

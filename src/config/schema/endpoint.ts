@@ -11,7 +11,7 @@ export interface Endpoint {
 const HOST_PORT = /^(?:\[(?<bracketed>[^[\]]*)\]|(?<plain>[^:[\]]*)):(?<port>[^:]*)$/
 const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i
 const ALL_ADDRESSES = '0.0.0.0'
-const MOST_PORT = 65535
+const MAX_PORT = 65535
 
 /** Reads `host:port`; an empty host stays empty. */
 export function parseEndpoint(text: string): Endpoint | Refusal {
@@ -23,8 +23,8 @@ export function parseEndpoint(text: string): Endpoint | Refusal {
     if (isIPv6(text)) return refuse(`${wanted}; write an IPv6 address in brackets, such as [::1]:4317`)
     return refuse(text.includes(':') ? wanted : `${wanted}; the port is missing`)
   }
-  if (!/^\d{1,5}$/.test(port) || Number(port) > MOST_PORT) {
-    return refuse(`invalid port "${port}"; write a number from 0 to ${MOST_PORT}`)
+  if (!/^\d{1,5}$/.test(port) || Number(port) > MAX_PORT) {
+    return refuse(`invalid port "${port}"; write a number from 0 to ${MAX_PORT}`)
   }
   const host = bracketed ?? plain ?? ''
   if (bracketed === undefined ? /[\s/?#@]/.test(host) : !isIPv6(bracketed)) return refuse(wanted)

@@ -1,6 +1,6 @@
 import type { SentSignal } from '../../model/ingest.ts'
-import { jsonOfProtobuf } from '../../otlp/protobuf-to-json.ts'
-import { EXPORT_REQUEST } from '../../otlp/schema.ts'
+import { jsonOfProtobuf } from '../../otlp/json/protobuf-to-json.ts'
+import { EXPORT_REQUEST } from '../../otlp/json/schema.ts'
 import type { KeyValueJson } from './any-value-text.ts'
 import { ownValue } from '../../model/own-value.ts'
 

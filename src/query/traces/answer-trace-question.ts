@@ -1,5 +1,5 @@
-import type { CausewayQueries, Pages } from '../../model/query-port.ts'
-import type { OutboxItem } from '../../model/outbox-port.ts'
+import type { CausewayQueries, Pages } from '../../model/ports/query-port.ts'
+import type { OutboxItem } from '../../model/ports/outbox-port.ts'
 import { jaegerSearchJson, jaegerTraceJson, jaegerV3SearchJson, jaegerV3TraceJson } from './jaeger-json.ts'
 import { jaegerSummariesJson } from './jaeger-summaries.ts'
 import { jaegerOperationsJson, jaegerServicesJson, tempoTagsJson, tempoTagValuesJson } from './names-json.ts'

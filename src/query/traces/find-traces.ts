@@ -1,4 +1,4 @@
-import type { CausewayQueries, TraceFacts } from '../../model/query-port.ts'
+import type { CausewayQueries, TraceFacts } from '../../model/ports/query-port.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import { serviceIn, type Condition } from './condition.ts'
 import { MatchingEffort } from './matching-effort.ts'
@@ -6,9 +6,9 @@ import { meets, type TraceAround } from './meets-condition.ts'
 import { attributesOf, plainValue, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
 
 /** How many traces are looked into for one search. */
-export const MOST_INSPECTED = 5_000
+export const MAX_INSPECTED = 5_000
 /** How many matching spans of a trace are kept while it is looked through. */
-const MOST_KEPT = 1_000
+const MAX_KEPT = 1_000
 
 export interface TraceSearch {
   readonly condition: Condition
@@ -43,10 +43,10 @@ export function* findTraces(
   for (const page of queries.traces(range)) {
     yield undefined
     for (const trace of page) {
-      if (found >= limit || ++inspected > MOST_INSPECTED) return
+      if (found >= limit || ++inspected > MAX_INSPECTED) return
       const hit = yield* lookInto(queries, trace, {
         condition,
-        most: Math.min(spansPerTrace, MOST_KEPT),
+        most: Math.min(spansPerTrace, MAX_KEPT),
         effort,
       })
       if (hit.matched === 0) continue

@@ -1,5 +1,5 @@
-import type { CausewayQueries, TraceFacts } from '../../model/query-port.ts'
-import type { JsonObject } from '../../otlp/protobuf-to-json.ts'
+import type { CausewayQueries, TraceFacts } from '../../model/ports/query-port.ts'
+import type { JsonObject } from '../../otlp/json/protobuf-to-json.ts'
 import { findTraces, serviceOf, type TraceSearch } from './find-traces.ts'
 import { spanTimes } from './meets-condition.ts'
 import { objectOf, SpanShower, textOf, type ShownSpan } from './shown-span.ts'

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../otlp/protobuf-to-json.ts'
+import type { Json, JsonObject } from '../../otlp/json/protobuf-to-json.ts'
 import { attributesOf, listOf, objectOf, textOf } from './shown-span.ts'
 
 export interface JaegerTag {

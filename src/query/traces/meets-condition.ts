@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../otlp/protobuf-to-json.ts'
+import type { JsonObject } from '../../otlp/json/protobuf-to-json.ts'
 import type { Condition, Intrinsic, Operator, Subject, Value } from './condition.ts'
 import { MatchingEffort } from './matching-effort.ts'
 import { attributesOf, listOf, objectOf, plainValue, textOf, type ShownSpan } from './shown-span.ts'

@@ -1,4 +1,4 @@
-import type { CausewayQueries } from '../../model/query-port.ts'
+import type { CausewayQueries } from '../../model/ports/query-port.ts'
 import { serviceOf } from './find-traces.ts'
 import { ALL, type Condition } from './condition.ts'
 import { MatchingEffort } from './matching-effort.ts'

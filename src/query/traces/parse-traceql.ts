@@ -1,5 +1,5 @@
 import { ALL, type Condition, type Intrinsic, type Operator, type Subject, type Value } from './condition.ts'
-import { MOST_EXPRESSIONS, regularExpression } from './regular-expression.ts'
+import { MAX_EXPRESSIONS, regularExpression } from './regular-expression.ts'
 
 /** What is wrong with a query, for whoever wrote it. */
 export class TraceQlError extends Error {}
@@ -38,7 +38,7 @@ const INTRINSICS: ReadonlyMap<string, Intrinsic> = new Map<string, Intrinsic>([
   ['link:traceID', 'linkTraceId'],
   ['link:spanID', 'linkSpanId'],
 ])
-const MOST_DEEP = 50
+const MAX_DEEP = 50
 const LONGEST = 4_096
 
 interface Token {
@@ -108,7 +108,7 @@ class Parser {
   }
 
   #one(): Condition {
-    if (++this.#depth > MOST_DEEP) throw new TraceQlError(`conditions may be nested ${MOST_DEEP} deep`)
+    if (++this.#depth > MAX_DEEP) throw new TraceQlError(`conditions may be nested ${MAX_DEEP} deep`)
     const condition = this.#nested()
     this.#depth--
     return condition
@@ -129,8 +129,8 @@ class Parser {
     const operator = this.#tokens[this.#at]?.text ?? ''
     if (!OPERATORS.includes(operator)) return { kind: 'exists', subject }
     this.#at++
-    if (operator.includes('~') && ++this.#expressions > MOST_EXPRESSIONS)
-      throw new TraceQlError(`a query may have at most ${MOST_EXPRESSIONS} regular expressions`)
+    if (operator.includes('~') && ++this.#expressions > MAX_EXPRESSIONS)
+      throw new TraceQlError(`a query may have at most ${MAX_EXPRESSIONS} regular expressions`)
     return comparison(subject, operator as Operator, this.#next())
   }
 

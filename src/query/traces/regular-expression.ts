@@ -13,7 +13,7 @@ export const LARGEST = 2_500
  * Expressions kept: each is asked for anew for every span, and one takes up to 8 MiB while it is used. A query may have
  * as many.
  */
-export const MOST_EXPRESSIONS = 8
+export const MAX_EXPRESSIONS = 8
 
 /** Matches whole texts, each in time that grows with its length and no faster. */
 export interface RegularExpression {
@@ -35,7 +35,7 @@ export function regularExpression(pattern: string): RegularExpression | NoExpres
   if (known !== undefined) return known
   const expression = expressionOf(pattern)
   for (const oldest of kept.keys()) {
-    if (kept.size < MOST_EXPRESSIONS) break
+    if (kept.size < MAX_EXPRESSIONS) break
     kept.delete(oldest)
   }
   kept.set(pattern, expression)

@@ -1,7 +1,7 @@
-import type { OutboxItem } from '../../model/outbox-port.ts'
-import type { CausewayQueries } from '../../model/query-port.ts'
-import { sentSpan } from '../../otlp/outgoing-span.ts'
-import { type Json, type JsonObject } from '../../otlp/protobuf-to-json.ts'
+import type { OutboxItem } from '../../model/ports/outbox-port.ts'
+import type { CausewayQueries } from '../../model/ports/query-port.ts'
+import { sentSpan } from '../../otlp/write/outgoing-span.ts'
+import { type Json, type JsonObject } from '../../otlp/json/protobuf-to-json.ts'
 import { envelopeJson, recordJson } from '../record-json.ts'
 
 /** A sent span with the resource and scope that it was sent under, in OTLP/JSON. */

@@ -1,5 +1,5 @@
 import { cpidOfBytes, parseCpid, type Cpid } from '../../model/cpid.ts'
-import type { Absent, CausewayQueries, Pages } from '../../model/query-port.ts'
+import type { Absent, CausewayQueries, Pages } from '../../model/ports/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
 
 /** What can stand in FROM beside tables, each with a CPID as its argument and rows (cpid, place) as its answer. */

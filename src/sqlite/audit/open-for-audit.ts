@@ -1,7 +1,7 @@
 import type { Cpid } from '../../model/cpid.ts'
-import type { Absent } from '../../model/query-port.ts'
+import type { Absent } from '../../model/ports/query-port.ts'
 import { openForReading, type Sqlite } from '../open-database.ts'
-import { SqliteQueries } from '../queries/sqlite-queries.ts'
+import { SqliteQueries } from '../readers/sqlite-queries.ts'
 import { addGraphTables } from './graph-tables.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 
 /** What threw is told apart by far fewer; the oldest rows go. */
-const MOST_ROWS = 1_000
+const MAX_ROWS = 1_000
 
 type Found = { item: number; kind: string; cpid: number | null }
 
@@ -87,7 +87,7 @@ export class SetAsideTable {
       exporter ?? '',
       reason,
     )
-    if (changes > 0) this.#dropOldest.run(Number(lastInsertRowid) - MOST_ROWS)
+    if (changes > 0) this.#dropOldest.run(Number(lastInsertRowid) - MAX_ROWS)
   }
 
   count(): number {

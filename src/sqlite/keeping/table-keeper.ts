@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Retention } from '../../model/prune-port.ts'
+import type { Retention } from '../../model/ports/prune-port.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 import { UnusedScopes } from './unused-scopes.ts'
@@ -7,8 +7,8 @@ import { Sweep, type Sweepable } from './sweep.ts'
 
 const WEEK_MS = 7 * 24 * 3_600_000
 const ROWS = 1_000
-const MOST_REFUSED = 10_000
-const LEAST_REFUSED = 50
+const MAX_REFUSED = 10_000
+const MIN_REFUSED = 50
 /** What a refused mergelog takes at most, and which part of max_bytes all of them together. */
 const REFUSED_BYTES = 16_384
 const SHARE_OF_REFUSED = 20
@@ -33,9 +33,9 @@ const SWEPT: readonly Sweepable[] = [
 
 /** How many refused mergelogs are remembered: few enough to crowd nothing out of `max_bytes`. */
 export function mostRefused({ maxBytes }: Pick<Retention, 'maxBytes'>): number {
-  if (maxBytes === 0) return MOST_REFUSED
+  if (maxBytes === 0) return MAX_REFUSED
   const share = Math.floor(maxBytes / SHARE_OF_REFUSED / REFUSED_BYTES)
-  return Math.min(MOST_REFUSED, Math.max(LEAST_REFUSED, share))
+  return Math.min(MAX_REFUSED, Math.max(MIN_REFUSED, share))
 }
 
 /** What came of a turn. */

@@ -1,6 +1,6 @@
-import type { Hold, PruneCounts, RemovalStep } from '../../model/prune-port.ts'
+import type { Hold, PruneCounts, RemovalStep } from '../../model/ports/prune-port.ts'
 import type { Progress } from '../progress.ts'
-import type { TraceIndex } from '../trace-index.ts'
+import type { TraceIndex } from '../writer/trace-index.ts'
 import type { PrunedRows } from './pruned-rows.ts'
 import type { SpanRemoval } from './span-removal.ts'
 import type { Statements } from './statements.ts'

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Condemned, PruneCandidate } from '../../model/prune-port.ts'
+import type { Condemned, PruneCandidate } from '../../model/ports/prune-port.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Statements } from './statements.ts'
 

@@ -1,4 +1,4 @@
-import type { Hold, Reached } from '../../model/prune-port.ts'
+import type { Hold, Reached } from '../../model/ports/prune-port.ts'
 import type { Progress } from '../progress.ts'
 import type { BroughtSpans } from './brought-spans.ts'
 import type { Statements } from './statements.ts'

@@ -7,11 +7,11 @@ import type {
   PruneStore,
   Reached,
   RemovalStep,
-} from '../../model/prune-port.ts'
-import type { SqliteMergeGraph } from '../merge-graph-store.ts'
+} from '../../model/ports/prune-port.ts'
+import type { SqliteMergeGraph } from '../writer/merge-graph-store.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
-import type { TraceIndex } from '../trace-index.ts'
+import type { TraceIndex } from '../writer/trace-index.ts'
 import { Belongings } from './belongings.ts'
 import { BroughtSpans } from './brought-spans.ts'
 import { Candidates } from './candidates.ts'

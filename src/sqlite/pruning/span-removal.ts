@@ -1,5 +1,5 @@
 import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
-import type { Hold } from '../../model/prune-port.ts'
+import type { Hold } from '../../model/ports/prune-port.ts'
 import type { Progress } from '../progress.ts'
 import { IS_BROUGHT, type BroughtSpans } from './brought-spans.ts'
 import type { Holds } from './holds.ts'

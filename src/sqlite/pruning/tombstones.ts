@@ -1,5 +1,5 @@
 import type { Cpid } from '../../model/cpid.ts'
-import type { SqliteMergeGraph } from '../merge-graph-store.ts'
+import type { SqliteMergeGraph } from '../writer/merge-graph-store.ts'
 import type { Progress } from '../progress.ts'
 import type { ObjectRemoval } from './object-removal.ts'
 import type { Statements } from './statements.ts'

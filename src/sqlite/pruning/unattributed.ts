@@ -1,5 +1,5 @@
 import type { UnixNanos } from '../../model/clock.ts'
-import type { PruneCounts } from '../../model/prune-port.ts'
+import type { PruneCounts } from '../../model/ports/prune-port.ts'
 import type { Progress } from '../progress.ts'
 import { IS_BROUGHT, type BroughtSpans } from './brought-spans.ts'
 import type { Holds } from './holds.ts'

@@ -1,7 +1,7 @@
-import { MalformedOtlp } from '../../otlp/malformed.ts'
-import { readReceived } from '../../otlp/read-received.ts'
+import { MalformedOtlp } from '../../otlp/read/malformed.ts'
+import { readReceived } from '../../otlp/read/read-received.ts'
 import type { Sqlite } from '../open-database.ts'
-import { RECOUNT_SCOPE_USES } from '../scope-uses.ts'
+import { RECOUNT_SCOPE_USES } from '../writer/scope-uses.ts'
 
 export interface Mended {
   readonly what: string

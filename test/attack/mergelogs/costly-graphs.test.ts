@@ -6,7 +6,7 @@ import { flood, type FloodRequest } from './flood.ts'
 const PER_REQUEST = 500
 const FOR_MS = 8_000
 /** As many as are allowed. */
-const MOST_SOURCES = 1_024
+const MAX_SOURCES = 1_024
 
 leaveNothingBehind()
 
@@ -78,9 +78,9 @@ function* fans(): Generator<MergelogSketch> {
   for (let at = 0; at < 200; at++)
     yield {
       new: cpid(100_000 + at),
-      sources: Array.from({ length: MOST_SOURCES }, (_, back) => cpid(1 + ((at * 97 + back) % 20_000))),
+      sources: Array.from({ length: MAX_SOURCES }, (_, back) => cpid(1 + ((at * 97 + back) % 20_000))),
     }
-  yield { new: cpid(900_000), sources: Array.from({ length: MOST_SOURCES }, (_, at) => cpid(800_000 + at)) }
+  yield { new: cpid(900_000), sources: Array.from({ length: MAX_SOURCES }, (_, at) => cpid(800_000 + at)) }
 }
 
 test('wide fans: one change that very many merge, and merges with the most sources', async () => {

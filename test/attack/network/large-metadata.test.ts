@@ -1,6 +1,6 @@
 import { test } from '@jest/globals'
-import { GrpcSender } from '../../receiver/grpc-client.ts'
-import { markerSpan } from '../../process/marker-span.ts'
+import { GrpcSender } from '../../receiver/support/grpc-client.ts'
+import { markerSpan } from '../../process/support/marker-span.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 
 const ATTACKERS = 20

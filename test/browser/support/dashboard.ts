@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { startCauseway, type CausewayProcess } from '../../process/causeway-process.ts'
-import { freshSettings } from '../../process/causeway-settings.ts'
+import { startCauseway, type CausewayProcess } from '../../process/support/causeway-process.ts'
+import { freshSettings } from '../../process/support/causeway-settings.ts'
 import type { OtlpRequest } from '../../support/rollout.ts'
 import { launchChromium } from './launch.ts'
 

@@ -1,12 +1,12 @@
 import type { Statement } from 'better-sqlite3'
 import { outgoingLog } from '../../../src/exporter/outgoing-log.ts'
 import type { Signal } from '../../../src/model/ingest.ts'
-import type { ScopeEnvelopes } from '../../../src/model/outbox-port.ts'
-import { outgoingSpan } from '../../../src/otlp/outgoing-span.ts'
-import { jsonOfProtobuf } from '../../../src/otlp/protobuf-to-json.ts'
-import { SqliteLogOutbox } from '../../../src/sqlite/log-outbox-reader.ts'
+import type { ScopeEnvelopes } from '../../../src/model/ports/outbox-port.ts'
+import { outgoingSpan } from '../../../src/otlp/write/outgoing-span.ts'
+import { jsonOfProtobuf } from '../../../src/otlp/json/protobuf-to-json.ts'
+import { SqliteLogOutbox } from '../../../src/sqlite/sending/log-outbox-reader.ts'
 import type { Sqlite } from '../../../src/sqlite/open-database.ts'
-import { SqliteOutbox } from '../../../src/sqlite/outbox-reader.ts'
+import { SqliteOutbox } from '../../../src/sqlite/sending/outbox-reader.ts'
 import { check, same } from './faults.ts'
 
 /** What is sent for one decision: the bytes of the span or log record, its resource and its scope. */

@@ -1,5 +1,5 @@
 /** How much of a row is shown. */
-const MOST_SHOWN = 1_000
+const MAX_SHOWN = 1_000
 
 /** Throws an Error that says `fault` unless the condition is true. */
 export function check(condition: boolean, fault: string): asserts condition {
@@ -13,7 +13,7 @@ export function same(actual: readonly unknown[], expected: readonly unknown[], f
   const only = (these: string[] = [], those: string[] = []): string =>
     these
       .filter((item) => !those.includes(item))
-      .map((item) => `\n  ${item.slice(0, MOST_SHOWN)}`)
+      .map((item) => `\n  ${item.slice(0, MAX_SHOWN)}`)
       .join('')
   throw new Error(`${fault}; only there is:${only(there, wanted)}\nonly expected was:${only(wanted, there)}`)
 }

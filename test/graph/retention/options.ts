@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { countOf } from '../../../commands/command-options.ts'
+import { countOf } from '../../../lab/harness/command-options.ts'
 
 export interface RetentionOptions {
   minutes: number

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { optionsGiven } from '../../../commands/command-options.ts'
+import { optionsGiven } from '../../../lab/harness/command-options.ts'
 import { lives } from './drawn-life.ts'
 import type { Life } from './life.ts'
 import { readRetentionOptions, USAGE, type RetentionOptions } from './options.ts'

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3'
 import type { Signal } from '../../../src/model/ingest.ts'
-import { spanIdHex } from '../../../src/otlp/encode-span.ts'
+import { spanIdHex } from '../../../src/otlp/write/encode-span.ts'
 import { TestWriter, type TestSettings } from '../../support/test-writer.ts'
 import { Backend } from './backend.ts'
 import { Decisions } from './decisions.ts'
@@ -15,7 +15,7 @@ import { Soundness } from './soundness.ts'
 const SIGNALS = ['traces', 'logs'] as const
 const MANY = 1_000_000
 const TOMBSTONES = 1_000_000
-const MOST_TURNS = 2_000
+const MAX_TURNS = 2_000
 /** Pages that may be left beside those of an empty database: of tombstones and what else is kept. */
 const KEPT_BYTES = 12 * 4_096
 
@@ -101,7 +101,7 @@ export class World {
     for (const days of [1, 1]) {
       this.do({ kind: 'pass', ms: days * 24 * HOUR_MS, works: true })
       for (let turn = 0; turn < 4; turn++) {
-        this.do({ kind: 'prune', budget: 1_000, turns: MOST_TURNS })
+        this.do({ kind: 'prune', budget: 1_000, turns: MAX_TURNS })
         // Pruning says of some that they are explained now.
         this.do({ kind: 'link', most: MANY })
       }
@@ -181,7 +181,7 @@ export class World {
 
   #prune(budget: number, turns: number): void {
     for (let turn = 0; turn < turns; turn++) if (!this.#pruneOnce(budget)) return
-    check(turns < MOST_TURNS, 'pruning does not end')
+    check(turns < MAX_TURNS, 'pruning does not end')
   }
 
   /** A turn of pruning; true when there is more to do. Throws what `mayGoOn` throws, and where it does something wrong. */
@@ -266,7 +266,7 @@ export class World {
   #expectWithinLimits(): void {
     const { maxCpids, bytesAbove } = this.#settings
     for (let turn = 0; turn < 2; turn++) {
-      this.do({ kind: 'prune', budget: 1_000, turns: MOST_TURNS })
+      this.do({ kind: 'prune', budget: 1_000, turns: MAX_TURNS })
       this.do({ kind: 'link', most: MANY })
     }
     const { cpids, usedBytes } = this.#writer.writer.gauges()

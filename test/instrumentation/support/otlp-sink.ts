@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import type { AddressInfo } from 'node:net'
-import { jsonOfProtobuf } from '../../../src/otlp/protobuf-to-json.ts'
+import { jsonOfProtobuf } from '../../../src/otlp/json/protobuf-to-json.ts'
 
 /** A span or log record as it arrived: what it is called and its attributes, the arrays among them joined by commas. */
 export interface Arrived {

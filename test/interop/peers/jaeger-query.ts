@@ -13,7 +13,7 @@ export interface LegacySpan {
   references: { refType: 'CHILD_OF' | 'FOLLOWS_FROM'; traceID: string; spanID: string }[]
 }
 
-const MOST_TRACES = '10000'
+const MAX_TRACES = '10000'
 
 /** Asks Jaeger's query API. Its answers are JSON, though Jaeger calls them plain text. */
 export class JaegerQuery {
@@ -42,7 +42,7 @@ export class JaegerQuery {
       'query.service_name': service,
       'query.start_time_min': '2000-01-01T00:00:00Z',
       'query.start_time_max': '2100-01-01T00:00:00Z',
-      'query.num_traces': MOST_TRACES,
+      'query.num_traces': MAX_TRACES,
     })
     const answer = await this.#ask<{ result: TracesJson }>(`/api/v3/traces?${query.toString()}`)
     return answer === undefined ? [] : placedSpans(answer.result)

@@ -1,5 +1,5 @@
 import type { Scene } from '../support/scene.ts'
-import { installPeers } from '../../../peers/install-peers.ts'
+import { installPeers } from '../../../lab/peers/install-peers.ts'
 
 export interface Generated {
   /** `host:port` of the OTLP receiver. */

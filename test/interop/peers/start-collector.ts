@@ -5,7 +5,7 @@ import type { Scene } from '../support/scene.ts'
 import { ScrapedMetrics } from '../support/scraped-metrics.ts'
 import { placedSpans, type PlacedSpan, type TracesJson } from '../traces/otlp-json.ts'
 import { collectorConfig, type CollectorOptions } from './collector-config.ts'
-import { installPeers } from '../../../peers/install-peers.ts'
+import { installPeers } from '../../../lab/peers/install-peers.ts'
 
 export interface Collector {
   /** `host:port` of its OTLP receivers. */

@@ -13,7 +13,7 @@ export interface DrawnGraph {
   truncated: boolean
 }
 
-const MOST_OTHERS = 60
+const MAX_OTHERS = 60
 
 /** The graph around a CPID together with the other changes that its descendants merged. */
 export function withOtherSources(graph: Graph, mergelogs: readonly Mergelog[]): DrawnGraph {
@@ -26,7 +26,7 @@ export function withOtherSources(graph: Graph, mergelogs: readonly Mergelog[]): 
     // Sources on the way to an ancestor are ancestors themselves, shown unless there are too many.
     if (distance === undefined || distance <= 0) continue
     for (const source of sources) {
-      if (distances.has(source) || others.size >= MOST_OTHERS) continue
+      if (distances.has(source) || others.size >= MAX_OTHERS) continue
       edges.push({ source, target: cpid })
       if (others.has(source)) continue
       others.add(source)

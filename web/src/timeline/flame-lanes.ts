@@ -3,7 +3,7 @@ import { colourIndex } from '../parts/service-colour.ts'
 import { CRITICAL, ERROR, MARKER, timelineModel, type TimelineModel } from './timeline-model.ts'
 
 /** So many lanes below one span are told apart; what runs beside so much else overlaps. */
-const MOST_LANES = 1_000
+const MAX_LANES = 1_000
 /** A marker takes this part of the whole time, so that two at the same moment stand in two lanes. */
 const MARKER_SHARE = 1 / 120
 
@@ -136,14 +136,14 @@ function isFree(lane: TakenLane | undefined, fromMs: number, toMs: number): bool
 
 function firstGap(lanes: readonly TakenLane[], tall: number, fromMs: number, toMs: number): number {
   let at = 0
-  for (let row = at + tall - 1; row >= at && at < MOST_LANES;) {
+  for (let row = at + tall - 1; row >= at && at < MAX_LANES;) {
     if (isFree(lanes[row], fromMs, toMs)) row--
     else {
       at = row + 1
       row = at + tall - 1
     }
   }
-  return at < MOST_LANES ? at : 0
+  return at < MAX_LANES ? at : 0
 }
 
 function largest(values: Float64Array): number {

@@ -4,7 +4,7 @@ import { objectName } from '../text/object-name.ts'
 import { flagsOf } from './flame-lanes.ts'
 import { HOLLOW, timelineModel, type LaneGroup, type TimelineModel } from './timeline-model.ts'
 
-const MOST_LANES = 6
+const MAX_LANES = 6
 
 /** What a cascade did to one object. */
 export interface ObjectWork {
@@ -93,7 +93,7 @@ function inLanes({ spans }: SpanRows, positions: readonly number[]): number[] {
   for (const index of inTime) {
     const fromMs = startOf(index)
     let at = freeFrom.findIndex((freeMs) => freeMs <= fromMs)
-    if (at === -1) at = freeFrom.length < MOST_LANES ? freeFrom.length : 0
+    if (at === -1) at = freeFrom.length < MAX_LANES ? freeFrom.length : 0
     freeFrom[at] = fromMs + (spans[positions[index] ?? 0]?.durationMs ?? 0)
     put[index] = at
   }

@@ -11,7 +11,7 @@ interface OverviewProps {
 }
 
 const HEIGHT = 36
-const LEAST_DRAG = 4
+const MIN_DRAG = 4
 
 /** The whole time in small, with what is in sight; dragging over it chooses another part. */
 export function Overview({ model, view, onLook }: OverviewProps) {
@@ -44,7 +44,7 @@ export function Overview({ model, view, onLook }: OverviewProps) {
           from.current = undefined
           if (fromX === undefined) return
           const at = timeAt(event)
-          if (Math.abs(event.clientX - fromX) < LEAST_DRAG) {
+          if (Math.abs(event.clientX - fromX) < MIN_DRAG) {
             const half = (view.toMs - view.fromMs) / 2
             onLook({ fromMs: at - half, toMs: at + half })
             return

@@ -24,7 +24,7 @@ interface TimelineProps {
 }
 
 const ZOOM_STEP = 0.7
-const MOST_HEIGHT = 'calc(100dvh - 250px)'
+const MAX_HEIGHT = 'calc(100dvh - 250px)'
 const GUTTER = 190
 const NARROW_GUTTER = 96
 
@@ -156,7 +156,7 @@ export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour
       <div
         class="timeline-scroll"
         ref={scroll}
-        style={{ height: `${tall}px`, maxHeight: MOST_HEIGHT }}
+        style={{ height: `${tall}px`, maxHeight: MAX_HEIGHT }}
         onScroll={repaint}
       >
         <div style={{ height: `${tall}px` }}>

@@ -2,7 +2,7 @@ import { trace, type Span } from '@opentelemetry/api'
 import type { CPID_OBSERVED, CPID_WROTE } from '../attributes.ts'
 
 /** A span of more would be mostly this list. */
-const MOST_REFERENCES = 128
+const MAX_REFERENCES = 128
 
 type NotedAttribute = typeof CPID_OBSERVED | typeof CPID_WROTE
 type Notes = Partial<Record<NotedAttribute, Set<string>>>
@@ -19,7 +19,7 @@ export function noteObjects(attribute: NotedAttribute, references: () => (string
   notesOf.set(span, notes)
   const before = noted.size
   for (const reference of references()) {
-    if (reference !== undefined && noted.size < MOST_REFERENCES) noted.add(reference)
+    if (reference !== undefined && noted.size < MAX_REFERENCES) noted.add(reference)
   }
   if (noted.size > before) span.setAttribute(attribute, [...noted])
 }

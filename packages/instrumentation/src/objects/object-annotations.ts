@@ -15,8 +15,8 @@ export const ANNOTATION_KEYS: AnnotationKeys = {
 }
 
 /** What the API server takes: the keys and values of all annotations of an object together. */
-const MOST_ANNOTATION_BYTES = 256 * 1024
-const MOST_BYTES_PER_UNIT = 3
+const MAX_ANNOTATION_BYTES = 256 * 1024
+const MAX_BYTES_PER_UNIT = 3
 
 /** The trace context in an object's annotations; undefined when they have no CPID that is a UUID. */
 export function readAnnotations(
@@ -61,7 +61,7 @@ function fits(annotations: Readonly<Record<string, unknown>>): boolean {
     const value = ownValue(annotations, key)
     units += key.length + (typeof value === 'string' ? value.length : 0)
   }
-  return units * MOST_BYTES_PER_UNIT <= MOST_ANNOTATION_BYTES || bytesOf(annotations) <= MOST_ANNOTATION_BYTES
+  return units * MAX_BYTES_PER_UNIT <= MAX_ANNOTATION_BYTES || bytesOf(annotations) <= MAX_ANNOTATION_BYTES
 }
 
 function bytesOf(annotations: Readonly<Record<string, unknown>>): number {

@@ -1,0 +1,38 @@
+import type { EvaluationData } from '../evaluation-data.ts'
+import { mergesSection } from './merges-section.ts'
+import { overheadSection } from './overhead-section.ts'
+import { peersSection } from './peers-section.ts'
+import { replacementSection } from './replacement-section.ts'
+import { summaryTable } from './summary.ts'
+import { table } from '../../charts/markdown.ts'
+import { traceabilitySection } from './traceability-section.ts'
+
+/** The document that `npm run evaluate` writes; parts without data are left out. */
+export function renderDocument(data: EvaluationData): string {
+  return `${[
+    INTRODUCTION,
+    table(summaryTable(data)),
+    data.merges && mergesSection(data.merges),
+    data.overhead && overheadSection(data.overhead),
+    data.replacement && replacementSection(data.replacement),
+    data.traceability && traceabilitySection(data.traceability),
+    peersSection(),
+  ]
+    .filter((part) => part !== undefined)
+    .join('\n\n')}\n`
+}
+
+const INTRODUCTION = `# Evaluation
+
+<!-- Written by npm run evaluate from evaluation/*.json; edit lab/evaluation/document instead. -->
+
+What Ehira, Kotani and Okabe measured in sections 5 and 6 of _Distributed Tracing for Cascading Changes of Objects in the
+Kubernetes Control Plane_, measured again with Causeway, beside their figures. They ran Kubernetes with four instrumented
+components in kind; here the control plane is that of \`packages/control-plane\`: an API server in memory and level-triggered
+controllers that use \`causeway-instrumentation\` as anyone would. It is a model. Nothing in it is tuned to the paper's
+figures; where it differs, the difference is named.
+
+\`npm run evaluate\` measures everything again and writes this file, its data and its plots (six minutes on a calm machine, ten on a busy
+one);
+\`-- --only merges|overhead|replacement|traceability\` measures one part, \`-- --quick\` shows that it works. The data, with
+every single run, is in [evaluation/](evaluation).`

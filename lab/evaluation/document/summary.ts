@@ -1,0 +1,82 @@
+import type { EvaluationData } from '../evaluation-data.ts'
+import { findingsOf, MAX_ADDED_PERCENT, PAPER } from '../overhead/findings.ts'
+import { number } from '../../charts/markdown.ts'
+
+/** The outcome in a few rows, the first of them the heading. */
+export function summaryTable(data: EvaluationData): string[][] {
+  return [
+    ['what', 'Causeway', 'the paper', 'aim'],
+    ...mergesRows(data),
+    ...overheadRows(data),
+    ...replacementRows(data),
+    ...traceabilityRows(data),
+  ]
+}
+
+export function summaryText(data: EvaluationData): string {
+  const rows = summaryTable(data)
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
+  return rows
+    .map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  '))
+    .map((line) => line.trimEnd())
+    .join('\n')
+}
+
+function mergesRows({ merges }: EvaluationData): string[][] {
+  return (merges?.data.points ?? [])
+    .filter(({ limit }) => [5, 10, 15].includes(limit))
+    .map(({ limit, merges: { mean }, percent, paperPercent, avoidable, atMost = 0 }) => [
+      `merges left at N = ${limit}`,
+      `${number(mean)} (${number(percent, 1)} % of N = 0); ${number(avoidable, 3)} of the avoidable ones`,
+      paperPercent === undefined ? 'the floor' : `${paperPercent} % of N = 0`,
+      `at most ${atMost} of the avoidable ones: ${avoidable <= atMost ? 'met' : 'missed'}`,
+    ])
+}
+
+function overheadRows({ overhead }: EvaluationData): string[][] {
+  if (overhead === undefined) return []
+  const { addedPercent, addedBetween, isMet, cpuUs } = findingsOf(overhead.data)
+  const { idleMillicores, millicores, mib } = overhead.data.propagation.bridge
+  const added = `${addedPercent < 0 ? '−' : '+'}${number(Math.abs(addedPercent), 1)} %`
+  return [
+    [
+      'propagation time with instrumentation',
+      `${added} (95 %: ${number(addedBetween.from, 1)} to ${number(addedBetween.to, 1)} %)`,
+      `+${number(100 * (PAPER.tracedSeconds / PAPER.plainSeconds - 1))} %`,
+      `at most +${MAX_ADDED_PERCENT} %: ${isMet ? 'met' : 'missed'}`,
+    ],
+    [
+      'CPU of the bridge during a run',
+      `${number(idleMillicores + millicores, 1)} mCPU`,
+      `${PAPER.millicores} mCPU`,
+      '',
+    ],
+    ['memory of the bridge', `${number(mib)} MiB`, `${PAPER.mib} MiB`, ''],
+    [
+      'CPU of a reconcile, without and with',
+      `${number(cpuUs.plain.median)} µs and ${number(cpuUs.sent.median)} µs`,
+      '',
+      '',
+    ],
+  ]
+}
+
+function replacementRows({ replacement }: EvaluationData): string[][] {
+  return (replacement?.data.scenes ?? []).map(({ name, verdicts }) => [
+    `spans given to a wrong change, ${name}`,
+    verdicts
+      .filter(({ method }) => !method.includes('no timestamps'))
+      .map(({ verdict: { misattributedSpans, spans } }) => `${number((100 * misattributedSpans) / spans)} %`)
+      .join('; '),
+    '',
+    'new CPID; replacement with timestamps (last stays; first stays)',
+  ])
+}
+
+function traceabilityRows({ traceability }: EvaluationData): string[][] {
+  if (traceability === undefined) return []
+  const count = (traced: string) => traceability.data.filter((row) => row.traced === traced).length
+  return [
+    ['kinds of changes', `${count('yes')} traced, ${count('partly')} partly, ${count('no')} not`, '', ''],
+  ]
+}

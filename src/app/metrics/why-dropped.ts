@@ -1,0 +1,13 @@
+import type { DropReason } from '../../doors/connections.ts'
+import type { DroppedConnection } from '../../receiver/otlp/observer.ts'
+
+const WHY: Readonly<Record<DropReason, string>> = {
+  limit: 'there are as many as max_connections allows',
+  address: 'one address has as many as max_connections_per_address allows',
+  stranger: 'too many show no credential, or not within ten seconds',
+}
+
+/** A sentence about a connection that was closed, the same for all that were closed for the same reason. */
+export function whyDropped({ receiver, transport, reason }: DroppedConnection): string {
+  return `${receiver} closes connections over ${transport}: ${WHY[reason]}`
+}

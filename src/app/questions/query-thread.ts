@@ -1,0 +1,38 @@
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { openForReading } from '../../sqlite/open-database.ts'
+import { SqliteQueries } from '../../sqlite/readers/sqlite-queries.ts'
+import { storageFault } from '../../sqlite/storage-fault.ts'
+import type { FromQuery, QueryThreadData } from '../../threads/query-messages.ts'
+import { serveQueries } from './serve-queries.ts'
+
+/** Room for the pages of a walk over a few thousand CPIDs whose rows lie far apart. */
+const PAGE_CACHE_KIB = 8 * 1024
+
+/** The thread that answers questions through a connection of its own that only reads. */
+function run(port: MessagePort): void {
+  const { path, salt } = workerData as QueryThreadData
+  try {
+    const db = openForReading(path, PAGE_CACHE_KIB)
+    serveQueries(port, {
+      queries: new SqliteQueries(db),
+      salt,
+      dataVersion: () => String(db.pragma('data_version', { simple: true })),
+      onStop: () => db.close(),
+      reasonOf: (error) => {
+        const fault = storageFault(error)
+        if (fault?.kind === 'damaged') port.postMessage({ kind: 'storage', fault } satisfies FromQuery)
+        return fault?.reason ?? messageOf(error)
+      },
+    })
+    port.postMessage({ kind: 'ready' } satisfies FromQuery)
+  } catch (error) {
+    port.postMessage({ kind: 'fatal', reason: messageOf(error) } satisfies FromQuery)
+    port.close()
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+if (parentPort !== null) run(parentPort)

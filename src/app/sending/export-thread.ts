@@ -1,0 +1,141 @@
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import type { ExporterConfig } from '../../config/causeway-config.ts'
+import { Drain, type OutgoingItems } from '../../exporter/drain.ts'
+import { outgoingLogs } from '../../exporter/outgoing-log.ts'
+import { outgoingSpans } from '../../exporter/outgoing-spans.ts'
+import type { Signal } from '../../model/ingest.ts'
+import type { SetAside } from '../../model/set-aside.ts'
+import { SqliteLogOutbox } from '../../sqlite/sending/log-outbox-reader.ts'
+import { openForReading } from '../../sqlite/open-database.ts'
+import { SqliteOutbox } from '../../sqlite/sending/outbox-reader.ts'
+import { storageFault } from '../../sqlite/storage-fault.ts'
+import type { Transport } from '../../model/send-outcome.ts'
+import { openTransport, type TransportHooks } from './open-transport.ts'
+import type { ExportThreadData, FromExport, ToExport } from '../../threads/thread-messages.ts'
+
+/** Under the 4 MiB that gRPC servers take by default. */
+const BATCH_MAX_BYTES = 2 * 1024 * 1024
+const DEBUG_BATCH_ITEMS = 512
+const SIGNALS: readonly Signal[] = ['traces', 'logs']
+/** What a decision about each signal is called where it is set aside. */
+const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision' }
+
+/** The thread that sends the outbox; each exporter goes its own way, so that a dead one holds up no other. */
+const { path, exporters, authenticators, positions, userAgent, ...data } = workerData as ExportThreadData
+
+async function run(port: MessagePort): Promise<void> {
+  const post = (message: FromExport): void => port.postMessage(message)
+  const stop = new AbortController()
+  let { lastDecisions } = data
+  const db = openForReading(path)
+  const outbox = new SqliteOutbox(db)
+  const items: Record<Signal, OutgoingItems> = {
+    traces: outgoingSpans(outbox),
+    logs: outgoingLogs(new SqliteLogOutbox(db, outbox)),
+  }
+  const drains = SIGNALS.flatMap((signal) =>
+    exporters[signal].map((config) => startDrain(config, signal, items[signal], post)),
+  )
+  const isDone = (): boolean => drains.every(({ drain, signal }) => drain.position >= lastDecisions[signal])
+  let onMoved = (): void => undefined
+  for (const { events } of drains) events.onMoved = () => onMoved()
+
+  port.on('message', (message: ToExport) => {
+    switch (message.kind) {
+      case 'linked':
+        ;({ lastDecisions } = message)
+        for (const { drain } of drains) drain.wake()
+        return
+      case 'stop': {
+        const finish = (): void => stop.abort()
+        const timer = setTimeout(finish, message.graceMs)
+        onMoved = () => {
+          if (isDone()) finish()
+        }
+        onMoved()
+        stop.signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+      }
+    }
+  })
+  // The first message is the one that is waited for; what drains tell comes after it.
+  post({ kind: 'ready' })
+  await Promise.all(drains.map(({ drain }) => drain.run(stop.signal)))
+  for (const { transport } of drains) await transport[Symbol.asyncDispose]()
+  db.close()
+  post({ kind: 'stopped' })
+  port.close()
+}
+
+function startDrain(
+  config: ExporterConfig,
+  signal: Signal,
+  items: OutgoingItems,
+  post: (message: FromExport) => void,
+) {
+  const exporter = config.id
+  const events = { onMoved: (): void => undefined }
+  const transport = openNamed(config, signal, {
+    userAgent,
+    authenticators,
+    show: (line) => post({ kind: 'shown', line }),
+    onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
+    onTrouble: (reason) => post({ kind: 'trouble', exporter, reason }),
+  })
+  const drain = new Drain(
+    {
+      name: exporter,
+      batchMaxItems: config.kind === 'debug' ? DEBUG_BATCH_ITEMS : config.queue.batchMaxSpans,
+      batchMaxBytes: BATCH_MAX_BYTES,
+      consumers: config.kind === 'debug' ? 1 : config.queue.consumers,
+    },
+    positions[signal].get(exporter) ?? data.lastDecisions[signal],
+    items,
+    transport,
+    {
+      onProgress: (progress) => {
+        post({ kind: 'moved', signal, exporter, ...progress })
+        events.onMoved()
+      },
+      onDrop: ({ items, reason }) => post({ kind: 'dropped', exporter, items, reason }),
+      onInFlight: (requests) => post({ kind: 'inFlight', signal, exporter, requests }),
+      onBroken: (broken) => {
+        const at = { stage: 'sending', kind: KINDS[signal], cpid: undefined, exporter } as const
+        const items = broken.map(({ decision, reason }): SetAside => ({ ...at, item: decision, reason }))
+        post({ kind: 'setAside', items })
+      },
+      onUnreadable: (error) => {
+        const fault = error === undefined ? undefined : storageFault(error)
+        if (error === undefined || fault !== undefined) post({ kind: 'storage', exporter, fault })
+        else
+          post({ kind: 'trouble', exporter, reason: `cannot read what it is to send: ${messageOf(error)}` })
+      },
+    },
+  )
+  return { drain, signal, transport, events }
+}
+
+/** Opens the transport; what is wrong with it names the exporter. */
+function openNamed(config: ExporterConfig, signal: Signal, hooks: TransportHooks): Transport {
+  try {
+    return openTransport(config, signal, hooks)
+  } catch (error) {
+    const reason = messageOf(error)
+    throw new Error(`exporters::${config.id}: ${reason}; correct the setting or take it out`, {
+      cause: error,
+    })
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+if (parentPort !== null) {
+  const port = parentPort
+  try {
+    await run(port)
+  } catch (error) {
+    port.postMessage({ kind: 'fatal', reason: messageOf(error) } satisfies FromExport)
+    port.close()
+  }
+}

@@ -1,0 +1,52 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import type { FromSql, SqlQuestion } from '../../threads/sql-messages.ts'
+
+const PROGRAM = fileURLToPath(new URL('./sql-process.ts', import.meta.url))
+
+/**
+ * Asks a database one question of SQL in a process of its own, which is ended when the answer is there or takes longer
+ * than `timeoutMs`. Rejects with an Error that says what to do.
+ */
+export async function askSql(
+  question: SqlQuestion,
+  timeoutMs: number,
+  onAnswer: (answer: FromSql) => void,
+): Promise<void> {
+  const child = fork(PROGRAM, { execArgv: ['--no-warnings'], serialization: 'advanced' })
+  const ended = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => {
+    ended.reject(
+      new Error(
+        `the query took longer than ${timeoutMs / 1000} s and was ended; narrow it, or raise --timeout`,
+      ),
+    )
+  }, timeoutMs)
+  child.on('message', (answer: FromSql) => {
+    if (answer.kind === 'failed') ended.reject(new Error(answer.message))
+    onAnswer(answer)
+    if (answer.kind === 'done') ended.resolve(undefined)
+  })
+  child.once('error', (error) =>
+    ended.reject(new Error(`cannot start a process to ask in: ${error.message}; try again`)),
+  )
+  child.once('exit', (code, signal) => {
+    ended.reject(
+      new Error(`the process that asked ended early (${signal ?? code}); narrow the query and try again`),
+    )
+  })
+  child.send(question)
+  try {
+    await ended.promise
+  } finally {
+    clearTimeout(timer)
+    await end(child)
+  }
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGKILL')
+  await gone
+}

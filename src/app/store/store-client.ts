@@ -1,0 +1,113 @@
+import { hashOfRequest } from '../../graph/read-request.ts'
+import type { InTurn, IngestOutcome, IngestPort, Signal } from '../../model/ingest.ts'
+import type { Sender } from '../../model/sender.ts'
+import type { SetAside } from '../../model/set-aside.ts'
+import { ChildThread } from '../../threads/child-thread.ts'
+import type { FromStore, StoreThreadData, ToStore } from '../../threads/thread-messages.ts'
+
+/** The prefix of a gRPC message, and then some. */
+const MAX_BYTES_AROUND = 64
+
+type Ready = Extract<FromStore, { kind: 'ready' }>
+
+const NOBODY: InTurn = { flow: 0, peer: 0 }
+
+/** The main thread's side of the store thread. */
+export class StoreClient implements IngestPort {
+  readonly #thread: ChildThread<ToStore, FromStore>
+  readonly #waiting = new Map<number, (outcome: IngestOutcome) => void>()
+  readonly #listeners: ((message: FromStore) => void)[] = []
+  readonly #caughtUp = Promise.withResolvers<undefined>()
+  #lastId = 0
+  #isStopping = false
+
+  private constructor(thread: ChildThread<ToStore, FromStore>) {
+    this.#thread = thread
+    thread.listen((message) => this.#hear(message))
+    void thread.ended.then((why) => this.#end(why))
+  }
+
+  /** Starts the thread: the database is open and migrated when this resolves. Rejects with what to do. */
+  static async start(data: StoreThreadData): Promise<{ store: StoreClient; ready: Ready }> {
+    const { thread, ready } = await ChildThread.start<ToStore, FromStore>({
+      name: 'store',
+      file: new URL('./store-thread.ts', import.meta.url),
+      data,
+      youngMib: 16,
+      oldMib: 2048,
+    })
+    return { store: new StoreClient(thread), ready }
+  }
+
+  onMessage(listener: (message: FromStore) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  ingest(signal: Signal, request: Uint8Array, sender?: Sender, from = NOBODY): Promise<IngestOutcome> {
+    if (this.#isStopping) return Promise.resolve({ kind: 'failed', reason: 'Causeway is shutting down' })
+    const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
+    const id = ++this.#lastId
+    this.#waiting.set(id, resolve)
+    const bytes = ownBytes(request)
+    // Worked out here, where there is time to spare.
+    const hash = hashOfRequest(signal, bytes)
+    const message: ToStore = { kind: 'ingest', id, signal, bytes, hash, ...from, ...(sender && { sender }) }
+    this.#thread.post(message, [bytes.buffer])
+    return promise
+  }
+
+  exporterMoved(signal: Signal, exporter: string, position: number, refused: number): void {
+    this.#thread.post({ kind: 'moved', signal, exporter, position, refused })
+  }
+
+  /** Has noted what an exporter could not send. */
+  setAside(items: SetAside[]): void {
+    this.#thread.post({ kind: 'setAside', items })
+  }
+
+  /** Has the thread give unused memory back. */
+  collectGarbage(): void {
+    this.#thread.post({ kind: 'collectGarbage' })
+  }
+
+  /** Has everything handed over stored and linked, as far as the grace period goes. */
+  async catchUp(graceMs: number): Promise<void> {
+    this.#thread.post({ kind: 'catchUp', graceMs })
+    await Promise.race([this.#caughtUp.promise, this.#thread.ended])
+  }
+
+  /** Ends the thread once what was handed over is stored. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#thread.post({ kind: 'stop' })
+    await this.#thread.ended
+  }
+
+  #hear(message: FromStore): void {
+    if (message.kind === 'ingested') {
+      for (const { id, outcome } of message.outcomes) {
+        this.#waiting.get(id)?.(outcome)
+        this.#waiting.delete(id)
+      }
+    }
+    if (message.kind === 'caughtUp') this.#caughtUp.resolve(undefined)
+    for (const listener of this.#listeners) listener(message)
+  }
+
+  /** Nobody waits for a thread that is gone. */
+  #end(why: string): void {
+    for (const resolve of this.#waiting.values())
+      resolve({ kind: 'failed', reason: 'the store thread has ended' })
+    this.#waiting.clear()
+    if (this.#isStopping) return
+    const reason = `the store thread ended by itself (${why}); nothing acknowledged is lost: start Causeway again`
+    for (const listener of this.#listeners) listener({ kind: 'fatal', reason })
+  }
+}
+
+/** What can be handed over to another thread: the bytes themselves where they fill their buffer, else a copy. */
+function ownBytes(request: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = request
+  const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength - byteLength <= MAX_BYTES_AROUND
+  return isAlone ? new Uint8Array(buffer, request.byteOffset, byteLength) : new Uint8Array(request)
+}

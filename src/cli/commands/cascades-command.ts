@@ -1,0 +1,72 @@
+import type { CascadeFacts, CascadeFilter } from '../../model/ports/query-port.ts'
+import { PageCut } from '../../query/page-cut.ts'
+import { rfc3339 } from '../../model/rfc3339.ts'
+import { limitOf, stateOf, wantsJson } from '../arguments.ts'
+import type { Command } from './command.ts'
+import type { CommandLine } from '../command-line.ts'
+import { writeJson } from '../found.ts'
+import { withQueries } from '../open-store.ts'
+import { duration, objectText } from '../text/show.ts'
+import { textTable } from '../text/text-table.ts'
+
+const DEFAULT_LIMIT = 100
+const HEADINGS = [
+  'root CPID',
+  'state',
+  'start',
+  ' duration',
+  ' spans',
+  ' services',
+  ' merges',
+  ' missing',
+  'object',
+]
+
+export const CASCADES: Command = {
+  usage: '',
+  summary: 'cascades, newest first',
+  options: ['format', 'state', 'object', 'service', 'limit'],
+  leastArgs: 0,
+  mostArgs: 0,
+  run: (line, io) => {
+    const json = wantsJson(line)
+    const limit = limitOf(line, DEFAULT_LIMIT)
+    const filter = filterOf(line)
+    return withQueries(line, io, (queries) => {
+      if (json) {
+        writeJson(io.stdout, queries, { kind: 'cascades', filter, part: { limit } })
+        return 0
+      }
+      const cut = new PageCut(limit)
+      const cascades = [...cut.take(queries.cascades(filter, undefined))].flat()
+      for (const row of textTable(HEADINGS, cascades.map(rowOf))) io.stdout.write(`${row}\n`)
+      if (cascades.length === 0) io.stdout.write('(none)\n')
+      if (cut.next !== undefined) io.stdout.write('(there are older ones; raise --limit to see them)\n')
+      return 0
+    })
+  },
+}
+
+function filterOf(line: CommandLine): CascadeFilter {
+  const state = stateOf(line)
+  const { object, service } = line
+  return {
+    ...(state !== undefined && { state }),
+    ...(object !== undefined && { object }),
+    ...(service !== undefined && { service }),
+  }
+}
+
+function rowOf(facts: CascadeFacts): string[] {
+  return [
+    facts.root,
+    facts.open ? 'open' : 'settled',
+    rfc3339(facts.startNs),
+    duration(facts.lastNs - facts.startNs),
+    String(facts.spans),
+    String(facts.services),
+    String(facts.merges),
+    String(facts.missing),
+    objectText(facts.object),
+  ]
+}

@@ -1,0 +1,28 @@
+import { CASCADE } from './cascade-command.ts'
+import { CASCADES } from './cascades-command.ts'
+import type { Command } from './command.ts'
+import { COMPONENTS, PRINT_CONFIG, RUN, VALIDATE } from './config-command-entries.ts'
+import { DOCTOR } from '../doctor/doctor-command.ts'
+import { MERGELOGS } from './mergelogs-command.ts'
+import { MIGRATE } from './migrate-command.ts'
+import { PRUNE } from './prune-command.ts'
+import { RELATED } from './related-command.ts'
+import { SALVAGE } from './salvage-command.ts'
+import { SQL } from './sql-command.ts'
+
+/** Every command by its name, in the order of the help. */
+export const COMMANDS: ReadonlyMap<string, Command> = new Map([
+  ['run', RUN],
+  ['validate', VALIDATE],
+  ['components', COMPONENTS],
+  ['print-config', PRINT_CONFIG],
+  ['related', RELATED],
+  ['cascades', CASCADES],
+  ['cascade', CASCADE],
+  ['mergelogs', MERGELOGS],
+  ['sql', SQL],
+  ['doctor', DOCTOR],
+  ['migrate', MIGRATE],
+  ['prune', PRUNE],
+  ['salvage', SALVAGE],
+])

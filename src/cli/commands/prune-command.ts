@@ -1,0 +1,59 @@
+import { StoreWriter } from '../../store/store-writer.ts'
+import { systemClock } from '../../app/system-clock.ts'
+import type { CpidConfig } from '../../config/causeway-config.ts'
+import { noPruneCounts, type PruneCounts } from '../../model/ports/prune-port.ts'
+import type { Sqlite } from '../../sqlite/open-database.ts'
+import { wantsJson } from '../arguments.ts'
+import type { Command } from './command.ts'
+import { configOf, withWritableStore } from '../open-store.ts'
+import { count } from '../text/show.ts'
+
+/** Small enough that a Causeway that runs on the same database need not wait long for its turn. */
+const CPIDS_AT_ONCE = 200
+
+const HELP = `
+Believes the clock of this machine. A running Causeway prunes by age only once a clock that leapt has lasted an hour.
+`
+
+export const PRUNE: Command = {
+  usage: '',
+  summary: 'remove what retention no longer keeps, once and now',
+  help: HELP,
+  options: ['format'],
+  leastArgs: 0,
+  mostArgs: 0,
+  run: (line, io) => {
+    const json = wantsJson(line)
+    const { cpid } = configOf(line, io).config
+    return withWritableStore(cpid.storage.path, (db) => {
+      const counts = pruneAll(db, cpid)
+      io.stdout.write(json ? `${JSON.stringify(counts)}\n` : textOf(counts))
+      return 0
+    })
+  },
+}
+
+function pruneAll(db: Sqlite, { linking, maxSources, retention }: CpidConfig): PruneCounts {
+  const writer = new StoreWriter(
+    db,
+    { linking: { ...linking, logs: false }, maxSources, retention },
+    systemClock,
+  )
+  const total = noPruneCounts()
+  for (let more = true; more;) {
+    const result = writer.prune(CPIDS_AT_ONCE, { isCalendarRight: true })
+    total.cpids += result.cpids
+    total.spans += result.spans
+    total.logs += result.logs
+    total.unsettled += result.unsettled
+    total.unsent += result.unsent
+    more = result.more
+  }
+  return total
+}
+
+function textOf({ cpids, spans, logs, unsettled, unsent }: PruneCounts): string {
+  const forced = unsettled === 0 ? '' : `; ${count(unsettled, 'CPID')} of open or unsent cascades among them`
+  const without = unsent === 0 ? '' : `; ${unsent} spans and log records without a CPID were not sent yet`
+  return `pruned ${count(cpids, 'CPID')}, ${count(spans, 'span')} and ${count(logs, 'log record')}${forced}${without}\n`
+}

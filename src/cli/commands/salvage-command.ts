@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs'
+import { holdDatabase } from '../../sqlite/hold-database.ts'
+import { salvage, type Salvaged, type SalvagedTable } from '../../sqlite/salvage/salvage.ts'
+import { wantsJson } from '../arguments.ts'
+import { CliError } from '../cli-error.ts'
+import type { Command } from './command.ts'
+import { configOf } from '../open-store.ts'
+import { count } from '../text/show.ts'
+
+const MAX_NAMED = 5
+
+const HELP = `
+For a database that causeway doctor finds damaged; stop Causeway first. The damaged file is only read. What cannot be read
+is told table by table, and what refers to it is taken out, so that Causeway can go on with the new file: put it in the
+place of the damaged one, or name it in connectors::cpid::storage::path. docs/recovery.md says more.
+`
+
+export const SALVAGE: Command = {
+  usage: '<new file>',
+  summary: 'copy what can be read of a damaged database into a new file',
+  help: HELP,
+  options: ['format'],
+  leastArgs: 1,
+  mostArgs: 1,
+  run: async (line, io) => {
+    const json = wantsJson(line)
+    const [to = ''] = line.args
+    const { path } = configOf(line, io).config.cpid.storage
+    if (!existsSync(path)) {
+      throw new CliError(`there is no database at ${path}; correct connectors::cpid::storage::path`)
+    }
+    const hold = holdDatabase(path)
+    try {
+      const salvaged = await salvage(path, to)
+      const text = json ? JSON.stringify({ from: path, to, ...salvaged }) : textOf(path, to, salvaged)
+      io.stdout.write(`${text}\n`)
+    } finally {
+      hold[Symbol.dispose]()
+    }
+    return 0
+  },
+}
+
+function textOf(from: string, to: string, { isHeaderNew, tables, mended }: Salvaged): string {
+  const lines = tables.filter(({ rows, lost }) => rows > 0 || lost.length > 0).map(tableText)
+  if (isHeaderNew) lines.unshift('the header of the file was damaged; it was read with a new one')
+  for (const { what, rows } of mended) lines.push(`mended: ${rows} ${what}`)
+  const isWhole = tables.every(({ lost }) => lost.length === 0)
+  lines.push(
+    isWhole ? 'every row could be read' : 'what is lost stands above',
+    `${to} is ready; keep ${from}, then move ${to} to its place or name it in connectors::cpid::storage::path`,
+  )
+  return lines.join('\n')
+}
+
+function tableText({ table, rows, lost }: SalvagedTable): string {
+  const text = `${table}: ${count(rows, 'row')}`
+  if (lost.length === 0) return text
+  const more = lost.length > MAX_NAMED ? ` and ${lost.length - MAX_NAMED} more` : ''
+  return `${text}; lost: ${lost.slice(0, MAX_NAMED).join(', ')}${more}`
+}

@@ -1,0 +1,52 @@
+import type { Command } from '../commands/command.ts'
+import { OPTIONS, writtenOption, type OptionName } from '../options.ts'
+
+const EVERYWHERE: readonly OptionName[] = ['config', 'set']
+const ALONE: readonly OptionName[] = ['help', 'version']
+
+/** What `causeway --help` prints. */
+export function helpText(commands: ReadonlyMap<string, Command>): string {
+  const named = [...commands].map(
+    ([name, { usage, summary }]) => [`${name} ${usage}`.trimEnd(), summary] as const,
+  )
+  return `Causeway shows a cascading Kubernetes change as one trace.
+
+Usage: causeway [<command>] --config <file> [options]
+
+Commands:
+${listed(named)}
+
+Options:
+${listed((Object.keys(OPTIONS) as OptionName[]).map((name) => [writtenOption(name), `${takersOf(name, commands)}${OPTIONS[name].meaning}`]))}
+
+causeway <command> --help says more. Every command exits 0, or with another code and a line on stderr that says what to do.
+`
+}
+
+/** What `causeway <command> --help` prints. */
+export function commandHelp(name: string, { usage, summary, options, help }: Command): string {
+  const own = optionsOf(options).map((option) => [writtenOption(option), OPTIONS[option].meaning] as const)
+  return `causeway ${name}: ${summary}
+
+Usage: ${`causeway ${name} ${usage}`.trimEnd()} --config <file> [options]
+${help === undefined ? '' : `\n${help.trim()}\n`}
+Options:
+${listed(own)}
+`
+}
+
+/** The options that a command takes, with those that all take. */
+export function optionsOf(options: readonly OptionName[]): OptionName[] {
+  return [...EVERYWHERE, ...options]
+}
+
+function takersOf(name: OptionName, commands: ReadonlyMap<string, Command>): string {
+  if (EVERYWHERE.includes(name) || ALONE.includes(name) || name === 'format') return ''
+  const takers = [...commands].filter(([, { options }]) => options.includes(name)).map(([command]) => command)
+  return `${takers.join(', ')}: `
+}
+
+function listed(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')
+}

@@ -1,0 +1,175 @@
+import { isIP } from 'node:net'
+import {
+  ChannelCredentials,
+  Client,
+  type ClientUnaryCall,
+  compressionAlgorithms,
+  connectivityState,
+  Metadata,
+  status,
+} from '@grpc/grpc-js'
+import { type SentSignal } from '../../model/ingest.ts'
+import { type SendOutcome, type Transport } from '../../model/send-outcome.ts'
+import { errorText } from '../error-text.ts'
+import { MAX_REPLY_BYTES, outcomeOfReply } from '../export-reply.ts'
+import { outcomeOfGrpcError } from './grpc-outcome.ts'
+import { bufferOf } from '../wire-fields.ts'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import type { Credentials } from '../../trust/authenticator.ts'
+import { openClientTls, type ClientTlsSettings } from '../../trust/client-tls.ts'
+
+export interface GrpcTransportSettings {
+  host: string
+  port: number
+  /** Which OTLP service to call; traces when absent. */
+  signal?: SentSignal
+  tls: ClientTlsSettings
+  headers: Readonly<Record<string, string>>
+  compression: 'gzip' | 'none'
+  /** How long one export may take, connecting included. */
+  timeoutMs: number
+  userAgent: string
+  /** Shown with every request, beside the headers; disposed of with the transport. */
+  credentials?: Credentials | undefined
+  /** Told of a change of the certificate files that could not be used. */
+  onTrouble?: (reason: string) => void
+}
+
+const EXPORT_METHOD: Record<SentSignal, string> = {
+  traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
+  logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
+  metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
+}
+
+/** grpc-js lets two minutes pass between attempts to connect; the retry interval above it should govern. */
+const RECONNECT_WITHIN_MS = 5000
+
+/**
+ * Opens OTLP/gRPC to one backend (OTLP specification, "OTLP/gRPC"). It connects on the first send, so a
+ * backend that is down makes sends answer retry. Throws when a header or a certificate file is unusable.
+ */
+export function openGrpcTransport(settings: GrpcTransportSettings): Transport {
+  const method = EXPORT_METHOD[settings.signal ?? 'traces']
+  const metadata = metadataOf(settings.headers)
+  const { credentials } = settings
+  const secured = settings.tls.insecure ? undefined : openClientTls(settings.tls, settings.onTrouble)
+  const connect = (): Client => {
+    const credentials = credentialsOf(settings.tls, secured?.current)
+    return new Client(targetOf(settings), credentials, channelOptions(settings))
+  }
+  const calls = new Set<ClientUnaryCall>()
+  let client = connect()
+  secured?.onChange(() => {
+    const used = client
+    client = connect()
+    used.close()
+  })
+
+  function call(request: Uint8Array, signal: AbortSignal): Promise<SendOutcome> {
+    const { promise, resolve } = Promise.withResolvers<SendOutcome>()
+    const used = client
+    const shown = metadata.clone()
+    if (credentials !== undefined) shown.set(credentials.header, credentials.value())
+    // grpc-js compares this with the machine's calendar itself, so no other clock would do.
+    const deadline = Date.now() + settings.timeoutMs
+    const running = used.makeUnaryRequest<Buffer, Buffer>(
+      method,
+      sameBytes,
+      sameBytes,
+      bufferOf(request),
+      shown,
+      { deadline },
+      (error, reply) => {
+        calls.delete(running)
+        signal.removeEventListener('abort', cancel)
+        if (error?.code === status.DEADLINE_EXCEEDED) leave(used)
+        resolve(error ? outcomeOfGrpcError(error) : outcomeOfReply(reply ?? Buffer.alloc(0)))
+      },
+    )
+    const cancel = (): void => running.cancel()
+    calls.add(running)
+    signal.addEventListener('abort', cancel, { once: true })
+    return promise
+  }
+
+  /**
+   * A connection whose far end vanished in silence looks like a slow one for many minutes, so a timeout opens
+   * another. One still being made is kept: grpc-js would never give its socket back.
+   */
+  function leave(used: Client): void {
+    if (client !== used || used.getChannel().getConnectivityState(false) !== connectivityState.READY) return
+    client = connect()
+    used.close()
+  }
+
+  return {
+    async send(request, signal) {
+      if (signal.aborted) return { kind: 'retry', reason: 'stopped before sending' }
+      try {
+        return await call(request, signal)
+      } catch (error) {
+        return { kind: 'retry', reason: errorText(error) }
+      }
+    },
+    [Symbol.asyncDispose]() {
+      secured?.[Symbol.dispose]()
+      settings.credentials?.[Symbol.dispose]()
+      for (const running of calls) running.cancel()
+      client.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+const sameBytes = (bytes: Buffer): Buffer => bytes
+
+function targetOf({ host, port }: GrpcTransportSettings): string {
+  return `dns:${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+}
+
+function credentialsOf(
+  tls: ClientTlsSettings,
+  options: SecureContextOptions | undefined,
+): ChannelCredentials {
+  if (options === undefined) return ChannelCredentials.createInsecure()
+  return ChannelCredentials.createFromSecureContext(createSecureContext(options), {
+    ...(tls.insecureSkipVerify && { rejectUnauthorized: false, checkServerIdentity: () => undefined }),
+  })
+}
+
+function channelOptions(settings: GrpcTransportSettings): ConstructorParameters<typeof Client>[2] {
+  const name = settings.tls.serverNameOverride
+  return {
+    'grpc.primary_user_agent': settings.userAgent,
+    'grpc.max_receive_message_length': MAX_REPLY_BYTES,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_reconnect_backoff_ms': RECONNECT_WITHIN_MS,
+    'grpc.service_config_disable_resolution': 1,
+    // Sharing connections with other channels of the process would keep `leave` from leaving.
+    'grpc.use_local_subchannel_pool': 1,
+    ...(settings.compression === 'gzip' && {
+      'grpc.default_compression_algorithm': compressionAlgorithms.gzip,
+    }),
+    ...(name !== undefined && { 'grpc.ssl_target_name_override': name, 'grpc.default_authority': name }),
+    ...(isLoopback(settings.host) && { 'grpc.enable_http_proxy': 0 }),
+  }
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+/** Header values are often secrets, so an error names only the header. */
+function metadataOf(headers: Readonly<Record<string, string>>): Metadata {
+  const metadata = new Metadata()
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      metadata.set(name, name.toLowerCase().endsWith('-bin') ? Buffer.from(value) : value)
+    } catch {
+      throw new Error(
+        `headers: ${name} cannot be sent over gRPC: use only letters, digits, - _ . and printable values`,
+      )
+    }
+  }
+  return metadata
+}

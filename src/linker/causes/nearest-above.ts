@@ -1,0 +1,26 @@
+import type { ArrivedSpan, LinkStore } from '../../model/ports/link-port.ts'
+
+/** Where a span without a CPID may get one. */
+export type Above = 'none' | { kind: 'cpid'; cpid: number } | { kind: 'awaited'; parentId: bigint }
+
+/**
+ * The CPID of the nearest ancestor that has one, or the ancestor that has to arrive first. An ancestor that was
+ * forwarded without a CPID had none above it; one whose own `cpid.id` is malformed is looked past.
+ */
+export function nearestAbove(store: LinkStore, span: ArrivedSpan): Above {
+  const seen = new Set<number>()
+  let at = span
+  while (at.parentId !== 0n && !seen.has(at.row)) {
+    seen.add(at.row)
+    const parent =
+      at.parentRow !== undefined && store.isLinked(at.parentRow) ? store.span(at.parentRow) : undefined
+    if (parent === undefined || store.isWaiting(parent.row)) {
+      if (parent?.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid }
+      return { kind: 'awaited', parentId: at.parentId }
+    }
+    if (parent.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid }
+    if (!parent.malformed) return 'none'
+    at = parent
+  }
+  return 'none'
+}

@@ -1,0 +1,151 @@
+import { CPID_ID, CPID_MERGED_INTO, CPID_MERGED_INTO_TRACE_ID } from '../../model/attributes.ts'
+import type { UnixNanos } from '../../model/clock.ts'
+import type { CpidNode } from '../../model/ports/graph-port.ts'
+import type { ChangeSpan, StoredMergelog, Trace } from '../../model/ports/link-port.ts'
+import { cpidBytes } from '../../model/cpid.ts'
+import type { SpanLink } from '../../otlp/write/encode-span.ts'
+import { changeAttributes, changeName, changeTime } from './change-attributes.ts'
+import { changeInCascade } from '../traces/cascade-parts.ts'
+import { changeSpanId, derivedSpanId } from './derived-ids.ts'
+import type { LinkContext } from '../link-context.ts'
+import { noteChange } from '../causes/plausible-time.ts'
+import { sendSynthetic, stampIn } from './synthetic-span.ts'
+import { fits, mergelogBytes } from '../traces/trace-room.ts'
+
+/** Jaeger's page fails near depth 3,000; deeper change spans hang under the root. */
+const MAX_DEPTH = 256
+
+/** Sends the root span of a main trace: the change span of its root CPID, no later than what is known of the trace. */
+export function sendRootChange(ctx: LinkContext, trace: Trace, root: CpidNode, activityNs: UnixNanos): void {
+  const mergelog = ctx.store.mergelog(root.id)
+  if (mergelog !== undefined) noteChange(ctx, trace, mergelog)
+  sendSynthetic(ctx, trace, {
+    spanId: trace.rootSpan,
+    parentId: 0n,
+    name: mergelog !== undefined && mergelog.sources.length > 0 ? 'merge' : changeName(mergelog),
+    cpid: root.cpid,
+    startNs: trace.firstNs,
+    attributes: changeAttributes(mergelog, activityNs),
+    links: sourceLinks(ctx, trace, mergelog, undefined),
+    senderScope: mergelog?.scope,
+  })
+  trace.rootSent = true
+}
+
+/** The change span of a CPID in a trace, sent now if it is not there yet. */
+export function ensureChangeSpan(
+  ctx: LinkContext,
+  trace: Trace,
+  cpid: number,
+  activityNs: UnixNanos,
+): ChangeSpan {
+  const there = ctx.store.changeSpan(cpid, trace.id)
+  if (there !== undefined) return there
+  const { store, graph } = ctx
+  const node = graph.node(cpid)
+  const mergelog = store.mergelog(cpid)
+  const known = changeInCascade(ctx, trace, cpid)
+  const { here, inCascade } = nearestSource(ctx, trace, mergelog)
+  const deep = inCascade === undefined || inCascade.depth >= MAX_DEPTH
+  const parent = deep ? undefined : here
+  const change: ChangeSpan = {
+    trace: trace.id,
+    spanId: changeSpanId(trace.traceId, node.cpid),
+    depth: known?.depth ?? (deep ? 1 : inCascade.depth + 1),
+  }
+  const ns = stampIn(ctx, trace, mergelog === undefined ? activityNs : changeTime(mergelog))
+  if (mergelog !== undefined) noteChange(ctx, trace, mergelog)
+  sendSynthetic(ctx, trace, {
+    spanId: change.spanId,
+    parentId: parent?.spanId ?? trace.rootSpan,
+    name: mergelog === undefined || mergelog.sources.length === 0 ? changeName(mergelog) : 'merge',
+    cpid: node.cpid,
+    startNs: ns,
+    attributes: changeAttributes(mergelog, activityNs),
+    links: sourceLinks(ctx, trace, mergelog, parent?.spanId),
+    senderScope: mergelog?.scope,
+    ...(!deep && inCascade.trace !== trace.id && { above: inCascade }),
+  })
+  store.addChangeSpan(cpid, change)
+  if (known === undefined && mergelog !== undefined && mergelog.sources.length > 0) trace.merges++
+  return change
+}
+
+/**
+ * Tells a trace that a CPID of it was merged into one that goes on elsewhere: no backend draws a link backward. A full trace
+ * is told no more; the merge links to it all the same.
+ */
+export function sendMergedInto(
+  ctx: LinkContext,
+  from: { trace: Trace; parentId: bigint; source: CpidNode },
+  to: { trace: Trace; change: ChangeSpan; node: CpidNode },
+): void {
+  const mergelog = ctx.store.mergelog(to.node.id)
+  if (!fits(ctx, from.trace, { spans: 1, bytes: mergelogBytes(ctx, mergelog) })) {
+    ctx.counts.leftOut++
+    return
+  }
+  const ns = stampIn(ctx, from.trace, mergelog === undefined ? from.trace.lastNs : changeTime(mergelog))
+  sendSynthetic(ctx, from.trace, {
+    spanId: derivedSpanId('merged into', from.trace.traceId, cpidBytes(to.node.cpid)),
+    parentId: from.parentId,
+    name: 'merged into',
+    cpid: from.source.cpid,
+    startNs: ns,
+    attributes: {
+      ...changeAttributes(mergelog, ns),
+      [CPID_MERGED_INTO]: to.node.cpid,
+      [CPID_MERGED_INTO_TRACE_ID]: to.trace.traceId.toString('hex'),
+    },
+    links: [{ traceId: to.trace.traceId, spanId: to.change.spanId, attributes: { [CPID_ID]: to.node.cpid } }],
+    senderScope: mergelog?.scope,
+  })
+}
+
+/** Links to the change spans of the sources: in this trace if they are there, else in their newest trace. */
+export function sourceLinks(
+  { store, graph }: LinkContext,
+  trace: Trace,
+  mergelog: StoredMergelog | undefined,
+  parentId: bigint | undefined,
+): SpanLink[] {
+  const links: SpanLink[] = []
+  for (const source of mergelog?.sources ?? []) {
+    const node = graph.find(source)
+    if (node === undefined) continue
+    const here = store.changeSpan(node.id, trace.id)
+    if (here !== undefined) {
+      if (here.spanId !== parentId) {
+        links.push({ traceId: trace.traceId, spanId: here.spanId, attributes: { [CPID_ID]: source } })
+      }
+      continue
+    }
+    const newest = store.newestChangeSpans(node.id, 1)[0]
+    const other = newest === undefined ? undefined : store.trace(newest.trace)
+    if (newest === undefined || other === undefined) continue
+    links.push({ traceId: other.traceId, spanId: newest.spanId, attributes: { [CPID_ID]: source } })
+  }
+  return links
+}
+
+interface NearestSource {
+  here: ChangeSpan | undefined
+  inCascade: ChangeSpan | undefined
+}
+
+/**
+ * Among the sources with a change span in the trace, and in all traces of its cascade, the one nearest the root; ties go
+ * to the lowest CPID.
+ */
+function nearestSource(ctx: LinkContext, trace: Trace, mergelog: StoredMergelog | undefined): NearestSource {
+  let here: ChangeSpan | undefined
+  let inCascade: ChangeSpan | undefined
+  for (const source of mergelog?.sources ?? []) {
+    const node = ctx.graph.find(source)
+    const change = node === undefined ? undefined : changeInCascade(ctx, trace, node.id)
+    if (change === undefined) continue
+    if (inCascade === undefined || change.depth < inCascade.depth) inCascade = change
+    if (change.trace === trace.id && (here === undefined || change.depth < here.depth)) here = change
+  }
+  return { here, inCascade }
+}

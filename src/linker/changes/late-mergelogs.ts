@@ -1,0 +1,69 @@
+import type { CpidNode } from '../../model/ports/graph-port.ts'
+import type { ArrivedSpan, ChangeSpan, Trace } from '../../model/ports/link-port.ts'
+import { ensureChangeSpan, sendMergedInto } from './change-spans.ts'
+import type { LinkContext } from '../link-context.ts'
+import { placeSpan } from '../place-span.ts'
+import { settle } from '../traces/settling.ts'
+import { openTracesOf } from '../traces/trace-openings.ts'
+import { spanBytes } from '../traces/trace-room.ts'
+
+/**
+ * A CPID that had counted as a root turns out to have sources. What was sent into its provisional traces is sent
+ * again into the traces now right and still open; the provisional traces say where it went on, and settle.
+ */
+export function relinkProvisional(
+  ctx: LinkContext,
+  node: CpidNode,
+  provisional: readonly Trace[],
+  to: { trace: Trace; change: ChangeSpan; node: CpidNode },
+): void {
+  if (ctx.settings.mode !== 'cascade') return
+  const old = new Set(provisional.map((trace) => trace.id))
+  for (const trace of provisional) {
+    for (const cpid of ctx.store.cpidsIn(trace.id)) resendSpansOf(ctx, cpid, old)
+  }
+  for (const trace of provisional) {
+    sendMergedInto(ctx, { trace, parentId: trace.rootSpan, source: node }, to)
+    settle(ctx, trace)
+  }
+}
+
+/** Sends the linked spans of a CPID into its open traces that they are not in, parents before children. */
+function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<number>): void {
+  const { store } = ctx
+  const spans = store
+    .spansOfCpid(cpid)
+    .filter((span) => store.isLinked(span.row) && !store.isWaiting(span.row))
+    .sort((a, b) => (a.startNs < b.startNs ? -1 : a.startNs > b.startNs ? 1 : a.row - b.row))
+  const now = spans[0]?.startNs ?? store.mergelog(cpid)?.timeNs ?? 0n
+  for (const trace of openTracesOf(ctx, cpid, now, 0, except)) ensureChangeSpan(ctx, trace, cpid, now)
+  for (const span of parentsFirst(spans)) {
+    for (const trace of openTracesOf(ctx, cpid, span.startNs, spanBytes(span), except)) {
+      placeSpan(ctx, span, { trace, cpid, copy: true, awaited: [] })
+    }
+  }
+}
+
+/** Orders spans so that a local parent among them comes before its children. */
+export function parentsFirst(spans: readonly ArrivedSpan[]): ArrivedSpan[] {
+  const byRow = new Map(spans.map((span) => [span.row, span]))
+  const done = new Set<number>()
+  const ordered: ArrivedSpan[] = []
+  for (const span of spans) {
+    const chain: ArrivedSpan[] = []
+    const climbing = new Set<number>()
+    for (
+      let at: ArrivedSpan | undefined = span;
+      at !== undefined && !done.has(at.row) && !climbing.has(at.row);
+      at = at.parentRow === undefined ? undefined : byRow.get(at.parentRow)
+    ) {
+      chain.push(at)
+      climbing.add(at.row)
+    }
+    for (const above of chain.reverse()) {
+      done.add(above.row)
+      ordered.push(above)
+    }
+  }
+  return ordered
+}

@@ -1,0 +1,194 @@
+import { knownRoots } from '../../dag/newest-roots.ts'
+import {
+  CPID_CONTINUED_IN_TRACE_ID,
+  CPID_CONTINUES_TRACE_ID,
+  CPID_EPISODE,
+  CPID_ID,
+  CPID_OBJECT,
+  CPID_TIME,
+} from '../../model/attributes.ts'
+import type { UnixNanos } from '../../model/clock.ts'
+import type { CpidNode } from '../../model/ports/graph-port.ts'
+import type { Trace } from '../../model/ports/link-port.ts'
+import { rfc3339 } from '../../model/rfc3339.ts'
+import { changeTime, episodeName } from '../changes/change-attributes.ts'
+import { sendRootChange } from '../changes/change-spans.ts'
+import { changeSpanId, derivedSpanId, numberBytes, traceIdOf } from '../changes/derived-ids.ts'
+import type { LinkContext } from '../link-context.ts'
+import { extendBounds, isDoubtful, openingTime, possibleTime } from '../causes/plausible-time.ts'
+import { endFull } from './settling.ts'
+import { sendSynthetic, stampIn } from '../changes/synthetic-span.ts'
+import { changeBytes, fits } from './trace-room.ts'
+
+/**
+ * The traces that activity of a CPID goes into now, that of its newest root first: those of its listed roots that are
+ * open. When all have settled it is the newest one's episode, whatever episodes the older ones have open (design rules 5
+ * and 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the CPID.
+ */
+export function tracesFor(ctx: LinkContext, cpid: number, activityNs: UnixNanos, bytes = 0): Trace[] {
+  const roots = listedRoots(ctx, cpid)
+  const open: Trace[] = []
+  for (const root of roots) {
+    const trace = ctx.store.currentTrace(root.id) ?? openFirst(ctx, root, activityNs)
+    if (keepsRootOpen(trace)) open.push(withRoom(ctx, trace, cpid, activityNs, bytes))
+  }
+  const newest = roots[0]
+  if (open.length > 0 || newest === undefined) return open
+  const episode = ctx.store.currentTrace(newest.id)
+  return [
+    episode?.open === true
+      ? withRoom(ctx, episode, cpid, activityNs, bytes)
+      : openEpisode(ctx, newest, activityNs),
+  ]
+}
+
+/** The same traces as far as they are open, without opening others than episodes of full ones. */
+export function openTracesOf(
+  ctx: LinkContext,
+  cpid: number,
+  activityNs: UnixNanos,
+  bytes = 0,
+  except: ReadonlySet<number> = NONE,
+): Trace[] {
+  const roots = listedRoots(ctx, cpid)
+  const current = roots.map((root) => ctx.store.currentTrace(root.id))
+  const open = current.filter(keepsRootOpen)
+  if (open.length === 0 && current[0]?.open === true) open.push(current[0])
+  return open
+    .filter((trace) => !except.has(trace.id))
+    .map((trace) => withRoom(ctx, trace, cpid, activityNs, bytes))
+}
+
+const NONE: ReadonlySet<number> = new Set()
+
+/** An episode begun after its root had settled is open without its root being so. */
+export function keepsRootOpen(trace: Trace | undefined): trace is Trace {
+  return trace?.open === true && isOfRoot(trace)
+}
+
+function isOfRoot({ episode, continuesRoot }: Trace): boolean {
+  return episode === 0 || continuesRoot
+}
+
+/** Where spans are not duplicated every CPID is the root of its own trace. */
+export function listedRoots({ graph, settings, known }: LinkContext, cpid: number): CpidNode[] {
+  const self = graph.node(cpid)
+  if (settings.mode !== 'cascade') return [self]
+  const roots = knownRoots(graph, cpid, settings.maxFanout, known.roots).flatMap(
+    (root) => graph.maybeNode(root) ?? [],
+  )
+  return roots.length === 0 ? [self] : roots
+}
+
+/** The main trace of a root that has none yet; a root whose tombstone is left goes on with episodes. */
+function openFirst(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos): Trace | undefined {
+  if (root.pruned || root.nextEpisode > 0) return undefined
+  const mergelog = ctx.store.mergelog(root.id)
+  const changeNs = mergelog === undefined ? [] : [changeTime(mergelog)]
+  const ns = openingTime(ctx, root.id, [...changeNs, activityNs])
+  const trace = addTrace(ctx, root, { episode: 0, firstNs: ns })
+  for (const changed of changeNs) extendBounds(ctx, trace, changed, changed)
+  if (ctx.settings.mode === 'cascade') sendRootChange(ctx, trace, root, ns)
+  return trace
+}
+
+function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, full?: Trace): Trace {
+  const previous = ctx.store.currentTrace(root.id)
+  const mergelog = ctx.store.mergelog(root.id)
+  const number = previous === undefined ? Math.max(root.nextEpisode, 1) : previous.episode + 1
+  const firstNs = possibleTime(ctx, activityNs)
+  const trace = addTrace(ctx, root, { episode: number, firstNs, full })
+  const before = traceIdOf(root.cpid, number - 1)
+  sendSynthetic(ctx, trace, {
+    spanId: trace.rootSpan,
+    parentId: 0n,
+    name: episodeName(mergelog),
+    cpid: root.cpid,
+    startNs: firstNs,
+    attributes: {
+      [CPID_EPISODE]: BigInt(number),
+      [CPID_TIME]: rfc3339(firstNs),
+      ...(mergelog?.object !== undefined && { [CPID_OBJECT]: mergelog.object }),
+      [CPID_CONTINUES_TRACE_ID]: before.toString('hex'),
+    },
+    links: [
+      { traceId: before, spanId: changeSpanId(before, root.cpid), attributes: { [CPID_ID]: root.cpid } },
+    ],
+    senderScope: mergelog?.scope,
+  })
+  trace.rootSent = true
+  ctx.counts.episodes++
+  if (previous !== undefined) sendContinuedIn(ctx, previous, trace, root)
+  return trace
+}
+
+/**
+ * A full trace goes on in an episode; its root stays open, since when it was opened is kept. What is too large for any trace
+ * goes into one that holds nothing but its root.
+ */
+function withRoom(ctx: LinkContext, trace: Trace, cpid: number, activityNs: UnixNanos, bytes: number): Trace {
+  const isThere = ctx.store.changeSpan(cpid, trace.id) !== undefined
+  const load = {
+    spans: (bytes > 0 ? 1 : 0) + (isThere ? 0 : 1),
+    bytes: bytes + (isThere ? 0 : changeBytes(ctx, cpid)),
+  }
+  const isEmpty = trace.sentSpans <= (trace.rootSent ? 1 : 0)
+  if (load.spans === 0 || isEmpty || fits(ctx, trace, load)) return trace
+  endFull(ctx, trace)
+  return openEpisode(ctx, ctx.graph.node(trace.root), activityNs, trace)
+}
+
+function sendContinuedIn(ctx: LinkContext, from: Trace, to: Trace, root: CpidNode): void {
+  const ns = stampIn(ctx, from, to.firstNs)
+  sendSynthetic(ctx, from, {
+    spanId: derivedSpanId('continued in', from.traceId, numberBytes(to.episode)),
+    parentId: from.rootSpan,
+    name: 'continued in',
+    cpid: root.cpid,
+    startNs: ns,
+    attributes: {
+      [CPID_EPISODE]: BigInt(to.episode),
+      [CPID_TIME]: rfc3339(to.firstNs),
+      [CPID_CONTINUED_IN_TRACE_ID]: to.traceId.toString('hex'),
+    },
+    links: [{ traceId: to.traceId, spanId: to.rootSpan, attributes: { [CPID_ID]: root.cpid } }],
+    senderScope: ctx.store.mergelog(root.id)?.scope,
+  })
+}
+
+function addTrace(
+  ctx: LinkContext,
+  root: CpidNode,
+  { episode, firstNs, full }: { episode: number; firstNs: UnixNanos; full?: Trace | undefined },
+): Trace {
+  const { store, settings } = ctx
+  const traceId = traceIdOf(root.cpid, episode)
+  const begun = {
+    traceId,
+    root: root.id,
+    episode,
+    rootSpan: changeSpanId(traceId, root.cpid),
+    open: true,
+    openedMs: full?.openedMs ?? store.activeMs,
+    lastArrivalMs: store.activeMs,
+    lastWallMs: store.wallMs,
+    dueMs: store.activeMs + Math.min(settings.settleAfterMs, settings.maxOpenMs),
+    firstNs,
+    lastNs: firstNs,
+    clockSkew: false,
+    doubtfulTimes: isDoubtful(ctx, firstNs),
+    sentSpans: 0,
+    sentBytes: 0,
+    controllerSpans: 0,
+    services: 0,
+    merges: 0,
+    missing: 0,
+    truncated: false,
+    rootSent: false,
+    provisional: !root.hasMergelog && !root.explained,
+    continuesRoot: full !== undefined && isOfRoot(full),
+  }
+  const trace = store.addTrace(begun, full)
+  store.addChangeSpan(root.id, { trace: trace.id, spanId: trace.rootSpan, depth: 0 })
+  return trace
+}

@@ -1,0 +1,60 @@
+import type { ArrivedSpan, StoredMergelog, Trace } from '../../model/ports/link-port.ts'
+import { MAX_LINKS } from '../../otlp/write/encode-span.ts'
+import { ADDED_BYTES, sentSize } from '../../otlp/write/sent-size.ts'
+import { SHOWN_SOURCES } from '../changes/change-attributes.ts'
+import type { LinkContext } from '../link-context.ts'
+
+/** What a trace ends with: its `cascade` span, and what says where it goes on. */
+const CLOSING_SPANS = 2
+const MAX_CLOSING_BYTES = 2_048
+/** The part of its bytes that a trace leaves to parents that come after their children. */
+const SPARE_PART = 16
+/** What a change span weighs at most besides what its mergelog tells: ids, times, a link, a source. */
+const CHANGE_BYTES = 512
+const LINK_BYTES = 85
+const SOURCE_BYTES = 44
+
+/** What is about to be sent into a trace. */
+export interface Load {
+  spans: number
+  bytes: number
+}
+
+/** The most that a received span adds to a trace, without a cause in another one. */
+export const spanBytes = (span: ArrivedSpan): number => sentSize(span.bytes + ADDED_BYTES, span.envelopeBytes)
+
+/** The most that the change span of a CPID adds to a trace. */
+export function changeBytes({ store }: LinkContext, cpid: number): number {
+  return mergelogBytes({ store }, store.mergelog(cpid))
+}
+
+export function mergelogBytes(
+  { store }: Pick<LinkContext, 'store'>,
+  mergelog: StoredMergelog | undefined,
+): number {
+  const envelope = store.envelopeBytes(store.syntheticScope(mergelog?.scope))
+  if (mergelog === undefined) return sentSize(CHANGE_BYTES, envelope)
+  const { sources, object = '', reason = '', cluster = '' } = mergelog
+  const said = 2 * Buffer.byteLength(object) + Buffer.byteLength(reason) + Buffer.byteLength(cluster)
+  const listed =
+    Math.min(sources.length, MAX_LINKS) * LINK_BYTES + Math.min(sources.length, SHOWN_SOURCES) * SOURCE_BYTES
+  return sentSize(CHANGE_BYTES + said + listed, envelope)
+}
+
+/** True when activity or a back link fits: what ends the trace, and parents that come late, must fit after it. */
+export function fits(ctx: LinkContext, trace: Trace, load: Load): boolean {
+  const { maxTraceSpans, maxTraceBytes } = ctx.settings
+  const owed = trace.rootSent ? NOTHING : { spans: 1, bytes: changeBytes(ctx, trace.root) }
+  return (
+    trace.sentSpans + load.spans + owed.spans <= maxTraceSpans - CLOSING_SPANS &&
+    trace.sentBytes + load.bytes + owed.bytes <= maxTraceBytes - Math.trunc(maxTraceBytes / SPARE_PART)
+  )
+}
+
+/** True when a parent fits that came after its children: a trace that is full otherwise has room left for some. */
+export function fitsLate({ settings }: LinkContext, trace: Trace, bytes: number): boolean {
+  const closing = Math.min(MAX_CLOSING_BYTES, Math.trunc(settings.maxTraceBytes / SPARE_PART))
+  return trace.sentBytes + bytes <= settings.maxTraceBytes - closing
+}
+
+const NOTHING: Load = { spans: 0, bytes: 0 }

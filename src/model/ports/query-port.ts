@@ -1,0 +1,263 @@
+import type { UnixNanos } from '../clock.ts'
+import type { Cpid } from '../cpid.ts'
+import type { OutboxItem, ScopeEnvelopes } from './outbox-port.ts'
+
+/** Why there is no answer about a CPID: it was never sighted, or retention removed it. */
+export type Absent = 'unknown' | 'pruned'
+
+/** Where an item stands in its list; what comes after it can be asked for. */
+export type Position = readonly bigint[]
+
+/** One item of a list that can be read in parts. */
+export interface Placed {
+  readonly position: Position
+}
+
+/**
+ * A list, read a bounded page at a time; an empty page means only that there is more to search. No page holds on to
+ * the database, so that a slow reader stops nothing: what happens between two pages may or may not be seen.
+ */
+export type Pages<T> = Iterable<readonly T[]>
+
+export interface CpidFacts {
+  readonly cpid: Cpid
+  /** Undefined, like `sources`, while its mergelog is missing. */
+  readonly timeNs: UnixNanos | undefined
+  readonly sources: readonly Cpid[] | undefined
+  readonly explained: boolean
+  /** Who sent its mergelog. */
+  readonly service: string | undefined
+  readonly object: string | undefined
+}
+
+export interface MergelogFacts extends Placed {
+  readonly cpid: Cpid
+  readonly sources: readonly Cpid[]
+  readonly timeNs: UnixNanos
+  readonly service: string | undefined
+  readonly object: string | undefined
+  readonly reason: string | undefined
+  readonly cluster: string | undefined
+}
+
+/** A span or log record as it was received. */
+export interface StoredRecord extends Placed {
+  readonly scope: number
+  readonly raw: Buffer
+}
+
+/** What is known of the cascade of a root CPID: all its traces, the main one and the episodes, taken together. */
+export interface CascadeFacts extends Placed {
+  readonly root: Cpid
+  /** The trace id of the first of its traces. */
+  readonly traceId: Buffer
+  readonly open: boolean
+  readonly startNs: UnixNanos
+  readonly lastNs: UnixNanos
+  readonly traces: number
+  readonly spans: number
+  readonly services: number
+  readonly merges: number
+  /** CPIDs without a mergelog: those of open traces now, those of settled ones when they settled. */
+  readonly missing: number
+  readonly truncated: boolean
+  /** A sender gave a time that cannot be; it is left out of start and end. */
+  readonly clockSkew: boolean
+  /** The object and the sender of the root's mergelog. */
+  readonly object: string | undefined
+  readonly service: string | undefined
+  /** Of the root's mergelog too. */
+  readonly cluster: string | undefined
+  readonly reason: string | undefined
+}
+
+export interface CascadeFilter {
+  readonly state?: 'open' | 'settled'
+  /** An object reference of the root's mergelog, or whole parts of one between `/`: its name, or its beginning. */
+  readonly object?: string
+  /** A service that has spans in the cascade or began it. */
+  readonly service?: string
+  /** The cluster of whoever began it. */
+  readonly cluster?: string
+  /** Its activity reaches into the time between these, ends included. */
+  readonly fromNs?: UnixNanos
+  readonly toNs?: UnixNanos
+}
+
+/** One outgoing trace of a cascade. */
+export interface TraceFacts {
+  readonly id: number
+  readonly traceId: Buffer
+  /** 0 is the main trace. */
+  readonly episode: number
+  /** The first trace of the cascade that it goes on with, because those before it were full; else its own number. */
+  readonly cascade: number
+  /** How many spans were sent into it, Causeway's own counted. */
+  readonly spans: number
+  readonly open: boolean
+  readonly startNs: UnixNanos
+  readonly lastNs: UnixNanos
+  /** Grows with everything that is sent into the trace. */
+  readonly lastDecision: number
+}
+
+/** Which outgoing traces are looked for. */
+export interface TraceRange {
+  /** Their activity reaches into the time between these. */
+  readonly fromNs?: UnixNanos
+  readonly toNs?: UnixNanos
+  /** A service that has spans in them or began them. */
+  readonly service?: string
+}
+
+/** A span as it was sent into a trace. */
+export interface LinkedSpan {
+  /** The number of the decision that sent it. */
+  readonly decision: number
+  readonly spanId: bigint
+  /** 0n for the root span of the trace. */
+  readonly parentId: bigint
+  readonly name: string
+  readonly service: string
+  readonly startNs: UnixNanos
+  readonly endNs: UnixNanos
+  readonly cpid: Cpid | undefined
+  /** OTLP's numbers. */
+  readonly kind: number
+  readonly status: number
+  /** The number of the stored span; undefined for one of Causeway's own making. */
+  readonly row: number | undefined
+  /** It also stands in another trace. */
+  readonly copy: boolean
+  /** What it hangs under wrote what it observed: they are not of one original trace. */
+  readonly byCause: boolean
+  /** What it hangs under in its cascade, when that is in another trace. */
+  readonly above?: SpanElsewhere | undefined
+  /** `cpid.time` of one of Causeway's own making: when what it stands for happened, wherever it is stamped. */
+  readonly time?: string | undefined
+  /** The object references it names, as it wrote them. */
+  readonly observed: readonly string[]
+  readonly wrote: readonly string[]
+}
+
+/** A span in another trace of the same cascade: a received one by its row, one of Causeway's own by its id. */
+export interface SpanElsewhere {
+  readonly trace: number
+  readonly row?: number
+  readonly spanId?: bigint
+  /** When the write ended that the span waited for; undefined where it is no cause. */
+  readonly endNs?: UnixNanos
+}
+
+/** A CPID in the merge graph around another one. */
+export interface GraphNode {
+  readonly cpid: Cpid
+  /** Undefined while its mergelog is missing. */
+  readonly timeNs: UnixNanos | undefined
+  readonly service: string | undefined
+  readonly object: string | undefined
+  readonly reason: string | undefined
+  readonly cluster: string | undefined
+  /** No edge points to it. */
+  readonly root: boolean
+  readonly explained: boolean
+  /** Steps from the middle, negative for ancestors. */
+  readonly distance: number
+}
+
+export interface GraphAround {
+  /** The middle first, then nearest first. */
+  readonly nodes: readonly GraphNode[]
+  /** Edges between the nodes. */
+  readonly edges: Pages<{ readonly source: Cpid; readonly target: Cpid }>
+  /** There are more nodes than were asked for. */
+  readonly truncated: boolean
+}
+
+/** What happened to an object once: a span read or wrote it, or a mergelog named it. */
+export interface ObjectFacts extends Placed {
+  /** The reference, with uid and resourceVersion where they were given. */
+  readonly object: string
+  readonly action: 'observed' | 'wrote' | 'mergelog'
+  readonly cpid: Cpid | undefined
+  readonly timeNs: UnixNanos
+  readonly service: string | undefined
+  readonly cluster: string | undefined
+  /** Roots of the cascades in which its CPID takes part, the newest ones. */
+  readonly cascades: readonly Cpid[]
+}
+
+/** What there is to choose from in filters. */
+export interface Facets {
+  readonly services: readonly string[]
+  readonly clusters: readonly string[]
+  /** `<apiVersion>/<resource>` */
+  readonly kinds: readonly string[]
+}
+
+/** What can be asked of what is stored. Synchronous; reads only. */
+export interface CausewayQueries {
+  cpid(cpid: Cpid): CpidFacts | Absent
+  /** Itself first, then by mergelog time; those without a mergelog by first sighting. */
+  related(cpid: Cpid): Pages<Cpid> | Absent
+  /** Without itself, nearest first, then by mergelog time. */
+  ancestors(cpid: Cpid): Pages<Cpid> | Absent
+  /** Those of its ancestors and itself that no edge points to, in the order of `ancestors`. */
+  roots(cpid: Cpid): Pages<Cpid> | Absent
+  /** Mergelogs whose new CPID is related to it, in the order of `related`. Positions have three parts. */
+  mergelogsOf(cpid: Cpid, after: Position | undefined): Pages<MergelogFacts> | Absent
+  /** All mergelogs, oldest first. Positions have two parts. */
+  mergelogs(after: Position | undefined): Pages<MergelogFacts>
+  /** Spans of its related CPIDs, first sighted CPID first. Positions have four parts. */
+  spansOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent
+  /** Log records of its related CPIDs, first sighted CPID first. Positions have two parts. */
+  logsOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent
+  /** All spans, those without a CPID too, in the order of arrival. Positions have one part. */
+  spans(after: Position | undefined): Pages<StoredRecord>
+  /** All log records in the order of arrival. Positions have one part. */
+  logs(after: Position | undefined): Pages<StoredRecord>
+  /** The envelopes in which a record came. */
+  envelopes(scope: number): ScopeEnvelopes | undefined
+
+  /** Newest first. Positions have one part. */
+  cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts>
+  /** The cascades of these roots, newest first. Positions as in `cascades`. */
+  cascadesAmong(roots: readonly Cpid[], after: Position | undefined): Pages<CascadeFacts>
+  /** The roots of the cascades in which the CPID takes part, newest first; none before it was linked. */
+  cascadesOf(cpid: Cpid): readonly Cpid[] | Absent
+  /** `'unknown'` also for a CPID that is not the root of a cascade. */
+  cascade(root: Cpid): CascadeFacts | Absent
+  /** The traces of a cascade, the main one first. */
+  tracesOf(root: Cpid): readonly TraceFacts[]
+  /** CPIDs of a cascade whose mergelog has not arrived yet, at most `limit`. */
+  missingIn(root: Cpid, limit: number): readonly Cpid[]
+  /** The mergelogs of the CPIDs of a cascade by time, at most `limit`. */
+  mergelogsIn(root: Cpid, limit: number): readonly MergelogFacts[]
+  /** The spans of one trace as linked, in the order in which they were sent. */
+  linkedSpans(trace: number): readonly LinkedSpan[]
+  /** Those of some decisions, in their order. */
+  linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[]
+  /** Spans with this id in a trace, as they were sent. */
+  sentSpans(trace: number, spanId: bigint): readonly OutboxItem[]
+  /** All that was sent into a trace, in order. */
+  sentInto(trace: number): Pages<OutboxItem>
+  /** What backends have under a trace id, an outgoing or an original one; undefined where they have nothing. */
+  traceSent(traceId: Buffer): Pages<OutboxItem> | undefined
+  /** Outgoing traces, newest first. */
+  traces(range: TraceRange): Pages<TraceFacts>
+  /** All that was sent, newest first. */
+  sentLately(): Pages<OutboxItem>
+
+  /** The merge graph around a CPID, at most `limit` of its nodes. */
+  graph(cpid: Cpid, limit: number): GraphAround | Absent
+  /**
+   * What happened to objects, newest arrival first. `ref` as in CascadeFilter.object. Positions have two parts. The first
+   * page holds no more than `first`.
+   */
+  objects(ref: string, after: Position | undefined, first?: number): Pages<ObjectFacts>
+  /** Objects whose reference contains the text, in any case of its letters, newest first; whole references without query. */
+  objectsNamed(text: string): Pages<string>
+  /** The root of the outgoing trace with this id. */
+  rootOfTrace(traceId: Buffer): Cpid | undefined
+  facets(): Facets
+}

@@ -1,0 +1,142 @@
+import type { DropReason } from '../../doors/connections.ts'
+import type { IngestOutcome, IngestPort, Signal } from '../../model/ingest.ts'
+import type { Encoding } from '../../otlp/write/export-response.ts'
+import { protobufOfJson } from '../../otlp/json/json-to-protobuf.ts'
+import { MalformedOtlp } from '../../otlp/read/malformed.ts'
+import { credentialOf, type Sender } from '../../model/sender.ts'
+import type { Authenticator, Checked } from '../../trust/authenticator.ts'
+import { Flow } from './flow.ts'
+import { Flows } from './flows.ts'
+import { NO_ROOM, type InFlight, type Reservation } from './in-flight.ts'
+import { LoneFlows } from './lone-flows.ts'
+import { NO_MEMORY } from './memory-limiter.ts'
+import type { ReceiverObserver, ReceiverTransport } from '../otlp/observer.ts'
+import type { ReceiverSettings } from '../otlp/receiver-settings.ts'
+import type { Refusal } from '../otlp/reply.ts'
+import { Pauses } from './pauses.ts'
+import { spreadOut } from './spread-out.ts'
+
+const STOPPED: IngestOutcome = {
+  kind: 'failed',
+  reason: 'Causeway is shutting down and could not finish in time; send the request again',
+}
+
+/** What a request came with, besides its bytes. */
+export interface Origin {
+  sender?: Sender | undefined
+  /** The same object for every request of one connection. */
+  connection: object
+}
+
+/** What both transports do with a request once it is read: ingest it, and tell the observer of the answer. */
+export class Intake {
+  readonly inFlight: InFlight
+  /** Without one everybody may send. */
+  readonly authenticator: Authenticator | undefined
+  readonly #from: { receiver: string; transport: ReceiverTransport }
+  readonly #memory: { readonly isRefusing: boolean } | undefined
+  readonly #flows: Flows
+  readonly #lone = new LoneFlows()
+  readonly #pauses = new Pauses()
+  readonly #chance: () => number
+  readonly #port: IngestPort
+  readonly #observer: ReceiverObserver
+  readonly #pending = new Set<(outcome: IngestOutcome) => void>()
+
+  constructor(
+    settings: Pick<
+      ReceiverSettings,
+      'receiver' | 'inFlight' | 'flows' | 'memory' | 'authenticator' | 'chance'
+    >,
+    transport: ReceiverTransport,
+    { port, observer }: { port: IngestPort; observer: ReceiverObserver },
+  ) {
+    this.inFlight = settings.inFlight
+    this.authenticator = settings.authenticator
+    this.#from = { receiver: settings.receiver, transport }
+    this.#memory = settings.memory
+    this.#flows = settings.flows ?? new Flows()
+    this.#chance = settings.chance ?? Math.random
+    this.#port = port
+    this.#observer = observer
+  }
+
+  /** Why a request on this connection has to come again, before anything of its body is read; undefined when it may come. */
+  refusalOf(connection: object, reservation: Reservation): Refusal | undefined {
+    if (this.#memory?.isRefusing === true) return NO_MEMORY
+    if (!reservation.fits(1)) return NO_ROOM
+    const flow = this.#lone.of(connection)
+    return flow && this.#flows.refusalOf(flow)
+  }
+
+  /**
+   * Makes a refusal ready to be given: who crowds out others waits a little for it, so that one who tries again at once
+   * does not keep the others waiting by that.
+   */
+  async ready<Outcome extends IngestOutcome>(outcome: Outcome): Promise<Outcome> {
+    if (outcome.kind === 'busy' && outcome.cause === 'flow') await this.#pauses.one()
+    return spreadOut(outcome, this.#chance())
+  }
+
+  /** Never rejects: a port that does so against its contract counts as failed, so that the sender tries again. */
+  async ingest(signal: Signal, encoding: Encoding, body: Uint8Array, origin: Origin): Promise<IngestOutcome> {
+    const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
+    this.#pending.add(resolve)
+    void this.#outcomeOf(signal, encoding, body, origin).then(resolve)
+    const outcome = await promise
+    this.#pending.delete(resolve)
+    return outcome
+  }
+
+  /** Waits no longer for what is being ingested: it counts as failed, though the port may yet store it. */
+  stopWaiting(): void {
+    for (const resolve of this.#pending) resolve(STOPPED)
+    this.#pauses.end()
+  }
+
+  /** `bytes` is the uncompressed size of the request, 0 when it was not read whole. */
+  answered(signal: Signal, outcome: IngestOutcome, bytes: number): void {
+    this.#observer.answered({ ...this.#from, signal, outcome, bytes })
+  }
+
+  /** Tells the observer of a credential that is not known. */
+  turnedAway({ reason }: Extract<Checked, { kind: 'unknown' }>): void {
+    this.#observer.turnedAway({ ...this.#from, reason })
+  }
+
+  /** Tells the observer of a connection too many. */
+  dropped(reason: DropReason): void {
+    this.#observer.dropped({ ...this.#from, reason })
+  }
+
+  /** Tells the observer of an answer that nobody read. */
+  unread(): void {
+    this.#observer.unread(this.#from)
+  }
+
+  async #outcomeOf(
+    signal: Signal,
+    encoding: Encoding,
+    body: Uint8Array,
+    { sender, connection }: Origin,
+  ): Promise<IngestOutcome> {
+    try {
+      const request = encoding === 'json' ? protobufOfJson(signal, body) : body
+      const { length } = request
+      const credential = sender && credentialOf(sender)
+      const flow = this.#flows.enter(request, credential)
+      if (!(flow instanceof Flow)) return flow
+      this.#lone.note(connection, flow)
+      try {
+        const peer = this.#flows.peers.of(connection, credential)
+        return await this.#port.ingest(signal, request, sender, { flow: flow.id, peer })
+      } finally {
+        this.#flows.leave(flow, length)
+      }
+    } catch (error) {
+      if (error instanceof MalformedOtlp) return { kind: 'malformed', reason: error.message }
+      const reason = error instanceof Error ? error.message : String(error)
+      return { kind: 'failed', reason: `the request could not be stored: ${reason}` }
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { status } from '@grpc/grpc-js'
+import type { IngestOutcome } from '../../model/ingest.ts'
+import type { RpcStatus } from '../../otlp/write/rpc-status.ts'
+
+/** An outcome that is not success. */
+export type Refusal = Exclude<IngestOutcome, { kind: 'accepted' }>
+
+/** The gRPC and HTTP statuses a request is answered with, and whether the sender may send it again. */
+export interface Reply {
+  readonly grpc: status
+  readonly http: number
+  readonly retryable: boolean
+}
+
+/** What an HTTP request may be refused for before there is an outcome. */
+export type WrongForm = 'wrongPath' | 'wrongMethod' | 'wrongType' | 'unauthenticated' | 'foreignPage'
+
+/**
+ * What each outcome is answered with (OTLP specification, Failures, Message Size Limits and Throttling).
+ * RESOURCE_EXHAUSTED tells not to retry as long as no RetryInfo comes with it.
+ */
+export const REPLIES: Readonly<Record<IngestOutcome['kind'] | WrongForm, Reply>> = {
+  accepted: { grpc: status.OK, http: 200, retryable: false },
+  malformed: { grpc: status.INVALID_ARGUMENT, http: 400, retryable: false },
+  tooLarge: { grpc: status.RESOURCE_EXHAUSTED, http: 413, retryable: false },
+  busy: { grpc: status.UNAVAILABLE, http: 503, retryable: true },
+  failed: { grpc: status.UNAVAILABLE, http: 503, retryable: true },
+  wrongPath: { grpc: status.UNIMPLEMENTED, http: 404, retryable: false },
+  wrongMethod: { grpc: status.UNIMPLEMENTED, http: 405, retryable: false },
+  wrongType: { grpc: status.INVALID_ARGUMENT, http: 415, retryable: false },
+  foreignPage: { grpc: status.PERMISSION_DENIED, http: 403, retryable: false },
+  unauthenticated: { grpc: status.UNAUTHENTICATED, http: 401, retryable: false },
+}
+
+/** The google.rpc.Status of a refusal; only a busy one says how long to wait. */
+export function rpcStatusOf(refusal: Refusal): RpcStatus {
+  const base = { code: REPLIES[refusal.kind].grpc, message: refusal.reason }
+  return refusal.kind === 'busy' ? { ...base, retryAfterMs: Math.max(0, refusal.retryAfterMs) } : base
+}
+
+/** The Retry-After header of a refusal: whole seconds, at least one; undefined when it has none. */
+export function retryAfterSeconds(refusal: Refusal): number | undefined {
+  return refusal.kind === 'busy' ? Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)) : undefined
+}

@@ -1,0 +1,215 @@
+import type { Statement } from 'better-sqlite3'
+import {
+  SPAN_HAS_LINKS,
+  SPAN_INHERITED_CPID,
+  SPAN_MALFORMED_CPID,
+  SPAN_OBSERVED,
+  SPAN_WROTE,
+} from '../../model/arrivals.ts'
+import type { UnixNanos } from '../../model/clock.ts'
+import type { ArrivedSpan, LinkEvent } from '../../model/ports/link-port.ts'
+import { readLinks } from '../../otlp/read/read-links.ts'
+import type { Sqlite } from '../open-database.ts'
+import { ScopeFacts } from './scope-facts.ts'
+import { SPAN_REPEATED } from './sent-once.ts'
+import type { TraceIndex } from '../writer/trace-index.ts'
+
+type SpanRow = [
+  bigint,
+  bigint | null,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint | null,
+  bigint,
+  bigint,
+]
+
+const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.end_ns, s.scope, length(s.raw), s.flags,
+  CASE WHEN s.parent_id <> 0 THEN
+    (SELECT min(p.id) FROM spans p WHERE p.origin = s.origin AND p.span_id = s.parent_id) END,
+  ${SPAN_REPEATED},
+  EXISTS (SELECT 1 FROM awaited_parents a WHERE a.origin = s.origin AND a.span_id = s.span_id)`
+
+interface EventRow {
+  arrival: number
+  cpid: number
+  kind: number
+}
+
+/** Reads stored spans and graph events for the linker. */
+export class SpanReader {
+  readonly #scopes: ScopeFacts
+  readonly #next: Statement<[number, number], SpanRow>
+  readonly #one: Statement<[number], SpanRow>
+  readonly #ofCpid: Statement<[number], SpanRow>
+  readonly #children: Statement<[number, bigint], SpanRow>
+  readonly #raw: Statement<[number], Buffer>
+  readonly #traces: TraceIndex
+  readonly #find: Statement<[number, bigint], number | null>
+  readonly #firstStart: Statement<[number, bigint, bigint], bigint | null>
+  readonly #setCpid: Statement
+  readonly #events: Statement<[number, number], EventRow>
+  readonly #dropEvents: Statement
+  readonly #remove: Statement
+  #round = new Map<number, ArrivedSpan>()
+
+  constructor(db: Sqlite, traces: TraceIndex) {
+    this.#traces = traces
+    this.#scopes = new ScopeFacts(db)
+    const spans = <Bind extends unknown[]>(rest: string): Statement<Bind, SpanRow> =>
+      db.prepare<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw().safeIntegers()
+    this.#next = spans('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
+    this.#one = spans('spans s WHERE s.id = ?')
+    this.#ofCpid = spans(
+      'cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = +? ORDER BY s.id',
+    )
+    this.#children = spans(
+      'spans s WHERE s.origin = +? AND +s.parent_id = +? AND s.cpid IS NULL ORDER BY s.id',
+    )
+    this.#raw = db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
+    this.#find = db
+      .prepare<[number, bigint], number | null>(
+        'SELECT min(id) FROM spans WHERE origin = +? AND span_id = +?',
+      )
+      .pluck()
+    this.#firstStart = db
+      .prepare<[number, bigint, bigint], bigint | null>(
+        `SELECT min(s.start_ns) FROM cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid
+         WHERE c.cpid = +? AND s.start_ns BETWEEN ? AND ?`,
+      )
+      .pluck()
+      .safeIntegers()
+    this.#setCpid = db.prepare(
+      `UPDATE spans SET cpid = ?, flags = flags | ${SPAN_INHERITED_CPID} WHERE id = ?`,
+    )
+    this.#events = db.prepare(
+      'SELECT arrival, cpid, kind FROM graph_events WHERE arrival > +? ORDER BY arrival LIMIT +?',
+    )
+    this.#remove = db.prepare('DELETE FROM spans WHERE id = ?')
+    this.#dropEvents = db.prepare('DELETE FROM graph_events WHERE arrival <= ?')
+  }
+
+  /** A new transaction: what was read before may be out of date. */
+  beginRound(): void {
+    this.#round.clear()
+  }
+
+  nextEvents(after: number, limit: number): LinkEvent[] {
+    const graphEvents = this.#events.all(after, limit)
+    const rows = this.#next.all(after, limit)
+    const events: LinkEvent[] = []
+    let next = 0
+    const addGraphEventsBefore = (arrival: number): void => {
+      for (
+        let event = graphEvents[next];
+        event !== undefined && event.arrival < arrival;
+        event = graphEvents[++next]
+      ) {
+        events.push({
+          kind: event.kind === 0 ? 'mergelog' : 'explained',
+          arrival: event.arrival,
+          cpid: event.cpid,
+        })
+      }
+    }
+    for (const row of rows) {
+      const span = this.#spanOf(row)
+      addGraphEventsBefore(span.row)
+      this.#round.set(span.row, span)
+      events.push({ kind: 'span', arrival: span.row, span })
+    }
+    addGraphEventsBefore(Infinity)
+    return events.slice(0, limit)
+  }
+
+  dropEvents(upTo: number): void {
+    this.#dropEvents.run(upTo)
+  }
+
+  span(row: number): ArrivedSpan | undefined {
+    const known = this.#round.get(row)
+    if (known !== undefined && (known.parentRow !== undefined || known.parentId === 0n)) return known
+    const found = this.#one.get(row)
+    return found === undefined ? undefined : this.#spanOf(found)
+  }
+
+  /** True when the span was read in this round, so that its `awaited` is still right. */
+  isOfThisRound(row: number): boolean {
+    return this.#round.has(row)
+  }
+
+  spansOfCpid(cpid: number): ArrivedSpan[] {
+    return this.#ofCpid.all(cpid).map((row) => this.#spanOf(row))
+  }
+
+  childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[] {
+    return this.#children.all(origin, parentId).map((row) => this.#spanOf(row))
+  }
+
+  linksOf(row: number): { traceId: Buffer; spanId: bigint }[] {
+    const raw = this.#raw.get(row)
+    return raw === undefined ? [] : readLinks(raw)
+  }
+
+  find(traceId: Buffer, spanId: bigint): number | undefined {
+    const origin = this.#traces.find(traceId.toString('latin1'))
+    return origin === undefined ? undefined : (this.#find.get(origin, spanId) ?? undefined)
+  }
+
+  /** The earliest start, from one time to another, of spans that carry the CPID. */
+  firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined {
+    return this.#firstStart.get(cpid, fromNs, toNs) ?? undefined
+  }
+
+  /** What a scope and its resource weigh. */
+  envelopeBytes(scope: number): number {
+    return this.#scopes.of(scope).envelopeBytes
+  }
+
+  setInheritedCpid(row: number, cpid: number): void {
+    this.#setCpid.run(cpid, row)
+  }
+
+  remove(row: number): void {
+    this.#remove.run(row)
+    this.#round.delete(row)
+  }
+
+  forget(): void {
+    this.#round.clear()
+    this.#scopes.forget()
+  }
+
+  #spanOf(row: SpanRow): ArrivedSpan {
+    const scope = Number(row[7])
+    const flags = Number(row[9])
+    const { service, envelopeBytes } = this.#scopes.of(scope)
+    return {
+      row: Number(row[0]),
+      cpid: row[1] === null ? undefined : Number(row[1]),
+      origin: Number(row[2]),
+      spanId: row[3],
+      parentId: row[4],
+      startNs: row[5],
+      endNs: row[6],
+      scope,
+      service,
+      bytes: Number(row[8]),
+      envelopeBytes,
+      hasLinks: (flags & SPAN_HAS_LINKS) !== 0,
+      observes: (flags & SPAN_OBSERVED) !== 0,
+      writes: (flags & SPAN_WROTE) !== 0,
+      malformed: (flags & SPAN_MALFORMED_CPID) !== 0,
+      inherited: (flags & SPAN_INHERITED_CPID) !== 0,
+      parentRow: row[10] === null ? undefined : Number(row[10]),
+      repeated: row[11] === 1n,
+      awaited: row[12] === 1n,
+    }
+  }
+}

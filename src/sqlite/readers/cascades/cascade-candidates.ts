@@ -1,0 +1,100 @@
+import type { Statement } from 'better-sqlite3'
+import type { CascadeFilter } from '../../../model/ports/query-port.ts'
+import type { Sqlite } from '../../open-database.ts'
+
+/** How many traces are looked through at once. */
+const WINDOW = 4_000
+const PAGE = 500
+
+/**
+ * The first trace of each cascade, which stands for it. A CPID that turned out to have sources is no root, and what is
+ * left of its provisional traces no cascade. `where` narrows the traces down.
+ */
+const firstTraces = (from: string, where: string): string => `SELECT f.id FROM ${from}
+ LEFT JOIN mergelogs m ON m.cpid = f.root LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource
+ WHERE ${where} AND NOT (f.provisional = 1 AND coalesce(length(m.sources), 0) > 0)
+   AND NOT EXISTS (SELECT 1 FROM traces x WHERE x.root = f.root AND x.episode < f.episode)
+   AND (@cluster IS NULL OR r.cluster = @cluster)
+   AND (@object IS NULL OR m.object = @object OR instr('/' || CASE instr(m.object, '?') WHEN 0 THEN m.object
+     ELSE substr(m.object, 1, instr(m.object, '?') - 1) END || '/', '/' || @object || '/') > 0)
+   AND (@open IS NULL OR (SELECT max(x.state = 0) FROM traces x WHERE x.root = f.root) = @open)
+   AND (@from IS NULL OR (SELECT max(x.last_ns) FROM traces x WHERE x.root = f.root) >= @from)
+   AND (@to IS NULL OR (SELECT min(x.first_ns) FROM traces x WHERE x.root = f.root) <= @to)
+   AND (@service IS NULL OR r.service = @service OR EXISTS
+     (SELECT 1 FROM traces x JOIN trace_services v ON v.trace = x.id WHERE x.root = f.root AND v.service = @service))
+ ORDER BY f.id DESC`
+
+interface FilterBind {
+  open: number | null
+  object: string | null
+  service: string | null
+  cluster: string | null
+  from: bigint | null
+  to: bigint | null
+}
+
+/** Finds the cascades that a filter lets through, newest first, as the numbers of their first traces. */
+export class CascadeCandidates {
+  readonly #window: Statement<[FilterBind & { least: bigint; before: bigint }], number>
+  readonly #among: Statement<[FilterBind & { ids: string }], number>
+  readonly #newest: Statement<[bigint], bigint | null>
+  readonly #open: Statement<[bigint], number>
+
+  constructor(db: Sqlite) {
+    this.#window = db
+      .prepare<[FilterBind & { least: bigint; before: bigint }], number>(
+        firstTraces('traces f', 'f.id >= @least AND f.id < @before'),
+      )
+      .pluck()
+    this.#among = db
+      .prepare<[FilterBind & { ids: string }], number>(
+        firstTraces('json_each(@ids) j JOIN traces f ON f.id = j.value', 'true'),
+      )
+      .pluck()
+    this.#newest = db
+      .prepare<[bigint], bigint | null>('SELECT max(id) FROM traces WHERE id < ?')
+      .pluck()
+      .safeIntegers()
+    this.#open = db
+      .prepare<[bigint], number>(
+        `SELECT min(id) FROM traces WHERE root IN (SELECT root FROM traces WHERE state = 0)
+         GROUP BY root HAVING min(id) < ? ORDER BY 1 DESC`,
+      )
+      .pluck()
+  }
+
+  /** Page by page; an empty one means only that there is more to look through. */
+  *before(id: bigint, filter: CascadeFilter): Generator<number[]> {
+    const bind = bindOf(filter)
+    if (filter.state === 'open') {
+      const ids = this.#open.all(id)
+      for (let at = 0; at < ids.length; at += PAGE) {
+        yield this.#among.all({ ...bind, ids: JSON.stringify(ids.slice(at, at + PAGE)) })
+      }
+      return
+    }
+    for (let before = id; ;) {
+      const newest = this.#newest.get(before) ?? null
+      if (newest === null) return
+      const least = newest - BigInt(WINDOW)
+      yield this.#window.all({ ...bind, least, before })
+      before = least
+    }
+  }
+
+  /** Those among these traces that stand for a cascade, newest first. */
+  among(ids: readonly number[]): number[] {
+    return this.#among.all({ ...bindOf({}), ids: JSON.stringify(ids) })
+  }
+}
+
+function bindOf({ state, object, service, cluster, fromNs, toNs }: CascadeFilter): FilterBind {
+  return {
+    open: state === undefined ? null : Number(state === 'open'),
+    object: object?.replace(/^\/+|\/+$/g, '') ?? null,
+    service: service ?? null,
+    cluster: cluster ?? null,
+    from: fromNs ?? null,
+    to: toNs ?? null,
+  }
+}

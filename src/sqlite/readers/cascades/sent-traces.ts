@@ -1,0 +1,98 @@
+import type { Statement } from 'better-sqlite3'
+import type { OutboxItem } from '../../../model/ports/outbox-port.ts'
+import type { Pages, TraceFacts, TraceRange } from '../../../model/ports/query-port.ts'
+import type { Sqlite } from '../../open-database.ts'
+import { SqliteOutbox } from '../../sending/outbox-reader.ts'
+import { traceFactsOf, TRACE_COLUMNS, type TraceRow } from './trace-row.ts'
+import type { SentItems } from './sent-items.ts'
+
+/** How many traces are looked through at once. */
+const WINDOW = 2_000
+const PAGE = 500
+
+interface RangeBind {
+  least: number
+  before: number
+  from: bigint | null
+  to: bigint | null
+  service: string | null
+}
+
+/** Finds outgoing traces as backends know them. */
+export class SentTraces {
+  readonly #items: SentItems
+  readonly #outbox: SqliteOutbox
+  readonly #byId: Statement<[Buffer], number>
+  readonly #forwarded: Statement<[{ id: Buffer }], number>
+  readonly #newest: Statement<[number], number | null>
+  readonly #window: Statement<[RangeBind], TraceRow>
+  readonly #lastDecision: Statement<[], number | null>
+  readonly #decisions: Statement<[number, number], number>
+
+  constructor(db: Sqlite, items: SentItems) {
+    this.#items = items
+    this.#outbox = new SqliteOutbox(db)
+    this.#byId = db.prepare<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?').pluck()
+    // CROSS JOIN: left to itself, SQLite begins with everything that was ever forwarded.
+    this.#forwarded = db
+      .prepare<[{ id: Buffer }], number>(
+        `SELECT x.decision FROM (SELECT origin FROM origin_trace_index WHERE trace_id = @id
+           UNION SELECT id FROM origin_traces
+             WHERE id > (SELECT indexed_origins FROM progress) AND trace_id = @id) o
+         CROSS JOIN spans s ON s.origin = o.origin
+         CROSS JOIN outbox x ON x.trace = 0 AND x.span = s.id ORDER BY 1`,
+      )
+      .pluck()
+    this.#newest = db.prepare<[number], number | null>('SELECT max(id) FROM traces WHERE id < ?').pluck()
+    this.#window = db
+      .prepare<[RangeBind], TraceRow>(
+        `SELECT ${TRACE_COLUMNS} FROM traces WHERE id >= @least AND id < @before
+           AND (@from IS NULL OR last_ns >= @from) AND (@to IS NULL OR first_ns <= @to)
+           AND (@service IS NULL OR EXISTS
+             (SELECT 1 FROM trace_services v WHERE v.trace = traces.id AND v.service = @service)
+             OR EXISTS (SELECT 1 FROM mergelogs m JOIN scopes s ON s.id = m.scope
+               JOIN resources r ON r.id = s.resource WHERE m.cpid = traces.root AND r.service = @service))
+         ORDER BY id DESC`,
+      )
+      .safeIntegers()
+    this.#lastDecision = db.prepare<[], number | null>('SELECT max(decision) FROM outbox').pluck()
+    this.#decisions = db
+      .prepare<[number, number], number>(
+        'SELECT decision FROM outbox WHERE decision > ? AND decision <= ? ORDER BY decision DESC',
+      )
+      .pluck()
+  }
+
+  /** What a backend has under this trace id: an outgoing trace, or spans forwarded in their own. */
+  withId(traceId: Buffer): Pages<OutboxItem> | undefined {
+    const trace = this.#byId.get(traceId)
+    const forwarded = this.#forwarded.all({ id: traceId })
+    return trace === undefined && forwarded.length === 0 ? undefined : this.#both(trace, forwarded)
+  }
+
+  /** Newest first. */
+  *inRange({ fromNs, toNs, service }: TraceRange): Pages<TraceFacts> & Generator<TraceFacts[]> {
+    const bind = { from: fromNs ?? null, to: toNs ?? null, service: service ?? null }
+    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      const newest = this.#newest.get(before) ?? null
+      if (newest === null) return
+      const least = newest - WINDOW
+      yield this.#window.all({ ...bind, least, before }).map(traceFactsOf)
+      before = least
+    }
+  }
+
+  /** Everything sent, newest first. */
+  *lately(): Pages<OutboxItem> & Generator<OutboxItem[]> {
+    for (let upTo = this.#lastDecision.get() ?? 0; upTo > 0; upTo -= PAGE) {
+      yield this.#outbox.items(this.#decisions.all(upTo - PAGE, upTo))
+    }
+  }
+
+  *#both(trace: number | undefined, forwarded: readonly number[]): Generator<readonly OutboxItem[]> {
+    if (trace !== undefined) yield* this.#items.into(trace)
+    for (let at = 0; at < forwarded.length; at += PAGE) {
+      yield this.#outbox.items(forwarded.slice(at, at + PAGE))
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import type { Statement } from 'better-sqlite3'
+import { cpidOfDigits, type Cpid } from '../../../model/cpid.ts'
+import type { Absent, Pages } from '../../../model/ports/query-port.ts'
+import type { Sqlite } from '../../open-database.ts'
+
+const PAGE = 500
+
+/** Turns CPIDs into their numbers and back. */
+export class CpidLookup {
+  readonly #find: Statement<[Cpid], { id: number; state: number }>
+  readonly #uuids: Statement<[string], string | null>
+
+  constructor(db: Sqlite) {
+    this.#find = db.prepare('SELECT id, state FROM cpids WHERE text = +?')
+    this.#uuids = db
+      .prepare<[string], string | null>(
+        "SELECT group_concat(lower(hex(c.uuid)), '' ORDER BY j.key) FROM json_each(?) j JOIN cpids c ON c.id = j.value",
+      )
+      .pluck()
+  }
+
+  /** The number of a live CPID. */
+  find(cpid: Cpid): number | Absent {
+    const row = this.#find.get(cpid)
+    if (row === undefined) return 'unknown'
+    return row.state === 0 ? row.id : 'pruned'
+  }
+
+  /** The number of a CPID, a tombstone's too. */
+  findEvenPruned(cpid: Cpid): number | undefined {
+    return this.#find.get(cpid)?.id
+  }
+
+  cpids(ids: readonly number[]): Cpid[] {
+    // One text for all: a row each would take as long again as finding them.
+    const digits = this.#uuids.get(JSON.stringify(ids)) ?? ''
+    const cpids: Cpid[] = []
+    for (let at = 0; at < digits.length; at += 32) cpids.push(cpidOfDigits(digits.slice(at, at + 32)))
+    return cpids
+  }
+
+  /** The CPIDs with these numbers, in their order. */
+  *pages(ids: readonly number[]): Pages<Cpid> & Generator<Cpid[]> {
+    for (let at = 0; at < ids.length; at += PAGE) yield this.cpids(ids.slice(at, at + PAGE))
+  }
+}

@@ -1,0 +1,27 @@
+import type { Statement } from 'better-sqlite3'
+import type { ScopeEnvelopes } from '../../../model/ports/outbox-port.ts'
+import { GenerationCache } from '../../generation-cache.ts'
+import type { Sqlite } from '../../open-database.ts'
+
+const SCOPES = 1_000
+
+/** The envelopes in which records came. */
+export class EnvelopeReader {
+  readonly #cache = new GenerationCache<number, ScopeEnvelopes>(SCOPES)
+  readonly #find: Statement<[number], ScopeEnvelopes>
+
+  constructor(db: Sqlite) {
+    this.#find = db.prepare(
+      `SELECT s.resource AS resourceId, r.envelope AS resource, s.envelope AS scope
+       FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
+    )
+  }
+
+  of(scope: number): ScopeEnvelopes | undefined {
+    const cached = this.#cache.get(scope)
+    if (cached !== undefined) return cached
+    const found = this.#find.get(scope)
+    if (found !== undefined) this.#cache.set(scope, found)
+    return found
+  }
+}

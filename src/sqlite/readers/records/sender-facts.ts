@@ -1,0 +1,151 @@
+import type { Signal } from '../../../model/ingest.ts'
+import type { Sqlite } from '../../open-database.ts'
+
+/** What the newest spans and mergelogs of a service say about it. */
+export interface SenderFacts {
+  readonly service: string
+  readonly spans: number
+  readonly unattributed: number
+  /** CPIDs that its spans carried, and how many of them lack a mergelog although there was time for it. */
+  readonly cpids: number
+  readonly missing: number
+}
+
+/** How far a sender's clock is ahead of this machine's at least, and behind at most, in milliseconds. */
+export interface ClockFacts {
+  readonly service: string
+  readonly aheadMs: number
+  readonly behindMs: number
+}
+
+export interface RefusalFacts {
+  readonly service: string
+  readonly reason: string
+  readonly count: number
+}
+
+/** How far an exporter of one signal has come. */
+export interface ExporterFacts {
+  readonly name: string
+  readonly signal: Signal
+  readonly waiting: number
+  readonly refused: number
+}
+
+const NEWEST_SPANS = 20_000
+const NEWEST_MERGELOGS = 5_000
+const MS_PER_NS = 1e6
+
+/** Reads what tells whether senders are set up well; looks at the newest arrivals only, however many there are. */
+export class SenderFactsReader {
+  readonly #db: Sqlite
+
+  constructor(db: Sqlite) {
+    this.#db = db
+  }
+
+  lastArrivalMs(): number | undefined {
+    return this.#db
+      .prepare<[], number>('SELECT arrived_ms FROM requests ORDER BY id DESC LIMIT 1')
+      .pluck()
+      .get()
+  }
+
+  /** By service; a CPID counts as missing its mergelog when it was first seen before a time. */
+  senders(seenBeforeMs: number): SenderFacts[] {
+    return this.#db
+      .prepare<[number, number], SenderFacts>(
+        `SELECT r.service, count(*) AS spans, sum(s.cpid IS NULL) AS unattributed, count(DISTINCT s.cpid) AS cpids,
+           count(DISTINCT CASE WHEN c.has_mergelog = 0 AND c.explained = 0 AND c.state = 0 AND c.first_seen_ms < ?
+             THEN c.id END) AS missing
+         FROM spans s JOIN scopes p ON p.id = s.scope JOIN resources r ON r.id = p.resource LEFT JOIN cpids c ON c.id = s.cpid
+         WHERE s.id > (SELECT last_arrival FROM progress) - ? GROUP BY r.service ORDER BY r.service`,
+      )
+      .all(seenBeforeMs, NEWEST_SPANS)
+  }
+
+  /** By service, from its mergelogs and from spans that arrived between two marks. */
+  clocks(nowMs: number): ClockFacts[] {
+    const clocks = new Map<string, { service: string; aheadMs: number; behindMs: number }>()
+    const note = (service: string, leastDelayMs: number, mostDelayMs: number): void => {
+      const known = clocks.get(service) ?? { service, aheadMs: 0, behindMs: Infinity }
+      clocks.set(service, {
+        service,
+        aheadMs: Math.max(known.aheadMs, -mostDelayMs),
+        behindMs: Math.min(known.behindMs, Math.max(leastDelayMs, 0)),
+      })
+    }
+    for (const { service, delayMs } of this.#mergelogDelays()) note(service, delayMs, delayMs)
+    const marks = this.#marks()
+    for (const { service, id, end } of this.#newestSpans()) {
+      const next = marks.findIndex(({ arrival }) => arrival >= id)
+      const afterMs = marks[next]?.wallMs ?? nowMs
+      const beforeMs = (next < 0 ? marks.at(-1) : marks[next - 1])?.wallMs ?? 0
+      note(service, beforeMs - end / MS_PER_NS, afterMs - end / MS_PER_NS)
+    }
+    return [...clocks.values()].sort((a, b) => (a.service < b.service ? -1 : 1))
+  }
+
+  refusals(sinceMs: number): RefusalFacts[] {
+    return this.#db
+      .prepare<[number], RefusalFacts>(
+        `SELECT coalesce(r.service, '') AS service, x.reason, count(*) AS count FROM rejected_mergelogs x
+         LEFT JOIN scopes p ON p.id = x.scope LEFT JOIN resources r ON r.id = p.resource
+         WHERE x.arrived_ms >= ? GROUP BY 1, 2 ORDER BY 3 DESC, 1`,
+      )
+      .all(sinceMs)
+  }
+
+  /** Refused items, mergelogs included, and the newest of their messages. */
+  rejected(sinceMs: number): { items: number; message: string } {
+    const items = this.#db
+      .prepare<[number], number>('SELECT coalesce(sum(rejected), 0) FROM requests WHERE arrived_ms >= ?')
+      .pluck()
+      .get(sinceMs)
+    const message = this.#db
+      .prepare<[], string>("SELECT message FROM requests WHERE message <> '' ORDER BY id DESC LIMIT 1")
+      .pluck()
+      .get()
+    return { items: items ?? 0, message: message ?? '' }
+  }
+
+  exporters(): ExporterFacts[] {
+    return this.#db
+      .prepare<[], ExporterFacts>(
+        `SELECT e.name, 'traces' AS signal, p.last_decision - e.position AS waiting, e.refused
+         FROM exporters e, progress p
+         UNION ALL SELECT e.name, 'logs', p.last_log_decision - e.position, e.refused
+         FROM log_exporters e, progress p ORDER BY 1, 2 DESC`,
+      )
+      .all()
+  }
+
+  #marks(): { wallMs: number; arrival: number }[] {
+    return this.#db
+      .prepare<[], { wallMs: number; arrival: number }>(
+        `SELECT wall_ms AS wallMs, arrival FROM arrival_marks ORDER BY wall_ms DESC LIMIT 100`,
+      )
+      .all()
+      .reverse()
+  }
+
+  #mergelogDelays(): { service: string; delayMs: number }[] {
+    return this.#db
+      .prepare<[number], { service: string; delayMs: number }>(
+        `SELECT r.service, m.arrived_ms - m.time_ns / 1e6 AS delayMs
+         FROM (SELECT * FROM mergelogs ORDER BY arrival DESC LIMIT ?) m
+         JOIN scopes p ON p.id = m.scope JOIN resources r ON r.id = p.resource`,
+      )
+      .all(NEWEST_MERGELOGS)
+  }
+
+  #newestSpans(): { service: string; id: number; end: number }[] {
+    return this.#db
+      .prepare<[number], { service: string; id: number; end: number }>(
+        `SELECT r.service, s.id, s.end_ns / 1.0 AS end FROM spans s
+         JOIN scopes p ON p.id = s.scope JOIN resources r ON r.id = p.resource
+         WHERE s.id > (SELECT last_arrival FROM progress) - ?`,
+      )
+      .all(NEWEST_MERGELOGS)
+  }
+}

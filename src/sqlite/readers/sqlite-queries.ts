@@ -1,0 +1,216 @@
+import type { Cpid } from '../../model/cpid.ts'
+import type { OutboxItem, ScopeEnvelopes } from '../../model/ports/outbox-port.ts'
+import type {
+  Absent,
+  CascadeFacts,
+  CascadeFilter,
+  CausewayQueries,
+  CpidFacts,
+  Facets,
+  GraphAround,
+  LinkedSpan,
+  MergelogFacts,
+  ObjectFacts,
+  Pages,
+  Position,
+  StoredRecord,
+  TraceFacts,
+  TraceRange,
+} from '../../model/ports/query-port.ts'
+import type { Sqlite } from '../open-database.ts'
+import { CascadeFactsReader } from './cascades/cascade-facts.ts'
+import { CascadeTraces } from './cascades/cascade-traces.ts'
+import { CpidLookup } from './graph/cpid-lookup.ts'
+import { EnvelopeReader } from './records/envelope-reader.ts'
+import { FacetsReader } from './facets-reader.ts'
+import { GraphAroundReader } from './graph/graph-around.ts'
+import { GraphWalk } from './graph/graph-walk.ts'
+import { LinkedSpans } from './cascades/linked-spans.ts'
+import { LogPages } from './records/log-pages.ts'
+import { MergelogFactsReader } from './graph/mergelog-facts.ts'
+import { ObjectFactsReader } from './objects/object-facts.ts'
+import { SentItems } from './cascades/sent-items.ts'
+import { SentTraces } from './cascades/sent-traces.ts'
+import { SpanPages } from './records/span-pages.ts'
+
+/** How many cascades are named beside what happened to an object. */
+const CASCADES_NAMED = 8
+
+/** Answers questions through a connection that only reads, which it is given and does not close. */
+export class SqliteQueries implements CausewayQueries {
+  readonly #cpids: CpidLookup
+  readonly #walk: GraphWalk
+  readonly #mergelogs: MergelogFactsReader
+  readonly #spans: SpanPages
+  readonly #logs: LogPages
+  readonly #envelopes: EnvelopeReader
+  readonly #cascades: CascadeFactsReader
+  readonly #traces: CascadeTraces
+  readonly #linked: LinkedSpans
+  readonly #sent: SentItems
+  readonly #sentTraces: SentTraces
+  readonly #around: GraphAroundReader
+  readonly #objects: ObjectFactsReader
+  readonly #facets: FacetsReader
+
+  constructor(db: Sqlite) {
+    this.#cpids = new CpidLookup(db)
+    this.#walk = new GraphWalk(db)
+    this.#mergelogs = new MergelogFactsReader(db)
+    this.#spans = new SpanPages(db)
+    this.#logs = new LogPages(db)
+    this.#envelopes = new EnvelopeReader(db)
+    this.#cascades = new CascadeFactsReader(db)
+    this.#traces = new CascadeTraces(db)
+    this.#linked = new LinkedSpans(db)
+    this.#sent = new SentItems(db)
+    this.#sentTraces = new SentTraces(db, this.#sent)
+    this.#around = new GraphAroundReader(db)
+    this.#objects = new ObjectFactsReader(db, (cpid) => this.#rootsOf(cpid).slice(0, CASCADES_NAMED))
+    this.#facets = new FacetsReader(db)
+  }
+
+  cpid(cpid: Cpid): CpidFacts | Absent {
+    return this.#of(cpid, (id) => this.#mergelogs.cpid(id) ?? 'unknown')
+  }
+
+  related(cpid: Cpid): Pages<Cpid> | Absent {
+    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.related(id)))
+  }
+
+  ancestors(cpid: Cpid): Pages<Cpid> | Absent {
+    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.ancestors(id)))
+  }
+
+  roots(cpid: Cpid): Pages<Cpid> | Absent {
+    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.roots(id)))
+  }
+
+  mergelogsOf(cpid: Cpid, after: Position | undefined): Pages<MergelogFacts> | Absent {
+    return this.#of(cpid, (id) => this.#mergelogs.of(this.#walk.related(id, after), id))
+  }
+
+  mergelogs(after: Position | undefined): Pages<MergelogFacts> {
+    return this.#mergelogs.all(after)
+  }
+
+  spansOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent {
+    return this.#of(cpid, (id) => this.#spans.ofCpids(this.#relatedFrom(id, after), after))
+  }
+
+  logsOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent {
+    return this.#of(cpid, (id) => this.#logs.ofCpids(this.#relatedFrom(id, after), after))
+  }
+
+  spans(after: Position | undefined): Pages<StoredRecord> {
+    return this.#spans.all(after)
+  }
+
+  logs(after: Position | undefined): Pages<StoredRecord> {
+    return this.#logs.all(after)
+  }
+
+  envelopes(scope: number): ScopeEnvelopes | undefined {
+    return this.#envelopes.of(scope)
+  }
+
+  cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts> {
+    return this.#cascades.pages(filter, after)
+  }
+
+  cascadesAmong(roots: readonly Cpid[], after: Position | undefined): Pages<CascadeFacts> {
+    return this.#cascades.ofRoots(
+      roots.flatMap((root) => this.#cpids.findEvenPruned(root) ?? []),
+      after,
+    )
+  }
+
+  cascadesOf(cpid: Cpid): readonly Cpid[] | Absent {
+    return this.#of(cpid, (id) => this.#rootsOf(id))
+  }
+
+  cascade(root: Cpid): CascadeFacts | Absent {
+    const id = this.#cpids.findEvenPruned(root)
+    const facts = id === undefined ? undefined : this.#cascades.of(id)
+    if (facts !== undefined) return facts
+    return this.#cpids.find(root) === 'pruned' ? 'pruned' : 'unknown'
+  }
+
+  tracesOf(root: Cpid): readonly TraceFacts[] {
+    const id = this.#cpids.findEvenPruned(root)
+    return id === undefined ? [] : this.#traces.ofRoot(id)
+  }
+
+  missingIn(root: Cpid, limit: number): readonly Cpid[] {
+    const id = this.#cpids.findEvenPruned(root)
+    return id === undefined ? [] : this.#cpids.cpids(this.#traces.missingIn(id, limit))
+  }
+
+  mergelogsIn(root: Cpid, limit: number): readonly MergelogFacts[] {
+    const id = this.#cpids.findEvenPruned(root)
+    if (id === undefined) return []
+    return [...this.#mergelogs.of(this.#traces.mergedIn(id, limit), id)].flat()
+  }
+
+  linkedSpans(trace: number): readonly LinkedSpan[] {
+    return this.#linked.of(trace)
+  }
+
+  linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[] {
+    return this.#linked.ofDecisions(decisions)
+  }
+
+  sentSpans(trace: number, spanId: bigint): readonly OutboxItem[] {
+    return this.#sent.withId(trace, spanId)
+  }
+
+  sentInto(trace: number): Pages<OutboxItem> {
+    return this.#sent.into(trace)
+  }
+
+  traceSent(traceId: Buffer): Pages<OutboxItem> | undefined {
+    return this.#sentTraces.withId(traceId)
+  }
+
+  traces(range: TraceRange): Pages<TraceFacts> {
+    return this.#sentTraces.inRange(range)
+  }
+
+  sentLately(): Pages<OutboxItem> {
+    return this.#sentTraces.lately()
+  }
+
+  graph(cpid: Cpid, limit: number): GraphAround | Absent {
+    return this.#of(cpid, (id) => this.#around.around(id, limit))
+  }
+
+  objects(ref: string, after: Position | undefined, first?: number): Pages<ObjectFacts> {
+    return this.#objects.pages(ref, after, first)
+  }
+
+  objectsNamed(text: string): Pages<string> {
+    return this.#objects.named(text)
+  }
+
+  rootOfTrace(traceId: Buffer): Cpid | undefined {
+    const root = this.#traces.rootOf(traceId)
+    return root === undefined ? undefined : this.#cpids.cpids([root])[0]
+  }
+
+  facets(): Facets {
+    return this.#facets.read()
+  }
+
+  #rootsOf(cpid: number): Cpid[] {
+    return this.#cpids.cpids(this.#traces.rootsOf(cpid, () => this.#walk.roots(cpid)))
+  }
+
+  #relatedFrom(id: number, after: Position | undefined): number[] {
+    return this.#walk.relatedBySighting(id, Number(after?.[0] ?? 0n))
+  }
+
+  #of<T>(cpid: Cpid, answer: (id: number) => T): T | Absent {
+    const id = this.#cpids.find(cpid)
+    return typeof id === 'number' ? answer(id) : id
+  }
+}

@@ -1,0 +1,55 @@
+import type { Statement } from 'better-sqlite3'
+import { cpidOfBytes } from '../../model/cpid.ts'
+import type { LogOutboxItem, LogOutboxReader } from '../../model/ports/log-port.ts'
+import type { ScopeEnvelopes } from '../../model/ports/outbox-port.ts'
+import { LOG_WITHOUT_SPAN_ID } from '../linking/log-link-store.ts'
+import type { Sqlite } from '../open-database.ts'
+import type { SqliteOutbox } from './outbox-reader.ts'
+
+interface ItemRow {
+  decision: number
+  trace_id: Buffer | null
+  flags: number
+  raw: Buffer | null
+  scope: number | null
+  uuid: Buffer | null
+}
+
+/** Reads what was decided about log records, through the connection of the outbox reader. */
+export class SqliteLogOutbox implements LogOutboxReader {
+  readonly #outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment'>
+  readonly #after: Statement<[number, number], ItemRow>
+
+  constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment'>) {
+    this.#outbox = outbox
+    this.#after = db.prepare(
+      `SELECT o.decision, o.trace_id, o.flags, l.raw, l.scope, c.uuid
+       FROM log_outbox o LEFT JOIN logs l ON l.id = o.log LEFT JOIN cpids c ON c.id = o.cpid
+       WHERE o.decision > ? ORDER BY o.decision LIMIT ?`,
+    )
+  }
+
+  after(position: number, limit: number): LogOutboxItem[] {
+    return this.#outbox.inOneMoment(() =>
+      this.#after.all(position, limit).map((row) => {
+        this.#outbox.envelopes(row.scope ?? 0)
+        return itemOf(row)
+      }),
+    )
+  }
+
+  envelopes(scope: number): ScopeEnvelopes | undefined {
+    return this.#outbox.envelopes(scope)
+  }
+}
+
+function itemOf({ decision, trace_id, flags, raw, scope, uuid }: ItemRow): LogOutboxItem {
+  return {
+    decision,
+    raw: raw ?? undefined,
+    scope: scope ?? 0,
+    traceId: trace_id ?? undefined,
+    withoutSpanId: (flags & LOG_WITHOUT_SPAN_ID) !== 0,
+    inherited: uuid === null ? undefined : cpidOfBytes(uuid),
+  }
+}

@@ -1,0 +1,149 @@
+import type { Statement } from 'better-sqlite3'
+import { cpidOfBytes } from '../../model/cpid.ts'
+import { SENT_COPY, SENT_INHERITED_CPID, SENT_PATCHED, SENT_SYNTHETIC } from '../../model/ports/link-port.ts'
+import type { OutboxItem, OutboxReader, ScopeEnvelopes } from '../../model/ports/outbox-port.ts'
+import { GenerationCache } from '../generation-cache.ts'
+import type { Sqlite } from '../open-database.ts'
+
+const SCOPES = 5_000
+const TRACES = 20_000
+
+const COLUMNS = 'o.decision, o.trace, o.parent_id, o.flags, o.scope, o.extra, s.raw, s.scope, s.cpid'
+
+type ItemRow = [
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint | null,
+  Buffer | null,
+  Buffer | null,
+  bigint | null,
+  bigint | null,
+]
+
+/** Reads the outbox through a connection of its own. */
+export class SqliteOutbox implements OutboxReader {
+  readonly #db: Sqlite
+  readonly #after: Statement<[number, number], ItemRow>
+  readonly #envelopes: Statement<[number], { resource_id: number; resource: Buffer; scope: Buffer }>
+  readonly #traceId: Statement<[number], Buffer>
+  readonly #uuid: Statement<[number], Buffer>
+  readonly #count: Statement<[number], number>
+  readonly #ofDecisions: Statement<[string], ItemRow>
+  readonly #decisions: Statement<[number], number>
+  readonly #decisionsOfSpan: Statement<[number, bigint], number>
+  readonly #ownDecisions: Statement<[number], number>
+  readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES)
+  readonly #traceCache = new GenerationCache<number, Buffer>(TRACES)
+
+  constructor(db: Sqlite) {
+    this.#db = db
+    this.#after = db
+      .prepare<[number, number], ItemRow>(
+        `SELECT ${COLUMNS} FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.decision > ? ORDER BY o.decision LIMIT ?`,
+      )
+      .raw()
+      .safeIntegers()
+    this.#ofDecisions = db
+      .prepare<[string], ItemRow>(
+        `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN outbox o ON o.decision = j.value
+         LEFT JOIN spans s ON s.id = o.span ORDER BY j.key`,
+      )
+      .raw()
+      .safeIntegers()
+    this.#decisions = db
+      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? ORDER BY 1')
+      .pluck()
+    this.#decisionsOfSpan = db
+      .prepare<[number, bigint], number>(
+        `SELECT o.decision FROM outbox o CROSS JOIN spans s ON s.id = o.span
+         WHERE o.trace = ? AND s.span_id = ? ORDER BY 1`,
+      )
+      .pluck()
+    this.#ownDecisions = db
+      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
+      .pluck()
+    this.#envelopes = db.prepare(
+      `SELECT s.resource AS resource_id, r.envelope AS resource, s.envelope AS scope
+       FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
+    )
+    this.#traceId = db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
+    this.#uuid = db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
+    this.#count = db.prepare<[number], number>('SELECT count(*) FROM outbox WHERE decision > ?').pluck()
+  }
+
+  /** Reads what belongs to the decisions at the same moment: retention may remove it at the next. */
+  after(position: number, limit: number): OutboxItem[] {
+    return this.inOneMoment(() =>
+      this.#after.all(position, limit).map((row) => {
+        const item = this.#itemOf(row)
+        this.envelopes(item.scope)
+        return item
+      }),
+    )
+  }
+
+  inOneMoment<T>(read: () => T): T {
+    return this.#db.transaction(read)()
+  }
+
+  envelopes(scope: number): ScopeEnvelopes | undefined {
+    const cached = this.#scopeCache.get(scope)
+    if (cached !== undefined) return cached
+    const row = this.#envelopes.get(scope)
+    if (row === undefined) return undefined
+    const envelopes = { resourceId: row.resource_id, resource: row.resource, scope: row.scope }
+    this.#scopeCache.set(scope, envelopes)
+    return envelopes
+  }
+
+  countAfter(position: number): number {
+    return this.#count.get(position) ?? 0
+  }
+
+  /** The numbers of the decisions that sent something into a trace, in order. */
+  decisionsOf(trace: number): number[] {
+    return this.#decisions.all(trace)
+  }
+
+  /** Those that sent received spans with this id, and those that sent spans of Causeway's own making. */
+  decisionsOfSpan(trace: number, spanId: bigint): { received: number[]; own: number[] } {
+    return { received: this.#decisionsOfSpan.all(trace, spanId), own: this.#ownDecisions.all(trace) }
+  }
+
+  /** What these decisions sent, in their order. */
+  items(decisions: readonly number[]): OutboxItem[] {
+    return this.#ofDecisions.all(JSON.stringify(decisions)).map((row) => this.#itemOf(row))
+  }
+
+  #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: ItemRow): OutboxItem {
+    const flags = Number(flagBits)
+    const synthetic = (flags & SENT_SYNTHETIC) !== 0
+    return {
+      decision: Number(decision),
+      raw: (synthetic ? extra : raw) ?? undefined,
+      synthetic,
+      scope: Number(ownScope ?? spanScope ?? 0n),
+      traceId: trace === 0n ? undefined : this.#traceIdOf(Number(trace)),
+      parentId,
+      copy: (flags & SENT_COPY) !== 0,
+      inherited:
+        (flags & SENT_INHERITED_CPID) !== 0 && cpid !== null ? this.#cpidOf(Number(cpid)) : undefined,
+      extra: (flags & SENT_PATCHED) !== 0 ? (extra ?? undefined) : undefined,
+    }
+  }
+
+  #traceIdOf(trace: number): Buffer | 'lost' {
+    const cached = this.#traceCache.get(trace)
+    if (cached !== undefined) return cached
+    const id = this.#traceId.get(trace)
+    if (id !== undefined) this.#traceCache.set(trace, id)
+    return id ?? 'lost'
+  }
+
+  #cpidOf(cpid: number): OutboxItem['inherited'] {
+    const uuid = this.#uuid.get(cpid)
+    return uuid === undefined ? undefined : cpidOfBytes(uuid)
+  }
+}

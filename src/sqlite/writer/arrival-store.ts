@@ -1,0 +1,248 @@
+import { crc32 } from 'node:zlib'
+import type { Statement } from 'better-sqlite3'
+import type {
+  ArrivalStore,
+  Owner,
+  RefusedFrom,
+  RequestAnswer,
+  SentFrom,
+} from '../../model/ports/arrival-port.ts'
+import {
+  SPAN_HAS_LINKS,
+  SPAN_MALFORMED_CPID,
+  SPAN_OBSERVED,
+  SPAN_WROTE,
+  type LogRecord,
+  type MergelogRecord,
+  type SpanRecord,
+} from '../../model/arrivals.ts'
+import { nanosOfMs, type UnixNanos } from '../../model/clock.ts'
+import { cpidBytes, type Cpid } from '../../model/cpid.ts'
+import type { Mergelog } from '../../model/ports/graph-port.ts'
+import { Interner, type ResourceEnvelope } from './interner.ts'
+import { GenerationCache } from '../generation-cache.ts'
+import { cpidsOf } from './merge-graph-store.ts'
+import { ObjectTable } from './object-table.ts'
+import type { Sqlite } from '../open-database.ts'
+import type { Progress } from '../progress.ts'
+import { RequestTable, type RequestLimits } from './request-table.ts'
+import type { TraceIndex } from './trace-index.ts'
+
+const PAIRS = 20_000
+const MAX_KEPT_TEXT = 4_096
+
+/** How much is remembered of what came. */
+export interface Remembered {
+  refusedMergelogs: number
+  requests: RequestLimits
+}
+
+/** Arrivals in SQLite. Every method belongs inside the writer's transaction. */
+export class SqliteArrivals implements ArrivalStore {
+  readonly interner: Interner
+  readonly traces: TraceIndex
+  readonly objects: ObjectTable
+  readonly #progress: Progress
+  /** Original traces, each with the CPID of its last span: most have one. */
+  readonly #pairs = new GenerationCache<number, number>(PAIRS)
+  #lastCpid = 0
+  #lastOrigin = 0
+  readonly #requests: RequestTable
+  readonly #addSpan: Statement
+  readonly #addPair: Statement
+  readonly #addLog: Statement
+  readonly #addMergelog: Statement
+  readonly #removeMergelog: Statement<[number], { sources: Buffer; object: number | null }>
+  readonly #setPruneTime: Statement
+  readonly #addRejected: Statement
+  readonly #dropRejected: Statement
+  readonly #mostRefused: number
+  readonly #owner: Statement<[number], Owner>
+
+  constructor(db: Sqlite, progress: Progress, traces: TraceIndex, remembered: Remembered) {
+    this.#mostRefused = remembered.refusedMergelogs
+    this.#progress = progress
+    this.traces = traces
+    this.interner = new Interner(db, traces)
+    this.objects = new ObjectTable(db, progress)
+    this.#requests = new RequestTable(db, remembered.requests)
+    this.#addSpan = db.prepare(
+      `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
+    this.#addLog = db.prepare(
+      `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw, digest)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#addMergelog = db.prepare(
+      `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#removeMergelog = db.prepare(
+      'DELETE FROM mergelogs WHERE cpid = ? RETURNING sources, object_id AS object',
+    )
+    this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
+    this.#addRejected = db.prepare(
+      'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope, sender) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    // Two for one, so that many from before are gone in time.
+    this.#dropRejected = db.prepare(
+      `DELETE FROM rejected_mergelogs WHERE id IN (
+         SELECT id FROM rejected_mergelogs WHERE id <= ? ORDER BY id LIMIT 2)`,
+    )
+    this.#owner = db.prepare(
+      `SELECT r.service, coalesce(r.cluster, '') AS cluster
+       FROM mergelogs m JOIN scopes s ON s.id = m.scope JOIN resources r ON r.id = s.resource WHERE m.cpid = ?`,
+    )
+  }
+
+  get wallMs(): number {
+    return this.#progress.wallMs
+  }
+
+  answerTo(hash: Buffer): RequestAnswer | undefined {
+    return this.#requests.answerTo(hash)
+  }
+
+  addRequest(hash: Buffer, answer: RequestAnswer): void {
+    this.#requests.add(hash, this.wallMs, answer)
+  }
+
+  scope(resource: ResourceEnvelope, envelope: Buffer): number {
+    return this.interner.scope(resource, envelope)
+  }
+
+  addSpan(span: SpanRecord, { scope, cluster }: SentFrom, cpid: number | undefined): void {
+    const origin = this.interner.origin(span.traceKey)
+    const row = this.#progress.nextArrival()
+    this.#progress.scopeUses.add(scope)
+    this.#addSpan.run(
+      row,
+      cpid ?? null,
+      origin,
+      span.spanId,
+      span.parentId === span.spanId ? 0n : span.parentId,
+      span.startNs,
+      span.endNs,
+      scope,
+      span.kind,
+      span.status,
+      (span.hasLinks ? SPAN_HAS_LINKS : 0) |
+        (span.observed === undefined ? 0 : SPAN_OBSERVED) |
+        (span.wrote === undefined ? 0 : SPAN_WROTE) |
+        (span.cpid !== undefined && cpid === undefined ? SPAN_MALFORMED_CPID : 0),
+      span.name,
+      span.raw,
+    )
+    if (cpid !== undefined) this.addCpidOrigin(cpid, origin)
+    if (span.observed !== undefined) this.objects.add(row, 'observed', span.observed, cluster)
+    if (span.wrote !== undefined) this.objects.add(row, 'wrote', span.wrote, cluster)
+  }
+
+  addCpidOrigin(cpid: number, origin: number): void {
+    if (cpid === this.#lastCpid && origin === this.#lastOrigin) return
+    if (this.#pairs.get(origin) !== cpid) {
+      this.#addPair.run(cpid, origin)
+      this.#pairs.set(origin, cpid)
+    }
+    this.#lastCpid = cpid
+    this.#lastOrigin = origin
+  }
+
+  addLog(log: LogRecord, scope: number, cpid: number | undefined): void {
+    this.#progress.scopeUses.add(scope)
+    this.#addLog.run(
+      this.#progress.nextArrival(),
+      cpid ?? null,
+      log.timeNs === 0n ? nanosOfMs(this.wallMs) : log.timeNs,
+      scope,
+      log.severity,
+      log.eventName,
+      log.traceKey === '' ? null : Buffer.from(log.traceKey, 'latin1'),
+      log.spanId,
+      log.raw,
+      // Of two records alike that give no time, both may have happened.
+      log.timeNs === 0n ? null : crc32(log.raw),
+    )
+  }
+
+  addMergelog(
+    cpid: number,
+    arrival: number,
+    { sources }: Mergelog,
+    { object, reason }: MergelogRecord,
+    timeNs: UnixNanos,
+    { scope, cluster }: SentFrom,
+  ): void {
+    const blob = Buffer.concat(sources.map(cpidBytes))
+    this.#progress.scopeUses.add(scope)
+    this.#addMergelog.run(
+      arrival,
+      cpid,
+      timeNs,
+      this.wallMs,
+      blob,
+      scope,
+      object ?? null,
+      object === undefined ? null : this.objects.numberOf(object, cluster),
+      reason ?? null,
+    )
+    // A time in the future counts as the arrival (pruning rule).
+    const arrivalNs = nanosOfMs(this.wallMs)
+    this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, timeNs, cpid)
+  }
+
+  contestMergelog(cpid: number, text: Cpid): void {
+    const owner = this.ownerOf(cpid)
+    const stored = this.#removeMergelog.get(cpid)
+    if (stored === undefined || owner === undefined) return
+    if (stored.object !== null) this.objects.removeUnnamed(stored.object)
+    const record = {
+      newCpid: text,
+      sources: cpidsOf(stored.sources),
+      timeNs: 0n,
+      object: undefined,
+      reason: undefined,
+    }
+    this.addRejectedMergelog(record, 'contested', { ...owner, sender: undefined })
+  }
+
+  addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedFrom): void {
+    const sources = JSON.stringify(record.sources.slice(0, 100)).slice(0, MAX_KEPT_TEXT)
+    const newCpid = record.newCpid.slice(0, MAX_KEPT_TEXT)
+    // What it came in may be large, and would stay with it.
+    const scope = this.interner.smallScope(
+      from.service.slice(0, MAX_KEPT_TEXT),
+      from.cluster.slice(0, MAX_KEPT_TEXT),
+    )
+    this.#progress.scopeUses.add(scope)
+    const { lastInsertRowid } = this.#addRejected.run(
+      this.wallMs,
+      newCpid,
+      sources,
+      reason,
+      scope,
+      from.sender?.slice(0, MAX_KEPT_TEXT) ?? null,
+    )
+    this.#dropRejected.run(Number(lastInsertRowid) - this.#mostRefused)
+  }
+
+  ownerOf(cpid: number): Owner | undefined {
+    return this.#owner.get(cpid)
+  }
+
+  /** What was known of an original trace: some of its spans are gone. */
+  dropOrigin(origin: number): void {
+    this.interner.dropOrigin(origin)
+    this.#pairs.delete(origin)
+    if (this.#lastOrigin === origin) this.#lastCpid = 0
+  }
+
+  forget(): void {
+    this.interner.forget()
+    this.objects.forget()
+    this.#pairs.clear()
+    this.#lastCpid = 0
+  }
+}

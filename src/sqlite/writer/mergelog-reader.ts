@@ -1,0 +1,45 @@
+import type { Statement } from 'better-sqlite3'
+import type { StoredMergelog } from '../../model/ports/link-port.ts'
+import { cpidsOf } from './merge-graph-store.ts'
+import type { Sqlite } from '../open-database.ts'
+
+interface MergelogRow {
+  arrival: bigint
+  time_ns: bigint
+  arrived_ms: bigint
+  sources: Buffer
+  scope: bigint
+  object: string | null
+  reason: string | null
+  cluster: string | null
+}
+
+/** Reads a stored mergelog with the cluster of its sender. */
+export class MergelogReader {
+  readonly #find: Statement<[number], MergelogRow>
+
+  constructor(db: Sqlite) {
+    this.#find = db
+      .prepare<[number], MergelogRow>(
+        `SELECT m.arrival, m.time_ns, m.arrived_ms, m.sources, m.scope, m.object, m.reason, r.cluster FROM mergelogs m
+         LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = +?`,
+      )
+      .safeIntegers()
+  }
+
+  find(cpid: number): StoredMergelog | undefined {
+    const row = this.#find.get(cpid)
+    return row === undefined
+      ? undefined
+      : {
+          arrival: Number(row.arrival),
+          timeNs: row.time_ns,
+          arrivedMs: Number(row.arrived_ms),
+          sources: cpidsOf(row.sources),
+          scope: Number(row.scope),
+          object: row.object ?? undefined,
+          reason: row.reason ?? undefined,
+          cluster: row.cluster ?? undefined,
+        }
+  }
+}

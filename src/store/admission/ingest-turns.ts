@@ -1,0 +1,89 @@
+import { noCounts } from '../../graph/ingest-counts.ts'
+import type { IngestOutcome } from '../../model/ingest.ts'
+import type { PendingRequest } from './ingest-rounds.ts'
+import type { StorageHealth } from '../storage-health.ts'
+import type { StoreWriter } from '../store-writer.ts'
+import type { FromStore, ToStore } from '../../threads/thread-messages.ts'
+import { WaitingRequests, type WaitingRequest } from './waiting-requests.ts'
+
+export type Ingest = Extract<ToStore, { kind: 'ingest' }>
+
+/** A message and what the writer makes of it, one object as long as it waits. */
+interface Waiting extends WaitingRequest {
+  readonly id: number
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly pending: PendingRequest
+}
+
+/** Stores what waits, one commit a turn, and has it answered. */
+export class IngestTurns {
+  readonly #writer: StoreWriter
+  readonly #post: (message: FromStore) => void
+  readonly #health: StorageHealth
+  readonly #waiting = new WaitingRequests<Waiting>()
+
+  constructor(writer: StoreWriter, post: (message: FromStore) => void, health: StorageHealth) {
+    this.#writer = writer
+    this.#post = post
+    this.#health = health
+  }
+
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  /** Whether a flow costs much beside others that cost little. */
+  get isMixed(): boolean {
+    return this.#waiting.isMixed
+  }
+
+  add({ id, signal, bytes, hash, sender, flow, peer }: Ingest): void {
+    const pending = { signal, bytes: bufferOf(bytes), hash: bufferOf(hash), ...(sender && { sender }) }
+    this.#waiting.add({ id, bytes, flow, peer, pending })
+  }
+
+  turn(): void {
+    const { requests, mayTakeMs } = this.#waiting.take()
+    const startedMs = performance.now()
+    if (this.#health.isDamaged) {
+      const outcome = failure(this.#health.fault?.reason ?? '')
+      this.#waiting.took([], requests.length)
+      this.#post({
+        kind: 'ingested',
+        outcomes: requests.map(({ id }) => ({ id, outcome })),
+        counts: noCounts(),
+        commitMs: 0,
+      })
+      return
+    }
+    const { outcomes, costsMs, counts, error } = this.#writer.ingest(
+      requests.map(({ pending }) => pending),
+      () => performance.now() - startedMs < mayTakeMs,
+    )
+    if (error === undefined) this.#health.worked()
+    else outcomes.fill(failure(this.#health.failed(error)))
+    this.#waiting.took(costsMs, outcomes.length)
+    const stored = requests.slice(0, outcomes.length)
+    const failed: IngestOutcome = { kind: 'failed', reason: 'no outcome' }
+    this.#post({
+      kind: 'ingested',
+      outcomes: stored.map(({ id }, at) => ({ id, outcome: outcomes[at] ?? failed })),
+      counts,
+      commitMs: performance.now() - startedMs,
+    })
+    for (const { bytes } of stored) release(bytes)
+  }
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+/** Gives the memory back at once: the garbage collector sees how small the object is, and lets many of them wait. */
+function release(bytes: Uint8Array<ArrayBuffer>): void {
+  bytes.buffer.transfer(0)
+}
+
+function failure(reason: string): IngestOutcome {
+  return { kind: 'failed', reason: `nothing was stored: ${reason}` }
+}

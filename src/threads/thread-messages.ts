@@ -1,0 +1,129 @@
+import type { AuthenticatorConfig, ExporterConfig } from '../config/causeway-config.ts'
+import type { PruneResult } from '../graph/prune.ts'
+import type { LinkSettings } from '../linker/link-context.ts'
+import type { CascadeFigures } from '../model/cascade-figures.ts'
+import type { IngestCounts } from '../model/ports/arrival-port.ts'
+import type { IngestOutcome, Signal } from '../model/ingest.ts'
+import type { LinkCounts } from '../model/link-counts.ts'
+import type { Sender } from '../model/sender.ts'
+import type { SenderPolicy } from '../model/sender-policy.ts'
+import type { Retention } from '../model/ports/prune-port.ts'
+import type { SetAside } from '../model/set-aside.ts'
+import type { StorageFault } from '../model/storage-fault.ts'
+
+/** What the store thread is started with. */
+export interface StoreThreadData {
+  path: string
+  linking: LinkSettings
+  maxSources: number
+  maxSeries: number
+  senders?: SenderPolicy
+  retention: Retention & { intervalMs: number }
+  /** Which exporters each signal goes to, by id. */
+  exporters: Record<Signal, string[]>
+}
+
+/** Where each exporter of a signal stands, by id. */
+export type Positions = Record<Signal, Map<string, number>>
+
+export interface StoreGauges {
+  lag: number
+  waiting: number
+  openTraces: number
+  /** Items that were set aside and are remembered. */
+  setAside: number
+  cpids: number
+  held: number
+  tombstones: number
+  usedBytes: number
+  /** Length of the write-ahead log. */
+  walBytes: number
+  /** What is free on the disk of the database. */
+  freeBytes: number
+}
+
+export type ToStore =
+  | {
+      kind: 'ingest'
+      id: number
+      signal: Signal
+      bytes: Uint8Array<ArrayBuffer>
+      /** By which its repetition is known. */
+      hash: Uint8Array
+      flow: number
+      /** The credential or connection that carries it. */
+      peer: number
+      sender?: Sender
+    }
+  | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
+  /** Decisions that an exporter passed over, since what they send cannot be built. */
+  | { kind: 'setAside'; items: SetAside[] }
+  /** Link what there is, within the grace period, and say so. */
+  | { kind: 'catchUp'; graceMs: number }
+  | { kind: 'collectGarbage' }
+  | { kind: 'stop' }
+
+export type FromStore =
+  /** Nothing has come in for some seconds, and everything is linked. */
+  | { kind: 'resting' }
+  | { kind: 'ready'; positions: Positions; lastDecisions: Record<Signal, number> }
+  | { kind: 'fatal'; reason: string }
+  | {
+      kind: 'ingested'
+      outcomes: { id: number; outcome: IngestOutcome }[]
+      counts: IngestCounts
+      commitMs: number
+    }
+  | { kind: 'linked'; counts: LinkCounts; figures: CascadeFigures; lastDecisions: Record<Signal, number> }
+  /** What could not be worked on, so that everything else could be. */
+  | { kind: 'setAside'; items: SetAside[] }
+  | { kind: 'pruned'; result: PruneResult }
+  | { kind: 'gauges'; gauges: StoreGauges }
+  | { kind: 'caughtUp'; lastDecisions: Record<Signal, number> }
+  | { kind: 'trouble'; reason: string }
+  /** Something an operator should see to; everything goes on. */
+  | { kind: 'notice'; reason: string }
+  /** The clock of this machine leapt. */
+  | { kind: 'leapt'; reason: string }
+  /** The thread that moves the write-ahead log ended by itself; another follows. */
+  | { kind: 'checkpointsEnded'; reason: string }
+  /** What is wrong with the database now; undefined when it is well again. */
+  | { kind: 'storage'; fault: StorageFault | undefined }
+  | { kind: 'stopped' }
+
+/** What the export thread is started with. */
+export interface ExportThreadData {
+  path: string
+  /** What each signal is sent by. */
+  exporters: Record<Signal, ExporterConfig[]>
+  authenticators: AuthenticatorConfig[]
+  positions: Positions
+  lastDecisions: Record<Signal, number>
+  userAgent: string
+}
+
+export type ToExport =
+  { kind: 'linked'; lastDecisions: Record<Signal, number> } | { kind: 'stop'; graceMs: number }
+
+export type FromExport =
+  | { kind: 'ready' }
+  | { kind: 'fatal'; reason: string }
+  | {
+      kind: 'moved'
+      signal: Signal
+      exporter: string
+      position: number
+      delivered: number
+      refused: number
+    }
+  | { kind: 'inFlight'; signal: Signal; exporter: string; requests: number }
+  | { kind: 'retrying'; exporter: string; reason: string; delayMs: number }
+  | { kind: 'dropped'; exporter: string; reason: string; items: number }
+  /** Decisions that were passed over, since what they send cannot be built. */
+  | { kind: 'setAside'; items: SetAside[] }
+  | { kind: 'shown'; line: string }
+  /** Something an operator should see to; sending goes on. */
+  | { kind: 'trouble'; exporter: string; reason: string }
+  /** Why the outbox cannot be read, which is tried again; undefined when it can be. */
+  | { kind: 'storage'; exporter: string; fault: StorageFault | undefined }
+  | { kind: 'stopped' }

@@ -1,0 +1,122 @@
+import { expect, test } from '@jest/globals'
+import { gunzipSync } from 'node:zlib'
+import { startHttpBackend } from '../../exporter/http-backend.ts'
+import { cpid, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
+import { traceOf } from '../../support/sent-spans.ts'
+import { leaveNothingBehind, startCauseway } from '../support/causeway-process.ts'
+import { freshSettings } from '../support/causeway-settings.ts'
+import { eventually } from '../support/eventually.ts'
+import { ownMetric } from '../support/own-metrics.ts'
+import { RequestSender } from '../support/request-sender.ts'
+
+leaveNothingBehind()
+
+const ALPHA = cpid(0xa)
+const POD = 'v1/pods/default/web?rv=7'
+
+interface MetricJson {
+  name: string
+  unit: string
+  sum?: { isMonotonic: boolean; aggregationTemporality: number; dataPoints: { asInt: string }[] }
+  histogram?: {
+    aggregationTemporality: number
+    dataPoints: {
+      attributes?: { key: string; value: { stringValue: string } }[]
+      count: string
+      sum: number
+      startTimeUnixNano: string
+      bucketCounts: string[]
+      explicitBounds: number[]
+      exemplars: { traceId: string; spanId: string; asDouble: number }[]
+    }[]
+  }
+}
+
+test('cascade metrics go out at an interval and at the end, cumulatively, with exemplars; a refusal is counted', async () => {
+  let isRefusing = true
+  const received: MetricJson[][] = []
+  await using backend = await startHttpBackend((response, { body, url }) => {
+    if (isRefusing) {
+      response.writeHead(400).end('not today')
+      return
+    }
+    expect(url).toBe('/v1/metrics')
+    received.push(metricsIn(gunzipSync(body)))
+    response.setHeader('content-type', 'application/json').end('{}')
+  })
+  const exporter = { endpoint: `http://127.0.0.1:${backend.port}`, encoding: 'json' }
+  const settings = await freshSettings({
+    metricExporters: { 'otlp_http/metrics': exporter },
+    connector: { metrics: { interval: '100ms' } },
+    linking: { wait: '10ms', settle_after: '100ms', max_open: '1s' },
+  })
+  await using causeway = await startCauseway(settings)
+  await eventually(async () => {
+    const failed = await ownMetric(
+      settings,
+      'otelcol_exporter_send_failed_metric_points',
+      'otlp_http/metrics',
+    )
+    expect(failed).toBeGreaterThan(0)
+  })
+  isRefusing = false
+  using sender = new RequestSender(settings.ports.grpc)
+  await sender.send({ signal: 'logs', bytes: mergelogsRequest('kubectl', [{ new: ALPHA }]) })
+  await sender.send({
+    signal: 'logs',
+    bytes: mergelogsRequest('controller', [{ new: cpid(0xb), sources: [ALPHA] }]),
+  })
+  await sender.send({
+    signal: 'traces',
+    bytes: spansRequest('controller', [
+      { trace: 1, id: 11, cpid: ALPHA, start: 5, end: 10, attributes: { 'cpid.wrote': [POD] } },
+      { trace: 2, id: 21, cpid: ALPHA, start: 30, attributes: { 'cpid.observed': [POD] } },
+    ]),
+  })
+  const metrics = await eventually(() => {
+    const last = received.at(-1) ?? []
+    expect(last.map(({ name }) => name)).toEqual(['cpid.cascade.duration', 'cpid.hop.latency', 'cpid.merges'])
+    return last
+  })
+  const [duration, hop, merges] = metrics
+  expect(merges?.sum).toMatchObject({
+    isMonotonic: true,
+    aggregationTemporality: 2,
+    dataPoints: [{ asInt: '1' }],
+  })
+  expect(duration).toMatchObject({ unit: 's', histogram: { aggregationTemporality: 2 } })
+  expect(hop?.histogram?.dataPoints).toMatchObject([
+    {
+      attributes: [
+        { key: 'service', value: { stringValue: 'controller' } },
+        { key: 'kind', value: { stringValue: 'v1/pods' } },
+      ],
+      count: '1',
+      sum: 0.02,
+      exemplars: [{ traceId: traceOf(ALPHA), spanId: '0000000000000015', asDouble: 0.02 }],
+    },
+  ])
+  const [point] = hop?.histogram?.dataPoints ?? []
+  expect(point?.bucketCounts.length).toBe((point?.explicitBounds.length ?? 0) + 1)
+  expect(await ownMetric(settings, 'cpid_hop_latency_count')).toBe(1)
+  expect(await ownMetric(settings, 'cpid_merges')).toBe(1)
+
+  const before = received.length
+  await sender.send({
+    signal: 'logs',
+    bytes: mergelogsRequest('controller', [{ new: cpid(0xc), sources: [ALPHA] }]),
+  })
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(received.length).toBeGreaterThan(before)
+  const atEnd = received.at(-1) ?? []
+  expect(atEnd.find(({ name }) => name === 'cpid.merges')?.sum?.dataPoints).toMatchObject([{ asInt: '2' }])
+  const starts = received.flatMap((all) => all.flatMap(({ histogram }) => histogram?.dataPoints ?? []))
+  expect(new Set(starts.map(({ startTimeUnixNano }) => startTimeUnixNano)).size).toBe(1)
+})
+
+function metricsIn(body: Buffer): MetricJson[] {
+  const { resourceMetrics } = JSON.parse(body.toString()) as {
+    resourceMetrics: { scopeMetrics: { metrics: MetricJson[] }[] }[]
+  }
+  return resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
+}

@@ -1,0 +1,62 @@
+import type { IngestPort } from '../../../src/model/ingest.ts'
+import {
+  startGrpcReceiver,
+  type GrpcReceiverSettings,
+} from '../../../src/receiver/otlp/grpc/grpc-receiver.ts'
+import {
+  startHttpReceiver,
+  type HttpReceiverSettings,
+} from '../../../src/receiver/otlp/http/http-receiver.ts'
+import { InFlight } from '../../../src/receiver/admission/in-flight.ts'
+import type {
+  AnsweredRequest,
+  ReceiverObserver,
+  TurnedAwayRequest,
+} from '../../../src/receiver/otlp/observer.ts'
+import type { RunningReceiver } from '../../../src/receiver/otlp/receiver-settings.ts'
+
+/** A receiver on a free port, with what its observer was told. */
+export interface TestReceiver extends RunningReceiver {
+  answered: AnsweredRequest[]
+  turnedAway: TurnedAwayRequest[]
+  /** The transport of each connection too many. */
+  dropped: string[]
+}
+
+const defaults = () => ({
+  receiver: 'otlp/test',
+  host: '127.0.0.1',
+  port: 0,
+  signals: ['traces', 'logs'] as const,
+  inFlight: new InFlight(),
+  chance: () => 0,
+})
+
+export async function startGrpc(
+  port: IngestPort,
+  settings: Partial<GrpcReceiverSettings> = {},
+): Promise<TestReceiver> {
+  const { observer, ...told } = recordingObserver()
+  return Object.assign(await startGrpcReceiver({ ...defaults(), ...settings }, port, observer), told)
+}
+
+export async function startHttp(
+  port: IngestPort,
+  settings: Partial<HttpReceiverSettings> = {},
+): Promise<TestReceiver> {
+  const { observer, ...told } = recordingObserver()
+  return Object.assign(await startHttpReceiver({ ...defaults(), ...settings }, port, observer), told)
+}
+
+function recordingObserver() {
+  const answered: AnsweredRequest[] = []
+  const turnedAway: TurnedAwayRequest[] = []
+  const dropped: string[] = []
+  const observer: ReceiverObserver = {
+    answered: (request) => void answered.push(request),
+    turnedAway: (request) => void turnedAway.push(request),
+    dropped: ({ transport }) => void dropped.push(transport),
+    unread: () => undefined,
+  }
+  return { observer, answered, turnedAway, dropped }
+}
