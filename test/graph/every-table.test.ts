@@ -31,6 +31,7 @@ const KEPT: Record<string, Keeping> = {
   cpid_origins: { by: withCpids, left: 0 },
   cpids: { by: 'pruning: max_cpids, and as many tombstones', left: MAX_CPIDS },
   edges: { by: withCpids, left: 0 },
+  explain_later: { by: 'explaining, in turns before linking', left: 0 },
   exporters: { by: 'the configuration, at the start', left: 1 },
   graph_events: { by: 'linking, which hears of them once', left: 0 },
   log_exporters: { by: 'the configuration, at the start', left: 1 },
@@ -114,6 +115,15 @@ function aDay(day: number, most: Map<string, number>): void {
     ])
     look()
   }
+  // More descendants than are explained at once, of a change whose mergelog comes last.
+  const late = cpid(1_000_000 * (day + 1))
+  const descendants = Array.from({ length: 1_000 }, (_, of) => cpid(1_000_000 * (day + 1) + of + 1))
+  writer.mergelogs(
+    'merger',
+    descendants.map((descendant) => ({ new: descendant, sources: [late], time: day * DAY })),
+  )
+  writer.mergelogs('merger', [{ new: late, time: day * DAY }])
+  look()
   for (let of = 1; of <= 100; of++)
     writer.mergelogs('faulty', [{ new: cpid(7), sources: [cpid(7)], time: at + of }])
   const aside = {
