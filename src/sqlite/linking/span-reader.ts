@@ -36,6 +36,9 @@ const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.e
   ${SPAN_REPEATED},
   EXISTS (SELECT 1 FROM awaited_parents a WHERE a.origin = s.origin AND a.span_id = s.span_id)`
 
+/** How many spans are looked at for the earliest: a change may have any number before it is sent. */
+const FIRST_SPANS = 200
+
 interface EventRow {
   arrival: number
   cpid: number
@@ -52,7 +55,7 @@ export class SpanReader {
   readonly #raw: Statement<[number], Buffer>
   readonly #traces: TraceIndex
   readonly #find: Statement<[number, bigint], number | null>
-  readonly #firstStart: Statement<[number, bigint, bigint], bigint | null>
+  readonly #firstStart: Statement<[{ cpid: number; from: bigint; to: bigint }], bigint | null>
   readonly #setCpid: Statement
   readonly #events: Statement<[number, number], EventRow>
   readonly #dropEvents: Statement
@@ -79,9 +82,11 @@ export class SpanReader {
       )
       .pluck()
     this.#firstStart = db
-      .prepare<[number, bigint, bigint], bigint | null>(
-        `SELECT min(s.start_ns) FROM cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid
-         WHERE c.cpid = +? AND s.start_ns BETWEEN ? AND ?`,
+      .prepare<[{ cpid: number; from: bigint; to: bigint }], bigint | null>(
+        `SELECT min(start_ns) FROM (
+           SELECT s.cpid, s.start_ns FROM (SELECT origin FROM cpid_origins WHERE cpid = @cpid ORDER BY origin LIMIT ${FIRST_SPANS}) c
+           CROSS JOIN spans s ON s.origin = c.origin LIMIT ${FIRST_SPANS}
+         ) WHERE cpid = @cpid AND start_ns BETWEEN @from AND @to`,
       )
       .pluck()
       .safeIntegers()
@@ -162,9 +167,9 @@ export class SpanReader {
     return origin === undefined ? undefined : (this.#find.get(origin, spanId) ?? undefined)
   }
 
-  /** The earliest start, from one time to another, of spans that carry the CPID. */
+  /** The earliest start, from one time to another, of spans that carry the CPID, among the first of its original traces. */
   firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined {
-    return this.#firstStart.get(cpid, fromNs, toNs) ?? undefined
+    return this.#firstStart.get({ cpid, from: fromNs, to: toNs }) ?? undefined
   }
 
   /** What a scope and its resource weigh. */
