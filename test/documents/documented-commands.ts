@@ -10,7 +10,15 @@ export interface DocumentedCommand {
   command: string
 }
 
-const DOCUMENTS = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'ARCHITECTURE.md', 'docs', 'examples', 'packages']
+const DOCUMENTS = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'ARCHITECTURE.md',
+  'docs',
+  'examples',
+  'packages',
+]
 const FENCE = /^( *)```([^\n`]*)\n([\s\S]*?)^\1```$/gm
 const SHELLS = new Set(['sh', 'bash', 'shell', 'zsh', 'console', 'shell-session'])
 const PROMPT = /^\$ /
