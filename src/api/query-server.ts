@@ -1,5 +1,6 @@
 import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
+import { errorText } from '../model/error-text.ts'
 import { strangersAmong, type ConnectionLimits, type Endpoints } from '../doors/connections.ts'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
@@ -95,7 +96,7 @@ async function serve(
     }
   } catch (error) {
     if (isCallersHangup(error, gone.signal)) return
-    onTrouble?.(error instanceof Error ? error.message : String(error))
+    onTrouble?.(errorText(error))
     // A half-sent answer must not look whole.
     if (response.headersSent) response.destroy()
     else sendFailure(response, 'internal')

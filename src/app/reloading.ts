@@ -1,3 +1,4 @@
+import { errorText } from '../model/error-text.ts'
 import type { CausewayConfig } from '../config/causeway-config.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { checkFiles } from './check-files.ts'
@@ -35,7 +36,7 @@ export async function reload(current: Current, { read, start, log }: Reloading):
   try {
     return { read: next, running: await start(next) }
   } catch (error) {
-    log().error(KEPT, { reason: textOf(error) })
+    log().error(KEPT, { reason: errorText(error) })
     return { read: current.read, running: await start(current.read) }
   }
 }
@@ -46,11 +47,7 @@ function readNext(read: () => ReadConfig, log: Logger): ReadConfig | undefined {
     checkFiles(next.config)
     return next
   } catch (error) {
-    for (const reason of textOf(error).split('\n')) log.error(KEPT, { reason })
+    for (const reason of errorText(error).split('\n')) log.error(KEPT, { reason })
     return undefined
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

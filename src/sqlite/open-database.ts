@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { errorText } from '../model/error-text.ts'
 import type { StorageFaultKind } from '../model/storage-fault.ts'
 import { makePrivate } from './private-file.ts'
 import { storageFault } from './storage-fault.ts'
@@ -66,7 +67,7 @@ const ADVICE: Record<StorageFaultKind | 'other', string> = {
 
 /** Why a database cannot be opened, and what to do. */
 export function storageSentence(path: string, error: unknown): string {
-  const reason = error instanceof Error ? error.message : String(error)
+  const reason = errorText(error)
   const advice = ADVICE[storageFault(error)?.kind ?? 'other']
   return `cannot open the database ${path} (connectors::cpid::storage::path): ${reason}; ${advice}`
 }

@@ -1,3 +1,4 @@
+import { errorText } from '../model/error-text.ts'
 import { isOutOfMemory } from '../model/set-aside.ts'
 import type { StorageFault, StorageFaultKind } from '../model/storage-fault.ts'
 
@@ -33,7 +34,7 @@ export function storageFault(error: unknown): StorageFault | undefined {
   const code = codeOf(error)
   const kind = KINDS.find(([start]) => code.startsWith(start))?.[1]
   if (kind === undefined) return undefined
-  const said = error instanceof Error ? error.message : String(error)
+  const said = errorText(error)
   return { kind, reason: SENTENCES[kind](kind === 'io' ? `${said}, ${code}` : said) }
 }
 

@@ -1,3 +1,4 @@
+import { errorText } from '../model/error-text.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
 import { storageFault } from '../sqlite/storage-fault.ts'
 
@@ -31,7 +32,7 @@ export class StorageHealth {
   /** Notes what failed; returns it as a sentence. */
   failed(error: unknown): string {
     const fault = storageFault(error)
-    if (fault === undefined) return error instanceof Error ? error.message : String(error)
+    if (fault === undefined) return errorText(error)
     this.#failedMs = this.#nowMs()
     if (!this.isDamaged && fault.kind !== this.#fault?.kind) {
       this.#fault = fault

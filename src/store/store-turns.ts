@@ -183,7 +183,9 @@ export class StoreTurns {
       this.#writer.expire(this.#waiting.isMixed ? MIXED_EXPIRE_STEP : EXPIRE_STEP)
     })
     this.#postLinked()
-    if (this.#isLinkingDown) this.#turnSoon()
+    if (!this.#isLinkingDown) return
+    this.#isLinkingDown = false
+    this.#turnSoon()
   }
 
   #postSetAside(): void {

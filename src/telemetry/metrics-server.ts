@@ -1,4 +1,5 @@
 import { createServer, type ServerResponse } from 'node:http'
+import { errorText } from '../model/error-text.ts'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { chargeAnswer } from '../doors/unread-answers.ts'
 import { isFromPage } from '../trust/own-site.ts'
@@ -56,11 +57,7 @@ async function serve(
     const format = prefersOpenMetrics(accept) ? 'openmetrics' : 'prometheus'
     answer(response, 200, await read(format), CONTENT_TYPE[format])
   } catch (error) {
-    answer(
-      response,
-      500,
-      `metrics cannot be read: ${error instanceof Error ? error.message : String(error)}\n`,
-    )
+    answer(response, 500, `metrics cannot be read: ${errorText(error)}\n`)
   }
 }
 

@@ -52,7 +52,9 @@ export class ChildThread<To, From> {
     }
     const begun = await Promise.race([first.promise, thread.ended])
     if (typeof begun === 'string')
-      throw new Error(`the ${settings.name} thread ended before it was ready (${begun})`)
+      throw new Error(
+        `the ${settings.name} thread ended before it was ready (${begun}); start Causeway again, and report this if it stays`,
+      )
     if (isReady(begun)) return { thread, ready: begun }
     throw new Error(begun.reason ?? `the ${settings.name} thread began with "${begun.kind}"`)
   }

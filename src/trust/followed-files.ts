@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { errorText } from './error-text.ts'
+import { errorText } from '../model/error-text.ts'
 
 /** A file, and the setting that names it. */
 export interface NamedFile {

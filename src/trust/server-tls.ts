@@ -1,5 +1,5 @@
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { errorText } from './error-text.ts'
+import { errorText } from '../model/error-text.ts'
 import { FollowedFiles } from './followed-files.ts'
 import { assemble, filesOf, type PemPart } from './pem-parts.ts'
 import { protocolOf, type TlsSettings } from './tls-settings.ts'

@@ -1,4 +1,5 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { errorText } from '../../model/error-text.ts'
 import { openForReading } from '../../sqlite/open-database.ts'
 import { SqliteQueries } from '../../sqlite/readers/sqlite-queries.ts'
 import { storageFault } from '../../sqlite/storage-fault.ts'
@@ -21,18 +22,14 @@ function run(port: MessagePort): void {
       reasonOf: (error) => {
         const fault = storageFault(error)
         if (fault?.kind === 'damaged') port.postMessage({ kind: 'storage', fault } satisfies FromQuery)
-        return fault?.reason ?? messageOf(error)
+        return fault?.reason ?? errorText(error)
       },
     })
     port.postMessage({ kind: 'ready' } satisfies FromQuery)
   } catch (error) {
-    port.postMessage({ kind: 'fatal', reason: messageOf(error) } satisfies FromQuery)
+    port.postMessage({ kind: 'fatal', reason: errorText(error) } satisfies FromQuery)
     port.close()
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 if (parentPort !== null) run(parentPort)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { MessagePort } from 'node:worker_threads'
+import { errorText } from '../../model/error-text.ts'
 import type { CausewayQueries } from '../../model/ports/query-port.ts'
 import { answer } from '../../query/answer.ts'
 import type { FromQuery, ToQuery } from '../../threads/query-messages.ts'
@@ -37,7 +38,7 @@ export interface QueryServing {
  * is slow waits without holding on to the database.
  */
 export function serveQueries(port: MessagePort, serving: QueryServing): void {
-  const { queries, salt, dataVersion, onStop, reasonOf = messageOf } = serving
+  const { queries, salt, dataVersion, onStop, reasonOf = errorText } = serving
   const streams = new Map<number, Stream>()
   let isTurning = false
   const post = (message: FromQuery): void => port.postMessage(message)
@@ -153,8 +154,4 @@ export function serveQueries(port: MessagePort, serving: QueryServing): void {
         onStop()
     }
   })
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

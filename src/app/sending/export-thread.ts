@@ -1,4 +1,5 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { errorText } from '../../model/error-text.ts'
 import type { ExporterConfig } from '../../config/causeway-config.ts'
 import { Drain, type OutgoingItems } from '../../exporter/drain.ts'
 import { outgoingLogs } from '../../exporter/outgoing-log.ts'
@@ -107,7 +108,7 @@ function startDrain(
         const fault = error === undefined ? undefined : storageFault(error)
         if (error === undefined || fault !== undefined) post({ kind: 'storage', exporter, fault })
         else
-          post({ kind: 'trouble', exporter, reason: `cannot read what it is to send: ${messageOf(error)}` })
+          post({ kind: 'trouble', exporter, reason: `cannot read what it is to send: ${errorText(error)}` })
       },
     },
   )
@@ -119,15 +120,11 @@ function openNamed(config: ExporterConfig, signal: Signal, hooks: TransportHooks
   try {
     return openTransport(config, signal, hooks)
   } catch (error) {
-    const reason = messageOf(error)
+    const reason = errorText(error)
     throw new Error(`exporters::${config.id}: ${reason}; correct the setting or take it out`, {
       cause: error,
     })
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 if (parentPort !== null) {
@@ -135,7 +132,7 @@ if (parentPort !== null) {
   try {
     await run(port)
   } catch (error) {
-    port.postMessage({ kind: 'fatal', reason: messageOf(error) } satisfies FromExport)
+    port.postMessage({ kind: 'fatal', reason: errorText(error) } satisfies FromExport)
     port.close()
   }
 }

@@ -1,4 +1,5 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { errorText } from '../../model/error-text.ts'
 import { holdDatabase } from '../../sqlite/hold-database.ts'
 import { migrate } from '../../sqlite/migrate.ts'
 import { openForWriting, storageSentence, type Sqlite } from '../../sqlite/open-database.ts'
@@ -96,7 +97,7 @@ function close(db: Sqlite): void {
 /** Damage may show only after opening. */
 function reasonOf(error: unknown): string {
   if (storageFault(error) !== undefined) return storageSentence(path, error)
-  return error instanceof Error ? error.message : String(error)
+  return errorText(error)
 }
 
 if (parentPort !== null) await run(parentPort)

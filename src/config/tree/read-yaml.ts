@@ -1,4 +1,5 @@
 import { LineCounter, parseDocument } from 'yaml'
+import { errorText } from '../../model/error-text.ts'
 import type { RawNode } from './raw-node.ts'
 
 export type YamlReading = { kind: 'read'; node: RawNode } | { kind: 'faulty'; faults: string[] }
@@ -24,7 +25,7 @@ export function readYaml(text: string): YamlReading {
   } catch (fault) {
     // The parser calls itself for each level, until the stack is used up.
     if (fault instanceof RangeError) return { kind: 'faulty', faults: [TOO_DEEP] }
-    return { kind: 'faulty', faults: [fault instanceof Error ? fault.message : String(fault)] }
+    return { kind: 'faulty', faults: [errorText(fault)] }
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SentSignal } from '../../model/ingest.ts'
 import type { Transport } from '../../model/send-outcome.ts'
-import { errorText } from '../error-text.ts'
+import { errorText } from '../../model/error-text.ts'
 import { delivered } from '../export-reply.ts'
 import { logLine, logLines, type LogRecordJson } from './log-text.ts'
 import { metricLine, metricLines, type MetricJson } from './metric-text.ts'

@@ -10,13 +10,14 @@ import {
 } from '@grpc/grpc-js'
 import { type SentSignal } from '../../model/ingest.ts'
 import { type SendOutcome, type Transport } from '../../model/send-outcome.ts'
-import { errorText } from '../error-text.ts'
+import { errorText } from '../../model/error-text.ts'
 import { MAX_REPLY_BYTES, outcomeOfReply } from '../export-reply.ts'
 import { outcomeOfGrpcError } from './grpc-outcome.ts'
 import { bufferOf } from '../wire-fields.ts'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Credentials } from '../../trust/authenticator.ts'
 import { openClientTls, type ClientTlsSettings } from '../../trust/client-tls.ts'
+import { isLoopback } from '../../trust/host-names.ts'
 
 export interface GrpcTransportSettings {
   host: string
@@ -153,10 +154,6 @@ function channelOptions(settings: GrpcTransportSettings): ConstructorParameters<
     ...(name !== undefined && { 'grpc.ssl_target_name_override': name, 'grpc.default_authority': name }),
     ...(isLoopback(settings.host) && { 'grpc.enable_http_proxy': 0 }),
   }
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 }
 
 /** Header values are often secrets, so an error names only the header. */

@@ -1,5 +1,6 @@
 /* eslint-disable causeway/no-lookup-by-name -- fields have the names of our own table */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { errorText } from '../../model/error-text.ts'
 import { MalformedOtlp } from '../read/malformed.ts'
 import { readJsonScalar, wireTypeOf } from './read-json-scalar.ts'
 import { MAX_DEPTH, MESSAGES, type Field, type MessageName } from './schema.ts'
@@ -27,9 +28,7 @@ export function jsonOfProtobuf(message: MessageName, bytes: Uint8Array): JsonObj
     return readMessage(message, new BinaryReader(bytes), bytes.length, 1)
   } catch (error) {
     // The reader throws Error and RangeError alike at bytes that are not protobuf.
-    throw new MalformedOtlp(
-      `not a protobuf ${message}: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new MalformedOtlp(`not a protobuf ${message}: ${errorText(error)}`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js'
+import { errorText } from '../../model/error-text.ts'
 
 /** The longest pattern, in characters. */
 export const LONGEST_PATTERN = 256
@@ -51,7 +52,7 @@ function expressionOf(pattern: string): RegularExpression | NoExpression {
     const size = compiled.programSize()
     return size > LARGEST ? TOO_LARGE : { size, matches: (text) => compiled.matches(text) }
   } catch (error) {
-    return { wrong: error instanceof Error ? error.message : String(error) }
+    return { wrong: errorText(error) }
   }
 }
 

@@ -1,3 +1,4 @@
+import { errorText } from '../../model/error-text.ts'
 import type { DropReason } from '../../doors/connections.ts'
 import type { IngestOutcome, IngestPort, Signal } from '../../model/ingest.ts'
 import type { Encoding } from '../../otlp/write/export-response.ts'
@@ -135,7 +136,7 @@ export class Intake {
       }
     } catch (error) {
       if (error instanceof MalformedOtlp) return { kind: 'malformed', reason: error.message }
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorText(error)
       return { kind: 'failed', reason: `the request could not be stored: ${reason}` }
     }
   }

@@ -1,4 +1,5 @@
 import Database, { type Statement } from 'better-sqlite3'
+import { errorText } from '../../model/error-text.ts'
 import type { Sqlite } from '../open-database.ts'
 
 const LEADING_BLANKS = /^(?:\s+|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$)|;)+/
@@ -29,7 +30,7 @@ function refuseParameters(statement: Statement<[], unknown[]>): void {
 
 /** What an error of SQLite or of its driver comes to for whoever wrote the statement. */
 export function sentenceOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = errorText(error)
   if (message.includes('more than one statement'))
     return 'there are several statements; ask them one at a time'
   if (message.includes('no statements')) return 'there is no statement; write one SELECT'

@@ -1,3 +1,4 @@
+import { errorText } from '../../model/error-text.ts'
 import { addCounts, noCounts } from '../../graph/ingest-counts.ts'
 import { readRequest, type ReadRequest } from '../../graph/read-request.ts'
 import type { RequestRecorder } from '../../graph/record-request.ts'
@@ -103,7 +104,7 @@ export class IngestRounds {
         return [requests.slice(0, middle), requests.slice(middle)].flatMap((half) =>
           this.#store(half, counts, errors, costsMs, ALWAYS),
         )
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = errorText(error)
       errors.push(error)
       costsMs.push(...tookMs)
       return requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` }))
