@@ -4,12 +4,12 @@ import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import type { Browser } from 'playwright-core'
-import { startCauseway } from '../lab/harness/causeway-process.ts'
+import { startMeasuredCauseway } from '../lab/harness/causeway/measured-causeway.ts'
 import { freshDirectory } from '../lab/harness/fresh-directory.ts'
 import { readOptions } from '../lab/bench/options.ts'
-import { findChromium } from '../test/browser/support/chromium.ts'
-import { launchChromium } from '../test/browser/support/launch.ts'
-import { RequestSender } from '../test/process/support/request-sender.ts'
+import { findChromium } from '../lab/harness/browser/chromium.ts'
+import { launchChromium } from '../lab/harness/browser/launch.ts'
+import { RequestSender } from '../lab/harness/clients/request-sender.ts'
 import { rollout, type RolloutPlan } from '../test/support/rollout.ts'
 import { START_NS } from '../test/support/otlp-requests.ts'
 import { buildDashboard, isDashboardBuilt } from './dashboard-build.ts'
@@ -64,7 +64,7 @@ async function takeAll(executable: string): Promise<void> {
     causeway: fileURLToPath(new URL('../bin/causeway.js', import.meta.url)),
     json: '',
   })
-  const causeway = await startCauseway(options, directory.path, undefined, SETTINGS)
+  const causeway = await startMeasuredCauseway(options, directory.path, undefined, SETTINGS)
   const browser = await launchChromium(executable)
   try {
     const url = `http://${causeway.query}`

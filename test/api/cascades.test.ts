@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { startQueries } from '../../src/app/questions/start-queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
+import { freePort } from '../../lab/harness/free-ports.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -69,12 +70,3 @@ test('cascades are listed, filtered and shown one by one', async () => {
     body: { error: { code: 'bad_state' } },
   })
 })
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net')
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}

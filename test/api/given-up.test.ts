@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { startQueryServer } from '../../src/api/query-server.ts'
 import type { QueryService, Reply } from '../../src/api/query-service.ts'
 import type { Question } from '../../src/query/question.ts'
-import { eventually } from '../process/support/eventually.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { ABOUT } from './support/query-api.ts'
 
 const LONGEST_MS = 3_000

@@ -7,7 +7,7 @@ import { ThreadQueryService } from '../../src/app/questions/thread-query-service
 import { cpidOfDigits } from '../../src/model/cpid.ts'
 import type { Question } from '../../src/query/question.ts'
 import { figureSeven } from '../query/figure-seven.ts'
-import { eventually } from '../process/support/eventually.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { cpid } from '../support/otlp-requests.ts'
 
 const LONGEST_MS = 3_000

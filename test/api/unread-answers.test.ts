@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { QueryService, Reply } from '../../src/api/query-service.ts'
 import { startQueryServer } from '../../src/api/query-server.ts'
-import { eventually } from '../process/support/eventually.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { ABOUT } from './support/query-api.ts'
 
 const PIECE = 'x'.repeat(64 * 1024)

@@ -1,10 +1,11 @@
 import { expect } from '@jest/globals'
-import { CausewayProcess, leaveNothingBehind } from '../process/support/causeway-process.ts'
+import { CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
 import {
   freshSettings,
   type CausewaySettings,
   type SettingsChoice,
-} from '../process/support/causeway-settings.ts'
+} from '../../lab/harness/causeway/causeway-settings.ts'
 import { Victim, type VictimChoice } from './victim.ts'
 import { Vitals } from './vitals.ts'
 

@@ -2,8 +2,8 @@ import { request } from 'node:http'
 import { connect as connectHttp2, constants, type ClientHttp2Session } from 'node:http2'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { EXPORT_METHODS } from '../../src/receiver/otlp/grpc/grpc-services.ts'
-import type { CausewaySettings } from '../process/support/causeway-settings.ts'
+import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
+import type { CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
 import { markerSpan } from '../process/support/marker-span.ts'
 
 /** An address of its own, as a victim in a cluster has. */

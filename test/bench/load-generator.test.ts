@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
-import { EXPORT_TRACES } from '../../lab/bench/load/export-method.ts'
+import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
 import { HelperProcess } from '../../lab/bench/load/helper-process.ts'
 import type { FromGenerator, SendOrder } from '../../lab/bench/load/messages.ts'
-import { openClient } from '../../lab/bench/load/otlp-client.ts'
+import { openClient } from '../../lab/harness/clients/otlp-client.ts'
 import { encodeRpcStatus } from '../../src/otlp/write/rpc-status.ts'
 
 type Answer = { code: number; metadata?: Metadata } | { reply: Buffer }
@@ -26,7 +26,7 @@ function retryAfter(retryAfterMs: number): Metadata {
 async function grpcServer(answers: Answer[]): Promise<{ endpoint: string } & Disposable> {
   const server = new Server()
   server.addService(
-    { export: EXPORT_TRACES },
+    { export: EXPORT_METHODS.traces },
     {
       export: (
         _: unknown,

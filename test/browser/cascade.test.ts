@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
-import { eventually } from '../process/support/eventually.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { rollout, type Rollout } from '../support/rollout.ts'
 import { Dashboard } from './support/dashboard.ts'
 

@@ -2,7 +2,7 @@
 // without Chromium is no failure.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { findChromium } from './support/chromium.ts'
+import { findChromium } from '../../lab/harness/browser/chromium.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const JEST = fileURLToPath(new URL('../../node_modules/jest/bin/jest.js', import.meta.url))

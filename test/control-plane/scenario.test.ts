@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test, expect } from '@jest/globals'
-import { OtlpSink } from '../instrumentation/support/otlp-sink.ts'
+import { OtlpSink } from '../../lab/harness/sinks/otlp-sink.ts'
 
 const FOLDER = new URL('../../packages/control-plane/', import.meta.url)
 const SCENARIO = fileURLToPath(new URL('scenario.ts', FOLDER))

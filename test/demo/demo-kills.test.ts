@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from '@jest/globals'
-import { eventually } from '../process/support/eventually.ts'
-import { drawBetween, seededRandom, shuffled } from '../process/support/seeded-random.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { drawBetween, seededRandom, shuffled } from '../../lab/harness/seeded-random.ts'
 import { DemoRun } from './demo-run.ts'
 
 const SEED = Number(process.env['CAUSEWAY_SEED'] ?? 20_260_801)

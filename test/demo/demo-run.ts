@@ -4,10 +4,10 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Ending } from '../process/support/causeway-process.ts'
-import { eventually } from '../process/support/eventually.ts'
-import { freePorts } from '../process/support/free-ports.ts'
-import { processesOfGroup } from '../process/support/process-table.ts'
+import type { Ending } from '../../lab/harness/processes/running-program.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { freePorts } from '../../lab/harness/free-ports.ts'
+import { processesOfGroup } from '../../lab/harness/processes/process-table.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Half a minute of it is Causeway's patience with what it cannot send. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { TraceBackend } from '../process/support/trace-backend.ts'
+import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
 import { demoFaults } from './demo-faults.ts'
 import { DemoRun } from './demo-run.ts'
 

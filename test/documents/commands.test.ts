@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { eventually } from '../process/support/eventually.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { commandsIn, documentedCommands, ROOT } from './documented-commands.ts'
 import { PreparedCheckout } from './prepared-checkout.ts'
 import { RUN_AFTER_THE_END, RUN_HERE, type Outcome } from './run-commands.ts'

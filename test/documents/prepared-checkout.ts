@@ -11,9 +11,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { eventually } from '../process/support/eventually.ts'
-import { freePorts } from '../process/support/free-ports.ts'
-import { processesOfGroup } from '../process/support/process-table.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { freePorts } from '../../lab/harness/free-ports.ts'
+import { processesOfGroup } from '../../lab/harness/processes/process-table.ts'
 import { ROOT } from './documented-commands.ts'
 
 const OWN = new Set(['otel-config.yaml', 'data', 'dist', '.git'])

@@ -9,10 +9,10 @@ import type { ClientTlsSettings } from '../../src/trust/client-tls.ts'
 import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
 import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
 import { systemClock } from '../../src/app/system-clock.ts'
-import { eventually } from '../process/support/eventually.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { Authority } from '../support/certificates.ts'
-import { startGrpcBackend, tookAll } from './grpc-backend.ts'
-import { startHttpBackend } from './http-backend.ts'
+import { startGrpcBackend, tookAll } from '../../lab/harness/sinks/grpc-backend.ts'
+import { startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
 import { going, grpcSettings, httpSettings, REQUEST } from './transport-settings.ts'
 
 const authority = new Authority()

@@ -3,8 +3,8 @@ import { systemClock } from '../../src/app/system-clock.ts'
 import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
 import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
 import type { Credentials } from '../../src/trust/authenticator.ts'
-import { startGrpcBackend, tookAll } from './grpc-backend.ts'
-import { startHttpBackend } from './http-backend.ts'
+import { startGrpcBackend, tookAll } from '../../lab/harness/sinks/grpc-backend.ts'
+import { startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
 import { going, grpcSettings, httpSettings, REQUEST } from './transport-settings.ts'
 
 /** A credential that is another one each time. */

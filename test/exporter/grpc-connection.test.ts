@@ -7,14 +7,14 @@ import { gunzipSync } from 'node:zlib'
 import { ServerCredentials } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
 import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
-import { startGrpcBackend, tookAll } from './grpc-backend.ts'
+import { startGrpcBackend, tookAll } from '../../lab/harness/sinks/grpc-backend.ts'
 import {
   cancelsTheStream,
   endsWithoutStatus,
   failsInTheStream,
   startRawGrpcBackend,
-} from './raw-grpc-backend.ts'
-import { startRawBackend } from './raw-backend.ts'
+} from '../../lab/harness/sinks/raw-grpc-backend.ts'
+import { startRawBackend } from '../../lab/harness/sinks/raw-backend.ts'
 import { going, grpcSettings, REQUEST } from './transport-settings.ts'
 
 const here = (name: string): string => fileURLToPath(new URL(name, import.meta.url))

@@ -1,7 +1,7 @@
 import { Metadata, status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
 import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
-import { startGrpcBackend } from './grpc-backend.ts'
+import { startGrpcBackend } from '../../lab/harness/sinks/grpc-backend.ts'
 import { rpcStatus } from './otlp-bytes.ts'
 import { going, grpcSettings, REQUEST } from './transport-settings.ts'
 

@@ -2,8 +2,8 @@ import { status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
 import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
 import { sendSplitting } from '../../src/exporter/split-refused.ts'
-import { startGrpcBackend, tookAll } from './grpc-backend.ts'
-import { unusedPort } from './http-backend.ts'
+import { startGrpcBackend, tookAll } from '../../lab/harness/sinks/grpc-backend.ts'
+import { freePort } from '../../lab/harness/free-ports.ts'
 import { partialSuccess } from './otlp-bytes.ts'
 import { going, grpcSettings, REQUEST } from './transport-settings.ts'
 
@@ -46,7 +46,7 @@ test('an unreadable reply is delivered, since the backend said yes', async () =>
 })
 
 test('a backend that is down means retry', async () => {
-  await using transport = openGrpcTransport(grpcSettings(await unusedPort()))
+  await using transport = openGrpcTransport(grpcSettings(await freePort()))
   expect(await transport.send(REQUEST, going())).toEqual({
     kind: 'retry',
     reason: expect.stringMatching(/^UNAVAILABLE: .*ECONNREFUSED/),

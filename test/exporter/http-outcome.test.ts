@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
-import { startHttpBackend } from './http-backend.ts'
+import { startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
 import { partialSuccess, rpcStatus } from './otlp-bytes.ts'
 import { going, httpSettings, REQUEST } from './transport-settings.ts'
 

@@ -5,8 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
 import { type HttpTransportSettings, openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
 import { type Transport } from '../../src/model/send-outcome.ts'
-import { startHttpBackend, unusedPort } from './http-backend.ts'
-import { startRawBackend } from './raw-backend.ts'
+import { startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
+import { freePort } from '../../lab/harness/free-ports.ts'
+import { startRawBackend } from '../../lab/harness/sinks/raw-backend.ts'
 import { going, httpSettings, REQUEST } from './transport-settings.ts'
 
 const clock = { wallMs: () => Date.UTC(2026, 0, 1) }
@@ -66,7 +67,7 @@ test('what cannot be translated is refused, and so passed over', async () => {
 })
 
 test('a backend that is down means retry', async () => {
-  const port = await unusedPort()
+  const port = await freePort()
   for (const host of ['127.0.0.1', 'localhost']) {
     await using transport = open(`http://${host}:${port}/v1/traces`)
     expect(await transport.send(REQUEST, going())).toEqual({

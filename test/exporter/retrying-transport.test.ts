@@ -6,7 +6,8 @@ import {
   type RetrySettings,
   type RetryTools,
 } from '../../src/exporter/retrying-transport.ts'
-import { type HttpBackend, startHttpBackend, unusedPort } from './http-backend.ts'
+import { type HttpBackend, startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
+import { freePort } from '../../lab/harness/free-ports.ts'
 import { DELIVERED, refused, retry, scripted } from './scripted-transport.ts'
 import { going, httpSettings, REQUEST } from './transport-settings.ts'
 
@@ -131,7 +132,7 @@ test('closes what it wraps', async () => {
 })
 
 test('delivers to a backend that comes up between attempts', async () => {
-  const port = await unusedPort()
+  const port = await freePort()
   const backends: HttpBackend[] = []
   const tools = bench(0.5, async () => {
     backends.push(await startHttpBackend((response) => response.end(), undefined, 'http', port))

@@ -2,19 +2,20 @@ import type { ServerResponse } from 'node:http'
 import { status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
 import { WILL_RETRY } from '../../src/exporter/failure-log.ts'
-import { startHttpBackend, type HttpRequest } from '../exporter/http-backend.ts'
+import { startHttpBackend, type HttpRequest } from '../../lab/harness/sinks/http-backend.ts'
 import { rpcStatus } from '../exporter/otlp-bytes.ts'
 import { cascadeLoad } from '../process/support/cascade-load.ts'
-import { leaveNothingBehind, startCauseway } from '../process/support/causeway-process.ts'
-import { exporterTo, freshSettings } from '../process/support/causeway-settings.ts'
-import { eventually } from '../process/support/eventually.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
+import { exporterTo, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { expectDelivered, expectStoredOnce } from '../process/support/expect-delivered.ts'
-import { ownMetric } from '../process/support/own-metrics.ts'
-import { receivedSpans, type ReceivedSpan } from '../process/support/received-spans.ts'
-import { RequestSender } from '../process/support/request-sender.ts'
-import { seededRandom, shuffled } from '../process/support/seeded-random.ts'
-import { storedPositions, storedProgress } from '../process/support/stored-data.ts'
-import { TraceBackend } from '../process/support/trace-backend.ts'
+import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
+import { receivedSpans, type ReceivedSpan } from '../../lab/harness/sinks/received-spans.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { seededRandom, shuffled } from '../../lab/harness/seeded-random.ts'
+import { storedPositions, storedProgress } from '../../lab/harness/causeway/stored-data.ts'
+import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
 import { spansRequest } from '../support/otlp-requests.ts'
 import {
   answersStatus,
@@ -25,7 +26,7 @@ import {
   resetsTheConnection,
   refusesTheStream,
   startRawGrpcBackend,
-} from '../exporter/raw-grpc-backend.ts'
+} from '../../lab/harness/sinks/raw-grpc-backend.ts'
 
 const HARD = { sending_queue: { batch: { max_size: 20 } }, timeout: '500ms', compression: 'none' }
 const ROUNDS = 3

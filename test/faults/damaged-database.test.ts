@@ -8,25 +8,21 @@ import { damageBytes, damagePages, pagesOf } from '../support/damage.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { cascadeLoad } from '../process/support/cascade-load.ts'
-import {
-  BIN,
-  CausewayProcess,
-  leaveNothingBehind,
-  startCauseway,
-} from '../process/support/causeway-process.ts'
+import { BIN, CausewayProcess, startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
 import {
   argumentsFor,
   exporterTo,
   freshSettings,
   type CausewaySettings,
-} from '../process/support/causeway-settings.ts'
-import { eventually } from '../process/support/eventually.ts'
-import { healthAnswer } from '../process/support/health-answer.ts'
+} from '../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { healthAnswer } from '../../lab/harness/causeway/health-answer.ts'
 import { markerSpan } from '../process/support/marker-span.ts'
-import { RequestSender } from '../process/support/request-sender.ts'
-import { seededRandom } from '../process/support/seeded-random.ts'
-import { askStored, storedPositions, storedSpans } from '../process/support/stored-data.ts'
-import { TraceBackend } from '../process/support/trace-backend.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { seededRandom } from '../../lab/harness/seeded-random.ts'
+import { askStored, storedPositions, storedSpans } from '../../lab/harness/causeway/stored-data.ts'
+import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
 
 const SPANS = 600
 

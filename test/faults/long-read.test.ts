@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { openForReading, WAL_KEPT_BYTES } from '../../src/sqlite/open-database.ts'
 import { spansRequest } from '../support/otlp-requests.ts'
-import { leaveNothingBehind, startCauseway } from '../process/support/causeway-process.ts'
-import { freshSettings } from '../process/support/causeway-settings.ts'
-import { doctorFindings } from '../process/support/doctor-findings.ts'
-import { eventually } from '../process/support/eventually.ts'
-import { ownMetric } from '../process/support/own-metrics.ts'
-import { RequestSender } from '../process/support/request-sender.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
+import { freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { doctorFindings } from '../../lab/harness/causeway/doctor-findings.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
 
 const WARNED_BYTES = 256 * 1024 * 1024
 const REQUEST_BYTES = 3_000_000

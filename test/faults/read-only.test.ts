@@ -1,11 +1,12 @@
 import { chmodSync, readFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { CausewayProcess, leaveNothingBehind, startCauseway } from '../process/support/causeway-process.ts'
-import { freshSettings } from '../process/support/causeway-settings.ts'
+import { CausewayProcess, startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
+import { freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
 import { markerSpan } from '../process/support/marker-span.ts'
-import { RequestSender } from '../process/support/request-sender.ts'
-import { storedSpans } from '../process/support/stored-data.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { storedSpans } from '../../lab/harness/causeway/stored-data.ts'
 
 /** Permissions bind root only once it has given up to go past them. */
 const BOUND =

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test, expect } from '@jest/globals'
 import { parseCpidFromLine } from '../../packages/instrumentation/src/telemetry/parse-cpid-from-line.ts'
-import { OtlpSink } from './support/otlp-sink.ts'
+import { OtlpSink } from '../../lab/harness/sinks/otlp-sink.ts'
 
 /** Runs a step of the sample as its reader would; returns what it printed. */
 async function run(step: string, sink: OtlpSink): Promise<string[]> {

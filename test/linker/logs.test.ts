@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { cpid, hexSpan, hexTrace } from '../support/otlp-requests.ts'
-import { sentLogs, type SentLog } from '../support/sent-logs.ts'
+import type { SentLog } from '../../lab/harness/sinks/log-json.ts'
+import { sentLogs } from '../support/sent-logs.ts'
 import { sentSpans, traceOf } from '../support/sent-spans.ts'
 import { TestWriter, type TestSettings } from '../support/test-writer.ts'
 

@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals'
 import { cpid, mergelogsRequest } from '../support/otlp-requests.ts'
-import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
-import { freshSettings } from './support/causeway-settings.ts'
-import { RequestSender } from './support/request-sender.ts'
-import { askStored } from './support/stored-data.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { askStored } from '../../lab/harness/causeway/stored-data.ts'
 
 const ROUNDS = 50
 

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { expect, test } from '@jest/globals'
-import { sendRawGrpc } from '../receiver/support/raw-grpc.ts'
-import { EXPORT_METHODS } from '../../src/receiver/otlp/grpc/grpc-services.ts'
-import { JSON_TYPE, post, PROTOBUF } from '../receiver/support/http-sender.ts'
-import { leaveNothingBehind, startCauseway, type CausewayProcess } from './support/causeway-process.ts'
-import { freshSettings } from './support/causeway-settings.ts'
-import { healthAnswer } from './support/health-answer.ts'
+import { sendRawGrpc } from '../../lab/harness/clients/raw-grpc.ts'
+import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
+import { JSON_TYPE, post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
+import { startCauseway, type CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { healthAnswer } from '../../lab/harness/causeway/health-answer.ts'
 import { markerSpan } from './support/marker-span.ts'
-import { RequestSender } from './support/request-sender.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
 
 const MIB = 2 ** 20
 const INFLATED = 1024 * MIB

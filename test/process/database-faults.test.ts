@@ -4,8 +4,9 @@ import { dirname } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting } from '../../src/sqlite/open-database.ts'
-import { CausewayProcess, leaveNothingBehind } from './support/causeway-process.ts'
-import { CONFIG_FILE, freshSettings } from './support/causeway-settings.ts'
+import { CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { CONFIG_FILE, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
 
 leaveNothingBehind()
 

@@ -6,14 +6,15 @@ import { runCli } from '../../src/cli/run-cli.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 import {
   argumentsFor,
   exporterTo,
   freshSettings,
   type CausewaySettings,
-} from './support/causeway-settings.ts'
-import { freePorts, occupy } from './support/free-ports.ts'
+} from '../../lab/harness/causeway/causeway-settings.ts'
+import { freePorts, occupy } from '../../lab/harness/free-ports.ts'
 
 interface Finding {
   state: string

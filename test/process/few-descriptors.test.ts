@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { post, PROTOBUF } from '../receiver/support/http-sender.ts'
-import { CausewayProcess, leaveNothingBehind } from './support/causeway-process.ts'
-import { freshSettings, type CausewayPorts } from './support/causeway-settings.ts'
+import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
+import { CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { freshSettings, type CausewayPorts } from '../../lab/harness/causeway/causeway-settings.ts'
 import { markerSpan } from './support/marker-span.ts'
-import { ownMetric } from './support/own-metrics.ts'
+import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
 
 const FLOOD = 300
 /** What Causeway opens by itself leaves hardly any. */

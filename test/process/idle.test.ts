@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
-import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
-import { freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
-import { eventually } from './support/eventually.ts'
-import { RequestSender } from './support/request-sender.ts'
-import { storedProgress } from './support/stored-data.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { storedProgress } from '../../lab/harness/causeway/stored-data.ts'
 
 const LONGEST_MS = 5_000
 

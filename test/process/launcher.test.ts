@@ -3,10 +3,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
-import { BIN, CausewayProcess, leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
-import { freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
-import { eventually } from './support/eventually.ts'
-import { processesWith } from './support/process-table.ts'
+import { BIN, CausewayProcess, startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { processesWith } from '../../lab/harness/processes/process-table.ts'
 
 const OLDEST = 20
 const FIRST_THAT_RUNS_IT = 24

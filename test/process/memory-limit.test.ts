@@ -1,13 +1,14 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { expect, test } from '@jest/globals'
-import { GrpcSender } from '../receiver/support/grpc-client.ts'
-import { post, PROTOBUF } from '../receiver/support/http-sender.ts'
-import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
-import { freshSettings } from './support/causeway-settings.ts'
-import { eventually } from './support/eventually.ts'
+import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
+import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { markerSpan } from './support/marker-span.ts'
-import { ownMetric } from './support/own-metrics.ts'
+import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
 
 const MIB = 2 ** 20
 const BODY = 60 * MIB

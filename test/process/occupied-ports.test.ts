@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
-import { CausewayProcess, leaveNothingBehind } from './support/causeway-process.ts'
-import { freshSettings, type CausewayPorts } from './support/causeway-settings.ts'
-import { occupy } from './support/free-ports.ts'
+import { CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { freshSettings, type CausewayPorts } from '../../lab/harness/causeway/causeway-settings.ts'
+import { occupy } from '../../lab/harness/free-ports.ts'
 
 const SETTINGS: Record<keyof CausewayPorts, string> = {
   grpc: 'receivers::otlp::protocols::grpc::endpoint',

@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { outcomeOfReply } from '../../src/exporter/export-reply.ts'
-import { GrpcSender } from '../receiver/support/grpc-client.ts'
-import { post, PROTOBUF } from '../receiver/support/http-sender.ts'
+import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
+import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
 import { cpid, mergelogsRequest, type MergelogSketch } from '../support/otlp-requests.ts'
-import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
-import { freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
-import { seededRandom } from './support/seeded-random.ts'
-import { askStored } from './support/stored-data.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { seededRandom } from '../../lab/harness/seeded-random.ts'
+import { askStored } from '../../lab/harness/causeway/stored-data.ts'
 
 const SENDERS = 4
 const ROUNDS = 3

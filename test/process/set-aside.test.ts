@@ -1,13 +1,14 @@
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
-import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
-import { exporterTo, freshSettings } from './support/causeway-settings.ts'
-import { eventually } from './support/eventually.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { exporterTo, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { markerSpan } from './support/marker-span.ts'
-import { ownMetric } from './support/own-metrics.ts'
-import { RequestSender } from './support/request-sender.ts'
-import { askStored } from './support/stored-data.ts'
-import { TraceBackend } from './support/trace-backend.ts'
+import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { askStored } from '../../lab/harness/causeway/stored-data.ts'
+import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
 
 leaveNothingBehind()
 

@@ -1,11 +1,12 @@
 import { expect, test } from '@jest/globals'
-import { CausewayProcess, leaveNothingBehind } from './support/causeway-process.ts'
-import { exporterTo, freshSettings } from './support/causeway-settings.ts'
-import { eventually } from './support/eventually.ts'
+import { CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { exporterTo, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { markerSpan } from './support/marker-span.ts'
-import { RequestSender } from './support/request-sender.ts'
-import { storedSpans } from './support/stored-data.ts'
-import { TraceBackend } from './support/trace-backend.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { storedSpans } from '../../lab/harness/causeway/stored-data.ts'
+import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
 
 leaveNothingBehind()
 

@@ -2,12 +2,13 @@ import { symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { cascadeLoad } from './support/cascade-load.ts'
-import { CausewayProcess, leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
-import { exporterTo, freshSettings } from './support/causeway-settings.ts'
+import { CausewayProcess, startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { exporterTo, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
 import { expectDelivered, expectStoredOnce } from './support/expect-delivered.ts'
-import { RequestSender } from './support/request-sender.ts'
-import { seededRandom } from './support/seeded-random.ts'
-import { TraceBackend } from './support/trace-backend.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { seededRandom } from '../../lab/harness/seeded-random.ts'
+import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
 
 leaveNothingBehind()
 

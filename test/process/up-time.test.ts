@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
-import { leaveNothingBehind, startCauseway } from './support/causeway-process.ts'
-import { exporterTo, freshSettings, type CausewaySettings } from './support/causeway-settings.ts'
-import { eventually } from './support/eventually.ts'
-import { RequestSender } from './support/request-sender.ts'
-import { askStored, storedProgress } from './support/stored-data.ts'
-import { TraceBackend } from './support/trace-backend.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
+import { exporterTo, freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { askStored, storedProgress } from '../../lab/harness/causeway/stored-data.ts'
+import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
 
 const KNOWN = cpid(1)
 const UNKNOWN = cpid(2)

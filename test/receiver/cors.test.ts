@@ -1,6 +1,6 @@
 import { test, expect } from '@jest/globals'
 import type { CorsSettings } from '../../src/trust/cors.ts'
-import { JSON_TYPE, post, send } from './support/http-sender.ts'
+import { JSON_TYPE, post, send } from '../../lab/harness/clients/http-sender.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startHttp } from './support/start-receivers.ts'
 

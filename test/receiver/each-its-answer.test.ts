@@ -1,8 +1,8 @@
 import { test, expect } from '@jest/globals'
 import type { IngestOutcome } from '../../src/model/ingest.ts'
 import { REPLIES } from '../../src/receiver/otlp/reply.ts'
-import { GrpcSender } from './support/grpc-client.ts'
-import { post, PROTOBUF } from './support/http-sender.ts'
+import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
+import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 

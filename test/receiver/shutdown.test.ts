@@ -1,8 +1,8 @@
 import { test, expect } from '@jest/globals'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { GrpcSender } from './support/grpc-client.ts'
-import { post, PROTOBUF } from './support/http-sender.ts'
+import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
+import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
 import { ACCEPTED, holdingPort, RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 

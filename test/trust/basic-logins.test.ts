@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { acceptLogins, loginGuard, showLogin } from '../../src/trust/basic-logins.ts'
 import { LoginAttempts } from '../../src/trust/login-attempts.ts'
 import { readHtpasswd } from '../../src/trust/htpasswd.ts'
-import { eventually } from '../process/support/eventually.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 
 const COST = 4
 const settings = { id: 'basicauth/test', reloadIntervalMs: 5, onTrouble: () => undefined }

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { acceptBearerTokens, showBearerToken } from '../../src/trust/bearer-tokens.ts'
-import { eventually } from '../process/support/eventually.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 
 let folder = ''
 beforeAll(async () => {

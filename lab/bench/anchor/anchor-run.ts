@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { HelperProcess } from '../load/helper-process.ts'
-import type { CausewayProcess } from '../../harness/causeway-process.ts'
+import type { MeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { usageOf, watchCpu } from '../measure/process-usage.ts'
 import type { AnchorOrder, FromAnchor, FromAnchorSink, ToAnchorSink } from './messages.ts'
 import { ProcessSamples, type Sample } from './process-samples.ts'
@@ -22,7 +22,7 @@ export interface AnchorRun {
 
 /** Sends what the order says to a Causeway; throws unless every span reached the sink exactly once, copies aside. */
 export async function runAnchor(
-  causeway: CausewayProcess,
+  causeway: MeasuredCauseway,
   sink: HelperProcess<ToAnchorSink, FromAnchorSink>,
   order: Omit<AnchorOrder, 'kind' | 'endpoint'>,
 ): Promise<AnchorRun> {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { randomInt } from 'node:crypto'
-import { startCauseway } from '../../harness/causeway-process.ts'
+import { startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import type { Figure, SectionResult } from '../measure/figures.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { HelperProcess } from '../load/helper-process.ts'
@@ -52,7 +52,7 @@ async function anchorRound(
   const waits = Object.entries(WAITS).map(
     ([key, wait]) => `connectors.cpid.linking.${key}=${(wait * 1000) / speed}ms`,
   )
-  const hurried = await startCauseway(options, directory.path, port, waits)
+  const hurried = await startMeasuredCauseway(options, directory.path, port, waits)
   const beginsMs = Date.now() - seconds * 1000
   const hour = await runAnchor(hurried, sink, {
     ...common,
@@ -64,7 +64,7 @@ async function anchorRound(
   }).finally(() => hurried.stop())
   const stored = storedIn(hurried.path)
 
-  const calm = await startCauseway(options, directory.path, port)
+  const calm = await startMeasuredCauseway(options, directory.path, port)
   const now = await runAnchor(calm, sink, {
     ...common,
     firstChange: seconds * CHANGES_PER_SECOND,

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { cpuSeconds, epochMs } from '../load/messages.ts'
 import { obeyOrders } from '../load/obey-orders.ts'
-import { openClient, type OtlpClient } from '../load/otlp-client.ts'
+import { openClient, type OtlpClient } from '../../harness/clients/otlp-client.ts'
 import type { AnchorOrder, FromAnchor } from './messages.ts'
 import type { MarkedTemplate } from './marked-template.ts'
 import { fill, REQUESTS, templateOf, type RequestShape } from './requests.ts'

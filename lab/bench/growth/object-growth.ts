@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { migrate } from '../../../src/sqlite/migrate.ts'
 import { openForWriting } from '../../../src/sqlite/open-database.ts'
-import { DATABASE, startCauseway } from '../../harness/causeway-process.ts'
+import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'
 import { HelperProcess } from '../load/helper-process.ts'
 import type { Options } from '../options.ts'
@@ -26,7 +26,7 @@ export async function measureObject(
   const rounds: Record<string, number>[] = []
   writer.tell({ kind: 'objects', path, changes, rounds: options.rounds })
   const { first, newest, object, linkCpuUs } = await writer.hear('objects', LONGEST_MS)
-  const causeway = await startCauseway(options, directory, undefined, UNPRUNED)
+  const causeway = await startMeasuredCauseway(options, directory, undefined, UNPRUNED)
   try {
     const times = async (question: string): Promise<number> =>
       (await askAll(causeway.query, new Array<string>(QUESTIONS).fill(question))).p50Ms

@@ -1,6 +1,6 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATABASE, startCauseway } from '../../harness/causeway-process.ts'
+import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'
 import { HelperProcess } from '../load/helper-process.ts'
 import type { FromGenerator, FromSink, SendOrder, ToSink } from '../load/messages.ts'
@@ -66,7 +66,7 @@ async function runWhole(
   using sink = new HelperProcess<ToSink, FromSink>('sink.ts')
   const { port } = await sink.hear('ready')
   const startedMs = performance.now()
-  const causeway = await startCauseway(options, directory, port, UNPRUNED)
+  const causeway = await startMeasuredCauseway(options, directory, port, UNPRUNED)
   const startMs = performance.now() - startedMs
   try {
     const some = (cpids: readonly string[]): string[] =>

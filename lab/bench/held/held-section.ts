@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATABASE, startCauseway } from '../../harness/causeway-process.ts'
+import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { percentile, type SectionResult } from '../measure/figures.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'
 import { freePorts } from '../../harness/free-ports.ts'
@@ -71,7 +71,7 @@ async function ingest(options: Options, directory: string, settings: readonly st
   await generator.hear('ready')
   // Nobody listens there.
   const [deadPort] = await freePorts(1)
-  const { endpoint, path, stop } = await startCauseway(options, directory, deadPort, settings)
+  const { endpoint, path, stop } = await startMeasuredCauseway(options, directory, deadPort, settings)
   try {
     generator.tell({ kind: 'send', endpoint, requests, inFlight: options.inFlight, cascades })
     const { acknowledged, startedMs, endedMs, latenciesMs } = await generator.hear('sent', LONGEST_ROUND_MS)

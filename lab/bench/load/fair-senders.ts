@@ -10,7 +10,7 @@ import {
 } from '../floods.ts'
 import { inventCascades, mergelogRequest } from './mergelog-request.ts'
 import { obeyOrders } from './obey-orders.ts'
-import { grpcClient, openClient, type Answer, type OtlpClient } from './otlp-client.ts'
+import { grpcClient, openClient, type Answer, type OtlpClient } from '../../harness/clients/otlp-client.ts'
 import { SpanRequests } from './span-requests.ts'
 
 /** What a process of senders is told, and what it answers. */

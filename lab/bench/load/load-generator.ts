@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { inventCascades, mergelogRequest } from './mergelog-request.ts'
 import { cpuSeconds, epochMs, type FromGenerator, type SendOrder } from './messages.ts'
 import { obeyOrders } from './obey-orders.ts'
-import { openClient } from './otlp-client.ts'
+import { openClient } from '../../harness/clients/otlp-client.ts'
 import { SPANS_PER_REQUEST, SpanRequests } from './span-requests.ts'
 
 /** One controller for each level of a cascade, each with a connection of its own. */

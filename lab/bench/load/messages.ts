@@ -1,4 +1,4 @@
-import type { Protocol } from './otlp-client.ts'
+import type { Protocol } from '../../harness/clients/otlp-client.ts'
 
 /** What the load generator is told, and what it answers. */
 export interface SendOrder {

@@ -1,5 +1,5 @@
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import { EXPORT_TRACES } from './export-method.ts'
+import { EXPORT_METHODS } from '../../harness/export-methods.ts'
 
 const LARGEST_REQUEST = 64 * 1024 * 1024
 const NOTHING = Buffer.alloc(0)
@@ -12,7 +12,7 @@ export function serveTraces(
 ): void {
   const server = new Server({ 'grpc.max_receive_message_length': LARGEST_REQUEST })
   server.addService(
-    { export: EXPORT_TRACES },
+    { export: EXPORT_METHODS.traces },
     {
       export: (call: { request: Buffer }, answer: (error: null, reply: Buffer) => void) => {
         take(call.request)

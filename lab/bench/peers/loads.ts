@@ -1,4 +1,4 @@
-import type { Protocol } from '../load/otlp-client.ts'
+import type { Protocol } from '../../harness/clients/otlp-client.ts'
 
 export const LOADS = ['large', 'small', 'json'] as const
 export type LoadName = (typeof LOADS)[number]

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { countOf, oneOf } from '../../harness/command-options.ts'
-import type { CausewayToStart } from '../../harness/causeway-process.ts'
+import type { CausewayToStart } from '../../harness/causeway/measured-causeway.ts'
 import { LOADS, type LoadName } from './loads.ts'
 import { OWN_PROGRAMS, PROGRAMS, type ProgramName } from './programs.ts'
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { startProcess, type StartedProcess } from '../../harness/start-process.ts'
+import { startProcess, type StartedProcess } from '../../harness/processes/start-process.ts'
 
 /** Badger writes what it has in memory when it closes. */
 const STOP_LIMIT_MS = 60_000
@@ -14,7 +14,7 @@ export async function startPeer(
   writeFileSync(config.path, JSON.stringify(config.content))
   return startProcess({
     name: program,
-    program,
+    command: program,
     args: ['--config', config.path],
     isReady: async () => (await Promise.all(ports.map(listens))).every(Boolean),
     stopLimitMs: STOP_LIMIT_MS,

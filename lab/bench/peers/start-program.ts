@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PeerName } from '../../peers/peer-versions.ts'
-import { startCauseway } from '../../harness/causeway-process.ts'
+import { startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { freePorts } from '../../harness/free-ports.ts'
 import { linkLag } from '../measure/link-lag.ts'
 import { collectorConfig, jaegerConfig } from './peer-configs.ts'
 import type { PeersOptions } from './options.ts'
 import { startPeer } from './peer-process.ts'
-import type { StartedProcess } from '../../harness/start-process.ts'
+import type { StartedProcess } from '../../harness/processes/start-process.ts'
 import type { ProgramName } from './programs.ts'
 
 /** Paths of the peers' programs. */
@@ -31,7 +31,7 @@ export async function startProgram(
   const data = join(directory, 'data')
   mkdirSync(data)
   if (name === 'causeway' || name === 'causeway-export') {
-    const causeway = await startCauseway(options, data, name === 'causeway' ? undefined : sink)
+    const causeway = await startMeasuredCauseway(options, data, name === 'causeway' ? undefined : sink)
     const { pid, endpoint, httpEndpoint, path, stop } = causeway
     return { pid, grpc: endpoint, http: httpEndpoint, data, isSettled: () => linkLag(path) === 0, stop }
   }

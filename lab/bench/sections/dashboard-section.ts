@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { migrate } from '../../../src/sqlite/migrate.ts'
 import { openForWriting } from '../../../src/sqlite/open-database.ts'
-import { findChromium } from '../../../test/browser/support/chromium.ts'
-import { launchChromium } from '../../../test/browser/support/launch.ts'
-import { DATABASE, startCauseway } from '../../harness/causeway-process.ts'
+import { findChromium } from '../../harness/browser/chromium.ts'
+import { launchChromium } from '../../harness/browser/launch.ts'
+import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { fillCascades, SPANS_PER_CASCADE } from '../fill/fill-cascades.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'
 import type { Figure, SectionResult } from '../measure/figures.ts'
@@ -19,7 +19,7 @@ export async function benchDashboard(options: Options, onRound: () => void): Pro
   if (chromium.kind === 'absent') return resultOf(`NOT RUN: ${chromium.why}`, [])
   using directory = freshDirectory(options.directory)
   await fill(join(directory.path, DATABASE))
-  const causeway = await startCauseway(options, directory.path, undefined, UNPRUNED)
+  const causeway = await startMeasuredCauseway(options, directory.path, undefined, UNPRUNED)
   const browser = await launchChromium(chromium.path)
   const rounds: Record<string, number>[] = []
   try {

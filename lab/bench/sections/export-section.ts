@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startCauseway } from '../../harness/causeway-process.ts'
+import { startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import type { SectionResult } from '../measure/figures.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { HelperProcess } from '../load/helper-process.ts'
@@ -47,7 +47,7 @@ async function exportRound(options: Options): Promise<Record<string, number>> {
   const { port } = await sink.hear('ready')
   using generator = new HelperProcess<SendOrder, FromGenerator>('load-generator.ts')
   await generator.hear('ready')
-  const causeway = await startCauseway(options, directory.path, port)
+  const causeway = await startMeasuredCauseway(options, directory.path, port)
   const cpuUsed = watchCpu(causeway.pid)
   sink.tell({ kind: 'expect', spans: expected })
   generator.tell({

@@ -1,4 +1,4 @@
-import { startCauseway } from '../../harness/causeway-process.ts'
+import { startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import type { FairOrder, FairReport, FromFairSenders } from '../load/fair-senders.ts'
 import { percentile, type Figure, type SectionResult } from '../measure/figures.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
@@ -85,7 +85,7 @@ async function fairnessRound(options: Options): Promise<Record<string, number>> 
   const figures: Record<string, number> = { goodRefused: 0 }
   for (const [name, flooder] of Object.entries<Flooder | undefined>({ alone: undefined, ...FLOODERS })) {
     using directory = freshDirectory(options.directory)
-    const causeway = await startCauseway(options, directory.path)
+    const causeway = await startMeasuredCauseway(options, directory.path)
     const run = async (
       helper: HelperProcess<FairOrder, FromFairSenders>,
       order: Omit<FairOrder, 'kind' | 'endpoint'>,

@@ -1,6 +1,6 @@
 import { copyFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATABASE, startCauseway } from '../../harness/causeway-process.ts'
+import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import type { SectionResult } from '../measure/figures.ts'
 import { fillDatabase, UNPRUNED } from '../fill/fill-database.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
@@ -63,7 +63,7 @@ async function ingest(
   const { requests, cascades } = sizeRound(options)
   using generator = new HelperProcess<SendOrder, FromGenerator>('load-generator.ts')
   await generator.hear('ready')
-  const { pid, endpoint, path, stop } = await startCauseway(options, directory, undefined, UNPRUNED)
+  const { pid, endpoint, path, stop } = await startMeasuredCauseway(options, directory, undefined, UNPRUNED)
   try {
     generator.tell({ kind: 'send', endpoint, requests, inFlight: options.inFlight, cascades })
     const { acknowledged, startedMs, endedMs } = await generator.hear('sent', LONGEST_ROUND_MS)

@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { DATABASE, startCauseway } from '../../harness/causeway-process.ts'
+import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { percentile, type SectionResult } from '../measure/figures.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { HelperProcess } from '../load/helper-process.ts'
 import type { CommitOrder, FromBare, FromGenerator, SendOrder, Sent } from '../load/messages.ts'
 import { linkLag } from '../measure/link-lag.ts'
 import type { Options } from '../options.ts'
-import type { Protocol } from '../load/otlp-client.ts'
+import type { Protocol } from '../../harness/clients/otlp-client.ts'
 import { usageOf, watchCpu } from '../measure/process-usage.ts'
 import { sizeRound } from '../measure/round-size.ts'
 import { SPANS_PER_REQUEST } from '../load/span-requests.ts'
@@ -94,7 +94,7 @@ async function ingestRound(options: Options, shape: Shape): Promise<Record<strin
   using directory = freshDirectory(options.directory)
   using generator = new HelperProcess<SendOrder, FromGenerator>('load-generator.ts')
   await generator.hear('ready')
-  const causeway = await startCauseway(options, directory.path)
+  const causeway = await startMeasuredCauseway(options, directory.path)
   const before = usageOf(causeway.pid)
   const cpuUsed = watchCpu(causeway.pid)
   generator.tell(orderOf(options, shape, causeway))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { migrate } from '../../../src/sqlite/migrate.ts'
 import { openForWriting } from '../../../src/sqlite/open-database.ts'
-import { DATABASE, startCauseway, type CausewayProcess } from '../../harness/causeway-process.ts'
+import { DATABASE, startMeasuredCauseway, type MeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
 import type { SectionResult } from '../measure/figures.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'
@@ -57,7 +57,7 @@ async function build(path: string): Promise<void> {
 }
 
 async function memoryRound(options: Options, directory: string): Promise<Record<string, number>> {
-  const causeway = await startCauseway(options, directory, undefined, UNPRUNED)
+  const causeway = await startMeasuredCauseway(options, directory, undefined, UNPRUNED)
   try {
     const started = usageOf(causeway.pid)
     await ask(causeway)
@@ -80,7 +80,7 @@ async function memoryRound(options: Options, directory: string): Promise<Record<
   }
 }
 
-async function ask({ query }: CausewayProcess): Promise<void> {
+async function ask({ query }: MeasuredCauseway): Promise<void> {
   const response = await fetch(`http://${query}/api/v1/cpids/${cpidOf(1)}/related`)
   const { related } = (await response.json()) as { related: string[] }
   if (related.length !== GRAPH.perRoot) throw new Error(`${related.length} CPIDs are related to the first`)
@@ -88,7 +88,7 @@ async function ask({ query }: CausewayProcess): Promise<void> {
 
 async function ingest(
   { inFlight }: Options,
-  { endpoint }: CausewayProcess,
+  { endpoint }: MeasuredCauseway,
   size: { spans: number },
 ): Promise<void> {
   const { requests, cascades } = sizeRound(size)

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { DATABASE, startCauseway, type CausewayProcess } from '../../harness/causeway-process.ts'
+import { DATABASE, startMeasuredCauseway, type MeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import type { FilledCascades } from '../fill/fill-cascades.ts'
 import { percentile, type SectionResult } from '../measure/figures.ts'
 import { fillDatabase, UNPRUNED } from '../fill/fill-database.ts'
@@ -23,7 +23,7 @@ export async function benchQuestions(options: Options, onRound: () => void): Pro
   const path = join(directory.path, DATABASE)
   const filled = await fillDatabase(path, options.storedSpans)
   const size = statSync(path).size
-  const causeway = await startCauseway(options, directory.path, undefined, UNPRUNED)
+  const causeway = await startMeasuredCauseway(options, directory.path, undefined, UNPRUNED)
   const rounds: Record<string, number>[] = []
   try {
     const alone = await ingest(options, causeway)
@@ -62,7 +62,7 @@ function ms(label: string, atMost?: number): SectionResult['figures'][string] {
 }
 
 /** How many spans a second were acknowledged. */
-async function ingest(options: Options, causeway: CausewayProcess, spansPerSecond?: number): Promise<number> {
+async function ingest(options: Options, causeway: MeasuredCauseway, spansPerSecond?: number): Promise<number> {
   const { requests, spans, cascades } = sizeRound(options)
   using generator = new HelperProcess<SendOrder, FromGenerator>('load-generator.ts')
   await generator.hear('ready')
@@ -80,7 +80,7 @@ async function ingest(options: Options, causeway: CausewayProcess, spansPerSecon
 
 async function askDuring(
   options: Options,
-  causeway: CausewayProcess,
+  causeway: MeasuredCauseway,
   filled: FilledCascades,
   rate: number,
 ): Promise<Record<string, number>> {

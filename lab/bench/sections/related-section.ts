@@ -4,7 +4,7 @@ import type { Cpid } from '../../../src/model/cpid.ts'
 import { migrate } from '../../../src/sqlite/migrate.ts'
 import { openForReading, openForWriting } from '../../../src/sqlite/open-database.ts'
 import { SqliteQueries } from '../../../src/sqlite/readers/sqlite-queries.ts'
-import { DATABASE, startCauseway } from '../../harness/causeway-process.ts'
+import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
 import { percentile, type SectionResult } from '../measure/figures.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
@@ -20,7 +20,7 @@ export async function benchRelated(options: Options, onRound: () => void): Promi
   const path = join(directory.path, DATABASE)
   await build(path)
   const size = statSync(path).size
-  const causeway = await startCauseway(options, directory.path)
+  const causeway = await startMeasuredCauseway(options, directory.path)
   const rounds: Record<string, number>[] = []
   try {
     for (let round = 0; round < options.rounds; round++) {

@@ -1,10 +1,9 @@
 import { tmpdir } from 'node:os'
-import { startCauseway } from '../../harness/causeway-process.ts'
+import { OWN_CAUSEWAY, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { HelperProcess } from '../../bench/load/helper-process.ts'
 import type { FromSink, ToSink } from '../../bench/load/messages.ts'
 import { usageOf, watchCpu } from '../../bench/measure/process-usage.ts'
-import { OWN_CAUSEWAY } from '../own-causeway.ts'
 
 export interface Bridge extends AsyncDisposable {
   /** Where it takes OTLP over gRPC. */
@@ -21,7 +20,7 @@ export async function startBridge(): Promise<Bridge> {
   const directory = open.use(freshDirectory(tmpdir()))
   const sink = open.use(new HelperProcess<ToSink, FromSink>('sink.ts'))
   const { port } = await sink.hear('ready')
-  const causeway = await startCauseway(OWN_CAUSEWAY, directory.path, port)
+  const causeway = await startMeasuredCauseway(OWN_CAUSEWAY, directory.path, port)
   open.defer(() => causeway.stop())
   const owned = open.move()
   return {

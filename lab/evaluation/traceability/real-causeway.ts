@@ -1,16 +1,15 @@
 import { tmpdir } from 'node:os'
-import { startCauseway, type CausewayProcess } from '../../harness/causeway-process.ts'
+import { OWN_CAUSEWAY, startMeasuredCauseway, type MeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import type { Recorder } from '../../../packages/control-plane/telemetry/recorder.ts'
 import { sendRecorded } from '../../../packages/control-plane/telemetry/send-recorded.ts'
-import { OWN_CAUSEWAY } from '../own-causeway.ts'
 
 /** A Causeway of its own, with an empty database that goes with it. */
 export class RealCauseway implements AsyncDisposable {
-  readonly #causeway: CausewayProcess
+  readonly #causeway: MeasuredCauseway
   readonly #stop: () => Promise<void>
 
-  private constructor(causeway: CausewayProcess, stop: () => Promise<void>) {
+  private constructor(causeway: MeasuredCauseway, stop: () => Promise<void>) {
     this.#causeway = causeway
     this.#stop = stop
   }
@@ -18,7 +17,7 @@ export class RealCauseway implements AsyncDisposable {
   static async start(): Promise<RealCauseway> {
     await using open = new AsyncDisposableStack()
     const directory = open.use(freshDirectory(tmpdir()))
-    const causeway = await startCauseway(OWN_CAUSEWAY, directory.path)
+    const causeway = await startMeasuredCauseway(OWN_CAUSEWAY, directory.path)
     open.defer(() => causeway.stop())
     const owned = open.move()
     return new RealCauseway(causeway, () => owned.disposeAsync())

@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http'
-import type { CausewaySettings } from '../../process/support/causeway-settings.ts'
+import type { CausewaySettings } from '../../../lab/harness/causeway/causeway-settings.ts'
 
 export interface FloodRequest {
   signal: 'traces' | 'logs'

@@ -1,5 +1,5 @@
 import { test } from '@jest/globals'
-import { callFrame, RawHttp2, resetFrame } from '../../receiver/support/raw-http2.ts'
+import { callFrame, RawHttp2, resetFrame } from '../../../lab/harness/clients/raw-http2.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 
 const ATTACKERS = 20

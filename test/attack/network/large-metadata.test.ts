@@ -1,5 +1,5 @@
 import { test } from '@jest/globals'
-import { GrpcSender } from '../../receiver/support/grpc-client.ts'
+import { GrpcSender } from '../../../lab/harness/clients/grpc-sender.ts'
 import { markerSpan } from '../../process/support/marker-span.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 

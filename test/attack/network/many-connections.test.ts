@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { connect, type Socket } from 'node:net'
-import type { CausewayPorts } from '../../process/support/causeway-settings.ts'
+import type { CausewayPorts } from '../../../lab/harness/causeway/causeway-settings.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 
 /** Far more than the process may have open. */

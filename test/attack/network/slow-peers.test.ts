@@ -1,7 +1,7 @@
 import { test } from '@jest/globals'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { CausewayPorts } from '../../process/support/causeway-settings.ts'
+import type { CausewayPorts } from '../../../lab/harness/causeway/causeway-settings.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 
 const WRITERS_OF_EACH = 60

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { constants, createGzip } from 'node:zlib'
-import { callFrame, dataFrame, RawHttp2 } from '../../receiver/support/raw-http2.ts'
+import { callFrame, dataFrame, RawHttp2 } from '../../../lab/harness/clients/raw-http2.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 
 const MIB = 2 ** 20

@@ -1,5 +1,5 @@
 import { test } from '@jest/globals'
-import { RawHttp2 } from '../../receiver/support/raw-http2.ts'
+import { RawHttp2 } from '../../../lab/harness/clients/raw-http2.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 
 const AT_A_TIME = 200

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { GrpcSender } from '../../receiver/support/grpc-client.ts'
+import { GrpcSender } from '../../../lab/harness/clients/grpc-sender.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 import { askOver, type AskingChoice } from './asking.ts'

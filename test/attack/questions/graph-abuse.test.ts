@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { CausewayProcess } from '../../process/support/causeway-process.ts'
-import { GrpcSender } from '../../receiver/support/grpc-client.ts'
+import { CausewayProcess } from '../../../lab/harness/causeway/causeway-process.ts'
+import { GrpcSender } from '../../../lab/harness/clients/grpc-sender.ts'
 import { cpid, mergelogEvent, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 import { askOver } from './asking.ts'

@@ -1,7 +1,7 @@
 import { test } from '@jest/globals'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { GrpcSender } from '../../receiver/support/grpc-client.ts'
+import { GrpcSender } from '../../../lab/harness/clients/grpc-sender.ts'
 import { cpid, spansRequest } from '../../support/otlp-requests.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { startCauseway, type CausewayProcess } from '../../process/support/causeway-process.ts'
-import { freshSettings } from '../../process/support/causeway-settings.ts'
+import { startCauseway, type CausewayProcess } from '../../../lab/harness/causeway/causeway-process.ts'
+import { freshSettings } from '../../../lab/harness/causeway/causeway-settings.ts'
 import type { OtlpRequest } from '../../support/rollout.ts'
-import { launchChromium } from './launch.ts'
+import { launchChromium } from '../../../lab/harness/browser/launch.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { freePorts } from '../support/free-ports.ts'
+import { freePorts } from '../../../lab/harness/free-ports.ts'
 import type { Scene } from '../support/scene.ts'
 import { installPeers } from '../../../lab/peers/install-peers.ts'
 import { jaegerConfig, type JaegerPorts } from './jaeger-config.ts'

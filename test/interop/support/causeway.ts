@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openForReading, type Sqlite } from '../../../src/sqlite/open-database.ts'
-import { freePorts } from './free-ports.ts'
-import type { RunningProgram } from './running-program.ts'
+import { BIN } from '../../../lab/harness/causeway/causeway-process.ts'
+import { freePorts } from '../../../lab/harness/free-ports.ts'
+import type { RunningProgram } from '../../../lab/harness/processes/running-program.ts'
 import type { Scene } from './scene.ts'
-import { ScrapedMetrics } from './scraped-metrics.ts'
+import { ScrapedMetrics } from '../../../lab/harness/causeway/scraped-metrics.ts'
 
 export interface CausewaySettings {
   /** Where linked traces go: settings by exporter id. */
@@ -13,7 +14,6 @@ export interface CausewaySettings {
   readonly set?: Readonly<Record<string, unknown>>
 }
 
-const BIN = fileURLToPath(new URL('../../../bin/causeway.js', import.meta.url))
 const CONFIG = fileURLToPath(new URL('../../../otel-config.yaml', import.meta.url))
 const SOON = { initial_interval: '100ms', max_interval: '500ms' }
 

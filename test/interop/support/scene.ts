@@ -2,8 +2,8 @@ import { test } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { eventually } from './eventually.ts'
-import { RunningProgram, type Program } from './running-program.ts'
+import { eventually } from '../../../lab/harness/eventually.ts'
+import { RunningProgram, type Program } from '../../../lab/harness/processes/running-program.ts'
 
 const USUAL_PATIENCE_MS = 30_000
 const LONGEST_TEST_MS = 120_000
@@ -27,7 +27,7 @@ export class Scene implements AsyncDisposable {
 
   start(program: Omit<Program, 'directory'>): RunningProgram {
     this.#over.signal.throwIfAborted()
-    const running = new RunningProgram({ ...program, directory: this.directory })
+    const running = new RunningProgram({ ...program, directory: this.directory, env: withoutTelemetry() })
     this.#programs.push(running)
     return running
   }
@@ -40,7 +40,7 @@ export class Scene implements AsyncDisposable {
   /** Waits until `probe` no longer throws; what it threw last is the cause, told with the last words of every program. */
   async eventually<T>(probe: () => Promise<T> | T, withinMs = USUAL_PATIENCE_MS): Promise<T> {
     try {
-      return await eventually(probe, { withinMs, signal: this.#over.signal })
+      return await eventually(probe, withinMs, this.#over.signal)
     } catch (error) {
       const words = this.#programs.map((program) => program.lastWords())
       throw new Error([`Waited ${withinMs / 1000} s in vain.`, ...words].join('\n'), { cause: error })
@@ -54,6 +54,11 @@ export class Scene implements AsyncDisposable {
     await this.#others.disposeAsync()
     await rm(this.directory, { recursive: true, force: true })
   }
+}
+
+/** What the machine's own telemetry is set to would change what is sent, and where. */
+function withoutTelemetry(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('OTEL_')))
 }
 
 /** A test that starts real programs. They and its directory are gone when it is over, however it ends. */

@@ -1,14 +1,15 @@
 import { expect, test } from '@jest/globals'
 import { cascadeLoad } from '../support/cascade-load.ts'
-import { leaveNothingBehind, startCauseway } from '../support/causeway-process.ts'
-import { exporterTo, freshSettings, type CausewaySettings } from '../support/causeway-settings.ts'
-import { eventually } from '../support/eventually.ts'
+import { startCauseway } from '../../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from '../support/leave-nothing-behind.ts'
+import { exporterTo, freshSettings, type CausewaySettings } from '../../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../../lab/harness/eventually.ts'
 import { expectDelivered } from '../support/expect-delivered.ts'
 import { markerSpan } from '../support/marker-span.ts'
-import { RequestSender } from '../support/request-sender.ts'
-import { seededRandom } from '../support/seeded-random.ts'
-import { storedPositions } from '../support/stored-data.ts'
-import { TraceBackend } from '../support/trace-backend.ts'
+import { RequestSender } from '../../../lab/harness/clients/request-sender.ts'
+import { seededRandom } from '../../../lab/harness/seeded-random.ts'
+import { storedPositions } from '../../../lab/harness/causeway/stored-data.ts'
+import { TraceBackend } from '../../../lab/harness/sinks/trace-backend.ts'
 
 leaveNothingBehind()
 

@@ -1,13 +1,14 @@
 import { expect, test } from '@jest/globals'
 import { gunzipSync } from 'node:zlib'
-import { startHttpBackend } from '../../exporter/http-backend.ts'
+import { startHttpBackend } from '../../../lab/harness/sinks/http-backend.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
 import { traceOf } from '../../support/sent-spans.ts'
-import { leaveNothingBehind, startCauseway } from '../support/causeway-process.ts'
-import { freshSettings } from '../support/causeway-settings.ts'
-import { eventually } from '../support/eventually.ts'
-import { ownMetric } from '../support/own-metrics.ts'
-import { RequestSender } from '../support/request-sender.ts'
+import { startCauseway } from '../../../lab/harness/causeway/causeway-process.ts'
+import { leaveNothingBehind } from '../support/leave-nothing-behind.ts'
+import { freshSettings } from '../../../lab/harness/causeway/causeway-settings.ts'
+import { eventually } from '../../../lab/harness/eventually.ts'
+import { ownMetric } from '../../../lab/harness/causeway/scraped-metrics.ts'
+import { RequestSender } from '../../../lab/harness/clients/request-sender.ts'
 
 leaveNothingBehind()
 

@@ -9,8 +9,8 @@ import {
   type SpanSketch,
 } from '../../support/otlp-requests.ts'
 import { traceOf } from '../../support/sent-spans.ts'
-import type { SendableRequest } from './request-sender.ts'
-import { drawBetween, shuffled } from './seeded-random.ts'
+import type { SendableRequest } from '../../../lab/harness/clients/request-sender.ts'
+import { drawBetween, shuffled } from '../../../lab/harness/seeded-random.ts'
 
 /** Requests, and what must become of the spans in them. */
 export interface CascadeLoad {

@@ -1,12 +1,12 @@
 import { expect } from '@jest/globals'
 import { sentSpans } from '../../support/sent-spans.ts'
 import { expectSoundTraces } from '../../support/sound-traces.ts'
-import type { CausewaySettings } from './causeway-settings.ts'
+import type { CausewaySettings } from '../../../lab/harness/causeway/causeway-settings.ts'
 import type { ExpectedSpan } from './cascade-load.ts'
-import { eventually } from './eventually.ts'
-import type { ReceivedSpan } from './received-spans.ts'
-import { askStored, storedSpans } from './stored-data.ts'
-import type { TraceBackend } from './trace-backend.ts'
+import { eventually } from '../../../lab/harness/eventually.ts'
+import type { ReceivedSpan } from '../../../lab/harness/sinks/received-spans.ts'
+import { askStored, storedSpans } from '../../../lab/harness/causeway/stored-data.ts'
+import type { TraceBackend } from '../../../lab/harness/sinks/trace-backend.ts'
 
 /** The database holds these spans, each once, and no others. */
 export function expectStoredOnce(settings: CausewaySettings, spans: readonly ExpectedSpan[]): void {

@@ -1,5 +1,5 @@
 import { spansRequest } from '../../support/otlp-requests.ts'
-import type { SendableRequest } from './request-sender.ts'
+import type { SendableRequest } from '../../../lab/harness/clients/request-sender.ts'
 
 /** Far from the traces and spans of any load. */
 const FIRST = 9_000_000

@@ -6,7 +6,7 @@ import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { InFlight } from '../../../src/receiver/admission/in-flight.ts'
 import { lz4Frame, lz4Zeros } from '../codings/as-lz4.ts'
 import { asSnappy, SNAPPY_STREAM, snappyChunk } from '../codings/as-snappy.ts'
-import { JSON_TYPE, post, PROTOBUF, send } from '../support/http-sender.ts'
+import { JSON_TYPE, post, PROTOBUF, send } from '../../../lab/harness/clients/http-sender.ts'
 import { holdingPort, RecordingPort } from '../support/recording-port.ts'
 import { startHttp } from '../support/start-receivers.ts'
 

@@ -3,7 +3,7 @@ import type { IngestOutcome } from '../../../src/model/ingest.ts'
 import { encodeExportResponse } from '../../../src/otlp/write/export-response.ts'
 import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
 import { encodeRpcStatus } from '../../../src/otlp/write/rpc-status.ts'
-import { JSON_TYPE, post, PROTOBUF, send } from '../support/http-sender.ts'
+import { JSON_TYPE, post, PROTOBUF, send } from '../../../lab/harness/clients/http-sender.ts'
 import { RecordingPort } from '../support/recording-port.ts'
 import { startHttp } from '../support/start-receivers.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { GrpcSender } from '../support/grpc-client.ts'
+import { GrpcSender } from '../../../lab/harness/clients/grpc-sender.ts'
 import {
   callFrame,
   continuationFrame,
@@ -7,7 +7,7 @@ import {
   RawHttp2,
   resetFrame,
   settingsFrame,
-} from '../support/raw-http2.ts'
+} from '../../../lab/harness/clients/raw-http2.ts'
 import { RecordingPort } from '../support/recording-port.ts'
 import { startGrpc } from '../support/start-receivers.ts'
 

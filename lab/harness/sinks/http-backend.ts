@@ -42,7 +42,7 @@ export async function startHttpBackend(
 }
 
 /** Has a server listen on 127.0.0.1 and tells the port. */
-export async function listenLocally(server: Server, port = 0): Promise<number> {
+async function listenLocally(server: Server, port = 0): Promise<number> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   server.listen(port, '127.0.0.1', () => resolve(undefined))
   await promise
@@ -50,17 +50,9 @@ export async function listenLocally(server: Server, port = 0): Promise<number> {
 }
 
 /** Closes a server together with its connections. */
-export async function closeServer(server: Server): Promise<void> {
+async function closeServer(server: Server): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   server.close(() => resolve(undefined))
   server.closeAllConnections()
   await promise
-}
-
-/** A port on 127.0.0.1 where nothing listens. */
-export async function unusedPort(): Promise<number> {
-  const server = createServer()
-  const port = await listenLocally(server)
-  await closeServer(server)
-  return port
 }

@@ -2,7 +2,7 @@ import { Client, credentials, status, type MethodDefinition, type ServiceError }
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { readRpcStatus } from '../../../src/exporter/rpc-status.ts'
 import { WireCursor } from '../../../src/otlp/read/wire-cursor.ts'
-import { EXPORT_LOGS, EXPORT_TRACES } from './export-method.ts'
+import { EXPORT_METHODS } from '../export-methods.ts'
 
 export type Protocol = 'grpc' | 'http/json'
 
@@ -79,8 +79,8 @@ function overGrpc(client: Client, withinMs: number): OtlpClient {
     return answer.promise
   }
   return {
-    spans: (body) => send(EXPORT_TRACES, body),
-    logs: (body) => send(EXPORT_LOGS, body),
+    spans: (body) => send(EXPORT_METHODS.traces, body),
+    logs: (body) => send(EXPORT_METHODS.logs, body),
     close: () => client.close(),
   }
 }

@@ -5,6 +5,7 @@ import {
   type ServerUnaryCall,
   type sendUnaryData,
 } from '@grpc/grpc-js'
+import { EXPORT_METHODS } from '../export-methods.ts'
 
 export interface GrpcRequest {
   body: Buffer
@@ -19,35 +20,20 @@ export interface GrpcBackend extends AsyncDisposable {
   requests: GrpcRequest[]
 }
 
-const same = (bytes: Buffer): Buffer => bytes
-const SERVICES = {
-  traces: '/opentelemetry.proto.collector.trace.v1.TraceService/Export',
-  logs: '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
-  metrics: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
-}
-
-/** A gRPC server that answers OTLP exports as told; it listens on 127.0.0.1 until disposed. */
+/** A gRPC server that answers OTLP exports as told; it listens on 127.0.0.1, on a free port if none is given, until disposed. */
 export async function startGrpcBackend(
   answer: (reply: GrpcAnswer, request: GrpcRequest) => void,
   credentials = ServerCredentials.createInsecure(),
+  port = 0,
 ): Promise<GrpcBackend> {
   const requests: GrpcRequest[] = []
-  const server = new Server()
-  for (const path of Object.values(SERVICES)) {
-    const method = {
-      path,
-      requestStream: false,
-      responseStream: false,
-      requestSerialize: same,
-      requestDeserialize: same,
-      responseSerialize: same,
-      responseDeserialize: same,
-    }
+  const server = new Server({ 'grpc.max_receive_message_length': -1 })
+  for (const method of Object.values(EXPORT_METHODS)) {
     server.addService(
       { export: method },
       {
         export: (call: ServerUnaryCall<Buffer, Buffer>, reply: GrpcAnswer) => {
-          const request = { body: call.request, metadata: call.metadata, path }
+          const request = { body: call.request, metadata: call.metadata, path: method.path }
           requests.push(request)
           answer(reply, request)
         },
@@ -55,7 +41,9 @@ export async function startGrpcBackend(
     )
   }
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  server.bindAsync('127.0.0.1:0', credentials, (error, port) => (error ? reject(error) : resolve(port)))
+  server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) =>
+    error ? reject(error) : resolve(bound),
+  )
   return {
     port: await promise,
     requests,

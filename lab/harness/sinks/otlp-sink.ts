@@ -1,8 +1,5 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import { buffer } from 'node:stream/consumers'
-import type { AddressInfo } from 'node:net'
 import { jsonOfProtobuf } from '../../../src/otlp/json/protobuf-to-json.ts'
+import { startHttpBackend } from './http-backend.ts'
 
 /** A span or log record as it arrived: what it is called and its attributes, the arrays among them joined by commas. */
 export interface Arrived {
@@ -29,28 +26,21 @@ interface RequestJson {
 export class OtlpSink implements AsyncDisposable {
   readonly spans: Arrived[] = []
   readonly records: Arrived[] = []
-  readonly #server = createServer((request, response) => {
-    void buffer(request).then((body) => {
-      this.#take(request.url ?? '', body)
-      response.setHeader('content-type', 'application/x-protobuf').end()
-    })
+  /** Its URL. */
+  endpoint = ''
+  readonly #backend = startHttpBackend((response, { url, body }) => {
+    this.#take(url, body)
+    response.setHeader('content-type', 'application/x-protobuf').end()
   })
 
   static async open(): Promise<OtlpSink> {
     const sink = new OtlpSink()
-    sink.#server.listen(0, '127.0.0.1')
-    await once(sink.#server, 'listening')
+    sink.endpoint = `http://127.0.0.1:${(await sink.#backend).port}`
     return sink
   }
 
-  get endpoint(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.close()
-    this.#server.closeAllConnections()
-    await once(this.#server, 'close')
+    await (await this.#backend)[Symbol.asyncDispose]()
   }
 
   #take(path: string, body: Buffer): void {

@@ -6,7 +6,7 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { receivedSpans, type ReceivedSpan } from '../process/support/received-spans.ts'
+import { receivedSpans, type ReceivedSpan } from './received-spans.ts'
 
 const PREFIX_BYTES = 5
 const GRPC = { ':status': 200, 'content-type': 'application/grpc' }

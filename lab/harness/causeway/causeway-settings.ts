@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePorts } from './free-ports.ts'
+import { freePorts } from '../free-ports.ts'
 
 export interface CausewayPorts {
   grpc: number

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { EXPORT_METHODS } from '../../../src/receiver/otlp/grpc/grpc-services.ts'
+import { EXPORT_METHODS } from '../export-methods.ts'
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
 const HEAD_BYTES = 9

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ChannelCredentials, Client, Metadata, type ServiceError } from '@grpc/grpc-js'
 import type { Signal } from '../../../src/model/ingest.ts'
-import { EXPORT_METHODS } from '../../../src/receiver/otlp/grpc/grpc-services.ts'
+import { EXPORT_METHODS } from '../export-methods.ts'
 
 export interface SendableRequest {
   signal: Signal

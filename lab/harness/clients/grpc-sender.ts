@@ -7,7 +7,7 @@ import {
   type ServiceError,
 } from '@grpc/grpc-js'
 import type { Signal } from '../../../src/model/ingest.ts'
-import { EXPORT_METHODS } from '../../../src/receiver/otlp/grpc/grpc-services.ts'
+import { EXPORT_METHODS } from '../export-methods.ts'
 
 /** What a gRPC call ended with: a response, or an error with its code and its google.rpc.Status. */
 export interface GrpcAnswer {

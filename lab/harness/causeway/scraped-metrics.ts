@@ -1,3 +1,5 @@
+import type { CausewaySettings } from './causeway-settings.ts'
+
 interface Sample {
   name: string
   labels: Readonly<Record<string, string>>
@@ -23,13 +25,30 @@ export class ScrapedMetrics {
 
   /** The sum over all series that have this name and these labels; 0 when there is none. */
   sum(name: string, labels: Readonly<Record<string, string>> = {}): number {
-    const wanted = Object.entries(labels)
-    return this.#samples
-      .filter(
-        (sample) => sample.name === name && wanted.every(([key, value]) => sample.labels[key] === value),
-      )
-      .reduce((sum, { value }) => sum + value, 0)
+    return this.#series(name, labels).reduce((sum, { value }) => sum + value, 0)
   }
+
+  /** The value of the first such series, if there is one. */
+  first(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
+    return this.#series(name, labels)[0]?.value
+  }
+
+  #series(name: string, labels: Readonly<Record<string, string>>): Sample[] {
+    const wanted = Object.entries(labels)
+    return this.#samples.filter(
+      (sample) => sample.name === name && wanted.every(([key, value]) => sample.labels[key] === value),
+    )
+  }
+}
+
+/** One of Causeway's own metrics, for one exporter if one is named; undefined while it has no value. */
+export async function ownMetric(
+  { ports }: Pick<CausewaySettings, 'ports'>,
+  name: string,
+  exporter?: string,
+): Promise<number | undefined> {
+  const metrics = await ScrapedMetrics.from(ports.metrics)
+  return metrics.first(name, exporter === undefined ? {} : { exporter })
 }
 
 function sampleOf(line: string): Sample | undefined {
