@@ -69,7 +69,7 @@ test('an HTTP exporter shows a certificate that changed without a restart', asyn
 test('a gRPC exporter shows a certificate that changed without a restart', async () => {
   const pair = { private_key: Buffer.from(backendPair.key), cert_chain: Buffer.from(backendPair.cert) }
   const credentials = ServerCredentials.createSsl(Buffer.from(authority.cert), [pair], true)
-  await using backend = await startGrpcBackend(tookAll, credentials)
+  await using backend = await startGrpcBackend(tookAll, { credentials })
   const files = await rotatingFiles('grpc')
   await using transport = openGrpcTransport(
     grpcSettings(backend.port, { timeoutMs: 1_000, tls: { ...followed, ...files } }),
@@ -96,7 +96,7 @@ async function overHttp() {
 
 async function overGrpc() {
   const pair = { private_key: Buffer.from(backendPair.key), cert_chain: Buffer.from(backendPair.cert) }
-  const backend = await startGrpcBackend(tookAll, ServerCredentials.createSsl(null, [pair]))
+  const backend = await startGrpcBackend(tookAll, { credentials: ServerCredentials.createSsl(null, [pair]) })
   const open = (tls: ClientTlsSettings, onTrouble?: (reason: string) => void) =>
     openGrpcTransport(grpcSettings(backend.port, { timeoutMs: 1_000, tls, ...(onTrouble && { onTrouble }) }))
   return { open, [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose]() }

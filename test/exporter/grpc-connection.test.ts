@@ -133,7 +133,9 @@ test.each([
 
 test('TLS trusts only the given certificate and name, unless told to skip that', async () => {
   const pair = { private_key: readFileSync(KEY), cert_chain: readFileSync(CERT) }
-  await using backend = await startGrpcBackend(tookAll, ServerCredentials.createSsl(null, [pair]))
+  await using backend = await startGrpcBackend(tookAll, {
+    credentials: ServerCredentials.createSsl(null, [pair]),
+  })
   const outcomeWith = async (changes: object): Promise<unknown> => {
     await using transport = openGrpcTransport(grpcSettings(backend.port, { tls: { ...tls, ...changes } }))
     return (await transport.send(REQUEST, going())).kind
@@ -148,7 +150,7 @@ test('TLS trusts only the given certificate and name, unless told to skip that',
 test('TLS shows a client certificate to a backend that asks for one', async () => {
   const pair = { private_key: readFileSync(KEY), cert_chain: readFileSync(CERT) }
   const credentials = ServerCredentials.createSsl(readFileSync(CERT), [pair], true)
-  await using backend = await startGrpcBackend(tookAll, credentials)
+  await using backend = await startGrpcBackend(tookAll, { credentials })
   const trust = { ...tls, caFile: CERT, serverNameOverride: 'backend.test' }
   await using known = openGrpcTransport(
     grpcSettings(backend.port, { tls: { ...trust, certFile: CERT, keyFile: KEY } }),

@@ -5,7 +5,11 @@ import { expect, test } from '@jest/globals'
 import { cascadeLoad } from '../process/support/cascade-load.ts'
 import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
-import { exporterTo, freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import {
+  exporterTo,
+  freshSettings,
+  type CausewaySettings,
+} from '../../lab/harness/causeway/causeway-settings.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { expectDelivered, expectStoredOnce } from '../process/support/expect-delivered.ts'
 import { healthAnswer } from '../../lab/harness/causeway/health-answer.ts'

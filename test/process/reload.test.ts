@@ -4,7 +4,12 @@ import { join } from 'node:path'
 import { cascadeLoad } from './support/cascade-load.ts'
 import { startCauseway, type CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
-import { CONFIG_FILE, exporterTo, freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import {
+  CONFIG_FILE,
+  exporterTo,
+  freshSettings,
+  type CausewaySettings,
+} from '../../lab/harness/causeway/causeway-settings.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { expectDelivered, expectStoredOnce } from './support/expect-delivered.ts'
 import { RequestSender } from '../../lab/harness/clients/request-sender.ts'

@@ -3,7 +3,11 @@ import { logsRequest } from '../support/otlp-requests.ts'
 import { cascadeLoad } from './support/cascade-load.ts'
 import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
-import { exporterTo, freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import {
+  exporterTo,
+  freshSettings,
+  type CausewaySettings,
+} from '../../lab/harness/causeway/causeway-settings.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { expectDelivered, expectStoredOnce } from './support/expect-delivered.ts'
 import { LogBackend } from '../../lab/harness/sinks/log-backend.ts'

@@ -3,7 +3,11 @@ import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.t
 import { traceOf } from '../support/sent-spans.ts'
 import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
-import { exporterTo, freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import {
+  exporterTo,
+  freshSettings,
+  type CausewaySettings,
+} from '../../lab/harness/causeway/causeway-settings.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
 import { askStored, storedProgress } from '../../lab/harness/causeway/stored-data.ts'

@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { migrate } from '../../../src/sqlite/migrate.ts'
 import { openForWriting } from '../../../src/sqlite/open-database.ts'
-import { DATABASE, startMeasuredCauseway, type MeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
+import {
+  DATABASE,
+  startMeasuredCauseway,
+  type MeasuredCauseway,
+} from '../../harness/causeway/measured-causeway.ts'
 import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
 import type { SectionResult } from '../measure/figures.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'

@@ -2,7 +2,11 @@ import { statSync } from 'node:fs'
 import { Agent } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { DATABASE, startMeasuredCauseway, type MeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
+import {
+  DATABASE,
+  startMeasuredCauseway,
+  type MeasuredCauseway,
+} from '../../harness/causeway/measured-causeway.ts'
 import type { FilledCascades } from '../fill/fill-cascades.ts'
 import { percentile, type SectionResult } from '../measure/figures.ts'
 import { fillDatabase, UNPRUNED } from '../fill/fill-database.ts'
@@ -62,7 +66,11 @@ function ms(label: string, atMost?: number): SectionResult['figures'][string] {
 }
 
 /** How many spans a second were acknowledged. */
-async function ingest(options: Options, causeway: MeasuredCauseway, spansPerSecond?: number): Promise<number> {
+async function ingest(
+  options: Options,
+  causeway: MeasuredCauseway,
+  spansPerSecond?: number,
+): Promise<number> {
   const { requests, spans, cascades } = sizeRound(options)
   using generator = new HelperProcess<SendOrder, FromGenerator>('load-generator.ts')
   await generator.hear('ready')

@@ -1,5 +1,9 @@
 import { tmpdir } from 'node:os'
-import { OWN_CAUSEWAY, startMeasuredCauseway, type MeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
+import {
+  OWN_CAUSEWAY,
+  startMeasuredCauseway,
+  type MeasuredCauseway,
+} from '../../harness/causeway/measured-causeway.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import type { Recorder } from '../../../packages/control-plane/telemetry/recorder.ts'
 import { sendRecorded } from '../../../packages/control-plane/telemetry/send-recorded.ts'

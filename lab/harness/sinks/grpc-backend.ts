@@ -20,14 +20,27 @@ export interface GrpcBackend extends AsyncDisposable {
   requests: GrpcRequest[]
 }
 
-/** A gRPC server that answers OTLP exports as told; it listens on 127.0.0.1, on a free port if none is given, until disposed. */
+/** Where and how a backend listens: on a free port and without TLS unless told otherwise. */
+interface BackendChoice {
+  port?: number
+  credentials?: ServerCredentials
+  /** The largest request it takes; gRPC's own limit unless given, none with -1. */
+  maxBytes?: number
+}
+
+const USUAL_MAX_BYTES = 4 * 1024 * 1024
+
+/** A gRPC server that answers OTLP exports as told; it listens on 127.0.0.1 until disposed. */
 export async function startGrpcBackend(
   answer: (reply: GrpcAnswer, request: GrpcRequest) => void,
-  credentials = ServerCredentials.createInsecure(),
-  port = 0,
+  {
+    port = 0,
+    credentials = ServerCredentials.createInsecure(),
+    maxBytes = USUAL_MAX_BYTES,
+  }: BackendChoice = {},
 ): Promise<GrpcBackend> {
   const requests: GrpcRequest[] = []
-  const server = new Server({ 'grpc.max_receive_message_length': -1 })
+  const server = new Server({ 'grpc.max_receive_message_length': maxBytes })
   for (const method of Object.values(EXPORT_METHODS)) {
     server.addService(
       { export: method },

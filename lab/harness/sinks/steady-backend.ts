@@ -20,8 +20,7 @@ export abstract class SteadyBackend implements AsyncDisposable {
         this.answer(body, reply)
         this.onRequest(this.requests)
       },
-      undefined,
-      this.port,
+      { port: this.port, maxBytes: -1 },
     )
   }
 

@@ -37,7 +37,7 @@ test.each([
   )
   const pair = { private_key: Buffer.from(server.key), cert_chain: Buffer.from(server.cert) }
   const credentials = ServerCredentials.createSsl(Buffer.from(authority.cert), [pair], true)
-  await using overGrpc = await startGrpcBackend(tookAll, credentials)
+  await using overGrpc = await startGrpcBackend(tookAll, { credentials })
 
   const settings = await freshSettings({ connector: { metrics: { interval: '100ms' } } })
   const file = (name: string): string => join(settings.home, name)

@@ -2,7 +2,11 @@ import { expect, test } from '@jest/globals'
 import { cascadeLoad } from '../support/cascade-load.ts'
 import { startCauseway } from '../../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from '../support/leave-nothing-behind.ts'
-import { exporterTo, freshSettings, type CausewaySettings } from '../../../lab/harness/causeway/causeway-settings.ts'
+import {
+  exporterTo,
+  freshSettings,
+  type CausewaySettings,
+} from '../../../lab/harness/causeway/causeway-settings.ts'
 import { eventually } from '../../../lab/harness/eventually.ts'
 import { expectDelivered } from '../support/expect-delivered.ts'
 import { markerSpan } from '../support/marker-span.ts'

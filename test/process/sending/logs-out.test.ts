@@ -3,7 +3,11 @@ import { logsRequest, type LogSketch } from '../../support/otlp-requests.ts'
 import { cascadeLoad, type ExpectedSpan } from '../support/cascade-load.ts'
 import { startCauseway } from '../../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from '../support/leave-nothing-behind.ts'
-import { exporterTo, freshSettings, type CausewaySettings } from '../../../lab/harness/causeway/causeway-settings.ts'
+import {
+  exporterTo,
+  freshSettings,
+  type CausewaySettings,
+} from '../../../lab/harness/causeway/causeway-settings.ts'
 import { eventually } from '../../../lab/harness/eventually.ts'
 import { LogBackend, type ReceivedLog } from '../../../lab/harness/sinks/log-backend.ts'
 import { ownMetric } from '../../../lab/harness/causeway/scraped-metrics.ts'
