@@ -11,7 +11,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   doors: [],
   telemetry: ['model', 'doors', 'trust'],
   threads: ['model', 'config', 'graph', 'linker', 'query'],
-  store: ['model', 'otlp', 'graph', 'linker', 'sqlite', 'telemetry', 'threads'],
+  store: ['model', 'otlp', 'graph', 'linker', 'telemetry', 'threads'],
   receiver: ['model', 'otlp', 'trust', 'doors'],
   graph: ['model', 'otlp', 'dag'],
   linker: ['model', 'otlp', 'dag'],

@@ -12,3 +12,14 @@ export interface StorageFault {
 }
 
 export type StorageFaultKind = 'full' | 'readOnly' | 'damaged' | 'io'
+
+/** What the errors mean that a store throws. */
+export interface StorageFaults {
+  /** What keeps the database from being used; undefined when the error is about something else. */
+  of(error: unknown): StorageFault | undefined
+  /**
+   * Whether what was thrown can be about the one item that was being worked on, such as a row that it refers to and that is
+   * not there. What is about the database, about the moment or about memory fails for everything, and is tried again.
+   */
+  isAboutOneItem(error: unknown): boolean
+}

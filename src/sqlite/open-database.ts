@@ -43,6 +43,32 @@ export function openForWriting(path: string): Sqlite {
   }
 }
 
+/** Gives memory back that is of use only while there is work. */
+export function shrinkMemory(db: Sqlite): void {
+  db.pragma('shrink_memory')
+}
+
+/** Throws when the database cannot be written; changes nothing. */
+export function checkWritable(db: Sqlite): void {
+  db.exec('BEGIN IMMEDIATE')
+  db.exec('ROLLBACK')
+}
+
+/** Closes the writing connection. What lies in the write-ahead log stays there when it cannot be moved now; nothing of it is lost. */
+export function closeWriting(db: Sqlite): void {
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (storageFault(error) === undefined) throw error
+  }
+  db.close()
+}
+
+/** Which state of the database the connection reads: changes when another one commits. */
+export function dataVersion(db: Sqlite): string {
+  return String(db.pragma('data_version', { simple: true }))
+}
+
 /** Opens an existing database for questions only: nothing done through it can change the file. `cacheKib` is memory for pages. */
 export function openForReading(path: string, cacheKib?: number): Sqlite {
   try {

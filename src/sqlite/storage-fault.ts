@@ -1,6 +1,6 @@
 import { errorText } from '../model/error-text.ts'
 import { isOutOfMemory } from '../model/set-aside.ts'
-import type { StorageFault, StorageFaultKind } from '../model/storage-fault.ts'
+import type { StorageFault, StorageFaultKind, StorageFaults } from '../model/storage-fault.ts'
 
 /** SQLite's result codes, by how they begin. */
 const KINDS: readonly (readonly [string, StorageFaultKind])[] = [
@@ -38,11 +38,7 @@ export function storageFault(error: unknown): StorageFault | undefined {
   return { kind, reason: SENTENCES[kind](kind === 'io' ? `${said}, ${code}` : said) }
 }
 
-/**
- * Whether what was thrown can be about the one item that was being worked on, such as a row that it refers to and that is
- * not there. What is about the database, about the moment or about memory fails for everything, and is tried again.
- */
-export function isAboutOneItem(error: unknown): boolean {
+function isAboutOneItem(error: unknown): boolean {
   const code = codeOf(error)
   if (code.startsWith('SQLITE_')) return OF_ONE_ROW.some((start) => code.startsWith(start))
   return !isOutOfMemory(error)
@@ -51,3 +47,6 @@ export function isAboutOneItem(error: unknown): boolean {
 function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
 }
+
+/** What the errors of SQLite mean. */
+export const sqliteFaults: StorageFaults = { of: storageFault, isAboutOneItem }

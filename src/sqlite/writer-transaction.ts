@@ -1,11 +1,7 @@
 import type { Statement } from 'better-sqlite3'
+import type { Cached, RunOptions, Transactor } from '../model/ports/transactor.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './progress.ts'
-
-/** Something that caches rows and must forget them when they may have changed behind its back. */
-export interface Cached {
-  forget(): void
-}
 
 /**
  * Runs each piece of the writer's work in a transaction of its own. After a rollback, or when another process wrote
@@ -14,14 +10,14 @@ export interface Cached {
 export class WriterTransaction {
   readonly #db: Sqlite
   readonly #progress: Progress
-  readonly #caches: readonly Cached[]
+  readonly #caches: Cached[]
   readonly #changes: Statement<[], number>
   #dataVersion: unknown
 
   constructor(db: Sqlite, progress: Progress, caches: readonly Cached[]) {
     this.#db = db
     this.#progress = progress
-    this.#caches = caches
+    this.#caches = [...caches]
     this.#changes = db.prepare<[], number>('SELECT total_changes()').pluck()
     this.#dataVersion = this.#version()
   }
@@ -30,7 +26,7 @@ export class WriterTransaction {
    * Runs `work` and commits; on a throw rolls back and throws on. With `mayOnlyRead` nothing is committed, and the disk not
    * waited for, when it turns out that nothing was written.
    */
-  run<T>(work: () => T, { mayOnlyRead = false } = {}): T {
+  run<T>(work: () => T, { mayOnlyRead = false }: RunOptions = {}): T {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
       const changes = mayOnlyRead ? this.#changes.get() : undefined
@@ -72,6 +68,10 @@ export class WriterTransaction {
     }
   }
 
+  alsoForget(cached: Cached): void {
+    this.#caches.push(cached)
+  }
+
   /** The next transaction reads everything again. */
   #forget(): void {
     for (const cache of this.#caches) cache.forget()
@@ -81,5 +81,31 @@ export class WriterTransaction {
   /** Changes when another connection commits, not when this one does. */
   #version(): unknown {
     return this.#db.pragma('data_version', { simple: true })
+  }
+}
+
+/** Runs work in the writer's transactions, and hands it `inside`. */
+export class SqliteTransactor<Inside> implements Transactor<Inside> {
+  readonly #transaction: WriterTransaction
+  readonly #inside: Inside
+
+  constructor(transaction: WriterTransaction, inside: Inside) {
+    this.#transaction = transaction
+    this.#inside = inside
+  }
+
+  run<T>(work: (inside: Inside) => T, options?: RunOptions): T {
+    return this.#transaction.run(() => work(this.#inside), options)
+  }
+
+  with<More, Outside>(
+    make: (inside: Inside) => { inside: More; outside: Outside },
+  ): { transactor: Transactor<More>; outside: Outside } {
+    const { inside, outside } = make(this.#inside)
+    return { transactor: new SqliteTransactor(this.#transaction, inside), outside }
+  }
+
+  alsoForget(cached: Cached): void {
+    this.#transaction.alsoForget(cached)
   }
 }

@@ -1,8 +1,7 @@
 import type { Signal } from '../model/ingest.ts'
+import type { Stores } from '../model/ports/writer-port.ts'
 import { reasonOf, type SetAside } from '../model/set-aside.ts'
-import type { ExporterPositions } from '../sqlite/sending/exporter-positions.ts'
-import { isAboutOneItem } from '../sqlite/storage-fault.ts'
-import type { WriterTransaction } from '../sqlite/writer-transaction.ts'
+import type { StorageFaults } from '../model/storage-fault.ts'
 
 /** How far an exporter has come, and how much its backend refused on the way. */
 export interface MovedExporter {
@@ -12,21 +11,22 @@ export interface MovedExporter {
   refused: number
 }
 
-/** Saves each by itself, inside a transaction; returns those that could not be, which are lost. */
+/** Saves each by itself; sets aside those that could not be, which are lost, and returns them. */
 export function savePositions(
   moved: Iterable<MovedExporter>,
-  positions: Record<Signal, ExporterPositions>,
-  transaction: WriterTransaction,
+  { positions, setAside, attempt }: Stores,
+  faults: StorageFaults,
 ): SetAside[] {
   const aside: SetAside[] = []
   for (const { signal, exporter, position, refused } of moved) {
     try {
-      transaction.attempt(() => positions[signal].moveTo(exporter, position, refused), [])
+      attempt('positions', () => positions[signal].moveTo(exporter, position, refused))
     } catch (error) {
-      if (!isAboutOneItem(error)) throw error
+      if (!faults.isAboutOneItem(error)) throw error
       const kind = `position in ${signal}`
       aside.push({ stage: 'sending', kind, item: 0, cpid: undefined, exporter, reason: reasonOf(error) })
     }
   }
+  for (const item of aside) setAside.add(item)
   return aside
 }

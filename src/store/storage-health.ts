@@ -1,21 +1,23 @@
 import { errorText } from '../model/error-text.ts'
-import type { StorageFault } from '../model/storage-fault.ts'
-import { storageFault } from '../sqlite/storage-fault.ts'
+import type { StorageFault, StorageFaults } from '../model/storage-fault.ts'
 
 /** A small write may fit where a large one did not: how long nothing must have failed for all to be well. */
 const CALM_MS = 2_000
 
 /** How the database is, as the writer finds it. Damage stays; everything else ends with a write that works. */
 export class StorageHealth {
+  readonly #faults: StorageFaults
   readonly #report: (fault: StorageFault | undefined) => void
   #fault: StorageFault | undefined
   readonly #nowMs: () => number
   #failedMs = 0
 
   constructor(
+    faults: StorageFaults,
     report: (fault: StorageFault | undefined) => void,
     nowMs: () => number = () => performance.now(),
   ) {
+    this.#faults = faults
     this.#report = report
     this.#nowMs = nowMs
   }
@@ -31,7 +33,7 @@ export class StorageHealth {
 
   /** Notes what failed; returns it as a sentence. */
   failed(error: unknown): string {
-    const fault = storageFault(error)
+    const fault = this.#faults.of(error)
     if (fault === undefined) return errorText(error)
     this.#failedMs = this.#nowMs()
     if (!this.isDamaged && fault.kind !== this.#fault?.kind) {

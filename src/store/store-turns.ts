@@ -1,5 +1,5 @@
 import type { SetAside } from '../model/set-aside.ts'
-import type { WalKeeper } from '../sqlite/log/wal-keeper.ts'
+import type { LogLength } from '../model/ports/write-ahead-log.ts'
 import { IngestTurns, type Ingest } from './admission/ingest-turns.ts'
 import { LinkShare } from './admission/link-share.ts'
 import { PruneTurns } from './pruning/prune-turns.ts'
@@ -33,7 +33,7 @@ export interface TurnSettings {
   pruneIntervalMs: number
   post: (message: FromStore) => void
   health: StorageHealth
-  wal: WalKeeper
+  wal: LogLength
   /** Without it the commits themselves move the write-ahead log into the database. */
   checkpoints?: { look(): void }
   /** Gives memory back that is of use only while there is work. */
@@ -49,7 +49,7 @@ export class StoreTurns {
   readonly #pruneIntervalMs: number
   readonly #post: (message: FromStore) => void
   readonly #health: StorageHealth
-  readonly #wal: WalKeeper
+  readonly #wal: LogLength
   readonly #checkpoints: { look(): void } | undefined
   readonly #waiting: IngestTurns
   readonly #moved = new Map<string, Moved>()
@@ -220,7 +220,7 @@ export class StoreTurns {
     // Nobody may be sending any more, so that nothing else would show that the database is well again.
     if (this.#health.fault !== undefined) {
       this.#guarded('writing', () => {
-        this.#writer.run(() => undefined)
+        this.#writer.tryWriting()
         this.#health.worked()
       })
     }

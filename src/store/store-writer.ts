@@ -1,28 +1,13 @@
-import type { Statement } from 'better-sqlite3'
 import { explainMore } from '../graph/explain.ts'
-import { RequestRecorder } from '../graph/record-request.ts'
-import { Linker } from '../linker/linker.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'
-import type { Clock } from '../model/clock.ts'
 import type { Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
 import type { Retention } from '../model/ports/prune-port.ts'
+import type { Transactor } from '../model/ports/transactor.ts'
+import type { Stores, WriterProgress, WriterReader, WriterStores } from '../model/ports/writer-port.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
-import { SqliteArrivals } from '../sqlite/writer/arrival-store.ts'
-import { ExporterPositions } from '../sqlite/sending/exporter-positions.ts'
-import { TRACE_INDEX_SIZES, type TraceIndexSizes } from '../sqlite/writer/indexed-traces.ts'
-import { SqliteLinkStore } from '../sqlite/linking/link-store.ts'
-import { SqliteMergeGraph } from '../sqlite/writer/merge-graph-store.ts'
-import type { Sqlite } from '../sqlite/open-database.ts'
-import { SqlitePruneStore } from '../sqlite/pruning/prune-store.ts'
-import { SetAsideTable } from '../sqlite/keeping/set-aside-table.ts'
-import { mostRefused, TableKeeper } from '../sqlite/keeping/table-keeper.ts'
-import { Progress } from '../sqlite/progress.ts'
-import { requestLimits } from '../sqlite/writer/request-table.ts'
-import { TraceIndex } from '../sqlite/writer/trace-index.ts'
-import { WriterTransaction, type Cached } from '../sqlite/writer-transaction.ts'
 import { IngestRounds, type Ingested, type PendingRequest } from './admission/ingest-rounds.ts'
 import { LinkRounds } from './linking/link-rounds.ts'
 import { PruneRounds, type PruneTurn, type PruneTurnResult } from './pruning/prune-rounds.ts'
@@ -40,103 +25,38 @@ export interface WriterSettings {
   retention: Retention
   /** Services and object kinds that metrics tell apart at most. */
   maxSeries?: number
-  /** How the index of trace ids grows; as fits millions unless given. */
-  traceIndex?: Partial<TraceIndexSizes>
   /** Without one everybody may send everything. */
   senders?: SenderPolicy
 }
 
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
 export class StoreWriter {
-  readonly progress: Progress
-  readonly positions: Record<Signal, ExporterPositions>
-  readonly #graph: SqliteMergeGraph
+  readonly #transactor: Transactor<Stores>
+  readonly #reader: WriterReader
+  readonly #faults: WriterStores['faults']
   readonly #maxFanout: number
   readonly #ingests: IngestRounds
-  readonly #links: SqliteLinkStore
-  readonly #linker: Linker
-  readonly #pruneStore: SqlitePruneStore
   readonly #pruning: PruneRounds
-  readonly #transaction: WriterTransaction
-  readonly #asideTable: SetAsideTable
   readonly #rounds: LinkRounds
-  readonly #due: Statement<[{ now: number }], number>
 
-  constructor(db: Sqlite, settings: WriterSettings, clock: Clock) {
-    this.progress = new Progress(db, clock)
-    const graph = new SqliteMergeGraph(db, this.progress)
-    this.#graph = graph
-    this.#maxFanout = settings.linking.maxFanout
-    const traces = new TraceIndex(db, this.progress, { ...TRACE_INDEX_SIZES, ...settings.traceIndex })
-    const arrivals = new SqliteArrivals(db, this.progress, traces, {
-      refusedMergelogs: mostRefused(settings.retention),
-      requests: requestLimits(settings.retention),
-    })
-    this.#links = new SqliteLinkStore(db, this.progress, arrivals)
-    this.positions = {
-      traces: new ExporterPositions(db, 'traces'),
-      logs: new ExporterPositions(db, 'logs'),
-    }
-    const recorder = new RequestRecorder(arrivals, graph, {
-      maxSources: settings.maxSources,
-      maxFanout: settings.linking.maxFanout,
-      ...(settings.maxCycleEdges !== undefined && { maxCycleEdges: settings.maxCycleEdges }),
-      ...(settings.senders && { senders: settings.senders }),
-    })
-    this.#linker = new Linker(this.#links, this.#links.logs, graph, settings.linking)
-    this.#pruneStore = new SqlitePruneStore(db, this.progress, {
-      graph,
-      index: traces,
-      rows: {
-        origin: (origin) => arrivals.dropOrigin(origin),
-        object: (id, object, cluster) => arrivals.objects.drop(id, object, cluster),
-        trace: (id, root) => this.#links.dropTrace(id, root),
-        waitingLog: () => this.#links.logs.countAgain(),
-      },
-    })
-    this.#due = db
-      .prepare<[{ now: number }], number>(
-        `SELECT EXISTS (SELECT 1 FROM waiting WHERE due_ms <= @now)
-           OR EXISTS (SELECT 1 FROM waiting_logs WHERE due_ms <= @now)
-           OR EXISTS (SELECT 1 FROM traces WHERE state = 0 AND due_ms <= @now)`,
-      )
-      .pluck()
-    const caches: Cached[] = [graph, arrivals, this.#links, traces, this.#pruneStore]
-    this.#transaction = new WriterTransaction(db, this.progress, [
-      ...caches,
-      { forget: () => this.#pruning.forget() },
-    ])
-    this.#ingests = new IngestRounds({ transaction: this.#transaction, recorder, traces })
-    this.#asideTable = new SetAsideTable(db, this.progress)
-    const shared = {
-      transaction: this.#transaction,
-      table: this.#asideTable,
-      progress: this.progress,
-      caches,
-    }
-    this.#pruning = new PruneRounds(
-      {
-        ...shared,
-        store: this.#pruneStore,
-        graph,
-        keeper: new TableKeeper(db, this.progress, settings.retention, () =>
-          arrivals.interner.forgetEnvelopes(),
-        ),
-      },
-      { retention: settings.retention, maxFanout: settings.linking.maxFanout },
-    )
-    const parts = {
-      ...shared,
-      linker: this.#linker,
-      links: this.#links,
-      caches: [graph, arrivals, this.#links],
-    }
-    this.#rounds = new LinkRounds(parts, this.progress, settings.maxSeries ?? MAX_SERIES)
+  constructor(stores: WriterStores, settings: WriterSettings) {
+    const { linking, retention, maxSeries = MAX_SERIES } = settings
+    this.#transactor = stores.transactor
+    this.#reader = stores.reader
+    this.#faults = stores.faults
+    this.#maxFanout = linking.maxFanout
+    this.#ingests = new IngestRounds(stores, { ...settings, maxFanout: linking.maxFanout })
+    this.#pruning = new PruneRounds(stores, { retention, maxFanout: linking.maxFanout })
+    this.#rounds = new LinkRounds(stores, linking, maxSeries)
   }
 
   /** Stores requests, as far as there is time. */
   ingest(requests: readonly PendingRequest[], mayGoOn?: () => boolean): Ingested {
     return this.#ingests.ingest(requests, mayGoOn)
+  }
+
+  get progress(): WriterProgress {
+    return this.#reader.progress
   }
 
   /** The last decision about a span, and about a log record. */
@@ -151,13 +71,15 @@ export class StoreWriter {
 
   /** Whether there is something to link, or to explain before. */
   get isLinkDue(): boolean {
-    return this.linkLag > 0 || this.#graph.hasMoreToExplain
+    return this.linkLag > 0 || this.#reader.hasMoreToExplain
   }
 
   /** Links at most `limit` arrivals, and explains what was left to explain; returns how many there were. */
   link(limit: number): number {
-    const explained = this.#graph.hasMoreToExplain
-      ? this.#transaction.run(() => explainMore(this.#graph, this.#maxFanout, limit), { mayOnlyRead: true })
+    const explained = this.#reader.hasMoreToExplain
+      ? this.#transactor.run(({ graph }) => explainMore(graph, this.#maxFanout, limit), {
+          mayOnlyRead: true,
+        })
       : 0
     return explained + this.#rounds.link(limit)
   }
@@ -169,8 +91,7 @@ export class StoreWriter {
 
   /** True when something has waited long enough or a trace may settle; asks without a transaction. */
   isAnythingDue(): boolean {
-    this.progress.turn()
-    return this.#due.get({ now: this.progress.activeMs }) === 1
+    return this.#reader.isAnythingDue()
   }
 
   /**
@@ -184,35 +105,37 @@ export class StoreWriter {
 
   /** What the gauges show. */
   gauges(): WriterGauges {
-    return {
-      ...this.#links.gauges(),
-      setAside: this.#asideTable.count(),
-      cpids: this.#pruneStore.countCpids(),
-      held: this.#pruning.held,
-      tombstones: this.#pruneStore.countTombstones(),
-      usedBytes: this.#pruneStore.usedBytes(),
-    }
+    return { ...this.#reader.gauges(), held: this.#pruning.held }
   }
 
   takeLinkCounts(): LinkCounts {
-    return this.#linker.takeCounts()
+    return this.#rounds.takeCounts()
   }
 
   /** Notes what could not be sent. */
   setAside(items: readonly SetAside[]): void {
-    this.#transaction.run(() => {
-      for (const item of items) this.#asideTable.add(item)
+    this.#transactor.run(({ setAside }) => {
+      for (const item of items) setAside.add(item)
     })
+  }
+
+  /** Keeps exactly these exporters of a signal, new ones from the last decision on; returns where each stands. */
+  keepExporters(
+    signal: Signal,
+    names: readonly string[],
+    from = this.lastDecisions[signal],
+  ): Map<string, number> {
+    return this.#transactor.run(({ positions }) => positions[signal].keep(names, from))
+  }
+
+  /** Where each exporter of a signal stands. */
+  positions(signal: Signal): Map<string, number> {
+    return this.#reader.positions(signal)
   }
 
   /** Saves how far exporters have come. What cannot be saved is set aside, and all else saved. */
   savePositions(moved: Iterable<MovedExporter>): SetAside[] {
-    const aside: SetAside[] = []
-    this.#transaction.run(() => {
-      aside.push(...savePositions(moved, this.positions, this.#transaction))
-      for (const item of aside) this.#asideTable.add(item)
-    })
-    return aside
+    return this.#transactor.run((stores) => savePositions(moved, stores, this.#faults))
   }
 
   /** What linking and pruning set aside since the last call. */
@@ -225,8 +148,8 @@ export class StoreWriter {
     return this.#rounds.takeFigures()
   }
 
-  /** Runs other work on the database in the writer's transaction. */
-  run<T>(work: () => T): T {
-    return this.#transaction.run(work)
+  /** Commits up time and nothing else; throws when the database cannot be written. */
+  tryWriting(): void {
+    this.#transactor.run(() => undefined)
   }
 }

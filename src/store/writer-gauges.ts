@@ -1,12 +1,7 @@
+import type { StoredGauges } from '../model/ports/writer-port.ts'
+
 /** What the writer has to show at a moment. */
-export interface WriterGauges {
-  cpids: number
+export interface WriterGauges extends StoredGauges {
   /** CPIDs that retention has come to but keeps. */
   held: number
-  tombstones: number
-  usedBytes: number
-  waiting: number
-  openTraces: number
-  /** Items that were set aside and are remembered. */
-  setAside: number
 }

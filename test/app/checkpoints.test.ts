@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Checkpoints, type CheckpointSettings } from '../../src/store/checkpoints/checkpoints.ts'
 import { openForReading, openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
-import { walStateOf, type WalState } from '../../src/sqlite/log/wal-checkpoint.ts'
+import type { LogPages } from '../../src/model/ports/write-ahead-log.ts'
+import { WalMover } from '../../src/sqlite/log/wal-mover.ts'
+import { startCheckpointThread } from '../../src/app/store/start-checkpoint-thread.ts'
 
 const MIB = 1024 * 1024
 
@@ -110,24 +112,25 @@ interface Written extends AsyncDisposable {
   path: string
   db: Sqlite
   checkpoints: Checkpoints
-  state: () => WalState
+  state: () => LogPages
 }
 
 /** With `movedTo`, the file has another name when the thread begins. */
-async function written(settings: CheckpointSettings = {}, movedTo?: string): Promise<Written> {
+async function written(settings: Omit<CheckpointSettings, 'start'> = {}, movedTo?: string): Promise<Written> {
   const folder = mkdtempSync(join(tmpdir(), 'causeway-checkpoints-'))
   const path = join(folder, 'causeway.db')
   const db = openForWriting(path)
   db.exec('CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB)')
   if (movedTo !== undefined) renameSync(path, join(folder, movedTo))
-  const checkpoints = new Checkpoints(db, settings)
+  const log = new WalMover(db)
+  const checkpoints = new Checkpoints(log, { ...settings, start: () => startCheckpointThread(path) })
   await turn()
   return {
     folder,
     path,
     db,
     checkpoints,
-    state: walStateOf(db),
+    state: () => log.pages(),
     [Symbol.asyncDispose]: async () => {
       await checkpoints[Symbol.asyncDispose]()
       if (db.open) db.close()

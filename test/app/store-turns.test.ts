@@ -25,7 +25,7 @@ class Turns implements Disposable {
 
   constructor(writer: TestWriter) {
     this.#writer = writer
-    this.health = new StorageHealth(() => undefined)
+    this.health = new StorageHealth(writer.stores.faults, () => undefined)
     this.#turns = new StoreTurns(writer.writer, {
       pruneIntervalMs: 1,
       post: (message) => this.#hear(message),
@@ -115,14 +115,17 @@ test('a database that cannot be written for a while stops nothing, and storing g
 
 test('a position that cannot be saved is set aside, and those of other exporters are saved', async () => {
   const writer = await TestWriter.open({}, join(folder, 'positions.db'))
-  const { positions } = writer.writer
-  writer.writer.run(() => positions.traces.keep(['otlp/a', 'otlp/b', 'otlp/c'], 0))
+  writer.keepExporters('traces', ['otlp/a', 'otlp/b', 'otlp/c'])
   using turns = new Turns(writer)
   turns.moved('otlp/a', 7)
   turns.moved('otlp/b', 0.5)
   turns.moved('otlp/c', 8)
   const { items } = await turns.next('setAside')
   expect(items).toMatchObject([{ stage: 'sending', kind: 'position in traces', exporter: 'otlp/b' }])
-  expect(Object.fromEntries(positions.traces.all())).toEqual({ 'otlp/a': 7, 'otlp/b': 0, 'otlp/c': 8 })
+  expect(Object.fromEntries(writer.writer.positions('traces'))).toEqual({
+    'otlp/a': 7,
+    'otlp/b': 0,
+    'otlp/c': 8,
+  })
   expect(writer.writer.gauges().setAside).toBe(1)
 })

@@ -54,7 +54,7 @@ async function filled(): Promise<TestWriter> {
   const writer = await TestWriter.open({ linking: { logs: true } })
   writer.mergelogs('kubectl', [{ new: CHANGE }])
   writer.link()
-  writer.writer.run(() => writer.writer.positions.logs.keep(['otlp/test'], 1))
+  writer.keepExporters('logs', ['otlp/test'], 1)
   writer.logs(
     'controller',
     BODIES.map((body) => ({ body, cpid: CHANGE })),

@@ -32,7 +32,7 @@ leaveNothingBehind()
 async function filled(settings: CausewaySettings): Promise<void> {
   mkdirSync(dirname(settings.database))
   using writer = await TestWriter.open({}, settings.database)
-  writer.writer.run(() => writer.writer.positions.traces.keep(['otlp_grpc'], 0))
+  writer.keepExporters('traces', ['otlp_grpc'])
   writer.mergelogs('kubectl', [{ new: cpid(1) }])
   for (let id = 1; id <= SPANS; id++) writer.spans('controller', [{ trace: id, id, cpid: cpid(1) }])
   writer.link()

@@ -142,11 +142,8 @@ function aDay(day: number, most: Map<string, number>): void {
   look()
   writer.pass(2 * HOUR)
   look()
-  writer.writer.run(() => {
-    const { lastDecision, lastLogDecision } = writer.writer.progress
-    writer.writer.positions.traces.moveTo('otlp/one', lastDecision, 0)
-    writer.writer.positions.logs.moveTo('otlp/one', lastLogDecision, 0)
-  })
+  writer.exporterMoved('traces', 'otlp/one')
+  writer.exporterMoved('logs', 'otlp/one')
   for (let hour = 0; hour < 22; hour++) {
     writer.clock.advance(HOUR)
     prune()
@@ -162,10 +159,8 @@ describe('a table that a week of everything has filled comes back to what it may
   const firstDays = new Map<string, number>()
   const lastDays = new Map<string, number>()
   beforeAll(() => {
-    writer.writer.run(() => {
-      writer.writer.positions.traces.keep(['otlp/one'], 0)
-      writer.writer.positions.logs.keep(['otlp/one'], 0)
-    })
+    writer.keepExporters('traces', ['otlp/one'])
+    writer.keepExporters('logs', ['otlp/one'])
     for (let day = 0; day < 8; day++) aDay(day, day < 5 ? firstDays : lastDays)
     writer.clock.advance(8 * DAY)
     for (let turn = 0; turn < 3; turn++) prune()

@@ -23,7 +23,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'causeway-salvage-'))
   sound = join(folder, 'sound.db')
   using writer = await TestWriter.open({}, sound)
-  writer.writer.run(() => writer.writer.positions.traces.keep(['otlp_grpc'], 0))
+  writer.keepExporters('traces', ['otlp_grpc'])
   writer.writer.ingest(load.requests)
   writer.pass(20_000)
   writer.db.pragma('wal_checkpoint(TRUNCATE)')

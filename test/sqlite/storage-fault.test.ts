@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { StorageHealth } from '../../src/store/storage-health.ts'
-import { storageFault } from '../../src/sqlite/storage-fault.ts'
+import { sqliteFaults, storageFault } from '../../src/sqlite/storage-fault.ts'
 import { cpid, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -30,6 +30,7 @@ test('damage stays until the next start; what is no fault of the storage is only
   const told: string[] = []
   let nowMs = 0
   const health = new StorageHealth(
+    sqliteFaults,
     (fault) => told.push(fault?.kind ?? 'none'),
     () => nowMs,
   )
@@ -51,6 +52,7 @@ test('a fault is over once writing works and nothing has failed for two seconds,
   const told: string[] = []
   let nowMs = 0
   const health = new StorageHealth(
+    sqliteFaults,
     (fault) => told.push(fault?.kind ?? 'none'),
     () => nowMs,
   )

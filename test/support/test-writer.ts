@@ -1,9 +1,12 @@
 import { StoreWriter, type WriterSettings } from '../../src/store/store-writer.ts'
+import type { Signal } from '../../src/model/ingest.ts'
+import type { WriterStores } from '../../src/model/ports/writer-port.ts'
 import type { IngestOutcome } from '../../src/model/ingest.ts'
 import type { Sender } from '../../src/model/sender.ts'
 import type { SenderPolicy } from '../../src/model/sender-policy.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { sqliteStores, type SqliteStoresSettings } from '../../src/sqlite/writer-stores.ts'
 import {
   logsRequest,
   mergelogsRequest,
@@ -24,7 +27,7 @@ export interface TestSettings {
   maxSources?: number
   maxCycleEdges?: number
   senders?: SenderPolicy
-  traceIndex?: WriterSettings['traceIndex']
+  traceIndex?: SqliteStoresSettings['traceIndex']
 }
 
 export function writerSettings({
@@ -33,13 +36,11 @@ export function writerSettings({
   maxSources,
   maxCycleEdges,
   senders,
-  traceIndex,
 }: TestSettings = {}): WriterSettings {
   return {
     maxSources: maxSources ?? 1024,
     ...(maxCycleEdges !== undefined && { maxCycleEdges }),
     ...(senders && { senders }),
-    traceIndex: { ...FEW_TRACES, ...traceIndex },
     linking: {
       mode: 'cascade',
       waitMs: 10_000,
@@ -59,6 +60,7 @@ export function writerSettings({
 export class TestWriter {
   readonly clock: TestClock
   readonly db: Sqlite
+  readonly stores: WriterStores
   readonly writer: StoreWriter
   readonly #settings: TestSettings
 
@@ -66,7 +68,10 @@ export class TestWriter {
     this.#settings = settings
     this.clock = clock
     this.db = db
-    this.writer = new StoreWriter(db, writerSettings(settings), clock)
+    const wanted = writerSettings(settings)
+    const traceIndex = { ...FEW_TRACES, ...settings.traceIndex }
+    this.stores = sqliteStores(db, { retention: wanted.retention, traceIndex }, clock)
+    this.writer = new StoreWriter(this.stores, wanted)
   }
 
   static async open(
@@ -119,6 +124,29 @@ export class TestWriter {
     this.link()
     while (this.writer.isAnythingDue()) this.writer.expire(MANY)
     this.link()
+  }
+
+  /** Has exactly these exporters of a signal; new ones have everything after a decision to send. */
+  keepExporters(signal: Signal, names: readonly string[], from = 0): void {
+    this.writer.keepExporters(signal, names, from)
+  }
+
+  /** An exporter has sent everything up to now, or up to a decision. */
+  exporterMoved(signal: Signal, exporter: string, position = this.writer.lastDecisions[signal]): void {
+    this.writer.savePositions([{ signal, exporter, position, refused: 0 }])
+  }
+
+  /** Does something in a transaction that is rolled back. */
+  rollBack(work: () => void = () => undefined): void {
+    const broken = new Error('rolled back')
+    try {
+      this.stores.transactor.run(() => {
+        work()
+        throw broken
+      })
+    } catch (error) {
+      if (error !== broken) throw error
+    }
   }
 
   [Symbol.dispose](): void {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { StoreWriter, type WriterSettings } from '../../../src/store/store-writer.ts'
 import type { Clock } from '../../../src/model/clock.ts'
 import { openForWriting } from '../../../src/sqlite/open-database.ts'
+import { sqliteStores } from '../../../src/sqlite/writer-stores.ts'
 import { logsRequest, mergelogRecord, tracesRequest, workOf } from './fresh-changes.ts'
 import type { FromWriter, ToWriter } from './messages.ts'
 
@@ -47,7 +48,7 @@ export function changeObjects(
   const db = openForWriting(path)
   db.pragma('synchronous = OFF')
   const clock = new TurnedClock(Date.UTC(2020, 0, 1))
-  const writer = new StoreWriter(db, settings, clock)
+  const writer = new StoreWriter(sqliteStores(db, settings, clock), settings)
   const further = Math.max(1, Math.min(MEASURED, Math.floor(changes / MIN_OF_HISTORY)))
   const play = (requests: readonly Requests[]): number => {
     const cpu = process.threadCpuUsage()

@@ -4,6 +4,7 @@ import { cpidConnector } from '../../../src/config/components/cpid-connector.ts'
 import { Findings } from '../../../src/config/findings.ts'
 import type { Retention } from '../../../src/model/ports/prune-port.ts'
 import { openForWriting, type Sqlite } from '../../../src/sqlite/open-database.ts'
+import { sqliteStores } from '../../../src/sqlite/writer-stores.ts'
 import { obeyOrders } from '../load/obey-orders.ts'
 import { freshChanges, type FreshChanges } from './fresh-changes.ts'
 import type { Cost, FromWriter, ToWriter } from './messages.ts'
@@ -23,11 +24,12 @@ const WARM_UP = 0.25
  */
 function measure(path: string, changes: number, prune: number): FromWriter {
   const db = openForWriting(path)
-  const writer = new StoreWriter(db, settings(KEEP_ALL), systemClock)
-  writer.run(() => writer.positions.traces.keep(['sink'], writer.lastDecisions.traces))
+  const writer = writerOn(db, KEEP_ALL)
+  writer.keepExporters('traces', ['sink'])
   store(db, writer, freshChanges(Math.ceil(changes * WARM_UP), Date.now()))
   const costs = store(db, writer, freshChanges(changes, Date.now()))
-  writer.run(() => writer.positions.traces.moveTo('sink', writer.lastDecisions.traces, 0))
+  const position = writer.lastDecisions.traces
+  writer.savePositions([{ signal: 'traces', exporter: 'sink', position, refused: 0 }])
   const { cpids } = writer.gauges()
   const perPruned = pruned(db, cpids - prune)
   db.close()
@@ -59,7 +61,7 @@ function storeAll(writer: StoreWriter, signal: 'logs' | 'traces', requests: read
 }
 
 function pruned(db: Sqlite, maxCpids: number): Cost {
-  const writer = new StoreWriter(db, settings({ ...KEEP_ALL, maxCpids }), systemClock)
+  const writer = writerOn(db, { ...KEEP_ALL, maxCpids })
   let cpids = 0
   const cost = costOf(db, () => {
     for (let more = true; more;) {
@@ -84,6 +86,10 @@ function costOf(db: Sqlite, work: () => void): Cost {
 
 function divided({ cpuUs, wallUs }: Cost, count: number): Cost {
   return { cpuUs: cpuUs / count, wallUs: wallUs / count }
+}
+
+function writerOn(db: Sqlite, retention: Retention): StoreWriter {
+  return new StoreWriter(sqliteStores(db, { retention }, systemClock), settings(retention))
 }
 
 /** As when nothing else is configured. */

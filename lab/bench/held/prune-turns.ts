@@ -2,6 +2,7 @@ import { systemClock } from '../../../src/app/system-clock.ts'
 import { StoreWriter } from '../../../src/store/store-writer.ts'
 import { cpuSeconds } from '../load/messages.ts'
 import { openForWriting } from '../../../src/sqlite/open-database.ts'
+import { sqliteStores } from '../../../src/sqlite/writer-stores.ts'
 
 /** As Causeway's own turns. */
 const CPIDS = 200
@@ -31,7 +32,11 @@ export function pruneHeld(path: string): HeldTurns {
       logs: false,
     }
     const retention = { maxCpids: 1, maxAgeMs: 0, maxBytes: 0 }
-    const writer = new StoreWriter(db, { linking, maxSources: 1024, retention }, systemClock)
+    const writer = new StoreWriter(sqliteStores(db, { retention }, systemClock), {
+      linking,
+      maxSources: 1024,
+      retention,
+    })
     const first = round(writer)
     const later = round(writer)
     return {

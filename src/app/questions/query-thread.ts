@@ -1,6 +1,6 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { errorText } from '../../model/error-text.ts'
-import { openForReading } from '../../sqlite/open-database.ts'
+import { dataVersion, openForReading } from '../../sqlite/open-database.ts'
 import { SqliteQueries } from '../../sqlite/readers/sqlite-queries.ts'
 import { storageFault } from '../../sqlite/storage-fault.ts'
 import type { FromQuery, QueryThreadData } from '../../threads/query-messages.ts'
@@ -17,7 +17,7 @@ function run(port: MessagePort): void {
     serveQueries(port, {
       queries: new SqliteQueries(db),
       salt,
-      dataVersion: () => String(db.pragma('data_version', { simple: true })),
+      dataVersion: () => dataVersion(db),
       onStop: () => db.close(),
       reasonOf: (error) => {
         const fault = storageFault(error)

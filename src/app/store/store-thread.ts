@@ -2,16 +2,19 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { errorText } from '../../model/error-text.ts'
 import { holdDatabase } from '../../sqlite/hold-database.ts'
 import { migrate } from '../../sqlite/migrate.ts'
-import { openForWriting, storageSentence, type Sqlite } from '../../sqlite/open-database.ts'
-import { storageFault } from '../../sqlite/storage-fault.ts'
 import { WalKeeper } from '../../sqlite/log/wal-keeper.ts'
+import { WalMover } from '../../sqlite/log/wal-mover.ts'
+import { closeWriting, openForWriting, shrinkMemory, storageSentence } from '../../sqlite/open-database.ts'
+import { sqliteFaults } from '../../sqlite/storage-fault.ts'
+import { sqliteStores } from '../../sqlite/writer-stores.ts'
 import { Checkpoints } from '../../store/checkpoints/checkpoints.ts'
 import { collectGarbage } from '../../store/collect-garbage.ts'
 import { StorageHealth } from '../../store/storage-health.ts'
 import { StoreTurns } from '../../store/store-turns.ts'
 import { StoreWriter } from '../../store/store-writer.ts'
-import { systemClock } from '../system-clock.ts'
 import type { FromStore, StoreThreadData, ToStore } from '../../threads/thread-messages.ts'
+import { systemClock } from '../system-clock.ts'
+import { startCheckpointThread } from './start-checkpoint-thread.ts'
 
 /** The thread that owns the database's only writing connection. */
 const { path, exporters, retention, ...settings } = workerData as StoreThreadData
@@ -22,16 +25,19 @@ async function run(port: MessagePort): Promise<void> {
     const db = openForWriting(path)
     await migrate(db)
     const hold = holdDatabase(path)
-    const writer = new StoreWriter(db, { ...settings, retention }, systemClock)
-    const last = writer.lastDecisions
-    const positions = writer.run(() => ({
-      traces: writer.positions.traces.keep(exporters.traces, last.traces),
-      logs: writer.positions.logs.keep(exporters.logs, last.logs),
-    }))
-    const health = new StorageHealth((fault) => post({ kind: 'storage', fault }))
+    const stores = sqliteStores(db, { retention }, systemClock)
+    const writer = new StoreWriter(stores, { ...settings, retention })
+    const positions = {
+      traces: writer.keepExporters('traces', exporters.traces),
+      logs: writer.keepExporters('logs', exporters.logs),
+    }
+    const health = new StorageHealth(stores.faults, (fault) => post({ kind: 'storage', fault }))
     const checkpoints = db.memory
       ? undefined
-      : new Checkpoints(db, { onEnded: (reason) => post({ kind: 'checkpointsEnded', reason }) })
+      : new Checkpoints(new WalMover(db), {
+          start: () => startCheckpointThread(path),
+          onEnded: (reason) => post({ kind: 'checkpointsEnded', reason }),
+        })
     const turns = new StoreTurns(writer, {
       pruneIntervalMs: retention.intervalMs,
       post,
@@ -39,7 +45,7 @@ async function run(port: MessagePort): Promise<void> {
       wal: new WalKeeper(db),
       ...(checkpoints && { checkpoints }),
       rest: () => {
-        db.pragma('shrink_memory')
+        shrinkMemory(db)
         collectGarbage()
         post({ kind: 'resting' })
       },
@@ -47,7 +53,7 @@ async function run(port: MessagePort): Promise<void> {
     const stop = async (): Promise<void> => {
       turns.stop()
       await checkpoints?.[Symbol.asyncDispose]()
-      close(db)
+      closeWriting(db)
       hold[Symbol.dispose]()
       post({ kind: 'stopped' })
       port.close()
@@ -84,19 +90,9 @@ async function run(port: MessagePort): Promise<void> {
   }
 }
 
-/** What lies in the write-ahead log stays there when it cannot be moved now; nothing of it is lost. */
-function close(db: Sqlite): void {
-  try {
-    db.pragma('wal_checkpoint(TRUNCATE)')
-  } catch (error) {
-    if (storageFault(error) === undefined) throw error
-  }
-  db.close()
-}
-
 /** Damage may show only after opening. */
 function reasonOf(error: unknown): string {
-  if (storageFault(error) !== undefined) return storageSentence(path, error)
+  if (sqliteFaults.of(error) !== undefined) return storageSentence(path, error)
   return errorText(error)
 }
 

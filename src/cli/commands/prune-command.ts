@@ -3,6 +3,7 @@ import { systemClock } from '../../app/system-clock.ts'
 import type { CpidConfig } from '../../config/causeway-config.ts'
 import { noPruneCounts, type PruneCounts } from '../../model/ports/prune-port.ts'
 import type { Sqlite } from '../../sqlite/open-database.ts'
+import { sqliteStores } from '../../sqlite/writer-stores.ts'
 import { wantsJson } from '../arguments.ts'
 import type { Command } from './command.ts'
 import { configOf, withWritableStore } from '../open-store.ts'
@@ -34,11 +35,8 @@ export const PRUNE: Command = {
 }
 
 function pruneAll(db: Sqlite, { linking, maxSources, retention }: CpidConfig): PruneCounts {
-  const writer = new StoreWriter(
-    db,
-    { linking: { ...linking, logs: false }, maxSources, retention },
-    systemClock,
-  )
+  const stores = sqliteStores(db, { retention }, systemClock)
+  const writer = new StoreWriter(stores, { linking: { ...linking, logs: false }, maxSources, retention })
   const total = noPruneCounts()
   for (let more = true; more;) {
     const result = writer.prune(CPIDS_AT_ONCE, { isCalendarRight: true })

@@ -54,6 +54,8 @@ export interface ArrivalStore {
   addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedFrom): void
   /** Whose change a CPID is: the resource that sent its mergelog; undefined without one. */
   ownerOf(cpid: number): Owner | undefined
+  /** Called last in a transaction that stored requests. */
+  endRequests(): void
 }
 
 /** What one request added, for the metrics. */

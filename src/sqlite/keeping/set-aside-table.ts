@@ -1,4 +1,5 @@
 import type { Statement } from 'better-sqlite3'
+import type { SetAsideStore } from '../../model/ports/keeping-port.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
@@ -8,8 +9,8 @@ const MAX_ROWS = 1_000
 
 type Found = { item: number; kind: string; cpid: number | null }
 
-/** What was set aside, and how to get past it. Every method belongs inside the writer's transaction. */
-export class SetAsideTable {
+/** What was set aside, and how to get past it, in SQLite. */
+export class SetAsideTable implements SetAsideStore {
   readonly #progress: Progress
   readonly #next: Statement<[{ after: number }], Found>
   readonly #waiting: Statement<[number], Found>
@@ -52,7 +53,6 @@ export class SetAsideTable {
     this.#count = db.prepare<[], number>('SELECT count(*) FROM set_aside').pluck()
   }
 
-  /** Moves linking past the next arrival; undefined when there is none. */
   passArrival(reason: string): SetAside | undefined {
     const after = this.#progress.linkedArrival
     const found = this.#next.get({ after })
@@ -60,18 +60,15 @@ export class SetAsideTable {
     return this.#passed('linking', found, reason)
   }
 
-  /** Lets the span, change or log record that is due first wait no longer, and leave no more. */
   passWaiting(of: 'waiting' | 'waitingLogs', reason: string): SetAside | undefined {
     const statement = of === 'waiting' ? this.#waiting : this.#waitingLog
     return this.#passed('waiting', statement.get(this.#progress.activeMs), reason)
   }
 
-  /** Ends the trace that is due first, without a word to backends. */
   passTrace(reason: string): SetAside | undefined {
     return this.#passed('settling', this.#settling.get(this.#progress.activeMs), reason)
   }
 
-  /** Notes that a CPID cannot be pruned. */
   addUnprunable(cpid: number, reason: string): SetAside {
     const item = { item: cpid, kind: 'cpid', cpid }
     return this.#noted('pruning', item, reason)

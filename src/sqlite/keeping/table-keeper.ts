@@ -1,4 +1,5 @@
 import type { Statement } from 'better-sqlite3'
+import type { Keeper, Kept } from '../../model/ports/keeping-port.ts'
 import type { Retention } from '../../model/ports/prune-port.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
@@ -38,16 +39,8 @@ export function mostRefused({ maxBytes }: Pick<Retention, 'maxBytes'>): number {
   return Math.min(MAX_REFUSED, Math.max(MIN_REFUSED, share))
 }
 
-/** What came of a turn. */
-export interface Kept {
-  /** There is more to remove. */
-  readonly more: boolean
-  /** What nothing names takes room still, so that `max_bytes` is no reason yet to remove anything else. */
-  readonly isCrowded: boolean
-}
-
 /** Keeps tables small that belong to no CPID. Every turn looks at some thousand rows, whatever is stored. */
-export class TableKeeper {
+export class TableKeeper implements Keeper {
   readonly #progress: Progress
   readonly #maxAgeMs: number
   readonly #most: number

@@ -1,4 +1,5 @@
 import type { UnixNanos } from '../../model/clock.ts'
+import type { ArrivalMarks } from '../../model/ports/keeping-port.ts'
 import type {
   Condemned,
   Hold,
@@ -25,8 +26,8 @@ import { Tombstones } from './tombstones.ts'
 import { TraceRemoval } from './trace-removal.ts'
 import { Unattributed } from './unattributed.ts'
 
-/** Where retention reads and removes. Every method belongs inside the writer's transaction. */
-export class SqlitePruneStore implements PruneStore {
+/** Where retention reads and removes. */
+export class SqlitePruneStore implements PruneStore, ArrivalMarks {
   readonly #db: Sqlite
   readonly #progress: Progress
   readonly #sql: Statements
@@ -146,12 +147,10 @@ export class SqlitePruneStore implements PruneStore {
     return removeOldRequests(this.#sql, beforeMs, this.#progress.wallMs, limit)
   }
 
-  /** The time of the newest such note: what the calendar said then. */
   lastMarkMs(): number | undefined {
     return this.#sql.number('SELECT max(wall_ms) FROM arrival_marks')
   }
 
-  /** Notes which arrival is the last one now. */
   mark(): void {
     const { wallMs, lastArrival } = this.#progress
     this.#sql.run('INSERT OR REPLACE INTO arrival_marks VALUES (?, ?)', wallMs, lastArrival)

@@ -1,10 +1,11 @@
 import type { Signal } from '../../model/ingest.ts'
+import type { PositionStore } from '../../model/ports/keeping-port.ts'
 import type { Sqlite } from '../open-database.ts'
 
 const TABLES: Record<Signal, string> = { traces: 'exporters', logs: 'log_exporters' }
 
 /** How far each exporter of a signal has come in its outbox. */
-export class ExporterPositions {
+export class ExporterPositions implements PositionStore {
   readonly #db: Sqlite
   readonly #signal: Signal
   readonly #table: string

@@ -37,7 +37,7 @@ export interface Remembered {
   requests: RequestLimits
 }
 
-/** Arrivals in SQLite. Every method belongs inside the writer's transaction. */
+/** Arrivals in SQLite. */
 export class SqliteArrivals implements ArrivalStore {
   readonly interner: Interner
   readonly traces: TraceIndex
@@ -230,6 +230,10 @@ export class SqliteArrivals implements ArrivalStore {
 
   ownerOf(cpid: number): Owner | undefined {
     return this.#owner.get(cpid)
+  }
+
+  endRequests(): void {
+    this.traces.settle()
   }
 
   /** What was known of an original trace: some of its spans are gone. */

@@ -24,7 +24,7 @@ export const TRACE_INDEX_SIZES: TraceIndexSizes = {
 
 /**
  * The index of trace ids. Most ids that are asked for are new, and each would cost reading a page of its own: a filter in memory
- * knows most of them, once it has read the ids that are stored. Every method belongs inside the writer's transaction.
+ * knows most of them, once it has read the ids that are stored.
  */
 export class IndexedTraces {
   /** Knows all that are stored, when there is one; the next one is being read, up to `#readUpTo`. */

@@ -27,7 +27,7 @@ interface RankedRow {
   rank: number | null
 }
 
-/** The merge graph in SQLite. Every method belongs inside the writer's transaction. */
+/** The merge graph in SQLite. */
 export class SqliteMergeGraph implements MergeGraph {
   readonly #cache = new CpidCache()
   readonly #progress: Progress

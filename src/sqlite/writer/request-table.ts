@@ -28,8 +28,7 @@ export function requestLimits({ maxBytes }: Pick<Retention, 'maxBytes'>): Reques
 
 /**
  * By which a request that comes again is known, for an hour (pruning sees to that), and for auditors the newest of which
- * something was refused. Their numbers grow by what they count as, so that the limit is a distance between two numbers. Every
- * method belongs inside the writer's transaction.
+ * something was refused. Their numbers grow by what they count as, so that the limit is a distance between two numbers.
  */
 export class RequestTable {
   readonly #limits: RequestLimits

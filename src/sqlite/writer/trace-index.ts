@@ -8,7 +8,7 @@ const PLACES = 2 ** 20
 /**
  * The numbers of original traces by their ids. New ones are kept in memory until there are `batch` of them, which then go into
  * the index in the order of their ids, some with each request, so that neighbours share the page that is written. Only
- * what is put off is read when Causeway starts. Every method belongs inside the writer's transaction.
+ * what is put off is read when Causeway starts.
  */
 export class TraceIndex {
   readonly #db: Sqlite

@@ -1,15 +1,16 @@
 import { errorText } from '../../model/error-text.ts'
 import { addCounts, noCounts } from '../../graph/ingest-counts.ts'
 import { readRequest, type ReadRequest } from '../../graph/read-request.ts'
-import type { RequestRecorder } from '../../graph/record-request.ts'
+import { RequestRecorder, type RecordSettings } from '../../graph/record-request.ts'
 import type { Recording } from '../../graph/recording.ts'
 import type { IngestCounts } from '../../model/ports/arrival-port.ts'
 import type { IngestOutcome, Signal } from '../../model/ingest.ts'
 import type { Sender } from '../../model/sender.ts'
+import type { ArrivalStore } from '../../model/ports/arrival-port.ts'
+import type { Transactor } from '../../model/ports/transactor.ts'
+import type { WriterStores } from '../../model/ports/writer-port.ts'
+import type { StorageFaults } from '../../model/storage-fault.ts'
 import { MalformedOtlp } from '../../otlp/read/malformed.ts'
-import { storageFault } from '../../sqlite/storage-fault.ts'
-import type { TraceIndex } from '../../sqlite/writer/trace-index.ts'
-import type { WriterTransaction } from '../../sqlite/writer-transaction.ts'
 
 export interface PendingRequest {
   signal: Signal
@@ -29,11 +30,9 @@ export interface Ingested {
   error?: unknown
 }
 
-export interface IngestParts {
-  transaction: WriterTransaction
-  recorder: RequestRecorder
-  traces: TraceIndex
-  nowMs?: () => number
+interface Recorders {
+  readonly recorder: RequestRecorder
+  readonly arrivals: ArrivalStore
 }
 
 const ALWAYS = (): boolean => true
@@ -46,13 +45,28 @@ interface Begun {
 
 /** Stores requests, many or a part of one in a transaction. */
 export class IngestRounds {
-  readonly #parts: IngestParts
+  readonly #transactor: Transactor<Recorders>
+  readonly #faults: StorageFaults
   readonly #nowMs: () => number
   readonly #begun = new WeakMap<PendingRequest, Begun>()
 
-  constructor(parts: IngestParts) {
-    this.#parts = parts
-    this.#nowMs = parts.nowMs ?? (() => performance.now())
+  constructor(
+    { transactor, faults }: WriterStores,
+    { maxSources, maxFanout, maxCycleEdges, senders }: RecordSettings,
+    nowMs: () => number = () => performance.now(),
+  ) {
+    const settings = {
+      maxSources,
+      maxFanout,
+      ...(maxCycleEdges !== undefined && { maxCycleEdges }),
+      ...(senders && { senders }),
+    }
+    this.#transactor = transactor.with(({ arrivals, graph }) => ({
+      inside: { recorder: new RequestRecorder(arrivals, graph, settings), arrivals },
+      outside: undefined,
+    })).transactor
+    this.#faults = faults
+    this.#nowMs = nowMs
   }
 
   /**
@@ -79,11 +93,11 @@ export class IngestRounds {
     const counted = noCounts()
     const tookMs: number[] = []
     try {
-      const outcomes = this.#parts.transaction.run(() => {
+      const outcomes = this.#transactor.run(({ recorder, arrivals }) => {
         const done: IngestOutcome[] = []
         let beforeMs = this.#nowMs()
         for (const request of requests) {
-          const outcome = this.#record(request, counted, mayGoOn)
+          const outcome = this.#record(recorder, request, counted, mayGoOn)
           const nowMs = this.#nowMs()
           tookMs.push(nowMs - beforeMs)
           beforeMs = nowMs
@@ -91,7 +105,7 @@ export class IngestRounds {
           done.push(outcome)
           if (!mayGoOn()) break
         }
-        this.#parts.traces.settle()
+        arrivals.endRequests()
         return done
       })
       addCounts(counts, counted)
@@ -100,7 +114,7 @@ export class IngestRounds {
     } catch (error) {
       for (const request of requests) this.#begun.delete(request)
       const middle = requests.length >> 1
-      if (middle > 0 && storageFault(error) === undefined)
+      if (middle > 0 && this.#faults.of(error) === undefined)
         return [requests.slice(0, middle), requests.slice(middle)].flatMap((half) =>
           this.#store(half, counts, errors, costsMs, ALWAYS),
         )
@@ -112,12 +126,17 @@ export class IngestRounds {
   }
 
   /** Each is decoded just before it is stored, so that what was decoded is garbage while it is young. */
-  #record(request: PendingRequest, counts: IngestCounts, mayGoOn: () => boolean): IngestOutcome | undefined {
+  #record(
+    recorder: RequestRecorder,
+    request: PendingRequest,
+    counts: IngestCounts,
+    mayGoOn: () => boolean,
+  ): IngestOutcome | undefined {
     let begun = this.#begun.get(request)
     if (begun === undefined) {
       const read = tryRead(request)
       if ('malformed' in read) return { kind: 'malformed', reason: read.malformed }
-      begun = { recording: this.#parts.recorder.begin(read, request.sender), stored: 0 }
+      begun = { recording: recorder.begin(read, request.sender), stored: 0 }
     }
     const before = counts.spans + counts.logs
     const answer = begun.recording.goOn(counts, mayGoOn)

@@ -1,7 +1,6 @@
-import { moveWal, walStateOf, type WalState } from '../../sqlite/log/wal-checkpoint.ts'
-import type { Sqlite } from '../../sqlite/open-database.ts'
-import { ChildThread } from '../../threads/child-thread.ts'
-import type { CheckpointThreadData, FromCheckpoints, ToCheckpoints } from './checkpoint-messages.ts'
+import type { LogMover } from '../../model/ports/write-ahead-log.ts'
+import type { ChildThread } from '../../threads/child-thread.ts'
+import type { FromCheckpoints, ToCheckpoints } from './checkpoint-messages.ts'
 
 /** 27 MiB of pages that are not in the database yet: a page that changes often is then moved once rather than twice. */
 const MOVE_PAGES = 7_000
@@ -14,12 +13,14 @@ const MAX_PASSES = 4
 /** 125 MiB: the writer's own commits move the log, should nobody else. */
 const LAST_RESORT_PAGES = 32_000
 
-type CheckpointThread = ChildThread<ToCheckpoints, FromCheckpoints>
+export type CheckpointThread = ChildThread<ToCheckpoints, FromCheckpoints>
 
 /** A thread that ends again and again is not started more often than that. */
 const START_AGAIN_MS = 60_000
 
 export interface CheckpointSettings {
+  /** Starts the thread that moves the log of the same database. */
+  start: () => CheckpointThread
   /** Told what it means each time the thread ended by itself. */
   onEnded?: (reason: string) => void
   /** A clock that never leaps; the process's unless given. */
@@ -32,8 +33,8 @@ export interface CheckpointSettings {
  * ended by itself is followed by another.
  */
 export class Checkpoints implements AsyncDisposable {
-  readonly #db: Sqlite
-  readonly #state: () => WalState
+  readonly #log: LogMover
+  readonly #startThread: () => CheckpointThread
   readonly #onEnded: (reason: string) => void
   readonly #nowMs: () => number
   /** Undefined while it has ended and none has followed yet. */
@@ -44,12 +45,13 @@ export class Checkpoints implements AsyncDisposable {
   /** How often the thread has gone over a log that is to begin anew. */
   #passes = 0
 
-  constructor(db: Sqlite, { onEnded, nowMs }: CheckpointSettings = {}) {
-    this.#db = db
-    this.#state = walStateOf(db)
+  /** `log` is moved on the writer's connection. */
+  constructor(log: LogMover, { start, onEnded, nowMs }: CheckpointSettings) {
+    this.#log = log
+    this.#startThread = start
     this.#onEnded = onEnded ?? (() => undefined)
     this.#nowMs = nowMs ?? (() => performance.now())
-    db.pragma(`wal_autocheckpoint = ${LAST_RESORT_PAGES}`)
+    log.moveWithCommitsFrom(LAST_RESORT_PAGES)
     this.#thread = this.#start()
   }
 
@@ -58,12 +60,12 @@ export class Checkpoints implements AsyncDisposable {
     if (this.#isMoving) return
     const thread = this.#thread ?? this.#startAgain()
     if (thread === undefined) return
-    const { log, checkpointed } = this.#state()
+    const { log, checkpointed } = this.#log.pages()
     const left = log - checkpointed
     const isLong = log >= RENEW_PAGES
     if (isLong && this.#passes > 0 && (left <= REST_PAGES || this.#passes >= MAX_PASSES)) {
       this.#passes = 0
-      moveWal(this.#db)
+      this.#log.move()
     } else if (left >= (isLong && this.#passes > 0 ? REST_PAGES : MOVE_PAGES)) {
       this.#isMoving = true
       this.#passes = isLong ? this.#passes + 1 : 0
@@ -80,13 +82,7 @@ export class Checkpoints implements AsyncDisposable {
 
   #start(): CheckpointThread {
     this.#startedMs = this.#nowMs()
-    const thread: CheckpointThread = new ChildThread({
-      name: 'checkpoint',
-      file: new URL('./checkpoint-thread.ts', import.meta.url),
-      data: { path: this.#db.name } satisfies CheckpointThreadData,
-      youngMib: 2,
-      oldMib: 64,
-    })
+    const thread = this.#startThread()
     thread.listen((message) => {
       this.#isMoving = false
       if (message === 'failed') this.#passes = MAX_PASSES

@@ -1,38 +1,52 @@
 import type { CascadeFigures } from '../../model/cascade-figures.ts'
 import type { SetAside } from '../../model/set-aside.ts'
-import type { Progress } from '../../sqlite/progress.ts'
-import { isAboutOneItem } from '../../sqlite/storage-fault.ts'
-import { CarefulRounds, type CarefulParts } from './careful-rounds.ts'
+import { Linker } from '../../linker/linker.ts'
+import type { LinkSettings } from '../../linker/link-context.ts'
+import type { LinkCounts } from '../../model/link-counts.ts'
+import type { Transactor } from '../../model/ports/transactor.ts'
+import type { WriterStores } from '../../model/ports/writer-port.ts'
+import { CarefulRounds, type Linking, type LinkTally } from './careful-rounds.ts'
 import { CascadeMeter } from './cascade-meter.ts'
 
 /** Links and expires in rounds, each in a transaction; where one throws for a single item, item by item. */
 export class LinkRounds {
-  readonly #parts: CarefulParts
+  readonly #transactor: Transactor<Linking>
+  readonly #tally: LinkTally
   readonly #careful: CarefulRounds
-  readonly #progress: Progress
+  readonly #stores: Pick<WriterStores, 'reader' | 'faults'>
   readonly #figures: CascadeMeter
   readonly #aside: SetAside[] = []
 
   /** `maxSeries`: services and object kinds that figures tell apart at most. */
-  constructor(parts: CarefulParts, progress: Progress, maxSeries: number) {
-    this.#parts = parts
-    this.#careful = new CarefulRounds(parts)
-    this.#progress = progress
+  constructor(stores: WriterStores, settings: LinkSettings, maxSeries: number) {
+    const { transactor, outside } = stores.transactor.with<Linking, LinkTally>((inside) => {
+      const linker = new Linker(inside.links, inside.logs, inside.graph, settings)
+      return { inside: { linker, ...inside }, outside: linker }
+    })
+    this.#transactor = transactor
+    this.#tally = outside
+    this.#careful = new CarefulRounds(transactor, outside, stores.faults)
+    this.#stores = stores
     this.#figures = new CascadeMeter(maxSeries)
   }
 
   link(limit: number): number {
     return this.#orCarefully(
-      () => this.#parts.linker.link(limit),
+      (linker) => linker.link(limit),
       () => this.#careful.link(limit),
     )
   }
 
   expire(limit: number): boolean {
     return this.#orCarefully(
-      () => this.#parts.linker.expire(limit),
+      (linker) => linker.expire(limit),
       () => this.#careful.expire(limit),
     )
+  }
+
+  /** What has been done since the last call. */
+  takeCounts(): LinkCounts {
+    return this.#tally.takeCounts()
   }
 
   /** What was set aside since the last call. */
@@ -46,15 +60,15 @@ export class LinkRounds {
   }
 
   /** What throws for one item alone is set aside; all else that throws rolls the round back, and is tried again. */
-  #orCarefully<T>(work: () => T, carefully: () => { done: T; aside: SetAside[] }): T {
-    const { transaction, linker, links } = this.#parts
-    const undo = linker.checkpoint()
+  #orCarefully<T>(work: (linker: Linker) => T, carefully: () => { done: T; aside: SetAside[] }): T {
+    const undo = this.#tally.checkpoint()
     try {
-      if (!this.#careful.isOn) return transaction.run(() => links.inRound(work))
+      if (!this.#careful.isOn)
+        return this.#transactor.run(({ linker, linkRound }) => linkRound(() => work(linker)))
     } catch (error) {
       // What a rolled back round saw is seen again.
       undo()
-      if (!isAboutOneItem(error)) throw error
+      if (!this.#stores.faults.isAboutOneItem(error)) throw error
     } finally {
       this.#measure()
     }
@@ -65,6 +79,6 @@ export class LinkRounds {
   }
 
   #measure(): void {
-    this.#figures.add(this.#parts.linker.takeObservations(), this.#progress.wallMs)
+    this.#figures.add(this.#tally.takeObservations(), this.#stores.reader.progress.wallMs)
   }
 }

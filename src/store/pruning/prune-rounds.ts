@@ -1,13 +1,9 @@
 import { CalendarWatch } from '../../graph/calendar-watch.ts'
 import { Pruner, type PruneResult, type PruneSettings } from '../../graph/prune.ts'
-import type { MergeGraph } from '../../model/ports/graph-port.ts'
+import type { Transactor } from '../../model/ports/transactor.ts'
+import type { Stores, WriterReader, WriterStores } from '../../model/ports/writer-port.ts'
 import { reasonOf, type SetAside } from '../../model/set-aside.ts'
-import type { SetAsideTable } from '../../sqlite/keeping/set-aside-table.ts'
-import type { TableKeeper } from '../../sqlite/keeping/table-keeper.ts'
-import type { Progress } from '../../sqlite/progress.ts'
-import type { SqlitePruneStore } from '../../sqlite/pruning/prune-store.ts'
-import { isAboutOneItem } from '../../sqlite/storage-fault.ts'
-import type { Cached, WriterTransaction } from '../../sqlite/writer-transaction.ts'
+import type { StorageFaults } from '../../model/storage-fault.ts'
 
 /** How often, at most, is noted what had arrived by then. */
 const MARK_EVERY_MS = 1_000
@@ -21,24 +17,19 @@ export interface PruneTurn {
 
 export type PruneTurnResult = PruneResult & { leapMs?: number }
 
-export interface PruneParts {
-  store: SqlitePruneStore
-  graph: MergeGraph
-  keeper: TableKeeper
-  table: SetAsideTable
-  progress: Progress
-  transaction: WriterTransaction
-  /** What caches rows that pruning changes, but for the pruner itself. */
-  caches: readonly Cached[]
+interface Pruning extends Stores {
+  readonly pruner: Pruner
 }
 
 /**
  * Prunes in turns, each in a transaction. Where one throws for a single CPID the turn is done again, each removal to be undone
  * by itself, and that CPID is set aside.
  */
-export class PruneRounds implements Cached {
-  readonly #parts: PruneParts
-  readonly #pruner: Pruner
+export class PruneRounds {
+  readonly #transactor: Transactor<Pruning>
+  readonly #pruner: Pick<Pruner, 'held'>
+  readonly #reader: WriterReader
+  readonly #faults: StorageFaults
   readonly #calendar = new CalendarWatch()
   readonly #keepsAge: boolean
   readonly #aside: SetAside[] = []
@@ -46,13 +37,20 @@ export class PruneRounds implements Cached {
   #noted: SetAside[] = []
   #careful = 0
 
-  constructor(parts: PruneParts, settings: Omit<PruneSettings, 'attempt'>) {
-    this.#parts = parts
+  constructor(stores: WriterStores, settings: Omit<PruneSettings, 'attempt'>) {
+    this.#reader = stores.reader
+    this.#faults = stores.faults
     this.#keepsAge = settings.retention.maxAgeMs > 0
-    this.#pruner = new Pruner(parts.store, parts.graph, {
-      ...settings,
-      attempt: (cpid, does, work) => this.#attempt(cpid, does === 'writes', work),
+    const { transactor, outside } = stores.transactor.with<Pruning, Pruner>((inside) => {
+      const pruner = new Pruner(inside.pruning, inside.graph, {
+        ...settings,
+        attempt: (cpid, does, work) => this.#attempt(inside, cpid, does === 'writes', work),
+      })
+      return { inside: { pruner, ...inside }, outside: pruner }
     })
+    transactor.alsoForget(outside)
+    this.#transactor = transactor
+    this.#pruner = outside
   }
 
   get held(): number {
@@ -65,7 +63,7 @@ export class PruneRounds implements Cached {
       if (this.#careful === 0) return this.#run(budget, turn)
       this.#careful--
     } catch (error) {
-      if (!isAboutOneItem(error)) throw error
+      if (!this.#faults.isAboutOneItem(error)) throw error
       this.#careful = CAREFUL_FOR
     }
     return this.#run(budget, turn)
@@ -76,37 +74,36 @@ export class PruneRounds implements Cached {
     return this.#aside.splice(0)
   }
 
-  forget(): void {
-    this.#pruner.forget()
-  }
-
   #run(budget: number, turn: PruneTurn): PruneTurnResult {
     this.#noted = []
-    const result = this.#parts.transaction.run(() => this.#work(budget, turn), { mayOnlyRead: true })
+    const result = this.#transactor.run((inside) => this.#work(inside, budget, turn), { mayOnlyRead: true })
     this.#aside.push(...this.#noted)
     return result
   }
 
-  #work(budget: number, { isCalendarRight = false, mayGoOn }: PruneTurn): PruneTurnResult {
-    const { store, progress, keeper } = this.#parts
-    const markedMs = store.lastMarkMs()
+  #work(
+    { pruner, marks, keeper }: Pruning,
+    budget: number,
+    { isCalendarRight = false, mayGoOn }: PruneTurn,
+  ): PruneTurnResult {
+    const { progress } = this.#reader
+    const markedMs = marks.lastMarkMs()
     const { isSure, leapMs } = isCalendarRight ? { isSure: true } : this.#calendar.look(progress, markedMs)
-    if (this.#keepsAge && isSure && Math.abs(progress.wallMs - (markedMs ?? 0)) >= MARK_EVERY_MS) store.mark()
+    if (this.#keepsAge && isSure && Math.abs(progress.wallMs - (markedMs ?? 0)) >= MARK_EVERY_MS) marks.mark()
     const kept = keeper.turn(isSure)
-    const result = this.#pruner.prune(budget, { isAgeKnown: isSure, isRoomKnown: !kept.isCrowded, mayGoOn })
+    const result = pruner.prune(budget, { isAgeKnown: isSure, isRoomKnown: !kept.isCrowded, mayGoOn })
     return { ...result, more: result.more || kept.more, ...(leapMs !== undefined && { leapMs }) }
   }
 
-  #attempt(cpid: number, writes: boolean, work: () => void): boolean {
-    const { transaction, table, caches } = this.#parts
+  #attempt({ attempt, setAside }: Stores, cpid: number, writes: boolean, work: () => void): boolean {
     const isCareful = writes && this.#careful > 0
     try {
-      if (isCareful) transaction.attempt(work, caches)
+      if (isCareful) attempt('pruning', work)
       else work()
       return true
     } catch (error) {
-      if (!isAboutOneItem(error) || (writes && !isCareful)) throw error
-      this.#noted.push(table.addUnprunable(cpid, reasonOf(error)))
+      if (!this.#faults.isAboutOneItem(error) || (writes && !isCareful)) throw error
+      this.#noted.push(setAside.addUnprunable(cpid, reasonOf(error)))
       return false
     }
   }

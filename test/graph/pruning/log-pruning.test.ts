@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000
 /** Keeps nothing older than an hour, and has an exporter of logs that stands at the beginning. */
 async function withExporter(): Promise<TestWriter> {
   const writer = await TestWriter.open({ linking: { logs: true }, retention: { maxAgeMs: HOUR_MS } })
-  writer.writer.run(() => writer.writer.positions.logs.keep(['otlp_grpc/loki'], 0))
+  writer.keepExporters('logs', ['otlp_grpc/loki'])
   writer.writer.prune(100)
   writer.logs('controller', [{ body: 'of no change' }, { body: 'of a change', cpid: ALPHA }])
   writer.mergelogs('kubectl', [{ new: ALPHA }])
@@ -30,7 +30,7 @@ test('log records that some exporter has still to send stay; once it has sent th
   expect(sentLogs(writer.db)).toHaveLength(3)
 
   const { logs } = writer.writer.lastDecisions
-  writer.writer.run(() => writer.writer.positions.logs.moveTo('otlp_grpc/loki', logs, 0))
+  writer.exporterMoved('logs', 'otlp_grpc/loki', logs)
   expect(sentLogs(writer.db)).toEqual([])
   for (let round = 0; round < 3; round++) {
     writer.pass(1)
@@ -44,7 +44,7 @@ test('without an exporter of logs nothing is held back, decided or waiting', asy
   writer.logs('controller', [{ body: 'waits for its span', trace: 1, span: 2 }])
   writer.link()
   expect(writer.writer.gauges().waiting).toBe(1)
-  writer.writer.run(() => writer.writer.positions.logs.keep([], 0))
+  writer.keepExporters('logs', [])
   expect(sentLogs(writer.db)).toEqual([])
   expect(writer.writer.gauges().waiting).toBe(0)
 })

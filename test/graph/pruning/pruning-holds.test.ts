@@ -35,7 +35,7 @@ test('a span that is stored but not linked keeps its CPID, until it is linked an
 test('a log record that is stored but not linked keeps its CPID', async () => {
   using writer = await twoSettled({ retention: { maxCpids: 1 }, linking: { logs: true } })
   const { logs } = writer.writer.lastDecisions
-  writer.writer.run(() => writer.writer.positions.logs.keep(['otlp_grpc/loki'], logs))
+  writer.keepExporters('logs', ['otlp_grpc/loki'], logs)
   writer.logs('controller', [{ body: 'waits for its turn', cpid: cpid(1) }])
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([1])

@@ -108,13 +108,11 @@ test('an open cascade stays, however small the limit', async () => {
 
 test('what some exporter has not sent stays', async () => {
   using writer = await TestWriter.open({ retention: { maxCpids: 1 } })
-  writer.writer.run(() => writer.writer.positions.traces.keep(['otlp_grpc/dead'], 0))
+  writer.keepExporters('traces', ['otlp_grpc/dead'])
   writer.mergelogs('kubectl', [{ new: cpid(1) }, { new: cpid(2) }])
   writer.pass(300_001)
   expect(writer.writer.prune(1000)).toMatchObject({ cpids: 0 })
-  writer.writer.run(() =>
-    writer.writer.positions.traces.moveTo('otlp_grpc/dead', writer.writer.progress.lastDecision, 0),
-  )
+  writer.exporterMoved('traces', 'otlp_grpc/dead')
   expect(writer.writer.prune(1000)).toMatchObject({ cpids: 1 })
 })
 
@@ -193,12 +191,7 @@ test('CPIDs and tombstones are counted without looking at them', async () => {
   expect(counted()).toEqual({ cpids: 8, tombstones: 0 })
   writer.writer.prune(1000)
   expect(counted()).toEqual({ cpids: 5, tombstones: 3 })
-  expect(() =>
-    writer.writer.run(() => {
-      writer.db.exec('DELETE FROM cpids')
-      throw new Error('rolled back')
-    }),
-  ).toThrow('rolled back')
+  writer.rollBack(() => writer.db.exec('DELETE FROM cpids'))
   expect(counted()).toEqual({ cpids: 5, tombstones: 3 })
   writer.spans('paper', [{ trace: 20, id: 20, cpid: cpid(1) }])
   writer.mergelogs('paper', [{ new: cpid(2), time: 20 }])

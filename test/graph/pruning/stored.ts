@@ -12,12 +12,9 @@ export function liveCpids({ db }: TestWriter): number[] {
 }
 
 /** Has an exporter that has sent everything up to now, or up to a decision. */
-export function exporterAt(writer: TestWriter, position = writer.writer.progress.lastDecision): void {
-  writer.writer.run(() => {
-    const { traces } = writer.writer.positions
-    traces.keep(['otlp_grpc/backend'], 0)
-    traces.moveTo('otlp_grpc/backend', position, 0)
-  })
+export function exporterAt(writer: TestWriter, position?: number): void {
+  writer.keepExporters('traces', ['otlp_grpc/backend'])
+  writer.exporterMoved('traces', 'otlp_grpc/backend', position)
 }
 
 /** Prunes turn by turn until nothing is left to do; returns how many CPIDs went. */

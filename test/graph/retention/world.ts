@@ -66,21 +66,12 @@ export class World {
     this.#do(step)
     this.#decisions.note(this.#canRepeat)
     this.#soundness.expect()
-    const { gauges, progress } = {
-      gauges: this.#writer.writer.gauges(),
-      progress: this.#writer.writer.progress,
-    }
+    const gauges = this.#writer.writer.gauges()
     const count = (from: string): number =>
       Number(this.#writer.db.prepare(`SELECT count(*) FROM ${from}`).pluck().get())
     same(
-      [gauges.cpids, gauges.tombstones, gauges.openTraces, gauges.setAside, progress.liveCpids],
-      [
-        count('cpids WHERE state = 0'),
-        count('cpids WHERE state = 1'),
-        count('traces WHERE state = 0'),
-        0,
-        gauges.cpids,
-      ],
+      [gauges.cpids, gauges.tombstones, gauges.openTraces, gauges.setAside],
+      [count('cpids WHERE state = 0'), count('cpids WHERE state = 1'), count('traces WHERE state = 0'), 0],
       'a gauge is wrong',
     )
   }
@@ -188,7 +179,7 @@ export class World {
   #pruneOnce(budget: number, mayGoOn = (): boolean => true): boolean {
     const { db, writer, clock } = this.#writer
     // Writes down what time it is.
-    writer.run(() => undefined)
+    writer.tryWriting()
     const before = new Kept(db)
     const wasForced = this.#isForcing
     const changes = this.#changes.get()
@@ -228,15 +219,17 @@ export class World {
 
   /** The least position that is saved; what comes after it is not sent everywhere. */
   #savedMin(signal: Signal): number {
-    return Math.min(...this.#writer.writer.positions[signal].all().values(), MANY)
+    return Math.min(...this.#writer.writer.positions(signal).values(), MANY)
   }
 
   #save(): void {
     const { writer } = this.#writer
-    writer.run(() => {
-      for (const { signal, name, position } of this.#backends)
-        writer.positions[signal].moveTo(name, position, 0)
-    })
+    const moved = this.#backends.map(({ signal, name, position }) => ({ signal, exporter: name, position }))
+    same(
+      writer.savePositions(moved.map((exporter) => ({ ...exporter, refused: 0 }))),
+      [],
+      'a position is not saved',
+    )
   }
 
   #restart(exporters: readonly string[]): void {
@@ -254,7 +247,7 @@ export class World {
     const { writer, db } = this.#writer
     this.#backends = SIGNALS.flatMap((signal) => {
       const names = signal === 'traces' || logs ? exporters : []
-      const positions = writer.run(() => writer.positions[signal].keep(names, writer.lastDecisions[signal]))
+      const positions = writer.keepExporters(signal, names)
       return names.map((name) => {
         const position = positions.get(name) ?? 0
         return new Backend(name, signal, db, position, known.get(`${signal} ${name}`)?.since ?? position)
