@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import type { z } from 'zod'
+import type { Schema } from '../src/config/schema/schema.ts'
 import {
   CONNECTORS,
   EXPORTERS,
@@ -8,7 +8,6 @@ import {
   type TypeTable,
 } from '../src/config/components/catalog.ts'
 import { pipeline, service } from '../src/config/components/service.ts'
-import { docOf } from '../src/config/schema/schema-doc.ts'
 import { INTRODUCTION, PIPELINES } from './config-docs-text.ts'
 
 type Row = [key: string, type: string, written: string, meaning: string]
@@ -43,8 +42,8 @@ function renderTable(section: string, { types, aliases }: TypeTable<unknown>): s
   return [`## ${section}\n`, ...parts]
 }
 
-function renderSchema(schema: z.ZodType): string {
-  const doc = docOf(schema)
+function renderSchema(schema: Schema<unknown>): string {
+  const doc = schema.doc
   if (doc.kind !== 'section') throw new Error('only sections have a table of keys')
   const { rows, refused } = listKeys(doc.shape, '')
   const byAdvice = Map.groupBy(refused, ({ advice }) => advice)
@@ -61,11 +60,11 @@ function renderSchema(schema: z.ZodType): string {
     .join('\n')
 }
 
-function listKeys(shape: Record<string, z.ZodType>, prefix: string): Listing {
+function listKeys(shape: Record<string, Schema<unknown>>, prefix: string): Listing {
   const listing: Listing = { rows: [], refused: [] }
   for (const [key, schema] of Object.entries(shape)) {
     const path = `${prefix}${key}`
-    const doc = docOf(schema)
+    const doc = schema.doc
     if (doc.kind === 'refused') {
       listing.refused.push({ key: path, advice: doc.advice })
     } else if (doc.kind === 'field') {
@@ -83,8 +82,8 @@ function listKeys(shape: Record<string, z.ZodType>, prefix: string): Listing {
   return listing
 }
 
-function innerShape(item: z.ZodType): Record<string, z.ZodType> {
-  const doc = docOf(item)
+function innerShape(item: Schema<unknown>): Record<string, Schema<unknown>> {
+  const doc = item.doc
   return doc.kind === 'section' ? doc.shape : {}
 }
 

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { Schema } from './schema/schema.ts'
 import {
   CONNECTORS,
   EXPORTERS,
@@ -9,7 +9,7 @@ import {
   type TypeTable,
 } from './components/catalog.ts'
 import { pipeline, service } from './components/service.ts'
-import { docOf, type SchemaDoc } from './schema/schema-doc.ts'
+import type { SchemaDoc } from './schema/schema.ts'
 import {
   childOf,
   isBlank,
@@ -55,8 +55,8 @@ function fillComponent(node: RawNode, id: string, table: TypeTable<unknown>): Pl
   return type === undefined ? plain(node) : (fill(type.schema, node) ?? null)
 }
 
-function fill(schema: z.ZodType, node: RawNode | undefined): PlainNode | undefined {
-  const doc = docOf(schema)
+function fill(schema: Schema<unknown>, node: RawNode | undefined): PlainNode | undefined {
+  const doc = schema.doc
   switch (doc.kind) {
     case 'field':
       return fillField(doc, node)

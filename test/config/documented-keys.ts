@@ -1,7 +1,6 @@
-import type { z } from 'zod'
+import type { Schema } from '../../src/config/schema/schema.ts'
 import { CONNECTORS, EXPORTERS, EXTENSIONS, RECEIVERS } from '../../src/config/components/catalog.ts'
 import { pipeline, service } from '../../src/config/components/service.ts'
-import { docOf } from '../../src/config/schema/schema-doc.ts'
 
 export interface DocumentedKey {
   /** From the top, with the type in place of an id and 0 for an item of a list. */
@@ -27,8 +26,8 @@ export function documentedKeys(): DocumentedKey[] {
   ]
 }
 
-function keysOf(schema: z.ZodType, path: string[]): DocumentedKey[] {
-  const doc = docOf(schema)
+function keysOf(schema: Schema<unknown>, path: string[]): DocumentedKey[] {
+  const doc = schema.doc
   switch (doc.kind) {
     case 'field':
       return [{ path }]

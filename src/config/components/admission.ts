@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../schema/schema.ts'
 import type { AdmissionConfig } from '../causeway-config.ts'
 import { DURATION } from '../schema/duration.ts'
 import { field, optionalField } from '../schema/field.ts'
@@ -55,7 +55,7 @@ export const admission = section(
   ],
 )
 
-export function buildAdmission(settings: z.output<typeof admission>): AdmissionConfig {
+export function buildAdmission(settings: SettingsOf<typeof admission>): AdmissionConfig {
   return {
     maxInFlightBytes: settings.max_in_flight,
     maxFlowRequests: settings.max_flow_requests,

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../schema/schema.ts'
 import type { CorsConfig } from '../causeway-config.ts'
 import { field } from '../schema/field.ts'
 import { TEXT_LIST, wholeNumber } from '../schema/scalar-kinds.ts'
@@ -22,10 +22,7 @@ export const cors = optionalSection(
   },
   [
     ({ allowed_origins, allowed_headers }) =>
-      Array.isArray(allowed_origins) &&
-      allowed_origins.length === 0 &&
-      Array.isArray(allowed_headers) &&
-      allowed_headers.length > 0
+      allowed_origins.length === 0 && allowed_headers.length > 0
         ? {
             key: 'allowed_headers',
             message: 'has no effect without allowed_origins; write allowed_origins too',
@@ -34,7 +31,7 @@ export const cors = optionalSection(
   ],
 )
 
-export function buildCors(settings: z.output<typeof cors>): CorsConfig | undefined {
+export function buildCors(settings: SettingsOf<typeof cors>): CorsConfig | undefined {
   if (settings === undefined || settings.allowed_origins.length === 0) return undefined
   return {
     allowedOrigins: settings.allowed_origins,

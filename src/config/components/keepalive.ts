@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../schema/schema.ts'
 import type { GrpcKeepaliveConfig } from '../causeway-config.ts'
 import { DURATION } from '../schema/duration.ts'
 import { field, NOT_HERE, refusedKeys } from '../schema/field.ts'
@@ -26,7 +26,7 @@ export const keepalive = section('Which connections are kept.', {
   ...refusedKeys(NOT_HERE, 'enforcement_policy'),
 })
 
-export function buildKeepalive({ server_parameters }: z.output<typeof keepalive>): GrpcKeepaliveConfig {
+export function buildKeepalive({ server_parameters }: SettingsOf<typeof keepalive>): GrpcKeepaliveConfig {
   return {
     maxConnectionIdleMs: server_parameters.max_connection_idle,
     maxConnectionAgeMs: server_parameters.max_connection_age,

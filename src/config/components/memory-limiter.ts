@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../schema/schema.ts'
 import type { MemoryLimiterConfig } from '../causeway-config.ts'
 import { POSITIVE_DURATION } from '../schema/duration.ts'
 import { field, optionalField } from '../schema/field.ts'
@@ -102,7 +102,7 @@ export const DEFAULT_MEMORY_LIMITER: MemoryLimiterConfig = {
   limitPercentage: 80,
 }
 
-function buildLimiter(written: z.output<typeof settings>): MemoryLimiterConfig {
+function buildLimiter(written: SettingsOf<typeof settings>): MemoryLimiterConfig {
   return {
     checkIntervalMs: written.check_interval,
     limitPercentage: written.limit_percentage,

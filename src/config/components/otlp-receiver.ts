@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../schema/schema.ts'
 import type { GrpcServerConfig, HttpServerConfig, OtlpReceiverConfig } from '../causeway-config.ts'
 import { DURATION } from '../schema/duration.ts'
 import { LISTEN_ENDPOINT } from '../schema/endpoint.ts'
@@ -75,7 +75,7 @@ const http = switchedSection(
   },
   [
     ({ traces_url_path, logs_url_path }) =>
-      typeof logs_url_path === 'string' && traces_url_path === logs_url_path
+      traces_url_path === logs_url_path
         ? {
             key: 'logs_url_path',
             message: `is the same as traces_url_path, ${logs_url_path}; write another path`,
@@ -109,7 +109,7 @@ export const otlpReceiver = componentType(
     present({ id, grpc: buildGrpc(settings.protocols.grpc), http: buildHttp(settings.protocols.http) }),
 )
 
-function buildGrpc(settings: z.output<typeof grpc>): GrpcServerConfig | undefined {
+function buildGrpc(settings: SettingsOf<typeof grpc>): GrpcServerConfig | undefined {
   return (
     settings && {
       ...settings.endpoint,
@@ -124,7 +124,7 @@ function buildGrpc(settings: z.output<typeof grpc>): GrpcServerConfig | undefine
   )
 }
 
-function buildHttp(settings: z.output<typeof http>): HttpServerConfig | undefined {
+function buildHttp(settings: SettingsOf<typeof http>): HttpServerConfig | undefined {
   return (
     settings && {
       ...settings.endpoint,

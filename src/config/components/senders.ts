@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../schema/schema.ts'
 import type { SenderGrants, SenderPolicy } from '../../model/sender-policy.ts'
 import { field, optionalField } from '../schema/field.ts'
 import { FLAG, TEXT, TEXT_LIST, choice } from '../schema/scalar-kinds.ts'
@@ -85,7 +85,7 @@ export const senders = optionalSection(
   },
 )
 
-export function buildSenders(settings: z.output<typeof senders>): SenderPolicy | undefined {
+export function buildSenders(settings: SettingsOf<typeof senders>): SenderPolicy | undefined {
   return (
     settings && {
       rules: settings.rules.map(({ match, ...written }) => ({
@@ -97,7 +97,7 @@ export function buildSenders(settings: z.output<typeof senders>): SenderPolicy |
   )
 }
 
-function buildGrants({ merge_from, ...written }: Omit<z.output<typeof rule>, 'match'>): SenderGrants {
+function buildGrants({ merge_from, ...written }: Omit<SettingsOf<typeof rule>, 'match'>): SenderGrants {
   return {
     ...written,
     mergeFrom: {

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../schema/schema.ts'
 import type { TelemetryConfig } from '../causeway-config.ts'
 import { field, NOT_HERE, refuse, refusedKeys, type ValueKind } from '../schema/field.ts'
 import { choice, FLAG, TEXT, wholeNumber } from '../schema/scalar-kinds.ts'
@@ -53,7 +53,7 @@ const metrics = section(
   },
   [
     ({ readers }) =>
-      Array.isArray(readers) && readers.length > 1
+      readers.length > 1
         ? { key: 'readers', message: `one reader at most, got ${readers.length}; keep one` }
         : undefined,
   ],
@@ -66,7 +66,7 @@ export const telemetry = section('What Causeway tells about itself.', {
   ...refusedKeys(NOT_HERE, 'resource'),
 })
 
-export function buildTelemetry(settings: z.output<typeof telemetry>): TelemetryConfig {
+export function buildTelemetry(settings: SettingsOf<typeof telemetry>): TelemetryConfig {
   const { level, readers } = settings.metrics
   const served = readers.at(0)?.pull.exporter.prometheus
   return {

@@ -1,7 +1,6 @@
-import { z } from 'zod'
 import { isBlank, isUnresolved, type RawNode } from '../tree/raw-node.ts'
 import { readYaml } from '../tree/read-yaml.ts'
-import { documented } from './schema-doc.ts'
+import type { Schema } from './schema.ts'
 
 /** Why a value cannot be taken, and what to write instead. */
 export class Refusal {
@@ -25,67 +24,55 @@ export interface ValueKind<T> {
   readonly secret?: boolean
 }
 
-/** Marks a failure that is already reported elsewhere. */
-export const SILENT = { silent: true }
-
 /** A key with a default, given as it would be written. */
-export function field<T>(kind: ValueKind<T>, written: string, meaning: string): z.ZodType<T> {
+export function field<T>(kind: ValueKind<T>, written: string, meaning: string): Schema<T> {
   const fallback = readDefault(kind, written)
-  return documented(
-    leaf(kind, () => fallback),
-    { kind: 'field', ...aboutKind(kind), default: written, meaning },
-  )
+  return {
+    doc: { kind: 'field', ...aboutKind(kind), default: written, meaning },
+    read: reader(kind.read, () => fallback),
+  }
 }
 
 /** A key that may be left out and then means nothing. */
-export function optionalField<T>(kind: ValueKind<T>, meaning: string): z.ZodType<T | undefined> {
-  return documented(
-    leaf<T | undefined>(kind, () => undefined),
-    { kind: 'field', ...aboutKind(kind), meaning },
-  )
+export function optionalField<T>(kind: ValueKind<T>, meaning: string): Schema<T | undefined> {
+  return {
+    doc: { kind: 'field', ...aboutKind(kind), meaning },
+    read: reader<T | undefined>(kind.read, () => undefined),
+  }
 }
 
 /** A key that must be written. */
-export function requiredField<T>(kind: ValueKind<T>, example: string, meaning: string): z.ZodType<T> {
-  return documented(
-    leaf(kind, () => refuse(`is required; write for example ${example}`)),
-    { kind: 'field', ...aboutKind(kind), required: true, meaning },
-  )
+export function requiredField<T>(kind: ValueKind<T>, example: string, meaning: string): Schema<T> {
+  return {
+    doc: { kind: 'field', ...aboutKind(kind), required: true, meaning },
+    read: reader(kind.read, () => refuse(`is required; write for example ${example}`)),
+  }
 }
 
 /** Keys the Collector knows and Causeway does not take; the advice says what to do instead. */
 export function refusedKeys<K extends string>(
   advice: string,
   ...keys: readonly K[]
-): Record<K, z.ZodType<undefined>> {
-  const refused = documented(
-    leaf<undefined>({ type: '', read: () => refuse(advice) }, () => undefined),
-    {
-      kind: 'refused',
-      advice,
-    },
-  )
-  return Object.fromEntries(keys.map((key) => [key, refused])) as Record<K, z.ZodType<undefined>>
+): Record<K, Schema<undefined>> {
+  const refused: Schema<undefined> = {
+    doc: { kind: 'refused', advice },
+    read: reader<undefined>(
+      () => refuse(advice),
+      () => undefined,
+    ),
+  }
+  return Object.fromEntries(keys.map((key) => [key, refused])) as Record<K, Schema<undefined>>
 }
 
 /** The advice for keys that tune the Collector's own machinery. */
 export const NOT_HERE = 'a Collector setting that Causeway does not have; remove it'
 
-function leaf<T>({ read }: Pick<ValueKind<T>, 'read' | 'type'>, absent: () => T | Refusal): z.ZodType<T> {
-  return z
-    .unknown()
-    .optional()
-    .transform((input, ctx): T => {
-      const node = input as RawNode | undefined
-      if (isUnresolved(node)) {
-        ctx.addIssue({ code: 'custom', params: SILENT, continue: true })
-        return z.NEVER
-      }
-      const result = isBlank(node) ? absent() : read(node)
-      if (!(result instanceof Refusal)) return result
-      ctx.addIssue({ code: 'custom', message: result.reason, continue: true })
-      return z.NEVER
-    })
+function reader<T>(read: Reader<T>, absent: () => T | Refusal): Schema<T>['read'] {
+  return (node, path, mistakes) => {
+    if (isUnresolved(node)) return mistakes.silently()
+    const result = isBlank(node) ? absent() : read(node)
+    return result instanceof Refusal ? mistakes.add(path, result.reason) : result
+  }
 }
 
 function readDefault<T>({ read }: ValueKind<T>, written: string): T {

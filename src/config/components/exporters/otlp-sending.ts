@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../../schema/schema.ts'
 import type { OtlpSending } from '../../causeway-config.ts'
 import { DURATION } from '../../schema/duration.ts'
 import { field, NOT_HERE, optionalField, refusedKeys } from '../../schema/field.ts'
@@ -69,13 +69,13 @@ export const sendingKeys = {
 }
 
 interface SendingSettings {
-  tls: z.output<typeof clientTls>
-  auth: z.output<typeof clientAuth>
+  tls: SettingsOf<typeof clientTls>
+  auth: SettingsOf<typeof clientAuth>
   headers: Record<string, string>
   compression: 'gzip' | 'none'
   timeout: number
-  retry_on_failure: z.output<typeof retry>
-  sending_queue: z.output<typeof queue>
+  retry_on_failure: SettingsOf<typeof retry>
+  sending_queue: SettingsOf<typeof queue>
 }
 
 export function buildSending(settings: SendingSettings, scheme: 'http' | 'https' | undefined): OtlpSending {

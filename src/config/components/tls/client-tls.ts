@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../../schema/schema.ts'
 import type { ClientTls } from '../../causeway-config.ts'
 import { field, optionalField } from '../../schema/field.ts'
 import { FLAG, SECRET_TEXT, TEXT } from '../../schema/scalar-kinds.ts'
@@ -29,7 +29,7 @@ export const clientTls = section(
 
 /** The scheme of an endpoint, where there is one, decides between TLS and plain text. */
 export function buildClientTls(
-  tls: z.output<typeof clientTls>,
+  tls: SettingsOf<typeof clientTls>,
   scheme: 'http' | 'https' | undefined,
 ): ClientTls {
   const hasCa = (tls.ca_file ?? tls.ca_pem) !== undefined

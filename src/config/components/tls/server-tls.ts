@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type { SettingsOf } from '../../schema/schema.ts'
 import type { ServerTls } from '../../causeway-config.ts'
 import { optionalField, refusedKeys } from '../../schema/field.ts'
 import { FLAG, SECRET_TEXT, TEXT } from '../../schema/scalar-kinds.ts'
@@ -41,7 +41,7 @@ export const serverTls = optionalSection(
   ],
 )
 
-export function buildServerTls(tls: z.output<typeof serverTls>): ServerTls | undefined {
+export function buildServerTls(tls: SettingsOf<typeof serverTls>): ServerTls | undefined {
   return (
     tls && {
       ...buildTlsProtocol(tls),

@@ -1,7 +1,18 @@
-import type { z } from 'zod'
+import type { RawNode } from '../tree/raw-node.ts'
+import type { Mistakes } from './mistakes.ts'
+
+/** What may be written somewhere, and how it is read. */
+export interface Schema<T> {
+  readonly doc: SchemaDoc
+  /** Reads what stands under `path`. With a mistake in it the value is `FAULTY`, or has that somewhere in it. */
+  read(node: RawNode | undefined, path: readonly string[], mistakes: Mistakes): T
+}
+
+/** What is read with a schema. */
+export type SettingsOf<S> = S extends Schema<infer T> ? T : never
 
 /** The keys of a section. */
-export type Shape = Record<string, z.ZodType>
+export type Shape = Readonly<Record<string, Schema<unknown>>>
 
 /** What a value is, for people: the configuration docs and print-config are made from these. */
 export type SchemaDoc =
@@ -19,19 +30,4 @@ export type SchemaDoc =
     }
   | { kind: 'refused'; advice: string }
   | { kind: 'section'; meaning: string; shape: Shape; absent: 'filled' | 'off'; bare: 'filled' | 'off' }
-  | { kind: 'sections'; meaning: string; item: z.ZodType; default: string }
-
-const docs = new WeakMap<z.ZodType, SchemaDoc>()
-
-/** Ties a description to a schema. */
-export function documented<S extends z.ZodType>(schema: S, doc: SchemaDoc): S {
-  docs.set(schema, doc)
-  return schema
-}
-
-/** What was tied to a schema. */
-export function docOf(schema: z.ZodType): SchemaDoc {
-  const doc = docs.get(schema)
-  if (doc === undefined) throw new Error('a configuration schema has no description')
-  return doc
-}
+  | { kind: 'sections'; meaning: string; item: Schema<unknown>; default: string }
