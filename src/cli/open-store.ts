@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
-import { openForReading, openForWriting, type Sqlite } from '../sqlite/open-database.ts'
-import { SqliteQueries } from '../sqlite/readers/sqlite-queries.ts'
-import { schemaState } from '../sqlite/schema-state.ts'
+import { askDatabase, changeDatabase, type ChangedDatabase } from '../app/database/database-file.ts'
+import type { CausewayQueries } from '../model/ports/query-port.ts'
+import type { SchemaState } from '../model/ports/setup-port.ts'
 import { CliError, messageOf } from './cli-error.ts'
 import type { CliIo } from './cli-io.ts'
 import type { CommandLine } from './command-line.ts'
@@ -16,47 +16,50 @@ export function configOf({ sources, sets }: CommandLine, { env }: CliIo): Loaded
 export async function withQueries<T>(
   line: CommandLine,
   io: CliIo,
-  ask: (queries: SqliteQueries) => Promise<T> | T,
+  ask: (queries: CausewayQueries) => Promise<T> | T,
 ): Promise<T> {
   const { path } = configOf(line, io).config.cpid.storage
-  return await withStore(path, openForReading, (db) => ask(new SqliteQueries(db)))
+  return await withStore(path, askDatabase, (database) => ask(database.queries()))
 }
 
 /** The path of the configured database, which is there and can be asked. Throws CliError when it is not. */
 export async function readablePath(line: CommandLine, io: CliIo): Promise<string> {
   const { path } = configOf(line, io).config.cpid.storage
-  await withStore(path, openForReading, () => undefined)
+  await withStore(path, askDatabase, () => undefined)
   return path
 }
 
 /** Works on a database that is there and has the schema of this Causeway. */
-export async function withWritableStore<T>(path: string, work: (db: Sqlite) => Promise<T> | T): Promise<T> {
-  return await withStore(path, openForWriting, work)
+export async function withWritableStore<T>(
+  path: string,
+  work: (database: ChangedDatabase) => Promise<T> | T,
+): Promise<T> {
+  return await withStore(path, changeDatabase, work)
 }
 
-async function withStore<T>(
+interface Checked extends Disposable {
+  readonly schema: SchemaState
+}
+
+async function withStore<T, Database extends Checked>(
   path: string,
-  open: (path: string) => Sqlite,
-  work: (db: Sqlite) => Promise<T> | T,
+  open: (path: string) => Database,
+  work: (database: Database) => Promise<T> | T,
 ): Promise<T> {
   if (!existsSync(path)) {
     throw new CliError(
       `there is no database at ${path} yet; start causeway, or correct connectors::cpid::storage::path`,
     )
   }
-  const db = open(path)
-  try {
-    readableSchema(db, path)
-    return await work(db)
-  } finally {
-    db.close()
-  }
+  using database = open(path)
+  readableSchema(database, path)
+  return await work(database)
 }
 
 /** A file that is no database, or one beside which SQLite cannot make its own files, shows only at the first question. */
-function readableSchema(db: Sqlite, path: string): void {
+function readableSchema(database: Checked, path: string): void {
   try {
-    checkSchema(db, path)
+    checkSchema(database, path)
   } catch (error) {
     if (error instanceof CliError) throw error
     throw new CliError(
@@ -66,8 +69,8 @@ function readableSchema(db: Sqlite, path: string): void {
   }
 }
 
-function checkSchema(db: Sqlite, path: string): void {
-  switch (schemaState(db)) {
+function checkSchema({ schema }: Checked, path: string): void {
+  switch (schema) {
     case 'current':
       return
     case 'older':

@@ -1,8 +1,6 @@
 import { MIGRATIONS } from '../../migrations/index.ts'
+import type { SchemaState } from '../model/ports/setup-port.ts'
 import type { Sqlite } from './open-database.ts'
-
-/** How the schema of a file compares with the one this Causeway knows. */
-export type SchemaState = 'current' | 'older' | 'newer'
 
 /** Looks only; an empty file is an older one. */
 export function schemaState(db: Sqlite): SchemaState {

@@ -48,3 +48,13 @@ test('ARCHITECTURE.md says of every folder of src what lint lets it import', () 
 test.each([...rules])('%s imports each of the folders that it may, and no other', (folder, may) => {
   expect(sorted(importedBy(folder))).toEqual(sorted(may))
 })
+
+test('SQL, pragmas and the libraries of SQLite stand in src/sqlite alone, and only the composition root imports that', () => {
+  const IS_SQLITE =
+    /from '(better-sqlite3|node:sqlite|kysely)|\.(prepare|pragma)\(|\.exec\(\s*['"`]|\bpragma_[a-z]+\b/
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+  const using = files.filter((name) => IS_SQLITE.test(readFileSync(`${SRC}${name}`, 'utf8')))
+  expect(using.length).toBeGreaterThan(10)
+  expect(using.filter((name) => !name.startsWith('sqlite/'))).toEqual([])
+  expect([...rules].filter(([, may]) => may.includes('sqlite'))).toEqual([])
+})

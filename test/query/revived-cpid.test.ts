@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { SenderFactsReader } from '../../src/sqlite/readers/records/sender-facts.ts'
+import { SqliteSenderFacts } from '../../src/sqlite/readers/records/sender-facts.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
 import { sentSpans, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -42,7 +42,7 @@ test('a pruned CPID that a span names again is known again, not explained, and a
   expect(sentSpans(writer.db).find(({ name }) => name === 'cascade')?.attributes).toMatchObject({
     'cpid.cascade.missing': 0,
   })
-  const senders = new SenderFactsReader(writer.db).senders(writer.clock.wallMs())
+  const senders = new SqliteSenderFacts(writer.db).senders(writer.clock.wallMs())
   expect(senders).toMatchObject([{ service: 'controller', missing: 0 }])
 })
 

@@ -1,5 +1,4 @@
-import { migrate } from '../../sqlite/migrate.ts'
-import { openForWriting } from '../../sqlite/open-database.ts'
+import { migrateDatabase } from '../../app/database/database-work.ts'
 import { wantsJson } from '../arguments.ts'
 import type { Command } from './command.ts'
 import { configOf } from '../open-store.ts'
@@ -13,15 +12,10 @@ export const MIGRATE: Command = {
   run: async (line, io) => {
     const json = wantsJson(line)
     const { path } = configOf(line, io).config.cpid.storage
-    const db = openForWriting(path)
-    try {
-      const { applied } = await migrate(db)
-      if (json) io.stdout.write(`${JSON.stringify({ path, applied })}\n`)
-      else if (applied.length === 0) io.stdout.write(`${path} is up to date\n`)
-      else for (const name of applied) io.stdout.write(`${path}: applied ${name}\n`)
-      return 0
-    } finally {
-      db.close()
-    }
+    const applied = await migrateDatabase(path)
+    if (json) io.stdout.write(`${JSON.stringify({ path, applied })}\n`)
+    else if (applied.length === 0) io.stdout.write(`${path} is up to date\n`)
+    else for (const name of applied) io.stdout.write(`${path}: applied ${name}\n`)
+    return 0
   },
 }

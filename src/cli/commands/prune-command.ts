@@ -1,9 +1,6 @@
-import { StoreWriter } from '../../store/store-writer.ts'
-import { systemClock } from '../../app/system-clock.ts'
+import type { ChangedDatabase } from '../../app/database/database-file.ts'
 import type { CpidConfig } from '../../config/causeway-config.ts'
 import { noPruneCounts, type PruneCounts } from '../../model/ports/prune-port.ts'
-import type { Sqlite } from '../../sqlite/open-database.ts'
-import { sqliteStores } from '../../sqlite/writer-stores.ts'
 import { wantsJson } from '../arguments.ts'
 import type { Command } from './command.ts'
 import { configOf, withWritableStore } from '../open-store.ts'
@@ -26,17 +23,16 @@ export const PRUNE: Command = {
   run: (line, io) => {
     const json = wantsJson(line)
     const { cpid } = configOf(line, io).config
-    return withWritableStore(cpid.storage.path, (db) => {
-      const counts = pruneAll(db, cpid)
+    return withWritableStore(cpid.storage.path, (database) => {
+      const counts = pruneAll(database, cpid)
       io.stdout.write(json ? `${JSON.stringify(counts)}\n` : textOf(counts))
       return 0
     })
   },
 }
 
-function pruneAll(db: Sqlite, { linking, maxSources, retention }: CpidConfig): PruneCounts {
-  const stores = sqliteStores(db, { retention }, systemClock)
-  const writer = new StoreWriter(stores, { linking: { ...linking, logs: false }, maxSources, retention })
+function pruneAll(database: ChangedDatabase, { linking, maxSources, retention }: CpidConfig): PruneCounts {
+  const writer = database.writer({ linking: { ...linking, logs: false }, maxSources, retention })
   const total = noPruneCounts()
   for (let more = true; more;) {
     const result = writer.prune(CPIDS_AT_ONCE, { isCalendarRight: true })

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { holdDatabase } from '../../sqlite/hold-database.ts'
-import { salvage, type Salvaged, type SalvagedTable } from '../../sqlite/salvage/salvage.ts'
+import { salvageDatabase } from '../../app/database/database-work.ts'
+import type { Salvaged, SalvagedTable } from '../../model/salvaged.ts'
 import { wantsJson } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
 import type { Command } from './command.ts'
@@ -29,14 +29,9 @@ export const SALVAGE: Command = {
     if (!existsSync(path)) {
       throw new CliError(`there is no database at ${path}; correct connectors::cpid::storage::path`)
     }
-    const hold = holdDatabase(path)
-    try {
-      const salvaged = await salvage(path, to)
-      const text = json ? JSON.stringify({ from: path, to, ...salvaged }) : textOf(path, to, salvaged)
-      io.stdout.write(`${text}\n`)
-    } finally {
-      hold[Symbol.dispose]()
-    }
+    const salvaged = await salvageDatabase(path, to)
+    const text = json ? JSON.stringify({ from: path, to, ...salvaged }) : textOf(path, to, salvaged)
+    io.stdout.write(`${text}\n`)
     return 0
   },
 }

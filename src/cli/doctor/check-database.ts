@@ -1,10 +1,8 @@
 import { accessSync, constants, existsSync, statSync, statfsSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { askSql } from '../../app/sql/ask-sql.ts'
-import type { FromSql } from '../../threads/sql-messages.ts'
+import { askDatabase, changeDatabase, longLogBytes } from '../../app/database/database-file.ts'
+import { faultyPages } from '../../app/database/database-work.ts'
 import type { RetentionConfig } from '../../config/causeway-config.ts'
-import { openForReading, openForWriting, WAL_KEPT_BYTES } from '../../sqlite/open-database.ts'
-import { schemaState } from '../../sqlite/schema-state.ts'
 import { messageOf } from '../cli-error.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 
@@ -49,22 +47,18 @@ function checkFolder(path: string): Finding {
 
 function checkSchema(path: string): Finding {
   try {
-    const db = openForReading(path)
-    try {
-      switch (schemaState(db)) {
-        case 'current':
-          return ok('database', `${path}, ${sizeText(statSync(path).size)}, in step with this version`)
-        case 'older':
-          return warn('database', `${path} has an older schema`, 'run causeway migrate, or start causeway')
-        case 'newer':
-          return fail(
-            'database',
-            `${path} was written by a newer Causeway`,
-            `use that version, or correct ${SETTING}`,
-          )
-      }
-    } finally {
-      db.close()
+    using database = askDatabase(path)
+    switch (database.schema) {
+      case 'current':
+        return ok('database', `${path}, ${sizeText(statSync(path).size)}, in step with this version`)
+      case 'older':
+        return warn('database', `${path} has an older schema`, 'run causeway migrate, or start causeway')
+      case 'newer':
+        return fail(
+          'database',
+          `${path} was written by a newer Causeway`,
+          `use that version, or correct ${SETTING}`,
+        )
     }
   } catch (error) {
     return fail(
@@ -77,14 +71,9 @@ function checkSchema(path: string): Finding {
 
 function checkWriting(path: string): Finding {
   try {
-    const db = openForWriting(path)
-    try {
-      db.exec('BEGIN IMMEDIATE')
-      db.exec('ROLLBACK')
-      return ok('writing', 'the database can be written')
-    } finally {
-      db.close()
-    }
+    using database = changeDatabase(path)
+    database.checkWritable()
+    return ok('writing', 'the database can be written')
   } catch (error) {
     return fail(
       'writing',
@@ -113,8 +102,8 @@ function checkRoom(path: string, { maxBytes }: RetentionConfig): Finding {
 
 /** A write-ahead log that is short is worth no line. */
 function* checkLog(path: string): Generator<Finding> {
-  const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  if (bytes <= WAL_KEPT_BYTES) return
+  const bytes = longLogBytes(path)
+  if (bytes === undefined) return
   yield warn(
     'disk',
     `the write-ahead log is ${sizeText(bytes)} long, since a program reads the database without an end`,
@@ -123,12 +112,9 @@ function* checkLog(path: string): Generator<Finding> {
 }
 
 async function checkPages(path: string, timeoutMs: number): Promise<Finding> {
-  const found: string[] = []
-  const take = (answer: FromSql): void => {
-    if (answer.kind === 'rows') found.push(...answer.rows.map(([text]) => String(text)))
-  }
+  let found: string[]
   try {
-    await askSql({ path, sql: 'SELECT * FROM pragma_quick_check', maxRows: 5 }, timeoutMs, take)
+    found = await faultyPages(path, timeoutMs)
   } catch (error) {
     return warn(
       'integrity',
@@ -136,7 +122,7 @@ async function checkPages(path: string, timeoutMs: number): Promise<Finding> {
       'raise --timeout, or run PRAGMA quick_check in the sqlite3 shell',
     )
   }
-  if (found.join() === 'ok') return ok('integrity', 'every page of the database is sound')
+  if (found.length === 0) return ok('integrity', 'every page of the database is sound')
   return fail(
     'integrity',
     `the database is damaged: ${found.join('; ')}`,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ExporterFacts, SenderFactsReader } from '../../sqlite/readers/records/sender-facts.ts'
+import type { ExporterFacts, SenderFactsReader } from '../../model/ports/setup-port.ts'
 import { count } from '../text/show.ts'
 import { ok, warn, type Finding } from './finding.ts'
 

@@ -1,4 +1,4 @@
-import type { SenderFacts, SenderFactsReader } from '../../sqlite/readers/records/sender-facts.ts'
+import type { SenderFacts, SenderFactsReader } from '../../model/ports/setup-port.ts'
 import { count, duration, plain } from '../text/show.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 

@@ -1,4 +1,4 @@
-import type { SetAsideFacts } from '../../sqlite/readers/set-aside-facts.ts'
+import type { SetAsideFacts } from '../../model/ports/setup-port.ts'
 import { count, plain } from '../text/show.ts'
 import { ok, warn, type Finding } from './finding.ts'
 

@@ -1,12 +1,9 @@
 import { existsSync } from 'node:fs'
+import { askDatabase } from '../../app/database/database-file.ts'
+import { isRunningOn } from '../../app/database/database-work.ts'
 import { systemClock } from '../../app/system-clock.ts'
 import { ConfigError, describeMistake } from '../../config/config-error.ts'
 import type { LoadedConfig } from '../../config/load-config.ts'
-import { isHeld } from '../../sqlite/hold-database.ts'
-import { openForReading } from '../../sqlite/open-database.ts'
-import { SenderFactsReader } from '../../sqlite/readers/records/sender-facts.ts'
-import { SetAsideFactsReader } from '../../sqlite/readers/set-aside-facts.ts'
-import { schemaState } from '../../sqlite/schema-state.ts'
 import { timeoutOf, wantsJson } from '../arguments.ts'
 import { CliError, messageOf } from '../cli-error.ts'
 import type { CliIo } from '../cli-io.ts'
@@ -73,17 +70,17 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
   yield ok('configuration', 'is right')
   for (const warning of warnings) yield warn('configuration', warning, 'see docs/config.md')
   const { storage, retention, linking } = config.cpid
-  const isRunning = isHeld(storage.path)
+  const isRunning = isRunningOn(storage.path)
   yield ok('causeway', isRunning ? 'runs on this database' : 'does not run on this database')
   yield* checkPorts(config, isRunning)
   yield* checkDatabase(storage.path, retention, timeoutMs)
   yield* checkBackends(config)
   if (!isReadable(storage.path)) return
-  const db = openForReading(storage.path)
+  using database = askDatabase(storage.path)
   try {
-    const facts = new SenderFactsReader(db)
+    const facts = database.senders()
     yield* checkExporters(facts, isRunning)
-    yield checkSetAside(new SetAsideFactsReader(db).read())
+    yield checkSetAside(database.setAside())
     yield* checkSenders(facts, systemClock.wallMs(), linking.waitMs)
   } catch (error) {
     yield fail(
@@ -91,8 +88,6 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
       `what has arrived cannot be read: ${messageOf(error)}`,
       'see what stands beside database and integrity above, and ask again',
     )
-  } finally {
-    db.close()
   }
 }
 
@@ -110,12 +105,8 @@ function load(line: CommandLine, io: CliIo): LoadedConfig | Finding[] {
 function isReadable(path: string): boolean {
   if (!existsSync(path)) return false
   try {
-    const db = openForReading(path)
-    try {
-      return schemaState(db) === 'current'
-    } finally {
-      db.close()
-    }
+    using database = askDatabase(path)
+    return database.schema === 'current'
   } catch {
     return false
   }

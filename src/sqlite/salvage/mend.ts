@@ -1,12 +1,8 @@
+import type { Mended } from '../../model/salvaged.ts'
 import { MalformedOtlp } from '../../otlp/read/malformed.ts'
 import { readReceived } from '../../otlp/read/read-received.ts'
 import type { Sqlite } from '../open-database.ts'
 import { RECOUNT_SCOPE_USES } from '../writer/scope-uses.ts'
-
-export interface Mended {
-  readonly what: string
-  readonly rows: number
-}
 
 const LIVE_CPID = 'SELECT id FROM cpids'
 const TRACE = 'SELECT id FROM traces'

@@ -1,23 +1,11 @@
 import { existsSync, rmSync } from 'node:fs'
+import type { Salvaged, SalvagedTable } from '../../model/salvaged.ts'
 import { migrate } from '../migrate.ts'
 import { openForWriting, type Sqlite } from '../open-database.ts'
 import { storageFault } from '../storage-fault.ts'
-import { mend, type Mended } from './mend.ts'
+import { mend } from './mend.ts'
 import { openDamaged } from './open-damaged.ts'
 import { readAroundDamage, type Row, type TableToRead } from './read-around-damage.ts'
-
-export interface SalvagedTable {
-  readonly table: string
-  readonly rows: number
-  /** Stretches that could not be read, in words; rows that did not fit count as well. */
-  readonly lost: readonly string[]
-}
-
-export interface Salvaged {
-  readonly isHeaderNew: boolean
-  readonly tables: readonly SalvagedTable[]
-  readonly mended: readonly Mended[]
-}
 
 /**
  * Copies what can be read of a damaged database into a new file, which agrees with itself afterwards. The damaged file

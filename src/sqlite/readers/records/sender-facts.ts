@@ -1,43 +1,18 @@
-import type { Signal } from '../../../model/ingest.ts'
+import type {
+  ClockFacts,
+  ExporterFacts,
+  RefusalFacts,
+  SenderFacts,
+  SenderFactsReader,
+} from '../../../model/ports/setup-port.ts'
 import type { Sqlite } from '../../open-database.ts'
-
-/** What the newest spans and mergelogs of a service say about it. */
-export interface SenderFacts {
-  readonly service: string
-  readonly spans: number
-  readonly unattributed: number
-  /** CPIDs that its spans carried, and how many of them lack a mergelog although there was time for it. */
-  readonly cpids: number
-  readonly missing: number
-}
-
-/** How far a sender's clock is ahead of this machine's at least, and behind at most, in milliseconds. */
-export interface ClockFacts {
-  readonly service: string
-  readonly aheadMs: number
-  readonly behindMs: number
-}
-
-export interface RefusalFacts {
-  readonly service: string
-  readonly reason: string
-  readonly count: number
-}
-
-/** How far an exporter of one signal has come. */
-export interface ExporterFacts {
-  readonly name: string
-  readonly signal: Signal
-  readonly waiting: number
-  readonly refused: number
-}
 
 const NEWEST_SPANS = 20_000
 const NEWEST_MERGELOGS = 5_000
 const MS_PER_NS = 1e6
 
-/** Reads what tells whether senders are set up well; looks at the newest arrivals only, however many there are. */
-export class SenderFactsReader {
+/** Reads what tells whether senders are set up well. */
+export class SqliteSenderFacts implements SenderFactsReader {
   readonly #db: Sqlite
 
   constructor(db: Sqlite) {
@@ -51,7 +26,6 @@ export class SenderFactsReader {
       .get()
   }
 
-  /** By service; a CPID counts as missing its mergelog when it was first seen before a time. */
   senders(seenBeforeMs: number): SenderFacts[] {
     return this.#db
       .prepare<[number, number], SenderFacts>(
@@ -64,7 +38,6 @@ export class SenderFactsReader {
       .all(seenBeforeMs, NEWEST_SPANS)
   }
 
-  /** By service, from its mergelogs and from spans that arrived between two marks. */
   clocks(nowMs: number): ClockFacts[] {
     const clocks = new Map<string, { service: string; aheadMs: number; behindMs: number }>()
     const note = (service: string, leastDelayMs: number, mostDelayMs: number): void => {
@@ -96,7 +69,6 @@ export class SenderFactsReader {
       .all(sinceMs)
   }
 
-  /** Refused items, mergelogs included, and the newest of their messages. */
   rejected(sinceMs: number): { items: number; message: string } {
     const items = this.#db
       .prepare<[number], number>('SELECT coalesce(sum(rejected), 0) FROM requests WHERE arrived_ms >= ?')
