@@ -9,7 +9,7 @@ import {
 } from '../model/attributes.ts'
 import { NANOS_PER_MS, type UnixNanos } from '../model/clock.ts'
 import type { Cpid } from '../model/cpid.ts'
-import type { Trace } from '../model/ports/link-port.ts'
+import type { Trace } from '../model/ports/linking/traces.ts'
 import { derivedSpanId, numberBytes } from './changes/derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
 import { observeCascade } from './causes/observe.ts'
@@ -20,8 +20,7 @@ import { sendSynthetic } from './changes/synthetic-span.ts'
  * traces, under the root of the first.
  */
 export function sendCascadeSpan(ctx: LinkContext, last: Trace, root: Cpid): void {
-  const { store } = ctx
-  const parts = last.cascade === last.id ? [last] : store.partsOf(last.cascade)
+  const parts = last.cascade === last.id ? [last] : ctx.traces.partsOf(last.cascade)
   const first = parts[0] ?? last
   const { startNs, endNs } = boundsOf(parts)
   const sum = (of: 'controllerSpans' | 'merges'): bigint =>
@@ -37,13 +36,15 @@ export function sendCascadeSpan(ctx: LinkContext, last: Trace, root: Cpid): void
     attributes: {
       [CPID_CASCADE_DURATION_MS]: (endNs - startNs) / NANOS_PER_MS,
       [CPID_CASCADE_SPANS]: sum('controllerSpans'),
-      [CPID_CASCADE_SERVICES]: BigInt(parts.length === 1 ? first.services : store.servicesIn(last.cascade)),
+      [CPID_CASCADE_SERVICES]: BigInt(
+        parts.length === 1 ? first.services : ctx.traces.servicesIn(last.cascade),
+      ),
       [CPID_CASCADE_MERGES]: sum('merges'),
       [CPID_CASCADE_MISSING]: BigInt(last.missing),
       ...(parts.some(({ clockSkew }) => clockSkew) && { [CPID_CASCADE_CLOCK_SKEW]: true }),
       ...(parts.some(({ truncated }) => truncated) && { [CPID_CASCADE_TRUNCATED]: true }),
     },
-    senderScope: store.mergelog(last.root)?.scope,
+    senderScope: ctx.mergelogs.find(last.root)?.scope,
   })
   observeCascade(ctx, { spanId, traceId: first.traceId, ns: endNs - startNs })
 }

@@ -1,8 +1,9 @@
 import type { CascadeObservation } from '../model/cascade-figures.ts'
 import type { UnixNanos } from '../model/clock.ts'
-import type { MergeGraph } from '../model/ports/graph-port.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
-import type { ArrivedSpan, LinkStore } from '../model/ports/link-port.ts'
+import type { MergeGraph } from '../model/ports/graph-port.ts'
+import type { LinkPorts } from '../model/ports/linking/link-ports.ts'
+import type { Step } from './steps.ts'
 
 /** Between which times activity that arrives now can have taken place. */
 export interface PlausibleRange {
@@ -27,9 +28,8 @@ export interface LinkSettings {
   logs: boolean
 }
 
-/** What every part of the linker works with. */
-export interface LinkContext {
-  readonly store: LinkStore
+/** What the parts of the linker work with. One that needs a port or two asks for those alone. */
+export interface LinkContext extends LinkPorts {
   readonly graph: MergeGraph
   readonly settings: LinkSettings
   /** What was found out in this round about CPIDs that are not explained; the merge graph does not change in it. */
@@ -41,8 +41,6 @@ export interface LinkContext {
   counts: LinkCounts
   /** What metrics are to tell of, once what it rests on is committed. */
   readonly observations: CascadeObservation[]
-  /** What one decision leads to, done after it: chains of spans may be longer than a stack is deep. */
-  readonly todo: (() => void)[]
-  /** Called when a span has been sent for the first time; absent when nobody waits for that. */
-  spanLeft?: (span: ArrivedSpan) => void
+  /** What is to be done next; parts add to it, and `takeSteps` alone takes from it. */
+  readonly steps: Step[]
 }

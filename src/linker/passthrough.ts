@@ -1,17 +1,13 @@
 import { knownRoots } from '../dag/newest-roots.ts'
-import {
-  SENT_INHERITED_CPID,
-  SENT_PATCHED,
-  type ArrivedSpan,
-  type ExtraPatch,
-} from '../model/ports/link-port.ts'
+import { SENT_INHERITED_CPID, SENT_PATCHED, type ExtraPatch } from '../model/ports/linking/decisions.ts'
+import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import { spanIdHex } from '../otlp/write/encode-span.ts'
 import { changeSpanId, traceIdOf } from './changes/derived-ids.ts'
 import type { LinkContext } from './link-context.ts'
 
 /** A span that stays in its original trace gains the roots of its CPID and links to their change spans. */
 export function sendInPlace(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
-  const { graph, store, settings } = ctx
+  const { graph, settings } = ctx
   const self = graph.node(cpid)
   const roots = knownRoots(graph, cpid, settings.maxFanout, ctx.known.roots).flatMap(
     (root) => graph.maybeNode(root)?.cpid ?? [],
@@ -24,7 +20,7 @@ export function sendInPlace(ctx: LinkContext, span: ArrivedSpan, cpid: number): 
       return { traceId: traceId.toString('hex'), spanId: spanIdHex(changeSpanId(traceId, target)) }
     }),
   }
-  store.send({
+  ctx.outbox.send({
     trace: 0,
     span: span.row,
     parentId: span.parentId,

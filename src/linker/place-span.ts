@@ -1,14 +1,15 @@
+import type { LinkPorts } from '../model/ports/linking/link-ports.ts'
+import type { ChangeSpan } from '../model/ports/linking/changes.ts'
 import {
   SENT_COPY,
   SENT_FOR_CHILD,
   SENT_INHERITED_CPID,
   SENT_PATCHED,
-  type ArrivedSpan,
-  type AwaitedParent,
-  type ChangeSpan,
   type ExtraPatch,
-  type Trace,
-} from '../model/ports/link-port.ts'
+} from '../model/ports/linking/decisions.ts'
+import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
+import type { Trace } from '../model/ports/linking/traces.ts'
+import type { AwaitedParent } from '../model/ports/linking/waiting.ts'
 import { spanIdHex } from '../otlp/write/encode-span.ts'
 import { CAUSE_BYTES } from '../otlp/write/sent-size.ts'
 import { hasOtherParts, partWith } from './traces/cascade-parts.ts'
@@ -34,25 +35,22 @@ export interface Placing {
 /** Sends a parent that came late into a trace of its children, where that has room left. */
 export function bringParent(ctx: LinkContext, parent: ArrivedSpan, placing: Placing): void {
   const { trace, cpid } = placing
-  if (ctx.store.wasSent(trace.id, parent.row)) return
-  const change = ctx.store.changeSpan(cpid, trace.id) === undefined ? changeBytes(ctx, cpid) : 0
+  if (ctx.outbox.wasSent(trace.id, parent.row)) return
+  const change = ctx.changes.find(cpid, trace.id) === undefined ? changeBytes(ctx, cpid) : 0
   if (fitsLate(ctx, trace, spanBytes(parent) + change)) placeSpan(ctx, parent, placing)
   else ctx.counts.leftOut++
 }
 
 /** Sends a span into a trace, once. Change spans and counts of the trace follow. */
 export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing): void {
-  const { store, counts } = ctx
+  const { counts } = ctx
   const { trace, cpid } = placing
-  if (store.wasSent(trace.id, span.row)) return
+  if (ctx.outbox.wasSent(trace.id, span.row)) return
   const change = ensureChangeSpan(ctx, trace, cpid, span.startNs)
   const { parentId, cause, elsewhere } = parentIn(ctx, span, placing, change)
-  const extra = patchOf(
-    span.hasLinks ? repointedLinks(store, trace, span.row, parentId) : undefined,
-    elsewhere,
-  )
+  const extra = patchOf(span.hasLinks ? repointedLinks(ctx, trace, span.row, parentId) : undefined, elsewhere)
   const isCounted = isCountedOf(ctx, trace, span.row)
-  store.send({
+  ctx.outbox.send({
     trace: trace.id,
     span: span.row,
     parentId,
@@ -66,7 +64,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
     ...(elsewhere !== undefined && { cause: elsewhere.span.row, causeTrace: elsewhere.trace.id }),
   })
   if (cause !== undefined && !placing.copy) observeHop(ctx, trace, span, cause)
-  if (span.writes) store.objects.addWrites(trace.cascade, span, store.objects.versions(span.row, 'wrote'))
+  if (span.writes) ctx.objects.addWrites(trace.cascade, span, ctx.objects.versions(span.row, 'wrote'))
   countIn(ctx, trace, span, isCounted)
   if (elsewhere !== undefined) trace.sentBytes += CAUSE_BYTES
   counts.sent++
@@ -108,12 +106,11 @@ function localParentIn(
   span: ArrivedSpan,
   placing: Placing,
 ): bigint | Elsewhere | undefined {
-  const { store } = ctx
   const { trace, cpid, awaited } = placing
   const { parentId, parentRow, origin } = span
   if (parentId === 0n) return undefined
-  if (parentRow === undefined || !store.isLinked(parentRow)) {
-    store.awaitParent(origin, parentId, trace.id, cpid)
+  if (parentRow === undefined || !ctx.events.isLinked(parentRow)) {
+    ctx.parents.add(origin, parentId, trace.id, cpid)
     return parentId
   }
   const part = partWith(ctx, trace, parentRow)
@@ -122,20 +119,20 @@ function localParentIn(
       return undefined
     }
     if (part === trace) return parentId
-    const parent = store.span(parentRow)
+    const parent = ctx.spans.span(parentRow)
     return parent && { span: parent, trace: part }
   }
-  if (store.isWaiting(parentRow)) {
-    store.awaitParent(origin, parentId, trace.id, cpid)
+  if (ctx.waiting.hasSpan(parentRow)) {
+    ctx.parents.add(origin, parentId, trace.id, cpid)
     return parentId
   }
   return undefined
 }
 
 /** True when a trace, by its number, is of the same cascade. */
-function isPart({ store }: LinkContext, id: number, trace: Trace): boolean {
+function isPart({ traces }: Pick<LinkPorts, 'traces'>, id: number, trace: Trace): boolean {
   if (id === trace.id) return true
-  return id > 0 && hasOtherParts(trace) && store.trace(id)?.cascade === trace.cascade
+  return id > 0 && hasOtherParts(trace) && traces.trace(id)?.cascade === trace.cascade
 }
 
 /** True when going up from `row` by the local parents sent into the cascade leads to `top`. */
@@ -144,7 +141,7 @@ function liesBelow(ctx: LinkContext, trace: Trace, row: number, top: ArrivedSpan
   let at: number | undefined = row
   while (at !== undefined && !seen.has(at)) {
     seen.add(at)
-    const span = ctx.store.span(at)
+    const span = ctx.spans.span(at)
     if (span === undefined) return false
     if (span.parentId === top.spanId) return true
     const above: number | undefined = span.parentRow
@@ -168,9 +165,13 @@ function patchOf(
 }
 
 /** True when the span is in another trace of the same root, as a parent is that was brought to children in several. */
-function isCountedOf({ store }: LinkContext, trace: Trace, row: number): boolean {
+function isCountedOf(
+  { outbox, traces }: Pick<LinkPorts, 'outbox' | 'traces'>,
+  trace: Trace,
+  row: number,
+): boolean {
   if (trace.episode === 0 && trace.open) return false
-  return store.tracesOfSpan(row).some((id) => store.trace(id)?.root === trace.root)
+  return outbox.tracesOfSpan(row).some((id) => traces.trace(id)?.root === trace.root)
 }
 
 function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan, isCounted: boolean): void {
@@ -178,7 +179,7 @@ function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan, isCounted: b
   trace.sentBytes += spanBytes(span)
   if (!isCounted) trace.controllerSpans++
   extendBounds(ctx, trace, span.startNs, span.endNs)
-  if (ctx.store.addService(trace, span.service)) trace.services++
+  if (ctx.traces.addService(trace, span.service)) trace.services++
   noteActivity(ctx, trace)
-  ctx.store.touch(trace)
+  ctx.traces.touch(trace)
 }

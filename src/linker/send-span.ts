@@ -1,9 +1,9 @@
+import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import {
   AWAITED_AFTER_FORWARD,
   AWAITED_FOR_CPID,
-  type ArrivedSpan,
   type AwaitedParent,
-} from '../model/ports/link-port.ts'
+} from '../model/ports/linking/waiting.ts'
 import type { LinkContext } from './link-context.ts'
 import { waitsForWriters } from './causes/causes.ts'
 import { bringParent, placeSpan } from './place-span.ts'
@@ -14,7 +14,7 @@ import { waitsUntil } from './causes/waits.ts'
 
 /** Sends a span whose CPID is known to where its CPID's activity goes now. */
 export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
-  const awaited = ctx.store.takeAwaited(span)
+  const awaited = ctx.parents.take(span)
   if (ctx.settings.mode === 'passthrough') sendInPlace(ctx, span, cpid)
   else {
     tracesFor(ctx, cpid, span.startNs, spanBytes(span)).forEach((trace, position) => {
@@ -23,33 +23,39 @@ export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): voi
   }
   followAwaited(ctx, span, awaited, cpid)
   if (span.writes) releaseObservers(ctx, span)
-  ctx.spanLeft?.(span)
+  releaseLogs(ctx, span)
 }
 
-/** Spans that waited for what this one wrote go after it, unless they wait for another writer or a mergelog still. */
-function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
-  const { store } = ctx
-  for (const version of store.objects.versions(writer.row, 'wrote')) {
-    for (const row of store.objects.takeObservers(version)) {
-      ctx.todo.push(() => {
-        const span = store.isWaiting(row) ? store.span(row) : undefined
-        if (span?.cpid === undefined || waitsForWriters(ctx, span) !== undefined) return
-        if (waitsUntil(ctx, span.cpid) !== undefined) return
-        store.stopWaiting(row)
-        sendSpan(ctx, span, span.cpid)
-      })
-    }
+/** Spans that waited for what this one wrote go after it. */
+function releaseObservers({ objects, steps }: LinkContext, writer: ArrivedSpan): void {
+  for (const version of objects.versions(writer.row, 'wrote')) {
+    for (const row of objects.takeObservers(version)) steps.push({ kind: 'observer', row })
   }
+}
+
+/** Sends a span that waited for a writer, unless it waits for another one or for a mergelog still. */
+export function sendObserver(ctx: LinkContext, row: number): void {
+  const span = ctx.waiting.hasSpan(row) ? ctx.spans.span(row) : undefined
+  if (span?.cpid === undefined || waitsForWriters(ctx, span) !== undefined) return
+  if (waitsUntil(ctx, span.cpid) !== undefined) return
+  ctx.waiting.remove(row)
+  sendSpan(ctx, span, span.cpid)
+}
+
+/** Log records that waited for the span follow. */
+function releaseLogs({ logs, steps, settings }: LinkContext, span: ArrivedSpan): void {
+  if (!settings.logs) return
+  for (const row of logs.waitingForSpan(span)) steps.push({ kind: 'waited log', row })
 }
 
 /** Forwards a span without a CPID unchanged. */
 export function forwardUnattributed(ctx: LinkContext, span: ArrivedSpan): void {
-  const awaited = ctx.store.takeAwaited(span)
-  ctx.store.send({ trace: 0, span: span.row, parentId: span.parentId, flags: 0, extra: undefined })
+  const awaited = ctx.parents.take(span)
+  ctx.outbox.send({ trace: 0, span: span.row, parentId: span.parentId, flags: 0, extra: undefined })
   ctx.counts.sent++
   ctx.counts.unattributed++
   followAwaited(ctx, span, awaited, undefined)
-  ctx.spanLeft?.(span)
+  releaseLogs(ctx, span)
 }
 
 /** What had been waiting for this span, or went ahead without it, learns of it. */
@@ -60,23 +66,19 @@ function followAwaited(
   cpid: number | undefined,
 ): void {
   if (awaited.length === 0) return
-  const { store } = ctx
+
   for (const child of awaited) {
-    const trace = child.trace > 0 ? store.trace(child.trace) : undefined
+    const trace = child.trace > 0 ? ctx.traces.trace(child.trace) : undefined
     if (trace === undefined || child.cpid === undefined) continue
     // The child was pruned since.
     if (ctx.graph.maybeNode(child.cpid)?.pruned !== false) continue
     bringParent(ctx, span, { trace, cpid: child.cpid, copy: true, awaited })
   }
   if (awaited.some((child) => child.trace === AWAITED_FOR_CPID)) {
-    for (const waiting of store.waitingForParent(span.origin, span.spanId)) {
-      store.stopWaiting(waiting.arrival)
-      const child = store.span(waiting.arrival)
-      if (child === undefined) continue
-      ctx.todo.push(() => {
-        if (cpid === undefined) forwardUnattributed(ctx, child)
-        else inheritAndSend(ctx, child, cpid)
-      })
+    for (const waiting of ctx.waiting.forParent(span.origin, span.spanId)) {
+      ctx.waiting.remove(waiting.arrival)
+      const child = ctx.spans.span(waiting.arrival)
+      if (child !== undefined) ctx.steps.push({ kind: 'child', span: child, cpid })
     }
   }
   if (cpid !== undefined && awaited.some((child) => child.trace === AWAITED_AFTER_FORWARD)) {
@@ -84,9 +86,13 @@ function followAwaited(
   }
 }
 
-/** A child takes its parent's CPID; where that still waits to be explained, so does the child. */
-export function inheritAndSend(ctx: LinkContext, child: ArrivedSpan, cpid: number): void {
-  ctx.store.inheritCpid(child, cpid)
+/** A child that waited goes after its parent, and takes its CPID. */
+export function sendChild(ctx: LinkContext, child: ArrivedSpan, cpid: number | undefined): void {
+  if (cpid === undefined) {
+    forwardUnattributed(ctx, child)
+    return
+  }
+  ctx.spans.inheritCpid(child, cpid)
   sendSpan(ctx, child, cpid)
 }
 
@@ -95,12 +101,11 @@ export function inheritAndSend(ctx: LinkContext, child: ArrivedSpan, cpid: numbe
  * again, into the traces now right and still open.
  */
 function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): void {
-  const { store } = ctx
   const stack = [parent]
   let sent = false
   for (let above = stack.pop(); above !== undefined; above = stack.pop()) {
-    for (const child of store.childrenWithoutCpid(above.origin, above.spanId)) {
-      store.inheritCpid(child, cpid)
+    for (const child of ctx.spans.childrenWithoutCpid(above.origin, above.spanId)) {
+      ctx.spans.inheritCpid(child, cpid)
       const { mode } = ctx.settings
       const traces = mode === 'passthrough' ? [] : openTracesOf(ctx, cpid, child.startNs, spanBytes(child))
       for (const trace of traces) {

@@ -5,7 +5,7 @@ import type { PartOf, Stores, WriterReader, WriterStores } from '../model/ports/
 import { dueBy } from './due.ts'
 import { SetAsideTable } from './keeping/set-aside-table.ts'
 import { mostRefused, TableKeeper } from './keeping/table-keeper.ts'
-import { SqliteLinkStore } from './linking/link-store.ts'
+import { LinkTables } from './linking/link-tables.ts'
 import type { Sqlite } from './open-database.ts'
 import { Progress } from './progress.ts'
 import { SqlitePruneStore } from './pruning/prune-store.ts'
@@ -37,7 +37,7 @@ export function sqliteStores(
     refusedMergelogs: mostRefused(retention),
     requests: requestLimits(retention),
   })
-  const links = new SqliteLinkStore(db, progress, arrivals)
+  const links = new LinkTables(db, progress, arrivals)
   const positions = {
     traces: new ExporterPositions(db, 'traces'),
     logs: new ExporterPositions(db, 'logs'),
@@ -48,7 +48,7 @@ export function sqliteStores(
     rows: {
       origin: (origin) => arrivals.dropOrigin(origin),
       object: (id, object, cluster) => arrivals.objects.drop(id, object, cluster),
-      trace: (id, root) => links.dropTrace(id, root),
+      trace: (id, root) => links.traces.drop(id, root),
       waitingLog: () => links.logs.countAgain(),
     },
   })
@@ -64,7 +64,6 @@ export function sqliteStores(
     arrivals,
     graph,
     links,
-    logs: links.logs,
     pruning,
     keeper,
     marks: pruning,

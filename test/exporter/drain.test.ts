@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { Drain, type BrokenDecision, type DrainProgress } from '../../src/exporter/drain.ts'
 import { outgoingSpans } from '../../src/exporter/outgoing-spans.ts'
-import { SENT_PATCHED } from '../../src/model/ports/link-port.ts'
+import { SENT_PATCHED } from '../../src/model/ports/linking/decisions.ts'
 import type { SendOutcome, Transport } from '../../src/model/send-outcome.ts'
 import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
 import { SqliteOutbox } from '../../src/sqlite/sending/outbox-reader.ts'

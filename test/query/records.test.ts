@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { SENT_PATCHED } from '../../src/model/ports/link-port.ts'
+import { SENT_PATCHED } from '../../src/model/ports/linking/decisions.ts'
 import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
 import { answer } from '../../src/query/answer.ts'

@@ -1,7 +1,7 @@
 import type { Statement } from 'better-sqlite3'
 import { createHash, randomBytes } from 'node:crypto'
 import { cpidOfBytes, type Cpid } from '../../../src/model/cpid.ts'
-import { SENT_SYNTHETIC } from '../../../src/model/ports/link-port.ts'
+import { SENT_SYNTHETIC } from '../../../src/model/ports/linking/decisions.ts'
 import { encodeSpan } from '../../../src/otlp/write/encode-span.ts'
 import { scopeEnvelope, serviceEnvelope } from '../../../src/otlp/write/own-envelopes.ts'
 import type { Sqlite } from '../../../src/sqlite/open-database.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { cpidOfBytes } from '../../../src/model/cpid.ts'
-import { SENT_SYNTHETIC } from '../../../src/model/ports/link-port.ts'
+import { SENT_SYNTHETIC } from '../../../src/model/ports/linking/decisions.ts'
 import { encodeSpan } from '../../../src/otlp/write/encode-span.ts'
 import { scopeEnvelope, serviceEnvelope } from '../../../src/otlp/write/own-envelopes.ts'
 import { migrate } from '../../../src/sqlite/migrate.ts'

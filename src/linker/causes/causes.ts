@@ -1,4 +1,6 @@
-import type { ArrivedSpan, LinkStore, Trace } from '../../model/ports/link-port.ts'
+import type { LinkPorts } from '../../model/ports/linking/link-ports.ts'
+import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import type { ObjectVersion } from '../../model/object-port.ts'
 import { partWith } from '../traces/cascade-parts.ts'
 import type { LinkContext } from '../link-context.ts'
@@ -23,7 +25,7 @@ export interface Cause {
  */
 export function causeIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): Cause | undefined {
   let cause: Cause | undefined
-  for (const version of highestOfEach(ctx.store.objects.versions(span.row, 'observed'))) {
+  for (const version of highestOfEach(ctx.objects.versions(span.row, 'observed'))) {
     const found = newestWriter(ctx, trace, span, version)
     if (found !== undefined && (cause === undefined || endsLater(found.writer, cause.writer))) cause = found
   }
@@ -46,15 +48,18 @@ function highestOfEach(observed: readonly ObjectVersion[]): Iterable<ObjectVersi
  * How long a span waits for the writers of exactly the versions it observed: until all were sent, or each has been
  * missed for `wait`. With batching exporters the observer comes first about half the time.
  */
-export function waitsForWriters({ store, settings }: LinkContext, span: ArrivedSpan): number | undefined {
+export function waitsForWriters(
+  { objects, waiting, clock, settings }: LinkContext,
+  span: ArrivedSpan,
+): number | undefined {
   if (settings.mode !== 'cascade' || !span.observes || span.parentId !== 0n) return undefined
   let until: number | undefined
-  for (const version of store.objects.versions(span.row, 'observed')) {
-    const writer = store.objects.writerOf(version)
-    if (writer !== undefined && !store.isWaiting(writer)) continue
-    const since = store.objects.awaitWriter(version, span.row)
+  for (const version of objects.versions(span.row, 'observed')) {
+    const writer = objects.writerOf(version)
+    if (writer !== undefined && !waiting.hasSpan(writer)) continue
+    const since = objects.awaitWriter(version, span.row)
     const due = since + settings.waitMs
-    if (due > store.activeMs && (until === undefined || due > until)) until = due
+    if (due > clock.activeMs && (until === undefined || due > until)) until = due
   }
   return until
 }
@@ -65,30 +70,34 @@ function newestWriter(
   span: ArrivedSpan,
   version: ObjectVersion,
 ): Cause | undefined {
-  const { store } = ctx
-  for (const row of store.objects.writersIn(trace.cascade, version, MAX_WRITERS)) {
-    const writer = row === span.row ? undefined : store.span(row)
+  for (const row of ctx.objects.writersIn(trace.cascade, version, MAX_WRITERS)) {
+    const writer = row === span.row ? undefined : ctx.spans.span(row)
     if (writer === undefined || writer.origin === span.origin) continue
     const part = partWith(ctx, trace, row)
-    if (part !== undefined && mayHoldBelow(store, part, writer, span)) return { writer, trace: part, version }
+    if (part !== undefined && mayHoldBelow(ctx, part, writer, span)) return { writer, trace: part, version }
   }
   return undefined
 }
 
 /** True when the span can hang under the writer: the way up from it is short enough and does not pass the span. */
-function mayHoldBelow(store: LinkStore, part: Trace, writer: ArrivedSpan, span: ArrivedSpan): boolean {
+function mayHoldBelow(
+  { outbox, spans }: Pick<LinkPorts, 'outbox' | 'spans'>,
+  part: Trace,
+  writer: ArrivedSpan,
+  span: ArrivedSpan,
+): boolean {
   let at: ArrivedSpan | undefined = writer
   let trace = part.id
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     if (at.row === span.row) return false
-    const placed = store.placed(trace, at.row)
+    const placed = outbox.placed(trace, at.row)
     if (placed === undefined) return true
     if (placed.cause === undefined && placed.parentId !== at.parentId) return true
     // A local parent that has not arrived may be the span itself.
     if (placed.cause === undefined && at.origin === span.origin && at.parentId === span.spanId) return false
     const above: number | undefined = placed.cause ?? at.parentRow
     trace = placed.causeTrace ?? trace
-    at = above === undefined ? undefined : store.span(above)
+    at = above === undefined ? undefined : spans.span(above)
     if (at === undefined) return true
   }
   return false

@@ -1,4 +1,5 @@
-import type { ArrivedSpan, LinkStore } from '../../model/ports/link-port.ts'
+import type { LinkPorts } from '../../model/ports/linking/link-ports.ts'
+import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 
 /** Where a span without a CPID may get one. */
 export type Above = 'none' | { kind: 'cpid'; cpid: number } | { kind: 'awaited'; parentId: bigint }
@@ -7,14 +8,17 @@ export type Above = 'none' | { kind: 'cpid'; cpid: number } | { kind: 'awaited';
  * The CPID of the nearest ancestor that has one, or the ancestor that has to arrive first. An ancestor that was
  * forwarded without a CPID had none above it; one whose own `cpid.id` is malformed is looked past.
  */
-export function nearestAbove(store: LinkStore, span: ArrivedSpan): Above {
+export function nearestAbove(
+  { events, spans, waiting }: Pick<LinkPorts, 'events' | 'spans' | 'waiting'>,
+  span: ArrivedSpan,
+): Above {
   const seen = new Set<number>()
   let at = span
   while (at.parentId !== 0n && !seen.has(at.row)) {
     seen.add(at.row)
     const parent =
-      at.parentRow !== undefined && store.isLinked(at.parentRow) ? store.span(at.parentRow) : undefined
-    if (parent === undefined || store.isWaiting(parent.row)) {
+      at.parentRow !== undefined && events.isLinked(at.parentRow) ? spans.span(at.parentRow) : undefined
+    if (parent === undefined || waiting.hasSpan(parent.row)) {
       if (parent?.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid }
       return { kind: 'awaited', parentId: at.parentId }
     }

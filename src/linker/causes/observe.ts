@@ -1,5 +1,6 @@
 import { NANOS_PER_MS } from '../../model/clock.ts'
-import type { ArrivedSpan, Trace } from '../../model/ports/link-port.ts'
+import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import type { Cause } from './causes.ts'
 import type { LinkContext } from '../link-context.ts'
 
@@ -11,7 +12,7 @@ const MS_PER_SECOND = 1000
  * machines may make it negative; it counts as nothing then.
  */
 export function observeHop(
-  { store: { objects }, observations }: LinkContext,
+  { objects, observations }: LinkContext,
   trace: Trace,
   span: ArrivedSpan,
   { writer, version }: Cause,

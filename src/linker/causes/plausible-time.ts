@@ -1,5 +1,6 @@
 import { nanosOfMs, type UnixNanos } from '../../model/clock.ts'
-import type { StoredMergelog, Trace } from '../../model/ports/link-port.ts'
+import type { StoredMergelog } from '../../model/ports/linking/changes.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import type { LinkContext, PlausibleRange } from '../link-context.ts'
 
 /** When Kubernetes was first released: clocks that start at 1970 or 2000 are before it. */
@@ -18,10 +19,10 @@ const BEHIND_MS = 86_400_000
  */
 export type Plausibility = 'plausible' | 'old' | 'impossible'
 
-export function plausibleRange({ settings, store, known }: LinkContext): PlausibleRange {
+export function plausibleRange({ settings, clock, known }: LinkContext): PlausibleRange {
   return (known.plausible ??= {
-    fromNs: nanosOfMs(store.wallMs - settings.maxOpenMs - BEHIND_MS),
-    toNs: nanosOfMs(store.wallMs + AHEAD_MS),
+    fromNs: nanosOfMs(clock.wallMs - settings.maxOpenMs - BEHIND_MS),
+    toNs: nanosOfMs(clock.wallMs + AHEAD_MS),
   })
 }
 
@@ -32,7 +33,7 @@ export function plausibilityOf(ns: UnixNanos, { fromNs, toNs }: PlausibleRange):
 
 /** When activity that arrives now took place: by the sender where that is possible, else now. */
 export function possibleTime(ctx: LinkContext, ns: UnixNanos): UnixNanos {
-  return plausibilityOf(ns, plausibleRange(ctx)) === 'impossible' ? nanosOfMs(ctx.store.wallMs) : ns
+  return plausibilityOf(ns, plausibleRange(ctx)) === 'impossible' ? nanosOfMs(ctx.clock.wallMs) : ns
 }
 
 /**
@@ -40,18 +41,19 @@ export function possibleTime(ctx: LinkContext, ns: UnixNanos): UnixNanos {
  * those begins before it.
  */
 export function openingTime(ctx: LinkContext, root: number, told: readonly UnixNanos[]): UnixNanos {
-  const { store } = ctx
   const range = plausibleRange(ctx)
   const within = (from: UnixNanos, to: UnixNanos): UnixNanos | undefined => {
     const inside = told.filter((ns) => ns >= from && ns <= to)
-    const first = store.firstSpanNs(root, from, to)
+    const first = ctx.spans.firstStart(root, from, to)
     if (first !== undefined) inside.push(first)
     return inside.reduce<UnixNanos | undefined>(
       (least, ns) => (least === undefined || ns < least ? ns : least),
       undefined,
     )
   }
-  return within(range.fromNs, range.toNs) ?? within(NO_CLUSTER_BEFORE, range.toNs) ?? nanosOfMs(store.wallMs)
+  return (
+    within(range.fromNs, range.toNs) ?? within(NO_CLUSTER_BEFORE, range.toNs) ?? nanosOfMs(ctx.clock.wallMs)
+  )
 }
 
 /** True when a trace that begins then has no plausible time yet. */

@@ -1,7 +1,7 @@
 import { CLUSTER_NAME, CPID_OBJECT, CPID_REASON, CPID_SOURCES, CPID_TIME } from '../../model/attributes.ts'
 import { kindOfObject } from '../../model/object-reference.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/clock.ts'
-import type { StoredMergelog } from '../../model/ports/link-port.ts'
+import type { StoredMergelog } from '../../model/ports/linking/changes.ts'
 import type { AttributeValue } from '../../otlp/write/encode-span.ts'
 import { NO_CLUSTER_BEFORE } from '../causes/plausible-time.ts'
 import { rfc3339 } from '../../model/rfc3339.ts'

@@ -1,7 +1,8 @@
 import { CPID_ID, CPID_MERGED_INTO, CPID_MERGED_INTO_TRACE_ID } from '../../model/attributes.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import type { CpidNode } from '../../model/ports/graph-port.ts'
-import type { ChangeSpan, StoredMergelog, Trace } from '../../model/ports/link-port.ts'
+import type { ChangeSpan, StoredMergelog } from '../../model/ports/linking/changes.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import { cpidBytes } from '../../model/cpid.ts'
 import type { SpanLink } from '../../otlp/write/encode-span.ts'
 import { changeAttributes, changeName, changeTime } from './change-attributes.ts'
@@ -17,7 +18,7 @@ const MAX_DEPTH = 256
 
 /** Sends the root span of a main trace: the change span of its root CPID, no later than what is known of the trace. */
 export function sendRootChange(ctx: LinkContext, trace: Trace, root: CpidNode, activityNs: UnixNanos): void {
-  const mergelog = ctx.store.mergelog(root.id)
+  const mergelog = ctx.mergelogs.find(root.id)
   if (mergelog !== undefined) noteChange(ctx, trace, mergelog)
   sendSynthetic(ctx, trace, {
     spanId: trace.rootSpan,
@@ -39,11 +40,11 @@ export function ensureChangeSpan(
   cpid: number,
   activityNs: UnixNanos,
 ): ChangeSpan {
-  const there = ctx.store.changeSpan(cpid, trace.id)
+  const there = ctx.changes.find(cpid, trace.id)
   if (there !== undefined) return there
-  const { store, graph } = ctx
+  const { graph } = ctx
   const node = graph.node(cpid)
-  const mergelog = store.mergelog(cpid)
+  const mergelog = ctx.mergelogs.find(cpid)
   const known = changeInCascade(ctx, trace, cpid)
   const { here, inCascade } = nearestSource(ctx, trace, mergelog)
   const deep = inCascade === undefined || inCascade.depth >= MAX_DEPTH
@@ -66,7 +67,7 @@ export function ensureChangeSpan(
     senderScope: mergelog?.scope,
     ...(!deep && inCascade.trace !== trace.id && { above: inCascade }),
   })
-  store.addChangeSpan(cpid, change)
+  ctx.changes.add(cpid, change)
   if (known === undefined && mergelog !== undefined && mergelog.sources.length > 0) trace.merges++
   return change
 }
@@ -80,8 +81,8 @@ export function sendMergedInto(
   from: { trace: Trace; parentId: bigint; source: CpidNode },
   to: { trace: Trace; change: ChangeSpan; node: CpidNode },
 ): void {
-  const mergelog = ctx.store.mergelog(to.node.id)
-  if (!fits(ctx, from.trace, { spans: 1, bytes: mergelogBytes(ctx, mergelog) })) {
+  const mergelog = ctx.mergelogs.find(to.node.id)
+  if (!fits(ctx, from.trace, { spans: 1, bytes: mergelogBytes(ctx.scopes, mergelog) })) {
     ctx.counts.leftOut++
     return
   }
@@ -104,7 +105,7 @@ export function sendMergedInto(
 
 /** Links to the change spans of the sources: in this trace if they are there, else in their newest trace. */
 export function sourceLinks(
-  { store, graph }: LinkContext,
+  { traces, changes, graph }: LinkContext,
   trace: Trace,
   mergelog: StoredMergelog | undefined,
   parentId: bigint | undefined,
@@ -113,15 +114,15 @@ export function sourceLinks(
   for (const source of mergelog?.sources ?? []) {
     const node = graph.find(source)
     if (node === undefined) continue
-    const here = store.changeSpan(node.id, trace.id)
+    const here = changes.find(node.id, trace.id)
     if (here !== undefined) {
       if (here.spanId !== parentId) {
         links.push({ traceId: trace.traceId, spanId: here.spanId, attributes: { [CPID_ID]: source } })
       }
       continue
     }
-    const newest = store.newestChangeSpans(node.id, 1)[0]
-    const other = newest === undefined ? undefined : store.trace(newest.trace)
+    const newest = changes.newest(node.id, 1)[0]
+    const other = newest === undefined ? undefined : traces.trace(newest.trace)
     if (newest === undefined || other === undefined) continue
     links.push({ traceId: other.traceId, spanId: newest.spanId, attributes: { [CPID_ID]: source } })
   }

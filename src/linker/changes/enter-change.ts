@@ -1,6 +1,6 @@
 import type { Cpid } from '../../model/cpid.ts'
 import type { CpidNode } from '../../model/ports/graph-port.ts'
-import type { Trace } from '../../model/ports/link-port.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import { nanosOfMs } from '../../model/clock.ts'
 import { changeTime } from './change-attributes.ts'
 import { ensureChangeSpan, sendMergedInto } from './change-spans.ts'
@@ -11,12 +11,12 @@ import { tracesFor } from '../traces/trace-openings.ts'
 
 /** A CPID whose mergelog arrived takes its place: a change span in each of its traces, back links from its sources. */
 export function enterChange(ctx: LinkContext, cpid: number): void {
-  const { store, graph } = ctx
+  const { graph } = ctx
   const node = graph.node(cpid)
-  const mergelog = store.mergelog(cpid)
-  const ns = mergelog === undefined ? nanosOfMs(store.wallMs) : changeTime(mergelog)
+  const mergelog = ctx.mergelogs.find(cpid)
+  const ns = mergelog === undefined ? nanosOfMs(ctx.clock.wallMs) : changeTime(mergelog)
   const hasSources = mergelog !== undefined && mergelog.sources.length > 0
-  const provisional = hasSources ? store.tracesOfRoot(cpid).filter((trace) => trace.provisional) : []
+  const provisional = hasSources ? ctx.traces.ofRoot(cpid).filter((trace) => trace.provisional) : []
   const traces = tracesFor(ctx, cpid, ns)
   for (const trace of traces) {
     ensureChangeSpan(ctx, trace, cpid, ns)
@@ -43,10 +43,10 @@ export function linkSourcesForward(
   for (const cpid of sources) {
     const source = ctx.graph.find(cpid)
     if (source === undefined) continue
-    for (const { trace: id, spanId } of ctx.store.newestChangeSpans(source.id, ctx.settings.maxFanout)) {
-      const trace = done.has(id) ? undefined : ctx.store.trace(id)
+    for (const { trace: id, spanId } of ctx.changes.newest(source.id, ctx.settings.maxFanout)) {
+      const trace = done.has(id) ? undefined : ctx.traces.trace(id)
       done.add(id)
-      if (trace === undefined || ctx.store.changeSpan(to.node.id, id) !== undefined) continue
+      if (trace === undefined || ctx.changes.find(to.node.id, id) !== undefined) continue
       sendMergedInto(ctx, { trace, parentId: spanId, source }, to)
     }
   }
@@ -54,7 +54,7 @@ export function linkSourcesForward(
 
 /** An open root that does not fit into the list of the CPID is counted, and its trace says so. */
 function markCutRoots(ctx: LinkContext, node: CpidNode): void {
-  const { graph, store, counts } = ctx
+  const { graph, counts } = ctx
   const kept = new Set(node.roots)
   if (kept.size < ctx.settings.maxFanout) return
   const cut = new Set<number>()
@@ -62,10 +62,10 @@ function markCutRoots(ctx: LinkContext, node: CpidNode): void {
     for (const root of graph.node(source).roots ?? []) if (!kept.has(root)) cut.add(root)
   }
   for (const root of cut) {
-    const trace = store.currentTrace(root)
+    const trace = ctx.traces.currentOf(root)
     if (trace?.open !== true) continue
     counts.cutRoots++
     trace.truncated = true
-    store.touch(trace)
+    ctx.traces.touch(trace)
   }
 }

@@ -1,5 +1,7 @@
 import type { CpidNode } from '../../model/ports/graph-port.ts'
-import type { ArrivedSpan, ChangeSpan, Trace } from '../../model/ports/link-port.ts'
+import type { ChangeSpan } from '../../model/ports/linking/changes.ts'
+import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import { ensureChangeSpan, sendMergedInto } from './change-spans.ts'
 import type { LinkContext } from '../link-context.ts'
 import { placeSpan } from '../place-span.ts'
@@ -20,7 +22,7 @@ export function relinkProvisional(
   if (ctx.settings.mode !== 'cascade') return
   const old = new Set(provisional.map((trace) => trace.id))
   for (const trace of provisional) {
-    for (const cpid of ctx.store.cpidsIn(trace.id)) resendSpansOf(ctx, cpid, old)
+    for (const cpid of ctx.changes.cpidsIn(trace.id)) resendSpansOf(ctx, cpid, old)
   }
   for (const trace of provisional) {
     sendMergedInto(ctx, { trace, parentId: trace.rootSpan, source: node }, to)
@@ -30,12 +32,11 @@ export function relinkProvisional(
 
 /** Sends the linked spans of a CPID into its open traces that they are not in, parents before children. */
 function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<number>): void {
-  const { store } = ctx
-  const spans = store
-    .spansOfCpid(cpid)
-    .filter((span) => store.isLinked(span.row) && !store.isWaiting(span.row))
+  const spans = ctx.spans
+    .ofCpid(cpid)
+    .filter((span) => ctx.events.isLinked(span.row) && !ctx.waiting.hasSpan(span.row))
     .sort((a, b) => (a.startNs < b.startNs ? -1 : a.startNs > b.startNs ? 1 : a.row - b.row))
-  const now = spans[0]?.startNs ?? store.mergelog(cpid)?.timeNs ?? 0n
+  const now = spans[0]?.startNs ?? ctx.mergelogs.find(cpid)?.timeNs ?? 0n
   for (const trace of openTracesOf(ctx, cpid, now, 0, except)) ensureChangeSpan(ctx, trace, cpid, now)
   for (const span of parentsFirst(spans)) {
     for (const trace of openTracesOf(ctx, cpid, span.startNs, spanBytes(span), except)) {

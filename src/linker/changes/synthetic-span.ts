@@ -1,7 +1,7 @@
 import { CPID_ID, CPID_SYNTHETIC } from '../../model/attributes.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import type { Cpid } from '../../model/cpid.ts'
-import type { Trace } from '../../model/ports/link-port.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import { sentSize } from '../../otlp/write/sent-size.ts'
 import { encodeSpan, type AttributeValue, type SpanLink } from '../../otlp/write/encode-span.ts'
 import type { LinkContext } from '../link-context.ts'
@@ -27,7 +27,7 @@ export interface SyntheticSpan {
 
 /** Decides that a span of Causeway's own making goes into a trace. */
 export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpan): void {
-  const { store, counts, settings } = ctx
+  const { counts, settings } = ctx
   const bytes = encodeSpan({
     traceId: trace.traceId,
     spanId: span.spanId,
@@ -38,14 +38,14 @@ export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpa
     attributes: { [CPID_ID]: span.cpid, [CPID_SYNTHETIC]: true, ...span.attributes },
     links: span.links ?? [],
   })
-  let scope = store.syntheticScope(span.senderScope)
-  let size = sentSize(bytes.length, store.envelopeBytes(scope))
+  let scope = ctx.scopes.ownUnder(span.senderScope)
+  let size = sentSize(bytes.length, ctx.scopes.envelopeBytes(scope))
   if (trace.sentBytes + size > settings.maxTraceBytes) {
     // What ends a full trace has room, but perhaps not for a resource that was unknown when the trace was opened.
-    scope = store.syntheticScope(undefined)
-    size = sentSize(bytes.length, store.envelopeBytes(scope))
+    scope = ctx.scopes.ownUnder(undefined)
+    size = sentSize(bytes.length, ctx.scopes.envelopeBytes(scope))
   }
-  store.sendSynthetic({
+  ctx.outbox.sendSynthetic({
     trace: trace.id,
     spanId: span.spanId,
     parentId: span.parentId,
@@ -56,7 +56,7 @@ export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpa
   trace.sentSpans++
   trace.sentBytes += size
   counts.sent++
-  store.touch(trace)
+  ctx.traces.touch(trace)
 }
 
 /** When a synthetic span is stamped: inside its trace, and in an ended one at its last activity. */

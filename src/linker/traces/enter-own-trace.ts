@@ -15,9 +15,9 @@ import { changeBytes } from './trace-room.ts'
  * or has waited long enough; a mergelog that comes later adds its links in a span of their own.
  */
 export function enterOwnTrace(ctx: LinkContext, cpid: number): void {
-  const { store, graph } = ctx
+  const { graph } = ctx
   const node = graph.node(cpid)
-  const mergelog = store.mergelog(cpid)
+  const mergelog = ctx.mergelogs.find(cpid)
   const ns = mergelog === undefined ? openingTime(ctx, cpid, []) : changeTime(mergelog)
   // A span that adds links to the one of a change that is there already.
   const trace = tracesFor(ctx, cpid, ns, changeBytes(ctx, cpid))[0]
@@ -40,7 +40,7 @@ export function enterOwnTrace(ctx: LinkContext, cpid: number): void {
     })
   }
   if (mergelog === undefined) return
-  const change = store.changeSpan(cpid, trace.id)
+  const change = ctx.changes.find(cpid, trace.id)
   if (change === undefined) return
   linkSourcesForward(ctx, mergelog.sources, { trace, change, node }, [trace])
 }

@@ -1,25 +1,26 @@
-import type { Trace } from '../../model/ports/link-port.ts'
+import type { LinkPorts } from '../../model/ports/linking/link-ports.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import { sendCascadeSpan } from '../cascade-span.ts'
 import type { LinkContext } from '../link-context.ts'
 
 /** Something of an open trace arrived: it stays open. */
-export function noteActivity({ store }: LinkContext, trace: Trace): void {
+export function noteActivity({ clock, traces }: Pick<LinkPorts, 'clock' | 'traces'>, trace: Trace): void {
   if (!trace.open) return
-  trace.lastArrivalMs = store.activeMs
-  trace.lastWallMs = store.wallMs
-  store.touch(trace)
+  trace.lastArrivalMs = clock.activeMs
+  trace.lastWallMs = clock.wallMs
+  traces.touch(trace)
 }
 
 /** Settles open traces whose silence or age has reached its limit; true when more may be due. */
 export function settleDue(ctx: LinkContext, limit: number): boolean {
-  const { store, settings } = ctx
-  const due = store.dueTraces(limit)
+  const { settings } = ctx
+  const due = ctx.traces.due(limit)
   for (const trace of due) {
     const dueMs = Math.min(trace.lastArrivalMs + settings.settleAfterMs, trace.openedMs + settings.maxOpenMs)
-    if (dueMs <= store.activeMs) settle(ctx, trace)
+    if (dueMs <= ctx.clock.activeMs) settle(ctx, trace)
     else {
       trace.dueMs = dueMs
-      store.touch(trace)
+      ctx.traces.touch(trace)
     }
   }
   return due.length === limit
@@ -28,7 +29,7 @@ export function settleDue(ctx: LinkContext, limit: number): boolean {
 /** Ends a trace, and its cascade with it: it takes no more spans. In cascade mode a `cascade` span says so. */
 export function settle(ctx: LinkContext, trace: Trace): void {
   if (!trace.open) return
-  trace.missing = ctx.store.countMissing(trace)
+  trace.missing = ctx.traces.countMissing(trace)
   const root = ctx.graph.maybeNode(trace.root)
   if (ctx.settings.mode === 'cascade' && root !== undefined) sendCascadeSpan(ctx, trace, root.cpid)
   end(ctx, trace)
@@ -40,8 +41,8 @@ export function endFull(ctx: LinkContext, trace: Trace): void {
   end(ctx, trace)
 }
 
-function end({ store, counts }: LinkContext, trace: Trace): void {
+function end({ traces, counts }: LinkContext, trace: Trace): void {
   trace.open = false
   counts.settled++
-  store.touch(trace)
+  traces.touch(trace)
 }

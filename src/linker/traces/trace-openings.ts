@@ -9,7 +9,7 @@ import {
 } from '../../model/attributes.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import type { CpidNode } from '../../model/ports/graph-port.ts'
-import type { Trace } from '../../model/ports/link-port.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import { rfc3339 } from '../../model/rfc3339.ts'
 import { changeTime, episodeName } from '../changes/change-attributes.ts'
 import { sendRootChange } from '../changes/change-spans.ts'
@@ -29,12 +29,12 @@ export function tracesFor(ctx: LinkContext, cpid: number, activityNs: UnixNanos,
   const roots = listedRoots(ctx, cpid)
   const open: Trace[] = []
   for (const root of roots) {
-    const trace = ctx.store.currentTrace(root.id) ?? openFirst(ctx, root, activityNs)
+    const trace = ctx.traces.currentOf(root.id) ?? openFirst(ctx, root, activityNs)
     if (keepsRootOpen(trace)) open.push(withRoom(ctx, trace, cpid, activityNs, bytes))
   }
   const newest = roots[0]
   if (open.length > 0 || newest === undefined) return open
-  const episode = ctx.store.currentTrace(newest.id)
+  const episode = ctx.traces.currentOf(newest.id)
   return [
     episode?.open === true
       ? withRoom(ctx, episode, cpid, activityNs, bytes)
@@ -51,7 +51,7 @@ export function openTracesOf(
   except: ReadonlySet<number> = NONE,
 ): Trace[] {
   const roots = listedRoots(ctx, cpid)
-  const current = roots.map((root) => ctx.store.currentTrace(root.id))
+  const current = roots.map((root) => ctx.traces.currentOf(root.id))
   const open = current.filter(keepsRootOpen)
   if (open.length === 0 && current[0]?.open === true) open.push(current[0])
   return open
@@ -83,7 +83,7 @@ export function listedRoots({ graph, settings, known }: LinkContext, cpid: numbe
 /** The main trace of a root that has none yet; a root whose tombstone is left goes on with episodes. */
 function openFirst(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos): Trace | undefined {
   if (root.pruned || root.nextEpisode > 0) return undefined
-  const mergelog = ctx.store.mergelog(root.id)
+  const mergelog = ctx.mergelogs.find(root.id)
   const changeNs = mergelog === undefined ? [] : [changeTime(mergelog)]
   const ns = openingTime(ctx, root.id, [...changeNs, activityNs])
   const trace = addTrace(ctx, root, { episode: 0, firstNs: ns })
@@ -93,8 +93,8 @@ function openFirst(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos): Tra
 }
 
 function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, full?: Trace): Trace {
-  const previous = ctx.store.currentTrace(root.id)
-  const mergelog = ctx.store.mergelog(root.id)
+  const previous = ctx.traces.currentOf(root.id)
+  const mergelog = ctx.mergelogs.find(root.id)
   const number = previous === undefined ? Math.max(root.nextEpisode, 1) : previous.episode + 1
   const firstNs = possibleTime(ctx, activityNs)
   const trace = addTrace(ctx, root, { episode: number, firstNs, full })
@@ -127,7 +127,7 @@ function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, fu
  * goes into one that holds nothing but its root.
  */
 function withRoom(ctx: LinkContext, trace: Trace, cpid: number, activityNs: UnixNanos, bytes: number): Trace {
-  const isThere = ctx.store.changeSpan(cpid, trace.id) !== undefined
+  const isThere = ctx.changes.find(cpid, trace.id) !== undefined
   const load = {
     spans: (bytes > 0 ? 1 : 0) + (isThere ? 0 : 1),
     bytes: bytes + (isThere ? 0 : changeBytes(ctx, cpid)),
@@ -152,7 +152,7 @@ function sendContinuedIn(ctx: LinkContext, from: Trace, to: Trace, root: CpidNod
       [CPID_CONTINUED_IN_TRACE_ID]: to.traceId.toString('hex'),
     },
     links: [{ traceId: to.traceId, spanId: to.rootSpan, attributes: { [CPID_ID]: root.cpid } }],
-    senderScope: ctx.store.mergelog(root.id)?.scope,
+    senderScope: ctx.mergelogs.find(root.id)?.scope,
   })
 }
 
@@ -161,7 +161,7 @@ function addTrace(
   root: CpidNode,
   { episode, firstNs, full }: { episode: number; firstNs: UnixNanos; full?: Trace | undefined },
 ): Trace {
-  const { store, settings } = ctx
+  const { settings } = ctx
   const traceId = traceIdOf(root.cpid, episode)
   const begun = {
     traceId,
@@ -169,10 +169,10 @@ function addTrace(
     episode,
     rootSpan: changeSpanId(traceId, root.cpid),
     open: true,
-    openedMs: full?.openedMs ?? store.activeMs,
-    lastArrivalMs: store.activeMs,
-    lastWallMs: store.wallMs,
-    dueMs: store.activeMs + Math.min(settings.settleAfterMs, settings.maxOpenMs),
+    openedMs: full?.openedMs ?? ctx.clock.activeMs,
+    lastArrivalMs: ctx.clock.activeMs,
+    lastWallMs: ctx.clock.wallMs,
+    dueMs: ctx.clock.activeMs + Math.min(settings.settleAfterMs, settings.maxOpenMs),
     firstNs,
     lastNs: firstNs,
     clockSkew: false,
@@ -188,7 +188,7 @@ function addTrace(
     provisional: !root.hasMergelog && !root.explained,
     continuesRoot: full !== undefined && isOfRoot(full),
   }
-  const trace = store.addTrace(begun, full)
-  store.addChangeSpan(root.id, { trace: trace.id, spanId: trace.rootSpan, depth: 0 })
+  const trace = ctx.traces.add(begun, full)
+  ctx.changes.add(root.id, { trace: trace.id, spanId: trace.rootSpan, depth: 0 })
   return trace
 }

@@ -1,4 +1,7 @@
-import type { ArrivedSpan, StoredMergelog, Trace } from '../../model/ports/link-port.ts'
+import type { LinkPorts } from '../../model/ports/linking/link-ports.ts'
+import type { LinkScopes, StoredMergelog } from '../../model/ports/linking/changes.ts'
+import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
+import type { Trace } from '../../model/ports/linking/traces.ts'
 import { MAX_LINKS } from '../../otlp/write/encode-span.ts'
 import { ADDED_BYTES, sentSize } from '../../otlp/write/sent-size.ts'
 import { SHOWN_SOURCES } from '../changes/change-attributes.ts'
@@ -24,15 +27,15 @@ export interface Load {
 export const spanBytes = (span: ArrivedSpan): number => sentSize(span.bytes + ADDED_BYTES, span.envelopeBytes)
 
 /** The most that the change span of a CPID adds to a trace. */
-export function changeBytes({ store }: LinkContext, cpid: number): number {
-  return mergelogBytes({ store }, store.mergelog(cpid))
+export function changeBytes(
+  { mergelogs, scopes }: Pick<LinkPorts, 'mergelogs' | 'scopes'>,
+  cpid: number,
+): number {
+  return mergelogBytes(scopes, mergelogs.find(cpid))
 }
 
-export function mergelogBytes(
-  { store }: Pick<LinkContext, 'store'>,
-  mergelog: StoredMergelog | undefined,
-): number {
-  const envelope = store.envelopeBytes(store.syntheticScope(mergelog?.scope))
+export function mergelogBytes(scopes: LinkScopes, mergelog: StoredMergelog | undefined): number {
+  const envelope = scopes.envelopeBytes(scopes.ownUnder(mergelog?.scope))
   if (mergelog === undefined) return sentSize(CHANGE_BYTES, envelope)
   const { sources, object = '', reason = '', cluster = '' } = mergelog
   const said = 2 * Buffer.byteLength(object) + Buffer.byteLength(reason) + Buffer.byteLength(cluster)

@@ -1,5 +1,5 @@
 import type { Cpid } from '../cpid.ts'
-import type { ArrivedSpan } from './link-port.ts'
+import type { ArrivedSpan } from './linking/spans.ts'
 import type { ScopeEnvelopes } from './outbox-port.ts'
 
 /** A stored log record as the linker sees it. */
@@ -30,7 +30,7 @@ export interface LogDecision {
 /** A log record waits for its CPID to be explained, or for its span to leave. */
 export type LogWaitingKind = 'cpid' | 'span'
 
-/** What linking log records reads and writes beside the LinkStore, inside the same transaction. Synchronous. */
+/** Log records that are linked, what waits of them, and what was decided. */
 export interface LogLinkStore {
   log(row: number): ArrivedLog | undefined
   /** Removes a log record that repeats one stored before it, and of which nothing was decided. */

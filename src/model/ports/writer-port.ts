@@ -3,8 +3,7 @@ import type { StorageFaults } from '../storage-fault.ts'
 import type { ArrivalStore } from './arrival-port.ts'
 import type { MergeGraph } from './graph-port.ts'
 import type { ArrivalMarks, Keeper, PositionStore, SetAsideStore } from './keeping-port.ts'
-import type { LinkStore } from './link-port.ts'
-import type { LogLinkStore } from './log-port.ts'
+import type { LinkPorts } from './linking/link-ports.ts'
 import type { PruneStore } from './prune-port.ts'
 import type { Transactor } from './transactor.ts'
 
@@ -15,8 +14,7 @@ export type PartOf = 'linking' | 'pruning' | 'positions'
 export interface Stores {
   readonly arrivals: ArrivalStore
   readonly graph: MergeGraph
-  readonly links: LinkStore
-  readonly logs: LogLinkStore
+  readonly links: LinkPorts
   readonly pruning: PruneStore
   readonly keeper: Keeper
   readonly marks: ArrivalMarks

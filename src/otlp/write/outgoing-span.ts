@@ -6,7 +6,7 @@ import {
   CPID_ORIGINAL_TRACE_ID,
   CPID_ROOTS,
 } from '../../model/attributes.ts'
-import type { ExtraPatch } from '../../model/ports/link-port.ts'
+import type { ExtraPatch } from '../../model/ports/linking/decisions.ts'
 import type { OutboxItem } from '../../model/ports/outbox-port.ts'
 import { isOutOfMemory } from '../../model/set-aside.ts'
 import { encodeAttribute } from './encode-span.ts'

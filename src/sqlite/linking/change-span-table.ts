@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { ChangeSpan } from '../../model/ports/link-port.ts'
+import type { ChangeSpan, ChangeSpans } from '../../model/ports/linking/changes.ts'
 import { GenerationCache } from '../generation-cache.ts'
 import type { Sqlite } from '../open-database.ts'
 
@@ -12,7 +12,7 @@ interface ChangeRow {
 }
 
 /** Which change span a CPID has in which trace. */
-export class ChangeSpanTable {
+export class ChangeSpanTable implements ChangeSpans {
   readonly #cache = new GenerationCache<string, ChangeSpan>(CHANGES)
   readonly #one: Statement<[number, number], ChangeRow>
   readonly #newest: Statement<[number, number], ChangeRow>

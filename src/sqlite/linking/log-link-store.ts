@@ -1,6 +1,7 @@
 import type { Statement } from 'better-sqlite3'
 import { CPID_ID } from '../../model/attributes.ts'
-import type { ArrivedSpan, LinkEvent } from '../../model/ports/link-port.ts'
+import type { LinkEvent } from '../../model/ports/linking/events.ts'
+import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 import type { ArrivedLog, LogDecision, LogLinkStore, LogWaitingKind } from '../../model/ports/log-port.ts'
 import { hasAttribute } from '../../otlp/write/patch-log.ts'
 import { GenerationCache } from '../generation-cache.ts'

@@ -7,12 +7,13 @@ import {
   SPAN_WROTE,
 } from '../../model/arrivals.ts'
 import type { UnixNanos } from '../../model/clock.ts'
-import type { ArrivedSpan, LinkEvent } from '../../model/ports/link-port.ts'
+import type { ArrivedSpan, Spans } from '../../model/ports/linking/spans.ts'
 import { readLinks } from '../../otlp/read/read-links.ts'
 import type { Sqlite } from '../open-database.ts'
-import { ScopeFacts } from './scope-facts.ts'
+import type { Progress } from '../progress.ts'
+import type { SqliteArrivals } from '../writer/arrival-store.ts'
+import type { LinkScopeTable } from './link-scopes.ts'
 import { SPAN_REPEATED } from './sent-once.ts'
-import type { TraceIndex } from '../writer/trace-index.ts'
 
 type SpanRow = [
   bigint,
@@ -39,32 +40,26 @@ const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.e
 /** How many spans are looked at for the earliest: a change may have any number before it is sent. */
 const FIRST_SPANS = 200
 
-interface EventRow {
-  arrival: number
-  cpid: number
-  kind: number
-}
-
-/** Reads stored spans and graph events for the linker. */
-export class SpanReader {
-  readonly #scopes: ScopeFacts
+/** Stored spans, as the linker sees them. */
+export class SpanReader implements Spans {
+  readonly #progress: Progress
+  readonly #arrivals: SqliteArrivals
+  readonly #scopes: LinkScopeTable
   readonly #next: Statement<[number, number], SpanRow>
   readonly #one: Statement<[number], SpanRow>
   readonly #ofCpid: Statement<[number], SpanRow>
   readonly #children: Statement<[number, bigint], SpanRow>
   readonly #raw: Statement<[number], Buffer>
-  readonly #traces: TraceIndex
   readonly #find: Statement<[number, bigint], number | null>
   readonly #firstStart: Statement<[{ cpid: number; from: bigint; to: bigint }], bigint | null>
   readonly #setCpid: Statement
-  readonly #events: Statement<[number, number], EventRow>
-  readonly #dropEvents: Statement
   readonly #remove: Statement
   #round = new Map<number, ArrivedSpan>()
 
-  constructor(db: Sqlite, traces: TraceIndex) {
-    this.#traces = traces
-    this.#scopes = new ScopeFacts(db)
+  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, scopes: LinkScopeTable) {
+    this.#progress = progress
+    this.#arrivals = arrivals
+    this.#scopes = scopes
     const spans = <Bind extends unknown[]>(rest: string): Statement<Bind, SpanRow> =>
       db.prepare<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw().safeIntegers()
     this.#next = spans('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
@@ -93,11 +88,7 @@ export class SpanReader {
     this.#setCpid = db.prepare(
       `UPDATE spans SET cpid = ?, flags = flags | ${SPAN_INHERITED_CPID} WHERE id = ?`,
     )
-    this.#events = db.prepare(
-      'SELECT arrival, cpid, kind FROM graph_events WHERE arrival > +? ORDER BY arrival LIMIT +?',
-    )
     this.#remove = db.prepare('DELETE FROM spans WHERE id = ?')
-    this.#dropEvents = db.prepare('DELETE FROM graph_events WHERE arrival <= ?')
   }
 
   /** A new transaction: what was read before may be out of date. */
@@ -105,36 +96,13 @@ export class SpanReader {
     this.#round.clear()
   }
 
-  nextEvents(after: number, limit: number): LinkEvent[] {
-    const graphEvents = this.#events.all(after, limit)
-    const rows = this.#next.all(after, limit)
-    const events: LinkEvent[] = []
-    let next = 0
-    const addGraphEventsBefore = (arrival: number): void => {
-      for (
-        let event = graphEvents[next];
-        event !== undefined && event.arrival < arrival;
-        event = graphEvents[++next]
-      ) {
-        events.push({
-          kind: event.kind === 0 ? 'mergelog' : 'explained',
-          arrival: event.arrival,
-          cpid: event.cpid,
-        })
-      }
-    }
-    for (const row of rows) {
+  /** The next spans after an arrival; what was asked of them before may be out of date, and is read anew. */
+  next(after: number, limit: number): ArrivedSpan[] {
+    return this.#next.all(after, limit).map((row) => {
       const span = this.#spanOf(row)
-      addGraphEventsBefore(span.row)
       this.#round.set(span.row, span)
-      events.push({ kind: 'span', arrival: span.row, span })
-    }
-    addGraphEventsBefore(Infinity)
-    return events.slice(0, limit)
-  }
-
-  dropEvents(upTo: number): void {
-    this.#dropEvents.run(upTo)
+      return span
+    })
   }
 
   span(row: number): ArrivedSpan | undefined {
@@ -149,12 +117,15 @@ export class SpanReader {
     return this.#round.has(row)
   }
 
-  spansOfCpid(cpid: number): ArrivedSpan[] {
+  ofCpid(cpid: number): ArrivedSpan[] {
     return this.#ofCpid.all(cpid).map((row) => this.#spanOf(row))
   }
 
   childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[] {
-    return this.#children.all(origin, parentId).map((row) => this.#spanOf(row))
+    return this.#children
+      .all(origin, parentId)
+      .map((row) => this.#spanOf(row))
+      .filter(({ row }) => row <= this.#progress.linkedArrival)
   }
 
   linksOf(row: number): { traceId: Buffer; spanId: bigint }[] {
@@ -163,7 +134,7 @@ export class SpanReader {
   }
 
   find(traceId: Buffer, spanId: bigint): number | undefined {
-    const origin = this.#traces.find(traceId.toString('latin1'))
+    const origin = this.#arrivals.traces.find(traceId.toString('latin1'))
     return origin === undefined ? undefined : (this.#find.get(origin, spanId) ?? undefined)
   }
 
@@ -172,23 +143,21 @@ export class SpanReader {
     return this.#firstStart.get({ cpid, from: fromNs, to: toNs }) ?? undefined
   }
 
-  /** What a scope and its resource weigh. */
-  envelopeBytes(scope: number): number {
-    return this.#scopes.of(scope).envelopeBytes
+  inheritCpid(span: ArrivedSpan, cpid: number): void {
+    span.cpid = cpid
+    span.inherited = true
+    this.#setCpid.run(cpid, span.row)
+    this.#arrivals.addCpidOrigin(cpid, span.origin)
   }
 
-  setInheritedCpid(row: number, cpid: number): void {
-    this.#setCpid.run(cpid, row)
-  }
-
-  remove(row: number): void {
+  removeRepeated({ row, observes, writes }: ArrivedSpan): void {
+    if (observes || writes) this.#arrivals.objects.remove(row)
     this.#remove.run(row)
     this.#round.delete(row)
   }
 
   forget(): void {
     this.#round.clear()
-    this.#scopes.forget()
   }
 
   #spanOf(row: SpanRow): ArrivedSpan {

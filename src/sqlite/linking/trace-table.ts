@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Trace } from '../../model/ports/link-port.ts'
+import type { Trace, Traces } from '../../model/ports/linking/traces.ts'
 import { GenerationCache } from '../generation-cache.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
@@ -10,7 +10,7 @@ const SERVICES = 20_000
 type TraceRow = { [column: string]: bigint | null } & { trace_id: Buffer }
 
 /** Outgoing traces. Touched ones are written by `flush`; only between transactions does the cache let go of them. */
-export class TraceTable {
+export class TraceTable implements Traces {
   readonly #progress: Progress
   readonly #byId = new GenerationCache<number, Trace>(TRACES)
   readonly #currentOf = new GenerationCache<number, number>(TRACES)

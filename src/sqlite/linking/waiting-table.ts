@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Waiting, WaitingKind } from '../../model/ports/link-port.ts'
+import type { Waiting, WaitingItems, WaitingKind } from '../../model/ports/linking/waiting.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 
@@ -14,7 +14,7 @@ interface WaitingRow {
 }
 
 /** Spans and changes that wait for a mergelog or a parent, and until when. */
-export class WaitingTable {
+export class WaitingTable implements WaitingItems {
   readonly #progress: Progress
   readonly #insert: Statement
   readonly #is: Statement<[number], number>

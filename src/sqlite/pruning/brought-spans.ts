@@ -1,4 +1,4 @@
-import { SENT_FOR_CHILD } from '../../model/ports/link-port.ts'
+import { SENT_FOR_CHILD } from '../../model/ports/linking/decisions.ts'
 import type { Hold, PruneCounts } from '../../model/ports/prune-port.ts'
 import type { TraceIndex } from '../writer/trace-index.ts'
 import type { ObjectRemoval } from './object-removal.ts'

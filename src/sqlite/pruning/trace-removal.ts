@@ -1,4 +1,4 @@
-import { SENT_FOR_CHILD } from '../../model/ports/link-port.ts'
+import { SENT_FOR_CHILD } from '../../model/ports/linking/decisions.ts'
 import type { PruneCounts } from '../../model/ports/prune-port.ts'
 import type { SqliteMergeGraph } from '../writer/merge-graph-store.ts'
 import type { BroughtSpans } from './brought-spans.ts'

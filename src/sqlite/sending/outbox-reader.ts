@@ -1,6 +1,11 @@
 import type { Statement } from 'better-sqlite3'
 import { cpidOfBytes } from '../../model/cpid.ts'
-import { SENT_COPY, SENT_INHERITED_CPID, SENT_PATCHED, SENT_SYNTHETIC } from '../../model/ports/link-port.ts'
+import {
+  SENT_COPY,
+  SENT_INHERITED_CPID,
+  SENT_PATCHED,
+  SENT_SYNTHETIC,
+} from '../../model/ports/linking/decisions.ts'
 import type { OutboxItem, OutboxReader, ScopeEnvelopes } from '../../model/ports/outbox-port.ts'
 import { GenerationCache } from '../generation-cache.ts'
 import type { Sqlite } from '../open-database.ts'

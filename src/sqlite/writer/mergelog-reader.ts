@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { StoredMergelog } from '../../model/ports/link-port.ts'
+import type { Mergelogs, StoredMergelog } from '../../model/ports/linking/changes.ts'
 import { cpidsOf } from './merge-graph-store.ts'
 import type { Sqlite } from '../open-database.ts'
 
@@ -15,7 +15,7 @@ interface MergelogRow {
 }
 
 /** Reads a stored mergelog with the cluster of its sender. */
-export class MergelogReader {
+export class MergelogReader implements Mergelogs {
   readonly #find: Statement<[number], MergelogRow>
 
   constructor(db: Sqlite) {

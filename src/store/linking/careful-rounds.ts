@@ -1,4 +1,5 @@
-import { EXPIRY_STAGES, type ExpiryStage, type Linker } from '../../linker/linker.ts'
+import { EXPIRY_STAGES, type ExpiryStage } from '../../linker/expiry.ts'
+import type { Linker } from '../../linker/linker.ts'
 import { reasonOf, type SetAside } from '../../model/set-aside.ts'
 import type { StorageFaults } from '../../model/storage-fault.ts'
 import type { Transactor } from '../../model/ports/transactor.ts'

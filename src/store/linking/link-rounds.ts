@@ -20,7 +20,7 @@ export class LinkRounds {
   /** `maxSeries`: services and object kinds that figures tell apart at most. */
   constructor(stores: WriterStores, settings: LinkSettings, maxSeries: number) {
     const { transactor, outside } = stores.transactor.with<Linking, LinkTally>((inside) => {
-      const linker = new Linker(inside.links, inside.logs, inside.graph, settings)
+      const linker = new Linker(inside.links, inside.graph, settings)
       return { inside: { linker, ...inside }, outside: linker }
     })
     this.#transactor = transactor

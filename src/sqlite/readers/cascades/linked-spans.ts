@@ -1,7 +1,7 @@
 import type { Statement } from 'better-sqlite3'
 import { SPAN_OBSERVED, SPAN_WROTE } from '../../../model/arrivals.ts'
 import { cpidOfBytes } from '../../../model/cpid.ts'
-import { SENT_COPY, SENT_SYNTHETIC } from '../../../model/ports/link-port.ts'
+import { SENT_COPY, SENT_SYNTHETIC } from '../../../model/ports/linking/decisions.ts'
 import type { LinkedSpan, SpanElsewhere } from '../../../model/ports/query-port.ts'
 import { namedObjects } from '../../../otlp/read/named-objects.ts'
 import { readOwnSpan } from '../../../otlp/read/read-own-span.ts'

@@ -1,7 +1,9 @@
 import type { Statement } from 'better-sqlite3'
-import type { AwaitedParent } from '../../model/ports/link-port.ts'
+import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
+import type { AwaitedParent, AwaitedParents } from '../../model/ports/linking/waiting.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
+import type { SpanReader } from './span-reader.ts'
 
 interface AwaitedRow {
   trace: number
@@ -19,15 +21,17 @@ interface Pending {
  * Parents that had not arrived when their child was linked. Most arrive in the same round, child first as span
  * processors export them, so that what is awaited is written only when the round ends.
  */
-export class AwaitedParents {
+export class AwaitedParentTable implements AwaitedParents {
   readonly #progress: Progress
+  readonly #spans: Pick<SpanReader, 'isOfThisRound'>
   readonly #pending = new Map<string, Pending>()
   readonly #stored: Statement<[number, bigint], AwaitedRow>
   readonly #insert: Statement
   readonly #delete: Statement
 
-  constructor(db: Sqlite, progress: Progress) {
+  constructor(db: Sqlite, progress: Progress, spans: Pick<SpanReader, 'isOfThisRound'>) {
     this.#progress = progress
+    this.#spans = spans
     this.#stored = db.prepare(
       'SELECT trace, cpid, since_ms FROM awaited_parents WHERE origin = ? AND span_id = ?',
     )
@@ -55,12 +59,11 @@ export class AwaitedParents {
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  /** Takes what awaits a span; `mayBeStored` false says that nothing stored does. */
-  take(origin: number, spanId: bigint, mayBeStored: boolean): AwaitedParent[] {
+  take({ origin, spanId, awaited, row }: ArrivedSpan): AwaitedParent[] {
     const taken: AwaitedParent[] = []
-    if (mayBeStored) {
-      for (const row of this.#stored.all(origin, spanId)) {
-        taken.push({ trace: row.trace, cpid: row.cpid ?? undefined, sinceMs: row.since_ms })
+    if (awaited || !this.#spans.isOfThisRound(row)) {
+      for (const stored of this.#stored.all(origin, spanId)) {
+        taken.push({ trace: stored.trace, cpid: stored.cpid ?? undefined, sinceMs: stored.since_ms })
       }
       if (taken.length > 0) this.#delete.run(origin, spanId)
     }

@@ -2,10 +2,11 @@ import type { Statement } from 'better-sqlite3'
 import {
   SENT_FOR_CHILD,
   SENT_SYNTHETIC,
+  type Decisions,
   type Placed,
   type SpanDecision,
   type SyntheticDecision,
-} from '../../model/ports/link-port.ts'
+} from '../../model/ports/linking/decisions.ts'
 import { GenerationCache } from '../generation-cache.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
@@ -19,7 +20,7 @@ interface PlacedRow {
 }
 
 /** Writes decisions, and remembers which spans went into which traces. */
-export class OutboxWriter {
+export class DecisionTable implements Decisions {
   readonly #progress: Progress
   readonly #insert: Statement
   readonly #placed: Statement<[number, number], PlacedRow>

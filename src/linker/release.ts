@@ -1,0 +1,42 @@
+import type { Waiting } from '../model/ports/linking/waiting.ts'
+import { attribute } from './attribute.ts'
+import { waitsUntil } from './causes/waits.ts'
+import { enter } from './entering.ts'
+import type { LinkContext } from './link-context.ts'
+import { send, sendOrWait } from './send-or-wait.ts'
+
+/** Everything that waited for this CPID looks again, if that waits for nothing more; its change no more once it has entered. */
+export function release(ctx: LinkContext, cpid: number, hasEntered: boolean): void {
+  if (waitsUntil(ctx, cpid) !== undefined) return
+  for (const waiting of ctx.waiting.forCpid(cpid)) {
+    if (hasEntered && waiting.kind === 'change') ctx.waiting.remove(waiting.arrival)
+    else ctx.steps.push({ kind: 'waited', waiting })
+  }
+  if (!ctx.settings.logs) return
+  for (const row of ctx.logs.waitingForCpid(cpid)) ctx.steps.push({ kind: 'waited log', row })
+}
+
+/** Looks whether what has waited can go, and lets it wait on if not. */
+export function lookAgain(ctx: LinkContext, waiting: Waiting): void {
+  // One looked at before in this round may have let it go already.
+  if (!ctx.waiting.remove(waiting.arrival)) return
+  if (waiting.kind === 'orphan') {
+    const span = ctx.spans.span(waiting.arrival)
+    if (span !== undefined) attribute(ctx, span)
+    return
+  }
+  const { cpid } = waiting
+  if (cpid === undefined) return
+  const until = waitsUntil(ctx, cpid)
+  if (until !== undefined) ctx.waiting.add(waiting, until)
+  else if (waiting.kind === 'change') {
+    // A mergelog that is stored but not heard of yet enters the change itself.
+    const mergelog = ctx.mergelogs.find(cpid)
+    if (mergelog === undefined || ctx.events.isLinked(mergelog.arrival)) enter(ctx, cpid)
+  } else {
+    const span = ctx.spans.span(waiting.arrival)
+    if (span === undefined) return
+    if (waiting.kind === 'cause') send(ctx, span, cpid)
+    else sendOrWait(ctx, span, cpid)
+  }
+}

@@ -1,0 +1,45 @@
+import { hearExplained, hearMergelog, hearSpan } from './hearing.ts'
+import type { LinkContext } from './link-context.ts'
+import { hearLog, lookAtLogAgain } from './logs/link-log.ts'
+import { lookAgain } from './release.ts'
+import { sendChild, sendObserver } from './send-span.ts'
+import type { Step } from './steps.ts'
+
+/** Takes the steps that are in the queue, and those that they lead to. */
+export function takeSteps(ctx: LinkContext): void {
+  const { steps } = ctx
+  for (let at = 0; at < steps.length; at++) {
+    const step = steps[at]
+    if (step !== undefined) take(ctx, step)
+  }
+  steps.length = 0
+}
+
+function take(ctx: LinkContext, step: Step): void {
+  switch (step.kind) {
+    case 'span':
+      hearSpan(ctx, step.span)
+      return
+    case 'mergelog':
+      hearMergelog(ctx, step.arrival, step.cpid)
+      return
+    case 'explained':
+      hearExplained(ctx, step.cpid)
+      return
+    case 'log':
+      hearLog(ctx, step.log)
+      return
+    case 'waited':
+      lookAgain(ctx, step.waiting)
+      return
+    case 'observer':
+      sendObserver(ctx, step.row)
+      return
+    case 'child':
+      sendChild(ctx, step.span, step.cpid)
+      return
+    case 'waited log':
+      lookAtLogAgain(ctx, step.row)
+      return
+  }
+}

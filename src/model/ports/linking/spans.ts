@@ -1,0 +1,50 @@
+import type { UnixNanos } from '../../clock.ts'
+
+/** A stored span as the linker sees it. */
+export interface ArrivedSpan {
+  /** Its number in ingest order. */
+  readonly row: number
+  cpid: number | undefined
+  readonly origin: number
+  readonly spanId: bigint
+  /** 0n for none. */
+  readonly parentId: bigint
+  /** The first stored span with that id in the same original trace, arrived or yet to be linked. */
+  readonly parentRow: number | undefined
+  readonly startNs: UnixNanos
+  readonly endNs: UnixNanos
+  readonly scope: number
+  readonly service: string
+  readonly bytes: number
+  /** What its resource and its scope weigh. */
+  readonly envelopeBytes: number
+  readonly hasLinks: boolean
+  /** It names objects that it read, or wrote. */
+  readonly observes: boolean
+  readonly writes: boolean
+  /** It carries a `cpid.id` that is no CPID. */
+  readonly malformed: boolean
+  /** Its CPID came from an ancestor span. */
+  inherited: boolean
+  /** A span with the same ids in the same original trace arrived before. */
+  readonly repeated: boolean
+  /** Something linked in an earlier round may have been awaiting it. */
+  readonly awaited: boolean
+}
+
+/** Which spans are there. */
+export interface Spans {
+  span(row: number): ArrivedSpan | undefined
+  ofCpid(cpid: number): ArrivedSpan[]
+  /** Linked spans of an original trace that have this parent and no CPID. */
+  childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[]
+  /** Where a span with these original ids is, if it arrived. */
+  find(originTraceId: Buffer, spanId: bigint): number | undefined
+  /** The links of a stored span, as sent. */
+  linksOf(row: number): { traceId: Buffer; spanId: bigint }[]
+  /** The earliest start, from one time to another, of spans that carry the CPID. */
+  firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined
+  inheritCpid(span: ArrivedSpan, cpid: number): void
+  /** Removes a span that repeats one stored before it, and of which nothing was decided. */
+  removeRepeated(span: ArrivedSpan): void
+}

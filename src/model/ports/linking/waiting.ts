@@ -1,0 +1,45 @@
+import type { ArrivedSpan } from './spans.ts'
+
+export type WaitingKind = 'span' | 'change' | 'orphan' | 'cause'
+
+export interface Waiting {
+  readonly arrival: number
+  readonly kind: WaitingKind
+  readonly cpid: number | undefined
+  readonly origin: number | undefined
+  readonly parentId: bigint | undefined
+}
+
+/** What waits for a mergelog, a writer or a parent, and until when. */
+export interface WaitingItems {
+  add(waiting: Waiting, dueMs: number): void
+  /** True for a span that is linked but not sent yet. */
+  hasSpan(row: number): boolean
+  /** It waits no longer; false when it did not any more. */
+  remove(arrival: number): boolean
+  forCpid(cpid: number): Waiting[]
+  forParent(origin: number, parentId: bigint): Waiting[]
+  /** What has waited long enough to be looked at again. */
+  due(limit: number): Waiting[]
+}
+
+/** A span that was not there when its child was linked. trace -1 and 0: see awaited_parents in the schema. */
+export interface AwaitedParent {
+  readonly trace: number
+  readonly cpid: number | undefined
+  readonly sinceMs: number
+}
+
+/** The child waits for the parent to give it a CPID. */
+export const AWAITED_FOR_CPID = 0
+/** The child was forwarded without a CPID. */
+export const AWAITED_AFTER_FORWARD = -1
+
+/** Parents that had not arrived when a child of theirs was linked. */
+export interface AwaitedParents {
+  add(origin: number, spanId: bigint, trace: number, cpid: number | undefined): void
+  /** When a parent was first missed, if it is awaited. */
+  since(origin: number, spanId: bigint): number | undefined
+  /** Takes the awaiting of this span away. */
+  take(span: ArrivedSpan): AwaitedParent[]
+}
