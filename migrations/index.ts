@@ -1,10 +1,5 @@
 import type { Migration } from 'kysely/migration'
-import { up as arrivalsAndGraph } from './001-arrivals-and-graph.ts'
-import { up as linking } from './002-linking.ts'
-import { up as auditViews } from './003-audit-views.ts'
-import { up as logForwarding } from './004-log-forwarding.ts'
-import { up as refusedSenders } from './005-refused-senders.ts'
-import { up as countedCpids } from './006-counted-cpids.ts'
+import { up as schema } from './001-schema.ts'
 import { up as episodesOfPrunedRoots } from './007-episodes-of-pruned-roots.ts'
 import { up as setAside } from './008-set-aside.ts'
 import { up as writersByVersion } from './009-writers-by-version.ts'
@@ -18,12 +13,7 @@ import { up as explainedInTurns } from './016-explained-in-turns.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
-  '001-arrivals-and-graph': { up: arrivalsAndGraph },
-  '002-linking': { up: linking },
-  '003-audit-views': { up: auditViews },
-  '004-log-forwarding': { up: logForwarding },
-  '005-refused-senders': { up: refusedSenders },
-  '006-counted-cpids': { up: countedCpids },
+  '001-schema': { up: schema },
   '007-episodes-of-pruned-roots': { up: episodesOfPrunedRoots },
   '008-set-aside': { up: setAside },
   '009-writers-by-version': { up: writersByVersion },

@@ -1,6 +1,7 @@
 import { Kysely, SqliteDialect } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import { MIGRATIONS } from '../../migrations/index.ts'
+import { appliedMigrations, isUnfinished, renameApplied, unknownMigrations } from './applied-migrations.ts'
 import type { Sqlite } from './open-database.ts'
 
 /** What migrating did: the names of the migrations that ran now. */
@@ -16,14 +17,9 @@ export async function migrate(sqlite: Sqlite): Promise<Migrated> {
     db: kysely,
     provider: { getMigrations: () => Promise.resolve(MIGRATIONS) },
   })
-  const newer = newerMigrations(sqlite)
-  if (newer.length > 0) {
-    throw new Error(
-      `the database ${sqlite.name} was written by a newer Causeway (it has ${newer.join(', ')}); ` +
-        'start that version, or point connectors::cpid::storage::path at another file',
-    )
-  }
+  checkApplied(sqlite)
   sqlite.exec('BEGIN IMMEDIATE')
+  renameApplied(sqlite)
   const { error, results } = await migrator.migrateToLatest()
   sqlite.exec(error === undefined ? 'COMMIT' : 'ROLLBACK')
   if (error !== undefined) {
@@ -38,11 +34,21 @@ export async function migrate(sqlite: Sqlite): Promise<Migrated> {
   return { applied: (results ?? []).map((result) => result.migrationName) }
 }
 
-function newerMigrations(sqlite: Sqlite): string[] {
-  const table = sqlite.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'kysely_migration'").get()
-  if (table === undefined) return []
-  const names = sqlite.prepare<[], string>('SELECT name FROM kysely_migration ORDER BY name').pluck().all()
-  return names.filter((name) => !(name in MIGRATIONS))
+function checkApplied(sqlite: Sqlite): void {
+  const applied = appliedMigrations(sqlite)
+  const newer = unknownMigrations(applied)
+  if (newer.length > 0) {
+    throw new Error(
+      `the database ${sqlite.name} was written by a newer Causeway (it has ${newer.join(', ')}); ` +
+        'start that version, or point connectors::cpid::storage::path at another file',
+    )
+  }
+  if (isUnfinished(applied)) {
+    throw new Error(
+      `the database ${sqlite.name} is of a development version from before the first release (it has ${applied.join(', ')}), ` +
+        'which cannot be gone on from; keep it for that version, and point connectors::cpid::storage::path at another file',
+    )
+  }
 }
 
 /** Kysely closes the database it is given; this one belongs to the caller. */

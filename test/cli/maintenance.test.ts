@@ -9,7 +9,7 @@ test('migrate makes the database, and then has nothing to do', async () => {
   using cli = new Cli()
   const first = (await cli.json('migrate')) as { applied: string[] }
   expect(first).toMatchObject({ path: cli.path })
-  expect(first.applied).toContain('001-arrivals-and-graph')
+  expect(first.applied).toContain('001-schema')
   expect(await cli.run('migrate')).toEqual({ code: 0, stdout: `${cli.path} is up to date\n`, stderr: '' })
 })
 

@@ -7,6 +7,7 @@ import { MIGRATIONS } from '../../migrations/index.ts'
 import { holdDatabase } from '../../src/sqlite/hold-database.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { schemaState } from '../../src/sqlite/schema-state.ts'
 
 const GOLDEN = new URL('../golden/schema.sql', import.meta.url)
 const isRewriting = process.env['CAUSEWAY_GOLDEN'] === '1'
@@ -55,20 +56,6 @@ async function beforeMigration(number: string): Promise<{ db: Sqlite; migrateOn:
   const next = Object.entries(MIGRATIONS).find(([name]) => name.startsWith(number))?.[1]
   return { db, migrateOn: async () => next?.up(kysely) }
 }
-
-test('CPIDs of a database from before they were counted are counted', async () => {
-  const { db, migrateOn } = await beforeMigration('006')
-  const add = db.prepare(
-    'INSERT INTO cpids (uuid, state, first_seen_ms, missing_since_ms, prune_ns) VALUES (randomblob(16), ?, 0, 0, 0)',
-  )
-  for (const state of [0, 1, 0, 0, 1]) add.run(state)
-  await migrateOn()
-  expect(db.prepare('SELECT live_cpids, tombstones FROM progress').get()).toEqual({
-    live_cpids: 3,
-    tombstones: 2,
-  })
-  db.close()
-})
 
 test('open episodes of full traces are told from those begun after settling; who wrote what is kept', async () => {
   const { db, migrateOn } = await beforeMigration('009')
@@ -164,6 +151,50 @@ test('a database of a newer version is left alone', async () => {
   await migrate(db)
   db.prepare("INSERT INTO kysely_migration VALUES ('999-from-the-future', '2030-01-01T00:00:00.000Z')").run()
   await expect(migrate(db)).rejects.toThrow(/newer Causeway \(it has 999-from-the-future\)/)
+  db.close()
+})
+
+/** The names of the migrations that 001-schema was made of. */
+const WAS_SCHEMA = [
+  '001-arrivals-and-graph',
+  '002-linking',
+  '003-audit-views',
+  '004-log-forwarding',
+  '005-refused-senders',
+  '006-counted-cpids',
+]
+
+/** A database in which these migrations stand in the place of 001-schema. */
+async function fromBefore(names: readonly string[]): Promise<Sqlite> {
+  const db = openForWriting(':memory:')
+  await migrate(db)
+  db.exec("DELETE FROM kysely_migration WHERE name = '001-schema'")
+  const add = db.prepare("INSERT INTO kysely_migration VALUES (?, '2026-01-01T00:00:00.000Z')")
+  for (const name of names) add.run(name)
+  return db
+}
+
+test('a database whose first migrations were several is gone on with, and knows them as one from then on', async () => {
+  const db = await fromBefore(WAS_SCHEMA)
+  expect(schemaState(db)).toBe('current')
+  // As one that was made some versions ago.
+  db.exec("DELETE FROM kysely_migration WHERE name = '016-explained-in-turns'; DROP TABLE explain_later")
+  expect(schemaState(db)).toBe('older')
+  expect(await migrate(db)).toEqual({ applied: ['016-explained-in-turns'] })
+  const names = db.prepare('SELECT name FROM kysely_migration ORDER BY name').pluck().all()
+  expect(names).toEqual(Object.keys(MIGRATIONS))
+  expect([schemaState(db), await migrate(db)]).toEqual(['current', { applied: [] }])
+  db.close()
+})
+
+test('a database that has only some of them is refused, and stays as it is', async () => {
+  const db = await fromBefore(WAS_SCHEMA.slice(0, 4))
+  db.exec("DELETE FROM kysely_migration WHERE name > '004-log-forwarding'")
+  expect(schemaState(db)).toBe('older')
+  await expect(migrate(db)).rejects.toThrow(
+    /development version from before the first release \(it has 001-arrivals.*; keep it for that version/,
+  )
+  expect(db.prepare('SELECT count(*) FROM kysely_migration').pluck().get()).toBe(4)
   db.close()
 })
 

@@ -1,15 +1,11 @@
-import { sql, type Kysely } from 'kysely'
+import { objectOf, uuidOf } from './expressions.ts'
 
 /**
  * What arrives, and the merge graph it forms. No foreign keys: a CPID, a parent or a mergelog may arrive before
  * what it refers to (docs/adr/003-no-foreign-keys-between-arrivals.md).
  */
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
-}
-
-const STATEMENTS = [
-  // One row: counters that outlive rows, and how long Causeway has been up in all.
+export const ARRIVALS_AND_GRAPH = [
+  // One row: counters that outlive rows, how long Causeway has been up in all, and how many CPIDs are live and tombstones.
   `CREATE TABLE progress (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     last_arrival INTEGER NOT NULL,
@@ -19,8 +15,8 @@ const STATEMENTS = [
     indexed_origins INTEGER NOT NULL,
     indexing_origins INTEGER NOT NULL,
     indexing_prefix INTEGER NOT NULL
-  ) STRICT`,
-  `INSERT INTO progress VALUES (1, 0, 0, 0, 0, 0, 0, 0)`,
+  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0) STRICT`,
+  `INSERT INTO progress VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
 
   `CREATE TABLE requests (
     id INTEGER PRIMARY KEY,
@@ -57,6 +53,8 @@ const STATEMENTS = [
   ) STRICT, WITHOUT ROWID`,
 
   // merged_ns: the time of its mergelog, so that walks need not look there.
+  // text: what the views show, computed. CPIDs come in no order, so each index of them costs a page to write for every new one:
+  // the text's is the only one, and Causeway looks there itself.
   // state: 0 live, 1 pruned (a tombstone). explained: its own mergelog and those of all its ancestors arrived.
   `CREATE TABLE cpids (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -72,7 +70,8 @@ const STATEMENTS = [
     prune_ns INTEGER NOT NULL,
     merged_ns INTEGER,
     next_episode INTEGER NOT NULL DEFAULT 0
-  ) STRICT`,
+  , text TEXT GENERATED ALWAYS AS (${uuidOf('uuid')}) VIRTUAL) STRICT`,
+  `CREATE UNIQUE INDEX cpids_by_text ON cpids (text)`,
   `CREATE INDEX cpids_prunable ON cpids (prune_ns) WHERE state = 0 AND in_degree = 0`,
   `CREATE INDEX cpids_pruned ON cpids (id) WHERE state = 1`,
 
@@ -86,7 +85,8 @@ const STATEMENTS = [
     object TEXT,
     object_id INTEGER,
     reason TEXT
-  ) STRICT`,
+  , object_name TEXT GENERATED ALWAYS AS (${objectOf('object')}) VIRTUAL) STRICT`,
+  `CREATE INDEX mergelogs_by_object_name ON mergelogs (object_name)`,
   `CREATE INDEX mergelogs_by_object ON mergelogs (object_id, arrival) WHERE object_id IS NOT NULL`,
   `CREATE INDEX mergelogs_by_time ON mergelogs (time_ns)`,
   `CREATE TABLE edges (
@@ -95,6 +95,7 @@ const STATEMENTS = [
     PRIMARY KEY (source, target)
   ) STRICT, WITHOUT ROWID`,
   `CREATE INDEX edges_by_target ON edges (target, source)`,
+  // sender: who the connection proved it to be, where it did.
   `CREATE TABLE rejected_mergelogs (
     id INTEGER PRIMARY KEY,
     arrived_ms INTEGER NOT NULL,
@@ -102,7 +103,7 @@ const STATEMENTS = [
     sources TEXT NOT NULL,
     reason TEXT NOT NULL,
     scope INTEGER NOT NULL
-  ) STRICT`,
+  , sender TEXT) STRICT`,
   // What the linker has still to hear of: a mergelog of this CPID arrived, or the CPID became explained.
   `CREATE TABLE graph_events (
     arrival INTEGER PRIMARY KEY,

@@ -1,13 +1,5 @@
-import { sql, type Kysely } from 'kysely'
-
 /** Where log records go: what was decided and not sent yet, which still wait, and how far each exporter of logs is. */
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
-}
-
-const STATEMENTS = [
-  'ALTER TABLE progress ADD COLUMN last_log_decision INTEGER NOT NULL DEFAULT 0',
-
+export const LOG_FORWARDING = [
   // One row a log record to send; gone once every exporter of logs is past it. trace_id: null as it came.
   // flags: 1 without its span id. cpid: the one it took from its span.
   `CREATE TABLE log_outbox (

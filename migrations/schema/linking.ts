@@ -1,11 +1,5 @@
-import { sql, type Kysely } from 'kysely'
-
 /** What the linker decided, what it still waits for, and how far each exporter has come. */
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of STATEMENTS) await sql.raw(statement).execute(db)
-}
-
-const STATEMENTS = [
+export const LINKING = [
   // Times in *_ms here count Causeway's own up time (progress.active_ms): its down time settles nothing.
   `CREATE TABLE traces (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

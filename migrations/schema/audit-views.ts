@@ -1,57 +1,4 @@
-import { sql, type Kysely } from 'kysely'
-
-/** What an auditor reads with the plain sqlite3 shell: CPIDs as text, times as RFC 3339, names instead of numbers. */
-export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of [...COLUMNS, ...VIEWS]) await sql.raw(statement).execute(db)
-}
-
-const uuid = (blob: string): string =>
-  `lower(substr(hex(${blob}), 1, 8) || '-' || substr(hex(${blob}), 9, 4) || '-' || substr(hex(${blob}), 13, 4)
-    || '-' || substr(hex(${blob}), 17, 4) || '-' || substr(hex(${blob}), 21, 12))`
-
-const nanos = (ns: string): string =>
-  `strftime('%Y-%m-%dT%H:%M:%S', ${ns} / 1000000000, 'unixepoch') || printf('.%09dZ', ${ns} % 1000000000)`
-
-const millis = (ms: string): string =>
-  `strftime('%Y-%m-%dT%H:%M:%S', ${ms} / 1000, 'unixepoch') || printf('.%03dZ', ${ms} % 1000)`
-
-const spanId = (id: string): string => `CASE WHEN ${id} <> 0 THEN printf('%016x', ${id}) END`
-
-/** The object of a reference: what stands before its question mark. */
-const object = (reference: string): string => `substr(${reference}, 1, instr(${reference} || '?', '?') - 1)`
-
-/** One value of a reference, such as its uid; null when it has none. */
-const part = (reference: string, name: string): string => {
-  const from = `substr(${reference}, instr(${reference}, '${name}=') + ${name.length + 1})`
-  return `CASE WHEN instr(${reference}, '${name}=') > 0 THEN substr(${from}, 1, instr(${from} || '&', '&') - 1) END`
-}
-
-const status = (number: string): string =>
-  `CASE ${number} WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END`
-
-const kind = (number: string): string =>
-  `CASE ${number} WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
-     WHEN 5 THEN 'consumer' ELSE 'unspecified' END`
-
-const severity = (number: string): string =>
-  `CASE WHEN ${number} > 20 THEN 'fatal' WHEN ${number} > 16 THEN 'error' WHEN ${number} > 12 THEN 'warn'
-     WHEN ${number} > 8 THEN 'info' WHEN ${number} > 4 THEN 'debug' WHEN ${number} > 0 THEN 'trace' ELSE 'unset' END`
-
-const sender = (scope: string): string =>
-  `LEFT JOIN scopes p ON p.id = ${scope} LEFT JOIN resources r ON r.id = p.resource`
-
-const ms = (from: string, to: string): string => `(${to} - ${from}) / 1e6`
-
-/**
- * Computed columns with an index: what the views show of a CPID and of an object can be looked up. CPIDs come in no order, so
- * each index of them costs a page to write for every new one: the text's is the only one, and Causeway looks there itself.
- */
-const COLUMNS = [
-  `ALTER TABLE cpids ADD COLUMN text TEXT GENERATED ALWAYS AS (${uuid('uuid')}) VIRTUAL`,
-  `CREATE UNIQUE INDEX cpids_by_text ON cpids (text)`,
-  `ALTER TABLE mergelogs ADD COLUMN object_name TEXT GENERATED ALWAYS AS (${object('object')}) VIRTUAL`,
-  `CREATE INDEX mergelogs_by_object_name ON mergelogs (object_name)`,
-]
+import { kind, millis, ms, nanos, part, sender, severity, spanId, status } from './expressions.ts'
 
 /**
  * Spans with their CPIDs: by way of cpid_origins, since spans have no index by CPID. The plus keeps SQLite from making
@@ -88,7 +35,8 @@ const inTwoParts = (
   `CREATE VIEW audit_${what} AS SELECT * FROM audit_attributed_${what} UNION ALL SELECT * FROM audit_unattributed_${what}`,
 ]
 
-const VIEWS = [
+/** What an auditor reads with the plain sqlite3 shell: CPIDs as text, times as RFC 3339, names instead of numbers. */
+export const AUDIT_VIEWS = [
   `CREATE VIEW audit_cpids AS
    SELECT c.text AS cpid, CASE c.state WHEN 0 THEN 'live' ELSE 'pruned' END AS state,
      CASE WHEN m.cpid IS NULL THEN 'unknown' WHEN length(m.sources) = 0 THEN 'root' ELSE 'merge' END AS kind,
@@ -105,8 +53,9 @@ const VIEWS = [
    SELECT a.text AS source, b.text AS cpid
    FROM edges e JOIN cpids a ON a.id = e.source JOIN cpids b ON b.id = e.target`,
   `CREATE VIEW audit_rejected_mergelogs AS
-   SELECT ${millis('x.arrived_ms')} AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster
-   FROM rejected_mergelogs x ${sender('x.scope')}`,
+   SELECT ${millis('x.arrived_ms')} AS arrived, x.cpid, x.sources, x.reason, r.service, r.cluster, x.sender
+   FROM rejected_mergelogs x
+   ${sender('x.scope')}`,
   `CREATE VIEW audit_rejected_items AS
    SELECT ${millis('q.arrived_ms')} AS arrived, q.rejected AS items, q.message
    FROM requests q WHERE q.rejected > 0 OR q.message <> ''`,
