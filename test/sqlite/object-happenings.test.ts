@@ -116,19 +116,19 @@ const planOf = (sql: string): string[] =>
 
 test('what happened lately is read in the order of arrival, until there is enough', () => {
   const plan = planOf(RECENT_EVENTS)
-  expect(plan).toContain('SEARCH o USING PRIMARY KEY (span>? AND span<?)')
+  expect(plan).toContain('SEARCH named USING PRIMARY KEY (span>? AND span<?)')
   expect(plan).toContain('USE TEMP B-TREE FOR LAST 2 TERMS OF ORDER BY')
   expect(plan).toContain(
-    'SEARCH n USING COVERING INDEX mergelogs_by_object (object_id=? AND arrival>? AND arrival<?)',
+    'SEARCH newest USING COVERING INDEX mergelogs_by_object (object_id=? AND arrival>? AND arrival<?)',
   )
   expect(plan.filter((step) => step.startsWith('SCAN')).join()).not.toMatch(/SCAN (?!h$|j |json_each )/)
 })
 
 test('what happened ever is sought in indexes alone', () => {
   const plan = planOf(ALL_EVENTS)
-  expect(plan).toContain('SEARCH o USING COVERING INDEX span_objects_by_version (object=?)')
+  expect(plan).toContain('SEARCH named USING COVERING INDEX span_objects_by_version (object=?)')
   expect(plan).toContain(
-    'SEARCH n USING COVERING INDEX mergelogs_by_object (object_id=? AND arrival>? AND arrival<?)',
+    'SEARCH newest USING COVERING INDEX mergelogs_by_object (object_id=? AND arrival>? AND arrival<?)',
   )
   expect(plan.filter((step) => step.startsWith('SCAN')).join('\n')).not.toMatch(/^SCAN (?!h$|j |json_each )/m)
 })

@@ -2,151 +2,16 @@ import type { Mended } from '../../model/salvaged.ts'
 import { MalformedOtlp } from '../../otlp/read/malformed.ts'
 import { readReceived } from '../../otlp/read/read-received.ts'
 import type { Sqlite } from '../open-database.ts'
-import { RECOUNT_SCOPE_USES } from '../writer/scope-uses.ts'
-
-const LIVE_CPID = 'SELECT id FROM cpids'
-const TRACE = 'SELECT id FROM traces'
+import { MEND_ARRIVALS } from './mend-arrivals.ts'
+import { MEND_COUNTERS } from './mend-counters.ts'
+import { MEND_DECISIONS } from './mend-decisions.ts'
+import { MEND_GRAPH } from './mend-graph.ts'
 
 /**
  * Makes what was salvaged agree with itself again, in this order. What can be worked out from something else is; what
- * refers to something lost is removed; senders and resources that are lost get a place holder, so that their spans stay.
+ * refers to something lost is removed.
  */
-const STEPS: readonly (readonly [what: string, sql: string])[] = [
-  [
-    'resources that were lost, whose scopes are kept',
-    `INSERT INTO resources (id, hash, service, envelope)
-     SELECT DISTINCT resource, CAST('lost ' || resource AS BLOB), '(lost)', x'' FROM scopes
-     WHERE resource NOT IN (SELECT id FROM resources)`,
-  ],
-  [
-    '',
-    `INSERT OR IGNORE INTO resources (id, hash, service, envelope) SELECT -1, CAST('lost' AS BLOB), '(lost)', x''
-     WHERE EXISTS (SELECT 1 FROM spans WHERE scope NOT IN (SELECT id FROM scopes))
-        OR EXISTS (SELECT 1 FROM logs WHERE scope NOT IN (SELECT id FROM scopes))
-        OR EXISTS (SELECT 1 FROM mergelogs WHERE scope NOT IN (SELECT id FROM scopes))
-        OR EXISTS (SELECT 1 FROM rejected_mergelogs WHERE scope NOT IN (SELECT id FROM scopes))
-        OR EXISTS (SELECT 1 FROM outbox WHERE scope NOT IN (SELECT id FROM scopes))`,
-  ],
-  [
-    'scopes that were lost, whose spans and logs are kept',
-    `INSERT INTO scopes (id, resource, hash, envelope)
-     SELECT scope, -1, CAST('lost ' || scope AS BLOB), x'' FROM (SELECT scope FROM spans UNION SELECT scope FROM logs
-       UNION SELECT scope FROM mergelogs UNION SELECT scope FROM rejected_mergelogs UNION SELECT scope FROM outbox WHERE scope IS NOT NULL)
-     WHERE scope NOT IN (SELECT id FROM scopes)`,
-  ],
-  [
-    'original traces found again in their spans',
-    `INSERT OR IGNORE INTO origin_traces (id, trace_id) SELECT origin, received_trace_id(raw) FROM spans
-     WHERE origin NOT IN (SELECT id FROM origin_traces) AND received_trace_id(raw) IS NOT NULL GROUP BY origin`,
-  ],
-  [
-    'spans whose original trace was lost',
-    'DELETE FROM spans WHERE origin NOT IN (SELECT id FROM origin_traces)',
-  ],
-  [
-    '',
-    'DELETE FROM origin_trace_index WHERE (origin, trace_id) NOT IN (SELECT id, trace_id FROM origin_traces)',
-  ],
-  [
-    'trace ids put into their index again',
-    `INSERT OR IGNORE INTO origin_trace_index (trace_id, origin) SELECT trace_id, o.id FROM origin_traces o, progress
-     WHERE o.id <= indexed_origins
-       OR o.id <= indexing_origins AND hex(substr(trace_id, 1, 4)) < printf('%08X', indexing_prefix)
-     ORDER BY trace_id`,
-  ],
-  ['mergelogs whose CPID was lost', `DELETE FROM mergelogs WHERE cpid NOT IN (${LIVE_CPID})`],
-  ['spans whose CPID was lost', `UPDATE spans SET cpid = NULL WHERE cpid NOT IN (${LIVE_CPID})`],
-  ['log records whose CPID was lost', `UPDATE logs SET cpid = NULL WHERE cpid NOT IN (${LIVE_CPID})`],
-  [
-    'CPIDs whose mergelog was lost',
-    `UPDATE cpids SET has_mergelog = 0, merged_ns = NULL, explained = 1
-     WHERE has_mergelog = 1 AND id NOT IN (SELECT cpid FROM mergelogs)`,
-  ],
-  [
-    'edges without their CPIDs or their mergelog',
-    `DELETE FROM edges WHERE source NOT IN (${LIVE_CPID}) OR target NOT IN (SELECT cpid FROM mergelogs)`,
-  ],
-  [
-    'edges found again in their mergelogs',
-    `WITH RECURSIVE places(at) AS (
-       SELECT 0 UNION ALL SELECT at + 1 FROM places WHERE at < (SELECT max(length(sources)) / 16 FROM mergelogs))
-     INSERT OR IGNORE INTO edges (source, target) SELECT c.id, m.cpid FROM mergelogs m
-       JOIN places p ON p.at < length(m.sources) / 16
-       JOIN cpids c ON c.uuid = substr(m.sources, p.at * 16 + 1, 16) AND c.state = 0`,
-  ],
-  [
-    '',
-    `UPDATE cpids SET roots = (SELECT CASE count(*) WHEN 0 THEN json_array(cpids.id) ELSE json_group_array(j.value) END
-         FROM json_each(cpids.roots) j WHERE j.value IN (${LIVE_CPID}))
-     WHERE roots IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(cpids.roots) j WHERE j.value NOT IN (${LIVE_CPID}))`,
-  ],
-  [
-    '',
-    `UPDATE cpids SET in_degree = d.degree, unexplained_sources = d.unexplained FROM (
-       SELECT c.id, count(e.source) AS degree, count(CASE WHEN s.explained = 0 THEN 1 END) AS unexplained
-       FROM cpids c LEFT JOIN edges e ON e.target = c.id LEFT JOIN cpids s ON s.id = e.source GROUP BY c.id) d
-     WHERE d.id = cpids.id AND (in_degree <> d.degree OR unexplained_sources <> d.unexplained)`,
-  ],
-  ['', `DELETE FROM explain_later WHERE cpid NOT IN (${LIVE_CPID})`],
-  [
-    '',
-    `INSERT OR IGNORE INTO explain_later (cpid, after) SELECT id, -1 FROM cpids
-     WHERE has_mergelog = 1 AND explained = 0 AND unexplained_sources = 0`,
-  ],
-  // Edges that were found again may be against the order; where all have the same rank, none is.
-  [
-    '',
-    `UPDATE cpids SET rank = (SELECT max(id) FROM cpids) WHERE EXISTS (SELECT 1 FROM progress, edges e
-       JOIN cpids s ON s.id = e.source JOIN cpids t ON t.id = e.target
-       WHERE coalesce(s.rank, max(s.id, unranked_cpids)) > coalesce(t.rank, max(t.id, unranked_cpids)))`,
-  ],
-  ['traces whose root was lost', `DELETE FROM traces WHERE root NOT IN (${LIVE_CPID})`],
-  ...['change_spans', 'trace_services', 'trace_writes'].map(
-    (table) => ['', `DELETE FROM ${table} WHERE trace NOT IN (${TRACE})`] as const,
-  ),
-  ['', `DELETE FROM change_spans WHERE cpid NOT IN (${LIVE_CPID})`],
-  ['', `DELETE FROM awaited_parents WHERE trace <> 0 AND trace NOT IN (${TRACE})`],
-  [
-    'decisions about spans and traces that were lost',
-    `DELETE FROM outbox WHERE trace <> 0 AND trace NOT IN (${TRACE})
-       OR span IS NOT NULL AND span NOT IN (SELECT id FROM spans)`,
-  ],
-  [
-    '',
-    `INSERT OR IGNORE INTO cpid_origins (cpid, origin) SELECT DISTINCT cpid, origin FROM spans WHERE cpid IS NOT NULL`,
-  ],
-  [
-    '',
-    `DELETE FROM cpid_origins WHERE cpid NOT IN (${LIVE_CPID}) OR origin NOT IN (SELECT id FROM origin_traces)`,
-  ],
-  [
-    'objects named by spans that were lost',
-    `DELETE FROM span_objects WHERE span NOT IN (SELECT id FROM spans) OR object NOT IN (SELECT id FROM objects)`,
-  ],
-  ['', `UPDATE mergelogs SET object_id = NULL WHERE object_id NOT IN (SELECT id FROM objects)`],
-  ['', `DELETE FROM graph_events WHERE cpid NOT IN (${LIVE_CPID})`],
-  [
-    '',
-    `DELETE FROM waiting WHERE cpid NOT IN (${LIVE_CPID}) OR kind <> 1 AND arrival NOT IN (SELECT id FROM spans)`,
-  ],
-  ['', 'DELETE FROM waiting_logs WHERE arrival NOT IN (SELECT id FROM logs)'],
-  ['', 'DELETE FROM log_outbox WHERE log NOT IN (SELECT id FROM logs)'],
-  [
-    '',
-    `UPDATE progress SET
-       last_arrival = max(last_arrival, (SELECT coalesce(max(id), 0) FROM spans),
-         (SELECT coalesce(max(id), 0) FROM logs), (SELECT coalesce(max(arrival), 0) FROM mergelogs),
-         (SELECT coalesce(max(arrival), 0) FROM graph_events)),
-       last_decision = max(last_decision, (SELECT coalesce(max(decision), 0) FROM outbox),
-         (SELECT coalesce(max(position), 0) FROM exporters)),
-       last_log_decision = max(last_log_decision, (SELECT coalesce(max(decision), 0) FROM log_outbox),
-         (SELECT coalesce(max(position), 0) FROM log_exporters)),
-       active_ms = max(active_ms, (SELECT coalesce(max(last_arrival_ms), 0) FROM traces)),
-       live_cpids = (SELECT count(*) FROM cpids WHERE state = 0),
-       tombstones = (SELECT count(*) FROM cpids WHERE state = 1)`,
-  ],
-  ...RECOUNT_SCOPE_USES.map((statement) => ['', statement] as const),
-]
+const STEPS = [...MEND_ARRIVALS, ...MEND_GRAPH, ...MEND_DECISIONS, ...MEND_COUNTERS]
 
 /** Mends a salvaged database in one transaction; returns what an operator may want to know of it. */
 export function mend(db: Sqlite, isProgressLost: boolean): Mended[] {

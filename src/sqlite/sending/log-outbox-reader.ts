@@ -23,9 +23,10 @@ export class SqliteLogOutbox implements LogOutboxReader {
   constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment'>) {
     this.#outbox = outbox
     this.#after = db.prepare(
-      `SELECT o.decision, o.trace_id, o.flags, l.raw, l.scope, c.uuid
-       FROM log_outbox o LEFT JOIN logs l ON l.id = o.log LEFT JOIN cpids c ON c.id = o.cpid
-       WHERE o.decision > ? ORDER BY o.decision LIMIT ?`,
+      `SELECT log_outbox.decision, log_outbox.trace_id, log_outbox.flags, logs.raw, logs.scope, cpids.uuid
+       FROM log_outbox LEFT JOIN logs ON logs.id = log_outbox.log
+       LEFT JOIN cpids ON cpids.id = log_outbox.cpid
+       WHERE log_outbox.decision > ? ORDER BY log_outbox.decision LIMIT ?`,
     )
   }
 

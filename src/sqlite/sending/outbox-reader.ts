@@ -13,7 +13,8 @@ import type { Sqlite } from '../open-database.ts'
 const SCOPES = 5_000
 const TRACES = 20_000
 
-const COLUMNS = 'o.decision, o.trace, o.parent_id, o.flags, o.scope, o.extra, s.raw, s.scope, s.cpid'
+const COLUMNS = `outbox.decision, outbox.trace, outbox.parent_id, outbox.flags, outbox.scope, outbox.extra,
+  spans.raw, spans.scope, spans.cpid`
 
 type ItemRow = [
   bigint,
@@ -46,14 +47,15 @@ export class SqliteOutbox implements OutboxReader {
     this.#db = db
     this.#after = db
       .prepare<[number, number], ItemRow>(
-        `SELECT ${COLUMNS} FROM outbox o LEFT JOIN spans s ON s.id = o.span WHERE o.decision > ? ORDER BY o.decision LIMIT ?`,
+        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
+         WHERE outbox.decision > ? ORDER BY outbox.decision LIMIT ?`,
       )
       .raw()
       .safeIntegers()
     this.#ofDecisions = db
       .prepare<[string], ItemRow>(
-        `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN outbox o ON o.decision = j.value
-         LEFT JOIN spans s ON s.id = o.span ORDER BY j.key`,
+        `SELECT ${COLUMNS} FROM json_each(?) wanted CROSS JOIN outbox ON outbox.decision = wanted.value
+         LEFT JOIN spans ON spans.id = outbox.span ORDER BY wanted.key`,
       )
       .raw()
       .safeIntegers()
@@ -62,16 +64,16 @@ export class SqliteOutbox implements OutboxReader {
       .pluck()
     this.#decisionsOfSpan = db
       .prepare<[number, bigint], number>(
-        `SELECT o.decision FROM outbox o CROSS JOIN spans s ON s.id = o.span
-         WHERE o.trace = ? AND s.span_id = ? ORDER BY 1`,
+        `SELECT outbox.decision FROM outbox CROSS JOIN spans ON spans.id = outbox.span
+         WHERE outbox.trace = ? AND spans.span_id = ? ORDER BY 1`,
       )
       .pluck()
     this.#ownDecisions = db
       .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
       .pluck()
     this.#envelopes = db.prepare(
-      `SELECT s.resource AS resource_id, r.envelope AS resource, s.envelope AS scope
-       FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
+      `SELECT scopes.resource AS resource_id, resources.envelope AS resource, scopes.envelope AS scope
+       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
     )
     this.#traceId = db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
     this.#uuid = db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()

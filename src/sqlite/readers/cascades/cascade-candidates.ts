@@ -10,19 +10,23 @@ const PAGE = 500
  * The first trace of each cascade, which stands for it. A CPID that turned out to have sources is no root, and what is
  * left of its provisional traces no cascade. `where` narrows the traces down.
  */
-const firstTraces = (from: string, where: string): string => `SELECT f.id FROM ${from}
- LEFT JOIN mergelogs m ON m.cpid = f.root LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource
- WHERE ${where} AND NOT (f.provisional = 1 AND coalesce(length(m.sources), 0) > 0)
-   AND NOT EXISTS (SELECT 1 FROM traces x WHERE x.root = f.root AND x.episode < f.episode)
-   AND (@cluster IS NULL OR r.cluster = @cluster)
-   AND (@object IS NULL OR m.object = @object OR instr('/' || CASE instr(m.object, '?') WHEN 0 THEN m.object
-     ELSE substr(m.object, 1, instr(m.object, '?') - 1) END || '/', '/' || @object || '/') > 0)
-   AND (@open IS NULL OR (SELECT max(x.state = 0) FROM traces x WHERE x.root = f.root) = @open)
-   AND (@from IS NULL OR (SELECT max(x.last_ns) FROM traces x WHERE x.root = f.root) >= @from)
-   AND (@to IS NULL OR (SELECT min(x.first_ns) FROM traces x WHERE x.root = f.root) <= @to)
-   AND (@service IS NULL OR r.service = @service OR EXISTS
-     (SELECT 1 FROM traces x JOIN trace_services v ON v.trace = x.id WHERE x.root = f.root AND v.service = @service))
- ORDER BY f.id DESC`
+const firstTraces = (from: string, where: string): string => `SELECT first_trace.id FROM ${from}
+ LEFT JOIN mergelogs ON mergelogs.cpid = first_trace.root
+ LEFT JOIN scopes ON scopes.id = mergelogs.scope
+ LEFT JOIN resources ON resources.id = scopes.resource
+ WHERE ${where} AND NOT (first_trace.provisional = 1 AND coalesce(length(mergelogs.sources), 0) > 0)
+   AND NOT EXISTS (SELECT 1 FROM traces part WHERE part.root = first_trace.root AND part.episode < first_trace.episode)
+   AND (@cluster IS NULL OR resources.cluster = @cluster)
+   AND (@object IS NULL OR mergelogs.object = @object
+     OR instr('/' || CASE instr(mergelogs.object, '?') WHEN 0 THEN mergelogs.object
+       ELSE substr(mergelogs.object, 1, instr(mergelogs.object, '?') - 1) END || '/', '/' || @object || '/') > 0)
+   AND (@open IS NULL OR (SELECT max(part.state = 0) FROM traces part WHERE part.root = first_trace.root) = @open)
+   AND (@from IS NULL OR (SELECT max(part.last_ns) FROM traces part WHERE part.root = first_trace.root) >= @from)
+   AND (@to IS NULL OR (SELECT min(part.first_ns) FROM traces part WHERE part.root = first_trace.root) <= @to)
+   AND (@service IS NULL OR resources.service = @service OR EXISTS
+     (SELECT 1 FROM traces part JOIN trace_services ON trace_services.trace = part.id
+      WHERE part.root = first_trace.root AND trace_services.service = @service))
+ ORDER BY first_trace.id DESC`
 
 interface FilterBind {
   open: number | null
@@ -43,12 +47,15 @@ export class CascadeCandidates {
   constructor(db: Sqlite) {
     this.#window = db
       .prepare<[FilterBind & { least: bigint; before: bigint }], number>(
-        firstTraces('traces f', 'f.id >= @least AND f.id < @before'),
+        firstTraces('traces first_trace', 'first_trace.id >= @least AND first_trace.id < @before'),
       )
       .pluck()
     this.#among = db
       .prepare<[FilterBind & { ids: string }], number>(
-        firstTraces('json_each(@ids) j JOIN traces f ON f.id = j.value', 'true'),
+        firstTraces(
+          'json_each(@ids) wanted JOIN traces first_trace ON first_trace.id = wanted.value',
+          'true',
+        ),
       )
       .pluck()
     this.#newest = db

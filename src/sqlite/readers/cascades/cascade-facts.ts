@@ -7,22 +7,36 @@ import { CascadeCandidates } from './cascade-candidates.ts'
 const PAGE = 50
 const MAX_ID = 2n ** 63n - 1n
 
-const FACTS = `SELECT f.id, f.trace_id, c.uuid, m.object, m.reason, r.service, r.cluster, t.open, t.start_ns, t.last_ns,
-  t.traces, t.spans, t.merges, t.missing, t.truncated, t.clock_skew,
-  (SELECT count(DISTINCT v.service) FROM traces x JOIN trace_services v ON v.trace = x.id WHERE x.root = f.root) AS services
- FROM json_each(@ids) j JOIN traces f ON f.id = j.value
- JOIN (SELECT x.root, max(x.state = 0) AS open, max(x.clock_skew) AS clock_skew,
-   coalesce(min(CASE WHEN x.doubtful_times = 0 THEN x.first_ns END), min(x.first_ns)) AS start_ns,
-   coalesce(max(CASE WHEN x.doubtful_times = 0 THEN x.last_ns END), max(x.last_ns)) AS last_ns, count(*) AS traces,
-   sum(x.controller_spans) AS spans, sum(x.merges) AS merges, max(x.truncated) AS truncated,
-   sum(CASE x.state WHEN 1 THEN x.missing ELSE (SELECT count(DISTINCT k.id) FROM traces u
-     JOIN change_spans h ON h.trace = u.id JOIN cpids k ON k.id = h.cpid WHERE u.root = x.root
-     AND coalesce(u.continues, u.id) = coalesce(x.continues, x.id) AND k.has_mergelog = 0 AND k.explained = 0) END) AS missing
-   FROM traces x WHERE x.root IN (SELECT g.root FROM json_each(@ids) i JOIN traces g ON g.id = i.value)
-   GROUP BY x.root) t ON t.root = f.root
- JOIN cpids c ON c.id = f.root LEFT JOIN mergelogs m ON m.cpid = f.root
- LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource
- ORDER BY f.id DESC`
+/** CPIDs of a cascade, of which `part` is a trace, whose own mergelog has not arrived. */
+const MISSING = `SELECT count(DISTINCT cpids.id) FROM traces sibling
+     JOIN change_spans ON change_spans.trace = sibling.id
+     JOIN cpids ON cpids.id = change_spans.cpid
+     WHERE sibling.root = part.root AND coalesce(sibling.continues, sibling.id) = coalesce(part.continues, part.id)
+       AND cpids.has_mergelog = 0 AND cpids.explained = 0`
+
+/** All traces of a root together. */
+const CASCADES = `SELECT part.root, max(part.state = 0) AS open, max(part.clock_skew) AS clock_skew,
+   coalesce(min(CASE WHEN part.doubtful_times = 0 THEN part.first_ns END), min(part.first_ns)) AS start_ns,
+   coalesce(max(CASE WHEN part.doubtful_times = 0 THEN part.last_ns END), max(part.last_ns)) AS last_ns,
+   count(*) AS traces, sum(part.controller_spans) AS spans, sum(part.merges) AS merges, max(part.truncated) AS truncated,
+   sum(CASE part.state WHEN 1 THEN part.missing ELSE (${MISSING}) END) AS missing
+   FROM traces part WHERE part.root IN
+     (SELECT asked.root FROM json_each(@ids) wanted JOIN traces asked ON asked.id = wanted.value)
+   GROUP BY part.root`
+
+const FACTS = `SELECT first_trace.id, first_trace.trace_id, cpids.uuid, mergelogs.object, mergelogs.reason,
+  resources.service, resources.cluster, cascade.open, cascade.start_ns, cascade.last_ns, cascade.traces, cascade.spans,
+  cascade.merges, cascade.missing, cascade.truncated, cascade.clock_skew,
+  (SELECT count(DISTINCT trace_services.service) FROM traces part
+   JOIN trace_services ON trace_services.trace = part.id WHERE part.root = first_trace.root) AS services
+ FROM json_each(@ids) wanted
+ JOIN traces first_trace ON first_trace.id = wanted.value
+ JOIN (${CASCADES}) cascade ON cascade.root = first_trace.root
+ JOIN cpids ON cpids.id = first_trace.root
+ LEFT JOIN mergelogs ON mergelogs.cpid = first_trace.root
+ LEFT JOIN scopes ON scopes.id = mergelogs.scope
+ LEFT JOIN resources ON resources.id = scopes.resource
+ ORDER BY first_trace.id DESC`
 
 interface FactsRow {
   id: bigint
@@ -59,7 +73,7 @@ export class CascadeFactsReader {
       .pluck()
     this.#firsts = db
       .prepare<[string], number>(
-        'SELECT min(t.id) FROM json_each(?) j JOIN traces t ON t.root = j.value GROUP BY t.root',
+        'SELECT min(traces.id) FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value GROUP BY traces.root',
       )
       .pluck()
   }

@@ -21,28 +21,31 @@ export class CascadeTraces {
       .safeIntegers()
     this.#missing = db
       .prepare<[number, number], number>(
-        `SELECT DISTINCT c.id FROM traces t JOIN change_spans h ON h.trace = t.id JOIN cpids c ON c.id = h.cpid
-         WHERE t.root = ? AND c.has_mergelog = 0 AND c.explained = 0 ORDER BY c.id LIMIT ?`,
+        `SELECT DISTINCT cpids.id FROM traces JOIN change_spans ON change_spans.trace = traces.id
+         JOIN cpids ON cpids.id = change_spans.cpid
+         WHERE traces.root = ? AND cpids.has_mergelog = 0 AND cpids.explained = 0 ORDER BY cpids.id LIMIT ?`,
       )
       .pluck()
     this.#merged = db
       .prepare<[number, number], number>(
-        `SELECT DISTINCT m.cpid FROM traces t JOIN change_spans h ON h.trace = t.id JOIN mergelogs m ON m.cpid = h.cpid
-         WHERE t.root = ? ORDER BY m.time_ns, m.cpid LIMIT ?`,
+        `SELECT DISTINCT mergelogs.cpid FROM traces JOIN change_spans ON change_spans.trace = traces.id
+         JOIN mergelogs ON mergelogs.cpid = change_spans.cpid
+         WHERE traces.root = ? ORDER BY mergelogs.time_ns, mergelogs.cpid LIMIT ?`,
       )
       .pluck()
     this.#rootOf = db.prepare<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?').pluck()
     this.#rootsOf = db
       .prepare<[number], number>(
-        `SELECT t.root FROM change_spans h JOIN traces t ON t.id = h.trace LEFT JOIN mergelogs m ON m.cpid = t.root
-         WHERE h.cpid = ? AND NOT (t.provisional = 1 AND coalesce(length(m.sources), 0) > 0)
-         GROUP BY t.root ORDER BY min(t.id) DESC`,
+        `SELECT traces.root FROM change_spans JOIN traces ON traces.id = change_spans.trace
+         LEFT JOIN mergelogs ON mergelogs.cpid = traces.root
+         WHERE change_spans.cpid = ? AND NOT (traces.provisional = 1 AND coalesce(length(mergelogs.sources), 0) > 0)
+         GROUP BY traces.root ORDER BY min(traces.id) DESC`,
       )
       .pluck()
     this.#rootsAmong = db
       .prepare<[string, number], number>(
-        `SELECT t.root FROM json_each(?) j JOIN traces t ON t.root = j.value
-         GROUP BY t.root ORDER BY min(t.id) DESC LIMIT ?`,
+        `SELECT traces.root FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value
+         GROUP BY traces.root ORDER BY min(traces.id) DESC LIMIT ?`,
       )
       .pluck()
   }

@@ -1,5 +1,5 @@
 /**
- * Whether the mergelogs of a CPID `c` and its ancestors arrived. One that was pruned and is seen again is nothing to wait for,
+ * Whether the mergelogs of a row of `cpids` and its ancestors arrived. One that was pruned and is seen again is nothing to wait for,
  * so that the graph holds it explained; its own mergelog is gone all the same.
  */
-export const EXPLAINED = 'c.explained AND c.has_mergelog AND c.unexplained_sources = 0'
+export const EXPLAINED = 'cpids.explained AND cpids.has_mergelog AND cpids.unexplained_sources = 0'

@@ -30,12 +30,15 @@ type SentRow = [
 ]
 
 /** The end of a cause in another trace of the cascade; null for a local parent there. */
-const CAUSE_END = `CASE WHEN o.cause_trace IS NOT NULL AND s.id IS NOT NULL
-  THEN (SELECT w.end_ns FROM spans w WHERE w.id = o.cause AND w.origin <> s.origin) END`
-const COLUMNS = `o.decision, o.parent_id, o.flags, o.scope, CASE WHEN o.flags & ${SENT_SYNTHETIC} THEN o.extra END,
-  o.cause, o.cause_trace, ${CAUSE_END}, s.id, s.span_id, s.start_ns, s.end_ns, s.scope, s.name, s.kind, s.status, c.uuid,
-  CASE WHEN s.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN s.raw END`
-const JOINED = 'LEFT JOIN spans s ON s.id = o.span LEFT JOIN cpids c ON c.id = s.cpid'
+const CAUSE_END = `CASE WHEN outbox.cause_trace IS NOT NULL AND spans.id IS NOT NULL
+  THEN (SELECT cause_span.end_ns FROM spans cause_span
+    WHERE cause_span.id = outbox.cause AND cause_span.origin <> spans.origin) END`
+const COLUMNS = `outbox.decision, outbox.parent_id, outbox.flags, outbox.scope,
+  CASE WHEN outbox.flags & ${SENT_SYNTHETIC} THEN outbox.extra END,
+  outbox.cause, outbox.cause_trace, ${CAUSE_END}, spans.id, spans.span_id, spans.start_ns, spans.end_ns,
+  spans.scope, spans.name, spans.kind, spans.status, cpids.uuid,
+  CASE WHEN spans.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN spans.raw END`
+const JOINED = 'LEFT JOIN spans ON spans.id = outbox.span LEFT JOIN cpids ON cpids.id = spans.cpid'
 const NONE: readonly string[] = []
 
 /** Reads the spans of a trace as they were sent: what was decided about each, with the span it is about. */
@@ -47,12 +50,12 @@ export class LinkedSpans {
   constructor(db: Sqlite) {
     this.#scopes = new ScopeFacts(db)
     this.#ofTrace = db
-      .prepare<[number], SentRow>(`SELECT ${COLUMNS} FROM outbox o ${JOINED} WHERE o.trace = ?`)
+      .prepare<[number], SentRow>(`SELECT ${COLUMNS} FROM outbox ${JOINED} WHERE outbox.trace = ?`)
       .raw()
       .safeIntegers()
     this.#ofDecisions = db
       .prepare<[string], SentRow>(
-        `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN outbox o ON o.decision = j.value ${JOINED}`,
+        `SELECT ${COLUMNS} FROM json_each(?) wanted CROSS JOIN outbox ON outbox.decision = wanted.value ${JOINED}`,
       )
       .raw()
       .safeIntegers()

@@ -36,11 +36,11 @@ export class SentTraces {
     // CROSS JOIN: left to itself, SQLite begins with everything that was ever forwarded.
     this.#forwarded = db
       .prepare<[{ id: Buffer }], number>(
-        `SELECT x.decision FROM (SELECT origin FROM origin_trace_index WHERE trace_id = @id
+        `SELECT outbox.decision FROM (SELECT origin FROM origin_trace_index WHERE trace_id = @id
            UNION SELECT id FROM origin_traces
-             WHERE id > (SELECT indexed_origins FROM progress) AND trace_id = @id) o
-         CROSS JOIN spans s ON s.origin = o.origin
-         CROSS JOIN outbox x ON x.trace = 0 AND x.span = s.id ORDER BY 1`,
+             WHERE id > (SELECT indexed_origins FROM progress) AND trace_id = @id) found
+         CROSS JOIN spans ON spans.origin = found.origin
+         CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id ORDER BY 1`,
       )
       .pluck()
     this.#newest = db.prepare<[number], number | null>('SELECT max(id) FROM traces WHERE id < ?').pluck()
@@ -49,9 +49,10 @@ export class SentTraces {
         `SELECT ${TRACE_COLUMNS} FROM traces WHERE id >= @least AND id < @before
            AND (@from IS NULL OR last_ns >= @from) AND (@to IS NULL OR first_ns <= @to)
            AND (@service IS NULL OR EXISTS
-             (SELECT 1 FROM trace_services v WHERE v.trace = traces.id AND v.service = @service)
-             OR EXISTS (SELECT 1 FROM mergelogs m JOIN scopes s ON s.id = m.scope
-               JOIN resources r ON r.id = s.resource WHERE m.cpid = traces.root AND r.service = @service))
+             (SELECT 1 FROM trace_services WHERE trace_services.trace = traces.id AND trace_services.service = @service)
+             OR EXISTS (SELECT 1 FROM mergelogs JOIN scopes ON scopes.id = mergelogs.scope
+               JOIN resources ON resources.id = scopes.resource
+               WHERE mergelogs.cpid = traces.root AND resources.service = @service))
          ORDER BY id DESC`,
       )
       .safeIntegers()

@@ -14,7 +14,8 @@ export class CpidLookup {
     this.#find = db.prepare('SELECT id, state FROM cpids WHERE text = +?')
     this.#uuids = db
       .prepare<[string], string | null>(
-        "SELECT group_concat(lower(hex(c.uuid)), '' ORDER BY j.key) FROM json_each(?) j JOIN cpids c ON c.id = j.value",
+        `SELECT group_concat(lower(hex(cpids.uuid)), '' ORDER BY wanted.key)
+         FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value`,
       )
       .pluck()
   }

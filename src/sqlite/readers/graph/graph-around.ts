@@ -34,22 +34,27 @@ export class GraphAroundReader {
     const step = (from: string, to: string): Statement<[string, number], number> =>
       db
         .prepare<[string, number], number>(
-          `SELECT DISTINCT e.${to} FROM json_each(?) j JOIN edges e ON e.${from} = j.value ORDER BY 1 LIMIT ?`,
+          `SELECT DISTINCT edges.${to} FROM json_each(?) wanted JOIN edges ON edges.${from} = wanted.value ORDER BY 1 LIMIT ?`,
         )
         .pluck()
     this.#above = step('target', 'source')
     this.#below = step('source', 'target')
     this.#nodes = db
       .prepare<[string], NodeRow>(
-        `SELECT c.id, c.uuid, c.in_degree, ${EXPLAINED} AS explained, m.time_ns, m.object, m.reason, r.service, r.cluster
-         FROM json_each(?) j JOIN cpids c ON c.id = j.value LEFT JOIN mergelogs m ON m.cpid = c.id
-         LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource ORDER BY j.key`,
+        `SELECT cpids.id, cpids.uuid, cpids.in_degree, ${EXPLAINED} AS explained, mergelogs.time_ns,
+           mergelogs.object, mergelogs.reason, resources.service, resources.cluster
+         FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value
+         LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id
+         LEFT JOIN scopes ON scopes.id = mergelogs.scope
+         LEFT JOIN resources ON resources.id = scopes.resource ORDER BY wanted.key`,
       )
       .safeIntegers()
     this.#edges = db.prepare<[string, string], EdgeRow>(
-      `SELECT a.uuid AS source, b.uuid AS target FROM json_each(?) j JOIN edges e ON e.target = j.value
-       JOIN cpids a ON a.id = e.source JOIN cpids b ON b.id = e.target
-       WHERE e.source IN (SELECT value FROM json_each(?)) ORDER BY e.target, e.source`,
+      `SELECT source_cpid.uuid AS source, target_cpid.uuid AS target
+       FROM json_each(?) wanted JOIN edges ON edges.target = wanted.value
+       JOIN cpids source_cpid ON source_cpid.id = edges.source
+       JOIN cpids target_cpid ON target_cpid.id = edges.target
+       WHERE edges.source IN (SELECT value FROM json_each(?)) ORDER BY edges.target, edges.source`,
     )
   }
 

@@ -3,10 +3,10 @@ import type { Position } from '../../../model/ports/query-port.ts'
 import type { Sqlite } from '../../open-database.ts'
 
 const RELATED = `WITH RECURSIVE related (id) AS
-  (SELECT @from UNION SELECT e.target FROM related r JOIN edges e ON e.source = r.id)`
+  (SELECT @from UNION SELECT edges.target FROM related JOIN edges ON edges.source = related.id)`
 
 /** A CPID without a mergelog stands where it was first sighted. */
-const MOMENT = 'coalesce(c.merged_ns, c.first_seen_ms * 1000000)'
+const MOMENT = 'coalesce(cpids.merged_ns, cpids.first_seen_ms * 1000000)'
 
 interface RelatedBind {
   from: number
@@ -31,9 +31,9 @@ export class GraphWalk {
     this.#inOrder = db
       .prepare<[RelatedBind], number>(
         `${RELATED}
-         SELECT r.id FROM related r JOIN cpids c ON c.id = r.id
-         WHERE (r.id <> @from, ${MOMENT}, r.id) > (@rank, @time, @id)
-         ORDER BY r.id <> @from, ${MOMENT}, r.id`,
+         SELECT related.id FROM related JOIN cpids ON cpids.id = related.id
+         WHERE (related.id <> @from, ${MOMENT}, related.id) > (@rank, @time, @id)
+         ORDER BY related.id <> @from, ${MOMENT}, related.id`,
       )
       .pluck()
     this.#sighted = db
@@ -43,8 +43,8 @@ export class GraphWalk {
       .pluck()
     this.#self = db.prepare('SELECT id, in_degree FROM cpids WHERE id = ?')
     this.#sources = db.prepare(
-      `SELECT DISTINCT c.id, c.in_degree FROM json_each(?) f JOIN edges e ON e.target = f.value
-       JOIN cpids c ON c.id = e.source ORDER BY ${MOMENT}, c.id`,
+      `SELECT DISTINCT cpids.id, cpids.in_degree FROM json_each(?) wanted JOIN edges ON edges.target = wanted.value
+       JOIN cpids ON cpids.id = edges.source ORDER BY ${MOMENT}, cpids.id`,
     )
   }
 

@@ -7,8 +7,10 @@ import { EXPLAINED } from '../cascades/explained.ts'
 
 const PAGE = 200
 
-const COLUMNS = 'm.arrival, c.id, c.uuid, m.time_ns, m.sources, m.object, m.reason, r.service, r.cluster'
-const SENDER = 'LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource'
+const COLUMNS = `mergelogs.arrival, cpids.id, cpids.uuid, mergelogs.time_ns, mergelogs.sources, mergelogs.object,
+  mergelogs.reason, resources.service, resources.cluster`
+const SENDER = `LEFT JOIN scopes ON scopes.id = mergelogs.scope
+  LEFT JOIN resources ON resources.id = scopes.resource`
 
 interface MergelogRow {
   arrival: bigint
@@ -40,20 +42,21 @@ export class MergelogFactsReader {
   constructor(db: Sqlite) {
     this.#cpid = db
       .prepare<[number], CpidRow>(
-        `SELECT c.uuid, ${EXPLAINED} AS explained, m.time_ns, m.sources, m.object, r.service
-         FROM cpids c LEFT JOIN mergelogs m ON m.cpid = c.id ${SENDER} WHERE c.id = ?`,
+        `SELECT cpids.uuid, ${EXPLAINED} AS explained, mergelogs.time_ns, mergelogs.sources, mergelogs.object, resources.service
+         FROM cpids LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id ${SENDER} WHERE cpids.id = ?`,
       )
       .safeIntegers()
     this.#of = db
       .prepare<[string], MergelogRow>(
-        `SELECT ${COLUMNS} FROM json_each(?) j JOIN mergelogs m ON m.cpid = j.value JOIN cpids c ON c.id = m.cpid
-         ${SENDER} ORDER BY j.key`,
+        `SELECT ${COLUMNS} FROM json_each(?) wanted JOIN mergelogs ON mergelogs.cpid = wanted.value
+         JOIN cpids ON cpids.id = mergelogs.cpid
+         ${SENDER} ORDER BY wanted.key`,
       )
       .safeIntegers()
     this.#all = db
       .prepare<[bigint, bigint, number], MergelogRow>(
-        `SELECT ${COLUMNS} FROM mergelogs m JOIN cpids c ON c.id = m.cpid ${SENDER}
-         WHERE (m.time_ns, m.arrival) > (?, ?) ORDER BY m.time_ns, m.arrival LIMIT ?`,
+        `SELECT ${COLUMNS} FROM mergelogs JOIN cpids ON cpids.id = mergelogs.cpid ${SENDER}
+         WHERE (mergelogs.time_ns, mergelogs.arrival) > (?, ?) ORDER BY mergelogs.time_ns, mergelogs.arrival LIMIT ?`,
       )
       .safeIntegers()
   }

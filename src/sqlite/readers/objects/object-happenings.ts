@@ -30,34 +30,44 @@ interface Bind {
 }
 
 /** The span that named it was not sent before. */
-const NAMED_ONCE = `(o.span <= (SELECT linked_arrival FROM progress WHERE only = 1)
-     OR NOT EXISTS (SELECT 1 FROM spans s WHERE s.id = o.span AND ${SPAN_REPEATED}))`
+const NAMED_ONCE = `(named.span <= (SELECT linked_arrival FROM progress WHERE only = 1)
+     OR NOT EXISTS (SELECT 1 FROM spans s WHERE s.id = named.span AND ${SPAN_REPEATED}))`
 
 /** The newest `@most` things are chosen by what indexes hold; only for them is the rest looked up. */
 const happenings = (spans: string): string => `WITH happened AS (
-   SELECT o.span AS arrival, o.object, o.role AS action, o.version, (o.object * 2 + o.role) * 4 AS place
-   FROM ${spans} AND o.span > @least AND o.span <= @arrival AND ${NAMED_ONCE}
+   SELECT named.span AS arrival, named.object, named.role AS action, named.version,
+     (named.object * 2 + named.role) * 4 AS place
+   FROM ${spans} AND named.span > @least AND named.span <= @arrival AND ${NAMED_ONCE}
    UNION ALL
-   SELECT m.arrival, m.object_id, 2, -1, m.object_id * 8 + 1
-   FROM json_each(@ids) j JOIN mergelogs m ON m.arrival IN (SELECT n.arrival FROM mergelogs n
-     WHERE n.object_id = j.value AND n.arrival > @least AND n.arrival <= @arrival ORDER BY n.arrival DESC LIMIT @most)
+   SELECT mergelogs.arrival, mergelogs.object_id, 2, -1, mergelogs.object_id * 8 + 1
+   FROM json_each(@ids) wanted JOIN mergelogs ON mergelogs.arrival IN (
+     SELECT newest.arrival FROM mergelogs newest
+     WHERE newest.object_id = wanted.value AND newest.arrival > @least AND newest.arrival <= @arrival
+     ORDER BY newest.arrival DESC LIMIT @most)
    ORDER BY 1 DESC, 5 DESC, 4 DESC LIMIT @most)
- SELECT h.arrival, h.place, h.action, coalesce(m.object, b.object) AS object, h.version, x.uid, c.id AS cpid, c.uuid,
-   coalesce(m.time_ns, CASE h.action WHEN 1 THEN s.end_ns ELSE s.start_ns END) AS time_ns, r.service, r.cluster
- FROM happened h JOIN objects b ON b.id = h.object LEFT JOIN spans s ON h.action < 2 AND s.id = h.arrival
- LEFT JOIN span_objects x ON x.span = h.arrival AND x.role = h.action AND x.object = h.object AND x.version = h.version
- LEFT JOIN mergelogs m ON h.action = 2 AND m.arrival = h.arrival
- LEFT JOIN cpids c ON c.id = coalesce(m.cpid, s.cpid)
- LEFT JOIN scopes p ON p.id = coalesce(m.scope, s.scope) LEFT JOIN resources r ON r.id = p.resource
- ORDER BY h.arrival DESC, h.place DESC, h.version DESC`
+ SELECT happened.arrival, happened.place, happened.action, coalesce(mergelogs.object, objects.object) AS object,
+   happened.version, span_objects.uid, cpids.id AS cpid, cpids.uuid,
+   coalesce(mergelogs.time_ns, CASE happened.action WHEN 1 THEN spans.end_ns ELSE spans.start_ns END) AS time_ns,
+   resources.service, resources.cluster
+ FROM happened JOIN objects ON objects.id = happened.object
+ LEFT JOIN spans ON happened.action < 2 AND spans.id = happened.arrival
+ LEFT JOIN span_objects ON span_objects.span = happened.arrival AND span_objects.role = happened.action
+   AND span_objects.object = happened.object AND span_objects.version = happened.version
+ LEFT JOIN mergelogs ON happened.action = 2 AND mergelogs.arrival = happened.arrival
+ LEFT JOIN cpids ON cpids.id = coalesce(mergelogs.cpid, spans.cpid)
+ LEFT JOIN scopes ON scopes.id = coalesce(mergelogs.scope, spans.scope)
+ LEFT JOIN resources ON resources.id = scopes.resource
+ ORDER BY happened.arrival DESC, happened.place DESC, happened.version DESC`
 
 /** Back through what spans named, newest first, until there is enough: the plus keeps SQLite from the object's index. */
 export const RECENT_EVENTS = happenings(
-  'span_objects o WHERE +o.object IN (SELECT value FROM json_each(@ids))',
+  'span_objects named WHERE +named.object IN (SELECT value FROM json_each(@ids))',
 )
 
 /** No index has an object's spans by arrival: all that named it are looked through, in an index alone. */
-export const ALL_EVENTS = happenings('json_each(@ids) j JOIN span_objects o ON o.object = j.value WHERE true')
+export const ALL_EVENTS = happenings(
+  'json_each(@ids) wanted JOIN span_objects named ON named.object = wanted.value WHERE true',
+)
 
 /**
  * Reads what happened to some objects in the order of arrival, newest first. What happened lately costs the same however

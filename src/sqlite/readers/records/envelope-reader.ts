@@ -12,8 +12,8 @@ export class EnvelopeReader {
 
   constructor(db: Sqlite) {
     this.#find = db.prepare(
-      `SELECT s.resource AS resourceId, r.envelope AS resource, s.envelope AS scope
-       FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
+      `SELECT scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
+       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
     )
   }
 

@@ -29,11 +29,14 @@ export class SqliteSenderFacts implements SenderFactsReader {
   senders(seenBeforeMs: number): SenderFacts[] {
     return this.#db
       .prepare<[number, number], SenderFacts>(
-        `SELECT r.service, count(*) AS spans, sum(s.cpid IS NULL) AS unattributed, count(DISTINCT s.cpid) AS cpids,
-           count(DISTINCT CASE WHEN c.has_mergelog = 0 AND c.explained = 0 AND c.state = 0 AND c.first_seen_ms < ?
-             THEN c.id END) AS missing
-         FROM spans s JOIN scopes p ON p.id = s.scope JOIN resources r ON r.id = p.resource LEFT JOIN cpids c ON c.id = s.cpid
-         WHERE s.id > (SELECT last_arrival FROM progress) - ? GROUP BY r.service ORDER BY r.service`,
+        `SELECT resources.service, count(*) AS spans, sum(spans.cpid IS NULL) AS unattributed,
+           count(DISTINCT spans.cpid) AS cpids,
+           count(DISTINCT CASE WHEN cpids.has_mergelog = 0 AND cpids.explained = 0 AND cpids.state = 0
+             AND cpids.first_seen_ms < ? THEN cpids.id END) AS missing
+         FROM spans JOIN scopes ON scopes.id = spans.scope JOIN resources ON resources.id = scopes.resource
+         LEFT JOIN cpids ON cpids.id = spans.cpid
+         WHERE spans.id > (SELECT last_arrival FROM progress) - ?
+         GROUP BY resources.service ORDER BY resources.service`,
       )
       .all(seenBeforeMs, NEWEST_SPANS)
   }
@@ -62,9 +65,10 @@ export class SqliteSenderFacts implements SenderFactsReader {
   refusals(sinceMs: number): RefusalFacts[] {
     return this.#db
       .prepare<[number], RefusalFacts>(
-        `SELECT coalesce(r.service, '') AS service, x.reason, count(*) AS count FROM rejected_mergelogs x
-         LEFT JOIN scopes p ON p.id = x.scope LEFT JOIN resources r ON r.id = p.resource
-         WHERE x.arrived_ms >= ? GROUP BY 1, 2 ORDER BY 3 DESC, 1`,
+        `SELECT coalesce(resources.service, '') AS service, rejected.reason, count(*) AS count
+         FROM rejected_mergelogs rejected LEFT JOIN scopes ON scopes.id = rejected.scope
+         LEFT JOIN resources ON resources.id = scopes.resource
+         WHERE rejected.arrived_ms >= ? GROUP BY 1, 2 ORDER BY 3 DESC, 1`,
       )
       .all(sinceMs)
   }
@@ -84,10 +88,9 @@ export class SqliteSenderFacts implements SenderFactsReader {
   exporters(): ExporterFacts[] {
     return this.#db
       .prepare<[], ExporterFacts>(
-        `SELECT e.name, 'traces' AS signal, p.last_decision - e.position AS waiting, e.refused
-         FROM exporters e, progress p
-         UNION ALL SELECT e.name, 'logs', p.last_log_decision - e.position, e.refused
-         FROM log_exporters e, progress p ORDER BY 1, 2 DESC`,
+        `SELECT name, 'traces' AS signal, last_decision - position AS waiting, refused FROM exporters, progress
+         UNION ALL SELECT name, 'logs', last_log_decision - position, refused FROM log_exporters, progress
+         ORDER BY 1, 2 DESC`,
       )
       .all()
   }
@@ -104,9 +107,9 @@ export class SqliteSenderFacts implements SenderFactsReader {
   #mergelogDelays(): { service: string; delayMs: number }[] {
     return this.#db
       .prepare<[number], { service: string; delayMs: number }>(
-        `SELECT r.service, m.arrived_ms - m.time_ns / 1e6 AS delayMs
-         FROM (SELECT * FROM mergelogs ORDER BY arrival DESC LIMIT ?) m
-         JOIN scopes p ON p.id = m.scope JOIN resources r ON r.id = p.resource`,
+        `SELECT resources.service, newest.arrived_ms - newest.time_ns / 1e6 AS delayMs
+         FROM (SELECT * FROM mergelogs ORDER BY arrival DESC LIMIT ?) newest
+         JOIN scopes ON scopes.id = newest.scope JOIN resources ON resources.id = scopes.resource`,
       )
       .all(NEWEST_MERGELOGS)
   }
@@ -114,9 +117,9 @@ export class SqliteSenderFacts implements SenderFactsReader {
   #newestSpans(): { service: string; id: number; end: number }[] {
     return this.#db
       .prepare<[number], { service: string; id: number; end: number }>(
-        `SELECT r.service, s.id, s.end_ns / 1.0 AS end FROM spans s
-         JOIN scopes p ON p.id = s.scope JOIN resources r ON r.id = p.resource
-         WHERE s.id > (SELECT last_arrival FROM progress) - ?`,
+        `SELECT resources.service, spans.id, spans.end_ns / 1.0 AS end FROM spans
+         JOIN scopes ON scopes.id = spans.scope JOIN resources ON resources.id = scopes.resource
+         WHERE spans.id > (SELECT last_arrival FROM progress) - ?`,
       )
       .all(NEWEST_MERGELOGS)
   }
