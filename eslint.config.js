@@ -17,6 +17,8 @@ zones.push({
   message: 'A package of its own imports nothing of Causeway (ARCHITECTURE.md).',
 })
 
+const CORES = ['model', 'graph', 'linker', 'otlp', 'query', 'dag'].map((folder) => `src/${folder}/**`)
+
 export default tseslint.config(
   { ignores: ['node_modules', 'data', 'coverage', 'dist', '**/golden/**'] },
   {
@@ -63,12 +65,20 @@ export default tseslint.config(
     rules: { 'causeway/no-lookup-by-name': 'error' },
   },
   {
-    files: ['src/model/**', 'src/graph/**', 'src/linker/**', 'src/otlp/**', 'src/query/**', 'src/dag/**'],
+    files: [...CORES, 'src/store/**', 'src/sqlite/**', 'src/config/**'],
     rules: {
       'no-restricted-properties': [
         'error',
         { object: 'Date', property: 'now', message: 'Take a clock as a parameter.' },
         { object: 'Math', property: 'random', message: 'Take chance as a parameter.' },
+      ],
+      'no-restricted-globals': [
+        'error',
+        { name: 'performance', message: 'Take a clock as a parameter.' },
+        ...['setTimeout', 'setInterval', 'setImmediate'].map((name) => ({
+          name,
+          message: 'Take timers as a parameter (src/model/timers.ts).',
+        })),
       ],
     },
   },

@@ -13,6 +13,8 @@ export class WriterTransaction {
   readonly #caches: Cached[]
   readonly #changes: Statement<[], number>
   #dataVersion: unknown
+  /** What was to be forgotten could not be read anew; it is before the next transaction. */
+  #isStale = false
 
   constructor(db: Sqlite, progress: Progress, caches: readonly Cached[]) {
     this.#db = db
@@ -31,7 +33,7 @@ export class WriterTransaction {
     try {
       const changes = mayOnlyRead ? this.#changes.get() : undefined
       const version = this.#version()
-      if (version !== this.#dataVersion) {
+      if (this.#isStale || version !== this.#dataVersion) {
         this.#forget()
         this.#dataVersion = version
       }
@@ -42,6 +44,7 @@ export class WriterTransaction {
       this.#db.exec('COMMIT')
       return result
     } catch (error) {
+      this.#isStale = true
       if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
       this.#forget()
       throw error
@@ -74,8 +77,10 @@ export class WriterTransaction {
 
   /** The next transaction reads everything again. */
   #forget(): void {
+    this.#isStale = true
     for (const cache of this.#caches) cache.forget()
     this.#progress.load()
+    this.#isStale = false
   }
 
   /** Changes when another connection commits, not when this one does. */

@@ -12,11 +12,8 @@ export class StorageHealth {
   readonly #nowMs: () => number
   #failedMs = 0
 
-  constructor(
-    faults: StorageFaults,
-    report: (fault: StorageFault | undefined) => void,
-    nowMs: () => number = () => performance.now(),
-  ) {
+  /** `nowMs`: a clock that never goes back. */
+  constructor(faults: StorageFaults, report: (fault: StorageFault | undefined) => void, nowMs: () => number) {
     this.#faults = faults
     this.#report = report
     this.#nowMs = nowMs

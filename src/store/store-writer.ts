@@ -1,6 +1,7 @@
 import { explainMore } from '../graph/explain.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'
+import type { Clock } from '../model/clock.ts'
 import type { Signal } from '../model/ingest.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
 import type { Retention } from '../model/ports/prune-port.ts'
@@ -39,13 +40,15 @@ export class StoreWriter {
   readonly #pruning: PruneRounds
   readonly #rounds: LinkRounds
 
-  constructor(stores: WriterStores, settings: WriterSettings) {
+  constructor(stores: WriterStores, settings: WriterSettings, clock: Pick<Clock, 'monotonicMs'>) {
     const { linking, retention, maxSeries = MAX_SERIES } = settings
     this.#transactor = stores.transactor
     this.#reader = stores.reader
     this.#faults = stores.faults
     this.#maxFanout = linking.maxFanout
-    this.#ingests = new IngestRounds(stores, { ...settings, maxFanout: linking.maxFanout })
+    this.#ingests = new IngestRounds(stores, { ...settings, maxFanout: linking.maxFanout }, () =>
+      clock.monotonicMs(),
+    )
     this.#pruning = new PruneRounds(stores, { retention, maxFanout: linking.maxFanout })
     this.#rounds = new LinkRounds(stores, linking, maxSeries)
   }

@@ -20,6 +20,7 @@ interface Waiting {
 export class BcryptTurns {
   readonly #failures: (peer: string) => number
   readonly #rest: (ms: number) => Promise<unknown>
+  readonly #nowMs: () => number
   #waiting: Waiting[] = []
   #isTurning = false
 
@@ -27,9 +28,11 @@ export class BcryptTurns {
   constructor(
     failures: (peer: string) => number = () => 0,
     rest: (ms: number) => Promise<unknown> = (ms) => pause(ms, undefined, { ref: false }),
+    nowMs: () => number = () => performance.now(),
   ) {
     this.#failures = failures
     this.#rest = rest
+    this.#nowMs = nowMs
   }
 
   /** Whether the password fits; undefined when too many wait already. Rejects never, as long as `check` does not. */
@@ -58,9 +61,9 @@ export class BcryptTurns {
     if (this.#isTurning) return
     this.#isTurning = true
     for (let next = this.#takeNext(); next !== undefined; next = this.#takeNext()) {
-      const startedMs = performance.now()
+      const startedMs = this.#nowMs()
       next.settle(await next.check().catch(() => false))
-      await this.#rest(REST_FACTOR * (performance.now() - startedMs))
+      await this.#rest(REST_FACTOR * (this.#nowMs() - startedMs))
     }
     this.#isTurning = false
   }

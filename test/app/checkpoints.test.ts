@@ -116,14 +116,21 @@ interface Written extends AsyncDisposable {
 }
 
 /** With `movedTo`, the file has another name when the thread begins. */
-async function written(settings: Omit<CheckpointSettings, 'start'> = {}, movedTo?: string): Promise<Written> {
+async function written(
+  settings: Partial<Omit<CheckpointSettings, 'start'>> = {},
+  movedTo?: string,
+): Promise<Written> {
   const folder = mkdtempSync(join(tmpdir(), 'causeway-checkpoints-'))
   const path = join(folder, 'causeway.db')
   const db = openForWriting(path)
   db.exec('CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB)')
   if (movedTo !== undefined) renameSync(path, join(folder, movedTo))
   const log = new WalMover(db)
-  const checkpoints = new Checkpoints(log, { ...settings, start: () => startCheckpointThread(path) })
+  const checkpoints = new Checkpoints(log, {
+    nowMs: () => performance.now(),
+    ...settings,
+    start: () => startCheckpointThread(path),
+  })
   await turn()
   return {
     folder,

@@ -26,6 +26,21 @@ test('a full disk loses nothing that was acknowledged, and what is sent again on
   expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(2)
 })
 
+test('what was rolled back is done again, though the counters could not be read anew then', async () => {
+  using writer = await TestWriter.open()
+  writer.spans('controller', [{ trace: 1, id: 1, cpid: cpid(1) }])
+  const { linkLag } = writer.writer
+  expect(linkLag).toBeGreaterThan(0)
+  // Hides the table of counters: they can be neither saved, so that linking is rolled back, nor read.
+  writer.db.exec('CREATE TEMP TABLE progress (hidden)')
+  expect(() => writer.writer.link(100)).toThrow(/no such column/)
+  writer.db.exec('DROP TABLE temp.progress')
+  expect(writer.writer.isLinkDue).toBe(true)
+  writer.link()
+  expect(writer.writer.linkLag).toBe(0)
+  expect(writer.writer.gauges().waiting).toBe(1)
+})
+
 test('damage stays until the next start; what is no fault of the storage is only said', () => {
   const told: string[] = []
   let nowMs = 0

@@ -71,7 +71,7 @@ export class TestWriter {
     const wanted = writerSettings(settings)
     const traceIndex = { ...FEW_TRACES, ...settings.traceIndex }
     this.stores = sqliteStores(db, { retention: wanted.retention, traceIndex }, clock)
-    this.writer = new StoreWriter(this.stores, wanted)
+    this.writer = new StoreWriter(this.stores, wanted, clock)
   }
 
   static async open(

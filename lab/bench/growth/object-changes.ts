@@ -48,7 +48,7 @@ export function changeObjects(
   const db = openForWriting(path)
   db.pragma('synchronous = OFF')
   const clock = new TurnedClock(Date.UTC(2020, 0, 1))
-  const writer = new StoreWriter(sqliteStores(db, settings, clock), settings)
+  const writer = new StoreWriter(sqliteStores(db, settings, clock), settings, clock)
   const further = Math.max(1, Math.min(MEASURED, Math.floor(changes / MIN_OF_HISTORY)))
   const play = (requests: readonly Requests[]): number => {
     const cpu = process.threadCpuUsage()

@@ -89,7 +89,7 @@ function divided({ cpuUs, wallUs }: Cost, count: number): Cost {
 }
 
 function writerOn(db: Sqlite, retention: Retention): StoreWriter {
-  return new StoreWriter(sqliteStores(db, { retention }, systemClock), settings(retention))
+  return new StoreWriter(sqliteStores(db, { retention }, systemClock), settings(retention), systemClock)
 }
 
 /** As when nothing else is configured. */

@@ -32,11 +32,8 @@ export function pruneHeld(path: string): HeldTurns {
       logs: false,
     }
     const retention = { maxCpids: 1, maxAgeMs: 0, maxBytes: 0 }
-    const writer = new StoreWriter(sqliteStores(db, { retention }, systemClock), {
-      linking,
-      maxSources: 1024,
-      retention,
-    })
+    const settings = { linking, maxSources: 1024, retention }
+    const writer = new StoreWriter(sqliteStores(db, { retention }, systemClock), settings, systemClock)
     const first = round(writer)
     const later = round(writer)
     return {

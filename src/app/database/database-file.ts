@@ -51,7 +51,7 @@ export function changeDatabase(path: string): ChangedDatabase {
       return schemaState(db)
     },
     checkWritable: () => checkWritable(db),
-    writer: (settings) => new StoreWriter(sqliteStores(db, settings, systemClock), settings),
+    writer: (settings) => new StoreWriter(sqliteStores(db, settings, systemClock), settings, systemClock),
     [Symbol.dispose]: () => db.close(),
   }
 }

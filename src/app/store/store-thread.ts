@@ -10,10 +10,11 @@ import { sqliteStores } from '../../sqlite/writer-stores.ts'
 import { Checkpoints } from '../../store/checkpoints/checkpoints.ts'
 import { collectGarbage } from '../../store/collect-garbage.ts'
 import { StorageHealth } from '../../store/storage-health.ts'
-import { StoreTurns } from '../../store/store-turns.ts'
+import { StoreTurns } from '../../store/turns/store-turns.ts'
 import { StoreWriter } from '../../store/store-writer.ts'
 import type { FromStore, StoreThreadData, ToStore } from '../../threads/thread-messages.ts'
 import { systemClock } from '../system-clock.ts'
+import { systemTimers } from '../system-timers.ts'
 import { startCheckpointThread } from './start-checkpoint-thread.ts'
 
 /** The thread that owns the database's only writing connection. */
@@ -26,15 +27,17 @@ async function run(port: MessagePort): Promise<void> {
     await migrate(db)
     const hold = holdDatabase(path)
     const stores = sqliteStores(db, { retention }, systemClock)
-    const writer = new StoreWriter(stores, { ...settings, retention })
+    const writer = new StoreWriter(stores, { ...settings, retention }, systemClock)
     const positions = {
       traces: writer.keepExporters('traces', exporters.traces),
       logs: writer.keepExporters('logs', exporters.logs),
     }
-    const health = new StorageHealth(stores.faults, (fault) => post({ kind: 'storage', fault }))
+    const nowMs = (): number => systemClock.monotonicMs()
+    const health = new StorageHealth(stores.faults, (fault) => post({ kind: 'storage', fault }), nowMs)
     const checkpoints = db.memory
       ? undefined
       : new Checkpoints(new WalMover(db), {
+          nowMs,
           start: () => startCheckpointThread(path),
           onEnded: (reason) => post({ kind: 'checkpointsEnded', reason }),
         })
@@ -43,6 +46,8 @@ async function run(port: MessagePort): Promise<void> {
       post,
       health,
       wal: new WalKeeper(db),
+      clock: systemClock,
+      timers: systemTimers,
       ...(checkpoints && { checkpoints }),
       rest: () => {
         shrinkMemory(db)

@@ -20,7 +20,7 @@ export class FlowShares {
   #isMixedNow = false
   #wasMixed = false
 
-  constructor(nowMs: () => number = () => performance.now()) {
+  constructor(nowMs: () => number) {
     this.#nowMs = nowMs
   }
 

@@ -53,7 +53,7 @@ export class IngestRounds {
   constructor(
     { transactor, faults }: WriterStores,
     { maxSources, maxFanout, maxCycleEdges, senders }: RecordSettings,
-    nowMs: () => number = () => performance.now(),
+    nowMs: () => number,
   ) {
     const settings = {
       maxSources,

@@ -1,6 +1,6 @@
 import type { InTurn } from '../../model/ingest.ts'
 import { FairQueue, type Queued } from './fair-queue.ts'
-import { FlowShares } from './flow-shares.ts'
+import type { FlowShares } from './flow-shares.ts'
 
 /** One commit for all that waits, up to so many milliseconds of work, which the commit doubles: whoever comes next waits for it. */
 const COMMIT_MS = 20
@@ -39,7 +39,7 @@ export class WaitingRequests<T extends WaitingRequest> {
   /** The one that was begun and is not stored whole; another is not begun before. */
   #begun: Waiting<T> | undefined
 
-  constructor(shares = new FlowShares()) {
+  constructor(shares: FlowShares) {
     this.#shares = shares
   }
 

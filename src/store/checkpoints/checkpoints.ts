@@ -23,8 +23,8 @@ export interface CheckpointSettings {
   start: () => CheckpointThread
   /** Told what it means each time the thread ended by itself. */
   onEnded?: (reason: string) => void
-  /** A clock that never leaps; the process's unless given. */
-  nowMs?: () => number
+  /** A clock that never goes back. */
+  nowMs: () => number
 }
 
 /**
@@ -50,7 +50,7 @@ export class Checkpoints implements AsyncDisposable {
     this.#log = log
     this.#startThread = start
     this.#onEnded = onEnded ?? (() => undefined)
-    this.#nowMs = nowMs ?? (() => performance.now())
+    this.#nowMs = nowMs
     log.moveWithCommitsFrom(LAST_RESORT_PAGES)
     this.#thread = this.#start()
   }

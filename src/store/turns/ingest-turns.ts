@@ -1,10 +1,11 @@
 import { noCounts } from '../../graph/ingest-counts.ts'
 import type { IngestOutcome } from '../../model/ingest.ts'
-import type { PendingRequest } from './ingest-rounds.ts'
+import type { PendingRequest } from '../admission/ingest-rounds.ts'
 import type { StorageHealth } from '../storage-health.ts'
 import type { StoreWriter } from '../store-writer.ts'
 import type { FromStore, ToStore } from '../../threads/thread-messages.ts'
-import { WaitingRequests, type WaitingRequest } from './waiting-requests.ts'
+import { FlowShares } from '../admission/flow-shares.ts'
+import { WaitingRequests, type WaitingRequest } from '../admission/waiting-requests.ts'
 
 export type Ingest = Extract<ToStore, { kind: 'ingest' }>
 
@@ -15,17 +16,22 @@ interface Waiting extends WaitingRequest {
   readonly pending: PendingRequest
 }
 
+export interface IngestTurnParts {
+  writer: StoreWriter
+  post: (message: FromStore) => void
+  health: StorageHealth
+  /** A clock that never goes back. */
+  nowMs: () => number
+}
+
 /** Stores what waits, one commit a turn, and has it answered. */
 export class IngestTurns {
-  readonly #writer: StoreWriter
-  readonly #post: (message: FromStore) => void
-  readonly #health: StorageHealth
-  readonly #waiting = new WaitingRequests<Waiting>()
+  readonly #parts: IngestTurnParts
+  readonly #waiting: WaitingRequests<Waiting>
 
-  constructor(writer: StoreWriter, post: (message: FromStore) => void, health: StorageHealth) {
-    this.#writer = writer
-    this.#post = post
-    this.#health = health
+  constructor(parts: IngestTurnParts) {
+    this.#parts = parts
+    this.#waiting = new WaitingRequests<Waiting>(new FlowShares(parts.nowMs))
   }
 
   get size(): number {
@@ -43,12 +49,13 @@ export class IngestTurns {
   }
 
   turn(): void {
+    const { writer, post, health, nowMs } = this.#parts
     const { requests, mayTakeMs } = this.#waiting.take()
-    const startedMs = performance.now()
-    if (this.#health.isDamaged) {
-      const outcome = failure(this.#health.fault?.reason ?? '')
+    const startedMs = nowMs()
+    if (health.isDamaged) {
+      const outcome = failure(health.fault?.reason ?? '')
       this.#waiting.took([], requests.length)
-      this.#post({
+      post({
         kind: 'ingested',
         outcomes: requests.map(({ id }) => ({ id, outcome })),
         counts: noCounts(),
@@ -56,20 +63,20 @@ export class IngestTurns {
       })
       return
     }
-    const { outcomes, costsMs, counts, error } = this.#writer.ingest(
+    const { outcomes, costsMs, counts, error } = writer.ingest(
       requests.map(({ pending }) => pending),
-      () => performance.now() - startedMs < mayTakeMs,
+      () => nowMs() - startedMs < mayTakeMs,
     )
-    if (error === undefined) this.#health.worked()
-    else outcomes.fill(failure(this.#health.failed(error)))
+    if (error === undefined) health.worked()
+    else outcomes.fill(failure(health.failed(error)))
     this.#waiting.took(costsMs, outcomes.length)
     const stored = requests.slice(0, outcomes.length)
     const failed: IngestOutcome = { kind: 'failed', reason: 'no outcome' }
-    this.#post({
+    post({
       kind: 'ingested',
       outcomes: stored.map(({ id }, at) => ({ id, outcome: outcomes[at] ?? failed })),
       counts,
-      commitMs: performance.now() - startedMs,
+      commitMs: nowMs() - startedMs,
     })
     for (const { bytes } of stored) release(bytes)
   }

@@ -1,3 +1,4 @@
+import type { Cancel, Timers } from '../../model/timers.ts'
 import type { StoreWriter } from '../store-writer.ts'
 import type { FromStore } from '../../threads/thread-messages.ts'
 
@@ -7,35 +8,42 @@ const TURN_MS = 5
 /** How long it rests for each millisecond of a turn that removed something, and of one that only looked. */
 const REST = { removing: 1, looking: 50 }
 
+export interface PruneTurnParts {
+  writer: StoreWriter
+  post: (message: FromStore) => void
+  /** A clock that never goes back. */
+  nowMs: () => number
+  timers: Timers
+}
+
 /** Prunes in short turns, with rests between them in which senders are served. */
 export class PruneTurns {
-  readonly #writer: StoreWriter
-  readonly #post: (message: FromStore) => void
+  readonly #parts: PruneTurnParts
   readonly #again: () => void
-  #next: NodeJS.Timeout | undefined
+  #next: Cancel | undefined
 
   /** `again` is called when the next turn is due. */
-  constructor(writer: StoreWriter, post: (message: FromStore) => void, again: () => void) {
-    this.#writer = writer
-    this.#post = post
+  constructor(parts: PruneTurnParts, again: () => void) {
+    this.#parts = parts
     this.#again = again
   }
 
   /** Does one turn; throws when the database cannot be written. */
   turn(): void {
     this.stop()
-    const startedMs = performance.now()
-    const mayGoOn = (): boolean => performance.now() - startedMs < TURN_MS
-    const result = this.#writer.prune(CPIDS, { mayGoOn })
-    if (result.cpids + result.spans + result.logs > 0) this.#post({ kind: 'pruned', result })
-    if (result.leapMs !== undefined) this.#post({ kind: 'leapt', reason: leapText(result.leapMs) })
+    const { writer, post, nowMs, timers } = this.#parts
+    const startedMs = nowMs()
+    const mayGoOn = (): boolean => nowMs() - startedMs < TURN_MS
+    const result = writer.prune(CPIDS, { mayGoOn })
+    if (result.cpids + result.spans + result.logs > 0) post({ kind: 'pruned', result })
+    if (result.leapMs !== undefined) post({ kind: 'leapt', reason: leapText(result.leapMs) })
     if (!result.more) return
-    const restMs = REST[result.removed > 0 ? 'removing' : 'looking'] * (performance.now() - startedMs)
-    this.#next = setTimeout(this.#again, restMs)
+    const restMs = REST[result.removed > 0 ? 'removing' : 'looking'] * (nowMs() - startedMs)
+    this.#next = timers.after(restMs, this.#again)
   }
 
   stop(): void {
-    clearTimeout(this.#next)
+    this.#next?.()
   }
 }
 

@@ -1,0 +1,17 @@
+import type { Timers } from '../model/timers.ts'
+
+/** The timers of this process. */
+export const systemTimers: Timers = {
+  soon: (work) => {
+    const immediate = setImmediate(work)
+    return () => clearImmediate(immediate)
+  },
+  after: (ms, work) => {
+    const timer = setTimeout(work, ms)
+    return () => clearTimeout(timer)
+  },
+  every: (ms, work) => {
+    const timer = setInterval(work, ms)
+    return () => clearInterval(timer)
+  },
+}

@@ -1,0 +1,2 @@
+/** In bytes. */
+export const MIB = 2 ** 20

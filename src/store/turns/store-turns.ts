@@ -1,0 +1,175 @@
+import type { Clock } from '../../model/clock.ts'
+import type { SetAside } from '../../model/set-aside.ts'
+import type { Cancel, Timers } from '../../model/timers.ts'
+import type { LogLength } from '../../model/ports/write-ahead-log.ts'
+import type { FromStore, ToStore } from '../../threads/thread-messages.ts'
+import type { StorageHealth } from '../storage-health.ts'
+import type { StoreWriter } from '../store-writer.ts'
+import { ExporterNotes } from './exporter-notes.ts'
+import { IngestTurns, type Ingest } from './ingest-turns.ts'
+import { LinkTurns } from './link-turns.ts'
+import { LogUpkeep } from './log-upkeep.ts'
+import { PruneTurns } from './prune-turns.ts'
+import { StorageGuard } from './storage-guard.ts'
+
+const SETTLE_EVERY_MS = 50
+const SAVE_EVERY_MS = 250
+const REPORT_EVERY_MS = 2_000
+/** After that long without work there may be none for long. */
+const REST_AFTER_MS = 4_000
+
+export interface TurnSettings {
+  /** 0: nothing is pruned. */
+  pruneIntervalMs: number
+  post: (message: FromStore) => void
+  health: StorageHealth
+  wal: LogLength
+  /** Without it the commits themselves move the write-ahead log into the database. */
+  checkpoints?: { look(): void }
+  /** Gives memory back that is of use only while there is work. */
+  rest?: () => void
+  clock: Pick<Clock, 'monotonicMs'>
+  timers: Timers
+}
+
+/**
+ * Shares the writer's thread out: requests first, since their senders wait; linking in between, so that it never
+ * starves; settling, pruning and exporter positions on their intervals. What fails is tried again on the next interval,
+ * whether or not anybody sends.
+ */
+export class StoreTurns {
+  readonly #writer: StoreWriter
+  readonly #settings: TurnSettings
+  readonly #guard: StorageGuard
+  readonly #requests: IngestTurns
+  readonly #linking: LinkTurns
+  readonly #pruning: PruneTurns
+  readonly #notes: ExporterNotes
+  readonly #log: LogUpkeep
+  readonly #intervals: Cancel[] = []
+  #nextTurn: Cancel | undefined
+  #workedMs: number
+  #isResting = false
+  #isStopped = false
+
+  constructor(writer: StoreWriter, settings: TurnSettings) {
+    const { post, health, wal, checkpoints, clock, timers } = settings
+    const nowMs = (): number => clock.monotonicMs()
+    const guard = new StorageGuard(health, post)
+    this.#writer = writer
+    this.#settings = settings
+    this.#guard = guard
+    this.#workedMs = nowMs()
+    this.#requests = new IngestTurns({ writer, post, health, nowMs })
+    this.#linking = new LinkTurns({ writer, guard, post, nowMs, isMixed: () => this.#requests.isMixed })
+    this.#pruning = new PruneTurns({ writer, post, nowMs, timers }, () => this.#prune())
+    this.#notes = new ExporterNotes({ writer, guard, post })
+    this.#log = new LogUpkeep({ wal, checkpoints, guard, post })
+  }
+
+  start(): void {
+    const { pruneIntervalMs } = this.#settings
+    this.#every(SETTLE_EVERY_MS, () => this.#settle())
+    this.#every(SAVE_EVERY_MS, () => this.#notes.save())
+    this.#every(REPORT_EVERY_MS, () => this.#report())
+    this.#every(REPORT_EVERY_MS, () => this.#log.shorten(this.#requests.size > 0 || this.#writer.linkLag > 0))
+    this.#every(REPORT_EVERY_MS, () => this.#restWhenQuiet())
+    if (pruneIntervalMs > 0) this.#every(pruneIntervalMs, () => this.#prune())
+    this.#report()
+    this.#turnSoon()
+  }
+
+  add(request: Ingest): void {
+    this.#requests.add(request)
+    this.#turnSoon()
+  }
+
+  exporterMoved(message: Extract<ToStore, { kind: 'moved' }>): void {
+    this.#notes.moved(message)
+  }
+
+  /** Notes what an exporter could not send. */
+  setAside(items: readonly SetAside[]): void {
+    this.#notes.setAside(items)
+    this.#notes.save()
+  }
+
+  /** Stores what was handed over and links it, as far as the grace period goes. */
+  catchUp(graceMs: number): void {
+    this.#storeAll()
+    this.#linking.link(this.#settings.clock.monotonicMs() + graceMs)
+    this.#settings.post({ kind: 'caughtUp', lastDecisions: this.#writer.lastDecisions })
+  }
+
+  /** Stores what was handed over; afterwards nothing touches the database any more. */
+  stop(): void {
+    this.#isStopped = true
+    this.#nextTurn?.()
+    for (const cancel of this.#intervals) cancel()
+    this.#pruning.stop()
+    this.#storeAll()
+    this.#notes.save()
+  }
+
+  #storeAll(): void {
+    while (this.#requests.size > 0) this.#requests.turn()
+  }
+
+  #turnSoon(): void {
+    if (this.#isStopped || this.#nextTurn !== undefined) return
+    this.#nextTurn = this.#settings.timers.soon(() => {
+      this.#nextTurn = undefined
+      this.#turn()
+    })
+  }
+
+  #turn(): void {
+    const { clock } = this.#settings
+    this.#workedMs = clock.monotonicMs()
+    this.#isResting = false
+    if (this.#requests.size > 0) {
+      this.#requests.turn()
+      if (this.#requests.size > 0) this.#linking.linkBetween(clock.monotonicMs() - this.#workedMs)
+    } else if (this.#linking.isDue) this.#linking.link(0)
+    this.#log.move()
+    if (this.#requests.size > 0 || this.#linking.isDue) this.#turnSoon()
+  }
+
+  /** Also begins linking again that failed, or that has something to do though nobody sent. */
+  #settle(): void {
+    this.#linking.settle()
+    this.#linking.tryAgain()
+    if (this.#linking.isDue) this.#turnSoon()
+  }
+
+  #prune(): void {
+    this.#guard.run('pruning', () => this.#pruning.turn())
+    this.#linking.tellSetAside()
+    this.#log.move()
+  }
+
+  #report(): void {
+    const { post, wal, health } = this.#settings
+    this.#guard.run('reading the gauges', () => {
+      const sizes = { walBytes: wal.bytes(), freeBytes: wal.freeBytes() }
+      post({ kind: 'gauges', gauges: { lag: this.#writer.linkLag, ...this.#writer.gauges(), ...sizes } })
+    })
+    // Nobody may be sending any more, so that nothing else would show that the database is well again.
+    if (health.fault === undefined) return
+    this.#guard.run('writing', () => {
+      this.#writer.tryWriting()
+      health.worked()
+    })
+  }
+
+  #restWhenQuiet(): void {
+    const { clock, rest } = this.#settings
+    if (this.#isResting || clock.monotonicMs() - this.#workedMs < REST_AFTER_MS) return
+    this.#isResting = true
+    if (rest !== undefined) this.#guard.run('resting', rest)
+  }
+
+  #every(ms: number, work: () => void): void {
+    this.#intervals.push(this.#settings.timers.every(ms, work))
+  }
+}

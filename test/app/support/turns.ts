@@ -1,0 +1,91 @@
+import { hashOfRequest } from '../../../src/graph/read-request.ts'
+import type { SetAside } from '../../../src/model/set-aside.ts'
+import { WalKeeper } from '../../../src/sqlite/log/wal-keeper.ts'
+import { StorageHealth } from '../../../src/store/storage-health.ts'
+import { StoreTurns } from '../../../src/store/turns/store-turns.ts'
+import type { FromStore } from '../../../src/threads/thread-messages.ts'
+import { cpid, spansRequest } from '../../support/otlp-requests.ts'
+import { TestTimers } from '../../support/test-timers.ts'
+import { TestWriter, type TestSettings } from '../../support/test-writer.ts'
+
+export const MINUTE = 60_000
+export const PRUNE_EVERY_MS = 10_000
+
+/** The turns of a real writer on a real file, in time that the test lets pass, and what they say. */
+export class Turns implements Disposable {
+  readonly store: TestWriter
+  readonly timers: TestTimers
+  readonly health: StorageHealth
+  readonly turns: StoreTurns
+  readonly #said: FromStore[] = []
+
+  private constructor(store: TestWriter, rest?: () => void) {
+    this.store = store
+    this.timers = new TestTimers(store.clock)
+    this.health = new StorageHealth(
+      store.stores.faults,
+      () => undefined,
+      () => store.clock.monotonicMs(),
+    )
+    this.turns = new StoreTurns(store.writer, {
+      pruneIntervalMs: PRUNE_EVERY_MS,
+      post: (message) => this.#said.push(message),
+      health: this.health,
+      wal: new WalKeeper(store.db),
+      clock: store.clock,
+      timers: this.timers,
+      ...(rest && { rest }),
+    })
+  }
+
+  static async begun(path: string, settings: TestSettings = {}, rest?: () => void): Promise<Turns> {
+    const turns = new Turns(await TestWriter.open(settings, path), rest)
+    turns.turns.start()
+    turns.timers.pass(0)
+    return turns
+  }
+
+  send(id: number): void {
+    const bytes = spansRequest('controller', [{ trace: id, id, cpid: cpid(id) }])
+    const hash = hashOfRequest('traces', bytes)
+    this.turns.add({
+      kind: 'ingest',
+      id,
+      signal: 'traces',
+      bytes: new Uint8Array(bytes),
+      hash: new Uint8Array(hash),
+      flow: 1,
+      peer: 1,
+    })
+  }
+
+  moved(exporter: string, position: number): void {
+    this.turns.exporterMoved({ kind: 'moved', signal: 'traces', exporter, position, refused: 0 })
+  }
+
+  /** All that was said of a kind and was not asked for yet. */
+  said<Kind extends FromStore['kind']>(kind: Kind): Extract<FromStore, { kind: Kind }>[] {
+    const all = this.#said.filter((message) => message.kind === kind)
+    for (const message of all) this.#said.splice(this.#said.indexOf(message), 1)
+    return all as Extract<FromStore, { kind: Kind }>[]
+  }
+
+  get troubles(): string[] {
+    return this.said('trouble').map(({ reason }) => reason)
+  }
+
+  [Symbol.dispose](): void {
+    this.turns.stop()
+    this.store[Symbol.dispose]()
+  }
+}
+
+/** What an exporter passes over. */
+export const NOTED: SetAside = {
+  stage: 'sending',
+  kind: 'decision',
+  item: 5,
+  cpid: undefined,
+  exporter: 'otlp/a',
+  reason: 'a row that it names is not there',
+}
