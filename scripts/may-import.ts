@@ -19,5 +19,5 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   query: ['model', 'otlp'],
   api: ['model', 'query', 'trust', 'doors'],
   sqlite: ['model', 'otlp'],
-  cli: ['model', 'config', 'query', 'threads', 'app'],
+  cli: ['model', 'config', 'trust', 'query', 'threads', 'app'],
 }

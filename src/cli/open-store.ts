@@ -1,15 +1,16 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import { askDatabase, changeDatabase, type ChangedDatabase } from '../app/database/database-file.ts'
 import type { CausewayQueries } from '../model/ports/query-port.ts'
 import type { SchemaState } from '../model/ports/setup-port.ts'
 import { CliError, messageOf } from './cli-error.ts'
 import type { CliIo } from './cli-io.ts'
+import { readNamedFile } from '../trust/read-named-file.ts'
 import type { CommandLine } from './command-line.ts'
 
 /** The configuration that a command line names. Throws ConfigError with every mistake in it. */
 export function configOf({ sources, sets }: CommandLine, { env }: CliIo): LoadedConfig {
-  return loadConfig({ sources, sets, env, readFile: (path) => readFileSync(path, 'utf8') })
+  return loadConfig({ sources, sets, env, readFile: (path) => readNamedFile(path).toString('utf8') })
 }
 
 /** Asks the configured database, whether or not a Causeway runs on it. Throws CliError when there is none. */

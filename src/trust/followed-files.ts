@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { errorText } from '../model/error-text.ts'
+import { readNamedFile } from './read-named-file.ts'
 
 /** A file, and the setting that names it. */
 export interface NamedFile {
@@ -71,7 +71,7 @@ export class FollowedFiles<T> implements Disposable {
 
 function read({ setting, path }: NamedFile): Buffer {
   try {
-    return readFileSync(path)
+    return readNamedFile(path)
   } catch (cause) {
     throw new Error(`cannot read ${setting}: ${errorText(cause)}; correct the path`, { cause })
   }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,6 +38,14 @@ test('each of the tokens is let in, and nothing else', () => {
     expect(accepting.check(wrong)).toMatchObject({ kind: 'unknown' })
   }
   expect(accepting.check(undefined)).toMatchObject({ kind: 'unknown' })
+})
+
+test('a file of tokens that is far too large is not read to its end', () => {
+  const filename = join(folder, 'huge.tokens')
+  writeFileSync(filename, 'token\n'.repeat(1_000_000))
+  expect(() => acceptBearerTokens({ ...settings, filename })).toThrow(
+    'huge.tokens holds more than 4 MiB, too much for what it is named for',
+  )
 })
 
 test.each([

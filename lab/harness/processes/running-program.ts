@@ -68,6 +68,11 @@ export class RunningProgram implements AsyncDisposable {
     return this.#errors
   }
 
+  /** What it has written to its standard output. */
+  get printed(): string {
+    return this.#printed
+  }
+
   /** Whether it wrote this to its standard error, within a line. */
   said(text: string): boolean {
     return this.#errors.includes(text)

@@ -5,6 +5,7 @@ import { CPID_PAIRS } from '../../config/check/check-connectors.ts'
 import { ConfigError, describeMistake } from '../../config/config-error.ts'
 import { loadConfig, type LoadedConfig } from '../../config/load-config.ts'
 import { printConfig } from '../../config/print-config.ts'
+import { readNamedFile } from '../../trust/read-named-file.ts'
 
 export interface TextSink {
   write(text: string): unknown
@@ -57,7 +58,12 @@ export function runComponents({ stdout }: Pick<ConfigCommand, 'stdout'>): number
 
 function loadOrReport({ sources, sets, env, stderr }: ConfigCommand): LoadedConfig | undefined {
   try {
-    const loaded = loadConfig({ sources, sets, env, readFile: (path) => readFileSync(path, 'utf8') })
+    const loaded = loadConfig({
+      sources,
+      sets,
+      env,
+      readFile: (path) => readNamedFile(path).toString('utf8'),
+    })
     for (const warning of loaded.warnings) stderr.write(`Warning: ${warning}\n`)
     return loaded
   } catch (error) {

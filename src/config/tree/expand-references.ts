@@ -6,6 +6,8 @@ import { readYaml } from './read-yaml.ts'
 
 const MAX_EXPANSIONS = 1000
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024
+/** Characters that all values of a configuration together may go through: what is looked through again counts again. */
+const MAX_WORK = 64 * 1024 * 1024
 const BARE_NAME = /^[^:]*(:-|$)/
 
 /** One value of the tree being expanded: references inside what it expands to spend the same allowance. */
@@ -14,14 +16,18 @@ interface Expansion {
   readonly around: Surroundings
   readonly findings: Findings
   readonly allowance: { left: number }
+  /** What is left of MAX_WORK, for the whole configuration. */
+  readonly work: { left: number }
 }
 
 /** Follows every `${…}` in the values of the tree. */
 export function expandReferences(tree: RawMap, around: Surroundings, findings: Findings): RawMap {
+  const work = { left: MAX_WORK }
   const expandIn = (path: string[], node: RawNode): RawNode => {
     if (Array.isArray(node)) return node.map((item, index) => expandIn([...path, String(index)], item))
     if (isMap(node)) return mapEntries(node, (item, key) => expandIn([...path, key], item))
-    return expandNode(node, { path: path.join('::'), around, findings, allowance: { left: MAX_EXPANSIONS } })
+    const allowance = { left: MAX_EXPANSIONS }
+    return expandNode(node, { path: path.join('::'), around, findings, allowance, work })
   }
   return mapEntries(tree, (node, key) => expandIn([key], node))
 }
@@ -35,7 +41,8 @@ function expandNode(node: RawNode, expansion: Expansion): RawNode {
 function expandText(written: string, expansion: Expansion): RawNode {
   let text = written
   for (let found = findReference(text); found !== undefined; found = findReference(text)) {
-    if (expansion.allowance.left-- <= 0 || text.length > MAX_TEXT_LENGTH) {
+    expansion.work.left -= text.length
+    if (expansion.allowance.left-- <= 0 || expansion.work.left < 0 || text.length > MAX_TEXT_LENGTH) {
       return giveUp('too many recursive expansions; does a variable refer to itself?', expansion)
     }
     const fetched = followReference(found.uri, expansion)
@@ -46,6 +53,7 @@ function expandText(written: string, expansion: Expansion): RawNode {
       if (isWhole) return new Substituted(null, '')
     }
     const fetchedText = fetched.kind === 'unset' ? '' : fetched.text
+    expansion.work.left -= fetchedText.length
     if (isWhole) {
       const node = readWhole(fetchedText)
       if (typeof node !== 'string') {

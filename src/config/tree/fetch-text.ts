@@ -1,3 +1,4 @@
+import { errorText } from '../../model/error-text.ts'
 import { ownValue } from '../../model/own-value.ts'
 /** What the configuration may look at outside itself. */
 export interface Surroundings {
@@ -60,7 +61,7 @@ function describeReadError(error: unknown): string {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
   if (code === 'ENOENT') return 'there is no such file; paths are relative to the working directory'
   if (code === 'EACCES') return 'no permission to read it'
-  return code === 'EISDIR' ? 'it is a directory; name a file in it' : String(error)
+  return code === 'EISDIR' ? 'it is a directory; name a file in it' : errorText(error)
 }
 
 const fault = (message: string): FetchedText => ({ kind: 'fault', message })

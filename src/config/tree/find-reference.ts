@@ -5,14 +5,26 @@ export interface Reference {
   uri: string
 }
 
-/** The first innermost `${…}` of a text. One whose `$` is itself escaped (`$${…}`) is plain text. */
+/**
+ * The first innermost `${…}` of a text. One whose `$` is itself escaped (`$${…}`) is plain text. The text is gone through
+ * once, whatever it is made of.
+ */
 export function findReference(text: string): Reference | undefined {
-  for (let close = text.indexOf('}'); close >= 0; close = text.indexOf('}', close + 1)) {
-    const open = text.lastIndexOf('${', close)
-    const closedBefore = text.lastIndexOf('}', close - 1)
-    if (open > closedBefore && countDollarsBefore(text, open) % 2 === 0) {
-      return { start: open, end: close + 1, uri: text.slice(open + 2, close) }
+  let open: number | undefined
+  let dollars = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at]
+    if (character === '$') {
+      dollars++
+      continue
     }
+    // The last of an even number of dollars is escaped; that of an odd number begins a reference.
+    if (character === '{' && dollars > 0) open = dollars % 2 === 1 ? at - 1 : undefined
+    if (character === '}') {
+      if (open !== undefined) return { start: open, end: at + 1, uri: text.slice(open + 2, at) }
+      open = undefined
+    }
+    dollars = 0
   }
   return undefined
 }
@@ -20,10 +32,4 @@ export function findReference(text: string): Reference | undefined {
 /** The text with every `$$` written as the one `$` it means. */
 export function unescapeDollars(text: string): string {
   return text.replaceAll('$$', () => '$')
-}
-
-function countDollarsBefore(text: string, index: number): number {
-  let first = index
-  while (text[first - 1] === '$') first--
-  return index - first
 }

@@ -70,10 +70,17 @@ export function kindOf(node: RawNode | undefined): string {
   return typeof value === 'boolean' ? 'true or false' : 'a map'
 }
 
+/** A longer text is not quoted in messages; quoted in part, it might show half a password. */
+const MAX_QUOTED = 1_000
+
 /** What stands here, as a mistake's message quotes it. */
 export function describeNode(node: RawNode | undefined): string {
   const value = valueOf(node)
-  if (typeof value === 'string') return JSON.stringify(withoutSecrets(value))
+  if (typeof value === 'string') {
+    return value.length > MAX_QUOTED
+      ? `a text of ${value.length} characters`
+      : JSON.stringify(withoutSecrets(value))
+  }
   if (typeof value === 'number') return `the number ${String(value)}`
   return typeof value === 'boolean' ? String(value) : kindOf(value)
 }

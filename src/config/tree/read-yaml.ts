@@ -1,4 +1,4 @@
-import { LineCounter, parseDocument } from 'yaml'
+import { isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml'
 import { errorText } from '../../model/error-text.ts'
 import type { RawNode } from './raw-node.ts'
 
@@ -12,10 +12,18 @@ const TOO_DEEP = `nested more than ${MAX_DEPTH} deep, or an anchor that contains
 export function readYaml(text: string): YamlReading {
   const lineCounter = new LineCounter()
   try {
-    const options = { lineCounter, prettyErrors: false, merge: true, logLevel: 'error' } as const
+    // The parser compares each key with all before it; here that is done by looking it up.
+    const options = {
+      lineCounter,
+      prettyErrors: false,
+      merge: true,
+      uniqueKeys: false,
+      logLevel: 'error',
+    } as const
     const document = parseDocument(text, options)
-    if (document.errors.length > 0) {
-      const faults = document.errors.map((fault) =>
+    const found = [...document.errors, ...repeatedKeys(document)]
+    if (found.length > 0) {
+      const faults = found.map((fault) =>
         fault.message.includes('call stack') ? TOO_DEEP : describeFault(fault, lineCounter),
       )
       return { kind: 'faulty', faults }
@@ -29,12 +37,33 @@ export function readYaml(text: string): YamlReading {
   }
 }
 
+interface Fault {
+  readonly message: string
+  readonly pos: readonly [number, number]
+}
+
+function repeatedKeys(document: Document.Parsed): Fault[] {
+  const faults: Fault[] = []
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        const [start = 0, end = 0] = key.range ?? []
+        if (seen.has(key.value)) faults.push({ message: 'Map keys must be unique', pos: [start, end] })
+        seen.add(key.value)
+      }
+    },
+  })
+  return faults
+}
+
 function isTooDeep(node: unknown, levels: number): boolean {
   if (typeof node !== 'object' || node === null) return false
   return levels === 0 || Object.values(node).some((inner) => isTooDeep(inner, levels - 1))
 }
 
-function describeFault(fault: { message: string; pos: [number, number] }, lines: LineCounter): string {
+function describeFault(fault: Fault, lines: LineCounter): string {
   const { line, col } = lines.linePos(fault.pos[0])
   return `line ${line}, column ${col}: ${fault.message.split('\n', 1).join('')}`
 }

@@ -1,3 +1,5 @@
+import { cpidOfBytes } from '../../model/cpid.ts'
+import type { Sqlite } from '../open-database.ts'
 import { CPIDS_LEFT, type MendStep } from './mend-step.ts'
 
 /** Edges are found again in their mergelogs, and what the graph knows of its CPIDs is worked out from them. */
@@ -14,13 +16,11 @@ export const MEND_GRAPH: readonly MendStep[] = [
     'edges without their CPIDs or their mergelog',
     `DELETE FROM edges WHERE source NOT IN (${CPIDS_LEFT}) OR target NOT IN (SELECT cpid FROM mergelogs)`,
   ],
+  ['edges found again in their mergelogs', edgesOfMergelogs],
   [
-    'edges found again in their mergelogs',
-    `WITH RECURSIVE places(at) AS (
-       SELECT 0 UNION ALL SELECT at + 1 FROM places WHERE at < (SELECT max(length(sources)) / 16 FROM mergelogs))
-     INSERT OR IGNORE INTO edges (source, target) SELECT c.id, m.cpid FROM mergelogs m
-       JOIN places p ON p.at < length(m.sources) / 16
-       JOIN cpids c ON c.uuid = substr(m.sources, p.at * 16 + 1, 16) AND c.state = 0`,
+    'CPIDs whose roots could not be read',
+    `UPDATE cpids SET roots = json_array(id)
+     WHERE roots IS NOT NULL AND CASE WHEN json_valid(roots) THEN json_type(roots) <> 'array' ELSE 1 END`,
   ],
   [
     '',
@@ -49,3 +49,26 @@ export const MEND_GRAPH: readonly MendStep[] = [
        WHERE coalesce(s.rank, max(s.id, unranked_cpids)) > coalesce(t.rank, max(t.id, unranked_cpids)))`,
   ],
 ]
+
+const CPID_BYTES = 16
+const BEFORE_ALL = -(2n ** 63n)
+
+/** Puts in the edges that mergelogs name and that are not there, one source after the other; returns how many. */
+function edgesOfMergelogs(db: Sqlite): number {
+  const after = db
+    .prepare<[bigint], { arrival: bigint; cpid: bigint; sources: Buffer }>(
+      'SELECT arrival, cpid, sources FROM mergelogs WHERE arrival > ? ORDER BY arrival LIMIT 1',
+    )
+    .safeIntegers()
+  const insert = db.prepare<[bigint, string]>(
+    'INSERT OR IGNORE INTO edges (source, target) SELECT id, ? FROM cpids WHERE text = ? AND state = 0',
+  )
+  let found = 0
+  let mergelog = after.get(BEFORE_ALL)
+  for (; mergelog !== undefined; mergelog = after.get(mergelog.arrival)) {
+    const { cpid, sources } = mergelog
+    for (let at = 0; at + CPID_BYTES <= sources.length; at += CPID_BYTES)
+      found += insert.run(cpid, cpidOfBytes(sources.subarray(at, at + CPID_BYTES))).changes
+  }
+  return found
+}

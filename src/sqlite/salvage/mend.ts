@@ -21,8 +21,8 @@ export function mend(db: Sqlite, isProgressLost: boolean): Mended[] {
     // What is not in the index is read when Causeway starts; without progress that would be all of it.
     if (isProgressLost)
       db.exec('UPDATE progress SET indexed_origins = coalesce((SELECT max(origin) FROM spans), 0)')
-    for (const [what, sql] of STEPS) {
-      const rows = db.prepare(sql).run().changes
+    for (const [what, step] of STEPS) {
+      const rows = typeof step === 'string' ? db.prepare(step).run().changes : step(db)
       if (what !== '' && rows > 0) mended.push({ what, rows })
     }
     // Without it nobody knows what was linked; linking all of it again would send everything twice.

@@ -1,5 +1,6 @@
 import { storageFault } from '../storage-fault.ts'
 import type { Sqlite } from '../open-database.ts'
+import { compareKeys } from './compare-keys.ts'
 
 /** A row: the rowid first where the table has one, then the columns asked for. */
 export type Row = readonly unknown[]
@@ -15,6 +16,7 @@ const CHUNK = 256
 /** Rowids looked at one by one behind damage, before the steps grow: what is whole between damaged pages is found. */
 const CLOSE_LOOK = 1_000
 const LAST_ROWID = 2 ** 53
+const GREATEST_ROWID = 2n ** 63n - 1n
 
 /** Reads what can be read of a table; `onLost` is told of each stretch that cannot, in words. */
 export function readAroundDamage(
@@ -32,52 +34,71 @@ function* readByRowid(
   { name, columns }: TableToRead,
   onLost: (stretch: string) => void,
 ): Generator<Row> {
-  const from = `FROM ${name} NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT`
-  const rows = db.prepare<[bigint], Row>(`SELECT rowid, ${columns.join(', ')} ${from} ${CHUNK}`).raw()
-  const row = db.prepare<[bigint], Row>(`SELECT rowid, ${columns.join(', ')} ${from} 1`).raw()
-  const key = db.prepare<[bigint], bigint>(`SELECT rowid ${from} 1`).pluck()
+  const from = `FROM ${name} NOT INDEXED WHERE rowid >= ? ORDER BY rowid`
+  const rows = db.prepare<[bigint], Row>(`SELECT rowid, ${columns.join(', ')} ${from}`).raw()
+  const row = db.prepare<[bigint], Row>(`SELECT rowid, ${columns.join(', ')} ${from} LIMIT 1`).raw()
+  const key = db.prepare<[bigint], bigint>(`SELECT rowid ${from} LIMIT 1`).pluck()
   for (const statement of [rows, row, key]) statement.safeIntegers()
+  /** A rowid before the one asked for is damage as well: its page stands in the wrong place, and leads round in a circle. */
+  const unlessBefore = <T>(asked: bigint, found: T, rowid: unknown): T | undefined =>
+    typeof rowid === 'bigint' && rowid >= asked ? found : undefined
+  const keyFrom = (asked: bigint): bigint | 'end' | undefined => {
+    const found = unlessDamaged(() => key.get(asked) ?? 'end')
+    return found === 'end' ? found : unlessBefore(asked, found, found)
+  }
 
   let next = 0n
   let single = 0
-  for (;;) {
+  while (next <= GREATEST_ROWID) {
     if (single === 0) {
-      const chunk = unlessDamaged(() => rows.all(next))
-      if (chunk === undefined) single = CHUNK
-      else {
-        yield* chunk
-        const last = chunk.at(-1)?.[0] as bigint | undefined
-        if (last === undefined || chunk.length < CHUNK) return
-        next = last + 1n
-        continue
+      for (const found of untilDamage(rows.iterate(next))) {
+        if (found === undefined || unlessBefore(next, found, found[0]) === undefined) {
+          single = CHUNK
+          break
+        }
+        yield found
+        next = (found[0] as bigint) + 1n
       }
+      if (single === 0) return
     }
     single--
-    const found = unlessDamaged(() => row.get(next) ?? 'end')
+    const from = next
+    const found = unlessDamaged(() => row.get(from) ?? 'end')
     if (found === 'end') return
-    if (found !== undefined) {
+    if (found !== undefined && unlessBefore(next, found, found[0]) !== undefined) {
       yield found
       next = (found[0] as bigint) + 1n
       continue
     }
-    const damagedRow = unlessDamaged(() => key.get(next) ?? 'end')
+    const damagedRow = keyFrom(next)
     if (damagedRow === 'end') return
     if (damagedRow !== undefined) {
       onLost(`row ${damagedRow}`)
       next = damagedRow + 1n
       continue
     }
-    const beyond = firstReadable(next, (rowid) => unlessDamaged(() => key.get(rowid) ?? 'end') !== undefined)
+    const beyond = firstReadable(next, (rowid) => keyFrom(rowid) !== undefined)
     onLost(beyond === undefined ? `rows from ${next} on` : `rows ${next} to ${beyond - 1n}`)
     if (beyond === undefined) return
     next = beyond
   }
 }
 
+/** The rows of a statement one by one, then undefined where it cannot go on. */
+function* untilDamage(rows: IterableIterator<Row>): Generator<Row | undefined> {
+  try {
+    let next = unlessDamaged(() => rows.next())
+    for (; next !== undefined && next.done !== true; next = unlessDamaged(() => rows.next())) yield next.value
+    if (next === undefined) yield undefined
+  } finally {
+    rows.return?.()
+  }
+}
+
 /** The first rowid from which on there is something to read: found closely at first, then in growing steps. */
 function firstReadable(damaged: bigint, isReadable: (rowid: bigint) => boolean): bigint | undefined {
   let last = damaged
-  for (let at = 0; at < CLOSE_LOOK; at++) {
+  for (let at = 0; at < CLOSE_LOOK && last < GREATEST_ROWID; at++) {
     if (isReadable(++last)) return last
   }
   for (let step = 1n; last + step < LAST_ROWID; step *= 2n) {
@@ -97,27 +118,38 @@ function between(damaged: bigint, readable: bigint, isReadable: (rowid: bigint) 
   return high
 }
 
-/** A table without rowids: from its beginning up to the damage, and from its end back to it. */
+/**
+ * A table without rowids: from its beginning up to the damage, and from its end back to it. A key that is not beyond the one
+ * before it is damage as well: a page may lead back to where the way came from, for ever.
+ */
 function* readFromBothEnds(
   db: Sqlite,
   { name, columns, key }: TableToRead & { key: readonly string[] },
   onLost: (stretch: string) => void,
 ): Generator<Row> {
-  for (const direction of ['ASC', 'DESC']) {
+  const places = key.map((column) => columns.indexOf(column))
+  const keyOf = (row: Row): unknown[] => places.map((place) => row[place])
+  for (const [direction, beyond] of [
+    ['ASC', 1],
+    ['DESC', -1],
+  ] as const) {
     const order = key.map((column) => `${column} ${direction}`).join(', ')
     const rows = db
       .prepare<[], Row>(`SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${order}`)
       .raw()
       .safeIntegers()
       .iterate()
-    try {
-      let next = unlessDamaged(() => rows.next())
-      for (; next !== undefined && next.done !== true; next = unlessDamaged(() => rows.next()))
-        yield next.value
-      if (next !== undefined) return
-    } finally {
-      rows.return?.()
+    let before: unknown[] | undefined
+    let isWhole = true
+    for (const row of untilDamage(rows)) {
+      if (row === undefined || (before !== undefined && compareKeys(keyOf(row), before) !== beyond)) {
+        isWhole = false
+        break
+      }
+      yield row
+      before = keyOf(row)
     }
+    if (isWhole) return
   }
   onLost('rows in its midst')
 }

@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3'
 import { existsSync, rmSync } from 'node:fs'
 import type { Salvaged, SalvagedTable } from '../../model/salvaged.ts'
 import { migrate } from '../migrate.ts'
@@ -37,7 +38,8 @@ function copyTable(source: Sqlite, target: Sqlite, wanted: TableToRead): Salvage
   const { name, key } = wanted
   const lost: string[] = []
   const columns = columnsIn(source, wanted)
-  if (columns === undefined) return { table: name, rows: 0, lost: [] }
+  if (columns === 'none') return { table: name, rows: 0, lost: [] }
+  if (columns === 'other') return { table: name, rows: 0, lost: ['all of it, which is no table of Causeway'] }
   const into = key === undefined ? ['rowid', ...columns] : columns
   const insert = target.prepare(
     `INSERT OR ${name === 'progress' ? 'REPLACE' : 'IGNORE'} INTO ${name} (${into.join(', ')})
@@ -46,7 +48,9 @@ function copyTable(source: Sqlite, target: Sqlite, wanted: TableToRead): Salvage
   const add = (row: Row): number => {
     try {
       return insert.run(...row).changes
-    } catch {
+    } catch (cause) {
+      const fault = storageFault(cause)
+      if (fault !== undefined) throw new Error(fault.reason, { cause })
       // A damaged page that looks whole may hold values of another kind.
       lost.push(key === undefined ? `row ${String(row[0])}` : 'a row')
       return 0
@@ -58,7 +62,7 @@ function copyTable(source: Sqlite, target: Sqlite, wanted: TableToRead): Salvage
       for (const row of readAroundDamage(source, { name, columns, key }, (stretch) => lost.push(stretch)))
         copied += add(row)
     } catch (error) {
-      if (storageFault(error) === undefined) throw error
+      if (!(error instanceof Database.SqliteError)) throw error
       lost.push('all of it')
     }
     return copied
@@ -87,8 +91,26 @@ function tablesOf(db: Sqlite): TableToRead[] {
   })
 }
 
-/** Those of its columns that the damaged database has, which may be older; undefined when it has no such table. */
-function columnsIn(db: Sqlite, { name, columns }: TableToRead): string[] | undefined {
-  const there = db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(name)
-  return there.length === 0 ? undefined : columns.filter((column) => there.includes(column))
+/**
+ * Those of its columns that the damaged database has, which may be older. What goes by the table's name but is a view, or has
+ * other keys, is not read: it may be made up on reading, and have no end.
+ */
+function columnsIn(db: Sqlite, { name, columns, key }: TableToRead): string[] | 'none' | 'other' {
+  const kind = db
+    .prepare<[string], { type: string; wr: number }>(
+      "SELECT type, wr FROM pragma_table_list(?) WHERE schema = 'main'",
+    )
+    .get(name)
+  if (kind === undefined) return 'none'
+  const there = db
+    .prepare<[string], { name: string; pk: number }>('SELECT name, pk FROM pragma_table_info(?)')
+    .all(name)
+  const names = there.map((column) => column.name)
+  const keyThere = there.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk)
+  const isSame =
+    kind.type === 'table' &&
+    (key === undefined
+      ? kind.wr === 0 && !names.some((column) => column.toLowerCase() === 'rowid')
+      : kind.wr === 1 && key.join() === keyThere.map((column) => column.name).join())
+  return isSame ? columns.filter((column) => names.includes(column)) : 'other'
 }
