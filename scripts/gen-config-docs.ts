@@ -1,13 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import type { Schema } from '../src/config/schema/schema.ts'
-import {
-  CONNECTORS,
-  EXPORTERS,
-  EXTENSIONS,
-  RECEIVERS,
-  type TypeTable,
-} from '../src/config/components/catalog.ts'
-import { pipeline, service } from '../src/config/components/service.ts'
+import { COMPONENTS } from '../src/app/components.ts'
+import type { ComponentDeclaration } from '../src/config/component-type.ts'
+import { pipeline, service } from '../src/config/service/service.ts'
 import { INTRODUCTION, PIPELINES } from './config-docs-text.ts'
 
 type Row = [key: string, type: string, written: string, meaning: string]
@@ -21,10 +16,10 @@ interface Listing {
 export function renderConfigDocs(): string {
   return [
     INTRODUCTION,
-    ...renderTable('receivers', RECEIVERS),
-    ...renderTable('connectors', CONNECTORS),
-    ...renderTable('exporters', EXPORTERS),
-    ...renderTable('extensions', EXTENSIONS),
+    ...renderTable('receivers', COMPONENTS.receivers),
+    ...renderTable('connectors', COMPONENTS.connectors),
+    ...renderTable('exporters', COMPONENTS.exporters),
+    ...renderTable('extensions', COMPONENTS.extensions),
     '## service\n',
     renderSchema(service),
     '### A pipeline\n',
@@ -33,10 +28,10 @@ export function renderConfigDocs(): string {
   ].join('\n')
 }
 
-function renderTable(section: string, { types, aliases }: TypeTable<unknown>): string[] {
-  const parts = [...types].flatMap(([name, { schema }]) => {
-    const older = [...aliases].filter(([, type]) => type === name).map(([alias]) => `\`${alias}\``)
-    const note = older.length === 0 ? [] : [`Also known by its older name ${older.join(', ')}.\n`]
+function renderTable(section: string, types: readonly ComponentDeclaration[]): string[] {
+  const parts = types.flatMap(({ name, aliases, schema }) => {
+    const older = aliases.map((alias) => `\`${alias}\``).join(', ')
+    const note = aliases.length === 0 ? [] : [`Also known by its older name ${older}.\n`]
     return [`### ${section}.${name}\n`, ...note, renderSchema(schema)]
   })
   return [`## ${section}\n`, ...parts]

@@ -1,25 +1,19 @@
-import type { CausewayConfig, ServerTls } from '../config/causeway-config.ts'
-import { openClientTls } from '../trust/client-tls.ts'
-import { openServerTls } from '../trust/server-tls.ts'
-import { openAuthenticator, openCredentials } from './authenticators.ts'
+import type { CausewayConfig, ComponentConfig } from '../config/causeway-config.ts'
+import type { ComponentDeclaration } from '../config/component-type.ts'
+import { typeNamed } from '../config/declarations.ts'
+import type { Components } from './components.ts'
 
-/** Reads every file with certificates, tokens and passwords that the configuration names. Throws what is wrong with one. */
-export function checkFiles({ receivers, query, exporters, authenticators }: CausewayConfig): void {
-  const told = (): void => undefined
+/** Reads every file with certificates, tokens and passwords that the configuration names. Rejects with what is wrong with one. */
+export async function checkFiles(
+  { receivers, exporters, extensions }: CausewayConfig,
+  components: Components,
+): Promise<void> {
   using opened = new DisposableStack()
-  const checkTls = (owner: string, tls: ServerTls | undefined): void => {
-    if (tls !== undefined) opened.use(openServerTls(owner, tls))
+  const check = async (types: readonly ComponentDeclaration[], configs: readonly ComponentConfig[]) => {
+    for (const { id, type, settings } of configs)
+      opened.use(await typeNamed(types, type)?.openFiles?.(id, settings))
   }
-  for (const { id, grpc, http } of receivers) {
-    checkTls(`receiver ${id}`, grpc?.tls)
-    checkTls(`receiver ${id}`, http?.tls)
-  }
-  checkTls('extension cpid_query', query?.tls)
-  for (const exporter of exporters) {
-    if (exporter.kind !== 'debug' && !exporter.tls.insecure) opened.use(openClientTls(exporter.tls))
-  }
-  for (const config of authenticators) {
-    const logsIn = config.kind === 'basicauth' && config.clientAuth !== undefined
-    opened.use(logsIn ? openCredentials(config, told) : openAuthenticator(config, told))
-  }
+  await check(components.receivers, receivers)
+  await check(components.exporters, exporters)
+  await check(components.extensions, extensions)
 }

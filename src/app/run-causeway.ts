@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { createLogger, type Logger } from '../telemetry/logger.ts'
+import { COMPONENTS, type Components } from './components.ts'
 import { reload, type ReadConfig } from './reloading.ts'
 import { RecentNotices } from './metrics/told-lately.ts'
 import { startCauseway, type RunningCauseway } from './start-causeway.ts'
@@ -17,6 +18,7 @@ export async function runCauseway(
   first: ReadConfig,
   read: () => ReadConfig,
   version: string,
+  components: Components = COMPONENTS,
 ): Promise<number> {
   let log = loggerOf(first)
   const asked = new Asked()
@@ -35,6 +37,7 @@ export async function runCauseway(
     return startCauseway(next.config, {
       version,
       log,
+      components,
       onFatal: (reason) => {
         log.error('Causeway cannot go on.', { reason })
         asked.end(1)
@@ -50,7 +53,7 @@ export async function runCauseway(
       await shutDown(current.running, log, code)
       return code
     }
-    current = await reload(current, { read, start, log: () => log })
+    current = await reload(current, { read, start, components, log: () => log })
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Components } from '../app/components.ts'
 import type { LoadedConfig } from '../config/load-config.ts'
 import type { TextSink } from './commands/config-commands.ts'
 
@@ -9,6 +10,8 @@ export interface CliIo {
   readInput: () => Promise<string>
   /** How wide the terminal is that stdout goes to; undefined when it goes elsewhere. */
   terminalWidth: number | undefined
+  /** The types of component that there are; those of Causeway unless given. */
+  components?: Components
   env: Readonly<Record<string, string | undefined>>
   /** Runs Causeway until it is told to stop, and returns the exit code. `read` reads the configuration again. */
   run: (loaded: LoadedConfig, read: () => LoadedConfig) => Promise<number>

@@ -1,20 +1,101 @@
-import type { Signal } from '../model/ingest.ts'
+import type { SentSignal, Signal } from '../model/ingest.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
 
 /** What an operator configured, checked and with every default filled in: times in milliseconds, sizes in bytes. */
 export interface CausewayConfig {
   /** Those that some incoming pipeline uses. */
-  receivers: OtlpReceiverConfig[]
+  receivers: ReceiverConfig[]
   cpid: CpidConfig
   /** Those that some outgoing pipeline uses. */
   exporters: ExporterConfig[]
-  healthCheck?: HealthCheckConfig
-  query?: QueryConfig
-  memoryLimiter: MemoryLimiterConfig
-  /** Those that are on; listeners and exporters name them by id. */
-  authenticators: AuthenticatorConfig[]
+  /** Those that are on, and those that are at work without being named. */
+  extensions: ExtensionConfig[]
   telemetry: TelemetryConfig
   pipelines: OutPipelines
+}
+
+/** One component of the configuration. */
+export interface ComponentConfig {
+  id: string
+  /** The name of its type, not an older one. */
+  type: string
+  /** As its type reads them. */
+  settings: unknown
+}
+
+export interface ReceiverConfig extends ComponentConfig {
+  listeners: ConfiguredListener[]
+  /** The signals of the pipelines that use it. */
+  signals: Signal[]
+}
+
+export interface ExtensionConfig extends ComponentConfig {
+  listeners: ConfiguredListener[]
+}
+
+export interface ExporterConfig extends ComponentConfig {
+  /** The id of an authenticator. */
+  auth?: string
+  /** Where it sends the signals that pipelines send to it. */
+  destinations: Partial<Record<SentSignal, Destination>>
+  sending: SendingConfig
+}
+
+/** An address that a component takes, as far as others have to know. */
+export interface DeclaredListener extends Listener {
+  /** Where its keys stand below the component, such as `protocols::grpc`; nothing where they are its own. */
+  at?: string
+  /** What listens there, in two words. */
+  what: string
+  tls?: ServerTls
+  /** The id of an authenticator. */
+  auth?: string
+  /** What somebody who may connect can do, as in `shows all that is kept to`; left out where that harms nobody. */
+  exposes?: string
+  /** The most connections; those to a receiver are limited by the connector, others to a few unless given. */
+  connections?: ConnectionsConfig
+  /** A page that tells whether it is well, and with which status it answers then. */
+  page?: { path: string; status: number }
+}
+
+export interface ConfiguredListener extends Omit<DeclaredListener, 'at'> {
+  /** Where its keys stand, such as `receivers::otlp::protocols::grpc`. */
+  path: string
+}
+
+export interface ConnectionsConfig {
+  maxConnections: number
+  /** Of these, from one address; a quarter unless given. */
+  maxConnectionsPerAddress?: number
+}
+
+/**
+ * Where an exporter sends a signal.
+ * - here: nowhere outside this process; `does` says what becomes of it.
+ * - backend: to a server, in what it speaks; `where` is how the address is written, `isPlain` says that there is no TLS.
+ */
+export type Destination =
+  | { kind: 'here'; does: string }
+  | { kind: 'backend'; host: string; port: number; where: string; speaks: string; isPlain: boolean }
+
+/** How the outbox is sent to an exporter. */
+export interface SendingConfig {
+  /** Spans or log records in a request at most. */
+  batchMaxItems: number
+  /** Requests on their way at once. */
+  consumers: number
+  /** Without it nothing is tried again. */
+  retry?: RetryConfig
+}
+
+export interface RetryConfig {
+  enabled: boolean
+  initialIntervalMs: number
+  randomizationFactor: number
+  multiplier: number
+  maxIntervalMs: number
+  /** 0 never gives up. */
+  maxElapsedMs: number
 }
 
 /** Which exporters, by id, the linked traces, the logs and the cascade metrics go to; empty where nothing is sent. */
@@ -28,60 +109,6 @@ export interface OutPipelines {
 export interface Listener {
   host: string
   port: number
-}
-
-export interface QueryConfig extends Listener {
-  /** Where a trace can be seen; `{trace_id}` and `{span_id}` are filled in. */
-  traceUrl?: string
-}
-
-/** How much memory the process may have: fixed, or a share of what there is. */
-export interface MemoryLimiterConfig {
-  checkIntervalMs: number
-  /** Goes before the share. */
-  limitMib?: number
-  spikeLimitMib?: number
-  limitPercentage: number
-  spikeLimitPercentage?: number
-}
-
-export interface HealthCheckConfig extends Listener {
-  path: string
-}
-
-export interface QueryConfig extends Listener {
-  tls?: ServerTls
-  auth?: string
-  cors?: CorsConfig
-  /** By which names it may be called besides its own, addresses and localhost. */
-  allowedHosts: string[]
-  maxConnections: number
-  /** Of these, from one address; a quarter unless given. */
-  maxConnectionsPerAddress?: number
-  /** How long an answer may wait for its reader to take more of it; 0 means for ever. */
-  writeTimeoutMs: number
-}
-
-/** Who is let in, or what is shown to backends. */
-export type AuthenticatorConfig = BearerTokenConfig | BasicAuthConfig
-
-export interface BearerTokenConfig {
-  kind: 'bearertokenauth'
-  id: string
-  header: string
-  /** Stands before the token; may be empty. */
-  scheme: string
-  tokens: string[]
-  /** One token in a line, used instead of `tokens`. */
-  filename?: string
-}
-
-/** One of both. */
-export interface BasicAuthConfig {
-  kind: 'basicauth'
-  id: string
-  htpasswd?: { file?: string; inline?: string }
-  clientAuth?: { username?: string; usernameFile?: string; password?: string; passwordFile?: string }
 }
 
 /** How TLS is spoken; suites and curves by OpenSSL's names. */
@@ -118,41 +145,6 @@ export interface ClientTls extends TlsProtocol {
   serverNameOverride?: string
 }
 
-export interface GrpcServerConfig extends Listener {
-  tls?: ServerTls
-  /** The id of an authenticator. */
-  auth?: string
-  maxRecvMsgSizeBytes: number
-  /** On one connection. */
-  maxConcurrentStreams: number
-  keepalive: GrpcKeepaliveConfig
-}
-
-/** For each of these but `timeoutMs` 0 means never. */
-export interface GrpcKeepaliveConfig {
-  maxConnectionIdleMs: number
-  maxConnectionAgeMs: number
-  maxConnectionAgeGraceMs: number
-  timeMs: number
-  timeoutMs: number
-}
-
-export interface HttpServerConfig extends Listener {
-  tls?: ServerTls
-  /** The id of an authenticator. */
-  auth?: string
-  maxRequestBodyBytes: number
-  /** For each of these times 0 means for ever. */
-  headersTimeoutMs: number
-  requestTimeoutMs: number
-  idleTimeoutMs: number
-  /** How long an answer may wait for its reader to take more of it. */
-  writeTimeoutMs: number
-  cors?: CorsConfig
-  tracesUrlPath: string
-  logsUrlPath: string
-}
-
 export interface CorsConfig {
   allowedOrigins: string[]
   allowedHeaders: string[]
@@ -161,16 +153,12 @@ export interface CorsConfig {
   maxAgeSeconds: number
 }
 
-export interface OtlpReceiverConfig {
+export interface CpidConfig extends ConnectorSettings {
   id: string
-  grpc?: GrpcServerConfig
-  http?: HttpServerConfig
-  /** The signals of the pipelines that use this receiver. */
-  signals: Signal[]
 }
 
-export interface CpidConfig {
-  id: string
+/** What the connector says of the merge graph and of everything that leads through it. */
+export interface ConnectorSettings {
   storage: { path: string }
   linking: LinkingConfig
   retention: RetentionConfig
@@ -182,14 +170,10 @@ export interface CpidConfig {
 }
 
 /** How much is taken in at a time. */
-export interface AdmissionConfig {
+export interface AdmissionConfig extends ConnectionsConfig {
   maxInFlightBytes: number
   maxFlowRequests: number
   maxFlowBytes: number
-  /** To each port. */
-  maxConnections: number
-  /** Of these, from one address; a quarter unless given. */
-  maxConnectionsPerAddress?: number
   /** Over gRPC; 0 means for ever. */
   requestTimeoutMs: number
 }
@@ -220,58 +204,6 @@ export interface RetentionConfig {
   maxAgeMs: number
   maxBytes: number
   intervalMs: number
-}
-
-export type ExporterConfig = OtlpGrpcExporterConfig | OtlpHttpExporterConfig | DebugExporterConfig
-
-/** What both OTLP exporters have. */
-export interface OtlpSending {
-  tls: ClientTls
-  /** The id of an authenticator. */
-  auth?: string
-  headers: Record<string, string>
-  compression: 'gzip' | 'none'
-  timeoutMs: number
-  retry: RetryConfig
-  queue: QueueConfig
-}
-
-export interface RetryConfig {
-  enabled: boolean
-  initialIntervalMs: number
-  randomizationFactor: number
-  multiplier: number
-  maxIntervalMs: number
-  /** 0 never gives up. */
-  maxElapsedMs: number
-}
-
-export interface QueueConfig {
-  consumers: number
-  batchMaxSpans: number
-}
-
-export interface OtlpGrpcExporterConfig extends OtlpSending, Listener {
-  id: string
-  kind: 'otlp_grpc'
-}
-
-export interface OtlpHttpExporterConfig extends OtlpSending {
-  id: string
-  kind: 'otlp_http'
-  /** There whenever a pipeline sends traces here. */
-  tracesUrl?: string
-  /** There whenever a pipeline sends logs here. */
-  logsUrl?: string
-  /** There whenever a pipeline sends metrics here. */
-  metricsUrl?: string
-  encoding: 'proto' | 'json'
-}
-
-export interface DebugExporterConfig {
-  id: string
-  kind: 'debug'
-  verbosity: 'basic' | 'normal' | 'detailed'
 }
 
 export interface TelemetryConfig {

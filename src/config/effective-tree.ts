@@ -1,14 +1,7 @@
 import type { Schema } from './schema/schema.ts'
-import {
-  CONNECTORS,
-  EXPORTERS,
-  EXTENSIONS,
-  PROCESSORS,
-  RECEIVERS,
-  typeOf,
-  type TypeTable,
-} from './components/catalog.ts'
-import { pipeline, service } from './components/service.ts'
+import type { ComponentDeclaration } from './component-type.ts'
+import { typeNamed, type Declarations } from './declarations.ts'
+import { pipeline, service } from './service/service.ts'
 import type { SchemaDoc } from './schema/schema.ts'
 import {
   childOf,
@@ -27,22 +20,14 @@ import { readYaml } from './tree/read-yaml.ts'
 export type PlainNode = null | boolean | number | string | PlainNode[] | { [key: string]: PlainNode }
 
 const REDACTED = '[REDACTED]'
-const TABLES: Readonly<Record<string, TypeTable<unknown>>> = {
-  receivers: RECEIVERS,
-  processors: PROCESSORS,
-  exporters: EXPORTERS,
-  connectors: CONNECTORS,
-  extensions: EXTENSIONS,
-}
+const SECTIONS = ['receivers', 'processors', 'exporters', 'connectors', 'extensions'] as const
 
 /** The configuration as if every default had been written out, secrets blacked out. */
-export function effectiveTree(tree: RawMap): { [key: string]: PlainNode } {
-  const components = Object.entries(TABLES)
-    .filter(([section]) => !isBlank(childOf(tree, section)))
-    .map(([section, table]) => [
-      section,
-      mapEntries(childOf(tree, section), (node, id) => fillComponent(node, id, table)),
-    ])
+export function effectiveTree(tree: RawMap, declarations: Declarations): { [key: string]: PlainNode } {
+  const components = SECTIONS.filter((section) => !isBlank(childOf(tree, section))).map((section) => [
+    section,
+    mapEntries(childOf(tree, section), (node, id) => fillComponent(node, id, declarations[section])),
+  ])
   const filled = fill(service, tree['service'])
   const pipelines = mapEntries(mapOf(tree['service'])['pipelines'], (node) => fill(pipeline, node) ?? null)
   return Object.fromEntries([...components, ['service', { ...(filled as object), pipelines }]]) as {
@@ -50,8 +35,8 @@ export function effectiveTree(tree: RawMap): { [key: string]: PlainNode } {
   }
 }
 
-function fillComponent(node: RawNode, id: string, table: TypeTable<unknown>): PlainNode {
-  const type = typeOf(table, id.split('/', 1).join())
+function fillComponent(node: RawNode, id: string, types: readonly ComponentDeclaration[]): PlainNode {
+  const type = typeNamed(types, id.split('/', 1).join())
   return type === undefined ? plain(node) : (fill(type.schema, node) ?? null)
 }
 

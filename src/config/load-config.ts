@@ -2,12 +2,13 @@ import { buildConfig } from './build-config.ts'
 import type { CausewayConfig } from './causeway-config.ts'
 import { checkAuthenticators } from './check/check-authenticators.ts'
 import { checkConnectors } from './check/check-connectors.ts'
-import { checkExporters } from './check/check-exporters.ts'
+import { checkSignals } from './check/check-signals.ts'
 import { checkExtensions } from './check/check-extensions.ts'
 import { checkListeners } from './check/check-listeners.ts'
 import { checkReferences } from './check/check-references.ts'
 import { warnOfExposure } from './check/warn-of-exposure.ts'
 import { isEmpty, readSections } from './check/read-sections.ts'
+import type { Declarations } from './declarations.ts'
 import { ConfigError } from './config-error.ts'
 import { Findings } from './findings.ts'
 import type { RawMap } from './tree/raw-node.ts'
@@ -21,14 +22,14 @@ export interface LoadedConfig {
 }
 
 /** Reads, merges and checks a configuration. Throws ConfigError with every mistake in it. */
-export function loadConfig(input: ConfigInput): LoadedConfig {
+export function loadConfig(input: ConfigInput, declarations: Declarations): LoadedConfig {
   const findings = new Findings()
   const raw = resolveTree(input, findings)
-  const sections = readSections(raw, findings)
+  const sections = readSections(raw, declarations, findings)
   if (isEmpty(sections)) throw new ConfigError([{ path: '', message: EMPTY }, ...findings.mistakes])
   checkReferences(sections, findings)
   checkConnectors(sections, findings)
-  checkExporters(sections, findings)
+  checkSignals(sections, findings)
   checkExtensions(sections, findings)
   checkListeners(sections, findings)
   checkAuthenticators(sections, findings)

@@ -1,4 +1,4 @@
-import type { AuthenticatorConfig, ExporterConfig } from '../config/causeway-config.ts'
+import type { ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
 import type { PruneResult } from '../graph/prune.ts'
 import type { LinkSettings } from '../linker/link-context.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'
@@ -94,9 +94,11 @@ export type FromStore =
 /** What the export thread is started with. */
 export interface ExportThreadData {
   path: string
+  /** The module that exports the types of component as `COMPONENTS`. */
+  components: string
   /** What each signal is sent by. */
   exporters: Record<Signal, ExporterConfig[]>
-  authenticators: AuthenticatorConfig[]
+  authenticators: ComponentConfig[]
   positions: Positions
   lastDecisions: Record<Signal, number>
   userAgent: string

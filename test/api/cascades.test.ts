@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startQueries } from '../../src/app/questions/start-queries.ts'
+import { startQueryServer } from '../../src/api/query-server.ts'
+import { QueriesOnDemand } from '../../src/app/questions/queries-on-demand.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { freePort } from '../../lab/harness/free-ports.ts'
@@ -34,17 +35,17 @@ test('cascades are listed, filtered and shown one by one', async () => {
 
   // The port is not known from outside, so a free one is asked for first.
   const port = await freePort()
-  await using queries = await startQueries(
-    { host: '127.0.0.1', port, allowedHosts: [], maxConnections: 16, writeTimeoutMs: 0 },
-    path,
-    {
-      version: '1.2.3',
-      onTrouble: (reason) => {
-        throw new Error(reason)
-      },
+  await using queries = new QueriesOnDemand(path)
+  await using server = await startQueryServer({
+    host: '127.0.0.1',
+    port,
+    queries,
+    about: { version: '1.2.3', traceUrl: undefined },
+    onTrouble: (reason) => {
+      throw new Error(reason)
     },
-  )
-  expect(queries).toBeDefined()
+  })
+  expect(server.port).toBe(port)
   const get = async (target: string): Promise<Answer> => {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/${target}`)
     return { status: response.status, body: (await response.json()) as Answer['body'] }

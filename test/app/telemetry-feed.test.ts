@@ -29,13 +29,11 @@ function feedAt(position: number, lastDecision: number) {
   let ms = 0
   const warnings: (string | undefined)[] = []
   const onWarning = (_: string, warning: string | undefined): void => void warnings.push(warning)
-  const feed = new TelemetryFeed(
-    { metrics, log, onFault: () => undefined, onWarning, nowMs: () => ms },
-    {
-      positions: { traces: new Map([[EXPORTER, position]]), logs: new Map() },
-      lastDecisions: { traces: lastDecision, logs: 0 },
-    },
-  )
+  const feed = new TelemetryFeed({ metrics, log, onFault: () => undefined, onWarning, nowMs: () => ms })
+  feed.begin({
+    positions: { traces: new Map([[EXPORTER, position]]), logs: new Map() },
+    lastDecisions: { traces: lastDecision, logs: 0 },
+  })
   return {
     lines,
     warnings,

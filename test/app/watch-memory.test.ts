@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { execFileSync } from 'node:child_process'
-import { memoryLimitsOf } from '../../src/app/resources/memory-limits.ts'
-import { watchMemory } from '../../src/app/resources/watch-memory.ts'
+import { memoryLimitsOf } from '../../src/extension/memory-limiter/memory-limits.ts'
+import { watchMemory } from '../../src/extension/memory-limiter/watch-memory.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { systemClock } from '../../src/app/system-clock.ts'
@@ -47,7 +47,7 @@ test('with memory enough nothing is refused', async () => {
 
 // In a process of its own, which has no freed memory lying about.
 test('memory that is taken counts', () => {
-  const module = new URL('../../src/app/resources/memory-in-use.ts', import.meta.url).href
+  const module = new URL('../../src/extension/memory-limiter/memory-in-use.ts', import.meta.url).href
   const code = `import { memoryInUse } from ${JSON.stringify(module)}
     const before = memoryInUse()
     const taken = Buffer.alloc(${100 * MIB}, 1)

@@ -1,6 +1,6 @@
 import type { Schema } from '../../src/config/schema/schema.ts'
-import { CONNECTORS, EXPORTERS, EXTENSIONS, RECEIVERS } from '../../src/config/components/catalog.ts'
-import { pipeline, service } from '../../src/config/components/service.ts'
+import { COMPONENTS } from '../../src/app/components.ts'
+import { pipeline, service } from '../../src/config/service/service.ts'
 
 export interface DocumentedKey {
   /** From the top, with the type in place of an id and 0 for an item of a list. */
@@ -11,15 +11,10 @@ export interface DocumentedKey {
 
 /** Every key that the docs list, taken or refused. */
 export function documentedKeys(): DocumentedKey[] {
-  const tables = {
-    receivers: RECEIVERS,
-    connectors: CONNECTORS,
-    exporters: EXPORTERS,
-    extensions: EXTENSIONS,
-  }
+  const sections = ['receivers', 'connectors', 'exporters', 'extensions'] as const
   return [
-    ...Object.entries(tables).flatMap(([section, { types }]) =>
-      [...types].flatMap(([name, { schema }]) => keysOf(schema, [section, name])),
+    ...sections.flatMap((section) =>
+      COMPONENTS[section].flatMap(({ name, schema }) => keysOf(schema, [section, name])),
     ),
     ...keysOf(service, ['service']),
     ...keysOf(pipeline, ['service', 'pipelines', 'traces']),

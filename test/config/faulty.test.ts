@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
+import { COMPONENTS } from '../../src/app/components.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { mistakesOf } from './load-text.ts'
 
@@ -10,5 +11,7 @@ const readFile = (path: string) => readFileSync(new URL(path, folder), 'utf8')
 test.each(readdirSync(folder))('%s', (name) => {
   const expected = [...readFile(name).matchAll(EXPECT)].map(([, line]) => line)
   expect(expected).not.toEqual([])
-  expect(mistakesOf(() => loadConfig({ sources: [name], sets: [], env: {}, readFile }))).toEqual(expected)
+  expect(mistakesOf(() => loadConfig({ sources: [name], sets: [], env: {}, readFile }, COMPONENTS))).toEqual(
+    expected,
+  )
 })

@@ -1,3 +1,4 @@
+import { COMPONENTS } from '../../src/app/components.ts'
 import { ConfigError, describeMistake } from '../../src/config/config-error.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 
@@ -15,7 +16,7 @@ export function loadText(yaml: string | string[], { sets = [], env = {}, files =
     if (text === undefined) throw Object.assign(new Error(`no ${path}`), { code: 'ENOENT' })
     return text
   }
-  return loadConfig({ sources: layers.map((_, index) => String(index)), sets, env, readFile })
+  return loadConfig({ sources: layers.map((_, index) => String(index)), sets, env, readFile }, COMPONENTS)
 }
 
 /** The mistakes in a YAML text, one line each. */

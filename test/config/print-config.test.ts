@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
+import { COMPONENTS } from '../../src/app/components.ts'
 import { printConfig } from '../../src/config/print-config.ts'
 import { loadText, mistakesIn, SMALLEST, WITH_EXPORTER } from './load-text.ts'
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
-const print = (...given: Parameters<typeof loadText>) => printConfig(loadText(...given).raw)
+const print = (...given: Parameters<typeof loadText>) => printConfig(loadText(...given).raw, COMPONENTS)
 
 test('what is printed means the same as what was written', () => {
   for (const yaml of [SMALLEST, WITH_EXPORTER, read('../../otel-config.yaml')]) {

@@ -107,7 +107,7 @@ test('whole sections, lists and endpoints may come from outside', () => {
   const files = { 'exporter.yaml': 'endpoint: ${env:HOST}:4317\ntls: { insecure: "${env:INSECURE}" }\n' }
   const env = { HOST: 'tempo', INSECURE: 'true', RECEIVERS: '[otlp]', READERS: '[]' }
   expect(loadText(WITH_EXPORTER, { sets, files, env }).config).toMatchObject({
-    exporters: [{ host: 'tempo', tls: { insecure: true } }],
+    exporters: [{ settings: { host: 'tempo', tls: { insecure: true } } }],
     telemetry: { metrics: undefined },
   })
 })

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { COMPONENTS } from '../../src/app/components.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 import { mergeTrees, splitKeys } from '../../src/config/tree/merge-trees.ts'
 import type { RawMap } from '../../src/config/tree/raw-node.ts'
@@ -38,21 +39,24 @@ test('later sources are laid over earlier ones, and sets over all of them', () =
 
 test('sources may be files with or without a scheme, variables and YAML itself', () => {
   const read: string[] = []
-  const { config } = loadConfig({
-    sources: [
-      'a.yaml',
-      'file:b.yaml',
-      'C:\\c.yaml',
-      'env:MORE',
-      'yaml:connectors::cpid::linking::max_fanout: 5',
-    ],
-    sets: [],
-    env: { MORE: 'connectors: { cpid: { max_sources: 7 } }' },
-    readFile: (path) => {
-      read.push(path)
-      return SMALLEST
+  const { config } = loadConfig(
+    {
+      sources: [
+        'a.yaml',
+        'file:b.yaml',
+        'C:\\c.yaml',
+        'env:MORE',
+        'yaml:connectors::cpid::linking::max_fanout: 5',
+      ],
+      sets: [],
+      env: { MORE: 'connectors: { cpid: { max_sources: 7 } }' },
+      readFile: (path) => {
+        read.push(path)
+        return SMALLEST
+      },
     },
-  })
+    COMPONENTS,
+  )
   expect(read).toEqual(['a.yaml', 'b.yaml', 'C:\\c.yaml'])
   expect(config.cpid).toMatchObject({ maxSources: 7, linking: { maxFanout: 5 } })
 })
@@ -80,14 +84,14 @@ test.each([
   ],
   [['yaml:just text'], '--config yaml:: must be a map with sections such as service, got text'],
 ])('sources %j', (sources, message) => {
-  expect(() => loadConfig({ ...around, sources })).toThrow(message)
+  expect(() => loadConfig({ ...around, sources }, COMPONENTS)).toThrow(message)
 })
 
 test('a file that is not there is named', () => {
   const readFile = () => {
     throw Object.assign(new Error(), { code: 'ENOENT' })
   }
-  expect(() => loadConfig({ ...around, sources: ['nope.yaml'], readFile })).toThrow(
+  expect(() => loadConfig({ ...around, sources: ['nope.yaml'], readFile }, COMPONENTS)).toThrow(
     '--config: cannot read the file nope.yaml: there is no such file; paths are relative to the working directory',
   )
 })
@@ -108,7 +112,7 @@ test.each([
   ['exporters.otlp_grpc.retry_on_failure.enabled= false', { retry: { enabled: false } }],
   ['exporters.otlp_grpc.timeout=', { timeoutMs: 5000 }],
 ])('--set %s', (set, expected) => {
-  expect(loadText(WITH_EXPORTER, { sets: [set] }).config.exporters[0]).toMatchObject(expected)
+  expect(loadText(WITH_EXPORTER, { sets: [set] }).config.exporters[0]?.settings).toMatchObject(expected)
 })
 
 test('a set list replaces the list', () => {
@@ -122,7 +126,9 @@ receivers: { otlp: { protocols: { grpc: { endpoint: localhost:1, <<: &limits { m
 connectors: { cpid: }
 service: { pipelines: { traces: { receivers: [otlp], exporters: [cpid] } } }
 `
-  expect(loadText(yaml).config.receivers[0]?.grpc?.maxRecvMsgSizeBytes).toBe(2 ** 20)
+  expect(loadText(yaml).config.receivers[0]?.settings).toMatchObject({
+    grpc: { maxRecvMsgSizeBytes: 2 ** 20 },
+  })
 })
 
 test.each([

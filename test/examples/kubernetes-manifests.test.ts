@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { parseAllDocuments } from 'yaml'
+import { COMPONENTS } from '../../src/app/components.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 
 type Manifest = Record<string, unknown> & { kind: string }
@@ -67,12 +68,10 @@ const container = () => ofKind('Deployment').spec.template.spec.containers[0]!
 
 function shippedConfig() {
   const { data } = ofKind('ConfigMap')
-  return loadConfig({
-    sources: ['shipped'],
-    sets: [],
-    env: {},
-    readFile: () => data['otel-config.yaml'] ?? '',
-  })
+  return loadConfig(
+    { sources: ['shipped'], sets: [], env: {}, readFile: () => data['otel-config.yaml'] ?? '' },
+    COMPONENTS,
+  )
 }
 
 test('the API server is given a TracingConfiguration with the documented fields and no others', () => {
@@ -114,14 +113,17 @@ test('the ConfigMap holds a configuration that Causeway takes', () => {
 })
 
 test('everything in the Pod listens on all addresses, on the ports the Deployment declares', () => {
-  const { config } = shippedConfig()
+  const { receivers, extensions, telemetry } = shippedConfig().config
+  const all = [...receivers, ...extensions].flatMap((component) => component.listeners)
+  const called = (wanted: string) => all.find(({ what }) => what === wanted)
   const listeners = [
-    ['otlp-grpc', config.receivers[0]?.grpc],
-    ['otlp-http', config.receivers[0]?.http],
-    ['query', config.query],
-    ['metrics', config.telemetry.metrics],
-    ['health', config.healthCheck],
+    ['otlp-grpc', called('OTLP/gRPC')],
+    ['otlp-http', called('OTLP/HTTP')],
+    ['query', called('query API')],
+    ['metrics', telemetry.metrics],
+    ['health', called('health check')],
   ] as const
+  expect(all).toHaveLength(listeners.length - 1)
   expect(container().ports).toEqual(
     listeners.map(([name, listener]) => ({ name, containerPort: listener?.port })),
   )
@@ -151,7 +153,9 @@ test('the container reads the ConfigMap and is asked where the health check answ
   const volume = spec.volumes.find(({ name }) => name === 'config')
   expect(volume?.configMap?.name).toBe(ofKind('ConfigMap').metadata.name)
   const { path, port } = container().readinessProbe.httpGet
-  expect([path, port]).toEqual([shippedConfig().config.healthCheck?.path, 'health'])
+  const asked = shippedConfig().config.extensions.flatMap(({ listeners }) => listeners)
+  expect(port).toBe('health')
+  expect(asked.find(({ what }) => what === 'health check')?.page?.path).toBe(path)
 })
 
 test('a fault of the disk takes the Pod out of the Service and does not restart it', () => {

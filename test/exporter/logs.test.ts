@@ -1,7 +1,8 @@
 import { status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
+import { COMPONENTS } from '../../src/app/components.ts'
 import { openTransport } from '../../src/app/sending/open-transport.ts'
-import type { AuthenticatorConfig, ExporterConfig } from '../../src/config/causeway-config.ts'
+import type { ComponentConfig, ExporterConfig } from '../../src/config/causeway-config.ts'
 import { Drain, type DrainProgress } from '../../src/exporter/drain.ts'
 import { outgoingLogs } from '../../src/exporter/outgoing-log.ts'
 import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
@@ -17,14 +18,13 @@ import { partialSuccess } from './otlp-bytes.ts'
 
 const LOGS = 20
 const CHANGE = cpid(1)
-const LOGIN: AuthenticatorConfig = {
-  kind: 'basicauth',
+const LOGIN: ComponentConfig = {
   id: 'basicauth/out',
-  clientAuth: { username: 'causeway', password: 'word' },
+  type: 'basicauth',
+  settings: { clientAuth: { username: 'causeway', password: 'word' } },
 }
 const SHOWN = `Basic ${Buffer.from('causeway:word').toString('base64')}`
 const COMMON = {
-  id: 'otlp/test',
   tls: {
     insecure: true,
     insecureSkipVerify: false,
@@ -36,17 +36,25 @@ const COMMON = {
   headers: {},
   compression: 'none' as const,
   timeoutMs: 20_000,
-  retry: {
-    enabled: true,
-    initialIntervalMs: 1,
-    randomizationFactor: 0,
-    multiplier: 1,
-    maxIntervalMs: 1,
-    maxElapsedMs: 0,
-  },
-  queue: { consumers: 2, batchMaxSpans: 8 },
 }
-const overGrpc = (port: number): ExporterConfig => ({ ...COMMON, kind: 'otlp_grpc', host: '127.0.0.1', port })
+const RETRY = {
+  enabled: true,
+  initialIntervalMs: 1,
+  randomizationFactor: 0,
+  multiplier: 1,
+  maxIntervalMs: 1,
+  maxElapsedMs: 0,
+}
+const exporter = (type: string, settings: object): ExporterConfig => ({
+  id: 'otlp/test',
+  type,
+  settings: { ...COMMON, ...settings },
+  destinations: {},
+  sending: { batchMaxItems: 8, consumers: 2, retry: RETRY },
+})
+const overGrpc = (port: number): ExporterConfig => exporter('otlp_grpc', { host: '127.0.0.1', port })
+const overHttp = (urls: object, encoding: 'proto' | 'json'): ExporterConfig =>
+  exporter('otlp_http', { urls, encoding })
 const BODIES = Array.from({ length: LOGS }, (_, at) => `record ${at + 1}`)
 
 /** Records of one change, after the record of its mergelog. */
@@ -74,7 +82,8 @@ async function sendAll(config: ExporterConfig): Promise<Sent> {
   using writer = await filled()
   const stop = new AbortController()
   const sent: Sent = { delivered: 0, refused: 0, shown: [] }
-  await using transport = openTransport(config, 'logs', {
+  await using transport = await openTransport(config, 'logs', {
+    components: COMPONENTS,
     userAgent: 'test',
     authenticators: [LOGIN],
     onTrouble: () => undefined,
@@ -119,13 +128,8 @@ test('over HTTP to the URL for logs, as JSON', async () => {
   await using backend = await startHttpBackend((response) =>
     response.setHeader('content-type', 'application/json').end('{}'),
   )
-  const sent = await sendAll({
-    ...COMMON,
-    kind: 'otlp_http',
-    tracesUrl: `http://127.0.0.1:${backend.port}/not/here`,
-    logsUrl: `http://127.0.0.1:${backend.port}/otlp/v1/logs`,
-    encoding: 'json',
-  })
+  const base = `http://127.0.0.1:${backend.port}`
+  const sent = await sendAll(overHttp({ traces: `${base}/not/here`, logs: `${base}/otlp/v1/logs` }, 'json'))
   expect(sent).toMatchObject({ delivered: LOGS, refused: 0 })
   expect(new Set(backend.requests.map(({ url }) => url))).toEqual(new Set(['/otlp/v1/logs']))
   const records = backend.requests.flatMap(({ body }) =>
@@ -149,7 +153,7 @@ test('one refused record is found by halving; a partial success counts what it n
 })
 
 test('debug shows log records', async () => {
-  const { shown } = await sendAll({ id: 'debug', kind: 'debug', verbosity: 'normal' })
+  const { shown } = await sendAll(exporter('debug', { verbosity: 'normal' }))
   expect(shown.filter((line) => line.startsWith('Logs {"resource logs": 1'))).not.toEqual([])
   expect(shown.filter((line) => line.includes('"record 7"'))).toHaveLength(1)
 })
@@ -158,6 +162,7 @@ test.each(['traces', 'logs', 'metrics'] as const)(
   '%s are sent with the login that auth names',
   async (signal) => {
     const hooks = {
+      components: COMPONENTS,
       userAgent: 'test',
       authenticators: [LOGIN],
       onTrouble: () => undefined,
@@ -166,20 +171,14 @@ test.each(['traces', 'logs', 'metrics'] as const)(
     }
     await using backend = await startGrpcBackend(tookAll)
     const overGrpcWithLogin = { ...overGrpc(backend.port), auth: LOGIN.id }
-    await using transport = openTransport(overGrpcWithLogin, signal, hooks)
+    await using transport = await openTransport(overGrpcWithLogin, signal, hooks)
     await transport.send(Buffer.alloc(0), new AbortController().signal)
     expect(backend.requests.map(({ metadata }) => metadata.get('authorization'))).toEqual([[SHOWN]])
 
     await using web = await startHttpBackend((response) => response.end())
     const url = `http://127.0.0.1:${web.port}/v1/${signal}`
-    const overHttpWithLogin: ExporterConfig = {
-      ...COMMON,
-      kind: 'otlp_http',
-      encoding: 'proto',
-      [`${signal}Url`]: url,
-      auth: LOGIN.id,
-    }
-    await using other = openTransport(overHttpWithLogin, signal, hooks)
+    const overHttpWithLogin = { ...overHttp({ [signal]: url }, 'proto'), auth: LOGIN.id }
+    await using other = await openTransport(overHttpWithLogin, signal, hooks)
     await other.send(Buffer.alloc(0), new AbortController().signal)
     expect(web.requests.map(({ headers }) => headers.authorization)).toEqual([SHOWN])
   },

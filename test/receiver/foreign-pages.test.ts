@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { request, type IncomingMessage } from 'node:http'
-import { startHealthServer } from '../../src/telemetry/health-server.ts'
+import { startHealthServer } from '../../src/extension/health-check/health-server.ts'
 import { startMetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { RecordingPort } from './support/recording-port.ts'

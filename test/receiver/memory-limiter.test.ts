@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { MemoryLimiter } from '../../src/receiver/admission/memory-limiter.ts'
+import { MemoryLimiter } from '../../src/extension/memory-limiter/memory-limiter.ts'
 import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
 import { RecordingPort } from './support/recording-port.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { connect } from 'node:net'
-import { startHealthServer } from '../../src/telemetry/health-server.ts'
+import { startHealthServer } from '../../src/extension/health-check/health-server.ts'
 import { startMetricsServer } from '../../src/telemetry/metrics-server.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 

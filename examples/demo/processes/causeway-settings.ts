@@ -1,7 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { CausewayConfig, ExporterConfig, Listener } from '../../../src/config/causeway-config.ts'
+import { COMPONENTS } from '../../../src/app/components.ts'
+import type {
+  CausewayConfig,
+  ConfiguredListener,
+  ExporterConfig,
+  Listener,
+} from '../../../src/config/causeway-config.ts'
 import { loadConfig } from '../../../src/config/load-config.ts'
 import { formatEndpoint } from '../../../src/config/schema/endpoint.ts'
 import type { Options } from '../options.ts'
@@ -30,21 +36,19 @@ export const DEMO_DATABASE = './data/demo.db'
 export function settleCausewaySettings(options: Options): CausewaySettings {
   const source = relative('.', fileURLToPath(new URL('../../../otel-config.yaml', import.meta.url)))
   const sets = [...ourSets(options), ...options.sets]
-  const { config } = loadConfig({
-    sources: [source],
-    sets,
-    env: process.env,
-    readFile: (path) => readFileSync(path, 'utf8'),
-  })
+  const readFile = (path: string): string => readFileSync(path, 'utf8')
+  const { config } = loadConfig({ sources: [source], sets, env: process.env, readFile }, COMPONENTS)
+  const listeners = listenersOf(config)
+  const health = needed(listeners, 'extensions.health_check')
   const { path } = config.cpid.storage
   return {
     args: ['--config', source, ...sets.flatMap((set) => ['--set', set])],
     storageArgs: ['--config', source, '--set', `connectors.cpid.storage.path=${path}`],
     storagePath: path,
-    otlp: needed(config.receivers[0]?.grpc, 'receivers.otlp.protocols.grpc'),
-    query: needed(config.query, 'extensions.cpid_query'),
-    health: `${needed(config.healthCheck, 'extensions.health_check')}${config.healthCheck?.path ?? ''}`,
-    listeners: listenersOf(config),
+    otlp: formatEndpoint(needed(listeners, 'receivers.otlp.protocols.grpc')),
+    query: formatEndpoint(needed(listeners, 'extensions.cpid_query')),
+    health: `${formatEndpoint(health)}${health.page?.path ?? ''}`,
+    listeners,
     backends: config.exporters.flatMap((exporter) => backendOf(exporter) ?? []),
     settlingMs: config.cpid.linking.settleAfterMs + config.cpid.linking.waitMs,
   }
@@ -66,32 +70,30 @@ function ourSets({ query, settleAfter, exporterEndpoint }: Options): string[] {
   return sets
 }
 
-function listenersOf({ receivers, query, healthCheck, telemetry }: CausewayConfig) {
-  const receiver = receivers[0]
-  const all = [
-    { setting: 'receivers.otlp.protocols.grpc.endpoint', listener: receiver?.grpc },
-    { setting: 'receivers.otlp.protocols.http.endpoint', listener: receiver?.http },
-    { setting: 'extensions.cpid_query.endpoint', listener: query },
-    { setting: 'extensions.health_check.endpoint', listener: healthCheck },
-    { setting: 'service.telemetry.metrics.readers', listener: telemetry.metrics },
+interface NamedListener {
+  setting: string
+  listener: Pick<ConfiguredListener, 'host' | 'port' | 'page'>
+}
+
+function listenersOf({ receivers, extensions, telemetry: { metrics } }: CausewayConfig): NamedListener[] {
+  const listeners = [...receivers, ...extensions].flatMap((component) => component.listeners)
+  return [
+    ...listeners.map((listener) => ({
+      setting: `${listener.path.replaceAll('::', '.')}.endpoint`,
+      listener,
+    })),
+    ...(metrics === undefined ? [] : [{ setting: 'service.telemetry.metrics.readers', listener: metrics }]),
   ]
-  return all.flatMap(({ setting, listener }) => (listener === undefined ? [] : [{ setting, listener }]))
 }
 
-function backendOf(exporter: ExporterConfig): string | undefined {
-  switch (exporter.kind) {
-    case 'otlp_grpc':
-      return formatEndpoint(exporter)
-    case 'otlp_http':
-      return exporter.tracesUrl
-    case 'debug':
-      return undefined
-  }
+function backendOf({ destinations }: ExporterConfig): string | undefined {
+  return destinations.traces?.kind === 'backend' ? destinations.traces.where : undefined
 }
 
-function needed(listener: Listener | undefined, setting: string): string {
-  if (listener === undefined) throw new Error(`The demo needs ${setting}; leave it switched on`)
-  if (listener.port === 0)
-    throw new Error(`The demo needs to know the port; write one in ${setting}.endpoint`)
-  return formatEndpoint(listener)
+function needed(listeners: readonly NamedListener[], component: string): NamedListener['listener'] {
+  const found = listeners.find(({ setting }) => setting === `${component}.endpoint`)
+  if (found === undefined) throw new Error(`The demo needs ${component}; leave it switched on`)
+  if (found.listener.port === 0)
+    throw new Error(`The demo needs to know the port; write one in ${component}.endpoint`)
+  return found.listener
 }

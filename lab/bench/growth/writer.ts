@@ -1,6 +1,6 @@
 import { StoreWriter, type WriterSettings } from '../../../src/store/store-writer.ts'
 import { systemClock } from '../../../src/app/system-clock.ts'
-import { cpidConnector } from '../../../src/config/components/cpid-connector.ts'
+import { cpidConnector } from '../../../src/connector/cpid/cpid-connector.ts'
 import { Findings } from '../../../src/config/findings.ts'
 import type { Retention } from '../../../src/model/ports/prune-port.ts'
 import { openForWriting, type Sqlite } from '../../../src/sqlite/open-database.ts'
@@ -94,7 +94,7 @@ function writerOn(db: Sqlite, retention: Retention): StoreWriter {
 
 /** As when nothing else is configured. */
 function settings(retention: Retention): WriterSettings {
-  const config = cpidConnector.read('cpid', {}, [], new Findings())
+  const config = cpidConnector.read({}, [], new Findings())
   if (config === undefined) throw new Error('a connector without settings has mistakes')
   return { maxSources: config.maxSources, linking: { ...config.linking, logs: false }, retention }
 }

@@ -1,15 +1,17 @@
-import type { AuthenticatorConfig, ExporterConfig } from '../../config/causeway-config.ts'
+import type { ComponentConfig, ExporterConfig } from '../../config/causeway-config.ts'
 import { DROPPING, WILL_RETRY } from '../../exporter/failure-log.ts'
 import type { Clock } from '../../model/clock.ts'
 import type { Transport } from '../../model/send-outcome.ts'
 import { countPoints, encodeMetrics, type OwnMetric } from '../../otlp/write/encode-metrics.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { MetricSink } from '../../telemetry/metrics.ts'
+import type { Components } from '../components.ts'
 import { openTransport } from '../sending/open-transport.ts'
 
 export interface MetricsPipelineSettings {
+  components: Components
   exporters: readonly ExporterConfig[]
-  authenticators: readonly AuthenticatorConfig[]
+  authenticators: readonly ComponentConfig[]
   intervalMs: number
   /** How long the last send may take at the end. */
   graceMs: number
@@ -40,14 +42,15 @@ interface Sending {
 
 /**
  * Sends the cascade metrics over OTLP at an interval and once more at the end. They are cumulative, so that a request
- * which is still on its way when the next is due is given up for it. Throws when an exporter's setting is unusable.
+ * which is still on its way when the next is due is given up for it. Rejects when an exporter's setting is unusable.
  */
-export function startMetricsPipeline(
+export async function startMetricsPipeline(
   settings: MetricsPipelineSettings,
   { clock, log, metrics, onTrouble }: MetricsPipelineHooks,
-): AsyncDisposable {
+): Promise<AsyncDisposable> {
   const startMs = clock.wallMs()
-  const sendings = settings.exporters.map((config) => open(config))
+  const sendings: Sending[] = []
+  for (const config of settings.exporters) sendings.push(await open(config))
   const timer = setInterval(
     () => {
       for (const sending of sendings) send(sending)
@@ -55,9 +58,10 @@ export function startMetricsPipeline(
     Math.min(settings.intervalMs, LONGEST_TIMER_MS),
   )
 
-  function open(config: ExporterConfig): Sending {
+  async function open(config: ExporterConfig): Promise<Sending> {
     const about = { 'otelcol.component.id': config.id }
-    const transport = openTransport(config, 'metrics', {
+    const transport = await openTransport(config, 'metrics', {
+      components: settings.components,
       userAgent: settings.userAgent,
       authenticators: settings.authenticators,
       onTrouble: (reason) => onTrouble(`exporter ${config.id} ${reason}`),

@@ -54,15 +54,12 @@ export class TelemetryFeed implements ReceiverObserver {
   readonly #nowMs: () => number
   readonly #faults = new Map<string, StorageFault>()
   readonly #positions = new Map<string, ExporterPosition>()
-  #lastDecisions: Record<Signal, number>
+  #lastDecisions: Record<Signal, number> = { traces: 0, logs: 0 }
   #merges = 0
   readonly #told: RecentNotices
   readonly #questions: FailedQuestions
 
-  constructor(
-    { metrics, log, onFault, onWarning, nowMs }: FeedSinks,
-    { positions, lastDecisions }: FeedStart,
-  ) {
+  constructor({ metrics, log, onFault, onWarning, nowMs }: FeedSinks) {
     this.#metrics = metrics
     this.#log = log
     this.#onFault = onFault
@@ -70,10 +67,14 @@ export class TelemetryFeed implements ReceiverObserver {
     this.#told = new RecentNotices(this.#nowMs)
     this.#questions = new FailedQuestions(log, this.#nowMs)
     this.#asides = new SetAsideReports({ metrics, log, onWarning, nowMs: this.#nowMs })
+    metrics.beforeScrape(() => this.#setQueues())
+  }
+
+  /** The database is open: what was decided, and how far each exporter has come. */
+  begin({ positions, lastDecisions }: FeedStart): void {
     this.#lastDecisions = lastDecisions
     for (const signal of ['traces', 'logs'] as const)
       for (const [exporter, position] of positions[signal]) this.#moveTo(signal, exporter, position)
-    metrics.beforeScrape(() => this.#setQueues())
   }
 
   answered({ receiver, transport, signal, outcome }: AnsweredRequest): void {

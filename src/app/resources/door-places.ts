@@ -1,13 +1,15 @@
-import type { CausewayConfig } from '../../config/causeway-config.ts'
+import type { CausewayConfig, ConnectionsConfig } from '../../config/causeway-config.ts'
 import { fitPlaces, type Places } from './open-files.ts'
 
 /** How many may be connected to each listener. */
 export interface DoorPlaces {
   /** To each port of a receiver. */
   receivers: Places
-  query: Places
+  /** To the listener of an extension, by its path. */
+  extension: (path: string) => Places
   metrics: Places
-  health: Places
+  /** What to change where the process may have too few files open. */
+  warning: string | undefined
 }
 
 /** Of all connections one address may have so many, where nothing else is configured. */
@@ -15,36 +17,26 @@ const SHARE_OF_ONE_ADDRESS = 0.25
 /** Prometheus and a kubelet need one or two. */
 const PROBED: Places = { max: 64, maxPerAddress: 32 }
 
-/** How many there may be where the process may have so many files open, and what to change where that is too few. */
+/** How many there may be where the process may have so many files open. */
 export function doorPlaces(
-  { receivers, query, healthCheck, telemetry, cpid }: CausewayConfig,
+  { receivers, extensions, telemetry, cpid }: CausewayConfig,
   openFiles: number | undefined,
-): DoorPlaces & { warning: string | undefined } {
-  const toReceiver = placesOf(cpid.admission)
-  const doors: { door: keyof DoorPlaces; places: Places }[] = []
-  for (const { grpc, http } of receivers)
-    for (const port of [grpc, http])
-      if (port !== undefined) doors.push({ door: 'receivers', places: toReceiver })
-  if (query !== undefined) doors.push({ door: 'query', places: placesOf(query) })
-  if (telemetry.metrics !== undefined) doors.push({ door: 'metrics', places: PROBED })
-  if (healthCheck !== undefined) doors.push({ door: 'health', places: PROBED })
-  const { places, warning } = fitPlaces(
-    doors.map((one) => one.places),
-    openFiles,
-  )
-  const fitted = new Map(doors.map(({ door }, at) => [door, places[at]]))
-  const of = (door: keyof DoorPlaces): Places => fitted.get(door) ?? PROBED
+): DoorPlaces {
+  const toReceivers = receivers.flatMap(({ listeners }) => listeners).map(() => placesOf(cpid.admission))
+  const asked = extensions.flatMap(({ listeners }) => listeners)
+  const toAsked = asked.map(({ connections }) => (connections === undefined ? PROBED : placesOf(connections)))
+  const toMetrics = telemetry.metrics === undefined ? [] : [PROBED]
+  const { places, warning } = fitPlaces([...toReceivers, ...toAsked, ...toMetrics], openFiles)
+  const fitted = new Map(asked.map(({ path }, at) => [path, places[toReceivers.length + at]]))
   return {
-    receivers: of('receivers'),
-    query: of('query'),
-    metrics: of('metrics'),
-    health: of('health'),
+    receivers: toReceivers.length === 0 ? placesOf(cpid.admission) : (places[0] ?? PROBED),
+    extension: (path) => fitted.get(path) ?? PROBED,
+    metrics: toMetrics.length === 0 ? PROBED : (places.at(-1) ?? PROBED),
     warning,
   }
 }
 
-function placesOf(configured: { maxConnections: number; maxConnectionsPerAddress?: number }): Places {
-  const { maxConnections: max, maxConnectionsPerAddress } = configured
+function placesOf({ maxConnections: max, maxConnectionsPerAddress }: ConnectionsConfig): Places {
   return {
     max,
     maxPerAddress: maxConnectionsPerAddress ?? Math.max(1, Math.floor(max * SHARE_OF_ONE_ADDRESS)),

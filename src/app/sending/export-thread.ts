@@ -11,18 +11,19 @@ import { openForReading } from '../../sqlite/open-database.ts'
 import { SqliteOutbox } from '../../sqlite/sending/outbox-reader.ts'
 import { storageFault } from '../../sqlite/storage-fault.ts'
 import type { Transport } from '../../model/send-outcome.ts'
+import type { Components } from '../components.ts'
 import { openTransport, type TransportHooks } from './open-transport.ts'
 import type { ExportThreadData, FromExport, ToExport } from '../../threads/thread-messages.ts'
 
 /** Under the 4 MiB that gRPC servers take by default. */
 const BATCH_MAX_BYTES = 2 * 1024 * 1024
-const DEBUG_BATCH_ITEMS = 512
 const SIGNALS: readonly Signal[] = ['traces', 'logs']
 /** What a decision about each signal is called where it is set aside. */
 const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision' }
 
 /** The thread that sends the outbox; each exporter goes its own way, so that a dead one holds up no other. */
 const { path, exporters, authenticators, positions, userAgent, ...data } = workerData as ExportThreadData
+const { COMPONENTS: components } = (await import(data.components)) as { COMPONENTS: Components }
 
 async function run(port: MessagePort): Promise<void> {
   const post = (message: FromExport): void => port.postMessage(message)
@@ -34,9 +35,9 @@ async function run(port: MessagePort): Promise<void> {
     traces: outgoingSpans(outbox),
     logs: outgoingLogs(new SqliteLogOutbox(db, outbox)),
   }
-  const drains = SIGNALS.flatMap((signal) =>
-    exporters[signal].map((config) => startDrain(config, signal, items[signal], post)),
-  )
+  const drains: Awaited<ReturnType<typeof openDrain>>[] = []
+  for (const signal of SIGNALS)
+    for (const config of exporters[signal]) drains.push(await openDrain(config, signal, items[signal], post))
   const isDone = (): boolean => drains.every(({ drain, signal }) => drain.position >= lastDecisions[signal])
   let onMoved = (): void => undefined
   for (const { events } of drains) events.onMoved = () => onMoved()
@@ -67,7 +68,7 @@ async function run(port: MessagePort): Promise<void> {
   port.close()
 }
 
-function startDrain(
+async function openDrain(
   config: ExporterConfig,
   signal: Signal,
   items: OutgoingItems,
@@ -75,7 +76,8 @@ function startDrain(
 ) {
   const exporter = config.id
   const events = { onMoved: (): void => undefined }
-  const transport = openNamed(config, signal, {
+  const transport = await openNamed(config, signal, {
+    components,
     userAgent,
     authenticators,
     show: (line) => post({ kind: 'shown', line }),
@@ -85,9 +87,9 @@ function startDrain(
   const drain = new Drain(
     {
       name: exporter,
-      batchMaxItems: config.kind === 'debug' ? DEBUG_BATCH_ITEMS : config.queue.batchMaxSpans,
+      batchMaxItems: config.sending.batchMaxItems,
       batchMaxBytes: BATCH_MAX_BYTES,
-      consumers: config.kind === 'debug' ? 1 : config.queue.consumers,
+      consumers: config.sending.consumers,
     },
     positions[signal].get(exporter) ?? data.lastDecisions[signal],
     items,
@@ -116,9 +118,9 @@ function startDrain(
 }
 
 /** Opens the transport; what is wrong with it names the exporter. */
-function openNamed(config: ExporterConfig, signal: Signal, hooks: TransportHooks): Transport {
+async function openNamed(config: ExporterConfig, signal: Signal, hooks: TransportHooks): Promise<Transport> {
   try {
-    return openTransport(config, signal, hooks)
+    return await openTransport(config, signal, hooks)
   } catch (error) {
     const reason = errorText(error)
     throw new Error(`exporters::${config.id}: ${reason}; correct the setting or take it out`, {

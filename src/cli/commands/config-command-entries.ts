@@ -33,6 +33,6 @@ export const COMPONENTS: Command = {
   run: (_line, io) => runComponents(io),
 }
 
-function withIo({ sources, sets }: CommandLine, { env, stdout, stderr }: CliIo): ConfigCommand {
-  return { sources, sets, env, stdout, stderr }
+function withIo({ sources, sets }: CommandLine, { env, stdout, stderr, components }: CliIo): ConfigCommand {
+  return { sources, sets, env, stdout, stderr, ...(components && { components }) }
 }

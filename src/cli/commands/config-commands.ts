@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
-import { CONNECTORS, EXPORTERS, EXTENSIONS, PROCESSORS, RECEIVERS } from '../../config/components/catalog.ts'
-import { CPID_PAIRS } from '../../config/check/check-connectors.ts'
+import { COMPONENTS, type Components } from '../../app/components.ts'
 import { ConfigError, describeMistake } from '../../config/config-error.ts'
 import { loadConfig, type LoadedConfig } from '../../config/load-config.ts'
 import { printConfig } from '../../config/print-config.ts'
@@ -18,6 +17,8 @@ export interface ConfigCommand {
   env: Readonly<Record<string, string | undefined>>
   stdout: TextSink
   stderr: TextSink
+  /** The types of component that there are; those of Causeway unless given. */
+  components?: Components
 }
 
 const STABILITY = 'Alpha'
@@ -31,39 +32,47 @@ export function runValidate(command: ConfigCommand): number {
 export function runPrintConfig(command: ConfigCommand): number {
   const loaded = loadOrReport(command)
   if (loaded === undefined) return 1
-  command.stdout.write(printConfig(loaded.raw))
+  command.stdout.write(printConfig(loaded.raw, command.components ?? COMPONENTS))
   return 0
 }
 
 /** Prints what Causeway is made of. Returns the exit code. */
-export function runComponents({ stdout }: Pick<ConfigCommand, 'stdout'>): number {
-  const bothSignals = { logs: STABILITY, traces: STABILITY }
-  const sentSignals = { logs: STABILITY, metrics: STABILITY, traces: STABILITY }
-  const pairs = Object.fromEntries(CPID_PAIRS.map(({ from, to }) => [`${from}-to-${to}`, STABILITY]))
-  stdout.write(
-    stringify(
-      {
-        buildinfo: readBuildInfo(),
-        receivers: describeTypes(RECEIVERS.types, bothSignals),
-        processors: describeTypes(PROCESSORS.types, bothSignals),
-        exporters: describeTypes(EXPORTERS.types, sentSignals),
-        connectors: describeTypes(CONNECTORS.types, pairs),
-        extensions: describeTypes(EXTENSIONS.types, { extension: STABILITY }),
-      },
-      { lineWidth: 0, aliasDuplicateObjects: false },
+export function runComponents({
+  stdout,
+  components = COMPONENTS,
+}: Pick<ConfigCommand, 'stdout' | 'components'>): number {
+  const { receivers, processors, exporters, connectors, extensions } = components
+  const list = {
+    buildinfo: readBuildInfo(),
+    receivers: receivers.map(({ name, signals }) => describe(name, signals)),
+    processors: processors.map(({ name }) => describe(name, [])),
+    exporters: exporters.map(({ name, signals }) => describe(name, signals)),
+    connectors: connectors.map(({ name, pairs }) =>
+      describe(
+        name,
+        pairs.map(({ from, to }) => `${from}-to-${to}`),
+      ),
     ),
-  )
+    extensions: extensions.map(({ name }) => describe(name, ['extension'])),
+  }
+  stdout.write(stringify(list, { lineWidth: 0, aliasDuplicateObjects: false }))
   return 0
 }
 
-function loadOrReport({ sources, sets, env, stderr }: ConfigCommand): LoadedConfig | undefined {
+function describe(name: string, uses: readonly string[]) {
+  return { name, stability: Object.fromEntries(uses.toSorted().map((use) => [use, STABILITY])) }
+}
+
+function loadOrReport({
+  sources,
+  sets,
+  env,
+  stderr,
+  components = COMPONENTS,
+}: ConfigCommand): LoadedConfig | undefined {
   try {
-    const loaded = loadConfig({
-      sources,
-      sets,
-      env,
-      readFile: (path) => readNamedFile(path).toString('utf8'),
-    })
+    const readFile = (path: string): string => readNamedFile(path).toString('utf8')
+    const loaded = loadConfig({ sources, sets, env, readFile }, components)
     for (const warning of loaded.warnings) stderr.write(`Warning: ${warning}\n`)
     return loaded
   } catch (error) {
@@ -71,10 +80,6 @@ function loadOrReport({ sources, sets, env, stderr }: ConfigCommand): LoadedConf
     for (const mistake of error.mistakes) stderr.write(`Error: ${describeMistake(mistake)}\n`)
     return undefined
   }
-}
-
-function describeTypes(types: ReadonlyMap<string, unknown>, stability: Record<string, string>) {
-  return [...types.keys()].map((name) => ({ name, stability }))
 }
 
 function readBuildInfo() {

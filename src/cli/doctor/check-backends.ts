@@ -1,10 +1,7 @@
-import { openOnce, urlFor } from '../../app/sending/open-transport.ts'
-import type {
-  AuthenticatorConfig,
-  CausewayConfig,
-  DebugExporterConfig,
-  ExporterConfig,
-} from '../../config/causeway-config.ts'
+import type { Components } from '../../app/components.ts'
+import { openOnce } from '../../app/sending/open-transport.ts'
+import { authenticatorsOf } from '../../app/sending/start-sending.ts'
+import type { CausewayConfig, ExporterConfig } from '../../config/causeway-config.ts'
 import type { SentSignal } from '../../model/ingest.ts'
 import type { SendOutcome } from '../../model/send-outcome.ts'
 import { messageOf } from '../cli-error.ts'
@@ -13,14 +10,17 @@ import { plain } from '../text/show.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { connectionError } from './probe.ts'
 
-type OtlpExporter = Exclude<ExporterConfig, DebugExporterConfig>
-
 const CHECK = 'backends'
 const LONGEST_MS = 5_000
 const EMPTY_REQUEST = Buffer.alloc(0)
 
+type Ask = (exporter: ExporterConfig, signal: SentSignal) => Promise<SendOutcome>
+
 /** Whether every backend takes the OTLP signals that pipelines send it: it is sent a request without content. */
-export async function* checkBackends(config: CausewayConfig): AsyncGenerator<Finding> {
+export async function* checkBackends(
+  config: CausewayConfig,
+  components: Components,
+): AsyncGenerator<Finding> {
   const { outTraces, outLogs, outMetrics } = config.pipelines
   if (outTraces.length === 0) {
     yield warn(
@@ -29,31 +29,30 @@ export async function* checkBackends(config: CausewayConfig): AsyncGenerator<Fin
       'add an exporter to a traces pipeline that receives from cpid, if a Jaeger or Tempo is to show them',
     )
   }
+  const ask = asking(config, components)
   for (const [signal, ids] of [
     ['traces', outTraces],
     ['logs', outLogs],
     ['metrics', outMetrics],
   ] as const) {
     for (const exporter of config.exporters)
-      if (ids.includes(exporter.id)) yield await checkBackend(exporter, signal, config.authenticators)
+      if (ids.includes(exporter.id)) yield await checkBackend(exporter, signal, ask)
   }
 }
 
-async function checkBackend(
-  exporter: ExporterConfig,
-  signal: SentSignal,
-  authenticators: readonly AuthenticatorConfig[],
-): Promise<Finding> {
-  const { id } = exporter
-  if (exporter.kind === 'debug') return ok(CHECK, `${id} prints to the log`)
-  const { host, port, where, how } = addressOf(exporter, signal)
+async function checkBackend(exporter: ExporterConfig, signal: SentSignal, ask: Ask): Promise<Finding> {
+  const { id, destinations } = exporter
+  const destination = destinations[signal]
+  if (destination?.kind !== 'backend') return ok(CHECK, `${id} ${destination?.does ?? 'is sent nothing'}`)
+  const { host, port, where } = destination
+  const how = `${destination.speaks}${signal === 'traces' ? '' : ` ${signal}`}`
   const advice = `start it, or correct exporters::${id}::endpoint; what is not sent waits in the database`
   const error = await connectionError(host, port)
   if (error !== undefined) {
     const why = error === 'ECONNREFUSED' ? 'nothing listens there' : error
     return fail(CHECK, `${id} cannot be reached at ${where}: ${why}`, advice)
   }
-  const outcome = await ask(exporter, signal, authenticators)
+  const outcome = await ask(exporter, signal)
   if (outcome.kind === 'delivered') return ok(CHECK, `${id} answers ${how} at ${where}`)
   return fail(
     CHECK,
@@ -62,38 +61,21 @@ async function checkBackend(
   )
 }
 
-function addressOf(
-  exporter: OtlpExporter,
-  signal: SentSignal,
-): { host: string; port: number; where: string; how: string } {
-  const what = signal === 'traces' ? '' : ` ${signal}`
-  if (exporter.kind === 'otlp_grpc') {
-    const { host, port } = exporter
-    return { host, port, where: `${host}:${port}`, how: `OTLP/gRPC${what}` }
+function asking(config: CausewayConfig, components: Components): Ask {
+  const hooks = {
+    components,
+    userAgent: `Causeway/${readVersion()}`,
+    authenticators: authenticatorsOf(config, components),
+    longestMs: LONGEST_MS,
+    show: () => undefined,
+    onTrouble: () => undefined,
   }
-  const url = new URL(urlFor(exporter, signal))
-  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
-  return {
-    host: url.hostname.replaceAll(/[[\]]/g, ''),
-    port,
-    where: url.origin + url.pathname,
-    how: `OTLP/HTTP${what}`,
-  }
-}
-
-async function ask(
-  exporter: OtlpExporter,
-  signal: SentSignal,
-  authenticators: readonly AuthenticatorConfig[],
-): Promise<SendOutcome> {
-  try {
-    await using transport = openOnce({ ...exporter, timeoutMs: LONGEST_MS }, signal, {
-      userAgent: `Causeway/${readVersion()}`,
-      authenticators,
-      onTrouble: () => undefined,
-    })
-    return await transport.send(EMPTY_REQUEST, AbortSignal.timeout(LONGEST_MS))
-  } catch (error) {
-    return { kind: 'refused', splittable: false, reason: messageOf(error) }
+  return async (exporter, signal) => {
+    try {
+      await using transport = await openOnce(exporter, signal, hooks)
+      return await transport.send(EMPTY_REQUEST, AbortSignal.timeout(LONGEST_MS))
+    } catch (error) {
+      return { kind: 'refused', splittable: false, reason: messageOf(error) }
+    }
   }
 }

@@ -1,4 +1,4 @@
-import type { CausewayConfig, Listener } from '../../config/causeway-config.ts'
+import type { CausewayConfig, ConfiguredListener, Listener } from '../../config/causeway-config.ts'
 import { fail, ok, type Finding } from './finding.ts'
 import { connectionError, httpStatus, listenError } from './probe.ts'
 
@@ -56,39 +56,29 @@ async function whileStopped({ what, setting, host, port, url, expects = 200 }: P
   return fail(what, `cannot listen on ${where} (${error})`, `write another address in ${setting}`)
 }
 
-function portsOf({ receivers, healthCheck, query, telemetry }: CausewayConfig): Port[] {
-  const ports: Port[] = []
-  for (const { id, grpc, http } of receivers) {
-    const setting = `receivers::${id}::protocols`
-    if (grpc) ports.push({ ...grpc, what: 'OTLP/gRPC', setting: `${setting}::grpc::endpoint` })
-    if (http) ports.push({ ...http, what: 'OTLP/HTTP', setting: `${setting}::http::endpoint` })
-  }
-  if (query) {
-    // Over TLS the name in the certificate is not known here, so that no more than the connection is tried.
-    const asked = query.tls ? {} : { url: `http://${addressOf(query)}/api/v1/cascades?limit=1` }
-    const expects = query.auth === undefined ? 200 : 401
-    ports.push({
-      ...query,
-      what: 'query API',
-      setting: 'extensions::cpid_query::endpoint',
-      ...asked,
-      expects,
-    })
-  }
-  if (healthCheck) {
-    const url = `http://${addressOf(healthCheck)}${healthCheck.path}`
-    ports.push({ ...healthCheck, what: 'health check', setting: 'extensions::health_check::endpoint', url })
-  }
-  if (telemetry.metrics) {
-    const url = `http://${addressOf(telemetry.metrics)}/metrics`
-    ports.push({
-      ...telemetry.metrics,
-      what: 'metrics',
-      setting: 'service::telemetry::metrics::readers',
-      url,
-    })
-  }
-  return ports
+function portsOf({ receivers, extensions, telemetry }: CausewayConfig): Port[] {
+  const listeners = [...receivers, ...extensions].flatMap((component) => component.listeners)
+  const { metrics } = telemetry
+  return [
+    ...listeners.map(portOf),
+    ...(metrics === undefined
+      ? []
+      : [
+          {
+            ...metrics,
+            what: 'metrics',
+            setting: 'service::telemetry::metrics::readers',
+            url: `http://${addressOf(metrics)}/metrics`,
+          },
+        ]),
+  ]
+}
+
+function portOf({ host, port, what, path, page, tls }: ConfiguredListener): Port {
+  const about = { host, port, what, setting: `${path}::endpoint` }
+  // Over TLS the name in the certificate is not known here, so that no more than the connection is tried.
+  if (page === undefined || tls !== undefined) return about
+  return { ...about, url: `http://${addressOf({ host, port })}${page.path}`, expects: page.status }
 }
 
 function addressOf({ host, port }: Listener): string {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { COMPONENTS } from '../../app/components.ts'
 import { askDatabase } from '../../app/database/database-file.ts'
 import { isRunningOn } from '../../app/database/database-work.ts'
 import { systemClock } from '../../app/system-clock.ts'
@@ -74,7 +75,7 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
   yield ok('causeway', isRunning ? 'runs on this database' : 'does not run on this database')
   yield* checkPorts(config, isRunning)
   yield* checkDatabase(storage.path, retention, timeoutMs)
-  yield* checkBackends(config)
+  yield* checkBackends(config, io.components ?? COMPONENTS)
   if (!isReadable(storage.path)) return
   using database = askDatabase(storage.path)
   try {

@@ -1,5 +1,5 @@
-import type { AuthenticatorConfig } from '../causeway-config.ts'
 import type { Findings } from '../findings.ts'
+import { listenersOf } from '../listeners.ts'
 import type { Sections } from './read-sections.ts'
 
 interface Use {
@@ -10,8 +10,9 @@ interface Use {
 
 /** Every authenticator that something names is there, is on, and does what is asked of it. */
 export function checkAuthenticators(sections: Sections, findings: Findings): void {
-  const { extensions, service } = sections
+  const { extensions, service, declarations } = sections
   if (extensions.isUnreadable) return
+  const authenticators = declarations.extensions.filter((type) => type.insteadFor !== undefined)
   for (const { path, id, by } of usesOf(sections)) {
     if (id === undefined) continue
     const where = `${path}::auth::authenticator`
@@ -20,32 +21,27 @@ export function checkAuthenticators(sections: Sections, findings: Findings): voi
       findings.mistake(where, `"${id}" is not configured; write it under extensions, with its token or users`)
     } else if (!service.extensions.includes(id)) {
       findings.mistake(where, `"${id}" is not on; add it to service::extensions`)
-    } else if (built !== undefined && built.kind !== 'authenticator') {
-      findings.mistake(where, `"${id}" checks no credentials; name a bearertokenauth or basicauth extension`)
-    } else if (built?.kind === 'authenticator' && !serves(built.settings, by)) {
-      const needed = by === 'listener' ? 'htpasswd, which knows users' : 'client_auth, which logs in'
-      findings.mistake(where, `"${id}" cannot be used here; name a basicauth with ${needed}`)
+    } else if (built !== undefined && built.type.insteadFor === undefined) {
+      const names = authenticators.map(({ name }) => name).join(' or ')
+      findings.mistake(where, `"${id}" checks no credentials; name a ${names} extension`)
+    } else if (built !== undefined) {
+      const instead = built.type.insteadFor?.(built.settings, by)
+      if (instead !== undefined) findings.mistake(where, `"${id}" cannot be used here; name ${instead}`)
     }
   }
 }
 
 function usesOf({ receivers, exporters, extensions }: Sections): Use[] {
-  const uses: Use[] = []
-  for (const { id, grpc, http } of receivers.built.values()) {
-    const path = `receivers::${id}::protocols`
-    uses.push({ path: `${path}::grpc`, id: grpc?.auth, by: 'listener' })
-    uses.push({ path: `${path}::http`, id: http?.auth, by: 'listener' })
-  }
-  for (const [id, extension] of extensions.built)
-    if (extension.kind === 'cpid_query')
-      uses.push({ path: `extensions::${id}`, id: extension.settings.auth, by: 'listener' })
-  for (const exporter of exporters.built.values())
-    if (exporter.kind !== 'debug')
-      uses.push({ path: `exporters::${exporter.id}`, id: exporter.auth, by: 'exporter' })
-  return uses
-}
-
-function serves(settings: AuthenticatorConfig, by: Use['by']): boolean {
-  if (settings.kind === 'bearertokenauth') return true
-  return (by === 'listener' ? settings.htpasswd : settings.clientAuth) !== undefined
+  const listeners = [
+    ...[...receivers.built.values()].flatMap((receiver) => listenersOf('receivers', receiver)),
+    ...[...extensions.built.values()].flatMap((extension) => listenersOf('extensions', extension)),
+  ]
+  return [
+    ...listeners.map(({ path, auth }): Use => ({ path, id: auth, by: 'listener' })),
+    ...[...exporters.built.values()].map(({ id, type, settings }): Use => ({
+      path: `exporters::${id}`,
+      id: type.auth?.(settings),
+      by: 'exporter',
+    })),
+  ]
 }

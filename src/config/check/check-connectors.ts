@@ -3,29 +3,21 @@ import type { Findings } from '../findings.ts'
 import type { Pipeline } from './read-pipelines.ts'
 import type { Sections } from './read-sections.ts'
 
-/** From which signals the cpid connector makes which. A mergelog may come as a log record and go out as a span. */
-export const CPID_PAIRS: readonly { from: Signal; to: SentSignal }[] = [
-  { from: 'traces', to: 'traces' },
-  { from: 'logs', to: 'logs' },
-  { from: 'logs', to: 'traces' },
-  { from: 'traces', to: 'metrics' },
-  { from: 'logs', to: 'metrics' },
-]
-
 /** There is one merge graph, everything that comes in goes through it, and nothing goes round in a circle. */
 export function checkConnectors(sections: Sections, findings: Findings): void {
-  const { connectors, receivers, exporters, service } = sections
+  const { connectors, receivers, exporters, service, declarations } = sections
+  const [{ name }] = declarations.connectors
   if (connectors.isUnreadable) return
   for (const id of connectors.typeById.keys()) {
     if (receivers.typeById.has(id)) findings.mistake(`connectors::${id}`, describeAmbiguous('receiver', id))
     if (exporters.typeById.has(id)) findings.mistake(`connectors::${id}`, describeAmbiguous('exporter', id))
   }
-  const cpids = [...connectors.typeById].filter(([, type]) => type === 'cpid').map(([id]) => id)
+  const cpids = [...connectors.typeById].filter(([, type]) => type === name).map(([id]) => id)
   const [cpid, ...others] = cpids
   if (connectors.typeById.size === 0) {
-    findings.mistake('connectors', 'must have the cpid connector; write connectors: { cpid: {} }')
+    findings.mistake('connectors', `must have the ${name} connector; write connectors: { ${name}: {} }`)
   } else if (others.length > 0) {
-    findings.mistake('connectors', `must have one cpid connector, got ${cpids.join(', ')}; keep one`)
+    findings.mistake('connectors', `must have one ${name} connector, got ${cpids.join(', ')}; keep one`)
   }
   for (const pipeline of service.pipelines) checkFlow(pipeline, sections, findings)
   if (cpid !== undefined && others.length === 0) checkUse(cpid, sections, findings)
@@ -55,14 +47,15 @@ function checkFlow(pipeline: Pipeline, sections: Sections, findings: Findings): 
 }
 
 function checkUse(cpid: string, sections: Sections, findings: Findings): void {
-  const { service } = sections
+  const { service, declarations } = sections
+  const [{ pairs }] = declarations.connectors
   const isToBeRewritten = service.pipelines.some(
     (pipeline) => pipeline.isFaulty || straightTo(pipeline, sections).length > 0,
   )
   if (service.isUnreadable || isToBeRewritten) return
   const taken = signalsOf(service.pipelines.filter(({ exporters }) => exporters.includes(cpid)))
   const given = signalsOf(service.pipelines.filter(({ receivers }) => receivers.includes(cpid)))
-  const unfed = given.filter((to) => !CPID_PAIRS.some((pair) => pair.to === to && taken.includes(pair.from)))
+  const unfed = given.filter((to) => !pairs.some((pair) => pair.to === to && taken.includes(pair.from)))
   if (unfed.length > 0) {
     findings.mistake(
       `connectors::${cpid}`,

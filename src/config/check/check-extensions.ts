@@ -1,13 +1,12 @@
 import type { Findings } from '../findings.ts'
 import type { Sections } from './read-sections.ts'
 
-const SEVERAL = ['basicauth', 'bearertokenauth']
-
-/** Of each type of extension at most one is on, authenticators aside. */
-export function checkExtensions({ extensions, service }: Sections, findings: Findings): void {
+/** Of each type of extension at most one is on, but for those of which there may be several. */
+export function checkExtensions({ extensions, service, declarations }: Sections, findings: Findings): void {
   const idsByType = Map.groupBy(new Set(service.extensions), (id) => extensions.typeById.get(id))
-  for (const [type, ids] of idsByType) {
-    if (type === undefined || SEVERAL.includes(type) || ids.length < 2) continue
-    findings.mistake('service::extensions', `must have one ${type} at most, got ${ids.join(', ')}; keep one`)
+  for (const { name, isPlural } of declarations.extensions) {
+    const ids = idsByType.get(name) ?? []
+    if (isPlural === true || ids.length < 2) continue
+    findings.mistake('service::extensions', `must have one ${name} at most, got ${ids.join(', ')}; keep one`)
   }
 }

@@ -1,7 +1,7 @@
 import { effectiveTree, type PlainNode } from '../effective-tree.ts'
 import type { Findings } from '../findings.ts'
-import { formatEndpoint, parseEndpoint, type Endpoint } from '../schema/endpoint.ts'
-import { Refusal } from '../schema/field.ts'
+import { listenersOf } from '../listeners.ts'
+import { formatEndpoint, type Endpoint } from '../schema/endpoint.ts'
 import type { Sections } from './read-sections.ts'
 import { ownValue } from '../../model/own-value.ts'
 
@@ -15,18 +15,9 @@ const LOCAL = ['localhost', '127.0.0.1', '::1']
 const READER = 'service::telemetry::metrics::readers::0::pull::exporter::prometheus'
 
 /** No two listeners that are on share an endpoint. */
-export function checkListeners({ tree, service }: Sections, findings: Findings): void {
-  const effective = effectiveTree(tree)
-  const used = new Set(service.pipelines.flatMap(({ receivers }) => receivers))
-  const paths = [
-    ...[...used].flatMap((id) =>
-      ['grpc', 'http'].map((name) => `receivers::${id}::protocols::${name}::endpoint`),
-    ),
-    ...new Set(service.extensions.map((id) => `extensions::${id}::endpoint`)),
-  ]
+export function checkListeners(sections: Sections, findings: Findings): void {
   const listening: Listening[] = []
-  for (const candidate of [...paths.map((path) => atEndpoint(effective, path)), metricsListener(effective)]) {
-    if (candidate === undefined) continue
+  for (const candidate of listenersThatAreOn(sections)) {
     const first = listening.find(({ endpoint }) => overlap(endpoint, candidate.endpoint))
     if (first === undefined) listening.push(candidate)
     else {
@@ -36,11 +27,23 @@ export function checkListeners({ tree, service }: Sections, findings: Findings):
   }
 }
 
-function atEndpoint(effective: PlainNode, path: string): Listening | undefined {
-  const text = at(effective, path)
-  const endpoint = typeof text === 'string' ? parseEndpoint(text) : undefined
-  return endpoint === undefined || endpoint instanceof Refusal ? undefined : { path, endpoint }
+function listenersThatAreOn({ tree, declarations, receivers, extensions, service }: Sections): Listening[] {
+  const used = new Set(service.pipelines.flatMap(({ receivers: ids }) => ids))
+  const listeners = [
+    ...[...used].flatMap((id) => listenersIn('receivers', receivers.built.get(id))),
+    ...[...new Set(service.extensions)].flatMap((id) => listenersIn('extensions', extensions.built.get(id))),
+  ]
+  const metrics = metricsListener(effectiveTree(tree, declarations))
+  return [
+    ...listeners.map(({ path, host, port }) => ({ path: `${path}::endpoint`, endpoint: { host, port } })),
+    ...(metrics === undefined ? [] : [metrics]),
+  ]
 }
+
+const listenersIn = (
+  section: 'receivers' | 'extensions',
+  built: Parameters<typeof listenersOf>[1] | undefined,
+) => (built === undefined ? [] : listenersOf(section, built))
 
 function metricsListener(effective: PlainNode): Listening | undefined {
   const reader = READER

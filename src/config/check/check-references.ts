@@ -1,4 +1,4 @@
-import { CONNECTORS } from '../components/catalog.ts'
+import { typeNamed, type Declarations } from '../declarations.ts'
 import type { Findings } from '../findings.ts'
 import { didYouMean } from '../schema/did-you-mean.ts'
 import type { Components } from './read-components.ts'
@@ -45,7 +45,7 @@ function checkPipeline(pipeline: Pipeline, sections: Sections, findings: Finding
   if (pipeline.exporters.length === 0 && !pipeline.isFaulty) {
     findings.mistake(path, 'must have at least one exporter; write exporters: [cpid], or where to send')
   }
-  for (const id of unconfigured(pipeline.receivers, receivers, connectors)) {
+  for (const id of unconfigured(pipeline.receivers, receivers, sections)) {
     findings.mistake(path, notConfigured('receiver', id, [receivers, connectors]))
   }
   for (const id of new Set(pipeline.processors)) {
@@ -61,7 +61,7 @@ function checkPipeline(pipeline: Pipeline, sections: Sections, findings: Finding
       `references processor "${id}" which is not configured; remove it, Causeway has none`,
     )
   }
-  for (const id of unconfigured(pipeline.exporters, exporters, connectors)) {
+  for (const id of unconfigured(pipeline.exporters, exporters, sections)) {
     findings.mistake(path, notConfigured('exporter', id, [exporters, connectors]))
   }
 }
@@ -70,12 +70,12 @@ function checkPipeline(pipeline: Pipeline, sections: Sections, findings: Finding
 function unconfigured(
   ids: readonly string[],
   own: Components<unknown>,
-  connectors: Components<unknown>,
+  { connectors, declarations }: { connectors: Components<unknown>; declarations: Declarations },
 ): string[] {
   if (isMissing(own) || own.isUnreadable || connectors.isUnreadable) return []
   const isKnown = (id: string) => own.typeById.has(id) || connectors.typeById.has(id)
   const isMissingConnector = (id: string) =>
-    isMissing(connectors) && CONNECTORS.types.has(id.split('/', 1).join())
+    isMissing(connectors) && typeNamed(declarations.connectors, id.split('/', 1).join()) !== undefined
   return [...new Set(ids)].filter((id) => !isKnown(id) && !isMissingConnector(id))
 }
 

@@ -1,49 +1,59 @@
-import { typeOf, type TypeTable } from '../components/catalog.ts'
+import { parseComponentId } from './component-id.ts'
+import type { ComponentDeclaration } from '../component-type.ts'
+import { typeNamed, type ComponentSection } from '../declarations.ts'
 import type { Findings } from '../findings.ts'
 import { Refusal } from '../schema/field.ts'
 import { describeNode, isBlank, isMap, UNRESOLVED, valueOf, type RawNode } from '../tree/raw-node.ts'
-import { parseComponentId } from './component-id.ts'
-import { describeUnknownType, type ComponentSection } from './unknown-type.ts'
+import { describeUnknownType } from './unknown-type.ts'
+
+/** One component without mistakes. */
+export interface Built<Type> {
+  readonly id: string
+  readonly type: Type
+  /** What its type made of what is written. */
+  readonly settings: unknown
+}
 
 /** One section of components. */
-export interface Components<Built> {
+export interface Components<Type> {
   /** The type of every component named, by id, also of those with mistakes in them. */
   readonly typeById: ReadonlyMap<string, string>
   /** Those without mistakes. */
-  readonly built: ReadonlyMap<string, Built>
+  readonly built: ReadonlyMap<string, Built<Type>>
   /** Something unreadable stands where the section should be, so nothing can be said of what is missing. */
   readonly isUnreadable: boolean
 }
 
-export function readComponents<Built>(
+/** Reads a section; `instead` says what to write in place of types that there are not. */
+export function readComponents<Type extends ComponentDeclaration>(
   section: ComponentSection,
   node: RawNode | undefined,
-  table: TypeTable<Built>,
+  { types, instead }: { types: readonly Type[]; instead: Readonly<Record<string, string>> },
   findings: Findings,
-): Components<Built> {
+): Components<Type> {
   const typeById = new Map<string, string>()
-  const built = new Map<string, Built>()
+  const built = new Map<string, Built<Type>>()
   const map = isBlank(node) ? {} : valueOf(node)
   if (!isMap(map)) {
     if (map !== UNRESOLVED)
       findings.mistake(section, `must be a map from ids to settings, got ${describeNode(map)}`)
     return { typeById, built, isUnreadable: true }
   }
-  for (const [id, settings] of Object.entries(map)) {
+  for (const [id, written] of Object.entries(map)) {
     const parsed = parseComponentId(id)
     if (parsed instanceof Refusal) {
       findings.mistake(`${section}::${id}`, parsed.reason)
       continue
     }
-    typeById.set(id, table.aliases.get(parsed.type) ?? parsed.type)
-    const type = typeOf(table, parsed.type)
+    const type = typeNamed(types, parsed.type)
+    typeById.set(id, type?.name ?? parsed.type)
     if (type === undefined) {
-      const known = [...table.types.keys()]
-      findings.mistake(`${section}::${id}`, describeUnknownType(section, id, parsed.type, known))
+      const known = types.map(({ name }) => name)
+      findings.mistake(`${section}::${id}`, describeUnknownType(section, id, parsed.type, { known, instead }))
       continue
     }
-    const component = type.read(id, settings, [section, id], findings)
-    if (component !== undefined) built.set(id, component)
+    const settings = type.read(written, [section, id], findings)
+    if (settings !== undefined) built.set(id, { id, type, settings })
   }
   return { typeById, built, isUnreadable: false }
 }

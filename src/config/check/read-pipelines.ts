@@ -1,5 +1,6 @@
 import type { SentSignal } from '../../model/ingest.ts'
-import { pipeline, service } from '../components/service.ts'
+import { typeNamed, type Declarations } from '../declarations.ts'
+import { pipeline, service } from '../service/service.ts'
 import type { Findings } from '../findings.ts'
 import { didYouMean } from '../schema/did-you-mean.ts'
 import { Refusal } from '../schema/field.ts'
@@ -28,17 +29,16 @@ export interface ServiceLists {
 
 const PIPELINES_PATH = 'service::pipelines'
 const SIGNALS: readonly SentSignal[] = ['traces', 'logs', 'metrics']
-const OWN_METRICS = /^cpid(\/|$)/
 
 /** Reads the service section; lists in it are used even where other parts of it are faulty. */
-export function readService(tree: RawMap, findings: Findings): ServiceLists {
+export function readService(tree: RawMap, declarations: Declarations, findings: Findings): ServiceLists {
   const node = tree['service']
   const reading = readSettings(service, node, ['service'])
   if (reading.kind === 'faulty')
     for (const { path, message } of reading.mistakes) findings.mistake(path, message)
   const written = childOf(node, 'pipelines')
   const entries = Object.entries(mapOf(written))
-  const pipelines = entries.map(([id, settings]) => readPipeline(id, settings, findings))
+  const pipelines = entries.map(([id, settings]) => readPipeline(id, settings, declarations, findings))
   return {
     extensions: listOf(childOf(node, 'extensions')),
     pipelines: pipelines.filter((one) => one !== undefined),
@@ -47,10 +47,15 @@ export function readService(tree: RawMap, findings: Findings): ServiceLists {
   }
 }
 
-function readPipeline(id: string, node: RawNode, findings: Findings): Pipeline | undefined {
+function readPipeline(
+  id: string,
+  node: RawNode,
+  declarations: Declarations,
+  findings: Findings,
+): Pipeline | undefined {
   const path = `${PIPELINES_PATH}::${id}`
   const [signal = '', name] = id.split(/\/(.*)/s)
-  if (signal === 'profiles' || (signal === 'metrics' && !isFedByConnector(node))) {
+  if (signal === 'profiles' || (signal === 'metrics' && !isFedByConnector(node, declarations))) {
     findings.mistake(
       path,
       `Causeway takes traces and logs, not ${signal}; remove this pipeline and send ${signal} to a Collector`,
@@ -79,9 +84,12 @@ function readPipeline(id: string, node: RawNode, findings: Findings): Pipeline |
 }
 
 /** Only the connector makes metrics. */
-function isFedByConnector(node: RawNode): boolean {
+function isFedByConnector(node: RawNode, { connectors }: Declarations): boolean {
   const receivers = listOf(childOf(node, 'receivers'))
-  return receivers.length > 0 && receivers.every((id) => OWN_METRICS.test(id))
+  return (
+    receivers.length > 0 &&
+    receivers.every((id) => typeNamed(connectors, id.split('/', 1).join()) !== undefined)
+  )
 }
 
 function isSignal(text: string): text is SentSignal {

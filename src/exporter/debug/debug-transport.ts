@@ -6,6 +6,8 @@ import { logLine, logLines, type LogRecordJson } from './log-text.ts'
 import { metricLine, metricLines, type MetricJson } from './metric-text.ts'
 import { requestItems, type RequestItem } from './request-items.ts'
 import { spanLine, spanLines, type SpanJson } from './span-text.ts'
+import type { SendingHost } from '../exporter-type.ts'
+import type { DebugExporterSettings } from './debug-exporter.ts'
 
 type Verbosity = 'basic' | 'normal' | 'detailed'
 
@@ -36,6 +38,15 @@ const SHOW: Record<SentSignal, Show> = {
     const title = `Metrics {"resource metrics": ${resources}, "metrics": ${items.length}}`
     return [title, ...itemLines(items, verbosity, metricLine, metricLines)]
   },
+}
+
+/** As the configuration has it. */
+export function openTransport(
+  { verbosity }: DebugExporterSettings,
+  signal: SentSignal,
+  { show }: Pick<SendingHost, 'show'>,
+): Transport {
+  return openDebugTransport({ verbosity, signal, write: show })
 }
 
 /** The `debug` exporter: shows requests to a person instead of sending them, and delivers all it can read. */

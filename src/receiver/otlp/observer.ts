@@ -9,7 +9,8 @@ export type ReceiverTransport = 'grpc' | 'http'
  */
 export interface AnsweredRequest {
   receiver: string
-  transport: ReceiverTransport
+  /** The way it came, such as `grpc`. */
+  transport: string
   signal: Signal
   outcome: IngestOutcome
   bytes: number
@@ -18,14 +19,14 @@ export interface AnsweredRequest {
 /** A request that was refused before anything of it was read; `reason` holds no secret. */
 export interface TurnedAwayRequest {
   receiver: string
-  transport: ReceiverTransport
+  transport: string
   reason: string
 }
 
 /** A connection that was closed because there are too many such. */
 export interface DroppedConnection {
   receiver: string
-  transport: ReceiverTransport
+  transport: string
   reason: DropReason
 }
 

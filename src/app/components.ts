@@ -1,0 +1,52 @@
+import { cpidConnector } from '../connector/cpid/cpid-connector.ts'
+import type { Declarations } from '../config/declarations.ts'
+import { debugExporter } from '../exporter/debug/debug-exporter.ts'
+import type { ExporterType } from '../exporter/exporter-type.ts'
+import { otlpGrpcExporter } from '../exporter/otlp-grpc/otlp-grpc-exporter.ts'
+import { otlpHttpExporter } from '../exporter/otlp-http/otlp-http-exporter.ts'
+import { basicAuthExtension } from '../extension/basic-auth/basic-auth-extension.ts'
+import { bearerTokenAuthExtension } from '../extension/bearer-token-auth/bearer-token-auth-extension.ts'
+import type { ExtensionType } from '../extension/extension-type.ts'
+import { healthCheckExtension } from '../extension/health-check/health-check-extension.ts'
+import { memoryLimiterExtension } from '../extension/memory-limiter/memory-limiter-extension.ts'
+import { queryExtension } from '../extension/query/query-extension.ts'
+import { otlpReceiver } from '../receiver/otlp/otlp-receiver.ts'
+import type { ReceiverType } from '../receiver/receiver-type.ts'
+
+/** The types of component that there are; nothing else knows one by its name. */
+export interface Components extends Declarations {
+  /** The module that exports this list as `COMPONENTS`, which is how threads come by it. */
+  readonly module: string
+  readonly receivers: readonly ReceiverType[]
+  readonly exporters: readonly ExporterType[]
+  readonly extensions: readonly ExtensionType[]
+}
+
+const BY_ITSELF = 'Causeway batches by itself; remove it here and from the pipelines'
+const LIMITER =
+  'Causeway has it as an extension of that name with the same keys; move it there and into service::extensions'
+
+export const COMPONENTS: Components = {
+  module: import.meta.url,
+  receivers: [otlpReceiver],
+  processors: [],
+  exporters: [debugExporter, otlpGrpcExporter, otlpHttpExporter],
+  connectors: [cpidConnector],
+  extensions: [
+    basicAuthExtension,
+    bearerTokenAuthExtension,
+    queryExtension,
+    healthCheckExtension,
+    memoryLimiterExtension,
+  ],
+  instead: {
+    receivers: {},
+    processors: { batch: BY_ITSELF, memory_limiter: LIMITER },
+    exporters: { jaeger: 'Jaeger takes OTLP; write otlp_grpc/jaeger' },
+    connectors: {},
+    extensions: {
+      file_storage: 'the outbox in SQLite is durable by itself; remove it',
+      healthcheckv2: 'write health_check',
+    },
+  },
+}

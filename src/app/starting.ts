@@ -1,0 +1,41 @@
+import type { CausewayConfig } from '../config/causeway-config.ts'
+import type { DropReason } from '../doors/connections.ts'
+import type { Door } from '../doors/listen.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Components } from './components.ts'
+import type { TelemetryFeed } from './metrics/telemetry-feed.ts'
+import type { DoorPlaces } from './resources/door-places.ts'
+import type { Places } from './resources/open-files.ts'
+
+/** What everything has in common that is started. */
+export interface Starting {
+  readonly config: CausewayConfig
+  readonly components: Components
+  /** What Causeway's own telemetry says of this process. */
+  readonly resource: Readonly<Record<'service.name' | 'service.version' | 'service.instance.id', string>>
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly feed: TelemetryFeed
+  readonly places: DoorPlaces
+  /** How long linking and sending may go on at the end, in milliseconds. */
+  readonly grace: { linkMs: number; exportMs: number }
+  /** Closes what is opened, the last first. */
+  readonly open: AsyncDisposableStack
+  /** Called when Causeway cannot go on. */
+  readonly onFatal: (reason: string) => void
+}
+
+/** A listener that people and probes ask: who may be connected, and who is told of what becomes of connections. */
+export function doorOf(
+  { feed }: Pick<Starting, 'feed'>,
+  receiver: string,
+  connections: Places,
+  writeTimeoutMs?: number,
+): Door {
+  return {
+    connections,
+    onDrop: (reason: DropReason) => feed.dropped({ receiver, transport: 'http', reason }),
+    unread: { writeTimeoutMs, onEnded: () => feed.unread({ receiver, transport: 'http' }) },
+  }
+}

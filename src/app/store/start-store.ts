@@ -1,0 +1,40 @@
+import type { CausewayConfig } from '../../config/causeway-config.ts'
+import { whyNotPrivate } from '../../sqlite/private-file.ts'
+import { collectGarbage } from '../../store/collect-garbage.ts'
+import type { FromStore } from '../../threads/thread-messages.ts'
+import type { Starting } from '../starting.ts'
+import { StoreClient } from './store-client.ts'
+
+export interface StartedStore {
+  readonly store: StoreClient
+  /** How things stand: what was decided, and how far each exporter has come. */
+  readonly ready: Extract<FromStore, { kind: 'ready' }>
+}
+
+/** Starts the thread that stores and links: the database is open and migrated when it resolves. */
+export async function startStore({ config, feed, open, onFatal }: Starting): Promise<StartedStore> {
+  const started = await StoreClient.start(threadData(config))
+  const { store, ready } = started
+  open.defer(() => store.stop())
+  feed.begin(ready)
+  const wide = whyNotPrivate(config.cpid.storage.path)
+  if (wide !== undefined) feed.notice(wide)
+  store.onMessage((message) => {
+    feed.fromStore(message)
+    if (message.kind === 'fatal') onFatal(message.reason)
+    if (message.kind === 'resting') collectGarbage()
+  })
+  return started
+}
+
+function threadData({ cpid, pipelines: { outTraces, outLogs } }: CausewayConfig) {
+  return {
+    path: cpid.storage.path,
+    linking: { ...cpid.linking, logs: outLogs.length > 0 },
+    maxSources: cpid.maxSources,
+    maxSeries: cpid.metrics.maxSeries,
+    ...(cpid.senders && { senders: cpid.senders }),
+    retention: cpid.retention,
+    exporters: { traces: outTraces, logs: outLogs },
+  }
+}

@@ -1,0 +1,89 @@
+import type { SentSignal, Signal } from '../model/ingest.ts'
+import type { DeclaredListener, Destination, SendingConfig } from './causeway-config.ts'
+import type { Findings } from './findings.ts'
+import { readSettings } from './schema/read-settings.ts'
+import type { Schema } from './schema/schema.ts'
+import type { RawNode } from './tree/raw-node.ts'
+
+/**
+ * What is known of every type of component before anything runs: how it is called, what may be written, and what that comes
+ * to. Declarations are read by every command, so what they need to run is loaded by them only when it does.
+ */
+export interface ComponentDeclaration<Settings = unknown> {
+  readonly name: string
+  /** Older names of the same. */
+  readonly aliases: readonly string[]
+  readonly schema: Schema<unknown>
+  /** Undefined when there were mistakes; all of them are in the findings, as are keys that have no effect. */
+  read(node: RawNode, path: readonly string[], findings: Findings): Settings | undefined
+  /** Reads every file with certificates, tokens or passwords that it names. Fails with what is wrong with one. */
+  openFiles?(id: string, settings: Settings): Disposable | undefined | Promise<Disposable>
+}
+
+export interface ReceiverDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
+  readonly signals: readonly Signal[]
+  /** The addresses that it takes; none where it goes and gets what it receives. */
+  listeners?(settings: Settings): DeclaredListener[]
+}
+
+export interface ExporterDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
+  readonly signals: readonly SentSignal[]
+  /** Why it cannot be sent a signal as it is configured, though its type takes it; undefined where it can. */
+  refuses?(settings: Settings, signal: SentSignal, pipeline: string): string | undefined
+  destination(settings: Settings, signal: SentSignal): Destination
+  /** The authenticator, by id, whose credential it shows. */
+  auth?(settings: Settings): string | undefined
+  sending(settings: Settings): SendingConfig
+}
+
+export interface ConnectorDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
+  /** From which signals it makes which. */
+  readonly pairs: readonly { from: Signal; to: SentSignal }[]
+}
+
+export interface ExtensionDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {
+  /** There may be several that are on. */
+  readonly isPlural?: boolean
+  /** Its settings where none of its type is on, if it is at work all the same. */
+  unnamed?(): Settings
+  listeners?(settings: Settings): DeclaredListener[]
+  /**
+   * There when listeners and exporters may name it under `auth`: which type to name instead where it cannot serve one of them,
+   * undefined where it can.
+   */
+  insteadFor?(settings: Settings, user: 'listener' | 'exporter'): string | undefined
+}
+
+interface Described<Written, Settings> {
+  name: string
+  aliases?: readonly string[]
+  schema: Schema<Written>
+  /** Is given only settings without mistakes. */
+  build: (settings: Written) => Settings
+  /** Names keys that are taken but have no effect, or not the one that may be hoped for. */
+  warn?: (settings: NoInfer<Written>) => { key: string; message: string }[]
+}
+
+/** The part of a declaration that reads what is written. */
+export function componentType<Written, Settings>({
+  name,
+  aliases = [],
+  schema,
+  build,
+  warn = () => [],
+}: Described<Written, Settings>): ComponentDeclaration<Settings> {
+  return {
+    name,
+    aliases,
+    schema,
+    read(node, path, findings) {
+      const reading = readSettings(schema, node, path)
+      if (reading.kind === 'faulty') {
+        for (const { path: where, message } of reading.mistakes) findings.mistake(where, message)
+        return undefined
+      }
+      for (const { key, message } of warn(reading.settings)) findings.warn([...path, key].join('::'), message)
+      return build(reading.settings)
+    },
+  }
+}

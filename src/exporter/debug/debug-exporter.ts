@@ -1,0 +1,29 @@
+import { componentType } from '../../config/component-type.ts'
+import { field, NOT_HERE, refusedKeys } from '../../config/schema/field.ts'
+import { choice } from '../../config/schema/scalar-kinds.ts'
+import { section } from '../../config/schema/section.ts'
+import type { ExporterType } from '../exporter-type.ts'
+
+export interface DebugExporterSettings {
+  verbosity: 'basic' | 'normal' | 'detailed'
+}
+
+export const debugExporter: ExporterType<DebugExporterSettings> = {
+  ...componentType({
+    name: 'debug',
+    schema: section('Writes what it is given to the log.', {
+      verbosity: field(
+        choice(['basic', 'normal', 'detailed']),
+        'basic',
+        '`basic`: one line a batch. `normal`: one line a span. `detailed`: everything.',
+      ),
+      ...refusedKeys(NOT_HERE, 'sampling_initial', 'sampling_thereafter', 'use_internal_logger'),
+      ...refusedKeys(NOT_HERE, 'output_paths', 'sending_queue'),
+    }),
+    build: ({ verbosity }): DebugExporterSettings => ({ verbosity }),
+  }),
+  signals: ['traces', 'logs', 'metrics'],
+  destination: () => ({ kind: 'here', does: 'prints to the log' }),
+  sending: () => ({ batchMaxItems: 512, consumers: 1 }),
+  load: () => import('./debug-transport.ts'),
+}

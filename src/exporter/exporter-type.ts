@@ -1,0 +1,33 @@
+import type { ExporterDeclaration } from '../config/component-type.ts'
+import type { Clock } from '../model/clock.ts'
+import type { SentSignal } from '../model/ingest.ts'
+import type { Transport } from '../model/send-outcome.ts'
+import type { Credentials } from '../trust/authenticator.ts'
+
+/**
+ * A type of exporter. It is drained: somebody else reads the outbox, keeps its position and tries again, and it is given OTLP
+ * requests. One that reads durable rows by itself would be loaded by another member beside `load`.
+ */
+export interface ExporterType<Settings = unknown> extends ExporterDeclaration<Settings> {
+  /** Loads what opens it, in the thread that sends. */
+  load(): Promise<ExporterModule<Settings>>
+}
+
+export interface ExporterModule<Settings> {
+  /** Opens what sends each request of a signal once. Throws when a setting is unusable. */
+  openTransport(settings: Settings, signal: SentSignal, host: SendingHost): Transport
+}
+
+/** What a transport is given by whoever sends. */
+export interface SendingHost {
+  clock: Clock
+  userAgent: string
+  /** Shown with every request; the transport disposes of it once it is open. */
+  credentials?: Credentials | undefined
+  /** How long a request may take, whatever is configured, in milliseconds. */
+  longestMs?: number | undefined
+  /** Takes a line for the log. */
+  show: (line: string) => void
+  /** Told of what an operator should see to, such as certificates that cannot be read again; sending goes on. */
+  onTrouble: (reason: string) => void
+}

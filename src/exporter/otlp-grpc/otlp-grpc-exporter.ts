@@ -1,0 +1,67 @@
+import type { Listener } from '../../config/causeway-config.ts'
+import { POSITIVE_DURATION } from '../../config/schema/duration.ts'
+import { field, NOT_HERE, refusedKeys, requiredField } from '../../config/schema/field.ts'
+import { section } from '../../config/schema/section.ts'
+import { componentType } from '../../config/component-type.ts'
+import { GRPC_TARGET } from '../../config/parts/url-kinds.ts'
+import type { ExporterType } from '../exporter-type.ts'
+import {
+  buildSending,
+  openSendingFiles,
+  sendingKeys,
+  sendingOf,
+  warnOfSending,
+  type OtlpSending,
+} from '../otlp-sending.ts'
+
+const schema = section(
+  'Sends OTLP over gRPC, to Jaeger, Grafana Tempo or a Collector.',
+  {
+    endpoint: requiredField(
+      GRPC_TARGET,
+      'endpoint: localhost:4317',
+      'Where to send. `https://` before it turns TLS on, `http://` turns it off where `tls` does not say.',
+    ),
+    timeout: field(POSITIVE_DURATION, '5s', 'How long one request may take.'),
+    ...sendingKeys,
+    ...refusedKeys(NOT_HERE, 'balancer_name', 'wait_for_ready', 'authority', 'user_agent'),
+  },
+  [
+    ({ endpoint, tls }) =>
+      endpoint.scheme === 'http' && tls.insecure === false
+        ? {
+            key: 'endpoint',
+            message: 'begins with http:// but tls::insecure is false; write https:// or insecure: true',
+          }
+        : undefined,
+  ],
+)
+
+export interface OtlpGrpcSettings extends OtlpSending, Listener {}
+
+export const otlpGrpcExporter: ExporterType<OtlpGrpcSettings> = {
+  ...componentType({
+    name: 'otlp_grpc',
+    aliases: ['otlp'],
+    schema,
+    build: ({ endpoint: { host, port, scheme }, ...rest }): OtlpGrpcSettings => ({
+      host,
+      port,
+      ...buildSending(rest, scheme),
+    }),
+    warn: warnOfSending,
+  }),
+  signals: ['traces', 'logs', 'metrics'],
+  destination: ({ host, port, tls }) => ({
+    kind: 'backend',
+    host,
+    port,
+    where: `${host}:${port}`,
+    speaks: 'OTLP/gRPC',
+    isPlain: tls.insecure,
+  }),
+  auth: ({ auth }) => auth,
+  sending: sendingOf,
+  openFiles: openSendingFiles,
+  load: () => import('./open-grpc-exporter.ts'),
+}

@@ -1,0 +1,114 @@
+import type { SentSignal } from '../../model/ingest.ts'
+import { POSITIVE_DURATION } from '../../config/schema/duration.ts'
+import { field, NOT_HERE, optionalField, refusedKeys } from '../../config/schema/field.ts'
+import { choice } from '../../config/schema/scalar-kinds.ts'
+import { section } from '../../config/schema/section.ts'
+import { componentType } from '../../config/component-type.ts'
+import { present } from '../../config/parts/present.ts'
+import { HTTP_URL } from '../../config/parts/url-kinds.ts'
+import type { ExporterType } from '../exporter-type.ts'
+import {
+  buildSending,
+  openSendingFiles,
+  sendingKeys,
+  sendingOf,
+  warnOfSending,
+  type OtlpSending,
+} from '../otlp-sending.ts'
+
+const schema = section(
+  'Sends OTLP over HTTP.',
+  {
+    endpoint: optionalField(HTTP_URL, 'Base URL; `/v1/traces`, `/v1/logs` or `/v1/metrics` is added to it.'),
+    traces_endpoint: optionalField(HTTP_URL, 'The whole URL for traces, used as it is.'),
+    logs_endpoint: optionalField(HTTP_URL, 'The whole URL for logs, used as it is.'),
+    metrics_endpoint: optionalField(HTTP_URL, 'The whole URL for metrics, used as it is.'),
+    encoding: field(choice(['proto', 'json']), 'proto', 'Protobuf or JSON.'),
+    timeout: field(POSITIVE_DURATION, '30s', 'How long one request may take.'),
+    ...sendingKeys,
+    ...refusedKeys('Causeway sends no profiles; remove it', 'profiles_endpoint'),
+    ...refusedKeys(
+      NOT_HERE,
+      'proxy_url',
+      'cookies',
+      'compression_params',
+      'max_idle_conns',
+      'idle_conn_timeout',
+    ),
+    ...refusedKeys(NOT_HERE, 'max_idle_conns_per_host', 'max_conns_per_host', 'disable_keep_alives'),
+    ...refusedKeys(NOT_HERE, 'http2_read_idle_timeout', 'http2_ping_timeout', 'force_attempt_http2'),
+  },
+  [
+    ({ endpoint, traces_endpoint, logs_endpoint, metrics_endpoint }) =>
+      (endpoint ?? traces_endpoint ?? logs_endpoint ?? metrics_endpoint) === undefined
+        ? { key: 'endpoint', message: 'is required; write for example endpoint: http://localhost:4318' }
+        : undefined,
+  ],
+)
+
+export interface OtlpHttpSettings extends OtlpSending {
+  /** Where each signal is sent; there whenever a pipeline sends it here. */
+  urls: Partial<Record<SentSignal, string>>
+  encoding: 'proto' | 'json'
+}
+
+export const otlpHttpExporter: ExporterType<OtlpHttpSettings> = {
+  ...componentType({
+    name: 'otlp_http',
+    aliases: ['otlphttp'],
+    schema,
+    build: ({
+      endpoint,
+      traces_endpoint,
+      logs_endpoint,
+      metrics_endpoint,
+      encoding,
+      ...rest
+    }): OtlpHttpSettings => ({
+      urls: present({
+        traces: traces_endpoint ?? underBase(endpoint, 'v1/traces'),
+        logs: logs_endpoint ?? underBase(endpoint, 'v1/logs'),
+        metrics: metrics_endpoint ?? underBase(endpoint, 'v1/metrics'),
+      }),
+      encoding,
+      ...buildSending(
+        rest,
+        isPlain(endpoint ?? traces_endpoint ?? logs_endpoint ?? metrics_endpoint) ? 'http' : 'https',
+      ),
+    }),
+    warn: warnOfSending,
+  }),
+  signals: ['traces', 'logs', 'metrics'],
+  refuses: ({ urls }, signal, pipeline) =>
+    urls[signal] === undefined
+      ? `either endpoint or ${signal}_endpoint must be specified, because ${pipeline} sends ${signal} here`
+      : undefined,
+  destination: (settings, signal) => {
+    const url = new URL(urlOf(settings, signal))
+    return {
+      kind: 'backend',
+      host: url.hostname.replaceAll(/[[\]]/g, ''),
+      port: Number(url.port) || (url.protocol === 'https:' ? 443 : 80),
+      where: url.origin + url.pathname,
+      speaks: 'OTLP/HTTP',
+      isPlain: url.protocol !== 'https:',
+    }
+  },
+  auth: ({ auth }) => auth,
+  sending: sendingOf,
+  openFiles: openSendingFiles,
+  load: () => import('./open-http-exporter.ts'),
+}
+
+/** Checked to be there for every signal that a pipeline sends here. */
+export function urlOf({ urls }: OtlpHttpSettings, signal: SentSignal): string {
+  return urls[signal] ?? ''
+}
+
+function underBase(base: string | undefined, path: string): string | undefined {
+  return base === undefined ? undefined : `${base.replace(/\/$/, '')}/${path}`
+}
+
+function isPlain(url: string | undefined): boolean {
+  return url?.toLowerCase().startsWith('http://') ?? false
+}

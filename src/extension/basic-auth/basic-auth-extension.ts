@@ -1,0 +1,85 @@
+import { componentType } from '../../config/component-type.ts'
+import { present } from '../../config/parts/present.ts'
+import { NOT_HERE, optionalField, refusedKeys } from '../../config/schema/field.ts'
+import { SECRET_TEXT, TEXT } from '../../config/schema/scalar-kinds.ts'
+import { optionalSection, section } from '../../config/schema/section.ts'
+import type { ExtensionType } from '../extension-type.ts'
+
+/** One of both. */
+export interface BasicAuthSettings {
+  htpasswd?: { file?: string; inline?: string }
+  clientAuth?: { username?: string; usernameFile?: string; password?: string; passwordFile?: string }
+}
+
+const htpasswd = optionalSection('Whom receivers and the query API let in.', {
+  file: optionalField(
+    TEXT,
+    'File with `user:password` lines, as `htpasswd -B` writes it: bcrypt, or plain text, of 72 bytes at most. A change of it counts within 5 ' +
+      'seconds.',
+  ),
+  inline: optionalField(SECRET_TEXT, 'Such lines themselves; they count before those of the file.'),
+})
+
+const clientAuth = optionalSection('What exporters log in with.', {
+  username: optionalField(TEXT, 'The user.'),
+  username_file: optionalField(TEXT, 'File with the user, used instead of `username`.'),
+  password: optionalField(SECRET_TEXT, 'The password. Never shown by `print-config`.'),
+  password_file: optionalField(TEXT, 'File with the password, used instead of `password`.'),
+  ...refusedKeys(NOT_HERE, 'aws_secrets_manager'),
+})
+
+const schema = section(
+  'User and password: whom receivers and the query API let in, or what exporters log in with.',
+  { htpasswd, client_auth: clientAuth },
+  [
+    (settings) =>
+      settings.htpasswd !== undefined && settings.client_auth !== undefined
+        ? { key: 'client_auth', message: 'either htpasswd or client_auth, not both; write two basicauth' }
+        : undefined,
+    ({ htpasswd: kept, client_auth }) =>
+      (kept?.file ?? kept?.inline ?? client_auth) === undefined
+        ? { key: 'htpasswd', message: 'no credential source provided; write htpasswd: { file: … }' }
+        : undefined,
+    ({ client_auth: login }) =>
+      login !== undefined && (login.username ?? login.username_file) === undefined
+        ? { key: 'client_auth', message: 'needs a username or a username_file' }
+        : undefined,
+    ({ client_auth: login }) =>
+      login?.username?.includes(':') === true
+        ? { key: 'client_auth', message: 'username must hold no colon' }
+        : undefined,
+  ],
+)
+
+const load = () => import('./open-basic-auth.ts')
+
+export const basicAuthExtension: ExtensionType<BasicAuthSettings> = {
+  ...componentType({
+    name: 'basicauth',
+    schema,
+    build: ({ htpasswd: kept, client_auth: login }): BasicAuthSettings =>
+      present({
+        htpasswd: kept && present({ file: kept.file, inline: kept.inline }),
+        clientAuth:
+          login &&
+          present({
+            username: login.username,
+            usernameFile: login.username_file,
+            password: login.password,
+            passwordFile: login.password_file,
+          }),
+      }),
+  }),
+  isPlural: true,
+  insteadFor: ({ htpasswd: kept, clientAuth: login }, user) => {
+    if (user === 'listener')
+      return kept === undefined ? 'a basicauth with htpasswd, which knows users' : undefined
+    return login === undefined ? 'a basicauth with client_auth, which logs in' : undefined
+  },
+  async openFiles(id, settings) {
+    const { openAuthenticator, openCredentials } = await load()
+    const open = settings.clientAuth === undefined ? openAuthenticator : openCredentials
+    return open(id, settings, { onTrouble: () => undefined })
+  },
+  loadCredentials: load,
+}

@@ -1,0 +1,69 @@
+import { componentType } from '../../config/component-type.ts'
+import { present } from '../../config/parts/present.ts'
+import { field, optionalField, refuse, type ValueKind } from '../../config/schema/field.ts'
+import { SECRET_LIST, SECRET_WORD, TEXT } from '../../config/schema/scalar-kinds.ts'
+import { section } from '../../config/schema/section.ts'
+import { textOf } from '../../config/tree/raw-node.ts'
+import type { ExtensionType } from '../extension-type.ts'
+
+export interface BearerTokenSettings {
+  header: string
+  /** Stands before the token; may be empty. */
+  scheme: string
+  tokens: string[]
+  /** One token in a line, used instead of `tokens`. */
+  filename?: string
+}
+
+/** Text that may also be nothing at all. */
+const MAYBE_EMPTY: ValueKind<string> = {
+  type: 'text',
+  textual: true,
+  read: (node) => textOf(node) ?? refuse('must be text'),
+}
+
+const schema = section(
+  'A bearer token: what receivers and the query API let in, or what exporters show.',
+  {
+    header: field(TEXT, 'Authorization', 'The header that carries the token.'),
+    scheme: field(MAYBE_EMPTY, 'Bearer', 'Stands before the token; `""` for a token that stands alone.'),
+    token: optionalField(SECRET_WORD, 'The token. Never shown by `print-config`.'),
+    tokens: optionalField(SECRET_LIST, 'Several tokens, each of which is let in; exporters show the first.'),
+    filename: optionalField(
+      TEXT,
+      'File with a token in each line, used instead of `token`. A change of it counts within 5 seconds.',
+    ),
+  },
+  [
+    ({ token, tokens, filename }) =>
+      (token ?? tokens ?? filename) === undefined
+        ? { key: 'token', message: 'no token is given; write token: ${env:TOKEN}, or filename' }
+        : undefined,
+    ({ token, tokens }) =>
+      token !== undefined && tokens !== undefined
+        ? { key: 'tokens', message: 'either token or tokens should be specified, not both' }
+        : undefined,
+  ],
+)
+
+const load = () => import('./open-bearer-tokens.ts')
+
+export const bearerTokenAuthExtension: ExtensionType<BearerTokenSettings> = {
+  ...componentType({
+    name: 'bearertokenauth',
+    schema,
+    build: ({ header, scheme, token, tokens, filename }): BearerTokenSettings => ({
+      header,
+      scheme,
+      tokens: token === undefined ? (tokens ?? []) : [token],
+      ...present({ filename }),
+    }),
+  }),
+  isPlural: true,
+  insteadFor: () => undefined,
+  async openFiles(id, settings) {
+    const { openAuthenticator } = await load()
+    return openAuthenticator(id, settings, { onTrouble: () => undefined })
+  },
+  loadCredentials: load,
+}

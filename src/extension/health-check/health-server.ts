@@ -1,0 +1,66 @@
+import { createServer } from 'node:http'
+import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../../doors/listen.ts'
+import type { HealthWatcher } from '../extension-type.ts'
+import { isFromPage } from '../../trust/own-site.ts'
+
+export interface HealthServer extends Listening, HealthWatcher {}
+
+export interface HealthSettings extends ListenAddress, Door {
+  /** Where to ask; one that ends in a slash answers for everything below it, as in the Collector. */
+  path: string
+}
+
+/**
+ * The `health_check` extension: 200 while ready and well, else 503, with what is wrong. A warning is named and leaves the status
+ * as it is: a restart, or a Service without endpoints, would not mend it. Rejects with an error that says what
+ * to change when it cannot listen.
+ */
+export async function startHealthServer(settings: HealthSettings): Promise<HealthServer> {
+  let isReady = false
+  const faults = new Map<string, string>()
+  const warnings = new Map<string, string>()
+  const server = createServer(ASKED_SERVER, (request, response) => {
+    if (isFromPage(settings.host, request.headers)) {
+      response.writeHead(403).end()
+      return
+    }
+    if (!covers(settings.path, request.url ?? '/')) {
+      response.writeHead(404).end()
+      return
+    }
+    const isWell = isReady && faults.size === 0
+    response.writeHead(isWell ? 200 : 503, { 'content-type': 'application/json' })
+    const status = isWell ? 'Server available' : 'Server not available'
+    const body = {
+      status,
+      ...(faults.size > 0 && { reasons: [...faults.values()] }),
+      ...(warnings.size > 0 && { warnings: [...warnings.values()] }),
+    }
+    response.end(JSON.stringify(body))
+  })
+  const listening = await listen(server, settings, {
+    what: 'The health check',
+    setting: 'extensions.health_check.endpoint',
+    connections: settings.connections,
+    onDrop: settings.onDrop,
+    unread: settings.unread,
+  })
+  return Object.assign(listening, {
+    setReady(ready: boolean) {
+      isReady = ready
+    },
+    setFault(part: string, reason: string | undefined) {
+      if (reason === undefined) faults.delete(part)
+      else faults.set(part, reason)
+    },
+    setWarning(part: string, warning: string | undefined) {
+      if (warning === undefined) warnings.delete(part)
+      else warnings.set(part, warning)
+    },
+  })
+}
+
+function covers(path: string, url: string): boolean {
+  const asked = url.split('?', 1).join('')
+  return asked === path || (path.endsWith('/') && asked.startsWith(path))
+}

@@ -1,0 +1,123 @@
+import type { SettingsOf } from '../../config/schema/schema.ts'
+import { POSITIVE_DURATION } from '../../config/schema/duration.ts'
+import { field, optionalField } from '../../config/schema/field.ts'
+import { wholeNumber } from '../../config/schema/scalar-kinds.ts'
+import { section, type Rule } from '../../config/schema/section.ts'
+import { componentType } from '../../config/component-type.ts'
+import { present } from '../../config/parts/present.ts'
+import type { ExtensionType } from '../extension-type.ts'
+
+/** Its memory with an empty database and nobody sending, and some room to take a request in. */
+const MIN_SOFT_MIB = 160
+/** With its caches full; below this requests are refused now and then though nothing is wrong. */
+const COMFORTABLE_SOFT_MIB = 320
+/** Of the limit, as in the Collector. */
+const SPIKE_SHARE = 0.2
+
+/** How much memory the process may have: fixed, or a share of what there is. */
+export interface MemoryLimiterSettings {
+  checkIntervalMs: number
+  /** Goes before the share. */
+  limitMib?: number
+  spikeLimitMib?: number
+  limitPercentage: number
+  spikeLimitPercentage?: number
+}
+
+interface Settings {
+  limit_mib: number | undefined
+  spike_limit_mib: number | undefined
+  limit_percentage: number
+  spike_limit_percentage: number | undefined
+}
+
+const spikeRule: Rule<Settings> = ({ limit_mib, spike_limit_mib }) =>
+  spike_limit_mib !== undefined && limit_mib !== undefined && spike_limit_mib >= limit_mib
+    ? { key: 'spike_limit_mib', message: 'must be smaller than limit_mib; a fifth of it is usual' }
+    : undefined
+
+const spikeWithoutLimitRule: Rule<Settings> = ({ limit_mib, spike_limit_mib }) =>
+  spike_limit_mib !== undefined && limit_mib === undefined
+    ? { key: 'spike_limit_mib', message: 'goes with limit_mib; write that too, or spike_limit_percentage' }
+    : undefined
+
+const shareRule: Rule<Settings> = ({ limit_percentage, spike_limit_percentage }) =>
+  spike_limit_percentage !== undefined && spike_limit_percentage >= limit_percentage
+    ? {
+        key: 'spike_limit_percentage',
+        message: 'must be smaller than limit_percentage; a fifth of it is usual',
+      }
+    : undefined
+
+const TOO_LITTLE =
+  `Causeway's caches and threads alone may take ${COMFORTABLE_SOFT_MIB} MiB; below ` +
+  `${COMFORTABLE_SOFT_MIB / (1 - SPIKE_SHARE)} requests may be refused though little is sent`
+
+const softOf = (limitMib: number, spikeMib: number | undefined): number =>
+  limitMib - (spikeMib ?? limitMib * SPIKE_SHARE)
+
+const restRule: Rule<Settings> = ({ limit_mib, spike_limit_mib }) => {
+  if (limit_mib === undefined) return undefined
+  const softMib = softOf(limit_mib, spike_limit_mib)
+  return softMib < MIN_SOFT_MIB && softMib > 0
+    ? {
+        key: 'limit_mib',
+        message:
+          `leaves ${Math.floor(softMib)} MiB below spike_limit_mib, and Causeway needs up to ${MIN_SOFT_MIB} MiB before it ` +
+          `takes anything in; write ${Math.ceil(MIN_SOFT_MIB / (1 - SPIKE_SHARE))} or more`,
+      }
+    : undefined
+}
+
+const schema = section(
+  'When memory runs short: above the soft limit, which is the limit without the spike, requests are refused before they ' +
+    'are read. With these defaults it is at work without being named; named and on, it is as written here.',
+  {
+    check_interval: field(POSITIVE_DURATION, '1s', 'How often memory is looked at.'),
+    limit_mib: optionalField(
+      wholeNumber(1),
+      'Most memory of the process in MiB; used instead of `limit_percentage`. What counts is not the heap, as in the ' +
+        'Collector, but resident memory, on Linux without mapped files.',
+    ),
+    spike_limit_mib: optionalField(
+      wholeNumber(1),
+      'How far memory may grow between two looks, in MiB; left out, a fifth of `limit_mib`.',
+    ),
+    limit_percentage: field(
+      wholeNumber(1, 100),
+      '80',
+      "Most memory of the process, as a share of what its container may have, or of the machine's where nothing limits it.",
+    ),
+    spike_limit_percentage: optionalField(
+      wholeNumber(1, 99),
+      'How far memory may grow between two looks, as a share of the same; left out, a fifth of `limit_percentage`.',
+    ),
+  },
+  [spikeRule, spikeWithoutLimitRule, shareRule, restRule],
+)
+
+export const memoryLimiterExtension: ExtensionType<MemoryLimiterSettings> = {
+  ...componentType({
+    name: 'memory_limiter',
+    schema,
+    build: buildLimiter,
+    warn: ({ limit_mib, spike_limit_mib }) =>
+      limit_mib !== undefined && softOf(limit_mib, spike_limit_mib) < COMFORTABLE_SOFT_MIB
+        ? [{ key: 'limit_mib', message: TOO_LITTLE }]
+        : [],
+  }),
+  unnamed: () => ({ checkIntervalMs: 1_000, limitPercentage: 80 }),
+  load: () => import('./start-memory-limiter.ts'),
+}
+
+function buildLimiter(written: SettingsOf<typeof schema>): MemoryLimiterSettings {
+  return {
+    checkIntervalMs: written.check_interval,
+    limitPercentage: written.limit_percentage,
+    ...present({
+      limitMib: written.limit_mib,
+      spikeLimitMib: written.spike_limit_mib,
+      spikeLimitPercentage: written.spike_limit_percentage,
+    }),
+  }
+}

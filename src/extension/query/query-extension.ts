@@ -1,0 +1,93 @@
+import type { ConnectionsConfig, CorsConfig, Listener, ServerTls } from '../../config/causeway-config.ts'
+import { componentType } from '../../config/component-type.ts'
+import { serverAuth } from '../../config/parts/auth.ts'
+import { buildCors, cors } from '../../config/parts/cors.ts'
+import { perAddressRule } from '../../config/parts/per-address-rule.ts'
+import { present } from '../../config/parts/present.ts'
+import { buildServerTls, serverTls } from '../../config/parts/tls/server-tls.ts'
+import { TRACE_URL } from '../../config/parts/url-kinds.ts'
+import { DURATION } from '../../config/schema/duration.ts'
+import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
+import { field, optionalField } from '../../config/schema/field.ts'
+import { TEXT_LIST, wholeNumber } from '../../config/schema/scalar-kinds.ts'
+import { section } from '../../config/schema/section.ts'
+import { openServerTls } from '../../trust/server-tls.ts'
+import type { ExtensionType } from '../extension-type.ts'
+
+export interface QuerySettings extends Listener, ConnectionsConfig {
+  /** Where a trace can be seen; `{trace_id}` and `{span_id}` are filled in. */
+  traceUrl?: string
+  tls?: ServerTls
+  auth?: string
+  cors?: CorsConfig
+  /** By which names it may be called besides its own, addresses and localhost. */
+  allowedHosts: string[]
+  /** How long an answer may wait for its reader to take more of it; 0 means for ever. */
+  writeTimeoutMs: number
+}
+
+const schema = section(
+  'The HTTP API and the dashboard.',
+  {
+    endpoint: field(LISTEN_ENDPOINT, 'localhost:4319', 'Where to listen.'),
+    trace_url: optionalField(
+      TRACE_URL,
+      'Where a trace can be seen, for the links of the dashboard: `http://localhost:16686/trace/{trace_id}`; ' +
+        '`{span_id}` is filled in too.',
+    ),
+    tls: serverTls,
+    auth: serverAuth,
+    cors,
+    allowed_hosts: field(
+      TEXT_LIST,
+      '[]',
+      'Names by which it may be called besides its own, addresses and localhost; `*` stands for anything. Empty lets any ' +
+        'name through where `endpoint` is not on this machine alone.',
+    ),
+    max_connections: field(wholeNumber(1), '256', 'Most connections; further ones are closed at once.'),
+    max_connections_per_address: optionalField(
+      wholeNumber(1),
+      'Most of them from one address, for IPv6 from one /64; left out, a quarter of `max_connections`. Raise it where people ' +
+        'come through one proxy.',
+    ),
+    write_timeout: field(
+      DURATION,
+      '30s',
+      'How long an answer may wait for its reader to take more of it; 0s means for ever.',
+    ),
+  },
+  [perAddressRule],
+)
+
+export const queryExtension: ExtensionType<QuerySettings> = {
+  ...componentType({
+    name: 'cpid_query',
+    schema,
+    build: (settings): QuerySettings => ({
+      ...settings.endpoint,
+      allowedHosts: settings.allowed_hosts,
+      maxConnections: settings.max_connections,
+      writeTimeoutMs: settings.write_timeout,
+      ...present({
+        traceUrl: settings.trace_url,
+        tls: buildServerTls(settings.tls),
+        auth: settings.auth?.authenticator,
+        cors: buildCors(settings.cors),
+        maxConnectionsPerAddress: settings.max_connections_per_address,
+      }),
+    }),
+  }),
+  listeners: ({ host, port, maxConnections, maxConnectionsPerAddress, tls, auth }) => [
+    {
+      host,
+      port,
+      what: 'query API',
+      exposes: 'shows all that is kept to',
+      connections: { maxConnections, ...present({ maxConnectionsPerAddress }) },
+      page: { path: '/api/v1/cascades?limit=1', status: auth === undefined ? 200 : 401 },
+      ...present({ tls, auth }),
+    },
+  ],
+  openFiles: (id, { tls }) => (tls === undefined ? undefined : openServerTls(`extension ${id}`, tls)),
+  load: () => import('./start-query.ts'),
+}

@@ -1,0 +1,47 @@
+import type { ReceiverHost, RunningReceiver, StartedWith, Way } from '../receiver-type.ts'
+import { startGrpcReceiver } from './grpc/grpc-receiver.ts'
+import { startHttpReceiver } from './http/http-receiver.ts'
+import type { OtlpReceiverSettings } from './otlp-receiver.ts'
+
+/** Listens for each of the protocols that are configured. */
+export async function startReceiver(
+  { id, settings: { grpc, http }, signals }: StartedWith<OtlpReceiverSettings>,
+  { intake, observer, authenticatorOf, started, ...guards }: ReceiverHost,
+): Promise<RunningReceiver> {
+  await using open = new AsyncDisposableStack()
+  const common = { ...guards, receiver: id, signals }
+  const ways: Way[] = []
+  if (grpc !== undefined) {
+    const settings = {
+      ...common,
+      ...grpc,
+      ...authenticatorOf(grpc),
+      maxMessageBytes: grpc.maxRecvMsgSizeBytes,
+    }
+    const running = open.use(await startGrpcReceiver(settings, intake, observer))
+    ways.push(wayInto('grpc', running))
+    started('Starting GRPC server', { endpoint: `${grpc.host}:${grpc.port}`, 'otelcol.component.id': id })
+  }
+  if (http !== undefined) {
+    const settings = {
+      ...common,
+      ...http,
+      ...authenticatorOf(http),
+      maxMessageBytes: http.maxRequestBodyBytes,
+    }
+    const running = open.use(await startHttpReceiver(settings, intake, observer))
+    ways.push(wayInto('http', running))
+    started('Starting HTTP server', { endpoint: `${http.host}:${http.port}`, 'otelcol.component.id': id })
+  }
+  const opened = open.move()
+  return { ways, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+function wayInto(transport: string, running: { readonly connections: number }): Way {
+  return {
+    transport,
+    get connections() {
+      return running.connections
+    },
+  }
+}
