@@ -5,6 +5,8 @@
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   otlp: ['model'],
+  kubernetes: ['model'],
+  inference: ['model'],
   dag: ['model'],
   config: ['model'],
   trust: ['model'],

@@ -1,0 +1,40 @@
+import type { Cpid } from '../model/cpid.ts'
+import type { ObjectFacts, ObjectIdentity } from '../model/kubernetes/object-facts.ts'
+
+/** A version of an object, and the change that it came from. */
+export interface KnownVersion {
+  readonly version: bigint
+  /** Undefined for what was there before anybody looked. */
+  readonly cpid: Cpid | undefined
+  readonly facts: ObjectFacts
+  readonly gone: boolean
+}
+
+export interface KnownObject {
+  readonly identity: ObjectIdentity
+  /** Newest first; as many as are kept. */
+  readonly versions: readonly KnownVersion[]
+}
+
+/** The objects of one cluster as inference has seen them. */
+export interface ClusterObjects {
+  get(uid: string): KnownObject | undefined
+  /** The newest that has that name. */
+  named(resource: string, namespace: string, name: string): KnownObject | undefined
+  /** What it owns of a resource, with a version in (after, before); newest change first. */
+  ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): KnownObject[]
+  /** Objects of a resource whose content names that one as `field`. */
+  naming(field: string, resource: string, named: ObjectIdentity, most: number): KnownObject[]
+  add(identity: ObjectIdentity, version: KnownVersion): void
+  /** The version at which a controller acted last for an object: wrote it, or made or removed what it owns. */
+  lastActed(uid: string, by: string): bigint
+  noteActed(uid: string, by: string, version: bigint): void
+  /** True the first time that a request whose version nobody told is asked for; it is remembered as long as sources repeat. */
+  isFirstTold(request: string): boolean
+}
+
+/** Which changes follow from which: the merge graph. */
+export interface Changes {
+  /** Those of them that no other of them descends from. */
+  newest(cpids: readonly Cpid[]): Cpid[]
+}

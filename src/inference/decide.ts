@@ -1,0 +1,156 @@
+import { parseCpid, type Cpid } from '../model/cpid.ts'
+import type { ObjectFacts, ObjectIdentity } from '../model/kubernetes/object-facts.ts'
+import type { Request, Write } from '../model/kubernetes/write.ts'
+import { newestBelow, readVersions, type ReadVersion } from './read-versions.ts'
+import type { Changes, ClusterObjects, KnownObject, KnownVersion } from './cluster-objects.ts'
+import { derivedCpid, keyOfWrite, type WriteKey } from './derive-change-ids.ts'
+import { partOfWrite, type Part } from './part-of-write.ts'
+import type { Relation } from './relations.ts'
+import { whoWrote, type WhoSettings, type Writer } from './who-wrote.ts'
+
+export interface InferenceSettings extends WhoSettings {
+  readonly cluster: string
+  readonly relations: readonly Relation[]
+}
+
+/** What is decided about a write; it never changes. */
+export interface Decision {
+  readonly key: WriteKey
+  readonly write: Write
+  readonly part: Part
+  readonly writer: Writer
+  /** The change that the version comes from. */
+  readonly cpid: Cpid
+  /** The changes that it merges; none where it begins one; undefined where it is one that was there. */
+  readonly sources: readonly Cpid[] | undefined
+  readonly reads: readonly ReadVersion[]
+  readonly cause: 'operator' | 'exact' | 'inferred'
+}
+
+const LAST = 2n ** 62n
+
+/** Decides what a write follows from, and notes the version that it made; undefined for a heartbeat, and for one decided before. */
+export function decide(
+  write: Write,
+  objects: ClusterObjects,
+  changes: Changes,
+  settings: InferenceSettings,
+): Decision | undefined {
+  const object = objects.get(write.object.uid)
+  if (isDecided(write, object, objects)) return undefined
+  const below = write.version ?? LAST
+  const before = object && newestBelow(object, below)
+  const part = partOfWrite(write, before?.facts)
+  if (part === 'heartbeat') {
+    if (before !== undefined) note(write, before.cpid, before, objects)
+    return undefined
+  }
+  const writer = whoWrote(write, part, before?.facts, { objects, settings })
+  const reads = readVersions({ write, part, by: writer.service, before, objects, below }, settings.relations)
+  const key = keyOfWrite(settings.cluster, write)
+  const decision = {
+    key,
+    write,
+    part,
+    writer,
+    ...follows({ write, part, writer, reads, before, key }, changes),
+  }
+  note(write, decision.cpid, before, objects)
+  if (write.version !== undefined) noteActed(write, part, writer, objects)
+  return decision
+}
+
+/** The same was told again, or by another source too late: what is decided never changes. */
+function isDecided(write: Write, object: KnownObject | undefined, objects: ClusterObjects): boolean {
+  const { version, request } = write
+  if (object?.versions.some((known) => known.version === version)) return true
+  return request?.tellsVersion === false && !objects.isFirstTold(requestKey(request, write.object))
+}
+
+/** An Audit-ID can be chosen by whoever asks: it tells requests for one object apart, no more. */
+function requestKey({ auditId = '', verb }: Request, { resource, namespace, name }: ObjectIdentity): string {
+  return [auditId, verb, resource, namespace, name].join(' ')
+}
+
+interface Following {
+  write: Write
+  part: Part
+  writer: Writer
+  reads: readonly ReadVersion[]
+  before: KnownVersion | undefined
+  key: WriteKey
+}
+
+function follows(
+  { write, part, writer, reads, before, key }: Following,
+  changes: Changes,
+): Pick<Decision, 'cpid' | 'sources' | 'reads' | 'cause'> {
+  const own = ownCpid(write.facts, before?.facts, reads)
+  const begins =
+    writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, reads))
+  if (own !== undefined) return { cpid: own, sources: undefined, reads, cause: begins ? 'operator' : 'exact' }
+  if (begins) return { cpid: derivedCpid('root', key), sources: [], reads: [], cause: 'operator' }
+  const cause = reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
+  const cpids = reads.flatMap(({ known }) => known.cpid ?? [])
+  const newest = changes.newest([...new Set(cpids)])
+  const [only] = newest
+  if (only === undefined) return { cpid: derivedCpid('root', key), sources: [], reads, cause: 'inferred' }
+  if (newest.length === 1) return { cpid: only, sources: undefined, reads, cause }
+  return { cpid: derivedCpid('merge', key), sources: newest.sort(), reads, cause }
+}
+
+/** Somebody nobody can name reacts where there is something to react to; else it is a person. */
+function reactsToOthers(write: Write, part: Part, reads: readonly ReadVersion[]): boolean {
+  if (part === 'status' || part === 'removal' || part === 'binding') return true
+  const others = reads.filter(({ identity }) => identity.uid !== write.object.uid)
+  return part === 'deletion'
+    ? others.some(({ known }) => known.gone || known.facts.deleting)
+    : others.length > 0
+}
+
+/** The CPID that an instrumented writer put on this version: not one that was there, nor one copied from an owner. */
+function ownCpid(
+  facts: ObjectFacts | undefined,
+  before: ObjectFacts | undefined,
+  reads: readonly ReadVersion[],
+): Cpid | undefined {
+  const cpid = facts?.cpid
+  if (cpid === undefined || cpid === before?.cpid) return undefined
+  const owners = new Set(facts?.owners.map(({ uid }) => uid))
+  const isCopy = reads.some(({ identity, known }) => owners.has(identity.uid) && known.facts.cpid === cpid)
+  return isCopy ? undefined : parseCpid(cpid)
+}
+
+function note(
+  { object, version, facts, gone }: Write,
+  cpid: Cpid | undefined,
+  before: KnownVersion | undefined,
+  objects: ClusterObjects,
+): void {
+  const known = facts ?? before?.facts
+  const at = version ?? before?.version
+  if (known === undefined || at === undefined) return
+  objects.add(object, { version: at, cpid, facts: known, gone })
+}
+
+/** What a controller does to what an object owns, it does for that object. */
+function noteActed(
+  { object, version = 0n, facts }: Write,
+  part: Part,
+  { service }: Writer,
+  objects: ClusterObjects,
+): void {
+  objects.noteActed(object.uid, service, version)
+  if (part !== 'creation' && part !== 'deletion') return
+  for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, service, version)
+}
+
+/** How a written or read object is named in spans. */
+export function referenceOf(
+  { apiVersion, resource, namespace, name, uid }: ObjectIdentity,
+  version?: bigint,
+): string {
+  const place = namespace === '' ? name : `${namespace}/${name}`
+  const at = version === undefined ? '' : `&rv=${version}`
+  return `${apiVersion}/${resource}/${place}?uid=${uid}${at}`
+}

@@ -1,0 +1,161 @@
+import type { ObjectFacts, FieldManager } from '../model/kubernetes/object-facts.ts'
+import type { Actor, Write } from '../model/kubernetes/write.ts'
+import { ownValue } from '../model/own-value.ts'
+import { fitsOne } from '../model/fits-pattern.ts'
+import type { ClusterObjects } from './cluster-objects.ts'
+import type { Part } from './part-of-write.ts'
+
+/** Who made a write: under which name its work is shown, and whether it reacts to others or begins a change. */
+export interface Writer {
+  /** `replicaset-controller`, `kube-scheduler`, `kubectl`. */
+  readonly service: string
+  /** As the API server knows it; undefined where only a watch saw the write. */
+  readonly user: string | undefined
+  readonly role: 'controller' | 'operator' | 'unknown'
+}
+
+export interface WhoSettings {
+  /** Users or services that begin changes, though they look like controllers; with wildcards. */
+  readonly operators: readonly string[]
+  /** Users or services that react to changes, though they look like people. */
+  readonly controllers: readonly string[]
+}
+
+const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):(.+)$/
+const NODE = /^system:node:/
+/** Programs that people and pipelines use: what they write begins a change, whoever's credentials they have. */
+const TOOLS = /^(?:kubectl|helm|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b/i
+
+const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
+
+/** Which controllers write a status, where the name of the process does not tell them apart. */
+const OF_STATUS: Readonly<Record<string, string>> = {
+  deployments: 'deployment-controller',
+  replicasets: 'replicaset-controller',
+  statefulsets: 'statefulset-controller',
+  daemonsets: 'daemon-set-controller',
+  pods: 'kubelet',
+  nodes: 'kubelet',
+  jobs: 'job-controller',
+  cronjobs: 'cronjob-controller',
+  horizontalpodautoscalers: 'horizontal-pod-autoscaler',
+  namespaces: 'namespace-controller',
+  persistentvolumeclaims: 'persistentvolume-binder',
+  persistentvolumes: 'persistentvolume-binder',
+}
+/** Which controllers write what an author would. */
+const OF_CONTENT: Readonly<Record<string, string>> = {
+  replicasets: 'deployment-controller',
+  endpointslices: 'endpointslice-controller',
+  endpoints: 'endpoint-controller',
+}
+/** Which controllers make what nobody owns. */
+const OF_NEW: Readonly<Record<string, string>> = {
+  endpoints: 'endpoint-controller',
+  'serviceaccounts/default': 'service-account-controller',
+  'configmaps/kube-root-ca.crt': 'root-ca-cert-publisher',
+}
+const OF_OWNER: Readonly<Record<string, string>> = {
+  Deployment: 'deployment-controller',
+  ReplicaSet: 'replicaset-controller',
+  StatefulSet: 'statefulset-controller',
+  DaemonSet: 'daemon-set-controller',
+  Job: 'job-controller',
+  CronJob: 'cronjob-controller',
+  Service: 'endpointslice-controller',
+}
+
+export function whoWrote(
+  write: Write,
+  part: Part,
+  before: ObjectFacts | undefined,
+  { objects, settings }: { objects: ClusterObjects; settings: WhoSettings },
+): Writer {
+  const writer = write.request ? writerOfActor(write.request.actor) : guessed(write, part, before, objects)
+  const names = [writer.service, writer.user ?? '']
+  const isListed = (patterns: readonly string[]): boolean => names.some((name) => fitsOne(patterns, name))
+  if (isListed(settings.operators)) return { ...writer, role: 'operator' }
+  return isListed(settings.controllers) ? { ...writer, role: 'controller' } : writer
+}
+
+function writerOfActor({ user, userAgent }: Actor): Writer {
+  const [program = ''] = userAgent.split('/', 1)
+  const [, , account] = SERVICE_ACCOUNT.exec(user) ?? []
+  if (TOOLS.test(program)) return { service: program, user, role: 'operator' }
+  if (account !== undefined) return { service: account, user, role: 'controller' }
+  if (NODE.test(user)) return { service: 'kubelet', user, role: 'controller' }
+  if (user.startsWith('system:')) return { service: user.slice('system:'.length), user, role: 'controller' }
+  return { service: program === '' ? user : program, user, role: 'operator' }
+}
+
+/** By the entry of managedFields that is new, else by what the write does. */
+function guessed(write: Write, part: Part, before: ObjectFacts | undefined, objects: ClusterObjects): Writer {
+  if (part === 'binding') return controller('kube-scheduler')
+  if (part === 'deletion' || part === 'removal') return whoDeletes(write, part, before, objects)
+  const program = newManager(write.facts, before)?.manager
+  if (program !== undefined && TOOLS.test(program))
+    return { service: 'kubectl', user: undefined, role: 'operator' }
+  if (program !== undefined && program !== 'kube-controller-manager') {
+    return { service: program, user: undefined, role: KUBERNETES.test(program) ? 'controller' : 'unknown' }
+  }
+  const usual = usualWriter(write, part, before)
+  if (usual !== undefined) return controller(usual)
+  return program === undefined ? unknown() : controller(program)
+}
+
+/** Who writes such a thing where everything is as usual. */
+function usualWriter(
+  { object, facts }: Write,
+  part: Part,
+  before: ObjectFacts | undefined,
+): string | undefined {
+  const { resource, name } = object
+  if (part === 'creation') {
+    const owner = (facts ?? before)?.owners.find((one) => one.controller)
+    return owner
+      ? ownValue(OF_OWNER, owner.kind)
+      : (ownValue(OF_NEW, `${resource}/${name}`) ?? ownValue(OF_NEW, resource))
+  }
+  if (part === 'status') return ownValue(OF_STATUS, resource)
+  if (resource !== 'deployments') return ownValue(OF_CONTENT, resource)
+  if (facts?.prints.template !== before?.prints.template) return undefined
+  return facts?.prints.wanted === before?.prints.wanted
+    ? 'deployment-controller'
+    : 'horizontal-pod-autoscaler'
+}
+
+/** A kubelet removes what began to go. What lost its owner is garbage; what its owner has too many of, its owner's. */
+function whoDeletes(
+  { object, facts }: Write,
+  part: Part,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): Writer {
+  if (part === 'removal') return object.resource === 'pods' ? controller('kubelet') : unknown()
+  const reference = (facts ?? before)?.owners.find((one) => one.controller)
+  const [newest] = objects.get(reference?.uid ?? '')?.versions ?? []
+  if (reference === undefined || newest === undefined) return unknown()
+  if (newest.gone || newest.facts.deleting) return controller('generic-garbage-collector')
+  const maker = newest.facts.prints.surplus === 'true' ? ownValue(OF_OWNER, reference.kind) : undefined
+  return maker === undefined ? unknown() : controller(maker)
+}
+
+function unknown(service = 'unknown'): Writer {
+  return { service, user: undefined, role: 'unknown' }
+}
+
+function newManager(
+  facts: ObjectFacts | undefined,
+  before: ObjectFacts | undefined,
+): FieldManager | undefined {
+  const known = new Set(before?.managers.map(keyOf))
+  return facts?.managers.findLast((entry) => !known.has(keyOf(entry)))
+}
+
+function keyOf({ manager, operation, subresource, time }: FieldManager): string {
+  return `${manager} ${operation} ${subresource} ${time}`
+}
+
+function controller(service: string): Writer {
+  return { service, user: undefined, role: 'controller' }
+}

@@ -1,0 +1,77 @@
+import { parseCpid } from '../model/cpid.ts'
+import {
+  PRINT,
+  type FieldManager,
+  type ObjectFacts,
+  type OwnerReference,
+} from '../model/kubernetes/object-facts.ts'
+import { contentOf } from './content-of-kind.ts'
+import { arrayIn, booleanIn, numberIn, objectIn, textIn, type Json, type JsonObject } from './json-access.ts'
+import { printOf } from './print-of.ts'
+
+const CPID = 'causeway.io/cpid'
+const ANCESTORS = 'causeway.io/ancestor-cpids'
+const TRACEPARENT = 'tracing.k8s.io/traceparent'
+const MAX_OWNERS = 16
+const MAX_MANAGERS = 32
+
+/** Fields of a status that its writer sets to say that it lives, wherever they stand. */
+const HEARTBEATS = new Set(['lastHeartbeatTime', 'lastProbeTime', 'renewTime', 'observedTime'])
+/** What the API server keeps of an object, which no author writes. */
+const OF_THE_SERVER = new Set([
+  'managedFields',
+  'resourceVersion',
+  'generation',
+  'uid',
+  'creationTimestamp',
+  'selfLink',
+])
+
+/** What inference needs to know of a version of an object; the rest of it is not kept. */
+export function readObjectFacts(object: JsonObject): ObjectFacts {
+  const metadata = objectIn(object, 'metadata')
+  const annotations = objectIn(metadata, 'annotations')
+  const { status, ...authored } = object
+  const { references, prints } = contentOf(object)
+  const cpid = parseCpid(textIn(annotations, CPID))
+  const ancestors = textIn(annotations, ANCESTORS)
+  const traceparent = textIn(annotations, TRACEPARENT)
+  return {
+    generation: numberIn(metadata, 'generation'),
+    owners: arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner),
+    references,
+    managers: arrayIn(metadata, 'managedFields').slice(-MAX_MANAGERS).map(readManager),
+    deleting: textIn(metadata, 'deletionTimestamp') !== '',
+    prints: {
+      ...prints,
+      [PRINT.authored]: printOf({ ...authored, metadata: withoutServerFields(metadata) }),
+      [PRINT.status]: printOf(status, HEARTBEATS),
+      [PRINT.heartbeat]: printOf(status),
+    },
+    ...(cpid !== undefined && { cpid }),
+    ...(ancestors !== '' && { ancestors }),
+    ...(traceparent !== '' && { traceparent }),
+  }
+}
+
+function withoutServerFields(metadata: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => !OF_THE_SERVER.has(key)))
+}
+
+function readOwner(owner: Json): OwnerReference {
+  return {
+    kind: textIn(owner, 'kind'),
+    name: textIn(owner, 'name'),
+    uid: textIn(owner, 'uid'),
+    controller: booleanIn(owner, 'controller'),
+  }
+}
+
+function readManager(entry: Json): FieldManager {
+  return {
+    manager: textIn(entry, 'manager'),
+    operation: textIn(entry, 'operation'),
+    subresource: textIn(entry, 'subresource'),
+    time: textIn(entry, 'time'),
+  }
+}

@@ -1,0 +1,37 @@
+import type { UnixNanos } from '../clock.ts'
+import type { ObjectFacts, ObjectIdentity } from './object-facts.ts'
+import type { Request } from './write.ts'
+
+/** What a source told of one version of an object, or of one request. */
+export type Observation = WatchedVersion | AuditedRequest
+
+/** A version that a watch or a list delivered. */
+export interface WatchedVersion {
+  readonly source: 'watch'
+  readonly object: ObjectIdentity
+  readonly version: bigint
+  readonly facts: ObjectFacts
+  /** It was there when the watch began: who wrote it, and when, is not known. */
+  readonly listed: boolean
+  readonly gone: boolean
+  readonly seenNs: UnixNanos
+}
+
+/** A request that the API server accepted, as its audit log or webhook tells. */
+export interface AuditedRequest {
+  readonly source: 'audit'
+  /** The uid is empty where the answer tells none. */
+  readonly object: ObjectIdentity
+  /** Undefined where the answer tells none: bindings, deletions that are answered with a Status. */
+  readonly version: bigint | undefined
+  /** Undefined where the answer is not the object: scale, bindings, deletions, or an audit policy without answers. */
+  readonly facts: ObjectFacts | undefined
+  /** The object is gone with it, as far as the answer tells. */
+  readonly gone: boolean
+  readonly request: Request
+  readonly seenNs: UnixNanos
+}
+
+/** Why something that a source told makes no write. */
+export type Skipped =
+  'failed' | 'read' | 'stage' | 'dry_run' | 'heartbeat' | 'event' | 'lease' | 'no_object' | 'unversioned'

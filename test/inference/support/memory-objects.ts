@@ -1,0 +1,67 @@
+import type { ObjectIdentity } from '../../../src/model/kubernetes/object-facts.ts'
+import type { ClusterObjects, KnownObject, KnownVersion } from '../../../src/inference/cluster-objects.ts'
+
+/** The objects of a cluster in memory, with every version: what a store that forgets must agree with. */
+export class MemoryObjects implements ClusterObjects {
+  readonly #objects = new Map<string, { identity: ObjectIdentity; versions: KnownVersion[] }>()
+  readonly #names = new Map<string, string>()
+  readonly #acted = new Map<string, bigint>()
+  readonly #told = new Set<string>()
+
+  get(uid: string): KnownObject | undefined {
+    return this.#objects.get(uid)
+  }
+
+  named(resource: string, namespace: string, name: string): KnownObject | undefined {
+    return this.#objects.get(this.#names.get(`${resource}/${namespace}/${name}`) ?? '')
+  }
+
+  ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): KnownObject[] {
+    const newest = (object: KnownObject): bigint =>
+      object.versions.find(({ version }) => version < before)?.version ?? 0n
+    return [...this.#objects.values()]
+      .filter(({ identity }) => identity.resource === resource)
+      .filter(({ versions }) => versions[0]?.facts.owners.some((owner) => owner.uid === uid))
+      .filter((object) => newest(object) > after)
+      .sort((one, other) => (newest(one) > newest(other) ? -1 : 1))
+      .slice(0, most)
+  }
+
+  naming(field: string, resource: string, named: ObjectIdentity, most: number): KnownObject[] {
+    return [...this.#objects.values()]
+      .filter(({ identity }) => identity.resource === resource)
+      .filter(({ versions: [newest] }) =>
+        newest?.facts.references.some(
+          (one) =>
+            one.field === field &&
+            one.resource === named.resource &&
+            one.namespace === named.namespace &&
+            one.name === named.name,
+        ),
+      )
+      .slice(0, most)
+  }
+
+  add(identity: ObjectIdentity, version: KnownVersion): void {
+    const object = this.#objects.get(identity.uid) ?? { identity, versions: [] }
+    object.versions = [version, ...object.versions.filter((one) => one.version !== version.version)].sort(
+      (one, other) => (one.version > other.version ? -1 : 1),
+    )
+    this.#objects.set(identity.uid, object)
+    this.#names.set(`${identity.resource}/${identity.namespace}/${identity.name}`, identity.uid)
+  }
+
+  lastActed(uid: string, by: string): bigint {
+    return this.#acted.get(`${uid} ${by}`) ?? 0n
+  }
+
+  noteActed(uid: string, by: string, version: bigint): void {
+    this.#acted.set(`${uid} ${by}`, version)
+  }
+
+  isFirstTold(request: string): boolean {
+    const isFirst = !this.#told.has(request)
+    this.#told.add(request)
+    return isFirst
+  }
+}

@@ -1,0 +1,107 @@
+import { expect, test } from '@jest/globals'
+import type { JsonObject } from '../../src/kubernetes/json-access.ts'
+import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
+
+const EVENT = {
+  kind: 'Event',
+  apiVersion: 'audit.k8s.io/v1',
+  level: 'RequestResponse',
+  auditID: 'ee1b4df6-31dc-43d0-a9b5-49e16dcaaa41',
+  stage: 'ResponseComplete',
+  requestURI: '/apis/apps/v1/namespaces/shop/deployments/web',
+  verb: 'update',
+  user: { username: 'alice' },
+  userAgent: 'kubectl/v1.36.3',
+  objectRef: { resource: 'deployments', namespace: 'shop', name: 'web', apiGroup: 'apps', apiVersion: 'v1' },
+  responseStatus: { code: 200 },
+  requestObject: { metadata: { resourceVersion: '41' } },
+  responseObject: {
+    kind: 'Deployment',
+    apiVersion: 'apps/v1',
+    metadata: { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: '42' },
+  },
+  requestReceivedTimestamp: '2026-11-22T03:00:38.160517Z',
+  stageTimestamp: '2026-11-22T03:00:38.214417Z',
+}
+
+const read = (change: Record<string, unknown>) =>
+  readAuditEvent(JSON.parse(JSON.stringify({ ...EVENT, ...change })) as JsonObject)
+
+test('an accepted write is read with its version, the one it read, its writer and its microseconds', () => {
+  expect(read({})).toMatchObject({
+    object: { apiVersion: 'apps/v1', resource: 'deployments', namespace: 'shop', name: 'web', uid: 'u1' },
+    version: 42n,
+    gone: false,
+    request: {
+      actor: { user: 'alice', userAgent: 'kubectl/v1.36.3' },
+      verb: 'update',
+      readVersion: 41n,
+      startNs: 1795316438160517000n,
+      endNs: 1795316438214417000n,
+    },
+  })
+})
+
+test.each([
+  ['stage', { stage: 'RequestReceived' }],
+  ['read', { verb: 'watch' }],
+  ['failed', { responseStatus: { code: 409 } }],
+  ['dry_run', { requestURI: '/apis/apps/v1/namespaces/shop/deployments/web?dryRun=All' }],
+  ['lease', { objectRef: { resource: 'leases', apiGroup: 'coordination.k8s.io', apiVersion: 'v1' } }],
+  ['event', { objectRef: { resource: 'events', apiVersion: 'v1' } }],
+  ['no_object', { objectRef: { resource: 'serviceaccounts', subresource: 'token', apiVersion: 'v1' } }],
+  [
+    'no_object',
+    { objectRef: { resource: 'subjectaccessreviews', apiGroup: 'authorization.k8s.io', apiVersion: 'v1' } },
+  ],
+] as const)('%s: what makes no version of an object is left out', (why, change) => {
+  expect(read(change)).toBe(why)
+})
+
+test('a scale tells the version that it made, not the object', () => {
+  const answer = {
+    kind: 'Scale',
+    metadata: { name: 'web', namespace: 'shop', uid: 'u1', resourceVersion: '43' },
+  }
+  const scaled = read({
+    verb: 'patch',
+    objectRef: { ...EVENT.objectRef, subresource: 'scale' },
+    responseObject: answer,
+  })
+  expect(scaled).toMatchObject({
+    version: 43n,
+    facts: undefined,
+    object: { uid: 'u1', apiVersion: 'apps/v1' },
+  })
+})
+
+test('a binding and a deletion that are answered with a Status are known by the uid they name', () => {
+  const binding = read({
+    verb: 'create',
+    objectRef: {
+      resource: 'pods',
+      namespace: 'shop',
+      name: 'web-1',
+      apiVersion: 'v1',
+      subresource: 'binding',
+    },
+    requestObject: { metadata: { uid: 'u2' } },
+    responseObject: { kind: 'Status', metadata: {} },
+  })
+  expect(binding).toMatchObject({ version: undefined, gone: false, object: { uid: 'u2', name: 'web-1' } })
+  const answer = { kind: 'Status', metadata: {}, details: { uid: 'u1' } }
+  expect(read({ verb: 'delete', responseObject: answer })).toMatchObject({
+    version: undefined,
+    gone: true,
+    object: { uid: 'u1' },
+  })
+})
+
+test('a policy that keeps no bodies still tells who wrote what, and when', () => {
+  expect(read({ level: 'Metadata', requestObject: undefined, responseObject: undefined })).toMatchObject({
+    version: undefined,
+    facts: undefined,
+    object: { name: 'web', uid: '' },
+    request: { actor: { user: 'alice' } },
+  })
+})
