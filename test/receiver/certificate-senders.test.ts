@@ -14,7 +14,7 @@ import type { Sender } from '../../src/model/sender.ts'
 import { GrpcSenders } from '../../src/receiver/otlp/grpc/grpc-senders.ts'
 import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
 import { senderOver } from '../../src/receiver/otlp/http/http-sender-names.ts'
-import { innermostCall } from '../../src/receiver/otlp/grpc/innermost-call.ts'
+import { sessionOf } from '../../src/receiver/otlp/grpc/grpc-js-call.ts'
 import { InFlight } from '../../src/receiver/admission/in-flight.ts'
 import { Intake } from '../../src/receiver/admission/intake.ts'
 import { certificateNames } from '../../src/trust/certificate-names.ts'
@@ -42,7 +42,7 @@ const noting: ServerInterceptor = (_, call) =>
     start: (next) => {
       next({
         onReceiveMetadata(metadata, pass) {
-          sessions.set(metadata, innermostCall(call).stream.session!)
+          sessions.set(metadata, sessionOf(call)!)
           pass(metadata)
         },
       })

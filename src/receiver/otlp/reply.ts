@@ -13,10 +13,18 @@ export interface Reply {
 }
 
 /** What an HTTP request may be refused for before there is an outcome. */
-export type WrongForm = 'wrongPath' | 'wrongMethod' | 'wrongType' | 'unauthenticated' | 'foreignPage'
+export type WrongForm =
+  | 'wrongPath'
+  | 'wrongMethod'
+  | 'wrongType'
+  | 'unknownCoding'
+  | 'headersTooLarge'
+  | 'tooSlow'
+  | 'unauthenticated'
+  | 'foreignPage'
 
 /**
- * What each outcome is answered with (OTLP specification, Failures, Message Size Limits and Throttling).
+ * The only table of statuses that OTLP requests are answered with: what each outcome is answered with (OTLP specification, Failures, Message Size Limits and Throttling).
  * RESOURCE_EXHAUSTED tells not to retry as long as no RetryInfo comes with it.
  */
 export const REPLIES: Readonly<Record<IngestOutcome['kind'] | WrongForm, Reply>> = {
@@ -28,6 +36,9 @@ export const REPLIES: Readonly<Record<IngestOutcome['kind'] | WrongForm, Reply>>
   wrongPath: { grpc: status.UNIMPLEMENTED, http: 404, retryable: false },
   wrongMethod: { grpc: status.UNIMPLEMENTED, http: 405, retryable: false },
   wrongType: { grpc: status.INVALID_ARGUMENT, http: 415, retryable: false },
+  unknownCoding: { grpc: status.UNIMPLEMENTED, http: 400, retryable: false },
+  headersTooLarge: { grpc: status.RESOURCE_EXHAUSTED, http: 431, retryable: false },
+  tooSlow: { grpc: status.DEADLINE_EXCEEDED, http: 503, retryable: true },
   foreignPage: { grpc: status.PERMISSION_DENIED, http: 403, retryable: false },
   unauthenticated: { grpc: status.UNAUTHENTICATED, http: 401, retryable: false },
 }

@@ -1,7 +1,6 @@
 import {
-  Metadata,
   ServerInterceptingCall,
-  status,
+  type Metadata,
   type ServerInterceptor,
   type StatusObject,
 } from '@grpc/grpc-js'
@@ -13,7 +12,7 @@ import { peerOf } from '../../../doors/peer.ts'
 import type { Sender } from '../../../model/sender.ts'
 import type { Checked } from '../../../trust/authenticator.ts'
 import { certificateNames } from '../../../trust/certificate-names.ts'
-import { grpcStatusOf } from './grpc-status.ts'
+import { bareStatus, grpcStatusOf } from './grpc-status.ts'
 import type { Intake } from '../../admission/intake.ts'
 
 type Turned = Exclude<Checked, { kind: 'known' }>
@@ -124,5 +123,5 @@ function check(
 
 function statusOf(turned: Turned): StatusObject {
   if (turned.kind === 'busy') return grpcStatusOf(turned)
-  return { code: status.UNAUTHENTICATED, details: turned.reason, metadata: new Metadata() }
+  return bareStatus('unauthenticated', turned.reason)
 }

@@ -1,14 +1,16 @@
-import type { Server, ServerResponse } from 'node:http'
+import { STATUS_CODES, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AwaitedBodies } from './awaited-bodies.ts'
 import { ownValue } from '../../../model/own-value.ts'
+import { REPLIES } from '../reply.ts'
 
 /** How long an answer to a request that was too slow has to leave, in milliseconds. */
 const LAST_ANSWER_MS = 5_000
 
-const STATUS_LINES: Readonly<Record<string, string>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Payload Too Large',
+/** What Node's parser finds wrong, by its error code; everything else is malformed. */
+const FAULTS: Readonly<Record<string, keyof typeof REPLIES>> = {
+  HPE_HEADER_OVERFLOW: 'headersTooLarge',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'tooLarge',
 }
 
 /**
@@ -29,7 +31,8 @@ export function endFaulty(server: Server, awaited: AwaitedBodies, open: Readonly
       socket.destroy(error)
       return
     }
-    socket.write(`HTTP/1.1 ${ownValue(STATUS_LINES, code) ?? '400 Bad Request'}\r\nConnection: close\r\n\r\n`)
+    const { http } = REPLIES[ownValue(FAULTS, code) ?? 'malformed']
+    socket.write(`HTTP/1.1 ${http} ${STATUS_CODES[http] ?? ''}\r\nConnection: close\r\n\r\n`)
     socket.destroySoon()
   })
 }

@@ -1,6 +1,6 @@
-import { Metadata, status, type StatusObject } from '@grpc/grpc-js'
+import type { Metadata, status, StatusObject } from '@grpc/grpc-js'
 import { GRPC_ACCEPT_ENCODING, GRPC_CODINGS } from '../codings/codings.ts'
-import { grpcStatusOf } from '../grpc/grpc-status.ts'
+import { bareStatus, grpcStatusOf } from './grpc-status.ts'
 import { NO_ROOM, type Reservation } from '../../admission/in-flight.ts'
 import { ownValue } from '../../../model/own-value.ts'
 
@@ -34,17 +34,19 @@ export async function decompressCounted(
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const parts: Buffer[] = []
   let length = 0
-  const stop = (ending: NotTaken): void => {
+  const stop = (ending: StatusObject): void => {
     parts.length = 0
     decompressor.destroy()
-    reject(ending)
+    reject(new NotTaken(ending))
   }
-  decompressor.on('error', () => stop(statusOf(status.INTERNAL, 'the compressed message is corrupt')))
+  decompressor.on('error', () =>
+    stop(grpcStatusOf({ kind: 'malformed', reason: 'the compressed message is corrupt' })),
+  )
   decompressor.on('data', (part: Buffer) => {
     length += part.length
     if (length > maxBytes)
-      stop(statusOf(status.RESOURCE_EXHAUSTED, `the message decompresses to more than ${maxBytes} bytes`))
-    else if (!reservation.take(part.length)) stop(new NotTaken(grpcStatusOf(NO_ROOM)))
+      stop(bareStatus('tooLarge', `the message decompresses to more than ${maxBytes} bytes`))
+    else if (!reservation.take(part.length)) stop(grpcStatusOf(NO_ROOM))
     else parts.push(part)
   })
   decompressor.on('end', () => resolve(Buffer.concat(parts, length)))
@@ -55,11 +57,7 @@ export async function decompressCounted(
 /** As gRPC asks for it (compression.md): with what would have been taken. */
 function notKnown(encoding: string): NotTaken {
   const details = `the message is compressed with ${encoding}; use one of ${GRPC_ACCEPT_ENCODING}`
-  const metadata = new Metadata()
-  metadata.set('grpc-accept-encoding', GRPC_ACCEPT_ENCODING)
-  return new NotTaken({ code: status.UNIMPLEMENTED, details, metadata })
-}
-
-function statusOf(code: status, details: string): NotTaken {
-  return new NotTaken({ code, details, metadata: new Metadata() })
+  const ending = bareStatus('unknownCoding', details)
+  ending.metadata.set('grpc-accept-encoding', GRPC_ACCEPT_ENCODING)
+  return new NotTaken(ending)
 }
