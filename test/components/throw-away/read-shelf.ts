@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
+import type { ReceiverHost, RunningReceiver, StartedWith } from '../../../src/receiver/receiver-type.ts'
+import type { ShelfReceiverSettings } from './shelf-receiver.ts'
+
+export async function startReceiver(
+  { id, settings: { file } }: StartedWith<ShelfReceiverSettings>,
+  { intake, observer }: ReceiverHost,
+): Promise<RunningReceiver> {
+  for (const line of readFileSync(file, 'utf8').trimEnd().split('\n')) {
+    const outcome = await intake.ingest('traces', protobufOfJson('traces', Buffer.from(line)))
+    observer.answered({ receiver: id, transport: 'file', signal: 'traces', outcome, bytes: line.length })
+  }
+  return { ways: [], [Symbol.asyncDispose]: () => Promise.resolve() }
+}
