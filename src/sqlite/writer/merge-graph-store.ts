@@ -59,13 +59,13 @@ export class SqliteMergeGraph implements MergeGraph {
     this.#byText = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE text = +?`)
     this.#byId = db.prepare(`SELECT ${COLUMNS} FROM cpids WHERE id = ?`)
     this.#insert = db.prepare(
-      'INSERT INTO cpids (uuid, first_seen_ms, missing_since_ms, prune_ns) VALUES (?, ?, ?, ? * 1000000)',
+      'INSERT INTO cpids (uuid, first_seen_ms, missing_since_ms, prune_ns) VALUES (?, ?, ?, CAST(? AS INTEGER) * 1000000)',
     )
     this.#update = db.prepare(
       `UPDATE cpids SET state = ?, has_mergelog = ?, explained = ?, unexplained_sources = ?, in_degree = ?,
          roots = ?, next_episode = ? WHERE id = ?`,
     )
-    this.#revive = db.prepare('UPDATE cpids SET prune_ns = ? * 1000000 WHERE id = ?')
+    this.#revive = db.prepare('UPDATE cpids SET prune_ns = CAST(? AS INTEGER) * 1000000 WHERE id = ?')
     this.#sources = db.prepare<[number], number>('SELECT source FROM edges WHERE target = ?').pluck()
     this.#targets = db.prepare<[number], number>('SELECT target FROM edges WHERE source = ?').pluck()
     this.#targetsAfter = db

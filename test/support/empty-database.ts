@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
-import { TestWriter } from '../../support/test-writer.ts'
+import type { Sqlite } from '../../src/sqlite/open-database.ts'
+import { TestWriter } from './test-writer.ts'
 
 let empty: Buffer | undefined
 

@@ -1,0 +1,91 @@
+import { expect, test } from '@jest/globals'
+import type { Cpid } from '../../src/model/cpid.ts'
+import type { ArrivalStore } from '../../src/model/ports/arrival-port.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import type { Inside, Open } from './opened.ts'
+
+const scopeOf = (arrivals: ArrivalStore, service: string, cluster?: string): number =>
+  arrivals.scope({ envelope: Buffer.from(`${service} ${cluster}`), service, cluster }, Buffer.from('scope'))
+
+/** Stores a mergelog of a CPID; returns its number and the arrival's. */
+export function merge(
+  { arrivals, graph }: Pick<Inside, 'arrivals' | 'graph'>,
+  number: number,
+  { sources = [], timeNs, scope }: { sources?: number[]; timeNs: bigint; scope: number },
+): { id: number; arrival: number } {
+  const id = graph.sight(cpid(number) as Cpid).id
+  const mergelog = { cpid: cpid(number) as Cpid, sources: sources.map((source) => cpid(source) as Cpid) }
+  const record = {
+    newCpid: mergelog.cpid,
+    sources: mergelog.sources,
+    timeNs,
+    object: undefined,
+    reason: 'why',
+  }
+  const arrival = graph.announce(id, 'mergelog')
+  arrivals.addMergelog(id, arrival, mergelog, record, timeNs, { scope, cluster: '' })
+  return { id, arrival }
+}
+
+/** What any store of arrivals has to keep to. */
+export function arrivalsContract(open: Open): void {
+  test('a request is known by its hash, with what was answered', async () => {
+    using opened = await open()
+    const [one, other] = [Buffer.alloc(16, 1), Buffer.alloc(16, 2)]
+    opened.transactor.run(({ arrivals }) => {
+      arrivals.addRequest(one, { rejected: 3, message: 'three spans are too large' })
+      arrivals.endRequests()
+    })
+    const answers = opened
+      .reopened()
+      .transactor.run(({ arrivals }) => [arrivals.answerTo(one), arrivals.answerTo(other)])
+    expect(answers).toEqual([{ rejected: 3, message: 'three spans are too large' }, undefined])
+  })
+
+  test('a scope has one number as long as its envelopes are the same', async () => {
+    using opened = await open()
+    const numbers = opened.transactor.run(({ arrivals }) => [
+      scopeOf(arrivals, 'paper', 'north'),
+      scopeOf(arrivals, 'paper', 'south'),
+      scopeOf(arrivals, 'paper', 'north'),
+    ])
+    expect(numbers[2]).toBe(numbers[0])
+    expect(numbers[1]).not.toBe(numbers[0])
+    const again = opened.reopened().transactor.run(({ arrivals }) => scopeOf(arrivals, 'paper', 'south'))
+    expect(again).toBe(numbers[1])
+  })
+
+  test('a mergelog is read as it was said, and its CPID is whose resource sent it', async () => {
+    using opened = await open()
+    opened.transactor.run((inside) => {
+      const scope = scopeOf(inside.arrivals, 'paper', 'north')
+      const { id, arrival } = merge(inside, 3, { sources: [1, 2], timeNs: 5n, scope })
+      expect(inside.graph.storedSources(id)).toEqual([cpid(1), cpid(2)])
+      expect(inside.arrivals.ownerOf(id)).toEqual({ service: 'paper', cluster: 'north' })
+      const { wallMs } = inside.arrivals
+      const said = {
+        arrival,
+        timeNs: 5n,
+        arrivedMs: wallMs,
+        sources: [cpid(1), cpid(2)],
+        scope,
+        reason: 'why',
+      }
+      expect(inside.mergelogs.find(id)).toEqual({ ...said, object: undefined, cluster: 'north' })
+      expect(inside.graph.storedSources(id + 1)).toBeUndefined()
+      expect(inside.arrivals.ownerOf(id + 1)).toBeUndefined()
+      expect(inside.mergelogs.find(id + 1)).toBeUndefined()
+    })
+  })
+
+  test('a contested mergelog makes room for another', async () => {
+    using opened = await open()
+    opened.transactor.run((inside) => {
+      const first = merge(inside, 1, { timeNs: 5n, scope: scopeOf(inside.arrivals, 'stranger') })
+      inside.arrivals.contestMergelog(first.id, cpid(1) as Cpid)
+      expect(inside.mergelogs.find(first.id)).toBeUndefined()
+      merge(inside, 1, { timeNs: 6n, scope: scopeOf(inside.arrivals, 'owner') })
+      expect(inside.arrivals.ownerOf(first.id)).toEqual({ service: 'owner', cluster: '' })
+    })
+  })
+}

@@ -1,0 +1,82 @@
+import { nanosOfMs, type UnixNanos } from '../../../src/model/clock.ts'
+import type { MergelogRecord } from '../../../src/model/arrivals.ts'
+import type { ArrivalStore, Owner, RequestAnswer, SentFrom } from '../../../src/model/ports/arrival-port.ts'
+import type { Mergelog } from '../../../src/model/ports/graph-port.ts'
+import type { MemoryTables } from './memory-tables.ts'
+
+/** Arrivals in maps. Of spans and log records it only counts that they came: no port that it has reads them. */
+export class MemoryArrivals implements ArrivalStore {
+  readonly #tables: MemoryTables
+
+  constructor(tables: MemoryTables) {
+    this.#tables = tables
+  }
+
+  get wallMs(): number {
+    return this.#tables.wallMs
+  }
+
+  answerTo(hash: Buffer): RequestAnswer | undefined {
+    return this.#tables.requests.get(hash.toString('hex'))
+  }
+
+  addRequest(hash: Buffer, answer: RequestAnswer): void {
+    this.#tables.requests.set(hash.toString('hex'), { ...answer })
+  }
+
+  scope(
+    resource: { envelope: Buffer; service: string; cluster: string | undefined },
+    envelope: Buffer,
+  ): number {
+    const key = `${resource.envelope.toString('hex')} ${envelope.toString('hex')}`
+    const known = this.#tables.scopes.get(key)
+    if (known !== undefined) return known.id
+    const id = this.#tables.scopes.size + 1
+    this.#tables.scopes.set(key, { id, service: resource.service, cluster: resource.cluster ?? '' })
+    return id
+  }
+
+  addSpan(): void {
+    this.#tables.lastArrival++
+  }
+
+  addLog(): void {
+    this.#tables.lastArrival++
+  }
+
+  addMergelog(
+    cpid: number,
+    arrival: number,
+    { sources }: Mergelog,
+    { object, reason }: MergelogRecord,
+    timeNs: UnixNanos,
+    { scope }: SentFrom,
+  ): void {
+    const { wallMs, mergelogs, cpids, scopes } = this.#tables
+    const owner = [...scopes.values()].find(({ id }) => id === scope)
+    const cluster = owner?.cluster === '' ? undefined : owner?.cluster
+    const said = { arrival, timeNs, arrivedMs: wallMs, sources: [...sources], scope, object, reason, cluster }
+    mergelogs.set(cpid, said)
+    const arrivalNs = nanosOfMs(wallMs)
+    const row = cpids.get(cpid)
+    if (row !== undefined) cpids.set(cpid, { ...row, pruneNs: timeNs > arrivalNs ? arrivalNs : timeNs })
+  }
+
+  contestMergelog(cpid: number): void {
+    if (this.ownerOf(cpid) !== undefined) this.#tables.mergelogs.delete(cpid)
+  }
+
+  addRejectedMergelog(): void {
+    // Only auditors read them.
+  }
+
+  ownerOf(cpid: number): Owner | undefined {
+    const stored = this.#tables.mergelogs.get(cpid)
+    const scope = [...this.#tables.scopes.values()].find(({ id }) => id === stored?.scope)
+    return scope && { service: scope.service, cluster: scope.cluster }
+  }
+
+  endRequests(): void {
+    // Nothing is put off.
+  }
+}

@@ -1,0 +1,128 @@
+import type { Signal } from '../../../src/model/ingest.ts'
+import type { PositionStore } from '../../../src/model/ports/keeping-port.ts'
+import type {
+  ChangeSpan,
+  ChangeSpans,
+  Mergelogs,
+  StoredMergelog,
+} from '../../../src/model/ports/linking/changes.ts'
+import type { Waiting, WaitingItems } from '../../../src/model/ports/linking/waiting.ts'
+import type { MemoryTables } from './memory-tables.ts'
+
+export class MemoryPositions implements PositionStore {
+  readonly #tables: MemoryTables
+  readonly #signal: Signal
+
+  constructor(tables: MemoryTables, signal: Signal) {
+    this.#tables = tables
+    this.#signal = signal
+  }
+
+  keep(names: readonly string[], end: number): Map<string, number> {
+    const known = this.all()
+    for (const name of known.keys())
+      if (!names.includes(name)) this.#tables.positions.delete(this.#keyOf(name))
+    for (const name of names) if (!known.has(name)) this.#tables.positions.set(this.#keyOf(name), end)
+    return this.all()
+  }
+
+  moveTo(name: string, position: number): void {
+    const key = this.#keyOf(name)
+    if (this.#tables.positions.has(key)) this.#tables.positions.set(key, position)
+  }
+
+  all(): Map<string, number> {
+    const own = [...this.#tables.positions].filter(([key]) => key.startsWith(this.#keyOf('')))
+    return new Map(own.map(([key, position]) => [key.slice(this.#keyOf('').length), position]))
+  }
+
+  #keyOf(name: string): string {
+    return `${this.#signal} ${name}`
+  }
+}
+
+export class MemoryMergelogs implements Mergelogs {
+  readonly #tables: MemoryTables
+
+  constructor(tables: MemoryTables) {
+    this.#tables = tables
+  }
+
+  find(cpid: number): StoredMergelog | undefined {
+    return this.#tables.mergelogs.get(cpid)
+  }
+}
+
+export class MemoryWaiting implements WaitingItems {
+  readonly #tables: MemoryTables
+
+  constructor(tables: MemoryTables) {
+    this.#tables = tables
+  }
+
+  add(waiting: Waiting, dueMs: number): void {
+    if (this.#tables.waiting.has(waiting.arrival)) throw new Error('it waits already')
+    this.#tables.waiting.set(waiting.arrival, [{ ...waiting }, dueMs])
+  }
+
+  hasSpan(row: number): boolean {
+    const [waiting] = this.#tables.waiting.get(row) ?? []
+    return waiting !== undefined && waiting.kind !== 'change'
+  }
+
+  remove(arrival: number): boolean {
+    return this.#tables.waiting.delete(arrival)
+  }
+
+  forCpid(cpid: number): Waiting[] {
+    return this.#inOrder().filter((waiting) => waiting.cpid === cpid)
+  }
+
+  forParent(origin: number, parentId: bigint): Waiting[] {
+    return this.#inOrder().filter((waiting) => waiting.origin === origin && waiting.parentId === parentId)
+  }
+
+  due(limit: number): Waiting[] {
+    return [...this.#tables.waiting.values()]
+      .filter(([, dueMs]) => dueMs <= this.#tables.activeMs)
+      .sort(([a, dueA], [b, dueB]) => dueA - dueB || a.arrival - b.arrival)
+      .slice(0, limit)
+      .map(([waiting]) => waiting)
+  }
+
+  #inOrder(): Waiting[] {
+    return [...this.#tables.waiting.values()]
+      .map(([waiting]) => waiting)
+      .sort((a, b) => a.arrival - b.arrival)
+  }
+}
+
+export class MemoryChanges implements ChangeSpans {
+  readonly #tables: MemoryTables
+
+  constructor(tables: MemoryTables) {
+    this.#tables = tables
+  }
+
+  find(cpid: number, trace: number): ChangeSpan | undefined {
+    return this.#tables.changes.get(`${cpid} ${trace}`)?.[1]
+  }
+
+  newest(cpid: number, most: number): ChangeSpan[] {
+    const own = [...this.#tables.changes.values()].flatMap(([of, change]) => (of === cpid ? [change] : []))
+    return own.sort((a, b) => b.trace - a.trace).slice(0, most)
+  }
+
+  cpidsIn(trace: number): number[] {
+    return [...this.#tables.changes.values()]
+      .filter(([, change]) => change.trace === trace)
+      .sort(([a, one], [b, other]) => one.depth - other.depth || a - b)
+      .map(([cpid]) => cpid)
+  }
+
+  add(cpid: number, change: ChangeSpan): void {
+    const key = `${cpid} ${change.trace}`
+    if (this.#tables.changes.has(key)) throw new Error('the CPID has a change span in the trace already')
+    this.#tables.changes.set(key, [cpid, { ...change }])
+  }
+}

@@ -1,0 +1,159 @@
+import { expect, test } from '@jest/globals'
+import type { Cpid } from '../../src/model/cpid.ts'
+import type { Trace } from '../../src/model/ports/linking/traces.ts'
+import type { Waiting } from '../../src/model/ports/linking/waiting.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import type { Open } from './opened.ts'
+
+const waits = (arrival: number, more: Partial<Waiting> = {}): Waiting => {
+  return { arrival, kind: 'span', cpid: undefined, origin: undefined, parentId: undefined, ...more }
+}
+
+/** A trace that has just been opened. */
+export function openedTrace(root: number, episode = 0): Omit<Trace, 'id' | 'cascade'> {
+  const counted = { sentSpans: 0, sentBytes: 0, controllerSpans: 0, services: 0, merges: 0, missing: 0 }
+  const said = { clockSkew: false, doubtfulTimes: false, truncated: false, rootSent: false }
+  const traceId = Buffer.alloc(16, `${root} ${episode}`)
+  const times = { openedMs: 0, lastArrivalMs: 0, lastWallMs: 0, dueMs: 1_000, firstNs: 0n, lastNs: 0n }
+  const is = { open: true, provisional: false, continuesRoot: false }
+  return { traceId, root, episode, rootSpan: 7n, ...times, ...counted, ...said, ...is }
+}
+
+/** What any implementation has to keep to of what the linker reads and writes. */
+export function linkingContract(open: Open): void {
+  test('an exporter that is new begins where it is told, one that stays goes on, and one that is gone is forgotten', async () => {
+    using opened = await open()
+    const { transactor, reader } = opened
+    transactor.run(({ positions }) => {
+      expect(positions.traces.keep(['otlp/a', 'otlp/b'], 5)).toEqual(
+        new Map([
+          ['otlp/a', 5],
+          ['otlp/b', 5],
+        ]),
+      )
+      positions.traces.moveTo('otlp/a', 9, 1)
+      positions.traces.moveTo('otlp/unknown', 9, 1)
+      expect(positions.logs.keep(['otlp/a'], 1)).toEqual(new Map([['otlp/a', 1]]))
+    })
+    expect(reader.positions('traces')).toEqual(
+      new Map([
+        ['otlp/a', 9],
+        ['otlp/b', 5],
+      ]),
+    )
+    transactor.run(({ positions }) => positions.traces.keep(['otlp/c', 'otlp/a'], 20))
+    expect(opened.reopened().reader.positions('traces')).toEqual(
+      new Map([
+        ['otlp/a', 9],
+        ['otlp/c', 20],
+      ]),
+    )
+    expect(reader.positions('logs')).toEqual(new Map([['otlp/a', 1]]))
+  })
+
+  test('what waits is found by what it waits for, and is due in the order of its time', async () => {
+    using opened = await open()
+    opened.transactor.run(({ waiting }) => {
+      waiting.add(waits(3, { cpid: 1 }), 200)
+      waiting.add(waits(2, { kind: 'change', cpid: 1 }), 300)
+      waiting.add(waits(5, { kind: 'orphan', origin: 4, parentId: -9n }), 100)
+      waiting.add(waits(4, { kind: 'cause' }), 100)
+      expect(() => waiting.add(waits(4), 1)).toThrow(Error)
+      expect(waiting.forCpid(1)).toEqual([waits(2, { kind: 'change', cpid: 1 }), waits(3, { cpid: 1 })])
+      expect(waiting.forParent(4, -9n)).toEqual([waits(5, { kind: 'orphan', origin: 4, parentId: -9n })])
+      expect([waiting.forCpid(9), waiting.forParent(4, 9n), waiting.due(9)]).toEqual([[], [], []])
+      expect([2, 3, 4, 9].map((row) => waiting.hasSpan(row))).toEqual([false, true, true, false])
+    })
+    opened.clock.advance(200)
+    opened.transactor.run(({ waiting }) => {
+      expect(waiting.due(9).map(({ arrival }) => arrival)).toEqual([4, 5, 3])
+      expect(waiting.due(2)).toHaveLength(2)
+      expect([waiting.remove(4), waiting.remove(4)]).toEqual([true, false])
+      expect(waiting.due(9).map(({ arrival }) => arrival)).toEqual([5, 3])
+    })
+  })
+
+  test('a CPID has one change span in a trace; those of a trace are read from the root on', async () => {
+    using opened = await open()
+    opened.transactor.run(({ changes }) => {
+      changes.add(1, { trace: 7, spanId: 11n, depth: 1 })
+      changes.add(2, { trace: 7, spanId: -12n, depth: 0 })
+      changes.add(1, { trace: 8, spanId: 13n, depth: 0 })
+      expect(() => changes.add(1, { trace: 7, spanId: 14n, depth: 2 })).toThrow(Error)
+    })
+    opened.reopened().transactor.run(({ changes }) => {
+      expect(changes.find(2, 7)).toEqual({ trace: 7, spanId: -12n, depth: 0 })
+      expect(changes.find(2, 8)).toBeUndefined()
+      expect(changes.newest(1, 9).map(({ trace }) => trace)).toEqual([8, 7])
+      expect(changes.newest(1, 1)).toHaveLength(1)
+      expect(changes.cpidsIn(7)).toEqual([2, 1])
+    })
+  })
+
+  test('a trace is as it was touched, and a cascade is one over several of them', async () => {
+    using opened = await open()
+    opened.transactor.run(({ traces, linkRound }) =>
+      linkRound(() => {
+        const first = traces.add(openedTrace(1), undefined)
+        const second = traces.add(openedTrace(1, 1), first)
+        const other = traces.add(openedTrace(2), undefined)
+        expect([first.cascade, second.cascade, other.cascade]).toEqual([first.id, first.id, other.id])
+        expect(traces.currentOf(1)).toBe(second)
+        expect([traces.addService(first, 'paper'), traces.addService(first, 'paper')]).toEqual([true, false])
+        traces.addService(second, 'paper')
+        traces.addService(second, 'scissors')
+        second.sentSpans = 3
+        second.rootSent = true
+        traces.touch(second)
+        expect(traces.trace(second.id)).toBe(second)
+      }),
+    )
+    opened.reopened().transactor.run(({ traces }) => {
+      const [first, second] = traces.ofRoot(1)
+      expect(first).toEqual({ ...openedTrace(1), id: first?.id, cascade: first?.id })
+      expect(second).toMatchObject({ episode: 1, cascade: first?.id, sentSpans: 3, rootSent: true })
+      expect(traces.partsOf(first?.id ?? 0).map(({ episode }) => episode)).toEqual([0, 1])
+      expect([traces.servicesIn(first?.id ?? 0), traces.currentOf(1)?.id]).toEqual([2, second?.id])
+      expect([traces.trace(9), traces.currentOf(9), traces.ofRoot(9)]).toEqual([undefined, undefined, []])
+    })
+  })
+
+  test('open traces are due in the order of their time, and settled ones no more', async () => {
+    using opened = await open()
+    opened.transactor.run(({ traces, linkRound }) =>
+      linkRound(() => {
+        for (const [root, dueMs] of [1_000, 500, 2_000].entries())
+          traces.add({ ...openedTrace(root + 1), dueMs }, undefined)
+      }),
+    )
+    opened.clock.advance(1_000)
+    opened.transactor.run(({ traces, linkRound }) =>
+      linkRound(() => {
+        expect(traces.due(9).map(({ root }) => root)).toEqual([2, 1])
+        const [due] = traces.due(1)
+        if (due === undefined) throw new Error('none is due')
+        due.open = false
+        traces.touch(due)
+      }),
+    )
+    expect(opened.transactor.run(({ traces }) => traces.due(9).map(({ root }) => root))).toEqual([1])
+  })
+
+  test('CPIDs of a cascade are missing until their mergelogs came, each once', async () => {
+    using opened = await open()
+    opened.transactor.run(({ graph, changes, traces, linkRound }) =>
+      linkRound(() => {
+        for (const number of [1, 2, 3]) graph.sight(cpid(number) as Cpid)
+        const first = traces.add(openedTrace(1), undefined)
+        const second = traces.add(openedTrace(1, 1), first)
+        for (const id of [1, 2]) changes.add(id, { trace: first.id, spanId: BigInt(id), depth: 0 })
+        for (const id of [2, 3]) changes.add(id, { trace: second.id, spanId: BigInt(id), depth: 0 })
+        expect(traces.countMissing(second)).toBe(3)
+        const node = graph.node(2)
+        node.hasMergelog = true
+        graph.save(node)
+        expect(traces.countMissing(first)).toBe(2)
+      }),
+    )
+  })
+}

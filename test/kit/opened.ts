@@ -1,0 +1,52 @@
+import type { Signal } from '../../src/model/ingest.ts'
+import type { ArrivalStore } from '../../src/model/ports/arrival-port.ts'
+import type { MergeGraph } from '../../src/model/ports/graph-port.ts'
+import type { PositionStore } from '../../src/model/ports/keeping-port.ts'
+import type { ChangeSpans, Mergelogs } from '../../src/model/ports/linking/changes.ts'
+import type { Traces } from '../../src/model/ports/linking/traces.ts'
+import type { WaitingItems } from '../../src/model/ports/linking/waiting.ts'
+import type { PruneStore } from '../../src/model/ports/prune-port.ts'
+import type { Transactor } from '../../src/model/ports/transactor.ts'
+import type { WriterReader } from '../../src/model/ports/writer-port.ts'
+import type { TestClock } from '../support/test-clock.ts'
+
+/** The part of pruning that is about places in the graph, and not about what belongs to a CPID. */
+export type GraphPruning = Pick<
+  PruneStore,
+  | 'candidates'
+  | 'mergedAfter'
+  | 'condemn'
+  | 'condemned'
+  | 'spare'
+  | 'removeEdge'
+  | 'bury'
+  | 'countCpids'
+  | 'removeOldTombstones'
+>
+
+/** What an implementation of the ports hands out inside a transaction, as far as the kit looks. */
+export interface Inside {
+  readonly arrivals: ArrivalStore
+  readonly graph: MergeGraph
+  readonly pruning: GraphPruning
+  readonly positions: Readonly<Record<Signal, PositionStore>>
+  readonly mergelogs: Mergelogs
+  readonly waiting: WaitingItems
+  readonly changes: ChangeSpans
+  readonly traces: Traces
+  /** As `Stores.linkRound`. */
+  readonly linkRound: <T>(work: () => T) => T
+  /** As `Stores.attempt`, of linking. */
+  readonly attempt: <T>(part: () => T) => T
+}
+
+/** An implementation at work. */
+export interface Opened extends Disposable {
+  readonly clock: TestClock
+  readonly transactor: Transactor<Inside>
+  readonly reader: Pick<WriterReader, 'progress' | 'positions' | 'hasMoreToExplain'>
+  /** The same stored things, as another process finds them. */
+  reopened(): Opened
+}
+
+export type Open = () => Promise<Opened>
