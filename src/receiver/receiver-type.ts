@@ -4,7 +4,7 @@ import type { IngestPort } from '../model/ingest.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import type { Flows } from './admission/flows.ts'
 import type { InFlight } from './admission/in-flight.ts'
-import type { ReceiverObserver } from './otlp/observer.ts'
+import type { ReceiverObserver } from './observer.ts'
 
 /**
  * A type of receiver. Whether it listens, follows a file or goes and asks, it hands OTLP requests to the one intake, which

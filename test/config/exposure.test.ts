@@ -67,3 +67,21 @@ test('an exporter that shows its credential in plain text is warned of', () => {
   expect(to('https://tempo:4317')).toEqual([])
   expect(to('http://localhost:4317')).toEqual([])
 })
+
+test.each([
+  ['http', 1],
+  ['https', 0],
+])('an exporter of metrics alone, over %s', (scheme, count) => {
+  const { warnings } = loadText(`
+receivers: { otlp: { protocols: { grpc: } } }
+connectors: { cpid: }
+exporters: { otlp_http: { metrics_endpoint: ${scheme}://prometheus:9090/otlp, ${AUTH} } }
+extensions: { bearertokenauth: { token: a secret } }
+service:
+  extensions: [bearertokenauth]
+  pipelines:
+    traces/in: { receivers: [otlp], exporters: [cpid] }
+    metrics/out: { receivers: [cpid], exporters: [otlp_http] }
+`)
+  expect(warnings.filter((line) => line.startsWith('exporters::otlp_http::auth'))).toHaveLength(count)
+})

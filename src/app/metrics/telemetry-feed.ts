@@ -3,7 +3,7 @@ import type {
   DroppedConnection,
   ReceiverObserver,
   TurnedAwayRequest,
-} from '../../receiver/otlp/observer.ts'
+} from '../../receiver/observer.ts'
 import { whyDropped } from './why-dropped.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'

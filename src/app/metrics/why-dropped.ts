@@ -1,5 +1,5 @@
 import type { DropReason } from '../../doors/connections.ts'
-import type { DroppedConnection } from '../../receiver/otlp/observer.ts'
+import type { DroppedConnection } from '../../receiver/observer.ts'
 
 const WHY: Readonly<Record<DropReason, string>> = {
   limit: 'there are as many as max_connections allows',

@@ -1,4 +1,4 @@
-import type { ReceiverTransport } from './observer.ts'
+import type { ReceiverTransport } from '../observer.ts'
 import type { ReceiverSettings } from './receiver-settings.ts'
 import { ownValue } from '../../model/own-value.ts'
 

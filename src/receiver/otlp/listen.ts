@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import type { Connections } from '../../doors/connections.ts'
 import { cannotListen } from './cannot-listen.ts'
-import type { ReceiverTransport } from './observer.ts'
+import type { ReceiverTransport } from '../observer.ts'
 import {
   DEFAULT_SHUTDOWN_GRACE_MS,
   type ReceiverSettings,

@@ -12,7 +12,7 @@ import type {
   AnsweredRequest,
   ReceiverObserver,
   TurnedAwayRequest,
-} from '../../../src/receiver/otlp/observer.ts'
+} from '../../../src/receiver/observer.ts'
 import type { RunningReceiver } from '../../../src/receiver/otlp/receiver-settings.ts'
 
 /** A receiver on a free port, with what its observer was told. */

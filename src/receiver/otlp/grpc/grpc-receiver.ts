@@ -12,7 +12,7 @@ import { grpcStatusOf } from './grpc-status.ts'
 import { GrpcSenders } from './grpc-senders.ts'
 import { Intake, type Origin } from '../../admission/intake.ts'
 import { listen } from '../listen.ts'
-import type { ReceiverObserver } from '../observer.ts'
+import type { ReceiverObserver } from '../../observer.ts'
 import {
   connectionLimitsOf,
   DEFAULT_MAX_MESSAGE_BYTES,

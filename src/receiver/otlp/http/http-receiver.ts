@@ -11,7 +11,7 @@ import { HttpExchange, type HttpExchangeSettings } from './http-exchange.ts'
 import { endFaulty } from './http-faults.ts'
 import { Intake } from '../../admission/intake.ts'
 import { listen } from '../listen.ts'
-import type { ReceiverObserver } from '../observer.ts'
+import type { ReceiverObserver } from '../../observer.ts'
 import {
   connectionLimitsOf,
   DEFAULT_MAX_MESSAGE_BYTES,

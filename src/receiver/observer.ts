@@ -1,5 +1,5 @@
-import type { DropReason } from '../../doors/connections.ts'
-import type { IngestOutcome, Signal } from '../../model/ingest.ts'
+import type { DropReason } from '../doors/connections.ts'
+import type { IngestOutcome, Signal } from '../model/ingest.ts'
 
 export type ReceiverTransport = 'grpc' | 'http'
 
