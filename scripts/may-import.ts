@@ -6,7 +6,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   otlp: ['model'],
   kubernetes: ['model'],
-  inference: ['model'],
+  inference: ['model', 'otlp'],
   dag: ['model'],
   config: ['model'],
   trust: ['model'],

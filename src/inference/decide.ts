@@ -144,13 +144,3 @@ function noteActed(
   if (part !== 'creation' && part !== 'deletion') return
   for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, service, version)
 }
-
-/** How a written or read object is named in spans. */
-export function referenceOf(
-  { apiVersion, resource, namespace, name, uid }: ObjectIdentity,
-  version?: bigint,
-): string {
-  const place = namespace === '' ? name : `${namespace}/${name}`
-  const at = version === undefined ? '' : `&rv=${version}`
-  return `${apiVersion}/${resource}/${place}?uid=${uid}${at}`
-}

@@ -36,8 +36,13 @@ export const CPID_ORIGINAL_TRACE_ID = 'cpid.original_trace_id'
 export const CPID_CAUSE_TRACE_ID = 'cpid.cause.trace_id'
 export const CPID_CAUSE_SPAN_ID = 'cpid.cause.span_id'
 
+/** On the span of a write that was seen from outside: `operator`, `exact` or `inferred`; and that versions before it were not seen. */
+export const CPID_CAUSE = 'cpid.cause'
+export const CPID_GAP = 'cpid.gap'
+
 /** In answers alone: the bytes of what is no protobuf, in base64. */
 export const CPID_UNDECODABLE = 'cpid.undecodable'
 
 export const SERVICE_NAME = 'service.name'
 export const CLUSTER_NAME = 'k8s.cluster.name'
+export const USER_NAME = 'user.name'

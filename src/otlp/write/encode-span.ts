@@ -12,6 +12,12 @@ export interface SpanLink {
   attributes?: Record<string, AttributeValue>
 }
 
+export interface SpanEvent {
+  name: string
+  timeNs: UnixNanos
+  attributes: Record<string, AttributeValue>
+}
+
 export interface NewSpan {
   traceId: Uint8Array
   spanId: bigint
@@ -22,6 +28,7 @@ export interface NewSpan {
   endNs: UnixNanos
   attributes: Record<string, AttributeValue>
   links: readonly SpanLink[]
+  events?: readonly SpanEvent[]
 }
 
 const INTERNAL = 1
@@ -38,6 +45,9 @@ export function encodeSpan(span: NewSpan): Buffer {
   writer.tag(8, WireType.Bit64).fixed64(span.endNs)
   for (const [key, value] of Object.entries(span.attributes)) {
     writer.tag(9, WireType.LengthDelimited).bytes(encodeAttribute(key, value))
+  }
+  for (const event of span.events ?? []) {
+    writer.tag(11, WireType.LengthDelimited).bytes(encodeEvent(event))
   }
   for (const link of span.links.slice(0, MAX_LINKS)) {
     writer.tag(13, WireType.LengthDelimited).bytes(encodeLink(link))
@@ -61,6 +71,16 @@ export function encodeLink(link: SpanLink): Uint8Array {
   writer.tag(2, WireType.LengthDelimited).bytes(spanIdBytes(link.spanId))
   for (const [key, value] of Object.entries(link.attributes ?? {})) {
     writer.tag(4, WireType.LengthDelimited).bytes(encodeAttribute(key, value))
+  }
+  return writer.finish()
+}
+
+function encodeEvent({ name, timeNs, attributes }: SpanEvent): Uint8Array {
+  const writer = new BinaryWriter()
+  writer.tag(1, WireType.Bit64).fixed64(timeNs)
+  writer.tag(2, WireType.LengthDelimited).string(name)
+  for (const [key, value] of Object.entries(attributes)) {
+    writer.tag(3, WireType.LengthDelimited).bytes(encodeAttribute(key, value))
   }
   return writer.finish()
 }

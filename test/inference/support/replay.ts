@@ -47,7 +47,11 @@ export function recordedObservations(sources: readonly Source[]): Observation[] 
 }
 
 /** Decides what a cluster's sources told as it would have been decided then. */
-export function replay(observations: readonly Observation[], sources: readonly Source[]): Replayed {
+export function replay(
+  observations: readonly Observation[],
+  sources: readonly Source[],
+  decided: (some: readonly Decision[], nowNs: bigint) => void = () => undefined,
+): Replayed {
   const objects = new MemoryObjects()
   const changes = new MemoryChanges()
   const line = new LineOfWrites({
@@ -58,12 +62,16 @@ export function replay(observations: readonly Observation[], sources: readonly S
   const settings = { cluster: 'test', relations: RELATIONS, operators: [], controllers: ['kwok'] }
   const decisions: Decision[] = []
   const turn = (nowNs: bigint): void => {
+    const some: Decision[] = []
     for (const write of line.takeDue(nowNs)) {
       const decision = decide(write, objects, changes, settings)
       if (decision === undefined) continue
       if (decision.sources !== undefined) changes.merge(decision.cpid, decision.sources)
-      decisions.push(decision)
+      some.push(decision)
     }
+    if (some.length === 0) return
+    decided(some, nowNs)
+    decisions.push(...some)
   }
   for (const observation of observations) {
     line.add(observation, observation.seenNs)

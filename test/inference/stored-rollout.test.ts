@@ -1,0 +1,116 @@
+import { expect, test } from '@jest/globals'
+import { encodeDecisions } from '../../src/inference/encode-decisions.ts'
+import type { Decision } from '../../src/inference/decide.ts'
+import { parseCpid } from '../../src/model/cpid.ts'
+import { NANOS_PER_MS } from '../../src/model/clock.ts'
+import { ask } from '../query/asking.ts'
+import { TestClock } from '../support/test-clock.ts'
+import { TestWriter } from '../support/test-writer.ts'
+import { recordedObservations, replay, type Source } from './support/replay.ts'
+
+const BOTH: readonly Source[] = ['audit', 'watch']
+
+interface Cascade {
+  services: number
+  merges: number
+  missing: number
+  traces: { spans: { name: string; depth: number; service: string }[] }[]
+}
+
+/** Lives through the recording with a real store, which decides nothing but what it is told. */
+async function live(known?: TestWriter): Promise<{ writer: TestWriter; decisions: readonly Decision[] }> {
+  const observations = recordedObservations(BOTH)
+  const startMs = Number((observations[0]?.seenNs ?? 0n) / NANOS_PER_MS)
+  const writer =
+    known ??
+    (await TestWriter.open({ linking: { settleAfterMs: 1_000 } }, ':memory:', new TestClock(startMs)))
+  const { decisions } = replay(observations, BOTH, (some, nowNs) => {
+    writer.pass(Math.max(0, Number(nowNs / NANOS_PER_MS) - writer.clock.wallMs()))
+    const outcome = writer.ingest('traces', encodeDecisions(some))
+    expect(outcome).toMatchObject({ kind: 'accepted', rejected: 0, message: '' })
+    writer.link()
+  })
+  writer.pass(60_000)
+  return { writer, decisions }
+}
+
+const { writer, decisions } = await live()
+
+function cascadeOf(version: bigint): Cascade {
+  const begun = decisions.find(({ write }) => write.version === version)
+  const root = parseCpid(begun?.cpid ?? '')
+  if (root === undefined) throw new Error(`nothing was decided about version ${version}`)
+  return ask<Cascade>(writer.db, { kind: 'cascade', root })
+}
+
+const treeOf = ({ traces: [trace] }: Cascade): string[] =>
+  (trace?.spans ?? []).map(({ name, depth, service }) => `${'  '.repeat(depth)}${name} by ${service}`)
+
+test('the cascade of an apply is told from the Deployment to the Pods that run', () => {
+  expect(treeOf(cascadeOf(379n))).toEqual([
+    'change apps/v1/deployments by kubectl',
+    '  create apps/v1/deployments by kubectl',
+    '    create apps/v1/replicasets by deployment-controller',
+    '      update apps/v1/deployments status by deployment-controller',
+    '        update apps/v1/deployments status by deployment-controller',
+    '      create v1/pods by replicaset-controller',
+    '        bind v1/pods by kube-scheduler',
+    '          update v1/pods status by kwok',
+    '            update apps/v1/replicasets status by replicaset-controller',
+    '              update apps/v1/deployments status by deployment-controller',
+    '              update apps/v1/replicasets status by replicaset-controller',
+    '                update apps/v1/deployments status by deployment-controller',
+    '      create v1/pods by replicaset-controller',
+    '        bind v1/pods by kube-scheduler',
+    '          update apps/v1/replicasets status by replicaset-controller',
+    '            update apps/v1/deployments status by deployment-controller',
+    '          update v1/pods status by kwok',
+    '      create v1/pods by replicaset-controller',
+    '        bind v1/pods by kube-scheduler',
+    '          update apps/v1/replicasets status by replicaset-controller',
+    '          update v1/pods status by kwok',
+    '  cascade by kubectl',
+    '  merged into by endpoint-controller',
+    '  merged into by endpointslice-controller',
+    '  merged into by deployment-controller',
+  ])
+})
+
+test('what each person did has a cascade of its own, of which nothing is missing', () => {
+  const begun = decisions.filter(
+    ({ cause, write }) =>
+      cause === 'operator' && write.object.namespace === 'shop' && write.version !== undefined,
+  )
+  const told = begun.map(({ part, write }) => {
+    const { services, missing } = cascadeOf(write.version ?? 0n)
+    return `${part} ${write.object.resource}: ${services} services, ${missing} missing`
+  })
+  expect(told).toEqual([
+    'creation deployments: 5 services, 0 missing',
+    'creation services: 3 services, 0 missing',
+    'scale deployments: 7 services, 0 missing',
+    'authored deployments: 8 services, 0 missing',
+    'authored deployments: 2 services, 0 missing',
+    'creation horizontalpodautoscalers: 8 services, 0 missing',
+    'authored deployments: 7 services, 0 missing',
+    'authored deployments: 8 services, 0 missing',
+    'authored deployments: 8 services, 0 missing',
+    'deletion pods: 9 services, 0 missing',
+    'deletion horizontalpodautoscalers: 1 services, 0 missing',
+    'deletion deployments: 6 services, 0 missing',
+    'deletion services: 3 services, 0 missing',
+  ])
+})
+
+test('the same told again is known: nothing is stored, and nothing sent, twice', async () => {
+  const counts = (): unknown =>
+    writer.db
+      .prepare(
+        'SELECT (SELECT count(*) FROM spans), (SELECT count(*) FROM outbox), (SELECT count(*) FROM mergelogs)',
+      )
+      .raw()
+      .get()
+  const before = counts()
+  await live(writer)
+  expect(counts()).toEqual(before)
+})
