@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from '@jest/globals'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import type { FromQuery, ToQuery } from '../../src/threads/query-messages.ts'
+import { systemClock } from '../../src/app/system-clock.ts'
+import { systemTimers } from '../../src/app/system-timers.ts'
 import { serveQueries } from '../../src/app/questions/serve-queries.ts'
 import type { CausewayQueries, MergelogFacts } from '../../src/model/ports/query-port.ts'
 import { id as cpidOf } from '../query/asking.ts'
@@ -66,6 +68,8 @@ class Served {
       salt: '',
       dataVersion: () => '1',
       onStop: () => undefined,
+      clock: systemClock,
+      timers: systemTimers,
     })
   }
 

@@ -4,6 +4,8 @@ import { dataVersion, openForReading } from '../../sqlite/open-database.ts'
 import { SqliteQueries } from '../../sqlite/readers/sqlite-queries.ts'
 import { storageFault } from '../../sqlite/storage-fault.ts'
 import type { FromQuery, QueryThreadData } from '../../threads/query-messages.ts'
+import { systemClock } from '../system-clock.ts'
+import { systemTimers } from '../system-timers.ts'
 import { serveQueries } from './serve-queries.ts'
 
 /** Room for the pages of a walk over a few thousand CPIDs whose rows lie far apart. */
@@ -19,6 +21,8 @@ function run(port: MessagePort): void {
       salt,
       dataVersion: () => dataVersion(db),
       onStop: () => db.close(),
+      clock: systemClock,
+      timers: systemTimers,
       reasonOf: (error) => {
         const fault = storageFault(error)
         if (fault?.kind === 'damaged') port.postMessage({ kind: 'storage', fault } satisfies FromQuery)
