@@ -1,8 +1,8 @@
-import type { Refusal } from '../query/question.ts'
+import type { NoAnswer } from '../query/question.ts'
 
 /** Why a request has no answer. */
 export type Failure =
-  | Refusal
+  | NoAnswer
   | 'malformedCpid'
   | 'badLimit'
   | 'badState'

@@ -1,4 +1,4 @@
-import type { Question, Refusal } from '../query/question.ts'
+import type { Question, NoAnswer } from '../query/question.ts'
 
 /**
  * The answer to a question: its JSON text in chunks, or why there is none. An `etag`, as HTTP writes it, changes when
@@ -7,7 +7,7 @@ import type { Question, Refusal } from '../query/question.ts'
 export type Reply =
   | { kind: 'found'; text: ReplyText; etag: string | undefined }
   | { kind: 'notModified'; etag: string }
-  | { kind: Refusal }
+  | { kind: NoAnswer }
 
 /**
  * JSON text in the making, read once; what is not read is not made. Whoever stops reading before the end, or never

@@ -1,4 +1,5 @@
 import type { SentSignal, Signal } from '../model/ingest.ts'
+import type { LinkSettings } from '../model/link-settings.ts'
 import type { SenderPolicy } from '../model/sender-policy.ts'
 
 /** What an operator configured, checked and with every default filled in: times in milliseconds, sizes in bytes. */
@@ -160,7 +161,7 @@ export interface CpidConfig extends ConnectorSettings {
 /** What the connector says of the merge graph and of everything that leads through it. */
 export interface ConnectorSettings {
   storage: { path: string }
-  linking: LinkingConfig
+  linking: LinkSettings
   retention: RetentionConfig
   maxSources: number
   admission: AdmissionConfig
@@ -184,18 +185,6 @@ export interface CascadeMetricsConfig {
   intervalMs: number
   /** Services and object kinds told apart at most. */
   maxSeries: number
-}
-
-export type LinkingMode = 'cascade' | 'links' | 'passthrough'
-
-export interface LinkingConfig {
-  mode: LinkingMode
-  waitMs: number
-  settleAfterMs: number
-  maxOpenMs: number
-  maxFanout: number
-  maxTraceSpans: number
-  maxTraceBytes: number
 }
 
 /** For each of these 0 means off. */

@@ -1,7 +1,6 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-
-const MIB = 2 ** 20
+import { MIB } from '../model/sizes.ts'
 
 export interface UnreadSettings {
   /** How long an answer may wait for its reader to take more of it, in milliseconds; 30 s unless given, 0 is for ever. */

@@ -1,13 +1,14 @@
 import { type SendOutcome } from '../model/send-outcome.ts'
 import { shorten } from './shorten.ts'
 import { lastBytes, lastInt, lastText, wireFields } from './wire-fields.ts'
+import { MIB } from '../model/sizes.ts'
 
 const PARTIAL_SUCCESS = 1
 const REJECTED = 1
 const ERROR_MESSAGE = 2
 
 /** The largest reply read from a backend, in bytes (OTLP specification, "Message Size Limits"). */
-export const MAX_REPLY_BYTES = 4 * 1024 * 1024
+export const MAX_REPLY_BYTES = 4 * MIB
 
 /**
  * Reads an Export*ServiceResponse, which are the same for every signal (OTLP

@@ -1,6 +1,7 @@
 import type { CascadeObservation } from '../model/cascade-figures.ts'
 import type { UnixNanos } from '../model/clock.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
+import type { LinkerSettings } from '../model/link-settings.ts'
 import type { MergeGraph } from '../model/ports/graph-port.ts'
 import type { LinkPorts } from '../model/ports/linking/link-ports.ts'
 import type { Step } from './steps.ts'
@@ -11,27 +12,10 @@ export interface PlausibleRange {
   readonly toNs: UnixNanos
 }
 
-export type LinkingMode = 'cascade' | 'links' | 'passthrough'
-
-export interface LinkSettings {
-  mode: LinkingMode
-  /** How long a span waits for what is missing, from when it was first missed. */
-  waitMs: number
-  /** How long nothing must arrive for a trace to settle. */
-  settleAfterMs: number
-  maxOpenMs: number
-  /** How many of its newest roots a CPID keeps. */
-  maxFanout: number
-  maxTraceSpans: number
-  maxTraceBytes: number
-  /** Log records are linked too, because something sends them on. */
-  logs: boolean
-}
-
 /** What the parts of the linker work with. One that needs a port or two asks for those alone. */
 export interface LinkContext extends LinkPorts {
   readonly graph: MergeGraph
-  readonly settings: LinkSettings
+  readonly settings: LinkerSettings
   /** What was found out in this round about CPIDs that are not explained; the merge graph does not change in it. */
   readonly known: {
     readonly roots: Map<number, readonly number[]>

@@ -3,7 +3,8 @@ import { noLinkCounts, type LinkCounts } from '../model/link-counts.ts'
 import type { MergeGraph } from '../model/ports/graph-port.ts'
 import type { LinkPorts } from '../model/ports/linking/link-ports.ts'
 import { EXPIRY_STAGES, lookAtDue, type ExpiryStage } from './expiry.ts'
-import type { LinkContext, LinkSettings } from './link-context.ts'
+import type { LinkerSettings } from '../model/link-settings.ts'
+import type { LinkContext } from './link-context.ts'
 import { takeSteps } from './take-steps.ts'
 
 /*
@@ -34,7 +35,7 @@ import { takeSteps } from './take-steps.ts'
 export class Linker {
   readonly #ctx: LinkContext
 
-  constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkSettings) {
+  constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkerSettings) {
     const known = {
       roots: new Map<number, readonly number[]>(),
       until: new Map<number, number>(),

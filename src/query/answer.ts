@@ -11,13 +11,13 @@ import { findSentSpan } from './cascade/sent-spans-json.ts'
 import { cpidListJson, listJson } from './list-json.ts'
 import { recordsJson } from './records-json.ts'
 import { answerTraceQuestion } from './traces/answer-trace-question.ts'
-import type { Part, Question, Refusal } from './question.ts'
+import type { Part, Question, NoAnswer } from './question.ts'
 
 /** JSON text in pieces, to be read lazily: a piece, which may be empty, takes a bounded bite at the database. */
 export type JsonPieces = Iterable<string>
 
 /** `version`, where it is known beforehand, changes with whatever the pieces say. */
-export type Answer = { kind: 'found'; pieces: JsonPieces; version?: string } | { kind: Refusal }
+export type Answer = { kind: 'found'; pieces: JsonPieces; version?: string } | { kind: NoAnswer }
 
 /** Answers a question in JSON, the same over HTTP and on the command line. */
 export function answer(queries: CausewayQueries, question: Question): Answer {

@@ -26,4 +26,4 @@ export type Question =
   | TraceQuestion
 
 /** Why a question has no answer. `badCursor`: `after` is no cursor of that list. */
-export type Refusal = 'unknown' | 'pruned' | 'badCursor' | 'unknownSpan' | 'unknownTrace'
+export type NoAnswer = 'unknown' | 'pruned' | 'badCursor' | 'unknownSpan' | 'unknownTrace'

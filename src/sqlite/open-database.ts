@@ -5,6 +5,7 @@ import { errorText } from '../model/error-text.ts'
 import type { StorageFaultKind } from '../model/storage-fault.ts'
 import { makePrivate } from './private-file.ts'
 import { storageFault } from './storage-fault.ts'
+import { MIB } from '../model/sizes.ts'
 
 export type Sqlite = Database.Database
 
@@ -12,7 +13,7 @@ const PAGE_CACHE_KIB = 16 * 1024
 const CHECKPOINT_PAGES = 8_000
 export const BUSY_TIMEOUT_MS = 5_000
 /** Twice what lies in the write-ahead log when nobody holds it up; one that has grown is cut back to this. */
-export const WAL_KEPT_BYTES = 64 * 1024 * 1024
+export const WAL_KEPT_BYTES = 64 * MIB
 
 /*
  * Why hot statements say `= +?`: SQLite with STAT4, as better-sqlite3 brings it, plans a statement anew whenever a

@@ -1,5 +1,5 @@
 import { explainMore } from '../graph/explain.ts'
-import type { LinkSettings } from '../linker/link-context.ts'
+import type { LinkerSettings } from '../model/link-settings.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'
 import type { Clock } from '../model/clock.ts'
 import type { Signal } from '../model/ingest.ts'
@@ -19,7 +19,7 @@ import type { WriterGauges } from './writer-gauges.ts'
 const MAX_SERIES = 500
 
 export interface WriterSettings {
-  linking: LinkSettings
+  linking: LinkerSettings
   maxSources: number
   /** How many edges may be looked at for cycles in one request that has few mergelogs; 5,000 unless given. */
   maxCycleEdges?: number

@@ -1,5 +1,5 @@
 import type { StorageFault } from '../model/storage-fault.ts'
-import type { Question, Refusal } from '../query/question.ts'
+import type { Question, NoAnswer } from '../query/question.ts'
 
 /** What the query thread is started with. */
 export interface QueryThreadData {
@@ -27,7 +27,7 @@ export type FromQuery =
   /** Chunks follow, then `end` or `failed`. */
   | { kind: 'found'; id: number; etag: string | undefined }
   | { kind: 'notModified'; id: number; etag: string }
-  | { kind: 'refused'; id: number; refusal: Refusal }
+  | { kind: 'refused'; id: number; refusal: NoAnswer }
   | { kind: 'chunk'; id: number; text: string }
   | { kind: 'end'; id: number }
   | { kind: 'failed'; id: number; reason: string }

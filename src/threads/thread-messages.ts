@@ -1,6 +1,6 @@
 import type { ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
 import type { PruneResult } from '../graph/prune.ts'
-import type { LinkSettings } from '../linker/link-context.ts'
+import type { LinkerSettings } from '../model/link-settings.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'
 import type { IngestCounts } from '../model/ports/arrival-port.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
@@ -14,7 +14,7 @@ import type { StorageFault } from '../model/storage-fault.ts'
 /** What the store thread is started with. */
 export interface StoreThreadData {
   path: string
-  linking: LinkSettings
+  linking: LinkerSettings
   maxSources: number
   maxSeries: number
   senders?: SenderPolicy

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { isAllowedOrigin, type CorsSettings } from './cors.ts'
-import { bareHost, isLoopback } from './host-names.ts'
+import { bareHost, isLoopback } from '../model/host-names.ts'
 
 /**
  * Whether a Host header names a server by what nobody else can give it as a name (DNS rebinding): an address, localhost, or

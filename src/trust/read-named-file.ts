@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
+import { MIB } from '../model/sizes.ts'
 
-const MIB = 1024 * 1024
 /** Far more than a configuration, tokens, passwords or certificates need. */
 const MAX_BYTES = 4 * MIB
 const PIECE_BYTES = 64 * 1024

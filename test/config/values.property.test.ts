@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { DURATION, parseDuration } from '../../src/config/schema/duration.ts'
 import { formatEndpoint, parseEndpoint } from '../../src/config/schema/endpoint.ts'
-import { Refusal } from '../../src/config/schema/field.ts'
+import { InvalidValue } from '../../src/config/schema/field.ts'
 import { parseSize, size } from '../../src/config/schema/size.ts'
 
 const NANOS = { h: 3600e9, m: 60e9, s: 1e9, ms: 1e6, us: 1e3, ns: 1 }
@@ -33,8 +33,8 @@ test('a number without a unit is no duration, but 0 is', () => {
     fc.property(
       fc.oneof(fc.integer({ min: 1 }), fc.double({ min: 0.1, max: 1e6, noNaN: true })),
       (number) => {
-        expect(DURATION.read(number)).toBeInstanceOf(Refusal)
-        expect(DURATION.read(String(number))).toBeInstanceOf(Refusal)
+        expect(DURATION.read(number)).toBeInstanceOf(InvalidValue)
+        expect(DURATION.read(String(number))).toBeInstanceOf(InvalidValue)
       },
     ),
   )
@@ -69,7 +69,7 @@ test.each([
   '1h30',
   '999999999h',
   's1',
-])('%j is no duration', (text) => expect(parseDuration(text)).toBeInstanceOf(Refusal))
+])('%j is no duration', (text) => expect(parseDuration(text)).toBeInstanceOf(InvalidValue))
 
 test('a size is its count times its unit', () => {
   fc.assert(
@@ -88,7 +88,7 @@ test('any text is a number that is not negative, or refused; it never throws', (
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[0-9.+-]{0,5}[a-zA-Z]{0,3}$/)), (text) => {
       for (const result of [parseDuration(text), parseSize(text)]) {
-        if (result instanceof Refusal) expect(result.reason).not.toBe('')
+        if (result instanceof InvalidValue) expect(result.reason).not.toBe('')
         else expect(result).toBeGreaterThanOrEqual(0)
       }
     }),
@@ -97,7 +97,7 @@ test('any text is a number that is not negative, or refused; it never throws', (
 
 test.each(['4MB', '4 mib', '1.5GiB', '-1', '4TiB', '', 'MiB', '99999999999999999999', '9007199254740993GiB'])(
   '%j is no size',
-  (text) => expect(parseSize(text)).toBeInstanceOf(Refusal),
+  (text) => expect(parseSize(text)).toBeInstanceOf(InvalidValue),
 )
 
 test('an endpoint comes back as it went in', () => {

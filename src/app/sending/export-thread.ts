@@ -14,9 +14,10 @@ import type { Transport } from '../../model/send-outcome.ts'
 import type { Components } from '../components.ts'
 import { openTransport, type TransportHooks } from './open-transport.ts'
 import type { ExportThreadData, FromExport, ToExport } from '../../threads/thread-messages.ts'
+import { MIB } from '../../model/sizes.ts'
 
 /** Under the 4 MiB that gRPC servers take by default. */
-const BATCH_MAX_BYTES = 2 * 1024 * 1024
+const BATCH_MAX_BYTES = 2 * MIB
 const SIGNALS: readonly Signal[] = ['traces', 'logs']
 /** What a decision about each signal is called where it is set aside. */
 const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision' }

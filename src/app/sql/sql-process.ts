@@ -1,10 +1,11 @@
 import { setPriority } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import type { FromSql, SqlQuestion } from '../../threads/sql-messages.ts'
+import { MIB } from '../../model/sizes.ts'
 
 /** Below a Causeway that runs on the same machine. */
 const NICE = 10
-const MAX_MEMORY = 1024 * 1024 * 1024
+const MAX_MEMORY = 1024 * MIB
 const LOOK_MS = 50
 
 /**

@@ -2,10 +2,11 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { openForAudit } from '../../sqlite/audit/open-for-audit.ts'
 import { prepareSelect, sentenceOf } from '../../sqlite/audit/prepare-select.ts'
 import type { FromSql, SqlQuestion, SqlValue } from '../../threads/sql-messages.ts'
+import { MIB } from '../../model/sizes.ts'
 
 const ROWS_AT_ONCE = 500
 const MAX_ABSENT = 3
-const MAX_BYTES = 256 * 1024 * 1024
+const MAX_BYTES = 256 * MIB
 
 /** The thread that asks SQLite; the process around it stays free to end it. */
 function ask(port: MessagePort, { path, sql, maxRows }: SqlQuestion): void {

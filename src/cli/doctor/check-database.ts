@@ -5,8 +5,8 @@ import { faultyPages } from '../../app/database/database-work.ts'
 import type { RetentionConfig } from '../../config/causeway-config.ts'
 import { messageOf } from '../cli-error.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
+import { MIB } from '../../model/sizes.ts'
 
-const MIB = 1024 * 1024
 const FULL = 100 * MIB
 const NEARLY_FULL = 1024 * MIB
 const SETTING = 'connectors::cpid::storage::path'

@@ -1,10 +1,10 @@
-import { refuse, type Refusal } from '../schema/field.ts'
+import { refuse, type InvalidValue } from '../schema/field.ts'
 
 const TYPE = /^[a-zA-Z][0-9a-zA-Z_]{0,62}$/
 const NAME = /^[^\p{Z}\p{C}\p{S}]{1,1024}$/u
 
 /** The type in an id such as `otlp_grpc/jaeger`. */
-export function parseComponentId(id: string): { type: string } | Refusal {
+export function parseComponentId(id: string): { type: string } | InvalidValue {
   const slash = id.indexOf('/')
   const type = slash < 0 ? id : id.slice(0, slash)
   const name = slash < 0 ? undefined : id.slice(slash + 1)

@@ -2,7 +2,7 @@ import { parseComponentId } from './component-id.ts'
 import type { ComponentDeclaration } from '../component-type.ts'
 import { typeNamed, type ComponentSection } from '../declarations.ts'
 import type { Findings } from '../findings.ts'
-import { Refusal } from '../schema/field.ts'
+import { InvalidValue } from '../schema/field.ts'
 import { describeNode, isBlank, isMap, UNRESOLVED, valueOf, type RawNode } from '../tree/raw-node.ts'
 import { describeUnknownType } from './unknown-type.ts'
 
@@ -41,7 +41,7 @@ export function readComponents<Type extends ComponentDeclaration>(
   }
   for (const [id, written] of Object.entries(map)) {
     const parsed = parseComponentId(id)
-    if (parsed instanceof Refusal) {
+    if (parsed instanceof InvalidValue) {
       findings.mistake(`${section}::${id}`, parsed.reason)
       continue
     }

@@ -3,7 +3,7 @@ import { typeNamed, type Declarations } from '../declarations.ts'
 import { pipeline, service } from '../service/service.ts'
 import type { Findings } from '../findings.ts'
 import { didYouMean } from '../schema/did-you-mean.ts'
-import { Refusal } from '../schema/field.ts'
+import { InvalidValue } from '../schema/field.ts'
 import { readSettings } from '../schema/read-settings.ts'
 import { TEXT_LIST } from '../schema/scalar-kinds.ts'
 import { childOf, isBlank, isMap, mapOf, valueOf, type RawMap, type RawNode } from '../tree/raw-node.ts'
@@ -102,5 +102,5 @@ function isMapOrBlank(node: RawNode | undefined): boolean {
 
 function listOf(node: RawNode | undefined): string[] {
   const list = isBlank(node) ? [] : TEXT_LIST.read(node)
-  return list instanceof Refusal ? [] : list
+  return list instanceof InvalidValue ? [] : list
 }

@@ -1,6 +1,7 @@
 import type { CausewayConfig, ConfiguredListener, Destination } from '../causeway-config.ts'
 import type { Findings } from '../findings.ts'
 import { formatEndpoint } from '../schema/endpoint.ts'
+import { isLoopback } from '../../model/host-names.ts'
 
 /** Warns of listeners that others can reach and that ask nobody who they are, and of secrets that go in plain text. */
 export function warnOfExposure(
@@ -15,12 +16,12 @@ export function warnOfExposure(
 }
 
 function isPlainAndFar(destination: Destination): boolean {
-  return destination.kind === 'backend' && destination.isPlain && !isLocal(destination.host)
+  return destination.kind === 'backend' && destination.isPlain && !isLoopback(destination.host)
 }
 
 function warnOfListener(listener: ConfiguredListener, findings: Findings): void {
   const { path, exposes, tls, auth } = listener
-  if (exposes === undefined || isLocal(listener.host)) return
+  if (exposes === undefined || isLoopback(listener.host)) return
   const where = formatEndpoint(listener)
   if (auth === undefined && tls?.clientCaFile === undefined) {
     findings.warn(
@@ -34,9 +35,4 @@ function warnOfListener(listener: ConfiguredListener, findings: Findings): void 
       `credentials come to ${where} in plain text, so whoever listens in has them; write tls: { cert_file, key_file } too`,
     )
   }
-}
-
-/** Whether nobody but this machine gets there. */
-function isLocal(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }

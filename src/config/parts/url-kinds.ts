@@ -1,6 +1,6 @@
 import { describeNode, textOf, valueOf } from '../tree/raw-node.ts'
 import { parseEndpoint, type Endpoint } from '../schema/endpoint.ts'
-import { refuse, Refusal, type ValueKind } from '../schema/field.ts'
+import { refuse, InvalidValue, type ValueKind } from '../schema/field.ts'
 
 const PATH = /^[/\w.~!$&'()*+,;=:@%-]+$/
 
@@ -46,7 +46,7 @@ export const TRACE_URL: ValueKind<string> = {
   textual: true,
   read: (node) => {
     const url = HTTP_URL.read(node)
-    if (url instanceof Refusal) return url
+    if (url instanceof InvalidValue) return url
     const unknown = url.match(PLACEHOLDER)?.find((placeholder) => !PLACEHOLDERS.includes(placeholder))
     if (unknown !== undefined) {
       return refuse(`may hold {trace_id} and {span_id}, got ${unknown}`)
@@ -73,7 +73,7 @@ export const GRPC_TARGET: ValueKind<GrpcTarget> = {
       return refuse(`must be host:port such as localhost:4317, got ${describeNode(valueOf(node))}`)
     const { scheme, rest = '' } = TARGET.exec(text)?.groups ?? {}
     const endpoint = parseEndpoint(rest.replace(/\/$/, ''))
-    if (endpoint instanceof Refusal) return endpoint
+    if (endpoint instanceof InvalidValue) return endpoint
     if (endpoint.host === '' || endpoint.port === 0) {
       return refuse(
         `must name a host and a port to send to, such as localhost:4317, got ${describeNode(text)}`,

@@ -1,5 +1,5 @@
 import { describeNode, textOf, valueOf } from '../tree/raw-node.ts'
-import { refuse, type Refusal, type ValueKind } from './field.ts'
+import { refuse, type InvalidValue, type ValueKind } from './field.ts'
 import { ownValue } from '../../model/own-value.ts'
 
 const NANOS: Readonly<Record<string, number>> = {
@@ -19,7 +19,7 @@ const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g
 const BARE_NUMBER = /^\d+(\.\d+)?$/
 
 /** Milliseconds of a Go duration such as `1h30m`. `0` needs no unit. */
-export function parseDuration(text: string): number | Refusal {
+export function parseDuration(text: string): number | InvalidValue {
   if (text === '0') return 0
   if (BARE_NUMBER.test(text))
     return refuse(`must be a duration with a unit, got ${text}; for seconds write ${text}s`)

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { describeNode, textOf } from '../tree/raw-node.ts'
-import { refuse, Refusal, type ValueKind } from './field.ts'
+import { refuse, InvalidValue, type ValueKind } from './field.ts'
 
 export interface Endpoint {
   /** A name or an address; IPv6 without brackets. */
@@ -14,7 +14,7 @@ const ALL_ADDRESSES = '0.0.0.0'
 const MAX_PORT = 65535
 
 /** Reads `host:port`; an empty host stays empty. */
-export function parseEndpoint(text: string): Endpoint | Refusal {
+export function parseEndpoint(text: string): Endpoint | InvalidValue {
   const wanted = `must be host:port such as localhost:4317, got ${describeNode(text)}`
   const scheme = SCHEME.exec(text)
   if (scheme) return refuse(`${wanted}; write it without ${scheme[0]}`)
@@ -45,7 +45,7 @@ export const LISTEN_ENDPOINT: ValueKind<Endpoint> = {
     if (text === undefined)
       return refuse(`must be host:port such as localhost:4317, got ${describeNode(node)}`)
     const endpoint = parseEndpoint(text)
-    if (endpoint instanceof Refusal) return endpoint
+    if (endpoint instanceof InvalidValue) return endpoint
     return endpoint.host === '' ? { host: ALL_ADDRESSES, port: endpoint.port } : endpoint
   },
 }

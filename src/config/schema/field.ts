@@ -3,7 +3,7 @@ import { readYaml } from '../tree/read-yaml.ts'
 import type { Schema } from './schema.ts'
 
 /** Why a value cannot be taken, and what to write instead. */
-export class Refusal {
+export class InvalidValue {
   readonly reason: string
 
   constructor(reason: string) {
@@ -11,10 +11,10 @@ export class Refusal {
   }
 }
 
-export const refuse = (reason: string): Refusal => new Refusal(reason)
+export const refuse = (reason: string): InvalidValue => new InvalidValue(reason)
 
 /** Reads what an operator wrote; never given a blank. */
-export type Reader<T> = (node: RawNode) => T | Refusal
+export type Reader<T> = (node: RawNode) => T | InvalidValue
 
 /** One kind of value: how it is called in the docs and how it is read. */
 export interface ValueKind<T> {
@@ -67,18 +67,18 @@ export function refusedKeys<K extends string>(
 /** The advice for keys that tune the Collector's own machinery. */
 export const NOT_HERE = 'a Collector setting that Causeway does not have; remove it'
 
-function reader<T>(read: Reader<T>, absent: () => T | Refusal): Schema<T>['read'] {
+function reader<T>(read: Reader<T>, absent: () => T | InvalidValue): Schema<T>['read'] {
   return (node, path, mistakes) => {
     if (isUnresolved(node)) return mistakes.silently()
     const result = isBlank(node) ? absent() : read(node)
-    return result instanceof Refusal ? mistakes.add(path, result.reason) : result
+    return result instanceof InvalidValue ? mistakes.add(path, result.reason) : result
   }
 }
 
 function readDefault<T>({ read }: ValueKind<T>, written: string): T {
   const reading = readYaml(written)
   const value = reading.kind === 'read' ? read(reading.node) : refuse(reading.faults.join())
-  if (value instanceof Refusal) throw new Error(`the default ${written} ${value.reason}`)
+  if (value instanceof InvalidValue) throw new Error(`the default ${written} ${value.reason}`)
   return value
 }
 

@@ -1,6 +1,6 @@
 import { describeNode, isMap, kindOf, textOf, valueOf, type RawNode } from '../tree/raw-node.ts'
 import { didYouMean } from './did-you-mean.ts'
-import { refuse, Refusal, type ValueKind } from './field.ts'
+import { refuse, InvalidValue, type ValueKind } from './field.ts'
 
 export const TEXT: ValueKind<string> = {
   type: 'text',
@@ -107,14 +107,14 @@ export const HEADERS: ValueKind<Record<string, string>> = {
     const headers: [string, string][] = []
     for (const [name, value] of Object.entries(map)) {
       const header = readHeader(name, value)
-      if (header instanceof Refusal) return header
+      if (header instanceof InvalidValue) return header
       headers.push(header)
     }
     return Object.fromEntries(headers)
   },
 }
 
-function readHeader(name: string, node: RawNode): [string, string] | Refusal {
+function readHeader(name: string, node: RawNode): [string, string] | InvalidValue {
   const value = node === null ? '' : textOf(node)
   if (!HEADER_NAME.test(name)) return refuse(`"${name}" cannot be a header name`)
   if (value === undefined)

@@ -1,5 +1,5 @@
 import { describeNode, textOf, valueOf } from '../tree/raw-node.ts'
-import { refuse, type Refusal, type ValueKind } from './field.ts'
+import { refuse, type InvalidValue, type ValueKind } from './field.ts'
 import { ownValue } from '../../model/own-value.ts'
 
 const BYTES: Readonly<Record<string, number>> = { '': 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 }
@@ -8,7 +8,7 @@ const NEAR_SIZE = /^(\d+) ?([kmg])i?b?$/i
 const SIZE_WANTED = 'must be a whole number of bytes or a size such as 512KiB, 4MiB or 20GiB'
 
 /** Bytes of a size such as `4MiB`; a bare number is bytes. */
-export function parseSize(text: string): number | Refusal {
+export function parseSize(text: string): number | InvalidValue {
   const [, count, unit] = SIZE.exec(text) ?? []
   if (count === undefined || unit === undefined) {
     const [, near, letter] = NEAR_SIZE.exec(text) ?? []

@@ -3,11 +3,12 @@ import { fetchText, splitUri, type FetchedText, type Surroundings } from './fetc
 import { findReference, unescapeDollars } from './find-reference.ts'
 import { isMap, Substituted, UNRESOLVED, type RawMap, type RawNode } from './raw-node.ts'
 import { readYaml } from './read-yaml.ts'
+import { MIB } from '../../model/sizes.ts'
 
 const MAX_EXPANSIONS = 1000
-const MAX_TEXT_LENGTH = 4 * 1024 * 1024
+const MAX_TEXT_LENGTH = 4 * MIB
 /** Characters that all values of a configuration together may go through: what is looked through again counts again. */
-const MAX_WORK = 64 * 1024 * 1024
+const MAX_WORK = 64 * MIB
 const BARE_NAME = /^[^:]*(:-|$)/
 
 /** One value of the tree being expanded: references inside what it expands to spend the same allowance. */

@@ -1,4 +1,5 @@
-import type { ConnectorSettings, LinkingMode } from '../../config/causeway-config.ts'
+import type { ConnectorSettings } from '../../config/causeway-config.ts'
+import type { LinkingMode } from '../../model/link-settings.ts'
 import { DURATION, POSITIVE_DURATION } from '../../config/schema/duration.ts'
 import { field, refusedKeys } from '../../config/schema/field.ts'
 import { choice, TEXT, wholeNumber } from '../../config/schema/scalar-kinds.ts'

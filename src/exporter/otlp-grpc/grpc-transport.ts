@@ -17,7 +17,7 @@ import { bufferOf } from '../wire-fields.ts'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Credentials } from '../../trust/authenticator.ts'
 import { openClientTls, type ClientTlsSettings } from '../../trust/client-tls.ts'
-import { isLoopback } from '../../trust/host-names.ts'
+import { isLoopback } from '../../model/host-names.ts'
 
 export interface GrpcTransportSettings {
   host: string

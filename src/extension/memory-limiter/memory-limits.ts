@@ -1,8 +1,8 @@
 import { totalmem } from 'node:os'
 import type { MemoryLimiterSettings } from './memory-limiter-extension.ts'
 import type { MemoryLimits } from './memory-limiter.ts'
+import { MIB } from '../../model/sizes.ts'
 
-const MIB = 2 ** 20
 const PERCENT = 0.01
 /** Of the limit, as in the Collector. */
 const SPIKE_SHARE = 0.2

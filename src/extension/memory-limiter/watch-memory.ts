@@ -2,9 +2,9 @@ import { memoryInUse } from './memory-in-use.ts'
 import { MemoryLimiter, type MemoryLimits } from './memory-limiter.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import { MIB } from '../../model/sizes.ts'
 
 const TOLD_AGAIN_MS = 60_000
-const MIB = 2 ** 20
 
 export interface MemoryWatch {
   log: Logger

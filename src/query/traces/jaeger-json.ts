@@ -6,7 +6,7 @@ import { sentRecords } from '../cascade/sent-spans-json.ts'
 import { durationNs } from '../cascade/span-times.ts'
 import { findTraces, serviceOf, type TraceSearch } from './find-traces.ts'
 import { jaegerTags, type JaegerTag } from './jaeger-tags.ts'
-import { KINDS, spanTimes } from './meets-condition.ts'
+import { KINDS, startAndEnd } from './meets-condition.ts'
 import { attributesOf, listOf, plainValue, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
 
 const END = '],"total":0,"limit":0,"offset":0,"errors":null}'
@@ -92,7 +92,7 @@ function processObject(resource: JsonObject) {
 }
 
 function spanObject({ span, scope }: ShownSpan, processID: string) {
-  const times = spanTimes(span)
+  const times = startAndEnd(span)
   return {
     traceID: textOf(span['traceId']),
     spanID: textOf(span['spanId']),

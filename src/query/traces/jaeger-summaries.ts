@@ -1,7 +1,7 @@
 import type { CausewayQueries, TraceFacts } from '../../model/ports/query-port.ts'
 import type { JsonObject } from '../../otlp/json/protobuf-to-json.ts'
 import { findTraces, serviceOf, type TraceSearch } from './find-traces.ts'
-import { spanTimes } from './meets-condition.ts'
+import { startAndEnd } from './meets-condition.ts'
 import { objectOf, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
 
 const ERROR = 2
@@ -48,7 +48,7 @@ class Summing {
   #endNs = 0n
 
   add({ span, resource }: ShownSpan): void {
-    const { startNs, endNs } = spanTimes(span)
+    const { startNs, endNs } = startAndEnd(span)
     const service = serviceOf(resource)
     const counts = this.#services.get(service) ?? { spans: 0, errors: 0 }
     this.#services.set(service, counts)

@@ -102,7 +102,7 @@ function intrinsicValues(key: Intrinsic, span: JsonObject, trace: TraceAround): 
     case 'kind':
       return [KINDS[Number(span['kind'] ?? 0)] ?? 'unspecified']
     case 'duration':
-      return [Number(spanTimes(span).endNs - spanTimes(span).startNs)]
+      return [Number(startAndEnd(span).endNs - startAndEnd(span).startNs)]
     case 'rootName':
       return [trace.rootName]
     case 'rootServiceName':
@@ -121,7 +121,7 @@ function intrinsicValues(key: Intrinsic, span: JsonObject, trace: TraceAround): 
 }
 
 /** When a span in OTLP/JSON started and ended. */
-export function spanTimes(span: JsonObject): { startNs: bigint; endNs: bigint } {
+export function startAndEnd(span: JsonObject): { startNs: bigint; endNs: bigint } {
   const timeOf = (name: 'startTimeUnixNano' | 'endTimeUnixNano'): bigint => BigInt(textOf(span[name]) || '0')
   return { startNs: timeOf('startTimeUnixNano'), endNs: timeOf('endTimeUnixNano') }
 }

@@ -8,7 +8,7 @@ import { durationNs } from '../cascade/span-times.ts'
 import { findTraces, type FoundTrace, type TraceSearch } from './find-traces.ts'
 import { MatchingEffort } from './matching-effort.ts'
 import { LONGEST_TEXT } from './regular-expression.ts'
-import { KINDS, spanTimes, STATUSES } from './meets-condition.ts'
+import { KINDS, startAndEnd, STATUSES } from './meets-condition.ts'
 import { listOf, objectOf, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
 
 /**
@@ -126,7 +126,7 @@ function foundJson({ trace, rootName, rootServiceName, spans, matched }: FoundTr
 }
 
 function foundSpanJson(span: JsonObject): JsonObject {
-  const times = spanTimes(span)
+  const times = startAndEnd(span)
   return {
     spanID: textOf(span['spanId']),
     name: textOf(span['name']),

@@ -2,6 +2,7 @@ import { firstSender } from '../../otlp/read/first-sender.ts'
 import { Flow, type Credential } from './flow.ts'
 import { PeerNumbers } from '../peer-numbers.ts'
 import type { Refusal } from '../otlp/reply.ts'
+import { MIB } from '../../model/sizes.ts'
 
 export interface FlowSettings {
   /** How many requests of one flow may wait while others wait too. */
@@ -12,7 +13,6 @@ export interface FlowSettings {
   maxBytesAlone?: number
 }
 
-const MIB = 1024 * 1024
 const DEFAULT_MAX_REQUESTS = 64
 const DEFAULT_MAX_BYTES = 8 * MIB
 const RETRY_AFTER_MS = 1_000

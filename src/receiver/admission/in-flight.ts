@@ -1,6 +1,6 @@
 import type { Refusal } from '../otlp/reply.ts'
+import { MIB } from '../../model/sizes.ts'
 
-const MIB = 1024 * 1024
 const DEFAULT_MAX_BYTES = 64 * MIB
 
 /** The answer to a request for which the budget has no room. */

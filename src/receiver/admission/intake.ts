@@ -15,7 +15,7 @@ import type { ReceiverObserver, ReceiverTransport } from '../observer.ts'
 import type { ReceiverSettings } from '../otlp/receiver-settings.ts'
 import type { Refusal } from '../otlp/reply.ts'
 import { Pauses } from './pauses.ts'
-import { spreadOut } from './spread-out.ts'
+import { jitterRetry } from './jitter-retry.ts'
 
 const STOPPED: IngestOutcome = {
   kind: 'failed',
@@ -76,7 +76,7 @@ export class Intake {
    */
   async ready<Outcome extends IngestOutcome>(outcome: Outcome): Promise<Outcome> {
     if (outcome.kind === 'busy' && outcome.cause === 'flow') await this.#pauses.one()
-    return spreadOut(outcome, this.#chance())
+    return jitterRetry(outcome, this.#chance())
   }
 
   /** Never rejects: a port that does so against its contract counts as failed, so that the sender tries again. */

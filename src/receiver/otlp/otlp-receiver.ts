@@ -15,8 +15,8 @@ import { buildKeepalive, keepalive, type GrpcKeepaliveConfig } from './grpc/keep
 import { present } from '../../config/parts/present.ts'
 import { buildServerTls, serverTls } from '../../config/parts/tls/server-tls.ts'
 import { URL_PATH } from '../../config/parts/url-kinds.ts'
+import { MIB } from '../../model/sizes.ts'
 
-const MIB = 2 ** 20
 // gRPC counts message bytes in a signed 32-bit number.
 const MAX_GRPC_MIB = 2047
 // HTTP/2 numbers settings with 32 bits.

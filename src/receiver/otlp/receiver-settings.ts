@@ -4,8 +4,7 @@ import type { Authenticator } from '../../trust/authenticator.ts'
 import type { ServerTlsSettings } from '../../trust/server-tls.ts'
 import type { Flows } from '../admission/flows.ts'
 import type { InFlight } from '../admission/in-flight.ts'
-
-const MIB = 1024 * 1024
+import { MIB } from '../../model/sizes.ts'
 
 /** The size limit the OTLP specification recommends, in bytes, before and after decompression. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 64 * MIB

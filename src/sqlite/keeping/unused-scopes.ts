@@ -1,9 +1,10 @@
 import type { Statement } from 'better-sqlite3'
 import type { Sqlite } from '../open-database.ts'
+import { MIB } from '../../model/sizes.ts'
 
 /** What goes in one turn at most; envelopes may be as large as a request. */
 const SCOPES = 500
-const BYTES = 8 * 1024 * 1024
+const BYTES = 8 * MIB
 
 interface Unused {
   id: number

@@ -1,7 +1,7 @@
 import type { CascadeFigures } from '../../model/cascade-figures.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import { Linker } from '../../linker/linker.ts'
-import type { LinkSettings } from '../../linker/link-context.ts'
+import type { LinkerSettings } from '../../model/link-settings.ts'
 import type { LinkCounts } from '../../model/link-counts.ts'
 import type { Transactor } from '../../model/ports/transactor.ts'
 import type { WriterStores } from '../../model/ports/writer-port.ts'
@@ -18,7 +18,7 @@ export class LinkRounds {
   readonly #aside: SetAside[] = []
 
   /** `maxSeries`: services and object kinds that figures tell apart at most. */
-  constructor(stores: WriterStores, settings: LinkSettings, maxSeries: number) {
+  constructor(stores: WriterStores, settings: LinkerSettings, maxSeries: number) {
     const { transactor, outside } = stores.transactor.with<Linking, LinkTally>((inside) => {
       const linker = new Linker(inside.links, inside.graph, settings)
       return { inside: { linker, ...inside }, outside: linker }

@@ -5,7 +5,7 @@ import {
   NOT_HERE,
   optionalField,
   refuse,
-  Refusal,
+  InvalidValue,
   refusedKeys,
   type ValueKind,
 } from '../../schema/field.ts'
@@ -52,7 +52,7 @@ function namesOf(type: string, table: Readonly<Record<string, string>>): ValueKi
     type,
     read: (node) => {
       const written = TEXT_LIST.read(node)
-      if (written instanceof Refusal) return written
+      if (written instanceof InvalidValue) return written
       const unknown = written.find((name) => !Object.hasOwn(table, name))
       if (unknown !== undefined)
         return refuse(`"${unknown}" is not known here; write some of ${known.join(', ')}`)
