@@ -2,6 +2,7 @@ import { test } from '@jest/globals'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CausewayPorts } from '../../../lab/harness/causeway/causeway-settings.ts'
+import { callFrame, dataFrame, RawHttp2 } from '../../../lab/harness/clients/raw-http2.ts'
 import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
 
 const WRITERS_OF_EACH = 60
@@ -60,11 +61,19 @@ test('senders that write a byte at a time, to every port', async () => {
   )
 })
 
-test('askers that read nothing and ask again, of every port that answers', async () => {
+/** The same of a sender. */
+const REQUESTS: Partial<Record<keyof CausewayPorts, string>> = {
+  http: 'POST /v1/traces HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}',
+}
+
+test.each([
+  ['askers', QUESTIONS],
+  ['senders', REQUESTS],
+])('%s that read nothing and go on, at every port that answers', async (who, texts) => {
   await using causeway = await AttackedCauseway.start()
   await causeway.withstands(
     async ({ ports }, signal) => {
-      const attackers = Object.entries(QUESTIONS).flatMap(([door, text]) =>
+      const attackers = Object.entries(texts).flatMap(([door, text]) =>
         Array.from({ length: ASKERS_OF_EACH }, (_, at) =>
           again(ports[door as keyof CausewayPorts], `127.0.3.${(at % 8) + 1}`, signal, async (socket) => {
             socket.pause()
@@ -77,6 +86,28 @@ test('askers that read nothing and ask again, of every port that answers', async
       )
       await Promise.all(attackers)
     },
-    { what: 'askers that read nothing', longestMs: FOR_MS },
+    { what: `${who} that read nothing`, longestMs: FOR_MS },
+  )
+})
+
+test('callers over gRPC that read no answer', async () => {
+  await using causeway = await AttackedCauseway.start()
+  await causeway.withstands(
+    async ({ ports }, signal) => {
+      const attackers = Array.from({ length: ASKERS_OF_EACH }, async () => {
+        while (!signal.aborted) {
+          using raw = await RawHttp2.to(ports.grpc)
+          raw.socket.pause()
+          signal.addEventListener('abort', () => raw.socket.destroy(), { once: true })
+          for (let stream = 1; !raw.socket.destroyed; stream += 2) {
+            if (!raw.socket.writableNeedDrain)
+              raw.socket.write(Buffer.concat([callFrame(stream), dataFrame(stream, Buffer.alloc(5), true)]))
+            await pause(1)
+          }
+        }
+      })
+      await Promise.all(attackers)
+    },
+    { what: 'callers that read nothing', longestMs: FOR_MS },
   )
 })
