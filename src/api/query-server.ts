@@ -42,6 +42,7 @@ export async function startQueryServer(settings: QueryServerSettings): Promise<L
     what: 'The query API',
     setting: 'extensions.cpid_query.endpoint',
     connections: settings.connections && connectionLimitsOf(settings.connections, settings),
+    onOpen: settings.onOpen,
     onDrop: settings.onDrop,
     unread: settings.unread,
   })

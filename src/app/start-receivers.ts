@@ -6,7 +6,7 @@ import { InFlight } from '../receiver/admission/in-flight.ts'
 import type { ReceiverHost } from '../receiver/receiver-type.ts'
 import { reportFlows } from './metrics/flow-metrics.ts'
 import type { AuthenticatorOf } from './open-authenticators.ts'
-import type { Starting } from './starting.ts'
+import { reportConnections, type Starting } from './starting.ts'
 
 const RECEIVER_GRACE_MS = 2_000
 /** Of what may be in flight, a sender that is alone may have so much: there is room for another whenever it comes. */
@@ -63,21 +63,19 @@ export async function startReceivers(
     started: (what, fields) => log.info(what, fields),
     onTrouble: (reason) => feed.notice(reason),
   }
-  const ways: { receiver: string; transport: string; connections: () => number }[] = []
+  let ways = 0
   for (const receiver of receivers) {
     const module = await typeNamed(components.receivers, receiver.type)?.load()
     if (module === undefined) throw new Error(`there is no receiver of the type ${receiver.type}`)
     const running = open.use(await module.startReceiver(receiver, host))
-    for (const way of running.ways)
-      ways.push({ receiver: receiver.id, transport: way.transport, connections: () => way.connections })
+    for (const way of running.ways) {
+      const listener = { receiver: receiver.id, transport: way.transport }
+      reportConnections(metrics, listener, places.max, () => way.connections)
+      ways++
+    }
   }
   reportFlows(flows, metrics)
   metrics.set('cpid_in_flight_limit_bytes', inFlight.maxBytes)
-  metrics.set('cpid_connections_limit', places.max)
-  metrics.beforeScrape(() => {
-    metrics.set('cpid_in_flight_bytes', inFlight.bytes)
-    for (const { receiver, transport, connections } of ways)
-      metrics.set('cpid_connections', connections(), { receiver, transport })
-  })
-  return ways.length
+  metrics.beforeScrape(() => metrics.set('cpid_in_flight_bytes', inFlight.bytes))
+  return ways
 }

@@ -28,14 +28,27 @@ export interface Starting {
 
 /** A listener that people and probes ask: who may be connected, and who is told of what becomes of connections. */
 export function doorOf(
-  { feed }: Pick<Starting, 'feed'>,
+  { feed, metrics }: Pick<Starting, 'feed' | 'metrics'>,
   receiver: string,
-  connections: Places,
+  places: Places,
   writeTimeoutMs?: number,
 ): Door {
+  const listener = { receiver, transport: 'http' }
   return {
-    connections,
-    onDrop: (reason: DropReason) => feed.dropped({ receiver, transport: 'http', reason }),
-    unread: { writeTimeoutMs, onEnded: () => feed.unread({ receiver, transport: 'http' }) },
+    connections: places,
+    onOpen: (connections) => reportConnections(metrics, listener, places.max, connections),
+    onDrop: (reason: DropReason) => feed.dropped({ ...listener, reason }),
+    unread: { writeTimeoutMs, onEnded: () => feed.unread(listener) },
   }
+}
+
+/** Has it be told how many connections a listener has whenever somebody asks, and how many it may have. */
+export function reportConnections(
+  metrics: Metrics,
+  listener: { receiver: string; transport: string },
+  max: number,
+  connections: () => number,
+): void {
+  metrics.set('cpid_connections_limit', max, listener)
+  metrics.beforeScrape(() => metrics.set('cpid_connections', connections(), listener))
 }

@@ -42,6 +42,8 @@ export interface ListenPurpose {
 export interface Door {
   /** 64 connections, 32 of them from one address, unless given. */
   connections?: ConnectionLimits | undefined
+  /** Told once it listens; what it is given says how many are connected now. */
+  onOpen?: ((connections: () => number) => void) | undefined
   /** Told of every connection that was closed because there are too many. */
   onDrop?: ((reason: DropReason) => void) | undefined
   /** What becomes of answers that nobody reads. */
@@ -73,6 +75,7 @@ export async function listen(
       },
     )
   }
+  purpose.onOpen?.(() => connections.size)
   return {
     port: (server.address() as AddressInfo).port,
     get connections() {

@@ -115,8 +115,12 @@ export const METRICS = {
   ),
   cpid_in_flight_bytes: gauge('bytes', [], 'Bytes of requests being read and stored.'),
   cpid_in_flight_limit_bytes: gauge('bytes', [], 'Most bytes of requests that may be.'),
-  cpid_connections: gauge('connections', RECEIVER, 'Connections open now.'),
-  cpid_connections_limit: gauge('connections', [], 'Most connections to each port of a receiver.'),
+  cpid_connections: gauge(
+    'connections',
+    RECEIVER,
+    'Connections open now, to each port: of a receiver, the query API, metrics and health check.',
+  ),
+  cpid_connections_limit: gauge('connections', RECEIVER, 'Most connections that there may be to it.'),
   cpid_dropped_connections: counter(
     'connections',
     REFUSED,

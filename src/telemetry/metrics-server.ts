@@ -29,6 +29,7 @@ export function startMetricsServer(
     what: 'The metrics server',
     setting: 'service.telemetry.metrics.readers[].pull.exporter.prometheus.{host,port}',
     connections: settings.connections,
+    onOpen: settings.onOpen,
     onDrop: settings.onDrop,
     unread: settings.unread,
   })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -223,4 +224,22 @@ describe('credentials', () => {
     await expect(api.ask({}, { ca: authority.cert })).rejects.toThrow()
     rmSync(folder, { recursive: true })
   })
+})
+
+test('where a credential is asked for, those that show none have a quarter of the connections', async () => {
+  const dropped: string[] = []
+  const settings = { connections: { max: 8 }, onDrop: (reason: string) => void dropped.push(reason) }
+  const authenticator = acceptBearerTokens({
+    id: 'bearertokenauth',
+    header: 'Authorization',
+    scheme: 'Bearer',
+    tokens: ['token'],
+    reloadIntervalMs: 0,
+    onTrouble: () => undefined,
+  })
+  await using server = await starting({ ...settings, authenticator })
+  const sockets = Array.from({ length: 3 }, () => connect(server.port, '127.0.0.1').resume())
+  await Promise.race(sockets.map((socket) => once(socket, 'close')))
+  expect(dropped).toEqual(['stranger'])
+  for (const socket of sockets) socket.destroy()
 })

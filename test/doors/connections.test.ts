@@ -58,6 +58,27 @@ onLinux('one address has so many connections and no more; others have theirs', a
   expect(door.dropped).toEqual(['address'])
 })
 
+test('whoever is turned away is shown to nobody', async () => {
+  await using door = await listening({ max: 10, maxPerAddress: 1 })
+  await door.from(HERE)
+  await closed(await door.from(HERE))
+  expect([door.dropped, door.shown.length]).toEqual([['address'], 1])
+})
+
+test('who leaves gives back the place it had, of its address and among strangers', async () => {
+  await using door = await listening({
+    max: 10,
+    maxPerAddress: 2,
+    strangers: { max: 2, withinMs: 60_000 },
+  })
+  const only = await door.from(HERE)
+  only.destroy()
+  while (door.connections.size > 0) await new Promise((resolve) => setImmediate(resolve))
+  await door.from(HERE)
+  await door.from(HERE)
+  expect([door.dropped, door.connections.size]).toEqual([[], 2])
+})
+
 test('beyond the limit nobody is let in, and those that are in stay', async () => {
   await using door = await listening({ max: 2 })
   await door.from(HERE)

@@ -88,6 +88,19 @@ test('before the first start, nothing fails', async () => {
   expect(findings.filter((finding) => finding.state !== 'ok').map(({ check }) => check)).toEqual(['backends'])
 })
 
+test('connections for which too few files may be open are a warning, with how many it takes', async () => {
+  const settings = await freshSettings()
+  settings.patch = { connectors: { cpid: { admission: { max_connections: 1_000_000_000 } } } }
+  const { of } = await examined(settings)
+  expect(of('open files')).toEqual([
+    expect.stringMatching(
+      /^warn: this process may have \d+ files open, which is too few for the 2000000384 connections that are configured: /,
+    ),
+  ])
+  settings.patch = { connectors: { cpid: { admission: { max_connections: 1 } } } }
+  expect((await examined(settings)).of('open files')[0]).toMatch(/^ok: \d+ may be open, which is enough$/)
+})
+
 test('text has a line for each finding, and advice below it', async () => {
   const settings = await freshSettings()
   const { code, stdout } = await doctor(argumentsFor(settings))

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 import { freshSettings, type CausewayPorts } from '../../lab/harness/causeway/causeway-settings.ts'
@@ -43,4 +44,24 @@ test('a process that may have few files open outlives connections without an end
   expect(await ownMetric(settings, 'cpid_dropped_connections')).toBeGreaterThan(0)
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
   expect(causeway.complaints).toEqual([])
+})
+
+/** Has a timer fail for want of a descriptor whenever the process gets SIGUSR2. */
+const FAILING = `data:text/javascript,process.on('SIGUSR2', () => setTimeout(() => {
+  throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+}))`.replaceAll(/\s+/g, '%20')
+
+test('a timer that fails for want of a descriptor is told of once, and nothing else comes of it', async () => {
+  const settings = await freshSettings()
+  await using causeway = new CausewayProcess(settings, undefined, ['env', `NODE_OPTIONS=--import=${FAILING}`])
+  await causeway.ready()
+  for (let times = 0; times < 2; times++) {
+    process.kill(causeway.pid, 'SIGUSR2')
+    await eventually(() => {
+      expect(causeway.errors).toContain('No descriptor was left; it is tried again.')
+    })
+    expect((await fetch(`http://127.0.0.1:${settings.ports.health}/`)).status).toBe(200)
+  }
+  expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  expect(causeway.errors.match(/No descriptor was left/g)).toHaveLength(1)
 })

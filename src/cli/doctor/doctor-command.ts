@@ -16,6 +16,7 @@ import { count } from '../text/show.ts'
 import { checkBackends } from './check-backends.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkExporters } from './check-exporters.ts'
+import { checkOpenFiles } from './check-open-files.ts'
 import { checkPorts } from './check-ports.ts'
 import { checkSenders } from './check-senders.ts'
 import { checkSetAside } from './check-set-aside.ts'
@@ -73,6 +74,7 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
   const { storage, retention, linking } = config.cpid
   const isRunning = isRunningOn(storage.path)
   yield ok('causeway', isRunning ? 'runs on this database' : 'does not run on this database')
+  yield checkOpenFiles(config)
   yield* checkPorts(config, isRunning)
   yield* checkDatabase(storage.path, retention, timeoutMs)
   yield* checkBackends(config, io.components ?? COMPONENTS)

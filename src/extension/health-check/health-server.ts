@@ -42,6 +42,7 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
     what: 'The health check',
     setting: 'extensions.health_check.endpoint',
     connections: settings.connections,
+    onOpen: settings.onOpen,
     onDrop: settings.onDrop,
     unread: settings.unread,
   })
