@@ -3,7 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { outgoingSpan } from '../../src/otlp/write/outgoing-span.ts'
 import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
 import { WireCursor } from '../../src/otlp/read/wire-cursor.ts'
-import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { cpid, hexTrace } from '../support/otlp-requests.ts'
 import { cascadesForBackends } from './support/jaeger-exchanges.ts'
 import { QueryApi } from './support/query-api.ts'
@@ -97,7 +96,7 @@ const spanIdsIn = (sent: Sent): string[] =>
 
 test.each([1, 11, 21])('the protobuf of trace %i is what was sent, byte for byte', async (number) => {
   const traceId = cpid(number).replaceAll('-', '')
-  const queries = new SqliteQueries(api.writer.db)
+  const queries = api.writer.queries()
   const sent = [...(queries.traceSent(Buffer.from(traceId, 'hex')) ?? [])]
     .flat()
     .map((item) => jsonOfProtobuf('Span', outgoingSpan(item)!))

@@ -17,8 +17,8 @@ const FAULTS: Record<string, { kind: string; begin: (turns: Turns) => () => void
   'that may not be written': {
     kind: 'readOnly',
     begin: ({ store }) => {
-      store.db.pragma('query_only = ON')
-      return () => store.db.pragma('query_only = OFF')
+      store.refuseWrites()
+      return () => store.allowWrites()
     },
   },
   'that cannot grow': {
@@ -28,9 +28,9 @@ const FAULTS: Record<string, { kind: string; begin: (turns: Turns) => () => void
       store.db.exec(`
         CREATE TEMP TRIGGER progress_grows AFTER UPDATE ON main.progress
         BEGIN INSERT INTO main.filler VALUES (zeroblob(100000)); END`)
-      store.db.pragma(`max_page_count = ${Number(store.db.pragma('page_count', { simple: true }))}`)
+      store.fillDisk()
       return () => {
-        store.db.pragma('max_page_count = 4294967294')
+        store.freeDisk()
         store.db.exec('DROP TRIGGER temp.progress_grows')
       }
     },

@@ -4,7 +4,6 @@ import type { PendingRequest } from '../../src/store/admission/ingest-rounds.ts'
 import type { IngestOutcome } from '../../src/model/ingest.ts'
 import { mergeGraphOf } from '../process/support/merge-graph-of.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
-import { sentSpans } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 /** A request of many spans, and one of a chain of mergelogs; larger than what is recorded between two looks at the time. */
@@ -34,14 +33,15 @@ const ALL = [1, 2, 3].flatMap(requestsOf)
 
 /** Which of the controllers' spans went where, in whatever order. */
 function sentIn(writer: TestWriter): string[] {
-  return sentSpans(writer.db)
+  return writer
+    .sent()
     .filter(({ name }) => name.startsWith('span '))
     .map(({ traceId, spanId, parentSpanId, name }) => [traceId, spanId, parentSpanId, name].join(' '))
     .sort()
 }
 
 function seenIn(writer: TestWriter): unknown {
-  const count = (table: string): unknown => writer.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+  const count = (table: string): unknown => writer.rows(table)
   return {
     graph: mergeGraphOf(writer.db),
     sent: sentIn(writer),
@@ -104,7 +104,7 @@ test('what is pruned between two parts of a request is there again with the next
   using writer = await TestWriter.open({ retention: { maxAgeMs: 60_000 } })
   const spans = Array.from({ length: 250 }, (_, at) => ({ trace: 1, id: at + 1, cpid: cpid(1) }))
   const request: PendingRequest = { signal: 'traces', bytes: spansRequest('sender', spans) }
-  const count = (of: string): unknown => writer.db.prepare(`SELECT count(*) FROM ${of}`).pluck().get()
+  const count = (of: string): unknown => writer.rows(of)
   expect(writer.writer.ingest([request], () => false).outcomes).toEqual([])
   const first = Number(count('spans'))
   expect(first).toBeGreaterThan(0)

@@ -43,10 +43,10 @@ test('into a damaged database nothing more is written, and senders are asked to 
 
 test('what cannot be sent is kept as far as its table goes, however long it cannot be noted', async () => {
   using turns = await Turns.begun(path('many'))
-  turns.store.db.pragma('query_only = ON')
+  turns.store.refuseWrites()
   for (let at = 0; at < 60; at++)
     turns.turns.setAside(Array.from({ length: 50 }, (_, more) => ({ ...NOTED, item: at * 50 + more })))
-  turns.store.db.pragma('query_only = OFF')
+  turns.store.allowWrites()
   const changes = (): number => Number(turns.store.db.prepare('SELECT total_changes()').pluck().get())
   const before = changes()
   turns.timers.pass(1_000)
@@ -75,7 +75,7 @@ test('a folder that cannot be looked into for a while ends nothing', async () =>
   using turns = await Turns.begun(path('home/looked'))
   turns.send(1)
   turns.timers.next()
-  turns.store.db.pragma('query_only = ON')
+  turns.store.refuseWrites()
   // A name that leads to itself: whoever asks what is behind it gets an error.
   renameSync(home, `${home}-moved`)
   symlinkSync(home, home)
@@ -83,7 +83,7 @@ test('a folder that cannot be looked into for a while ends nothing', async () =>
   expect(turns.troubles).toContainEqual(expect.stringContaining('shortening the write-ahead log'))
   rmSync(home)
   renameSync(`${home}-moved`, home)
-  turns.store.db.pragma('query_only = OFF')
+  turns.store.allowWrites()
   turns.timers.pass(MINUTE)
   expect(turns.troubles).toEqual([])
   expect(turns.store.writer.linkLag).toBe(0)

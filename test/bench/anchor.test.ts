@@ -7,7 +7,7 @@ import { FIRST_SPAN, SPANS_PER_CHANGE, STEPS } from '../../lab/bench/anchor/step
 import { decodeLogs } from '../../src/otlp/read/decode-logs.ts'
 import { decodeTraces } from '../../src/otlp/read/decode-traces.ts'
 import { START_NS } from '../support/otlp-requests.ts'
-import { drawTrace, sentSpans, traceOf, type SentSpan } from '../support/sent-spans.ts'
+import { drawTrace, traceOf, type SentSpan } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const SEED = 12_345
@@ -70,7 +70,7 @@ test('the cascade of a Pod change comes out as one trace, each step under what c
   using writer = await TestWriter.open()
   play(writer, 1, 1)
   const trace = traceOf(cpidText(SEED, 0, 'operator'))
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(drawTrace(sent, trace)).toMatchInlineSnapshot(`
    "change apps/v1/deployments @kubectl
      merge @replicaset-controller
@@ -105,7 +105,7 @@ test('every span is sent once, and later changes of a Deployment merge with what
   play(writer, 2, 3)
   writer.pass(300_001)
   play(writer, 2, 3, DEPLOYMENTS)
-  const own = sentSpans(writer.db).filter(isOfController)
+  const own = writer.sent().filter(isOfController)
   expect(own).toHaveLength(12 * SPANS_PER_CHANGE)
   expect(new Set(own.map(({ spanId }) => spanId)).size).toBe(own.length)
   expect(own.every(({ attributes }) => attributes['cpid.copy'] === undefined)).toBe(true)

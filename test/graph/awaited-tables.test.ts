@@ -4,8 +4,7 @@ import { TestWriter } from '../support/test-writer.ts'
 
 const DAY = 24 * 3_600_000
 
-const rowsOf = (writer: TestWriter, table: string): unknown =>
-  writer.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+const rowsOf = (writer: TestWriter, table: string): unknown => writer.rows(table)
 
 function pruneAll(writer: TestWriter): void {
   for (let turn = 0; turn < 5; turn++) while (writer.writer.prune(1_000, { isCalendarRight: true }).more);

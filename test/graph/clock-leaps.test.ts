@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
 import { cpid, spansRequest } from '../support/otlp-requests.ts'
-import { sentSpans } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const MINUTE = 60_000
@@ -39,7 +38,7 @@ test('a clock that leaps years ahead removes nothing when it is set right within
   writer.pass(2 * HOUR)
   expect(writer.writer.prune(MANY)).toMatchObject({ cpids: 0, spans: 0 })
   expect(liveIn(writer)).toBe(1)
-  expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(2)
+  expect(writer.rows('spans')).toBe(2)
 })
 
 test('a time that lasts an hour is believed', async () => {
@@ -86,7 +85,7 @@ test('requests that came while the clock was ahead are forgotten like others', a
   writer.pass(2 * HOUR)
   writer.ingest('traces', spansRequest('kubectl', [{ trace: 7, id: 71 }]))
   writer.writer.prune(MANY)
-  expect(writer.db.prepare('SELECT count(*) FROM requests').pluck().get()).toBe(1)
+  expect(writer.rows('requests')).toBe(1)
 })
 
 test.each([-YEAR, YEAR])(
@@ -95,7 +94,7 @@ test.each([-YEAR, YEAR])(
     using writer = await TestWriter.open()
     writer.mergelogs('kubectl', [{ new: cpid(1) }])
     writer.spans('controller', [{ trace: 1, id: 11, cpid: cpid(2), name: 'waits' }])
-    const names = (): string[] => sentSpans(writer.db).map(({ name }) => name)
+    const names = (): string[] => writer.sent().map(({ name }) => name)
     writer.pass(5_000)
     leap(writer, ms)
     writer.pass(4_999)

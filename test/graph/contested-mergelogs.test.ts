@@ -209,6 +209,6 @@ describe('which changes its spans may join', () => {
     ).toMatchObject({
       stored: 1,
     })
-    expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(3)
+    expect(writer.rows('spans')).toBe(3)
   })
 })

@@ -125,7 +125,7 @@ test('a request that spends its budget is refused what is left of it, and the ne
   }
   expect(rejected(3)).toEqual(['closes_cycle', 'cycle_unknown', 'cycle_unknown'])
   expect(rejected(1)).toEqual(['closes_cycle', 'cycle_unknown', 'cycle_unknown', 'closes_cycle'])
-  expect(writer.db.prepare('SELECT count(*) FROM edges').pluck().get()).toBe(30)
+  expect(writer.rows('edges')).toBe(30)
 })
 
 test('what waits for one missing ancestor walks over the CPIDs between once a round, not once each', async () => {

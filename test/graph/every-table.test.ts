@@ -67,8 +67,7 @@ const tables = writer.db
   .pluck()
   .all()
 
-const rows = (table: string): number =>
-  Number(writer.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get())
+const rows = (table: string): number => writer.rows(table)
 
 function prune(): void {
   while (writer.writer.prune(1_000, { isCalendarRight: true }).more);
@@ -186,7 +185,7 @@ test('refused mergelogs and remarks are bounded by their number long before thei
   using faulty = await TestWriter.open({ retention: RETENTION })
   for (let at = 0; at < 700; at++)
     faulty.mergelogs('faulty', [{ new: cpid(7), sources: [cpid(7)], time: at }])
-  const count = (table: string): unknown => faulty.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+  const count = (table: string): unknown => faulty.rows(table)
   expect(count('rejected_mergelogs')).toBe(REFUSED_MERGELOGS)
   expect(count('rejected_items')).toBe(REFUSED_ITEMS)
 })

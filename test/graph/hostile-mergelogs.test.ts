@@ -171,8 +171,7 @@ test('however mergelogs race, the graph has no cycle, and each is an edge or a r
           expect(outcomes.map(({ kind }) => kind)).toEqual(requests.map(() => 'accepted'))
         }
         expectAcyclic(writer)
-        const count = (table: string): number =>
-          Number(writer.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get())
+        const count = (table: string): number => writer.rows(table)
         const stored = new Set(commits.flat().flatMap(({ merges }) => merges.map(([at]) => at)))
         expect(count('mergelogs')).toBeLessThanOrEqual(stored.size)
         for (const at of stored) {

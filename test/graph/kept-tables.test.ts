@@ -5,8 +5,7 @@ import { TestWriter, type TestSettings } from '../support/test-writer.ts'
 const DAY = 24 * 3_600_000
 const MIB = 1024 * 1024
 
-const rowsOf = (writer: TestWriter, table: string): unknown =>
-  writer.db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
+const rowsOf = (writer: TestWriter, table: string): unknown => writer.rows(table)
 
 function pruneAll(writer: TestWriter): void {
   while (writer.writer.prune(1_000, { isCalendarRight: true }).more);

@@ -13,7 +13,7 @@ test('what was refused is there for auditors when the request is long forgotten'
   writer.clock.advance(DAY_MS)
   writer.mergelogs('a', [{ new: cpid(3) }])
   for (let turn = 0; turn < 10; turn++) writer.writer.prune(1_000, { isCalendarRight: true })
-  expect(writer.db.prepare('SELECT count(*) FROM requests').pluck().get()).toBe(1)
+  expect(writer.rows('requests')).toBe(1)
   expect(writer.db.prepare('SELECT arrived, items, message FROM audit_rejected_items').all()).toEqual([
     { arrived: '2026-01-01T00:00:00.000Z', items: 1, message: expect.stringContaining('names itself') },
   ])
@@ -24,7 +24,7 @@ test('neither requests nor what was refused of them grow without end', async () 
   const requests = new RequestTable(writer.db, { requests: 20, refused: 5 })
   for (let at = 0; at < 200; at++)
     requests.add(Buffer.from(`hash ${at}`), at, { rejected: at % 2, message: at % 2 === 0 ? '' : `no ${at}` })
-  expect(writer.db.prepare('SELECT count(*) FROM requests').pluck().get()).toBeLessThanOrEqual(40)
+  expect(writer.rows('requests')).toBeLessThanOrEqual(40)
   expect(requests.answerTo(Buffer.from('hash 199'))).toEqual({ rejected: 1, message: 'no 199' })
   expect(requests.answerTo(Buffer.from('hash 1'))).toBeUndefined()
   expect(writer.db.prepare('SELECT message FROM audit_rejected_items').pluck().all()).toEqual(
@@ -44,7 +44,7 @@ test('long answers count for many short ones, so that neither takes more than it
       .pluck()
       .get(`%${table}%`)!
   for (let at = 1; at <= 3_000; at++) add(at, 'a short reason')
-  expect(writer.db.prepare('SELECT count(*) FROM requests').pluck().get()).toBe(3_000)
+  expect(writer.rows('requests')).toBe(3_000)
   for (let at = 3_001; at <= 6_000; at++) add(at, `a long reason ${'x'.repeat(4_000)}`)
   expect(bytesOf('requests')).toBeLessThan(MAX_BYTES / 15)
   expect(bytesOf('rejected_items')).toBeLessThan(MAX_BYTES / 30)
@@ -61,7 +61,7 @@ test('those of a time with a larger limit go with the next ones, not all at once
   const counts: number[] = []
   for (let at = 2_000; at < 4_100; at++) {
     add(small, at)
-    counts.push(Number(writer.db.prepare('SELECT count(*) FROM requests').pluck().get()))
+    counts.push(writer.rows('requests'))
   }
   counts.forEach((count, at) => expect((counts[at - 1] ?? 2_000) - count).toBeLessThanOrEqual(40))
   expect(counts.at(-1)).toBeLessThanOrEqual(40)

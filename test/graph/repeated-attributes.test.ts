@@ -58,8 +58,6 @@ async function restricted(): Promise<TestWriter> {
   return TestWriter.open({ senders: connector.senders! })
 }
 
-const count = ({ db }: TestWriter, table: string) => db.prepare(`SELECT count(*) FROM ${table}`).pluck().get()
-
 test.each(TWICE)(
   'with a policy, spans and mergelogs of a resource with two %s are refused',
   async (key, resource) => {
@@ -83,7 +81,7 @@ test.each(TWICE)(
     expect(writer.ingest('traces', request('traces', resource, { ...span(), events }), alice)).toMatchObject({
       stored: 0,
     })
-    expect(count(writer, 'cpids')).toBe(1)
+    expect(writer.rows('cpids')).toBe(1)
     expect(writer.db.prepare('SELECT cpid, reason, sender FROM audit_rejected_mergelogs').all()).toEqual([
       { cpid: cpid(3), reason: 'repeated_attribute', sender: 'alice' },
       { cpid: cpid(4), reason: 'repeated_attribute', sender: 'alice' },
@@ -111,7 +109,7 @@ test('with a policy, so is what gives twice what the merge graph rests on', asyn
       stored: 0,
       rejected: 1,
     })
-  expect(count(writer, 'cpids')).toBe(0)
+  expect(writer.rows('cpids')).toBe(0)
 })
 
 test('without a policy the first counts: in the graph, in views, in answers and for the queue', async () => {
@@ -140,8 +138,7 @@ test('without a policy the first counts: in the graph, in views, in answers and 
   writer.pass(1_000_000)
   const found = (query: string): number => {
     const search = { condition: parseTraceQl(query), limit: 10, spansPerTrace: 1 }
-    return ask<{ traces: unknown[] }>(writer.db, { kind: 'searchTraces', shape: 'tempo', search }).traces
-      .length
+    return ask<{ traces: unknown[] }>(writer, { kind: 'searchTraces', shape: 'tempo', search }).traces.length
   }
   expect(found('{ resource.service.name = "a" && span.x = "first" }')).toBe(1)
   expect(found('{ resource.service.name = "b" || span.x = "second" }')).toBe(0)

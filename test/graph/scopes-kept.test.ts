@@ -2,7 +2,6 @@ import { expect, test } from '@jest/globals'
 import { cpid, mergelogsRequest } from '../support/otlp-requests.ts'
 import { expectSoundScopes, tablesNamingScopes } from '../support/sound-scopes.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { rowsIn } from './pruning/stored.ts'
 
 const DAY = 24 * 3_600_000
 const MIB = 1024 * 1024
@@ -36,14 +35,14 @@ test('a thousand pods that came and went leave nothing of what they said about t
   writer.pass(400_000)
   pruneAll(writer)
   // Its own scopes of each sender, and those of Causeway's spans.
-  expect(rowsIn(writer, 'scopes')).toBe(2_000)
-  expect(rowsIn(writer, 'resources')).toBe(1_000)
+  expect(writer.rows('scopes')).toBe(2_000)
+  expect(writer.rows('resources')).toBe(1_000)
   writer.clock.advance(2 * DAY)
   pruneAll(writer)
   // What the last CPIDs named goes with the next turn.
   pruneAll(writer)
   for (const table of ['spans', 'logs', 'scopes', 'resources'])
-    expect([table, rowsIn(writer, table)]).toEqual([table, 0])
+    expect([table, writer.rows(table)]).toEqual([table, 0])
 })
 
 test('a sender whose scope is gone comes again, and no number is given twice while anyone may remember it', async () => {
@@ -66,10 +65,10 @@ test('a sender whose scope is gone comes again at once', async () => {
   writer.logs('comes again', [{ body: 'line' }])
   writer.db.exec('DELETE FROM logs')
   pruneAll(writer)
-  expect(rowsIn(writer, 'resources')).toBe(0)
+  expect(writer.rows('resources')).toBe(0)
   writer.spans('comes again', [{ trace: 2, id: 2 }])
   expectSoundScopes(writer.db)
-  expect(rowsIn(writer, 'resources')).toBe(1)
+  expect(writer.rows('resources')).toBe(1)
 })
 
 test('refused mergelogs that come in large resources crowd nothing out', async () => {
@@ -86,8 +85,8 @@ test('refused mergelogs that come in large resources crowd nothing out', async (
   }
   expect(writer.writer.gauges().usedBytes).toBeGreaterThan(10 * MIB)
   pruneAll(writer)
-  expect(rowsIn(writer, 'spans')).toBe(20)
-  expect(rowsIn(writer, 'rejected_mergelogs')).toBe(50)
+  expect(writer.rows('spans')).toBe(20)
+  expect(writer.rows('rejected_mergelogs')).toBe(50)
   expect(writer.writer.gauges().usedBytes).toBeLessThan(2 * MIB)
   const [{ service }] = writer.db.prepare('SELECT service FROM audit_rejected_mergelogs').all() as [
     { service: string },

@@ -1,7 +1,6 @@
 import { cascadesForBackends, exchangesWith, JAEGER_REQUESTS } from '../api/support/jaeger-exchanges.ts'
 import { buildRequest } from '../../src/otlp/write/build-request.ts'
 import { outgoingSpan } from '../../src/otlp/write/outgoing-span.ts'
-import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { freeJaegerPorts, startJaeger } from './peers/start-jaeger.ts'
 import { sceneTest } from './support/scene.ts'
 import { expectGolden } from './traces/golden-file.ts'
@@ -10,7 +9,7 @@ sceneTest('Jaeger answers as recorded, which is what Causeway is held to', async
   const ports = await freeJaegerPorts()
   await startJaeger(scene, ports)
   using writer = await cascadesForBackends()
-  const queries = new SqliteQueries(writer.db)
+  const queries = writer.queries()
   const items = [...queries.sentLately()].flat()
   const spans = items.map((item) => ({ scope: item.scope, bytes: outgoingSpan(item) ?? Buffer.alloc(0) }))
   const sent = await fetch(`http://127.0.0.1:${ports.otlpHttp}/v1/traces`, {

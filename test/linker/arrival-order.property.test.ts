@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { cpid, hexSpan, type SpanSketch } from '../support/otlp-requests.ts'
-import { sentSpans, traceOf, type SentSpan } from '../support/sent-spans.ts'
+import { traceOf, type SentSpan } from '../support/sent-spans.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -67,7 +67,7 @@ test('whatever the order and however often things arrive, the same spans stand i
         }
         writer.link()
 
-        const sent = sentSpans(writer.db)
+        const sent = writer.sent()
         const places = new Set(sent.map(described))
         expect(places.size).toBe(sent.length)
         const cpidOf = new Map(

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { cpid, hexTrace } from '../support/otlp-requests.ts'
-import { drawTrace, sentSpans, traceOf } from '../support/sent-spans.ts'
+import { drawTrace, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const ALPHA = cpid(0xa)
@@ -25,7 +25,7 @@ async function figureFive(): Promise<TestWriter> {
 test('the cascade of the paper, Figure 5: one trace for each root, the merge in both', async () => {
   using writer = await figureFive()
   writer.pass(301_000)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
 
   expect(drawTrace(sent, traceOf(ALPHA))).toBe(
     [
@@ -53,7 +53,7 @@ test('the cascade of the paper, Figure 5: one trace for each root, the merge in 
 test('a controller span keeps its id and gains its original trace and an inherited CPID', async () => {
   using writer = await figureFive()
   writer.link()
-  const child = sentSpans(writer.db).find((span) => span.name === 'create replicaset')
+  const child = writer.sent().find((span) => span.name === 'create replicaset')
   expect(child?.spanId).toBe('0000000000000016')
   expect(child?.parentSpanId).toBe('0000000000000015')
   expect(child?.attributes).toEqual({ 'cpid.original_trace_id': hexTrace(2), 'cpid.id': ALPHA })
@@ -62,7 +62,7 @@ test('a controller span keeps its id and gains its original trace and an inherit
 test('change spans say what they stand for and link to their other sources', async () => {
   using writer = await figureFive()
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   const root = sent.find((span) => span.traceId === traceOf(ALPHA) && span.parentSpanId === '')
   expect(root?.attributes).toEqual({
     'cpid.id': ALPHA,
@@ -82,9 +82,7 @@ test('change spans say what they stand for and link to their other sources', asy
 test('the cascade span counts what was linked', async () => {
   using writer = await figureFive()
   writer.pass(301_000)
-  const settled = sentSpans(writer.db).find(
-    (span) => span.name === 'cascade' && span.traceId === traceOf(ALPHA),
-  )
+  const settled = writer.sent().find((span) => span.name === 'cascade' && span.traceId === traceOf(ALPHA))
   expect(settled?.attributes).toMatchObject({
     'cpid.cascade.duration_ms': 42,
     'cpid.cascade.spans': 4,
@@ -98,7 +96,7 @@ test('a span without a CPID anywhere above it is forwarded unchanged', async () 
   using writer = await TestWriter.open()
   writer.spans('apiserver', [{ trace: 9, id: 91, name: 'GET', attributes: { 'http.target': '/healthz' } }])
   writer.link()
-  const [span] = sentSpans(writer.db)
+  const [span] = writer.sent()
   expect(span).toMatchObject({
     traceId: hexTrace(9),
     parentSpanId: '',
@@ -110,10 +108,10 @@ test('a span without a CPID anywhere above it is forwarded unchanged', async () 
 test('after settling, activity opens an episode linked to the trace before', async () => {
   using writer = await figureFive()
   writer.pass(301_000)
-  const before = sentSpans(writer.db).length
+  const before = writer.sent().length
   writer.spans('deployment-controller', [{ trace: 5, id: 51, cpid: ALPHA, name: 'resync', start: 301_000 }])
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   const fresh = sent.slice(before)
   expect(fresh.map((span) => span.name)).toEqual(['episode apps/v1/deployments', 'continued in', 'resync'])
   const [episode, continued, resync] = fresh
@@ -136,7 +134,7 @@ test('when all roots have settled, activity joins the newest one’s episode, th
   writer.spans('endpoints-controller', [{ trace: 6, id: 61, cpid: GAMMA, name: 'sync', start: 302_000 }])
   writer.spans('endpoints-controller', [{ trace: 7, id: 71, cpid: GAMMA, name: 'again', start: 303_000 }])
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   const episodes = sent.filter((span) => span.name.startsWith('episode'))
   expect(episodes.map((span) => span.attributes['cpid.id'])).toEqual([ALPHA, BETA])
   const work = sent.filter((span) => span.name === 'sync' || span.name === 'again')

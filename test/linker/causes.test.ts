@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
-import { drawTrace, sentSpans, traceOf } from '../support/sent-spans.ts'
+import { drawTrace, traceOf } from '../support/sent-spans.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -75,7 +75,7 @@ test('in any order of arrival the cascade nests by cause', async () => {
           if (linkAfter[at] === true) writer.link()
         })
         writer.link()
-        const sent = sentSpans(writer.db)
+        const sent = writer.sent()
         const lines = drawTrace(sent, traceOf(ALPHA)).split('\n')
         expect(lines).toEqual(NESTED.split('\n'))
         expectSoundTraces(sent)
@@ -89,11 +89,9 @@ test('a span waits for the writer of exactly what it observed, then hangs under 
   using writer = await begun()
   writer.spans('deployment-controller', [CHAIN[1]!.span])
   writer.pass(9_000)
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe('change @kubectl')
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe('change @kubectl')
   writer.pass(1_001)
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
-    'change @kubectl\n  span 2 @deployment-controller',
-  )
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe('change @kubectl\n  span 2 @deployment-controller')
 })
 
 test('what is never written is waited for once', async () => {
@@ -103,7 +101,7 @@ test('what is never written is waited for once', async () => {
   writer.pass(10_001)
   writer.spans('two', [{ trace: 2, id: 2, cpid: ALPHA, attributes: observed }])
   writer.link()
-  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change', 'span 1', 'span 2'])
+  expect(writer.sent().map((span) => span.name)).toEqual(['change', 'span 1', 'span 2'])
 })
 
 test.each([
@@ -118,14 +116,14 @@ test.each([
   writer.spans('kubectl', [CHAIN[0]!.span])
   writer.spans('controller', [reconcile(2, { observed: [observed] })])
   writer.pass(10_001)
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe(
     'change @kubectl\n  span 1 @kubectl\n  span 2 @controller',
   )
 })
 
 /** What hangs above the span of the service `observer`. */
 function parentOfObserver(writer: TestWriter): string | undefined {
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   const above = sent.find((span) => span.service === 'observer')?.parentSpanId
   return sent.find((span) => span.spanId === above)?.service
 }
@@ -173,7 +171,7 @@ test('the same object in another cluster is another object', async () => {
   writer.spans('kubectl', [CHAIN[0]!.span], 'east')
   writer.spans('controller', [CHAIN[1]!.span], 'west')
   writer.pass(10_001)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(sent.find((span) => span.service === 'controller')?.parentSpanId).toBe(
     sent.find((span) => span.name === 'change')?.spanId,
   )
@@ -184,7 +182,7 @@ test('two spans that observed each other’s writes make no loop', async () => {
   writer.spans('one', [reconcile(1, { observed: [`${POD}?rv=2`], wrote: [`${REPLICASET}?rv=1`] })])
   writer.spans('two', [reconcile(2, { observed: [`${REPLICASET}?rv=1`], wrote: [`${POD}?rv=2`] })])
   writer.pass(10_001)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(sent.length).toBe(3)
   expectSoundTraces(sent)
 })
@@ -196,7 +194,7 @@ test('a chain of causes stops at a depth of 256', async () => {
     if (at === 1) writer.pass(10_001)
   }
   writer.pass(10_001)
-  const lines = drawTrace(sentSpans(writer.db), traceOf(ALPHA)).split('\n')
+  const lines = drawTrace(writer.sent(), traceOf(ALPHA)).split('\n')
   expect(lines.length).toBe(401)
   expect(Math.max(...lines.map((line) => (/^ */.exec(line)?.[0].length ?? 0) / 2))).toBeLessThanOrEqual(257)
 })

@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { play, SPAN_IDS, steps } from '../support/drawn-history.ts'
 import { hexSpan, hexTrace } from '../support/otlp-requests.ts'
 import { countedByTempo } from '../support/sent-requests.ts'
-import { sentSpans } from '../support/sent-spans.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -18,7 +17,7 @@ test.each(['cascade', 'links'] as const)(
         writer.pass(301_000)
         writer.pass(11_000)
 
-        const sent = sentSpans(writer.db)
+        const sent = writer.sent()
         const original = new Set([hexTrace(1), hexTrace(2)])
         const missing = new Set<string>()
         for (let trace = 1; trace <= 2; trace++) {

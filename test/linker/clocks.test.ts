@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { cpid, START_NS, type SpanSketch } from '../support/otlp-requests.ts'
-import { sentSpans, traceOf, type SentSpan } from '../support/sent-spans.ts'
+import { traceOf, type SentSpan } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const DAY = 86_400_000
@@ -52,7 +52,7 @@ test.each(
   '%s on the %s span, %s a mergelog, stays out of the cascade’s bounds, and the cascade says so',
   async (_what, _at, mergelog, spans) => {
     using writer = await after(spans, mergelog === 'with')
-    const sent = sentSpans(writer.db)
+    const sent = writer.sent()
     const cascade = named(sent, 'cascade')
     const root = named(sent, 'change')
     const [from, to] = [START_NS + 58_000_000_000n, START_NS + 80_000_000_000n]
@@ -71,7 +71,7 @@ test.each(
 
 test('a cascade whose clocks are right says nothing of them', async () => {
   using writer = await after([GOOD], true)
-  expect(named(sentSpans(writer.db), 'cascade')?.attributes).not.toHaveProperty('cpid.cascade.clock_skew')
+  expect(named(writer.sent(), 'cascade')?.attributes).not.toHaveProperty('cpid.cascade.clock_skew')
   expect(boundsOf(writer)).toEqual({
     start: '2026-01-01T00:00:59.000000000Z',
     last_activity: '2026-01-01T00:00:59.400000000Z',
@@ -113,9 +113,7 @@ test('a root is stamped no later than the first span known when it is sent', asy
   writer.spans('kubectl', [{ trace: 1, id: 1, cpid: cpid(1), start: 58_000, end: 59_500 }])
   writer.mergelogs('kubectl', [{ new: cpid(1), time: 59_000 }])
   writer.link()
-  const root = sentSpans(writer.db).find(
-    (span) => span.traceId === traceOf(cpid(1)) && span.parentSpanId === '',
-  )
+  const root = writer.sent().find((span) => span.traceId === traceOf(cpid(1)) && span.parentSpanId === '')
   expect(root?.startNs).toBe(START_NS + 58_000_000_000n)
   expect(root?.attributes['cpid.time']).toBe('2026-01-01T00:00:59.000000000Z')
 })
@@ -133,7 +131,7 @@ test.each(['cascade', 'links'] as const)(
     writer.mergelogs('merger', [{ new: cpid(3), sources: [cpid(1), cpid(2)], time: 300_000 }])
     writer.spans('controller', [{ trace: 9, id: 9, cpid: cpid(1), start: 300_000 }])
     writer.pass(300_001)
-    const made = sentSpans(writer.db).filter((span) => span.attributes['cpid.synthetic'] === true)
+    const made = writer.sent().filter((span) => span.attributes['cpid.synthetic'] === true)
     expect(new Set(made.map((span) => span.name))).toEqual(
       new Set([
         'change',

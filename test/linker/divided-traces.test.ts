@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { ingestChains } from '../support/divided-cascade.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
-import { sentSpans, traceOf, type SentSpan } from '../support/sent-spans.ts'
+import { traceOf, type SentSpan } from '../support/sent-spans.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -19,7 +19,7 @@ test('a span whose cause is in another trace of its cascade links to it and says
   using writer = await TestWriter.open({ linking: { maxTraceSpans: 100 } })
   ingestChains(writer, { objects: 15, writes: 100 })
   writer.pass(300_001)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expectSoundTraces(sent)
   const received = new Map(
     sent.filter(({ name }) => name.startsWith('write ')).map((span) => [span.name, span]),
@@ -53,7 +53,7 @@ test('a local child in another trace than its parent links to it, even if it obs
   const child = { trace: 2, id: 3, parent: 2, cpid: cpid(1), name: 'child' }
   writer.spans('controller', [{ ...child, attributes: { 'cpid.observed': [`${POD}?rv=5`] } }])
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expectSoundTraces(sent)
   const [parent] = sent.filter(({ name }) => name === 'parent')
   const [linked] = sent.filter(({ name }) => name === 'child')
@@ -67,7 +67,7 @@ test('an episode is named after the object of its root', async () => {
   writer.pass(3_600_000)
   writer.spans('controller', [{ trace: 900, id: 9000, cpid: cpid(1), start: 3_600_000 }])
   writer.link()
-  const episodes = sentSpans(writer.db).filter(({ name }) => name.startsWith('episode'))
+  const episodes = writer.sent().filter(({ name }) => name.startsWith('episode'))
   expect(episodes.length).toBeGreaterThan(5)
   for (const { name, attributes } of episodes) {
     expect(name).toBe('episode apps/v1/deployments')
@@ -104,7 +104,8 @@ test('after a restart the causes of a cascade are found as before', async () => 
       after.spans('late', [{ trace: 800 + object, id: 8000 + object, cpid: cpid(1), attributes: observed }])
     }
     after.link()
-    return sentSpans(writer.db)
+    return writer
+      .sent()
       .filter(({ service }) => service === 'late')
       .map((span) => [placeOf(span), span.parentSpanId, causeOf(span), span.links])
   }
@@ -127,7 +128,7 @@ async function told(maxTraceSpans: number): Promise<Told> {
   writer.mergelogs('merger', [{ new: cpid(2), sources: [cpid(1)], time: 40 }])
   writer.spans('another', [{ trace: 7_001, id: 70_010, cpid: cpid(2), start: 50, end: 60 }])
   writer.pass(300_001)
-  const spans = sentSpans(writer.db).filter(({ name }) => name === 'cascade')
+  const spans = writer.sent().filter(({ name }) => name === 'cascade')
   expect(spans.map(({ traceId }) => traceId)).toEqual([traceOf(cpid(1))])
   const { attributes, startNs, endNs, spanId } = spans[0]!
   const [series] = writer.writer.takeFigures().durations
@@ -160,9 +161,9 @@ test('a parent that is brought to children in two traces of a cascade counts onc
   writer.link()
   writer.spans('controller', [{ trace: 1, id: 100, cpid: cpid(1), name: 'parent' }])
   writer.pass(300_001)
-  expect(sentSpans(writer.db).filter(({ name }) => name === 'parent').length).toBeGreaterThan(1)
+  expect(writer.sent().filter(({ name }) => name === 'parent').length).toBeGreaterThan(1)
   const spans = writer.db.prepare('SELECT sum(spans) FROM audit_cascades').pluck().get()
   expect(spans).toBe(10)
-  const cascade = sentSpans(writer.db).filter(({ name }) => name === 'cascade')
+  const cascade = writer.sent().filter(({ name }) => name === 'cascade')
   expect(cascade.map(({ attributes }) => attributes['cpid.cascade.spans'])).toEqual([10])
 })

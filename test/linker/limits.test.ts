@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { cpid, type MergelogSketch } from '../support/otlp-requests.ts'
-import { drawTrace, sentSpans, traceOf } from '../support/sent-spans.ts'
+import { drawTrace, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1)
@@ -14,15 +14,15 @@ test('a CPID keeps its newest roots; one that is cut off while open is counted a
   writer.mergelogs('merger', [{ new: cpid(9), sources: range(3).map(cpid), time: 1 }])
   writer.spans('merger', [{ trace: 1, id: 11, cpid: cpid(9), name: 'work' }])
   writer.link()
-  const into = sentSpans(writer.db).filter((span) => span.name === 'work')
+  const into = writer.sent().filter((span) => span.name === 'work')
   expect(into.map((span) => [span.traceId, span.attributes['cpid.copy'] ?? false])).toEqual([
     [traceOf(cpid(3)), false],
     [traceOf(cpid(2)), true],
   ])
   expect(writer.writer.takeLinkCounts().cutRoots).toBe(1)
-  expect(drawTrace(sentSpans(writer.db), traceOf(cpid(1)))).toBe('change @kubectl\n  merged into @merger')
+  expect(drawTrace(writer.sent(), traceOf(cpid(1)))).toBe('change @kubectl\n  merged into @merger')
   writer.pass(300_001)
-  const settled = sentSpans(writer.db).filter((span) => span.name === 'cascade')
+  const settled = writer.sent().filter((span) => span.name === 'cascade')
   expect(
     settled.find((span) => span.traceId === traceOf(cpid(1)))?.attributes['cpid.cascade.truncated'],
   ).toBe(true)
@@ -47,7 +47,7 @@ test('an object with a long history costs no more: only the open root gets its n
     ])
     writer.pass(300_001)
   }
-  const sent = sentSpans(writer.db).filter((span) => span.name.startsWith('span '))
+  const sent = writer.sent().filter((span) => span.name.startsWith('span '))
   expect(sent.map((span) => span.traceId)).toEqual(range(20).map((change) => traceOf(cpid(100 + change))))
 })
 
@@ -59,7 +59,7 @@ test('a full trace goes on in an episode while its root stays open', async () =>
     range(9).map((id) => ({ trace: id, id, cpid: cpid(1) })),
   )
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   const traces = [...new Set(sent.map((span) => span.traceId))]
   expect(traces.length).toBe(3)
   expect(
@@ -84,7 +84,7 @@ test('the episode of a full trace keeps its root open: what descends from it goe
   writer.mergelogs('merger', [{ new: cpid(3), sources: [cpid(1), cpid(2)], time: 20 }])
   writer.spans('merger', [{ trace: 9, id: 9, cpid: cpid(3), name: 'work' }])
   writer.link()
-  const work = sentSpans(writer.db).filter((span) => span.name === 'work')
+  const work = writer.sent().filter((span) => span.name === 'work')
   expect(work.map((span) => span.attributes['cpid.copy'] ?? false)).toEqual([false, true])
   expect(work[0]?.traceId).toBe(traceOf(cpid(2)))
   expect(work[1]?.traceId).not.toBe(traceOf(cpid(1)))
@@ -97,8 +97,8 @@ test('a trace that is never silent settles at max_open', async () => {
     writer.spans('looping', [{ trace: id, id, cpid: cpid(1) }])
     writer.pass(200_000)
   }
-  expect(sentSpans(writer.db).filter((span) => span.name === 'cascade').length).toBe(1)
-  expect(sentSpans(writer.db).filter((span) => span.name === 'episode').length).toBe(1)
+  expect(writer.sent().filter((span) => span.name === 'cascade').length).toBe(1)
+  expect(writer.sent().filter((span) => span.name === 'episode').length).toBe(1)
 })
 
 test('change spans deeper than 256 hang under the root', async () => {
@@ -109,7 +109,7 @@ test('change spans deeper than 256 hang under the root', async () => {
     range(600).map((at) => ({ new: cpid(at + 1), sources: [cpid(at)], time: at })),
   )
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   const lines = drawTrace(sent, traceOf(cpid(1))).split('\n')
   expect(lines.length).toBe(601)
   const depths = lines.map((line) => (/^ */.exec(line)?.[0].length ?? 0) / 2)
@@ -125,7 +125,7 @@ test('more links than a span may have are cut and counted', async () => {
   writer.pass(300_001)
   writer.mergelogs('merger', [{ new: cpid(500), sources: range(200).map(cpid), time: 400_000 }])
   writer.link()
-  const merge = sentSpans(writer.db).find((span) => span.name === 'merge')
+  const merge = writer.sent().find((span) => span.name === 'merge')
   expect(merge?.links.length).toBe(128)
   // One source is the parent.
   expect(merge?.droppedLinks).toBe(199 - 128)

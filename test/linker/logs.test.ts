@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { cpid, hexSpan, hexTrace } from '../support/otlp-requests.ts'
 import type { SentLog } from '../../lab/harness/sinks/log-json.ts'
-import { sentLogs } from '../support/sent-logs.ts'
-import { sentSpans, traceOf } from '../support/sent-spans.ts'
+import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter, type TestSettings } from '../support/test-writer.ts'
 
 const ALPHA = cpid(0xa)
@@ -14,7 +13,7 @@ const open = (linking: TestSettings['linking'] = {}): Promise<TestWriter> =>
 
 /** Log records but the mergelogs. */
 const plainLogs = (writer: TestWriter): SentLog[] =>
-  sentLogs(writer.db).filter(({ what }) => what !== 'cpid.mergelog')
+  writer.sentLogs().filter(({ what }) => what !== 'cpid.mergelog')
 
 test('a log record goes on with the trace id of its cascade and keeps the span id of a span that is there', async () => {
   using writer = await open()
@@ -37,7 +36,7 @@ test('mergelogs are log records too: they go on with the trace id of the cascade
   writer.mergelogs('kubectl', [{ new: ALPHA }])
   writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA] }])
   writer.link()
-  expect(sentLogs(writer.db).map(({ what, traceId }) => [what, traceId])).toEqual([
+  expect(writer.sentLogs().map(({ what, traceId }) => [what, traceId])).toEqual([
     ['cpid.mergelog', traceOf(ALPHA)],
     ['cpid.mergelog', traceOf(ALPHA)],
   ])
@@ -140,9 +139,9 @@ test('of several roots it goes to the newest one, once, as the span that is no c
     { body: 'without', cpid: GAMMA },
   ])
   writer.link()
-  const original = sentSpans(writer.db).find(
-    ({ name, attributes }) => name === 'update' && attributes['cpid.copy'] === undefined,
-  )
+  const original = writer
+    .sent()
+    .find(({ name, attributes }) => name === 'update' && attributes['cpid.copy'] === undefined)
   expect(original?.traceId).toBe(traceOf(BETA))
   expect(plainLogs(writer).map(({ traceId, spanId }) => [traceId, spanId])).toEqual([
     [traceOf(BETA), hexSpan(11)],
@@ -175,7 +174,7 @@ test('after the wait it goes to the trace of the missing CPID, and is not sent a
   writer.pass(10_000)
   const [first] = plainLogs(writer)
   expect(first?.traceId).toBe(traceOf(GAMMA))
-  expect(sentSpans(writer.db).map(({ name }) => name)).toEqual(['change'])
+  expect(writer.sent().map(({ name }) => name)).toEqual(['change'])
   writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA] }])
   writer.logs('endpoints', [{ body: 'afterwards', cpid: GAMMA }])
   writer.link()
@@ -218,7 +217,7 @@ test('in an episode the records of a span go with it, and others to the newest t
     { body: 'no span', cpid: ALPHA },
   ])
   writer.link()
-  const episode = sentSpans(writer.db).find(({ name }) => name === 'later')?.traceId
+  const episode = writer.sent().find(({ name }) => name === 'later')?.traceId
   expect(episode).not.toBe(traceOf(ALPHA))
   expect(plainLogs(writer).map(({ traceId }) => traceId)).toEqual([traceOf(ALPHA), episode, episode])
 })
@@ -256,7 +255,7 @@ test('where nothing sends log records they are no work: nothing is decided and n
     { body: 'two', trace: 1, span: 11 },
   ])
   writer.link()
-  expect(sentLogs(writer.db)).toEqual([])
+  expect(writer.sentLogs()).toEqual([])
   expect(writer.writer.gauges().waiting).toBe(0)
   expect(writer.writer.linkLag).toBe(0)
 })

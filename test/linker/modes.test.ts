@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { cpid, hexTrace } from '../support/otlp-requests.ts'
-import { drawTrace, sentSpans, traceOf } from '../support/sent-spans.ts'
+import { drawTrace, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const ALPHA = cpid(0xa)
@@ -22,7 +22,7 @@ async function merged(mode: 'links' | 'passthrough'): Promise<TestWriter> {
 test('links: every CPID is its own trace, merges are links both ways, no span is duplicated', async () => {
   using writer = await merged('links')
   writer.pass(300_001)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(drawTrace(sent, traceOf(ALPHA))).toBe('change @kubectl\n  create @kubectl\n  merged into @endpoints')
   expect(drawTrace(sent, traceOf(GAMMA))).toBe('merge @endpoints\n  update @endpoints\n    patch @endpoints')
   const rootOf = (id: string): string | undefined =>
@@ -43,12 +43,12 @@ test('links: only the change span waits; a late mergelog adds its links', async 
   writer.mergelogs('kubectl', [{ new: ALPHA }])
   writer.spans('endpoints', [{ trace: 2, id: 21, cpid: GAMMA, name: 'update' }])
   writer.link()
-  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change', 'update'])
+  expect(writer.sent().map((span) => span.name)).toEqual(['change', 'update'])
   writer.pass(10_001)
-  expect(drawTrace(sentSpans(writer.db), traceOf(GAMMA))).toBe('change @causeway\n  update @endpoints')
+  expect(drawTrace(writer.sent(), traceOf(GAMMA))).toBe('change @causeway\n  update @endpoints')
   writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA], time: 1 }])
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(drawTrace(sent, traceOf(GAMMA))).toBe(
     'change @causeway\n  update @endpoints\n  merged from @endpoints',
   )
@@ -63,13 +63,13 @@ test('links: a mergelog within the wait gives the change span its sources', asyn
   writer.mergelogs('kubectl', [{ new: ALPHA }])
   writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA], time: 1 }])
   writer.pass(20_000)
-  expect(drawTrace(sentSpans(writer.db), traceOf(GAMMA))).toBe('merge @endpoints\n  update @endpoints')
+  expect(drawTrace(writer.sent(), traceOf(GAMMA))).toBe('merge @endpoints\n  update @endpoints')
 })
 
 test('passthrough: spans stay in their traces and gain roots and links to the change spans', async () => {
   using writer = await merged('passthrough')
   writer.pass(300_001)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   const update = sent.find((span) => span.name === 'update')
   expect(update).toMatchObject({ traceId: hexTrace(2), parentSpanId: '' })
   expect(update?.attributes['cpid.roots']).toEqual([BETA, ALPHA])
@@ -87,7 +87,7 @@ test('passthrough: a span of a CPID without a mergelog links to a change span th
   using writer = await TestWriter.open({ linking: { mode: 'passthrough' } })
   writer.spans('endpoints', [{ trace: 2, id: 21, cpid: GAMMA, name: 'update' }])
   writer.pass(10_001)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   const [link] = sent.find((span) => span.name === 'update')?.links ?? []
   expect(sent.find((span) => span.spanId === link?.spanId)).toMatchObject({
     name: 'change',
@@ -112,7 +112,7 @@ test('links of a span to spans that moved are re-pointed, others stay', async ()
     },
   ])
   writer.link()
-  const effect = sentSpans(writer.db).find((span) => span.name === 'effect')
+  const effect = writer.sent().find((span) => span.name === 'effect')
   expect(effect?.links.map((link) => link.traceId)).toEqual([traceOf(ALPHA), hexTrace(7)])
 })
 
@@ -125,5 +125,5 @@ test('links: a mergelog stored while the wait for it ends enters once', async ()
   writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA], time: 1 }])
   writer.writer.expire(100)
   writer.link()
-  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change', 'update', 'merge', 'merged into'])
+  expect(writer.sent().map((span) => span.name)).toEqual(['change', 'update', 'merge', 'merged into'])
 })

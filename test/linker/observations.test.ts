@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { cpid, hexSpan, mergelogsRequest } from '../support/otlp-requests.ts'
-import { sentSpans, traceOf } from '../support/sent-spans.ts'
+import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const ALPHA = cpid(0xa)
@@ -86,7 +86,7 @@ test('no hop where the version observed came from a write that is not known', as
   writer.spans('deployment-controller', [write(1, 11, `${REPLICASET}&rv=7`, 50)])
   writer.spans('replicaset-controller', [observe(2, 21, `${REPLICASET}&rv=8`, 250)])
   writer.pass(10_000)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(sent.find(({ spanId }) => spanId === hexSpan(21))?.parentSpanId).toBe(hexSpan(11))
   expect(hopsOf(writer)).toEqual([])
 })
@@ -98,7 +98,7 @@ test('a span in several traces is one hop; clocks that differ make none negative
   writer.spans('deployment-controller', [{ ...write(1, 11, `${REPLICASET}&rv=7`, 50), cpid: GAMMA }])
   writer.spans('replicaset-controller', [{ ...observe(2, 21, `${REPLICASET}&rv=7`, 40), cpid: GAMMA }])
   writer.link()
-  expect(sentSpans(writer.db).filter(({ spanId }) => spanId === hexSpan(21))).toHaveLength(2)
+  expect(writer.sent().filter(({ spanId }) => spanId === hexSpan(21))).toHaveLength(2)
   expect(hopsOf(writer)).toEqual([
     {
       labels: ['replicaset-controller', 'apps/v1/replicasets'],
@@ -117,7 +117,7 @@ test('a cascade lasts from first to last activity, and is told of once it has se
   expect(writer.writer.takeFigures().durations).toEqual([])
   writer.pass(300_000)
   const [series] = writer.writer.takeFigures().durations
-  const cascade = sentSpans(writer.db).find(({ name }) => name === 'cascade')
+  const cascade = writer.sent().find(({ name }) => name === 'cascade')
   expect(Number(series?.sum)).toBe(Number(cascade!.endNs - cascade!.startNs) / 1e9)
   expect(series?.exemplars.filter(Boolean)).toMatchObject([
     { traceId: traceOf(ALPHA), spanId: cascade?.spanId },

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { play, steps, type Step } from '../support/drawn-history.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
-import { sentSpans, traceOf } from '../support/sent-spans.ts'
+import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const SETTINGS = { linking: { maxFanout: 2, maxTraceSpans: 12 } } as const
@@ -57,7 +57,7 @@ test.each([false, true])(
     writer.mergelogs('kubectl', [{ new: cpid(2) }])
     writer.spans('other', [{ trace: 2, id: 20, cpid: cpid(2), links: [{ trace: 1, id: 10 }] }])
     writer.link()
-    const linking = sentSpans(writer.db).find((span) => span.spanId === hexSpan(20))
+    const linking = writer.sent().find((span) => span.spanId === hexSpan(20))
     expect(linking?.links[0]).toMatchObject({ traceId: traceOf(cpid(1)), spanId: hexSpan(10) })
     first[Symbol.dispose]()
   },

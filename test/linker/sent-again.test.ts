@@ -1,13 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { cpid, hexSpan, hexTrace, logsRequest, spansRequest } from '../support/otlp-requests.ts'
-import { sentLogs } from '../support/sent-logs.ts'
-import { sentSpans } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const ALPHA = cpid(0xa)
-
-const stored = (writer: TestWriter, table: string): number =>
-  writer.db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0
 
 const names = (writer: TestWriter): unknown[] =>
   writer.db.prepare('SELECT name FROM audit_spans ORDER BY arrival').pluck().all()
@@ -24,8 +19,8 @@ test('a span that comes again in another request is stored, sent and counted onc
   for (const span of spans) writer.spans('controller', [span])
   writer.spans('controller', [...spans].reverse())
   writer.link()
-  expect(stored(writer, 'spans')).toBe(2)
-  const sent = sentSpans(writer.db).map(({ spanId }) => spanId)
+  expect(writer.rows('spans')).toBe(2)
+  const sent = writer.sent().map(({ spanId }) => spanId)
   for (const { id } of spans) expect(sent.filter((spanId) => spanId === hexSpan(id))).toHaveLength(1)
   expect(writer.writer.takeLinkCounts()).toMatchObject({ duplicateSpans: 4, unattributed: 1 })
 })
@@ -36,12 +31,12 @@ test('one that is there twice in a request, and one that comes while the first w
   const orphan = { trace: 2, id: 22, parent: 21 }
   writer.ingest('traces', Buffer.concat([waiting, waiting, orphan].map((span) => spansRequest('a', [span]))))
   writer.link()
-  expect(sentSpans(writer.db)).toEqual([])
+  expect(writer.sent()).toEqual([])
   writer.spans('a', [waiting, orphan])
   writer.link()
-  expect(stored(writer, 'waiting')).toBe(2)
+  expect(writer.rows('waiting')).toBe(2)
   writer.pass(10_000)
-  const sent = sentSpans(writer.db).filter(({ service }) => service === 'a')
+  const sent = writer.sent().filter(({ service }) => service === 'a')
   expect(sent.map(({ spanId }) => spanId).sort()).toEqual([hexSpan(11), hexSpan(22)])
   expect(writer.writer.takeLinkCounts()).toMatchObject({ duplicateSpans: 3 })
 })
@@ -90,8 +85,8 @@ test.each([true, false])(
       ['a', 4],
       ['b', 3],
     ])
-    expect(stored(writer, 'logs')).toBe(7)
-    expect(sentLogs(writer.db)).toHaveLength(logs ? 7 : 0)
+    expect(writer.rows('logs')).toBe(7)
+    expect(writer.sentLogs()).toHaveLength(logs ? 7 : 0)
     expect(writer.writer.takeLinkCounts()).toMatchObject({ duplicateLogs: 5 })
   },
 )
@@ -101,7 +96,7 @@ test('log records that give no time are each kept: two alike may both have happe
   const untimed = { body: 'tick', time: -Date.UTC(2026, 0, 1) }
   writer.logs('a', [untimed, untimed])
   writer.link()
-  expect(sentLogs(writer.db)).toHaveLength(2)
+  expect(writer.sentLogs()).toHaveLength(2)
 })
 
 test('many log records of one time are told apart', async () => {
@@ -110,7 +105,7 @@ test('many log records of one time are told apart', async () => {
   writer.logs('a', records)
   writer.logs('a', [...records].reverse())
   writer.link()
-  expect(stored(writer, 'logs')).toBe(200)
+  expect(writer.rows('logs')).toBe(200)
 })
 
 test('what is gone when it comes again is new again', async () => {
@@ -121,7 +116,7 @@ test('what is gone when it comes again is new again', async () => {
   writer.writer.prune(1_000)
   writer.clock.advance(7_200_000)
   writer.writer.prune(1_000, { isCalendarRight: true })
-  expect([stored(writer, 'spans'), stored(writer, 'logs')]).toEqual([0, 0])
+  expect([writer.rows('spans'), writer.rows('logs')]).toEqual([0, 0])
   writer.spans('a', [
     { trace: 1, id: 11 },
     { trace: 1, id: 12 },
@@ -132,5 +127,5 @@ test('what is gone when it comes again is new again', async () => {
     [hexTrace(1), hexSpan(11)],
     [hexTrace(1), hexSpan(12)],
   ])
-  expect(stored(writer, 'logs')).toBe(2)
+  expect(writer.rows('logs')).toBe(2)
 })

@@ -98,7 +98,7 @@ test('a trace that cannot be settled ends without a word, and all others settle'
   writer.link()
   spoil(4)
   writer.pass(300_000)
-  expect(sentSpans(writer.db).filter(({ name }) => name === 'cascade')).toHaveLength(4)
+  expect(writer.sent().filter(({ name }) => name === 'cascade')).toHaveLength(4)
   expect(asideRows(writer.db)).toMatchObject([
     {
       stage: 'settling',
@@ -164,9 +164,9 @@ test('a database that cannot be written, or is held, sets nothing aside', async 
   const { writer } = broken
   writer.mergelogs('controller', [{ new: cpid(1) }])
   writer.spans('controller', [{ trace: 1, id: 1, cpid: cpid(1) }])
-  writer.db.pragma('query_only = ON')
+  writer.refuseWrites()
   expect(() => writer.writer.link(10)).toThrow(/readonly/)
-  writer.db.pragma('query_only = OFF')
+  writer.allowWrites()
   const other = openForWriting(writer.db.name)
   other.exec('BEGIN IMMEDIATE')
   writer.db.pragma('busy_timeout = 1')

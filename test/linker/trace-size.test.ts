@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
 import { countedByTempo } from '../support/sent-requests.ts'
-import { sentSpans, traceOf, type SentSpan } from '../support/sent-spans.ts'
+import { traceOf, type SentSpan } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, at) => at + 1)
@@ -27,7 +27,7 @@ test.each(['cascade', 'links'] as const)('%s: back links count like any other sp
     writer.mergelogs('merger', [{ new: cpid(2_000 + at), sources: [cpid(1), cpid(1_000 + at)] }])
   }
   writer.pass(300_001)
-  const traces = perTrace(sentSpans(writer.db))
+  const traces = perTrace(writer.sent())
   for (const names of traces.values()) expect(names.length).toBeLessThanOrEqual(50)
   const told = traces.get(traceOf(cpid(1)))?.filter((name) => name === 'merged into').length ?? 0
   expect(told).toBeGreaterThan(40)
@@ -39,7 +39,7 @@ test('a span that does not fit goes into an episode, and one too large for any t
   writer.mergelogs('kubectl', [{ new: cpid(1) }])
   writer.spans('controller', [heavy(1, 40_000), heavy(2, 60_000), heavy(3, 150_000), heavy(4, 1_000)])
   writer.pass(300_001)
-  const traces = [...perTrace(sentSpans(writer.db)).values()]
+  const traces = [...perTrace(writer.sent()).values()]
   expect(traces.map((names) => names.filter((name) => name.startsWith('span ')))).toEqual([
     ['span 1'],
     ['span 2'],
@@ -65,7 +65,7 @@ test('however spans are batched, Tempo adds up no more than max_trace_bytes', as
     )
   }
   writer.pass(300_001)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(sent.filter((span) => span.name.startsWith('span ')).length).toBe(600)
   for (const mostSpans of [1, 7, 10_000]) {
     for (const bytes of countedByTempo(writer.db, mostSpans).values()) {
@@ -87,9 +87,9 @@ test('a parent that comes late goes into a full trace as long as the bytes kept 
     { ...heavy(10, 20_000), trace: 11 },
   ])
   writer.pass(300_001)
-  const main = perTrace(sentSpans(writer.db)).get(traceOf(cpid(1))) ?? []
+  const main = perTrace(writer.sent()).get(traceOf(cpid(1))) ?? []
   expect(main).toContain('span 20')
   expect(main).not.toContain('span 10')
-  expect(sentSpans(writer.db).filter((span) => span.name === 'span 10').length).toBe(1)
+  expect(writer.sent().filter((span) => span.name === 'span 10').length).toBe(1)
   for (const bytes of countedByTempo(writer.db, 1).values()) expect(bytes).toBeLessThanOrEqual(100_000)
 })

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { cpid, hexSpan, hexTrace } from '../support/otlp-requests.ts'
-import { drawTrace, sentSpans, traceOf } from '../support/sent-spans.ts'
+import { drawTrace, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const ALPHA = cpid(0xa)
@@ -12,13 +12,13 @@ test('a span waits for the mergelog of its CPID and then leaves into the right t
   writer.mergelogs('kubectl', [{ new: ALPHA }])
   writer.spans('endpoints', [{ trace: 1, id: 11, cpid: GAMMA, name: 'update' }])
   writer.pass(9_000)
-  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change'])
+  expect(writer.sent().map((span) => span.name)).toEqual(['change'])
   writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA] }])
   writer.link()
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe(
     'change @kubectl\n  merge @endpoints\n    update @endpoints',
   )
-  expect(sentSpans(writer.db).some((span) => span.traceId === traceOf(GAMMA))).toBe(false)
+  expect(writer.sent().some((span) => span.traceId === traceOf(GAMMA))).toBe(false)
   expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(0)
 })
 
@@ -34,13 +34,13 @@ test('a span goes on waiting for its mergelog when the writer of what it observe
     { trace: 2, id: 21, cpid: ALPHA, name: 'bind', attributes: { 'cpid.wrote': [pod] } },
   ])
   writer.link()
-  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change', 'bind'])
+  expect(writer.sent().map((span) => span.name)).toEqual(['change', 'bind'])
   writer.mergelogs('kubelet', [{ new: GAMMA, sources: [ALPHA] }])
   writer.link()
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe(
     'change @kubectl\n  bind @scheduler\n    start @kubelet\n  merge @kubelet',
   )
-  expect(sentSpans(writer.db).some((span) => span.traceId === traceOf(GAMMA))).toBe(false)
+  expect(writer.sent().some((span) => span.traceId === traceOf(GAMMA))).toBe(false)
   expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(0)
 })
 
@@ -48,7 +48,7 @@ test('after the wait a CPID without a mergelog counts as a root', async () => {
   using writer = await TestWriter.open()
   writer.spans('endpoints', [{ trace: 1, id: 11, cpid: GAMMA, name: 'update' }])
   writer.pass(10_001)
-  expect(drawTrace(sentSpans(writer.db), traceOf(GAMMA))).toBe('change @causeway\n  update @endpoints')
+  expect(drawTrace(writer.sent(), traceOf(GAMMA))).toBe('change @causeway\n  update @endpoints')
 })
 
 test('what is missing is missed once: the next span of the same CPID does not wait again', async () => {
@@ -57,7 +57,7 @@ test('what is missing is missed once: the next span of the same CPID does not wa
   writer.pass(10_001)
   writer.spans('endpoints', [{ trace: 2, id: 21, cpid: GAMMA, name: 'second' }])
   writer.link()
-  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change', 'first', 'second'])
+  expect(writer.sent().map((span) => span.name)).toEqual(['change', 'first', 'second'])
 })
 
 test('a missing ancestor counts as a root beside the known ones', async () => {
@@ -66,7 +66,7 @@ test('a missing ancestor counts as a root beside the known ones', async () => {
   writer.mergelogs('endpoints', [{ new: DELTA, sources: [ALPHA, GAMMA] }])
   writer.spans('endpoints', [{ trace: 1, id: 11, cpid: DELTA, name: 'update' }])
   writer.pass(10_001)
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(drawTrace(sent, traceOf(ALPHA))).toBe(
     'change @kubectl\n  merge @endpoints\n    update @endpoints copy',
   )
@@ -83,7 +83,7 @@ test('a late mergelog sends again what was sent, once, and the provisional trace
   writer.pass(10_001)
   writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA], time: 5 }])
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(drawTrace(sent, traceOf(ALPHA))).toBe(
     'change @kubectl\n  merge @endpoints\n    update @endpoints copy\n      child @endpoints copy',
   )
@@ -97,7 +97,7 @@ test('a late mergelog sends again what was sent, once, and the provisional trace
 
   writer.spans('endpoints', [{ trace: 2, id: 21, cpid: GAMMA, name: 'again' }])
   writer.link()
-  expect(sentSpans(writer.db).at(-1)).toMatchObject({ name: 'again', traceId: traceOf(ALPHA) })
+  expect(writer.sent().at(-1)).toMatchObject({ name: 'again', traceId: traceOf(ALPHA) })
 })
 
 test('a late mergelog also moves the descendants of its CPID', async () => {
@@ -106,12 +106,12 @@ test('a late mergelog also moves the descendants of its CPID', async () => {
   writer.mergelogs('endpoints', [{ new: DELTA, sources: [GAMMA], time: 6 }])
   writer.spans('endpoints', [{ trace: 1, id: 11, cpid: DELTA, name: 'update' }])
   writer.pass(10_001)
-  expect(drawTrace(sentSpans(writer.db), traceOf(GAMMA))).toBe(
+  expect(drawTrace(writer.sent(), traceOf(GAMMA))).toBe(
     'change @causeway\n  merge @endpoints\n    update @endpoints',
   )
   writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA], time: 5 }])
   writer.link()
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe(
     'change @kubectl\n  merge @endpoints\n    merge @endpoints\n      update @endpoints copy',
   )
 })
@@ -120,10 +120,10 @@ test('a late mergelog without sources sends nothing again', async () => {
   using writer = await TestWriter.open()
   writer.spans('kubectl', [{ trace: 1, id: 11, cpid: ALPHA, name: 'apply' }])
   writer.pass(10_001)
-  const before = sentSpans(writer.db).length
+  const before = writer.sent().length
   writer.mergelogs('kubectl', [{ new: ALPHA }])
   writer.link()
-  expect(sentSpans(writer.db).length).toBe(before)
+  expect(writer.sent().length).toBe(before)
   expect(writer.writer.takeLinkCounts().lateMergelogs).toBe(1)
 })
 
@@ -131,11 +131,9 @@ test('a span without a CPID waits for its parent, then leaves unattributed', asy
   using writer = await TestWriter.open()
   writer.spans('kubelet', [{ trace: 1, id: 12, parent: 11, name: 'child' }])
   writer.pass(9_000)
-  expect(sentSpans(writer.db)).toEqual([])
+  expect(writer.sent()).toEqual([])
   writer.pass(1_001)
-  expect(sentSpans(writer.db)).toMatchObject([
-    { name: 'child', traceId: hexTrace(1), parentSpanId: hexSpan(11) },
-  ])
+  expect(writer.sent()).toMatchObject([{ name: 'child', traceId: hexTrace(1), parentSpanId: hexSpan(11) }])
 })
 
 test('a parent that comes late with a CPID takes its children along', async () => {
@@ -148,7 +146,7 @@ test('a parent that comes late with a CPID takes its children along', async () =
   writer.pass(10_001)
   writer.spans('kubelet', [{ trace: 1, id: 11, cpid: ALPHA, name: 'parent' }])
   writer.link()
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe(
     'change @kubectl\n  parent @kubelet\n    child @kubelet copy\n      grandchild @kubelet copy',
   )
   expect(writer.writer.takeLinkCounts().lateParents).toBe(1)
@@ -159,10 +157,10 @@ test('a parent without a CPID is brought into the trace of its child, even when 
   writer.mergelogs('kubectl', [{ new: ALPHA }])
   writer.spans('kubelet', [{ trace: 1, id: 12, parent: 11, cpid: ALPHA, name: 'child' }])
   writer.pass(300_001)
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toContain('(orphan)\n  child')
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toContain('(orphan)\n  child')
   writer.spans('kubelet', [{ trace: 1, id: 11, name: 'parent' }])
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(drawTrace(sent, traceOf(ALPHA))).toBe(
     'change @kubectl\n  cascade @kubectl\n  parent @kubelet copy\n    child @kubelet',
   )
@@ -180,7 +178,7 @@ test('two spans that name each other as parent do not make a loop', async () => 
     { trace: 1, id: 12, parent: 11, cpid: ALPHA, name: 'other' },
   ])
   writer.link()
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe('change @kubectl\n  other @odd\n    one @odd')
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe('change @kubectl\n  other @odd\n    one @odd')
 })
 
 test('down time settles nothing and shortens no wait', async () => {
@@ -189,7 +187,7 @@ test('down time settles nothing and shortens no wait', async () => {
   writer.link()
   writer.clock.setWall(writer.clock.wallMs() + 86_400_000)
   writer.pass(0)
-  expect(sentSpans(writer.db).map((span) => span.name)).toEqual(['change'])
+  expect(writer.sent().map((span) => span.name)).toEqual(['change'])
 })
 
 test('a span with a malformed cpid.id stays unattributed; its child takes the CPID above it', async () => {
@@ -201,7 +199,7 @@ test('a span with a malformed cpid.id stays unattributed; its child takes the CP
     { trace: 1, id: 13, parent: 12, name: 'bottom' },
   ])
   writer.link()
-  const sent = sentSpans(writer.db)
+  const sent = writer.sent()
   expect(sent.find((span) => span.name === 'middle')).toMatchObject({
     traceId: hexTrace(1),
     attributes: { 'cpid.id': 'not-a-uuid' },
@@ -222,7 +220,7 @@ test('a span waits for its parent, whose own wait for a mergelog it then shares'
   writer.pass(9_000)
   writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA] }])
   writer.link()
-  expect(drawTrace(sentSpans(writer.db), traceOf(ALPHA))).toBe(
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toBe(
     'change @kubectl\n  merge @endpoints\n    update @endpoints\n      child @endpoints',
   )
 })

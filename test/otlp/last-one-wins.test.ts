@@ -9,7 +9,7 @@ import { outgoingSpan } from '../../src/otlp/write/outgoing-span.ts'
 import { fieldHeader } from '../../src/otlp/write/patch-span.ts'
 import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
 import { cpid, hexSpan, hexTrace } from '../support/otlp-requests.ts'
-import { sentSpans, traceOf } from '../support/sent-spans.ts'
+import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const idOf = (hex: string): Buffer => Buffer.from(hex, 'hex')
@@ -55,7 +55,7 @@ test.each(LATE)("a trace id that comes %s is the span's, wherever the span goes"
     writer.mergelogs('kubectl', [{ new: cpid(1) }])
     expect(writer.db.prepare('SELECT trace_id FROM audit_spans').pluck().all()).toEqual([hexTrace(2)])
     writer.pass(0)
-    const sent = sentSpans(writer.db).filter((span) => span.spanId === hexSpan(11))
+    const sent = writer.sent().filter((span) => span.spanId === hexSpan(11))
     expect(sent.map(({ traceId }) => traceId)).toEqual([mode === 'cascade' ? traceOf(cpid(1)) : hexTrace(2)])
     if (mode === 'cascade')
       expect(sent[0]?.attributes).toMatchObject({ 'cpid.original_trace_id': hexTrace(2) })

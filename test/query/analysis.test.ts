@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => writer[Symbol.dispose]())
 
 test('a cascade says where its time went', () => {
-  const cascade = ask<Cascade>(writer.db, { kind: 'cascade', root: id(1) })
+  const cascade = ask<Cascade>(writer, { kind: 'cascade', root: id(1) })
   expect(cascade.criticalPath).toMatchObject({
     durationMs: 60,
     longestStep: 3,
@@ -75,7 +75,7 @@ test('a cascade that goes on in an episode has one critical path through both', 
   using later = await webCascades()
   later.spans('late', [{ trace: 90, id: 900, cpid: cpid(1), name: 'late work', start: 20_000, end: 20_010 }])
   later.link()
-  const { criticalPath, durationMs } = ask<Cascade>(later.db, { kind: 'cascade', root: id(1) })
+  const { criticalPath, durationMs } = ask<Cascade>(later, { kind: 'cascade', root: id(1) })
   expect(criticalPath.steps.map(({ name }) => name).slice(-3)).toEqual([
     'reconcile replicaset',
     'episode apps/v1/deployments',
@@ -90,7 +90,7 @@ test('a cascade that goes on in an episode has one critical path through both', 
 })
 
 test('compared, what got slower comes first', () => {
-  const compared = ask<{ services: unknown; kinds: unknown; durationMs: unknown }>(writer.db, {
+  const compared = ask<{ services: unknown; kinds: unknown; durationMs: unknown }>(writer, {
     kind: 'compare',
     a: id(1),
     b: id(11),
@@ -108,12 +108,12 @@ test('compared, what got slower comes first', () => {
       { kind: 'apps/v1/deployments', differenceMs: 40 },
     ],
   })
-  expect(ask(writer.db, { kind: 'compare', a: id(1), b: id(99) })).toBe('unknown')
+  expect(ask(writer, { kind: 'compare', a: id(1), b: id(99) })).toBe('unknown')
 })
 
 test('cascades by name, part of a reference, cluster and time', () => {
   const roots = (filter: object): number[] => {
-    const { cascades } = ask<{ cascades: { root: string }[] }>(writer.db, {
+    const { cascades } = ask<{ cascades: { root: string }[] }>(writer, {
       kind: 'cascades',
       filter,
       part: {},
@@ -139,7 +139,7 @@ test('cascades by name, part of a reference, cluster and time', () => {
 
 test('what happened to an object, newest first, by any way to name it', () => {
   const happened = (ref: string): unknown[] =>
-    ask<{ objects: unknown[] }>(writer.db, { kind: 'objects', ref, part: {} }).objects
+    ask<{ objects: unknown[] }>(writer, { kind: 'objects', ref, part: {} }).objects
   const all = happened(REPLICASET)
   expect(all).toEqual(
     [11, 1].flatMap((root) =>
@@ -167,7 +167,7 @@ test('what happened to an object, newest first, by any way to name it', () => {
   ])
   expect(happened('default')).toHaveLength(8)
   expect(happened('apps/v1/repl')).toEqual([])
-  const parts = inParts(writer.db, { kind: 'objects', ref: 'default', part: {} }, 'objects', 3)
+  const parts = inParts(writer, { kind: 'objects', ref: 'default', part: {} }, 'objects', 3)
   expect(parts.map((part) => part.length)).toEqual([3, 3, 2])
   expect(parts.flat()).toEqual(happened('default'))
 })
@@ -176,19 +176,14 @@ test('a span that names several versions comes as often, and parts break between
   using many = await webCascades()
   const wrote = Array.from({ length: 450 }, (_, at) => `v1/pods/default/p-${at % 2}?rv=${at}`)
   many.spans('pods', [{ trace: 70, id: 700, cpid: cpid(1), attributes: { 'cpid.wrote': wrote } }])
-  const parts = inParts<{ object: string }>(
-    many.db,
-    { kind: 'objects', ref: 'v1/pods', part: {} },
-    'objects',
-    7,
-  )
+  const parts = inParts<{ object: string }>(many, { kind: 'objects', ref: 'v1/pods', part: {} }, 'objects', 7)
   const objects = parts.flat().map(({ object }) => object)
   expect(objects).toHaveLength(450)
   expect(new Set(objects)).toEqual(new Set(wrote))
 })
 
 test('finding by CPID, by trace id and by name', () => {
-  const find = (text: string): unknown => ask(writer.db, { kind: 'find', text, limit: 20 })
+  const find = (text: string): unknown => ask(writer, { kind: 'find', text, limit: 20 })
   for (const text of [cpid(2), cpid(2).toUpperCase(), ` ${cpid(2).replaceAll('-', '')}\n`]) {
     expect(find(text)).toMatchObject({
       cpid: { cpid: cpid(2), state: 'known' },
@@ -207,11 +202,11 @@ test('finding by CPID, by trace id and by name', () => {
 })
 
 test('a span as it was sent', () => {
-  const cascade = ask<Cascade>(writer.db, { kind: 'cascade', root: id(1) })
+  const cascade = ask<Cascade>(writer, { kind: 'cascade', root: id(1) })
   const [trace] = cascade.traces
   const update = trace!.spans.find(({ name }) => name === 'update replicaset')!
   const ofSpan = (spanId: string, traceId?: string): unknown =>
-    ask(writer.db, { kind: 'span', root: id(1), spanId, ...(traceId && { traceId }) })
+    ask(writer, { kind: 'span', root: id(1), spanId, ...(traceId && { traceId }) })
   expect(ofSpan(update.spanId)).toMatchObject({
     resourceSpans: [
       {
@@ -253,7 +248,7 @@ test('the merge graph around a CPID, cut where it is too large', async () => {
     edges: { source: string; target: string }[]
     truncated: boolean
   }
-  const graph = (limit: number): Graph => ask<Graph>(wide.db, { kind: 'graph', cpid: id(2), limit })
+  const graph = (limit: number): Graph => ask<Graph>(wide, { kind: 'graph', cpid: id(2), limit })
   const whole = graph(200)
   expect(whole.nodes).toHaveLength(32)
   expect(whole.nodes.slice(0, 3)).toMatchObject([
@@ -269,7 +264,7 @@ test('the merge graph around a CPID, cut where it is too large', async () => {
 })
 
 test('facets', () => {
-  expect(ask(writer.db, { kind: 'facets' })).toEqual({
+  expect(ask(writer, { kind: 'facets' })).toEqual({
     services: ['deployment-controller', 'kubectl', 'replicaset-controller'],
     clusters: ['kind'],
     kinds: ['apps/v1/deployments', 'apps/v1/replicasets'],

@@ -25,18 +25,18 @@ export const numbersOf = (cpids: readonly string[]): number[] =>
 
 /** The JSON that a question is answered with, parsed; the refusal where it is refused. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller knows the shape
-export function ask<T>(db: Sqlite, question: Question): T {
+export function ask<T>({ db }: { db: Sqlite }, question: Question): T {
   const answered = answer(new SqliteQueries(db), question)
   if (answered.kind !== 'found') return answered.kind as T
   return JSON.parse([...answered.pieces].join('')) as T
 }
 
 /** A list read in parts of `limit`, each part by itself. */
-export function inParts<T>(db: Sqlite, question: Question, name: string, limit: number): T[][] {
+export function inParts<T>(of: { db: Sqlite }, question: Question, name: string, limit: number): T[][] {
   const parts: T[][] = []
   for (let after: string | null | undefined; after !== null;) {
     const part = { limit, ...(after !== undefined && { after }) }
-    const page = ask<Record<string, T[]> & { next: string | null }>(db, { ...question, part } as Question)
+    const page = ask<Record<string, T[]> & { next: string | null }>(of, { ...question, part } as Question)
     parts.push(page[name] ?? [])
     after = page.next
   }

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
 import type { CascadeFilter } from '../../src/model/ports/query-port.ts'
-import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -16,7 +15,7 @@ interface Cascade {
 }
 
 function rootsOf(writer: TestWriter, filter: CascadeFilter): number[] {
-  const { cascades } = ask<{ cascades: Cascade[] }>(writer.db, { kind: 'cascades', filter, part: {} })
+  const { cascades } = ask<{ cascades: Cascade[] }>(writer, { kind: 'cascades', filter, part: {} })
   return numbersOf(cascades.map(({ root }) => root))
 }
 
@@ -25,7 +24,7 @@ const treeOf = (cascade: Cascade, trace = 0): string[] =>
 
 test('Figure 7 has a cascade for each root, newest first', async () => {
   using writer = await figureSeven()
-  const { cascades } = ask<{ cascades: unknown[] }>(writer.db, { kind: 'cascades', filter: {}, part: {} })
+  const { cascades } = ask<{ cascades: unknown[] }>(writer, { kind: 'cascades', filter: {}, part: {} })
   expect(cascades[4]).toEqual({
     root: cpid(1),
     traceId: traceOf(cpid(1)),
@@ -46,7 +45,7 @@ test('Figure 7 has a cascade for each root, newest first', async () => {
     reason: null,
   })
   expect(rootsOf(writer, {})).toEqual([8, 6, 4, 2, 1])
-  const parts = inParts<Cascade>(writer.db, { kind: 'cascades', filter: {}, part: {} }, 'cascades', 2)
+  const parts = inParts<Cascade>(writer, { kind: 'cascades', filter: {}, part: {} }, 'cascades', 2)
   expect(parts.map((part) => numbersOf(part.map(({ root }) => root)))).toEqual([[8, 6], [4, 2], [1]])
 })
 
@@ -71,7 +70,7 @@ test('cascades by state, service and object', async () => {
 test('a cascade with its tree as it was linked, and the time of each service', async () => {
   using writer = await figureSeven()
   writer.pass(300_001)
-  const cascade = ask<Cascade>(writer.db, { kind: 'cascade', root: id(2) })
+  const cascade = ask<Cascade>(writer, { kind: 'cascade', root: id(2) })
   expect(cascade).toMatchObject({
     root: cpid(2),
     state: 'settled',
@@ -137,7 +136,7 @@ test('episodes belong to the cascade of their root', async () => {
   writer.pass(300_001)
   writer.spans('odd', [{ trace: 40, id: 40, cpid: cpid(8), name: 'later', start: 300_001 }])
   writer.link()
-  const cascade = ask<Cascade>(writer.db, { kind: 'cascade', root: id(8) })
+  const cascade = ask<Cascade>(writer, { kind: 'cascade', root: id(8) })
   expect(cascade.state).toBe('open')
   expect(cascade.traces.map(({ episode, state }) => [episode, state])).toEqual([
     [0, 'settled'],
@@ -150,7 +149,7 @@ test('episodes belong to the cascade of their root', async () => {
 
 test('any CPID leads to the cascades it takes part in', async () => {
   using writer = await figureSeven()
-  const queries = new SqliteQueries(writer.db)
+  const queries = writer.queries()
   const cascadesOf = (number: number): unknown => {
     const roots = queries.cascadesOf(id(number))
     return typeof roots === 'string' ? roots : numbersOf(roots)
@@ -168,7 +167,7 @@ test('a missing mergelog is named, and a CPID that turns out to have sources is 
   using writer = await TestWriter.open()
   writer.spans('controller', [{ trace: 1, id: 1, cpid: cpid(5) }])
   writer.pass(10_001)
-  const before = ask<Cascade>(writer.db, { kind: 'cascade', root: id(5) })
+  const before = ask<Cascade>(writer, { kind: 'cascade', root: id(5) })
   expect(before).toMatchObject({ missing: 1, missingCpids: [cpid(5)] })
   writer.mergelogs('controller', [
     { new: cpid(4), time: 1 },
@@ -176,16 +175,16 @@ test('a missing mergelog is named, and a CPID that turns out to have sources is 
   ])
   writer.link()
   expect(rootsOf(writer, {})).toEqual([4])
-  expect(new SqliteQueries(writer.db).cascadesOf(id(5))).toEqual([cpid(4)])
-  expect(ask(writer.db, { kind: 'cascade', root: id(5) })).toBe('unknown')
-  expect(ask(writer.db, { kind: 'cascade', root: id(4) })).toMatchObject({ missing: 0, missingCpids: [] })
+  expect(writer.queries().cascadesOf(id(5))).toEqual([cpid(4)])
+  expect(ask(writer, { kind: 'cascade', root: id(5) })).toBe('unknown')
+  expect(ask(writer, { kind: 'cascade', root: id(4) })).toMatchObject({ missing: 0, missingCpids: [] })
 })
 
 test('where every CPID is its own trace, each is the root of its own cascade', async () => {
   using writer = await figureSeven(undefined, { linking: { mode: 'links' } })
   expect(rootsOf(writer, {})).toEqual([8, 7, 6, 5, 4, 3, 2, 1])
-  expect(treeOf(ask<Cascade>(writer.db, { kind: 'cascade', root: id(5) }))).toEqual(['merge', '  work of 5'])
-  expect(new SqliteQueries(writer.db).cascadesOf(id(5))).toEqual([cpid(5)])
+  expect(treeOf(ask<Cascade>(writer, { kind: 'cascade', root: id(5) }))).toEqual(['merge', '  work of 5'])
+  expect(writer.queries().cascadesOf(id(5))).toEqual([cpid(5)])
 })
 
 test('a trace of 10,000 levels is answered', async () => {
@@ -202,6 +201,6 @@ test('a trace of 10,000 levels is answered', async () => {
     })),
   )
   writer.link()
-  const cascade = ask<Cascade>(writer.db, { kind: 'cascade', root: id(1) })
+  const cascade = ask<Cascade>(writer, { kind: 'cascade', root: id(1) })
   expect(cascade.traces[0]?.spans.at(-1)).toMatchObject({ depth: 10_000 })
 })

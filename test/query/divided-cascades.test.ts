@@ -33,7 +33,7 @@ async function chains(maxTraceSpans: number): Promise<Figures> {
   using writer = await TestWriter.open({ linking: { maxTraceSpans } })
   ingestChains(writer, CHAINS)
   writer.pass(300_001)
-  return ask<Figures>(writer.db, { kind: 'cascade', root: id(1) })
+  return ask<Figures>(writer, { kind: 'cascade', root: id(1) })
 }
 
 /** What does not depend on how many traces there are: figures, and the tree with ids, depths and times. */
@@ -90,7 +90,7 @@ test('work of an hour later is another cascade: it waited for nothing', async ()
   const late = { trace: 9_000, id: 90_000, cpid: cpid(1), name: 'resync', start: 3_600_000 }
   writer.spans('controller', [{ ...late, attributes: observed }])
   writer.pass(300_001)
-  const { timePerService, traces } = ask<Figures>(writer.db, { kind: 'cascade', root: id(1) })
+  const { timePerService, traces } = ask<Figures>(writer, { kind: 'cascade', root: id(1) })
   expect(timePerService).toMatchObject([{ waitMs: waitedMs({ objects: 4, writes: 20 }) }])
   expect(traces.at(-1)).toMatchObject({ continues: null, spans: [{ depth: 0 }, { name: 'resync' }, {}] })
 })
@@ -165,7 +165,7 @@ async function played(steps: readonly Step[], maxTraceSpans: number): Promise<un
   }
   writer.pass(11_000)
   writer.pass(301_000)
-  return comparable(ask<Figures>(writer.db, { kind: 'cascade', root: id(1) }))
+  return comparable(ask<Figures>(writer, { kind: 'cascade', root: id(1) }))
 }
 
 test('whatever happened, what a cascade says does not depend on how large its traces may be', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
+import { type SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { TestWriter } from '../support/test-writer.ts'
 import { all, ask, id, inParts, numbersOf } from './asking.ts'
@@ -10,7 +10,7 @@ let queries: SqliteQueries
 
 beforeAll(async () => {
   writer = await figureSeven()
-  queries = new SqliteQueries(writer.db)
+  queries = writer.queries()
 })
 
 afterAll(() => writer[Symbol.dispose]())
@@ -58,7 +58,7 @@ test.each(NUMBERS)('the mergelogs related to %i', (number) => {
 })
 
 test('a CPID as JSON', () => {
-  expect(ask(writer.db, { kind: 'cpid', cpid: id(5) })).toEqual({
+  expect(ask(writer, { kind: 'cpid', cpid: id(5) })).toEqual({
     cpid: cpid(5),
     timestamp: '2026-01-01T00:00:00.005000000Z',
     sources: [cpid(3), cpid(4)],
@@ -69,20 +69,20 @@ test('a CPID as JSON', () => {
 })
 
 test('a list of CPIDs as JSON', () => {
-  expect(ask(writer.db, { kind: 'roots', cpid: id(7) })).toEqual({
+  expect(ask(writer, { kind: 'roots', cpid: id(7) })).toEqual({
     cpid: cpid(7),
     roots: [cpid(2), cpid(4), cpid(6)],
   })
 })
 
 test('all mergelogs, in parts and at once', () => {
-  const parts = inParts<{ cpid: string }>(writer.db, { kind: 'mergelogs', part: {} }, 'mergelogs', 3)
+  const parts = inParts<{ cpid: string }>(writer, { kind: 'mergelogs', part: {} }, 'mergelogs', 3)
   expect(parts.map((part) => numbersOf(part.map((mergelog) => mergelog.cpid)))).toEqual([
     [1, 2, 3],
     [4, 5, 6],
     [7, 8],
   ])
-  const whole = ask<{ mergelogs: unknown[]; next: unknown }>(writer.db, {
+  const whole = ask<{ mergelogs: unknown[]; next: unknown }>(writer, {
     kind: 'mergelogs',
     part: { limit: 8 },
   })
@@ -100,6 +100,6 @@ test('all mergelogs, in parts and at once', () => {
 
 test('related mergelogs in parts', () => {
   const question = { kind: 'mergelogs', cpid: id(2), part: {} } as const
-  const parts = inParts<{ cpid: string }>(writer.db, question, 'mergelogs', 1)
+  const parts = inParts<{ cpid: string }>(writer, question, 'mergelogs', 1)
   expect(parts.map((part) => numbersOf(part.map((mergelog) => mergelog.cpid)))).toEqual([[2], [3], [5], [7]])
 })

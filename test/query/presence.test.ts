@@ -1,5 +1,4 @@
 import { expect, test } from '@jest/globals'
-import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { all, ask, id, numbersOf } from './asking.ts'
@@ -10,8 +9,8 @@ test('a CPID without a mergelog is known, and counts as a root', async () => {
   writer.spans('controller', [{ trace: 1, id: 1, cpid: cpid(1) }])
   writer.clock.advance(1000)
   writer.mergelogs('controller', [{ new: cpid(2), sources: [cpid(1), cpid(9)], time: 1 }])
-  const queries = new SqliteQueries(writer.db)
-  expect(ask(writer.db, { kind: 'cpid', cpid: id(1) })).toEqual({
+  const queries = writer.queries()
+  expect(ask(writer, { kind: 'cpid', cpid: id(1) })).toEqual({
     cpid: cpid(1),
     timestamp: null,
     sources: null,
@@ -19,7 +18,7 @@ test('a CPID without a mergelog is known, and counts as a root', async () => {
     service: null,
     object: null,
   })
-  expect(ask(writer.db, { kind: 'cpid', cpid: id(2) })).toMatchObject({ explained: false })
+  expect(ask(writer, { kind: 'cpid', cpid: id(2) })).toMatchObject({ explained: false })
   expect(numbersOf(all(queries.roots(id(2))))).toEqual([1, 9])
   expect(numbersOf(all(queries.related(id(1))))).toEqual([1, 2])
 })
@@ -33,34 +32,33 @@ test('CPIDs without a mergelog stand where they were first sighted', async () =>
     { new: cpid(2), time: 4 },
     { new: cpid(8), time: 6 },
   ])
-  expect(numbersOf(all(new SqliteQueries(writer.db).ancestors(id(9))))).toEqual([2, 3, 5, 8])
+  expect(numbersOf(all(writer.queries().ancestors(id(9))))).toEqual([2, 3, 5, 8])
 })
 
 test('pruned and unknown CPIDs are told apart', async () => {
   using writer = await figureSeven(undefined, { retention: { maxCpids: 7 } })
   writer.pass(300_001)
   expect(writer.writer.prune(1000)).toMatchObject({ cpids: 1 })
-  const { db } = writer
   for (const kind of ['cpid', 'related', 'ancestors', 'roots'] as const) {
-    expect(ask(db, { kind, cpid: id(1) })).toBe('pruned')
-    expect(ask(db, { kind, cpid: id(99) })).toBe('unknown')
+    expect(ask(writer, { kind, cpid: id(1) })).toBe('pruned')
+    expect(ask(writer, { kind, cpid: id(99) })).toBe('unknown')
   }
   for (const kind of ['mergelogs', 'spans', 'logs'] as const) {
-    expect(ask(db, { kind, cpid: id(1), part: {} })).toBe('pruned')
-    expect(ask(db, { kind, cpid: id(99), part: {} })).toBe('unknown')
+    expect(ask(writer, { kind, cpid: id(1), part: {} })).toBe('pruned')
+    expect(ask(writer, { kind, cpid: id(99), part: {} })).toBe('unknown')
   }
-  expect(ask(db, { kind: 'cascade', root: id(1) })).toBe('pruned')
-  expect(ask(db, { kind: 'cascade', root: id(99) })).toBe('unknown')
+  expect(ask(writer, { kind: 'cascade', root: id(1) })).toBe('pruned')
+  expect(ask(writer, { kind: 'cascade', root: id(99) })).toBe('unknown')
   // The mergelog of 3 still names both sources; the graph has only one left.
-  expect(ask(db, { kind: 'cpid', cpid: id(3) })).toMatchObject({ sources: [cpid(1), cpid(2)] })
-  expect(ask(db, { kind: 'roots', cpid: id(3) })).toEqual({ cpid: cpid(3), roots: [cpid(2)] })
+  expect(ask(writer, { kind: 'cpid', cpid: id(3) })).toMatchObject({ sources: [cpid(1), cpid(2)] })
+  expect(ask(writer, { kind: 'roots', cpid: id(3) })).toEqual({ cpid: cpid(3), roots: [cpid(2)] })
 })
 
 test.each(['', 'x', '1.2', '1.', '-', '99999999999999999999', '1e3', ' 1'])(
   '%j is no cursor of spans',
   async (after) => {
     using writer = await TestWriter.open()
-    expect(ask(writer.db, { kind: 'spans', part: { after } })).toBe('badCursor')
+    expect(ask(writer, { kind: 'spans', part: { after } })).toBe('badCursor')
   },
 )
 
@@ -77,7 +75,7 @@ test('a CPID with many ways up to it has each ancestor once, at its shortest dis
       time: at + 2,
     })),
   ])
-  const queries = new SqliteQueries(writer.db)
+  const queries = writer.queries()
   const ancestors = numbersOf(all(queries.ancestors(id(rungs + 2))))
   expect(ancestors.slice(0, 4)).toEqual([rungs, rungs + 1, rungs - 2, rungs - 1])
   expect(new Set(ancestors).size).toBe(rungs + 1)

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
 import { SENT_PATCHED } from '../../src/model/ports/linking/decisions.ts'
-import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
 import { answer } from '../../src/query/answer.ts'
 import { cpid, hexSpan, hexTrace, nanosAfter } from '../support/otlp-requests.ts'
@@ -21,7 +20,7 @@ const namesIn = (groups: Groups['resourceSpans']): string[] =>
 
 test('spans of related CPIDs come as received, grouped by resource and scope', async () => {
   using writer = await figureSeven()
-  const { resourceSpans, ...rest } = ask<Groups>(writer.db, { kind: 'spans', cpid: id(2), part: {} })
+  const { resourceSpans, ...rest } = ask<Groups>(writer, { kind: 'spans', cpid: id(2), part: {} })
   expect(rest).toEqual({})
   expect(resourceSpans).toHaveLength(2)
   expect(resourceSpans[0]).toEqual({
@@ -92,8 +91,8 @@ test('what was received stays as it was, envelope and record, whatever linking m
     Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify({ resourceSpans })))),
   )
   writer.pass(400_000)
-  expect(ask(writer.db, { kind: 'spans', cpid: id(1), part: {} })).toEqual({ resourceSpans })
-  expect(ask(writer.db, { kind: 'spans', part: { limit: 1 } })).toEqual({ resourceSpans, next: null })
+  expect(ask(writer, { kind: 'spans', cpid: id(1), part: {} })).toEqual({ resourceSpans })
+  expect(ask(writer, { kind: 'spans', part: { limit: 1 } })).toEqual({ resourceSpans, next: null })
 })
 
 test('logs of related CPIDs, mergelogs among them', async () => {
@@ -101,14 +100,14 @@ test('logs of related CPIDs, mergelogs among them', async () => {
   interface Logs {
     resourceLogs: { scopeLogs: { logRecords: { eventName: string; timeUnixNano: string }[] }[] }[]
   }
-  const { resourceLogs } = ask<Logs>(writer.db, { kind: 'logs', cpid: id(6), part: {} })
+  const { resourceLogs } = ask<Logs>(writer, { kind: 'logs', cpid: id(6), part: {} })
   expect(resourceLogs[0]?.scopeLogs[0]?.logRecords.map((log) => [log.eventName, log.timeUnixNano])).toEqual([
     ['cpid.mergelog', nanosAfter(6)],
     ['cpid.mergelog', nanosAfter(7)],
   ])
-  const parts = inParts(writer.db, { kind: 'logs', part: {} }, 'resourceLogs', 3)
+  const parts = inParts(writer, { kind: 'logs', part: {} }, 'resourceLogs', 3)
   expect(parts).toHaveLength(3)
-  expect(inParts(writer.db, { kind: 'logs', cpid: id(2), part: {} }, 'resourceLogs', 1)).toHaveLength(4)
+  expect(inParts(writer, { kind: 'logs', cpid: id(2), part: {} }, 'resourceLogs', 1)).toHaveLength(4)
 })
 
 test('spans can be read in parts of any size, each once', async () => {
@@ -140,17 +139,17 @@ test('spans can be read in parts of any size, each once', async () => {
     writer.ingest('traces', Buffer.from(protobufOfJson('traces', Buffer.from(request))))
   }
   const question = { kind: 'spans', cpid: id(1), part: {} } as const
-  const whole = namesIn(ask<Groups>(writer.db, question).resourceSpans)
+  const whole = namesIn(ask<Groups>(writer, question).resourceSpans)
   expect(new Set(whole).size).toBe(60)
   for (const limit of [1, 7, 59, 60, 61]) {
-    const parts = inParts<Groups['resourceSpans'][number]>(writer.db, question, 'resourceSpans', limit)
+    const parts = inParts<Groups['resourceSpans'][number]>(writer, question, 'resourceSpans', limit)
     expect(parts.map((part) => namesIn(part).length)).toEqual(
       Array.from({ length: Math.ceil(60 / limit) }, (_, at) => Math.min(limit, 60 - at * limit)),
     )
     expect(parts.flatMap(namesIn)).toEqual(whole)
   }
   const all = inParts<Groups['resourceSpans'][number]>(
-    writer.db,
+    writer,
     { kind: 'spans', part: {} },
     'resourceSpans',
     25,
@@ -164,7 +163,7 @@ test('a span with something in it that is no protobuf is shown as far as it can 
   const raw = writer.db.prepare<[], Buffer>('SELECT raw FROM spans').pluck().get() ?? Buffer.alloc(0)
   const broken = Buffer.concat([raw, Buffer.from([0x4a, 2, 0x0a, 0x7f])])
   writer.db.prepare('UPDATE spans SET raw = ?').run(broken)
-  const { resourceSpans } = ask<Groups>(writer.db, { kind: 'spans', cpid: id(1), part: {} })
+  const { resourceSpans } = ask<Groups>(writer, { kind: 'spans', cpid: id(1), part: {} })
   expect(resourceSpans[0]?.scopeSpans[0]?.spans).toEqual([
     {
       traceId: hexTrace(1),
@@ -192,7 +191,7 @@ test('20,000 spans come in small pieces, and writing goes on between them', asyn
       })),
     )
   }
-  const answered = answer(new SqliteQueries(writer.db), { kind: 'spans', cpid: id(1), part: {} })
+  const answered = answer(writer.queries(), { kind: 'spans', cpid: id(1), part: {} })
   if (answered.kind !== 'found') throw new Error(answered.kind)
   let text = ''
   let longest = 0
@@ -218,8 +217,8 @@ test.each([
   writer.spans('a', [work, { ...work, id: 2, name: 'more' }])
   writer.logs('a', [tick, { ...tick, time: 2 }])
   for (const when of ['before', 'after']) {
-    const { resourceSpans } = ask<Groups>(writer.db, { kind: 'spans', part: {}, ...of })
-    const { resourceLogs } = ask<{ resourceLogs: { scopeLogs: { logRecords: unknown[] }[] }[] }>(writer.db, {
+    const { resourceSpans } = ask<Groups>(writer, { kind: 'spans', part: {}, ...of })
+    const { resourceLogs } = ask<{ resourceLogs: { scopeLogs: { logRecords: unknown[] }[] }[] }>(writer, {
       kind: 'logs',
       part: {},
       ...of,
@@ -242,7 +241,7 @@ test.each(['tempoJson', 'jaeger'] as const)(
     writer.link()
     writer.db.exec(`UPDATE outbox SET flags = flags | ${SENT_PATCHED}, extra = CAST('{' AS BLOB)
     WHERE span = (SELECT id FROM spans WHERE name = 'broken')`)
-    const trace = ask(writer.db, { kind: 'sentTrace', traceId: cpid(1).replaceAll('-', ''), shape })
+    const trace = ask(writer, { kind: 'sentTrace', traceId: cpid(1).replaceAll('-', ''), shape })
     expect(JSON.stringify(trace)).toContain('sound')
     expect(JSON.stringify(trace)).not.toContain('broken')
   },

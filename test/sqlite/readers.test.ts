@@ -14,7 +14,7 @@ beforeEach(async () => {
   path = join(folder, 'causeway.db')
   using writer = await TestWriter.open({}, path)
   writer.mergelogs('a', [{ new: cpid(1) }])
-  writer.db.pragma('wal_checkpoint(TRUNCATE)')
+  writer.shortenLog()
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 

@@ -27,7 +27,7 @@ beforeAll(async () => {
   writer.keepExporters('traces', ['otlp_grpc'])
   writer.writer.ingest(load.requests)
   writer.pass(20_000)
-  writer.db.pragma('wal_checkpoint(TRUNCATE)')
+  writer.shortenLog()
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -154,7 +154,7 @@ describe('the index of trace ids', () => {
     using writer = await TestWriter.open({ traceIndex: { batch: 1 } }, indexed)
     for (const request of load.requests) writer.writer.ingest([request])
     writer.pass(20_000)
-    writer.db.pragma('wal_checkpoint(TRUNCATE)')
+    writer.shortenLog()
   })
 
   test('has every id again where it was damaged', async () => {
@@ -171,7 +171,7 @@ describe('the index of trace ids', () => {
     {
       using writer = await TestWriter.open({ traceIndex: { batch: 20 } }, half)
       for (let id = 1; id <= 30; id++) writer.spans('ctl', [{ trace: scattered(id), id }])
-      writer.db.pragma('wal_checkpoint(TRUNCATE)')
+      writer.shortenLog()
     }
     const { path } = await rescued((damaged) => {
       damagePages(damaged, pagesOf(damaged, 'origin_trace_index', 'leaf'))
@@ -224,7 +224,7 @@ test('the merge graph is in order again where nobody knows any more which CPIDs 
       'UPDATE cpids SET rank = NULL; UPDATE progress SET unranked_cpids = (SELECT max(id) FROM cpids)',
     )
     expect(againstOrder(writer.db)).toEqual([])
-    writer.db.pragma('wal_checkpoint(TRUNCATE)')
+    writer.shortenLog()
   }
   const { path, lost } = await rescued((damaged) => {
     damagePages(damaged, pagesOf(damaged, 'progress', 'leaf'))
@@ -269,7 +269,7 @@ test.each(SEEDS)(
     writer.pass(20_000)
     writer.pass(2_000_000)
     expect(writer.writer.linkLag).toBe(0)
-    expect(sentSpans(writer.db).length).toBeGreaterThan(0)
+    expect(writer.sent().length).toBeGreaterThan(0)
     while (writer.writer.prune(1_000).more);
   },
 )

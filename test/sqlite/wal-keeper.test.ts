@@ -51,7 +51,7 @@ test('the write-ahead log that a reader made grow is shortened once the reader i
   reader.close()
   expect(wal.shorten()).toBe('shortened')
   expect(wal.bytes()).toBe(0)
-  expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(200)
+  expect(writer.rows('spans')).toBe(200)
 })
 
 test('a database in memory has none', async () => {

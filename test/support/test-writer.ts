@@ -6,6 +6,7 @@ import type { Sender } from '../../src/model/sender.ts'
 import type { SenderPolicy } from '../../src/model/sender-policy.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
 import { sqliteStores, type SqliteStoresSettings } from '../../src/sqlite/writer-stores.ts'
 import {
   logsRequest,
@@ -15,9 +16,14 @@ import {
   type MergelogSketch,
   type SpanSketch,
 } from './otlp-requests.ts'
+import type { SentLog } from '../../lab/harness/sinks/log-json.ts'
+import { sentLogs } from './sent-logs.ts'
+import { sentSpans, type SentSpan } from './sent-spans.ts'
 import { TestClock } from './test-clock.ts'
 
 const MANY = 100_000
+/** As many as SQLite allows. */
+const MAX_PAGES = 4_294_967_294
 /** So few that trace ids are put into their index, and read from it, in nearly every test. */
 const FEW_TRACES = { batch: 3, readAtStart: 2, readAtOnce: 1, leastIds: 4 }
 
@@ -124,6 +130,49 @@ export class TestWriter {
     this.link()
     while (this.writer.isAnythingDue()) this.writer.expire(MANY)
     this.link()
+  }
+
+  /** Every span that was decided on after a position, as backends receive it. */
+  sent(after?: number): SentSpan[] {
+    return sentSpans(this.db, after)
+  }
+
+  /** Every log record that was decided on after a position and that some exporter has still to send. */
+  sentLogs(after?: number): SentLog[] {
+    return sentLogs(this.db, after)
+  }
+
+  /** How many rows there are in a table or view; with a condition where it is `table WHERE …`. */
+  rows(from: string): number {
+    return this.db.prepare<[], number>(`SELECT count(*) FROM ${from}`).pluck().get() ?? -1
+  }
+
+  /** What people's questions are answered from. */
+  queries(): SqliteQueries {
+    return new SqliteQueries(this.db)
+  }
+
+  /** Moves the write-ahead log into the database, as a stop does. */
+  shortenLog(): void {
+    this.db.pragma('wal_checkpoint(TRUNCATE)')
+  }
+
+  /** From here on nothing can be written, as on a disk that is read-only, until it is allowed again. */
+  refuseWrites(): void {
+    this.db.pragma('query_only = ON')
+  }
+
+  allowWrites(): void {
+    this.db.pragma('query_only = OFF')
+  }
+
+  /** From here on the database cannot grow, as on a full disk, until there is room again. */
+  fillDisk(): void {
+    this.db.pragma(`max_page_count = ${Number(this.db.pragma('page_count', { simple: true }))}`)
+  }
+
+  freeDisk(): void {
+    this.db.pragma(`max_page_count = ${MAX_PAGES}`)
   }
 
   /** Has exactly these exporters of a signal; new ones have everything after a decision to send. */

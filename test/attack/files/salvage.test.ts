@@ -23,7 +23,7 @@ beforeAll(async () => {
   using writer = await TestWriter.open({}, SOUND)
   writer.writer.ingest(cascadeLoad(seededRandom(5), CASCADES).requests)
   writer.pass(20_000)
-  writer.db.pragma('wal_checkpoint(TRUNCATE)')
+  writer.shortenLog()
   ownSchema = schemaOf(writer.db)
 })
 let ownSchema: unknown[] = []

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
 import { cpid } from '../../support/otlp-requests.ts'
-import { sentLogs } from '../../support/sent-logs.ts'
 import { TestWriter } from '../../support/test-writer.ts'
 
 const ALPHA = cpid(0xa)
@@ -18,8 +17,7 @@ async function withExporter(): Promise<TestWriter> {
   return writer
 }
 
-const countLogs = (writer: TestWriter): number =>
-  writer.db.prepare<[], number>('SELECT count(*) FROM logs').pluck().get() ?? -1
+const countLogs = (writer: TestWriter): number => writer.rows('logs')
 
 test('log records that some exporter has still to send stay; once it has sent them they go', async () => {
   using writer = await withExporter()
@@ -27,11 +25,11 @@ test('log records that some exporter has still to send stay; once it has sent th
   writer.writer.prune(100)
   writer.writer.prune(100)
   expect(countLogs(writer)).toBe(3)
-  expect(sentLogs(writer.db)).toHaveLength(3)
+  expect(writer.sentLogs()).toHaveLength(3)
 
   const { logs } = writer.writer.lastDecisions
   writer.exporterMoved('logs', 'otlp_grpc/loki', logs)
-  expect(sentLogs(writer.db)).toEqual([])
+  expect(writer.sentLogs()).toEqual([])
   for (let round = 0; round < 3; round++) {
     writer.pass(1)
     writer.writer.prune(100)
@@ -45,6 +43,6 @@ test('without an exporter of logs nothing is held back, decided or waiting', asy
   writer.link()
   expect(writer.writer.gauges().waiting).toBe(1)
   writer.keepExporters('logs', [])
-  expect(sentLogs(writer.db)).toEqual([])
+  expect(writer.sentLogs()).toEqual([])
   expect(writer.writer.gauges().waiting).toBe(0)
 })

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { cpid } from '../../support/otlp-requests.ts'
-import { sentSpans } from '../../support/sent-spans.ts'
 import { TestWriter, type TestSettings } from '../../support/test-writer.ts'
-import { exporterAt, liveCpids, pruneAll, rowsIn } from './stored.ts'
+import { exporterAt, liveCpids, pruneAll } from './stored.ts'
 
 const SETTLED = 300_001
 const HOUR = 3_600_000
@@ -23,9 +22,9 @@ test('a span that is stored but not linked keeps its CPID, until it is linked an
   writer.spans('controller', [{ trace: 1, id: 11, cpid: cpid(1) }])
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([1])
-  expect(rowsIn(writer, 'spans')).toBe(1)
+  expect(writer.rows('spans')).toBe(1)
   writer.link()
-  expect(sentSpans(writer.db).map(({ name }) => name)).toContain('span 11')
+  expect(writer.sent().map(({ name }) => name)).toContain('span 11')
   writer.mergelogs('kubectl', [{ new: cpid(3), time: 400_000 }])
   writer.pass(SETTLED)
   pruneAll(writer)
@@ -39,7 +38,7 @@ test('a log record that is stored but not linked keeps its CPID', async () => {
   writer.logs('controller', [{ body: 'waits for its turn', cpid: cpid(1) }])
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([1])
-  const kept = writer.db.prepare('SELECT count(*) FROM logs WHERE length(event_name) = 0').pluck().get()
+  const kept = writer.rows('logs WHERE length(event_name) = 0')
   expect(kept).toBe(1)
 })
 
@@ -48,7 +47,7 @@ test('max_bytes takes what is not linked too, and counts it', async () => {
   writer.spans('controller', [{ trace: 1, id: 11, cpid: cpid(1) }])
   expect(writer.writer.prune(1_000)).toMatchObject({ cpids: 1, spans: 1, unsettled: 1 })
   writer.link()
-  expect(sentSpans(writer.db)).toEqual([])
+  expect(writer.sent()).toEqual([])
 })
 
 test('in passthrough what a dead backend has not received stays, whatever was sent of its trace', async () => {
@@ -58,7 +57,7 @@ test('in passthrough what a dead backend has not received stays, whatever was se
   writer.pass(SETTLED)
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([1])
-  expect(sentSpans(writer.db).at(-1)).toMatchObject({ name: 'span 11' })
+  expect(writer.sent().at(-1)).toMatchObject({ name: 'span 11' })
   exporterAt(writer)
   writer.mergelogs('kubectl', [{ new: cpid(3), time: 400_000 }])
   pruneAll(writer)
@@ -75,7 +74,7 @@ test('a span decided before its neighbours that are not sent does not go with it
   writer.spans('controller', [{ trace: 1, id: 10, cpid: cpid(1), name: 'parent' }])
   writer.link()
   exporterAt(writer, writer.writer.progress.lastDecision - 1)
-  expect(sentSpans(writer.db).at(-1)).toMatchObject({ name: 'waits' })
+  expect(writer.sent().at(-1)).toMatchObject({ name: 'waits' })
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([1])
 })
@@ -143,17 +142,17 @@ test('max_bytes leaves a span that waits for its parent while there is something
   const cpids = pruneAll(less)
   expect(cpids).toBeGreaterThan(10)
   expect(cpids).toBeLessThan(100)
-  expect(rowsIn(less, 'waiting')).toBe(1)
+  expect(less.rows('waiting')).toBe(1)
   less.spans('kubelet', [{ trace: 9_000, id: 2, cpid: cpid(500), name: 'parent' }])
   less.pass(1_000_000)
-  expect(sentSpans(less.db).map(({ name }) => name)).toContain('waits')
+  expect(less.sent().map(({ name }) => name)).toContain('waits')
 })
 
 test('when max_bytes leaves no choice, a span that waits for its parent goes and is counted', async () => {
   using writer = await oneWaiting()
   using less = writer.reopened({ retention: { maxBytes: 1 } })
   expect(less.writer.prune(10_000)).toMatchObject({ spans: 101, cpids: 100, unsettled: 0, unsent: 1 })
-  expect(rowsIn(less, 'waiting')).toBe(0)
+  expect(less.rows('waiting')).toBe(0)
 })
 
 test('spans without a CPID that a dead backend has not received go when max_bytes forces it, and are counted', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { cpid } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
-import { liveCpids, pruneAll, rowsIn } from './stored.ts'
+import { liveCpids, pruneAll } from './stored.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -60,7 +60,7 @@ test.each([
   const left = liveCpids(writer)
   expect(left).toContain(POISONED)
   expect(left.filter((at) => at % 100 !== POISONED)).toEqual([])
-  expect(rowsIn(writer, 'spans')).toBe(1)
+  expect(writer.rows('spans')).toBe(1)
   expect(asideRows(writer)).toContainEqual({
     stage: 'pruning',
     kind: 'cpid',
@@ -84,5 +84,5 @@ test('it is told of once, tried again after an hour, and goes when nothing is wr
   writer.clock.advance(HOUR)
   expect(pruned()).toEqual([])
   expect(liveCpids(writer)).toEqual([])
-  expect(rowsIn(writer, 'spans')).toBe(0)
+  expect(writer.rows('spans')).toBe(0)
 })

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { cpid, type MergelogSketch } from '../../support/otlp-requests.ts'
-import { sentSpans } from '../../support/sent-spans.ts'
 import { TestWriter } from '../../support/test-writer.ts'
-import { exporterAt, liveCpids, pruneAll, rowsIn } from './stored.ts'
+import { exporterAt, liveCpids, pruneAll } from './stored.ts'
 
 const SETTLED = 300_001
 const OF_TRACES = ['traces', 'outbox', 'change_spans', 'trace_services', 'trace_writes', 'awaited_parents']
@@ -55,7 +54,7 @@ test('what an episode of a pruned root left goes with the last CPID in it', asyn
   writer.pass(SETTLED)
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([21])
-  expect(rowsIn(writer, 'traces')).toBe(1)
+  expect(writer.rows('traces')).toBe(1)
   writer.mergelogs('kubectl', [{ new: cpid(40), time: 900_000 }])
   writer.pass(SETTLED)
   pruneAll(writer)
@@ -68,7 +67,7 @@ test('what an episode of a pruned root left goes with the last CPID in it', asyn
     trace_writes: 0,
     awaited_parents: 0,
   }
-  expect(Object.fromEntries(OF_TRACES.map((table) => [table, rowsIn(writer, table)]))).toEqual(ofLast)
+  expect(Object.fromEntries(OF_TRACES.map((table) => [table, writer.rows(table)]))).toEqual(ofLast)
 })
 
 test('the next episode of a pruned root is another one, when the one before is gone too', async () => {
@@ -77,11 +76,11 @@ test('the next episode of a pruned root is another one, when the one before is g
   for (const id of [20, 21, 22]) {
     writer.pass(4_000_000)
     expect(pruneAll(writer)).toBe(1)
-    expect(rowsIn(writer, 'traces')).toBe(0)
+    expect(writer.rows('traces')).toBe(0)
     const before = writer.writer.progress.lastDecision
     writer.mergelogs('controller', [{ new: cpid(id), sources: [cpid(1)], time: 4_000_000 * (id - 19) }])
     writer.link()
-    const episode = sentSpans(writer.db, before).find((span) => span.name === 'episode')
+    const episode = writer.sent(before).find((span) => span.name === 'episode')
     expect(episode?.attributes['cpid.episode']).toBe(id - 19)
   }
 })
@@ -95,7 +94,7 @@ test('however few tombstones may be, an open episode keeps that of its root and 
   pruneAll(writer)
   expect(writer.writer.gauges().tombstones).toBe(1)
   writer.pass(SETTLED)
-  const cascade = sentSpans(writer.db).findLast((span) => span.name === 'cascade')
+  const cascade = writer.sent().findLast((span) => span.name === 'cascade')
   expect(cascade?.attributes['cpid.id']).toBe(cpid(1))
   pruneAll(writer)
   pruneAll(writer)
@@ -109,7 +108,7 @@ test('a mergelog that is pruned by force before it was linked stops nothing, whe
   expect(writer.writer.gauges()).toMatchObject({ cpids: 0, tombstones: 1 })
   writer.spans('kubelet', [{ trace: 1, id: 11, name: 'after' }])
   writer.link()
-  expect(sentSpans(writer.db).map(({ name }) => name)).toEqual(['after'])
+  expect(writer.sent().map(({ name }) => name)).toEqual(['after'])
 })
 
 test('a parent that comes when its child is pruned is forwarded, and opens nothing for the child', async () => {
@@ -120,7 +119,7 @@ test('a parent that comes when its child is pruned is forwarded, and opens nothi
   const before = writer.writer.progress.lastDecision
   writer.spans('kubelet', [{ trace: 20, id: 1_020, name: 'late parent' }])
   writer.link()
-  const sent = sentSpans(writer.db, before)
+  const sent = writer.sent(before)
   expect(sent.map(({ name }) => name)).toEqual(['late parent'])
   expect(sent[0]?.attributes['cpid.original_trace_id']).toBeUndefined()
 })
@@ -133,7 +132,7 @@ test('a CPID whose tombstone was forgotten begins anew', async () => {
   writer.spans('controller', [{ trace: 1, id: 11, cpid: cpid(1), start: 500_000 }])
   writer.pass(SETTLED)
   expect(liveCpids(writer)).toEqual([1, 3])
-  const held = writer.db.prepare('SELECT count(*) FROM spans s JOIN cpids c ON c.id = s.cpid').pluck().get()
+  const held = writer.rows('spans s JOIN cpids c ON c.id = s.cpid')
   expect(held).toBe(1)
 })
 
@@ -155,13 +154,13 @@ test('what was written in an episode of several traces goes with the last of the
   writer.pass(SETTLED)
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([21])
-  const left = rowsIn(writer, 'traces')
+  const left = writer.rows('traces')
   expect(left).toBeGreaterThan(1)
-  expect(rowsIn(writer, 'trace_writes')).toBeGreaterThan(0)
+  expect(writer.rows('trace_writes')).toBeGreaterThan(0)
   writer.mergelogs('kubectl', [{ new: cpid(40), time: 900_000 }])
   writer.pass(SETTLED)
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([40])
-  expect(rowsIn(writer, 'traces')).toBe(1)
-  expect(rowsIn(writer, 'trace_writes')).toBe(0)
+  expect(writer.rows('traces')).toBe(1)
+  expect(writer.rows('trace_writes')).toBe(0)
 })

@@ -8,7 +8,7 @@ import { TRACE_INDEX_SIZES } from '../../../src/sqlite/writer/indexed-traces.ts'
 import { TraceIndex } from '../../../src/sqlite/writer/trace-index.ts'
 import { cpid } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
-import { exporterAt, liveCpids, pruneAll, rowsIn } from './stored.ts'
+import { exporterAt, liveCpids, pruneAll } from './stored.ts'
 
 const SETTLED = 300_001
 const HOUR = 3_600_000
@@ -129,8 +129,8 @@ test('a cascade of many changes goes over many turns, also when Causeway is star
   }
   expect(turns).toBeGreaterThan(20)
   expect(liveCpids(writer)).toEqual([2_000])
-  expect(rowsIn(writer, 'edges')).toBe(0)
-  expect(rowsIn(writer, 'outbox')).toBe(2)
+  expect(writer.rows('edges')).toBe(0)
+  expect(writer.rows('outbox')).toBe(2)
 })
 
 /** CPIDs whose count of incoming edges is not that of their edges, or that went before what led to them. */
@@ -172,7 +172,7 @@ test('a change with thousands of spans goes over many turns; what came meanwhile
   writer.pass(SETTLED)
   pruneAll(writer, 1)
   expect(liveCpids(writer)).toEqual([3])
-  expect(rowsIn(writer, 'spans')).toBe(0)
+  expect(writer.rows('spans')).toBe(0)
 })
 
 test('what was begun is finished when the limit is raised in between', async () => {
@@ -196,11 +196,11 @@ test('hashes of requests and spans without a CPID go in steps', async () => {
   pruneAll(writer)
   writer.pass(2 * HOUR)
   writer.writer.prune(1)
-  expect(rowsIn(writer, 'requests')).toBeGreaterThan(0)
+  expect(writer.rows('requests')).toBeGreaterThan(0)
   for (let more = true; more;) {
     const result = writer.writer.prune(1)
     expect(result.spans).toBeLessThanOrEqual(100)
     more = result.more
   }
-  expect([rowsIn(writer, 'requests'), rowsIn(writer, 'spans')]).toEqual([0, 0])
+  expect([writer.rows('requests'), writer.rows('spans')]).toEqual([0, 0])
 })

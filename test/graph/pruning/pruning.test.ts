@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { cpid, spansRequest, type MergelogSketch } from '../../support/otlp-requests.ts'
-import { sentSpans, traceOf } from '../../support/sent-spans.ts'
+import { traceOf } from '../../support/sent-spans.ts'
 import { TestWriter, type TestSettings } from '../../support/test-writer.ts'
 
 /** Figure 7 of the paper; the mergelog of CPID n is n milliseconds old. */
@@ -81,7 +81,7 @@ test('activity of a pruned root goes into its next episode', async () => {
   const before = writer.writer.progress.lastDecision
   writer.spans('late', [{ trace: 50, id: 50, cpid: cpid(1), name: 'late work', start: 400_000 }])
   writer.link()
-  const fresh = sentSpans(writer.db, before)
+  const fresh = writer.sent(before)
   expect(fresh.map((span) => span.name)).toEqual(['episode', 'late work'])
   expect(fresh[0]?.attributes['cpid.episode']).toBe(1)
   expect(fresh[0]?.links[0]?.traceId).toBe(traceOf(cpid(1)))
@@ -94,7 +94,7 @@ test('a mergelog whose source is pruned is explained, and its activity goes into
   writer.link()
   const explained = writer.db.prepare('SELECT explained FROM audit_cpids WHERE cpid = ?').pluck()
   expect(explained.get(cpid(20))).toBe('yes')
-  expect(sentSpans(writer.db).at(-1)).toMatchObject({ name: 'merge' })
+  expect(writer.sent().at(-1)).toMatchObject({ name: 'merge' })
 })
 
 test('an open cascade stays, however small the limit', async () => {
@@ -140,7 +140,7 @@ test('unattributed spans go with age', async () => {
   writer.writer.prune(1000)
   writer.pass(2_000_000)
   expect(writer.writer.prune(1000)).toMatchObject({ spans: 1 })
-  expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(1)
+  expect(writer.rows('spans')).toBe(1)
 })
 
 test('bytes count pages in use; when settled cascades are not enough, open ones go and are counted', async () => {
@@ -173,7 +173,7 @@ test('a request repeated after a lost reply stores nothing twice', async () => {
   const request = spansRequest('kubectl', [{ trace: 1, id: 11, cpid: cpid(1) }])
   expect(writer.ingest('traces', request)).toEqual({ kind: 'accepted', stored: 1, rejected: 0, message: '' })
   expect(writer.ingest('traces', request)).toEqual({ kind: 'accepted', stored: 0, rejected: 0, message: '' })
-  expect(writer.db.prepare('SELECT count(*) FROM spans').pluck().get()).toBe(1)
+  expect(writer.rows('spans')).toBe(1)
 })
 
 test('CPIDs and tombstones are counted without looking at them', async () => {

@@ -1,10 +1,5 @@
 import type { TestWriter } from '../../support/test-writer.ts'
 
-/** How many rows a table has. */
-export function rowsIn({ db }: TestWriter, table: string): number {
-  return db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? -1
-}
-
 /** The CPIDs that are not pruned, by the numbers that tests give them. */
 export function liveCpids({ db }: TestWriter): number[] {
   const cpids = db.prepare<[], string>("SELECT cpid FROM audit_cpids WHERE state = 'live'").pluck().all()

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { cpid, type SpanSketch } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
-import { exporterAt, liveCpids, pruneAll, rowsIn } from '../pruning/stored.ts'
+import { exporterAt, liveCpids, pruneAll } from '../pruning/stored.ts'
 import { HOUR_MS, type LifeSettings, type LifeStep } from './life.ts'
 import { live } from './world.ts'
 
@@ -123,12 +123,12 @@ test('a parent without a CPID goes with the last of the traces that its children
   writer.pass(SETTLES)
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([2])
-  expect(rowsIn(writer, 'spans')).toBe(2)
+  expect(writer.rows('spans')).toBe(2)
   writer.mergelogs('kubectl', [{ new: cpid(3), time: SETTLES }])
   writer.pass(SETTLES)
   pruneAll(writer)
   expect(liveCpids(writer)).toEqual([3])
-  expect(['spans', 'origin_traces', 'traces'].map((table) => rowsIn(writer, table))).toEqual([0, 0, 1])
+  expect(['spans', 'origin_traces', 'traces'].map((table) => writer.rows(table))).toEqual([0, 0, 1])
 })
 
 /** Two changes and a span without a CPID, of which force takes the change decided last. */
@@ -156,5 +156,5 @@ test('an exporter that got as far as force left anything to send holds nothing',
   exporterAt(writer, last)
   writer.pass(2 * HOUR_MS)
   pruneAll(writer)
-  expect(['cpids WHERE state = 0', 'spans', 'outbox'].map((from) => rowsIn(writer, from))).toEqual([0, 0, 0])
+  expect(['cpids WHERE state = 0', 'spans', 'outbox'].map((from) => writer.rows(from))).toEqual([0, 0, 0])
 })

@@ -67,8 +67,7 @@ export class World {
     this.#decisions.note(this.#canRepeat)
     this.#soundness.expect()
     const gauges = this.#writer.writer.gauges()
-    const count = (from: string): number =>
-      Number(this.#writer.db.prepare(`SELECT count(*) FROM ${from}`).pluck().get())
+    const count = (from: string): number => this.#writer.rows(from)
     same(
       [gauges.cpids, gauges.tombstones, gauges.openTraces, gauges.setAside],
       [count('cpids WHERE state = 0'), count('cpids WHERE state = 1'), count('traces WHERE state = 0'), 0],
