@@ -40,7 +40,7 @@ function cascadeOf(version: bigint): Cascade {
   const begun = decisions.find(({ write }) => write.version === version)
   const root = parseCpid(begun?.cpid ?? '')
   if (root === undefined) throw new Error(`nothing was decided about version ${version}`)
-  return ask<Cascade>(writer.db, { kind: 'cascade', root })
+  return ask<Cascade>(writer, { kind: 'cascade', root })
 }
 
 const treeOf = ({ traces: [trace] }: Cascade): string[] =>
