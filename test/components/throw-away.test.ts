@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { stringify } from 'yaml'
+import { freePort } from '../../lab/harness/free-ports.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { startCauseway } from '../../src/app/start-causeway.ts'
 import { systemClock } from '../../src/app/system-clock.ts'
@@ -59,6 +60,15 @@ async function causeway(command: string, config: string) {
   return { code, stdout, stderr }
 }
 
+/** Starts Causeway as it is configured; what it says is `told`. */
+function start(config: string, told: string[]) {
+  const readFile = (path: string): string => readFileSync(path, 'utf8')
+  const loaded = loadConfig({ sources: [`yaml:${config}`], sets: [], env: {}, readFile }, COMPONENTS)
+  const write = (line: string): void => void told.push(line)
+  const log = createLogger({ level: 'info', encoding: 'console', clock: systemClock, caller: 'test', write })
+  return startCauseway(loaded.config, { version: '1.2.3', components: COMPONENTS, log, onFatal: write })
+}
+
 test('spans go from the one to the other', async () => {
   const span = {
     traceId: '0af7651916cd43dd8448eb211c80319c',
@@ -72,18 +82,8 @@ test('spans go from the one to the other', async () => {
     pathOf('spans.json'),
     JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }),
   )
-  const input = { sources: [`yaml:${configured({ type: 'shelfreader' })}`], sets: [], env: {} }
-  const { config } = loadConfig({ ...input, readFile: (path) => readFileSync(path, 'utf8') }, COMPONENTS)
   const told: string[] = []
-  const write = (line: string): void => void told.push(line)
-  const log = createLogger({ level: 'info', encoding: 'console', clock: systemClock, caller: 'test', write })
-  const onFatal = write
-  await using running = await startCauseway(config, {
-    version: '1.2.3',
-    components: COMPONENTS,
-    log,
-    onFatal,
-  })
+  await using running = await start(configured({ type: 'shelfreader' }), told)
   expect(running).toBeDefined()
   const sent = await eventually(() => readFileSync(pathOf('linked.json'), 'utf8'))
   expect(sent).toContain('"name":"reconcile"')
@@ -124,4 +124,41 @@ test('print-config, components and doctor know them', async () => {
   )
   const { stdout } = await causeway('doctor', configured())
   expect(stdout).toContain(`shelf_filler fills ${pathOf('linked.json')}`)
+})
+
+const guarded = (port: number, exporter = ''): string => `
+receivers: { otlp: { protocols: { http: { endpoint: '127.0.0.1:${port}', auth: { authenticator: knock } } } } }
+connectors: { cpid: { storage: { path: '${pathOf('causeway.db')}' } } }
+extensions: { knock: { word: sesame }, cpid_query: }
+${exporter}
+service:
+  extensions: [knock]
+  telemetry: { metrics: { level: none } }
+  pipelines:
+    traces/in: { receivers: [otlp], exporters: [cpid] }
+    ${exporter === '' ? '' : 'traces/out: { receivers: [cpid], exporters: [otlp_grpc] }'}
+`
+
+test('a listener lets in whom another extension knows', async () => {
+  const port = await freePort()
+  await using running = await start(guarded(port), [])
+  expect(running).toBeDefined()
+  const statusWith = async (headers: Record<string, string>): Promise<number> => {
+    const init = { method: 'POST', body: '{}', headers: { 'content-type': 'application/json', ...headers } }
+    const response = await fetch(`http://127.0.0.1:${port}/v1/traces`, init)
+    await response.arrayBuffer()
+    return response.status
+  }
+  expect(await statusWith({ 'x-knock': 'sesame' })).toBe(200)
+  expect(await statusWith({ 'x-knock': 'please' })).toBe(401)
+})
+
+test('which extensions check credentials is said by themselves', async () => {
+  const wrong = guarded(4318).replace('authenticator: knock', 'authenticator: cpid_query')
+  const { stderr } = await causeway('validate', wrong.replace('[knock]', '[knock, cpid_query]'))
+  expect(stderr).toContain('name a basicauth or bearertokenauth or knock extension')
+  const exporter = 'exporters: { otlp_grpc: { endpoint: localhost:4317, auth: { authenticator: knock } } }'
+  expect((await causeway('validate', guarded(4318, exporter))).stderr).toBe(
+    'Error: exporters::otlp_grpc::auth::authenticator: "knock" cannot be used here; name a bearertokenauth\n',
+  )
 })

@@ -57,6 +57,12 @@ test.each([
   expect(exporter?.settings).toMatchObject({ urls, encoding: 'proto', timeoutMs: 30_000 })
 })
 
+test('an IPv6 address keeps its brackets where it is shown', () => {
+  const [exporter] = loadText(WITH_EXPORTER, { sets: ['exporters.otlp_grpc.endpoint="[::1]:4317"'] }).config
+    .exporters
+  expect(exporter?.destinations.traces).toMatchObject({ host: '::1', port: 4317, where: '[::1]:4317' })
+})
+
 test('the endpoint of a signal is used as it is', () => {
   const yaml = WITH_EXPORTER.replace(
     'otlp_grpc: { endpoint: tempo:4317 }',

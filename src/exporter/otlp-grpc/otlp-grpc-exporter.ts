@@ -1,5 +1,6 @@
 import type { Listener } from '../../config/causeway-config.ts'
 import { POSITIVE_DURATION } from '../../config/schema/duration.ts'
+import { formatEndpoint } from '../../config/schema/endpoint.ts'
 import { field, NOT_HERE, refusedKeys, requiredField } from '../../config/schema/field.ts'
 import { section } from '../../config/schema/section.ts'
 import { componentType } from '../../config/component-type.ts'
@@ -56,7 +57,7 @@ export const otlpGrpcExporter: ExporterType<OtlpGrpcSettings> = {
     kind: 'backend',
     host,
     port,
-    where: `${host}:${port}`,
+    where: formatEndpoint({ host, port }),
     speaks: 'OTLP/gRPC',
     isPlain: tls.insecure,
   }),
