@@ -1,7 +1,7 @@
 import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
 import { errorText } from '../model/error-text.ts'
-import { strangersAmong, type ConnectionLimits, type Endpoints } from '../doors/connections.ts'
+import { unauthenticatedLimits, type ConnectionLimits, type Endpoints } from '../doors/connections.ts'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
 import { serveTraceRequest } from './compat/serve-trace-request.ts'
@@ -55,7 +55,7 @@ function connectionLimitsOf(
 ): ConnectionLimits {
   const asksForCredential = authenticator !== undefined || tls?.clientCaFile !== undefined
   return asksForCredential
-    ? { ...connections, strangers: strangersAmong(connections.max, STRANGER_MS) }
+    ? { ...connections, strangers: unauthenticatedLimits(connections.max, STRANGER_MS) }
     : connections
 }
 

@@ -2,9 +2,9 @@ import { flushCompileCache } from 'node:module'
 import { createLogger, type Logger } from '../telemetry/logger.ts'
 import { COMPONENTS, type Components } from './components.ts'
 import { reload, type ReadConfig } from './reloading.ts'
-import { RecentNotices } from './metrics/told-lately.ts'
+import { RecentNotices } from './metrics/recent-notices.ts'
 import { startCauseway, type RunningCauseway } from './start-causeway.ts'
-import { surviveExhaustion } from './resources/exhaustion.ts'
+import { surviveDescriptorExhaustion } from './resources/descriptor-exhaustion.ts'
 import { systemClock } from './system-clock.ts'
 
 /** The promise of the README: gone within 10 s of a signal, even with a dead backend. */
@@ -27,7 +27,7 @@ export async function runCauseway(
   process.on('SIGHUP', () => asked.reload())
   endWithParent()
   const lately = new RecentNotices(() => performance.now())
-  surviveExhaustion((reason) => {
+  surviveDescriptorExhaustion((reason) => {
     if (lately.isNew(reason)) log.error('No descriptor was left; it is tried again.', { reason })
   })
 

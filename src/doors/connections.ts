@@ -18,7 +18,7 @@ export type DropReason = 'limit' | 'address' | 'stranger'
 const STRANGERS_SHARE = 0.25
 
 /** The share of those that have shown no credential yet, where one is asked for. */
-export function strangersAmong(max: number, withinMs: number): { max: number; withinMs: number } {
+export function unauthenticatedLimits(max: number, withinMs: number): { max: number; withinMs: number } {
   return { max: Math.max(1, Math.floor(max * STRANGERS_SHARE)), withinMs }
 }
 

@@ -29,7 +29,7 @@ export interface RetryTools {
 }
 
 /** A timer given more fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /**
  * Repeats a send that may be repeated, waiting longer each time and never less than the backend asked for
@@ -67,7 +67,7 @@ function delayBefore(
   random: () => number,
 ): number {
   const spread = 1 + retry.randomizationFactor * (2 * random() - 1)
-  return Math.min(Math.max(Math.round(intervalMs * spread), afterMs ?? 0), LONGEST_TIMER_MS)
+  return Math.min(Math.max(Math.round(intervalMs * spread), afterMs ?? 0), MAX_TIMER_MS)
 }
 
 function givenUp(reason: string): SendOutcome {

@@ -9,7 +9,7 @@ import type { Authenticator, Credentials } from '../trust/authenticator.ts'
 import type { LoginGuard } from '../trust/basic-logins.ts'
 
 /** How often files with tokens and passwords are looked at, in milliseconds. */
-export const LOOK_AT_SECRETS_MS = 5_000
+export const SECRET_REFRESH_MS = 5_000
 
 /** A type of extension: it runs beside the pipelines, or is asked by listeners and exporters for credentials. */
 export interface ExtensionType<Settings = unknown> extends ExtensionDeclaration<Settings> {

@@ -4,7 +4,7 @@ import type { Cached } from '../model/ports/transactor.ts'
 import type { PartOf, Stores, WriterReader, WriterStores } from '../model/ports/writer-port.ts'
 import { dueBy } from './due.ts'
 import { SetAsideTable } from './keeping/set-aside-table.ts'
-import { mostRefused, TableKeeper } from './keeping/table-keeper.ts'
+import { maxRefusedMergelogs, TableKeeper } from './keeping/table-keeper.ts'
 import { LinkTables } from './linking/link-tables.ts'
 import type { Sqlite } from './open-database.ts'
 import { Progress } from './progress.ts'
@@ -34,7 +34,7 @@ export function sqliteStores(
   const graph = new SqliteMergeGraph(db, progress)
   const traces = new TraceIndex(db, progress, { ...TRACE_INDEX_SIZES, ...traceIndex })
   const arrivals = new SqliteArrivals(db, progress, traces, {
-    refusedMergelogs: mostRefused(retention),
+    refusedMergelogs: maxRefusedMergelogs(retention),
     requests: requestLimits(retention),
   })
   const links = new LinkTables(db, progress, arrivals)

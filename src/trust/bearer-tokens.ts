@@ -1,6 +1,6 @@
 import type { Authenticator, Checked, Credentials } from './authenticator.ts'
 import { FollowedFiles } from './followed-files.ts'
-import { digestOf, isAmong } from './same-secret.ts'
+import { digestOf, includesSecret } from './same-secret.ts'
 
 /** Tokens in the configuration, or a file with one in a line, which then counts instead. */
 export interface BearerTokenSettings {
@@ -34,7 +34,7 @@ export function acceptBearerTokens(settings: BearerTokenSettings): Authenticator
     check(value) {
       if (value === undefined || value === '') return missing
       if (value.slice(0, prefix.length).toLowerCase() !== prefix.toLowerCase()) return wrongScheme
-      return isAmong(value.slice(prefix.length), followed.current) ? known : wrong
+      return includesSecret(value.slice(prefix.length), followed.current) ? known : wrong
     },
     [Symbol.dispose]: () => followed[Symbol.dispose](),
   }

@@ -16,7 +16,7 @@ export function isOwnName(host: string, header: string | undefined): boolean {
  * Whether a request was sent by a page that somebody has made look as if it came from this server, by a name of theirs that
  * leads here. Pages of other origins are the browser's to stop, by `cors`; programs name no origin.
  */
-export function isFromRebound(
+export function isDnsRebinding(
   host: string,
   headers: IncomingHttpHeaders,
   cors: CorsSettings | undefined,

@@ -8,7 +8,7 @@ export function digestOf(secret: string): Buffer {
 }
 
 /** Whether one of the digests is that of the secret; takes as long whichever it is, and if it is none. */
-export function isAmong(secret: string, digests: readonly Buffer[]): boolean {
+export function includesSecret(secret: string, digests: readonly Buffer[]): boolean {
   const asked = digestOf(secret)
   let found = false
   for (const digest of digests) if (timingSafeEqual(digest, asked)) found = true

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { cascadeTree } from '../../src/cli/text/cascade-tree.ts'
-import { screenOf } from '../../src/cli/text/screen.ts'
+import { terminalOf } from '../../src/cli/text/terminal.ts'
 import type { LinkedSpan } from '../../src/model/ports/query-port.ts'
 import { spanTree } from '../../src/query/cascade/span-tree.ts'
 import { linkedSpan } from '../query/linked-span.ts'
@@ -15,7 +15,7 @@ interface Drawing {
 }
 
 function drawn(spans: LinkedSpan[], { columns, terminalWidth, env, all }: Drawing = {}): string {
-  const screen = screenOf({ terminalWidth, env: { ...(columns && { COLUMNS: String(columns) }), ...env } })
+  const screen = terminalOf({ terminalWidth, env: { ...(columns && { COLUMNS: String(columns) }), ...env } })
   const scale = { startNs: 0n, lastNs: 100n * MS }
   return [...cascadeTree(spanTree(spans), scale, screen, all ?? false)].join('')
 }

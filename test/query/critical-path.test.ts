@@ -2,14 +2,14 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { LinkedSpan } from '../../src/model/ports/query-port.ts'
 import { criticalPath } from '../../src/query/cascade/critical-path.ts'
-import { heldTimes } from '../../src/query/cascade/held-times.ts'
+import { stepTimes } from '../../src/query/cascade/step-times.ts'
 import { spanTree } from '../../src/query/cascade/span-tree.ts'
 import { anyTrace } from './any-trace.ts'
 import { linkedSpan } from './linked-span.ts'
 
 function draw(spans: readonly LinkedSpan[], byNs?: bigint): string[] {
   const path = criticalPath(spanTree(spans), byNs)
-  const held = heldTimes(path)
+  const held = stepTimes(path)
   return path.map(({ name }, at) => `${name} after ${held[at]!.waitNs} held ${held[at]!.heldNs}`)
 }
 

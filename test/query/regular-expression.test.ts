@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import {
-  LARGEST,
-  LONGEST_PATTERN,
+  MAX_PROGRAM_SIZE,
+  MAX_PATTERN_LENGTH,
   regularExpression,
   type RegularExpression,
 } from '../../src/query/traces/regular-expression.ts'
@@ -68,7 +68,7 @@ test.each([
   ['(x{1,1000}){1,1000}', 'repeats too much'],
   ['(.?){1000}'.repeat(20), 'repeats too much'],
   ['.{0,1000}'.repeat(20), 'repeats too much'],
-  ['a'.repeat(LONGEST_PATTERN + 1), `at most ${LONGEST_PATTERN}`],
+  ['a'.repeat(MAX_PATTERN_LENGTH + 1), `at most ${MAX_PATTERN_LENGTH}`],
 ])('%s is refused', (pattern, why) => {
   expect(whyNot(pattern)).toContain(why)
 })
@@ -93,7 +93,7 @@ test('nothing that is taken is larger than it may be', () => {
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
       const expression = regularExpression(pieces.join(''))
-      if ('size' in expression) expect(expression.size).toBeLessThanOrEqual(LARGEST)
+      if ('size' in expression) expect(expression.size).toBeLessThanOrEqual(MAX_PROGRAM_SIZE)
     }),
   )
 })

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isFromPage, isFromRebound } from '../../src/trust/own-site.ts'
+import { isFromPage, isDnsRebinding } from '../../src/trust/own-site.ts'
 
 const HERE = 'localhost'
 const EVERYWHERE = '0.0.0.0'
@@ -58,7 +58,7 @@ test.each<[string, Record<string, string>]>([
   ['a page that may', { host: 'collector.example.com', origin: 'https://collector.example.com' }],
 ])('%s may send', (_, headers) => {
   const cors = { allowedOrigins: ['https://collector.example.com'] }
-  expect(isFromRebound(EVERYWHERE, headers, cors)).toBe(false)
+  expect(isDnsRebinding(EVERYWHERE, headers, cors)).toBe(false)
 })
 
 test.each<[string, Record<string, string>]>([
@@ -69,5 +69,5 @@ test.each<[string, Record<string, string>]>([
   ['that does so in capitals', { host: 'Attacker.example:4318', origin: 'http://attacker.example:4318' }],
   ['that does not say where it is from', { host: 'attacker.example:4318', origin: 'null' }],
 ])('a page may not send %s', (_, headers) => {
-  for (const host of [HERE, EVERYWHERE]) expect(isFromRebound(host, headers, undefined)).toBe(true)
+  for (const host of [HERE, EVERYWHERE]) expect(isDnsRebinding(host, headers, undefined)).toBe(true)
 })

@@ -30,7 +30,7 @@ export interface MetricsPipelineHooks {
 }
 
 /** A timer given more fires at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 interface Sending {
   config: ExporterConfig
@@ -55,7 +55,7 @@ export async function startMetricsPipeline(
     () => {
       for (const sending of sendings) send(sending)
     },
-    Math.min(settings.intervalMs, LONGEST_TIMER_MS),
+    Math.min(settings.intervalMs, MAX_TIMER_MS),
   )
 
   async function open(config: ExporterConfig): Promise<Sending> {

@@ -4,7 +4,7 @@ import type {
   ReceiverObserver,
   TurnedAwayRequest,
 } from '../../receiver/observer.ts'
-import { whyDropped } from './why-dropped.ts'
+import { dropReasonText } from './drop-reason-text.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { DROPPING, WILL_RETRY } from '../../exporter/failure-log.ts'
@@ -13,7 +13,7 @@ import type { StorageFault } from '../../model/storage-fault.ts'
 import { addLinkCounts } from './link-metrics.ts'
 import { SetAsideReports } from './set-aside-reports.ts'
 import { FailedQuestions } from '../questions/failed-questions.ts'
-import { RecentNotices } from './told-lately.ts'
+import { RecentNotices } from './recent-notices.ts'
 import type { FromExport, FromStore, Positions, StoreGauges } from '../../threads/thread-messages.ts'
 
 const MS_PER_SECOND = 1000
@@ -111,7 +111,7 @@ export class TelemetryFeed implements ReceiverObserver {
 
   dropped({ receiver, transport, reason }: DroppedConnection): void {
     this.#metrics.add('cpid_dropped_connections', 1, { receiver, transport, reason })
-    this.notice(whyDropped({ receiver, transport, reason }))
+    this.notice(dropReasonText({ receiver, transport, reason }))
   }
 
   unread({ receiver, transport }: Pick<DroppedConnection, 'receiver' | 'transport'>): void {

@@ -7,7 +7,7 @@ import { CliError } from '../cli-error.ts'
 import type { Command } from './command.ts'
 import { found } from '../found.ts'
 import { withQueries } from '../open-store.ts'
-import { screenOf, type Screen } from '../text/screen.ts'
+import { terminalOf, type Terminal } from '../text/terminal.ts'
 import { count } from '../text/show.ts'
 
 export const CASCADE: Command = {
@@ -23,7 +23,7 @@ export const CASCADE: Command = {
       const roots = rootsOf(queries, cpid)
       for (const text of json
         ? asJson(queries, cpid, roots)
-        : asText(queries, cpid, roots, screenOf(io), line.all === true))
+        : asText(queries, cpid, roots, terminalOf(io), line.all === true))
         io.stdout.write(text)
       return 0
     })
@@ -45,7 +45,7 @@ function* asText(
   queries: CausewayQueries,
   cpid: Cpid,
   roots: readonly Cpid[],
-  screen: Screen,
+  screen: Terminal,
   all: boolean,
 ): Generator<string> {
   if (roots.length > 1)

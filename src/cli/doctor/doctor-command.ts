@@ -11,7 +11,7 @@ import type { CliIo } from '../cli-io.ts'
 import type { Command } from '../commands/command.ts'
 import type { CommandLine } from '../command-line.ts'
 import { configOf } from '../open-store.ts'
-import { screenOf } from '../text/screen.ts'
+import { terminalOf } from '../text/terminal.ts'
 import { count } from '../text/show.ts'
 import { checkBackends } from './check-backends.ts'
 import { checkDatabase } from './check-database.ts'
@@ -116,7 +116,7 @@ function isReadable(path: string): boolean {
 }
 
 function textOf({ state, check, message, advice }: Finding, io: CliIo): string {
-  const { paint } = screenOf(io)
+  const { paint } = terminalOf(io)
   const first = `${paint(COLOURS[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${message}\n`
   return advice === undefined ? first : `${first}${' '.repeat(4 + 2 + CHECK_WIDTH + 2)}→ ${advice}\n`
 }

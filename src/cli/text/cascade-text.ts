@@ -8,7 +8,7 @@ import { wholeCascades } from '../../query/cascade/whole-cascades.ts'
 import { count, duration, plain } from './show.ts'
 import { cascadeTree } from './cascade-tree.ts'
 import { criticalPathText } from './critical-path-text.ts'
-import type { Screen } from './screen.ts'
+import type { Terminal } from './terminal.ts'
 import { textTable } from './text-table.ts'
 
 const MISSING_NAMED = 20
@@ -17,7 +17,7 @@ const MISSING_NAMED = 20
 export function* cascadeText(
   queries: CausewayQueries,
   facts: CascadeFacts,
-  screen: Screen,
+  screen: Terminal,
   all: boolean,
 ): Generator<string> {
   yield* linesOf([...heading(facts), ...missing(queries, facts)])

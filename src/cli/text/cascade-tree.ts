@@ -2,7 +2,7 @@ import type { LinkedSpan } from '../../model/ports/query-port.ts'
 import { waitedFromNs } from '../../query/cascade/span-times.ts'
 import type { TreeSpan } from '../../query/cascade/span-tree.ts'
 import { barParts, type Scale } from './bar.ts'
-import { fitted, padded, type Screen } from './screen.ts'
+import { fitted, padded, type Terminal } from './terminal.ts'
 import { count, duration, plain } from './show.ts'
 
 const STATUS_ERROR = 2
@@ -41,7 +41,7 @@ interface Widths {
 export function* cascadeTree(
   tree: readonly TreeSpan[],
   scale: Omit<Scale, 'width'>,
-  screen: Screen,
+  screen: Terminal,
   all: boolean,
 ): Generator<string> {
   const shallow = all ? tree : tree.filter(({ depth }) => depth <= SHOWN_DEPTH)
@@ -56,7 +56,7 @@ export function* cascadeTree(
   if (deeper > 0) yield `… ${count(deeper, 'span')} deeper than ${SHOWN_DEPTH} levels; --all shows them\n`
 }
 
-function widthsFor(tree: readonly TreeSpan[], { width }: Screen): Widths {
+function widthsFor(tree: readonly TreeSpan[], { width }: Terminal): Widths {
   const widest = (text: (placed: TreeSpan) => string, least: string): number =>
     tree.reduce((most, placed) => Math.max(most, Array.from(text(placed)).length), least.length)
   const isNarrow = width < NARROW
@@ -103,7 +103,7 @@ function rowOf(placed: TreeSpan, { name: width, step }: Widths): Row {
   return { name: fitted(indent + name + remark, width), span, waitFromNs: waitFrom(placed) }
 }
 
-function lineOf(row: Row, widths: Widths, scale: Omit<Scale, 'width'>, { paint }: Screen): string {
+function lineOf(row: Row, widths: Widths, scale: Omit<Scale, 'width'>, { paint }: Terminal): string {
   const { span, waitFromNs } = row
   const isError = span.status === STATUS_ERROR
   const waited = waitFromNs === undefined ? '' : duration(span.startNs - waitFromNs)

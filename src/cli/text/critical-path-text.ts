@@ -1,6 +1,6 @@
 import type { CascadeFacts } from '../../model/ports/query-port.ts'
 import type { PathStep } from '../../query/cascade/cascade-analysis.ts'
-import { positionOfMost } from '../../query/cascade/held-times.ts'
+import { positionOfMost } from '../../query/cascade/step-times.ts'
 import { count, duration, plain } from './show.ts'
 import { textTable } from './text-table.ts'
 

@@ -1,6 +1,6 @@
 import type { Authenticator, Credentials } from '../../trust/authenticator.ts'
 import { acceptBearerTokens, showBearerToken } from '../../trust/bearer-tokens.ts'
-import { LOOK_AT_SECRETS_MS, type CredentialsHooks } from '../extension-type.ts'
+import { SECRET_REFRESH_MS, type CredentialsHooks } from '../extension-type.ts'
 import type { BearerTokenSettings } from './bearer-token-auth-extension.ts'
 
 /** Opens it for a listener. Throws what is wrong with its file. */
@@ -9,7 +9,7 @@ export function openAuthenticator(
   settings: BearerTokenSettings,
   { onTrouble }: CredentialsHooks,
 ): Authenticator {
-  return acceptBearerTokens({ ...settings, id, onTrouble, reloadIntervalMs: LOOK_AT_SECRETS_MS })
+  return acceptBearerTokens({ ...settings, id, onTrouble, reloadIntervalMs: SECRET_REFRESH_MS })
 }
 
 /** Opens what an exporter shows to its backend. Throws what is wrong with its file. */
@@ -18,5 +18,5 @@ export function openCredentials(
   settings: BearerTokenSettings,
   { onTrouble }: CredentialsHooks,
 ): Credentials {
-  return showBearerToken({ ...settings, id, onTrouble, reloadIntervalMs: LOOK_AT_SECRETS_MS })
+  return showBearerToken({ ...settings, id, onTrouble, reloadIntervalMs: SECRET_REFRESH_MS })
 }

@@ -2,8 +2,8 @@ import type { CausewayQueries, LinkedSpan, TraceFacts } from '../../model/ports/
 import type { Cpid } from '../../model/cpid.ts'
 import { criticalPath } from './critical-path.ts'
 import { CascadeFold, type FoldedSpan } from './fold-cascade.ts'
-import { heldTimes, type HeldTime } from './held-times.ts'
-import { mostWithin, type HeldWithin } from './held-within.ts'
+import { stepTimes, type StepTime } from './step-times.ts'
+import { dominantSpans, type DominantSpan } from './dominant-spans.ts'
 import { spanTimes, type SpanTimes } from './span-times.ts'
 import { spanTree, type TreeSpan } from './span-tree.ts'
 import { TimePerKind, type KindTime } from './time-per-kind.ts'
@@ -30,15 +30,15 @@ export const PARENT_MISSING = 1
 export const CRITICAL = 2
 
 /** A step of the critical path of a whole cascade. */
-export interface PathStep extends HeldTime {
+export interface PathStep extends StepTime {
   readonly traceId: Buffer
   readonly span: LinkedSpan
   readonly selfNs: bigint
   /** The span inside it that took most of what it held up, when that is not the step itself. */
-  readonly mostly: HeldWithin | undefined
+  readonly mostly: DominantSpan | undefined
 }
 
-type StepWithin = Omit<PathStep, keyof HeldTime>
+type StepWithin = Omit<PathStep, keyof StepTime>
 
 export interface CascadeAnalysis {
   /** As the traces of the cascade are listed. */
@@ -117,7 +117,7 @@ function stepsWithin(
   steps: readonly FoldedSpan[],
   times: ReadonlyMap<LinkedSpan, SpanTimes>,
 ): StepWithin[] {
-  const most = mostWithin(tree, steps, heldTimes(steps))
+  const most = dominantSpans(tree, steps, stepTimes(steps))
   const shown = asSent(queries, [...steps, ...most.flatMap((within) => within?.span ?? [])])
   return steps.map((span, at) => {
     const mostly = most[at]
@@ -140,7 +140,7 @@ function asSent(queries: Read, spans: readonly LinkedSpan[]): (span: LinkedSpan)
 
 /** Divides the time of the path through all traces among its steps. */
 function heldOf(path: readonly StepWithin[]): PathStep[] {
-  const held = heldTimes(path.map(({ span }) => span))
+  const held = stepTimes(path.map(({ span }) => span))
   return path.flatMap((step, at) => {
     const time = held[at]
     return time === undefined ? [] : [{ ...step, ...time }]

@@ -2,7 +2,7 @@ import type { CascadeFacts, CausewayQueries } from '../../model/ports/query-port
 import { analyseCascade, type CascadeAnalysis } from './cascade-analysis.ts'
 import type { Comparison } from '../answers/cascades.ts'
 import { cascadeOutline } from './cascade-json.ts'
-import { pairByName } from './line-up.ts'
+import { pairByName } from './pair-by-name.ts'
 import { millis } from '../../model/rfc3339.ts'
 import { kindTimeJson, serviceTimeJson } from './time-json.ts'
 

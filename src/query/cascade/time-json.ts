@@ -2,8 +2,8 @@ import type { UnixNanos } from '../../model/clock.ts'
 import { spanIdHex } from '../../otlp/write/encode-span.ts'
 import type { CriticalPath, HeldWithinAnswer, KindTimeAnswer, ServiceTimeAnswer } from '../answers/times.ts'
 import type { PathStep } from './cascade-analysis.ts'
-import { positionOfMost } from './held-times.ts'
-import type { HeldWithin } from './held-within.ts'
+import { positionOfMost } from './step-times.ts'
+import type { DominantSpan } from './dominant-spans.ts'
 import { millis, rfc3339 } from '../../model/rfc3339.ts'
 import { durationNs } from './span-times.ts'
 import type { KindTime } from './time-per-kind.ts'
@@ -57,7 +57,7 @@ export function pathJson(path: readonly PathStep[], startNs: UnixNanos): Critica
   }
 }
 
-function withinJson({ span, heldNs }: HeldWithin): HeldWithinAnswer {
+function withinJson({ span, heldNs }: DominantSpan): HeldWithinAnswer {
   return {
     spanId: spanIdHex(span.spanId),
     service: span.service,

@@ -3,7 +3,7 @@ import type { UnixNanos } from '../../model/clock.ts'
 import { serviceIn, type Condition } from './condition.ts'
 import { MatchingEffort } from './matching-effort.ts'
 import { meets, type TraceAround } from './meets-condition.ts'
-import { attributesOf, plainValue, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
+import { attributesOf, plainValue, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 /** How many traces are looked into for one search. */
 export const MAX_INSPECTED = 5_000
@@ -61,7 +61,7 @@ function* lookInto(
   trace: TraceFacts,
   { condition, most, effort }: { condition: Condition; most: number; effort: MatchingEffort },
 ): Generator<undefined, FoundTrace> {
-  const shower = new SpanShower(queries)
+  const shower = new SpanRenderer(queries)
   const spans: ShownSpan[] = []
   let matched = 0
   let around: TraceAround | undefined

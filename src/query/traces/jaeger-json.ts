@@ -7,7 +7,7 @@ import { durationNs } from '../cascade/span-times.ts'
 import { findTraces, serviceOf, type TraceSearch } from './find-traces.ts'
 import { jaegerTags, type JaegerTag } from './jaeger-tags.ts'
 import { KINDS, startAndEnd } from './meets-condition.ts'
-import { attributesOf, listOf, plainValue, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
+import { attributesOf, listOf, plainValue, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 const END = '],"total":0,"limit":0,"offset":0,"errors":null}'
 
@@ -63,7 +63,7 @@ function* traceObject(
   traceId: string,
   pages: Pages<OutboxItem>,
 ): Generator<string> {
-  const shower = new SpanShower(queries)
+  const shower = new SpanRenderer(queries)
   const processes = new Map<number, { id: string; resource: JsonObject }>()
   yield `{"traceID":"${traceId}","spans":[`
   let separator = ''

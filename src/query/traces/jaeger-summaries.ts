@@ -2,7 +2,7 @@ import type { CausewayQueries, TraceFacts } from '../../model/ports/query-port.t
 import type { JsonObject } from '../../otlp/json/protobuf-to-json.ts'
 import { findTraces, serviceOf, type TraceSearch } from './find-traces.ts'
 import { startAndEnd } from './meets-condition.ts'
-import { objectOf, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
+import { objectOf, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 const ERROR = 2
 
@@ -23,7 +23,7 @@ export function* jaegerSummariesJson(queries: CausewayQueries, search: TraceSear
 }
 
 function* summaryOf(queries: CausewayQueries, { id, traceId }: TraceFacts): Generator<string, JsonObject> {
-  const shower = new SpanShower(queries)
+  const shower = new SpanRenderer(queries)
   const summing = new Summing()
   for (const page of queries.sentInto(id)) {
     for (const shown of page.flatMap((item) => shower.show(item))) summing.add(shown)

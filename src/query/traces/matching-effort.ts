@@ -1,7 +1,7 @@
-import { LARGEST, LONGEST_TEXT, regularExpression } from './regular-expression.ts'
+import { MAX_PROGRAM_SIZE, MAX_MATCHED_LENGTH, regularExpression } from './regular-expression.ts'
 
 /** What one span may cost: the longest text with the largest expression, or more of what is smaller. */
-const MAX_STEPS = LARGEST * LONGEST_TEXT
+const MAX_STEPS = MAX_PROGRAM_SIZE * MAX_MATCHED_LENGTH
 
 /** Matches texts of spans against regular expressions, and bounds what that costs for each span. */
 export class MatchingEffort {
@@ -25,7 +25,7 @@ export class MatchingEffort {
     const expression = regularExpression(pattern)
     if ('wrong' in expression) return undefined
     this.#steps += expression.size * text.length
-    if (text.length <= LONGEST_TEXT && this.#steps <= MAX_STEPS) return expression.matches(text)
+    if (text.length <= MAX_MATCHED_LENGTH && this.#steps <= MAX_STEPS) return expression.matches(text)
     this.#passedOver++
     return undefined
   }

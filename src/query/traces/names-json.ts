@@ -3,7 +3,7 @@ import { serviceOf } from './find-traces.ts'
 import { ALL, type Condition } from './condition.ts'
 import { MatchingEffort } from './matching-effort.ts'
 import { KINDS, meets, STATUSES } from './meets-condition.ts'
-import { attributesOf, plainValue, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
+import { attributesOf, plainValue, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 /** How many of the newest sent spans names are taken from. */
 const LATELY = 5_000
@@ -26,7 +26,7 @@ function* lately(
   condition: Condition,
   look: (shown: ShownSpan) => void,
 ): Generator<string> {
-  const shower = new SpanShower(queries)
+  const shower = new SpanRenderer(queries)
   const effort = new MatchingEffort()
   let seen = 0
   for (const page of queries.sentLately()) {

@@ -2,14 +2,14 @@ import { RE2JS } from 're2js'
 import { errorText } from '../../model/error-text.ts'
 
 /** The longest pattern, in characters. */
-export const LONGEST_PATTERN = 256
+export const MAX_PATTERN_LENGTH = 256
 /** The longest text that is matched, in characters. */
-export const LONGEST_TEXT = 4_096
+export const MAX_MATCHED_LENGTH = 4_096
 /**
  * How large what is made of a pattern may be, in instructions: a step of matching takes time in proportion. It is enough
  * for a thousand repetitions of something short.
  */
-export const LARGEST = 2_500
+export const MAX_PROGRAM_SIZE = 2_500
 /**
  * Expressions kept: each is asked for anew for every span, and one takes up to 8 MiB while it is used. A query may have
  * as many.
@@ -18,7 +18,7 @@ export const MAX_EXPRESSIONS = 8
 
 /** Matches whole texts, each in time that grows with its length and no faster. */
 export interface RegularExpression {
-  /** In instructions, at most LARGEST. */
+  /** In instructions, at most MAX_PROGRAM_SIZE. */
   readonly size: number
   matches(text: string): boolean
 }
@@ -44,19 +44,21 @@ export function regularExpression(pattern: string): RegularExpression | NoExpres
 }
 
 function expressionOf(pattern: string): RegularExpression | NoExpression {
-  if (pattern.length > LONGEST_PATTERN)
-    return { wrong: `it has ${pattern.length} characters; write at most ${LONGEST_PATTERN}` }
-  if (sizeOf(pattern) > LARGEST) return TOO_LARGE
+  if (pattern.length > MAX_PATTERN_LENGTH)
+    return { wrong: `it has ${pattern.length} characters; write at most ${MAX_PATTERN_LENGTH}` }
+  if (sizeOf(pattern) > MAX_PROGRAM_SIZE) return TOO_LARGE
   try {
     const compiled = RE2JS.compile(pattern, RE2JS.DOTALL)
     const size = compiled.programSize()
-    return size > LARGEST ? TOO_LARGE : { size, matches: (text) => compiled.matches(text) }
+    return size > MAX_PROGRAM_SIZE ? TOO_LARGE : { size, matches: (text) => compiled.matches(text) }
   } catch (error) {
     return { wrong: errorText(error) }
   }
 }
 
-const TOO_LARGE = { wrong: `it repeats too much; write counts that come to ${LARGEST} pieces at most` }
+const TOO_LARGE = {
+  wrong: `it repeats too much; write counts that come to ${MAX_PROGRAM_SIZE} pieces at most`,
+}
 
 /** A piece of a pattern (an escape, a class, the beginning of a group, a character), or a count of repetitions. */
 const PIECE =

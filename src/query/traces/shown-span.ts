@@ -15,7 +15,7 @@ export interface ShownSpan {
 type Envelopes = Pick<CausewayQueries, 'envelopes'>
 
 /** Sent spans as they were sent; none for one that was pruned. Envelopes are read once. */
-export class SpanShower {
+export class SpanRenderer {
   readonly #queries: Envelopes
   readonly #scopes = new Map<number, Omit<ShownSpan, 'span'>>()
 

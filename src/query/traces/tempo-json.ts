@@ -7,9 +7,9 @@ import type { Json, JsonObject } from '../../otlp/json/protobuf-to-json.ts'
 import { durationNs } from '../cascade/span-times.ts'
 import { findTraces, type FoundTrace, type TraceSearch } from './find-traces.ts'
 import { MatchingEffort } from './matching-effort.ts'
-import { LONGEST_TEXT } from './regular-expression.ts'
+import { MAX_MATCHED_LENGTH } from './regular-expression.ts'
 import { KINDS, startAndEnd, STATUSES } from './meets-condition.ts'
-import { listOf, objectOf, SpanShower, textOf, type ShownSpan } from './shown-span.ts'
+import { listOf, objectOf, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 /**
  * A trace as Tempo's protobuf: version 1 answers its Trace, version 2 a TraceByIDResponse around it. A piece is a text
@@ -37,7 +37,7 @@ export function* tempoJson(
   pages: Pages<OutboxItem>,
   version: 1 | 2,
 ): Generator<string> {
-  const shower = new SpanShower(queries)
+  const shower = new SpanRenderer(queries)
   yield version === 1 ? '{"batches":[' : '{"trace":{"resourceSpans":['
   let separator = ''
   for (const page of pages) {
@@ -107,7 +107,7 @@ export function* tempoSearchJson(queries: CausewayQueries, search: TraceSearch):
 function inPart({ passedOver }: MatchingEffort): string {
   if (passedOver === 0) return ''
   const message =
-    `${passedOver} texts were not matched with regular expressions: one may have ${LONGEST_TEXT} characters, and all of a ` +
+    `${passedOver} texts were not matched with regular expressions: one may have ${MAX_MATCHED_LENGTH} characters, and all of a ` +
     'span cost no more than a large expression on such a text'
   return `,"status":"PARTIAL","message":${JSON.stringify(message)}`
 }

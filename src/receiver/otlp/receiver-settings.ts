@@ -1,5 +1,5 @@
 import type { Signal } from '../../model/ingest.ts'
-import { strangersAmong, type ConnectionLimits } from '../../doors/connections.ts'
+import { unauthenticatedLimits, type ConnectionLimits } from '../../doors/connections.ts'
 import type { Authenticator } from '../../trust/authenticator.ts'
 import type { ServerTlsSettings } from '../../trust/server-tls.ts'
 import type { Flows } from '../admission/flows.ts'
@@ -73,6 +73,6 @@ export function connectionLimitsOf(settings: ReceiverSettings): ConnectionLimits
   return {
     max,
     ...(maxConnectionsPerAddress !== undefined && { maxPerAddress: maxConnectionsPerAddress }),
-    ...(asksForCredential && { strangers: strangersAmong(max, firstBytesMs ?? FIRST_BYTES_MS) }),
+    ...(asksForCredential && { strangers: unauthenticatedLimits(max, firstBytesMs ?? FIRST_BYTES_MS) }),
   }
 }

@@ -33,7 +33,7 @@ const SWEPT: readonly Sweepable[] = [
 ]
 
 /** How many refused mergelogs are remembered: few enough to crowd nothing out of `max_bytes`. */
-export function mostRefused({ maxBytes }: Pick<Retention, 'maxBytes'>): number {
+export function maxRefusedMergelogs({ maxBytes }: Pick<Retention, 'maxBytes'>): number {
   if (maxBytes === 0) return MAX_REFUSED
   const share = Math.floor(maxBytes / SHARE_OF_REFUSED / REFUSED_BYTES)
   return Math.min(MAX_REFUSED, Math.max(MIN_REFUSED, share))
@@ -54,7 +54,7 @@ export class TableKeeper implements Keeper {
   constructor(db: Sqlite, progress: Progress, retention: Retention, onScopesRemoved: () => void) {
     this.#progress = progress
     this.#maxAgeMs = retention.maxAgeMs
-    this.#most = mostRefused(retention)
+    this.#most = maxRefusedMergelogs(retention)
     this.#scopes = new UnusedScopes(db, onScopesRemoved)
     this.#sweeps = SWEPT.map((table) => new Sweep(db, table))
     this.#refused = db.prepare(

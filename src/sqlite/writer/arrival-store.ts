@@ -56,11 +56,11 @@ export class SqliteArrivals implements ArrivalStore {
   readonly #setPruneTime: Statement
   readonly #addRejected: Statement
   readonly #dropRejected: Statement
-  readonly #mostRefused: number
+  readonly #maxRefusedMergelogs: number
   readonly #owner: Statement<[number], Owner>
 
   constructor(db: Sqlite, progress: Progress, traces: TraceIndex, remembered: Remembered) {
-    this.#mostRefused = remembered.refusedMergelogs
+    this.#maxRefusedMergelogs = remembered.refusedMergelogs
     this.#progress = progress
     this.traces = traces
     this.interner = new Interner(db, traces)
@@ -225,7 +225,7 @@ export class SqliteArrivals implements ArrivalStore {
       scope,
       from.sender?.slice(0, MAX_KEPT_TEXT) ?? null,
     )
-    this.#dropRejected.run(Number(lastInsertRowid) - this.#mostRefused)
+    this.#dropRejected.run(Number(lastInsertRowid) - this.#maxRefusedMergelogs)
   }
 
   ownerOf(cpid: number): Owner | undefined {

@@ -7,7 +7,7 @@ import type { Authenticator, Checked } from '../../../trust/authenticator.ts'
 import { encodeExportResponse, type Encoding } from '../../../otlp/write/export-response.ts'
 import { encodeRpcStatus } from '../../../otlp/write/rpc-status.ts'
 import { applyCors, type CorsSettings } from '../../../trust/cors.ts'
-import { isFromRebound } from '../../../trust/own-site.ts'
+import { isDnsRebinding } from '../../../trust/own-site.ts'
 import type { AwaitedBodies } from './awaited-bodies.ts'
 import type { BodyPace } from './body-pace.ts'
 import { holderOf } from '../../admission/holder-of.ts'
@@ -54,7 +54,7 @@ export class HttpExchange {
       response.writeHead(204).end()
       return
     }
-    if (isFromRebound(host, request.headers, cors)) {
+    if (isDnsRebinding(host, request.headers, cors)) {
       const encoding = encodingOf(request.headers['content-type'])
       sendStatus(response, 'foreignPage', encoding, FOREIGN_PAGE)
       return

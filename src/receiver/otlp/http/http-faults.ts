@@ -18,7 +18,11 @@ const FAULTS: Readonly<Record<string, keyof typeof REPLIES>> = {
  * senders do not send again: here one whose body is awaited is refused for now, and one without its headers ends without
  * an answer, as in Go's net/http, which senders take for a fault of the network. What is no HTTP is answered as Node does.
  */
-export function endFaulty(server: Server, awaited: AwaitedBodies, open: ReadonlySet<ServerResponse>): void {
+export function closeFaultyConnections(
+  server: Server,
+  awaited: AwaitedBodies,
+  open: ReadonlySet<ServerResponse>,
+): void {
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const code = error.code ?? ''
     if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && awaited.giveUp(socket)) {

@@ -8,7 +8,7 @@ import type { CorsSettings } from '../../../trust/cors.ts'
 import { AwaitedBodies } from './awaited-bodies.ts'
 import { BodyPace } from './body-pace.ts'
 import { HttpExchange, type HttpExchangeSettings } from './http-exchange.ts'
-import { endFaulty } from './http-faults.ts'
+import { closeFaultyConnections } from './http-faults.ts'
 import { Intake } from '../../admission/intake.ts'
 import { listen } from '../listen.ts'
 import type { ReceiverObserver } from '../../observer.ts'
@@ -66,7 +66,7 @@ export async function startHttpReceiver(
   if (settings.authenticator === undefined)
     server.on('secureConnection', (socket: TLSSocket) => connections.known(socket))
   const open = new Set<ServerResponse>()
-  endFaulty(server, awaited, open)
+  closeFaultyConnections(server, awaited, open)
   server.on('request', (request, response) => {
     if (!server.listening) response.setHeader('Connection', 'close')
     open.add(response)

@@ -1,7 +1,7 @@
 import { cpidOfBytes, type Cpid } from '../../../model/cpid.ts'
 import type { ObjectFacts, Pages, Position } from '../../../model/ports/query-port.ts'
 import type { Sqlite } from '../../open-database.ts'
-import { ObjectEvents, type Happening } from './object-happenings.ts'
+import { ObjectEvents, type ObjectEventRow } from './object-event-rows.ts'
 import { ObjectNumbers } from './object-numbers.ts'
 
 const PAGE = 200
@@ -56,7 +56,7 @@ export class ObjectFactsReader {
     }
   }
 
-  #factsOf(row: Happening, position: Position): ObjectFacts {
+  #factsOf(row: ObjectEventRow, position: Position): ObjectFacts {
     return {
       position,
       object: row.action === MERGELOG ? row.object : referenceOf(row),
@@ -79,7 +79,7 @@ function matcher(reference: string): (facts: ObjectFacts) => boolean {
   }
 }
 
-function referenceOf({ object, uid, version }: Happening): string {
+function referenceOf({ object, uid, version }: ObjectEventRow): string {
   const values = [...(uid === null ? [] : [`uid=${uid}`]), ...(version < 0n ? [] : [`rv=${version}`])]
   return values.length === 0 ? object : `${object}?${values.join('&')}`
 }

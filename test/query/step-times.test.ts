@@ -1,15 +1,15 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { criticalPath } from '../../src/query/cascade/critical-path.ts'
-import { heldTimes, positionOfMost } from '../../src/query/cascade/held-times.ts'
-import { mostWithin } from '../../src/query/cascade/held-within.ts'
+import { stepTimes, positionOfMost } from '../../src/query/cascade/step-times.ts'
+import { dominantSpans } from '../../src/query/cascade/dominant-spans.ts'
 import { spanTree } from '../../src/query/cascade/span-tree.ts'
 import { anyTrace } from './any-trace.ts'
 import { linkedSpan } from './linked-span.ts'
 
 const step = (startNs: number, endNs: number) => ({ startNs: BigInt(startNs), endNs: BigInt(endNs) })
 const divided = (...path: ReturnType<typeof step>[]): [wait: number, held: number][] =>
-  heldTimes(path).map(({ waitNs, heldNs }) => [Number(waitNs), Number(heldNs)])
+  stepTimes(path).map(({ waitNs, heldNs }) => [Number(waitNs), Number(heldNs)])
 
 test('a step holds until the next one begins, and a gap before a step is a wait', () => {
   expect(divided(step(0, 0), step(5, 20), step(10, 18), step(30, 60))).toEqual([
@@ -47,7 +47,7 @@ test('what took most inside a step is of its own work, by its own time, and in t
   ]
   const tree = spanTree(spans)
   const path = criticalPath(tree)
-  const within = mostWithin(tree, path, heldTimes(path))
+  const within = dominantSpans(tree, path, stepTimes(path))
   expect(within.map((found) => found && `${found.span.name} ${found.heldNs}`)).toEqual([
     'pull 40',
     undefined,
@@ -59,7 +59,7 @@ test('whatever the spans, the times on a path follow one another and add up to i
   fc.assert(
     fc.property(anyTrace(), (spans) => {
       const path = criticalPath(spanTree(spans))
-      const held = heldTimes(path)
+      const held = stepTimes(path)
       let atNs = path[0]?.startNs ?? 0n
       held.forEach(({ waitNs, fromNs, heldNs }, position) => {
         const { startNs, endNs } = path[position]!
@@ -85,8 +85,8 @@ test('whatever the spans, what took most inside a step is no more than the step 
     fc.property(anyTrace(), (spans) => {
       const tree = spanTree(spans)
       const path = criticalPath(tree)
-      const held = heldTimes(path)
-      const within = mostWithin(tree, path, held)
+      const held = stepTimes(path)
+      const within = dominantSpans(tree, path, held)
       expect(within).toHaveLength(path.length)
       within.forEach((found, position) => {
         if (found === undefined) return

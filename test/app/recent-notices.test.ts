@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { RecentNotices } from '../../src/app/metrics/told-lately.ts'
+import { RecentNotices } from '../../src/app/metrics/recent-notices.ts'
 
 const MINUTE_MS = 60_000
 

@@ -1,10 +1,10 @@
 import type { LinkedSpan } from '../../model/ports/query-port.ts'
-import type { HeldTime } from './held-times.ts'
+import type { StepTime } from './step-times.ts'
 import { spanTimes } from './span-times.ts'
 import type { TreeSpan } from './span-tree.ts'
 
 /** A span inside a step of the critical path, and how much of what the step held up was its own time. */
-export interface HeldWithin {
+export interface DominantSpan {
   readonly span: LinkedSpan
   readonly heldNs: bigint
 }
@@ -13,11 +13,11 @@ export interface HeldWithin {
  * For each step of a path through a trace, the span inside it that took most of the time that the step held up;
  * undefined where the step itself did. Inside are the spans of its own work, not what they caused nor the next step.
  */
-export function mostWithin(
+export function dominantSpans(
   tree: readonly TreeSpan[],
   path: readonly LinkedSpan[],
-  times: readonly HeldTime[],
-): (HeldWithin | undefined)[] {
+  times: readonly StepTime[],
+): (DominantSpan | undefined)[] {
   const steps = new Map(path.map((span, position) => [span, position]))
   const stepOf = new Map(steps)
   const whole = new Map<LinkedSpan, LinkedSpan>()
@@ -37,7 +37,7 @@ export function mostWithin(
     const within = steps.has(span) ? undefined : parent && pieces.get(parent)
     work.push({ ...placed, span: piece, parent: within })
   }
-  const most: (HeldWithin | undefined)[] = path.map(() => undefined)
+  const most: (DominantSpan | undefined)[] = path.map(() => undefined)
   for (const [piece, { selfNs }] of spanTimes(work)) {
     const span = whole.get(piece)
     const position = span && stepOf.get(span)
@@ -48,7 +48,7 @@ export function mostWithin(
 }
 
 /** The part of a span in the time that a step held up. */
-function cut(span: LinkedSpan, { fromNs, heldNs }: HeldTime): LinkedSpan {
+function cut(span: LinkedSpan, { fromNs, heldNs }: StepTime): LinkedSpan {
   const untilNs = fromNs + heldNs
   const within = (ns: bigint): bigint => (ns < fromNs ? fromNs : ns > untilNs ? untilNs : ns)
   return { ...span, startNs: within(span.startNs), endNs: within(span.endNs) }

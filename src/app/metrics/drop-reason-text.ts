@@ -8,6 +8,6 @@ const WHY: Readonly<Record<DropReason, string>> = {
 }
 
 /** A sentence about a connection that was closed, the same for all that were closed for the same reason. */
-export function whyDropped({ receiver, transport, reason }: DroppedConnection): string {
+export function dropReasonText({ receiver, transport, reason }: DroppedConnection): string {
   return `${receiver} closes connections over ${transport}: ${WHY[reason]}`
 }

@@ -2,13 +2,13 @@ import { expect, test } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-const MODULE = new URL('../../src/app/resources/exhaustion.ts', import.meta.url).href
+const MODULE = new URL('../../src/app/resources/descriptor-exhaustion.ts', import.meta.url).href
 
 /** Runs a program in which an error with this code is thrown in a timer, where nobody handles it. */
 async function throwing(code: string): Promise<{ code: number; stdout: string; stderr: string }> {
   const program = `
-    import { surviveExhaustion } from ${JSON.stringify(MODULE)}
-    surviveExhaustion((reason) => console.log('told: ' + reason))
+    import { surviveDescriptorExhaustion } from ${JSON.stringify(MODULE)}
+    surviveDescriptorExhaustion((reason) => console.log('told: ' + reason))
     setTimeout(() => { throw Object.assign(new Error('no file'), { code: ${JSON.stringify(code)} }) })
     setTimeout(() => console.log('alive'), 20)`
   const run = promisify(execFile)

@@ -7,7 +7,7 @@ import {
   ALL_EVENTS,
   RECENT_EVENTS,
   ObjectEvents,
-} from '../../src/sqlite/readers/objects/object-happenings.ts'
+} from '../../src/sqlite/readers/objects/object-event-rows.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -121,7 +121,9 @@ test('what happened lately is read in the order of arrival, until there is enoug
   expect(plan).toContain(
     'SEARCH newest USING COVERING INDEX mergelogs_by_object (object_id=? AND arrival>? AND arrival<?)',
   )
-  expect(plan.filter((step) => step.startsWith('SCAN')).join()).not.toMatch(/SCAN (?!happened$|wanted |json_each )/)
+  expect(plan.filter((step) => step.startsWith('SCAN')).join()).not.toMatch(
+    /SCAN (?!happened$|wanted |json_each )/,
+  )
 })
 
 test('what happened ever is sought in indexes alone', () => {
@@ -130,7 +132,9 @@ test('what happened ever is sought in indexes alone', () => {
   expect(plan).toContain(
     'SEARCH newest USING COVERING INDEX mergelogs_by_object (object_id=? AND arrival>? AND arrival<?)',
   )
-  expect(plan.filter((step) => step.startsWith('SCAN')).join('\n')).not.toMatch(/^SCAN (?!happened$|wanted |json_each )/m)
+  expect(plan.filter((step) => step.startsWith('SCAN')).join('\n')).not.toMatch(
+    /^SCAN (?!happened$|wanted |json_each )/m,
+  )
 })
 
 test('the first page of an object that changes often looks no further than lately', async () => {

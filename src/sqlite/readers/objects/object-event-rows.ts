@@ -6,7 +6,7 @@ import { SPAN_REPEATED } from '../../linking/sent-once.ts'
 const LATELY = 2_000
 
 /** What happened to an object once. Several things of one arrival are told apart by their place. */
-export interface Happening {
+export interface ObjectEventRow {
   arrival: bigint
   place: bigint
   action: bigint
@@ -74,14 +74,14 @@ export const ALL_EVENTS = happenings(
  * often the objects changed; where that is not enough, the cost grows with their changes.
  */
 export class ObjectEvents {
-  readonly #lately: Statement<[Bind], Happening>
-  readonly #ever: Statement<[Bind], Happening>
+  readonly #lately: Statement<[Bind], ObjectEventRow>
+  readonly #ever: Statement<[Bind], ObjectEventRow>
   readonly #lateness: Statement<[{ arrival: bigint; lately: number }], bigint>
   readonly #namedLately: number
 
   constructor(db: Sqlite, namedLately = LATELY) {
-    this.#lately = db.prepare<[Bind], Happening>(RECENT_EVENTS).safeIntegers()
-    this.#ever = db.prepare<[Bind], Happening>(ALL_EVENTS).safeIntegers()
+    this.#lately = db.prepare<[Bind], ObjectEventRow>(RECENT_EVENTS).safeIntegers()
+    this.#ever = db.prepare<[Bind], ObjectEventRow>(ALL_EVENTS).safeIntegers()
     this.#lateness = db
       .prepare<[{ arrival: bigint; lately: number }], bigint>(
         'SELECT span FROM span_objects WHERE span <= @arrival ORDER BY span DESC LIMIT 1 OFFSET @lately',
@@ -92,7 +92,7 @@ export class ObjectEvents {
   }
 
   /** The newest `most` things of an arrival and those before; fewer only when there are no more. */
-  upTo(arrival: bigint, ids: string, most: number): Happening[] {
+  upTo(arrival: bigint, ids: string, most: number): ObjectEventRow[] {
     const least = this.#lateness.get({ arrival, lately: this.#namedLately }) ?? 0n
     const found = this.#lately.all({ ids, least, arrival, most })
     return found.length === most || least === 0n ? found : this.#ever.all({ ids, least: 0n, arrival, most })

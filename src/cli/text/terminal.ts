@@ -10,7 +10,7 @@ export type Colour = 'dim' | 'red' | 'cyan' | 'yellow' | 'green'
 const CODES: Readonly<Record<Colour, number>> = { dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
 
 /** What text is laid out for. */
-export interface Screen {
+export interface Terminal {
   /** Characters in a line. */
   readonly width: number
   /** Colours only on a terminal, and never against NO_COLOR. */
@@ -18,7 +18,7 @@ export interface Screen {
 }
 
 /** The terminal; COLUMNS, or else 100 characters, where the output goes elsewhere. */
-export function screenOf({ terminalWidth, env }: Pick<CliIo, 'terminalWidth' | 'env'>): Screen {
+export function terminalOf({ terminalWidth, env }: Pick<CliIo, 'terminalWidth' | 'env'>): Terminal {
   const { COLUMNS = '', NO_COLOR = '', TERM } = env
   const width = terminalWidth ?? (DIGITS.test(COLUMNS) ? Number(COLUMNS) : PIPED_WIDTH)
   const isColoured = terminalWidth !== undefined && NO_COLOR === '' && TERM !== 'dumb'

@@ -4,9 +4,9 @@ const EXHAUSTED = ['EMFILE', 'ENFILE']
  * Has the process live on when something fails for want of a descriptor and nobody is there to hear of it, such as in a
  * timer: what failed is done again the next time. Everything else that nobody handles ends the process, as without this.
  */
-export function surviveExhaustion(tell: (reason: string) => void): void {
+export function surviveDescriptorExhaustion(tell: (reason: string) => void): void {
   process.on('uncaughtException', (error: unknown) => {
-    if (isExhaustion(error)) {
+    if (isDescriptorExhaustion(error)) {
       tell(error.message)
       return
     }
@@ -17,7 +17,7 @@ export function surviveExhaustion(tell: (reason: string) => void): void {
 }
 
 /** Whether a descriptor was wanted and the process, or the machine, had none left. */
-export function isExhaustion(error: unknown): error is NodeJS.ErrnoException {
+export function isDescriptorExhaustion(error: unknown): error is NodeJS.ErrnoException {
   return (
     error instanceof Error &&
     'code' in error &&

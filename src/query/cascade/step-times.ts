@@ -1,7 +1,7 @@
 import type { UnixNanos } from '../../model/clock.ts'
 
 /** What a step of the critical path adds to the time that the path takes. */
-export interface HeldTime {
+export interface StepTime {
   /** From when the step before let go to when this one began; 0n when it began by then. */
   readonly waitNs: bigint
   /** When this step began to hold up the path: the wait is over. */
@@ -14,7 +14,7 @@ export interface HeldTime {
  * Divides the time from the start of a path to the end of its last step among its steps. The pieces follow one another
  * without gap or overlap, so that all waits and held times add up to the whole, whatever clocks say.
  */
-export function heldTimes(path: readonly { startNs: UnixNanos; endNs: UnixNanos }[]): HeldTime[] {
+export function stepTimes(path: readonly { startNs: UnixNanos; endNs: UnixNanos }[]): StepTime[] {
   const startNs = path[0]?.startNs ?? 0n
   const overNs = latest(startNs, path.at(-1)?.endNs ?? startNs)
   let atNs = startNs
