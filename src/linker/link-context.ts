@@ -1,3 +1,4 @@
+import type { Ancestry } from '../dag/ancestry.ts'
 import type { CascadeObservation } from '../model/cascade-figures.ts'
 import type { UnixNanos } from '../model/clock.ts'
 import type { LinkCounts } from '../model/link-counts.ts'
@@ -16,12 +17,10 @@ export interface PlausibleRange {
 export interface LinkContext extends LinkPorts {
   readonly graph: MergeGraph
   readonly settings: LinkerSettings
-  /** What was found out in this round about CPIDs that are not explained; the merge graph does not change in it. */
-  readonly known: {
-    readonly roots: Map<number, readonly number[]>
-    readonly until: Map<number, number>
-    plausible: PlausibleRange | undefined
-  }
+  /** What is above CPIDs that are not explained. */
+  readonly ancestry: Ancestry
+  /** Of this round, once it is known. */
+  plausible: PlausibleRange | undefined
   counts: LinkCounts
   /** What metrics are to tell of, once what it rests on is committed. */
   readonly observations: CascadeObservation[]

@@ -1,3 +1,4 @@
+import { Ancestry } from '../dag/ancestry.ts'
 import type { CascadeObservation } from '../model/cascade-figures.ts'
 import { noLinkCounts, type LinkCounts } from '../model/link-counts.ts'
 import type { MergeGraph } from '../model/ports/graph-port.ts'
@@ -36,20 +37,20 @@ export class Linker {
   readonly #ctx: LinkContext
 
   constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkerSettings) {
-    const known = {
-      roots: new Map<number, readonly number[]>(),
-      until: new Map<number, number>(),
-      plausible: undefined,
-    }
-    this.#ctx = { ...ports, graph, settings, known, counts: noLinkCounts(), observations: [], steps: [] }
+    const ancestry = new Ancestry(graph, settings)
+    const begun = { plausible: undefined, counts: noLinkCounts(), observations: [], steps: [] }
+    this.#ctx = { ...ports, graph, settings, ancestry, ...begun }
   }
 
-  /** Links at most `limit` events; returns how many there were. */
+  /** Links at most `limit` events, fewer where much has to be looked at; returns how many. */
   link(limit: number): number {
-    this.#forget()
-    const { events, steps } = this.#ctx
+    this.#beginRound()
+    const { events, steps, ancestry } = this.#ctx
     const next = events.next(limit)
+    let linked = 0
     for (const event of next) {
+      if (ancestry.isSpent) return linked
+      linked++
       events.passed(event.arrival)
       steps.push(event)
       takeSteps(this.#ctx)
@@ -66,7 +67,7 @@ export class Linker {
 
   /** One part of that. */
   expireOnly(stage: ExpiryStage, limit: number): boolean {
-    this.#forget()
+    this.#beginRound()
     return lookAtDue(this.#ctx, stage, limit)
   }
 
@@ -93,10 +94,9 @@ export class Linker {
     return this.#ctx.observations.splice(0)
   }
 
-  #forget(): void {
-    this.#ctx.known.roots.clear()
-    this.#ctx.known.until.clear()
-    this.#ctx.known.plausible = undefined
+  #beginRound(): void {
+    this.#ctx.ancestry.beginRound(this.#ctx.clock.activeMs)
+    this.#ctx.plausible = undefined
     // What a call that threw left undone was rolled back with it.
     this.#ctx.steps.length = 0
   }

@@ -1,4 +1,3 @@
-import { knownRoots } from '../dag/newest-roots.ts'
 import { SENT_INHERITED_CPID, SENT_PATCHED, type ExtraPatch } from '../model/ports/linking/decisions.ts'
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import { spanIdHex } from '../otlp/write/encode-span.ts'
@@ -7,11 +6,9 @@ import type { LinkContext } from './link-context.ts'
 
 /** A span that stays in its original trace gains the roots of its CPID and links to their change spans. */
 export function sendInPlace(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
-  const { graph, settings } = ctx
+  const { graph } = ctx
   const self = graph.node(cpid)
-  const roots = knownRoots(graph, cpid, settings.maxFanout, ctx.known.roots).flatMap(
-    (root) => graph.maybeNode(root)?.cpid ?? [],
-  )
+  const roots = ctx.ancestry.roots(cpid).flatMap((root) => graph.maybeNode(root)?.cpid ?? [])
   const linked = [...new Set([self.cpid, ...roots])]
   const patch: ExtraPatch = {
     roots,

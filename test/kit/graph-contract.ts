@@ -41,6 +41,26 @@ export function graphContract(open: Open): void {
     })
   })
 
+  test('who watches the graph hears of every CPID that is saved, and of what is undone', async () => {
+    using opened = await open()
+    const heard: (number | 'all')[] = []
+    opened.transactor.run(({ graph }) => {
+      graph.watch({ changed: (id) => heard.push(id), forget: () => heard.push('all') })
+      sighted(graph, 2)
+      graph.save(graph.node(2))
+      graph.revive(graph.node(1))
+    })
+    expect(heard).toEqual([2, 1])
+    const broken = new Error('rolled back')
+    expect(() =>
+      opened.transactor.run(({ graph }) => {
+        graph.save(graph.node(1))
+        throw broken
+      }),
+    ).toThrow(broken)
+    expect(heard).toEqual([2, 1, 1, 'all'])
+  })
+
   test('what is saved of a CPID is read again as it was', async () => {
     using opened = await open()
     const saved = opened.transactor.run(({ graph }) => {

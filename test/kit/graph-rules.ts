@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { knownRoots } from '../../src/dag/newest-roots.ts'
+import { Ancestry } from '../../src/dag/ancestry.ts'
 import { explainMore } from '../../src/graph/explain.ts'
 import { recordMergelog } from '../../src/graph/record-mergelog.ts'
 import type { Cpid } from '../../src/model/cpid.ts'
@@ -101,10 +101,11 @@ function record(
 }
 
 function expectAnswers(graph: MergeGraph, model: ModelGraph): void {
+  const ancestry = new Ancestry(graph, { maxFanout: 100, waitMs: 0 })
   for (const id of new Set([...model.sources].flatMap(([key, sources]) => [key, ...sources]))) {
     const node = graph.find(name(id))
     expect(node?.explained).toBe(model.isExplained(id))
-    const roots = knownRoots(graph, node?.id ?? 0, 100).map((root) => graph.node(root).cpid)
+    const roots = ancestry.roots(node?.id ?? 0).map((root) => graph.node(root).cpid)
     expect(roots.sort()).toEqual(model.roots(id).map(name).sort())
   }
 }

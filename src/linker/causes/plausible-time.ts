@@ -19,8 +19,9 @@ const BEHIND_MS = 86_400_000
  */
 export type Plausibility = 'plausible' | 'old' | 'impossible'
 
-export function plausibleRange({ settings, clock, known }: LinkContext): PlausibleRange {
-  return (known.plausible ??= {
+export function plausibleRange(ctx: LinkContext): PlausibleRange {
+  const { settings, clock } = ctx
+  return (ctx.plausible ??= {
     fromNs: nanosOfMs(clock.wallMs - settings.maxOpenMs - BEHIND_MS),
     toNs: nanosOfMs(clock.wallMs + AHEAD_MS),
   })

@@ -1,4 +1,3 @@
-import { knownRoots } from '../../dag/newest-roots.ts'
 import {
   CPID_CONTINUED_IN_TRACE_ID,
   CPID_CONTINUES_TRACE_ID,
@@ -71,12 +70,10 @@ function isOfRoot({ episode, continuesRoot }: Trace): boolean {
 }
 
 /** Where spans are not duplicated every CPID is the root of its own trace. */
-export function listedRoots({ graph, settings, known }: LinkContext, cpid: number): CpidNode[] {
+export function listedRoots({ graph, settings, ancestry }: LinkContext, cpid: number): CpidNode[] {
   const self = graph.node(cpid)
   if (settings.mode !== 'cascade') return [self]
-  const roots = knownRoots(graph, cpid, settings.maxFanout, known.roots).flatMap(
-    (root) => graph.maybeNode(root) ?? [],
-  )
+  const roots = ancestry.roots(cpid).flatMap((root) => graph.maybeNode(root) ?? [])
   return roots.length === 0 ? [self] : roots
 }
 

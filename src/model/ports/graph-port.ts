@@ -31,6 +31,14 @@ export interface RankedCpid {
   readonly rank: number
 }
 
+/** Keeps something that rests on what is above CPIDs. */
+export interface GraphWatcher {
+  /** The CPID was saved, as it is with every change of it and of its edges to its sources. */
+  changed(id: number): void
+  /** Anything may have. */
+  forget(): void
+}
+
 /** What the merge graph's rules read and write. Synchronous: it is used inside one transaction. */
 export interface MergeGraph {
   /** The node of a CPID, made at its first sighting. */
@@ -73,6 +81,8 @@ export interface MergeGraph {
   storedSources(id: number): Cpid[] | undefined
   /** Tells the linker that something happened to the CPID; returns the arrival number of the news. */
   announce(id: number, kind: GraphEventKind): number
+  /** Has somebody told of every change from now on. */
+  watch(watcher: GraphWatcher): void
 }
 
 export type GraphEventKind = 'mergelog' | 'explained'

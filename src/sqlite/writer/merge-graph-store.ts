@@ -1,7 +1,14 @@
 import type { Statement } from 'better-sqlite3'
 import { cpidBytes, cpidOfBytes, type Cpid } from '../../model/cpid.ts'
-import type { CpidNode, GraphEventKind, MergeGraph, RankedCpid } from '../../model/ports/graph-port.ts'
+import type {
+  CpidNode,
+  GraphEventKind,
+  GraphWatcher,
+  MergeGraph,
+  RankedCpid,
+} from '../../model/ports/graph-port.ts'
 import { CpidCache } from './cpid-cache.ts'
+import { cpidsOf } from './source-set.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 
@@ -50,6 +57,7 @@ export class SqliteMergeGraph implements MergeGraph {
   readonly #addEdge: Statement
   readonly #removeEdges: Statement
   readonly #claim: Statement
+  readonly #watchers: GraphWatcher[] = []
   #mayHaveMore = true
   readonly #stored: Statement<[number], Buffer>
   readonly #announce: Statement
@@ -146,6 +154,7 @@ export class SqliteMergeGraph implements MergeGraph {
 
   save(node: CpidNode): void {
     this.#cache.add(node)
+    for (const watcher of this.#watchers) watcher.changed(node.id)
     this.#update.run(
       node.pruned ? 1 : 0,
       node.hasMergelog ? 1 : 0,
@@ -244,6 +253,10 @@ export class SqliteMergeGraph implements MergeGraph {
     return arrival
   }
 
+  watch(watcher: GraphWatcher): void {
+    this.#watchers.push(watcher)
+  }
+
   /** The tombstone with this number is gone. */
   drop(id: number, cpid: Cpid): void {
     this.#cache.drop(id, cpid)
@@ -252,6 +265,7 @@ export class SqliteMergeGraph implements MergeGraph {
   /** Forgets what is cached: the transaction was rolled back or someone else wrote. */
   forget(): void {
     this.#cache.clear()
+    for (const watcher of this.#watchers) watcher.forget()
     this.#mayHaveMore = true
   }
 
@@ -284,10 +298,3 @@ export class SqliteMergeGraph implements MergeGraph {
 
 const COLUMNS = `id, uuid, state, has_mergelog, explained, unexplained_sources, in_degree, roots, missing_since_ms,
   next_episode, rank, claim`
-
-/** A stored source set: 16 bytes a CPID, sorted. */
-export function cpidsOf(blob: Buffer): Cpid[] {
-  const cpids: Cpid[] = []
-  for (let at = 0; at < blob.length; at += 16) cpids.push(cpidOfBytes(blob.subarray(at, at + 16)))
-  return cpids
-}

@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3'
 import type { Mergelogs, StoredMergelog } from '../../model/ports/linking/changes.ts'
-import { cpidsOf } from './merge-graph-store.ts'
+import { cpidsOf } from './source-set.ts'
 import type { Sqlite } from '../open-database.ts'
 
 interface MergelogRow {

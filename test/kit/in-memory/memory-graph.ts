@@ -1,6 +1,12 @@
 import type { Cpid } from '../../../src/model/cpid.ts'
 import { nanosOfMs } from '../../../src/model/clock.ts'
-import type { CpidNode, GraphEventKind, MergeGraph, RankedCpid } from '../../../src/model/ports/graph-port.ts'
+import type {
+  CpidNode,
+  GraphEventKind,
+  GraphWatcher,
+  MergeGraph,
+  RankedCpid,
+} from '../../../src/model/ports/graph-port.ts'
 import type { Cached } from '../../../src/model/ports/transactor.ts'
 import type { MemoryTables } from './memory-tables.ts'
 
@@ -9,6 +15,7 @@ export class MemoryGraph implements MergeGraph, Cached {
   readonly #tables: MemoryTables
   /** One object a CPID, as callers expect who hold two of the same. */
   readonly #nodes = new Map<number, CpidNode>()
+  readonly #watchers: GraphWatcher[] = []
 
   constructor(tables: MemoryTables) {
     this.#tables = tables
@@ -16,6 +23,11 @@ export class MemoryGraph implements MergeGraph, Cached {
 
   forget(): void {
     this.#nodes.clear()
+    for (const watcher of this.#watchers) watcher.forget()
+  }
+
+  watch(watcher: GraphWatcher): void {
+    this.#watchers.push(watcher)
   }
 
   sight(cpid: Cpid): CpidNode {
@@ -62,6 +74,7 @@ export class MemoryGraph implements MergeGraph, Cached {
   }
 
   save(node: CpidNode): void {
+    for (const watcher of this.#watchers) watcher.changed(node.id)
     const row = this.#tables.cpids.get(node.id)
     if (row === undefined) return
     const { rank, claim, missingSinceMs } = row.node

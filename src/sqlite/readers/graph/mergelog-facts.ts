@@ -1,7 +1,7 @@
 import type { Statement } from 'better-sqlite3'
 import { cpidOfBytes } from '../../../model/cpid.ts'
 import type { CpidFacts, MergelogFacts, Pages, Position } from '../../../model/ports/query-port.ts'
-import { cpidsOf } from '../../writer/merge-graph-store.ts'
+import { cpidsOf } from '../../writer/source-set.ts'
 import type { Sqlite } from '../../open-database.ts'
 import { EXPLAINED } from '../cascades/explained.ts'
 
