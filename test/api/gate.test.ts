@@ -10,7 +10,7 @@ import { startQueryServer, type QueryServerSettings } from '../../src/api/query-
 import type { QueryService } from '../../src/api/query-service.ts'
 import { acceptLogins } from '../../src/trust/basic-logins.ts'
 import { acceptBearerTokens } from '../../src/trust/bearer-tokens.ts'
-import { Authority } from '../support/certificates.ts'
+import { Authority } from '../../lab/harness/certificates.ts'
 import { ABOUT } from './support/query-api.ts'
 
 interface Answer {

@@ -10,7 +10,7 @@ import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.t
 import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
 import { systemClock } from '../../src/app/system-clock.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
-import { Authority } from '../support/certificates.ts'
+import { Authority } from '../../lab/harness/certificates.ts'
 import { startGrpcBackend, tookAll } from '../../lab/harness/sinks/grpc-backend.ts'
 import { startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
 import { going, grpcSettings, httpSettings, REQUEST } from './transport-settings.ts'

@@ -18,7 +18,7 @@ import { sessionOf } from '../../src/receiver/otlp/grpc/grpc-js-call.ts'
 import { InFlight } from '../../src/receiver/admission/in-flight.ts'
 import { Intake } from '../../src/receiver/admission/intake.ts'
 import { certificateNames } from '../../src/trust/certificate-names.ts'
-import { Authority, type Certificate } from '../support/certificates.ts'
+import { Authority, type Certificate } from '../../lab/harness/certificates.ts'
 import { RecordingPort } from './support/recording-port.ts'
 
 const authority = new Authority()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect as connectPlain, createServer, type AddressInfo, type Socket } from 'node:net'
 import { connect } from 'node:tls'
 import { eventually } from '../../lab/harness/eventually.ts'
-import { Authority } from '../support/certificates.ts'
+import { Authority } from '../../lab/harness/certificates.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startHttp } from './support/start-receivers.ts'
 

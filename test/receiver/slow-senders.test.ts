@@ -2,7 +2,7 @@ import { test, expect } from '@jest/globals'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { InFlight } from '../../src/receiver/admission/in-flight.ts'
-import { Authority } from '../support/certificates.ts'
+import { Authority } from '../../lab/harness/certificates.ts'
 import { holdingPort, RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 
