@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import {
+  MAX_EXPRESSIONS,
   MAX_PROGRAM_SIZE,
   MAX_PATTERN_LENGTH,
   regularExpression,
@@ -96,4 +97,12 @@ test('nothing that is taken is larger than it may be', () => {
       if ('size' in expression) expect(expression.size).toBeLessThanOrEqual(MAX_PROGRAM_SIZE)
     }),
   )
+})
+
+test('as many expressions are kept as a query may have, and no more', () => {
+  const patterns = Array.from({ length: MAX_EXPRESSIONS }, (_, at) => `kept${at}`)
+  const first = patterns.map(taken)
+  expect(patterns.map(taken).every((expression, at) => expression === first[at])).toBe(true)
+  taken('one more')
+  expect(taken('kept0')).not.toBe(first[0])
 })

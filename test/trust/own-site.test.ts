@@ -3,6 +3,7 @@ import { isFromPage, isDnsRebinding } from '../../src/trust/own-site.ts'
 
 const HERE = 'localhost'
 const EVERYWHERE = '0.0.0.0'
+const NAMED = 'causeway.example.com'
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64)' }
 const EVIL = 'attacker.example:8888'
 
@@ -24,6 +25,8 @@ test.each<[string, string, Record<string, string>]>([
     HERE,
     { host: 'localhost:8888', ...BROWSER, 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' },
   ],
+  ['somebody who looks by localhost', EVERYWHERE, { host: 'localhost:8888', ...BROWSER }],
+  ['somebody who looks by the name it listens at', NAMED, { host: `${NAMED}:8888`, ...BROWSER }],
   ['somebody who looks from elsewhere', EVERYWHERE, { host: '10.1.2.3:8888', ...BROWSER }],
   [
     'somebody who follows a link',
@@ -38,12 +41,18 @@ test.each<[string, string, Record<string, string>]>([
   ['by a name of its own', HERE, { host: EVIL }],
   ['by a name of its own, where others are called by names', EVERYWHERE, { host: EVIL, ...BROWSER }],
   ['by a name of its own, over TLS', EVERYWHERE, { host: EVIL, 'sec-fetch-site': 'same-origin' }],
+  ['by a name of its own, of that origin', EVERYWHERE, { host: EVIL, origin: `http://${EVIL}` }],
   ['of another origin', HERE, { host: 'localhost:8888', origin: 'http://attacker.example' }],
   ['of another origin, that hides it', HERE, { host: 'localhost:8888', origin: 'null' }],
   [
     'of another origin, for an image',
     HERE,
     { host: 'localhost:8888', 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors' },
+  ],
+  [
+    'of the same site, for an image',
+    HERE,
+    { host: 'localhost:8888', 'sec-fetch-site': 'same-site', 'sec-fetch-mode': 'no-cors' },
   ],
 ])('a page may not, %s', (_, host, headers) => {
   expect(isFromPage(host, headers)).toBe(true)
