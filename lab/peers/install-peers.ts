@@ -81,7 +81,8 @@ async function build(name: PeerName, recipe: PeerRecipe, scratch: string): Promi
   for (const [file, text] of Object.entries(recipe.files)) {
     await writeFile(join(work, file), text)
   }
-  const run = { directory: work, bin: join(work, 'bin'), purpose: `building ${name} ${peerVersions[name]}` }
+  const purpose = `building ${name} ${peerVersions[name]}`
+  const run = { directory: work, bin: join(work, 'bin'), purpose, env: recipe.env }
   if (recipe.checksumsFrom !== undefined) {
     await copyFile(join(await moduleDirectory(recipe.checksumsFrom, run), 'go.sum'), join(work, 'go.sum'))
   }
@@ -156,10 +157,18 @@ function toStderr(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
+/** All of them when none is named. */
+function namesGiven(words: readonly string[]): readonly PeerName[] {
+  const unknown = words.filter((word) => !peerNames.some((name) => name === word))
+  if (unknown.length > 0)
+    throw new PeerInstallError(`No such peer: ${unknown.join(', ')}. Write ${peerNames.join(', ')}.`)
+  return words.length === 0 ? peerNames : (words as PeerName[])
+}
+
 // `import.meta.main` came with Node 24.2.
 if (process.argv[1] === import.meta.filename) {
   try {
-    for (const [name, path] of Object.entries(await installPeers())) {
+    for (const [name, path] of Object.entries(await installPeers(namesGiven(process.argv.slice(2))))) {
       process.stdout.write(`${name}\t${path}\n`)
     }
   } catch (error) {

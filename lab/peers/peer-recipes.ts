@@ -1,3 +1,4 @@
+import { kubernetesRecipes } from './kubernetes-recipes.ts'
 import { collectorStableVersion, peerVersions, type PeerName } from './peer-versions.ts'
 
 /** Says how one peer is built: files to put into an empty directory, then `go` commands to run there. */
@@ -6,6 +7,8 @@ export type PeerRecipe = {
   /** A module, with its version, whose own `go.sum` is put beside the `go.mod` written here. */
   readonly checksumsFrom?: string
   readonly goCommands: readonly (readonly string[])[]
+  /** What else those commands find in their environment. */
+  readonly env?: Readonly<Record<string, string>>
   /** Where the program is afterwards, relative to that directory. `GOBIN` is its `bin`. */
   readonly binary: string
 }
@@ -48,6 +51,7 @@ export const peerRecipes: Readonly<Record<PeerName, PeerRecipe>> = {
     ],
     binary: 'bin/promtool',
   },
+  ...kubernetesRecipes,
 }
 
 function builderConfig(version: string, stableVersion: string): string {

@@ -1,3 +1,5 @@
+const KUBERNETES = 'v1.36.3'
+
 /**
  * Names the released programs that the interop tests run Causeway against, and that the bench runs beside it.
  *
@@ -10,7 +12,23 @@ export const peerVersions = {
   jaeger: 'v1.76.0',
   // Prometheus 3.13.
   promtool: 'v0.313.5',
+  etcd: 'v3.6.8',
+  'kube-apiserver': KUBERNETES,
+  'kube-controller-manager': KUBERNETES,
+  'kube-scheduler': KUBERNETES,
+  kubectl: KUBERNETES,
+  kwok: 'v0.8.0',
 } as const
+
+/** What a cluster is made of. */
+export const CLUSTER_PEERS = [
+  'etcd',
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'kubectl',
+  'kwok',
+] as const satisfies readonly PeerName[]
 
 export type PeerName = keyof typeof peerVersions
 

@@ -14,6 +14,7 @@ export type GoRun = {
   readonly bin: string
   /** What is being done, for messages: "building jaeger v1.76.0". */
   readonly purpose: string
+  readonly env?: Readonly<Record<string, string>> | undefined
 }
 
 /** Runs one `go` command to its end and returns what it wrote on its standard output. */
@@ -24,7 +25,7 @@ export async function runGo(args: readonly string[], run: GoRun): Promise<string
     const child = spawn('go', args, {
       cwd: run.directory,
       // No workspace or C compiler of the machine's may change what is built.
-      env: { ...process.env, CGO_ENABLED: '0', GOBIN: run.bin, GOWORK: 'off' },
+      env: { ...process.env, ...run.env, CGO_ENABLED: '0', GOBIN: run.bin, GOWORK: 'off' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const stream of [child.stdout, child.stderr]) {

@@ -14,7 +14,7 @@ export async function freeJaegerPorts(): Promise<JaegerPorts> {
 
 /** Starts a Jaeger that keeps everything in memory; resolves once it takes spans. */
 export async function startJaeger(scene: Scene, ports: JaegerPorts): Promise<JaegerQuery> {
-  const { jaeger } = await installPeers()
+  const { jaeger } = await installPeers(['jaeger'])
   const config = join(scene.directory, `jaeger-${ports.query}.yaml`)
   await writeFile(config, jaegerConfig(ports))
   scene.start({ name: 'jaeger', command: jaeger, args: ['--config', config] })

@@ -1,0 +1,168 @@
+import { join } from 'node:path'
+import { installPeers } from '../../peers/install-peers.ts'
+import { CLUSTER_PEERS } from '../../peers/peer-versions.ts'
+import { eventually } from '../eventually.ts'
+import { freePorts } from '../free-ports.ts'
+import { RunningProgram } from '../processes/running-program.ts'
+import { writeClusterFiles, type AuditLevel, type ClusterFiles, type Users } from './cluster-files.ts'
+import { KubeApi } from './kube-api.ts'
+import { clusterPrograms, type ClusterPorts, type ClusterProgram } from './cluster-programs.ts'
+
+export interface ClusterOptions {
+  /** How many nodes kwok plays; 3 unless given. */
+  readonly nodes?: number
+  /** Users beside `admin`, who is in `system:masters`: each may do everything, and is in these groups as well. */
+  readonly users?: Users
+  /** How much the audit log says; with neither a level nor a webhook there is none. */
+  readonly auditLevel?: AuditLevel
+  /** The URL that the audit log is sent to as well, in batches. */
+  readonly auditWebhook?: string
+  /** Where the API server sends its spans by OTLP/gRPC: `127.0.0.1:4317`. */
+  readonly tracing?: string
+  /** Further options of the API server. */
+  readonly apiServerFlags?: readonly string[]
+}
+
+const LONGEST_STEP_MS = 60_000
+const LONGEST_STOP_MS = 5_000
+/** Whoever is in it may do everything, but is not taken for the cluster's own as `system:masters` is. */
+const TESTERS = 'testers'
+const OWN_USERS: Users = {
+  admin: ['system:masters'],
+  kwok: [TESTERS],
+  'system:kube-controller-manager': [],
+  'system:kube-scheduler': [],
+}
+
+interface NodeList {
+  items: { status: { conditions?: { type: string; status: string }[] } }[]
+}
+
+/**
+ * A real Kubernetes control plane on this machine, with kwok in the place of kubelets; everything of it is in one directory, on
+ * free ports of 127.0.0.1. Disposing ends its programs, the last first.
+ */
+export class Cluster implements AsyncDisposable {
+  readonly #files: ClusterFiles
+  readonly #ports: ClusterPorts
+  readonly #paths: Readonly<Record<ClusterProgram, string>>
+  readonly #programs: RunningProgram[] = []
+
+  private constructor(files: ClusterFiles, ports: ClusterPorts, paths: Record<ClusterProgram, string>) {
+    this.#files = files
+    this.#ports = ports
+    this.#paths = paths
+  }
+
+  /** Builds the programs where they are not built yet, and starts them; resolves once every node is ready. */
+  static async start(directory: string, options: ClusterOptions = {}): Promise<Cluster> {
+    const paths = await installPeers(CLUSTER_PEERS)
+    const [api = 0, etcd = 0, etcdPeer = 0, controllers = 0, scheduler = 0, kwok = 0] = await freePorts(6)
+    const ports = { api, etcd, etcdPeer, controllers, scheduler, kwok }
+    const others = Object.entries(options.users ?? {}).map(([user, groups]) => [user, [...groups, TESTERS]])
+    const users: Users = { ...OWN_USERS, ...(Object.fromEntries(others) as Users) }
+    const { auditLevel = 'RequestResponse', auditWebhook, tracing } = options
+    const files = writeClusterFiles(directory, api, users, { auditLevel, auditWebhook, tracing })
+    const cluster = new Cluster(files, ports, paths)
+    try {
+      await cluster.#start(directory, options)
+    } catch (error) {
+      const words = cluster.#programs.map((program) => program.lastWords()).join('\n')
+      await cluster[Symbol.asyncDispose]()
+      throw new Error(`the cluster did not start:\n${words}`, { cause: error })
+    }
+    return cluster
+  }
+
+  /** The API as a user sees it; as `admin` unless given. */
+  api(user = 'admin'): KubeApi {
+    const token = this.#files.tokens.get(user)
+    if (token === undefined) throw new Error(`the cluster has no user ${user}`)
+    return new KubeApi(this.#ports.api, this.#files.ca, token)
+  }
+
+  /** Where programs find the cluster, and who they are then. */
+  kubeconfig(user = 'admin'): string {
+    return this.#files.kubeconfig(user)
+  }
+
+  /** Runs kubectl as a user, and gives what it printed; rejects with its complaint. */
+  async kubectl(user: string, ...args: string[]): Promise<string> {
+    const command = this.#paths.kubectl
+    const all = [
+      '--kubeconfig',
+      this.kubeconfig(user),
+      '--cache-dir',
+      this.#files.path('kubectl-cache'),
+      ...args,
+    ]
+    await using program = new RunningProgram({ name: 'kubectl', command, args: all })
+    return await program.output()
+  }
+
+  /** The file with an audit event in each line. */
+  get auditLog(): string {
+    return this.#files.path('audit.log')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const program of this.#programs.toReversed()) await program.stop(LONGEST_STOP_MS)
+  }
+
+  async #start(directory: string, options: ClusterOptions): Promise<void> {
+    const programs = clusterPrograms(this.#files, this.#ports, {
+      data: join(directory, 'etcd'),
+      hasAudit: options.auditLevel !== undefined || options.auditWebhook !== undefined,
+      hasAuditWebhook: options.auditWebhook !== undefined,
+      hasTracing: options.tracing !== undefined,
+      apiServerFlags: options.apiServerFlags ?? [],
+    })
+    this.#run('etcd', programs.etcd)
+    await this.#until(async () => {
+      const { ok } = await fetch(`http://127.0.0.1:${this.#ports.etcd}/health`)
+      if (!ok) throw new Error('etcd is not healthy')
+    })
+    this.#run('kube-apiserver', programs['kube-apiserver'])
+    const api = this.api()
+    await this.#until(() => api.get('/readyz'))
+    await api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      metadata: { name: TESTERS },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: TESTERS }],
+    })
+    this.#run('kube-controller-manager', programs['kube-controller-manager'])
+    this.#run('kube-scheduler', programs['kube-scheduler'])
+    this.#run('kwok', programs.kwok)
+    const { nodes = 3 } = options
+    for (let node = 1; node <= nodes; node++) await api.create('/api/v1/nodes', nodeNamed(`node-${node}`))
+    await this.#until(async () => {
+      const { items } = await api.get<NodeList>('/api/v1/nodes')
+      const ready = items.filter(({ status: { conditions = [] } }) =>
+        conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+      )
+      if (ready.length < nodes) throw new Error(`${ready.length} of ${nodes} nodes are ready`)
+    })
+    // Pods need it, and the controller manager makes it when it has come so far.
+    await this.#until(() => api.get('/api/v1/namespaces/default/serviceaccounts/default'))
+  }
+
+  #run(name: ClusterProgram, args: readonly string[]): void {
+    const env = Object.entries(process.env).filter(([variable]) => !variable.startsWith('OTEL_'))
+    const command = this.#paths[name]
+    this.#programs.push(new RunningProgram({ name, command, args, env: Object.fromEntries(env) }))
+  }
+
+  async #until(check: () => Promise<unknown>): Promise<void> {
+    await eventually(async () => {
+      if (!this.#programs.some(({ hasEnded }) => hasEnded)) await check()
+    }, LONGEST_STEP_MS)
+    const ended = this.#programs.find(({ hasEnded }) => hasEnded)
+    if (ended !== undefined) throw new Error(`${ended.name} ended by itself`)
+  }
+}
+
+function nodeNamed(name: string): object {
+  const capacity = { cpu: '32', memory: '256Gi', pods: '110' }
+  const labels = { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux' }
+  return { metadata: { name, labels }, status: { allocatable: capacity, capacity } }
+}

@@ -1,0 +1,63 @@
+/** When a stage of kwok applies: an expression of jq over the object, and what its answer has to be. */
+interface Requirement {
+  key: string
+  operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist'
+  values?: string[]
+}
+
+const IS_GOING = '.metadata.deletionTimestamp'
+const IS_READY = '.status.conditions.[] | select( .type == "Ready" ) | .status'
+
+function stage(name: string, kind: 'Node' | 'Pod', matchExpressions: Requirement[], next: object): object {
+  return {
+    apiVersion: 'kwok.x-k8s.io/v1alpha1',
+    kind: 'Stage',
+    metadata: { name },
+    spec: { resourceRef: { apiGroup: 'v1', kind }, selector: { matchExpressions }, next },
+  }
+}
+
+/** A condition that holds, as a line of a status template. */
+const condition = (type: string): string =>
+  `- { type: ${type}, status: "True", lastTransitionTime: {{ Now | Quote }}, reason: Simulated }`
+
+const NODE_STATUS = `conditions:
+- { type: Ready, status: "True", reason: Simulated, message: "", lastHeartbeatTime: {{ Now | Quote }}, lastTransitionTime: {{ Now | Quote }} }
+addresses:
+- { type: InternalIP, address: {{ NodeIP | Quote }} }
+- { type: Hostname, address: {{ .metadata.name | Quote }} }
+phase: Running
+`
+
+const POD_STATUS = `phase: Running
+startTime: {{ Now | Quote }}
+podIP: {{ PodIP | Quote }}
+conditions:
+${['Initialized', 'ContainersReady', 'Ready'].map(condition).join('\n')}
+containerStatuses:
+{{ range .spec.containers }}
+- name: {{ .name | Quote }}
+  image: {{ .image | Quote }}
+  imageID: ""
+  ready: true
+  restartCount: 0
+  state: { running: { startedAt: {{ Now | Quote }} } }
+{{ end }}
+`
+
+/** What kwok does in the place of kubelets: nodes become ready, Pods run as soon as they have a node, and go at once. */
+export const KWOK_STAGES: readonly object[] = [
+  stage('node-ready', 'Node', [{ key: IS_READY, operator: 'NotIn', values: ['True'] }], {
+    statusTemplate: NODE_STATUS,
+  }),
+  stage(
+    'pod-running',
+    'Pod',
+    [
+      { key: IS_GOING, operator: 'DoesNotExist' },
+      { key: '.status.phase', operator: 'In', values: ['Pending'] },
+    ],
+    { statusTemplate: POD_STATUS },
+  ),
+  stage('pod-gone', 'Pod', [{ key: IS_GOING, operator: 'Exists' }], { delete: true }),
+]
