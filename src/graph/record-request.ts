@@ -9,7 +9,7 @@ import type { SenderPolicy } from '../model/sender-policy.ts'
 import { AnswerBuilder } from './answer-builder.ts'
 import { noCounts } from './ingest-counts.ts'
 import { cycleBudget } from './merge-order.ts'
-import { claimOf } from './claims.ts'
+import { claimOf } from '../model/claims.ts'
 import { checkMergelog, refusalSentence } from './check-mergelog.ts'
 import type { ReadRequest } from './read-request.ts'
 import type { Recording } from './recording.ts'
@@ -101,6 +101,7 @@ export class RequestRecorder {
         sender: name,
         allowed,
         repeated,
+        joinsOwn: allowed?.joinsAll === false,
       }
     }
     const spans = request.traces?.resources ?? []
@@ -155,7 +156,7 @@ export class RequestRecorder {
       answer.reject(doubt === undefined ? forbidden('spans', from) : inDoubt('spans', doubt))
       return
     }
-    if (from.allowed?.joinsAll === false && this.#verdicts.isForeign(span.cpid, from)) {
+    if (from.joinsOwn === true && this.#verdicts.isForeign(span.cpid, from)) {
       counts.forbiddenSpans++
       answer.reject(foreign(from))
       return

@@ -3,13 +3,15 @@ import { AWAITED_AFTER_FORWARD, AWAITED_FOR_CPID } from '../model/ports/linking/
 import { nearestAbove } from './causes/nearest-above.ts'
 import { awaitChange } from './entering.ts'
 import type { LinkContext } from './link-context.ts'
+import { mayJoin } from './may-join.ts'
 import { sendOrWait } from './send-or-wait.ts'
 import { forwardUnattributed } from './send-span.ts'
 
 /** Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived. */
 export function attribute(ctx: LinkContext, span: ArrivedSpan): void {
   const above = span.malformed ? 'none' : nearestAbove(ctx, span)
-  if (above === 'none') forwardUnattributed(ctx, span)
+  if (above === 'none' || (above.kind === 'cpid' && !mayJoin(ctx, span, above.cpid)))
+    forwardUnattributed(ctx, span)
   else if (above.kind === 'cpid') {
     ctx.spans.inheritCpid(span, above.cpid)
     awaitChange(ctx, span, above.cpid)

@@ -6,6 +6,7 @@ import {
 } from '../model/ports/linking/waiting.ts'
 import type { LinkContext } from './link-context.ts'
 import { waitsForWriters } from './causes/causes.ts'
+import { mayJoin } from './may-join.ts'
 import { bringParent, placeSpan } from './place-span.ts'
 import { sendInPlace } from './passthrough.ts'
 import { openTracesOf, tracesFor } from './traces/trace-openings.ts'
@@ -88,7 +89,7 @@ function followAwaited(
 
 /** A child that waited goes after its parent, and takes its CPID. */
 export function sendChild(ctx: LinkContext, child: ArrivedSpan, cpid: number | undefined): void {
-  if (cpid === undefined) {
+  if (cpid === undefined || !mayJoin(ctx, child, cpid)) {
     forwardUnattributed(ctx, child)
     return
   }
@@ -105,6 +106,7 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
   let sent = false
   for (let above = stack.pop(); above !== undefined; above = stack.pop()) {
     for (const child of ctx.spans.childrenWithoutCpid(above.origin, above.spanId)) {
+      if (!mayJoin(ctx, child, cpid)) continue
       ctx.spans.inheritCpid(child, cpid)
       const { mode } = ctx.settings
       const traces = mode === 'passthrough' ? [] : openTracesOf(ctx, cpid, child.startNs, spanBytes(child))

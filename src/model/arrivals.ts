@@ -22,6 +22,9 @@ export const SPAN_MALFORMED_CPID = 4
 export const SPAN_OBSERVED = 8
 export const SPAN_WROTE = 16
 
+/** It carries no `cpid.id`, and its sender's spans join changes of their own cluster alone: it takes no other CPID from its parent. */
+export const SPAN_JOINS_OWN = 32
+
 /** The fields of a received span that linking and questions need, and the span's own bytes. */
 export interface SpanRecord {
   /** The OTLP Span message, a view into the request. */

@@ -37,7 +37,7 @@ const grants = (may: 'true' | 'false') => ({
   join: field(
     choice(['any', 'own']),
     'any',
-    'Which changes its spans may join by `cpid.id`: `own` refuses spans of one known to be of another `k8s.cluster.name`.',
+    'Which changes its spans may join by `cpid.id`: `own` refuses spans of one known to be of another `k8s.cluster.name`, and lets spans without one take none such from a parent.',
   ),
   merge_from: mergeFrom,
 })

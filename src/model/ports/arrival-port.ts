@@ -13,6 +13,8 @@ export interface RequestAnswer {
 export interface SentFrom {
   readonly scope: number
   readonly cluster: string
+  /** Its spans may be of changes of that cluster alone, as far as it is known whose they are. */
+  readonly joinsOwn?: boolean
 }
 
 /** Whose a refused record is; `sender` is who the connection proved it to be, where it did. */

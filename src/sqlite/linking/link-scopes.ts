@@ -23,6 +23,10 @@ export class LinkScopeTable extends ScopeFacts implements LinkScopes {
     return this.of(scope).envelopeBytes
   }
 
+  clusterOf(scope: number): string {
+    return this.of(scope).cluster
+  }
+
   ownUnder(senderScope: number | undefined): number {
     const resource = senderScope === undefined ? undefined : this.#resourceOf.get(senderScope)
     return resource === undefined

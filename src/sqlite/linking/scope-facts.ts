@@ -3,11 +3,13 @@ import { GenerationCache } from '../generation-cache.ts'
 import type { Sqlite } from '../open-database.ts'
 
 const SCOPES = 5_000
-const UNKNOWN = { service: '', envelopeBytes: 0 }
+const UNKNOWN = { service: '', cluster: '', envelopeBytes: 0 }
 
 export interface ScopeFact {
   /** The service.name of its resource. */
   readonly service: string
+  /** Its k8s.cluster.name; empty where there is none. */
+  readonly cluster: string
   /** What it and its resource weigh. */
   readonly envelopeBytes: number
 }
@@ -19,7 +21,7 @@ export class ScopeFacts {
 
   constructor(db: Sqlite) {
     this.#find = db.prepare<[number], ScopeFact>(
-      `SELECT r.service, length(r.envelope) + length(s.envelope) AS envelopeBytes
+      `SELECT r.service, coalesce(r.cluster, '') AS cluster, length(r.envelope) + length(s.envelope) AS envelopeBytes
        FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
     )
   }

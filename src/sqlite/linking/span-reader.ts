@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import {
   SPAN_HAS_LINKS,
   SPAN_INHERITED_CPID,
+  SPAN_JOINS_OWN,
   SPAN_MALFORMED_CPID,
   SPAN_OBSERVED,
   SPAN_WROTE,
@@ -179,6 +180,7 @@ export class SpanReader implements Spans {
       hasLinks: (flags & SPAN_HAS_LINKS) !== 0,
       observes: (flags & SPAN_OBSERVED) !== 0,
       writes: (flags & SPAN_WROTE) !== 0,
+      joinsOwn: (flags & SPAN_JOINS_OWN) !== 0,
       malformed: (flags & SPAN_MALFORMED_CPID) !== 0,
       inherited: (flags & SPAN_INHERITED_CPID) !== 0,
       parentRow: row[10] === null ? undefined : Number(row[10]),

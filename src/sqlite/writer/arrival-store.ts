@@ -9,6 +9,7 @@ import type {
 } from '../../model/ports/arrival-port.ts'
 import {
   SPAN_HAS_LINKS,
+  SPAN_JOINS_OWN,
   SPAN_MALFORMED_CPID,
   SPAN_OBSERVED,
   SPAN_WROTE,
@@ -113,7 +114,7 @@ export class SqliteArrivals implements ArrivalStore {
     return this.interner.scope(resource, envelope)
   }
 
-  addSpan(span: SpanRecord, { scope, cluster }: SentFrom, cpid: number | undefined): void {
+  addSpan(span: SpanRecord, { scope, cluster, joinsOwn }: SentFrom, cpid: number | undefined): void {
     const origin = this.interner.origin(span.traceKey)
     const row = this.#progress.nextArrival()
     this.#progress.scopeUses.add(scope)
@@ -131,7 +132,8 @@ export class SqliteArrivals implements ArrivalStore {
       (span.hasLinks ? SPAN_HAS_LINKS : 0) |
         (span.observed === undefined ? 0 : SPAN_OBSERVED) |
         (span.wrote === undefined ? 0 : SPAN_WROTE) |
-        (span.cpid !== undefined && cpid === undefined ? SPAN_MALFORMED_CPID : 0),
+        (span.cpid !== undefined && cpid === undefined ? SPAN_MALFORMED_CPID : 0) |
+        (joinsOwn === true && cpid === undefined ? SPAN_JOINS_OWN : 0),
       span.name,
       span.raw,
     )

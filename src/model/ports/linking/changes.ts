@@ -40,4 +40,6 @@ export interface LinkScopes {
   ownUnder(senderScope: number | undefined): number
   /** What a scope and its resource weigh. */
   envelopeBytes(scope: number): number
+  /** The cluster that its resource names; empty where it names none. */
+  clusterOf(scope: number): string
 }

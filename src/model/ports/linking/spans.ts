@@ -24,6 +24,8 @@ export interface ArrivedSpan {
   readonly writes: boolean
   /** It carries a `cpid.id` that is no CPID. */
   readonly malformed: boolean
+  /** It takes no CPID that is known to be of another cluster from its parent. */
+  readonly joinsOwn: boolean
   /** Its CPID came from an ancestor span. */
   inherited: boolean
   /** A span with the same ids in the same original trace arrived before. */
