@@ -1,15 +1,17 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Span } from '../../../src/query/answers/spans.ts'
-import { duration } from '../text/duration.ts'
 import { drawTimeline } from './draw-timeline.ts'
 import { boxAt } from './lane-search.ts'
 import { Overview } from './overview.tsx'
+import { Pointed, spoken } from './pointed.tsx'
 import { AXIS_HEIGHT, LANE_HEIGHT, xToTime, type Scene } from './scene.ts'
+import { pressed } from './timeline-keys.ts'
 import type { TimelineModel } from './timeline-model.ts'
 import { TimelineTools } from './timeline-tools.tsx'
 import { useCanvas } from './use-canvas.ts'
 import { useDrag } from './use-drag.ts'
-import { around, panned, showing, wholeView, within, zoomed, type Viewport } from './viewport.ts'
+import { useView } from './use-view.ts'
+import { useWheel } from './use-wheel.ts'
 
 interface TimelineProps {
   model: TimelineModel
@@ -23,15 +25,18 @@ interface TimelineProps {
   neighbour: (span: number, key: string) => number | undefined
 }
 
-const ZOOM_STEP = 0.7
 const MAX_HEIGHT = 'calc(100dvh - 250px)'
 const GUTTER = 190
 const NARROW_GUTTER = 96
+const NARROW = 600
+/** How fast Ctrl and the wheel zoom, and the furthest that one turn of it goes. */
+const WHEEL_ZOOM = 0.008
+const MAX_WHEEL = 60
 
 /** Spans over time, to be zoomed with Ctrl and the wheel, with + and -, or with the overview, and dragged. */
 export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour }: TimelineProps) {
-  const [view, setView] = useState<Viewport>(() => wholeView(model))
-  const [isWhole, setIsWhole] = useState(true)
+  const at = useView(model)
+  const { view } = at
   const [pointed, setPointed] = useState<{ span: number; x: number; y: number }>()
   const scroll = useRef<HTMLDivElement>(null)
   const canvas = useRef<HTMLCanvasElement>(null)
@@ -40,45 +45,18 @@ export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour
   const boxOf = useMemo(() => boxesBySpan(model, spans.length), [model, spans])
 
   const { repaint } = useCanvas(scroll, canvas, ({ context, colours, width, height }) => {
-    const gutter = model.groups.length === 0 ? 0 : width < 600 ? NARROW_GUTTER : GUTTER
-    scene.current = {
-      model,
-      view,
-      colours,
-      width,
-      height,
-      gutter,
-      chosen,
-      lit,
-      scrollTop: scroll.current?.scrollTop ?? 0,
-      label: (span) => spans[span]?.name ?? '',
-    }
+    const gutter = gutterOf(model, width)
+    const scrollTop = scroll.current?.scrollTop ?? 0
+    const labelOf = (span: number) => spans[span]?.name ?? ''
+    scene.current = { model, view, colours, width, height, gutter, chosen, lit, scrollTop, label: labelOf }
     drawTimeline(context, scene.current)
   })
-  const look = (next: (now: Viewport) => Viewport) => {
-    setView((now) => within(next(now), model))
-    setIsWhole(false)
-  }
-  const fit = () => {
-    setView(wholeView(model))
-    setIsWhole(true)
-  }
-  const zoom = (factor: number, aroundMs?: number) =>
-    look((now) => zoomed(now, factor, aroundMs ?? (now.fromMs + now.toMs) / 2, model))
-
-  useEffect(() => {
-    if (isWhole) setView(wholeView(model))
-  }, [model, isWhole])
   useEffect(repaint, [model, view, chosen, lit, repaint])
   useEffect(() => {
     const box = boxOf[chosen] ?? -1
-    const at = scroll.current
-    if (box < 0 || at === null) return
-    setView((now) => showing(now, model.start[box] ?? 0, model.end[box] ?? 0, model))
-    const top = (model.lane[box] ?? 0) * LANE_HEIGHT
-    if (top < at.scrollTop) at.scrollTop = top
-    const lowest = at.scrollTop + at.clientHeight - AXIS_HEIGHT - 2 * LANE_HEIGHT
-    if (top > lowest) at.scrollTop += top - lowest
+    if (box < 0 || scroll.current === null) return
+    at.show(box)
+    scrollToLane(scroll.current, model.lane[box] ?? 0)
   }, [chosen, boxOf, model])
 
   const spanAt = (event: MouseEvent): number => {
@@ -89,13 +67,13 @@ export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour
   }
   const zoomTo = (span: number) => {
     const box = boxOf[span] ?? -1
-    if (box >= 0) look(() => around(model.start[box] ?? 0, model.end[box] ?? 0, model))
+    if (box >= 0) at.goTo(box)
   }
   const drag = useDrag({
     onMove: (deltaX, deltaY) => {
       const now = scene.current
       if (now === undefined || scroll.current === null) return
-      look((at) => panned(at, (-deltaX * (at.toMs - at.fromMs)) / Math.max(1, now.width - now.gutter), model))
+      at.pan(-deltaX / Math.max(1, now.width - now.gutter))
       scroll.current.scrollTop -= deltaY
     },
     onClick: (event) => {
@@ -103,56 +81,28 @@ export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour
       if (span !== -1) onChoose(span)
     },
   })
-  const onWheel = (event: WheelEvent) => {
+  useWheel(canvas, (event) => {
     const now = scene.current
     if (now === undefined || canvas.current === null) return
     if (event.ctrlKey || event.metaKey) {
       const x = event.clientX - canvas.current.getBoundingClientRect().left
-      zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.008), xToTime(now, x))
+      const turned = Math.max(-MAX_WHEEL, Math.min(MAX_WHEEL, event.deltaY))
+      at.zoom(Math.exp(turned * WHEEL_ZOOM), xToTime(now, x))
     } else {
       const across = event.shiftKey ? event.deltaY : event.deltaX
       if (Math.abs(across) <= (event.shiftKey ? 0 : Math.abs(event.deltaY))) return
-      look((at) => panned(at, (across * (at.toMs - at.fromMs)) / now.width, model))
+      at.pan(across / now.width)
     }
     event.preventDefault()
-  }
-  // Preact would listen passively, and the page would zoom along.
-  const wheel = useRef(onWheel)
-  wheel.current = onWheel
-  useEffect(() => {
-    const element = canvas.current
-    const listen = (event: WheelEvent) => wheel.current(event)
-    element?.addEventListener('wheel', listen, { passive: false })
-    return () => element?.removeEventListener('wheel', listen)
-  }, [])
-
+  })
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return
-    if (event.key === '+' || event.key === '=') zoom(ZOOM_STEP)
-    else if (event.key === '-') zoom(1 / ZOOM_STEP)
-    else if (event.key === '0') fit()
-    else if (event.key === 'Enter') zoomTo(chosen)
-    else if (event.key === 'Escape') onChoose(-1)
-    else if (event.shiftKey && (event.key === 'ArrowLeft' || event.key === 'ArrowRight')) {
-      const eighths = event.key === 'ArrowLeft' ? -1 : 1
-      look((at) => panned(at, (eighths * (at.toMs - at.fromMs)) / 8, model))
-    } else {
-      const next = neighbour(chosen, event.key)
-      if (next === undefined) return
-      onChoose(next)
-    }
-    event.preventDefault()
+    if (pressed(event, at, { chosen, onChoose, neighbour, zoomTo })) event.preventDefault()
   }
 
   return (
     <figure class="timeline">
-      <TimelineTools
-        onZoom={(isIn) => zoom(isIn ? ZOOM_STEP : 1 / ZOOM_STEP)}
-        onFit={fit}
-        view={view}
-        isWhole={isWhole}
-      />
-      <Overview model={model} view={view} onLook={(next) => look(() => next)} />
+      <TimelineTools onZoom={at.step} onFit={at.fit} view={view} isWhole={at.isWhole} />
+      <Overview model={model} view={view} onLook={(next) => at.look(() => next)} />
       <div
         class="timeline-scroll"
         ref={scroll}
@@ -186,27 +136,17 @@ export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour
   )
 }
 
-function Pointed({ span, x, y }: { span: Span | undefined; x: number; y: number }) {
-  if (span === undefined) return null
-  const isRight = x > innerWidth - 320
-  const place = isRight ? { right: `${innerWidth - x + 12}px` } : { left: `${x + 12}px` }
-  return (
-    <div class="pointed" aria-hidden="true" style={{ ...place, top: `${y + 14}px` }}>
-      <strong>{span.name}</strong>
-      <span>{span.service}</span>
-      <span>
-        {duration(span.durationMs)}, from {duration(span.offsetMs)}
-        {span.critical === true && ', on the critical path'}
-      </span>
-    </div>
-  )
+function gutterOf(model: TimelineModel, width: number): number {
+  if (model.groups.length === 0) return 0
+  return width < NARROW ? NARROW_GUTTER : GUTTER
 }
 
-function spoken({ name, service, durationMs, offsetMs, critical, status }: Span): string {
-  const parts = [name, service, `takes ${duration(durationMs)}`, `begins at ${duration(offsetMs)}`]
-  if (critical === true) parts.push('on the critical path')
-  if (status === 2) parts.push('failed')
-  return parts.join(', ')
+/** No further than it takes for the lane to be in view. */
+function scrollToLane(at: HTMLDivElement, lane: number): void {
+  const top = lane * LANE_HEIGHT
+  if (top < at.scrollTop) at.scrollTop = top
+  const lowest = at.scrollTop + at.clientHeight - AXIS_HEIGHT - 2 * LANE_HEIGHT
+  if (top > lowest) at.scrollTop += top - lowest
 }
 
 function boxesBySpan(model: TimelineModel, spans: number): Int32Array {

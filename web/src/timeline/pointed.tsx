@@ -1,0 +1,29 @@
+import type { Span } from '../../../src/query/answers/spans.ts'
+import { duration } from '../text/duration.ts'
+
+const WIDTH = 320
+
+/** What the pointer is on, beside the pointer. */
+export function Pointed({ span, x, y }: { span: Span | undefined; x: number; y: number }) {
+  if (span === undefined) return null
+  const isRight = x > innerWidth - WIDTH
+  const place = isRight ? { right: `${innerWidth - x + 12}px` } : { left: `${x + 12}px` }
+  return (
+    <div class="pointed" aria-hidden="true" style={{ ...place, top: `${y + 14}px` }}>
+      <strong>{span.name}</strong>
+      <span>{span.service}</span>
+      <span>
+        {duration(span.durationMs)}, from {duration(span.offsetMs)}
+        {span.critical === true && ', on the critical path'}
+      </span>
+    </div>
+  )
+}
+
+/** The same for a screen reader. */
+export function spoken({ name, service, durationMs, offsetMs, critical, status }: Span): string {
+  const parts = [name, service, `takes ${duration(durationMs)}`, `begins at ${duration(offsetMs)}`]
+  if (critical === true) parts.push('on the critical path')
+  if (status === 2) parts.push('failed')
+  return parts.join(', ')
+}

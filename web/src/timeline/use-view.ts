@@ -1,0 +1,51 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { TimelineModel } from './timeline-model.ts'
+import { around, panned, showing, wholeView, within, zoomed, type Viewport } from './viewport.ts'
+
+const ZOOM_STEP = 0.7
+
+/** Which time is looked at, and every way to look at another. */
+export interface View {
+  readonly view: Viewport
+  /** All of the trace is in view, and stays so when it grows. */
+  readonly isWhole: boolean
+  look: (next: (now: Viewport) => Viewport) => void
+  fit: () => void
+  /** In or out by a step, around the middle. */
+  step: (isIn: boolean) => void
+  zoom: (factor: number, aroundMs: number) => void
+  /** By a part of what is in view; to the right where it is above zero. */
+  pan: (part: number) => void
+  /** To one box of the model, as large as the picture. */
+  goTo: (box: number) => void
+  /** No further than it takes for a box to be in view. */
+  show: (box: number) => void
+}
+
+export function useView(model: TimelineModel): View {
+  const [view, setView] = useState<Viewport>(() => wholeView(model))
+  const [isWhole, setIsWhole] = useState(true)
+  useEffect(() => {
+    if (isWhole) setView(wholeView(model))
+  }, [model, isWhole])
+  const look = (next: (now: Viewport) => Viewport) => {
+    setView((now) => within(next(now), model))
+    setIsWhole(false)
+  }
+  const boundsOf = (box: number) => [model.start[box] ?? 0, model.end[box] ?? 0] as const
+  return {
+    view,
+    isWhole,
+    look,
+    fit: () => {
+      setView(wholeView(model))
+      setIsWhole(true)
+    },
+    step: (isIn) =>
+      look((now) => zoomed(now, isIn ? ZOOM_STEP : 1 / ZOOM_STEP, (now.fromMs + now.toMs) / 2, model)),
+    zoom: (factor, aroundMs) => look((now) => zoomed(now, factor, aroundMs, model)),
+    pan: (part) => look((now) => panned(now, part * (now.toMs - now.fromMs), model)),
+    goTo: (box) => look(() => around(...boundsOf(box), model)),
+    show: (box) => setView((now) => showing(now, ...boundsOf(box), model)),
+  }
+}
