@@ -9,7 +9,7 @@ import { openForReading, type Sqlite } from '../../src/sqlite/open-database.ts'
 import { cascadeLoad } from '../process/support/cascade-load.ts'
 import { againstOrder, mergeGraphOf } from '../process/support/merge-graph-of.ts'
 import { seededRandom, shuffled } from '../../lab/harness/seeded-random.ts'
-import { damageBytes, damagePages, pagesOf } from '../support/damage.ts'
+import { damageBytes, damagePages, pagesOf, swapPages } from '../support/damage.ts'
 import { sentSpans } from '../support/sent-spans.ts'
 import { cpid, scattered } from '../support/otlp-requests.ts'
 import { expectSoundScopes } from '../support/sound-scopes.ts'
@@ -94,6 +94,20 @@ test('where the header is damaged, nothing is lost', async () => {
   const { path, lost, isHeaderNew } = await rescued((damaged) => damageBytes(damaged, 0, 100))
   expect([lost, isHeaderNew]).toEqual([{}, true])
   expect(asking(path, contentOf)).toEqual(asking(sound, contentOf))
+})
+
+test('pages that change places lose nothing, and come to an end', async () => {
+  const { path, lost } = await rescued((damaged) => {
+    const db = new Database(damaged)
+    // So large that a page has fewer of them than are read at a time.
+    db.exec(`WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 2000)
+      INSERT INTO arrival_marks SELECT 1000000000000 + x, 9000000000000000000 + x FROM n`)
+    db.close()
+    const [one = 0, other = 0] = pagesOf(damaged, 'arrival_marks', 'leaf')
+    swapPages(damaged, one, other)
+  })
+  expect(lost).toEqual({})
+  expect(asking(path, (db) => countIn(db, 'arrival_marks WHERE wall_ms > 1000000000000'))).toBe(2_000)
 })
 
 test('of spans on damaged pages only those are lost, and what lies between damaged pages is not', async () => {

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 
 const PAGE_BYTES = 4096
 
@@ -29,6 +29,22 @@ export function damageBytes(path: string, from: number, length: number): void {
   const file = openSync(path, 'r+')
   try {
     writeSync(file, Buffer.alloc(length, 0xa5), 0, length, from)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Has two pages change places, as a disk does that writes to the wrong one. */
+export function swapPages(path: string, one: number, other: number): void {
+  const file = openSync(path, 'r+')
+  try {
+    const [first, second] = [one, other].map((page) => {
+      const bytes = Buffer.alloc(PAGE_BYTES)
+      readSync(file, bytes, 0, PAGE_BYTES, (page - 1) * PAGE_BYTES)
+      return bytes
+    })
+    writeSync(file, first ?? Buffer.alloc(0), 0, PAGE_BYTES, (other - 1) * PAGE_BYTES)
+    writeSync(file, second ?? Buffer.alloc(0), 0, PAGE_BYTES, (one - 1) * PAGE_BYTES)
   } finally {
     closeSync(file)
   }

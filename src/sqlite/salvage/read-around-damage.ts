@@ -15,6 +15,8 @@ export interface TableToRead {
 const CHUNK = 256
 /** Rowids looked at one by one behind damage, before the steps grow: what is whole between damaged pages is found. */
 const CLOSE_LOOK = 1_000
+/** Rows that stand in the wrong order and are read all the same; a page that leads round in a circle has no end of them. */
+const MAX_STRAYS = 100_000
 const LAST_ROWID = 2 ** 53
 const GREATEST_ROWID = 2n ** 63n - 1n
 
@@ -49,15 +51,19 @@ function* readByRowid(
 
   let next = 0n
   let single = 0
+  let strays = 0
   while (next <= GREATEST_ROWID) {
     if (single === 0) {
       for (const found of untilDamage(rows.iterate(next))) {
-        if (found === undefined || unlessBefore(next, found, found[0]) === undefined) {
+        const rowid = found?.[0]
+        const isStray = typeof rowid === 'bigint' && rowid < next
+        if (found === undefined || typeof rowid !== 'bigint' || (isStray && ++strays > MAX_STRAYS)) {
+          if (isStray) onLost(`rows in the wrong order before row ${next}`)
           single = CHUNK
           break
         }
         yield found
-        next = (found[0] as bigint) + 1n
+        if (!isStray) next = rowid + 1n
       }
       if (single === 0) return
     }

@@ -5,14 +5,13 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
 import { cascadeLoad } from '../../process/support/cascade-load.ts'
 import { seededRandom } from '../../../lab/harness/seeded-random.ts'
-import { pagesOf } from '../../support/damage.ts'
+import { pagesOf, swapPages } from '../../support/damage.ts'
 import { TestWriter } from '../../support/test-writer.ts'
 import type { Sqlite } from '../../../src/sqlite/open-database.ts'
 import { plantEndlessTree } from './index-of-itself.ts'
 import { CommandFolder } from './run-command.ts'
 
 const MIB = 2 ** 20
-const PAGE_BYTES = 4096
 const CASCADES = 50
 /** What salvage may take of memory, whatever is in the file. */
 const MOST_MEMORY = 300 * MIB
@@ -41,18 +40,6 @@ const instead = (table: string, make: (columns: string[]) => string) => (db: Sql
 }
 
 const ENDLESS = 'WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)'
-
-/** Two pages of a table change places, so that what comes first has the greater keys. */
-function swapPages(path: string, table: string): void {
-  const [one = 0, other = 0] = pagesOf(path, table, 'leaf')
-  const bytes = readFileSync(path)
-  const at = (page: number): number => (page - 1) * PAGE_BYTES
-  const kept = Buffer.from(bytes.subarray(at(one), at(one) + PAGE_BYTES))
-  bytes.copyWithin(at(one), at(other), at(other) + PAGE_BYTES)
-  kept.copy(bytes, at(other))
-  sound.file('swapped', bytes)
-  copyFileSync(join(sound.path, 'swapped'), path)
-}
 
 /** What is done to a database, by SQL or in its file. */
 type Attack = { sql: (db: Sqlite) => void } | { file: (path: string) => void }
@@ -133,7 +120,8 @@ const ATTACKS: Record<string, Attack> = {
         `${ENDLESS} INSERT INTO arrival_marks SELECT 1000000000000 + x, 9000000000000000000 + x FROM n LIMIT 2000`,
       )
       db.close()
-      swapPages(path, 'arrival_marks')
+      const [one = 0, other = 0] = pagesOf(path, 'arrival_marks', 'leaf')
+      swapPages(path, one, other)
     },
   },
 }
