@@ -8,7 +8,7 @@ import { startMetricsServer } from '../telemetry/metrics-server.ts'
 import type { Components } from './components.ts'
 import { TelemetryFeed } from './metrics/telemetry-feed.ts'
 import { openAuthenticators } from './open-authenticators.ts'
-import { doorPlaces } from './resources/door-places.ts'
+import { listenerLimits } from './resources/listener-limits.ts'
 import { openFilesLimit } from './resources/open-files.ts'
 import { startSending, startSendingMetrics } from './sending/start-sending.ts'
 import { startExtensions } from './start-extensions.ts'
@@ -85,7 +85,7 @@ function prepare(
   watchers: readonly HealthWatcher[],
   open: AsyncDisposableStack,
 ): Starting {
-  const places = doorPlaces(config, openFilesLimit())
+  const places = listenerLimits(config, openFilesLimit())
   if (places.warning !== undefined) log.warn(`Too few files may be open: ${places.warning}.`)
   const serviceInstanceId = `${hostname()}-${randomUUID()}`
   const metrics = createMetrics({ serviceName: 'causeway', serviceVersion: version, serviceInstanceId })

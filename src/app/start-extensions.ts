@@ -9,7 +9,7 @@ import { doorOf, type Starting } from './starting.ts'
 import type { StoreClient } from './store/store-client.ts'
 
 /** What extensions may ask for besides what everything has in common. */
-export interface Surroundings {
+export interface ExtensionContext {
   readonly authenticatorOf: AuthenticatorOf
   readonly intake: Intake
   /** Not there for extensions that start before the database. */
@@ -20,14 +20,14 @@ export interface Surroundings {
 export async function startExtensions(
   stage: 'first' | 'later',
   starting: Starting,
-  surroundings: Surroundings,
+  context: ExtensionContext,
 ): Promise<RunningExtension[]> {
   const running: RunningExtension[] = []
   for (const extension of starting.config.extensions) {
     const type = typeNamed(starting.components.extensions, extension.type)
     if (type?.load === undefined || (type.startsFirst === true) !== (stage === 'first')) continue
     const module = await type.load()
-    const host = hostOf(extension, starting, surroundings)
+    const host = hostOf(extension, starting, context)
     running.push(starting.open.use(await module.startExtension(extension, host)))
   }
   return running
@@ -36,7 +36,7 @@ export async function startExtensions(
 function hostOf(
   { id }: ExtensionConfig,
   starting: Starting,
-  { authenticatorOf, intake, store }: Surroundings,
+  { authenticatorOf, intake, store }: ExtensionContext,
 ): ExtensionHost {
   const { config, resource, log, metrics, feed, places } = starting
   return {

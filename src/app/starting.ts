@@ -5,8 +5,8 @@ import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Components } from './components.ts'
 import type { TelemetryFeed } from './metrics/telemetry-feed.ts'
-import type { DoorPlaces } from './resources/door-places.ts'
-import type { Places } from './resources/open-files.ts'
+import type { ListenerLimits } from './resources/listener-limits.ts'
+import type { ConnectionQuota } from './resources/open-files.ts'
 
 /** What everything has in common that is started. */
 export interface Starting {
@@ -17,7 +17,7 @@ export interface Starting {
   readonly log: Logger
   readonly metrics: Metrics
   readonly feed: TelemetryFeed
-  readonly places: DoorPlaces
+  readonly places: ListenerLimits
   /** How long linking and sending may go on at the end, in milliseconds. */
   readonly grace: { linkMs: number; exportMs: number }
   /** Closes what is opened, the last first. */
@@ -30,7 +30,7 @@ export interface Starting {
 export function doorOf(
   { feed, metrics }: Pick<Starting, 'feed' | 'metrics'>,
   receiver: string,
-  places: Places,
+  places: ConnectionQuota,
   writeTimeoutMs?: number,
 ): Door {
   const listener = { receiver, transport: 'http' }

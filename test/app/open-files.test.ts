@@ -1,18 +1,18 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { fitPlaces, openFilesLimit } from '../../src/app/resources/open-files.ts'
+import { fitQuotas, openFilesLimit } from '../../src/app/resources/open-files.ts'
 
 const RECEIVER = { max: 1024, maxPerAddress: 256 }
 const PROBED = { max: 64, maxPerAddress: 32 }
 const DELIVERED = [RECEIVER, RECEIVER, { max: 256, maxPerAddress: 64 }, PROBED, PROBED]
 
 test('where there are descriptors enough everything is as configured', () => {
-  expect(fitPlaces(DELIVERED, 8192)).toEqual({ places: DELIVERED, warning: undefined })
-  expect(fitPlaces(DELIVERED, undefined)).toEqual({ places: DELIVERED, warning: undefined })
+  expect(fitQuotas(DELIVERED, 8192)).toEqual({ places: DELIVERED, warning: undefined })
+  expect(fitQuotas(DELIVERED, undefined)).toEqual({ places: DELIVERED, warning: undefined })
 })
 
 test('where there are too few listeners share what Causeway does not need itself, and it is told what would be enough', () => {
-  const { places, warning } = fitPlaces(DELIVERED, 1024)
+  const { places, warning } = fitQuotas(DELIVERED, 1024)
   expect(places[0]).toEqual(places[1])
   expect(places[0]!.max).toBeGreaterThan(300)
   expect(places[0]!.maxPerAddress).toBe(Math.floor(places[0]!.max / 4))
@@ -29,7 +29,7 @@ test('whatever the limit is, connections leave descriptors to Causeway, and ever
   )
   fc.assert(
     fc.property(configured, fc.integer({ min: 150, max: 20_000 }), (wanted, openFiles) => {
-      const { places } = fitPlaces(wanted, openFiles)
+      const { places } = fitQuotas(wanted, openFiles)
       const sum = places.reduce((total, { max }) => total + max, 0)
       expect(sum).toBeLessThanOrEqual(openFiles - 90)
       places.forEach(({ max, maxPerAddress }, at) => {

@@ -6,7 +6,7 @@ import { Flow } from '../../src/receiver/admission/flow.ts'
 import { Flows } from '../../src/receiver/admission/flows.ts'
 import { InFlight } from '../../src/receiver/admission/in-flight.ts'
 import { Intake } from '../../src/receiver/admission/intake.ts'
-import { Pauses } from '../../src/receiver/admission/pauses.ts'
+import { AnswerDelays } from '../../src/receiver/admission/answer-delays.ts'
 import { acceptLogins } from '../../src/trust/basic-logins.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
 import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
@@ -117,7 +117,7 @@ test('however long the names are that senders give themselves, little of them is
 })
 
 test('only so many answers are held back at a time; the next is given at once', async () => {
-  const pauses = new Pauses()
+  const pauses = new AnswerDelays()
   const held = Array.from({ length: 2_048 }, () => pauses.one().then(() => 'held'))
   expect(await Promise.race([...held, pauses.one().then(() => 'at once')])).toBe('at once')
   pauses.end()

@@ -7,13 +7,13 @@ const MIN_CONNECTIONS = 4
 const SOFT_LIMIT = /^Max open files\s+(\d+)/m
 
 /** How many connections a listener may have, in all and from one address. */
-export interface Places {
+export interface ConnectionQuota {
   max: number
   maxPerAddress: number
 }
 
-export interface FittedPlaces {
-  places: Places[]
+export interface FittedQuotas {
+  places: ConnectionQuota[]
   /** What to change when the configured ones do not fit. */
   warning: string | undefined
 }
@@ -30,7 +30,10 @@ export function openFilesLimit(): number | undefined {
  * The places of all listeners such that there is a descriptor for each, and enough left for what Causeway opens itself: as
  * configured where that fits, in proportion where it does not.
  */
-export function fitPlaces(configured: readonly Places[], openFiles: number | undefined): FittedPlaces {
+export function fitQuotas(
+  configured: readonly ConnectionQuota[],
+  openFiles: number | undefined,
+): FittedQuotas {
   const wanted = configured.reduce((sum, { max }) => sum + max, 0)
   if (openFiles === undefined || wanted + OWN_FILES <= openFiles)
     return { places: [...configured], warning: undefined }

@@ -1,4 +1,4 @@
-import { doorPlaces } from '../../app/resources/door-places.ts'
+import { listenerLimits } from '../../app/resources/listener-limits.ts'
 import { openFilesLimit } from '../../app/resources/open-files.ts'
 import type { CausewayConfig } from '../../config/causeway-config.ts'
 import { ok, warn, type Finding } from './finding.ts'
@@ -6,7 +6,7 @@ import { ok, warn, type Finding } from './finding.ts'
 /** Whether whoever asks may have as many files open as the connections need that are configured. */
 export function checkOpenFiles(config: CausewayConfig): Finding {
   const limit = openFilesLimit()
-  const { warning } = doorPlaces(config, limit)
+  const { warning } = listenerLimits(config, limit)
   if (warning === undefined)
     return ok(
       'open files',

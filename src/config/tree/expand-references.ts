@@ -1,5 +1,5 @@
 import type { Findings } from '../findings.ts'
-import { fetchText, splitUri, type FetchedText, type Surroundings } from './fetch-text.ts'
+import { fetchText, splitUri, type FetchedText, type ConfigEnvironment } from './fetch-text.ts'
 import { findReference, unescapeDollars } from './find-reference.ts'
 import { isMap, Substituted, UNRESOLVED, type RawMap, type RawNode } from './raw-node.ts'
 import { readYaml } from './read-yaml.ts'
@@ -14,7 +14,7 @@ const BARE_NAME = /^[^:]*(:-|$)/
 /** One value of the tree being expanded: references inside what it expands to spend the same allowance. */
 interface Expansion {
   readonly path: string
-  readonly around: Surroundings
+  readonly around: ConfigEnvironment
   readonly findings: Findings
   readonly allowance: { left: number }
   /** What is left of MAX_WORK, for the whole configuration. */
@@ -22,7 +22,7 @@ interface Expansion {
 }
 
 /** Follows every `${…}` in the values of the tree. */
-export function expandReferences(tree: RawMap, around: Surroundings, findings: Findings): RawMap {
+export function expandReferences(tree: RawMap, around: ConfigEnvironment, findings: Findings): RawMap {
   const work = { left: MAX_WORK }
   const expandIn = (path: string[], node: RawNode): RawNode => {
     if (Array.isArray(node)) return node.map((item, index) => expandIn([...path, String(index)], item))

@@ -1,7 +1,7 @@
 import { errorText } from '../../model/error-text.ts'
 import { ownValue } from '../../model/own-value.ts'
 /** What the configuration may look at outside itself. */
-export interface Surroundings {
+export interface ConfigEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The text of a file; throws when it cannot be read. */
   readonly readFile: (path: string) => string
@@ -21,7 +21,7 @@ export function splitUri(uri: string, defaultScheme: string): { scheme: string; 
 }
 
 /** Follows one reference; never throws. */
-export function fetchText(scheme: string, rest: string, around: Surroundings): FetchedText {
+export function fetchText(scheme: string, rest: string, around: ConfigEnvironment): FetchedText {
   switch (scheme) {
     case 'env':
       return fetchVariable(rest, around.env)
@@ -39,7 +39,7 @@ export function fetchText(scheme: string, rest: string, around: Surroundings): F
   }
 }
 
-function fetchVariable(reference: string, env: Surroundings['env']): FetchedText {
+function fetchVariable(reference: string, env: ConfigEnvironment['env']): FetchedText {
   const mark = reference.indexOf(DEFAULT_MARK)
   const name = mark < 0 ? reference : reference.slice(0, mark)
   if (!ENV_NAME.test(name)) {
@@ -49,7 +49,7 @@ function fetchVariable(reference: string, env: Surroundings['env']): FetchedText
   return text === undefined ? { kind: 'unset', name } : { kind: 'text', text }
 }
 
-function fetchFile(path: string, readFile: Surroundings['readFile']): FetchedText {
+function fetchFile(path: string, readFile: ConfigEnvironment['readFile']): FetchedText {
   try {
     return { kind: 'text', text: readFile(path) }
   } catch (error) {

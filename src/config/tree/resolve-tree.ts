@@ -1,13 +1,13 @@
 import { ConfigError } from '../config-error.ts'
 import type { Findings } from '../findings.ts'
 import { expandReferences } from './expand-references.ts'
-import { fetchText, splitUri, type Surroundings } from './fetch-text.ts'
+import { fetchText, splitUri, type ConfigEnvironment } from './fetch-text.ts'
 import { mergeTrees, splitKeys } from './merge-trees.ts'
 import { isMap, kindOf, type RawMap } from './raw-node.ts'
 import { readYaml } from './read-yaml.ts'
 import { readSetOption } from './set-option.ts'
 
-export interface ConfigInput extends Surroundings {
+export interface ConfigInput extends ConfigEnvironment {
   /** The values of --config, in order. */
   readonly sources: readonly string[]
   /** The values of --set, in order; they are laid over all sources. */
@@ -28,7 +28,7 @@ export function resolveTree(input: ConfigInput, findings: Findings): RawMap {
   return expandReferences(merged, input, findings)
 }
 
-function readSource(source: string, around: Surroundings, findings: Findings): RawMap {
+function readSource(source: string, around: ConfigEnvironment, findings: Findings): RawMap {
   const { scheme, rest } = splitUri(source, 'file')
   const name = scheme === 'yaml' ? '--config yaml:' : source
   const fetched = fetchText(scheme, rest, around)

@@ -9,12 +9,12 @@ import type { Authenticator, Checked } from '../../trust/authenticator.ts'
 import { Flow } from './flow.ts'
 import { Flows } from './flows.ts'
 import { NO_ROOM, type InFlight, type Reservation } from './in-flight.ts'
-import { LoneFlows } from './lone-flows.ts'
+import { SingleFlowConnections } from './single-flow-connections.ts'
 import { NO_MEMORY } from './no-memory.ts'
 import type { ReceiverObserver, ReceiverTransport } from '../observer.ts'
 import type { ReceiverSettings } from '../otlp/receiver-settings.ts'
 import type { Refusal } from '../otlp/reply.ts'
-import { Pauses } from './pauses.ts'
+import { AnswerDelays } from './answer-delays.ts'
 import { jitterRetry } from './jitter-retry.ts'
 
 const STOPPED: IngestOutcome = {
@@ -37,8 +37,8 @@ export class Intake {
   readonly #from: { receiver: string; transport: ReceiverTransport }
   readonly #memory: { readonly isRefusing: boolean } | undefined
   readonly #flows: Flows
-  readonly #lone = new LoneFlows()
-  readonly #pauses = new Pauses()
+  readonly #lone = new SingleFlowConnections()
+  readonly #pauses = new AnswerDelays()
   readonly #chance: () => number
   readonly #port: IngestPort
   readonly #observer: ReceiverObserver

@@ -3,7 +3,7 @@ const PAUSE_MS = 100
 const MOST = 2_048
 
 /** Short pauses before an answer that nobody should hurry for. */
-export class Pauses {
+export class AnswerDelays {
   readonly #waiting = new Map<() => void, NodeJS.Timeout>()
   #isOver = false
 

@@ -1,7 +1,7 @@
 import type { Flow } from './flow.ts'
 
 /** Which flow a connection carries, as long as it has carried no other: a gateway sends for many. */
-export class LoneFlows {
+export class SingleFlowConnections {
   readonly #flows = new WeakMap<object, Flow | 'several'>()
 
   note(connection: object, flow: Flow): void {
