@@ -26,7 +26,7 @@ export async function runAnchor(
   sink: HelperProcess<ToAnchorSink, FromAnchorSink>,
   order: Omit<AnchorOrder, 'kind' | 'endpoint'>,
 ): Promise<AnchorRun> {
-  using generator = new HelperProcess<AnchorOrder, FromAnchor>('anchor/generator.ts')
+  using generator = new HelperProcess<AnchorOrder, FromAnchor>('../anchor/generator.ts')
   await generator.hear('ready')
   const spans = order.seconds * order.changesPerSecond * SPANS_PER_CHANGE
   const { keepsTimes } = order

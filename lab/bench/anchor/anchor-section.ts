@@ -42,7 +42,7 @@ async function anchorRound(
 ): Promise<{ figures: Record<string, number>; curves: RoundCurves }> {
   const { seconds, speed, realTimeSeconds } = options.anchor
   using directory = freshDirectory(options.directory)
-  using sink = new HelperProcess<ToAnchorSink, FromAnchorSink>('anchor/sink.ts')
+  using sink = new HelperProcess<ToAnchorSink, FromAnchorSink>('../anchor/sink.ts')
   const { port } = await sink.hear('ready')
   const common = {
     seed: randomInt(2 ** 31),

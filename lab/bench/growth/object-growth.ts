@@ -21,7 +21,7 @@ export async function measureObject(
   const db = openForWriting(path)
   await migrate(db)
   db.close()
-  using writer = new HelperProcess<ToWriter, FromWriter>('growth/writer.ts')
+  using writer = new HelperProcess<ToWriter, FromWriter>('../growth/writer.ts')
   await writer.hear('ready')
   const rounds: Record<string, number>[] = []
   writer.tell({ kind: 'objects', path, changes, rounds: options.rounds })

@@ -42,7 +42,7 @@ export async function measureStore(
 }
 
 async function write(path: string): Promise<Record<string, number>> {
-  using writer = new HelperProcess<ToWriter, FromWriter>('growth/writer.ts')
+  using writer = new HelperProcess<ToWriter, FromWriter>('../growth/writer.ts')
   await writer.hear('ready')
   writer.tell({ kind: 'measure', path, changes: FRESH_CHANGES, prune: PRUNED })
   const { perSpan, perCpid, perPruned } = await writer.hear('measured', LONGEST_MS)
