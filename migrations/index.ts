@@ -10,6 +10,7 @@ import { up as usesOfScopes } from './013-uses-of-scopes.ts'
 import { up as rankedCpids } from './014-ranked-cpids.ts'
 import { up as claimedCpids } from './015-claimed-cpids.ts'
 import { up as explainedInTurns } from './016-explained-in-turns.ts'
+import { up as sharesOfTraces } from './017-shares-of-traces.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -24,4 +25,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '014-ranked-cpids': { up: rankedCpids },
   '015-claimed-cpids': { up: claimedCpids },
   '016-explained-in-turns': { up: explainedInTurns },
+  '017-shares-of-traces': { up: sharesOfTraces },
 }

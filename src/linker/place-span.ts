@@ -19,6 +19,7 @@ import type { LinkContext } from './link-context.ts'
 import { repointedLinks } from './causes/repoint-links.ts'
 import { observeHop } from './causes/observe.ts'
 import { extendBounds } from './causes/plausible-time.ts'
+import { countGuest } from './traces/guests.ts'
 import { noteActivity } from './traces/settling.ts'
 import { changeBytes, fitsLate, spanBytes } from './traces/trace-room.ts'
 
@@ -177,6 +178,7 @@ function isCountedOf(
 function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan, isCounted: boolean): void {
   trace.sentSpans++
   trace.sentBytes += spanBytes(span)
+  countGuest(ctx, trace, span)
   if (!isCounted) trace.controllerSpans++
   extendBounds(ctx, trace, span.startNs, span.endNs)
   if (ctx.traces.addService(trace, span.service)) trace.services++

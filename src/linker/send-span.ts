@@ -1,3 +1,4 @@
+import { SENT_INHERITED_CPID } from '../model/ports/linking/decisions.ts'
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import {
   AWAITED_AFTER_FORWARD,
@@ -9,6 +10,7 @@ import { waitsForWriters } from './causes/causes.ts'
 import { mayJoin } from './may-join.ts'
 import { bringParent, placeSpan } from './place-span.ts'
 import { sendInPlace } from './passthrough.ts'
+import { hasShareFor } from './traces/guests.ts'
 import { openTracesOf, tracesFor } from './traces/trace-openings.ts'
 import { spanBytes } from './traces/trace-room.ts'
 import { waitsUntil } from './causes/waits.ts'
@@ -18,13 +20,23 @@ export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): voi
   const awaited = ctx.parents.take(span)
   if (ctx.settings.mode === 'passthrough') sendInPlace(ctx, span, cpid)
   else {
-    tracesFor(ctx, cpid, span.startNs, spanBytes(span)).forEach((trace, position) => {
+    const traces = tracesFor(ctx, cpid, span.startNs, spanBytes(span), span)
+    traces.forEach((trace, position) => {
       placeSpan(ctx, span, { trace, cpid, copy: position > 0, awaited })
     })
+    if (traces.length === 0) sendWhereItIs(ctx, span)
   }
   followAwaited(ctx, span, awaited, cpid)
   if (span.writes) releaseObservers(ctx, span)
   releaseLogs(ctx, span)
+}
+
+/** A guest's span for which the traces of its change have no room left stays in its original trace. */
+function sendWhereItIs(ctx: LinkContext, span: ArrivedSpan): void {
+  const flags = span.inherited ? SENT_INHERITED_CPID : 0
+  ctx.outbox.send({ trace: 0, span: span.row, parentId: span.parentId, flags, extra: undefined })
+  ctx.counts.sent++
+  ctx.counts.beyondShare++
 }
 
 /** Spans that waited for what this one wrote go after it. */
@@ -109,7 +121,8 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
       if (!mayJoin(ctx, child, cpid)) continue
       ctx.spans.inheritCpid(child, cpid)
       const { mode } = ctx.settings
-      const traces = mode === 'passthrough' ? [] : openTracesOf(ctx, cpid, child.startNs, spanBytes(child))
+      const open = mode === 'passthrough' ? [] : openTracesOf(ctx, cpid, child.startNs, spanBytes(child))
+      const traces = open.filter((trace) => hasShareFor(ctx, trace, child))
       for (const trace of traces) {
         placeSpan(ctx, child, { trace, cpid, copy: true, awaited: [] })
       }

@@ -9,6 +9,8 @@ export interface LinkCounts {
   cutRoots: number
   /** Late parents and back links for which their trace had no room. */
   leftOut: number
+  /** Spans of other clusters for which the traces of their change had no room left. */
+  beyondShare: number
   settled: number
   episodes: number
   /** Log records sent on, and those of them without a CPID. */
@@ -25,6 +27,7 @@ export const noLinkCounts = (): LinkCounts => ({
   duplicateLogs: 0,
   cutRoots: 0,
   leftOut: 0,
+  beyondShare: 0,
   settled: 0,
   episodes: 0,
   logs: 0,

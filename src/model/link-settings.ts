@@ -17,4 +17,6 @@ export interface LinkSettings {
 export interface LinkerSettings extends LinkSettings {
   /** Log records are linked too, because something sends them on. */
   logs: boolean
+  /** Who sends may be told apart, so that the room of a trace is shared out. */
+  tellsSendersApart?: boolean
 }

@@ -50,7 +50,8 @@ export class StoreWriter {
       clock.monotonicMs(),
     )
     this.#pruning = new PruneRounds(stores, { retention, maxFanout: linking.maxFanout })
-    this.#rounds = new LinkRounds(stores, linking, maxSeries)
+    const tellsSendersApart = settings.senders !== undefined
+    this.#rounds = new LinkRounds(stores, { ...linking, tellsSendersApart }, maxSeries)
   }
 
   /** Stores requests, as far as there is time. */

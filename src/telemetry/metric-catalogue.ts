@@ -203,6 +203,11 @@ export const METRICS = {
     [],
     'Back links and parents that came after their children, left out of traces that are full.',
   ),
+  cpid_beyond_share_spans: counter(
+    'spans',
+    [],
+    'Spans of other clusters than a change that stayed in their own traces, since others may fill half of its traces.',
+  ),
   cpid_traces_open: gauge('traces', [], 'Traces that still take activity.'),
   cpid_traces_settled: counter('traces', [], 'Traces that settled.'),
   cpid_episodes: counter('episodes', [], 'Episodes opened after every root of some activity had settled.'),

@@ -11,6 +11,7 @@ export function addLinkCounts(metrics: Metrics, counts: LinkCounts): void {
   metrics.add('cpid_duplicate_log_records', counts.duplicateLogs)
   metrics.add('cpid_cut_roots', counts.cutRoots)
   metrics.add('cpid_left_out_spans', counts.leftOut)
+  metrics.add('cpid_beyond_share_spans', counts.beyondShare)
   metrics.add('cpid_traces_settled', counts.settled)
   metrics.add('cpid_episodes', counts.episodes)
 }

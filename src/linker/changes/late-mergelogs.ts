@@ -6,6 +6,7 @@ import { ensureChangeSpan, sendMergedInto } from './change-spans.ts'
 import type { LinkContext } from '../link-context.ts'
 import { placeSpan } from '../place-span.ts'
 import { settle } from '../traces/settling.ts'
+import { hasShareFor } from '../traces/guests.ts'
 import { openTracesOf } from '../traces/trace-openings.ts'
 import { spanBytes } from '../traces/trace-room.ts'
 
@@ -40,6 +41,7 @@ function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<numbe
   for (const trace of openTracesOf(ctx, cpid, now, 0, except)) ensureChangeSpan(ctx, trace, cpid, now)
   for (const span of parentsFirst(spans)) {
     for (const trace of openTracesOf(ctx, cpid, span.startNs, spanBytes(span), except)) {
+      if (!hasShareFor(ctx, trace, span)) continue
       placeSpan(ctx, span, { trace, cpid, copy: true, awaited: [] })
     }
   }

@@ -8,6 +8,7 @@ import {
 } from '../../model/attributes.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import type { CpidNode } from '../../model/ports/graph-port.ts'
+import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 import type { Trace } from '../../model/ports/linking/traces.ts'
 import { rfc3339 } from '../../model/rfc3339.ts'
 import { changeTime, episodeName } from '../changes/change-attributes.ts'
@@ -17,23 +18,35 @@ import type { LinkContext } from '../link-context.ts'
 import { extendBounds, isDoubtful, openingTime, possibleTime } from '../causes/plausible-time.ts'
 import { endFull } from './settling.ts'
 import { sendSynthetic, stampIn } from '../changes/synthetic-span.ts'
+import { hasShareFor } from './guests.ts'
 import { changeBytes, fits } from './trace-room.ts'
 
 /**
  * The traces that activity of a CPID goes into now, that of its newest root first: those of its listed roots that are
  * open. When all have settled it is the newest one's episode, whatever episodes the older ones have open (design rules 5
- * and 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the CPID.
+ * and 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the CPID; those whose share of
+ * guests is used up are left out for a span of one, and there may be none.
  */
-export function tracesFor(ctx: LinkContext, cpid: number, activityNs: UnixNanos, bytes = 0): Trace[] {
+export function tracesFor(
+  ctx: LinkContext,
+  cpid: number,
+  activityNs: UnixNanos,
+  bytes = 0,
+  span?: ArrivedSpan,
+): Trace[] {
   const roots = listedRoots(ctx, cpid)
   const open: Trace[] = []
+  let isLeftOut = false
   for (const root of roots) {
     const trace = ctx.traces.currentOf(root.id) ?? openFirst(ctx, root, activityNs)
-    if (keepsRootOpen(trace)) open.push(withRoom(ctx, trace, cpid, activityNs, bytes))
+    if (!keepsRootOpen(trace)) continue
+    if (span !== undefined && !hasShareFor(ctx, trace, span)) isLeftOut = true
+    else open.push(withRoom(ctx, trace, cpid, activityNs, bytes))
   }
   const newest = roots[0]
-  if (open.length > 0 || newest === undefined) return open
+  if (open.length > 0 || newest === undefined || isLeftOut) return open
   const episode = ctx.traces.currentOf(newest.id)
+  if (episode?.open === true && span !== undefined && !hasShareFor(ctx, episode, span)) return []
   return [
     episode?.open === true
       ? withRoom(ctx, episode, cpid, activityNs, bytes)
@@ -176,6 +189,8 @@ function addTrace(
     doubtfulTimes: isDoubtful(ctx, firstNs),
     sentSpans: 0,
     sentBytes: 0,
+    guestSpans: 0,
+    guestBytes: 0,
     controllerSpans: 0,
     services: 0,
     merges: 0,

@@ -50,7 +50,7 @@ export class TraceTable implements Traces {
     )
     this.#update = db.prepare(
       `UPDATE traces SET state = ?, last_arrival_ms = ?, due_ms = ?, first_ns = ?, last_ns = ?, sent_spans = ?,
-         sent_bytes = ?, controller_spans = ?, services = ?, merges = ?, missing = ?, truncated = ?, root_sent = ?,
+         sent_bytes = ?, guest_spans = ?, guest_bytes = ?, controller_spans = ?, services = ?, merges = ?, missing = ?, truncated = ?, root_sent = ?,
          last_decision = ?, last_wall_ms = ?, clock_skew = ?, doubtful_times = ? WHERE id = ?`,
     )
     this.#addService = db.prepare('INSERT OR IGNORE INTO trace_services (trace, service) VALUES (?, ?)')
@@ -145,6 +145,8 @@ export class TraceTable implements Traces {
         trace.lastNs,
         trace.sentSpans,
         trace.sentBytes,
+        trace.guestSpans,
+        trace.guestBytes,
         trace.controllerSpans,
         trace.services,
         trace.merges,
@@ -208,6 +210,8 @@ function traceOf(row: TraceRow): Trace {
     doubtfulTimes: row['doubtful_times'] === 1n,
     sentSpans: whole(row['sent_spans']),
     sentBytes: whole(row['sent_bytes']),
+    guestSpans: whole(row['guest_spans']),
+    guestBytes: whole(row['guest_bytes']),
     controllerSpans: whole(row['controller_spans']),
     services: whole(row['services']),
     merges: whole(row['merges']),

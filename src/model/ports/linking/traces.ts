@@ -25,6 +25,9 @@ export interface Trace {
   sentSpans: number
   /** The most that a backend makes of what was sent, however it is batched. */
   sentBytes: number
+  /** What of that is of other clusters than its root's, where senders are told apart. */
+  guestSpans: number
+  guestBytes: number
   controllerSpans: number
   services: number
   merges: number
