@@ -25,6 +25,8 @@ export interface Decision {
   readonly sources: readonly Cpid[] | undefined
   readonly reads: readonly ReadVersion[]
   readonly cause: 'operator' | 'exact' | 'inferred'
+  /** Versions between this one and the last that is known were not seen. */
+  readonly gap: boolean
 }
 
 const LAST = 2n ** 62n
@@ -41,6 +43,10 @@ export function decide(
   const below = write.version ?? LAST
   const before = object && newestBelow(object, below)
   const part = partOfWrite(write, before?.facts)
+  if (write.listed === 'first' && object === undefined) {
+    note(write, parseCpid(write.facts?.cpid ?? ''), undefined, objects)
+    return undefined
+  }
   if (part === 'heartbeat') {
     if (before !== undefined) note(write, before.cpid, before, objects)
     return undefined
@@ -53,6 +59,7 @@ export function decide(
     write,
     part,
     writer,
+    gap: hasGap(write, part, before),
     ...follows({ write, part, writer, reads, before, key }, changes),
   }
   note(write, decision.cpid, before, objects)
@@ -70,6 +77,19 @@ function isDecided(write: Write, object: KnownObject | undefined, objects: Clust
 /** An Audit-ID can be chosen by whoever asks: it tells requests for one object apart, no more. */
 function requestKey({ auditId = '', verb }: Request, { resource, namespace, name }: ObjectIdentity): string {
   return [auditId, verb, resource, namespace, name].join(' ')
+}
+
+/** A list may leave versions out; a request may say that it read one that nobody saw; a generation counts what authors wrote. */
+function hasGap(
+  { listed, request, facts, version }: Write,
+  part: Part,
+  before: KnownVersion | undefined,
+): boolean {
+  if (listed !== undefined) return true
+  if (before === undefined) return part !== 'creation'
+  const read = request?.readVersion ?? 0n
+  if (read > before.version && read < (version ?? read)) return true
+  return facts !== undefined && facts.generation > before.facts.generation + 1
 }
 
 interface Following {

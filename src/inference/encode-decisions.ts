@@ -60,7 +60,7 @@ function spanOf(decision: Decision): Parameters<typeof encodeSpan>[0] {
   }
 }
 
-function attributesOf({ write, writer, cpid, cause, reads }: Decision): Record<string, AttributeValue> {
+function attributesOf({ write, writer, cpid, cause, reads, gap }: Decision): Record<string, AttributeValue> {
   const observed = reads
     .slice(0, MAX_OBSERVED)
     .map(({ identity, known }) => referenceOf(identity, known.version))
@@ -70,7 +70,7 @@ function attributesOf({ write, writer, cpid, cause, reads }: Decision): Record<s
     [CPID_WROTE]: [referenceOf(write.object, write.version)],
     ...(observed.length > 0 && { [CPID_OBSERVED]: observed }),
     ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
-    ...(write.gap && { [CPID_GAP]: true }),
+    ...(gap && { [CPID_GAP]: true }),
     ...objectAttributes(write.object),
   }
 }

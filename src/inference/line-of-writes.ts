@@ -2,6 +2,7 @@ import type { UnixNanos } from '../model/clock.ts'
 import type { ObjectIdentity } from '../model/kubernetes/object-facts.ts'
 import type { AuditedRequest, Observation, WatchedVersion } from '../model/kubernetes/observation.ts'
 import type { Write } from '../model/kubernetes/write.ts'
+import { SortedLine } from './sorted-line.ts'
 
 export interface LineSettings {
   /** How long streams of other resources may take to catch up. */
@@ -12,18 +13,31 @@ export interface LineSettings {
   readonly isWatched: boolean
 }
 
+/** What is known of a write so far. */
 interface Pending {
   readonly sinceNs: UnixNanos
+  /** Undefined for a request whose answer names none. */
+  readonly version: bigint | undefined
   watched?: WatchedVersion | undefined
   audited?: AuditedRequest | undefined
 }
 
-/** Puts together what the sources of a cluster tell of each write, and gives writes in order of their versions. */
+const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' } as const
+
+/** How much the clock of the API server may be ahead of that by which the watch's versions are timed. */
+const CLOCKS_DIFFER_NS = 1_000_000_000n
+
+/**
+ * Puts together what the sources of a cluster tell of each write, and gives writes in order of their versions. A write that is
+ * told of after those above it were given comes late, and out of order.
+ */
 export class LineOfWrites {
   readonly #settings: LineSettings
   readonly #byKey = new Map<string, Pending>()
-  /** Requests whose answer names no version, by object: each joins the version that it made once that is watched. */
-  readonly #unversioned = new Map<string, Pending[]>()
+  readonly #versioned = new SortedLine<Pending>(({ version = 0n }) => version)
+  /** Requests whose answer names no version, by when they ended, and by object: each joins the version that it made. */
+  readonly #unversioned = new SortedLine<Pending>(seenNs)
+  readonly #byName = new Map<string, Pending[]>()
 
   constructor(settings: LineSettings) {
     this.#settings = settings
@@ -31,129 +45,122 @@ export class LineOfWrites {
 
   /** How many writes wait. */
   get size(): number {
-    return (
-      this.#byKey.size + [...this.#unversioned.values()].reduce((sum, waiting) => sum + waiting.length, 0)
-    )
+    return this.#versioned.size + this.#unversioned.size
   }
 
   add(observation: Observation, nowNs: UnixNanos): void {
-    const { object, version } = observation
-    if (version === undefined) {
-      if (observation.source === 'watch') return
-      const waiting = this.#unversioned.get(nameOf(object)) ?? []
-      if (waiting.some(({ audited }) => audited?.request.auditId === observation.request.auditId)) return
-      waiting.push({ sinceNs: nowNs, audited: observation })
-      this.#unversioned.set(nameOf(object), waiting)
-      return
-    }
-    const key = `${object.uid} ${version}`
-    const pending = this.#byKey.get(key) ?? { sinceNs: nowNs }
-    if (observation.source === 'watch') pending.watched ??= observation
-    else pending.audited ??= observation
-    this.#byKey.set(key, pending)
+    const { version } = observation
+    if (version !== undefined) this.#addVersioned(observation, version, nowNs)
+    else if (observation.source === 'audit') this.#addUnversioned(observation, nowNs)
   }
 
   /** The writes that can be decided now, lowest version first; one that waits for its writer holds back all above it. */
   takeDue(nowNs: UnixNanos): Write[] {
     const due: Write[] = []
-    for (const [key, pending] of this.#inOrder()) {
-      if (!this.#isDue(pending, nowNs)) break
-      this.#takeUnversionedBefore(seenNs(pending), pending, due)
-      this.#byKey.delete(key)
-      due.push(writeOf(pending))
+    for (let next = this.#versioned.first; next !== undefined; next = this.#versioned.first) {
+      this.#join(next)
+      if (!this.#isDue(next, nowNs)) break
+      this.#takeUnversioned(seenNs(next), due)
+      this.#versioned.shift()
+      this.#byKey.delete(keyOf(next))
+      due.push(writeOf(next))
     }
-    if (this.#byKey.size === 0) this.#takeUnversionedBefore(nowNs - this.#patienceNs, undefined, due)
+    if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - this.#settings.windowNs, due)
     return due
   }
 
-  get #patienceNs(): bigint {
-    return this.#settings.isWatched ? this.#settings.whoWaitNs : this.#settings.windowNs
+  #addVersioned(observation: Observation, version: bigint, nowNs: UnixNanos): void {
+    const key = `${observation.object.uid} ${version}`
+    const known = this.#byKey.get(key)
+    const pending = known ?? { sinceNs: nowNs, version }
+    if (observation.source === 'watch') pending.watched ??= observation
+    else pending.audited ??= observation
+    if (known !== undefined) return
+    this.#byKey.set(key, pending)
+    this.#versioned.add(pending)
   }
 
-  #inOrder(): [string, Pending][] {
-    return [...this.#byKey].sort(([, one], [, other]) => {
-      const difference = versionOf(one) - versionOf(other)
-      return difference < 0n ? -1 : difference > 0n ? 1 : 0
-    })
+  #addUnversioned(audited: AuditedRequest, nowNs: UnixNanos): void {
+    const name = nameOf(audited.object)
+    const waiting = this.#byName.get(name) ?? []
+    const { auditId, verb } = audited.request
+    const isKnown = waiting.some(
+      ({ audited: one }) => one?.request.auditId === auditId && one?.request.verb === verb,
+    )
+    if (isKnown) return
+    const pending = { sinceNs: nowNs, version: undefined, audited }
+    this.#byName.set(name, [...waiting, pending])
+    this.#unversioned.add(pending)
   }
 
-  #isDue(pending: Pending, nowNs: UnixNanos): boolean {
+  #isDue({ sinceNs, audited }: Pending, nowNs: UnixNanos): boolean {
+    const waitedNs = nowNs - sinceNs
     const { windowNs, whoWaitNs } = this.#settings
-    const waitedNs = nowNs - pending.sinceNs
-    if (waitedNs < windowNs) return false
-    if (pending.audited !== undefined || waitedNs >= whoWaitNs) return true
-    const joined = pending.watched && this.#joined(pending.watched)
-    return joined !== undefined
+    return waitedNs >= windowNs && (audited !== undefined || waitedNs >= whoWaitNs)
   }
 
-  /** Requests without a version that ended before a moment; those that made `next` become a part of it. */
-  #takeUnversionedBefore(untilNs: UnixNanos, next: Pending | undefined, due: Write[]): void {
-    if (next?.watched !== undefined && next.audited === undefined) {
-      const joined = this.#joined(next.watched)
-      if (joined !== undefined) {
-        next.audited = joined.audited
-        this.#drop(joined)
-      }
-    }
-    const early = [...this.#unversioned.values()]
-      .flat()
-      .filter(({ audited, sinceNs }) => {
-        const ended = audited?.seenNs ?? 0n
-        return this.#settings.isWatched ? sinceNs + this.#settings.whoWaitNs <= untilNs : ended <= untilNs
-      })
-      .sort((one, other) => (seenNs(one) < seenNs(other) ? -1 : 1))
-    for (const pending of early) {
-      this.#drop(pending)
-      due.push(writeOf(pending))
+  /** Requests without a version that come before a moment; where versions are watched, one may still join them by then. */
+  #takeUnversioned(untilNs: UnixNanos, due: Write[]): void {
+    const { whoWaitNs, isWatched } = this.#settings
+    for (let next = this.#unversioned.first; next !== undefined; next = this.#unversioned.first) {
+      const atNs = isWatched ? next.sinceNs + whoWaitNs : seenNs(next)
+      if (atNs > untilNs) return
+      this.#drop(next)
+      due.push(writeOf(next))
     }
   }
 
   /** The request that made a watched version, by what both say of it. */
-  #joined({ object, gone, facts, seenNs }: WatchedVersion): Pending | undefined {
-    return this.#unversioned.get(nameOf(object))?.find(({ audited }) => {
-      if (audited === undefined || audited.request.startNs > seenNs + CLOCKS_DIFFER_NS) return false
-      if (audited.object.uid !== '' && audited.object.uid !== object.uid) return false
-      const { verb, subresource } = audited.request
-      if (verb === 'delete') return gone || facts.deleting
-      return subresource === 'binding' ? facts.prints.node !== '' : !gone
-    })
+  #join(pending: Pending): void {
+    const { watched, audited } = pending
+    if (watched === undefined || audited !== undefined) return
+    const made = this.#byName
+      .get(nameOf(watched.object))
+      ?.find((one) => one.audited && couldMake(one.audited, watched))
+    if (made === undefined) return
+    pending.audited = made.audited
+    this.#drop(made)
   }
 
   #drop(pending: Pending): void {
+    this.#unversioned.remove(pending)
     if (pending.audited === undefined) return
     const name = nameOf(pending.audited.object)
-    const left = (this.#unversioned.get(name) ?? []).filter((one) => one !== pending)
-    if (left.length === 0) this.#unversioned.delete(name)
-    else this.#unversioned.set(name, left)
+    const left = (this.#byName.get(name) ?? []).filter((one) => one !== pending)
+    if (left.length === 0) this.#byName.delete(name)
+    else this.#byName.set(name, left)
   }
 }
 
-/** How much the clock of the API server may be ahead of that by which the watch's versions are timed. */
-const CLOCKS_DIFFER_NS = 1_000_000_000n
+function couldMake({ object, request }: AuditedRequest, version: WatchedVersion): boolean {
+  if (request.startNs > version.seenNs + CLOCKS_DIFFER_NS) return false
+  if (object.uid !== '' && object.uid !== version.object.uid) return false
+  if (request.verb === 'delete') return version.gone || version.facts.deleting
+  return request.subresource === 'binding' ? version.facts.prints.node !== '' : !version.gone
+}
+
+function writeOf({ watched, audited, version }: Pending): Write {
+  const one = watched ?? audited
+  if (one === undefined) throw new Error('a write that no source told of')
+  return {
+    object: one.object,
+    version,
+    gone: one.gone,
+    facts: watched?.facts ?? audited?.facts,
+    request: audited?.request,
+    seenNs: one.seenNs,
+    listed: watched && LISTED[watched.by],
+  }
+}
+
+function keyOf({ watched, audited, version }: Pending): string {
+  return `${(watched ?? audited)?.object.uid ?? ''} ${version}`
+}
 
 function nameOf({ resource, namespace, name }: ObjectIdentity): string {
   return `${resource}/${namespace}/${name}`
 }
 
-function writeOf({ watched, audited }: Pending): Write {
-  const one = watched ?? audited
-  if (one === undefined) throw new Error('a write that no source told of')
-  const facts = watched?.facts ?? audited?.facts
-  return {
-    object: watched?.object ?? one.object,
-    version: watched?.version ?? audited?.version,
-    gone: watched?.gone ?? audited?.gone ?? false,
-    facts,
-    request: audited?.request,
-    seenNs: one.seenNs,
-    gap: false,
-  }
-}
-
 function seenNs({ watched, audited }: Pending): UnixNanos {
   return audited?.request.endNs ?? watched?.seenNs ?? 0n
-}
-
-function versionOf({ watched, audited }: Pending): bigint {
-  return watched?.version ?? audited?.version ?? 0n
 }

@@ -32,7 +32,7 @@ export function readWatchEvent(
     object: identity,
     version,
     facts: readObjectFacts(object),
-    listed: false,
+    by: 'event',
     gone,
     seenNs,
   }

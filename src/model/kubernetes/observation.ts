@@ -11,8 +11,11 @@ export interface WatchedVersion {
   readonly object: ObjectIdentity
   readonly version: bigint
   readonly facts: ObjectFacts
-  /** It was there when the watch began: who wrote it, and when, is not known. */
-  readonly listed: boolean
+  /**
+   * How it came to be seen. In the first list of a cluster is what was there before anybody looked; what a later list has that
+   * is not known came while nobody did.
+   */
+  readonly by: 'event' | 'first list' | 'later list'
   readonly gone: boolean
   readonly seenNs: UnixNanos
 }

@@ -41,6 +41,6 @@ export interface Write {
   readonly request: Request | undefined
   /** When the watch told of it, or the request ended. */
   readonly seenNs: UnixNanos
-  /** The version before was not seen, because Causeway looked away. */
-  readonly gap: boolean
+  /** It was there when a list was made, instead of being seen to be written. */
+  readonly listed: 'first' | 'later' | undefined
 }

@@ -1,0 +1,54 @@
+/** Things in order of a number that each of them has; most come with a higher one than those before. */
+export class SortedLine<T> {
+  readonly #rank: (one: T) => bigint
+  #items: T[] = []
+  /** Items before it have left. */
+  #head = 0
+
+  constructor(rank: (one: T) => bigint) {
+    this.#rank = rank
+  }
+
+  get size(): number {
+    return this.#items.length - this.#head
+  }
+
+  get first(): T | undefined {
+    return this.#items[this.#head]
+  }
+
+  /** Behind all that have no higher number. */
+  add(one: T): void {
+    this.#items.splice(this.#after(this.#rank(one)), 0, one)
+  }
+
+  shift(): T | undefined {
+    const first = this.first
+    if (first === undefined) return undefined
+    this.#head++
+    if (this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head)
+      this.#head = 0
+    }
+    return first
+  }
+
+  remove(one: T): void {
+    if (this.first === one) this.shift()
+    else {
+      const at = this.#items.indexOf(one, this.#head)
+      if (at >= 0) this.#items.splice(at, 1)
+    }
+  }
+
+  #after(rank: bigint): number {
+    let [low, high] = [this.#head, this.#items.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const item = this.#items[middle]
+      if (item !== undefined && this.#rank(item) <= rank) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from '@jest/globals'
+import { decide, type Decision } from '../../src/inference/decide.ts'
+import { LineOfWrites } from '../../src/inference/line-of-writes.ts'
+import { RELATIONS } from '../../src/inference/relations.ts'
+import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
+import type { WatchedVersion } from '../../src/model/kubernetes/observation.ts'
+import { MemoryChanges } from './support/memory-changes.ts'
+import { MemoryObjects } from './support/memory-objects.ts'
+
+const SETTINGS = { cluster: 'test', relations: RELATIONS, operators: [], controllers: [] }
+const LINE = { windowNs: 10n, whoWaitNs: 0n, isWatched: true }
+const CPID = '11111111-2222-4333-8444-555555555555'
+
+interface Sketch {
+  version: number
+  generation?: number
+  type?: string
+  by?: WatchedVersion['by']
+  annotations?: Record<string, string>
+  replicas?: number
+}
+
+function seen({
+  version,
+  generation = 1,
+  type = 'MODIFIED',
+  by = 'event',
+  annotations = {},
+  replicas = 1,
+}: Sketch): WatchedVersion {
+  const metadata = {
+    ...{
+      name: 'web',
+      namespace: 'shop',
+      uid: 'u1',
+      resourceVersion: String(version),
+      generation,
+      annotations,
+    },
+    managedFields: [{ manager: 'kubectl-edit', operation: 'Update', time: `t${version}` }],
+  }
+  const object = { kind: 'Deployment', apiVersion: 'apps/v1', metadata, spec: { replicas } }
+  const read = readWatchEvent({ type, object }, BigInt(version))
+  if (typeof read === 'string') throw new Error(read)
+  return { ...read, by }
+}
+
+function decided(...sketches: Sketch[]): Decision[] {
+  const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new LineOfWrites(LINE)]
+  for (const sketch of sketches) line.add(seen(sketch), 0n)
+  return line.takeDue(100n).flatMap((write) => {
+    const decision = decide(write, objects, changes, SETTINGS)
+    if (decision?.sources !== undefined) changes.merge(decision.cpid, decision.sources)
+    return decision ?? []
+  })
+}
+
+const gapsOf = (decisions: readonly Decision[]): unknown =>
+  decisions.map(({ write, gap }) => [Number(write.version), gap])
+
+describe('versions that nobody saw', () => {
+  test('what was there before anybody looked is no write, and what it carried goes on', () => {
+    const decisions = decided(
+      { version: 5, by: 'first list', annotations: { 'causeway.io/cpid': CPID } },
+      { version: 9, generation: 2, replicas: 2 },
+    )
+    expect(gapsOf(decisions)).toEqual([[9, false]])
+  })
+
+  test('what a later list has came while nobody looked: it is told, and marked', () => {
+    expect(gapsOf(decided({ version: 7, by: 'later list' }))).toEqual([[7, true]])
+    const changed = decided(
+      { version: 5, type: 'ADDED' },
+      { version: 9, by: 'later list', generation: 4, replicas: 3 },
+    )
+    expect(gapsOf(changed)).toEqual([
+      [5, false],
+      [9, true],
+    ])
+  })
+
+  test('a list of what is known changes nothing', () => {
+    const again = decided({ version: 5, type: 'ADDED' }, { version: 5, by: 'later list' })
+    expect(gapsOf(again)).toEqual([[5, false]])
+  })
+
+  test('a generation that was left out shows that a version was', () => {
+    const decisions = decided({ version: 5, type: 'ADDED' }, { version: 8, generation: 3, replicas: 4 })
+    expect(gapsOf(decisions)).toEqual([
+      [5, false],
+      [8, true],
+    ])
+  })
+})
