@@ -8,6 +8,8 @@ export interface KnownVersion {
   readonly cpid: Cpid | undefined
   readonly facts: ObjectFacts
   readonly gone: boolean
+  /** Changes that its own is known to come from, as many as are remembered. */
+  readonly includes: readonly Cpid[]
 }
 
 export interface KnownObject {

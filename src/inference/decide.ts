@@ -4,6 +4,7 @@ import type { Request, Write } from '../model/kubernetes/write.ts'
 import { newestBelow, readVersions, type ReadVersion } from './read-versions.ts'
 import type { Changes, ClusterObjects, KnownObject, KnownVersion } from './cluster-objects.ts'
 import { derivedCpid, keyOfWrite, type WriteKey } from './derive-change-ids.ts'
+import { mergeContexts } from './merge-contexts.ts'
 import { partOfWrite, type Part } from './part-of-write.ts'
 import type { Relation } from './relations.ts'
 import { whoWrote, type WhoSettings, type Writer } from './who-wrote.ts'
@@ -23,6 +24,8 @@ export interface Decision {
   readonly cpid: Cpid
   /** The changes that it merges; none where it begins one; undefined where it is one that was there. */
   readonly sources: readonly Cpid[] | undefined
+  /** Changes that it is known to come from. */
+  readonly includes: readonly Cpid[]
   readonly reads: readonly ReadVersion[]
   readonly cause: 'operator' | 'exact' | 'inferred'
   /** Versions between this one and the last that is known were not seen. */
@@ -44,11 +47,11 @@ export function decide(
   const before = object && newestBelow(object, below)
   const part = partOfWrite(write, before?.facts)
   if (write.listed === 'first' && object === undefined) {
-    note(write, parseCpid(write.facts?.cpid ?? ''), undefined, objects)
+    note(write, { cpid: parseCpid(write.facts?.cpid ?? ''), includes: [] }, undefined, objects)
     return undefined
   }
   if (part === 'heartbeat') {
-    if (before !== undefined) note(write, before.cpid, before, objects)
+    if (before !== undefined) note(write, before, before, objects)
     return undefined
   }
   const writer = whoWrote(write, part, before?.facts, { objects, settings })
@@ -62,7 +65,7 @@ export function decide(
     gap: hasGap(write, part, before),
     ...follows({ write, part, writer, reads, before, key }, changes),
   }
-  note(write, decision.cpid, before, objects)
+  note(write, decision, before, objects)
   if (write.version !== undefined) noteActed(write, part, writer, objects)
   return decision
 }
@@ -104,19 +107,20 @@ interface Following {
 function follows(
   { write, part, writer, reads, before, key }: Following,
   changes: Changes,
-): Pick<Decision, 'cpid' | 'sources' | 'reads' | 'cause'> {
+): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause'> {
   const own = ownCpid(write.facts, before?.facts, reads)
   const begins =
     writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, reads))
-  if (own !== undefined) return { cpid: own, sources: undefined, reads, cause: begins ? 'operator' : 'exact' }
-  if (begins) return { cpid: derivedCpid('root', key), sources: [], reads: [], cause: 'operator' }
+  if (own !== undefined)
+    return { cpid: own, sources: undefined, includes: [], reads, cause: begins ? 'operator' : 'exact' }
+  if (begins)
+    return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'operator' }
   const cause = reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
-  const cpids = reads.flatMap(({ known }) => known.cpid ?? [])
-  const newest = changes.newest([...new Set(cpids)])
-  const [only] = newest
-  if (only === undefined) return { cpid: derivedCpid('root', key), sources: [], reads, cause: 'inferred' }
-  if (newest.length === 1) return { cpid: only, sources: undefined, reads, cause }
-  return { cpid: derivedCpid('merge', key), sources: newest.sort(), reads, cause }
+  const self = reads.find(({ identity }) => identity.uid === write.object.uid)
+  const versions = reads.map(({ known }) => known)
+  const merged = mergeContexts(versions, self?.known, changes, key)
+  if (merged !== undefined) return { ...merged, reads, cause }
+  return { cpid: derivedCpid('root', key), sources: [], includes: [], reads, cause: 'inferred' }
 }
 
 /** Somebody nobody can name reacts where there is something to react to; else it is a person. */
@@ -143,14 +147,14 @@ function ownCpid(
 
 function note(
   { object, version, facts, gone }: Write,
-  cpid: Cpid | undefined,
+  { cpid, includes }: Pick<KnownVersion, 'cpid' | 'includes'>,
   before: KnownVersion | undefined,
   objects: ClusterObjects,
 ): void {
   const known = facts ?? before?.facts
   const at = version ?? before?.version
   if (known === undefined || at === undefined) return
-  objects.add(object, { version: at, cpid, facts: known, gone })
+  objects.add(object, { version: at, cpid, facts: known, gone, includes })
 }
 
 /** What a controller does to what an object owns, it does for that object. */
