@@ -198,16 +198,8 @@ export const METRICS = {
     [],
     'Open roots left out because a change descends from more than max_fanout.',
   ),
-  cpid_left_out_spans: counter(
-    'spans',
-    [],
-    'Back links and parents that came after their children, left out of traces that are full.',
-  ),
-  cpid_beyond_share_spans: counter(
-    'spans',
-    [],
-    'Spans of other clusters than a change that stayed in their own traces, since others may fill half of its traces.',
-  ),
+  cpid_left_out_spans: counter('spans', [], 'Back links and late parents left out of traces that are full.'),
+  cpid_beyond_share_spans: counter('spans', [], 'Spans of other clusters beyond their share of a trace.'),
   cpid_traces_open: gauge('traces', [], 'Traces that still take activity.'),
   cpid_traces_settled: counter('traces', [], 'Traces that settled.'),
   cpid_episodes: counter('episodes', [], 'Episodes opened after every root of some activity had settled.'),
