@@ -1,6 +1,7 @@
 import type { RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { MIB } from '../model/sizes.ts'
+import { peerOf } from './peer.ts'
 
 export interface UnreadSettings {
   /** How long an answer may wait for its reader to take more of it, in milliseconds; 30 s unless given, 0 is for ever. */
@@ -23,6 +24,7 @@ const MAX_UNANSWERED = 16
 interface Answer {
   readonly response: ServerResponse
   readonly socket: Socket
+  readonly peer: string
   /** What it may hold, in bytes. */
   charged: number
   /** How much its reader had taken when it was looked at last, and since when it has been no more. */
@@ -99,7 +101,14 @@ export class UnreadAnswers implements Disposable {
       return false
     }
     this.#unanswered.set(socket, unanswered + 1)
-    const answer: Answer = { response, socket, charged: 0, taken: takenOver(socket), sinceMs: this.#nowMs() }
+    const answer: Answer = {
+      response,
+      socket,
+      peer: peerOf(socket.remoteAddress),
+      charged: 0,
+      taken: takenOver(socket),
+      sinceMs: this.#nowMs(),
+    }
     this.#open.add(answer)
     answers.set(response, { charge: (bytes) => this.#charge(answer, bytes) })
     response.once('close', () => {
@@ -111,7 +120,7 @@ export class UnreadAnswers implements Disposable {
 
   #charge(answer: Answer, bytes: number): boolean {
     while (this.#charged + bytes > this.#maxBytes) {
-      const still = this.#longestStill(answer)
+      const still = this.#longestStill(answer) ?? this.#firstOfMost(answer, bytes)
       if (still === undefined) return false
       this.#end(still)
     }
@@ -129,6 +138,21 @@ export class UnreadAnswers implements Disposable {
       if (found === undefined || answer.sinceMs < found.sinceMs) found = answer
     }
     return found !== undefined && found.sinceMs <= this.#nowMs() - LOOK_MS ? found : undefined
+  }
+
+  /** Of the address whose answers hold the most, where that is more than the asker's would, the one that came first. */
+  #firstOfMost(asking: Answer, bytes: number): Answer | undefined {
+    const held = new Map<string, { bytes: number; first: Answer }>()
+    for (const answer of this.#open) {
+      if (answer === asking || answer.charged === 0) continue
+      const of = held.get(answer.peer)
+      if (of === undefined) held.set(answer.peer, { bytes: answer.charged, first: answer })
+      else of.bytes += answer.charged
+    }
+    const own = (held.get(asking.peer)?.bytes ?? 0) + asking.charged + bytes
+    held.delete(asking.peer)
+    const [most] = [...held.values()].sort((one, other) => other.bytes - one.bytes)
+    return most !== undefined && most.bytes > own ? most.first : undefined
   }
 
   /** Sees whether something of the answer was taken, or nothing of it waits for its reader. */

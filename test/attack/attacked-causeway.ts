@@ -31,7 +31,7 @@ export interface AttackedChoice extends SettingsChoice {
   /** Most descriptors that the process may have open at any time. */
   mostDescriptors?: number
   victim?: VictimChoice
-  /** How often the victim may have to try again to send; as often as it likes unless given. */
+  /** How often the victim may have to try again; as often as it likes unless given. */
   mostTriesAgain?: number
 }
 
@@ -111,7 +111,7 @@ export class AttackedCauseway implements AsyncDisposable {
     vitals.look()
     process.stderr.write(`${what}: ${victim.summary}; ${vitals.summary}\n`)
     expect(victim.failures).toEqual([])
-    expect(victim.triedAgain.sending).toBeLessThanOrEqual(this.#choice.mostTriesAgain ?? Infinity)
+    expect(victim.triedAgain).toBeLessThanOrEqual(this.#choice.mostTriesAgain ?? Infinity)
     expect(victim.fewestAnswers).toBeGreaterThanOrEqual(FEWEST_ANSWERS)
     expect(vitals.memoryBytes).toBeLessThan(limitMib * MIB + MEMORY_OVERSHOOT)
     expect(vitals.descriptors).toBeLessThanOrEqual(mostDescriptors)

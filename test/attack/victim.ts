@@ -26,7 +26,6 @@ export interface VictimChoice {
 export const DOORS = ['gRPC', 'new gRPC', 'HTTP', 'query', 'metrics', 'health'] as const
 /** `gRPC` is a connection that is kept; all others connect each time. */
 export type Door = (typeof DOORS)[number]
-const SENDING: ReadonlySet<Door> = new Set(['gRPC', 'new gRPC', 'HTTP'])
 
 /** What one try came to: nothing when it went well, or why it did not. Senders try again, as OTLP has them do. */
 type Try = () => Promise<string | undefined>
@@ -35,8 +34,8 @@ type Try = () => Promise<string | undefined>
 export class Victim implements Disposable {
   /** What was never answered as it should be. */
   readonly failures: string[] = []
-  /** How often it was refused for now, or cut off, and came again: to send, and to ask. */
-  readonly triedAgain = { sending: 0, asking: 0 }
+  /** How often it was refused for now, or cut off, and came again. */
+  triedAgain = 0
   readonly #tries: ReadonlyMap<Door, Try>
   readonly #tookMs = new Map<Door, number[]>()
   #kept: ClientHttp2Session | undefined
@@ -71,8 +70,7 @@ export class Victim implements Disposable {
         (sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / PERCENT))] ?? 0).toFixed(1)
       return `${door} ${sorted.length} × ${at(50)}/${at(99)}`
     })
-    const { sending, asking } = this.triedAgain
-    return `victim's answers, median/p99 ms: ${doors.join(', ')}; tried again ${sending} times to send, ${asking} to ask`
+    return `victim's answers, median/p99 ms: ${doors.join(', ')}; tried again ${this.triedAgain} times`
   }
 
   /** Once through every door, at the same time. */
@@ -116,7 +114,7 @@ export class Victim implements Disposable {
         this.#tookMs.set(door, times)
         return
       }
-      this.triedAgain[SENDING.has(door) ? 'sending' : 'asking']++
+      this.triedAgain++
       if (tookMs > HANG_MS) {
         this.failures.push(`${door}: ${trouble}, after ${Math.round(tookMs)} ms`)
         return

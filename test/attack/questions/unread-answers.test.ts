@@ -15,7 +15,7 @@ const ADDRESSES = Array.from({ length: 8 }, (_, at) => `127.0.1.${at + 1}`)
 leaveNothingBehind()
 
 test('a thousand large answers that nobody reads', async () => {
-  await using causeway = await AttackedCauseway.start({ mostTriesAgain: 400 })
+  await using causeway = await AttackedCauseway.start({ mostTriesAgain: 200 })
   await causeway.withstands(
     async ({ ports }, signal) => {
       using sender = new GrpcSender(ports.grpc)
