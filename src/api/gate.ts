@@ -5,7 +5,7 @@ import type { Authenticator } from '../trust/authenticator.ts'
 import { applyCors, isAllowedOrigin, type CorsSettings } from '../trust/cors.ts'
 import { bareHost, isLoopback } from '../model/host-names.ts'
 import { isOwnName } from '../trust/own-site.ts'
-import { fitsPattern } from '../model/fits-pattern.ts'
+import { fitsPattern } from '../model/senders/fits-pattern.ts'
 import { sendFailure } from './reply.ts'
 import { ownValue } from '../model/own-value.ts'
 

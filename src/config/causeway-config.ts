@@ -1,6 +1,6 @@
 import type { SentSignal, Signal } from '../model/ingest.ts'
 import type { LinkSettings } from '../model/link-settings.ts'
-import type { SenderPolicy } from '../model/sender-policy.ts'
+import type { SenderPolicy } from '../model/senders/sender-policy.ts'
 
 /** What an operator configured, checked and with every default filled in: times in milliseconds, sizes in bytes. */
 export interface CausewayConfig {

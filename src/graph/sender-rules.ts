@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { fitsOne, fitsPattern } from '../model/fits-pattern.ts'
+import { fitsOne, fitsPattern } from '../model/senders/fits-pattern.ts'
 import type { Owner } from '../model/ports/arrival-port.ts'
-import type { Sender } from '../model/sender.ts'
-import type { SenderGrants, SenderPolicy, SenderRule } from '../model/sender-policy.ts'
+import type { Sender } from '../model/senders/sender.ts'
+import type { SenderGrants, SenderPolicy, SenderRule } from '../model/senders/sender-policy.ts'
 
 /** A kind of names in certificates; a pattern without one is for names of hosts. */
 const KIND = /^(?:dns|uri|cn|email|ip):/

@@ -2,7 +2,7 @@ import type { ArrivalStore, SentFrom } from '../model/ports/arrival-port.ts'
 import type { MergelogRecord } from '../model/arrivals.ts'
 import { parseCpid } from '../model/cpid.ts'
 import type { CpidNode, Mergelog, MergeGraph, MergelogRefusal } from '../model/ports/graph-port.ts'
-import { rightTo } from '../model/claims.ts'
+import { rightTo } from '../model/senders/claims.ts'
 import type { Allowed } from './sender-rules.ts'
 
 const MAX_NAME = 64

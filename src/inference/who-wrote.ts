@@ -1,7 +1,7 @@
 import type { ObjectFacts, FieldManager } from '../model/kubernetes/object-facts.ts'
 import type { Actor, Write } from '../model/kubernetes/write.ts'
 import { ownValue } from '../model/own-value.ts'
-import { fitsOne } from '../model/fits-pattern.ts'
+import { fitsOne } from '../model/senders/fits-pattern.ts'
 import type { ClusterObjects } from './cluster-objects.ts'
 import type { Part } from './part-of-write.ts'
 

@@ -1,4 +1,4 @@
-import { rightTo } from '../model/claims.ts'
+import { rightTo } from '../model/senders/claims.ts'
 import type { MergeGraph } from '../model/ports/graph-port.ts'
 import type { LinkPorts } from '../model/ports/linking/link-ports.ts'
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'

@@ -1,4 +1,4 @@
-import type { Sender } from './sender.ts'
+import type { Sender } from './senders/sender.ts'
 
 /** The OTLP signals Causeway takes. */
 export type Signal = 'traces' | 'logs'

@@ -1,4 +1,4 @@
-import type { Sender } from '../model/sender.ts'
+import type { Sender } from '../model/senders/sender.ts'
 
 /**
  * What a credential is worth.

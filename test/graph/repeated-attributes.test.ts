@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { Sender } from '../../src/model/sender.ts'
+import type { Sender } from '../../src/model/senders/sender.ts'
 import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
 import { firstSender } from '../../src/otlp/read/first-sender.ts'
 import { namedObjects } from '../../src/otlp/read/named-objects.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { SenderPolicy } from '../../src/model/sender-policy.ts'
+import type { SenderPolicy } from '../../src/model/senders/sender-policy.ts'
 import { cpid, hexTrace, mergelogsRequest, spansRequest, type SpanSketch } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import { exporterAt, pruneAll } from '../graph/pruning/stored.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { fitsPattern } from '../../src/model/fits-pattern.ts'
+import { fitsPattern } from '../../src/model/senders/fits-pattern.ts'
 
 test('a * stands for any characters', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*') })

@@ -1,6 +1,6 @@
 import { hashOfRequest } from '../../graph/read-request.ts'
 import type { InTurn, IngestOutcome, IngestPort, Signal } from '../../model/ingest.ts'
-import type { Sender } from '../../model/sender.ts'
+import type { Sender } from '../../model/senders/sender.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import { ChildThread } from '../../threads/child-thread.ts'
 import type { FromStore, StoreThreadData, ToStore } from '../../threads/thread-messages.ts'

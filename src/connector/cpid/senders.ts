@@ -1,5 +1,5 @@
 import type { SettingsOf } from '../../config/schema/schema.ts'
-import type { SenderGrants, SenderPolicy } from '../../model/sender-policy.ts'
+import type { SenderGrants, SenderPolicy } from '../../model/senders/sender-policy.ts'
 import { field, optionalField } from '../../config/schema/field.ts'
 import { FLAG, TEXT, TEXT_LIST, choice } from '../../config/schema/scalar-kinds.ts'
 import { optionalSection, section, sections } from '../../config/schema/section.ts'

@@ -1,7 +1,7 @@
 import type { LinkPorts } from '../../model/ports/linking/link-ports.ts'
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 import type { Trace } from '../../model/ports/linking/traces.ts'
-import type { ObjectVersion } from '../../model/object-port.ts'
+import type { ObjectVersion } from '../../model/ports/object-port.ts'
 import { partWith } from '../traces/cascade-parts.ts'
 import type { LinkContext } from '../link-context.ts'
 

@@ -1,7 +1,7 @@
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 import type { Trace } from '../../model/ports/linking/traces.ts'
 import type { LinkContext } from '../link-context.ts'
-import { rightTo } from '../../model/claims.ts'
+import { rightTo } from '../../model/senders/claims.ts'
 import { spanBytes } from './trace-room.ts'
 
 /** The part of a trace that spans of other clusters than its root's may fill, where senders are told apart. */

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { LinkedObjects, ObjectVersion, Writer } from '../../model/object-port.ts'
+import type { LinkedObjects, ObjectVersion, Writer } from '../../model/ports/object-port.ts'
 import { kindOfObject, parseObjectReference } from '../../model/object-reference.ts'
 import { GenerationCache } from '../generation-cache.ts'
 import type { Sqlite } from '../open-database.ts'

@@ -5,7 +5,7 @@ import { RequestRecorder, type RecordSettings } from '../../graph/record-request
 import type { Recording } from '../../graph/recording.ts'
 import type { IngestCounts } from '../../model/ports/arrival-port.ts'
 import type { IngestOutcome, Signal } from '../../model/ingest.ts'
-import type { Sender } from '../../model/sender.ts'
+import type { Sender } from '../../model/senders/sender.ts'
 import type { ArrivalStore } from '../../model/ports/arrival-port.ts'
 import type { Transactor } from '../../model/ports/transactor.ts'
 import type { WriterStores } from '../../model/ports/writer-port.ts'

@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
 import type { IngestOutcome, IngestPort, Signal } from '../../../src/model/ingest.ts'
-import type { Sender } from '../../../src/model/sender.ts'
+import type { Sender } from '../../../src/model/senders/sender.ts'
 
 export const ACCEPTED: IngestOutcome = { kind: 'accepted', stored: 1, rejected: 0, message: '' }
 

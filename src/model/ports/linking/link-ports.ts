@@ -1,4 +1,4 @@
-import type { LinkedObjects } from '../../object-port.ts'
+import type { LinkedObjects } from '../object-port.ts'
 import type { LogLinkStore } from '../log-port.ts'
 import type { ChangeSpans, LinkScopes, Mergelogs } from './changes.ts'
 import type { Decisions } from './decisions.ts'

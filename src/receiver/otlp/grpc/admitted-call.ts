@@ -1,5 +1,5 @@
 import { type Metadata, type ServerInterceptingCallInterface } from '@grpc/grpc-js'
-import type { Sender } from '../../../model/sender.ts'
+import type { Sender } from '../../../model/senders/sender.ts'
 import { holderOf } from '../../admission/holder-of.ts'
 import { NO_ROOM, type Reservation } from '../../admission/in-flight.ts'
 import type { Intake } from '../../admission/intake.ts'

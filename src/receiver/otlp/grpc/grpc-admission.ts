@@ -1,7 +1,7 @@
 import { ServerInterceptingCall, type Metadata, type ServerInterceptor } from '@grpc/grpc-js'
 import type { Http2Session } from 'node:http2'
 import { peerOf } from '../../../doors/peer.ts'
-import type { Sender } from '../../../model/sender.ts'
+import type { Sender } from '../../../model/senders/sender.ts'
 import type { BodyPace } from '../http/body-pace.ts'
 import type { Intake } from '../../admission/intake.ts'
 import type { Refusal } from '../reply.ts'

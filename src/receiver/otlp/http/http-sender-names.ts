@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { Sender } from '../../../model/sender.ts'
+import type { Sender } from '../../../model/senders/sender.ts'
 import { certificateNames } from '../../../trust/certificate-names.ts'
 
 const senders = new WeakMap<TLSSocket, Sender>()

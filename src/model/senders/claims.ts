@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Owner } from './ports/arrival-port.ts'
+import type { Owner } from '../ports/arrival-port.ts'
 
 const BYTES = 8
 

@@ -1,4 +1,4 @@
-import type { UnixNanos } from './clock.ts'
+import type { UnixNanos } from '../clock.ts'
 
 /** A version of an object that a span read or wrote. */
 export interface ObjectVersion {
