@@ -32,9 +32,10 @@ async function answering(settings: UnreadSettings = {}) {
     state,
     given,
     /** Asks, and reads nothing yet. */
-    ask: async (charge = 0): Promise<Socket> => {
+    ask: async (charge = 0, localAddress = '127.0.0.1'): Promise<Socket> => {
       const before = given.length
-      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined)
+      const { port } = server.address() as AddressInfo
+      const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => undefined)
       socket.pause().write(`GET / HTTP/1.1\r\nHost: x\r\nX-Charge: ${charge}\r\n\r\n`)
       while (given.length === before) await turn()
       return socket
@@ -159,4 +160,15 @@ test('one after the other a connection has as many as it likes', async () => {
   socket.destroy()
   server.close()
   await once(server, 'close')
+})
+
+test('whoever comes from an address that holds less is answered at once, at the cost of the one that holds most', async () => {
+  await using server = await answering({ maxBytes: 100 })
+  for (let at = 0; at < 4; at++) await server.ask(25)
+  await server.ask(25)
+  expect(server.given.map(({ isTaken }) => isTaken)).toEqual([true, true, true, true, false])
+  await server.ask(25, '127.0.0.2')
+  expect(server.given.at(-1)?.isTaken).toBe(true)
+  expect(server.state.ended).toBe(1)
+  expect(server.given[0]!.response.req.socket.destroyed).toBe(true)
 })
