@@ -1,6 +1,7 @@
 import type { AdmissionConfig } from '../config/causeway-config.ts'
 import { typeNamed } from '../config/declarations.ts'
 import type { IngestPort } from '../model/ingest.ts'
+import type { ObservationPort } from '../model/ports/observation-port.ts'
 import { Flows } from '../receiver/admission/flows.ts'
 import { InFlight } from '../receiver/admission/in-flight.ts'
 import type { ReceiverHost } from '../receiver/receiver-type.ts'
@@ -31,7 +32,7 @@ export function createIntake({ maxInFlightBytes, maxFlowRequests, maxFlowBytes }
 
 /** What receivers share. */
 export interface Receiving extends Intake {
-  readonly store: IngestPort
+  readonly store: IngestPort & { readonly observations: ObservationPort }
   readonly authenticatorOf: AuthenticatorOf
   readonly memory: { readonly isRefusing: boolean }
 }
@@ -51,6 +52,7 @@ export async function startReceivers(
 ): Promise<number> {
   const host: ReceiverHost = {
     intake: store,
+    inference: store.observations,
     observer: feed,
     inFlight,
     flows,

@@ -24,6 +24,15 @@ export interface ReceiverDeclaration<Settings = unknown> extends ComponentDeclar
   readonly signals: readonly Signal[]
   /** The addresses that it takes; none where it goes and gets what it receives. */
   listeners?(settings: Settings): DeclaredListener[]
+  /** What it sees of which cluster; there where it watches one, from whatever side. */
+  observes?(settings: Settings): ObservedCluster
+}
+
+/** What a receiver sees of a cluster: the versions of its objects, the requests that made them, or Events. */
+export interface ObservedCluster {
+  /** What becomes its `k8s.cluster.name`; receivers of one cluster work as one. */
+  readonly cluster: string
+  readonly what: 'versions' | 'requests' | 'events'
 }
 
 export interface ExporterDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {

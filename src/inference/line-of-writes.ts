@@ -1,6 +1,11 @@
 import type { UnixNanos } from '../model/clock.ts'
 import type { ObjectIdentity } from '../model/kubernetes/object-facts.ts'
-import type { AuditedRequest, Observation, WatchedVersion } from '../model/kubernetes/observation.ts'
+import type {
+  AuditedRequest,
+  Observation,
+  Vanished,
+  WatchedVersion,
+} from '../model/kubernetes/observation.ts'
 import type { Write } from '../model/kubernetes/write.ts'
 import { SortedLine } from './sorted-line.ts'
 
@@ -18,7 +23,7 @@ interface Pending {
   readonly sinceNs: UnixNanos
   /** Undefined for a request whose answer names none. */
   readonly version: bigint | undefined
-  watched?: WatchedVersion | undefined
+  watched?: WatchedVersion | Vanished | undefined
   audited?: AuditedRequest | undefined
 }
 
@@ -73,8 +78,8 @@ export class LineOfWrites {
     const key = `${observation.object.uid} ${version}`
     const known = this.#byKey.get(key)
     const pending = known ?? { sinceNs: nowNs, version }
-    if (observation.source === 'watch') pending.watched ??= observation
-    else pending.audited ??= observation
+    if (observation.source === 'audit') pending.audited ??= observation
+    else pending.watched ??= observation
     if (known !== undefined) return
     this.#byKey.set(key, pending)
     this.#versioned.add(pending)
@@ -113,7 +118,7 @@ export class LineOfWrites {
   /** The request that made a watched version, by what both say of it. */
   #join(pending: Pending): void {
     const { watched, audited } = pending
-    if (watched === undefined || audited !== undefined) return
+    if (watched?.source !== 'watch' || audited !== undefined) return
     const made = this.#byName
       .get(nameOf(watched.object))
       ?.find((one) => one.audited && couldMake(one.audited, watched))
@@ -145,11 +150,11 @@ function writeOf({ watched, audited, version }: Pending): Write {
   return {
     object: one.object,
     version,
-    gone: one.gone,
-    facts: watched?.facts ?? audited?.facts,
+    gone: one.source === 'list' || one.gone,
+    facts: watched?.source === 'watch' ? watched.facts : audited?.facts,
     request: audited?.request,
     seenNs: one.seenNs,
-    listed: watched && LISTED[watched.by],
+    listed: watched && (watched.source === 'list' ? 'later' : LISTED[watched.by]),
   }
 }
 

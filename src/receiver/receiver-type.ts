@@ -1,6 +1,7 @@
 import type { ReceiverDeclaration } from '../config/component-type.ts'
 import type { ReceiverConfig } from '../config/causeway-config.ts'
 import type { IngestPort } from '../model/ingest.ts'
+import type { ObservationPort } from '../model/ports/observation-port.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import type { Flows } from './admission/flows.ts'
 import type { InFlight } from './admission/in-flight.ts'
@@ -8,10 +9,8 @@ import type { ReceiverObserver } from './observer.ts'
 
 /**
  * A type of receiver. Whether it listens, follows a file or goes and asks, it hands OTLP requests to the one intake, which
- * stores them in turn with those of others and answers when they are durable.
- *
- * What has to change in the same transaction as a request, such as how far a source has been read, belongs to the store
- * thread. A type that needs that names its part there by a member beside `load`, which that thread loads.
+ * stores them in turn with those of others and answers when they are durable. What it sees of clusters it tells the one
+ * inference, which keeps in the same transaction how far the source was read.
  */
 export interface ReceiverType<Settings = unknown> extends ReceiverDeclaration<Settings> {
   /** Loads what starts it. */
@@ -41,6 +40,8 @@ export interface Way {
 export interface ReceiverHost {
   /** Where requests go. */
   readonly intake: IngestPort
+  /** Where it tells what it sees of a cluster. */
+  readonly inference: ObservationPort
   /** Is told what became of each. */
   readonly observer: ReceiverObserver
   readonly inFlight: InFlight

@@ -8,6 +8,8 @@ import type { LinkCounts } from '../model/link-counts.ts'
 import type { Sender } from '../model/senders/sender.ts'
 import type { SenderPolicy } from '../model/senders/sender-policy.ts'
 import type { Retention } from '../model/ports/prune-port.ts'
+import type { Telling } from '../model/kubernetes/telling.ts'
+import type { HeldObject, TellingOutcome } from '../model/ports/observation-port.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
 
@@ -42,6 +44,15 @@ export interface StoreGauges {
   freeBytes: number
 }
 
+/** Which of the objects that are known are asked for. */
+export interface AskedHeld {
+  readonly cluster: string
+  readonly apiVersion: string
+  readonly resource: string
+  /** Those whose uids come after it. */
+  readonly after: string
+}
+
 export type ToStore =
   | {
       kind: 'ingest'
@@ -55,6 +66,10 @@ export type ToStore =
       peer: number
       sender?: Sender
     }
+  /** What a receiver sees of a cluster. */
+  | { kind: 'tell'; id: number; telling: Telling }
+  | { kind: 'askHeld'; id: number; asked: AskedHeld }
+  | { kind: 'askPosition'; id: number; cluster: string; stream: string }
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
   /** Decisions that an exporter passed over, since what they send cannot be built. */
   | { kind: 'setAside'; items: SetAside[] }
@@ -74,6 +89,9 @@ export type FromStore =
       counts: IngestCounts
       commitMs: number
     }
+  | { kind: 'told'; outcomes: { id: number; outcome: TellingOutcome }[] }
+  /** An answer to `askHeld` or `askPosition`; `failed` says why there is none. */
+  | { kind: 'known'; id: number; held?: readonly HeldObject[]; position?: string; failed?: string }
   | { kind: 'linked'; counts: LinkCounts; figures: CascadeFigures; lastDecisions: Record<Signal, number> }
   /** What could not be worked on, so that everything else could be. */
   | { kind: 'setAside'; items: SetAside[] }

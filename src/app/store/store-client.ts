@@ -1,8 +1,10 @@
 import { hashOfRequest } from '../../graph/read-request.ts'
 import type { InTurn, IngestOutcome, IngestPort, Signal } from '../../model/ingest.ts'
+import type { ObservationPort } from '../../model/ports/observation-port.ts'
 import type { Sender } from '../../model/senders/sender.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import { ChildThread } from '../../threads/child-thread.ts'
+import { ObservationClient } from './observation-client.ts'
 import type { FromStore, StoreThreadData, ToStore } from '../../threads/thread-messages.ts'
 
 /** The prefix of a gRPC message, and then some. */
@@ -16,6 +18,7 @@ const NOBODY: InTurn = { flow: 0, peer: 0 }
 export class StoreClient implements IngestPort {
   readonly #thread: ChildThread<ToStore, FromStore>
   readonly #waiting = new Map<number, (outcome: IngestOutcome) => void>()
+  readonly #observations: ObservationClient
   readonly #listeners: ((message: FromStore) => void)[] = []
   readonly #caughtUp = Promise.withResolvers<undefined>()
   #lastId = 0
@@ -23,6 +26,7 @@ export class StoreClient implements IngestPort {
 
   private constructor(thread: ChildThread<ToStore, FromStore>) {
     this.#thread = thread
+    this.#observations = new ObservationClient((message) => thread.post(message))
     thread.listen((message) => this.#hear(message))
     void thread.ended.then((why) => this.#end(why))
   }
@@ -56,6 +60,11 @@ export class StoreClient implements IngestPort {
     return promise
   }
 
+  /** Where what is seen of clusters is told. */
+  get observations(): ObservationPort {
+    return this.#observations
+  }
+
   exporterMoved(signal: Signal, exporter: string, position: number, refused: number): void {
     this.#thread.post({ kind: 'moved', signal, exporter, position, refused })
   }
@@ -79,6 +88,7 @@ export class StoreClient implements IngestPort {
   /** Ends the thread once what was handed over is stored. */
   async stop(): Promise<void> {
     this.#isStopping = true
+    this.#observations.stop()
     this.#thread.post({ kind: 'stop' })
     await this.#thread.ended
   }
@@ -90,6 +100,7 @@ export class StoreClient implements IngestPort {
         this.#waiting.delete(id)
       }
     }
+    this.#observations.hear(message)
     if (message.kind === 'caughtUp') this.#caughtUp.resolve(undefined)
     for (const listener of this.#listeners) listener(message)
   }
@@ -99,6 +110,7 @@ export class StoreClient implements IngestPort {
     for (const resolve of this.#waiting.values())
       resolve({ kind: 'failed', reason: 'the store thread has ended' })
     this.#waiting.clear()
+    this.#observations.end()
     if (this.#isStopping) return
     const reason = `the store thread ended by itself (${why}); nothing acknowledged is lost: start Causeway again`
     for (const listener of this.#listeners) listener({ kind: 'fatal', reason })

@@ -3,7 +3,7 @@ import type { ObjectFacts, ObjectIdentity } from './object-facts.ts'
 import type { Request } from './write.ts'
 
 /** What a source told of one version of an object, or of one request. */
-export type Observation = WatchedVersion | AuditedRequest
+export type Observation = WatchedVersion | AuditedRequest | Vanished
 
 /** A version that a watch or a list delivered. */
 export interface WatchedVersion {
@@ -32,6 +32,15 @@ export interface AuditedRequest {
   /** The object is gone with it, as far as the answer tells. */
   readonly gone: boolean
   readonly request: Request
+  readonly seenNs: UnixNanos
+}
+
+/** An object that was known and that a later list does not have: it went while nobody looked. */
+export interface Vanished {
+  readonly source: 'list'
+  readonly object: ObjectIdentity
+  /** That of the list: the object went at it or before. */
+  readonly version: bigint
   readonly seenNs: UnixNanos
 }
 

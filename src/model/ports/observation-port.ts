@@ -1,0 +1,32 @@
+import type { ObjectIdentity } from '../kubernetes/object-facts.ts'
+import type { Telling } from '../kubernetes/telling.ts'
+
+/**
+ * What became of a telling.
+ * - stored: it is durable. What was known already changes nothing.
+ * - busy: nothing was stored, since too much waits to be decided; tell it again after `retryAfterMs`.
+ * - failed: nothing was stored because of a fault here (disk full, shutting down); tell it again.
+ */
+export type TellingOutcome =
+  | { kind: 'stored' }
+  | { kind: 'busy'; retryAfterMs: number; reason: string }
+  | { kind: 'failed'; reason: string }
+
+/** An object that is known and not gone, and its newest version. */
+export interface HeldObject {
+  readonly identity: ObjectIdentity
+  readonly version: bigint
+}
+
+/** Takes what receivers see of clusters. Never rejects, unless it says so. */
+export interface ObservationPort {
+  /** Resolves once it is durable. Tellings of one stream are stored in the order in which they are handed over. */
+  tell(telling: Telling): Promise<TellingOutcome>
+  /** How far a stream of a cluster was read; undefined when it never was. Rejects when the store cannot be read. */
+  position(cluster: string, stream: string): Promise<string | undefined>
+  /**
+   * The objects of a resource (`apps/v1`, `deployments`) that are known and not gone, by their uids, at most 1,000 after the uid
+   * `after` ('' from the first). By them a list shows what vanished while nobody looked. Rejects when the store cannot be read.
+   */
+  held(cluster: string, apiVersion: string, resource: string, after: string): Promise<readonly HeldObject[]>
+}
