@@ -2,7 +2,12 @@ import { parseCpid, type Cpid } from '../model/cpid.ts'
 import type { ObjectFacts, ObjectIdentity } from '../model/kubernetes/object-facts.ts'
 import type { Request, Write } from '../model/kubernetes/write.ts'
 import { newestBelow, readVersions, type ReadVersion } from './read-versions.ts'
-import type { Changes, ClusterObjects, KnownObject, KnownVersion } from './cluster-objects.ts'
+import type {
+  Changes,
+  ClusterObjects,
+  KnownObject,
+  KnownVersion,
+} from '../model/kubernetes/cluster-objects.ts'
 import { derivedCpid, keyOfWrite, type WriteKey } from './derive-change-ids.ts'
 import { mergeContexts } from './merge-contexts.ts'
 import { partOfWrite, type Part } from './part-of-write.ts'
@@ -74,6 +79,7 @@ export function decide(
 function isDecided(write: Write, object: KnownObject | undefined, objects: ClusterObjects): boolean {
   const { version, request } = write
   if (object?.versions.some((known) => known.version === version)) return true
+  if (version !== undefined && version <= (object?.forgotten ?? -1n)) return true
   return request?.tellsVersion === false && !objects.isFirstTold(requestKey(request, write.object))
 }
 

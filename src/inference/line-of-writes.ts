@@ -25,6 +25,8 @@ interface Pending {
   readonly version: bigint | undefined
   watched?: WatchedVersion | Vanished | undefined
   audited?: AuditedRequest | undefined
+  /** What waited by itself and turned out to be this one's request. */
+  joined?: Pending
 }
 
 const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' } as const
@@ -43,6 +45,8 @@ export class LineOfWrites {
   /** Requests whose answer names no version, by when they ended, and by object: each joins the version that it made. */
   readonly #unversioned = new SortedLine<Pending>(seenNs)
   readonly #byName = new Map<string, Pending[]>()
+  /** All that wait, those that began to first. */
+  readonly #waiting = new Set<Pending>()
 
   constructor(settings: LineSettings) {
     this.#settings = settings
@@ -50,7 +54,13 @@ export class LineOfWrites {
 
   /** How many writes wait. */
   get size(): number {
-    return this.#versioned.size + this.#unversioned.size
+    return this.#waiting.size
+  }
+
+  /** Since when the one waits that waits longest: what was told before is decided. Undefined where none does. */
+  get oldestNs(): UnixNanos | undefined {
+    const [oldest] = this.#waiting
+    return oldest?.sinceNs
   }
 
   add(observation: Observation, nowNs: UnixNanos): void {
@@ -59,15 +69,24 @@ export class LineOfWrites {
     else if (observation.source === 'audit') this.#addUnversioned(observation, nowNs)
   }
 
-  /** The writes that can be decided now, lowest version first; one that waits for its writer holds back all above it. */
-  takeDue(nowNs: UnixNanos): Write[] {
+  /**
+   * The writes that can be decided now, lowest version first, `most` or a few more; one that waits for its writer holds back all
+   * above it.
+   */
+  takeDue(nowNs: UnixNanos, most = Infinity): Write[] {
     const due: Write[] = []
-    for (let next = this.#versioned.first; next !== undefined; next = this.#versioned.first) {
+    for (
+      let next = this.#versioned.first;
+      next !== undefined && due.length < most;
+      next = this.#versioned.first
+    ) {
       this.#join(next)
       if (!this.#isDue(next, nowNs)) break
       this.#takeUnversioned(seenNs(next), due)
       this.#versioned.shift()
       this.#byKey.delete(keyOf(next))
+      this.#waiting.delete(next)
+      if (next.joined !== undefined) this.#waiting.delete(next.joined)
       due.push(writeOf(next))
     }
     if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - this.#settings.windowNs, due)
@@ -82,6 +101,7 @@ export class LineOfWrites {
     else pending.watched ??= observation
     if (known !== undefined) return
     this.#byKey.set(key, pending)
+    this.#waiting.add(pending)
     this.#versioned.add(pending)
   }
 
@@ -96,6 +116,7 @@ export class LineOfWrites {
     const pending = { sinceNs: nowNs, version: undefined, audited }
     this.#byName.set(name, [...waiting, pending])
     this.#unversioned.add(pending)
+    this.#waiting.add(pending)
   }
 
   #isDue({ sinceNs, audited }: Pending, nowNs: UnixNanos): boolean {
@@ -111,6 +132,7 @@ export class LineOfWrites {
       const atNs = isWatched ? next.sinceNs + whoWaitNs : seenNs(next)
       if (atNs > untilNs) return
       this.#drop(next)
+      this.#waiting.delete(next)
       due.push(writeOf(next))
     }
   }
@@ -124,6 +146,7 @@ export class LineOfWrites {
       ?.find((one) => one.audited && couldMake(one.audited, watched))
     if (made === undefined) return
     pending.audited = made.audited
+    pending.joined = made
     this.#drop(made)
   }
 

@@ -1,5 +1,5 @@
 import type { Cpid } from '../model/cpid.ts'
-import type { Changes, KnownVersion } from './cluster-objects.ts'
+import type { Changes, KnownVersion } from '../model/kubernetes/cluster-objects.ts'
 import { derivedCpid, type WriteKey } from './derive-change-ids.ts'
 
 /** How many changes a version remembers to come from. */

@@ -5,7 +5,7 @@ import {
   type ObjectIdentity,
 } from '../model/kubernetes/object-facts.ts'
 import type { Write } from '../model/kubernetes/write.ts'
-import type { ClusterObjects, KnownObject, KnownVersion } from './cluster-objects.ts'
+import type { ClusterObjects, KnownObject, KnownVersion } from '../model/kubernetes/cluster-objects.ts'
 import { relationsOf, type Reads, type Relation } from './relations.ts'
 import type { Part } from './part-of-write.ts'
 

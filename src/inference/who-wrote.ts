@@ -2,7 +2,7 @@ import type { ObjectFacts, FieldManager } from '../model/kubernetes/object-facts
 import type { Actor, Write } from '../model/kubernetes/write.ts'
 import { ownValue } from '../model/own-value.ts'
 import { fitsOne } from '../model/senders/fits-pattern.ts'
-import type { ClusterObjects } from './cluster-objects.ts'
+import type { ClusterObjects } from '../model/kubernetes/cluster-objects.ts'
 import type { Part } from './part-of-write.ts'
 
 /** Who made a write: under which name its work is shown, and whether it reacts to others or begins a change. */

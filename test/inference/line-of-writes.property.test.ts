@@ -81,10 +81,14 @@ function lived(writes: readonly Told[]): Write[] {
   let ms = 0
   const all = writes.flatMap((write, at) => observed(write, at, (ms += write.afterMs)))
   const out: Write[] = []
+  const told: { nowNs: bigint; name: string }[] = []
   for (const { atMs, observation } of all.sort((one, other) => one.atMs - other.atMs)) {
     const nowNs = BigInt(START_MS + atMs) * MS
     line.add(observation, nowNs)
-    out.push(...line.takeDue(nowNs))
+    told.push({ nowNs, name: observation.object.name })
+    out.push(...line.takeDue(nowNs, 3))
+    const decided = told.filter((one) => one.nowNs < (line.oldestNs ?? nowNs + 1n))
+    for (const { name } of decided) expect(out.map(({ object }) => object.name)).toContain(name)
   }
   out.push(...line.takeDue(BigInt(START_MS + ms + 10 * WHO_WAIT) * MS))
   expect(line.size).toBe(0)

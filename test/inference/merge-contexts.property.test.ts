@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { KnownVersion } from '../../src/inference/cluster-objects.ts'
+import type { KnownVersion } from '../../src/model/kubernetes/cluster-objects.ts'
 import { mergeContexts } from '../../src/inference/merge-contexts.ts'
 import { parseCpid, type Cpid } from '../../src/model/cpid.ts'
 import { cpid } from '../support/otlp-requests.ts'

@@ -1,4 +1,4 @@
-import type { Changes } from '../../../src/inference/cluster-objects.ts'
+import type { Changes } from '../../../src/model/kubernetes/cluster-objects.ts'
 import type { Cpid } from '../../../src/model/cpid.ts'
 
 /** A merge graph that walks all there is. */

@@ -1,5 +1,9 @@
 import type { ObjectIdentity } from '../../../src/model/kubernetes/object-facts.ts'
-import type { ClusterObjects, KnownObject, KnownVersion } from '../../../src/inference/cluster-objects.ts'
+import type {
+  ClusterObjects,
+  KnownObject,
+  KnownVersion,
+} from '../../../src/model/kubernetes/cluster-objects.ts'
 
 /** The objects of a cluster in memory, with every version: what a store that forgets must agree with. */
 export class MemoryObjects implements ClusterObjects {

@@ -1,5 +1,5 @@
-import type { Cpid } from '../model/cpid.ts'
-import type { ObjectFacts, ObjectIdentity } from '../model/kubernetes/object-facts.ts'
+import type { Cpid } from '../cpid.ts'
+import type { ObjectFacts, ObjectIdentity } from './object-facts.ts'
 
 /** A version of an object, and the change that it came from. */
 export interface KnownVersion {
@@ -16,6 +16,8 @@ export interface KnownObject {
   readonly identity: ObjectIdentity
   /** Newest first; as many as are kept. */
   readonly versions: readonly KnownVersion[]
+  /** Versions up to this one were decided and are no longer kept. */
+  readonly forgotten?: bigint
 }
 
 /** The objects of one cluster as inference has seen them. */
