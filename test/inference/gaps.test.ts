@@ -4,8 +4,8 @@ import { LineOfWrites } from '../../src/inference/line-of-writes.ts'
 import { RELATIONS } from '../../src/inference/relations.ts'
 import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
 import type { WatchedVersion } from '../../src/model/kubernetes/observation.ts'
-import { MemoryChanges } from './support/memory-changes.ts'
-import { MemoryObjects } from './support/memory-objects.ts'
+import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
+import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
 
 const SETTINGS = { cluster: 'test', relations: RELATIONS, operators: [], controllers: [] }
 const LINE = { windowNs: 10n, whoWaitNs: 0n, isWatched: true }

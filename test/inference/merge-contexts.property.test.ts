@@ -4,7 +4,7 @@ import type { KnownVersion } from '../../src/model/kubernetes/cluster-objects.ts
 import { mergeContexts } from '../../src/inference/merge-contexts.ts'
 import { parseCpid, type Cpid } from '../../src/model/cpid.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { MemoryChanges } from './support/memory-changes.ts'
+import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
 
 const OBJECTS = 5
 

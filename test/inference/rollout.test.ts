@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals'
 import type { Decision } from '../../src/inference/decide.ts'
 import { objectIn, textIn, type JsonObject } from '../../src/kubernetes/json-access.ts'
-import { recordedLines, recordedObservations, replay, type Replayed, type Source } from './support/replay.ts'
+import { replay, type Replayed, type Source } from '../../lab/harness/inference/replay.ts'
+import { recordedLines, recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
 
 const BOTH: readonly Source[] = ['audit', 'watch']
 const rollout = replay(recordedObservations(BOTH), BOTH)

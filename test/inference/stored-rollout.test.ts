@@ -6,7 +6,8 @@ import { NANOS_PER_MS } from '../../src/model/clock.ts'
 import { ask } from '../query/asking.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { recordedObservations, replay, type Source } from './support/replay.ts'
+import { replay, type Source } from '../../lab/harness/inference/replay.ts'
+import { recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
 
 const BOTH: readonly Source[] = ['audit', 'watch']
 
