@@ -11,6 +11,7 @@ import { up as rankedCpids } from './014-ranked-cpids.ts'
 import { up as claimedCpids } from './015-claimed-cpids.ts'
 import { up as explainedInTurns } from './016-explained-in-turns.ts'
 import { up as sharesOfTraces } from './017-shares-of-traces.ts'
+import { up as seenWrites } from './018-seen-writes.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -26,4 +27,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '015-claimed-cpids': { up: claimedCpids },
   '016-explained-in-turns': { up: explainedInTurns },
   '017-shares-of-traces': { up: sharesOfTraces },
+  '018-seen-writes': { up: seenWrites },
 }

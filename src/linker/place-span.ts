@@ -182,6 +182,7 @@ function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan, isCounted: b
   if (!isCounted) trace.controllerSpans++
   extendBounds(ctx, trace, span.startNs, span.endNs)
   if (ctx.traces.addService(trace, span.service)) trace.services++
+  if (span.seen && !isCounted) ctx.actors.add(trace, span)
   noteActivity(ctx, trace)
   ctx.traces.touch(trace)
 }

@@ -25,6 +25,21 @@ export const SPAN_WROTE = 16
 /** It carries no `cpid.id`, and its sender's spans join changes of their own cluster alone: it takes no other CPID from its parent. */
 export const SPAN_JOINS_OWN = 32
 
+/** It tells of a write that was seen from outside: there is a `SeenWrite` of it. */
+export const SPAN_SEEN_WRITE = 64
+
+export const WRITE_CAUSES = ['operator', 'exact', 'inferred'] as const
+export type WriteCause = (typeof WRITE_CAUSES)[number]
+
+/** What a span says of a write that was seen from outside the cluster (`cpid.cause`). */
+export interface SeenWrite {
+  /** `user.name`, where it is known; else the service stands for who wrote. */
+  user: string | undefined
+  cause: WriteCause
+  /** Versions of the object before this one were not seen. */
+  gap: boolean
+}
+
 /** The fields of a received span that linking and questions need, and the span's own bytes. */
 export interface SpanRecord {
   /** The OTLP Span message, a view into the request. */
@@ -49,6 +64,7 @@ export interface SpanRecord {
   /** Object references, as sent. */
   observed: readonly string[] | undefined
   wrote: readonly string[] | undefined
+  seen: SeenWrite | undefined
 }
 
 export interface LogRecord {

@@ -20,6 +20,14 @@ export function kindOfObject(reference: string): string | undefined {
   return parts.length > length && kind.every((part) => part !== '') ? kind.join('/') : undefined
 }
 
+/** The namespace of an object, given without uid and resourceVersion; a namespace lies in itself. Undefined where it has none. */
+export function namespaceOfObject(object: string): string | undefined {
+  const parts = object.split('/')
+  const within = parts.slice(CORE_API_VERSION.test(parts[0] ?? '') ? 1 : 2)
+  if (within.length === 3) return within[1]
+  return within.length === 2 && object.startsWith('v1/namespaces/') ? within[1] : undefined
+}
+
 /** Reads an object reference; undefined when it does not name a resource and an object of it. */
 export function parseObjectReference(text: string): ObjectReference | undefined {
   if (text.length > MAX_LENGTH) return undefined

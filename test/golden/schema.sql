@@ -12,8 +12,8 @@ CREATE VIEW audit_attributed_logs AS SELECT l.id AS arrival, c.text AS cpid, str
 CREATE VIEW audit_attributed_object_events AS SELECT s.id AS arrival, c.text AS cpid, b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
   CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
   strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
-  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN span_objects x ON x.span = s.id JOIN objects b ON b.id = x.object
-  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
+  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status, coalesce(y.user_name, r.service) AS actor, y.cause, CASE y.gap WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END AS gap FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN span_objects x ON x.span = s.id JOIN objects b ON b.id = x.object
+  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource LEFT JOIN seen_writes y ON y.span = s.id WHERE (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
   (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
 
 CREATE VIEW audit_attributed_spans AS SELECT s.id AS arrival, c.text AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
@@ -23,6 +23,11 @@ CREATE VIEW audit_attributed_spans AS SELECT s.id AS arrival, c.text AS cpid, lo
   WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
   (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
 
+CREATE VIEW audit_cascade_actors AS
+  SELECT c.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id, y.actor, y.writes, y.gaps,
+  CASE y.began WHEN 1 THEN 'yes' ELSE 'no' END AS began
+  FROM trace_actors y JOIN traces t ON t.id = y.trace JOIN cpids c ON c.id = t.root;
+
 CREATE VIEW audit_cascade_spans AS
   SELECT a.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id, c.text AS cpid,
   CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id, CASE WHEN d.parent_id <> 0 THEN printf('%016x', d.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
@@ -31,9 +36,10 @@ CREATE VIEW audit_cascade_spans AS
   CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
   WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind,
   CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status,
-  CASE WHEN d.flags & 1 THEN 'yes' ELSE 'no' END AS copy
+  CASE WHEN d.flags & 1 THEN 'yes' ELSE 'no' END AS copy,
+  coalesce(y.user_name, r.service) AS actor, y.cause, CASE y.gap WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END AS gap
   FROM cpids a JOIN traces t ON t.root = a.id JOIN outbox d ON d.trace = t.id JOIN spans s ON s.id = d.span
-  LEFT JOIN cpids c ON c.id = s.cpid LEFT JOIN spans w ON w.id = d.cause AND w.origin <> s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource;
+  LEFT JOIN cpids c ON c.id = s.cpid LEFT JOIN spans w ON w.id = d.cause AND w.origin <> s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource LEFT JOIN seen_writes y ON y.span = s.id;
 
 CREATE VIEW audit_cascades AS
   SELECT c.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id,
@@ -46,7 +52,9 @@ CREATE VIEW audit_cascades AS
   END AS missing,
   m.object_name AS object, r.service, r.cluster, m.reason,
   CASE t.truncated WHEN 1 THEN 'yes' ELSE 'no' END AS truncated, CASE WHEN f.id IS NOT NULL THEN lower(hex(f.trace_id)) END AS continues,
-  CASE t.clock_skew WHEN 1 THEN 'yes' ELSE 'no' END AS clock_skew
+  CASE t.clock_skew WHEN 1 THEN 'yes' ELSE 'no' END AS clock_skew,
+  coalesce((SELECT y.actor FROM traces u JOIN trace_actors y ON y.trace = u.id
+  WHERE u.root = t.root AND y.began = 1 ORDER BY u.episode LIMIT 1), r.service) AS actor, cast((SELECT total(y.gaps) FROM trace_actors y WHERE y.trace = t.id) AS INTEGER) AS gaps
   FROM traces t JOIN cpids c ON c.id = t.root LEFT JOIN mergelogs m ON m.cpid = c.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource
   LEFT JOIN traces f ON f.id = t.continues
   WHERE NOT (t.provisional = 1 AND coalesce(length(m.sources), 0) > 0);
@@ -107,8 +115,8 @@ CREATE VIEW audit_unattributed_logs AS SELECT l.id AS arrival, NULL AS cpid, str
 CREATE VIEW audit_unattributed_object_events AS SELECT s.id AS arrival, NULL AS cpid, b.object, b.cluster, CASE x.role WHEN 1 THEN 'wrote' ELSE 'observed' END AS action,
   CASE WHEN x.version >= 0 THEN x.version END AS object_version, x.uid AS object_uid,
   strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
-  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
-  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL AND (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
+  lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status, coalesce(y.user_name, r.service) AS actor, y.cause, CASE y.gap WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END AS gap FROM objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
+  JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource LEFT JOIN seen_writes y ON y.span = s.id WHERE s.cpid IS NULL AND (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
   (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
 
 CREATE VIEW audit_unattributed_spans AS SELECT s.id AS arrival, NULL AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
@@ -273,7 +281,16 @@ CREATE TRIGGER mergelogs_scope AFTER DELETE ON mergelogs WHEN old.scope IS NOT N
 CREATE TABLE objects (
   id INTEGER PRIMARY KEY,
   cluster TEXT NOT NULL,
-  object TEXT NOT NULL,
+  object TEXT NOT NULL, namespace TEXT GENERATED ALWAYS AS (CASE WHEN length((CASE WHEN substr(object, 1, instr(object || '/', '/') - 1) GLOB 'v[0-9]*' AND instr(substr(object, 1, instr(object || '/', '/') - 1), '.') = 0
+  THEN substr(object, instr(object, '/') + 1) ELSE substr(substr(object, instr(object, '/') + 1), instr(substr(object, instr(object, '/') + 1), '/') + 1) END)) - length(replace((CASE WHEN substr(object, 1, instr(object || '/', '/') - 1) GLOB 'v[0-9]*' AND instr(substr(object, 1, instr(object || '/', '/') - 1), '.') = 0
+  THEN substr(object, instr(object, '/') + 1) ELSE substr(substr(object, instr(object, '/') + 1), instr(substr(object, instr(object, '/') + 1), '/') + 1) END), '/', '')) = 2 OR (length((CASE WHEN substr(object, 1, instr(object || '/', '/') - 1) GLOB 'v[0-9]*' AND instr(substr(object, 1, instr(object || '/', '/') - 1), '.') = 0
+  THEN substr(object, instr(object, '/') + 1) ELSE substr(substr(object, instr(object, '/') + 1), instr(substr(object, instr(object, '/') + 1), '/') + 1) END)) - length(replace((CASE WHEN substr(object, 1, instr(object || '/', '/') - 1) GLOB 'v[0-9]*' AND instr(substr(object, 1, instr(object || '/', '/') - 1), '.') = 0
+  THEN substr(object, instr(object, '/') + 1) ELSE substr(substr(object, instr(object, '/') + 1), instr(substr(object, instr(object, '/') + 1), '/') + 1) END), '/', '')) = 1 AND object GLOB 'v1/namespaces/*')
+  THEN substr(substr((CASE WHEN substr(object, 1, instr(object || '/', '/') - 1) GLOB 'v[0-9]*' AND instr(substr(object, 1, instr(object || '/', '/') - 1), '.') = 0
+  THEN substr(object, instr(object, '/') + 1) ELSE substr(substr(object, instr(object, '/') + 1), instr(substr(object, instr(object, '/') + 1), '/') + 1) END), instr((CASE WHEN substr(object, 1, instr(object || '/', '/') - 1) GLOB 'v[0-9]*' AND instr(substr(object, 1, instr(object || '/', '/') - 1), '.') = 0
+  THEN substr(object, instr(object, '/') + 1) ELSE substr(substr(object, instr(object, '/') + 1), instr(substr(object, instr(object, '/') + 1), '/') + 1) END), '/') + 1), 1, instr(substr((CASE WHEN substr(object, 1, instr(object || '/', '/') - 1) GLOB 'v[0-9]*' AND instr(substr(object, 1, instr(object || '/', '/') - 1), '.') = 0
+  THEN substr(object, instr(object, '/') + 1) ELSE substr(substr(object, instr(object, '/') + 1), instr(substr(object, instr(object, '/') + 1), '/') + 1) END), instr((CASE WHEN substr(object, 1, instr(object || '/', '/') - 1) GLOB 'v[0-9]*' AND instr(substr(object, 1, instr(object || '/', '/') - 1), '.') = 0
+  THEN substr(object, instr(object, '/') + 1) ELSE substr(substr(object, instr(object, '/') + 1), instr(substr(object, instr(object, '/') + 1), '/') + 1) END), '/') + 1) || '/', '/') - 1) END) VIRTUAL,
   UNIQUE (object, cluster)
   ) STRICT;
 
@@ -363,6 +380,13 @@ CREATE TABLE scopes (
 
 CREATE INDEX scopes_unused ON scopes (id) WHERE uses = 0;
 
+CREATE TABLE seen_writes (
+  span INTEGER PRIMARY KEY,
+  user_name TEXT,
+  cause TEXT NOT NULL,
+  gap INTEGER NOT NULL
+  ) STRICT;
+
 CREATE TABLE set_aside (
   id INTEGER PRIMARY KEY,
   at_ms INTEGER NOT NULL,
@@ -408,7 +432,30 @@ CREATE TRIGGER spans_scope AFTER DELETE ON spans WHEN old.scope IS NOT NULL BEGI
   UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
   END;
 
+CREATE TRIGGER spans_seen_write AFTER DELETE ON spans WHEN old.flags & 64 BEGIN
+  DELETE FROM seen_writes WHERE span = old.id;
+  END;
+
 CREATE INDEX spans_unattributed ON spans (id) WHERE cpid IS NULL;
+
+CREATE TABLE trace_actors (
+  trace INTEGER NOT NULL,
+  actor TEXT NOT NULL,
+  writes INTEGER NOT NULL,
+  gaps INTEGER NOT NULL,
+  began INTEGER NOT NULL,
+  PRIMARY KEY (trace, actor)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX trace_actors_by_actor ON trace_actors (actor, trace);
+
+CREATE TABLE trace_namespaces (
+  trace INTEGER NOT NULL,
+  namespace TEXT NOT NULL,
+  PRIMARY KEY (trace, namespace)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX trace_namespaces_by_name ON trace_namespaces (namespace, trace);
 
 CREATE TABLE trace_services (
   trace INTEGER NOT NULL,

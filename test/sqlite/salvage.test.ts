@@ -67,6 +67,7 @@ const countIn = (db: Sqlite, table: string): number =>
 const TABLES = [
   ...['spans', 'cpids', 'mergelogs', 'edges', 'outbox', 'traces', 'change_spans', 'requests', 'scopes'],
   ...['resources', 'origin_traces', 'cpid_origins', 'exporters', 'progress', 'waiting', 'trace_services'],
+  ...['seen_writes', 'trace_actors', 'trace_namespaces'],
 ]
 
 /** Everything an outsider sees of it. */

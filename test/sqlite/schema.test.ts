@@ -154,6 +154,28 @@ test('a database of a newer version is left alone', async () => {
   db.close()
 })
 
+test('a cascade that was linked before is found by the namespaces that it wrote into', async () => {
+  const { db, migrateOn } = await beforeMigration('018')
+  const trace = db.prepare(
+    `INSERT INTO traces (id, trace_id, root, episode, continues, opened_ms, state, root_span, last_arrival_ms, due_ms, first_ns, last_ns,
+       sent_spans, sent_bytes, controller_spans, services, merges, missing, truncated, root_sent, provisional, last_decision,
+       last_wall_ms) VALUES (?, randomblob(16), ?, ?, ?, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)`,
+  )
+  trace.run(1, 10, 0, null)
+  trace.run(2, 10, 1, 1)
+  trace.run(3, 11, 0, null)
+  db.exec(`INSERT INTO objects (id, cluster, object) VALUES (1, '', 'v1/pods/shop/web'), (2, '', 'v1/nodes/a'),
+     (3, '', 'apps/v1/deployments/default/web');
+   INSERT INTO trace_writes (trace, object, version, end_ns, span) VALUES (1, 1, 5, 0, 1), (1, 1, 6, 0, 2), (3, 2, 7, 0, 3);
+   INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object_id) VALUES (1, 10, 0, 0, x'', 1, 3)`)
+  await migrateOn()
+  expect(db.prepare('SELECT trace, namespace FROM trace_namespaces').raw().all()).toEqual([
+    [1, 'default'],
+    [1, 'shop'],
+  ])
+  db.close()
+})
+
 /** The names of the migrations that 001-schema was made of. */
 const WAS_SCHEMA = [
   '001-arrivals-and-graph',
@@ -174,16 +196,26 @@ async function fromBefore(names: readonly string[]): Promise<Sqlite> {
   return db
 }
 
+async function migrationTable(): Promise<string> {
+  const db = openForWriting(':memory:')
+  await migrate(db)
+  const made = db
+    .prepare<[], string>("SELECT sql FROM sqlite_schema WHERE name = 'kysely_migration'")
+    .pluck()
+    .get()
+  db.close()
+  return made ?? ''
+}
+
 test('a database whose first migrations were several is gone on with, and knows them as one from then on', async () => {
-  const db = await fromBefore(WAS_SCHEMA)
-  expect(schemaState(db)).toBe('current')
-  // As one that was made some versions ago.
-  db.exec(
-    `DELETE FROM kysely_migration WHERE name = '017-shares-of-traces';
-     ALTER TABLE traces DROP COLUMN guest_spans; ALTER TABLE traces DROP COLUMN guest_bytes`,
-  )
+  const last = Object.keys(MIGRATIONS).at(-1) ?? ''
+  const { db } = await beforeMigration(last)
+  db.exec(await migrationTable())
+  const add = db.prepare("INSERT INTO kysely_migration VALUES (?, '2026-01-01T00:00:00.000Z')")
+  const applied = Object.keys(MIGRATIONS).filter((name) => name !== '001-schema' && name !== last)
+  for (const name of [...WAS_SCHEMA, ...applied]) add.run(name)
   expect(schemaState(db)).toBe('older')
-  expect(await migrate(db)).toEqual({ applied: ['017-shares-of-traces'] })
+  expect(await migrate(db)).toEqual({ applied: [last] })
   const names = db.prepare('SELECT name FROM kysely_migration ORDER BY name').pluck().all()
   expect(names).toEqual(Object.keys(MIGRATIONS))
   expect([schemaState(db), await migrate(db)]).toEqual(['current', { applied: [] }])

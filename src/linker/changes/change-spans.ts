@@ -20,6 +20,7 @@ const MAX_DEPTH = 256
 export function sendRootChange(ctx: LinkContext, trace: Trace, root: CpidNode, activityNs: UnixNanos): void {
   const mergelog = ctx.mergelogs.find(root.id)
   if (mergelog !== undefined) noteChange(ctx, trace, mergelog)
+  if (mergelog?.object !== undefined) ctx.objects.addNamespace(trace.cascade, mergelog.object)
   sendSynthetic(ctx, trace, {
     spanId: trace.rootSpan,
     parentId: 0n,

@@ -21,6 +21,8 @@ export interface LinkedObjects {
   writerOf(version: ObjectVersion): number | undefined
   /** Notes that a span sent into a trace of the cascade wrote these. */
   addWrites(cascade: number, span: Writer, versions: readonly ObjectVersion[]): void
+  /** Notes that the cascade is about something in the namespace of this object, which a reference names. */
+  addNamespace(cascade: number, reference: string): void
   /**
    * Spans sent into the cascade's traces that wrote the object at that version or lower, of the same uid where both give one:
    * highest version first, ties by what ends last. At most `most` writes are looked at.

@@ -1,8 +1,9 @@
-import { CPID_ID, CPID_OBSERVED, CPID_WROTE, MERGELOG_EVENT } from '../../model/attributes.ts'
+import { CPID_CAUSE, CPID_ID, CPID_OBSERVED, CPID_WROTE, MERGELOG_EVENT } from '../../model/attributes.ts'
 import type { Decoded, MergelogRecord, SpanRecord } from '../../model/arrivals.ts'
 import { decodeRequest } from './decode-envelopes.ts'
 import { mayBeCpidAttribute, readAttribute, type TextValue } from './read-attribute.ts'
 import { FirstAttributes, mergelogOf } from './read-mergelog.ts'
+import { readSeenWrite } from './read-seen-write.ts'
 import { WireCursor } from './wire-cursor.ts'
 
 const TRACE_ID = 1
@@ -41,6 +42,7 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
     mergelogs: undefined,
     observed: undefined,
     wrote: undefined,
+    seen: undefined,
   }
   // Where a field stands twice the last one counts (protobuf): a good one makes up for a bad one before it.
   let badTraceId = false
@@ -115,6 +117,7 @@ function readOwn(bytes: Buffer, start: number, end: number, span: SpanRecord): v
     else span.repeatsCpid = true
   } else if (key === CPID_OBSERVED) span.observed ??= texts(value) ?? []
   else if (key === CPID_WROTE) span.wrote ??= texts(value) ?? []
+  else if (key === CPID_CAUSE) span.seen ??= readSeenWrite(span.raw, value)
 }
 
 function texts(value: TextValue): string[] | undefined {

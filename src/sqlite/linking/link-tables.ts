@@ -12,6 +12,7 @@ import { LinkEventQueue } from './link-events.ts'
 import { LinkScopeTable } from './link-scopes.ts'
 import { SqliteLogLinks } from './log-link-store.ts'
 import { SpanReader } from './span-reader.ts'
+import { TraceActorTable } from './trace-actor-table.ts'
 import { TraceTable } from './trace-table.ts'
 import { WaitingTable } from './waiting-table.ts'
 
@@ -23,6 +24,7 @@ export class LinkTables implements LinkPorts {
   readonly objects: ObjectTable
   readonly logs: SqliteLogLinks
   readonly traces: TraceTable
+  readonly actors: TraceActorTable
   readonly changes: ChangeSpanTable
   readonly mergelogs: MergelogReader
   readonly scopes: LinkScopeTable
@@ -38,6 +40,7 @@ export class LinkTables implements LinkPorts {
     this.scopes = new LinkScopeTable(db, arrivals.interner)
     this.spans = new SpanReader(db, progress, arrivals, this.scopes)
     this.traces = new TraceTable(db, progress)
+    this.actors = new TraceActorTable(db)
     this.changes = new ChangeSpanTable(db)
     this.mergelogs = new MergelogReader(db)
     this.waiting = new WaitingTable(db, progress)

@@ -5,6 +5,7 @@ import {
   SPAN_JOINS_OWN,
   SPAN_MALFORMED_CPID,
   SPAN_OBSERVED,
+  SPAN_SEEN_WRITE,
   SPAN_WROTE,
 } from '../../model/arrivals.ts'
 import type { UnixNanos } from '../../model/clock.ts'
@@ -180,6 +181,7 @@ export class SpanReader implements Spans {
       hasLinks: (flags & SPAN_HAS_LINKS) !== 0,
       observes: (flags & SPAN_OBSERVED) !== 0,
       writes: (flags & SPAN_WROTE) !== 0,
+      seen: (flags & SPAN_SEEN_WRITE) !== 0,
       joinsOwn: (flags & SPAN_JOINS_OWN) !== 0,
       malformed: (flags & SPAN_MALFORMED_CPID) !== 0,
       inherited: (flags & SPAN_INHERITED_CPID) !== 0,

@@ -30,7 +30,7 @@ interface Parts {
 }
 
 /** Its change spans go last: by them what is left of a trace is found again in the next turn. */
-const TABLES = ['awaited_parents', 'trace_services', 'change_spans']
+const TABLES = ['awaited_parents', 'trace_services', 'trace_actors', 'change_spans']
 
 /** Removes traces and what stands in them, some rows at a time. */
 export class TraceRemoval {
@@ -123,7 +123,12 @@ export class TraceRemoval {
     const others = `SELECT 1 FROM traces WHERE id = +? AND id <> +?
       UNION ALL SELECT 1 FROM traces WHERE continues = +? AND id <> +? LIMIT 1`
     if (this.#sql.number(others, cascade, id, cascade, id) !== undefined) return 0
-    return this.#sql.run('DELETE FROM trace_writes WHERE trace = +? LIMIT +?', cascade, most)
+    let removed = 0
+    for (const table of ['trace_writes', 'trace_namespaces']) {
+      if (removed < most)
+        removed += this.#sql.run(`DELETE FROM ${table} WHERE trace = +? LIMIT +?`, cascade, most - removed)
+    }
+    return removed
   }
 
   /** The next episode of its root must not be given the id of one that was sent. */

@@ -3,7 +3,7 @@ import { CPIDS_LEFT, TRACES_LEFT, type MendStep } from './mend-step.ts'
 /** What was decided about something lost, or waits for it, is removed; what spans say of CPIDs and objects is kept with them. */
 export const MEND_DECISIONS: readonly MendStep[] = [
   ['traces whose root was lost', `DELETE FROM traces WHERE root NOT IN (${CPIDS_LEFT})`],
-  ...['change_spans', 'trace_services', 'trace_writes'].map(
+  ...['change_spans', 'trace_services', 'trace_actors', 'trace_writes', 'trace_namespaces'].map(
     (table) => ['', `DELETE FROM ${table} WHERE trace NOT IN (${TRACES_LEFT})`] as const,
   ),
   ['', `DELETE FROM change_spans WHERE cpid NOT IN (${CPIDS_LEFT})`],
@@ -25,6 +25,7 @@ export const MEND_DECISIONS: readonly MendStep[] = [
     'objects named by spans that were lost',
     `DELETE FROM span_objects WHERE span NOT IN (SELECT id FROM spans) OR object NOT IN (SELECT id FROM objects)`,
   ],
+  ['', `DELETE FROM seen_writes WHERE span NOT IN (SELECT id FROM spans)`],
   ['', `UPDATE mergelogs SET object_id = NULL WHERE object_id NOT IN (SELECT id FROM objects)`],
   ['', `DELETE FROM graph_events WHERE cpid NOT IN (${CPIDS_LEFT})`],
   [

@@ -12,9 +12,11 @@ import {
   SPAN_JOINS_OWN,
   SPAN_MALFORMED_CPID,
   SPAN_OBSERVED,
+  SPAN_SEEN_WRITE,
   SPAN_WROTE,
   type LogRecord,
   type MergelogRecord,
+  type SeenWrite,
   type SpanRecord,
 } from '../../model/arrivals.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/clock.ts'
@@ -51,6 +53,7 @@ export class SqliteArrivals implements ArrivalStore {
   readonly #requests: RequestTable
   readonly #addSpan: Statement
   readonly #addPair: Statement
+  readonly #addSeen: Statement
   readonly #addLog: Statement
   readonly #addMergelog: Statement
   readonly #removeMergelog: Statement<[number], { sources: Buffer; object: number | null }>
@@ -72,6 +75,7 @@ export class SqliteArrivals implements ArrivalStore {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
+    this.#addSeen = db.prepare('INSERT INTO seen_writes (span, user_name, cause, gap) VALUES (?, ?, ?, ?)')
     this.#addLog = db.prepare(
       `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw, digest)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -133,13 +137,19 @@ export class SqliteArrivals implements ArrivalStore {
         (span.observed === undefined ? 0 : SPAN_OBSERVED) |
         (span.wrote === undefined ? 0 : SPAN_WROTE) |
         (span.cpid !== undefined && cpid === undefined ? SPAN_MALFORMED_CPID : 0) |
-        (joinsOwn === true && cpid === undefined ? SPAN_JOINS_OWN : 0),
+        (joinsOwn === true && cpid === undefined ? SPAN_JOINS_OWN : 0) |
+        (span.seen === undefined ? 0 : SPAN_SEEN_WRITE),
       span.name,
       span.raw,
     )
     if (cpid !== undefined) this.addCpidOrigin(cpid, origin)
     if (span.observed !== undefined) this.objects.add(row, 'observed', span.observed, cluster)
     if (span.wrote !== undefined) this.objects.add(row, 'wrote', span.wrote, cluster)
+    if (span.seen !== undefined) this.#addSeenWrite(row, span.seen)
+  }
+
+  #addSeenWrite(row: number, { user, cause, gap }: SeenWrite): void {
+    this.#addSeen.run(row, user ?? null, cause, gap ? 1 : 0)
   }
 
   addCpidOrigin(cpid: number, origin: number): void {

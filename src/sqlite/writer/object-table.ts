@@ -1,6 +1,11 @@
 import type { Statement } from 'better-sqlite3'
 import type { LinkedObjects, ObjectVersion, Writer } from '../../model/ports/object-port.ts'
-import { kindOfObject, parseObjectReference } from '../../model/object-reference.ts'
+import {
+  kindOfObject,
+  namespaceOfObject,
+  objectOfReference,
+  parseObjectReference,
+} from '../../model/object-reference.ts'
 import { GenerationCache } from '../generation-cache.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
@@ -34,6 +39,9 @@ export class ObjectTable implements LinkedObjects {
   readonly #progress: Progress
   readonly #objects = new GenerationCache<string, number>(OBJECTS)
   readonly #kinds = new GenerationCache<number, string>(OBJECTS)
+  /** Of objects; empty for none. */
+  readonly #namespaces = new GenerationCache<number, string>(OBJECTS)
+  readonly #inCascades = new GenerationCache<string, true>(OBJECTS)
   readonly #observed = new GenerationCache<string, true>(OBSERVATIONS)
   readonly #find: Statement<[string, string], number>
   readonly #addObject: Statement
@@ -43,6 +51,7 @@ export class ObjectTable implements LinkedObjects {
   readonly #versions: Statement<[number, number], VersionRow>
   readonly #writer: Statement<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>
   readonly #addWrite: Statement
+  readonly #addNamespace: Statement
   readonly #writers: Statement<[WriterQuery], number>
   readonly #await: Statement
   readonly #since: Statement<[number, bigint], number>
@@ -82,6 +91,7 @@ export class ObjectTable implements LinkedObjects {
     this.#addWrite = db.prepare(
       'INSERT OR IGNORE INTO trace_writes (trace, object, version, end_ns, span, uid) VALUES (?, ?, ?, ?, ?, ?)',
     )
+    this.#addNamespace = db.prepare('INSERT OR IGNORE INTO trace_namespaces (trace, namespace) VALUES (?, ?)')
     this.#writers = db
       .prepare<[WriterQuery], number>(
         `SELECT span FROM (SELECT span, uid FROM trace_writes
@@ -146,7 +156,12 @@ export class ObjectTable implements LinkedObjects {
   addWrites(cascade: number, span: Writer, versions: readonly ObjectVersion[]): void {
     for (const { object, version, uid } of versions) {
       this.#addWrite.run(cascade, object, version, span.endNs, span.row, uid ?? null)
+      this.#noteNamespace(cascade, this.#namespaceOf(object))
     }
+  }
+
+  addNamespace(cascade: number, reference: string): void {
+    this.#noteNamespace(cascade, namespaceOfObject(objectOfReference(reference)) ?? '')
   }
 
   writersIn(cascade: number, { object, version, uid }: ObjectVersion, most: number): number[] {
@@ -173,6 +188,22 @@ export class ObjectTable implements LinkedObjects {
     return kind
   }
 
+  #noteNamespace(cascade: number, namespace: string): void {
+    if (namespace === '') return
+    const key = `${cascade} ${namespace}`
+    if (this.#inCascades.get(key) === true) return
+    this.#inCascades.set(key, true)
+    this.#addNamespace.run(cascade, namespace)
+  }
+
+  #namespaceOf(object: number): string {
+    const known = this.#namespaces.get(object)
+    if (known !== undefined) return known
+    const namespace = namespaceOfObject(this.#name.get(object) ?? '') ?? ''
+    this.#namespaces.set(object, namespace)
+    return namespace
+  }
+
   awaitWriter({ object, version }: ObjectVersion, span: number): number {
     this.#await.run(object, version, this.#progress.activeMs)
     this.#addObserver.run(object, version, span)
@@ -190,6 +221,7 @@ export class ObjectTable implements LinkedObjects {
   drop(id: number, object: string, cluster: string): void {
     this.#objects.delete(keyOf(object, cluster))
     this.#kinds.delete(id)
+    this.#namespaces.delete(id)
   }
 
   /** Takes back what a span named, of which nothing was heard yet. */
@@ -207,6 +239,8 @@ export class ObjectTable implements LinkedObjects {
   forget(): void {
     this.#objects.clear()
     this.#kinds.clear()
+    this.#namespaces.clear()
+    this.#inCascades.clear()
   }
 
   #idOf(object: string, cluster: string): number {

@@ -4,7 +4,10 @@ import { TestWriter } from '../../support/test-writer.ts'
 import { exporterAt, liveCpids, pruneAll } from './stored.ts'
 
 const SETTLED = 300_001
-const OF_TRACES = ['traces', 'outbox', 'change_spans', 'trace_services', 'trace_writes', 'awaited_parents']
+const OF_TRACES = [
+  ...['traces', 'outbox', 'change_spans', 'trace_services', 'trace_actors', 'trace_writes'],
+  ...['trace_namespaces', 'awaited_parents'],
+]
 
 const roots = (...ids: number[]): MergelogSketch[] => ids.map((id) => ({ new: cpid(id), time: id }))
 
@@ -26,7 +29,7 @@ async function workOfTombstone(...made: number[]): Promise<TestWriter> {
         parent: 1_000 + id,
         cpid: cpid(id),
         start: time + id,
-        attributes: { 'cpid.wrote': wrote },
+        attributes: { 'cpid.wrote': wrote, 'cpid.cause': 'exact' },
       },
     ])
   }
@@ -64,7 +67,9 @@ test('what an episode of a pruned root left goes with the last CPID in it', asyn
     outbox: 2,
     change_spans: 1,
     trace_services: 0,
+    trace_actors: 0,
     trace_writes: 0,
+    trace_namespaces: 0,
     awaited_parents: 0,
   }
   expect(Object.fromEntries(OF_TRACES.map((table) => [table, writer.rows(table)]))).toEqual(ofLast)

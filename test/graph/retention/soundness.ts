@@ -23,6 +23,10 @@ const FAULTS: Readonly<Record<string, string>> = {
   'what was sent into no trace': `SELECT decision FROM outbox WHERE trace <> 0 AND trace NOT IN (SELECT id FROM traces)`,
   'what was sent on in place of no span': `SELECT decision FROM outbox WHERE trace = 0 AND span NOT IN (SELECT id FROM spans)`,
   'a service in no trace': `SELECT trace FROM trace_services WHERE trace NOT IN (SELECT id FROM traces)`,
+  'an actor in no trace': `SELECT trace FROM trace_actors WHERE trace NOT IN (SELECT id FROM traces)`,
+  'a namespace of no cascade': `SELECT trace FROM trace_namespaces WHERE trace NOT IN
+    (SELECT coalesce(continues, id) FROM traces UNION SELECT id FROM traces)`,
+  'what was told of a write that is not there': `SELECT span FROM seen_writes WHERE span NOT IN (SELECT id FROM spans)`,
   'a write in no cascade': `SELECT trace FROM trace_writes WHERE trace NOT IN
     (SELECT coalesce(continues, id) FROM traces UNION SELECT id FROM traces)`,
   'a parent awaited in no trace': `SELECT trace FROM awaited_parents WHERE trace > 0 AND trace NOT IN (SELECT id FROM traces)`,

@@ -1,5 +1,6 @@
 import type { LinkedObjects } from '../object-port.ts'
 import type { LogLinkStore } from '../log-port.ts'
+import type { TraceActors } from './actors.ts'
 import type { ChangeSpans, LinkScopes, Mergelogs } from './changes.ts'
 import type { Decisions } from './decisions.ts'
 import type { LinkEvents } from './events.ts'
@@ -21,6 +22,7 @@ export interface LinkPorts {
   readonly objects: LinkedObjects
   readonly logs: LogLinkStore
   readonly traces: Traces
+  readonly actors: TraceActors
   readonly changes: ChangeSpans
   readonly mergelogs: Mergelogs
   readonly scopes: LinkScopes

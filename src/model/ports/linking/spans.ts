@@ -22,6 +22,8 @@ export interface ArrivedSpan {
   /** It names objects that it read, or wrote. */
   readonly observes: boolean
   readonly writes: boolean
+  /** It tells of a write that was seen from outside. */
+  readonly seen: boolean
   /** It carries a `cpid.id` that is no CPID. */
   readonly malformed: boolean
   /** It takes no CPID that is known to be of another cluster from its parent. */
