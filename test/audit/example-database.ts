@@ -1,5 +1,6 @@
-import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
+import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
+import { Story } from './story.ts'
 
 export const WEB = 'apps/v1/deployments/default/web'
 const REPLICA_SET = 'apps/v1/replicasets/default/web-7c9'
@@ -9,60 +10,12 @@ const SERVICE = 'v1/services/default/web'
 const ENDPOINTS = 'v1/endpoints/default/web'
 const SETTINGS = 'v1/configmaps/default/settings'
 
-const CLUSTER = 'prod'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-interface Work {
-  by: string
-  name: string
-  cpid?: string
-  at: number
-  took: number
-  observed?: string[]
-  wrote?: string[]
-  failed?: true
-}
-
-/** Tells the story of docs/audit.md to a real writer, in the order in which it would have arrived. */
-class Story {
-  readonly #writer: TestWriter
-  #trace = 0
-  #elapsed = 0
-
-  constructor(writer: TestWriter) {
-    this.#writer = writer
-  }
-
-  /** Lets the clock go on to so many milliseconds after the start. */
-  until(ms: number): void {
-    this.#writer.pass(ms - this.#elapsed)
-    this.#elapsed = ms
-  }
-
-  merge(by: string, id: number, sources: number[], at: number, object: string, reason: string): void {
-    const mergelog = { new: cpid(id), sources: sources.map(cpid), time: at, object, reason }
-    this.#writer.mergelogs(by, [mergelog], CLUSTER)
-  }
-
-  work({ by, name, cpid: of, at, took, observed, wrote, failed }: Work): void {
-    const span: SpanSketch = {
-      trace: ++this.#trace,
-      id: this.#trace,
-      name,
-      start: at,
-      end: at + took,
-      attributes: { ...(observed && { 'cpid.observed': observed }), ...(wrote && { 'cpid.wrote': wrote }) },
-      ...(of !== undefined && { cpid: of }),
-      ...(failed && { status: 2 }),
-    }
-    this.#writer.spans(by, [span], CLUSTER)
-  }
-}
-
 /**
  * The database that docs/audit.md asks. From Thursday, 1 January 2026: alice deploys web (1), bob gives it a Service
- * (2), the Endpoints merge both (3). On Monday alice gives it another image (4), which merges into the ReplicaSet (5);
+ * (2), the Endpoints merge both (3). On Saturday, in a cluster that nobody patched, carol scales cart (10). On Monday alice gives it another image (4), which merges into the ReplicaSet (5);
  * the scheduler is slow, a kubelet fails once, and a node agent works without a CPID. On Tuesday bob changes a
  * ConfigMap (6), whose cascade is open when the story ends; a controller works for a change (9) that nobody announced.
  */
@@ -70,6 +23,7 @@ export async function exampleDatabase(path: string): Promise<void> {
   using writer = await TestWriter.open({}, path)
   const story = new Story(writer)
   thursday(story)
+  saturday(story, new Story(writer, 'test', 1_000), 2 * 24 * HOUR)
   monday(story, 4 * 24 * HOUR + 9 * HOUR)
   tuesday(story, 5 * 24 * HOUR + 10 * HOUR)
 }
@@ -163,6 +117,57 @@ function thursday(story: Story): void {
     took: 80,
     observed: [at(SERVICE, 110), at(POD_A, 106), at(POD_B, 107)],
     wrote: [at(ENDPOINTS, 111)],
+  })
+}
+
+function saturday(story: Story, outside: Story, t: number): void {
+  story.until(t + 5_000)
+  const change = cpid(10)
+  const [cart, set, pod] = [
+    'apps/v1/deployments/shop/cart',
+    'apps/v1/replicasets/shop/cart-5d',
+    'v1/pods/shop/cart-5d-x',
+  ]
+  const account = (name: string): string => `system:serviceaccount:kube-system:${name}`
+  outside.merge('kubectl', 10, [], t, `${cart}?rv=500`, 'scale by carol')
+  outside.work({
+    by: 'kubectl',
+    name: 'scale apps/v1/deployments',
+    cpid: change,
+    at: t,
+    took: 6,
+    wrote: [`${cart}?rv=500`],
+    seen: { user: 'carol', cause: 'operator' },
+  })
+  outside.work({
+    by: 'deployment-controller',
+    name: 'update apps/v1/replicasets',
+    cpid: change,
+    at: t + 20,
+    took: 5,
+    observed: [`${cart}?rv=500`, `${set}?rv=410`],
+    wrote: [`${set}?rv=501`],
+    seen: { user: account('deployment-controller'), cause: 'exact' },
+  })
+  outside.work({
+    by: 'replicaset-controller',
+    name: 'create v1/pods',
+    cpid: change,
+    at: t + 40,
+    took: 8,
+    observed: [`${set}?rv=501`],
+    wrote: [`${pod}?rv=502`],
+    seen: { user: account('replicaset-controller'), cause: 'exact' },
+  })
+  outside.work({
+    by: 'kubelet',
+    name: 'update v1/pods status',
+    cpid: change,
+    at: t + 900,
+    took: 7,
+    observed: [`${pod}?rv=503`],
+    wrote: [`${pod}?rv=504`],
+    seen: { user: 'system:node:n1', cause: 'inferred', gap: true },
   })
 }
 
