@@ -1,12 +1,14 @@
 import type { UnixNanos } from '../model/clock.ts'
 import type { ObjectIdentity } from '../model/kubernetes/object-facts.ts'
 import type {
+  AdmittedRequest,
   AuditedRequest,
   Observation,
   Vanished,
   WatchedVersion,
 } from '../model/kubernetes/observation.ts'
-import type { Write } from '../model/kubernetes/write.ts'
+import type { Request, Write } from '../model/kubernetes/write.ts'
+import { AdmittedRequests } from './admitted-requests.ts'
 import { SortedLine } from './sorted-line.ts'
 
 export interface LineSettings {
@@ -16,6 +18,8 @@ export interface LineSettings {
   readonly whoWaitNs: bigint
   /** The versions of all objects are watched, so that requests wait for the version that they made. */
   readonly isWatched: boolean
+  /** Audit tells of requests, and is waited for even where admission has told who wrote; true unless given. */
+  readonly isAudited?: boolean
 }
 
 /** What is known of a write so far. */
@@ -25,6 +29,7 @@ interface Pending {
   readonly version: bigint | undefined
   watched?: WatchedVersion | Vanished | undefined
   audited?: AuditedRequest | undefined
+  admitted?: AdmittedRequest | undefined
   /** What waited by itself and turned out to be this one's request. */
   joined?: Pending
 }
@@ -47,9 +52,13 @@ export class LineOfWrites {
   readonly #byName = new Map<string, Pending[]>()
   /** All that wait, those that began to first. */
   readonly #waiting = new Set<Pending>()
+  /** What may have been refused: it waits beside the line, for the write that it made. */
+  readonly #admitted: AdmittedRequests
 
   constructor(settings: LineSettings) {
     this.#settings = settings
+    // A version may come by the end of a wait for it, and then wait itself.
+    this.#admitted = new AdmittedRequests(settings.windowNs + 2n * settings.whoWaitNs)
   }
 
   /** How many writes wait. */
@@ -60,13 +69,21 @@ export class LineOfWrites {
   /** Since when the one waits that waits longest: what was told before is decided. Undefined where none does. */
   get oldestNs(): UnixNanos | undefined {
     const [oldest] = this.#waiting
-    return oldest?.sinceNs
+    const admittedNs = this.#admitted.oldestNs
+    if (oldest === undefined || admittedNs === undefined) return oldest?.sinceNs ?? admittedNs
+    return oldest.sinceNs < admittedNs ? oldest.sinceNs : admittedNs
+  }
+
+  /** How many requests that admission told of made no write that anybody told of, so far. */
+  get unmatched(): number {
+    return this.#admitted.unmatched
   }
 
   add(observation: Observation, nowNs: UnixNanos): void {
     const { version } = observation
-    if (version !== undefined) this.#addVersioned(observation, version, nowNs)
-    else if (observation.source === 'audit') this.#addUnversioned(observation, nowNs)
+    if (observation.source === 'admission') this.#admitted.add(observation, nowNs)
+    else if (version !== undefined) this.#addVersioned(observation, version, nowNs)
+    else this.#addUnversioned(observation, nowNs)
   }
 
   /**
@@ -90,10 +107,11 @@ export class LineOfWrites {
       due.push(writeOf(next))
     }
     if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - this.#settings.windowNs, due)
+    this.#admitted.dropOld(nowNs)
     return due
   }
 
-  #addVersioned(observation: Observation, version: bigint, nowNs: UnixNanos): void {
+  #addVersioned(observation: Exclude<Observation, AdmittedRequest>, version: bigint, nowNs: UnixNanos): void {
     const key = `${observation.object.uid} ${version}`
     const known = this.#byKey.get(key)
     const pending = known ?? { sinceNs: nowNs, version }
@@ -119,10 +137,20 @@ export class LineOfWrites {
     this.#waiting.add(pending)
   }
 
-  #isDue({ sinceNs, audited }: Pending, nowNs: UnixNanos): boolean {
-    const waitedNs = nowNs - sinceNs
-    const { windowNs, whoWaitNs } = this.#settings
-    return waitedNs >= windowNs && (audited !== undefined || waitedNs >= whoWaitNs)
+  #isDue(pending: Pending, nowNs: UnixNanos): boolean {
+    const waitedNs = nowNs - pending.sinceNs
+    const { windowNs, whoWaitNs, isAudited = true } = this.#settings
+    if (waitedNs < windowNs) return false
+    const isOver = pending.audited !== undefined || waitedNs >= whoWaitNs
+    if (isOver || !isAudited) this.#admit(pending)
+    return isOver || pending.admitted !== undefined
+  }
+
+  /** The request that made it, as far as admission told of it. */
+  #admit(pending: Pending): void {
+    const { watched, audited } = pending
+    if (pending.admitted !== undefined || watched?.source === 'list') return
+    pending.admitted = this.#admitted.takeFor({ watched, audited })
   }
 
   /** Requests without a version that come before a moment; where versions are watched, one may still join them by then. */
@@ -133,6 +161,7 @@ export class LineOfWrites {
       if (atNs > untilNs) return
       this.#drop(next)
       this.#waiting.delete(next)
+      this.#admit(next)
       due.push(writeOf(next))
     }
   }
@@ -167,7 +196,7 @@ function couldMake({ object, request }: AuditedRequest, version: WatchedVersion)
   return request.subresource === 'binding' ? version.facts.prints.node !== '' : !version.gone
 }
 
-function writeOf({ watched, audited, version }: Pending): Write {
+function writeOf({ watched, audited, admitted, version }: Pending): Write {
   const one = watched ?? audited
   if (one === undefined) throw new Error('a write that no source told of')
   return {
@@ -175,10 +204,22 @@ function writeOf({ watched, audited, version }: Pending): Write {
     version,
     gone: one.source === 'list' || one.gone,
     facts: watched?.source === 'watch' ? watched.facts : audited?.facts,
-    request: audited?.request,
+    request: requestOf(audited?.request, admitted?.request, one.seenNs),
     seenNs: one.seenNs,
     listed: watched && (watched.source === 'list' ? 'later' : LISTED[watched.by]),
   }
+}
+
+/** Audit knows times and versions; admission has the trace. Without audit, a write was done when its version was seen. */
+function requestOf(
+  audited: Request | undefined,
+  admitted: Request | undefined,
+  seenNs: UnixNanos,
+): Request | undefined {
+  if (admitted === undefined) return audited
+  const { traceparent } = admitted
+  if (audited !== undefined) return traceparent === undefined ? audited : { ...audited, traceparent }
+  return { ...admitted, endNs: seenNs > admitted.startNs ? seenNs : admitted.startNs }
 }
 
 function keyOf({ watched, audited, version }: Pending): string {

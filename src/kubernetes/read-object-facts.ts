@@ -17,7 +17,7 @@ const MAX_MANAGERS = 32
 
 /** Fields of a status that its writer sets to say that it lives, wherever they stand. */
 const HEARTBEATS = new Set(['lastHeartbeatTime', 'lastProbeTime', 'renewTime', 'observedTime'])
-/** What the API server keeps of an object, which no author writes. */
+/** What the API server keeps of an object, which no author writes, and the name that it may have made. */
 const OF_THE_SERVER = new Set([
   'managedFields',
   'resourceVersion',
@@ -25,6 +25,8 @@ const OF_THE_SERVER = new Set([
   'uid',
   'creationTimestamp',
   'selfLink',
+  'name',
+  'generateName',
 ])
 
 /** What inference needs to know of a version of an object; the rest of it is not kept. */

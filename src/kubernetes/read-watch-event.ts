@@ -26,14 +26,15 @@ export function readWatchEvent(
   if (identity.name === '' || identity.uid === '') return 'no_object'
   const version = readVersion(textIn(metadata, 'resourceVersion'))
   if (version === undefined) return 'unversioned'
-  const gone = textIn(event, 'type') === 'DELETED'
+  const type = textIn(event, 'type')
   return {
     source: 'watch',
     object: identity,
     version,
     facts: readObjectFacts(object),
     by: 'event',
-    gone,
+    gone: type === 'DELETED',
+    isNew: type === 'ADDED',
     seenNs,
   }
 }

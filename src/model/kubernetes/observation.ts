@@ -3,7 +3,7 @@ import type { ObjectFacts, ObjectIdentity } from './object-facts.ts'
 import type { Request } from './write.ts'
 
 /** What a source told of one version of an object, or of one request. */
-export type Observation = WatchedVersion | AuditedRequest | Vanished
+export type Observation = WatchedVersion | AuditedRequest | AdmittedRequest | Vanished
 
 /** A version that a watch or a list delivered. */
 export interface WatchedVersion {
@@ -16,6 +16,8 @@ export interface WatchedVersion {
    * is not known came while nobody did.
    */
   readonly by: 'event' | 'first list' | 'later list'
+  /** An event told that the object was made with this version. */
+  readonly isNew?: boolean
   readonly gone: boolean
   readonly seenNs: UnixNanos
 }
@@ -31,6 +33,25 @@ export interface AuditedRequest {
   readonly facts: ObjectFacts | undefined
   /** The object is gone with it, as far as the answer tells. */
   readonly gone: boolean
+  readonly request: Request
+  readonly seenNs: UnixNanos
+}
+
+/**
+ * A request of which an admission webhook was told before it was done. It may still have been refused, and does not tell the
+ * version that it makes: by itself it is no write, but says who made one that another source tells of.
+ */
+export interface AdmittedRequest {
+  readonly source: 'admission'
+  /** On creation without a uid; without a name where the API server makes one. */
+  readonly object: ObjectIdentity
+  readonly version: undefined
+  /** What the name that the API server makes begins with; empty where the request gives the name. */
+  readonly generateName: string
+  /** The version upon which the request is done; undefined on creation. */
+  readonly versionBefore: bigint | undefined
+  /** Of the object as it is about to be stored; undefined for deletions, and where it is another object: scale, bindings. */
+  readonly facts: ObjectFacts | undefined
   readonly request: Request
   readonly seenNs: UnixNanos
 }

@@ -26,6 +26,8 @@ export interface Request {
   readonly tellsVersion: boolean
   /** The API server's own number of the request. */
   readonly auditId?: string
+  /** The W3C trace context with which admission was called; API server spans of the request have it. */
+  readonly traceparent?: string
 }
 
 /** One accepted request that made a version of an object, as far as the sources of its cluster tell. */
