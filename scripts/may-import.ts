@@ -6,6 +6,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   model: [],
   otlp: ['model'],
   kubernetes: ['model'],
+  cluster: ['model', 'kubernetes'],
   inference: ['model', 'otlp'],
   dag: ['model'],
   config: ['model'],

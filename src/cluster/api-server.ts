@@ -1,0 +1,140 @@
+import { request as requestPlain, Agent as PlainAgent, type IncomingMessage } from 'node:http'
+import { request as requestTls, Agent as TlsAgent } from 'node:https'
+import type { Json } from '../kubernetes/json-access.ts'
+import { ApiError } from './api-error.ts'
+import type { ClusterAccess } from './cluster-access.ts'
+import type { Presented } from './credentials/credential.ts'
+
+export interface Asked {
+  /** Ends it, and what is still read of its answer. */
+  readonly signal?: AbortSignal
+  /** JSON unless given. */
+  readonly accept?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** How long nothing may come, in milliseconds. */
+  readonly silenceMs?: number
+}
+
+const JSON_TYPE = 'application/json'
+const USUAL_SILENCE_MS = 60_000
+/** Errors are read so far. */
+const MAX_STATUS_BYTES = 65_536
+const TCP_KEEP_ALIVE_MS = 30_000
+const UNAUTHORIZED = 401
+
+/** An API server as one user sees it. Its connections are kept for what is asked next; disposing ends them. */
+export class ApiServer implements Disposable {
+  readonly #access: ClusterAccess
+  #agent: { agent: PlainAgent; shown: string } | undefined
+
+  constructor(access: ClusterAccess) {
+    this.#access = access
+  }
+
+  /** `https://10.0.0.1:6443`. */
+  get address(): string {
+    return this.#access.server.href.replace(/\/$/, '')
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent?.agent.destroy()
+    this.#agent = undefined
+  }
+
+  /**
+   * The answer to a GET, to be read to its end or destroyed. Throws an ApiError when it is no success, and an Error when there is
+   * none; a credential that is refused is obtained anew, once.
+   */
+  async open(path: string, asked: Asked = {}): Promise<IncomingMessage> {
+    const first = await this.#send(path, asked)
+    if (first.statusCode !== UNAUTHORIZED) return await successOf(first)
+    first.destroy()
+    this.#access.credential.refused()
+    return await successOf(await this.#send(path, asked))
+  }
+
+  /** The JSON there, which may have so many bytes; throws as `open` does, and an AnswerTooLong. */
+  async json(path: string, maxBytes: number, asked: Asked = {}): Promise<Json> {
+    const answer = await this.open(path, asked)
+    return JSON.parse((await bytesOf(answer, maxBytes)).toString()) as Json
+  }
+
+  async #send(path: string, asked: Asked): Promise<IncomingMessage> {
+    const { server } = this.#access
+    const presented = await this.#access.credential.present()
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    const prefix = server.pathname.replace(/\/$/, '')
+    const request = (server.protocol === 'https:' ? requestTls : requestPlain)(
+      new URL(`${prefix}${path}`, server),
+      {
+        agent: this.#agentFor(presented),
+        headers: {
+          accept: asked.accept ?? JSON_TYPE,
+          'user-agent': 'causeway',
+          ...asked.headers,
+          ...presented.headers,
+        },
+        timeout: asked.silenceMs ?? USUAL_SILENCE_MS,
+        ...(asked.signal && { signal: asked.signal }),
+      },
+      resolve,
+    )
+    request.on('timeout', () => request.destroy(new ServerSilent('it has been silent for too long')))
+    request.on('error', reject)
+    request.end()
+    return await promise
+  }
+
+  /** Connections are made with one certificate; another one needs others. */
+  #agentFor({ cert, key }: Presented): PlainAgent {
+    const shown = `${cert ?? ''}${key ?? ''}`
+    if (this.#agent?.shown === shown) return this.#agent.agent
+    const { server, tls, proxy } = this.#access
+    const options = {
+      keepAlive: true,
+      keepAliveMsecs: TCP_KEEP_ALIVE_MS,
+      proxyEnv: proxy === '' ? process.env : { HTTP_PROXY: proxy, HTTPS_PROXY: proxy },
+    }
+    const agent =
+      server.protocol === 'https:'
+        ? new TlsAgent({ ...options, ...tls, ...(cert !== undefined && { cert, key }) })
+        : new PlainAgent(options)
+    // What runs over the former goes on to its end.
+    this.#agent = { agent, shown }
+    return agent
+  }
+}
+
+/** Nothing came for as long as it may be silent. */
+export class ServerSilent extends Error {}
+
+/** An answer had more bytes than may be held. */
+export class AnswerTooLong extends Error {}
+
+async function bytesOf(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new AnswerTooLong(`the answer has more than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, bytes)
+}
+
+async function successOf(answer: IncomingMessage): Promise<IncomingMessage> {
+  const { statusCode = 0, headers } = answer
+  if (statusCode >= 200 && statusCode < 300) return answer
+  const seconds = Number(headers['retry-after'] ?? Number.NaN)
+  const body = await bytesOf(answer, MAX_STATUS_BYTES).catch(() => Buffer.alloc(0))
+  throw new ApiError(statusCode, parsed(body.toString()), Number.isNaN(seconds) ? undefined : seconds * 1_000)
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    // A proxy in between may answer in words.
+    return { message: text.trim().slice(0, 200) }
+  }
+}

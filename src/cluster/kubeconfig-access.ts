@@ -1,0 +1,69 @@
+import { booleanIn, textIn } from '../kubernetes/json-access.ts'
+import type { ClusterAccess, ServerTrust } from './cluster-access.ts'
+import {
+  fileOrData,
+  kubeconfigFiles,
+  readKubeconfig,
+  type Kubeconfig,
+  type NamedPart,
+} from './kubeconfig-files.ts'
+import { userCredential } from './kubeconfig-user.ts'
+
+export interface KubeconfigChoice {
+  /** A file; where kubectl looks unless given. */
+  readonly path?: string | undefined
+  /** The current one unless given. */
+  readonly context?: string | undefined
+}
+
+/** A cluster as a kubeconfig names it. Throws an Error that says what is missing in which file. */
+export function kubeconfigAccess({ path, context }: KubeconfigChoice): ClusterAccess {
+  const kubeconfig = readKubeconfig(path === undefined ? kubeconfigFiles() : [path])
+  const name = context ?? kubeconfig.currentContext
+  if (name === '')
+    throw new Error(`${where(kubeconfig)} has no current-context; name one: ${namesOf(kubeconfig.contexts)}`)
+  const { content } = partNamed(kubeconfig, 'contexts', name)
+  const cluster = partNamed(kubeconfig, 'clusters', textIn(content, 'cluster'))
+  const userName = textIn(content, 'user')
+  const user = userName === '' ? { content: {}, directory: '.' } : partNamed(kubeconfig, 'users', userName)
+  return {
+    name,
+    server: serverOf(cluster, kubeconfig),
+    tls: trustOf(cluster),
+    proxy: textIn(cluster.content, 'proxy-url'),
+    credential: userCredential(user, cluster),
+    namespace: textIn(content, 'namespace'),
+  }
+}
+
+function serverOf({ content }: NamedPart, kubeconfig: Kubeconfig): URL {
+  const server = textIn(content, 'server')
+  if (!/^https?:/.test(server) || !URL.canParse(server))
+    throw new Error(`${where(kubeconfig)} has no server for this cluster, but "${server}"`)
+  return new URL(server)
+}
+
+function trustOf(cluster: NamedPart): ServerTrust {
+  const ca = fileOrData(cluster, 'certificate-authority')
+  const servername = textIn(cluster.content, 'tls-server-name')
+  return {
+    ...(ca !== '' && { ca }),
+    ...(servername !== '' && { servername }),
+    ...(booleanIn(cluster.content, 'insecure-skip-tls-verify') && { rejectUnauthorized: false }),
+  }
+}
+
+function partNamed(kubeconfig: Kubeconfig, list: 'clusters' | 'users' | 'contexts', name: string): NamedPart {
+  const found = kubeconfig[list].get(name)
+  if (found !== undefined) return found
+  const there = namesOf(kubeconfig[list])
+  throw new Error(`${where(kubeconfig)} has no "${name}" among its ${list}; there are ${there}`)
+}
+
+function where({ files }: Kubeconfig): string {
+  return `the kubeconfig ${files.join(', ')}`
+}
+
+function namesOf(parts: ReadonlyMap<string, NamedPart>): string {
+  return parts.size === 0 ? 'none' : [...parts.keys()].join(', ')
+}

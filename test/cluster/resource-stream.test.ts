@@ -1,0 +1,195 @@
+import { expect, test } from '@jest/globals'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { Followed, WIDGETS } from './support/followed.ts'
+import { answerStatus, TestApiServer, type Instead } from './support/test-api-server.ts'
+
+async function withServer(run: (api: TestApiServer, followed: Followed) => Promise<void>): Promise<void> {
+  await using api = await TestApiServer.start()
+  await using followed = new Followed()
+  await run(api, followed)
+}
+
+const isWatch = (url = '', listsFirst = false): boolean =>
+  url.includes('watch=true') && url.includes('sendInitialEvents') === listsFirst
+
+function once(when: (url: string) => boolean, answer: Instead): Instead {
+  let isDone = false
+  return (request, response) => {
+    if (isDone || !when(request.url ?? '')) return false
+    isDone = true
+    return answer(request, response)
+  }
+}
+
+const listed = (followed: Followed): Promise<void> =>
+  eventually(() => expect(followed.told.at(-1)).toMatch(/^list ends/))
+
+test('a resource is listed as a stream, then watched in the same request', () =>
+  withServer(async (api, followed) => {
+    api.history.put({ name: 'a' })
+    api.history.put({ name: 'b' })
+    followed.follow(api)
+    await listed(followed)
+    api.history.put({ name: 'a' })
+    api.history.remove({ name: 'b' })
+    await eventually(() => expect(followed.stored).toBe('104'))
+    expect(followed.told).toEqual([
+      'list begins',
+      'ADDED a@101 first list',
+      'ADDED b@102 first list',
+      'list ends 102 first list',
+      'MODIFIED a@103 event',
+      'DELETED b@104 event',
+    ])
+    expect(api.requests).toHaveLength(1)
+  }))
+
+test('a server that does not stream lists is asked for pages, smaller ones where they would be too long', () =>
+  withServer(async (api, followed) => {
+    api.streamsLists = false
+    const text = 'x'.repeat(20_000)
+    for (let number = 0; number < 12; number++) api.history.put({ name: `n${number}`, spec: { text } })
+    followed.follow(api, { maxPageBytes: 70_000 })
+    await listed(followed)
+    expect(followed.told.filter((told) => told.startsWith('ADDED'))).toHaveLength(12)
+    const limits = api.requests.map((url) => new URL(url, api.url).searchParams.get('limit'))
+    expect(limits.slice(1, 8)).toEqual(['250', '50', '10', '2', '2', '2', '2'])
+    await eventually(() => expect(api.watchers).toBe(1))
+    expect(api.requests.at(-1)).toContain('resourceVersion=112')
+  }))
+
+test('a watch goes on from its last version, bookmarks counted, however it ended', () =>
+  withServer(async (api, followed) => {
+    followed.follow(api)
+    await listed(followed)
+    for (const end of [() => api.end(), () => api.cut(), () => api.cut(true)]) {
+      await eventually(() => expect(api.watchers).toBe(1))
+      api.history.put({ name: 'a' })
+      api.history.put({ name: 'elsewhere', resource: 'others' })
+      api.bookmark()
+      const { version } = api.history
+      await eventually(() => expect(followed.stored).toBe(String(version)))
+      end()
+      api.history.put({ name: 'b' })
+      await eventually(() => expect(api.requests.at(-1)).toContain(`resourceVersion=${version}`))
+      await eventually(() => expect(followed.stored).toBe(String(api.history.version)))
+    }
+    expect(followed.relists).toEqual([])
+    expect(followed.told.filter((told) => told.endsWith('event'))).toHaveLength(6)
+  }))
+
+test('a version that is no longer kept is listed anew, and what is in the list came while nobody looked', () =>
+  withServer(async (api, followed) => {
+    followed.stored = '101'
+    api.history.put({ name: 'a' })
+    api.history.put({ name: 'a' })
+    api.history.compact()
+    followed.follow(api)
+    await listed(followed)
+    expect(followed.told).toEqual(['list begins', 'ADDED a@102 later list', 'list ends 102 later list'])
+    expect(followed.relists).toEqual(['it says Expired'])
+  }))
+
+test('an error in the midst of a watch is one of it', () =>
+  withServer(async (api, followed) => {
+    api.history.put({ name: 'a' })
+    followed.follow(api)
+    await listed(followed)
+    api.write(
+      `${JSON.stringify({ type: 'ERROR', object: { code: 410, reason: 'Expired', message: 'gone' } })}\n`,
+    )
+    await eventually(() =>
+      expect(followed.told.filter((told) => told.startsWith('list ends'))).toHaveLength(2),
+    )
+    expect(followed.relists).toEqual(['gone'])
+  }))
+
+test('a server that says for long that a version is newer than all it has was put back, and is listed anew', () =>
+  withServer(async (api, followed) => {
+    followed.stored = '5000'
+    api.history.put({ name: 'a' })
+    followed.follow(api)
+    await listed(followed)
+    expect(followed.stored).toBe('101')
+    expect(followed.troubles).toHaveLength(2)
+  }))
+
+test('a server that has too much to do is asked again after the time that it names', () =>
+  withServer(async (api, followed) => {
+    api.instead.push(
+      once(
+        (url) => isWatch(url, true),
+        (_, response) => {
+          response.setHeader('retry-after', '17')
+          answerStatus(response, 429, 'TooManyRequests')
+          return true
+        },
+      ),
+    )
+    followed.follow(api)
+    await listed(followed)
+    expect(followed.slept).toEqual([17_000])
+  }))
+
+test('what may not be seen is told of, and followed once it may', () =>
+  withServer(async (api, followed) => {
+    let isForbidden = true
+    api.instead.push((_, response) => {
+      if (isForbidden) answerStatus(response, 403, 'Forbidden')
+      return isForbidden
+    })
+    followed.follow(api)
+    await eventually(() => expect(followed.refused).toContain('it says Forbidden'))
+    isForbidden = false
+    await listed(followed)
+    expect(followed.refused.at(-1)).toBeUndefined()
+  }))
+
+test('lines that are no events and objects that are too long are passed over, others of 1 MB are not', () =>
+  withServer(async (api, followed) => {
+    followed.follow(api, { maxObjectBytes: 2_000_000 })
+    await listed(followed)
+    api.history.put({ name: 'huge', spec: { text: 'x'.repeat(2_500_000) } })
+    api.write('no event\n')
+    api.history.put({ name: 'large', spec: { text: 'x'.repeat(1_000_000) } })
+    await eventually(() => expect(followed.told.at(-1)).toBe('ADDED large@102 event'))
+    expect(followed.troubles).toEqual([
+      expect.stringMatching(/^left out an object of more than 25/),
+      'left out a line that is no watch event',
+    ])
+  }))
+
+test('nothing is read while nothing is taken', () =>
+  withServer(async (api, followed) => {
+    followed.follow(api, { maxItems: 10 })
+    await listed(followed)
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    followed.beforeTaking = () => promise
+    const text = 'x'.repeat(100_000)
+    for (let number = 0; number < 300; number++) api.history.put({ name: `n${number}`, spec: { text } })
+    // What neither side holds yet waits in the server.
+    await eventually(() => expect(api.unsentBytes).toBeGreaterThan(10_000_000))
+    expect(followed.told).toHaveLength(2)
+    resolve(undefined)
+    await eventually(() => expect(followed.told).toHaveLength(302))
+  }))
+
+test('a namespace and selectors are asked for', () =>
+  withServer(async (api, followed) => {
+    api.history.put({ name: 'a', namespace: 'team' })
+    api.history.put({ name: 'b' })
+    followed.follow(api, {}, { ...WIDGETS, namespace: 'team', labelSelector: 'app in (a,b)' })
+    await listed(followed)
+    expect(followed.told[1]).toBe('ADDED a@101 first list')
+    expect(api.requests[0]).toMatch(
+      /^\/apis\/example.com\/v1\/namespaces\/team\/widgets\?.*labelSelector=app\+in\+%28a%2Cb%29$/,
+    )
+  }))
+
+test('of a resource that came to be while its cluster was watched nothing was there before', () =>
+  withServer(async (api, followed) => {
+    api.history.put({ name: 'a' })
+    followed.follow(api, {}, WIDGETS, true)
+    await listed(followed)
+    expect(followed.told[1]).toBe('ADDED a@101 later list')
+  }))

@@ -1,0 +1,96 @@
+import { ApiServer } from '../../../src/cluster/api-server.ts'
+import { ListPlaces } from '../../../src/cluster/list-places.ts'
+import type { ResourceFollower, Seen } from '../../../src/cluster/resource-follower.ts'
+import { ResourceStream, USUAL_LIMITS, type StreamLimits } from '../../../src/cluster/resource-stream.ts'
+import type { Waiting } from '../../../src/cluster/waiting.ts'
+import type { WatchedResource } from '../../../src/cluster/watched-resource.ts'
+import type { TestApiServer } from './test-api-server.ts'
+
+export const WIDGETS: WatchedResource = {
+  apiVersion: 'example.com/v1',
+  resource: 'widgets',
+  kind: 'Widget',
+  namespace: '',
+  labelSelector: '',
+  fieldSelector: '',
+  isMetadataOnly: false,
+}
+
+/** Nobody has to wait; what was waited for is noted. */
+export function noWaiting(slept: number[] = []): Waiting {
+  return {
+    now: () => 0n,
+    sleep: async (ms) => {
+      slept.push(ms)
+      await new Promise<void>((resolve) => setImmediate(resolve))
+    },
+    random: () => 0,
+  }
+}
+
+/** Follows a resource in memory, as a receiver does in a store. */
+export class Followed implements ResourceFollower<string>, AsyncDisposable {
+  /** `ADDED a@101 event`, `list ends 105 first list`. */
+  readonly told: string[] = []
+  readonly troubles: string[] = []
+  readonly relists: string[] = []
+  readonly refused: (string | undefined)[] = []
+  readonly slept: number[] = []
+  stored: string | undefined
+  /** Awaited before anything is taken. */
+  beforeTaking: () => Promise<void> = async () => undefined
+  readonly #stop = new AbortController()
+  #running: Promise<void> = Promise.resolve()
+  #server: ApiServer | undefined
+
+  follow(api: TestApiServer, limits: Partial<StreamLimits> = {}, watched = WIDGETS, isLate = false): this {
+    this.#server = new ApiServer(api.access)
+    const stream = new ResourceStream(
+      watched,
+      this,
+      {
+        server: this.#server,
+        lists: new ListPlaces(1),
+        waiting: noWaiting(this.slept),
+        limits: { ...USUAL_LIMITS, ...limits },
+        observer: {
+          relisted: (_, reason) => this.relists.push(reason),
+          restarted: () => undefined,
+          refused: (_, reason) => this.refused.push(reason),
+          trouble: (_, reason) => this.troubles.push(reason),
+        },
+      },
+      isLate,
+    )
+    this.#running = stream.run(this.#stop.signal)
+    return this
+  }
+
+  position = async (): Promise<string | undefined> => this.stored
+
+  read(change: string, object: { metadata?: unknown }, seen: Seen): string {
+    const { name, resourceVersion } = object.metadata as { name: string; resourceVersion: string }
+    return `${change} ${name}@${resourceVersion} ${seen}`
+  }
+
+  listBegins(): void {
+    this.told.push('list begins')
+  }
+
+  async take(items: readonly string[], version: string | undefined): Promise<void> {
+    await this.beforeTaking()
+    this.told.push(...items)
+    this.stored = version ?? this.stored
+  }
+
+  async listEnds(version: string, seen: Seen): Promise<void> {
+    this.told.push(`list ends ${version} ${seen}`)
+    this.stored = version
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    this.#server?.[Symbol.dispose]()
+    await this.#running
+  }
+}
