@@ -1,3 +1,4 @@
+import type { SeenWrite } from './seen-write.ts'
 import type { UnixNanos } from './clock.ts'
 
 /** A mergelog as its sender wrote it; CPIDs are not checked yet. */
@@ -27,18 +28,6 @@ export const SPAN_JOINS_OWN = 32
 
 /** It tells of a write that was seen from outside: there is a `SeenWrite` of it. */
 export const SPAN_SEEN_WRITE = 64
-
-export const WRITE_CAUSES = ['operator', 'exact', 'inferred'] as const
-export type WriteCause = (typeof WRITE_CAUSES)[number]
-
-/** What a span says of a write that was seen from outside the cluster (`cpid.cause`). */
-export interface SeenWrite {
-  /** `user.name`, where it is known; else the service stands for who wrote. */
-  user: string | undefined
-  cause: WriteCause
-  /** Versions of the object before this one were not seen. */
-  gap: boolean
-}
 
 /** The fields of a received span that linking and questions need, and the span's own bytes. */
 export interface SpanRecord {

@@ -6,7 +6,7 @@ import { cpidJson, mergelogJson } from './cpid-json.ts'
 import { positionOf } from './cursor.ts'
 import { findJson } from './find-json.ts'
 import { graphJson } from './graph-json.ts'
-import { objectJson } from './object-json.ts'
+import { objectJson, objectVersionJson } from './object-json.ts'
 import { findSentSpan } from './cascade/sent-spans-json.ts'
 import { cpidListJson, listJson } from './list-json.ts'
 import { recordsJson } from './records-json.ts'
@@ -105,8 +105,17 @@ export function answer(queries: CausewayQueries, question: Question): Answer {
         (pages) => listJson('objects', pages, part, objectJson),
       )
     }
+    case 'objectVersions': {
+      const { ref, part } = question
+      return inPart(
+        part,
+        3,
+        (after) => queries.objectVersions(ref, after, part.limit === undefined ? undefined : part.limit + 1),
+        (pages) => listJson('versions', pages, part, objectVersionJson),
+      )
+    }
     case 'find':
-      return found(findJson(queries, question.text, question.limit))
+      return found(findJson(queries, question.text, question.limit, question.filter))
     case 'facets':
       return found([JSON.stringify(queries.facets())])
     case 'sentTrace':

@@ -1,16 +1,25 @@
 import { parseCpid, type Cpid } from '../model/cpid.ts'
+import { namespaceOfObject } from '../model/object-reference.ts'
 import type { CausewayQueries } from '../model/ports/query-port.ts'
 import type { Found } from './answers/objects.ts'
 import { cascadeOutline } from './cascade/cascade-json.ts'
+import type { FindFilter } from './question.ts'
 
 /** How much of what happened to a found object is looked at for its cascades. */
 const HAPPENINGS = 100
+/** How many objects are looked at for somebody who may have touched none of them. */
+const LOOKED_AT = 1_000
 
 /**
  * What a text may mean: a CPID or the id of an outgoing trace, and objects whose reference contains it; with the
  * cascades of either, newest first.
  */
-export function* findJson(queries: CausewayQueries, asked: string, limit: number): Generator<string> {
+export function* findJson(
+  queries: CausewayQueries,
+  asked: string,
+  limit: number,
+  filter: FindFilter = {},
+): Generator<string> {
   const text = asked.trim()
   const cpid = parseCpid(text)
   const objects: string[] = []
@@ -23,9 +32,8 @@ export function* findJson(queries: CausewayQueries, asked: string, limit: number
     if (typeof found !== 'string') for (const root of found) roots.add(root)
     state = typeof found === 'string' ? found : 'known'
   } else if (text !== '') {
-    for (const page of queries.objectsNamed(text)) {
-      objects.push(...page.slice(0, limit - objects.length))
-      if (objects.length >= limit) break
+    for (const object of objectsNamed(queries, text, filter)) {
+      if (object !== undefined && objects.push(object) >= limit) break
       yield ''
     }
     for (const object of objects) {
@@ -35,12 +43,36 @@ export function* findJson(queries: CausewayQueries, asked: string, limit: number
     }
   }
   const cascades = []
-  for (const page of queries.cascadesAmong([...roots], undefined)) cascades.push(...page)
+  for (const page of queries.cascadesAmong([...roots], undefined, filter)) cascades.push(...page)
   yield JSON.stringify({
     cpid: cpid === undefined ? null : { cpid, state },
     cascades: cascades.slice(0, limit).map(cascadeOutline),
     objects,
   } satisfies Found)
+}
+
+/** Undefined between objects stands for work that found none. */
+function* objectsNamed(
+  queries: CausewayQueries,
+  text: string,
+  filter: FindFilter,
+): Generator<string | undefined> {
+  let left = LOOKED_AT
+  for (const page of queries.objectsNamed(text)) {
+    yield undefined
+    for (const object of page) {
+      if (filter.namespace !== undefined && namespaceOfObject(object) !== filter.namespace) continue
+      if (filter.actor === undefined) yield object
+      else if (left-- === 0) return
+      else yield isTouched(queries, object, filter) ? object : undefined
+    }
+  }
+}
+
+function isTouched(queries: CausewayQueries, object: string, filter: FindFilter): boolean {
+  for (const page of queries.cascadesAmong([...cascadesTouching(queries, object)], undefined, filter))
+    if (page.length > 0) return true
+  return false
 }
 
 function cascadesTouching(queries: CausewayQueries, object: string): Set<Cpid> {

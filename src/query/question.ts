@@ -20,10 +20,18 @@ export type Question =
   /** A span of a cascade, by its 16 hex digits, and the 32 of the trace in which it is meant. */
   | { readonly kind: 'span'; readonly root: Cpid; readonly spanId: string; readonly traceId?: string }
   | { readonly kind: 'graph'; readonly cpid: Cpid; readonly limit: number }
-  | { readonly kind: 'objects'; readonly ref: string; readonly part: Part }
-  | { readonly kind: 'find'; readonly text: string; readonly limit: number }
+  | { readonly kind: 'objects' | 'objectVersions'; readonly ref: string; readonly part: Part }
+  | {
+      readonly kind: 'find'
+      readonly text: string
+      readonly limit: number
+      readonly filter?: FindFilter
+    }
   | { readonly kind: 'facets' }
   | TraceQuestion
+
+/** Narrows down what is found: cascades by both, objects by their namespace and by whether such a cascade touched them. */
+export type FindFilter = Pick<CascadeFilter, 'actor' | 'namespace'>
 
 /** Why a question has no answer. `badCursor`: `after` is no cursor of that list. */
 export type NoAnswer = 'unknown' | 'pruned' | 'badCursor' | 'unknownSpan' | 'unknownTrace'

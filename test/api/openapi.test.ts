@@ -110,6 +110,8 @@ test('a parameter that is malformed is refused in the shape of an error', async 
     object: 'x'.repeat(1025),
     service: 'x'.repeat(1025),
     cluster: 'x'.repeat(1025),
+    actor: 'x'.repeat(1025),
+    namespace: 'x'.repeat(1025),
     ref: '',
     q: ' ',
   }

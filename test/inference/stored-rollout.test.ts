@@ -1,15 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { encodeDecisions } from '../../src/inference/encode-decisions.ts'
-import type { Decision } from '../../src/inference/decide.ts'
 import { parseCpid } from '../../src/model/cpid.ts'
-import { NANOS_PER_MS } from '../../src/model/clock.ts'
 import { ask } from '../query/asking.ts'
-import { TestClock } from '../support/test-clock.ts'
-import { TestWriter } from '../support/test-writer.ts'
-import { replay, type Source } from '../../lab/harness/inference/replay.ts'
-import { recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
-
-const BOTH: readonly Source[] = ['audit', 'watch']
+import { liveThroughRollout } from '../support/recorded-rollout.ts'
 
 interface Cascade {
   services: number
@@ -18,24 +10,7 @@ interface Cascade {
   traces: { spans: { name: string; depth: number; service: string }[] }[]
 }
 
-/** Lives through the recording with a real store, which decides nothing but what it is told. */
-async function live(known?: TestWriter): Promise<{ writer: TestWriter; decisions: readonly Decision[] }> {
-  const observations = recordedObservations(BOTH)
-  const startMs = Number((observations[0]?.seenNs ?? 0n) / NANOS_PER_MS)
-  const writer =
-    known ??
-    (await TestWriter.open({ linking: { settleAfterMs: 1_000 } }, ':memory:', new TestClock(startMs)))
-  const { decisions } = replay(observations, BOTH, (some, nowNs) => {
-    writer.pass(Math.max(0, Number(nowNs / NANOS_PER_MS) - writer.clock.wallMs()))
-    const outcome = writer.ingest('traces', encodeDecisions(some))
-    expect(outcome).toMatchObject({ kind: 'accepted', rejected: 0, message: '' })
-    writer.link()
-  })
-  writer.pass(60_000)
-  return { writer, decisions }
-}
-
-const { writer, decisions } = await live()
+const { writer, decisions } = await liveThroughRollout()
 
 function cascadeOf(version: bigint): Cascade {
   const begun = decisions.find(({ write }) => write.version === version)
@@ -112,6 +87,6 @@ test('the same told again is known: nothing is stored, and nothing sent, twice',
       .raw()
       .get()
   const before = counts()
-  await live(writer)
+  await liveThroughRollout({ known: writer })
   expect(counts()).toEqual(before)
 })

@@ -267,6 +267,8 @@ test('facets', () => {
   expect(ask(writer, { kind: 'facets' })).toEqual({
     services: ['deployment-controller', 'kubectl', 'replicaset-controller'],
     clusters: ['kind'],
+    actors: [],
+    namespaces: ['default'],
     kinds: ['apps/v1/deployments', 'apps/v1/replicasets'],
   })
 })

@@ -41,6 +41,8 @@ test('Figure 7 has a cascade for each root, newest first', async () => {
     clockSkew: false,
     object: 'apps/v1/deployments/default/web-1?uid=u1&rv=1',
     service: 'paper',
+    actor: 'paper',
+    gaps: 0,
     cluster: 'kind',
     reason: null,
   })

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { ObjectFacts, Position } from '../../src/model/ports/query-port.ts'
+import type { Position } from '../../src/model/ports/query-port.ts'
+import type { ObjectFacts } from '../../src/model/ports/object-history.ts'
 import type { Sqlite } from '../../src/sqlite/open-database.ts'
 import { ObjectFactsReader } from '../../src/sqlite/readers/objects/object-facts.ts'
 import {

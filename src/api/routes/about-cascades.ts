@@ -7,14 +7,16 @@ import { route } from './route.ts'
 export const CASCADE_ROUTES = [
   route('/cascades', {
     summary: 'Cascades, newest first',
-    query: ['state', 'object', 'service', 'cluster', 'from', 'to', ...PART],
+    query: ['state', 'object', 'service', 'cluster', 'actor', 'namespace', 'from', 'to', ...PART],
     answer: CascadeList,
-    ask: ({ state, object, service, cluster, from, to, ...part }) => {
+    ask: ({ state, object, service, cluster, actor, namespace, from, to, ...part }) => {
       const filter: CascadeFilter = {
         ...(state !== undefined && { state }),
         ...(object !== undefined && { object }),
         ...(service !== undefined && { service }),
         ...(cluster !== undefined && { cluster }),
+        ...(actor !== undefined && { actor }),
+        ...(namespace !== undefined && { namespace }),
         ...(from !== undefined && { fromNs: from }),
         ...(to !== undefined && { toNs: to }),
       }

@@ -1,5 +1,5 @@
 import { MergelogList } from '../../query/answers/cpids.ts'
-import { Facets, Found, ObjectHistory } from '../../query/answers/objects.ts'
+import { Facets, Found, ObjectHistory, ObjectVersions } from '../../query/answers/objects.ts'
 import { LogList, SpanList } from '../../query/answers/records.ts'
 import { DEFAULT_LIMIT, PART, partOf } from './parts.ts'
 import { route } from './route.ts'
@@ -31,14 +31,25 @@ export const LIST_ROUTES = [
     answer: ObjectHistory,
     ask: ({ ref, ...part }) => ({ kind: 'objects', ref, part: partOf(part, DEFAULT_LIMIT) }),
   }),
+  route('/objects/versions', {
+    summary: 'Which versions of an object were written, the highest first: by whom, why, in which cascades',
+    query: ['ref', ...PART],
+    answer: ObjectVersions,
+    ask: ({ ref, ...part }) => ({ kind: 'objectVersions', ref, part: partOf(part, DEFAULT_LIMIT) }),
+  }),
   route('/find', {
     summary: "What a CPID, a trace id or a part of an object's name leads to; at most `limit` (20) of each",
-    query: ['q', 'limit'],
+    query: ['q', 'actor', 'namespace', 'limit'],
     answer: Found,
-    ask: ({ q: text, limit = MAX_FOUND }) => ({ kind: 'find', text, limit }),
+    ask: ({ q: text, actor, namespace, limit = MAX_FOUND }) => ({
+      kind: 'find',
+      text,
+      limit,
+      filter: { ...(actor !== undefined && { actor }), ...(namespace !== undefined && { namespace }) },
+    }),
   }),
   route('/facets', {
-    summary: 'Services, clusters and kinds of objects seen lately, at most 200 of each',
+    summary: 'Services, clusters, actors, namespaces and kinds of objects seen lately, at most 200 of each',
     answer: Facets,
     ask: () => ({ kind: 'facets' }),
   }),

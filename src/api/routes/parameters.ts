@@ -106,6 +106,8 @@ export const PARAMETERS = {
   ),
   service: text('A service that has spans in it or began it'),
   cluster: text('The cluster of whoever began it'),
+  actor: text('A user who wrote something in it, or a service that has spans in it or began it'),
+  namespace: text('A namespace into which it wrote, or that of the object with which it began'),
   from: time('Active at this time or later (RFC 3339)'),
   to: time('Active at this time or before (RFC 3339)'),
   ref: neededText(

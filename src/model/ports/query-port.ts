@@ -1,5 +1,7 @@
 import type { UnixNanos } from '../clock.ts'
 import type { Cpid } from '../cpid.ts'
+import type { SeenWrite } from '../seen-write.ts'
+import type { ObjectFacts, ObjectVersionFacts } from './object-history.ts'
 import type { OutboxItem, ScopeEnvelopes } from './outbox-port.ts'
 
 /** Why there is no answer about a CPID: it was never sighted, or retention removed it. */
@@ -66,6 +68,10 @@ export interface CascadeFacts extends Placed {
   /** The object and the sender of the root's mergelog. */
   readonly object: string | undefined
   readonly service: string | undefined
+  /** The user who made the write that it begins with, or the service that did; known where a cluster was looked at from outside. */
+  readonly actor: string | undefined
+  /** Writes before which versions of their objects were not seen. */
+  readonly gaps: number
   /** Of the root's mergelog too. */
   readonly cluster: string | undefined
   readonly reason: string | undefined
@@ -79,6 +85,10 @@ export interface CascadeFilter {
   readonly service?: string
   /** The cluster of whoever began it. */
   readonly cluster?: string
+  /** A user who wrote something in it, or a service as above. */
+  readonly actor?: string
+  /** A namespace into which it wrote, or that of the object it began with. */
+  readonly namespace?: string
   /** Its activity reaches into the time between these, ends included. */
   readonly fromNs?: UnixNanos
   readonly toNs?: UnixNanos
@@ -138,6 +148,8 @@ export interface LinkedSpan {
   /** The object references it names, as it wrote them. */
   readonly observed: readonly string[]
   readonly wrote: readonly string[]
+  /** What it says of a write that was seen from outside. */
+  readonly seen?: SeenWrite | undefined
 }
 
 /** A span in another trace of the same cascade: a received one by its row, one of Causeway's own by its id. */
@@ -174,23 +186,12 @@ export interface GraphAround {
   readonly truncated: boolean
 }
 
-/** What happened to an object once: a span read or wrote it, or a mergelog named it. */
-export interface ObjectFacts extends Placed {
-  /** The reference, with uid and resourceVersion where they were given. */
-  readonly object: string
-  readonly action: 'observed' | 'wrote' | 'mergelog'
-  readonly cpid: Cpid | undefined
-  readonly timeNs: UnixNanos
-  readonly service: string | undefined
-  readonly cluster: string | undefined
-  /** Roots of the cascades in which its CPID takes part, the newest ones. */
-  readonly cascades: readonly Cpid[]
-}
-
 /** What there is to choose from in filters. */
 export interface Facets {
   readonly services: readonly string[]
   readonly clusters: readonly string[]
+  readonly actors: readonly string[]
+  readonly namespaces: readonly string[]
   /** `<apiVersion>/<resource>` */
   readonly kinds: readonly string[]
 }
@@ -221,8 +222,12 @@ export interface CausewayQueries {
 
   /** Newest first. Positions have one part. */
   cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts>
-  /** The cascades of these roots, newest first. Positions as in `cascades`. */
-  cascadesAmong(roots: readonly Cpid[], after: Position | undefined): Pages<CascadeFacts>
+  /** The cascades of these roots that a filter lets through, newest first. Positions as in `cascades`. */
+  cascadesAmong(
+    roots: readonly Cpid[],
+    after: Position | undefined,
+    filter?: CascadeFilter,
+  ): Pages<CascadeFacts>
   /** The roots of the cascades in which the CPID takes part, newest first; none before it was linked. */
   cascadesOf(cpid: Cpid): readonly Cpid[] | Absent
   /** `'unknown'` also for a CPID that is not the root of a cascade. */
@@ -255,6 +260,8 @@ export interface CausewayQueries {
    * page holds no more than `first`.
    */
   objects(ref: string, after: Position | undefined, first?: number): Pages<ObjectFacts>
+  /** What versions of objects were written, the highest first. `ref` and `first` as in `objects`. Positions have three parts. */
+  objectVersions(ref: string, after: Position | undefined, first?: number): Pages<ObjectVersionFacts>
   /** Objects whose reference contains the text, in any case of its letters, newest first; whole references without query. */
   objectsNamed(text: string): Pages<string>
   /** The root of the outgoing trace with this id. */

@@ -1,4 +1,4 @@
-import { WRITE_CAUSES, type SeenWrite } from '../../model/arrivals.ts'
+import { WRITE_CAUSES, type SeenWrite } from '../../model/seen-write.ts'
 import { CPID_GAP, USER_NAME } from '../../model/attributes.ts'
 import { readAttribute, type TextValue } from './read-attribute.ts'
 import { WireCursor } from './wire-cursor.ts'

@@ -1,6 +1,23 @@
 import { z } from 'zod'
+import { WRITE_CAUSES } from '../../model/seen-write.ts'
 import type { AnswerOf } from './answer-of.ts'
 import { CpidText, Milliseconds, SpanIdText, TimeText, TraceIdText } from './scalars.ts'
+
+/** Of a write that was seen from outside the cluster. */
+export const user = z
+  .string()
+  .optional()
+  .describe('`user.name` of a write seen from outside, where it is known')
+export const cause = z
+  .enum(WRITE_CAUSES)
+  .optional()
+  .describe(
+    'why a write seen from outside was made: an operator did it; or it follows from versions that it names or copies (exact), or from the newest that there were (inferred)',
+  )
+export const gap = z
+  .literal(true)
+  .optional()
+  .describe('versions of the object between this one and the last that is known were not seen')
 
 const references = z.array(z.string()).describe('object references, at most 128; left out when empty')
 
@@ -28,6 +45,9 @@ export const Span = z
     critical: z.literal(true).optional().describe('it lies on the critical path'),
     wrote: references.optional(),
     observed: references.optional(),
+    user,
+    cause,
+    gap,
   })
   .meta({ id: 'Span' })
 export type Span = AnswerOf<typeof Span>

@@ -11,6 +11,7 @@ import {
 } from './cascade-analysis.ts'
 import { mergelogJson } from '../cpid-json.ts'
 import { millis, rfc3339 } from '../../model/rfc3339.ts'
+import { seenJson } from '../seen-json.ts'
 import { kindTimeJson, pathJson, serviceTimeJson } from './time-json.ts'
 
 /** How many CPIDs without a mergelog are named. */
@@ -37,6 +38,8 @@ export function cascadeOutline(facts: CascadeFacts): CascadeOutline {
     clockSkew: facts.clockSkew,
     object: facts.object ?? null,
     service: facts.service ?? null,
+    actor: facts.actor ?? facts.service ?? null,
+    gaps: facts.gaps,
     cluster: facts.cluster ?? null,
     reason: facts.reason ?? null,
   }
@@ -151,5 +154,6 @@ function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, { startNs }: 
     ...((marks & CRITICAL) !== 0 && { critical: true }),
     ...(span.wrote.length > 0 && { wrote: span.wrote.slice(0, REFERENCES_SHOWN) }),
     ...(span.observed.length > 0 && { observed: span.observed.slice(0, REFERENCES_SHOWN) }),
+    ...seenJson(span.seen),
   }
 }

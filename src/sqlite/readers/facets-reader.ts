@@ -7,11 +7,13 @@ import type { Sqlite } from '../open-database.ts'
 const LATELY = 5_000
 const MOST = 200
 
-/** Reads which services, clusters and kinds of objects came up lately. */
+/** Reads which services, clusters, actors, namespaces and kinds of objects came up lately. */
 export class FacetsReader {
   readonly #services: Statement<[], string>
   readonly #clusters: Statement<[], string>
   readonly #objects: Statement<[], string>
+  readonly #actors: Statement<[], string>
+  readonly #namespaces: Statement<[], string>
 
   constructor(db: Sqlite) {
     const newest = `(SELECT service, cluster FROM resources ORDER BY id DESC LIMIT ${LATELY})`
@@ -25,6 +27,15 @@ export class FacetsReader {
         `SELECT DISTINCT cluster FROM ${newest} WHERE cluster <> '' ORDER BY 1 LIMIT ${MOST}`,
       )
       .pluck()
+    const inNewestTraces = (column: string, table: string): Statement<[], string> =>
+      db
+        .prepare<[], string>(
+          `SELECT DISTINCT ${column} FROM (SELECT ${column} FROM ${table} ORDER BY trace DESC LIMIT ${LATELY})
+           ORDER BY 1 LIMIT ${MOST}`,
+        )
+        .pluck()
+    this.#actors = inNewestTraces('actor', 'trace_actors')
+    this.#namespaces = inNewestTraces('namespace', 'trace_namespaces')
     this.#objects = db
       .prepare<[], string>(`SELECT object FROM objects ORDER BY id DESC LIMIT ${LATELY}`)
       .pluck()
@@ -35,6 +46,8 @@ export class FacetsReader {
     return {
       services: this.#services.all(),
       clusters: this.#clusters.all(),
+      actors: this.#actors.all(),
+      namespaces: this.#namespaces.all(),
       kinds: [...kinds].sort().slice(0, MOST),
     }
   }

@@ -10,13 +10,13 @@ import type {
   GraphAround,
   LinkedSpan,
   MergelogFacts,
-  ObjectFacts,
   Pages,
   Position,
   StoredRecord,
   TraceFacts,
   TraceRange,
 } from '../../model/ports/query-port.ts'
+import type { ObjectFacts, ObjectVersionFacts } from '../../model/ports/object-history.ts'
 import type { Sqlite } from '../open-database.ts'
 import { CascadeFactsReader } from './cascades/cascade-facts.ts'
 import { CascadeTraces } from './cascades/cascade-traces.ts'
@@ -29,6 +29,7 @@ import { LinkedSpans } from './cascades/linked-spans.ts'
 import { LogPages } from './records/log-pages.ts'
 import { MergelogFactsReader } from './graph/mergelog-facts.ts'
 import { ObjectFactsReader } from './objects/object-facts.ts'
+import { ObjectVersionsReader } from './objects/object-versions.ts'
 import { SentItems } from './cascades/sent-items.ts'
 import { SentTraces } from './cascades/sent-traces.ts'
 import { SpanPages } from './records/span-pages.ts'
@@ -51,6 +52,7 @@ export class SqliteQueries implements CausewayQueries {
   readonly #sentTraces: SentTraces
   readonly #around: GraphAroundReader
   readonly #objects: ObjectFactsReader
+  readonly #versions: ObjectVersionsReader
   readonly #facets: FacetsReader
 
   constructor(db: Sqlite) {
@@ -66,7 +68,9 @@ export class SqliteQueries implements CausewayQueries {
     this.#sent = new SentItems(db)
     this.#sentTraces = new SentTraces(db, this.#sent)
     this.#around = new GraphAroundReader(db)
-    this.#objects = new ObjectFactsReader(db, (cpid) => this.#rootsOf(cpid).slice(0, CASCADES_NAMED))
+    const cascadesOf = (cpid: number): Cpid[] => this.#rootsOf(cpid).slice(0, CASCADES_NAMED)
+    this.#objects = new ObjectFactsReader(db, cascadesOf)
+    this.#versions = new ObjectVersionsReader(db, cascadesOf)
     this.#facets = new FacetsReader(db)
   }
 
@@ -118,10 +122,15 @@ export class SqliteQueries implements CausewayQueries {
     return this.#cascades.pages(filter, after)
   }
 
-  cascadesAmong(roots: readonly Cpid[], after: Position | undefined): Pages<CascadeFacts> {
+  cascadesAmong(
+    roots: readonly Cpid[],
+    after: Position | undefined,
+    filter: CascadeFilter = {},
+  ): Pages<CascadeFacts> {
     return this.#cascades.ofRoots(
       roots.flatMap((root) => this.#cpids.findEvenPruned(root) ?? []),
       after,
+      filter,
     )
   }
 
@@ -186,6 +195,10 @@ export class SqliteQueries implements CausewayQueries {
 
   objects(ref: string, after: Position | undefined, first?: number): Pages<ObjectFacts> {
     return this.#objects.pages(ref, after, first)
+  }
+
+  objectVersions(ref: string, after: Position | undefined, first?: number): Pages<ObjectVersionFacts> {
+    return this.#versions.pages(ref, after, first)
   }
 
   objectsNamed(text: string): Pages<string> {

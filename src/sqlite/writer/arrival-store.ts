@@ -16,9 +16,9 @@ import {
   SPAN_WROTE,
   type LogRecord,
   type MergelogRecord,
-  type SeenWrite,
   type SpanRecord,
 } from '../../model/arrivals.ts'
+import type { SeenWrite } from '../../model/seen-write.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/clock.ts'
 import { cpidBytes, type Cpid } from '../../model/cpid.ts'
 import type { Mergelog } from '../../model/ports/graph-port.ts'

@@ -1,6 +1,7 @@
 import type { Statement } from 'better-sqlite3'
 import type { CascadeFilter } from '../../../model/ports/query-port.ts'
 import type { Sqlite } from '../../open-database.ts'
+import { RareCascades } from './rare-cascades.ts'
 
 /** How many traces are looked through at once. */
 const WINDOW = 4_000
@@ -26,6 +27,14 @@ const firstTraces = (from: string, where: string): string => `SELECT first_trace
    AND (@service IS NULL OR resources.service = @service OR EXISTS
      (SELECT 1 FROM traces part JOIN trace_services ON trace_services.trace = part.id
       WHERE part.root = first_trace.root AND trace_services.service = @service))
+   AND (@actor IS NULL OR resources.service = @actor OR EXISTS
+     (SELECT 1 FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
+      WHERE part.root = first_trace.root AND trace_actors.actor = @actor) OR EXISTS
+     (SELECT 1 FROM traces part JOIN trace_services ON trace_services.trace = part.id
+      WHERE part.root = first_trace.root AND trace_services.service = @actor))
+   AND (@namespace IS NULL OR EXISTS
+     (SELECT 1 FROM traces part JOIN trace_namespaces ON trace_namespaces.trace = coalesce(part.continues, part.id)
+      WHERE part.root = first_trace.root AND trace_namespaces.namespace = @namespace))
  ORDER BY first_trace.id DESC`
 
 interface FilterBind {
@@ -33,6 +42,8 @@ interface FilterBind {
   object: string | null
   service: string | null
   cluster: string | null
+  actor: string | null
+  namespace: string | null
   from: bigint | null
   to: bigint | null
 }
@@ -43,6 +54,7 @@ export class CascadeCandidates {
   readonly #among: Statement<[FilterBind & { ids: string }], number>
   readonly #newest: Statement<[bigint], bigint | null>
   readonly #open: Statement<[bigint], number>
+  readonly #rare: RareCascades
 
   constructor(db: Sqlite) {
     this.#window = db
@@ -68,13 +80,14 @@ export class CascadeCandidates {
          GROUP BY root HAVING min(id) < ? ORDER BY 1 DESC`,
       )
       .pluck()
+    this.#rare = new RareCascades(db)
   }
 
   /** Page by page; an empty one means only that there is more to look through. */
   *before(id: bigint, filter: CascadeFilter): Generator<number[]> {
     const bind = bindOf(filter)
-    if (filter.state === 'open') {
-      const ids = this.#open.all(id)
+    const ids = filter.state === 'open' ? this.#open.all(id) : this.#rare.before(id, filter)
+    if (ids !== undefined) {
       for (let at = 0; at < ids.length; at += PAGE) {
         yield this.#among.all({ ...bind, ids: JSON.stringify(ids.slice(at, at + PAGE)) })
       }
@@ -89,18 +102,21 @@ export class CascadeCandidates {
     }
   }
 
-  /** Those among these traces that stand for a cascade, newest first. */
-  among(ids: readonly number[]): number[] {
-    return this.#among.all({ ...bindOf({}), ids: JSON.stringify(ids) })
+  /** Those among these traces that stand for a cascade and that a filter lets through, newest first. */
+  among(ids: readonly number[], filter: CascadeFilter = {}): number[] {
+    return this.#among.all({ ...bindOf(filter), ids: JSON.stringify(ids) })
   }
 }
 
-function bindOf({ state, object, service, cluster, fromNs, toNs }: CascadeFilter): FilterBind {
+function bindOf(filter: CascadeFilter): FilterBind {
+  const { state, object, service, cluster, actor, namespace, fromNs, toNs } = filter
   return {
     open: state === undefined ? null : Number(state === 'open'),
     object: object?.replace(/^\/+|\/+$/g, '') ?? null,
     service: service ?? null,
     cluster: cluster ?? null,
+    actor: actor ?? null,
+    namespace: namespace ?? null,
     from: fromNs ?? null,
     to: toNs ?? null,
   }

@@ -28,7 +28,11 @@ const FACTS = `SELECT first_trace.id, first_trace.trace_id, cpids.uuid, mergelog
   resources.service, resources.cluster, cascade.open, cascade.start_ns, cascade.last_ns, cascade.traces, cascade.spans,
   cascade.merges, cascade.missing, cascade.truncated, cascade.clock_skew,
   (SELECT count(DISTINCT trace_services.service) FROM traces part
-   JOIN trace_services ON trace_services.trace = part.id WHERE part.root = first_trace.root) AS services
+   JOIN trace_services ON trace_services.trace = part.id WHERE part.root = first_trace.root) AS services,
+  (SELECT trace_actors.actor FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
+   WHERE part.root = first_trace.root AND trace_actors.began = 1 ORDER BY part.episode LIMIT 1) AS actor,
+  (SELECT coalesce(sum(trace_actors.gaps), 0) FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
+   WHERE part.root = first_trace.root) AS gaps
  FROM json_each(@ids) wanted
  JOIN traces first_trace ON first_trace.id = wanted.value
  JOIN (${CASCADES}) cascade ON cascade.root = first_trace.root
@@ -52,6 +56,8 @@ interface FactsRow {
   traces: bigint
   spans: bigint
   services: bigint
+  actor: string | null
+  gaps: bigint
   merges: bigint
   missing: bigint
   truncated: bigint
@@ -90,10 +96,14 @@ export class CascadeFactsReader {
   }
 
   /** The cascades of these roots, newest first. */
-  *ofRoots(roots: readonly number[], after: Position = []): Pages<CascadeFacts> & Generator<CascadeFacts[]> {
+  *ofRoots(
+    roots: readonly number[],
+    after: Position = [],
+    filter: CascadeFilter = {},
+  ): Pages<CascadeFacts> & Generator<CascadeFacts[]> {
     const [before = MAX_ID] = after
     const firsts = this.#firsts.all(JSON.stringify(roots)).filter((id) => id < before)
-    yield* this.#pagesOf(this.#candidates.among(firsts))
+    yield* this.#pagesOf(this.#candidates.among(firsts, filter))
   }
 
   *#pagesOf(ids: readonly number[]): Generator<CascadeFacts[]> {
@@ -123,6 +133,8 @@ function factsOf(row: FactsRow): CascadeFacts {
     clockSkew: row.clock_skew === 1n,
     object: textOf(row.object),
     service: textOf(row.service),
+    actor: textOf(row.actor),
+    gaps: Number(row.gaps),
     cluster: textOf(row.cluster),
     reason: textOf(row.reason),
   }

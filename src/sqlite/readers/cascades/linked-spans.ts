@@ -1,11 +1,12 @@
 import type { Statement } from 'better-sqlite3'
-import { SPAN_OBSERVED, SPAN_WROTE } from '../../../model/arrivals.ts'
+import { SPAN_OBSERVED, SPAN_SEEN_WRITE, SPAN_WROTE } from '../../../model/arrivals.ts'
 import { cpidOfBytes } from '../../../model/cpid.ts'
 import { SENT_COPY, SENT_SYNTHETIC } from '../../../model/ports/linking/decisions.ts'
 import type { LinkedSpan, SpanElsewhere } from '../../../model/ports/query-port.ts'
 import { namedObjects } from '../../../otlp/read/named-objects.ts'
 import { readOwnSpan } from '../../../otlp/read/read-own-span.ts'
 import type { Sqlite } from '../../open-database.ts'
+import { seenWriteOf, type SeenColumns } from '../seen-write-row.ts'
 import { ScopeFacts } from '../../linking/scope-facts.ts'
 
 type SentRow = [
@@ -27,6 +28,7 @@ type SentRow = [
   status: bigint,
   uuid: Buffer | null,
   raw: Buffer | null,
+  ...seen: SeenColumns,
 ]
 
 /** The end of a cause in another trace of the cascade; null for a local parent there. */
@@ -37,8 +39,10 @@ const COLUMNS = `outbox.decision, outbox.parent_id, outbox.flags, outbox.scope,
   CASE WHEN outbox.flags & ${SENT_SYNTHETIC} THEN outbox.extra END,
   outbox.cause, outbox.cause_trace, ${CAUSE_END}, spans.id, spans.span_id, spans.start_ns, spans.end_ns,
   spans.scope, spans.name, spans.kind, spans.status, cpids.uuid,
-  CASE WHEN spans.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN spans.raw END`
-const JOINED = 'LEFT JOIN spans ON spans.id = outbox.span LEFT JOIN cpids ON cpids.id = spans.cpid'
+  CASE WHEN spans.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN spans.raw END,
+  seen_writes.user_name, seen_writes.cause, seen_writes.gap`
+const JOINED = `LEFT JOIN spans ON spans.id = outbox.span LEFT JOIN cpids ON cpids.id = spans.cpid
+  LEFT JOIN seen_writes ON spans.flags & ${SPAN_SEEN_WRITE} AND seen_writes.span = spans.id`
 const NONE: readonly string[] = []
 
 /** Reads the spans of a trace as they were sent: what was decided about each, with the span it is about. */
@@ -91,7 +95,8 @@ export class LinkedSpans {
       return [{ ...sent, ...own, endNs, service, status: 0, row: undefined, observed: NONE, wrote: NONE }]
     }
     if (id === null) return []
-    const [, , , , , , , , , spanId, startNs, endNs, scope, name, kind, status, uuid, raw] = row
+    const [, , , , , , , , , spanId, startNs, endNs, scope, name, kind, status, uuid, raw, ...told] = row
+    const seen = seenWriteOf(...told)
     return [
       {
         ...sent,
@@ -105,6 +110,7 @@ export class LinkedSpans {
         status: Number(status),
         row: Number(id),
         ...(raw === null ? { observed: NONE, wrote: NONE } : namedObjects(raw)),
+        ...(seen && { seen }),
       },
     ]
   }

@@ -30,7 +30,7 @@ interface Bind {
 }
 
 /** The span that named it was not sent before. */
-const NAMED_ONCE = `(named.span <= (SELECT linked_arrival FROM progress WHERE only = 1)
+export const NAMED_ONCE = `(named.span <= (SELECT linked_arrival FROM progress WHERE only = 1)
      OR NOT EXISTS (SELECT 1 FROM spans s WHERE s.id = named.span AND ${SPAN_REPEATED}))`
 
 /** The newest `@most` things are chosen by what indexes hold; only for them is the rest looked up. */

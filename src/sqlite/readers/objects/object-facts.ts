@@ -1,8 +1,10 @@
 import { cpidOfBytes, type Cpid } from '../../../model/cpid.ts'
-import type { ObjectFacts, Pages, Position } from '../../../model/ports/query-port.ts'
+import type { Pages, Position } from '../../../model/ports/query-port.ts'
+import type { ObjectFacts } from '../../../model/ports/object-history.ts'
 import type { Sqlite } from '../../open-database.ts'
 import { ObjectEvents, type ObjectEventRow } from './object-event-rows.ts'
 import { ObjectNumbers } from './object-numbers.ts'
+import { matcher, referenceOf } from './wanted-object.ts'
 
 const PAGE = 200
 const LAST = 2n ** 63n - 1n
@@ -68,20 +70,6 @@ export class ObjectFactsReader {
       cascades: row.cpid === null ? [] : this.#cascadesOf(Number(row.cpid)),
     }
   }
-}
-
-/** With a uid or a version in the reference, only what has the same. */
-function matcher(reference: string): (facts: ObjectFacts) => boolean {
-  const wanted = [...new URLSearchParams(reference.split('?', 2)[1] ?? '')]
-  return ({ object }) => {
-    const has = new URLSearchParams(object.split('?', 2)[1] ?? '')
-    return wanted.every(([name, value]) => has.get(name) === value)
-  }
-}
-
-function referenceOf({ object, uid, version }: ObjectEventRow): string {
-  const values = [...(uid === null ? [] : [`uid=${uid}`]), ...(version < 0n ? [] : [`rv=${version}`])]
-  return values.length === 0 ? object : `${object}?${values.join('&')}`
 }
 
 function textOf(column: string | null): string | undefined {

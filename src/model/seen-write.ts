@@ -1,0 +1,12 @@
+/** Why a write that was seen from outside the cluster was made. */
+export const WRITE_CAUSES = ['operator', 'exact', 'inferred'] as const
+export type WriteCause = (typeof WRITE_CAUSES)[number]
+
+/** What a span says of a write that was seen from outside the cluster (`cpid.cause`). */
+export interface SeenWrite {
+  /** `user.name`, where it is known; else the service stands for who wrote. */
+  user: string | undefined
+  cause: WriteCause
+  /** Versions of the object before this one were not seen. */
+  gap: boolean
+}
