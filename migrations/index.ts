@@ -12,6 +12,7 @@ import { up as claimedCpids } from './015-claimed-cpids.ts'
 import { up as explainedInTurns } from './016-explained-in-turns.ts'
 import { up as sharesOfTraces } from './017-shares-of-traces.ts'
 import { up as seenWrites } from './018-seen-writes.ts'
+import { up as observedClusters } from './019-observed-clusters.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -28,4 +29,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '016-explained-in-turns': { up: explainedInTurns },
   '017-shares-of-traces': { up: sharesOfTraces },
   '018-seen-writes': { up: seenWrites },
+  '019-observed-clusters': { up: observedClusters },
 }

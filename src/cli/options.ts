@@ -30,21 +30,8 @@ export const OPTIONS = {
     meaning: 'only cascades of this object, or of all below a prefix such as apps/v1/deployments/default',
   },
   service: { type: 'string', value: '<name>', meaning: 'only cascades in which the service takes part' },
-  actor: {
-    type: 'string',
-    value: '<name>',
-    meaning: 'only cascades in which this user wrote something, or this service takes part',
-  },
-  namespace: {
-    type: 'string',
-    value: '<name>',
-    meaning: 'only cascades that wrote into the namespace, or began in it',
-  },
   limit: { type: 'string', value: '<n>', meaning: 'at most so many' },
-  all: {
-    type: 'boolean',
-    meaning: 'every span, however many and however deep, and each write of a status alone',
-  },
+  all: { type: 'boolean', meaning: 'every span, however many and however deep' },
   timeout: { type: 'string', value: '<duration>', meaning: 'how long the query may take (30s)' },
   'max-rows': { type: 'string', value: '<n>', meaning: 'how many rows to print at most (1000)' },
   help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },

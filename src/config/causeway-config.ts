@@ -166,8 +166,17 @@ export interface ConnectorSettings {
   maxSources: number
   admission: AdmissionConfig
   metrics: CascadeMetricsConfig
+  inference: InferenceConfig
   /** Who may send what; without it everybody may send everything. */
   senders?: SenderPolicy
+}
+
+/** How is worked out what caused the writes of observed clusters. */
+export interface InferenceConfig {
+  whoWaitMs: number
+  windowMs: number
+  operators: readonly string[]
+  controllers: readonly string[]
 }
 
 /** How much is taken in at a time. */

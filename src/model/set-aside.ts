@@ -1,12 +1,12 @@
 /** Where something threw. */
-export type SetAsideStage = 'linking' | 'waiting' | 'settling' | 'sending' | 'pruning'
+export type SetAsideStage = 'linking' | 'waiting' | 'settling' | 'sending' | 'pruning' | 'inference'
 
 /** What could not be worked on, so that everything else could be. */
 export interface SetAside {
   readonly stage: SetAsideStage
-  /** A span, a mergelog, an explained CPID, a log record, a change, a trace, a CPID, a decision of an outbox or a position in it. */
+  /** A span, a mergelog, an explained CPID, a log record, a change, a trace, a CPID, a decision of an outbox or a position in it, a write or an Event of a cluster. */
   readonly kind: string
-  /** The number of its arrival; of the trace in settling, of the decision in sending, of the CPID in pruning. */
+  /** The number of its arrival; of the trace in settling, of the decision in sending, of the CPID in pruning; the version that was written in inference. */
   readonly item: number
   readonly cpid: string | undefined
   readonly exporter: string | undefined

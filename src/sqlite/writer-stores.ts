@@ -3,6 +3,7 @@ import type { Retention } from '../model/ports/prune-port.ts'
 import type { Cached } from '../model/ports/transactor.ts'
 import type { PartOf, Stores, WriterReader, WriterStores } from '../model/ports/writer-port.ts'
 import { dueBy } from './due.ts'
+import { InferenceTables } from './inference/inference-tables.ts'
 import { SetAsideTable } from './keeping/set-aside-table.ts'
 import { maxRefusedMergelogs, TableKeeper } from './keeping/table-keeper.ts'
 import { LinkTables } from './linking/link-tables.ts'
@@ -22,12 +23,14 @@ export interface SqliteStoresSettings {
   retention: Retention
   /** How the index of trace ids grows; as fits millions unless given. */
   traceIndex?: Partial<TraceIndexSizes>
+  /** By which references of observed objects others are found; a relation names them. */
+  sought?: ReadonlySet<string>
 }
 
 /** Everything that is written, on the one writing connection of a database that is up to date. */
 export function sqliteStores(
   db: Sqlite,
-  { retention, traceIndex }: SqliteStoresSettings,
+  { retention, traceIndex, sought = new Set() }: SqliteStoresSettings,
   clock: Clock,
 ): WriterStores {
   const progress = new Progress(db, clock)
@@ -52,11 +55,15 @@ export function sqliteStores(
       waitingLog: () => links.logs.countAgain(),
     },
   })
-  const keeper = new TableKeeper(db, progress, retention, () => arrivals.interner.forgetEnvelopes())
+  const inference = new InferenceTables(db, progress, sought)
+  const keeper = new TableKeeper(db, progress, retention, {
+    scopesRemoved: () => arrivals.interner.forgetEnvelopes(),
+    keepObserved: () => inference.keep(),
+  })
   const setAside = new SetAsideTable(db, progress)
   const caches: Record<PartOf, readonly Cached[]> = {
     linking: [graph, arrivals, links],
-    pruning: [graph, arrivals, links, traces, pruning],
+    pruning: [graph, arrivals, links, traces, pruning, inference],
     positions: [],
   }
   const transaction = new WriterTransaction(db, progress, caches.pruning)
@@ -68,6 +75,7 @@ export function sqliteStores(
     keeper,
     marks: pruning,
     setAside,
+    inference,
     positions,
     linkRound: (work) => links.inRound(work),
     attempt: (of, part) => transaction.attempt(part, caches[of]),

@@ -1,3 +1,5 @@
+import type { InferenceRules } from '../inference/inference-rules.ts'
+import { RELATIONS } from '../inference/relations.ts'
 import { explainMore } from '../graph/explain.ts'
 import type { LinkerSettings } from '../model/link-settings.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'
@@ -9,6 +11,7 @@ import type { Transactor } from '../model/ports/transactor.ts'
 import type { Stores, WriterProgress, WriterReader, WriterStores } from '../model/ports/writer-port.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { SenderPolicy } from '../model/senders/sender-policy.ts'
+import { InferenceRounds } from './inference/inference-rounds.ts'
 import { IngestRounds, type Ingested, type PendingRequest } from './admission/ingest-rounds.ts'
 import { LinkRounds } from './linking/link-rounds.ts'
 import { PruneRounds, type PruneTurn, type PruneTurnResult } from './pruning/prune-rounds.ts'
@@ -28,6 +31,13 @@ export interface WriterSettings {
   maxSeries?: number
   /** Without one everybody may send everything. */
   senders?: SenderPolicy
+  /** How causes of writes are inferred; as Kubernetes' own controllers work unless given. */
+  inference?: InferenceRules
+}
+
+const INFERENCE: InferenceRules = {
+  ...{ relations: RELATIONS, operators: [], controllers: [], clusters: {} },
+  ...{ windowMs: 500, whoWaitMs: 2_000 },
 }
 
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
@@ -39,8 +49,10 @@ export class StoreWriter {
   readonly #ingests: IngestRounds
   readonly #pruning: PruneRounds
   readonly #rounds: LinkRounds
+  /** What is told of clusters, and decided about them. */
+  readonly inference: InferenceRounds
 
-  constructor(stores: WriterStores, settings: WriterSettings, clock: Pick<Clock, 'monotonicMs'>) {
+  constructor(stores: WriterStores, settings: WriterSettings, clock: Clock) {
     const { linking, retention, maxSeries = MAX_SERIES } = settings
     this.#transactor = stores.transactor
     this.#reader = stores.reader
@@ -49,6 +61,9 @@ export class StoreWriter {
     this.#ingests = new IngestRounds(stores, { ...settings, maxFanout: linking.maxFanout }, () =>
       clock.monotonicMs(),
     )
+    const { maxSources } = settings
+    const record = { maxSources, maxFanout: linking.maxFanout }
+    this.inference = new InferenceRounds(stores, settings.inference ?? INFERENCE, record, clock)
     this.#pruning = new PruneRounds(stores, { retention, maxFanout: linking.maxFanout })
     const tellsSendersApart = settings.senders !== undefined
     this.#rounds = new LinkRounds(stores, { ...linking, tellsSendersApart }, maxSeries)

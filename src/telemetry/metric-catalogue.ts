@@ -1,3 +1,4 @@
+import { CLUSTER_METRICS } from './cluster-metrics.ts'
 import { counter, gauge, histogram, measured, traced } from './metric-spec.ts'
 
 const RECEIVER = ['receiver', 'transport'] as const
@@ -212,9 +213,10 @@ export const METRICS = {
   cpid_set_aside: counter(
     'items',
     ['stage'],
-    'What could not be linked, settled, sent or pruned because of a fault in Causeway or a lost row, passed over so that all else goes on.',
+    'What could not be linked, settled, sent, pruned or inferred because of a fault in Causeway or a lost row, passed over so that all else goes on.',
   ),
   cpid_set_aside_items: gauge('items', [], 'Rows of audit_set_aside: the newest thousand of a week.'),
+  ...CLUSTER_METRICS,
   cpid_graph_cpids: gauge('cpids', [], 'CPIDs in the merge graph.'),
   cpid_graph_held_cpids: gauge(
     'cpids',

@@ -1,5 +1,7 @@
 import type { ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
 import type { PruneResult } from '../graph/prune.ts'
+import type { InferenceCounts } from '../model/inference-counts.ts'
+import type { InferenceRules } from '../inference/inference-rules.ts'
 import type { LinkerSettings } from '../model/link-settings.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'
 import type { IngestCounts } from '../model/ports/arrival-port.ts'
@@ -8,8 +10,7 @@ import type { LinkCounts } from '../model/link-counts.ts'
 import type { Sender } from '../model/senders/sender.ts'
 import type { SenderPolicy } from '../model/senders/sender-policy.ts'
 import type { Retention } from '../model/ports/prune-port.ts'
-import type { Telling } from '../model/kubernetes/telling.ts'
-import type { HeldObject, TellingOutcome } from '../model/ports/observation-port.ts'
+import type { AskedHeld, HeldObject, TellingOutcome } from '../model/ports/observation-port.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
 
@@ -18,6 +19,7 @@ export interface StoreThreadData {
   path: string
   linking: LinkerSettings
   maxSources: number
+  inference: InferenceRules
   maxSeries: number
   senders?: SenderPolicy
   retention: Retention & { intervalMs: number }
@@ -44,15 +46,6 @@ export interface StoreGauges {
   freeBytes: number
 }
 
-/** Which of the objects that are known are asked for. */
-export interface AskedHeld {
-  readonly cluster: string
-  readonly apiVersion: string
-  readonly resource: string
-  /** Those whose uids come after it. */
-  readonly after: string
-}
-
 export type ToStore =
   | {
       kind: 'ingest'
@@ -67,7 +60,15 @@ export type ToStore =
       sender?: Sender
     }
   /** What a receiver sees of a cluster. */
-  | { kind: 'tell'; id: number; telling: Telling }
+  | {
+      kind: 'tell'
+      id: number
+      cluster: string
+      stream: string
+      position?: string
+      /** What was told (`bytesOfTold`). */
+      body: Uint8Array<ArrayBuffer>
+    }
   | { kind: 'askHeld'; id: number; asked: AskedHeld }
   | { kind: 'askPosition'; id: number; cluster: string; stream: string }
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }
@@ -87,11 +88,14 @@ export type FromStore =
       kind: 'ingested'
       outcomes: { id: number; outcome: IngestOutcome }[]
       counts: IngestCounts
-      commitMs: number
+      /** Undefined where it was no commit of its own. */
+      commitMs: number | undefined
     }
   | { kind: 'told'; outcomes: { id: number; outcome: TellingOutcome }[] }
   /** An answer to `askHeld` or `askPosition`; `failed` says why there is none. */
   | { kind: 'known'; id: number; held?: readonly HeldObject[]; position?: string; failed?: string }
+  /** What became of writes of clusters, and how much waits still. */
+  | { kind: 'inferred'; decided: readonly InferenceCounts[]; waiting: number }
   | { kind: 'linked'; counts: LinkCounts; figures: CascadeFigures; lastDecisions: Record<Signal, number> }
   /** What could not be worked on, so that everything else could be. */
   | { kind: 'setAside'; items: SetAside[] }

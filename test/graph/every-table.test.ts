@@ -1,4 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { JsonObject } from '../../src/kubernetes/json-access.ts'
+import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
+import type { Observation } from '../../src/model/kubernetes/observation.ts'
+import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -19,6 +23,7 @@ interface Keeping {
 
 const withCpids = 'pruning: with the CPIDs that they belong to'
 const withSpans = 'pruning: with the last span that names them'
+const withObjects = 'keeping: with the object of a cluster'
 const sweep = 'keeping: when nobody can come any more whom they await'
 
 /** Every table has an owner that bounds it. A new table needs one too, and a part in `aDay` that fills it. */
@@ -34,6 +39,15 @@ const KEPT: Record<string, Keeping> = {
   explain_later: { by: 'explaining, in turns before linking', left: 0 },
   exporters: { by: 'the configuration, at the start', left: 1 },
   graph_events: { by: 'linking, which hears of them once', left: 0 },
+  k8s_acted: { by: withObjects, left: 0 },
+  k8s_clusters: { by: 'keeping: a week after the last that was told of it', left: 0 },
+  k8s_objects: { by: 'keeping: an hour after it went, and a million', left: 0 },
+  k8s_owners: { by: withObjects, left: 0 },
+  k8s_references: { by: withObjects, left: 0 },
+  k8s_streams: { by: 'keeping: with the cluster', left: 0 },
+  k8s_tellings: { by: 'inference: once it is decided', left: 0 },
+  k8s_told_requests: { by: 'keeping: a day, and the newest hundred thousand', left: 0 },
+  k8s_versions: { by: 'inference: the last ones of an object; keeping: with it', left: 0 },
   log_exporters: { by: 'the configuration, at the start', left: 1 },
   log_outbox: { by: 'the slowest exporter of logs', left: 0 },
   logs: { by: withCpids, left: 0 },
@@ -74,6 +88,59 @@ const rows = (table: string): number => writer.rows(table)
 
 function prune(): void {
   while (writer.writer.prune(1_000, { isCalendarRight: true }).more);
+}
+
+/** An autoscaler scales what makes Pods, a request tells no version, and in the end all of them go. */
+function tellOfCluster({ writer: { inference }, clock }: TestWriter, day: number, look: () => void): void {
+  const seenNs = BigInt(clock.wallMs()) * 1_000_000n
+  const tell = (observations: readonly Observation[]): void => {
+    const body = bytesOfTold(observations)
+    expect(inference.tell([{ cluster: 'kept', stream: 'watch', position: String(day), body }])).toEqual([
+      { kind: 'stored' },
+    ])
+    look()
+    clock.advance(3_000)
+    while (inference.infer(100));
+    look()
+  }
+  const owner = { kind: 'ReplicaSet', apiVersion: 'apps/v1', name: `set-${day}`, uid: `set-${day}` }
+  const objects = Array.from({ length: 10 }, (_, of): JsonObject[] => [
+    {
+      ...{ kind: 'HorizontalPodAutoscaler', apiVersion: 'autoscaling/v2' },
+      metadata: { name: `scaler-${day}-${of}`, namespace: 'kept', uid: `scaler-${day}-${of}` },
+      spec: { scaleTargetRef: { kind: 'ReplicaSet', name: owner.name } },
+    },
+    {
+      ...{ kind: 'Pod', apiVersion: 'v1' },
+      metadata: {
+        name: `pod-${day}-${of}`,
+        namespace: 'kept',
+        uid: `pod-${day}-${of}`,
+        ownerReferences: [owner],
+      },
+    },
+  ]).flat()
+  const told = (type: string): Observation[] =>
+    objects.map((object, at) => {
+      const version = String(day * 1_000 + (type === 'ADDED' ? 0 : 100) + at + 1)
+      const metadata = { ...(object['metadata'] as JsonObject), resourceVersion: version }
+      const read = readWatchEvent({ type, object: { ...object, metadata } }, seenNs)
+      if (typeof read === 'string') throw new Error(`it makes no write: ${read}`)
+      return read
+    })
+  while (inference.infer(100));
+  tell(told('ADDED'))
+  tell([
+    {
+      ...{ source: 'audit', version: undefined, facts: undefined, gone: false, seenNs },
+      object: { apiVersion: 'v1', resource: 'pods', namespace: 'kept', name: `pod-${day}-0`, uid: '' },
+      request: {
+        ...{ actor: { user: 'somebody', userAgent: '' }, verb: 'create', subresource: 'binding' },
+        ...{ startNs: seenNs, endNs: seenNs, tellsVersion: false, auditId: `request ${day}` },
+      },
+    },
+  ])
+  tell(told('DELETED'))
 }
 
 /** What a day of everything leaves in the tables, most at once of each. */
@@ -141,6 +208,7 @@ function aDay(day: number, most: Map<string, number>): void {
   } as const
   writer.writer.setAside(Array.from({ length: 20 }, (_, of) => ({ ...aside, item: at + of })))
   look()
+  tellOfCluster(writer, day, look)
   writer.link()
   look()
   prune()

@@ -17,7 +17,7 @@ test('every table that names scopes counts down when its rows go, whoever remove
   using writer = await TestWriter.open()
   const triggers = writer.db
     .prepare<[], string>(
-      "SELECT tbl_name FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%AFTER DELETE%' ORDER BY 1",
+      "SELECT tbl_name FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%AFTER DELETE%' AND sql LIKE '%scope%' ORDER BY 1",
     )
     .pluck()
     .all()

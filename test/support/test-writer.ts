@@ -1,3 +1,4 @@
+import type { InferenceRules } from '../../src/inference/inference-rules.ts'
 import { StoreWriter, type WriterSettings } from '../../src/store/store-writer.ts'
 import type { Signal } from '../../src/model/ingest.ts'
 import type { WriterStores } from '../../src/model/ports/writer-port.ts'
@@ -21,6 +22,9 @@ import { sentLogs } from './sent-logs.ts'
 import { sentSpans, type SentSpan } from './sent-spans.ts'
 import { TestClock } from './test-clock.ts'
 
+/** Others are found by what an autoscaler names. */
+const SOUGHT = new Set(['target'])
+
 const MANY = 100_000
 /** As many as SQLite allows. */
 const MAX_PAGES = 4_294_967_294
@@ -33,6 +37,7 @@ export interface TestSettings {
   maxSources?: number
   maxCycleEdges?: number
   senders?: SenderPolicy
+  inference?: InferenceRules
   traceIndex?: SqliteStoresSettings['traceIndex']
 }
 
@@ -42,11 +47,13 @@ export function writerSettings({
   maxSources,
   maxCycleEdges,
   senders,
+  inference,
 }: TestSettings = {}): WriterSettings {
   return {
     maxSources: maxSources ?? 1024,
     ...(maxCycleEdges !== undefined && { maxCycleEdges }),
     ...(senders && { senders }),
+    ...(inference && { inference }),
     linking: {
       mode: 'cascade',
       waitMs: 10_000,
@@ -76,7 +83,7 @@ export class TestWriter {
     this.db = db
     const wanted = writerSettings(settings)
     const traceIndex = { ...FEW_TRACES, ...settings.traceIndex }
-    this.stores = sqliteStores(db, { retention: wanted.retention, traceIndex }, clock)
+    this.stores = sqliteStores(db, { retention: wanted.retention, traceIndex, sought: SOUGHT }, clock)
     this.writer = new StoreWriter(this.stores, wanted, clock)
   }
 

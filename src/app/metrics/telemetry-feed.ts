@@ -10,15 +10,17 @@ import type { Metrics } from '../../telemetry/metrics.ts'
 import { DROPPING, WILL_RETRY } from '../../exporter/failure-log.ts'
 import type { Signal } from '../../model/ingest.ts'
 import type { StorageFault } from '../../model/storage-fault.ts'
+import { addIngestCounts } from './ingest-metrics.ts'
+import { addInferenceCounts } from './inference-metrics.ts'
 import { addLinkCounts } from './link-metrics.ts'
 import { SetAsideReports } from './set-aside-reports.ts'
 import { FailedQuestions } from '../questions/failed-questions.ts'
 import { RecentNotices } from './recent-notices.ts'
 import type { FromExport, FromStore, Positions, StoreGauges } from '../../threads/thread-messages.ts'
 
-const MS_PER_SECOND = 1000
-
 const UNITS = { traces: 'spans', logs: 'log_records' } as const
+
+const MS_PER_SECOND = 1000
 
 interface ExporterPosition {
   signal: Signal
@@ -124,23 +126,14 @@ export class TelemetryFeed implements ReceiverObserver {
 
   fromStore(message: FromStore): void {
     switch (message.kind) {
-      case 'ingested': {
-        const { counts } = message
-        this.#metrics.add('cpid_commits', 1)
-        this.#metrics.observe('cpid_commit_duration', message.commitMs / MS_PER_SECOND)
-        this.#metrics.add('cpid_mergelogs', counts.mergelogs)
-        this.#metrics.add('cpid_merges', counts.merges)
-        this.#merges += counts.merges
-        this.#metrics.add('cpid_mergelogs_repeated', counts.repeatedMergelogs)
-        this.#metrics.add('cpid_requests_repeated', counts.repeatedRequests)
-        this.#metrics.add('cpid_malformed_cpids', counts.malformedCpids)
-        this.#metrics.add('cpid_forbidden_items', counts.forbiddenSpans, { item: 'span' })
-        this.#metrics.add('cpid_forbidden_items', counts.forbiddenLogs, { item: 'log_record' })
-        for (const [reason, count] of Object.entries(counts.refusedMergelogs)) {
-          this.#metrics.add('cpid_mergelogs_refused', count, { reason })
-        }
+      case 'ingested':
+        addIngestCounts(this.#metrics, message)
+        this.#merges += message.counts.merges
         return
-      }
+
+      case 'inferred':
+        addInferenceCounts(this.#metrics, message)
+        return
       case 'linked': {
         const { counts, figures } = message
         this.#metrics.traced('cpid_cascade_duration').merge(figures.durations)
@@ -185,6 +178,8 @@ export class TelemetryFeed implements ReceiverObserver {
         return
       case 'ready':
       case 'caughtUp':
+      case 'told':
+      case 'known':
       case 'resting':
       case 'stopped':
         return

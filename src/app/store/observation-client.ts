@@ -1,6 +1,12 @@
 import type { Telling } from '../../model/kubernetes/telling.ts'
-import type { HeldObject, ObservationPort, TellingOutcome } from '../../model/ports/observation-port.ts'
-import type { AskedHeld, FromStore, ToStore } from '../../threads/thread-messages.ts'
+import { bytesOfTold } from '../../model/kubernetes/telling-bytes.ts'
+import type {
+  AskedHeld,
+  HeldObject,
+  ObservationPort,
+  TellingOutcome,
+} from '../../model/ports/observation-port.ts'
+import type { FromStore, ToStore } from '../../threads/thread-messages.ts'
 
 type Known = Extract<FromStore, { kind: 'known' }>
 
@@ -8,22 +14,24 @@ const ENDED = 'the store thread has ended'
 
 /** The main thread's side of inference, which is worked on in the store thread. */
 export class ObservationClient implements ObservationPort {
-  readonly #post: (message: ToStore) => void
+  readonly #post: (message: ToStore, transfer?: ArrayBuffer[]) => void
   readonly #told = new Map<number, (outcome: TellingOutcome) => void>()
   readonly #asked = new Map<number, (answer: Known) => void>()
   #lastId = 0
   #stopped: string | undefined
 
-  constructor(post: (message: ToStore) => void) {
+  constructor(post: (message: ToStore, transfer?: ArrayBuffer[]) => void) {
     this.#post = post
   }
 
-  tell(telling: Telling): Promise<TellingOutcome> {
+  tell({ cluster, stream, position, observations }: Telling): Promise<TellingOutcome> {
     if (this.#stopped !== undefined) return Promise.resolve({ kind: 'failed', reason: this.#stopped })
     const { promise, resolve } = Promise.withResolvers<TellingOutcome>()
     const id = ++this.#lastId
     this.#told.set(id, resolve)
-    this.#post({ kind: 'tell', id, telling })
+    const body = bytesOfTold(observations)
+    const place = position === undefined ? {} : { position }
+    this.#post({ kind: 'tell', id, cluster, stream, ...place, body }, [body.buffer])
     return promise
   }
 

@@ -2,7 +2,9 @@ import type { CausewayConfig } from '../../config/causeway-config.ts'
 import { whyNotPrivate } from '../../sqlite/private-file.ts'
 import { collectGarbage } from '../../store/collect-garbage.ts'
 import type { FromStore } from '../../threads/thread-messages.ts'
+import type { Components } from '../components.ts'
 import type { Starting } from '../starting.ts'
+import { inferenceRules } from './inference-rules.ts'
 import { StoreClient } from './store-client.ts'
 
 export interface StartedStore {
@@ -12,8 +14,14 @@ export interface StartedStore {
 }
 
 /** Starts the thread that stores and links: the database is open and migrated when it resolves. */
-export async function startStore({ config, feed, open, onFatal }: Starting): Promise<StartedStore> {
-  const started = await StoreClient.start(threadData(config))
+export async function startStore({
+  config,
+  components,
+  feed,
+  open,
+  onFatal,
+}: Starting): Promise<StartedStore> {
+  const started = await StoreClient.start(threadData(config, components))
   const { store, ready } = started
   open.defer(() => store.stop())
   feed.begin(ready)
@@ -27,8 +35,13 @@ export async function startStore({ config, feed, open, onFatal }: Starting): Pro
   return started
 }
 
-function threadData({ cpid, pipelines: { outTraces, outLogs } }: CausewayConfig) {
+/** `components` tell what is seen of which cluster. */
+function threadData(
+  { cpid, receivers, pipelines: { outTraces, outLogs } }: CausewayConfig,
+  components: Components,
+) {
   return {
+    inference: inferenceRules(cpid.inference, receivers, components),
     path: cpid.storage.path,
     linking: { ...cpid.linking, logs: outLogs.length > 0 },
     maxSources: cpid.maxSources,

@@ -26,7 +26,7 @@ export class StoreClient implements IngestPort {
 
   private constructor(thread: ChildThread<ToStore, FromStore>) {
     this.#thread = thread
-    this.#observations = new ObservationClient((message) => thread.post(message))
+    this.#observations = new ObservationClient((message, transfer) => thread.post(message, transfer))
     thread.listen((message) => this.#hear(message))
     void thread.ended.then((why) => this.#end(why))
   }

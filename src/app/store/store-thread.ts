@@ -15,6 +15,7 @@ import { StoreWriter } from '../../store/store-writer.ts'
 import type { FromStore, StoreThreadData, ToStore } from '../../threads/thread-messages.ts'
 import { systemClock } from '../system-clock.ts'
 import { systemTimers } from '../system-timers.ts'
+import { soughtReferences } from './inference-rules.ts'
 import { startCheckpointThread } from './start-checkpoint-thread.ts'
 
 /** The thread that owns the database's only writing connection. */
@@ -26,7 +27,7 @@ async function run(port: MessagePort): Promise<void> {
     const db = openForWriting(path)
     await migrate(db)
     const hold = holdDatabase(path)
-    const stores = sqliteStores(db, { retention }, systemClock)
+    const stores = sqliteStores(db, { retention, sought: soughtReferences(settings.inference) }, systemClock)
     const writer = new StoreWriter(stores, { ...settings, retention }, systemClock)
     const positions = {
       traces: writer.keepExporters('traces', exporters.traces),
@@ -67,6 +68,13 @@ async function run(port: MessagePort): Promise<void> {
       switch (message.kind) {
         case 'ingest':
           turns.add(message)
+          return
+        case 'tell':
+          turns.tell(message)
+          return
+        case 'askHeld':
+        case 'askPosition':
+          turns.ask(message)
           return
         case 'moved':
           turns.exporterMoved(message)

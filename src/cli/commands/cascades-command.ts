@@ -6,7 +6,6 @@ import type { Command } from './command.ts'
 import type { CommandLine } from '../command-line.ts'
 import { writeJson } from '../found.ts'
 import { withQueries } from '../open-store.ts'
-import { actorText } from '../text/actor-text.ts'
 import { duration, objectText } from '../text/show.ts'
 import { textTable } from '../text/text-table.ts'
 
@@ -20,14 +19,13 @@ const HEADINGS = [
   ' services',
   ' merges',
   ' missing',
-  'begun by',
   'object',
 ]
 
 export const CASCADES: Command = {
   usage: '',
   summary: 'cascades, newest first',
-  options: ['format', 'state', 'object', 'service', 'actor', 'namespace', 'limit'],
+  options: ['format', 'state', 'object', 'service', 'limit'],
   leastArgs: 0,
   mostArgs: 0,
   run: (line, io) => {
@@ -51,13 +49,11 @@ export const CASCADES: Command = {
 
 function filterOf(line: CommandLine): CascadeFilter {
   const state = stateOf(line)
-  const { object, service, actor, namespace } = line
+  const { object, service } = line
   return {
     ...(state !== undefined && { state }),
     ...(object !== undefined && { object }),
     ...(service !== undefined && { service }),
-    ...(actor !== undefined && { actor }),
-    ...(namespace !== undefined && { namespace }),
   }
 }
 
@@ -71,7 +67,6 @@ function rowOf(facts: CascadeFacts): string[] {
     String(facts.services),
     String(facts.merges),
     String(facts.missing),
-    actorText(facts.actor, facts.service),
     objectText(facts.object),
   ]
 }

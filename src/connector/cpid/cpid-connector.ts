@@ -6,6 +6,7 @@ import { choice, TEXT, wholeNumber } from '../../config/schema/scalar-kinds.ts'
 import { section } from '../../config/schema/section.ts'
 import { size } from '../../config/schema/size.ts'
 import { buildSenders, senders } from './senders.ts'
+import { buildInference, inference } from './inference.ts'
 import { admission, buildAdmission } from './admission.ts'
 import { present } from '../../config/parts/present.ts'
 import { componentType, type ConnectorDeclaration } from '../../config/component-type.ts'
@@ -83,6 +84,7 @@ const schema = section(
     retention,
     admission,
     metrics,
+    inference,
     senders,
     max_sources: field(wholeNumber(1), '1024', 'A mergelog with more sources is refused.'),
   },
@@ -112,6 +114,7 @@ export const cpidConnector: ConnectorDeclaration<ConnectorSettings> = {
       maxSources: settings.max_sources,
       admission: buildAdmission(settings.admission),
       metrics: { intervalMs: settings.metrics.interval, maxSeries: settings.metrics.max_series },
+      inference: buildInference(settings.inference),
       ...present({ senders: buildSenders(settings.senders) }),
     }),
   }),

@@ -18,6 +18,15 @@ export interface HeldObject {
   readonly version: bigint
 }
 
+/** Which of the objects that are known are asked for. */
+export interface AskedHeld {
+  readonly cluster: string
+  readonly apiVersion: string
+  readonly resource: string
+  /** Those whose uids come after it. */
+  readonly after: string
+}
+
 /** Takes what receivers see of clusters. Never rejects, unless it says so. */
 export interface ObservationPort {
   /** Resolves once it is durable. Tellings of one stream are stored in the order in which they are handed over. */

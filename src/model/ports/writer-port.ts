@@ -3,6 +3,7 @@ import type { StorageFaults } from '../storage-fault.ts'
 import type { ArrivalStore } from './arrival-port.ts'
 import type { MergeGraph } from './graph-port.ts'
 import type { ArrivalMarks, Keeper, PositionStore, SetAsideStore } from './keeping-port.ts'
+import type { InferenceStore } from './inference-port.ts'
 import type { LinkPorts } from './linking/link-ports.ts'
 import type { PruneStore } from './prune-port.ts'
 import type { Transactor } from './transactor.ts'
@@ -19,6 +20,7 @@ export interface Stores {
   readonly keeper: Keeper
   readonly marks: ArrivalMarks
   readonly setAside: SetAsideStore
+  readonly inference: InferenceStore
   readonly positions: Readonly<Record<Signal, PositionStore>>
   /** Frames linking, one round in a transaction or a part of it: writes what the work left in memory. */
   readonly linkRound: <T>(work: () => T) => T

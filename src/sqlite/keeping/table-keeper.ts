@@ -39,6 +39,13 @@ export function maxRefusedMergelogs({ maxBytes }: Pick<Retention, 'maxBytes'>): 
   return Math.min(MAX_REFUSED, Math.max(MIN_REFUSED, share))
 }
 
+export interface KeptElsewhere {
+  /** What remembers scopes by their envelopes must forget them. */
+  scopesRemoved: () => void
+  /** Removes a step of what nobody asks for any more of observed clusters; true when there is more. */
+  keepObserved: () => boolean
+}
+
 /** Keeps tables small that belong to no CPID. Every turn looks at some thousand rows, whatever is stored. */
 export class TableKeeper implements Keeper {
   readonly #progress: Progress
@@ -50,12 +57,19 @@ export class TableKeeper implements Keeper {
   readonly #oldRefused: Statement
   readonly #oldAside: Statement
 
-  /** `onScopesRemoved`: what remembers scopes by their envelopes must forget them. */
-  constructor(db: Sqlite, progress: Progress, retention: Retention, onScopesRemoved: () => void) {
+  readonly #keepObserved: () => boolean
+
+  constructor(
+    db: Sqlite,
+    progress: Progress,
+    retention: Retention,
+    { scopesRemoved, keepObserved }: KeptElsewhere,
+  ) {
     this.#progress = progress
     this.#maxAgeMs = retention.maxAgeMs
     this.#most = maxRefusedMergelogs(retention)
-    this.#scopes = new UnusedScopes(db, onScopesRemoved)
+    this.#scopes = new UnusedScopes(db, scopesRemoved)
+    this.#keepObserved = keepObserved
     this.#sweeps = SWEPT.map((table) => new Sweep(db, table))
     this.#refused = db.prepare(
       `DELETE FROM rejected_mergelogs WHERE id IN (SELECT id FROM rejected_mergelogs
@@ -77,6 +91,7 @@ export class TableKeeper implements Keeper {
       this.#oldAside.run(wallMs - WEEK_MS)
     }
     for (const sweep of this.#sweeps) more = sweep.turn(activeMs - keptMs) || more
+    more = this.#keepObserved() || more
     const isCrowded = this.#scopes.turn()
     return { more: more || isCrowded, isCrowded }
   }

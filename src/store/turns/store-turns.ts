@@ -6,6 +6,7 @@ import type { FromStore, ToStore } from '../../threads/thread-messages.ts'
 import type { StorageHealth } from '../storage-health.ts'
 import type { StoreWriter } from '../store-writer.ts'
 import { ExporterNotes } from './exporter-notes.ts'
+import { InferenceTurns } from './inference-turns.ts'
 import { IngestTurns, type Ingest } from './ingest-turns.ts'
 import { LinkTurns } from './link-turns.ts'
 import { LogUpkeep } from './log-upkeep.ts'
@@ -43,6 +44,7 @@ export class StoreTurns {
   readonly #guard: StorageGuard
   readonly #requests: IngestTurns
   readonly #linking: LinkTurns
+  readonly #inference: InferenceTurns
   readonly #pruning: PruneTurns
   readonly #notes: ExporterNotes
   readonly #log: LogUpkeep
@@ -62,6 +64,7 @@ export class StoreTurns {
     this.#workedMs = nowMs()
     this.#requests = new IngestTurns({ writer, post, health, nowMs })
     this.#linking = new LinkTurns({ writer, guard, post, nowMs, isMixed: () => this.#requests.isMixed })
+    this.#inference = new InferenceTurns({ rounds: writer.inference, guard, health, post })
     this.#pruning = new PruneTurns({ writer, post, nowMs, timers }, () => this.#prune())
     this.#notes = new ExporterNotes({ writer, guard, post })
     this.#log = new LogUpkeep({ wal, checkpoints, guard, post })
@@ -82,6 +85,17 @@ export class StoreTurns {
   add(request: Ingest): void {
     this.#requests.add(request)
     this.#turnSoon()
+  }
+
+  /** What a receiver sees of a cluster. */
+  tell(message: Extract<ToStore, { kind: 'tell' }>): void {
+    this.#inference.add(message)
+    this.#turnSoon()
+  }
+
+  /** What is known of a cluster. */
+  ask(question: Extract<ToStore, { kind: 'askHeld' | 'askPosition' }>): void {
+    this.#inference.answer(question)
   }
 
   exporterMoved(message: Extract<ToStore, { kind: 'moved' }>): void {
@@ -113,6 +127,7 @@ export class StoreTurns {
 
   #storeAll(): void {
     while (this.#requests.size > 0) this.#requests.turn()
+    this.#inference.storeAll()
   }
 
   #turnSoon(): void {
@@ -131,15 +146,17 @@ export class StoreTurns {
       this.#requests.turn()
       if (this.#requests.size > 0) this.#linking.linkBetween(clock.monotonicMs() - this.#workedMs)
     } else if (this.#linking.isDue) this.#linking.link(0)
+    if (this.#inference.isDue) this.#inference.turn()
     this.#log.move()
-    if (this.#requests.size > 0 || this.#linking.isDue) this.#turnSoon()
+    if (this.#requests.size > 0 || this.#linking.isDue || this.#inference.isDue) this.#turnSoon()
   }
 
   /** Also begins linking again that failed, or that has something to do though nobody sent. */
   #settle(): void {
+    this.#inference.decide()
     this.#linking.settle()
     this.#linking.tryAgain()
-    if (this.#linking.isDue) this.#turnSoon()
+    if (this.#linking.isDue || this.#inference.isDue) this.#turnSoon()
   }
 
   #prune(): void {

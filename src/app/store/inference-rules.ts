@@ -1,0 +1,26 @@
+import type { InferenceConfig, ReceiverConfig } from '../../config/causeway-config.ts'
+import { typeNamed } from '../../config/declarations.ts'
+import type { InferenceRules, SeenOfCluster } from '../../inference/inference-rules.ts'
+import { RELATIONS } from '../../inference/relations.ts'
+import type { Components } from '../components.ts'
+
+/** How causes are inferred, by what is configured and by what receivers see of each cluster. */
+export function inferenceRules(
+  config: InferenceConfig,
+  receivers: readonly ReceiverConfig[],
+  { receivers: types }: Pick<Components, 'receivers'>,
+): InferenceRules {
+  const clusters = new Map<string, SeenOfCluster>()
+  for (const { type, settings } of receivers) {
+    const observed = typeNamed(types, type)?.observes?.(settings)
+    if (observed === undefined || observed.what === 'events') continue
+    const seen = clusters.get(observed.cluster) ?? { versions: false, requests: false }
+    clusters.set(observed.cluster, { ...seen, [observed.what]: true })
+  }
+  return { ...config, relations: RELATIONS, clusters: Object.fromEntries(clusters) }
+}
+
+/** The references of objects by which others are found: those that relations of the kind `naming` go by. */
+export function soughtReferences({ relations }: Pick<InferenceRules, 'relations'>): Set<string> {
+  return new Set(relations.flatMap(({ reads }) => (reads.kind === 'naming' ? [reads.field] : [])))
+}

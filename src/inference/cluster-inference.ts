@@ -1,0 +1,101 @@
+import type { UnixNanos } from '../model/clock.ts'
+import type { Observation } from '../model/kubernetes/observation.ts'
+import type { ToldEvent } from '../model/kubernetes/told-event.ts'
+import type { Write } from '../model/kubernetes/write.ts'
+import { LineOfWrites, type LineSettings } from './line-of-writes.ts'
+
+/** Writes and Events that can be worked on now. */
+export interface Work {
+  readonly writes: readonly Write[]
+  readonly events: readonly ToldEvent[]
+}
+
+interface WaitingEvent {
+  readonly event: ToldEvent
+  readonly sinceNs: UnixNanos
+}
+
+interface Telling {
+  readonly row: number
+  readonly toldNs: UnixNanos
+  readonly bytes: number
+}
+
+/**
+ * What is told of one cluster, from the telling until it is worked on: writes in their line, and Events until those writes are
+ * decided that came before them. Knows which tellings are worked on whole.
+ */
+export class ClusterInference {
+  readonly #line: LineOfWrites
+  readonly #eventsWaitNs: bigint
+  readonly #events: WaitingEvent[] = []
+  /** Whose row is there still, in the order in which they were told. */
+  readonly #tellings: Telling[] = []
+  #work: Work | undefined
+  #bytes = 0
+
+  constructor(settings: LineSettings) {
+    this.#line = new LineOfWrites(settings)
+    this.#eventsWaitNs = settings.windowNs + settings.whoWaitNs
+  }
+
+  /** How many writes and Events wait. */
+  get size(): number {
+    return this.#line.size + this.#events.length
+  }
+
+  /** What all that was told takes, as it was handed over. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  add(
+    told: readonly (Observation | ToldEvent)[],
+    { row, bytes }: { row: number; bytes: number },
+    nowNs: UnixNanos,
+  ): void {
+    this.#tellings.push({ row, toldNs: nowNs, bytes })
+    this.#bytes += bytes
+    for (const one of told) {
+      if (one.source === 'event') this.#events.push({ event: one, sinceNs: nowNs })
+      else this.#line.add(one, nowNs)
+    }
+  }
+
+  /** Some of what can be worked on, about `most` of it; the same again until it is `worked`. */
+  take(nowNs: UnixNanos, most: number): Work {
+    if (this.#work !== undefined) return this.#work
+    const writes = this.#line.takeDue(nowNs, most)
+    const events: ToldEvent[] = []
+    for (let next = this.#events[0]; next !== undefined && events.length < most; next = this.#events[0]) {
+      if (nowNs - next.sinceNs < this.#eventsWaitNs) break
+      events.push(next.event)
+      this.#events.shift()
+    }
+    if (writes.length + events.length > 0) this.#work = { writes, events }
+    return { writes, events }
+  }
+
+  /** The last row that is worked on whole, with all before, once the work that was taken is; undefined where none is. */
+  get workedRow(): number | undefined {
+    const oldestNs = this.#oldestNs
+    return this.#tellings.findLast(({ toldNs }) => oldestNs === undefined || toldNs < oldestNs)?.row
+  }
+
+  /** What was taken is durable. */
+  worked(): void {
+    this.#work = undefined
+    const oldestNs = this.#oldestNs
+    for (let next = this.#tellings[0]; next !== undefined; next = this.#tellings[0]) {
+      if (oldestNs !== undefined && next.toldNs >= oldestNs) break
+      this.#bytes -= next.bytes
+      this.#tellings.shift()
+    }
+  }
+
+  get #oldestNs(): UnixNanos | undefined {
+    const [line, event] = [this.#line.oldestNs, this.#events[0]?.sinceNs]
+    if (line === undefined || event === undefined) return line ?? event
+    return line < event ? line : event
+  }
+}

@@ -1,0 +1,18 @@
+import type { InferenceSettings } from './decide.ts'
+
+/** How inference decides, in all clusters that are watched. */
+export interface InferenceRules extends Omit<InferenceSettings, 'cluster'> {
+  /** How long streams of other resources may take to catch up. */
+  readonly windowMs: number
+  /** How long it is waited for who wrote, where a source tells. */
+  readonly whoWaitMs: number
+  /** What is seen of each cluster that is configured. */
+  readonly clusters: Readonly<Record<string, SeenOfCluster>>
+}
+
+export interface SeenOfCluster {
+  /** The versions of its objects. */
+  readonly versions: boolean
+  /** The requests that make them. */
+  readonly requests: boolean
+}

@@ -1,0 +1,48 @@
+import { decide, type InferenceSettings } from '../../inference/decide.ts'
+import type { InferenceCounts } from '../../model/inference-counts.ts'
+import type { ClusterObjects } from '../../model/kubernetes/cluster-objects.ts'
+import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
+import type { Write } from '../../model/kubernetes/write.ts'
+import type { SetAside } from '../../model/set-aside.ts'
+import type { DecisionRecords } from './record-decisions.ts'
+
+/** A write to be decided, or an Event to be told. */
+export type Item = Write | ToldEvent
+
+interface Deciding {
+  readonly objects: ClusterObjects
+  readonly records: DecisionRecords
+  readonly settings: InferenceSettings
+  readonly counts: InferenceCounts
+}
+
+/** Decides about some writes in their order, and records what was decided. */
+export function decideItems(items: readonly Item[], { objects, records, settings, counts }: Deciding): void {
+  for (const item of items) {
+    if (isEvent(item)) {
+      counts.events++
+      continue
+    }
+    const decision = decide(item, objects, records, settings)
+    if (decision === undefined) {
+      counts.unchanged++
+      continue
+    }
+    records.add(decision)
+    counts[decision.cause]++
+    if (decision.gap) counts.gaps++
+  }
+  records.flush()
+}
+
+/** How an item is named where it could not be worked on. */
+export function asideOf(item: Item): Pick<SetAside, 'stage' | 'kind' | 'item'> {
+  const kind = isEvent(item)
+    ? `Event of ${item.regarding.namespace}/${item.regarding.name}`
+    : `write of ${item.object.resource} ${item.object.namespace}/${item.object.name}`
+  return { stage: 'inference', kind, item: Number(item.version ?? 0n) }
+}
+
+function isEvent(item: Item): item is ToldEvent {
+  return 'regarding' in item
+}

@@ -1,0 +1,229 @@
+import { addCounts, noCounts } from '../../graph/ingest-counts.ts'
+import { RequestRecorder, type RecordSettings } from '../../graph/record-request.ts'
+import { ClusterInference, type Work } from '../../inference/cluster-inference.ts'
+import type { InferenceRules } from '../../inference/inference-rules.ts'
+import { nanosOfMs, type Clock, type UnixNanos } from '../../model/clock.ts'
+import { noInferenceCounts, type InferenceCounts } from '../../model/inference-counts.ts'
+import type { Telling } from '../../model/kubernetes/telling.ts'
+import { toldOfBytes } from '../../model/kubernetes/telling-bytes.ts'
+import { ownValue } from '../../model/own-value.ts'
+import type { ArrivalStore, IngestCounts } from '../../model/ports/arrival-port.ts'
+import type { InferenceStore } from '../../model/ports/inference-port.ts'
+import type { AskedHeld, HeldObject, TellingOutcome } from '../../model/ports/observation-port.ts'
+import type { Transactor } from '../../model/ports/transactor.ts'
+import type { SetAsideStore } from '../../model/ports/keeping-port.ts'
+import type { WriterStores } from '../../model/ports/writer-port.ts'
+import { reasonOf, type SetAside } from '../../model/set-aside.ts'
+import type { StorageFaults } from '../../model/storage-fault.ts'
+import { asideOf, decideItems, type Item } from './decide-items.ts'
+import { DecisionRecords } from './record-decisions.ts'
+
+/** What waits to be decided, as it was told; beyond it nothing more is taken in. */
+const MAX_BYTES = 16 * 1024 * 1024
+const RETRY_MS = 500
+/** How many tellings of a run before are read at once. */
+const PAGE = 64
+
+/** What was told at one time, as it came from the receiver. */
+export interface PendingTelling {
+  readonly cluster: string
+  readonly stream: string
+  readonly position?: string | undefined
+  readonly body: Uint8Array
+}
+
+interface Inside {
+  readonly inference: InferenceStore
+  readonly arrivals: ArrivalStore
+  readonly records: DecisionRecords
+  readonly setAside: SetAsideStore
+}
+
+/** Stores what receivers tell of clusters, and decides about it later, each in transactions of its own. */
+export class InferenceRounds {
+  readonly #transactor: Transactor<Inside>
+  readonly #faults: StorageFaults
+  readonly #rules: InferenceRules
+  readonly #clock: Clock
+  readonly #startedNs: UnixNanos
+  readonly #startedMs: number
+  readonly #clusters = new Map<string, ClusterInference>()
+  /** Tellings of a run before, up to which they were read; undefined when all were. */
+  #readUpTo: number | undefined = 0
+  #decided: InferenceCounts[] = []
+  #recorded = noCounts()
+  readonly #aside: SetAside[] = []
+
+  constructor(
+    stores: WriterStores,
+    rules: InferenceRules,
+    record: Omit<RecordSettings, 'senders'>,
+    clock: Clock,
+  ) {
+    this.#rules = rules
+    this.#clock = clock
+    this.#startedNs = nanosOfMs(clock.wallMs())
+    this.#startedMs = clock.monotonicMs()
+    this.#faults = stores.faults
+    this.#transactor = stores.transactor.with<Inside, undefined>(
+      ({ arrivals, graph, inference, setAside }) => {
+        const records = new DecisionRecords(new RequestRecorder(arrivals, graph, record), graph)
+        return { inside: { inference, arrivals, records, setAside }, outside: undefined }
+      },
+    ).transactor
+  }
+
+  /** How many writes and Events wait to be decided. */
+  get waiting(): number {
+    let waiting = 0
+    for (const { size } of this.#clusters.values()) waiting += size
+    return waiting
+  }
+
+  /** Stores what was told in one transaction; throws where that fails, nothing being stored. */
+  tell(tellings: readonly PendingTelling[]): TellingOutcome[] {
+    const bytes = [...this.#clusters.values()].reduce((sum, cluster) => sum + cluster.bytes, 0)
+    if (bytes > MAX_BYTES || this.#readUpTo !== undefined) {
+      const reason = 'what was told before waits to be decided'
+      return tellings.map(() => ({ kind: 'busy', retryAfterMs: RETRY_MS, reason }))
+    }
+    const rows = this.#transactor.run(({ inference }) =>
+      tellings.map(({ cluster, stream, position, body }) => {
+        if (position !== undefined) inference.moveTo(cluster, stream, position)
+        return body.length === 0 ? undefined : inference.addTelling(cluster, body)
+      }),
+    )
+    for (const [at, { cluster, body }] of tellings.entries()) {
+      const row = rows[at]
+      if (row !== undefined) this.#add(cluster, row, body)
+    }
+    return tellings.map(() => ({ kind: 'stored' }))
+  }
+
+  /** Decides about `most` of what is due; true when there may be more. */
+  infer(most: number): boolean {
+    if (this.#readUpTo !== undefined) return this.#readStored(this.#readUpTo)
+    let more = false
+    for (const [name, cluster] of this.#clusters) {
+      const work = cluster.take(this.#nowNs, most)
+      if (work.writes.length + work.events.length === 0) continue
+      this.#decide(name, cluster, work)
+      more ||= work.writes.length >= most || work.events.length >= most
+    }
+    return more
+  }
+
+  position(cluster: string, stream: string): string | undefined {
+    return this.#transactor.run(({ inference }) => inference.position(cluster, stream), { mayOnlyRead: true })
+  }
+
+  held(asked: AskedHeld): HeldObject[] {
+    return this.#transactor.run(({ inference }) => inference.held(asked), { mayOnlyRead: true })
+  }
+
+  /** What was decided since the last call, and what was recorded of it. */
+  takeCounts(): { decided: readonly InferenceCounts[]; recorded: IngestCounts } {
+    const recorded = this.#recorded
+    this.#recorded = noCounts()
+    return { decided: this.#decided.splice(0), recorded }
+  }
+
+  /** What was set aside since the last call. */
+  takeSetAside(): SetAside[] {
+    return this.#aside.splice(0)
+  }
+
+  /** Time that neither leaps nor stands still, as a calendar that was right at the start would have it. */
+  get #nowNs(): UnixNanos {
+    return this.#startedNs + nanosOfMs(this.#clock.monotonicMs() - this.#startedMs)
+  }
+
+  #readStored(after: number): boolean {
+    const stored = this.#transactor.run(({ inference }) => inference.tellings(after, PAGE), {
+      mayOnlyRead: true,
+    })
+    for (const { id, cluster, body } of stored) this.#add(cluster, id, body)
+    this.#readUpTo = stored.length < PAGE ? undefined : stored.at(-1)?.id
+    return true
+  }
+
+  #add(name: string, row: number, body: Uint8Array): void {
+    this.#clusterNamed(name).add(this.#toldOf(row, body), { row, bytes: body.length }, this.#nowNs)
+  }
+
+  /** A row that cannot be read is passed over: the others tell of other writes. */
+  #toldOf(row: number, body: Uint8Array): Telling['observations'] {
+    try {
+      return toldOfBytes(body)
+    } catch (error) {
+      this.#aside.push({
+        ...{ stage: 'inference', kind: 'telling', item: row },
+        ...{ cpid: undefined, exporter: undefined, reason: reasonOf(error) },
+      })
+      return []
+    }
+  }
+
+  #clusterNamed(name: string): ClusterInference {
+    const known = this.#clusters.get(name)
+    if (known !== undefined) return known
+    const seen = ownValue(this.#rules.clusters, name) ?? { versions: true, requests: true }
+    const cluster = new ClusterInference({
+      windowNs: nanosOfMs(this.#rules.windowMs),
+      whoWaitNs: seen.requests ? nanosOfMs(this.#rules.whoWaitMs) : 0n,
+      isWatched: seen.versions,
+    })
+    this.#clusters.set(name, cluster)
+    return cluster
+  }
+
+  #decide(name: string, cluster: ClusterInference, { writes, events }: Work): void {
+    this.#decideSome([...writes, ...events], { name, workedRow: cluster.workedRow })
+    cluster.worked()
+  }
+
+  /** In one transaction; where that throws for one item, in smaller ones, and that item is set aside. */
+  #decideSome(items: readonly Item[], of: Part): void {
+    try {
+      this.#inTransaction(items, of)
+    } catch (error) {
+      if (!this.#faults.isAboutOneItem(error)) throw error
+      const [item] = items
+      const middle = items.length >> 1
+      if (middle > 0) {
+        this.#decideSome(items.slice(0, middle), { ...of, workedRow: undefined })
+        this.#decideSome(items.slice(middle), of)
+      } else if (item === undefined) throw error
+      else this.#passOver(item, of, reasonOf(error))
+    }
+  }
+
+  #inTransaction(items: readonly Item[], { name, workedRow }: Part): void {
+    const counts = noInferenceCounts(name)
+    const recorded = noCounts()
+    this.#transactor.run(({ inference, arrivals, records }) => {
+      const settings = { ...this.#rules, cluster: name }
+      records.begin(recorded)
+      decideItems(items, { objects: inference.objectsOf(name), records, settings, counts })
+      arrivals.endRequests()
+      if (workedRow !== undefined) inference.removeTellings(name, workedRow)
+    })
+    this.#decided.push(counts)
+    addCounts(this.#recorded, recorded)
+  }
+
+  #passOver(item: Item, { name, workedRow }: Part, reason: string): void {
+    const aside: SetAside = { ...asideOf(item), cpid: undefined, exporter: undefined, reason }
+    this.#transactor.run(({ inference, setAside }) => {
+      setAside.add(aside)
+      if (workedRow !== undefined) inference.removeTellings(name, workedRow)
+    })
+    this.#aside.push(aside)
+  }
+}
+
+/** What a transaction is about; `workedRow` is there in the last one of some work. */
+interface Part {
+  readonly name: string
+  readonly workedRow: number | undefined
+}
