@@ -5,6 +5,7 @@ import {
   booleanIn,
   isObject,
   namespaceOf,
+  numberIn,
   objectIn,
   textIn,
   type Json,
@@ -31,7 +32,8 @@ export function podContent(object: JsonObject): Content {
       node,
       slice: isListed ? endpointSays(ip, isReady, terminating) : '',
       endpoints: isListed && !terminating ? endpointSays(ip, isReady, false) : '',
-      evicted: hasCondition(object, 'DisruptionTarget') ? 'true' : '',
+      atOnce: terminating && numberIn(metadata, 'deletionGracePeriodSeconds') === 0 ? 'true' : '',
+      evicted: textIn(conditionOf(object, 'DisruptionTarget'), 'reason'),
     },
   }
 }
@@ -90,8 +92,13 @@ function claimOf(volume: Json, namespace: string): ContentReference[] {
 }
 
 function hasCondition(object: JsonObject, type: string): boolean {
+  return conditionOf(object, type) !== undefined
+}
+
+/** A condition that holds. */
+function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
   const conditions = arrayIn(objectIn(object, 'status'), 'conditions').filter(isObject)
-  return conditions.some(
+  return conditions.find(
     (condition) => textIn(condition, 'type') === type && textIn(condition, 'status') === 'True',
   )
 }
