@@ -73,6 +73,7 @@ export function clusterPrograms(
         'tls-cert-file': path('apiserver.crt'),
         'tls-private-key-file': path('apiserver.key'),
         'token-auth-file': path('tokens.csv'),
+        'client-ca-file': path('ca.crt'),
         'authorization-mode': 'Node,RBAC',
         'service-cluster-ip-range': '10.0.0.0/16',
         'service-account-issuer': 'https://kubernetes.default.svc',
