@@ -51,7 +51,7 @@ export class Teller {
     while (!signal.aborted) {
       const outcome = await this.tell(told)
       if (outcome.kind === 'stored') return true
-      if (outcome.kind === 'failed' && !signal.aborted)
+      if (outcome.kind === 'failed')
         onTrouble(`what ${receiver} saw could not be stored, and is told again: ${outcome.reason}`)
       const afterMs = outcome.kind === 'busy' ? outcome.retryAfterMs : RETRY_MS
       await sleep(afterMs, undefined, { signal }).catch(() => undefined)

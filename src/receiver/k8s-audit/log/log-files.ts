@@ -25,7 +25,8 @@ export async function rotatedFiles(path: string): Promise<RotatedFile[]> {
   const found: RotatedFile[] = []
   for (const other of names) {
     if (other === name || COMPRESSED.has(extname(other))) continue
-    if (!other.startsWith(`${name}.`) && !other.startsWith(`${name}-`) && !other.startsWith(`${stem}-`)) continue
+    if (!other.startsWith(`${name}.`) && !other.startsWith(`${name}-`) && !other.startsWith(`${stem}-`))
+      continue
     const file = await stat(join(directory, other), { bigint: true }).catch(() => undefined)
     if (file?.isFile() !== true) continue
     found.push({ path: join(directory, other), inode: String(file.ino), mtimeNs: file.mtimeNs })

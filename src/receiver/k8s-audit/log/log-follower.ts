@@ -45,7 +45,7 @@ export class LogFollower implements AsyncDisposable {
   #isPlaced = false
   /** Up to there was looked at, and no whole line was found. */
   #sizeSeen = -1
-  #hasEnded = false
+  #state: 'reading' | 'ended' = 'reading'
 
   constructor(settings: LogFollowerSettings, reader: LogReader) {
     this.#settings = settings
@@ -55,12 +55,12 @@ export class LogFollower implements AsyncDisposable {
   /** Reads a part of what is new; true when there may be more. Rejects when the log may not be read. */
   async look(): Promise<boolean> {
     const file = (this.#file ??= await this.#begin())
-    if (file === undefined || this.#hasEnded) return false
+    if (file === undefined || this.#isEnded()) return false
     const { size } = await file.state()
     if (await this.#isTruncated(file, size)) return await this.#afterTruncation(file)
     const isNew = size > this.#offset + this.#passed && size !== this.#sizeSeen
     if (isNew && (await this.#readPart(file, size))) return true
-    if (this.#hasEnded) return false
+    if (this.#isEnded()) return false
     this.#sizeSeen = size
     return await this.#goOn(file, size)
   }
@@ -69,6 +69,11 @@ export class LogFollower implements AsyncDisposable {
     const file = this.#file
     this.#file = undefined
     await file?.[Symbol.asyncDispose]()
+  }
+
+  /** Nothing is stored any more; asked anew after whatever was awaited. */
+  #isEnded(): boolean {
+    return this.#state === 'ended'
   }
 
   /** The file to go on with; undefined while there is none. */
@@ -82,7 +87,8 @@ export class LogFollower implements AsyncDisposable {
       if (file !== undefined && startAt === 'end' && !this.#isPlaced) this.#offset = await endOf(file)
       this.#isPlaced = true
       if (file !== undefined) await this.#keepPlace(file)
-      else this.#reader.onTrouble(`there is no file ${path}; is it where the API server writes its audit log?`)
+      else
+        this.#reader.onTrouble(`there is no file ${path}; is it where the API server writes its audit log?`)
       return file
     }
     const file = await fileAt(place, path)
@@ -146,14 +152,13 @@ export class LogFollower implements AsyncDisposable {
   async #tell(file: LogFile, lines: Buffer, size: number): Promise<boolean> {
     const events = new AuditEvents()
     if (this.#passed > 0) events.cannotRead(`it is longer than ${this.#settings.maxLineBytes} bytes`)
-    else
-      for (const line of lines.toString('utf8').split('\n')) if (line.trim() !== '') events.addLine(line)
+    else for (const line of lines.toString('utf8').split('\n')) if (line.trim() !== '') events.addLine(line)
     const offset = this.#offset + this.#passed + lines.length
     const print = await file.print(offset)
     const position = placeText({ inode: file.inode, offset, print })
     const { observations, skipped, unreadable, reason } = events
     if (!(await this.#reader.tell({ observations, skipped, position }))) {
-      this.#hasEnded = true
+      this.#state = 'ended'
       return false
     }
     if (unreadable > 0)
