@@ -61,6 +61,7 @@ export function writeClusterFiles(
     /** Those who show a certificate; all others have a token. */
     certified: readonly string[]
     auditLevel: AuditLevel
+    auditPolicy?: string | undefined
     auditWebhook?: string | undefined
     tracing?: string | undefined
   },
@@ -94,7 +95,7 @@ export function writeClusterFiles(
       user,
       options.certified.includes(user) ? certified(authority, user, users[user] ?? []) : { token },
     )
-  write('audit-policy.yaml', auditPolicy(options.auditLevel))
+  write('audit-policy.yaml', options.auditPolicy ?? auditPolicy(options.auditLevel))
   if (options.auditWebhook !== undefined)
     write('audit-webhook.kubeconfig', kubeconfigOf({ server: options.auditWebhook }, {}))
   if (options.tracing !== undefined)

@@ -75,7 +75,7 @@ export function clusterPrograms(
         'token-auth-file': path('tokens.csv'),
         'client-ca-file': path('ca.crt'),
         'authorization-mode': 'Node,RBAC',
-        'service-cluster-ip-range': '10.0.0.0/16',
+        'service-cluster-ip-range': '10.96.0.0/12',
         'service-account-issuer': 'https://kubernetes.default.svc',
         'service-account-key-file': path('accounts.pub'),
         'service-account-signing-key-file': path('accounts.key'),

@@ -19,6 +19,8 @@ export interface ClusterOptions {
   readonly users?: Users
   /** How much the audit log says; with neither a level nor a webhook there is none. */
   readonly auditLevel?: AuditLevel
+  /** What the audit log says, instead of a level: a policy in YAML. */
+  readonly auditPolicy?: string
   /** The URL that the audit log is sent to as well, in batches. */
   readonly auditWebhook?: string
   /** Where the API server sends its spans by OTLP/gRPC: `127.0.0.1:4317`. */
@@ -67,9 +69,9 @@ export class Cluster implements AsyncDisposable {
     const ports = { api, etcd, etcdPeer, controllers, scheduler, kwok }
     const others = Object.entries(options.users ?? {}).map(([user, groups]) => [user, [...groups, TESTERS]])
     const users: Users = { ...OWN_USERS, ...(Object.fromEntries(others) as Users) }
-    const { auditLevel = 'RequestResponse', auditWebhook, tracing } = options
+    const { auditLevel = 'RequestResponse', auditPolicy, auditWebhook, tracing } = options
     const files = writeClusterFiles(directory, api, users, {
-      ...{ auditLevel, auditWebhook, tracing },
+      ...{ auditLevel, auditPolicy, auditWebhook, tracing },
       certified: Object.keys(options.users ?? {}),
     })
     const cluster = new Cluster(files, ports, paths)
@@ -109,17 +111,24 @@ export class Cluster implements AsyncDisposable {
     return await program.output()
   }
 
-  /** Makes a service account that may do nothing yet: the API as it sees it, and its kubeconfig. */
+  /** Makes a service account that may do nothing yet. */
+  async makeAccount(namespace: string, name: string): Promise<void> {
+    await this.api().create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
+  }
+
+  /** A service account that is there: the API as it sees it, and its kubeconfig. */
   async account(namespace: string, name: string): Promise<{ api: KubeApi; kubeconfig: string }> {
-    const accounts = `/api/v1/namespaces/${namespace}/serviceaccounts`
-    const admin = this.api()
-    await admin.create(accounts, { metadata: { name } })
-    const made = await admin.create<{ status: { token: string } }>(`${accounts}/${name}/token`, {})
-    const { token } = made.status
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
+    const { status } = await this.api().create<{ status: { token: string } }>(path, {})
     const user = `${namespace}:${name}`
-    this.#files.writeKubeconfig(user, { token })
-    const api = new KubeApi(this.#ports.api, this.#files.authority.cert, token)
+    this.#files.writeKubeconfig(user, { token: status.token })
+    const api = new KubeApi(this.#ports.api, this.#files.authority.cert, status.token)
     return { api, kubeconfig: this.kubeconfig(user) }
+  }
+
+  /** Where one of its programs is, kubectl for instance. */
+  program(name: ClusterProgram): string {
+    return this.#paths[name]
   }
 
   /** A certificate of the authority that the cluster's own are of, for a server on this machine. */
@@ -160,7 +169,9 @@ export class Cluster implements AsyncDisposable {
   async #start(directory: string, options: ClusterOptions): Promise<void> {
     const programs = clusterPrograms(this.#files, this.#ports, {
       data: join(directory, 'etcd'),
-      hasAudit: options.auditLevel !== undefined || options.auditWebhook !== undefined,
+      hasAudit: [options.auditLevel, options.auditPolicy, options.auditWebhook].some(
+        (one) => one !== undefined,
+      ),
       hasAuditWebhook: options.auditWebhook !== undefined,
       hasTracing: options.tracing !== undefined,
       apiServerFlags: options.apiServerFlags ?? [],
