@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { replay, type Replayed, type Source } from '../../../lab/harness/inference/replay.ts'
@@ -41,6 +41,8 @@ const STORIES: readonly Story[] = [
   twoUsers,
   undo,
 ]
+/** What operators are told to have audited. */
+const AUDIT_POLICY = new URL('../../../examples/kubernetes/audit-policy.yaml', import.meta.url)
 const LONGEST_PLAY_MS = 240_000
 
 /** One cluster for all: each story has a namespace, and all are played at once. */
@@ -52,8 +54,8 @@ beforeAll(async () => {
   const directory = await mkdtemp(join(parent, 'stories-'))
   over.defer(() => rm(directory, { recursive: true, force: true }))
   const users = { alice: ['developers'], bob: ['developers'] }
-  const options = { users, auditLevel: 'RequestResponse' } as const
-  const cluster = over.use(await Cluster.start(join(directory, 'cluster'), options))
+  const auditPolicy = await readFile(AUDIT_POLICY, 'utf8')
+  const cluster = over.use(await Cluster.start(join(directory, 'cluster'), { users, auditPolicy }))
   const watched = over.use(await Watched.start(cluster))
   await Promise.all(
     STORIES.map(async ({ name, play }) => {

@@ -51,6 +51,7 @@ export class Stage {
 
   /** A service account of the namespace that may do everything: the API as it sees it. */
   async account(name: string): Promise<KubeApi> {
+    await this.cluster.makeAccount(this.namespace, name)
     const { api } = await this.cluster.account(this.namespace, name)
     await this.api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
       metadata: { name: `${this.namespace}-${name}` },
