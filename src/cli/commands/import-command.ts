@@ -1,5 +1,6 @@
 import { importInto } from '../../app/importing/import-into.ts'
 import type { Imported } from '../../app/importing/import-counts.ts'
+import { ownValue } from '../../model/own-value.ts'
 import { wantsJson } from '../arguments.ts'
 import { CliError, EXIT_USAGE } from '../cli-error.ts'
 import { configOf } from '../open-store.ts'
@@ -59,7 +60,7 @@ function isUseless({ lines, told, faulty }: Imported): boolean {
 
 function textOf(imported: Imported, path: string): string {
   const { lines, known, told, skipped, faulty, faults } = imported
-  const others = Object.entries(skipped).map(([why, number]) => `${number} ${WHY[why] ?? why}`)
+  const others = Object.entries(skipped).map(([why, number]) => `${number} ${ownValue(WHY, why) ?? why}`)
   const text = [
     `read ${count(lines, 'line')}${known === 0 ? '' : `; ${known} more were imported before`}`,
     `told of ${count(told, 'version')} and requests${others.length === 0 ? '' : `; left out: ${others.join(', ')}`}`,
