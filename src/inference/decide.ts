@@ -1,7 +1,8 @@
 import { parseCpid, type Cpid } from '../model/cpid.ts'
 import type { ObjectFacts, ObjectIdentity } from '../model/kubernetes/object-facts.ts'
 import type { Request, Write } from '../model/kubernetes/write.ts'
-import { newestBelow, readVersions, type ReadVersion } from './read-versions.ts'
+import { readVersions, type ReadVersion } from './read-versions.ts'
+import { forOwned, newestBelow } from './related-objects.ts'
 import type {
   Changes,
   ClusterObjects,
@@ -60,7 +61,10 @@ export function decide(
     return undefined
   }
   const writer = whoWrote(write, part, before?.facts, { objects, settings })
-  const reads = readVersions({ write, part, by: writer.service, before, objects, below }, settings.relations)
+  const { reads, upTo, isWhole } = readVersions(
+    { write, part, by: writer.service, before, objects, below },
+    settings.relations,
+  )
   const key = keyOfWrite(settings.cluster, write)
   const decision = {
     key,
@@ -68,10 +72,10 @@ export function decide(
     part,
     writer,
     gap: hasGap(write, part, before),
-    ...follows({ write, part, writer, reads, before, key }, changes),
+    ...follows({ write, part, writer, reads, before, key, isWhole }, changes),
   }
   note(write, decision, before, objects)
-  if (write.version !== undefined) noteActed(write, part, writer, objects)
+  if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
   return decision
 }
 
@@ -108,10 +112,11 @@ interface Following {
   reads: readonly ReadVersion[]
   before: KnownVersion | undefined
   key: WriteKey
+  isWhole: boolean
 }
 
 function follows(
-  { write, part, writer, reads, before, key }: Following,
+  { write, part, writer, reads, before, key, isWhole }: Following,
   changes: Changes,
 ): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause'> {
   const own = ownCpid(write.facts, before?.facts, reads)
@@ -121,7 +126,7 @@ function follows(
     return { cpid: own, sources: undefined, includes: [], reads, cause: begins ? 'operator' : 'exact' }
   if (begins)
     return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'operator' }
-  const cause = reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
+  const cause = isWhole && reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
   const self = reads.find(({ identity }) => identity.uid === write.object.uid)
   const versions = reads.map(({ known }) => known)
   const merged = mergeContexts(versions, self?.known, changes, key)
@@ -169,8 +174,9 @@ function noteActed(
   part: Part,
   { service }: Writer,
   objects: ClusterObjects,
+  upTo = version,
 ): void {
-  objects.noteActed(object.uid, service, version)
-  if (part !== 'creation' && part !== 'deletion') return
-  for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, service, version)
+  objects.noteActed(object.uid, service, upTo)
+  if (part === 'status' || part === 'binding' || part === 'removal') return
+  for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, forOwned(service), version)
 }

@@ -1,3 +1,4 @@
+import { PRINT } from '../model/kubernetes/object-facts.ts'
 import type { Part } from './part-of-write.ts'
 
 /**
@@ -17,13 +18,27 @@ export interface Relation {
    * that is written.
    */
   readonly copies?: readonly { readonly theirs: string; readonly ours: string }[]
+  /** What is written counts what it reads: that tells how much of it was known. */
+  readonly counts?: Counts
+  /** Only versions at which it was there count: nobody makes or changes something for what is gone. */
+  readonly alive?: true
+}
+
+export interface Counts {
+  /** Fingerprints that are numbers: `ours` is the sum of `theirs` over all that are there. */
+  readonly sums: readonly { readonly theirs: string; readonly ours: string }[]
+  /** Other fingerprints whose change makes it write too. */
+  readonly also?: readonly string[]
 }
 
 /**
  * - owner: those that own it.
  * - dependents: objects of a resource that it owns, those that changed since the writer wrote it last.
- * - siblings: objects of its owner that began to go since the writer acted for that owner last.
+ * - leaving: objects of its owner that began to go since the writer did something to what that owns.
+ * - fellows: objects of its owner that changed since the writer wrote it last.
+ * - predecessor: what had its name and its owner, and is gone.
  * - named: what its content names as `field`; those that changed since the writer wrote it last.
+ * - ended: the last of what its content names as `field` that is gone.
  * - entries: what its content lists as `field`, where the list says something else than before.
  * - naming: objects of a resource whose content names it as `field`.
  * - namespace: the namespace that it is in.
@@ -31,13 +46,17 @@ export interface Relation {
 export type Reads =
   | { readonly kind: 'owner' }
   | { readonly kind: 'dependents'; readonly resource: string }
-  | { readonly kind: 'siblings' }
+  | { readonly kind: 'leaving' }
+  | { readonly kind: 'fellows' }
+  | { readonly kind: 'predecessor' }
   | { readonly kind: 'named'; readonly field: string }
+  | { readonly kind: 'ended'; readonly field: string }
   | { readonly kind: 'entries'; readonly field: string; readonly print: string }
   | { readonly kind: 'naming'; readonly resource: string; readonly field: string }
   | { readonly kind: 'namespace' }
 
 const MADE: readonly Part[] = ['creation', 'authored']
+const SUMS = ['replicas', 'ready'].map((name) => ({ theirs: name, ours: name }))
 const WANTED = { theirs: 'wanted', ours: 'wanted' }
 
 /** What Kubernetes' own controllers read, and what is common to all that own what they make. */
@@ -46,21 +65,45 @@ export const RELATIONS: readonly Relation[] = [
     parts: ['creation'],
     reads: { kind: 'owner' },
     copies: [{ theirs: 'template', ours: 'template' }, WANTED],
+    alive: true,
   },
   // A template stays what it was when it was copied; how many are wanted is copied again.
-  { parts: ['authored'], reads: { kind: 'owner' }, copies: [WANTED] },
-  { parts: ['deletion'], reads: { kind: 'owner' } },
-  { write: 'pods', parts: ['creation'], reads: { kind: 'siblings' } },
-  { write: 'deployments', parts: ['status'], reads: { kind: 'dependents', resource: 'replicasets' } },
-  ...['replicasets', 'statefulsets', 'daemonsets', 'jobs', 'replicationcontrollers'].map(
-    (write): Relation => ({ write, parts: ['status'], reads: { kind: 'dependents', resource: 'pods' } }),
-  ),
+  { parts: ['authored'], reads: { kind: 'owner' }, copies: [WANTED], alive: true },
+  { parts: ['deletion'], by: 'generic-garbage-collector', reads: { kind: 'owner' } },
+  { parts: ['deletion'], reads: { kind: 'owner' }, alive: true },
+  { write: 'pods', parts: ['creation'], reads: { kind: 'leaving' } },
+  { parts: ['creation'], reads: { kind: 'predecessor' } },
+  // How far one is scaled depends on how far the others have come.
+  {
+    write: 'replicasets',
+    parts: ['authored', 'scale'],
+    by: 'deployment-controller',
+    reads: { kind: 'fellows' },
+  },
+  {
+    write: 'deployments',
+    parts: ['status'],
+    reads: { kind: 'dependents', resource: 'replicasets' },
+    counts: { sums: SUMS, also: [PRINT.authored] },
+  },
+  ...['replicasets', 'replicationcontrollers'].map((write): Relation => ({
+    write,
+    parts: ['status'],
+    reads: { kind: 'dependents', resource: 'pods' },
+    counts: { sums: SUMS },
+  })),
+  ...['statefulsets', 'daemonsets', 'jobs'].map((write): Relation => ({
+    write,
+    parts: ['status'],
+    reads: { kind: 'dependents', resource: 'pods' },
+  })),
   { write: 'cronjobs', parts: ['status'], reads: { kind: 'dependents', resource: 'jobs' } },
   ...[
     { write: 'endpointslices', print: 'slice' },
     { write: 'endpoints', print: 'endpoints' },
   ].flatMap(({ write, print }): Relation[] => [
-    { write, parts: [...MADE, 'deletion'], reads: { kind: 'named', field: 'service' } },
+    { write, parts: MADE, reads: { kind: 'named', field: 'service' }, alive: true },
+    { write, parts: ['deletion'], reads: { kind: 'ended', field: 'service' } },
     { write, parts: MADE, reads: { kind: 'entries', field: 'pods', print } },
   ]),
   {

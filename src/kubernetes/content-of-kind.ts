@@ -14,10 +14,11 @@ const HASH_LABELS = new Set(['pod-template-hash', 'controller-revision-hash', 'p
 const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas'
 
 const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
-  Deployment: (object) => withTemplate(object, numberIn(objectIn(object, 'spec'), 'replicas')),
+  Deployment: (object) =>
+    withCounts(object, withTemplate(object, numberIn(objectIn(object, 'spec'), 'replicas'))),
   ReplicaSet: replicaSetContent,
-  StatefulSet: (object) => withSurplus(withTemplate(object, ''), renewsStateful(object)),
-  DaemonSet: (object) => withSurplus(withTemplate(object, ''), renewsDaemons(object)),
+  StatefulSet: (object) => withTemplate(object, ''),
+  DaemonSet: (object) => withTemplate(object, ''),
   Job: (object) => withTemplate(object, ''),
   CronJob: (object) => withTemplate(objectIn(objectIn(object, 'spec'), 'jobTemplate'), ''),
   ControllerRevision: (object) => withTemplate(objectIn(object, 'data'), ''),
@@ -68,41 +69,19 @@ function withTemplate(object: JsonObject, wanted: number | string): Content {
 }
 
 function replicaSetContent(object: JsonObject): Content {
-  const content = withTemplate(object, textIn(annotationsOf(object), DESIRED_REPLICAS))
-  return withSurplus(content, hasMore(object))
-}
-
-/** Whether it has Pods that its controller is about to delete: too many, or such as are to be renewed. */
-function withSurplus({ references: named, prints }: Content, isSurplus: boolean): Content {
-  return { references: named, prints: { ...prints, surplus: isSurplus ? 'true' : '' } }
-}
-
-function hasMore(object: JsonObject): boolean {
+  const { references: none, prints } = withTemplate(object, textIn(annotationsOf(object), DESIRED_REPLICAS))
   const [asked, there] = ['spec', 'status'].map((part) => numberIn(objectIn(object, part), 'replicas'))
-  return (there ?? 0) > (asked ?? 0)
+  return withCounts(object, {
+    references: none,
+    prints: { ...prints, size: String(asked ?? 0), surplus: (there ?? 0) > (asked ?? 0) ? 'true' : '' },
+  })
 }
 
-function renewsStateful(object: JsonObject): boolean {
+/** How many it counts, as its status says. */
+function withCounts(object: JsonObject, { references: named, prints }: Content): Content {
   const status = objectIn(object, 'status')
-  const isBehind = textIn(status, 'currentRevision') !== textIn(status, 'updateRevision')
-  return hasMore(object) || (renewsItself(object) && (isBehind || isUnseen(object)))
-}
-
-function renewsDaemons(object: JsonObject): boolean {
-  const status = objectIn(object, 'status')
-  const isBehind = numberIn(status, 'updatedNumberScheduled') < numberIn(status, 'currentNumberScheduled')
-  return renewsItself(object) && (isBehind || isUnseen(object))
-}
-
-/** Else somebody else deletes the Pods that are to be renewed. */
-function renewsItself(object: JsonObject): boolean {
-  return textIn(objectIn(objectIn(object, 'spec'), 'updateStrategy'), 'type') !== 'OnDelete'
-}
-
-/** Its controller has not said yet that it saw what the author wrote last. */
-function isUnseen(object: JsonObject): boolean {
-  const seen = numberIn(objectIn(object, 'status'), 'observedGeneration')
-  return seen < numberIn(objectIn(object, 'metadata'), 'generation')
+  const [replicas, ready] = ['replicas', 'readyReplicas'].map((key) => String(numberIn(status, key)))
+  return { references: named, prints: { ...prints, replicas: replicas ?? '', ready: ready ?? '' } }
 }
 
 function autoscalerContent(object: JsonObject): Content {

@@ -5,7 +5,6 @@ import {
   booleanIn,
   isObject,
   namespaceOf,
-  numberIn,
   objectIn,
   textIn,
   type Json,
@@ -21,6 +20,7 @@ export function podContent(object: JsonObject): Content {
   const ip = textIn(status, 'podIP')
   const terminating = textIn(metadata, 'deletionTimestamp') !== ''
   const isListed = ip !== '' && !FINISHED.has(textIn(status, 'phase'))
+  const isCounted = !terminating && !FINISHED.has(textIn(status, 'phase'))
   const isReady = hasCondition(object, 'Ready')
   const node = textIn(spec, 'nodeName')
   return {
@@ -32,8 +32,9 @@ export function podContent(object: JsonObject): Content {
       node,
       slice: isListed ? endpointSays(ip, isReady, terminating) : '',
       endpoints: isListed && !terminating ? endpointSays(ip, isReady, false) : '',
-      atOnce: terminating && numberIn(metadata, 'deletionGracePeriodSeconds') === 0 ? 'true' : '',
-      evicted: textIn(conditionOf(object, 'DisruptionTarget'), 'reason'),
+      replicas: isCounted ? '1' : '0',
+      ready: isCounted && isReady ? '1' : '0',
+      evicted: hasCondition(object, 'DisruptionTarget') ? 'true' : '',
     },
   }
 }
@@ -92,13 +93,8 @@ function claimOf(volume: Json, namespace: string): ContentReference[] {
 }
 
 function hasCondition(object: JsonObject, type: string): boolean {
-  return conditionOf(object, type) !== undefined
-}
-
-/** A condition that holds. */
-function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
   const conditions = arrayIn(objectIn(object, 'status'), 'conditions').filter(isObject)
-  return conditions.find(
+  return conditions.some(
     (condition) => textIn(condition, 'type') === type && textIn(condition, 'status') === 'True',
   )
 }

@@ -20,6 +20,17 @@ export class MemoryObjects implements ClusterObjects {
     return this.#objects.get(this.#names.get(`${resource}/${namespace}/${name}`) ?? '')
   }
 
+  lastGone(resource: string, namespace: string, name: string): KnownObject | undefined {
+    return [...this.#objects.values()]
+      .filter(({ identity: one, versions }) => {
+        const isNamed = one.resource === resource && one.namespace === namespace && one.name === name
+        return isNamed && versions[0]?.gone === true
+      })
+      .sort((one, other) =>
+        (one.versions[0]?.version ?? 0n) > (other.versions[0]?.version ?? 0n) ? -1 : 1,
+      )[0]
+  }
+
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): KnownObject[] {
     const newest = (object: KnownObject): bigint =>
       object.versions.find(({ version }) => version < before)?.version ?? 0n

@@ -25,12 +25,17 @@ export interface ClusterObjects {
   get(uid: string): KnownObject | undefined
   /** The newest that has that name. */
   named(resource: string, namespace: string, name: string): KnownObject | undefined
+  /** The last that had that name and is gone. */
+  lastGone(resource: string, namespace: string, name: string): KnownObject | undefined
   /** What it owns of a resource, with a version in (after, before); newest change first. */
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): KnownObject[]
   /** Objects of a resource whose content names that one as `field`. */
   naming(field: string, resource: string, named: ObjectIdentity, most: number): KnownObject[]
   add(identity: ObjectIdentity, version: KnownVersion): void
-  /** The version at which a controller acted last for an object: wrote it, or made or removed what it owns. */
+  /**
+   * What was noted of a controller and an object last: up to which version it knew what bears on it when it wrote it, or, under
+   * another name, when it did something to what the object owns.
+   */
   lastActed(uid: string, by: string): bigint
   noteActed(uid: string, by: string, version: bigint): void
   /** True the first time that a request whose version nobody told is asked for; it is remembered as long as sources repeat. */

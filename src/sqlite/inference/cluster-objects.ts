@@ -49,6 +49,11 @@ export class SqliteClusterObjects implements ClusterObjects {
     return uid === undefined ? undefined : this.get(uid)
   }
 
+  lastGone(resource: string, namespace: string, name: string): StoredObject | undefined {
+    const uid = this.#rows.objects.lastGone(this.#cluster, resource, namespace, name)
+    return uid === undefined ? undefined : this.get(uid)
+  }
+
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): StoredObject[] {
     // Those that changed after `before` too may have a version between: few, where writes come in order.
     const ids = this.#rows.relations.owned(this.#cluster, uid, resource, after, 2 * most)

@@ -33,6 +33,7 @@ export class ObjectRows {
   readonly #byUid: Statement<[number, string], ObjectRow>
   readonly #byId: Statement<[number], ObjectRow>
   readonly #named: Statement<[number, string, string, string], string>
+  readonly #lastGone: Statement<[number, string, string, string], string>
   readonly #there: Statement<[number, string, string, string], ObjectRow>
   readonly #insert: Statement
   readonly #update: Statement
@@ -46,12 +47,15 @@ export class ObjectRows {
       db.prepare<P, ObjectRow>(`SELECT ${COLUMNS} FROM k8s_objects WHERE ${where}`).safeIntegers()
     this.#byUid = rows('cluster = ? AND uid = ?')
     this.#byId = rows('id = ?')
-    this.#named = db
-      .prepare<[number, string, string, string], string>(
-        `SELECT uid FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ?
-           ORDER BY version DESC LIMIT 1`,
-      )
-      .pluck()
+    const uids = (where: string): Statement<[number, string, string, string], string> =>
+      db
+        .prepare<[number, string, string, string], string>(
+          `SELECT uid FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? ${where}
+             ORDER BY version DESC LIMIT 1`,
+        )
+        .pluck()
+    this.#named = uids('')
+    this.#lastGone = uids('AND gone_ms IS NOT NULL')
     this.#there = rows(
       `cluster = ? AND resource = ? AND api_version = ? AND uid > ? AND gone_ms IS NULL ORDER BY uid LIMIT ${MOST_HELD}`,
     )
@@ -83,6 +87,11 @@ export class ObjectRows {
   /** The uid of the newest that has that name. */
   named(cluster: number, resource: string, namespace: string, name: string): string | undefined {
     return this.#named.get(cluster, resource, namespace, name)
+  }
+
+  /** The uid of the last that had that name and is gone. */
+  lastGone(cluster: number, resource: string, namespace: string, name: string): string | undefined {
+    return this.#lastGone.get(cluster, resource, namespace, name)
   }
 
   held(cluster: number, { resource, apiVersion, after }: AskedHeld): HeldObject[] {

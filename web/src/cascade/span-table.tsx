@@ -30,7 +30,6 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
     (most, { offsetMs, durationMs }) => Math.max(most, offsetMs + durationMs),
     0,
   )
-  const hasUsers = useMemo(() => rows.spans.some(({ user }) => user !== undefined), [rows])
   const chosenRow = shown.indexOf(chosen)
   useEffect(() => {
     if (chosenRow >= 0) scrollTo(chosenRow)
@@ -38,7 +37,7 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
 
   return (
     <div
-      class={hasUsers ? 'span-table with-users' : 'span-table'}
+      class="span-table"
       ref={scroll}
       tabIndex={0}
       role="table"
@@ -48,7 +47,6 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
       <div class="span-row head" role="row" aria-rowindex={1}>
         <span role="columnheader">Span</span>
         <span role="columnheader">Service</span>
-        {hasUsers && <span role="columnheader">User</span>}
         <span role="columnheader" class="number">
           Start
         </span>
@@ -79,7 +77,7 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
               aria-rowindex={index + 2}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <SpanCells span={span} wholeMs={wholeMs} hasUsers={hasUsers} onChoose={() => onChoose(at)} />
+              <SpanCells span={span} wholeMs={wholeMs} onChoose={() => onChoose(at)} />
             </div>
           )
         })}
@@ -91,11 +89,10 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
 interface SpanCellsProps {
   span: Span
   wholeMs: number
-  hasUsers: boolean
   onChoose: () => void
 }
 
-function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
+function SpanCells({ span, wholeMs, onChoose }: SpanCellsProps) {
   const { name, service, depth, offsetMs, durationMs, selfMs, waitMs } = span
   return (
     <>
@@ -107,11 +104,6 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
       <span role="cell">
         <ServiceMark service={service} />
       </span>
-      {hasUsers && (
-        <span role="cell" class="user" title={span.user}>
-          {span.user}
-        </span>
-      )}
       <span role="cell" class="number">
         {duration(offsetMs)}
       </span>
@@ -139,10 +131,8 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
 }
 
 /** What is special about a span, in words. */
-export function marksOf({ critical, status, copy, synthetic, parentMissing, cause, gap }: Span): string[] {
+export function marksOf({ critical, status, copy, synthetic, parentMissing }: Span): string[] {
   const marks: string[] = []
-  if (cause !== undefined) marks.push(cause)
-  if (gap === true) marks.push('gap')
   if (critical === true) marks.push('critical')
   if (status === 2) marks.push('failed')
   if (copy) marks.push('copy')

@@ -1,0 +1,147 @@
+import type { ClusterObjects, KnownObject, KnownVersion } from '../model/kubernetes/cluster-objects.ts'
+import { printIn, type ContentReference, type ObjectFacts } from '../model/kubernetes/object-facts.ts'
+import type { Write } from '../model/kubernetes/write.ts'
+import type { Part } from './part-of-write.ts'
+import type { Reads } from './relations.ts'
+
+/** What is known of a write when it is asked what was read for it. */
+export interface Reading {
+  readonly write: Write
+  readonly part: Part
+  readonly by: string
+  /** The version before, with what the writer knew of the object. */
+  readonly before: KnownVersion | undefined
+  readonly objects: ClusterObjects
+  /** Only versions below that count. */
+  readonly below: bigint
+}
+
+/** How many objects of one relation are looked at. */
+export const MAX_OBJECTS = 64
+
+/** Under which name it is noted that a controller did something to what an object owns. */
+export function forOwned(by: string): string {
+  return `${by} for its owner`
+}
+
+export interface Candidate {
+  readonly object: KnownObject
+  /** What the written object says of it, where that tells its version. */
+  readonly fits?: (version: KnownVersion) => boolean
+}
+
+/** The objects that a relation names, for one write. */
+export function objectsOf(
+  reads: Reads,
+  reading: Reading,
+  readOf: (uid: string) => KnownVersion | undefined,
+): Candidate[] {
+  const { write, before, objects, by, below } = reading
+  const { uid, namespace, resource, name } = write.object
+  const facts = write.facts ?? before?.facts
+  const since = (of: string, as = by): bigint => objects.lastActed(of, as)
+  const othersOfOwners = (changedAfter: (owner: string) => bigint): KnownObject[] =>
+    (facts?.owners ?? [])
+      .flatMap((owner) => objects.ownedBy(owner.uid, resource, changedAfter(owner.uid), below, MAX_OBJECTS))
+      .filter((object) => object.identity.uid !== uid)
+  switch (reads.kind) {
+    case 'owner':
+      return (facts?.owners ?? []).flatMap((owner) => candidate(objects.get(owner.uid)))
+    case 'dependents': {
+      const changed = objects.ownedBy(uid, reads.resource, since(uid), below, MAX_OBJECTS)
+      // What changed while it wrote last, it may have read only now.
+      const latest = changed.length > 0 ? changed : objects.ownedBy(uid, reads.resource, 0n, below, 1)
+      return latest.map((object) => ({ object }))
+    }
+    case 'leaving':
+      return othersOfOwners((owner) => since(owner, forOwned(by)))
+        .filter((object) => isGoing(newestBelow(object, below)))
+        .map((object) => ({ object }))
+    case 'fellows':
+      return othersOfOwners(() => since(uid))
+        .filter((object) => isInUse(newestBelow(object, below)))
+        .map((object) => ({ object }))
+    case 'predecessor':
+      return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
+        const [last] = object.versions
+        const isOf = (owner: string): boolean => last?.facts.owners.some((one) => one.uid === owner) ?? false
+        return facts?.owners.some(({ uid: owner }) => isOf(owner) && wentAfter(object, readOf(owner), below))
+      })
+    case 'named':
+      return (facts?.references ?? [])
+        .filter(({ field }) => field === reads.field)
+        .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
+        .filter(({ object }) => before === undefined || changedSince(object, since(uid), below))
+    case 'ended':
+      return (facts?.references ?? [])
+        .filter(({ field }) => field === reads.field)
+        .flatMap((one) => candidate(objects.lastGone(one.resource, one.namespace, one.name)))
+        .filter(({ object }) => wentAfter(object, before, below))
+    case 'entries':
+      return changedEntries(reads.field, facts, before?.facts).flatMap(({ reference, says }) =>
+        candidate(objectOf(reference, namespace, objects)).map(({ object }) => ({
+          object,
+          fits: (version) => (version.gone ? '' : printIn(version.facts, reads.print)) === says,
+        })),
+      )
+    case 'naming':
+      return objects
+        .naming(reads.field, reads.resource, write.object, MAX_OBJECTS)
+        .map((object) => ({ object }))
+    case 'namespace':
+      return candidate(objects.named('namespaces', '', namespace))
+  }
+}
+
+/** Entries that a list has now and had not, or had and has not; `says` is empty for those. */
+function changedEntries(
+  field: string,
+  facts: ObjectFacts | undefined,
+  before: ObjectFacts | undefined,
+): { reference: ContentReference; says: string }[] {
+  const entriesOf = (of: ObjectFacts | undefined): Map<string, ContentReference> =>
+    new Map(of?.references.filter((one) => one.field === field).map((one) => [one.uid ?? one.name, one]))
+  const [now, then] = [entriesOf(facts), entriesOf(before)]
+  const fresh = [...now].flatMap(([key, reference]) =>
+    reference.says === then.get(key)?.says ? [] : [{ reference, says: reference.says ?? '' }],
+  )
+  const left = [...then].flatMap(([key, reference]) => (now.has(key) ? [] : [{ reference, says: '' }]))
+  return [...fresh, ...left].slice(0, MAX_OBJECTS)
+}
+
+function objectOf(
+  { uid, resource, namespace, name }: ContentReference,
+  ofWrite: string,
+  objects: ClusterObjects,
+): KnownObject | undefined {
+  const known = uid === undefined ? undefined : objects.get(uid)
+  return known ?? objects.named(resource, namespace, name) ?? objects.named(resource, ofWrite, name)
+}
+
+function candidate(object: KnownObject | undefined): Candidate[] {
+  return object === undefined ? [] : [{ object }]
+}
+
+function changedSince(object: KnownObject, since: bigint, below: bigint): boolean {
+  return (newestBelow(object, below)?.version ?? 0n) > since
+}
+
+/** An object went, and later than a version of another was made. */
+function wentAfter(object: KnownObject, known: KnownVersion | undefined, below: bigint): boolean {
+  const end = newestBelow(object, below)
+  return end?.gone === true && end.version > (known?.version ?? 0n)
+}
+
+/** Something of it is there or wanted. */
+function isInUse(version: KnownVersion | undefined): boolean {
+  if (version === undefined || version.gone) return false
+  return ['size', 'replicas'].some((print) => (printIn(version.facts, print) ?? '0') !== '0')
+}
+
+function isGoing(version: KnownVersion | undefined): boolean {
+  return version !== undefined && (version.gone || version.facts.deleting)
+}
+
+export function newestBelow({ versions }: KnownObject, below: bigint): KnownVersion | undefined {
+  return versions.find(({ version }) => version < below)
+}
