@@ -1,4 +1,4 @@
-import { LocalClient, type Connection } from './api/local-client.ts'
+import { LocalClient, type AcceptedWrite, type Connection } from './api/local-client.ts'
 import { ObjectStore } from './api/object-store.ts'
 import type { Chance } from './chance.ts'
 import type { Clock } from './clock.ts'
@@ -27,10 +27,12 @@ export interface ControlPlaneSettings {
   complain?: (component: string, error: unknown) => void
   /** Wraps the work of each component, so that somebody can look on. */
   around?: (component: string, doWork: DoWork) => DoWork
+  /** Is told of each write that the API server accepted. */
+  onAccepted?: (component: string, write: AcceptedWrite) => void
 }
 
 /** How the way to the API server is, for everyone. */
-export type Latency = Omit<Connection, 'clock' | 'chance'>
+export type Latency = Omit<Connection, 'clock' | 'chance' | 'onAccepted'>
 
 /** About what is usual in a small cluster. */
 export const LATENCY: Latency = {
@@ -129,12 +131,14 @@ export class ControlPlane implements AsyncDisposable {
 
   #surroundings(name: string) {
     const { clock, chance, tracingOf, latency = {}, around = (_component, inner) => inner } = this.#settings
+    const { onAccepted } = this.#settings
     const own = chance.fork(name)
     const client = new LocalClient(this.store, {
       ...LATENCY,
       ...latency,
       clock,
       chance: own.fork('connection'),
+      ...(onAccepted && { onAccepted: (write) => onAccepted(name, write) }),
     })
     const tracing = tracingOf(name)
     const doWork = around(name, tracing === undefined ? plainWork(client) : tracedWork(client, tracing))

@@ -2,7 +2,7 @@ import type { Chance, Range } from '../chance.ts'
 import type { Clock } from '../clock.ts'
 import type { ApiClient, DeleteOptions, Listing, Location, WatchEvent } from './api-client.ts'
 import { ApiError } from './api-error.ts'
-import type { Draft, Resource, Resources } from './kube-objects.ts'
+import type { Draft, KubeObject, Resource, Resources } from './kube-objects.ts'
 import type { ObjectStore, Sent } from './object-store.ts'
 
 /** How the way to the API server is. */
@@ -19,6 +19,22 @@ export interface Connection {
   watchDrops: number
   /** How probable it is that a watch which begins is refused as too old. */
   watchExpires: number
+  /** Is told of each write that the API server accepted, when its answer is there. */
+  onAccepted?: (write: AcceptedWrite) => void
+}
+
+/** What an audit log would tell of a write. */
+export interface AcceptedWrite {
+  readonly did: 'create' | 'update' | 'updateStatus' | 'delete'
+  readonly resource: Resource
+  /** What was sent; undefined with a deletion. */
+  readonly sent: Sent | undefined
+  readonly options: DeleteOptions
+  /** As it is with the write; with a version from before where the write changed nothing. */
+  readonly object: KubeObject
+  readonly startMs: number
+  readonly committedMs: number
+  readonly endMs: number
 }
 
 /** A client in the process of the API server itself, as slow and unreliable as its connection says. */
@@ -42,19 +58,23 @@ export class LocalClient implements ApiClient {
   }
 
   create<R extends Resource>(resource: R, draft: Draft<Resources[R]>): Promise<Resources[R]> {
-    return this.#write(() => this.#store.create(resource, draft) as Resources[R])
+    return this.#write('create', resource, draft, () => this.#store.create(resource, draft) as Resources[R])
   }
 
   update<R extends Resource>(resource: R, object: Resources[R]): Promise<Resources[R]> {
-    return this.#write(() => this.#store.update(resource, object as Sent) as Resources[R])
+    const sent = object as Sent
+    return this.#write('update', resource, sent, () => this.#store.update(resource, sent) as Resources[R])
   }
 
   updateStatus<R extends Resource>(resource: R, object: Resources[R]): Promise<Resources[R]> {
-    return this.#write(() => this.#store.updateStatus(resource, object as Sent) as Resources[R])
+    const sent = object as Sent
+    const write = () => this.#store.updateStatus(resource, sent) as Resources[R]
+    return this.#write('updateStatus', resource, sent, write)
   }
 
-  delete(resource: Resource, at: Location, options: DeleteOptions = {}): Promise<void> {
-    return this.#write(() => this.#store.delete(resource, at, options))
+  async delete(resource: Resource, at: Location, options: DeleteOptions = {}): Promise<void> {
+    const write = () => this.#store.delete(resource, at, options)
+    await this.#write('delete', resource, undefined, write, options)
   }
 
   async *watch<R extends Resource>(
@@ -77,13 +97,22 @@ export class LocalClient implements ApiClient {
   }
 
   /** A write is done when it is half-way; what the answer says may be old when it arrives. */
-  async #write<T>(write: () => T): Promise<T> {
-    const { clock, chance, writeMs } = this.#connection
-    const ms = chance.between(writeMs)
+  async #write<T extends KubeObject>(
+    did: AcceptedWrite['did'],
+    resource: Resource,
+    sent: Sent | undefined,
+    write: () => T,
+    options: DeleteOptions = {},
+  ): Promise<T> {
+    const { clock, chance, writeMs, onAccepted } = this.#connection
+    const [ms, startMs] = [chance.between(writeMs), clock.nowMs()]
     await clock.sleep(ms / 2)
-    const outcome = write()
+    const object = write()
+    const committedMs = clock.nowMs()
     await clock.sleep(ms / 2)
-    return outcome
+    const times = { startMs, committedMs, endMs: clock.nowMs() }
+    onAccepted?.({ did, resource, sent, options, object, ...times })
+    return object
   }
 
   #takes(what: 'readMs' | 'watchMs', signal?: AbortSignal): Promise<void> {

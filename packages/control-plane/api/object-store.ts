@@ -89,16 +89,19 @@ export class ObjectStore {
     })
   }
 
-  delete(resource: Resource, at: Location, { gracePeriodSeconds, uid }: DeleteOptions = {}): void {
+  /** Gives the object as it is with it: on its way out, or as it was last. */
+  delete(resource: Resource, at: Location, { gracePeriodSeconds, uid }: DeleteOptions = {}): KubeObject {
     const stored = this.get(resource, at)
     if (uid !== undefined && uid !== stored.metadata.uid) {
       throw new ApiError('Conflict', `${resource} ${keyOf(at)} is another object now`)
     }
     if (resource === 'v1/pods' && gracePeriodSeconds !== 0 && isOnNode(stored)) {
-      if (stored.metadata.deletionTimestamp !== undefined) return
+      if (stored.metadata.deletionTimestamp !== undefined) return stored
       const deletionTimestamp = new Date(this.#settings.clock.nowMs()).toISOString()
-      this.#put(resource, 'MODIFIED', { ...stored, metadata: { ...stored.metadata, deletionTimestamp } })
-    } else this.#put(resource, 'DELETED', stored)
+      const metadata = { ...stored.metadata, deletionTimestamp }
+      return this.#put(resource, 'MODIFIED', { ...stored, metadata })
+    }
+    return this.#put(resource, 'DELETED', stored)
   }
 
   #replace(resource: Resource, stored: KubeObject, next: KubeObject | Sent): KubeObject {

@@ -39,9 +39,10 @@ export async function deploymentController(surroundings: Surroundings): Promise<
       const old = owned.filter((replicaSet) => replicaSet !== current && isInUse(replicaSet))
       work.observe(deployment, current, ...old, ...gone)
       const now = current ?? (await createReplicaSet(work, deployment, hash, old))
-      if (current !== undefined) await scale(work, current, replicasOfNew(deployment, current, old))
+      if (current !== undefined)
+        await scale(work, deployment, current, replicasOfNew(deployment, current, old))
       for (const [replicaSet, replicas] of replicasOfOld(deployment, now, old)) {
-        await scale(work, replicaSet, replicas)
+        await scale(work, deployment, replicaSet, replicas)
       }
       await writeStatus(work, deployment, now, old)
       tombstones.forget(key, gone)
@@ -63,6 +64,7 @@ export async function deploymentController(surroundings: Surroundings): Promise<
         name: `${deployment.metadata.name}-${hash}`,
         namespace: deployment.metadata.namespace,
         labels,
+        annotations: desiredBy(deployment),
         ownerReferences: ownerReferenceTo(deployment),
       },
       spec: {
@@ -76,9 +78,16 @@ export async function deploymentController(surroundings: Surroundings): Promise<
     return created
   }
 
-  async function scale(work: Work, replicaSet: ReplicaSet, replicas: number): Promise<void> {
+  async function scale(
+    work: Work,
+    deployment: Deployment,
+    replicaSet: ReplicaSet,
+    replicas: number,
+  ): Promise<void> {
     if (replicaSet.spec.replicas === replicas) return
-    const scaled = { ...replicaSet, spec: { ...replicaSet.spec, replicas } }
+    const annotations = { ...replicaSet.metadata.annotations, ...desiredBy(deployment) }
+    const metadata = { ...replicaSet.metadata, annotations }
+    const scaled = { ...replicaSet, metadata, spec: { ...replicaSet.spec, replicas } }
     replicaSets.remember(await work.update('apps/v1/replicasets', scaled))
   }
 
@@ -100,6 +109,11 @@ export async function deploymentController(surroundings: Surroundings): Promise<
   }
 
   await runLoop(surroundings, { informers: [deployments, replicaSets], queue, reconcile, workers: 5 })
+}
+
+/** As real Deployment controllers note on each ReplicaSet that they make or scale how many all of them are to have. */
+function desiredBy({ spec }: Deployment): Record<string, string> {
+  return { 'deployment.kubernetes.io/desired-replicas': String(spec.replicas) }
 }
 
 /** One that a former rollout emptied has no say any more. */

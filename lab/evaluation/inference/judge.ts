@@ -1,0 +1,88 @@
+import type { Decision } from '../../../src/inference/decide.ts'
+import type { Replayed } from '../../harness/inference/replay.ts'
+import type { ShownWrite } from './as-shown.ts'
+import { auditIdOf } from './outside.ts'
+import type { PlayedHistory } from './play-history.ts'
+import { endingLast } from './said.ts'
+
+/** What inference said of a write beside what its writer said. */
+export interface Verdict {
+  readonly write: ShownWrite
+  /** Undefined where no source told of it. */
+  readonly decision: Decision | undefined
+  /** Changes that it is of and was not given. */
+  readonly missing: readonly ShownWrite[]
+  /** Changes that it was given and is not of. */
+  readonly extra: readonly ShownWrite[]
+  readonly parent: 'right' | 'wrong' | 'none asked'
+  readonly inferredParent: ShownWrite | undefined
+  readonly saidParent: ShownWrite | undefined
+  /** Read versions that are called exact and are none that the writer says it read. */
+  readonly wronglyExact: number
+}
+
+export function judge({ shown, said }: PlayedHistory, { decisions, changes }: Replayed): Verdict[] {
+  const byVersion = new Map(shown.writes.map((write) => [String(write.version), write]))
+  const byAudit = new Map(shown.writes.map((write) => [auditIdOf(write), write]))
+  const decided = new Map<ShownWrite, Decision>()
+  const begun = new Map<string, ShownWrite>()
+  for (const decision of decisions) {
+    const { version, request } = decision.write
+    const write = version === undefined ? byAudit.get(request?.auditId ?? '') : byVersion.get(String(version))
+    if (write === undefined) continue
+    decided.set(write, decision)
+    if (decision.sources?.length === 0) begun.set(decision.cpid, write)
+  }
+  const writers = Map.groupBy(decided.keys(), ({ accepted }) => accepted.object.metadata.uid)
+
+  /** The decided write that a decision hangs below, by the rule that the linker has. */
+  function parentOf(decision: Decision, asked: ShownWrite): ShownWrite | undefined {
+    const found = decision.reads.flatMap(({ identity, known }) => {
+      const all = writers.get(identity.uid) ?? []
+      return (
+        all
+          .filter((one) => one !== asked && one.version <= known.version)
+          .toSorted((a, b) => b.version - a.version)[0] ?? []
+      )
+    })
+    return endingLast(found, (one) => endOf(decided.get(one)!))
+  }
+
+  /** Writes of one piece of work stand for it: what that follows from is what its first write does. */
+  function parentBeyondWork(write: ShownWrite, decision: Decision): ShownWrite | undefined {
+    const work = said.get(write)?.work
+    let parent = parentOf(decision, write)
+    for (let steps = 0; parent !== undefined && said.get(parent)?.work === work && steps < 100; steps++) {
+      parent = parentOf(decided.get(parent)!, parent)
+    }
+    return parent
+  }
+
+  return shown.writes.flatMap((write): Verdict[] => {
+    const truth = said.get(write)
+    if (truth === undefined) return []
+    const decision = decided.get(write)
+    const roots = new Set(decision && changes.rootsOf(decision.cpid).flatMap((root) => begun.get(root) ?? []))
+    const isOperator = write.component === 'kubectl'
+    const inferredParent = decision && !isOperator ? parentBeyondWork(write, decision) : undefined
+    const exact = decision?.reads.filter((read) => read.exact) ?? []
+    return [
+      {
+        write,
+        decision,
+        missing: truth.roots.filter((root) => !roots.has(root)),
+        extra: [...roots].filter((root) => !truth.roots.includes(root)),
+        parent: isOperator ? 'none asked' : inferredParent === truth.parent ? 'right' : 'wrong',
+        inferredParent,
+        saidParent: truth.parent,
+        wronglyExact: exact.filter(
+          ({ identity, known }) => !truth.observed.has(`${identity.uid}@${known.version}`),
+        ).length,
+      },
+    ]
+  })
+}
+
+function endOf({ write }: Decision): bigint {
+  return write.request?.endNs ?? write.seenNs
+}
