@@ -10,6 +10,7 @@ import type { ExtensionType } from '../extension/extension-type.ts'
 import { healthCheckExtension } from '../extension/health-check/health-check-extension.ts'
 import { memoryLimiterExtension } from '../extension/memory-limiter/memory-limiter-extension.ts'
 import { queryExtension } from '../extension/query/query-extension.ts'
+import { k8sObjectsReceiver } from '../receiver/k8s-objects/k8s-objects-receiver.ts'
 import { otlpReceiver } from '../receiver/otlp/otlp-receiver.ts'
 import type { ReceiverType } from '../receiver/receiver-type.ts'
 
@@ -28,7 +29,7 @@ const LIMITER =
 
 export const COMPONENTS: Components = {
   module: import.meta.url,
-  receivers: [otlpReceiver],
+  receivers: [otlpReceiver, k8sObjectsReceiver],
   processors: [],
   exporters: [debugExporter, otlpGrpcExporter, otlpHttpExporter],
   connectors: [cpidConnector],

@@ -5,6 +5,7 @@ import type { ObservationPort } from '../model/ports/observation-port.ts'
 import { Flows } from '../receiver/admission/flows.ts'
 import { InFlight } from '../receiver/admission/in-flight.ts'
 import type { ReceiverHost } from '../receiver/receiver-type.ts'
+import { clusterReports } from './metrics/cluster-reports.ts'
 import { reportFlows } from './metrics/flow-metrics.ts'
 import type { AuthenticatorOf } from './open-authenticators.ts'
 import { reportConnections, type Starting } from './starting.ts'
@@ -54,6 +55,7 @@ export async function startReceivers(
     intake: store,
     inference: store.observations,
     observer: feed,
+    clusters: clusterReports(metrics),
     inFlight,
     flows,
     memory,

@@ -33,6 +33,11 @@ export class ApiError extends Error {
     return this.causes.includes('ResourceVersionTooLarge')
   }
 
+  /** It says something of the server, or of who asks, and nothing of what was asked for. */
+  get isGeneral(): boolean {
+    return this.status === 401 || this.status === 429 || this.status >= 500
+  }
+
   /** It will say the same for as long as rights and resources stay as they are. */
   get isRefusal(): boolean {
     return [403, 404, 405, 406].includes(this.status)

@@ -38,6 +38,8 @@ export interface StreamObserver {
   restarted(stream: string): void
   /** It may not be seen, or is not there; undefined once it can be. */
   refused(stream: string, reason: string | undefined): void
+  /** The API server does not answer, or nobody is known to it: nothing of the cluster is seen. It is asked again. */
+  unreachable(reason: string): void
   /** Something else is wrong, which is tried again. */
   trouble(stream: string, reason: string): void
 }

@@ -244,7 +244,7 @@ export class ResourceStream<Item> {
       return
     }
     if (!(error instanceof ApiError)) {
-      this.#context.observer.trouble(this.name, errorText(error))
+      this.#context.observer.unreachable(errorText(error))
       await this.#pauses.pause(signal)
     } else await this.#afterAnswer(error, signal)
   }
@@ -259,7 +259,8 @@ export class ResourceStream<Item> {
       return
     }
     const isLost = error.isExpired || (error.isInvalid && !isListing) || this.#isTooNewForLong(error)
-    if (!isLost || isListing) observer.trouble(this.name, error.message)
+    if (!isLost && error.isGeneral) observer.unreachable(error.message)
+    else if (!isLost || isListing) observer.trouble(this.name, error.message)
     else {
       observer.relisted(this.name, error.message)
       this.#version = undefined

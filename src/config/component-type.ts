@@ -26,7 +26,15 @@ export interface ReceiverDeclaration<Settings = unknown> extends ComponentDeclar
   listeners?(settings: Settings): DeclaredListener[]
   /** What it sees of which cluster; there where it watches one, from whatever side. */
   observes?(settings: Settings): ObservedCluster
+  /** Looks, for `doctor`, whether what it goes and asks lets itself be asked; changes nothing, and does not throw. */
+  examine?(id: string, settings: Settings): AsyncIterable<Examined>
 }
+
+/** What one look at what a component depends on came to. */
+export type Examined =
+  | { readonly state: 'ok'; readonly message: string }
+  /** `advice` is what to do. */
+  | { readonly state: 'warn' | 'fail'; readonly message: string; readonly advice: string }
 
 /** What a receiver sees of a cluster: the versions of its objects, the requests that made them, or Events. */
 export interface ObservedCluster {

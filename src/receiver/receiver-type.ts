@@ -5,6 +5,7 @@ import type { ObservationPort } from '../model/ports/observation-port.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import type { Flows } from './admission/flows.ts'
 import type { InFlight } from './admission/in-flight.ts'
+import type { ClusterObserver } from './clusters/cluster-observer.ts'
 import type { ReceiverObserver } from './observer.ts'
 
 /**
@@ -44,6 +45,8 @@ export interface ReceiverHost {
   readonly inference: ObservationPort
   /** Is told what became of each. */
   readonly observer: ReceiverObserver
+  /** Is told of what is seen of clusters. */
+  readonly clusters: ClusterObserver
   readonly inFlight: InFlight
   readonly flows: Flows
   /** Tells when memory is short. */

@@ -1,4 +1,5 @@
 import { CLUSTER_METRICS } from './cluster-metrics.ts'
+import { OBSERVING_METRICS } from './observing-metrics.ts'
 import { counter, gauge, histogram, measured, traced } from './metric-spec.ts'
 
 const RECEIVER = ['receiver', 'transport'] as const
@@ -217,6 +218,7 @@ export const METRICS = {
   ),
   cpid_set_aside_items: gauge('items', [], 'Rows of audit_set_aside: the newest thousand of a week.'),
   ...CLUSTER_METRICS,
+  ...OBSERVING_METRICS,
   cpid_graph_cpids: gauge('cpids', [], 'CPIDs in the merge graph.'),
   cpid_graph_held_cpids: gauge(
     'cpids',

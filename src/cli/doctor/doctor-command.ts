@@ -18,6 +18,7 @@ import { checkDatabase } from './check-database.ts'
 import { checkExporters } from './check-exporters.ts'
 import { checkOpenFiles } from './check-open-files.ts'
 import { checkPorts } from './check-ports.ts'
+import { checkReceivers } from './check-receivers.ts'
 import { checkSenders } from './check-senders.ts'
 import { checkSetAside } from './check-set-aside.ts'
 import { fail, ok, warn, type Finding, type FindingState } from './finding.ts'
@@ -78,6 +79,7 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
   yield* checkPorts(config, isRunning)
   yield* checkDatabase(storage.path, retention, timeoutMs)
   yield* checkBackends(config, io.components ?? COMPONENTS)
+  yield* checkReceivers(config, io.components ?? COMPONENTS)
   if (!isReadable(storage.path)) return
   using database = askDatabase(storage.path)
   try {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { ApiServer } from '../../../src/cluster/api-server.ts'
 import { ListPlaces } from '../../../src/cluster/list-places.ts'
 import type { ResourceFollower, Seen } from '../../../src/cluster/resource-follower.ts'
@@ -22,7 +23,8 @@ export function noWaiting(slept: number[] = []): Waiting {
     now: () => 0n,
     sleep: async (ms) => {
       slept.push(ms)
-      await new Promise<void>((resolve) => setImmediate(resolve))
+      // Some take longer than others.
+      for (let turn = 0; turn <= ms % 5; turn++) await setImmediate()
     },
     random: () => 0,
   }
@@ -57,6 +59,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
           relisted: (_, reason) => this.relists.push(reason),
           restarted: () => undefined,
           refused: (_, reason) => this.refused.push(reason),
+          unreachable: (reason) => this.troubles.push(reason),
           trouble: (_, reason) => this.troubles.push(reason),
         },
       },

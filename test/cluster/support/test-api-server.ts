@@ -30,6 +30,10 @@ export class TestApiServer implements AsyncDisposable {
   readonly requests: string[] = []
   served: ServedResource[] = [WIDGETS]
   streamsLists = true
+  /** Objects in a page at most, whatever is asked for. */
+  maxPage = 1_000_000
+  /** How many streamed lists to come break off after half of their objects. */
+  brokenLists = 0
   /** Asked in this order before each answer. */
   readonly instead: Instead[] = []
   readonly #server: Server
@@ -43,10 +47,10 @@ export class TestApiServer implements AsyncDisposable {
     this.history.onEvent = (event) => this.#tell(event)
   }
 
-  static async start(): Promise<TestApiServer> {
+  static async start(port = 0): Promise<TestApiServer> {
     const server = createServer()
     const { promise, resolve } = Promise.withResolvers<undefined>()
-    server.listen(0, '127.0.0.1', () => resolve(undefined))
+    server.listen(port, '127.0.0.1', () => resolve(undefined))
     await promise
     return new TestApiServer(server)
   }
@@ -140,7 +144,7 @@ export class TestApiServer implements AsyncDisposable {
   }
 
   #list(url: URL, { resource }: ServedResource, namespace: string, response: ServerResponse): void {
-    const limit = Number(url.searchParams.get('limit') ?? '1000000')
+    const limit = Math.min(this.maxPage, Number(url.searchParams.get('limit') ?? '1000000'))
     const [asOf = '', after = ''] = (url.searchParams.get('continue') ?? '').split('/')
     const version = asOf === '' ? this.history.version : Number(asOf)
     if (version < this.history.compacted) {
@@ -181,8 +185,16 @@ export class TestApiServer implements AsyncDisposable {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.flushHeaders()
     if (listsFirst) {
-      for (const object of this.history.objects(resource).filter(isOurs))
-        response.write(line('ADDED', object))
+      const all = this.history.objects(resource).filter(isOurs)
+      const isBroken = this.brokenLists > 0
+      const sent = isBroken ? all.slice(0, Math.ceil(all.length / 2)) : all
+      const text = sent.map((object) => line('ADDED', object)).join('')
+      if (isBroken) {
+        this.brokenLists--
+        response.write(text, () => response.destroy())
+        return
+      }
+      response.write(text)
       response.write(
         line('BOOKMARK', bookmarkOf(this.history.version, { 'k8s.io/initial-events-end': 'true' })),
       )

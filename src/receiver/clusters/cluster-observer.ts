@@ -1,0 +1,13 @@
+/** Is told of what receivers see of clusters, and how they fare; must not throw. `receiver` is the id in the configuration. */
+export interface ClusterObserver {
+  /** So much was told and is durable. */
+  told(receiver: string, observations: number): void
+  /** So much was read and makes no write. */
+  skipped(receiver: string, reason: string, count: number): void
+  /** A resource was listed anew. */
+  relisted(receiver: string): void
+  /** A watch was begun. */
+  watched(receiver: string): void
+  /** So many resources may not be seen now. */
+  refused(receiver: string, resources: number): void
+}

@@ -1,0 +1,103 @@
+import { ApiError } from '../../cluster/api-error.ts'
+import type { ApiServer } from '../../cluster/api-server.ts'
+import { discover } from '../../cluster/discovery.ts'
+import {
+  acceptOf,
+  nameOfResource,
+  pathOfResource,
+  type WatchedResource,
+} from '../../cluster/watched-resource.ts'
+import type { Examined } from '../../config/component-type.ts'
+import { errorText } from '../../model/error-text.ts'
+import { openCluster } from '../clusters/open-cluster.ts'
+import { followedResources } from './followed-resources.ts'
+import type { K8sObjectsSettings } from './k8s-objects-receiver.ts'
+
+const LONGEST_MS = 5_000
+const FORBIDDEN = 403
+/** Of an object with its metadata alone. */
+const MAX_BYTES = 16_777_216
+const AT_ONCE = 4
+
+/** Whether the API server answers, and which of what is to be watched it does not let be listed and watched. */
+export async function* examineObjects(id: string, settings: K8sObjectsSettings): AsyncGenerator<Examined> {
+  const { cluster } = settings
+  try {
+    using server = openCluster(id, settings)
+    const there = await discover(server, AbortSignal.timeout(LONGEST_MS))
+    yield { state: 'ok', message: `${id} reaches the cluster ${cluster} at ${server.address}` }
+    const { watched, missing } = followedResources(settings, there)
+    for (const message of missing)
+      yield {
+        state: 'warn',
+        message: `${id}: ${message}`,
+        advice: `see what stands under receivers::${id}::objects`,
+      }
+    yield await examineRights(id, server, watched)
+  } catch (error) {
+    const message = `${id} does not reach the cluster ${cluster}: ${errorText(error)}`
+    const advice =
+      error instanceof ApiError
+        ? `correct who it is: auth_type, kubeconfig and context of receivers::${id}`
+        : `start the API server, or correct kubeconfig and context of receivers::${id}; nothing is seen meanwhile`
+    yield { state: 'fail', message, advice }
+  }
+}
+
+async function examineRights(
+  id: string,
+  server: ApiServer,
+  watched: readonly WatchedResource[],
+): Promise<Examined> {
+  const refused: WatchedResource[] = []
+  const failed: string[] = []
+  const waiting = [...watched]
+  const examineNext = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const error = await refusalOf(server, next)
+      if (error instanceof ApiError && error.status === FORBIDDEN) refused.push(next)
+      else if (error !== undefined) failed.push(`${nameOfResource(next)} (${errorText(error)})`)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, examineNext))
+  if (refused.length > 0)
+    return {
+      state: refused.length === watched.length ? 'fail' : 'warn',
+      message: `${id} may not list and watch ${refused.map(nameOfResource).join(', ')}`,
+      advice: `add to the rules of its ClusterRole: ${rulesFor(refused)}`,
+    }
+  if (failed.length > 0)
+    return {
+      state: 'warn',
+      message: `${id} does not see ${failed.join(', ')}`,
+      advice: `name under receivers::${id}::objects what there is`,
+    }
+  return { state: 'ok', message: `${id} may list and watch all ${watched.length} resources` }
+}
+
+/** What is answered instead of a list and a watch; undefined when both may be had. */
+async function refusalOf(server: ApiServer, watched: WatchedResource): Promise<unknown> {
+  const metadata = { ...watched, isMetadataOnly: true }
+  try {
+    const signal = AbortSignal.timeout(LONGEST_MS)
+    const list = pathOfResource(watched, { limit: 1 })
+    await server.json(list, MAX_BYTES, { signal, accept: acceptOf(metadata, 'list') })
+    const watch = pathOfResource(watched, { watch: true, resourceVersion: '0', timeoutSeconds: 1 })
+    const answer = await server.open(watch, { signal, accept: acceptOf(metadata, 'watch') })
+    answer.destroy()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+/** Lines of a ClusterRole, in YAML's short form. */
+function rulesFor(refused: readonly WatchedResource[]): string {
+  const byGroup = Map.groupBy(refused, ({ apiVersion }) => apiVersion.split('/').slice(0, -1).join(''))
+  return [...byGroup]
+    .map(([group, all]) => {
+      const resources = [...new Set(all.map(({ resource }) => resource))].join(', ')
+      return `- { apiGroups: ["${group}"], resources: [${resources}], verbs: [list, watch] }`
+    })
+    .join(' ')
+}

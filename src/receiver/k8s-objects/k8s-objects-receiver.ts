@@ -1,0 +1,117 @@
+import { componentType } from '../../config/component-type.ts'
+import { DURATION } from '../../config/schema/duration.ts'
+import { field, NOT_HERE, optionalField, refusedKeys, requiredField } from '../../config/schema/field.ts'
+import { choice, TEXT, TEXT_LIST } from '../../config/schema/scalar-kinds.ts'
+import type { SettingsOf } from '../../config/schema/schema.ts'
+import { section, sections } from '../../config/schema/section.ts'
+import { present } from '../../config/parts/present.ts'
+import {
+  buildAskedCluster,
+  clusterKeys,
+  kubeconfigRule,
+  type AskedCluster,
+} from '../clusters/cluster-keys.ts'
+import type { ReceiverType } from '../receiver-type.ts'
+
+const object = section('Objects of one resource.', {
+  name: requiredField(TEXT, 'deployments', 'The plural, as in paths.'),
+  group: optionalField(TEXT, 'Its group, where several have a resource of that name: `apps`.'),
+  namespaces: field(TEXT_LIST, '[]', 'Those alone; all of `namespaces` above when empty.'),
+  label_selector: optionalField(TEXT, 'Only objects with such labels, as kubectl takes it.'),
+  field_selector: optionalField(TEXT, 'Only objects with such fields, as kubectl takes it.'),
+  mode: field(choice(['watch']), 'watch', 'Always watched; a list is made where a watch needs one.'),
+  ...refusedKeys('objects are always watched; remove it', 'interval'),
+  ...refusedKeys(NOT_HERE, 'exclude_watch_type', 'resource_version'),
+})
+
+const schema = section(
+  'Watches the objects of a cluster, which nobody patched for it, and tells the inference of every version. It needs the rights to list and watch, and changes nothing.',
+  {
+    ...clusterKeys,
+    objects: sections(
+      'What to watch. Everything that takes part in cascades when left out: all resources that can be watched but leases and Events.',
+      '[]',
+      object,
+    ),
+    namespaces: field(
+      TEXT_LIST,
+      '[]',
+      'Objects of those alone; then what belongs to no namespace is watched only where `objects` names it. All when empty.',
+    ),
+    discovery_interval: field(
+      DURATION,
+      '30s',
+      'How often is asked which resources there are, so that those of new CustomResourceDefinitions are watched; at least 1s.',
+    ),
+    ...refusedKeys(NOT_HERE, 'error_mode', 'storage', 'k8s_leader_elector', 'include_initial_state'),
+  },
+  [
+    kubeconfigRule,
+    ({ discovery_interval }) =>
+      discovery_interval < LEAST_INTERVAL_MS
+        ? { key: 'discovery_interval', message: 'must be at least 1s' }
+        : undefined,
+    ({ objects }) => {
+      const twice = objects.find((one, at) => objects.slice(0, at).some((other) => overlap(one, other)))
+      return twice === undefined
+        ? undefined
+        : {
+            key: 'objects',
+            message: `has ${twice.name} twice for the same namespaces; write one entry, with one selector`,
+          }
+    },
+  ],
+)
+
+const LEAST_INTERVAL_MS = 1_000
+
+export interface K8sObjectsSettings extends AskedCluster {
+  /** Everything when empty. */
+  readonly objects: readonly WantedObjects[]
+  /** All when empty. */
+  readonly namespaces: readonly string[]
+  readonly discoveryIntervalMs: number
+}
+
+export interface WantedObjects {
+  readonly name: string
+  /** Any unless given. */
+  readonly group?: string
+  /** All when empty. */
+  readonly namespaces: readonly string[]
+  readonly labelSelector: string
+  readonly fieldSelector: string
+}
+
+export const k8sObjectsReceiver: ReceiverType<K8sObjectsSettings> = {
+  ...componentType({ name: 'k8s_objects', aliases: ['k8sobjects'], schema, build }),
+  signals: ['traces'],
+  observes: ({ cluster }) => ({ cluster, what: 'versions' }),
+  async *examine(id, settings) {
+    const { examineObjects } = await import('./examine-objects.ts')
+    yield* examineObjects(id, settings)
+  },
+  load: () => import('./start-k8s-objects.ts'),
+}
+
+function build(settings: SettingsOf<typeof schema>): K8sObjectsSettings {
+  return {
+    ...buildAskedCluster(settings),
+    objects: settings.objects.map(({ name, group, namespaces, label_selector, field_selector }) => ({
+      name,
+      ...present({ group }),
+      namespaces: namespaces.length > 0 ? namespaces : settings.namespaces,
+      labelSelector: label_selector ?? '',
+      fieldSelector: field_selector ?? '',
+    })),
+    namespaces: settings.namespaces,
+    discoveryIntervalMs: settings.discovery_interval,
+  }
+}
+
+function overlap(one: SettingsOf<typeof object>, other: SettingsOf<typeof object>): boolean {
+  if (one.name !== other.name) return false
+  if (one.group !== undefined && other.group !== undefined && one.group !== other.group) return false
+  const isAll = one.namespaces.length === 0 || other.namespaces.length === 0
+  return isAll || one.namespaces.some((namespace) => other.namespaces.includes(namespace))
+}

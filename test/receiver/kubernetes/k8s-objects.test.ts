@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { eventually } from '../../../lab/harness/eventually.ts'
+import type { Examined } from '../../../src/config/component-type.ts'
+import { Flows } from '../../../src/receiver/admission/flows.ts'
+import { InFlight } from '../../../src/receiver/admission/in-flight.ts'
+import {
+  k8sObjectsReceiver,
+  type K8sObjectsSettings,
+} from '../../../src/receiver/k8s-objects/k8s-objects-receiver.ts'
+import type { ReceiverHost, RunningReceiver } from '../../../src/receiver/receiver-type.ts'
+import { answerStatus, TestApiServer, type ServedResource } from '../../cluster/support/test-api-server.ts'
+import { MemoryObservations } from './support/memory-observations.ts'
+
+const RESOURCES: ServedResource[] = [
+  { group: '', version: 'v1', resource: 'pods', kind: 'Pod' },
+  { group: '', version: 'v1', resource: 'secrets', kind: 'Secret' },
+  { group: '', version: 'v1', resource: 'events', kind: 'Event' },
+  { group: '', version: 'v1', resource: 'bindings', kind: 'Binding', verbs: ['create'] },
+  { group: 'coordination.k8s.io', version: 'v1', resource: 'leases', kind: 'Lease' },
+  { group: 'apps', version: 'v1', resource: 'deployments', kind: 'Deployment' },
+]
+
+let directory: string
+let kubeconfig: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'causeway-objects-'))
+  kubeconfig = join(directory, 'config')
+})
+afterEach(() => rmSync(directory, { recursive: true }))
+
+function settingsFor(server: string, others: Partial<K8sObjectsSettings> = {}): K8sObjectsSettings {
+  const cluster = { name: 'c', cluster: { server } }
+  const context = { name: 'x', context: { cluster: 'c', user: '' } }
+  writeFileSync(
+    kubeconfig,
+    JSON.stringify({ 'current-context': 'x', clusters: [cluster], contexts: [context] }),
+  )
+  const asked = { cluster: 'test', authType: 'kubeConfig' as const, kubeconfig }
+  return { ...asked, objects: [], namespaces: [], discoveryIntervalMs: 20, ...others }
+}
+
+class Host {
+  readonly port = new MemoryObservations()
+  readonly troubles: string[] = []
+  refused = 0
+
+  given(): ReceiverHost {
+    const none = (): void => undefined
+    return {
+      intake: { ingest: () => Promise.reject(new Error('nothing is sent here')) },
+      inference: this.port,
+      observer: { answered: none, turnedAway: none, dropped: none, unread: none },
+      clusters: {
+        ...{ told: none, skipped: none, relisted: none, watched: none },
+        refused: (_, resources) => (this.refused = resources),
+      },
+      inFlight: new InFlight(1),
+      flows: new Flows({ maxRequests: 1, maxBytes: 1, maxBytesAlone: 1 }),
+      memory: { isRefusing: false },
+      ...{ maxConnections: 1, maxConnectionsPerAddress: 1, requestTimeoutMs: 0, shutdownGraceMs: 0 },
+      authenticatorOf: () => ({}),
+      started: none,
+      onTrouble: (reason) => this.troubles.push(reason),
+    }
+  }
+}
+
+async function start(settings: K8sObjectsSettings, host: Host): Promise<RunningReceiver> {
+  const module = await k8sObjectsReceiver.load()
+  return await module.startReceiver(
+    { id: 'k8s_objects', type: 'k8s_objects', listeners: [], signals: ['traces'], settings },
+    host.given(),
+  )
+}
+
+async function examined(settings: K8sObjectsSettings): Promise<Examined[]> {
+  const findings: Examined[] = []
+  for await (const finding of k8sObjectsReceiver.examine?.('k8s_objects', settings) ?? [])
+    findings.push(finding)
+  return findings
+}
+
+const streams = ({ port }: Host): string[] => [...port.positions.keys()].sort()
+
+test('what takes part in cascades is watched, also what comes to be later; of Secrets the metadata alone', async () => {
+  await using api = await TestApiServer.start()
+  api.served = [...RESOURCES]
+  const accepted = new Map<string, string | undefined>()
+  api.instead.push(({ url = '', headers }) => {
+    accepted.set(url.split('?')[0] ?? '', headers.accept)
+    return false
+  })
+  const host = new Host()
+  await using running = await start(settingsFor(api.url), host)
+  expect(running.ways).toEqual([])
+  const first = ['apps/v1/deployments', 'v1/pods', 'v1/secrets'].map((name) => `test k8s_objects ${name}`)
+  await eventually(() => expect(streams(host)).toEqual(first))
+  expect(accepted.get('/api/v1/secrets')).toBe('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1')
+  expect(accepted.get('/api/v1/pods')).toBe('application/json')
+
+  api.history.put({ name: 'w' })
+  api.served = [...RESOURCES, { group: 'example.com', version: 'v1', resource: 'widgets', kind: 'Widget' }]
+  await eventually(() => expect(host.port.told).toMatchObject([{ by: 'later list', object: { name: 'w' } }]))
+})
+
+test('what may not be seen is said once, and keeps nobody from the rest', async () => {
+  await using api = await TestApiServer.start()
+  api.served = [...RESOURCES]
+  api.instead.push(({ url = '' }, response) => {
+    if (!url.startsWith('/api/v1/pods')) return false
+    answerStatus(response, 403, 'Forbidden')
+    return true
+  })
+  const host = new Host()
+  const settings = settingsFor(api.url)
+  await using running = await start(settings, host)
+  expect(running.ways).toEqual([])
+  await eventually(() => expect(streams(host)).toHaveLength(2))
+  await eventually(() => expect(host.refused).toBe(1))
+  expect(host.troubles).toEqual([
+    expect.stringMatching(/^k8s_objects: v1\/pods of the cluster test is not seen/),
+  ])
+  expect(await examined(settings)).toEqual([
+    { state: 'ok', message: `k8s_objects reaches the cluster test at ${api.url}` },
+    {
+      state: 'warn',
+      message: 'k8s_objects may not list and watch v1/pods',
+      advice:
+        'add to the rules of its ClusterRole: - { apiGroups: [""], resources: [pods], verbs: [list, watch] }',
+    },
+  ])
+})
+
+test('only what is named is watched, in its namespaces; what is not there is told of', async () => {
+  await using api = await TestApiServer.start()
+  api.served = [...RESOURCES]
+  const named = { namespaces: ['one', 'two'], labelSelector: '', fieldSelector: '' }
+  const objects = ['pods', 'events', 'bindings', 'rockets'].map((name) => ({ name, ...named }))
+  const host = new Host()
+  await using running = await start(settingsFor(api.url, { objects }), host)
+  expect(running.ways).toEqual([])
+  await eventually(() =>
+    expect(streams(host)).toEqual(['test k8s_objects v1/pods one', 'test k8s_objects v1/pods two']),
+  )
+  expect(host.troubles).toEqual([
+    'k8s_objects: events takes no part in cascades; remove it from objects',
+    'k8s_objects: bindings cannot be watched; remove it from objects',
+    'k8s_objects: rockets is not there; it is watched once it is',
+  ])
+})
+
+test('a cluster that is not there keeps nothing from starting, and is watched once it is', async () => {
+  const gone = await TestApiServer.start()
+  const { url, port } = gone
+  await gone[Symbol.asyncDispose]()
+  const host = new Host()
+  const settings = settingsFor(url)
+  await using running = await start(settings, host)
+  expect(running.ways).toEqual([])
+  await eventually(() => expect(host.troubles).toEqual([expect.stringContaining('ECONNREFUSED')]))
+  expect(await examined(settings)).toMatchObject([
+    { state: 'fail', advice: expect.stringContaining('start the API server') },
+  ])
+  await using api = await TestApiServer.start(port)
+  api.served = [...RESOURCES]
+  await eventually(() => expect(streams(host)).toHaveLength(3))
+})
+
+test('a kubeconfig that is not there ends the start with what to do', async () => {
+  const settings = settingsFor('http://localhost:1')
+  rmSync(kubeconfig)
+  await expect(start(settings, new Host())).rejects.toThrow(
+    `receiver k8s_objects: there is no kubeconfig at ${kubeconfig}; name one`,
+  )
+})

@@ -1,0 +1,50 @@
+import type { Observation } from '../../../../src/model/kubernetes/observation.ts'
+import type { Telling } from '../../../../src/model/kubernetes/telling.ts'
+import type {
+  HeldObject,
+  ObservationPort,
+  TellingOutcome,
+} from '../../../../src/model/ports/observation-port.ts'
+
+const PAGE = 3
+
+/** What is told of clusters, in maps; a telling is taken whole or not at all. */
+export class MemoryObservations implements ObservationPort {
+  readonly told: Observation[] = []
+  readonly tellings: Telling[] = []
+  readonly positions = new Map<string, string>()
+  readonly known = new Map<string, HeldObject>()
+  /** What becomes of the tellings to come, the first of it first; they are stored when there is none. */
+  readonly outcomes: TellingOutcome[] = []
+
+  async tell(telling: Telling): Promise<TellingOutcome> {
+    const outcome = this.outcomes.shift()
+    if (outcome !== undefined && outcome.kind !== 'stored') return outcome
+    this.tellings.push(telling)
+    for (const observation of telling.observations) this.#take(observation as Observation)
+    if (telling.position !== undefined)
+      this.positions.set(`${telling.cluster} ${telling.stream}`, telling.position)
+    return { kind: 'stored' }
+  }
+
+  async position(cluster: string, stream: string): Promise<string | undefined> {
+    return this.positions.get(`${cluster} ${stream}`)
+  }
+
+  async held(_: string, apiVersion: string, resource: string, after: string): Promise<readonly HeldObject[]> {
+    return [...this.known.values()]
+      .filter(({ identity }) => identity.apiVersion === apiVersion && identity.resource === resource)
+      .filter(({ identity }) => identity.uid > after)
+      .sort((one, other) => (one.identity.uid < other.identity.uid ? -1 : 1))
+      .slice(0, PAGE)
+  }
+
+  #take(observation: Observation): void {
+    this.told.push(observation)
+    const { object: identity, version } = observation
+    if (observation.source === 'list') this.known.delete(identity.uid)
+    if (observation.source !== 'watch') return
+    if (observation.gone) this.known.delete(identity.uid)
+    else this.known.set(identity.uid, { identity, version: version ?? 0n })
+  }
+}
