@@ -9,6 +9,8 @@ export interface Certificate {
 export interface Subject {
   /** The common name; localhost unless given. */
   name?: string
+  /** Organizations, which Kubernetes takes for the groups of a user. */
+  groups?: readonly string[]
   /** DNS names it is good for; localhost unless given. */
   dns?: string[]
   /** URIs it is good for, such as a SPIFFE id. */
@@ -32,6 +34,7 @@ const time = (text: string) => der(0x18, Buffer.from(text))
 const octets = (...parts: Uint8Array[]) => der(0x04, ...parts)
 
 const COMMON_NAME = '550403'
+const ORGANIZATION = '55040a'
 const ECDSA_WITH_SHA256 = '2a8648ce3d040302'
 const SUBJECT_ALT_NAME = '551d11'
 const BASIC_CONSTRAINTS = '551d13'
@@ -75,10 +78,12 @@ export class Authority {
     subject: string,
     publicKey: KeyObject,
     extensions: Buffer[],
-    { from = '20200101000000Z', to = '29990101000000Z' }: Subject,
+    { from = '20200101000000Z', to = '29990101000000Z', groups = [] }: Subject,
   ): string {
-    const named = (text: string) =>
-      sequence(der(0x31, sequence(oid(COMMON_NAME), der(0x0c, Buffer.from(text)))))
+    const attribute = (type: string, text: string) =>
+      der(0x31, sequence(oid(type), der(0x0c, Buffer.from(text))))
+    const named = (text: string, ...organizations: readonly string[]) =>
+      sequence(...organizations.map((one) => attribute(ORGANIZATION, one)), attribute(COMMON_NAME, text))
     const algorithm = sequence(oid(ECDSA_WITH_SHA256))
     const tbs = sequence(
       der(0xa0, der(0x02, Buffer.from([2]))),
@@ -86,7 +91,7 @@ export class Authority {
       algorithm,
       named(this.#name),
       sequence(time(from), time(to)),
-      named(subject),
+      named(subject, ...groups),
       publicKey.export({ type: 'spki', format: 'der' }),
       ...(extensions.length === 0 ? [] : [der(0xa3, sequence(...extensions))]),
     )

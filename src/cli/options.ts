@@ -30,10 +30,26 @@ export const OPTIONS = {
     meaning: 'only cascades of this object, or of all below a prefix such as apps/v1/deployments/default',
   },
   service: { type: 'string', value: '<name>', meaning: 'only cascades in which the service takes part' },
+  actor: {
+    type: 'string',
+    value: '<name>',
+    meaning: 'only cascades in which this user wrote something, or this service takes part',
+  },
+  namespace: {
+    type: 'string',
+    value: '<name>',
+    meaning: 'only cascades that wrote into the namespace, or began in it',
+  },
   limit: { type: 'string', value: '<n>', meaning: 'at most so many' },
-  all: { type: 'boolean', meaning: 'every span, however many and however deep' },
+  all: {
+    type: 'boolean',
+    meaning: 'every span, however many and however deep, and each write of a status alone',
+  },
   timeout: { type: 'string', value: '<duration>', meaning: 'how long the query may take (30s)' },
   'max-rows': { type: 'string', value: '<n>', meaning: 'how many rows to print at most (1000)' },
+  cluster: { type: 'string', value: '<name>', meaning: 'whose recordings are imported: its k8s.cluster.name' },
+  audit: { type: 'string', multiple: true, value: '<file>', meaning: 'an audit log; may be repeated' },
+  watch: { type: 'string', multiple: true, value: '<file>', meaning: 'what a watch delivered; may be repeated' },
   help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },
   version: { type: 'boolean', short: 'v', meaning: 'print the version' },
 } as const satisfies Record<string, Option>

@@ -1,5 +1,5 @@
 import type { UnixNanos } from '../model/clock.ts'
-import type { ObjectIdentity } from '../model/kubernetes/object-facts.ts'
+import { printIn, type ObjectIdentity } from '../model/kubernetes/object-facts.ts'
 import type {
   AdmittedRequest,
   AuditedRequest,
@@ -50,6 +50,8 @@ export class LineOfWrites {
   /** Requests whose answer names no version, by when they ended, and by object: each joins the version that it made. */
   readonly #unversioned = new SortedLine<Pending>(seenNs)
   readonly #byName = new Map<string, Pending[]>()
+  /** Requests that deleted an object, by its uid, as long as they wait. */
+  readonly #deletions = new Map<string, Pending>()
   /** All that wait, those that began to first. */
   readonly #waiting = new Set<Pending>()
   /** What may have been refused: it waits beside the line, for the write that it made. */
@@ -102,6 +104,7 @@ export class LineOfWrites {
       this.#takeUnversioned(seenNs(next), due)
       this.#versioned.shift()
       this.#byKey.delete(keyOf(next))
+      this.#forgetDeletion(next)
       this.#waiting.delete(next)
       if (next.joined !== undefined) this.#waiting.delete(next.joined)
       due.push(writeOf(next))
@@ -117,6 +120,8 @@ export class LineOfWrites {
     const pending = known ?? { sinceNs: nowNs, version }
     if (observation.source === 'audit') pending.audited ??= observation
     else pending.watched ??= observation
+    if (observation.source === 'audit' && observation.gone)
+      this.#deletions.set(observation.object.uid, pending)
     if (known !== undefined) return
     this.#byKey.set(key, pending)
     this.#waiting.add(pending)
@@ -173,10 +178,26 @@ export class LineOfWrites {
     const made = this.#byName
       .get(nameOf(watched.object))
       ?.find((one) => one.audited && couldMake(one.audited, watched))
+    pending.audited = made?.audited ?? this.#deletionOf(watched)
     if (made === undefined) return
-    pending.audited = made.audited
     pending.joined = made
     this.#drop(made)
+  }
+
+  /**
+   * The request that deleted an object at once, where this is the version that it made on the way: with a grace period of 0 the API
+   * server first says that the Pod goes, and then that it is gone, and answers with the latter.
+   */
+  #deletionOf({ object, version, facts, gone, seenNs: atNs }: WatchedVersion): AuditedRequest | undefined {
+    if (gone || printIn(facts, 'atOnce') !== 'true') return undefined
+    const deletion = this.#deletions.get(object.uid)
+    if (deletion?.audited === undefined || (deletion.version ?? 0n) <= version) return undefined
+    return deletion.audited.request.startNs <= atNs + CLOCKS_DIFFER_NS ? deletion.audited : undefined
+  }
+
+  #forgetDeletion(pending: Pending): void {
+    const uid = pending.audited?.object.uid ?? ''
+    if (this.#deletions.get(uid) === pending) this.#deletions.delete(uid)
   }
 
   #drop(pending: Pending): void {

@@ -2,7 +2,7 @@ import type { ObjectFacts, FieldManager } from '../model/kubernetes/object-facts
 import type { Actor, Write } from '../model/kubernetes/write.ts'
 import { ownValue } from '../model/own-value.ts'
 import { fitsOne } from '../model/senders/fits-pattern.ts'
-import type { ClusterObjects } from '../model/kubernetes/cluster-objects.ts'
+import type { ClusterObjects, KnownObject, KnownVersion } from '../model/kubernetes/cluster-objects.ts'
 import type { Part } from './part-of-write.ts'
 
 /** Who made a write: under which name its work is shown, and whether it reacts to others or begins a change. */
@@ -54,6 +54,16 @@ const OF_NEW: Readonly<Record<string, string>> = {
   endpoints: 'endpoint-controller',
   'serviceaccounts/default': 'service-account-controller',
   'configmaps/kube-root-ca.crt': 'root-ca-cert-publisher',
+}
+/** Who deletes a Pod after saying so in its condition DisruptionTarget, by the reason that stands there. */
+const OF_DISRUPTION: Readonly<Record<string, string>> = {
+  DeletionByTaintManager: 'node-controller',
+  DeletionByPodGC: 'pod-garbage-collector',
+  PreemptionByScheduler: 'kube-scheduler',
+}
+const OF_REMOVAL: Readonly<Record<string, string>> = {
+  pods: 'kubelet',
+  namespaces: 'namespace-controller',
 }
 const OF_OWNER: Readonly<Record<string, string>> = {
   Deployment: 'deployment-controller',
@@ -120,12 +130,19 @@ function usualWriter(
       ? ownValue(OF_OWNER, owner.kind)
       : (ownValue(OF_NEW, `${resource}/${name}`) ?? ownValue(OF_NEW, resource))
   }
-  if (part === 'status') return ownValue(OF_STATUS, resource)
+  if (part === 'status') {
+    const isNew = facts?.prints.evicted !== before?.prints.evicted
+    return (isNew ? disrupterOf(facts) : undefined) ?? ownValue(OF_STATUS, resource)
+  }
   if (resource !== 'deployments') return ownValue(OF_CONTENT, resource)
   if (facts?.prints.template !== before?.prints.template) return undefined
   if (facts?.prints.wanted === before?.prints.wanted) return 'deployment-controller'
-  const autoscalers = objects.naming('target', 'horizontalpodautoscalers', object, 1)
-  return autoscalers.length > 0 ? 'horizontal-pod-autoscaler' : undefined
+  const isScaled = objects.naming('target', 'horizontalpodautoscalers', object, 1).length > 0
+  return isScaled ? 'horizontal-pod-autoscaler' : undefined
+}
+
+function disrupterOf(facts: ObjectFacts | undefined): string | undefined {
+  return ownValue(OF_DISRUPTION, facts?.prints.evicted ?? '')
 }
 
 /** A kubelet removes what began to go. What lost its owner is garbage; what its owner has too many of, its owner's. */
@@ -135,15 +152,36 @@ function whoDeletes(
   before: ObjectFacts | undefined,
   objects: ClusterObjects,
 ): Writer {
-  if (part === 'removal') return object.resource === 'pods' ? controller('kubelet') : unknown()
-  const reference = (facts ?? before)?.owners.find((one) => one.controller)
-  const [newest] = objects.get(reference?.uid ?? '')?.versions ?? []
-  if (reference === undefined || newest === undefined) return unknown()
-  if (newest.gone || newest.facts.deleting) return controller('generic-garbage-collector')
-  const maker = hasSurplus(newest.facts, reference.uid, object.resource, objects)
-    ? ownValue(OF_OWNER, reference.kind)
-    : undefined
-  return maker === undefined ? unknown() : controller(maker)
+  if (part === 'removal') {
+    const remover = ownValue(OF_REMOVAL, object.resource)
+    return remover === undefined ? unknown() : controller(remover)
+  }
+  const known = facts ?? before
+  const reference = known?.owners.find((one) => one.controller)
+  const owner = newestOf(objects.get(reference?.uid ?? ''))
+  if (isGoing(owner)) return controller('generic-garbage-collector')
+  // The API server deletes Endpoints along with their Service itself.
+  if (
+    object.resource === 'endpoints' &&
+    isGoing(newestOf(objects.named('services', object.namespace, object.name)))
+  )
+    return controller('kube-apiserver')
+  const maker =
+    owner !== undefined && reference !== undefined && hasSurplus(owner.facts, reference.uid, object.resource, objects)
+      ? ownValue(OF_OWNER, reference.kind)
+      : undefined
+  const usual = disrupterOf(known) ?? maker
+  if (usual !== undefined) return controller(usual)
+  const isEnding = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
+  return isEnding ? controller('namespace-controller') : unknown()
+}
+
+function newestOf(object: KnownObject | undefined): KnownVersion | undefined {
+  return object?.versions[0]
+}
+
+function isGoing(version: KnownVersion | undefined): boolean {
+  return version !== undefined && (version.gone || version.facts.deleting)
 }
 
 /** More are there than are wanted, by what its status says or by what is seen of them. */

@@ -17,8 +17,8 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
   Deployment: (object) =>
     withCounts(object, withTemplate(object, numberIn(objectIn(object, 'spec'), 'replicas'))),
   ReplicaSet: replicaSetContent,
-  StatefulSet: (object) => withTemplate(object, ''),
-  DaemonSet: (object) => withTemplate(object, ''),
+  StatefulSet: (object) => withSurplus(withTemplate(object, ''), renewsStateful(object)),
+  DaemonSet: (object) => withSurplus(withTemplate(object, ''), renewsDaemons(object)),
   Job: (object) => withTemplate(object, ''),
   CronJob: (object) => withTemplate(objectIn(objectIn(object, 'spec'), 'jobTemplate'), ''),
   ControllerRevision: (object) => withTemplate(objectIn(object, 'data'), ''),
@@ -70,11 +70,41 @@ function withTemplate(object: JsonObject, wanted: number | string): Content {
 
 function replicaSetContent(object: JsonObject): Content {
   const { references: none, prints } = withTemplate(object, textIn(annotationsOf(object), DESIRED_REPLICAS))
+  const size = String(numberIn(objectIn(object, 'spec'), 'replicas'))
+  return withCounts(object, withSurplus({ references: none, prints: { ...prints, size } }, hasMore(object)))
+}
+
+/** Whether it has Pods that its controller is about to delete: too many, or such as are to be renewed. */
+function withSurplus({ references: named, prints }: Content, isSurplus: boolean): Content {
+  return { references: named, prints: { ...prints, surplus: isSurplus ? 'true' : '' } }
+}
+
+function hasMore(object: JsonObject): boolean {
   const [asked, there] = ['spec', 'status'].map((part) => numberIn(objectIn(object, part), 'replicas'))
-  return withCounts(object, {
-    references: none,
-    prints: { ...prints, size: String(asked ?? 0), surplus: (there ?? 0) > (asked ?? 0) ? 'true' : '' },
-  })
+  return (there ?? 0) > (asked ?? 0)
+}
+
+function renewsStateful(object: JsonObject): boolean {
+  const status = objectIn(object, 'status')
+  const isBehind = textIn(status, 'currentRevision') !== textIn(status, 'updateRevision')
+  return hasMore(object) || (renewsItself(object) && (isBehind || isUnseen(object)))
+}
+
+function renewsDaemons(object: JsonObject): boolean {
+  const status = objectIn(object, 'status')
+  const isBehind = numberIn(status, 'updatedNumberScheduled') < numberIn(status, 'currentNumberScheduled')
+  return renewsItself(object) && (isBehind || isUnseen(object))
+}
+
+/** Else somebody else deletes the Pods that are to be renewed. */
+function renewsItself(object: JsonObject): boolean {
+  return textIn(objectIn(objectIn(object, 'spec'), 'updateStrategy'), 'type') !== 'OnDelete'
+}
+
+/** Its controller has not said yet that it saw what the author wrote last. */
+function isUnseen(object: JsonObject): boolean {
+  const seen = numberIn(objectIn(object, 'status'), 'observedGeneration')
+  return seen < numberIn(objectIn(object, 'metadata'), 'generation')
 }
 
 /** How many it counts, as its status says. */

@@ -36,7 +36,8 @@ const VIEWS: [name: string, path: () => string, sign: RegExp][] = [
   ['a comparison', () => `/cascades/${web.alpha}/compare/${web.beta}`, /B took/],
   ['a choice to compare with', () => `/compare?a=${web.alpha}`, /services default\/web/],
   ['what was found', () => '/find?q=web', /Objects/],
-  ['an object', () => '/objects?ref=v1/pods/default/web-7c9f6-b0', /wrote it/],
+  ['an object', () => '/objects?ref=v1/pods/default/web-7c9f6-b0', /Had read/],
+  ['what happened to an object', () => '/objects?ref=v1/pods/default/web-7c9f6-b0&view=history', /wrote it/],
   ['an error', () => '/cascades/nonsense', /This is no CPID/],
 ]
 

@@ -73,6 +73,11 @@ test.each([
 test('an object is found by part of its name, with its history', async () => {
   const page = await dashboard.open('/find?q=web-7c9f6-b0')
   await page.getByRole('link', { name: 'pods default/web-7c9f6-b0' }).click()
+  await page
+    .getByRole('row', { name: /start Pod|reconcile|sync/ })
+    .first()
+    .waitFor()
+  await page.getByRole('tab', { name: 'All that happened' }).click()
   await page.getByRole('row', { name: /kubelet wrote it/ }).waitFor()
   await page.getByRole('row', { name: /scheduler observed it/ }).waitFor()
   await page

@@ -51,9 +51,9 @@ test('mergelogs, all and those of a CPID', async () => {
 test('cascades as a table', async () => {
   const { stdout } = await cli.run('cascades', '--state', 'settled', '--limit=2')
   expect(stdout.split('\n')).toEqual([
-    'root CPID                             state    start                           duration  spans  services  merges  missing  object',
-    `${cpid(8)}  settled  2026-01-01T00:00:00.008000000Z      10ms      1         1       0        0  apps/v1/deployments/default/web-8`,
-    `${cpid(6)}  settled  2026-01-01T00:00:00.006000000Z      11ms      2         2       1        0  apps/v1/deployments/default/web-6`,
+    'root CPID                             state    start                           duration  spans  services  merges  missing  begun by  object',
+    `${cpid(8)}  settled  2026-01-01T00:00:00.008000000Z      10ms      1         1       0        0  paper     apps/v1/deployments/default/web-8`,
+    `${cpid(6)}  settled  2026-01-01T00:00:00.006000000Z      11ms      2         2       1        0  paper     apps/v1/deployments/default/web-6`,
     '(there are older ones; raise --limit to see them)',
     '',
   ])

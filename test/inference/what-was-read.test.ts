@@ -109,6 +109,14 @@ describe('a status that counts others', () => {
     expect(readsOf(decisions, 10)).toEqual(['rs@5', 'a@7'])
     expect(readsOf(decisions, 11)).toEqual(['rs@10', 'b@9'])
   })
+
+  test('is inferred, also where nothing that it counts has changed', () => {
+    const decisions = decided(...begun, replicaSet('rs', 5, [2, 2]), replicaSet('rs', 6, [3, 2, 0, 2]), {
+      ...replicaSet('rs', 7, [3, 2, 0, 2]),
+      rest: { spec: { replicas: 3 }, status: { replicas: 2, observedGeneration: 2 } },
+    })
+    expect(at(decisions, 7)).toMatchObject({ part: 'status', cause: 'inferred' })
+  })
 })
 
 describe('what an owner makes and changes', () => {

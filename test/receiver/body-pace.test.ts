@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { BodyPace } from '../../src/receiver/otlp/http/body-pace.ts'
+import { BodyPace } from '../../src/receiver/http/body-pace.ts'
 
 const NEVER_MS = 3_600_000
 

@@ -12,12 +12,14 @@ export type Users = Readonly<Record<string, readonly string[]>>
 
 /** What is written into files for the programs of a cluster, by what it is. */
 export interface ClusterFiles {
-  /** Of the authority that signed the API server's certificate, PEM. */
-  readonly ca: string
+  /** Signed the API server's certificate and those of users. */
+  readonly authority: Authority
   readonly tokens: ReadonlyMap<string, string>
   /** The path of a file. */
   readonly path: (name: string) => string
   readonly kubeconfig: (user: string) => string
+  /** Writes the kubeconfig of a user who shows this. */
+  readonly writeKubeconfig: (user: string, shown: object) => void
 }
 
 /** Nothing of reading, and of leases, which are renewed all the time; of secrets and Events only that they were written. */
@@ -55,7 +57,14 @@ export function writeClusterFiles(
   directory: string,
   port: number,
   users: Users,
-  options: { auditLevel: AuditLevel; auditWebhook?: string | undefined; tracing?: string | undefined },
+  options: {
+    /** Those who show a certificate; all others have a token. */
+    certified: readonly string[]
+    auditLevel: AuditLevel
+    auditPolicy?: string | undefined
+    auditWebhook?: string | undefined
+    tracing?: string | undefined
+  },
 ): ClusterFiles {
   mkdirSync(directory, { recursive: true })
   const path = (name: string): string => join(directory, name)
@@ -78,11 +87,15 @@ export function writeClusterFiles(
   )
   write('tokens.csv', `${rows.join('\n')}\n`)
   const kubeconfig = (user: string): string => path(`${user.replaceAll(':', '-')}.kubeconfig`)
-  for (const [user, token] of tokens) {
-    const cluster = { server: `https://localhost:${port}`, 'certificate-authority': path('ca.crt') }
-    writeFileSync(kubeconfig(user), JSON.stringify(kubeconfigOf(cluster, { token })), { mode: 0o600 })
-  }
-  write('audit-policy.yaml', auditPolicy(options.auditLevel))
+  const cluster = { server: `https://localhost:${port}`, 'certificate-authority': path('ca.crt') }
+  const writeKubeconfig = (user: string, shown: object): void =>
+    writeFileSync(kubeconfig(user), JSON.stringify(kubeconfigOf(cluster, shown)), { mode: 0o600 })
+  for (const [user, token] of tokens)
+    writeKubeconfig(
+      user,
+      options.certified.includes(user) ? certified(authority, user, users[user] ?? []) : { token },
+    )
+  write('audit-policy.yaml', options.auditPolicy ?? auditPolicy(options.auditLevel))
   if (options.auditWebhook !== undefined)
     write('audit-webhook.kubeconfig', kubeconfigOf({ server: options.auditWebhook }, {}))
   if (options.tracing !== undefined)
@@ -93,5 +106,12 @@ export function writeClusterFiles(
       samplingRatePerMillion: 1_000_000,
     })
   write('stages.yaml', KWOK_STAGES.map((stage) => JSON.stringify(stage)).join('\n---\n'))
-  return { ca: authority.cert, tokens, path, kubeconfig }
+  return { authority, tokens, path, kubeconfig, writeKubeconfig }
+}
+
+/** A user of a kubeconfig who shows a certificate. */
+function certified(authority: Authority, name: string, groups: readonly string[]): object {
+  const { cert, key } = authority.issue({ name, groups })
+  const encoded = (text: string): string => Buffer.from(text).toString('base64')
+  return { 'client-certificate-data': encoded(cert), 'client-key-data': encoded(key) }
 }

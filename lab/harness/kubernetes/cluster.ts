@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { installPeers } from '../../peers/install-peers.ts'
 import { CLUSTER_PEERS } from '../../peers/peer-versions.ts'
+import type { Certificate } from '../certificates.ts'
 import { eventually } from '../eventually.ts'
 import { freePorts } from '../free-ports.ts'
 import { RunningProgram } from '../processes/running-program.ts'
@@ -11,10 +12,15 @@ import { clusterPrograms, type ClusterPorts, type ClusterProgram } from './clust
 export interface ClusterOptions {
   /** How many nodes kwok plays; 3 unless given. */
   readonly nodes?: number
-  /** Users beside `admin`, who is in `system:masters`: each may do everything, and is in these groups as well. */
+  /**
+   * Users beside `admin`, who is in `system:masters`: each may do everything, and is in these groups as well. Their kubeconfigs
+   * hold certificates.
+   */
   readonly users?: Users
   /** How much the audit log says; with neither a level nor a webhook there is none. */
   readonly auditLevel?: AuditLevel
+  /** What the audit log says, instead of a level: a policy in YAML. */
+  readonly auditPolicy?: string
   /** The URL that the audit log is sent to as well, in batches. */
   readonly auditWebhook?: string
   /** Where the API server sends its spans by OTLP/gRPC: `127.0.0.1:4317`. */
@@ -47,6 +53,8 @@ export class Cluster implements AsyncDisposable {
   readonly #ports: ClusterPorts
   readonly #paths: Readonly<Record<ClusterProgram, string>>
   readonly #programs: RunningProgram[] = []
+  #apiServer: RunningProgram | undefined
+  #apiServerArgs: readonly string[] = []
 
   private constructor(files: ClusterFiles, ports: ClusterPorts, paths: Record<ClusterProgram, string>) {
     this.#files = files
@@ -61,8 +69,11 @@ export class Cluster implements AsyncDisposable {
     const ports = { api, etcd, etcdPeer, controllers, scheduler, kwok }
     const others = Object.entries(options.users ?? {}).map(([user, groups]) => [user, [...groups, TESTERS]])
     const users: Users = { ...OWN_USERS, ...(Object.fromEntries(others) as Users) }
-    const { auditLevel = 'RequestResponse', auditWebhook, tracing } = options
-    const files = writeClusterFiles(directory, api, users, { auditLevel, auditWebhook, tracing })
+    const { auditLevel = 'RequestResponse', auditPolicy, auditWebhook, tracing } = options
+    const files = writeClusterFiles(directory, api, users, {
+      ...{ auditLevel, auditPolicy, auditWebhook, tracing },
+      certified: Object.keys(options.users ?? {}),
+    })
     const cluster = new Cluster(files, ports, paths)
     try {
       await cluster.#start(directory, options)
@@ -78,7 +89,7 @@ export class Cluster implements AsyncDisposable {
   api(user = 'admin'): KubeApi {
     const token = this.#files.tokens.get(user)
     if (token === undefined) throw new Error(`the cluster has no user ${user}`)
-    return new KubeApi(this.#ports.api, this.#files.ca, token)
+    return new KubeApi(this.#ports.api, this.#files.authority.cert, token)
   }
 
   /** Where programs find the cluster, and who they are then. */
@@ -100,6 +111,52 @@ export class Cluster implements AsyncDisposable {
     return await program.output()
   }
 
+  /** Makes a service account that may do nothing yet. */
+  async makeAccount(namespace: string, name: string): Promise<void> {
+    await this.api().create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
+  }
+
+  /** A service account that is there: the API as it sees it, and its kubeconfig. */
+  async account(namespace: string, name: string): Promise<{ api: KubeApi; kubeconfig: string }> {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
+    const { status } = await this.api().create<{ status: { token: string } }>(path, {})
+    const user = `${namespace}:${name}`
+    this.#files.writeKubeconfig(user, { token: status.token })
+    const api = new KubeApi(this.#ports.api, this.#files.authority.cert, status.token)
+    return { api, kubeconfig: this.kubeconfig(user) }
+  }
+
+  /** Where one of its programs is, kubectl for instance. */
+  program(name: ClusterProgram): string {
+    return this.#paths[name]
+  }
+
+  /** A certificate of the authority that the cluster's own are of, for a server on this machine. */
+  certificate(name: string): Certificate & { ca: string } {
+    const { authority } = this.#files
+    return { ...authority.issue({ name }), ca: authority.cert }
+  }
+
+  /** Kills the API server and starts it again on what etcd has; resolves once it answers. */
+  async restartApiServer(): Promise<void> {
+    await this.#apiServer?.kill()
+    if (this.#apiServer !== undefined) this.#programs.splice(this.#programs.indexOf(this.#apiServer), 1)
+    this.#apiServer = this.#run('kube-apiserver', this.#apiServerArgs)
+    await this.#until(() => this.api().get('/readyz'))
+  }
+
+  /** Has etcd forget every version before the newest, so that no watch can go on from one. */
+  async compact(): Promise<void> {
+    const ask = async (path: string, body: object): Promise<unknown> => {
+      const url = `http://127.0.0.1:${this.#ports.etcd}/v3/kv/${path}`
+      const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
+      if (!response.ok) throw new Error(`etcd answers ${response.status} to ${path}`)
+      return response.json()
+    }
+    const { header } = (await ask('range', { key: 'AA==' })) as { header: { revision: string } }
+    await ask('compaction', { revision: header.revision, physical: true })
+  }
+
   /** The file with an audit event in each line. */
   get auditLog(): string {
     return this.#files.path('audit.log')
@@ -112,7 +169,9 @@ export class Cluster implements AsyncDisposable {
   async #start(directory: string, options: ClusterOptions): Promise<void> {
     const programs = clusterPrograms(this.#files, this.#ports, {
       data: join(directory, 'etcd'),
-      hasAudit: options.auditLevel !== undefined || options.auditWebhook !== undefined,
+      hasAudit: [options.auditLevel, options.auditPolicy, options.auditWebhook].some(
+        (one) => one !== undefined,
+      ),
       hasAuditWebhook: options.auditWebhook !== undefined,
       hasTracing: options.tracing !== undefined,
       apiServerFlags: options.apiServerFlags ?? [],
@@ -122,7 +181,8 @@ export class Cluster implements AsyncDisposable {
       const { ok } = await fetch(`http://127.0.0.1:${this.#ports.etcd}/health`)
       if (!ok) throw new Error('etcd is not healthy')
     })
-    this.#run('kube-apiserver', programs['kube-apiserver'])
+    this.#apiServerArgs = programs['kube-apiserver']
+    this.#apiServer = this.#run('kube-apiserver', this.#apiServerArgs)
     const api = this.api()
     await this.#until(() => api.get('/readyz'))
     await api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
@@ -146,10 +206,12 @@ export class Cluster implements AsyncDisposable {
     await this.#until(() => api.get('/api/v1/namespaces/default/serviceaccounts/default'))
   }
 
-  #run(name: ClusterProgram, args: readonly string[]): void {
+  #run(name: ClusterProgram, args: readonly string[]): RunningProgram {
     const env = Object.entries(process.env).filter(([variable]) => !variable.startsWith('OTEL_'))
     const command = this.#paths[name]
-    this.#programs.push(new RunningProgram({ name, command, args, env: Object.fromEntries(env) }))
+    const program = new RunningProgram({ name, command, args, env: Object.fromEntries(env) })
+    this.#programs.push(program)
+    return program
   }
 
   async #until(check: () => Promise<unknown>): Promise<void> {

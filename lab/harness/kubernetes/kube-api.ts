@@ -1,4 +1,15 @@
-import { request } from 'node:https'
+import { request, type RequestOptions } from 'node:https'
+import { createInterface } from 'node:readline'
+import type { IncomingMessage } from 'node:http'
+
+/** A line of a watch: what happened, and the object as it was then. */
+export interface WatchLine {
+  readonly type: string
+  readonly object: object
+}
+
+const JSON_TYPE = 'application/json'
+const MERGE_PATCH = 'application/merge-patch+json'
 
 /** An API server as one of its users sees it. */
 export class KubeApi {
@@ -20,21 +31,51 @@ export class KubeApi {
     return this.#ask<Answer>('POST', path, object)
   }
 
+  replace<Answer>(path: string, object: object): Promise<Answer> {
+    return this.#ask<Answer>('PUT', path, object)
+  }
+
+  /** Merges `change` into the object. */
+  patch<Answer>(path: string, change: object): Promise<Answer> {
+    return this.#ask<Answer>('PATCH', path, change, MERGE_PATCH)
+  }
+
+  delete<Answer>(path: string): Promise<Answer> {
+    return this.#ask<Answer>('DELETE', path)
+  }
+
+  /**
+   * Tells each line of a watch until the server or `signal` ends it; rejects with an Error where it was refused or torn off.
+   */
+  async watch(path: string, told: (line: WatchLine) => void, signal: AbortSignal): Promise<void> {
+    const response = await this.#send({ method: 'GET', path, signal })
+    if ((response.statusCode ?? 0) >= 300)
+      throw new Error(`GET ${path} is answered ${response.statusCode}: ${await textOf(response)}`)
+    for await (const line of createInterface({ input: response, crlfDelay: Infinity }))
+      told(JSON.parse(line) as WatchLine)
+  }
+
   /** What it answers, parsed where it is JSON; throws an Error with its words unless that is a success. */
-  #ask<Answer>(method: string, path: string, object?: object): Promise<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const headers = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json' }
-    const where = { host: 'localhost', port: this.#port, path, method, headers, ca: this.#ca, agent: false }
-    const asked = request({ ...where, family: 4 }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-      response.on('error', reject).on('end', () => {
-        const { statusCode = 0 } = response
-        if (statusCode >= 300) reject(new Error(`${method} ${path} is answered ${statusCode}: ${text}`))
-        else resolve((text.startsWith('{') ? JSON.parse(text) : text) as Answer)
-      })
-    })
+  async #ask<Answer>(method: string, path: string, object?: object, type = JSON_TYPE): Promise<Answer> {
+    const response = await this.#send({ method, path }, object, type)
+    const text = await textOf(response)
+    const { statusCode = 0 } = response
+    if (statusCode >= 300) throw new Error(`${method} ${path} is answered ${statusCode}: ${text}`)
+    return (text.startsWith('{') ? JSON.parse(text) : text) as Answer
+  }
+
+  #send(options: RequestOptions, object?: object, type = JSON_TYPE): Promise<IncomingMessage> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    const headers = { authorization: `Bearer ${this.#token}`, 'content-type': type }
+    const where = { host: 'localhost', port: this.#port, ca: this.#ca, agent: false, family: 4 }
+    const asked = request({ ...where, ...options, headers }, resolve)
     asked.on('error', reject).end(object === undefined ? undefined : JSON.stringify(object))
     return promise
   }
+}
+
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of response.setEncoding('utf8')) text += chunk as string
+  return text
 }

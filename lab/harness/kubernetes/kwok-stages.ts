@@ -45,7 +45,29 @@ containerStatuses:
 {{ end }}
 `
 
-/** What kwok does in the place of kubelets: nodes become ready, Pods run as soon as they have a node, and go at once. */
+/** An annotation of Pods that finish as soon as they run. */
+export const FINISHES = 'causeway.test/finishes'
+
+const FINISHED_STATUS = `phase: Succeeded
+conditions:
+- { type: Initialized, status: "True", lastTransitionTime: {{ Now | Quote }}, reason: PodCompleted }
+- { type: ContainersReady, status: "False", lastTransitionTime: {{ Now | Quote }}, reason: PodCompleted }
+- { type: Ready, status: "False", lastTransitionTime: {{ Now | Quote }}, reason: PodCompleted }
+containerStatuses:
+{{ range .spec.containers }}
+- name: {{ .name | Quote }}
+  image: {{ .image | Quote }}
+  imageID: ""
+  ready: false
+  restartCount: 0
+  state: { terminated: { exitCode: 0, reason: Completed, startedAt: {{ Now | Quote }}, finishedAt: {{ Now | Quote }} } }
+{{ end }}
+`
+
+/**
+ * What kwok does in the place of kubelets: nodes become ready, Pods run as soon as they have a node, finish where they are to, and
+ * go at once.
+ */
 export const KWOK_STAGES: readonly object[] = [
   stage('node-ready', 'Node', [{ key: IS_READY, operator: 'NotIn', values: ['True'] }], {
     statusTemplate: NODE_STATUS,
@@ -58,6 +80,16 @@ export const KWOK_STAGES: readonly object[] = [
       { key: '.status.phase', operator: 'In', values: ['Pending'] },
     ],
     { statusTemplate: POD_STATUS },
+  ),
+  stage(
+    'pod-finished',
+    'Pod',
+    [
+      { key: IS_GOING, operator: 'DoesNotExist' },
+      { key: `.metadata.annotations["${FINISHES}"]`, operator: 'Exists' },
+      { key: '.status.phase', operator: 'In', values: ['Running'] },
+    ],
+    { statusTemplate: FINISHED_STATUS },
   ),
   stage('pod-gone', 'Pod', [{ key: IS_GOING, operator: 'Exists' }], { delete: true }),
 ]

@@ -6,6 +6,7 @@ import type { Command } from './command.ts'
 import type { CommandLine } from '../command-line.ts'
 import { writeJson } from '../found.ts'
 import { withQueries } from '../open-store.ts'
+import { actorText } from '../text/actor-text.ts'
 import { duration, objectText } from '../text/show.ts'
 import { textTable } from '../text/text-table.ts'
 
@@ -19,13 +20,14 @@ const HEADINGS = [
   ' services',
   ' merges',
   ' missing',
+  'begun by',
   'object',
 ]
 
 export const CASCADES: Command = {
   usage: '',
   summary: 'cascades, newest first',
-  options: ['format', 'state', 'object', 'service', 'limit'],
+  options: ['format', 'state', 'object', 'service', 'actor', 'namespace', 'limit'],
   leastArgs: 0,
   mostArgs: 0,
   run: (line, io) => {
@@ -49,11 +51,13 @@ export const CASCADES: Command = {
 
 function filterOf(line: CommandLine): CascadeFilter {
   const state = stateOf(line)
-  const { object, service } = line
+  const { object, service, actor, namespace } = line
   return {
     ...(state !== undefined && { state }),
     ...(object !== undefined && { object }),
     ...(service !== undefined && { service }),
+    ...(actor !== undefined && { actor }),
+    ...(namespace !== undefined && { namespace }),
   }
 }
 
@@ -67,6 +71,7 @@ function rowOf(facts: CascadeFacts): string[] {
     String(facts.services),
     String(facts.merges),
     String(facts.missing),
+    actorText(facts.actor, facts.service),
     objectText(facts.object),
   ]
 }

@@ -3,6 +3,7 @@ import { CASCADES } from './cascades-command.ts'
 import type { Command } from './command.ts'
 import { COMPONENTS, PRINT_CONFIG, RUN, VALIDATE } from './config-command-entries.ts'
 import { DOCTOR } from '../doctor/doctor-command.ts'
+import { IMPORT } from './import-command.ts'
 import { MERGELOGS } from './mergelogs-command.ts'
 import { MIGRATE } from './migrate-command.ts'
 import { PRUNE } from './prune-command.ts'
@@ -21,6 +22,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['cascade', CASCADE],
   ['mergelogs', MERGELOGS],
   ['sql', SQL],
+  ['import', IMPORT],
   ['doctor', DOCTOR],
   ['migrate', MIGRATE],
   ['prune', PRUNE],

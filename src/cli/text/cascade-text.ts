@@ -5,6 +5,7 @@ import { rfc3339 } from '../../model/rfc3339.ts'
 import { spanTree } from '../../query/cascade/span-tree.ts'
 import type { ServiceTime } from '../../query/cascade/time-per-service.ts'
 import { wholeCascades } from '../../query/cascade/whole-cascades.ts'
+import { actorText } from './actor-text.ts'
 import { count, duration, plain } from './show.ts'
 import { cascadeTree } from './cascade-tree.ts'
 import { criticalPathText } from './critical-path-text.ts'
@@ -40,11 +41,11 @@ export function* cascadeText(
 }
 
 function heading(facts: CascadeFacts): string[] {
-  const { root, open, startNs, lastNs, spans, services, merges, truncated, clockSkew } = facts
+  const { root, open, startNs, lastNs, spans, services, merges, truncated, clockSkew, gaps } = facts
   return [
     `cascade of ${root} (${stateWord(open)})`,
     `  object         ${plain(facts.object)}`,
-    `  begun by       ${plain(facts.service)}`,
+    `  begun by       ${actorText(facts.actor, facts.service)}`,
     `  start          ${rfc3339(startNs)}`,
     `  last activity  ${rfc3339(lastNs)}, ${duration(lastNs - startNs)} after the start`,
     `  made of        ${count(spans, 'span')} of ${count(services, 'service')}, ${count(merges, 'merge')}`,
@@ -52,6 +53,11 @@ function heading(facts: CascadeFacts): string[] {
     ...(truncated
       ? [
           '  truncated: something in it descends from more than max_fanout open roots, and went on only with the newest',
+        ]
+      : []),
+    ...(gaps > 0
+      ? [
+          `  gaps: versions before ${count(gaps, 'write')} were not seen, so that what happened between may be missing`,
         ]
       : []),
     ...(clockSkew

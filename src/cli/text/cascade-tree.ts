@@ -1,7 +1,9 @@
 import type { LinkedSpan } from '../../model/ports/query-port.ts'
 import { waitedFromNs } from '../../query/cascade/span-times.ts'
 import type { TreeSpan } from '../../query/cascade/span-tree.ts'
+import { writerText } from './actor-text.ts'
 import { barParts, type Scale } from './bar.ts'
+import { foldStatusWrites } from './fold-status-writes.ts'
 import { fitted, padded, type Terminal } from './terminal.ts'
 import { count, duration, plain } from './show.ts'
 
@@ -36,24 +38,27 @@ interface Widths {
 
 /**
  * The spans of a trace as a tree: name, service, start after that of the cascade, duration, the wait since the write it
- * observed, and a bar. Without `all`, deep levels and long lists are cut, and what is cut is counted.
+ * observed, and a bar. Without `all`, deep levels and long lists are cut, writes of a status folded, and what is cut or folded is counted.
  */
 export function* cascadeTree(
-  tree: readonly TreeSpan[],
+  whole: readonly TreeSpan[],
   scale: Omit<Scale, 'width'>,
   screen: Terminal,
   all: boolean,
 ): Generator<string> {
+  const { tree, folded } = all ? { tree: whole, folded: 0 } : foldStatusWrites(whole)
   const shallow = all ? tree : tree.filter(({ depth }) => depth <= SHOWN_DEPTH)
   const shown = all ? shallow : shallow.slice(0, SHOWN_ROWS)
   const widths = widthsFor(shown, screen)
   const rows = shown.map((placed) => rowOf(placed, widths))
-  yield heading(widths)
+  yield heading(widths, shown)
   for (const row of rows) yield lineOf(row, widths, scale, screen)
   const more = shallow.length - shown.length
   const deeper = tree.length - shallow.length
   if (more > 0) yield `… ${count(more, 'more span')}; --all shows them\n`
   if (deeper > 0) yield `… ${count(deeper, 'span')} deeper than ${SHOWN_DEPTH} levels; --all shows them\n`
+  if (folded > 0) yield `… ${count(folded, 'status update')} in lines of several; --all shows each\n`
+  yield* legend(shown)
 }
 
 function widthsFor(tree: readonly TreeSpan[], { width }: Terminal): Widths {
@@ -63,7 +68,7 @@ function widthsFor(tree: readonly TreeSpan[], { width }: Terminal): Widths {
   const service = isNarrow
     ? 0
     : Math.min(
-        widest(({ span }) => plain(span.service), 'service'),
+        widest(({ span }) => writerText(span), 'service'),
         Math.floor(width * SERVICE_SHARE),
       )
   const waited = !isNarrow && tree.some((placed) => waitFrom(placed) !== undefined) ? TIME_WIDTH : 0
@@ -80,10 +85,11 @@ function widthsFor(tree: readonly TreeSpan[], { width }: Terminal): Widths {
   return { name, step, service, waited, bar: hasBars ? Math.min(left - GAP.length - name, MAX_BAR) : 0 }
 }
 
-function heading({ name, service, waited, bar }: Widths): string {
+function heading({ name, service, waited, bar }: Widths, tree: readonly TreeSpan[]): string {
+  const by = tree.some(({ span }) => span.seen !== undefined) ? 'by' : 'service'
   return `${[
     padded('span', name),
-    ...(service === 0 ? [] : [padded('service', service)]),
+    ...(service === 0 ? [] : [padded(by, service)]),
     'start'.padStart(TIME_WIDTH),
     'took'.padStart(TIME_WIDTH),
     ...(waited === 0 ? [] : ['waited'.padStart(waited)]),
@@ -112,7 +118,7 @@ function lineOf(row: Row, widths: Widths, scale: Omit<Scale, 'width'>, { paint }
     isError ? paint('red', name) : span.row === undefined ? paint('dim', name) : name,
     ...(widths.service === 0
       ? []
-      : [paint('dim', padded(fitted(plain(span.service), widths.service), widths.service))]),
+      : [paint('dim', padded(fitted(writerText(span), widths.service), widths.service))]),
     duration(span.startNs - scale.startNs).padStart(TIME_WIDTH),
     duration(span.endNs - span.startNs).padStart(TIME_WIDTH),
     ...(widths.waited === 0 ? [] : [waited.padStart(widths.waited)]),
@@ -138,7 +144,17 @@ function remarkOf({ span, parentMissing }: TreeSpan): string {
   const remarks = [
     ...(span.status === STATUS_ERROR ? ['error'] : []),
     ...(span.copy ? ['copy'] : []),
+    ...(span.seen?.gap === true ? ['gap'] : []),
     ...(parentMissing ? ['its parent is not here'] : []),
   ]
-  return remarks.length === 0 ? '' : ` [${remarks.join(', ')}]`
+  const isInferred = span.seen?.cause === 'inferred'
+  return `${isInferred ? ' ~' : ''}${remarks.length === 0 ? '' : ` [${remarks.join(', ')}]`}`
+}
+
+/** What the marks of writes that were seen from outside mean. */
+function* legend(tree: readonly TreeSpan[]): Generator<string> {
+  if (tree.some(({ span }) => span.seen?.cause === 'inferred'))
+    yield '~ is inferred: it follows from the newest versions that there were\n'
+  if (tree.some(({ span }) => span.seen?.gap === true))
+    yield 'gap: versions of the object before it were not seen\n'
 }

@@ -1,4 +1,6 @@
 import { decide, type InferenceSettings } from '../../inference/decide.ts'
+import { encodeEvents, type PlacedEvent } from '../../inference/encode-events.ts'
+import { placeEvent } from '../../inference/place-event.ts'
 import type { InferenceCounts } from '../../model/inference-counts.ts'
 import type { ClusterObjects } from '../../model/kubernetes/cluster-objects.ts'
 import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
@@ -18,9 +20,11 @@ interface Deciding {
 
 /** Decides about some writes in their order, and records what was decided. */
 export function decideItems(items: readonly Item[], { objects, records, settings, counts }: Deciding): void {
+  const events: PlacedEvent[] = []
   for (const item of items) {
     if (isEvent(item)) {
-      counts.events++
+      const placed = placeEvent(item, objects)
+      if (placed !== undefined) events.push(placed)
       continue
     }
     const decision = decide(item, objects, records, settings)
@@ -33,6 +37,8 @@ export function decideItems(items: readonly Item[], { objects, records, settings
     if (decision.gap) counts.gaps++
   }
   records.flush()
+  counts.events += events.length
+  if (events.length > 0) records.record('logs', encodeEvents(settings.cluster, events))
 }
 
 /** How an item is named where it could not be worked on. */

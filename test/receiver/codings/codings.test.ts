@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { crc32c } from '../../../src/receiver/otlp/codings/crc32c.ts'
+import { crc32c } from '../../../src/receiver/codings/crc32c.ts'
 import { asSnappy, SNAPPY_STREAM, snappyChunk } from './as-snappy.ts'
 import { lz4Block, lz4Frame, lz4Skipped, xxh32 } from './as-lz4.ts'
 import { decoded } from './decoded.ts'

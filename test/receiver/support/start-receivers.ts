@@ -9,7 +9,7 @@ import {
 } from '../../../src/receiver/otlp/http/http-receiver.ts'
 import { InFlight } from '../../../src/receiver/admission/in-flight.ts'
 import type { AnsweredRequest, ReceiverObserver, TurnedAwayRequest } from '../../../src/receiver/observer.ts'
-import type { RunningReceiver } from '../../../src/receiver/otlp/receiver-settings.ts'
+import type { RunningReceiver } from '../../../src/receiver/listening/receiver-settings.ts'
 
 /** A receiver on a free port, with what its observer was told. */
 export interface TestReceiver extends RunningReceiver {

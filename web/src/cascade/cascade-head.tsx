@@ -1,7 +1,7 @@
 import type { Cascade } from '../../../src/query/answers/cascades.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
-import { ServiceMark } from '../parts/service-mark.tsx'
+import { ActorMark } from '../parts/actor-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { duration } from '../text/duration.ts'
@@ -10,7 +10,7 @@ import { traceLink } from '../text/trace-link.ts'
 
 /** What a cascade is about, in a few lines. */
 export function CascadeHead({ cascade, traceUrl }: { cascade: Cascade; traceUrl: string | null }) {
-  const { root, object, service, cluster, reason, start, state, durationMs } = cascade
+  const { root, object, service, actor, cluster, reason, start, state, durationMs } = cascade
   const nowMs = useNow()
   const link = traceLink(traceUrl, cascade.traceId)
   return (
@@ -43,9 +43,9 @@ export function CascadeHead({ cascade, traceUrl }: { cascade: Cascade; traceUrl:
             {moment(start, nowMs)} <span class="muted">{ago(start, nowMs)}</span>
           </time>
         </Fact>
-        {service !== null && (
+        {actor !== null && (
           <Fact name="Started by">
-            <ServiceMark service={service} />
+            <ActorMark actor={actor} service={service} />
           </Fact>
         )}
         {cluster && <Fact name="Cluster">{cluster}</Fact>}
@@ -53,6 +53,7 @@ export function CascadeHead({ cascade, traceUrl }: { cascade: Cascade; traceUrl:
         <Fact name="Spans">{cascade.spans.toLocaleString('en')}</Fact>
         <Fact name="Services">{cascade.services}</Fact>
         <Fact name="Merges">{cascade.merges}</Fact>
+        {cascade.gaps > 0 && <Fact name="Gaps">{cascade.gaps}</Fact>}
         {cascade.traceCount > 1 && <Fact name="Traces">{cascade.traceCount}</Fact>}
         <Fact name="CPID">
           <CpidMark cpid={root} isWhole />

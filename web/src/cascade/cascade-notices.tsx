@@ -3,7 +3,7 @@ import { duration } from '../text/duration.ts'
 
 /** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
 export function CascadeNotices({ cascade }: { cascade: Cascade }) {
-  const { state, missing, missingCpids, truncated, clockSkew, durationMs } = cascade
+  const { state, missing, missingCpids, truncated, clockSkew, durationMs, gaps } = cascade
   const { steps, longestStep, longestWait } = cascade.criticalPath
   const step = steps[longestStep ?? -1]
   const wait = steps[longestWait ?? -1]
@@ -51,6 +51,13 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
             ))}
           </ul>
         </div>
+      )}
+      {gaps > 0 && (
+        <p class="note bad">
+          {gaps === 1 ? 'Before one write' : `Before ${gaps} writes`} of this cascade, versions of the object
+          were not seen: what happened between is not here, and may have led elsewhere. They are marked{' '}
+          <span class="cause gap">gap</span>.
+        </p>
       )}
       {truncated && (
         <p class="note bad">

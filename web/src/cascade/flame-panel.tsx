@@ -34,7 +34,7 @@ export function FlamePanel({ cascade, rows, search, chosen, onChoose }: PanelPro
         >
           Table
         </button>
-        <ServiceLegend services={cascade.timePerService.map(({ service }) => service)} />
+        <ServiceLegend services={cascade.timePerService.map(({ service }) => service)} spans={rows.spans} />
       </div>
       {isTable ? (
         <SpanTable rows={rows} lit={lit} chosen={chosen} onChoose={onChoose} />

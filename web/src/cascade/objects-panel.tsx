@@ -42,7 +42,7 @@ export function ObjectsPanel({ cascade, rows, search, chosen, onChoose }: PanelP
           Table
         </button>
         <span class="muted hint">Full: wrote the object. Hollow: only observed it.</span>
-        <ServiceLegend services={cascade.timePerService.map(({ service }) => service)} />
+        <ServiceLegend services={cascade.timePerService.map(({ service }) => service)} spans={rows.spans} />
       </div>
       {isTable ? (
         <ObjectTable work={work} />

@@ -1,9 +1,16 @@
+import type { Span } from '../../../src/query/answers/spans.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
+import { CAUSES, GAP } from '../text/seen-write.ts'
 
 const SHOWN = 12
 
+/** What is told of writes that were seen from outside. */
+const SEEN = { operator: 'by an operator', exact: 'cause known', inferred: 'cause inferred' } as const
+
 /** Which colour is which service, and how the critical path is marked. */
-export function ServiceLegend({ services }: { services: readonly string[] }) {
+export function ServiceLegend({ services, spans }: { services: readonly string[]; spans: readonly Span[] }) {
+  const causes = new Set(spans.map(({ cause }) => cause))
+  const hasGaps = spans.some(({ gap }) => gap)
   return (
     <ul class="legend" aria-label="Colours">
       {services.slice(0, SHOWN).map((service) => (
@@ -16,6 +23,21 @@ export function ServiceLegend({ services }: { services: readonly string[] }) {
         <span class="critical-swatch" aria-hidden="true" />
         critical path
       </li>
+      {(['operator', 'exact', 'inferred'] as const).map(
+        (cause) =>
+          causes.has(cause) && (
+            <li key={cause} class="service-mark" title={CAUSES[cause]}>
+              <span class={`cause-swatch ${cause}`} aria-hidden="true" />
+              {SEEN[cause]}
+            </li>
+          ),
+      )}
+      {hasGaps && (
+        <li class="service-mark" title={GAP}>
+          <span class="cause-swatch gap" aria-hidden="true" />
+          gap: versions before were not seen
+        </li>
+      )}
     </ul>
   )
 }

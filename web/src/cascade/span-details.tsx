@@ -3,8 +3,10 @@ import { hrefTo } from '../app/address.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
+import { CauseMark } from '../parts/cause-mark.tsx'
 import { duration } from '../text/duration.ts'
 import { timeOfDay } from '../text/moment.ts'
+import { CAUSES, GAP } from '../text/seen-write.ts'
 import { traceLink } from '../text/trace-link.ts'
 import type { SpansAnswer } from './otlp-record.ts'
 import { CpidLogs } from './cpid-logs.tsx'
@@ -44,6 +46,22 @@ export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsP
         <dd>
           <ServiceMark service={span.service} />
         </dd>
+        {span.user !== undefined && (
+          <>
+            <dt>User</dt>
+            <dd>
+              <a href={hrefTo('/', { actor: span.user })}>{span.user}</a>
+            </dd>
+          </>
+        )}
+        {span.cause !== undefined && (
+          <>
+            <dt>Why</dt>
+            <dd>
+              <CauseMark cause={span.cause} gap={span.gap} /> {CAUSES[span.cause]} {span.gap === true && GAP}
+            </dd>
+          </>
+        )}
         <dt>Began</dt>
         <dd>
           {duration(span.offsetMs)} in, at {timeOfDay(span.start)}

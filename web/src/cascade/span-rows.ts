@@ -49,6 +49,8 @@ export function matches(span: Span, text: string): boolean {
   return (
     span.name.toLowerCase().includes(text) ||
     span.service.toLowerCase().includes(text) ||
+    span.user?.toLowerCase().includes(text) === true ||
+    span.cause === text ||
     span.spanId === text ||
     span.cpid?.includes(text) === true ||
     span.wrote?.some((object) => object.toLowerCase().includes(text)) === true ||

@@ -30,6 +30,7 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
     (most, { offsetMs, durationMs }) => Math.max(most, offsetMs + durationMs),
     0,
   )
+  const hasUsers = useMemo(() => rows.spans.some(({ user }) => user !== undefined), [rows])
   const chosenRow = shown.indexOf(chosen)
   useEffect(() => {
     if (chosenRow >= 0) scrollTo(chosenRow)
@@ -37,7 +38,7 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
 
   return (
     <div
-      class="span-table"
+      class={hasUsers ? 'span-table with-users' : 'span-table'}
       ref={scroll}
       tabIndex={0}
       role="table"
@@ -47,6 +48,7 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
       <div class="span-row head" role="row" aria-rowindex={1}>
         <span role="columnheader">Span</span>
         <span role="columnheader">Service</span>
+        {hasUsers && <span role="columnheader">User</span>}
         <span role="columnheader" class="number">
           Start
         </span>
@@ -77,7 +79,7 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
               aria-rowindex={index + 2}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <SpanCells span={span} wholeMs={wholeMs} onChoose={() => onChoose(at)} />
+              <SpanCells span={span} wholeMs={wholeMs} hasUsers={hasUsers} onChoose={() => onChoose(at)} />
             </div>
           )
         })}
@@ -89,10 +91,11 @@ export function SpanTable({ rows, lit, chosen, onChoose }: SpanTableProps) {
 interface SpanCellsProps {
   span: Span
   wholeMs: number
+  hasUsers: boolean
   onChoose: () => void
 }
 
-function SpanCells({ span, wholeMs, onChoose }: SpanCellsProps) {
+function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
   const { name, service, depth, offsetMs, durationMs, selfMs, waitMs } = span
   return (
     <>
@@ -104,6 +107,11 @@ function SpanCells({ span, wholeMs, onChoose }: SpanCellsProps) {
       <span role="cell">
         <ServiceMark service={service} />
       </span>
+      {hasUsers && (
+        <span role="cell" class="user" title={span.user}>
+          {span.user}
+        </span>
+      )}
       <span role="cell" class="number">
         {duration(offsetMs)}
       </span>
@@ -131,8 +139,10 @@ function SpanCells({ span, wholeMs, onChoose }: SpanCellsProps) {
 }
 
 /** What is special about a span, in words. */
-export function marksOf({ critical, status, copy, synthetic, parentMissing }: Span): string[] {
+export function marksOf({ critical, status, copy, synthetic, parentMissing, cause, gap }: Span): string[] {
   const marks: string[] = []
+  if (cause !== undefined) marks.push(cause)
+  if (gap === true) marks.push('gap')
   if (critical === true) marks.push('critical')
   if (status === 2) marks.push('failed')
   if (copy) marks.push('copy')

@@ -1,5 +1,5 @@
 /** What a list of cascades is narrowed down by; the names are those of the API and of the address. */
-export const FILTERS = ['state', 'object', 'service', 'cluster', 'from', 'to'] as const
+export const FILTERS = ['state', 'object', 'namespace', 'actor', 'service', 'cluster', 'from', 'to'] as const
 
 export type FilterName = (typeof FILTERS)[number]
 

@@ -1,7 +1,7 @@
 import type { CascadeOutline } from '../../../src/query/answers/cascades.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
-import { ServiceMark } from '../parts/service-mark.tsx'
+import { ActorMark } from '../parts/actor-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
 import { duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
@@ -60,7 +60,7 @@ interface CascadeRowProps extends Pick<CascadeRowsProps, 'nowMs' | 'marked'> {
 }
 
 function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
-  const { root, object, service, cluster, start, durationMs } = cascade
+  const { root, object, service, actor, cluster, start, durationMs, gaps } = cascade
   return (
     <tr>
       {marked !== undefined && (
@@ -82,7 +82,7 @@ function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
         </a>
       </th>
       <td class="service">
-        {service !== null && <ServiceMark service={service} />}
+        <ActorMark actor={actor} service={service} />
         {cluster && <span class="muted"> in {cluster}</span>}
       </td>
       <td class="when">
@@ -108,6 +108,14 @@ function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
       </td>
       <td class={`number ${cascade.missing > 0 ? 'warning' : ''}`} data-label="missing">
         {cascade.missing}
+        {gaps > 0 && (
+          <span
+            class="cause gap"
+            title={`Versions before ${gaps === 1 ? 'one write' : `${gaps} writes`} were not seen`}
+          >
+            {gaps} {gaps === 1 ? 'gap' : 'gaps'}
+          </span>
+        )}
       </td>
       <td class="cpid">
         <CpidMark cpid={root} href={`/cpids/${root}`} />

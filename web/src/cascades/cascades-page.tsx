@@ -1,8 +1,9 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { CascadeList, CascadeOutline } from '../../../src/query/answers/cascades.ts'
-import { fetchAnswer } from '../api/fetch-answer.ts'
 import { useAnswer } from '../api/use-answer.ts'
+import { useOlder } from '../api/use-older.ts'
 import { Notice, Pending, TroubleNotice } from '../parts/notice.tsx'
+import { OlderButton } from '../parts/older-button.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { CascadeRows } from './cascade-rows.tsx'
 import { cascadesPath, FILTERS } from './cascade-filter.ts'
@@ -16,9 +17,13 @@ export function CascadesPage({ search }: { search: URLSearchParams }) {
   const nowMs = useNow()
   const path = cascadesPath(search, nowMs, PAGE)
   const answer = useAnswer<CascadeList>(path, () => ASK_AGAIN_MS)
-  const older = useOlder(search)
+  const older = useOlder(
+    search.toString(),
+    (after) => cascadesPath(search, Date.now(), PAGE, after),
+    (page: CascadeList) => page.cascades,
+  )
   const [marked, setMarked] = useState<string[]>([])
-  const cascades = withoutTwice([...(answer.data?.cascades ?? []), ...older.cascades])
+  const cascades = withoutTwice([...(answer.data?.cascades ?? []), ...older.items])
   const next = older.next === undefined ? answer.data?.next : older.next
   const isFiltered = FILTERS.some((name) => search.get(name))
   const toggle = (root: string) =>
@@ -49,13 +54,9 @@ export function CascadesPage({ search }: { search: URLSearchParams }) {
           )}
         </div>
       )}
-      {next && (
-        <p class="more">
-          <button type="button" onClick={() => void older.load(next)} disabled={older.isLoading}>
-            {older.isLoading ? 'Loading …' : 'Older cascades'}
-          </button>
-        </p>
-      )}
+      <OlderButton next={next} older={older}>
+        Older cascades
+      </OlderButton>
     </>
   )
 }
@@ -90,29 +91,6 @@ function Empty({ isFiltered }: { isFiltered: boolean }) {
       </p>
     </Notice>
   )
-}
-
-/** Pages beyond the first, on request; forgotten when the filters change. */
-function useOlder(search: URLSearchParams) {
-  const [cascades, setCascades] = useState<CascadeOutline[]>([])
-  const [next, setNext] = useState<string | null>()
-  const [isLoading, setIsLoading] = useState(false)
-  const filters = search.toString()
-  useEffect(() => {
-    setCascades([])
-    setNext(undefined)
-  }, [filters])
-
-  const load = async (after: string) => {
-    setIsLoading(true)
-    const path = cascadesPath(search, Date.now(), PAGE, after)
-    const fetched = await fetchAnswer<CascadeList>(path, { signal: new AbortController().signal })
-    setIsLoading(false)
-    if (fetched.kind !== 'new') return
-    setCascades([...cascades, ...fetched.data.cascades])
-    setNext(fetched.data.next)
-  }
-  return { cascades, next, isLoading, load }
 }
 
 function withoutTwice(cascades: readonly CascadeOutline[]): CascadeOutline[] {

@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks'
 import type { Found } from '../../../src/query/answers/objects.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefTo } from '../app/address.ts'
+import { FindFilters, filtersOf } from './find-filters.tsx'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
 import { Notice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
@@ -12,13 +13,14 @@ const ASK_AGAIN_MS = 3_000
 /** What a CPID or a part of an object's name leads to. The CPID of exactly one cascade opens it. */
 export function FindPage({ search }: { search: URLSearchParams }) {
   const text = (search.get('q') ?? '').trim()
+  const filters = filtersOf(search)
+  const isFiltered = Object.keys(filters).length > 0
   const answer = useAnswer<Found>(
-    text === '' ? undefined : `/api/v1/find?q=${encodeURIComponent(text)}&limit=50`,
+    text === '' ? undefined : hrefTo('/api/v1/find', { q: text, ...filters, limit: '50' }),
     () => ASK_AGAIN_MS,
   )
-  const nowMs = useNow()
   const found = answer.isLoading ? undefined : answer.data
-  const only = onlyCascade(found)
+  const only = isFiltered ? undefined : onlyCascade(found)
   useEffect(() => {
     if (only !== undefined) go(`/cascades/${only}`, { replace: true })
   }, [only])
@@ -34,8 +36,6 @@ export function FindPage({ search }: { search: URLSearchParams }) {
       </Notice>
     )
   }
-  if (found === undefined) return <Pending answer={answer} what="what matches" isPage />
-  const isNothing = found.cascades.length === 0 && found.objects.length === 0 && found.cpid?.state !== 'known'
   return (
     <>
       <div class="page-head">
@@ -43,11 +43,28 @@ export function FindPage({ search }: { search: URLSearchParams }) {
           Found for <span class="sought">{text}</span>
         </h1>
       </div>
+      <FindFilters search={search} />
+      {found === undefined ? (
+        <Pending answer={answer} what="what matches" />
+      ) : (
+        <FoundList found={found} isFiltered={isFiltered} />
+      )}
+    </>
+  )
+}
+
+function FoundList({ found, isFiltered }: { found: Found; isFiltered: boolean }) {
+  const nowMs = useNow()
+  const isNothing = found.cascades.length === 0 && found.objects.length === 0
+  return (
+    <>
       <FoundCpid cpid={found.cpid} />
-      {isNothing && found.cpid === null && (
-        <Notice title="Nothing matches">
+      {isNothing && (found.cpid === null || isFiltered) && (
+        <Notice title={isFiltered ? 'Nothing passes these filters' : 'Nothing matches'}>
           <p>
-            Objects are found by any part of their name. A CPID has 32 hex digits, with or without dashes.
+            {isFiltered
+              ? 'Clear one of them: with an actor only what that user or service took part in is found, with a namespace only what is in it.'
+              : 'Objects are found by any part of their name. A CPID has 32 hex digits, with or without dashes.'}
           </p>
         </Notice>
       )}

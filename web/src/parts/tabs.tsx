@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks'
 import { go, hrefWith } from '../app/address.ts'
 
 interface TabsProps {
@@ -9,10 +10,16 @@ interface TabsProps {
 /** Views of one thing; the arrow keys go from one to the next. */
 export function Tabs({ names, current }: TabsProps) {
   const keys = Object.keys(names)
+  const list = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const tab = list.current?.querySelector(`[data-view="${current}"]`)
+    tab?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [current])
   const choose = (view: string) => go(hrefWith({ view: view === keys[0] ? null : view }))
   return (
     <div
       class="tabs"
+      ref={list}
       role="tablist"
       aria-label="Views"
       onKeyDown={(event) => {

@@ -4,6 +4,7 @@ import { fitted } from './fitted-text.ts'
 import { firstEndingAfter } from './lane-search.ts'
 import { AXIS_HEIGHT, LANE_HEIGHT, timeToX, xToTime, type Scene } from './scene.ts'
 import { ticks } from './ticks.ts'
+import { drawSeen } from './draw-seen.ts'
 import { CRITICAL, ERROR, HOLLOW, MARKER } from './timeline-model.ts'
 
 const BOX_HEIGHT = 17
@@ -111,6 +112,7 @@ function drawBox(context: CanvasRenderingContext2D, scene: Scene, { box, from, t
       const text = (flags & ERROR) !== 0 ? `! ${scene.label(span)}` : scene.label(span)
       context.fillText(fitted(text, room), left + 4, y + BOX_HEIGHT / 2 + 0.5)
     }
+    drawSeen(context, colours, { flags, left, right, y })
     if ((flags & ERROR) !== 0) {
       context.fillStyle = colours.bad
       context.fillRect(left, y, Math.min(3, right - left), BOX_HEIGHT)

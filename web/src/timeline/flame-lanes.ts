@@ -1,6 +1,16 @@
 import type { SpanRows } from '../cascade/span-rows.ts'
 import { colourIndex } from '../parts/service-colour.ts'
-import { CRITICAL, ERROR, MARKER, timelineModel, type TimelineModel } from './timeline-model.ts'
+import type { Span } from '../../../src/query/answers/spans.ts'
+import {
+  CRITICAL,
+  ERROR,
+  GAP,
+  INFERRED,
+  MARKER,
+  OPERATOR,
+  timelineModel,
+  type TimelineModel,
+} from './timeline-model.ts'
 
 /** So many lanes below one span are told apart; what runs beside so much else overlaps. */
 const MAX_LANES = 1_000
@@ -61,17 +71,22 @@ export function flameModel({ spans, parents, sizes }: SpanRows): TimelineModel {
     lane,
     laneCount,
     colour: Uint8Array.from(spans, ({ service }) => colourIndex(service)),
-    flags: Uint8Array.from(spans, ({ critical, synthetic, status, durationMs }) =>
-      flagsOf(critical, synthetic && durationMs === 0, status),
-    ),
+    flags: Uint8Array.from(spans, (span) => flagsOf(span, span.synthetic && span.durationMs === 0)),
     reach,
     span: Int32Array.from(spans, (_span, at) => at),
     groups: [],
   })
 }
 
-export function flagsOf(isCritical: boolean | undefined, isMarker: boolean, status: number): number {
-  return (isCritical === true ? CRITICAL : 0) | (isMarker ? MARKER : 0) | (status === 2 ? ERROR : 0)
+export function flagsOf(span: Span, isMarker: boolean): number {
+  const { critical, status, cause, gap } = span
+  return (
+    (critical === true ? CRITICAL : 0) |
+    (isMarker ? MARKER : 0) |
+    (status === 2 ? ERROR : 0) |
+    (cause === 'inferred' ? INFERRED : cause === 'operator' ? OPERATOR : 0) |
+    (gap === true ? GAP : 0)
+  )
 }
 
 interface Subtrees {

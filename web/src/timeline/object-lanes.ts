@@ -72,12 +72,12 @@ export function objectModel(rows: SpanRows, work: readonly ObjectWork[]): Timeli
     lane: Int32Array.from(lane),
     laneCount,
     colour: Uint8Array.from(span, (_at, box) => colourIndex(of(box)?.service ?? '')),
-    flags: Uint8Array.from(
-      span,
-      (_at, box) =>
-        flagsOf(of(box)?.critical, of(box)?.durationMs === 0, of(box)?.status ?? 0) |
-        (hollow[box] === true ? HOLLOW : 0),
-    ),
+    flags: Uint8Array.from(span, (_at, box) => {
+      const one = of(box)
+      return (
+        (one === undefined ? 0 : flagsOf(one, one.durationMs === 0)) | (hollow[box] === true ? HOLLOW : 0)
+      )
+    }),
     reach: new Float64Array(span.length),
     span: Int32Array.from(span),
     groups,

@@ -1,5 +1,6 @@
 import type { Span } from '../../../src/query/answers/spans.ts'
 import { duration } from '../text/duration.ts'
+import { seenWords } from '../text/seen-write.ts'
 
 const WIDTH = 320
 
@@ -12,6 +13,7 @@ export function Pointed({ span, x, y }: { span: Span | undefined; x: number; y: 
     <div class="pointed" aria-hidden="true" style={{ ...place, top: `${y + 14}px` }}>
       <strong>{span.name}</strong>
       <span>{span.service}</span>
+      {span.cause !== undefined && <span>{seenWords(span).join(', ')}</span>}
       <span>
         {duration(span.durationMs)}, from {duration(span.offsetMs)}
         {span.critical === true && ', on the critical path'}
@@ -21,8 +23,15 @@ export function Pointed({ span, x, y }: { span: Span | undefined; x: number; y: 
 }
 
 /** The same for a screen reader. */
-export function spoken({ name, service, durationMs, offsetMs, critical, status }: Span): string {
-  const parts = [name, service, `takes ${duration(durationMs)}`, `begins at ${duration(offsetMs)}`]
+export function spoken(span: Span): string {
+  const { name, service, durationMs, offsetMs, critical, status } = span
+  const parts = [
+    name,
+    service,
+    ...seenWords(span),
+    `takes ${duration(durationMs)}`,
+    `begins at ${duration(offsetMs)}`,
+  ]
   if (critical === true) parts.push('on the critical path')
   if (status === 2) parts.push('failed')
   return parts.join(', ')

@@ -32,6 +32,10 @@ export const MARKER = 2
 export const ERROR = 4
 /** Only looked at, not changed: drawn as an outline. */
 export const HOLLOW = 8
+/** A write whose cause is inferred, one of an operator, and one before which versions were not seen. */
+export const INFERRED = 16
+export const OPERATOR = 32
+export const GAP = 64
 
 export type Boxes = Omit<TimelineModel, 'order' | 'laneFrom' | 'fromMs' | 'toMs'>
 

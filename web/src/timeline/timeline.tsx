@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Span } from '../../../src/query/answers/spans.ts'
 import { drawTimeline } from './draw-timeline.ts'
 import { boxAt } from './lane-search.ts'
+import { writeLabel } from '../text/seen-write.ts'
 import { Overview } from './overview.tsx'
 import { Pointed, spoken } from './pointed.tsx'
 import { AXIS_HEIGHT, LANE_HEIGHT, xToTime, type Scene } from './scene.ts'
@@ -47,7 +48,10 @@ export function Timeline({ model, spans, label, chosen, lit, onChoose, neighbour
   const { repaint } = useCanvas(scroll, canvas, ({ context, colours, width, height }) => {
     const gutter = gutterOf(model, width)
     const scrollTop = scroll.current?.scrollTop ?? 0
-    const labelOf = (span: number) => spans[span]?.name ?? ''
+    const labelOf = (at: number) => {
+      const span = spans[at]
+      return span === undefined ? '' : writeLabel(span)
+    }
     scene.current = { model, view, colours, width, height, gutter, chosen, lit, scrollTop, label: labelOf }
     drawTimeline(context, scene.current)
   })

@@ -1,5 +1,5 @@
 import type { Metadata, status, StatusObject } from '@grpc/grpc-js'
-import { GRPC_ACCEPT_ENCODING, GRPC_CODINGS } from '../codings/codings.ts'
+import { GRPC_ACCEPT_ENCODING, GRPC_CODINGS } from '../../codings/codings.ts'
 import { bareStatus, grpcStatusOf } from './grpc-status.ts'
 import { NO_ROOM, type Reservation } from '../../admission/in-flight.ts'
 import { ownValue } from '../../../model/own-value.ts'

@@ -2,7 +2,7 @@ import { ServerInterceptingCall, type Metadata, type ServerInterceptor } from '@
 import type { Http2Session } from 'node:http2'
 import { peerOf } from '../../../doors/peer.ts'
 import type { Sender } from '../../../model/senders/sender.ts'
-import type { BodyPace } from '../http/body-pace.ts'
+import type { BodyPace } from '../../http/body-pace.ts'
 import type { Intake } from '../../admission/intake.ts'
 import type { Refusal } from '../reply.ts'
 import { AdmittedCall } from './admitted-call.ts'

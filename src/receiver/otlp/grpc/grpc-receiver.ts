@@ -6,12 +6,12 @@ import { Connections } from '../../../doors/connections.ts'
 import { encodeExportResponse } from '../../../otlp/write/export-response.ts'
 import { admission } from './grpc-admission.ts'
 import { keepaliveOptions, type KeepaliveSettings } from './grpc-keepalive.ts'
-import { BodyPace } from '../http/body-pace.ts'
+import { BodyPace } from '../../http/body-pace.ts'
 import { EXPORT_METHODS } from './grpc-services.ts'
 import { grpcStatusOf } from './grpc-status.ts'
 import { GrpcSenders } from './grpc-senders.ts'
 import { Intake, type Origin } from '../../admission/intake.ts'
-import { listen } from '../listen.ts'
+import { listen } from '../../listening/listen.ts'
 import type { ReceiverObserver } from '../../observer.ts'
 import {
   connectionLimitsOf,
@@ -20,9 +20,9 @@ import {
   FIRST_BYTES_MS,
   type ReceiverSettings,
   type RunningReceiver,
-} from '../receiver-settings.ts'
+} from '../../listening/receiver-settings.ts'
 import { followCertificates, openServerTls } from '../../../trust/server-tls.ts'
-import { reportFailedHandshakes } from './failed-handshakes.ts'
+import { reportFailedHandshakes } from '../../listening/failed-handshakes.ts'
 
 export interface GrpcReceiverSettings extends ReceiverSettings {
   /** How many requests one connection may have in flight; 100 unless given. */
@@ -68,7 +68,8 @@ export async function startGrpcReceiver(
     intake.dropped(reason),
   )
   server.once('close', () => pace[Symbol.dispose]())
-  return listen(server, settings, 'grpc', connections, {
+  const purpose = { what: 'OTLP/grpc', setting: 'protocols::grpc::endpoint' }
+  return listen(server, settings, purpose, connections, {
     drain: () => grpc.tryShutdown(() => undefined),
     giveUp: () => intake.stopWaiting(),
   })

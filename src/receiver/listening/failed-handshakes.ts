@@ -1,5 +1,5 @@
 import type { TLSSocket, Server } from 'node:tls'
-import type { ReceiverSettings } from '../receiver-settings.ts'
+import type { ListenerSettings } from './receiver-settings.ts'
 
 /** More kinds of failures than these are told of together. */
 const MAX_KINDS = 20
@@ -15,7 +15,7 @@ interface HandshakeError extends NodeJS.ErrnoException {
  */
 export function reportFailedHandshakes(
   server: Pick<Server, 'on'>,
-  { receiver, onTrouble }: Pick<ReceiverSettings, 'receiver' | 'onTrouble'>,
+  { receiver, onTrouble }: Pick<ListenerSettings, 'receiver' | 'onTrouble'>,
 ): void {
   const kinds = new Set<string>()
   server.on('tlsClientError', (error: HandshakeError, socket: TLSSocket) => {

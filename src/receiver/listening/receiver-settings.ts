@@ -19,14 +19,32 @@ export const DEFAULT_REQUEST_TIMEOUT_MS = 60_000
 /** How long the first bytes of a protocol may take to arrive, in milliseconds. */
 export const FIRST_BYTES_MS = 10_000
 
-/** What the gRPC and the HTTP receiver share. */
-export interface ReceiverSettings {
+/** Where a receiver listens, and for whom. */
+export interface ListenerSettings {
   /** The receiver's id in the configuration, such as `otlp/2`. */
   receiver: string
   /** Name or address; a name that has several addresses is bound at its first IPv4 one, as the Collector does. */
   host: string
   /** 0 takes any free port. */
   port: number
+  /** Further ones are closed at once; 1024 unless given. */
+  maxConnections?: number
+  /** Of one address, for IPv6 of one /64; as many as there may be unless given. */
+  maxConnectionsPerAddress?: number
+  /** Within how many milliseconds a connection must have spoken, and shown its credential where one is asked for; 10 s unless given. */
+  firstBytesMs?: number
+  /** How long a request may take to arrive, in milliseconds; a minute unless given, 0 is for ever. */
+  requestTimeoutMs?: number
+  shutdownGraceMs?: number
+  tls?: ServerTlsSettings
+  /** Whoever it does not know is turned away; the receiver does not dispose of it. */
+  authenticator?: Authenticator
+  /** Told of what the sender cannot be told: certificates that cannot be read again, handshakes that failed. */
+  onTrouble?: (reason: string) => void
+}
+
+/** What the gRPC and the HTTP receiver share. */
+export interface ReceiverSettings extends ListenerSettings {
   /** The signals of the pipelines this receiver feeds; others are answered as unknown. */
   signals: readonly Signal[]
   inFlight: InFlight
@@ -37,22 +55,8 @@ export interface ReceiverSettings {
   /** From 0 to 1; spreads the delays after which senders come again. */
   chance?: () => number
   maxMessageBytes?: number
-  /** Further ones are closed at once; 1024 unless given. */
-  maxConnections?: number
-  /** Of one address, for IPv6 of one /64; as many as there may be unless given. */
-  maxConnectionsPerAddress?: number
-  /** Within how many milliseconds a connection must have spoken, and shown its credential where one is asked for; 10 s unless given. */
-  firstBytesMs?: number
-  /** How long a request may take to arrive, in milliseconds; a minute unless given, 0 is for ever. */
-  requestTimeoutMs?: number
   /** In so many milliseconds a kilobyte of a body has to come; 10 s unless given. */
   bodyPaceMs?: number
-  shutdownGraceMs?: number
-  tls?: ServerTlsSettings
-  /** Whoever it does not know is turned away; the receiver does not dispose of it. */
-  authenticator?: Authenticator
-  /** Told of what the sender cannot be told: certificates that cannot be read again, handshakes that failed. */
-  onTrouble?: (reason: string) => void
 }
 
 /**
@@ -67,7 +71,7 @@ export interface RunningReceiver extends AsyncDisposable {
 }
 
 /** How many connections a receiver has, and how long without a credential where one is asked for. */
-export function connectionLimitsOf(settings: ReceiverSettings): ConnectionLimits {
+export function connectionLimitsOf(settings: ListenerSettings): ConnectionLimits {
   const { maxConnections: max = DEFAULT_MAX_CONNECTIONS, maxConnectionsPerAddress, firstBytesMs } = settings
   const asksForCredential = settings.authenticator !== undefined || settings.tls?.clientCaFile !== undefined
   return {

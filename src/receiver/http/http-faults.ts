@@ -1,8 +1,8 @@
 import { STATUS_CODES, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AwaitedBodies } from './awaited-bodies.ts'
-import { ownValue } from '../../../model/own-value.ts'
-import { REPLIES } from '../reply.ts'
+import { ownValue } from '../../model/own-value.ts'
+import { REPLIES } from '../otlp/reply.ts'
 
 /** How long an answer to a request that was too slow has to leave, in milliseconds. */
 const LAST_ANSWER_MS = 5_000

@@ -3,9 +3,9 @@ import type { Transform } from 'node:stream'
 import type { AwaitedBodies } from './awaited-bodies.ts'
 import type { BodyPace } from './body-pace.ts'
 import { HTTP_CODINGS } from '../codings/codings.ts'
-import { NO_ROOM, type Reservation } from '../../admission/in-flight.ts'
-import type { Refusal } from '../reply.ts'
-import { ownValue } from '../../../model/own-value.ts'
+import { NO_ROOM, type Reservation } from '../admission/in-flight.ts'
+import type { Refusal } from '../otlp/reply.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 /** The answer to a request that was not whole in time. */
 const TOO_SLOW: Refusal = {

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
-import type { Sender } from '../../../model/senders/sender.ts'
-import { certificateNames } from '../../../trust/certificate-names.ts'
+import type { Sender } from '../../model/senders/sender.ts'
+import { certificateNames } from '../../trust/certificate-names.ts'
 
 const senders = new WeakMap<TLSSocket, Sender>()
 

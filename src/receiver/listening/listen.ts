@@ -2,11 +2,10 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import type { Connections } from '../../doors/connections.ts'
-import { cannotListen } from './cannot-listen.ts'
-import type { ReceiverTransport } from '../observer.ts'
+import { cannotListen, type ListenPurpose } from './cannot-listen.ts'
 import {
   DEFAULT_SHUTDOWN_GRACE_MS,
-  type ReceiverSettings,
+  type ListenerSettings,
   type RunningReceiver,
 } from './receiver-settings.ts'
 
@@ -27,12 +26,12 @@ export interface Closing {
  */
 export async function listen(
   server: Server,
-  settings: ReceiverSettings,
-  transport: ReceiverTransport,
+  settings: ListenerSettings,
+  purpose: ListenPurpose,
   connections: Connections,
   { drain, giveUp }: Closing,
 ): Promise<RunningReceiver> {
-  const port = await bind(server, settings, transport)
+  const port = await bind(server, settings, purpose)
   const close = async (): Promise<void> => {
     const closed = once(server, 'close')
     server.close()
@@ -58,18 +57,14 @@ export async function listen(
   }
 }
 
-async function bind(
-  server: Server,
-  settings: ReceiverSettings,
-  transport: ReceiverTransport,
-): Promise<number> {
+async function bind(server: Server, settings: ListenerSettings, purpose: ListenPurpose): Promise<number> {
   try {
     const bare = settings.host.replace(/^\[(.*)\]$/, '$1')
     const { address } = await lookup(bare, { order: 'ipv4first' })
     server.listen(settings.port, address)
     await once(server, 'listening')
   } catch (error) {
-    throw cannotListen(settings, transport, error)
+    throw cannotListen(settings, purpose, error)
   }
   // A connection that could not be accepted is tried again by its sender; it must not end the process.
   server.on('error', () => undefined)

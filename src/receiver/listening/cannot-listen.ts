@@ -1,5 +1,4 @@
-import type { ReceiverTransport } from '../observer.ts'
-import type { ReceiverSettings } from './receiver-settings.ts'
+import type { ListenerSettings } from './receiver-settings.ts'
 import { ownValue } from '../../model/own-value.ts'
 
 const WHAT_TO_DO: Readonly<Record<string, string>> = {
@@ -10,17 +9,24 @@ const WHAT_TO_DO: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the host name cannot be looked up now; write an address or try again',
 }
 
+/** What a receiver listens for. */
+export interface ListenPurpose {
+  /** `OTLP/http`. */
+  readonly what: string
+  /** The setting of the receiver by which it listens elsewhere: `protocols::http::endpoint`. */
+  readonly setting: string
+}
+
 /** The error of a receiver that cannot listen: which one, on which address, and what to do about the system error. */
 export function cannotListen(
-  settings: ReceiverSettings,
-  transport: ReceiverTransport,
+  { receiver, host, port }: ListenerSettings,
+  { what, setting }: ListenPurpose,
   cause: unknown,
 ): Error {
   const { code = '', message } = cause as NodeJS.ErrnoException
-  const { receiver, host, port } = settings
   return new Error(
-    `receiver ${receiver} cannot listen for OTLP/${transport} on ${host}:${port}: ${ownValue(WHAT_TO_DO, code) ?? message} ` +
-      `(receivers::${receiver}::protocols::${transport}::endpoint)`,
+    `receiver ${receiver} cannot listen for ${what} on ${host}:${port}: ${ownValue(WHAT_TO_DO, code) ?? message} ` +
+      `(receivers::${receiver}::${setting})`,
     { cause },
   )
 }

@@ -1,0 +1,86 @@
+import { expect, test } from '@jest/globals'
+import { LineOfWrites } from '../../src/inference/line-of-writes.ts'
+import type { JsonObject } from '../../src/kubernetes/json-access.ts'
+import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
+import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
+import type { Observation } from '../../src/model/kubernetes/observation.ts'
+
+const MS = 1_000_000n
+const LINE = { windowNs: 500n * MS, whoWaitNs: 2_000n * MS, isWatched: true }
+const START = Date.UTC(2026, 0, 1)
+
+const at = (ms: number): bigint => BigInt(START + ms) * MS
+const timeAt = (ms: number): string => new Date(START + ms).toISOString()
+
+function pod(version: number, deletionGracePeriodSeconds: number): JsonObject {
+  const metadata = { name: 'web-1', namespace: 'shop', uid: 'u1', resourceVersion: String(version) }
+  const going = { deletionTimestamp: timeAt(0), deletionGracePeriodSeconds }
+  return { kind: 'Pod', apiVersion: 'v1', metadata: { ...metadata, ...going } }
+}
+
+function seen(type: string, version: number, ms: number, grace = 0): Observation {
+  return known(readWatchEvent({ type, object: pod(version, grace) }, at(ms)))
+}
+
+function deleted(version: number, fromMs: number, toMs: number): Observation {
+  return known(
+    readAuditEvent({
+      ...{ stage: 'ResponseComplete', verb: 'delete', auditID: `id of ${version}`, requestURI: '/' },
+      responseStatus: { code: 200 },
+      user: { username: 'kwok' },
+      objectRef: { resource: 'pods', namespace: 'shop', name: 'web-1', apiVersion: 'v1' },
+      requestObject: { kind: 'DeleteOptions', gracePeriodSeconds: 0 },
+      responseObject: pod(version, 0),
+      ...{ requestReceivedTimestamp: timeAt(fromMs), stageTimestamp: timeAt(toMs) },
+    }),
+  )
+}
+
+function known(read: Observation | string): Observation {
+  if (typeof read === 'string') throw new Error(read)
+  return read
+}
+
+/** Versions, and who made them, of what is due when a line was told of these. */
+function due(nowMs: number, ...observations: Observation[]): [number, string][] {
+  const line = new LineOfWrites(LINE)
+  for (const observation of observations) line.add(observation, at(10))
+  return line
+    .takeDue(at(nowMs))
+    .map(({ version, request }) => [Number(version), request?.actor.user ?? 'nobody'])
+}
+
+test('a deletion at once makes two versions, and both are of its request', () => {
+  const told = [seen('MODIFIED', 5, 4), seen('DELETED', 6, 6), deleted(6, 0, 7)]
+  expect(due(600, ...told)).toEqual([
+    [5, 'kwok'],
+    [6, 'kwok'],
+  ])
+})
+
+test('a request at once did not make the version before, which leaves the Pod some time', () => {
+  const told = [seen('MODIFIED', 5, 4, 30), seen('DELETED', 6, 6), deleted(6, 0, 7)]
+  expect(due(600, ...told)).toEqual([])
+  expect(due(2_010, ...told)).toEqual([
+    [5, 'nobody'],
+    [6, 'kwok'],
+  ])
+})
+
+test('a request that began long after a version was seen did not make it', () => {
+  const told = [seen('MODIFIED', 5, 4), seen('DELETED', 9, 1_030), deleted(9, 1_020, 1_031)]
+  expect(due(600, ...told)).toEqual([])
+  expect(due(2_010, ...told)).toEqual([
+    [5, 'nobody'],
+    [9, 'kwok'],
+  ])
+})
+
+test('who deleted an object before is not who deletes the next of its name', () => {
+  const line = new LineOfWrites(LINE)
+  line.add(deleted(6, 0, 7), at(10))
+  line.add(seen('DELETED', 6, 6), at(10))
+  line.takeDue(at(600))
+  line.add(seen('MODIFIED', 5, 4), at(600))
+  expect(line.takeDue(at(1_200))).toEqual([])
+})

@@ -1,0 +1,36 @@
+import { deployment, service } from '../support/manifests.ts'
+import type { Stage } from '../support/stage.ts'
+import { ENDPOINT_SERVICES, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
+
+/** A Deployment and a Service that alice applies one after the other. */
+async function play(stage: Stage): Promise<void> {
+  await stage.apply('alice', deployment('web', 2))
+  await stage.rolledOut('web', 2)
+  await stage.apply('alice', service('web'))
+  await stage.endpointsAre('web', 2)
+}
+
+export const alphaBetaGamma: Story = {
+  name: 'abc',
+  play,
+  cascades: [
+    {
+      began: 'create deployments/web',
+      by: 'alice',
+      services: ROLLOUT_SERVICES,
+      objects: { deployments: 1, replicasets: 1, pods: 2 },
+    },
+    {
+      began: 'create services/web',
+      by: 'alice',
+      services: sorted('kubectl', ...ENDPOINT_SERVICES),
+      objects: { services: 1, endpoints: 1, endpointslices: 1 },
+    },
+  ],
+  roots: {
+    pods: [['create deployments/web']],
+    services: [['create services/web']],
+    endpointslices: [['create deployments/web', 'create services/web']],
+    endpoints: [['create deployments/web', 'create services/web']],
+  },
+}

@@ -1,0 +1,56 @@
+import { FINISHES } from '../../../../lab/harness/kubernetes/kwok-stages.ts'
+import { template } from '../support/manifests.ts'
+import type { Stage } from '../support/stage.ts'
+import { sorted, type Story } from '../support/story.ts'
+
+const once = (app: string): object => ({
+  ...template(app, { restartPolicy: 'Never' }),
+  metadata: { labels: { app }, annotations: { [FINISHES]: 'yes' } },
+})
+
+async function play(stage: Stage): Promise<void> {
+  const batch = (rest: string): string => stage.path('/apis/batch/v1', rest)
+  const spec = { completions: 2, parallelism: 2, template: once('import') }
+  await stage.apply('alice', { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'import' }, spec })
+  await stage.statusIs(batch('jobs/import'), { succeeded: 2 })
+  await stage.apply('alice', {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: { name: 'nightly' },
+    spec: { schedule: '0 0 1 1 *', jobTemplate: { spec: { template: once('nightly') } } },
+  })
+  await stage.kubectl('bob', 'create', 'job', 'by-hand', '--from=cronjob/nightly')
+  await stage.statusIs(batch('jobs/by-hand'), { succeeded: 1 })
+  await stage.kubectl('alice', 'patch', 'cronjob/nightly', '--patch', '{"spec":{"schedule":"* * * * *"}}')
+  await stage.until(async () => {
+    interface Jobs {
+      items: { metadata: { name: string }; status?: { succeeded?: number } }[]
+    }
+    const { items } = await stage.api.get<Jobs>(batch('jobs'))
+    return items.some(({ metadata, status }) => /^nightly-/.test(metadata.name) && status?.succeeded === 1)
+  }, 'the CronJob has run a Job')
+}
+
+const SERVICES = ['job-controller', 'kube-scheduler', 'kubectl', 'kubelet']
+
+export const jobAndCronJob: Story = {
+  name: 'jobs',
+  play,
+  cascades: [
+    { began: 'create jobs/import', by: 'alice', services: SERVICES, objects: { jobs: 1, pods: 2 } },
+    { began: 'create cronjobs/nightly', by: 'alice', services: ['kubectl'], objects: { cronjobs: 1 } },
+    {
+      began: 'create jobs/by-hand',
+      by: 'bob',
+      services: sorted('cronjob-controller', ...SERVICES),
+      objects: { cronjobs: 1, jobs: 1, pods: 1 },
+    },
+    {
+      began: 'change cronjobs/nightly',
+      by: 'alice',
+      services: sorted('cronjob-controller', ...SERVICES),
+      objects: { cronjobs: 1, jobs: 1, pods: 1 },
+    },
+  ],
+  roots: { pods: [['change cronjobs/nightly'], ['create jobs/by-hand'], ['create jobs/import']] },
+}

@@ -1,0 +1,45 @@
+import { service, template } from '../support/manifests.ts'
+import type { Stage } from '../support/stage.ts'
+import { ENDPOINT_SERVICES, sorted, type Story } from '../support/story.ts'
+
+async function play(stage: Stage): Promise<void> {
+  const spec = {
+    replicas: 2,
+    serviceName: 'db',
+    selector: { matchLabels: { app: 'db' } },
+    template: template('db'),
+  }
+  await stage.apply('alice', { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db' }, spec })
+  const path = stage.path('/apis/apps/v1', 'statefulsets/db')
+  await stage.statusIs(path, { readyReplicas: 2, availableReplicas: 2 })
+  await stage.apply('alice', service('db', { clusterIP: 'None' }))
+  await stage.endpointsAre('db', 2)
+  await stage.kubectl('bob', 'set', 'image', 'statefulset/db', 'main=nginx:2')
+  await stage.until(async () => {
+    const { status } = await stage.api.get<{ status: Record<string, unknown> }>(path)
+    return status['currentRevision'] === status['updateRevision'] && status['availableReplicas'] === 2
+  }, 'its Pods are renewed')
+  await stage.endpointsAre('db', 2)
+}
+
+const SERVICES = ['kube-scheduler', 'kubectl', 'kubelet', 'statefulset-controller']
+
+export const statefulSet: Story = {
+  name: 'stateful',
+  play,
+  cascades: [
+    {
+      began: 'create statefulsets/db',
+      by: 'alice',
+      services: SERVICES,
+      objects: { statefulsets: 1, controllerrevisions: 1, pods: 2 },
+    },
+    {
+      began: 'create services/db',
+      by: 'alice',
+      services: sorted('kubectl', ...ENDPOINT_SERVICES),
+      objects: { services: 1, endpoints: 1, endpointslices: 1 },
+    },
+    { began: 'change statefulsets/db', by: 'bob', services: sorted(...SERVICES, ...ENDPOINT_SERVICES) },
+  ],
+}

@@ -1,0 +1,147 @@
+import { eventually } from '../../../../lab/harness/eventually.ts'
+import type { Cluster } from '../../../../lab/harness/kubernetes/cluster.ts'
+import type { KubeApi } from '../../../../lab/harness/kubernetes/kube-api.ts'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Watched } from './watched.ts'
+
+const LONGEST_STEP_MS = 90_000
+
+interface Items {
+  items: { metadata: { name: string }; status?: Record<string, unknown> }[]
+}
+
+interface Slice {
+  endpoints?: { conditions: { ready: boolean } }[] | null
+}
+
+interface Endpoints {
+  subsets?: { addresses?: object[] }[]
+}
+
+/** A namespace of a cluster in which a story is played. */
+export class Stage {
+  readonly namespace: string
+  readonly cluster: Cluster
+  readonly watched: Watched
+  readonly #directory: string
+  #manifests = 0
+
+  constructor(namespace: string, cluster: Cluster, watched: Watched, directory: string) {
+    this.namespace = namespace
+    this.cluster = cluster
+    this.watched = watched
+    this.#directory = directory
+  }
+
+  get api(): KubeApi {
+    return this.cluster.api()
+  }
+
+  kubectl(user: string, ...args: string[]): Promise<string> {
+    return this.cluster.kubectl(user, '--namespace', this.namespace, ...args)
+  }
+
+  /** `kubectl apply` of objects. */
+  async apply(user: string, ...objects: object[]): Promise<void> {
+    const path = join(this.#directory, `${this.namespace}-${++this.#manifests}.json`)
+    await writeFile(path, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects }))
+    await this.kubectl(user, 'apply', '-f', path)
+  }
+
+  /** A service account of the namespace that may do everything: the API as it sees it. */
+  async account(name: string): Promise<KubeApi> {
+    await this.cluster.makeAccount(this.namespace, name)
+    const { api } = await this.cluster.account(this.namespace, name)
+    await this.api.create('/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      metadata: { name: `${this.namespace}-${name}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ kind: 'ServiceAccount', namespace: this.namespace, name }],
+    })
+    return api
+  }
+
+  /** Has the cluster know a resource of its own, and watches it; what its objects hold is up to them. */
+  async define(group: string, version: string, kind: string, plural: string): Promise<void> {
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+    await this.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+      metadata: { name: `${plural}.${group}` },
+      spec: {
+        group,
+        scope: 'Namespaced',
+        names: { kind, plural, singular: kind.toLowerCase() },
+        versions: [{ name: version, served: true, storage: true, schema, subresources: { status: {} } }],
+      },
+    })
+    await eventually(() => this.watched.follow(`/apis/${group}/${version}/${plural}`), LONGEST_STEP_MS)
+  }
+
+  /** A path of the namespace: `/apis/apps/v1` and `deployments/web`. */
+  path(group: string, rest: string): string {
+    return `${group}/namespaces/${this.namespace}/${rest}`
+  }
+
+  /** Those of an app. */
+  pods(app: string): Promise<Items['items']> {
+    const path = this.path('/api/v1', `pods?labelSelector=app%3D${app}`)
+    return this.api.get<Items>(path).then(({ items }) => items)
+  }
+
+  /** Resolves once so many Pods of an app run, and it has no others. */
+  podsRun(app: string, count: number): Promise<void> {
+    return this.until(async () => {
+      const phases = (await this.pods(app)).map(({ status }) => status?.['phase'])
+      return phases.length === count && phases.every((phase) => phase === 'Running')
+    }, `${count} Pods of ${app} run`)
+  }
+
+  /** Resolves once the EndpointSlices of a Service list so many Pods that are ready, and its Endpoints as many. */
+  endpointsAre(service: string, count: number): Promise<void> {
+    return this.until(async () => {
+      const [slices, endpoints] = await Promise.all([
+        this.api.get<{ items: Slice[] }>(
+          this.path(
+            '/apis/discovery.k8s.io/v1',
+            `endpointslices?labelSelector=kubernetes.io%2Fservice-name%3D${service}`,
+          ),
+        ),
+        this.api.get<Endpoints>(this.path('/api/v1', `endpoints/${service}`)),
+      ])
+      const listed = slices.items.flatMap((slice) => slice.endpoints ?? [])
+      const addresses = (endpoints.subsets ?? []).flatMap((subset) => subset.addresses ?? [])
+      const isReady = listed.every(({ conditions }) => conditions.ready)
+      return isReady && listed.length === count && addresses.length === count
+    }, `${service} has ${count} endpoints`)
+  }
+
+  /** Resolves once a status says this: a Deployment's replicas are counted after its Pods run. */
+  async statusIs(path: string, expected: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.until(
+      async () => {
+        const { status = {} } = await this.api.get<{ status?: Record<string, unknown> }>(path)
+        return Object.entries(expected).every(([key, value]) => status[key] === value)
+      },
+      `${path} says ${JSON.stringify(expected)}`,
+    )
+  }
+
+  /** Resolves once a Deployment is as its author wants it, and its status says so. */
+  async rolledOut(name: string, replicas: number): Promise<void> {
+    const path = this.path('/apis/apps/v1', `deployments/${name}`)
+    const { metadata } = await this.api.get<{ metadata: { generation: number } }>(path)
+    await this.statusIs(path, {
+      observedGeneration: metadata.generation,
+      replicas,
+      updatedReplicas: replicas,
+      readyReplicas: replicas,
+      terminatingReplicas: 0,
+    })
+    await this.podsRun(name, replicas)
+  }
+
+  until(isSo: () => Promise<boolean>, what: string): Promise<void> {
+    return eventually(async () => {
+      if (!(await isSo())) throw new Error(`in ${this.namespace}, not yet: ${what}`)
+    }, LONGEST_STEP_MS)
+  }
+}

@@ -1,0 +1,28 @@
+import type { Stage } from './stage.ts'
+import type { ToldCascade } from './told.ts'
+
+/** What people do in a namespace, and what they should see of it. */
+export interface Story {
+  /** Of its namespace. */
+  readonly name: string
+  readonly play: (stage: Stage) => Promise<void>
+  /** In the order in which they begin. What depends on chance is not said. */
+  readonly cascades: readonly (Pick<ToldCascade, 'began'> & Partial<ToldCascade>)[]
+  /** By resource, what its objects come from in the end, as Told.rootsOf() says it. */
+  readonly roots?: Readonly<Record<string, readonly (readonly string[])[]>>
+  /** Why it is told otherwise by versions alone, which do not say who wrote; it is not held to them then. */
+  readonly needsWho?: string
+}
+
+/** Whose work it is that a Deployment's Pods come and go. */
+export const ROLLOUT_SERVICES = [
+  'deployment-controller',
+  'kube-scheduler',
+  'kubectl',
+  'kubelet',
+  'replicaset-controller',
+]
+/** Whose work it is that Services list them. */
+export const ENDPOINT_SERVICES = ['endpoint-controller', 'endpointslice-controller']
+
+export const sorted = (...names: readonly string[]): string[] => [...names].sort()

@@ -1,0 +1,44 @@
+/** What somebody began, and what became of it, as far as its cascade tells. */
+export interface ToldCascade {
+  /** `scale deployments/web` */
+  readonly began: string
+  /** Who did; empty where no source tells. */
+  readonly by: string
+  /** Whose writes it drove, by name; kwok is a kubelet. */
+  readonly services: readonly string[]
+  /** How many objects of which resource those wrote. */
+  readonly objects: Readonly<Record<string, number>>
+}
+
+/** What was told of everything in one namespace. */
+export interface Told {
+  /** In the order in which they began; not those by which the scene was set. */
+  readonly cascades: readonly ToldCascade[]
+  /**
+   * For each object of a resource, what its newest version comes from: how its roots began, by name. What is the same for several
+   * stands there once.
+   */
+  rootsOf(resource: string): readonly (readonly string[])[]
+}
+
+const SCENE = /^create (?:namespaces|serviceaccounts|clusterrolebindings|nodes|rolebindings)\//
+
+/** Whether this is what the story is about, and no preparation of it. */
+export function isOfStory(began: string): boolean {
+  return !SCENE.test(began)
+}
+
+/** `scale deployments/web`, from the part of the object that was written. */
+export function whatBegan(part: string, resource: string, name: string): string {
+  const verbs: Readonly<Record<string, string>> = {
+    creation: 'create',
+    deletion: 'delete',
+    authored: 'change',
+  }
+  // What generated names end with is another one every time.
+  return `${verbs[part] ?? part} ${resource}/${resource === 'pods' ? name.replace(/(-[a-z0-9]{6,10})?-[a-z0-9]{5}$/, '-…') : name}`
+}
+
+export function serviceShown(service: string): string {
+  return service === 'kwok' ? 'kubelet' : service
+}

@@ -1,0 +1,20 @@
+import { ServiceMark } from './service-mark.tsx'
+
+/** Who wrote: the user where one is known, and the service by which. */
+export function ActorMark({ actor, service }: { actor: string | null | undefined; service: string | null }) {
+  if (actor === null || actor === undefined || actor === service)
+    return service === null ? null : <ServiceMark service={service} />
+  const user = <span class={isPerson(actor) ? 'actor person' : 'actor'}>{actor}</span>
+  return (
+    <span class="actor-mark">
+      {isPerson(actor) && user}
+      {service !== null && <ServiceMark service={service} />}
+      {!isPerson(actor) && user}
+    </span>
+  )
+}
+
+/** Parts of Kubernetes, service accounts among them, have such names. */
+function isPerson(user: string): boolean {
+  return !user.startsWith('system:')
+}

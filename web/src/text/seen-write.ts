@@ -1,0 +1,27 @@
+import type { Span } from '../../../src/query/answers/spans.ts'
+
+type Write = Pick<Span, 'user' | 'service' | 'cause' | 'gap'>
+
+/** Why a write was made, in a sentence. */
+export const CAUSES = {
+  operator: 'An operator did it.',
+  exact: 'The versions it follows from are named by the request, or are the only ones with that content.',
+  inferred: 'It follows from the newest versions that there were when it was made.',
+} as const
+
+export const GAP = 'Versions of the object before this one were not seen.'
+
+/** Who wrote, and what of it is not certain; nothing for a span that says nothing of a write. */
+export function seenWords({ user, cause, gap }: Write): string[] {
+  if (cause === undefined) return []
+  const words: string[] = [cause === 'operator' ? 'begun by an operator' : cause]
+  if (user !== undefined) words.unshift(`by ${user}`)
+  if (gap === true) words.push('versions before it were not seen')
+  return words
+}
+
+/** The name of a write, and before it the person who made it. */
+export function writeLabel(span: Write & Pick<Span, 'name'>): string {
+  const { user, cause, name } = span
+  return cause === 'operator' && user !== undefined ? `${user}: ${name}` : name
+}
