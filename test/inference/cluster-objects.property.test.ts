@@ -1,0 +1,163 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+import type { ClusterObjects, KnownObject, KnownVersion } from '../../src/model/kubernetes/cluster-objects.ts'
+import type { ObjectFacts, ObjectIdentity } from '../../src/model/kubernetes/object-facts.ts'
+import { parseCpid } from '../../src/model/cpid.ts'
+
+const KEPT = 8
+const HOUR = 3_600_000
+const RESOURCES = ['pods', 'replicasets']
+
+interface Added {
+  kind: 'add'
+  object: number
+  version: number
+  owner: number | undefined
+  target: number | undefined
+  gone: boolean
+  includes: number
+}
+type Step =
+  | Added
+  | { kind: 'act'; object: number; version: number }
+  | { kind: 'rollBack'; added: Added }
+  | { kind: 'reopen' }
+
+const object = fc.nat(5)
+const version = fc.nat(40)
+const added: fc.Arbitrary<Added> = fc.record({
+  kind: fc.constant('add' as const),
+  ...{ object, version, gone: fc.boolean(), includes: fc.nat(3) },
+  owner: fc.option(object, { nil: undefined }),
+  target: fc.option(object, { nil: undefined }),
+})
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 10, arbitrary: added },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('act' as const), object, version }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('rollBack' as const), added }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'reopen' as const }) },
+)
+
+const identityOf = (at: number): ObjectIdentity => ({
+  ...{ apiVersion: 'v1', resource: RESOURCES[at % 2] ?? '', namespace: 'shop' },
+  // Two objects in turn have each name.
+  ...{ name: `object-${at >> 1}`, uid: `uid-${at}` },
+})
+
+function versionOf({ version: of, owner, target, gone, includes }: Added): KnownVersion {
+  const facts: ObjectFacts = {
+    ...{ generation: of, managers: [], deleting: gone, prints: { authored: String(of) } },
+    owners: owner === undefined ? [] : [{ kind: 'Some', name: 'owner', uid: `uid-${owner}`, controller: true }],
+    references:
+      target === undefined
+        ? []
+        : [{ field: 'target', ...pick(identityOf(target)) }],
+  }
+  const some = Array.from({ length: includes }, (_, at) => cpid(at + 1)).flatMap((one) => parseCpid(one) ?? [])
+  return { version: BigInt(of), cpid: parseCpid(cpid(of + 1)), gone, facts, includes: some }
+}
+
+const pick = ({ resource, namespace, name }: ObjectIdentity) => ({ resource, namespace, name })
+
+/** What can be seen of an object, as far as versions are kept. */
+const seen = (one: KnownObject | undefined): unknown =>
+  one && {
+    uid: one.identity.uid,
+    versions: one.versions.slice(0, KEPT).map(({ version: of, cpid: from, gone, facts, includes }) => ({
+      ...{ of, from, gone, facts, includes: [...includes] },
+    })),
+  }
+
+test('objects in SQLite are what they are in memory, over rollbacks and restarts, with their last versions', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      let writer = await TestWriter.open()
+      const model = new MemoryObjects()
+      for (const one of steps) {
+        if (one.kind === 'reopen') writer = writer.reopened()
+        else if (one.kind === 'rollBack')
+          expect(() =>
+            writer.stores.transactor.run(({ inference }) => {
+              inference.objectsOf('test').add(identityOf(one.added.object), versionOf(one.added))
+              throw new Error('undone')
+            }),
+          ).toThrow('undone')
+        else
+          writer.stores.transactor.run(({ inference }) => {
+            for (const objects of [inference.objectsOf('test'), model]) {
+              if (one.kind === 'act') objects.noteActed(`uid-${one.object}`, 'somebody', BigInt(one.version))
+              else objects.add(identityOf(one.object), versionOf(one))
+            }
+          })
+      }
+      writer.stores.transactor.run(({ inference }) => {
+        const objects = inference.objectsOf('test')
+        const elsewhere = inference.objectsOf('other')
+        for (let at = 0; at < 6; at++) {
+          const { uid, resource, namespace, name } = identityOf(at)
+          expect(seen(objects.get(uid))).toEqual(seen(model.get(uid)))
+          expect(elsewhere.get(uid)).toBeUndefined()
+          expect(objects.lastActed(uid, 'somebody')).toBe(model.lastActed(uid, 'somebody'))
+          const naming = objects.naming('target', resource, identityOf(at), 10)
+          const others = model.naming('target', resource, identityOf(at), 10)
+          expect(naming.map((other) => other.identity.uid).sort()).toEqual(
+            others.map((other) => other.identity.uid).sort(),
+          )
+          const named = objects.named(resource, namespace, name)
+          expect(named?.identity.name).toBe(model.named(resource, namespace, name)?.identity.name)
+          const [after, before] = [10n, 1_000n]
+          const owned = (of: ClusterObjects): string[] =>
+            of.ownedBy(uid, resource, after, before, 10).map((other) => other.identity.uid)
+          // Two of one version are in no order.
+          expect(owned(objects).sort()).toEqual(owned(model).sort())
+        }
+      })
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test('what went is forgotten after an hour, with all that was known of it; what is there stays', async () => {
+  const some = fc.uniqueArray(fc.record({ at: fc.nat(30), isGone: fc.boolean(), late: fc.boolean() }), {
+    ...{ selector: ({ at }) => at, maxLength: 20 },
+  })
+  await fc.assert(
+    fc.asyncProperty(some, async (objects) => {
+      const writer = await TestWriter.open()
+      const add = (part: typeof objects): void => {
+        writer.stores.transactor.run(({ inference }) => {
+          for (const { at, isGone } of part) {
+            const added = { kind: 'add', object: at, version: 1, target: at, includes: 1 } as const
+            const owned = { ...added, owner: at + 1 }
+            inference.objectsOf('test').add(identityOf(at), versionOf({ ...owned, gone: false }))
+            inference.objectsOf('test').noteActed(`uid-${at}`, 'somebody', 1n)
+            if (isGone)
+              inference.objectsOf('test').add(identityOf(at), versionOf({ ...owned, version: 2, gone: true }))
+          }
+        })
+      }
+      add(objects.filter(({ late }) => !late))
+      writer.clock.advance(HOUR)
+      add(objects.filter(({ late }) => late))
+      writer.clock.advance(HOUR / 2)
+      while (writer.writer.prune(1_000, { isCalendarRight: true }).more);
+      const left = objects.filter(({ isGone, late }) => !isGone || late)
+      const rows = (table: string): number => writer.rows(table)
+      expect(rows('k8s_objects')).toBe(left.length)
+      expect(rows('k8s_owners')).toBe(left.length)
+      expect(rows('k8s_references')).toBe(left.length)
+      expect(rows('k8s_acted')).toBe(left.length)
+      expect(rows('k8s_versions')).toBe(left.reduce((sum, { isGone }) => sum + (isGone ? 2 : 1), 0))
+      writer.stores.transactor.run(({ inference }) => {
+        for (const { at, isGone, late } of objects) {
+          const found = inference.objectsOf('test').get(`uid-${at}`)
+          expect(found === undefined).toBe(isGone && !late)
+        }
+      })
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,117 @@
+import { expect, test } from '@jest/globals'
+import { recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
+import { NANOS_PER_MS } from '../../src/model/clock.ts'
+import type { Observation } from '../../src/model/kubernetes/observation.ts'
+import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
+import type { Telling } from '../../src/model/kubernetes/telling.ts'
+import type { PendingTelling } from '../../src/store/inference/inference-rounds.ts'
+import { TestClock } from '../support/test-clock.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const OBSERVED = recordedObservations(['watch']).filter(({ object }) => object.namespace === 'shop')
+const START_MS = Number((OBSERVED[0]?.seenNs ?? 0n) / NANOS_PER_MS)
+
+const telling = (observations: Telling['observations'], position = 'there'): PendingTelling => ({
+  ...{ cluster: 'test', stream: 'watch', position },
+  body: bytesOfTold(observations),
+})
+
+async function opened(): Promise<TestWriter> {
+  const writer = await TestWriter.open({}, ':memory:', new TestClock(START_MS))
+  while (writer.writer.inference.infer(100));
+  return writer
+}
+
+function decideAll({ writer, clock }: TestWriter): void {
+  clock.advance(10_000)
+  while (writer.inference.infer(100));
+}
+
+const decided = (writer: TestWriter): unknown[] =>
+  writer.db
+    .prepare(
+      `SELECT o.object, w.version, c.text FROM span_objects w JOIN spans s ON s.id = w.span JOIN cpids c ON c.id = s.cpid
+       JOIN objects o ON o.id = w.object WHERE w.role = 1 ORDER BY 1, 2`,
+    )
+    .raw()
+    .all()
+
+async function soundly(): Promise<unknown[]> {
+  const writer = await opened()
+  writer.writer.inference.tell([telling(OBSERVED)])
+  decideAll(writer)
+  return decided(writer)
+}
+
+const SOUND = await soundly()
+
+test('what cannot be stored is not acknowledged, nor is its place, and may be told again', async () => {
+  const writer = await opened()
+  const { inference } = writer.writer
+  writer.fillDisk()
+  expect(() => inference.tell([telling(OBSERVED)])).toThrow('full')
+  writer.freeDisk()
+  expect(inference.position('test', 'watch')).toBeUndefined()
+  expect(inference.tell([telling(OBSERVED)])).toEqual([{ kind: 'stored' }])
+  expect(inference.position('test', 'watch')).toBe('there')
+  decideAll(writer)
+  expect(decided(writer)).toEqual(SOUND)
+})
+
+test('what cannot be decided because of the disk is decided once there is room, and the same', async () => {
+  const writer = await opened()
+  const { inference } = writer.writer
+  inference.tell([telling(OBSERVED)])
+  writer.clock.advance(10_000)
+  inference.infer(50)
+  writer.fillDisk()
+  expect(() => {
+    while (inference.infer(100));
+  }).toThrow('full')
+  writer.freeDisk()
+  decideAll(writer)
+  expect(decided(writer)).toEqual(SOUND)
+  expect(writer.rows('k8s_tellings')).toBe(0)
+  expect(inference.takeSetAside()).toEqual([])
+})
+
+test('a write that cannot be decided is set aside, told of, and stops no other', async () => {
+  const writer = await opened()
+  const { inference } = writer.writer
+  const [some] = OBSERVED.filter(({ object }) => object.resource === 'pods')
+  if (some?.source !== 'watch') throw new Error('no Pod was recorded')
+  const object = { ...some.object, uid: 'poisoned', name: 'poisoned' }
+  const poisoned = { ...some, object, version: some.version + 1_000_000n, facts: {} } as unknown as Observation
+  inference.tell([telling([...OBSERVED, poisoned])])
+  decideAll(writer)
+  expect(decided(writer)).toEqual(SOUND)
+  const aside = { stage: 'inference', kind: 'write of pods shop/poisoned', reason: expect.stringMatching(/./) as string }
+  expect(inference.takeSetAside()).toMatchObject([aside])
+  expect(writer.rows("set_aside WHERE stage = 'inference'")).toBe(1)
+  expect(writer.rows('k8s_tellings')).toBe(0)
+})
+
+test('a row of the inbox that cannot be read is set aside at the next start, and the others are decided', async () => {
+  const writer = await opened()
+  writer.writer.inference.tell([telling(OBSERVED)])
+  writer.stores.transactor.run(({ inference }) => inference.addTelling('test', Buffer.from('no telling')))
+  const again = writer.reopened()
+  decideAll(again)
+  decideAll(again)
+  expect(decided(again)).toEqual(SOUND)
+  expect(again.writer.inference.takeSetAside()).toMatchObject([{ stage: 'inference', kind: 'telling' }])
+  expect(again.rows('k8s_tellings')).toBe(0)
+})
+
+test('more than may wait is refused for now, and taken once the rest is decided', async () => {
+  const writer = await opened()
+  const { inference } = writer.writer
+  const body = bytesOfTold(OBSERVED)
+  let told = 0
+  while (inference.tell([{ cluster: 'test', stream: 'watch', body }])[0]?.kind === 'stored') told++
+  expect(told * body.length).toBeGreaterThan(16 * 1024 * 1024)
+  expect(inference.tell([{ cluster: 'other', stream: 'watch', body }])).toMatchObject([{ kind: 'busy' }])
+  decideAll(writer)
+  expect(inference.tell([telling(OBSERVED)])).toEqual([{ kind: 'stored' }])
+  expect(decided(writer)).toEqual(SOUND)
+})
