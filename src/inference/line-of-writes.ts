@@ -99,7 +99,7 @@ export class LineOfWrites {
       next !== undefined && due.length < most;
       next = this.#versioned.first
     ) {
-      this.#join(next)
+      this.#complete(next)
       if (!this.#isDue(next, nowNs)) break
       this.#takeUnversioned(seenNs(next), due)
       this.#versioned.shift()
@@ -146,7 +146,7 @@ export class LineOfWrites {
     const waitedNs = nowNs - pending.sinceNs
     const { windowNs, whoWaitNs, isAudited = true } = this.#settings
     if (waitedNs < windowNs) return false
-    const isOver = pending.audited !== undefined || waitedNs >= whoWaitNs
+    const isOver = pending.audited !== undefined || waitedNs >= whoWaitNs || wasThere(pending)
     if (isOver || !isAudited) this.#admit(pending)
     return isOver || pending.admitted !== undefined
   }
@@ -168,6 +168,15 @@ export class LineOfWrites {
       this.#waiting.delete(next)
       this.#admit(next)
       due.push(writeOf(next))
+    }
+  }
+
+  /** What cannot be compared is decided as it stands, where a fault in it stops no other write. */
+  #complete(pending: Pending): void {
+    try {
+      this.#join(pending)
+    } catch {
+      return
     }
   }
 
@@ -208,6 +217,11 @@ export class LineOfWrites {
     if (left.length === 0) this.#byName.delete(name)
     else this.#byName.set(name, left)
   }
+}
+
+/** It was there before anybody looked: nobody is told of who wrote it. */
+function wasThere({ watched }: Pending): boolean {
+  return watched?.source === 'watch' && watched.by === 'first list'
 }
 
 function couldMake({ object, request }: AuditedRequest, version: WatchedVersion): boolean {

@@ -50,13 +50,13 @@ const identityOf = (at: number): ObjectIdentity => ({
 function versionOf({ version: of, owner, target, gone, includes }: Added): KnownVersion {
   const facts: ObjectFacts = {
     ...{ generation: of, managers: [], deleting: gone, prints: { authored: String(of) } },
-    owners: owner === undefined ? [] : [{ kind: 'Some', name: 'owner', uid: `uid-${owner}`, controller: true }],
-    references:
-      target === undefined
-        ? []
-        : [{ field: 'target', ...pick(identityOf(target)) }],
+    owners:
+      owner === undefined ? [] : [{ kind: 'Some', name: 'owner', uid: `uid-${owner}`, controller: true }],
+    references: target === undefined ? [] : [{ field: 'target', ...pick(identityOf(target)) }],
   }
-  const some = Array.from({ length: includes }, (_, at) => cpid(at + 1)).flatMap((one) => parseCpid(one) ?? [])
+  const some = Array.from({ length: includes }, (_, at) => cpid(at + 1)).flatMap(
+    (one) => parseCpid(one) ?? [],
+  )
   return { version: BigInt(of), cpid: parseCpid(cpid(of + 1)), gone, facts, includes: some }
 }
 
