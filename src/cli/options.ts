@@ -47,9 +47,18 @@ export const OPTIONS = {
   },
   timeout: { type: 'string', value: '<duration>', meaning: 'how long the query may take (30s)' },
   'max-rows': { type: 'string', value: '<n>', meaning: 'how many rows to print at most (1000)' },
-  cluster: { type: 'string', value: '<name>', meaning: 'whose recordings are imported: its k8s.cluster.name' },
+  cluster: {
+    type: 'string',
+    value: '<name>',
+    meaning: 'whose recordings are imported: its k8s.cluster.name',
+  },
   audit: { type: 'string', multiple: true, value: '<file>', meaning: 'an audit log; may be repeated' },
-  watch: { type: 'string', multiple: true, value: '<file>', meaning: 'what a watch delivered; may be repeated' },
+  watch: {
+    type: 'string',
+    multiple: true,
+    value: '<file>',
+    meaning: 'what a watch delivered; may be repeated',
+  },
   help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },
   version: { type: 'boolean', short: 'v', meaning: 'print the version' },
 } as const satisfies Record<string, Option>

@@ -167,7 +167,9 @@ function whoDeletes(
   )
     return controller('kube-apiserver')
   const maker =
-    owner !== undefined && reference !== undefined && hasSurplus(owner.facts, reference.uid, object.resource, objects)
+    owner !== undefined &&
+    reference !== undefined &&
+    hasSurplus(owner.facts, reference.uid, object.resource, objects)
       ? ownValue(OF_OWNER, reference.kind)
       : undefined
   const usual = disrupterOf(known) ?? maker
