@@ -1,4 +1,4 @@
-import type { ArrivalStore, IngestCounts, Owner, RequestAnswer } from '../model/ports/arrival-port.ts'
+import type { ArrivalStore, IngestCounts, Owner, RequestAnswer, ToldIn } from '../model/ports/arrival-port.ts'
 import type { LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import { CPID_ID } from '../model/attributes.ts'
@@ -147,7 +147,7 @@ export class RequestRecorder {
 
   #span(span: SpanRecord, from: From, counts: IngestCounts, answer: AnswerBuilder): void {
     for (const mergelog of span.mergelogs ?? []) {
-      const refusal = this.#mergelog(mergelog, from, counts)
+      const refusal = this.#mergelog(mergelog, span, from, counts)
       if (refusal !== undefined) answer.warn(refusal)
     }
     const doubt = from.allowed && (from.repeated ?? (span.repeatsCpid ? CPID_ID : undefined))
@@ -176,7 +176,7 @@ export class RequestRecorder {
     }
     let cpid = this.#carried(log.cpid, counts, answer)
     if (log.mergelog !== undefined) {
-      const refusal = this.#mergelog(log.mergelog, from, counts)
+      const refusal = this.#mergelog(log.mergelog, log, from, counts)
       if (refusal !== undefined) {
         answer.reject(refusal)
         return
@@ -189,10 +189,11 @@ export class RequestRecorder {
   }
 
   /** Nothing of what its sender may not send is taken in, not even that it carries a CPID. */
-  #forbidLog({ mergelog }: LogRecord, from: From, counts: IngestCounts, doubt: string | undefined): string {
+  #forbidLog(log: LogRecord, from: From, counts: IngestCounts, doubt: string | undefined): string {
+    const { mergelog } = log
     const refusal =
       mergelog &&
-      this.#mergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, from, counts)
+      this.#mergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, log, from, counts)
     if (refusal !== undefined) return refusal
     counts.forbiddenLogs++
     return doubt === undefined ? forbidden('log records', from) : inDoubt('log records', doubt)
@@ -222,7 +223,7 @@ export class RequestRecorder {
   }
 
   /** Records a mergelog; a sentence when it is refused. */
-  #mergelog(record: MergelogRecord, from: From, counts: IngestCounts): string | undefined {
+  #mergelog(record: MergelogRecord, told: ToldIn, from: From, counts: IngestCounts): string | undefined {
     const checked = checkMergelog(record, this.#settings.maxSources)
     this.#work += record.sources.length
     const mergelog =
@@ -244,7 +245,7 @@ export class RequestRecorder {
             counts.refusedMergelogs.contested = (counts.refusedMergelogs.contested ?? 0) + 1
           }
           const timeNs = record.timeNs === 0n ? nanosOfMs(this.#store.wallMs) : record.timeNs
-          this.#store.addMergelog(id, outcome.arrival, mergelog, record, timeNs, from)
+          this.#store.addMergelog(id, outcome.arrival, mergelog, record, timeNs, from, told)
           if (mergelog.sources.length > 0) counts.merges++
         }
         counts.mergelogs++

@@ -24,10 +24,10 @@ function awaitParent(ctx: LinkContext, span: ArrivedSpan, parentId: bigint): voi
   const { origin } = span
   const until = (parents.since(origin, parentId) ?? clock.activeMs) + settings.waitMs
   if (until > clock.activeMs) {
-    parents.add(origin, parentId, AWAITED_FOR_CPID, undefined)
+    parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
     ctx.waiting.add({ arrival: span.row, kind: 'orphan', cpid: undefined, origin, parentId }, until)
   } else {
-    parents.add(origin, parentId, AWAITED_AFTER_FORWARD, undefined)
+    parents.add(origin, parentId, AWAITED_AFTER_FORWARD, undefined, true)
     forwardUnattributed(ctx, span)
   }
 }

@@ -10,9 +10,15 @@ export function enter(ctx: LinkContext, cpid: number): void {
   else enterOwnTrace(ctx, cpid)
 }
 
-export function waitToEnter({ waiting }: LinkContext, arrival: number, cpid: number, until: number): void {
+export function waitToEnter(
+  { waiting }: LinkContext,
+  arrival: number,
+  cpid: number,
+  until: number,
+  toldBy?: bigint,
+): void {
   if (waiting.forCpid(cpid).some(({ kind }) => kind === 'change')) return
-  waiting.add({ arrival, kind: 'change', cpid, origin: undefined, parentId: undefined }, until)
+  waiting.add({ arrival, kind: 'change', cpid, origin: undefined, parentId: toldBy }, until)
 }
 
 /** In links mode a CPID seen first on a span has its change span sent after the wait, mergelog or not. */

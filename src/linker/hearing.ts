@@ -1,6 +1,7 @@
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import { attribute } from './attribute.ts'
 import { waitsUntil } from './causes/waits.ts'
+import { waitsForTeller } from './drives/awaiting.ts'
 import { awaitChange, enter, waitToEnter } from './entering.ts'
 import type { LinkContext } from './link-context.ts'
 import { release } from './release.ts'
@@ -21,9 +22,11 @@ export function hearMergelog(ctx: LinkContext, arrival: number, cpid: number): v
   if (isPruned(ctx, cpid)) return
   if (ctx.traces.ofRoot(cpid).some((trace) => trace.provisional && trace.rootSent)) ctx.counts.lateMergelogs++
   const until = waitsUntil(ctx, cpid)
-  if (until === undefined) enter(ctx, cpid)
-  else waitToEnter(ctx, arrival, cpid, until)
-  release(ctx, cpid, until === undefined)
+  const teller = until === undefined ? waitsForTeller(ctx, cpid) : undefined
+  if (until !== undefined) waitToEnter(ctx, arrival, cpid, until)
+  else if (teller !== undefined) waitToEnter(ctx, arrival, cpid, teller.until, teller.spanId)
+  else enter(ctx, cpid)
+  release(ctx, cpid, until === undefined && teller === undefined)
 }
 
 export function hearExplained(ctx: LinkContext, cpid: number): void {

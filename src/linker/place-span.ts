@@ -5,6 +5,7 @@ import {
   SENT_FOR_CHILD,
   SENT_INHERITED_CPID,
   SENT_PATCHED,
+  SENT_UNDRIVEN,
   type ExtraPatch,
 } from '../model/ports/linking/decisions.ts'
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
@@ -29,6 +30,8 @@ export interface Placing {
   cpid: number
   /** It also stands in another trace. */
   copy: boolean
+  /** It is activity of the trace's root. */
+  driven: boolean
   /** What had been awaiting this span. */
   awaited: readonly AwaitedParent[]
 }
@@ -47,16 +50,17 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   const { counts } = ctx
   const { trace, cpid } = placing
   if (ctx.outbox.wasSent(trace.id, span.row)) return
-  const change = ensureChangeSpan(ctx, trace, cpid, span.startNs)
+  const change = ensureChangeSpan(ctx, trace, cpid, span.startNs, placing.driven)
   const { parentId, cause, elsewhere } = parentIn(ctx, span, placing, change)
   const extra = patchOf(span.hasLinks ? repointedLinks(ctx, trace, span.row, parentId) : undefined, elsewhere)
-  const isCounted = isCountedOf(ctx, trace, span.row)
+  const isCounted = placing.driven && isCountedOf(ctx, trace, span.row)
   ctx.outbox.send({
     trace: trace.id,
     span: span.row,
     parentId,
     flags:
       (placing.copy ? SENT_COPY : 0) |
+      (placing.driven ? 0 : SENT_UNDRIVEN) |
       (span.cpid === cpid ? 0 : SENT_FOR_CHILD) |
       (span.inherited ? SENT_INHERITED_CPID : 0) |
       (extra === undefined ? 0 : SENT_PATCHED),
@@ -66,7 +70,8 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   })
   if (cause !== undefined && !placing.copy) observeHop(ctx, trace, span, cause)
   if (span.writes) ctx.objects.addWrites(trace.cascade, span, ctx.objects.versions(span.row, 'wrote'))
-  countIn(ctx, trace, span, isCounted)
+  countIn(ctx, trace, span)
+  if (placing.driven) noteActivityOf(ctx, trace, span, isCounted)
   if (elsewhere !== undefined) trace.sentBytes += CAUSE_BYTES
   counts.sent++
 }
@@ -107,11 +112,11 @@ function localParentIn(
   span: ArrivedSpan,
   placing: Placing,
 ): bigint | Elsewhere | undefined {
-  const { trace, cpid, awaited } = placing
+  const { trace, cpid, driven, awaited } = placing
   const { parentId, parentRow, origin } = span
   if (parentId === 0n) return undefined
   if (parentRow === undefined || !ctx.events.isLinked(parentRow)) {
-    ctx.parents.add(origin, parentId, trace.id, cpid)
+    ctx.parents.add(origin, parentId, trace.id, cpid, driven)
     return parentId
   }
   const part = partWith(ctx, trace, parentRow)
@@ -124,7 +129,7 @@ function localParentIn(
     return parent && { span: parent, trace: part }
   }
   if (ctx.waiting.hasSpan(parentRow)) {
-    ctx.parents.add(origin, parentId, trace.id, cpid)
+    ctx.parents.add(origin, parentId, trace.id, cpid, driven)
     return parentId
   }
   return undefined
@@ -175,14 +180,17 @@ function isCountedOf(
   return outbox.tracesOfSpan(row).some((id) => traces.trace(id)?.root === trace.root)
 }
 
-function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan, isCounted: boolean): void {
+function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): void {
   trace.sentSpans++
   trace.sentBytes += spanBytes(span)
   countGuest(ctx, trace, span)
+  ctx.traces.touch(trace)
+}
+
+function noteActivityOf(ctx: LinkContext, trace: Trace, span: ArrivedSpan, isCounted: boolean): void {
   if (!isCounted) trace.controllerSpans++
   extendBounds(ctx, trace, span.startNs, span.endNs)
   if (ctx.traces.addService(trace, span.service)) trace.services++
   if (span.seen && !isCounted) ctx.actors.add(trace, span)
   noteActivity(ctx, trace)
-  ctx.traces.touch(trace)
 }

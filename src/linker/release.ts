@@ -1,6 +1,7 @@
 import type { Waiting } from '../model/ports/linking/waiting.ts'
 import { attribute } from './attribute.ts'
 import { waitsUntil } from './causes/waits.ts'
+import { waitsForTeller } from './drives/awaiting.ts'
 import { enter } from './entering.ts'
 import type { LinkContext } from './link-context.ts'
 import { send, sendOrWait } from './send-or-wait.ts'
@@ -10,10 +11,15 @@ export function release(ctx: LinkContext, cpid: number, hasEntered: boolean): vo
   if (waitsUntil(ctx, cpid) !== undefined) return
   for (const waiting of ctx.waiting.forCpid(cpid)) {
     if (hasEntered && waiting.kind === 'change') ctx.waiting.remove(waiting.arrival)
-    else ctx.steps.push({ kind: 'waited', waiting })
+    else if (!isForSpan(waiting)) ctx.steps.push({ kind: 'waited', waiting })
   }
   if (!ctx.settings.logs) return
   for (const row of ctx.logs.waitingForCpid(cpid)) ctx.steps.push({ kind: 'waited log', row })
+}
+
+/** It is let go by the span that it waits for, not by the CPID. */
+function isForSpan({ kind, parentId }: Waiting): boolean {
+  return kind === 'parent' || (kind === 'change' && parentId !== undefined)
 }
 
 /** Looks whether what has waited can go, and lets it wait on if not. */
@@ -32,11 +38,14 @@ export function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   else if (waiting.kind === 'change') {
     // A mergelog that is stored but not heard of yet enters the change itself.
     const mergelog = ctx.mergelogs.find(cpid)
-    if (mergelog === undefined || ctx.events.isLinked(mergelog.arrival)) enter(ctx, cpid)
+    if (mergelog !== undefined && !ctx.events.isLinked(mergelog.arrival)) return
+    const teller = mergelog && waitsForTeller(ctx, cpid)
+    if (teller === undefined) enter(ctx, cpid)
+    else ctx.waiting.add({ ...waiting, parentId: teller.spanId }, teller.until)
   } else {
     const span = ctx.spans.span(waiting.arrival)
     if (span === undefined) return
-    if (waiting.kind === 'cause') send(ctx, span, cpid)
+    if (waiting.kind === 'cause' || waiting.kind === 'parent') send(ctx, span, cpid)
     else sendOrWait(ctx, span, cpid)
   }
 }

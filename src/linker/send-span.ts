@@ -7,11 +7,12 @@ import {
 } from '../model/ports/linking/waiting.ts'
 import type { LinkContext } from './link-context.ts'
 import { waitsForWriters } from './causes/causes.ts'
+import { drives, driversIn, driversOf, rootsDriving } from './drives/drivers.ts'
 import { mayJoin } from './may-join.ts'
 import { bringParent, placeSpan } from './place-span.ts'
 import { sendInPlace } from './passthrough.ts'
 import { hasShareFor } from './traces/guests.ts'
-import { openTracesOf, tracesFor } from './traces/trace-openings.ts'
+import { listedRoots, openTracesOf, tracesFor } from './traces/trace-openings.ts'
 import { spanBytes } from './traces/trace-room.ts'
 import { waitsUntil } from './causes/waits.ts'
 
@@ -20,15 +21,18 @@ export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): voi
   const awaited = ctx.parents.take(span)
   if (ctx.settings.mode === 'passthrough') sendInPlace(ctx, span, cpid)
   else {
-    const traces = tracesFor(ctx, cpid, span.startNs, spanBytes(span), span)
+    const roots = listedRoots(ctx, cpid)
+    const drivers = driversOf(ctx, span, roots)
+    const traces = tracesFor(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), span)
+    const left = driversIn(traces, drivers)
     traces.forEach((trace, position) => {
-      placeSpan(ctx, span, { trace, cpid, copy: position > 0, awaited })
+      placeSpan(ctx, span, { trace, cpid, copy: position > 0, driven: drives(left, trace), awaited })
     })
     if (traces.length === 0) sendWhereItIs(ctx, span)
   }
   followAwaited(ctx, span, awaited, cpid)
   if (span.writes) releaseObservers(ctx, span)
-  releaseLogs(ctx, span)
+  releaseTold(ctx, span)
 }
 
 /** A guest's span for which the traces of its change have no room left stays in its original trace. */
@@ -55,8 +59,9 @@ export function sendObserver(ctx: LinkContext, row: number): void {
   sendSpan(ctx, span, span.cpid)
 }
 
-/** Log records that waited for the span follow. */
-function releaseLogs({ logs, steps, settings }: LinkContext, span: ArrivedSpan): void {
+/** Changes that waited for the span, which told of them, and log records of it follow. */
+function releaseTold({ waiting: changes, logs, steps, settings }: LinkContext, span: ArrivedSpan): void {
+  for (const waiting of changes.changesToldBy(span.spanId)) steps.push({ kind: 'waited', waiting })
   if (!settings.logs) return
   for (const row of logs.waitingForSpan(span)) steps.push({ kind: 'waited log', row })
 }
@@ -68,7 +73,7 @@ export function forwardUnattributed(ctx: LinkContext, span: ArrivedSpan): void {
   ctx.counts.sent++
   ctx.counts.unattributed++
   followAwaited(ctx, span, awaited, undefined)
-  releaseLogs(ctx, span)
+  releaseTold(ctx, span)
 }
 
 /** What had been waiting for this span, or went ahead without it, learns of it. */
@@ -80,15 +85,21 @@ function followAwaited(
 ): void {
   if (awaited.length === 0) return
 
+  const driving = cpid === undefined ? undefined : rootsDriving(ctx, span.row)
   for (const child of awaited) {
     const trace = child.trace > 0 ? ctx.traces.trace(child.trace) : undefined
     if (trace === undefined || child.cpid === undefined) continue
     // The child was pruned since.
     if (ctx.graph.maybeNode(child.cpid)?.pruned !== false) continue
-    bringParent(ctx, span, { trace, cpid: child.cpid, copy: true, awaited })
+    const driven = driving === undefined ? child.driven : driving.includes(trace.root)
+    bringParent(ctx, span, { trace, cpid: child.cpid, copy: true, driven, awaited })
   }
   if (awaited.some((child) => child.trace === AWAITED_FOR_CPID)) {
     for (const waiting of ctx.waiting.forParent(span.origin, span.spanId)) {
+      if (waiting.kind === 'parent') {
+        ctx.steps.push({ kind: 'waited', waiting })
+        continue
+      }
       ctx.waiting.remove(waiting.arrival)
       const child = ctx.spans.span(waiting.arrival)
       if (child !== undefined) ctx.steps.push({ kind: 'child', span: child, cpid })
@@ -123,8 +134,9 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
       const { mode } = ctx.settings
       const open = mode === 'passthrough' ? [] : openTracesOf(ctx, cpid, child.startNs, spanBytes(child))
       const traces = open.filter((trace) => hasShareFor(ctx, trace, child))
+      const drivers = traces.length === 0 ? undefined : driversOf(ctx, child, listedRoots(ctx, cpid))
       for (const trace of traces) {
-        placeSpan(ctx, child, { trace, cpid, copy: true, awaited: [] })
+        placeSpan(ctx, child, { trace, cpid, copy: true, driven: drives(drivers, trace), awaited: [] })
       }
       sent = true
       stack.push(child)

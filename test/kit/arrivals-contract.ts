@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Cpid } from '../../src/model/cpid.ts'
-import type { ArrivalStore } from '../../src/model/ports/arrival-port.ts'
+import type { ArrivalStore, ToldIn } from '../../src/model/ports/arrival-port.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { Inside, Open } from './opened.ts'
 
@@ -11,7 +11,12 @@ const scopeOf = (arrivals: ArrivalStore, service: string, cluster?: string): num
 export function merge(
   { arrivals, graph }: Pick<Inside, 'arrivals' | 'graph'>,
   number: number,
-  { sources = [], timeNs, scope }: { sources?: number[]; timeNs: bigint; scope: number },
+  {
+    sources = [],
+    timeNs,
+    scope,
+    told,
+  }: { sources?: number[]; timeNs: bigint; scope: number; told?: ToldIn },
 ): { id: number; arrival: number } {
   const id = graph.sight(cpid(number) as Cpid).id
   const mergelog = { cpid: cpid(number) as Cpid, sources: sources.map((source) => cpid(source) as Cpid) }
@@ -23,7 +28,7 @@ export function merge(
     reason: 'why',
   }
   const arrival = graph.announce(id, 'mergelog')
-  arrivals.addMergelog(id, arrival, mergelog, record, timeNs, { scope, cluster: '' })
+  arrivals.addMergelog(id, arrival, mergelog, record, timeNs, { scope, cluster: '' }, told)
   return { id, arrival }
 }
 
@@ -75,6 +80,23 @@ export function arrivalsContract(open: Open): void {
       expect(inside.graph.storedSources(id + 1)).toBeUndefined()
       expect(inside.arrivals.ownerOf(id + 1)).toBeUndefined()
       expect(inside.mergelogs.find(id + 1)).toBeUndefined()
+    })
+  })
+
+  test('which span told of a change is known with the time, as far as it was said', async () => {
+    using opened = await open()
+    opened.clock.advance(70)
+    const said = [{ traceKey: 'sixteen bytes id', spanId: -3n }, { traceKey: '', spanId: 3n }, undefined]
+    const ids = opened.transactor.run((inside) => {
+      const scope = scopeOf(inside.arrivals, 'paper')
+      return said.map((told, at) => merge(inside, at + 1, { timeNs: 5n, scope, ...(told && { told }) }).id)
+    })
+    opened.reopened().transactor.run((inside) => {
+      const traceId = Buffer.from('sixteen bytes id')
+      const told = { traceId, spanId: -3n, sinceMs: 70 }
+      expect(ids.map((id) => inside.mergelogs.toldBy(id))).toEqual([told, undefined, undefined])
+      inside.arrivals.contestMergelog(ids[0] ?? 0, cpid(1) as Cpid)
+      expect(inside.mergelogs.toldBy(ids[0] ?? 0)).toBeUndefined()
     })
   })
 

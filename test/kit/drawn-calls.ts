@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { Cpid } from '../../src/model/cpid.ts'
-import type { WaitingKind } from '../../src/model/ports/linking/waiting.ts'
+import type { Waiting, WaitingKind } from '../../src/model/ports/linking/waiting.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { merge } from './arrivals-contract.ts'
 import { openInMemory } from './in-memory/open-in-memory.ts'
@@ -9,7 +9,7 @@ import { openedTrace } from './linking-contract.ts'
 import type { Inside, Open, Opened } from './opened.ts'
 
 const CPIDS = 5
-const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause']
+const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause', 'parent']
 
 /** One call, or a few that belong together, with the numbers it takes; returns what it was answered. */
 type Call = (inside: Inside, a: number, b: number) => unknown
@@ -77,10 +77,15 @@ const CALLS: readonly Call[] = [
     waiting.hasSpan(a) || waiting.remove(a)
       ? 'waited'
       : waiting.add(
-          { arrival: a, kind: KINDS[b % 4] ?? 'span', cpid: b, origin: a % 2, parentId: BigInt(b) },
+          { arrival: a, ...kindAndOrigin(a, b), cpid: b, parentId: BigInt(b) },
           b * 100,
         ),
-  ({ waiting }, a, b) => [waiting.forCpid(a), waiting.forParent(a % 2, BigInt(b)), waiting.due(b)],
+  ({ waiting }, a, b) => [
+    waiting.forCpid(a),
+    waiting.forParent(a % 2, BigInt(b)),
+    waiting.changesToldBy(BigInt(b)),
+    waiting.due(b),
+  ],
   ({ changes }, a, b) =>
     changes.find(a, b) ?? changes.add(a, { trace: b, spanId: BigInt(a - b), depth: (a * b) % 3 }),
   ({ changes }, a, b) => [changes.newest(a, b), changes.cpidsIn(b)],
@@ -105,6 +110,12 @@ const CALLS: readonly Call[] = [
     traces.due(b).map(({ id }) => id),
   ],
 ]
+
+/** A change waits for a span in whichever trace. */
+function kindAndOrigin(a: number, b: number): Pick<Waiting, 'kind' | 'origin'> {
+  const kind = KINDS[b % 5] ?? 'span'
+  return { kind, origin: kind === 'change' ? undefined : a % 2 }
+}
 
 /** Some calls in one transaction, or in a part of one, which throws at its end where `breaks` says so. */
 const round = fc.record({

@@ -34,6 +34,8 @@ export interface MergelogSketch {
   time?: number
   object?: string
   reason?: string
+  /** The span that it was told in; any numbers. */
+  told?: { trace: number; id: number }
 }
 
 export const hexTrace = (trace: number | bigint): string => trace.toString(16).padStart(32, '0')
@@ -63,6 +65,7 @@ export function mergelogsRequest(
     timeUnixNano: nanosAfter(mergelog.time ?? 0),
     eventName: 'cpid.mergelog',
     attributes: mergelogAttributes(mergelog),
+    ...(mergelog.told && { traceId: hexTrace(mergelog.told.trace), spanId: hexSpan(mergelog.told.id) }),
   }))
   const request = {
     resourceLogs: [

@@ -33,7 +33,7 @@ export function causeIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): Caus
 }
 
 /** Of an object that was observed at several versions, the highest. */
-function highestOfEach(observed: readonly ObjectVersion[]): Iterable<ObjectVersion> {
+export function highestOfEach(observed: readonly ObjectVersion[]): Iterable<ObjectVersion> {
   if (observed.length < 2) return observed
   const highest = new Map<string, ObjectVersion>()
   for (const version of observed) {
@@ -103,6 +103,7 @@ function mayHoldBelow(
   return false
 }
 
-function endsLater(a: ArrivedSpan, b: ArrivedSpan): boolean {
+/** Of two writers, which ends last. */
+export function endsLater(a: ArrivedSpan, b: ArrivedSpan): boolean {
   return a.endNs > b.endNs || (a.endNs === b.endNs && a.row > b.row)
 }

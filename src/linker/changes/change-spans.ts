@@ -34,12 +34,13 @@ export function sendRootChange(ctx: LinkContext, trace: Trace, root: CpidNode, a
   trace.rootSent = true
 }
 
-/** The change span of a CPID in a trace, sent now if it is not there yet. */
+/** The change span of a CPID in a trace, sent now if it is not there yet; as a merge of it where the trace's root drives it. */
 export function ensureChangeSpan(
   ctx: LinkContext,
   trace: Trace,
   cpid: number,
   activityNs: UnixNanos,
+  driven: boolean,
 ): ChangeSpan {
   const there = ctx.changes.find(cpid, trace.id)
   if (there !== undefined) return there
@@ -69,7 +70,7 @@ export function ensureChangeSpan(
     ...(!deep && inCascade.trace !== trace.id && { above: inCascade }),
   })
   ctx.changes.add(cpid, change)
-  if (known === undefined && mergelog !== undefined && mergelog.sources.length > 0) trace.merges++
+  if (driven && known === undefined && mergelog !== undefined && mergelog.sources.length > 0) trace.merges++
   return change
 }
 

@@ -7,7 +7,8 @@ import { ensureChangeSpan, sendMergedInto } from './change-spans.ts'
 import { relinkProvisional } from './late-mergelogs.ts'
 import type { LinkContext } from '../link-context.ts'
 import { noteActivity } from '../traces/settling.ts'
-import { tracesFor } from '../traces/trace-openings.ts'
+import { drives, driversIn, driversOfChange } from '../drives/drivers.ts'
+import { listedRoots, tracesFor } from '../traces/trace-openings.ts'
 
 /** A CPID whose mergelog arrived takes its place: a change span in each of its traces, back links from its sources. */
 export function enterChange(ctx: LinkContext, cpid: number): void {
@@ -17,15 +18,19 @@ export function enterChange(ctx: LinkContext, cpid: number): void {
   const ns = mergelog === undefined ? nanosOfMs(ctx.clock.wallMs) : changeTime(mergelog)
   const hasSources = mergelog !== undefined && mergelog.sources.length > 0
   const provisional = hasSources ? ctx.traces.ofRoot(cpid).filter((trace) => trace.provisional) : []
-  const traces = tracesFor(ctx, cpid, ns)
+  const roots = listedRoots(ctx, cpid)
+  const drivers = driversOfChange(ctx, cpid, roots)
+  const traces = tracesFor(ctx, { cpid, roots, drivers }, ns)
+  const left = driversIn(traces, drivers)
   for (const trace of traces) {
-    ensureChangeSpan(ctx, trace, cpid, ns)
-    noteActivity(ctx, trace)
+    const driven = drives(left, trace)
+    ensureChangeSpan(ctx, trace, cpid, ns, driven)
+    if (driven) noteActivity(ctx, trace)
   }
   markCutRoots(ctx, node)
   const into = traces[0]
   if (into === undefined) return
-  const change = ensureChangeSpan(ctx, into, cpid, ns)
+  const change = ensureChangeSpan(ctx, into, cpid, ns, true)
   linkSourcesForward(ctx, mergelog?.sources ?? [], { trace: into, change, node }, traces)
   relinkProvisional(ctx, node, provisional, { trace: into, change, node })
 }

@@ -7,7 +7,8 @@ import type { LinkContext } from '../link-context.ts'
 import { placeSpan } from '../place-span.ts'
 import { settle } from '../traces/settling.ts'
 import { hasShareFor } from '../traces/guests.ts'
-import { openTracesOf } from '../traces/trace-openings.ts'
+import { drives, driversOf, driversOfChange } from '../drives/drivers.ts'
+import { listedRoots, openTracesOf } from '../traces/trace-openings.ts'
 import { spanBytes } from '../traces/trace-room.ts'
 
 /**
@@ -38,11 +39,15 @@ function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<numbe
     .filter((span) => ctx.events.isLinked(span.row) && !ctx.waiting.hasSpan(span.row))
     .sort((a, b) => (a.startNs < b.startNs ? -1 : a.startNs > b.startNs ? 1 : a.row - b.row))
   const now = spans[0]?.startNs ?? ctx.mergelogs.find(cpid)?.timeNs ?? 0n
-  for (const trace of openTracesOf(ctx, cpid, now, 0, except)) ensureChangeSpan(ctx, trace, cpid, now)
+  const roots = listedRoots(ctx, cpid)
+  const ofChange = driversOfChange(ctx, cpid, roots)
+  for (const trace of openTracesOf(ctx, cpid, now, 0, except))
+    ensureChangeSpan(ctx, trace, cpid, now, drives(ofChange, trace))
   for (const span of parentsFirst(spans)) {
+    const drivers = driversOf(ctx, span, roots)
     for (const trace of openTracesOf(ctx, cpid, span.startNs, spanBytes(span), except)) {
       if (!hasShareFor(ctx, trace, span)) continue
-      placeSpan(ctx, span, { trace, cpid, copy: true, awaited: [] })
+      placeSpan(ctx, span, { trace, cpid, copy: true, driven: drives(drivers, trace), awaited: [] })
     }
   }
 }

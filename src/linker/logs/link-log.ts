@@ -106,15 +106,16 @@ function sendAsItCame({ logs, counts }: LinkContext, log: ArrivedLog): void {
 }
 
 /**
- * The trace of the newest root, as for spans: for a record of its span's CPID the one that the span is in and is no
+ * The trace of the newest root that drives it, as for spans: for a record of its span's CPID the one that the span is in and is no
  * copy, else the one where a span of the CPID would go now. A span that has not arrived is expected there.
  */
 function placeOf(ctx: LinkContext, cpid: number, state: SpanState): { traceId: Buffer; holdsSpan: boolean } {
   const roots = listedRoots(ctx, cpid)
   const spanTraces = state.kind === 'sent' ? tracesOf(ctx, state.span) : []
   if (state.kind === 'sent' && state.span.cpid === cpid) {
+    const driven = new Set(ctx.outbox.tracesDriven(state.span.row))
     for (const root of roots) {
-      const trace = spanTraces.findLast((one) => one.root === root.id)
+      const trace = spanTraces.findLast((one) => one.root === root.id && driven.has(one.id))
       if (trace !== undefined) return { traceId: trace.traceId, holdsSpan: true }
     }
     const last = spanTraces.at(-1)

@@ -20,7 +20,7 @@ export function enterOwnTrace(ctx: LinkContext, cpid: number): void {
   const mergelog = ctx.mergelogs.find(cpid)
   const ns = mergelog === undefined ? openingTime(ctx, cpid, []) : changeTime(mergelog)
   // A span that adds links to the one of a change that is there already.
-  const trace = tracesFor(ctx, cpid, ns, changeBytes(ctx, cpid))[0]
+  const trace = tracesFor(ctx, { cpid, roots: [node], drivers: undefined }, ns, changeBytes(ctx, cpid))[0]
   if (trace === undefined) return
   noteActivity(ctx, trace)
   if (!trace.rootSent) {

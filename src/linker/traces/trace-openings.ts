@@ -14,6 +14,7 @@ import { rfc3339 } from '../../model/rfc3339.ts'
 import { changeTime, episodeName } from '../changes/change-attributes.ts'
 import { sendRootChange } from '../changes/change-spans.ts'
 import { changeSpanId, derivedSpanId, numberBytes, traceIdOf } from '../changes/derived-ids.ts'
+import type { Drivers } from '../drives/drivers.ts'
 import type { LinkContext } from '../link-context.ts'
 import { extendBounds, isDoubtful, openingTime, possibleTime } from '../causes/plausible-time.ts'
 import { endFull } from './settling.ts'
@@ -21,37 +22,45 @@ import { sendSynthetic, stampIn } from '../changes/synthetic-span.ts'
 import { hasShareFor } from './guests.ts'
 import { changeBytes, fits } from './trace-room.ts'
 
+/** What goes into traces: of which CPID it is, the roots that this lists, and those of them that drive it. */
+export interface Going {
+  readonly cpid: number
+  readonly roots: readonly CpidNode[]
+  readonly drivers: Drivers
+}
+
 /**
- * The traces that activity of a CPID goes into now, that of its newest root first: those of its listed roots that are
- * open. When all have settled it is the newest one's episode, whatever episodes the older ones have open (design rules 5
- * and 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the CPID; those whose share of
- * guests is used up are left out for a span of one, and there may be none.
+ * The traces that something of a CPID goes into now: those of its listed roots that are open, the roots that drive it first,
+ * each time the newest. When all that drive it have settled the newest one's episode comes first, whatever episodes the older
+ * ones have open (design rules 5 to 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the
+ * CPID; those whose share of guests is used up are left out for a span of one, and there may be none.
  */
 export function tracesFor(
   ctx: LinkContext,
-  cpid: number,
+  { cpid, roots, drivers }: Going,
   activityNs: UnixNanos,
   bytes = 0,
   span?: ArrivedSpan,
 ): Trace[] {
-  const roots = listedRoots(ctx, cpid)
   const open: Trace[] = []
+  let copies: Trace[] | undefined
   let isLeftOut = false
+  let newest: CpidNode | undefined
   for (const root of roots) {
-    const trace = ctx.traces.currentOf(root.id) ?? openFirst(ctx, root, activityNs)
+    const isDriver = drivers === undefined || drivers.includes(root.id)
+    if (isDriver) newest ??= root
+    const trace = ctx.traces.currentOf(root.id) ?? (isDriver ? openFirst(ctx, root, activityNs) : undefined)
     if (!keepsRootOpen(trace)) continue
-    if (span !== undefined && !hasShareFor(ctx, trace, span)) isLeftOut = true
-    else open.push(withRoom(ctx, trace, cpid, activityNs, bytes))
+    if (span !== undefined && !hasShareFor(ctx, trace, span)) isLeftOut ||= isDriver
+    else (isDriver ? open : (copies ??= [])).push(withRoom(ctx, trace, cpid, activityNs, bytes))
   }
-  const newest = roots[0]
-  if (open.length > 0 || newest === undefined || isLeftOut) return open
-  const episode = ctx.traces.currentOf(newest.id)
-  if (episode?.open === true && span !== undefined && !hasShareFor(ctx, episode, span)) return []
-  return [
-    episode?.open === true
-      ? withRoom(ctx, episode, cpid, activityNs, bytes)
-      : openEpisode(ctx, newest, activityNs),
-  ]
+  if (open.length === 0 && newest !== undefined && !isLeftOut) {
+    const episode = ctx.traces.currentOf(newest.id)
+    if (episode?.open !== true) open.push(openEpisode(ctx, newest, activityNs))
+    else if (span === undefined || hasShareFor(ctx, episode, span))
+      open.push(withRoom(ctx, episode, cpid, activityNs, bytes))
+  }
+  return copies === undefined ? open : [...open, ...copies]
 }
 
 /** The same traces as far as they are open, without opening others than episodes of full ones. */

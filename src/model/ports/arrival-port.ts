@@ -17,6 +17,14 @@ export interface SentFrom {
   readonly joinsOwn?: boolean
 }
 
+/** The span in which something was told, as far as it is known: its trace id's 16 bytes as latin1, and its id. */
+export interface ToldIn {
+  /** Empty for none. */
+  readonly traceKey: string
+  /** 0n for none. */
+  readonly spanId: bigint
+}
+
 /** Whose a refused record is; `sender` is who the connection proved it to be, where it did. */
 export interface RefusedFrom {
   readonly service: string
@@ -50,6 +58,7 @@ export interface ArrivalStore {
     record: MergelogRecord,
     timeNs: UnixNanos,
     from: SentFrom,
+    told?: ToldIn,
   ): void
   /** Puts the mergelog of a CPID among the refused: another takes its place. */
   contestMergelog(cpid: number, text: Cpid): void

@@ -9,6 +9,7 @@ interface AwaitedRow {
   trace: number
   cpid: number | null
   since_ms: number
+  driven: number
 }
 
 interface Pending {
@@ -33,23 +34,27 @@ export class AwaitedParentTable implements AwaitedParents {
     this.#progress = progress
     this.#spans = spans
     this.#stored = db.prepare(
-      'SELECT trace, cpid, since_ms FROM awaited_parents WHERE origin = ? AND span_id = ?',
+      'SELECT trace, cpid, since_ms, driven FROM awaited_parents WHERE origin = ? AND span_id = ?',
     )
     this.#insert = db.prepare(
-      'INSERT OR IGNORE INTO awaited_parents (origin, span_id, trace, cpid, since_ms) VALUES (?, ?, ?, ?, ?)',
+      `INSERT INTO awaited_parents (origin, span_id, trace, cpid, since_ms, driven) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET driven = max(driven, excluded.driven)`,
     )
     this.#delete = db.prepare('DELETE FROM awaited_parents WHERE origin = ? AND span_id = ?')
   }
 
-  add(origin: number, spanId: bigint, trace: number, cpid: number | undefined): void {
+  add(origin: number, spanId: bigint, trace: number, cpid: number | undefined, driven: boolean): void {
     const key = `${origin} ${spanId}`
     let pending = this.#pending.get(key)
     if (pending === undefined) {
       pending = { origin, spanId, children: new Map() }
       this.#pending.set(key, pending)
     }
-    if (!pending.children.has(trace))
-      pending.children.set(trace, { trace, cpid, sinceMs: this.#progress.activeMs })
+    const known = pending.children.get(trace)
+    if (known === undefined || (driven && !known.driven)) {
+      const sinceMs = known?.sinceMs ?? this.#progress.activeMs
+      pending.children.set(trace, { trace, cpid: known === undefined ? cpid : known.cpid, sinceMs, driven })
+    }
   }
 
   since(origin: number, spanId: bigint): number | undefined {
@@ -63,7 +68,8 @@ export class AwaitedParentTable implements AwaitedParents {
     const taken: AwaitedParent[] = []
     if (awaited || !this.#spans.isOfThisRound(row)) {
       for (const stored of this.#stored.all(origin, spanId)) {
-        taken.push({ trace: stored.trace, cpid: stored.cpid ?? undefined, sinceMs: stored.since_ms })
+        const { trace, cpid, since_ms: sinceMs, driven } = stored
+        taken.push({ trace, cpid: cpid ?? undefined, sinceMs, driven: driven === 1 })
       }
       if (taken.length > 0) this.#delete.run(origin, spanId)
     }
@@ -73,15 +79,18 @@ export class AwaitedParentTable implements AwaitedParents {
     if (pending === undefined) return taken
     this.#pending.delete(key)
     for (const child of pending.children.values()) {
-      if (!taken.some((stored) => stored.trace === child.trace)) taken.push(child)
+      const at = taken.findIndex((stored) => stored.trace === child.trace)
+      const stored = taken[at]
+      if (stored === undefined) taken.push(child)
+      else if (child.driven && !stored.driven) taken[at] = { ...stored, driven: true }
     }
     return taken
   }
 
   flush(): void {
     for (const { origin, spanId, children } of this.#pending.values()) {
-      for (const { trace, cpid, sinceMs } of children.values()) {
-        this.#insert.run(origin, spanId, trace, cpid ?? null, sinceMs)
+      for (const { trace, cpid, sinceMs, driven } of children.values()) {
+        this.#insert.run(origin, spanId, trace, cpid ?? null, sinceMs, driven ? 1 : 0)
       }
     }
     this.#pending.clear()

@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import {
   SENT_FOR_CHILD,
   SENT_SYNTHETIC,
+  SENT_UNDRIVEN,
   type Decisions,
   type Placed,
   type SpanDecision,
@@ -12,6 +13,9 @@ import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 
 const SPANS = 30_000
+
+/** Of a decision that sends a span into a trace whose root does not drive it. */
+const NO_ACTIVITY = SENT_UNDRIVEN | SENT_FOR_CHILD
 
 interface PlacedRow {
   parent_id: bigint
@@ -26,7 +30,8 @@ export class DecisionTable implements Decisions {
   readonly #placed: Statement<[number, number], PlacedRow>
   readonly #sent: Statement<[number, number], number>
   readonly #traces: Statement<[{ span: number }], number>
-  /** For spans first linked by this process: every trace they were sent into. */
+  readonly #driven: Statement<[number], number>
+  /** For spans first linked by this process: every trace they were sent into, below zero where they are no activity of it. */
   readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
 
   constructor(db: Sqlite, progress: Progress) {
@@ -50,6 +55,13 @@ export class DecisionTable implements Decisions {
          UNION SELECT trace FROM outbox WHERE span = +@span AND flags & ${SENT_FOR_CHILD} ORDER BY 1`,
       )
       .pluck()
+    this.#driven = db
+      .prepare<[number], number>(
+        `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
+         JOIN outbox o ON o.trace = t.trace AND o.span = s.id AND o.flags & ${NO_ACTIVITY} = 0
+         WHERE s.id = +? ORDER BY 1`,
+      )
+      .pluck()
   }
 
   /** A span that is linked for the first time has been sent nowhere. */
@@ -59,13 +71,17 @@ export class DecisionTable implements Decisions {
 
   wasSent(trace: number, row: number): boolean {
     const known = this.#sentTo.get(row)
-    if (known !== undefined) return known.includes(trace)
+    if (known !== undefined) return known.includes(trace) || known.includes(-trace)
     return this.#sent.get(trace, row) === 1
   }
 
   tracesOfSpan(row: number): number[] {
     const known = this.#sentTo.get(row)
-    return known?.filter((trace) => trace !== 0) ?? this.#traces.all({ span: row })
+    return known?.flatMap((trace) => (trace === 0 ? [] : Math.abs(trace))) ?? this.#traces.all({ span: row })
+  }
+
+  tracesDriven(row: number): number[] {
+    return this.#sentTo.get(row)?.filter((trace) => trace > 0) ?? this.#driven.all(row)
   }
 
   placed(trace: number, row: number): Placed | undefined {
@@ -92,7 +108,7 @@ export class DecisionTable implements Decisions {
       cause ?? null,
       causeTrace ?? null,
     )
-    this.#sentTo.get(span)?.push(trace)
+    this.#sentTo.get(span)?.push((flags & NO_ACTIVITY) === 0 ? trace : -trace)
   }
 
   sendSynthetic(decision: SyntheticDecision): void {

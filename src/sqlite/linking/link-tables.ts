@@ -64,8 +64,8 @@ export class LinkTables implements LinkPorts {
   }
 
   forget(): void {
-    const { logs, spans, scopes, traces, changes, outbox, parents } = this
-    for (const part of [logs, spans, scopes, traces, changes, outbox, parents]) part.forget()
+    const { logs, spans, scopes, traces, changes, outbox, parents, waiting } = this
+    for (const part of [logs, spans, scopes, traces, changes, outbox, parents, waiting]) part.forget()
   }
 
   gauges(): { waiting: number; openTraces: number } {

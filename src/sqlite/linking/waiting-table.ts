@@ -3,7 +3,10 @@ import type { Waiting, WaitingItems, WaitingKind } from '../../model/ports/linki
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 
-const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause']
+const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause', 'parent']
+const CHANGE = KINDS.indexOf('change')
+/** In place of an original trace, of a change that waits for the span that told of it. */
+const TOLD = -1
 
 interface WaitingRow {
   arrival: bigint
@@ -21,7 +24,10 @@ export class WaitingTable implements WaitingItems {
   readonly #forCpid: Statement<[number], WaitingRow>
   readonly #forParent: Statement<[number, bigint], WaitingRow>
   readonly #due: Statement<[number, number], WaitingRow>
-  readonly #delete: Statement
+  readonly #delete: Statement<[number], number>
+  readonly #countTold: Statement<[], number>
+  /** How many changes wait for who told of them, or more, so that spans need not ask while none does. */
+  #told: number | undefined
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
@@ -32,16 +38,26 @@ export class WaitingTable implements WaitingItems {
       db
         .prepare<Bind, WaitingRow>(`SELECT arrival, kind, cpid, origin, parent_id FROM waiting ${rest}`)
         .safeIntegers()
-    this.#is = db.prepare<[number], number>('SELECT 1 FROM waiting WHERE arrival = ? AND kind <> 1').pluck()
+    this.#is = db
+      .prepare<[number], number>(`SELECT 1 FROM waiting WHERE arrival = ? AND kind <> ${CHANGE}`)
+      .pluck()
     this.#forCpid = rows('WHERE cpid = +? ORDER BY arrival')
     this.#forParent = rows('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
     this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
-    this.#delete = db.prepare('DELETE FROM waiting WHERE arrival = ?')
+    this.#delete = db
+      .prepare<[number], number>('DELETE FROM waiting WHERE arrival = ? RETURNING origin IS -1')
+      .pluck()
+    this.#countTold = db
+      .prepare<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`)
+      .pluck()
   }
 
   add(waiting: Waiting, dueMs: number): void {
     const { arrival, kind, cpid, origin, parentId } = waiting
-    this.#insert.run(arrival, KINDS.indexOf(kind), cpid ?? null, origin ?? null, parentId ?? null, dueMs)
+    const isTold = kind === 'change' && parentId !== undefined
+    const of = isTold ? TOLD : (origin ?? null)
+    this.#insert.run(arrival, KINDS.indexOf(kind), cpid ?? null, of, parentId ?? null, dueMs)
+    if (isTold && this.#told !== undefined) this.#told++
   }
 
   hasSpan(arrival: number): boolean {
@@ -49,7 +65,9 @@ export class WaitingTable implements WaitingItems {
   }
 
   remove(arrival: number): boolean {
-    return this.#delete.run(arrival).changes > 0
+    const wasTold = this.#delete.get(arrival)
+    if (wasTold === 1 && this.#told !== undefined) this.#told--
+    return wasTold !== undefined
   }
 
   forCpid(cpid: number): Waiting[] {
@@ -60,8 +78,18 @@ export class WaitingTable implements WaitingItems {
     return this.#forParent.all(origin, parentId).map(waitingOf)
   }
 
+  changesToldBy(spanId: bigint): Waiting[] {
+    this.#told ??= this.#countTold.get() ?? 0
+    return this.#told === 0 ? [] : this.forParent(TOLD, spanId)
+  }
+
   due(limit: number): Waiting[] {
     return this.#due.all(this.#progress.activeMs, limit).map(waitingOf)
+  }
+
+  /** After a rollback, or when someone else wrote. */
+  forget(): void {
+    this.#told = undefined
   }
 }
 
@@ -70,7 +98,7 @@ function waitingOf(row: WaitingRow): Waiting {
     arrival: Number(row.arrival),
     kind: KINDS[Number(row.kind)] ?? 'span',
     cpid: row.cpid === null ? undefined : Number(row.cpid),
-    origin: row.origin === null ? undefined : Number(row.origin),
+    origin: row.origin === null || row.origin === BigInt(TOLD) ? undefined : Number(row.origin),
     parentId: row.parent_id ?? undefined,
   }
 }

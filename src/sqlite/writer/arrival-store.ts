@@ -6,6 +6,7 @@ import type {
   RefusedFrom,
   RequestAnswer,
   SentFrom,
+  ToldIn,
 } from '../../model/ports/arrival-port.ts'
 import {
   SPAN_HAS_LINKS,
@@ -81,8 +82,9 @@ export class SqliteArrivals implements ArrivalStore {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#addMergelog = db.prepare(
-      `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason,
+         told_trace, told_span, told_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#removeMergelog = db.prepare(
       'DELETE FROM mergelogs WHERE cpid = ? RETURNING sources, object_id AS object',
@@ -186,7 +188,9 @@ export class SqliteArrivals implements ArrivalStore {
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
     { scope, cluster }: SentFrom,
+    told?: ToldIn,
   ): void {
+    const teller = told !== undefined && told.traceKey !== '' && told.spanId !== 0n ? told : undefined
     const blob = Buffer.concat(sources.map(cpidBytes))
     this.#progress.scopeUses.add(scope)
     this.#addMergelog.run(
@@ -199,6 +203,9 @@ export class SqliteArrivals implements ArrivalStore {
       object ?? null,
       object === undefined ? null : this.objects.numberOf(object, cluster),
       reason ?? null,
+      teller === undefined ? null : Buffer.from(teller.traceKey, 'latin1'),
+      teller?.spanId ?? null,
+      teller === undefined ? null : this.#progress.activeMs,
     )
     // A time in the future counts as the arrival (pruning rule).
     const arrivalNs = nanosOfMs(this.wallMs)

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Mergelogs, StoredMergelog } from '../../model/ports/linking/changes.ts'
+import type { Mergelogs, StoredMergelog, Teller } from '../../model/ports/linking/changes.ts'
 import { cpidsOf } from './source-set.ts'
 import type { Sqlite } from '../open-database.ts'
 
@@ -14,9 +14,16 @@ interface MergelogRow {
   cluster: string | null
 }
 
+interface TellerRow {
+  told_trace: Buffer
+  told_span: bigint
+  told_ms: bigint
+}
+
 /** Reads a stored mergelog with the cluster of its sender. */
 export class MergelogReader implements Mergelogs {
   readonly #find: Statement<[number], MergelogRow>
+  readonly #toldBy: Statement<[number], TellerRow>
 
   constructor(db: Sqlite) {
     this.#find = db
@@ -25,6 +32,16 @@ export class MergelogReader implements Mergelogs {
          LEFT JOIN scopes s ON s.id = m.scope LEFT JOIN resources r ON r.id = s.resource WHERE m.cpid = +?`,
       )
       .safeIntegers()
+    this.#toldBy = db
+      .prepare<[number], TellerRow>(
+        `SELECT told_trace, told_span, told_ms FROM mergelogs WHERE cpid = +? AND told_trace IS NOT NULL`,
+      )
+      .safeIntegers()
+  }
+
+  toldBy(cpid: number): Teller | undefined {
+    const row = this.#toldBy.get(cpid)
+    return row && { traceId: row.told_trace, spanId: row.told_span, sinceMs: Number(row.told_ms) }
   }
 
   find(cpid: number): StoredMergelog | undefined {

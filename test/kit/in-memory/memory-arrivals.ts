@@ -1,6 +1,12 @@
 import { nanosOfMs, type UnixNanos } from '../../../src/model/clock.ts'
 import type { MergelogRecord } from '../../../src/model/arrivals.ts'
-import type { ArrivalStore, Owner, RequestAnswer, SentFrom } from '../../../src/model/ports/arrival-port.ts'
+import type {
+  ArrivalStore,
+  Owner,
+  RequestAnswer,
+  SentFrom,
+  ToldIn,
+} from '../../../src/model/ports/arrival-port.ts'
 import type { Mergelog } from '../../../src/model/ports/graph-port.ts'
 import type { MemoryTables } from './memory-tables.ts'
 
@@ -51,19 +57,29 @@ export class MemoryArrivals implements ArrivalStore {
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
     { scope }: SentFrom,
+    told?: ToldIn,
   ): void {
-    const { wallMs, mergelogs, cpids, scopes } = this.#tables
+    const { wallMs, activeMs, mergelogs, tellers, cpids, scopes } = this.#tables
     const owner = [...scopes.values()].find(({ id }) => id === scope)
     const cluster = owner?.cluster === '' ? undefined : owner?.cluster
     const said = { arrival, timeNs, arrivedMs: wallMs, sources: [...sources], scope, object, reason, cluster }
     mergelogs.set(cpid, said)
+    if (told !== undefined && told.traceKey !== '' && told.spanId !== 0n) {
+      const traceId = Buffer.from(told.traceKey, 'latin1')
+      tellers.set(cpid, { traceId, spanId: told.spanId, sinceMs: activeMs })
+    }
     const arrivalNs = nanosOfMs(wallMs)
     const row = cpids.get(cpid)
     if (row !== undefined) cpids.set(cpid, { ...row, pruneNs: timeNs > arrivalNs ? arrivalNs : timeNs })
   }
 
   contestMergelog(cpid: number): void {
-    if (this.ownerOf(cpid) !== undefined) this.#tables.mergelogs.delete(cpid)
+    if (this.ownerOf(cpid) !== undefined) this.#forget(cpid)
+  }
+
+  #forget(cpid: number): void {
+    this.#tables.mergelogs.delete(cpid)
+    this.#tables.tellers.delete(cpid)
   }
 
   addRejectedMergelog(): void {

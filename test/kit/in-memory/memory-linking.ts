@@ -5,6 +5,7 @@ import type {
   ChangeSpans,
   Mergelogs,
   StoredMergelog,
+  Teller,
 } from '../../../src/model/ports/linking/changes.ts'
 import type { Waiting, WaitingItems } from '../../../src/model/ports/linking/waiting.ts'
 import type { MemoryTables } from './memory-tables.ts'
@@ -51,6 +52,10 @@ export class MemoryMergelogs implements Mergelogs {
   find(cpid: number): StoredMergelog | undefined {
     return this.#tables.mergelogs.get(cpid)
   }
+
+  toldBy(cpid: number): Teller | undefined {
+    return this.#tables.tellers.get(cpid)
+  }
 }
 
 export class MemoryWaiting implements WaitingItems {
@@ -80,6 +85,10 @@ export class MemoryWaiting implements WaitingItems {
 
   forParent(origin: number, parentId: bigint): Waiting[] {
     return this.#inOrder().filter((waiting) => waiting.origin === origin && waiting.parentId === parentId)
+  }
+
+  changesToldBy(spanId: bigint): Waiting[] {
+    return this.#inOrder().filter(({ kind, parentId }) => kind === 'change' && parentId === spanId)
   }
 
   due(limit: number): Waiting[] {

@@ -68,6 +68,7 @@ export class MemoryPruning implements GraphPruning {
 
   bury(cpid: number): void {
     this.#tables.mergelogs.delete(cpid)
+    this.#tables.tellers.delete(cpid)
     const node = this.#graph.node(cpid)
     const nextEpisode = Math.max(node.nextEpisode, 1)
     Object.assign(node, { pruned: true, hasMergelog: false, explained: true, unexplainedSources: 0 })

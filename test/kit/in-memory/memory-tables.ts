@@ -1,6 +1,6 @@
 import type { CpidNode, GraphEventKind } from '../../../src/model/ports/graph-port.ts'
 import type { RequestAnswer } from '../../../src/model/ports/arrival-port.ts'
-import type { ChangeSpan, StoredMergelog } from '../../../src/model/ports/linking/changes.ts'
+import type { ChangeSpan, StoredMergelog, Teller } from '../../../src/model/ports/linking/changes.ts'
 import type { Trace } from '../../../src/model/ports/linking/traces.ts'
 import type { Waiting } from '../../../src/model/ports/linking/waiting.ts'
 import type { WriterProgress } from '../../../src/model/ports/writer-port.ts'
@@ -31,6 +31,7 @@ export class MemoryTables implements WriterProgress {
   explainLater = new Map<number, number>()
   events = new Map<number, readonly [cpid: number, kind: GraphEventKind]>()
   mergelogs = new Map<number, StoredMergelog>()
+  tellers = new Map<number, Teller>()
   requests = new Map<string, RequestAnswer>()
   scopes = new Map<string, { readonly id: number; readonly service: string; readonly cluster: string }>()
   positions = new Map<string, number>()

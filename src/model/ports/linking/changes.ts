@@ -29,9 +29,19 @@ export interface ChangeSpans {
   add(cpid: number, change: ChangeSpan): void
 }
 
+/** The span that told of a change, by the ids it was sent with. */
+export interface Teller {
+  readonly traceId: Buffer
+  readonly spanId: bigint
+  /** Up time in milliseconds when it told of it. */
+  readonly sinceMs: number
+}
+
 /** What was said of a change. */
 export interface Mergelogs {
   find(cpid: number): StoredMergelog | undefined
+  /** The span that sent the mergelog, as far as it said so. */
+  toldBy(cpid: number): Teller | undefined
 }
 
 /** Under whose name spans go out, and what that weighs. */

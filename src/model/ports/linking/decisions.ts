@@ -10,6 +10,9 @@ export const SENT_PATCHED = 8
 /** Its own CPID has nothing to do with the trace: a child's brought it there. */
 export const SENT_FOR_CHILD = 16
 
+/** It is no activity of the trace's root: something else drives it (design rule 6). */
+export const SENT_UNDRIVEN = 32
+
 /** Sends one stored span into a trace; trace 0 is the span's original one. */
 export interface SpanDecision {
   trace: number
@@ -59,6 +62,8 @@ export interface Decisions {
   wasSent(trace: number, row: number): boolean
   /** The traces a span was sent into, without its original one. */
   tracesOfSpan(row: number): number[]
+  /** Those of them of whose roots it is activity. */
+  tracesDriven(row: number): number[]
   /** Where the span stands in the trace, if it was sent there. */
   placed(trace: number, row: number): Placed | undefined
 }

@@ -1,0 +1,43 @@
+import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
+import { AWAITED_FOR_CPID } from '../../model/ports/linking/waiting.ts'
+import type { LinkContext } from '../link-context.ts'
+import { isSent } from './drivers.ts'
+
+/** What has one root needs nobody to say what drives it. */
+function hasSeveralRoots({ graph, ancestry, settings }: LinkContext, cpid: number): boolean {
+  if (settings.mode !== 'cascade') return false
+  return (graph.node(cpid).roots ?? ancestry.roots(cpid)).length > 1
+}
+
+/** A local parent that is not there counts as missed from now on. */
+export function missParent(ctx: LinkContext, { parentId, parentRow, origin }: ArrivedSpan): void {
+  if (ctx.settings.mode !== 'cascade' || parentId === 0n || isSent(ctx, parentRow)) return
+  ctx.parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
+}
+
+/** Until when a span of several roots waits for its local parent, which says what drives it; undefined when it need not. */
+export function waitsForParent(ctx: LinkContext, span: ArrivedSpan, cpid: number): number | undefined {
+  const { parentId, parentRow, origin } = span
+  if (parentId === 0n || !hasSeveralRoots(ctx, cpid) || isSent(ctx, parentRow)) return undefined
+  const { parents, clock, settings } = ctx
+  const until = (parents.since(origin, parentId) ?? clock.activeMs) + settings.waitMs
+  if (until <= clock.activeMs) return undefined
+  parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
+  return until
+}
+
+/**
+ * For which span, and until when, a change of several roots waits that told of it. One that counted as a root until its
+ * mergelog came waits for nobody.
+ */
+export function waitsForTeller(
+  ctx: LinkContext,
+  cpid: number,
+): { spanId: bigint; until: number } | undefined {
+  if (!hasSeveralRoots(ctx, cpid)) return undefined
+  const { mergelogs, spans, traces, clock, settings } = ctx
+  const told = mergelogs.toldBy(cpid)
+  const until = (told?.sinceMs ?? 0) + settings.waitMs
+  if (told === undefined || until <= clock.activeMs || traces.currentOf(cpid) !== undefined) return undefined
+  return isSent(ctx, spans.find(told.traceId, told.spanId)) ? undefined : { spanId: told.spanId, until }
+}

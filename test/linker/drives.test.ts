@@ -1,0 +1,243 @@
+import { expect, test } from '@jest/globals'
+import { cpid, mergelogEvent, type SpanSketch } from '../support/otlp-requests.ts'
+import { drawTrace, traceOf, type SentSpan } from '../support/sent-spans.ts'
+import { expectSoundTraces } from '../support/sound-traces.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const FIRST = cpid(1)
+const SECOND = cpid(2)
+const MERGED = cpid(3)
+const DEPLOYMENT = 'apps/v1/deployments/default/web'
+const REPLICASET = 'apps/v1/replicasets/default/web-1'
+const MINUTE = 60_000
+
+const observed = (...references: string[]): Record<string, unknown> => ({ 'cpid.observed': references })
+const wrote = (...references: string[]): Record<string, unknown> => ({ 'cpid.wrote': references })
+
+/** An operator makes a Deployment, and its controller a ReplicaSet, within 30 ms. */
+function makeIt(writer: TestWriter): void {
+  writer.mergelogs('kubectl', [{ new: FIRST, object: DEPLOYMENT, told: { trace: 1, id: 1 } }])
+  writer.spans('kubectl', [{ trace: 1, id: 1, cpid: FIRST, attributes: wrote(`${DEPLOYMENT}?rv=10`) }])
+  writer.spans('deployment-controller', [
+    {
+      trace: 2,
+      id: 2,
+      cpid: FIRST,
+      start: 20,
+      end: 30,
+      attributes: { ...observed(`${DEPLOYMENT}?rv=10`), ...wrote(`${REPLICASET}?rv=11`) },
+    },
+  ])
+  writer.link()
+}
+
+/** A minute later the operator changes it, and the controller follows; what was there is merged with the change. */
+function changeIt(writer: TestWriter, more: Partial<SpanSketch> = {}): void {
+  writer.mergelogs('kubectl', [{ new: SECOND, object: DEPLOYMENT, time: MINUTE, told: { trace: 3, id: 3 } }])
+  writer.mergelogs('kubectl', [
+    { new: MERGED, sources: [FIRST, SECOND], time: MINUTE, told: { trace: 3, id: 3 } },
+  ])
+  writer.spans('kubectl', [
+    {
+      trace: 3,
+      id: 3,
+      cpid: MERGED,
+      start: MINUTE,
+      attributes: { ...observed(`${DEPLOYMENT}?rv=10`), ...wrote(`${DEPLOYMENT}?rv=20`) },
+    },
+  ])
+  writer.spans('deployment-controller', [
+    {
+      trace: 4,
+      id: 4,
+      cpid: MERGED,
+      start: MINUTE + 20,
+      end: MINUTE + 30,
+      attributes: observed(`${DEPLOYMENT}?rv=20`, `${REPLICASET}?rv=11`),
+      ...more,
+    },
+  ])
+}
+
+const cascadeOf = (sent: readonly SentSpan[], root: string): SentSpan['attributes'] | undefined =>
+  sent.find(({ name, traceId }) => name === 'cascade' && traceId === traceOf(root))?.attributes
+
+test('a change of the same object a minute later does not prolong the change before', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  writer.pass(MINUTE)
+  changeIt(writer)
+  writer.pass(MINUTE)
+  // The first has been silent for settle_after, the second has not.
+  writer.pass(300_000 - 2 * MINUTE + 1)
+  const early = writer.sent()
+  expect(cascadeOf(early, FIRST)).toMatchObject({
+    'cpid.cascade.duration_ms': 30,
+    'cpid.cascade.spans': 2,
+    'cpid.cascade.services': 2,
+    'cpid.cascade.merges': 0,
+  })
+  expect(cascadeOf(early, SECOND)).toBeUndefined()
+  writer.pass(MINUTE + 1)
+  const sent = writer.sent()
+  expect(cascadeOf(sent, SECOND)).toMatchObject({
+    'cpid.cascade.duration_ms': 30,
+    'cpid.cascade.spans': 2,
+    'cpid.cascade.merges': 1,
+  })
+  expectSoundTraces(sent)
+})
+
+test('what another change drives is a copy, and shown where it would hang', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  changeIt(writer)
+  writer.pass(11_000)
+  const sent = writer.sent()
+  expect(drawTrace(sent, traceOf(FIRST))).toBe(
+    [
+      'change apps/v1/deployments @kubectl',
+      '  span 1 @kubectl',
+      '    span 2 @deployment-controller',
+      '    span 3 @kubectl copy',
+      '      span 4 @deployment-controller copy',
+      '  merge @kubectl',
+    ].join('\n'),
+  )
+  expect(drawTrace(sent, traceOf(SECOND))).toBe(
+    [
+      'change apps/v1/deployments @kubectl',
+      '  merge @kubectl',
+      '    span 3 @kubectl',
+      '      span 4 @deployment-controller',
+    ].join('\n'),
+  )
+  const driven = writer.db
+    .prepare<[], [string, string]>(
+      `SELECT root, span_id FROM audit_cascade_spans WHERE activity = 'yes' AND copy = 'yes'`,
+    )
+    .all()
+  expect(driven).toEqual([])
+})
+
+test('of two changes the older one drives what follows from it alone: there the newer one has the copy', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  changeIt(writer)
+  writer.link()
+  // The status of what the first one made; nothing of the second is in it.
+  writer.spans('replicaset-controller', [
+    { trace: 5, id: 5, cpid: MERGED, start: 40, attributes: observed(`${REPLICASET}?rv=11`) },
+  ])
+  writer.pass(11_000)
+  const sent = writer.sent().filter(({ name }) => name === 'span 5')
+  expect(sent.map(({ traceId, attributes }) => [traceId, attributes['cpid.copy'] ?? false])).toEqual([
+    [traceOf(FIRST), false],
+    [traceOf(SECOND), true],
+  ])
+})
+
+test('a child is driven by what drives its parent, though it came first', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  changeIt(writer)
+  writer.link()
+  writer.spans('deployment-controller', [
+    { trace: 6, id: 61, parent: 60, cpid: MERGED, start: MINUTE + 40, name: 'update' },
+  ])
+  writer.pass(5_000)
+  expect(writer.sent().some(({ name }) => name === 'update')).toBe(false)
+  writer.spans('deployment-controller', [
+    { trace: 6, id: 60, cpid: MERGED, start: MINUTE + 40, attributes: observed(`${DEPLOYMENT}?rv=20`) },
+  ])
+  writer.link()
+  const sent = writer.sent().filter(({ name }) => name === 'update')
+  expect(sent.map(({ traceId, attributes }) => [traceId, attributes['cpid.copy'] ?? false])).toEqual([
+    [traceOf(SECOND), false],
+    [traceOf(FIRST), true],
+  ])
+})
+
+test('a parent that never comes is waited for no longer than `wait`; then all roots drive its child', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  changeIt(writer)
+  writer.link()
+  writer.spans('controller', [{ trace: 6, id: 61, parent: 60, cpid: MERGED, start: MINUTE, name: 'update' }])
+  writer.pass(9_999)
+  expect(writer.sent().some(({ name }) => name === 'update')).toBe(false)
+  writer.pass(2)
+  expect(writer.sent().filter(({ name }) => name === 'update')).toHaveLength(2)
+  const activity = writer.db
+    .prepare<[], string>(`SELECT activity FROM audit_cascade_spans WHERE name = 'update'`)
+    .pluck()
+    .all()
+  expect(activity).toEqual(['yes', 'yes'])
+  expect(writer.writer.gauges()).toMatchObject({ waiting: 0 })
+})
+
+test('where what drives a span has settled it opens an episode of that, and is a copy where another root is open', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  writer.pass(300_001)
+  changeIt(writer)
+  writer.link()
+  writer.spans('kubelet', [
+    { trace: 5, id: 5, cpid: MERGED, start: 301_000, attributes: observed(`${REPLICASET}?rv=11`) },
+  ])
+  writer.pass(11_000)
+  const sent = writer.sent()
+  const episode = sent.find(({ name }) => name.startsWith('episode'))
+  expect(episode?.attributes['cpid.id']).toBe(FIRST)
+  const work = sent.filter(({ name }) => name === 'span 5')
+  expect(work.map(({ traceId, attributes }) => [traceId, attributes['cpid.copy'] ?? false])).toEqual([
+    [episode?.traceId, false],
+    [traceOf(SECOND), true],
+  ])
+  expectSoundTraces(sent)
+})
+
+test('a merge is of what drives the span that told of it, as a log record or as an event of it', async () => {
+  for (const asEvent of [false, true]) {
+    using writer = await TestWriter.open()
+    makeIt(writer)
+    changeIt(writer)
+    writer.pass(300_001)
+    const told = {
+      new: cpid(9),
+      sources: [MERGED, SECOND],
+      time: 400_000,
+      ...(!asEvent && { told: { trace: 7, id: 7 } }),
+    }
+    if (!asEvent) writer.mergelogs('kubelet', [told])
+    writer.link()
+    // Everything has settled: until it is known what drives the merge, no episode is opened for it.
+    expect(writer.sent().some(({ name }) => name.startsWith('episode'))).toBe(false)
+    writer.spans('kubelet', [
+      {
+        trace: 7,
+        id: 7,
+        cpid: cpid(9),
+        start: 400_000,
+        attributes: observed(`${REPLICASET}?rv=11`),
+        ...(asEvent && { events: [mergelogEvent(told)] }),
+      },
+    ])
+    writer.pass(1)
+    const episodes = writer.sent().filter(({ name }) => name.startsWith('episode'))
+    expect(episodes.map(({ attributes }) => attributes['cpid.id'])).toEqual([FIRST])
+  }
+})
+
+test('a merge whose span never comes is of all its roots, once that has been missed for `wait`', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  changeIt(writer)
+  writer.pass(11_000)
+  writer.mergelogs('lost', [{ new: cpid(9), sources: [MERGED], time: 90_000, told: { trace: 7, id: 7 } }])
+  writer.pass(9_999)
+  const merges = (): number => writer.sent().filter(({ service }) => service === 'lost').length
+  expect(merges()).toBe(0)
+  writer.pass(2)
+  expect(merges()).toBe(2)
+})
