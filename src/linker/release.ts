@@ -17,9 +17,9 @@ export function release(ctx: LinkContext, cpid: number, hasEntered: boolean): vo
   for (const row of ctx.logs.waitingForCpid(cpid)) ctx.steps.push({ kind: 'waited log', row })
 }
 
-/** It is let go by the span that it waits for, not by the CPID. */
+/** It is let go by the spans that it waits for, not by its CPID. */
 function isForSpan({ kind, parentId }: Waiting): boolean {
-  return kind === 'parent' || (kind === 'change' && parentId !== undefined)
+  return kind === 'cause' || kind === 'parent' || (kind === 'change' && parentId !== undefined)
 }
 
 /** Looks whether what has waited can go, and lets it wait on if not. */

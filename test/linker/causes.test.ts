@@ -198,3 +198,18 @@ test('a chain of causes stops at a depth of 256', async () => {
   expect(lines.length).toBe(401)
   expect(Math.max(...lines.map((line) => (/^ */.exec(line)?.[0].length ?? 0) / 2))).toBeLessThanOrEqual(257)
 })
+
+test('a span waits for its writer though its CPID is explained by mergelogs that come together', async () => {
+  using writer = await TestWriter.open()
+  const [first, merged] = [cpid(1), cpid(2)]
+  writer.spans('observer', [
+    { ...reconcile(2, { observed: [`${POD}?rv=10`] }), cpid: merged },
+  ])
+  writer.link()
+  writer.mergelogs('merger', [{ new: merged, sources: [first] }])
+  writer.mergelogs('kubectl', [{ new: first }])
+  writer.link()
+  writer.spans('writer', [{ ...reconcile(1, { wrote: [`${POD}?rv=10`] }), cpid: first }])
+  writer.link()
+  expect(parentOfObserver(writer)).toBe('writer')
+})

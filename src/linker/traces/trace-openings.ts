@@ -49,7 +49,9 @@ export function tracesFor(
   for (const root of roots) {
     const isDriver = drivers === undefined || drivers.includes(root.id)
     if (isDriver) newest ??= root
-    const trace = ctx.traces.currentOf(root.id) ?? (isDriver ? openFirst(ctx, root, activityNs) : undefined)
+    // A root whose mergelog came is about to be heard of, if it was not yet.
+    const opens = isDriver || root.hasMergelog
+    const trace = ctx.traces.currentOf(root.id) ?? (opens ? openFirst(ctx, root, activityNs) : undefined)
     if (!keepsRootOpen(trace)) continue
     if (span !== undefined && !hasShareFor(ctx, trace, span)) isLeftOut ||= isDriver
     else (isDriver ? open : (copies ??= [])).push(withRoom(ctx, trace, cpid, activityNs, bytes))
