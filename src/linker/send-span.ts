@@ -131,11 +131,10 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
     for (const child of ctx.spans.childrenWithoutCpid(above.origin, above.spanId)) {
       if (!mayJoin(ctx, child, cpid)) continue
       ctx.spans.inheritCpid(child, cpid)
-      const { mode } = ctx.settings
-      const open = mode === 'passthrough' ? [] : openTracesOf(ctx, cpid, child.startNs, spanBytes(child))
-      const traces = open.filter((trace) => hasShareFor(ctx, trace, child))
-      const drivers = traces.length === 0 ? undefined : driversOf(ctx, child, listedRoots(ctx, cpid))
-      for (const trace of traces) {
+      const roots = ctx.settings.mode === 'passthrough' ? [] : listedRoots(ctx, cpid)
+      const drivers = driversOf(ctx, child, roots)
+      const open = openTracesOf(ctx, { cpid, roots, drivers }, child.startNs, spanBytes(child))
+      for (const trace of open.filter((one) => hasShareFor(ctx, one, child))) {
         placeSpan(ctx, child, { trace, cpid, copy: true, driven: drives(drivers, trace), awaited: [] })
       }
       sent = true

@@ -37,7 +37,8 @@ CREATE VIEW audit_cascade_spans AS
   WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind,
   CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status,
   CASE WHEN d.flags & 1 THEN 'yes' ELSE 'no' END AS copy,
-  coalesce(y.user_name, r.service) AS actor, y.cause, CASE y.gap WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END AS gap
+  coalesce(y.user_name, r.service) AS actor, y.cause, CASE y.gap WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END AS gap,
+  CASE WHEN d.flags & 32 THEN 'no' ELSE 'yes' END AS activity
   FROM cpids a JOIN traces t ON t.root = a.id JOIN outbox d ON d.trace = t.id JOIN spans s ON s.id = d.span
   LEFT JOIN cpids c ON c.id = s.cpid LEFT JOIN spans w ON w.id = d.cause AND w.origin <> s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource LEFT JOIN seen_writes y ON y.span = s.id;
 
@@ -131,7 +132,7 @@ CREATE TABLE awaited_parents (
   span_id INTEGER NOT NULL,
   trace INTEGER NOT NULL,
   cpid INTEGER,
-  since_ms INTEGER NOT NULL,
+  since_ms INTEGER NOT NULL, driven INTEGER NOT NULL DEFAULT 1,
   PRIMARY KEY (origin, span_id, trace)
   ) STRICT, WITHOUT ROWID;
 
@@ -316,7 +317,7 @@ CREATE TABLE mergelogs (
   object TEXT,
   object_id INTEGER,
   reason TEXT
-  , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL) STRICT;
+  , object_name TEXT GENERATED ALWAYS AS (substr(object, 1, instr(object || '?', '?') - 1)) VIRTUAL, told_trace BLOB, told_span INTEGER, told_ms INTEGER) STRICT;
 
 CREATE INDEX mergelogs_by_object ON mergelogs (object_id, arrival) WHERE object_id IS NOT NULL;
 

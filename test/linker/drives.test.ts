@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { cpid, mergelogEvent, type SpanSketch } from '../support/otlp-requests.ts'
 import { drawTrace, traceOf, type SentSpan } from '../support/sent-spans.ts'
+import { wholeAnalysis } from '../../src/query/cascade/cascade-analysis.ts'
+import type { Cpid } from '../../src/model/cpid.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -240,4 +242,52 @@ test('a merge whose span never comes is of all its roots, once that has been mis
   expect(merges()).toBe(0)
   writer.pass(2)
   expect(merges()).toBe(2)
+})
+
+test('of many objects that it observed the one written last counts, and none that another change wrote', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  changeIt(writer)
+  writer.mergelogs('kubectl', [{ new: cpid(8) }])
+  const podAt = (at: number): string => `v1/pods/default/p${at}?rv=${100 + at}`
+  writer.spans('kubectl', [{ trace: 8, id: 8, cpid: cpid(8), start: 90_000, attributes: wrote(podAt(0)) }])
+  for (let at = 1; at <= 20; at++) {
+    const [by, start] = at === 20 ? [`${DEPLOYMENT}?rv=20`, MINUTE + 90] : [`${REPLICASET}?rv=11`, MINUTE + at]
+    const attributes = { ...observed(by), ...wrote(podAt(at)) }
+    writer.spans('kubelet', [{ trace: 100 + at, id: 100 + at, cpid: MERGED, start, attributes }])
+  }
+  const pods = Array.from({ length: 21 }, (_, at) => podAt(at))
+  writer.spans('endpoints', [
+    { trace: 9, id: 9, cpid: MERGED, start: 99_000, name: 'slice', attributes: observed(...pods) },
+  ])
+  writer.pass(11_000)
+  const driven = writer.db
+    .prepare<[], string>(`SELECT root FROM audit_cascade_spans WHERE name = 'slice' AND activity = 'yes'`)
+    .pluck()
+    .all()
+  expect(driven).toEqual([SECOND])
+})
+
+test('where the time went is told of activity alone', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  changeIt(writer)
+  writer.pass(11_000)
+  const { path, services } = wholeAnalysis(writer.queries(), FIRST as Cpid)
+  expect(path.map(({ span }) => span.name)).toEqual(['change apps/v1/deployments', 'span 1', 'span 2'])
+  expect(services.map(({ service, spans }) => [service, spans])).toEqual([
+    ['deployment-controller', 1],
+    ['kubectl', 1],
+  ])
+})
+
+test('a copy that finds a trace full makes it go on, but neither longer nor later', async () => {
+  using writer = await TestWriter.open({ linking: { maxTraceSpans: 7 } })
+  makeIt(writer)
+  writer.pass(MINUTE)
+  changeIt(writer)
+  writer.pass(300_000 - MINUTE + 1)
+  const said = writer.sent().find(({ name, attributes }) => name === 'cascade' && attributes['cpid.id'] === FIRST)
+  expect(said?.attributes).toMatchObject({ 'cpid.cascade.duration_ms': 30, 'cpid.cascade.spans': 2 })
+  expect(writer.sent().some(({ name }) => name === 'continued in')).toBe(true)
 })

@@ -15,6 +15,7 @@ export function linkedSpan(spanId: number, parentId: number, rest: Partial<Linke
     status: 0,
     row: spanId,
     copy: false,
+    activity: true,
     byCause: false,
     observed: [],
     wrote: [],

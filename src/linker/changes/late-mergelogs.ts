@@ -41,11 +41,11 @@ function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<numbe
   const now = spans[0]?.startNs ?? ctx.mergelogs.find(cpid)?.timeNs ?? 0n
   const roots = listedRoots(ctx, cpid)
   const ofChange = driversOfChange(ctx, cpid, roots)
-  for (const trace of openTracesOf(ctx, cpid, now, 0, except))
+  for (const trace of openTracesOf(ctx, { cpid, roots, drivers: ofChange }, now, 0, except))
     ensureChangeSpan(ctx, trace, cpid, now, drives(ofChange, trace))
   for (const span of parentsFirst(spans)) {
     const drivers = driversOf(ctx, span, roots)
-    for (const trace of openTracesOf(ctx, cpid, span.startNs, spanBytes(span), except)) {
+    for (const trace of openTracesOf(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), except)) {
       if (!hasShareFor(ctx, trace, span)) continue
       placeSpan(ctx, span, { trace, cpid, copy: true, driven: drives(drivers, trace), awaited: [] })
     }

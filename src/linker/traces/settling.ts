@@ -11,6 +11,14 @@ export function noteActivity({ clock, traces }: Pick<LinkPorts, 'clock' | 'trace
   traces.touch(trace)
 }
 
+/** A trace goes on with one that was full, for something that is no activity of it: it has been silent for as long. */
+export function goOnSilent({ traces }: Pick<LinkPorts, 'traces'>, trace: Trace, full: Trace): void {
+  trace.lastArrivalMs = full.lastArrivalMs
+  trace.lastWallMs = full.lastWallMs
+  trace.dueMs = full.dueMs
+  traces.touch(trace)
+}
+
 /** Settles open traces whose silence or age has reached its limit; true when more may be due. */
 export function settleDue(ctx: LinkContext, limit: number): boolean {
   const { settings } = ctx

@@ -14,10 +14,10 @@ import { rfc3339 } from '../../model/rfc3339.ts'
 import { changeTime, episodeName } from '../changes/change-attributes.ts'
 import { sendRootChange } from '../changes/change-spans.ts'
 import { changeSpanId, derivedSpanId, numberBytes, traceIdOf } from '../changes/derived-ids.ts'
-import type { Drivers } from '../drives/drivers.ts'
+import { drives, type Drivers } from '../drives/drivers.ts'
 import type { LinkContext } from '../link-context.ts'
 import { extendBounds, isDoubtful, openingTime, possibleTime } from '../causes/plausible-time.ts'
-import { endFull } from './settling.ts'
+import { endFull, goOnSilent } from './settling.ts'
 import { sendSynthetic, stampIn } from '../changes/synthetic-span.ts'
 import { hasShareFor } from './guests.ts'
 import { changeBytes, fits } from './trace-room.ts'
@@ -54,13 +54,13 @@ export function tracesFor(
     const trace = ctx.traces.currentOf(root.id) ?? (opens ? openFirst(ctx, root, activityNs) : undefined)
     if (!keepsRootOpen(trace)) continue
     if (span !== undefined && !hasShareFor(ctx, trace, span)) isLeftOut ||= isDriver
-    else (isDriver ? open : (copies ??= [])).push(withRoom(ctx, trace, cpid, activityNs, bytes))
+    else (isDriver ? open : (copies ??= [])).push(withRoom(ctx, trace, { cpid, activityNs, bytes, driven: isDriver }))
   }
   if (open.length === 0 && newest !== undefined && !isLeftOut) {
     const episode = ctx.traces.currentOf(newest.id)
     if (episode?.open !== true) open.push(openEpisode(ctx, newest, activityNs))
     else if (span === undefined || hasShareFor(ctx, episode, span))
-      open.push(withRoom(ctx, episode, cpid, activityNs, bytes))
+      open.push(withRoom(ctx, episode, { cpid, activityNs, bytes, driven: true }))
   }
   return copies === undefined ? open : [...open, ...copies]
 }
@@ -68,18 +68,17 @@ export function tracesFor(
 /** The same traces as far as they are open, without opening others than episodes of full ones. */
 export function openTracesOf(
   ctx: LinkContext,
-  cpid: number,
+  { cpid, roots, drivers }: Going,
   activityNs: UnixNanos,
   bytes = 0,
   except: ReadonlySet<number> = NONE,
 ): Trace[] {
-  const roots = listedRoots(ctx, cpid)
   const current = roots.map((root) => ctx.traces.currentOf(root.id))
   const open = current.filter(keepsRootOpen)
   if (open.length === 0 && current[0]?.open === true) open.push(current[0])
   return open
     .filter((trace) => !except.has(trace.id))
-    .map((trace) => withRoom(ctx, trace, cpid, activityNs, bytes))
+    .map((trace) => withRoom(ctx, trace, { cpid, activityNs, bytes, driven: drives(drivers, trace) }))
 }
 
 const NONE: ReadonlySet<number> = new Set()
@@ -143,11 +142,19 @@ function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, fu
   return trace
 }
 
+/** Something of a CPID that goes into a trace, as activity of it or as a copy. */
+interface Arriving {
+  readonly cpid: number
+  readonly activityNs: UnixNanos
+  readonly bytes: number
+  readonly driven: boolean
+}
+
 /**
  * A full trace goes on in an episode; its root stays open, since when it was opened is kept. What is too large for any trace
  * goes into one that holds nothing but its root.
  */
-function withRoom(ctx: LinkContext, trace: Trace, cpid: number, activityNs: UnixNanos, bytes: number): Trace {
+function withRoom(ctx: LinkContext, trace: Trace, { cpid, activityNs, bytes, driven }: Arriving): Trace {
   const isThere = ctx.changes.find(cpid, trace.id) !== undefined
   const load = {
     spans: (bytes > 0 ? 1 : 0) + (isThere ? 0 : 1),
@@ -156,7 +163,9 @@ function withRoom(ctx: LinkContext, trace: Trace, cpid: number, activityNs: Unix
   const isEmpty = trace.sentSpans <= (trace.rootSent ? 1 : 0)
   if (load.spans === 0 || isEmpty || fits(ctx, trace, load)) return trace
   endFull(ctx, trace)
-  return openEpisode(ctx, ctx.graph.node(trace.root), activityNs, trace)
+  const episode = openEpisode(ctx, ctx.graph.node(trace.root), driven ? activityNs : trace.lastNs, trace)
+  if (!driven) goOnSilent(ctx, episode, trace)
+  return episode
 }
 
 function sendContinuedIn(ctx: LinkContext, from: Trace, to: Trace, root: CpidNode): void {

@@ -139,6 +139,8 @@ export interface LinkedSpan {
   readonly row: number | undefined
   /** It also stands in another trace. */
   readonly copy: boolean
+  /** The root of the trace drives it; else it is shown there and does not count. */
+  readonly activity: boolean
   /** What it hangs under wrote what it observed: they are not of one original trace. */
   readonly byCause: boolean
   /** What it hangs under in its cascade, when that is in another trace. */

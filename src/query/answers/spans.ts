@@ -41,6 +41,7 @@ export const Span = z
     status: z.int().describe("OTLP's number: 2 is an error"),
     synthetic: z.boolean().describe("of Causeway's own making"),
     copy: z.boolean().describe('it also stands in another trace'),
+    activity: z.literal(false).optional().describe('another change drives it: it does not count here'),
     parentMissing: z.boolean().describe('its parent has not arrived or was pruned'),
     critical: z.literal(true).optional().describe('it lies on the critical path'),
     wrote: references.optional(),

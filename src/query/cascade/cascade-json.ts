@@ -150,6 +150,7 @@ function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, { startNs }: 
     status: span.status,
     synthetic: span.row === undefined,
     copy: span.copy,
+    ...(!span.activity && { activity: false }),
     parentMissing: (marks & PARENT_MISSING) !== 0,
     ...((marks & CRITICAL) !== 0 && { critical: true }),
     ...(span.wrote.length > 0 && { wrote: span.wrote.slice(0, REFERENCES_SHOWN) }),

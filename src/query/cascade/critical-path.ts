@@ -2,7 +2,7 @@ import type { LinkedSpan } from '../../model/ports/query-port.ts'
 import type { TreeSpan } from './span-tree.ts'
 
 /**
- * The way from the top of a trace to the received span that ends last, among those that end by `byNs`: that span, its
+ * The way from the top of a trace to the received span that ends last, among those that are activity of it and end by `byNs`: that span, its
  * parent, and so on, the top first. Of several that end at once the deepest is taken. Empty when there is none.
  */
 export function criticalPath<Span extends LinkedSpan>(
@@ -11,7 +11,7 @@ export function criticalPath<Span extends LinkedSpan>(
 ): Span[] {
   let last: TreeSpan<Span> | undefined
   for (const at of tree) {
-    if (at.span.row === undefined || (byNs !== undefined && at.span.endNs > byNs)) continue
+    if (at.span.row === undefined || !at.span.activity || (byNs !== undefined && at.span.endNs > byNs)) continue
     if (last === undefined || endsLater(at, last)) last = at
   }
   if (last === undefined) return []

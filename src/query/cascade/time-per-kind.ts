@@ -17,7 +17,7 @@ export interface KindTime {
 
 /**
  * Adds up the time of received spans by the kinds they wrote; a span that wrote nothing counts for the kind it observed
- * first, one that names no object for none. A span that stands in several traces counts once. Self and waiting time
+ * first, one that names no object for none. A span that stands in several traces counts once, and one that another change drives not at all. Self and waiting time
  * may be known later than what a span named.
  */
 export class TimePerKind {
@@ -28,8 +28,8 @@ export class TimePerKind {
 
   add(spans: Iterable<LinkedSpan>): void {
     for (const span of spans) {
-      const { row, wrote, observed } = span
-      if (row === undefined || wrote.length + observed.length === 0 || this.#counted.has(row)) continue
+      const { row, wrote, observed, activity } = span
+      if (row === undefined || !activity || wrote.length + observed.length === 0 || this.#counted.has(row)) continue
       this.#counted.add(row)
       const isWriter = wrote.some((reference) => kindOfObject(reference) !== undefined)
       const seen = new Set<KindTime>()

@@ -16,7 +16,7 @@ export interface ServiceTime {
   lastNs: UnixNanos
 }
 
-/** Adds up the time of received spans by service, trace by trace; a span that stands in several traces counts once. */
+/** Adds up the time of received spans by service, trace by trace; a span that stands in several traces counts once, and what another change drives not at all. */
 export class TimePerService {
   readonly #services = new Map<string, ServiceTime>()
   readonly #counted = new Set<number>()
@@ -24,8 +24,8 @@ export class TimePerService {
   /** Self and waiting time are added up where they are given. */
   add(spans: Iterable<LinkedSpan>, times?: ReadonlyMap<LinkedSpan, SpanTimes>): void {
     for (const span of spans) {
-      const { row, service, startNs, endNs, status } = span
-      if (row === undefined || this.#counted.has(row)) continue
+      const { row, service, startNs, endNs, status, activity } = span
+      if (row === undefined || !activity || this.#counted.has(row)) continue
       this.#counted.add(row)
       const time = this.#of(service, span)
       const { selfNs = 0n, waitNs = 0n } = times?.get(span) ?? {}
