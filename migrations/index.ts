@@ -13,7 +13,7 @@ import { up as explainedInTurns } from './016-explained-in-turns.ts'
 import { up as sharesOfTraces } from './017-shares-of-traces.ts'
 import { up as seenWrites } from './018-seen-writes.ts'
 import { up as observedClusters } from './019-observed-clusters.ts'
-import { up as whatDrivesASpan } from './019-what-drives-a-span.ts'
+import { up as whatDrivesASpan } from './020-what-drives-a-span.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -31,5 +31,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '017-shares-of-traces': { up: sharesOfTraces },
   '018-seen-writes': { up: seenWrites },
   '019-observed-clusters': { up: observedClusters },
-  '019-what-drives-a-span': { up: whatDrivesASpan },
+  '020-what-drives-a-span': { up: whatDrivesASpan },
 }

@@ -11,12 +11,7 @@ const scopeOf = (arrivals: ArrivalStore, service: string, cluster?: string): num
 export function merge(
   { arrivals, graph }: Pick<Inside, 'arrivals' | 'graph'>,
   number: number,
-  {
-    sources = [],
-    timeNs,
-    scope,
-    told,
-  }: { sources?: number[]; timeNs: bigint; scope: number; told?: ToldIn },
+  { sources = [], timeNs, scope, told }: { sources?: number[]; timeNs: bigint; scope: number; told?: ToldIn },
 ): { id: number; arrival: number } {
   const id = graph.sight(cpid(number) as Cpid).id
   const mergelog = { cpid: cpid(number) as Cpid, sources: sources.map((source) => cpid(source) as Cpid) }

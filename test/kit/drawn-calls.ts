@@ -76,10 +76,7 @@ const CALLS: readonly Call[] = [
   ({ waiting }, a, b) =>
     waiting.hasSpan(a) || waiting.remove(a)
       ? 'waited'
-      : waiting.add(
-          { arrival: a, ...kindAndOrigin(a, b), cpid: b, parentId: BigInt(b) },
-          b * 100,
-        ),
+      : waiting.add({ arrival: a, ...kindAndOrigin(a, b), cpid: b, parentId: BigInt(b) }, b * 100),
   ({ waiting }, a, b) => [
     waiting.forCpid(a),
     waiting.forParent(a % 2, BigInt(b)),

@@ -202,9 +202,7 @@ test('a chain of causes stops at a depth of 256', async () => {
 test('a span waits for its writer though its CPID is explained by mergelogs that come together', async () => {
   using writer = await TestWriter.open()
   const [first, merged] = [cpid(1), cpid(2)]
-  writer.spans('observer', [
-    { ...reconcile(2, { observed: [`${POD}?rv=10`] }), cpid: merged },
-  ])
+  writer.spans('observer', [{ ...reconcile(2, { observed: [`${POD}?rv=10`] }), cpid: merged }])
   writer.link()
   writer.mergelogs('merger', [{ new: merged, sources: [first] }])
   writer.mergelogs('kubectl', [{ new: first }])

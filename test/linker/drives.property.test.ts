@@ -171,7 +171,9 @@ test('in whatever order things arrive, what drives them is the same; nothing is 
         expectSoundTraces(sent)
         for (let root = 0; root < ROOTS; root++) {
           const mine = drawn.works.flatMap((_, at) => (driving[at]?.includes(root) === true ? at : []))
-          const said = sent.find(({ name, traceId }) => name === 'cascade' && traceId === traceOf(cpid(root + 1)))
+          const said = sent.find(
+            ({ name, traceId }) => name === 'cascade' && traceId === traceOf(cpid(root + 1)),
+          )
           expect(said?.attributes).toMatchObject({
             'cpid.cascade.spans': mine.length,
             'cpid.cascade.services': new Set(mine.map((at) => at % 3)).size,

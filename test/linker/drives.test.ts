@@ -252,7 +252,8 @@ test('of many objects that it observed the one written last counts, and none tha
   const podAt = (at: number): string => `v1/pods/default/p${at}?rv=${100 + at}`
   writer.spans('kubectl', [{ trace: 8, id: 8, cpid: cpid(8), start: 90_000, attributes: wrote(podAt(0)) }])
   for (let at = 1; at <= 20; at++) {
-    const [by, start] = at === 20 ? [`${DEPLOYMENT}?rv=20`, MINUTE + 90] : [`${REPLICASET}?rv=11`, MINUTE + at]
+    const [by, start] =
+      at === 20 ? [`${DEPLOYMENT}?rv=20`, MINUTE + 90] : [`${REPLICASET}?rv=11`, MINUTE + at]
     const attributes = { ...observed(by), ...wrote(podAt(at)) }
     writer.spans('kubelet', [{ trace: 100 + at, id: 100 + at, cpid: MERGED, start, attributes }])
   }
@@ -287,7 +288,9 @@ test('a copy that finds a trace full makes it go on, but neither longer nor late
   writer.pass(MINUTE)
   changeIt(writer)
   writer.pass(300_000 - MINUTE + 1)
-  const said = writer.sent().find(({ name, attributes }) => name === 'cascade' && attributes['cpid.id'] === FIRST)
+  const said = writer
+    .sent()
+    .find(({ name, attributes }) => name === 'cascade' && attributes['cpid.id'] === FIRST)
   expect(said?.attributes).toMatchObject({ 'cpid.cascade.duration_ms': 30, 'cpid.cascade.spans': 2 })
   expect(writer.sent().some(({ name }) => name === 'continued in')).toBe(true)
 })

@@ -54,7 +54,10 @@ export function tracesFor(
     const trace = ctx.traces.currentOf(root.id) ?? (opens ? openFirst(ctx, root, activityNs) : undefined)
     if (!keepsRootOpen(trace)) continue
     if (span !== undefined && !hasShareFor(ctx, trace, span)) isLeftOut ||= isDriver
-    else (isDriver ? open : (copies ??= [])).push(withRoom(ctx, trace, { cpid, activityNs, bytes, driven: isDriver }))
+    else
+      (isDriver ? open : (copies ??= [])).push(
+        withRoom(ctx, trace, { cpid, activityNs, bytes, driven: isDriver }),
+      )
   }
   if (open.length === 0 && newest !== undefined && !isLeftOut) {
     const episode = ctx.traces.currentOf(newest.id)

@@ -11,7 +11,8 @@ export function criticalPath<Span extends LinkedSpan>(
 ): Span[] {
   let last: TreeSpan<Span> | undefined
   for (const at of tree) {
-    if (at.span.row === undefined || !at.span.activity || (byNs !== undefined && at.span.endNs > byNs)) continue
+    if (at.span.row === undefined || !at.span.activity || (byNs !== undefined && at.span.endNs > byNs))
+      continue
     if (last === undefined || endsLater(at, last)) last = at
   }
   if (last === undefined) return []

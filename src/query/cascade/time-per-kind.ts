@@ -29,7 +29,8 @@ export class TimePerKind {
   add(spans: Iterable<LinkedSpan>): void {
     for (const span of spans) {
       const { row, wrote, observed, activity } = span
-      if (row === undefined || !activity || wrote.length + observed.length === 0 || this.#counted.has(row)) continue
+      if (row === undefined || !activity || wrote.length + observed.length === 0 || this.#counted.has(row))
+        continue
       this.#counted.add(row)
       const isWriter = wrote.some((reference) => kindOfObject(reference) !== undefined)
       const seen = new Set<KindTime>()

@@ -47,9 +47,7 @@ export class WaitingTable implements WaitingItems {
     this.#delete = db
       .prepare<[number], number>('DELETE FROM waiting WHERE arrival = ? RETURNING origin IS -1')
       .pluck()
-    this.#countTold = db
-      .prepare<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`)
-      .pluck()
+    this.#countTold = db.prepare<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`).pluck()
   }
 
   add(waiting: Waiting, dueMs: number): void {

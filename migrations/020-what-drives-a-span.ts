@@ -10,7 +10,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     text: string
   }>`SELECT sql AS text FROM sqlite_schema WHERE name = ${VIEW}`.execute(db)
   await sql.raw(`DROP VIEW ${VIEW}`).execute(db)
-  await sql.raw((rows[0]?.text ?? '').replace(/\n +FROM cpids a JOIN traces/, `,\n  ${ACTIVITY}$&`)).execute(db)
+  await sql
+    .raw((rows[0]?.text ?? '').replace(/\n +FROM cpids a JOIN traces/, `,\n  ${ACTIVITY}$&`))
+    .execute(db)
 }
 
 const VIEW = 'audit_cascade_spans'
