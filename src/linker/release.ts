@@ -1,7 +1,7 @@
 import type { Waiting } from '../model/ports/linking/waiting.ts'
 import { attribute } from './attribute.ts'
 import { waitsUntil } from './causes/waits.ts'
-import { waitsForTeller } from './drives/awaiting.ts'
+import { waitsForParent, waitsForTeller } from './drives/awaiting.ts'
 import { enter } from './entering.ts'
 import type { LinkContext } from './link-context.ts'
 import { send, sendOrWait } from './send-or-wait.ts'
@@ -45,7 +45,9 @@ export function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   } else {
     const span = ctx.spans.span(waiting.arrival)
     if (span === undefined) return
-    if (waiting.kind === 'cause' || waiting.kind === 'parent') send(ctx, span, cpid)
+    const forParent = waiting.kind === 'parent' ? waitsForParent(ctx, span, cpid) : undefined
+    if (forParent !== undefined) ctx.waiting.add(waiting, forParent)
+    else if (waiting.kind === 'cause' || waiting.kind === 'parent') send(ctx, span, cpid)
     else sendOrWait(ctx, span, cpid)
   }
 }

@@ -294,3 +294,26 @@ test('a copy that finds a trace full makes it go on, but neither longer nor late
   expect(said?.attributes).toMatchObject({ 'cpid.cascade.duration_ms': 30, 'cpid.cascade.spans': 2 })
   expect(writer.sent().some(({ name }) => name === 'continued in')).toBe(true)
 })
+
+test('who waits for a span that waits itself does so until that is sent', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  changeIt(writer)
+  writer.pass(11_000)
+  const told = { new: cpid(9), sources: [MERGED], time: 90_000, told: { trace: 6, id: 60 } }
+  writer.mergelogs('deployment-controller', [told])
+  const missing = 'v1/secrets/default/unknown?rv=77'
+  const mine = { trace: 6, cpid: cpid(9), start: 90_000 }
+  writer.spans('deployment-controller', [
+    { ...mine, id: 61, parent: 60, name: 'update' },
+    { ...mine, id: 60, attributes: observed(`${DEPLOYMENT}?rv=20`, missing) },
+  ])
+  writer.pass(10_000)
+  const rows = writer.db
+    .prepare<[], string>(`SELECT root FROM audit_cascade_spans WHERE name = 'update' AND activity = 'yes'`)
+    .pluck()
+    .all()
+  expect(rows).toEqual([SECOND])
+  writer.pass(300_001)
+  expect(cascadeOf(writer.sent(), FIRST)).toMatchObject({ 'cpid.cascade.merges': 0 })
+})

@@ -19,8 +19,9 @@ export function missParent(ctx: LinkContext, { parentId, parentRow, origin }: Ar
 export function waitsForParent(ctx: LinkContext, span: ArrivedSpan, cpid: number): number | undefined {
   const { parentId, parentRow, origin } = span
   if (parentId === 0n || !hasSeveralRoots(ctx, cpid) || isSent(ctx, parentRow)) return undefined
-  const { parents, clock, settings } = ctx
-  const until = (parents.since(origin, parentId) ?? clock.activeMs) + settings.waitMs
+  const { parents, clock } = ctx
+  const since = parents.since(origin, parentId) ?? clock.activeMs
+  const until = endOfWait(ctx, since, parentRow)
   if (until <= clock.activeMs) return undefined
   parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
   return until
@@ -35,9 +36,16 @@ export function waitsForTeller(
   cpid: number,
 ): { spanId: bigint; until: number } | undefined {
   if (!hasSeveralRoots(ctx, cpid)) return undefined
-  const { mergelogs, spans, traces, clock, settings } = ctx
+  const { mergelogs, spans, traces, clock } = ctx
   const told = mergelogs.toldBy(cpid)
-  const until = (told?.sinceMs ?? 0) + settings.waitMs
-  if (told === undefined || until <= clock.activeMs || traces.currentOf(cpid) !== undefined) return undefined
-  return isSent(ctx, spans.find(told.traceId, told.spanId)) ? undefined : { spanId: told.spanId, until }
+  if (told === undefined || traces.currentOf(cpid) !== undefined) return undefined
+  const row = spans.find(told.traceId, told.spanId)
+  const until = endOfWait(ctx, told.sinceMs, row)
+  return isSent(ctx, row) || until <= clock.activeMs ? undefined : { spanId: told.spanId, until }
+}
+
+/** A span that is there waits for others itself, perhaps as long as it was waited for, and is to be sent first. */
+function endOfWait({ events, settings }: LinkContext, sinceMs: number, row: number | undefined): number {
+  const isThere = row !== undefined && events.isLinked(row)
+  return sinceMs + settings.waitMs * (isThere ? 2 : 1) + (isThere ? 1 : 0)
 }
