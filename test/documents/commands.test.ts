@@ -8,7 +8,7 @@ import { RUN_ELSEWHERE } from './run-elsewhere.ts'
 import { typeCommand } from './type-command.ts'
 
 const START = 'npm start'
-const OBJECT = 'apps/v1/deployments/default/web'
+const OBJECT = 'v1/configmaps/default/web'
 
 let checkout: PreparedCheckout
 beforeAll(async () => {
@@ -74,14 +74,14 @@ async function expectOutcome(command: string, { code = 0, says }: Outcome, cpid:
 }
 
 let cpidOfWeb = ''
-/** The newest cascade of the scenario, once it can be asked for. */
+/** The newest cascade of the scenario, once its spans can be asked for: what nobody says to have written is waited for. */
 async function knownCpid(): Promise<string> {
   if (cpidOfWeb !== '') return cpidOfWeb
   cpidOfWeb = await eventually(async () => {
     const answer = await fetch(checkout.onOwnPorts(`http://localhost:4319/api/v1/cascades?object=${OBJECT}`))
-    const { cascades } = (await answer.json()) as { cascades: { root: string }[] }
+    const { cascades } = (await answer.json()) as { cascades: { root: string; spans: number }[] }
     const [newest] = cascades
-    if (newest === undefined) throw new Error('no cascade is there')
+    if (newest === undefined || newest.spans === 0) throw new Error('no cascade with spans is there')
     return newest.root
   })
   return cpidOfWeb

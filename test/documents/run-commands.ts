@@ -30,7 +30,7 @@ export const RUN_HERE: Readonly<Record<string, Outcome>> = {
     says: /^cascade of <cpid> .*[\s\S]*time in spans/,
   },
   'npx causeway related <cpid> --config otel-config.yaml': {
-    says: /^<cpid> .*apps\/v1\/deployments\/default\/web$/m,
+    says: /^<cpid> .*v1\/configmaps\/default\/web$/m,
   },
   'npx causeway mergelogs --config otel-config.yaml': { says: /[0-9a-f-]{36}/ },
   'npx causeway sql "SELECT * FROM audit_cascades" --config otel-config.yaml': { says: /<cpid>/ },
