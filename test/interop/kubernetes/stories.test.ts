@@ -8,6 +8,7 @@ import type { Observation } from '../../../src/model/kubernetes/observation.ts'
 import { alphaBetaGamma } from './stories/alpha-beta-gamma.ts'
 import { customResource } from './stories/custom-resource.ts'
 import { daemonSet } from './stories/daemon-set.ts'
+import { appOf, FORTY, playForty } from './stories/forty-deployments.ts'
 import { gitOps } from './stories/gitops.ts'
 import { jobAndCronJob } from './stories/job-and-cron-job.ts'
 import { namespaceDeleted } from './stories/namespace-deleted.ts'
@@ -63,6 +64,8 @@ beforeAll(async () => {
       await play(new Stage(name, cluster, watched, directory))
     }),
   )
+  await cluster.api().create('/api/v1/namespaces', { metadata: { name: FORTY } })
+  await playForty(new Stage(FORTY, cluster, watched, directory))
   told.set('watch', watched.versions).set('audit', audited(cluster.auditLog))
 }, LONGEST_PLAY_MS)
 
@@ -77,6 +80,20 @@ function decided(...sources: readonly Source[]): Replayed {
   )
 }
 
+/** Decisions about objects of one of the forty, and what they come from of another. */
+function strayed({ decisions, changes }: Replayed): string[] {
+  const of = decisions.filter(({ write }) => write.object.namespace === FORTY)
+  expect(of.length).toBeGreaterThan(1_000)
+  const roots = of.filter(({ sources }) => sources?.length === 0)
+  const begun = new Map(roots.map(({ cpid, write }) => [cpid, appOf(write.object.name)]))
+  const isApp = (app: string | undefined): boolean => app?.startsWith('app-') === true
+  return of.flatMap(({ cpid, write, part }) => {
+    const own = appOf(write.object.name)
+    const others = changes.rootsOf(cpid).filter((root) => isApp(begun.get(root)) && begun.get(root) !== own)
+    return isApp(own) && others.length > 0 ? [`${part} ${write.object.resource}/${write.object.name}`] : []
+  })
+}
+
 describe('with audit log and watch', () => {
   let replayed: Replayed
   beforeAll(() => void (replayed = decided('audit', 'watch')))
@@ -85,6 +102,15 @@ describe('with audit log and watch', () => {
     const seen = toldByDecisions(replayed, name)
     expect(seen.cascades).toMatchObject(cascades)
     for (const [resource, lists] of Object.entries(roots)) expect(seen.rootsOf(resource)).toEqual(lists)
+  })
+
+  test('of 40 Deployments that two change at once, no write comes from a change of another', () => {
+    const begun = replayed.decisions.filter(
+      ({ cause, write }) => cause === 'operator' && write.object.namespace === FORTY,
+    )
+    expect(begun.filter(({ write }) => write.object.resource === 'deployments')).toHaveLength(40 + 240)
+    expect(begun.filter(({ write }) => write.object.resource !== 'deployments')).toEqual([])
+    expect(strayed(replayed)).toEqual([])
   })
 })
 
@@ -100,5 +126,9 @@ describe('with a watch alone', () => {
       ...(objects !== undefined && { objects }),
     }))
     expect(seen).toMatchObject(expected)
+  })
+
+  test('of 40 Deployments that two change at once, no write comes from a change of another', () => {
+    expect(strayed(replayed)).toEqual([])
   })
 })
