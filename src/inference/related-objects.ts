@@ -54,7 +54,8 @@ export function objectsOf(
       return latest.map((object) => ({ object }))
     }
     case 'leaving':
-      return othersOfOwners((owner) => since(owner, forOwned(by)))
+      // Several that go at once are made anew at once, before their owner counts them again.
+      return othersOfOwners((owner) => lower(since(owner, forOwned(by)), readOf(owner)?.version))
         .filter((object) => isGoing(newestBelow(object, below)))
         .map((object) => ({ object }))
     case 'fellows':
@@ -91,6 +92,10 @@ export function objectsOf(
     case 'namespace':
       return candidate(objects.named('namespaces', '', namespace))
   }
+}
+
+function lower(one: bigint, other = one): bigint {
+  return one < other ? one : other
 }
 
 /** Entries that a list has now and had not, or had and has not; `says` is empty for those. */

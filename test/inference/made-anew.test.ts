@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals'
+import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
+import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
+import { decide, type Decision } from '../../src/inference/decide.ts'
+import { LineOfWrites } from '../../src/inference/line-of-writes.ts'
+import { RELATIONS } from '../../src/inference/relations.ts'
+import type { JsonObject } from '../../src/kubernetes/json-access.ts'
+import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
+
+const SETTINGS = { cluster: 'test', relations: RELATIONS, operators: [], controllers: [] }
+const LINE = { windowNs: 0n, whoWaitNs: 0n, isWatched: true }
+
+interface Sketch {
+  kind: string
+  name: string
+  meta?: JsonObject
+  status?: JsonObject
+  gone?: boolean
+}
+
+function decided(...sketches: Sketch[]): Decision[] {
+  const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new LineOfWrites(LINE)]
+  sketches.forEach(({ kind, name, meta = {}, status = {}, gone = false }, index) => {
+    const metadata = { name, namespace: 'shop', uid: `uid of ${name}`, resourceVersion: String(index + 1) }
+    const object = { kind, apiVersion: 'v1', metadata: { ...metadata, ...meta }, spec: {}, status }
+    const read = readWatchEvent({ type: gone ? 'DELETED' : 'MODIFIED', object }, BigInt(index + 1))
+    if (typeof read === 'string') throw new Error(read)
+    line.add(read, BigInt(index + 1))
+  })
+  return line.takeDue(100n).flatMap((write) => {
+    const decision = decide(write, objects, changes, SETTINGS)
+    if (decision?.sources !== undefined) changes.merge(decision.cpid, decision.sources)
+    return decision ?? []
+  })
+}
+
+const SET = { kind: 'ReplicaSet', name: 'web' }
+const owner = { kind: 'ReplicaSet', name: 'web', uid: 'uid of web', controller: true }
+const pod = (name: string): Sketch => ({ kind: 'Pod', name, meta: { ownerReferences: [owner] } })
+const going = (name: string): Sketch => ({
+  ...pod(name),
+  meta: { ownerReferences: [owner], deletionTimestamp: '2026-11-22T19:30:53Z' },
+})
+const readsOf = ({ reads }: Decision): string[] => reads.map(({ identity }) => identity.name).sort()
+
+test('of Pods that go at once each that is made in their place comes from them', () => {
+  const decisions = decided(
+    ...[SET, pod('a'), pod('b'), { ...SET, status: { replicas: 2 } }],
+    ...[going('a'), going('b'), pod('c'), pod('d')],
+  )
+  expect(decisions.slice(-2).map(readsOf)).toEqual([
+    ['a', 'b', 'web'],
+    ['a', 'b', 'web'],
+  ])
+})
+
+test('what was made anew and counted is no cause of what is made later', () => {
+  const decisions = decided(
+    ...[SET, pod('a'), { ...SET, status: { replicas: 1 } }, going('a'), pod('b')],
+    ...[{ ...SET, status: { replicas: 1, readyReplicas: 1 } }, pod('c')],
+  )
+  expect(decisions.slice(-1).map(readsOf)).toEqual([['web']])
+})
