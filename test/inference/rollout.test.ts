@@ -75,6 +75,14 @@ test('a Pod deleted by hand is a cause of the one that takes its place', () => {
   expect(rootsOf(at(936n))).toEqual([927n])
 })
 
+test('a status that counts others is never exact: no request says how many of them it knew', () => {
+  const counting = rollout.decisions.filter(
+    ({ part, write }) => part === 'status' && ['deployments', 'replicasets'].includes(write.object.resource),
+  )
+  expect(counting.length).toBeGreaterThan(50)
+  expect(new Set(counting.map(({ cause }) => cause))).toEqual(new Set(['inferred']))
+})
+
 test('garbage is collected for the deletion of its owner', () => {
   const pods = ofShop(rollout).filter(
     ({ writer, write }) => writer.service === 'generic-garbage-collector' && write.object.resource === 'pods',
