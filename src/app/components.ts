@@ -10,6 +10,9 @@ import type { ExtensionType } from '../extension/extension-type.ts'
 import { healthCheckExtension } from '../extension/health-check/health-check-extension.ts'
 import { memoryLimiterExtension } from '../extension/memory-limiter/memory-limiter-extension.ts'
 import { queryExtension } from '../extension/query/query-extension.ts'
+import { k8sAdmissionReceiver } from '../receiver/k8s-admission/k8s-admission-receiver.ts'
+import { k8sAuditReceiver } from '../receiver/k8s-audit/k8s-audit-receiver.ts'
+import { k8sEventsReceiver } from '../receiver/k8s-events/k8s-events-receiver.ts'
 import { k8sObjectsReceiver } from '../receiver/k8s-objects/k8s-objects-receiver.ts'
 import { otlpReceiver } from '../receiver/otlp/otlp-receiver.ts'
 import type { ReceiverType } from '../receiver/receiver-type.ts'
@@ -29,7 +32,7 @@ const LIMITER =
 
 export const COMPONENTS: Components = {
   module: import.meta.url,
-  receivers: [otlpReceiver, k8sObjectsReceiver],
+  receivers: [otlpReceiver, k8sAdmissionReceiver, k8sAuditReceiver, k8sEventsReceiver, k8sObjectsReceiver],
   processors: [],
   exporters: [debugExporter, otlpGrpcExporter, otlpHttpExporter],
   connectors: [cpidConnector],

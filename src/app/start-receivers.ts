@@ -55,7 +55,7 @@ export async function startReceivers(
     intake: store,
     inference: store.observations,
     observer: feed,
-    clusters: clusterReports(metrics),
+    clusters: clusterReports(metrics, (reason) => feed.notice(reason)),
     inFlight,
     flows,
     memory,

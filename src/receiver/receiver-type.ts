@@ -6,6 +6,7 @@ import type { Authenticator } from '../trust/authenticator.ts'
 import type { Flows } from './admission/flows.ts'
 import type { InFlight } from './admission/in-flight.ts'
 import type { ClusterObserver } from './clusters/cluster-observer.ts'
+import type { SourceObserver } from './clusters/source-observer.ts'
 import type { ReceiverObserver } from './observer.ts'
 
 /**
@@ -46,7 +47,7 @@ export interface ReceiverHost {
   /** Is told what became of each. */
   readonly observer: ReceiverObserver
   /** Is told of what is seen of clusters. */
-  readonly clusters: ClusterObserver
+  readonly clusters: ClusterObserver & SourceObserver
   readonly inFlight: InFlight
   readonly flows: Flows
   /** Tells when memory is short. */

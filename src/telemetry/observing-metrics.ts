@@ -14,6 +14,17 @@ export const OBSERVING_METRICS = {
     ['receiver', 'reason'],
     'What a receiver read and left out, since it makes no write.',
   ),
+  cpid_observations_unreadable: counter(
+    'items',
+    RECEIVER,
+    'Lines of an audit log, and events and reviews that came, that cannot be read; all else goes on.',
+  ),
+  cpid_observations_lost: counter(
+    'observations',
+    RECEIVER,
+    'Requests that admission told of and that could not be stored in time: they are allowed all the same, and their writes may show no user.',
+  ),
+  cpid_audit_log_lag_bytes: gauge('bytes', RECEIVER, 'What is written in the audit log and not stored yet.'),
   cpid_watches: counter(
     'watches',
     RECEIVER,

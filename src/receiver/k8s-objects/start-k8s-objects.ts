@@ -4,7 +4,7 @@ import { openCluster } from '../clusters/open-cluster.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
 import { followCluster } from './followed-cluster.ts'
 import type { K8sObjectsSettings } from './k8s-objects-receiver.ts'
-import { StreamReports } from './stream-reports.ts'
+import { StreamReports } from '../clusters/stream-reports.ts'
 
 /** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
 export function startReceiver(

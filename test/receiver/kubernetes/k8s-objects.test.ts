@@ -55,6 +55,7 @@ class Host {
       observer: { answered: none, turnedAway: none, dropped: none, unread: none },
       clusters: {
         ...{ told: none, skipped: none, relisted: none, watched: none },
+        ...{ unreadable: none, lost: none, behind: none },
         refused: (_, resources) => (this.refused = resources),
       },
       inFlight: new InFlight(1),

@@ -1,4 +1,4 @@
-import type { Told } from '../../observing/teller.ts'
+import type { Told } from '../../clusters/stream-teller.ts'
 import { AuditEvents } from '../read-audit-events.ts'
 import { fileAt, openLog, rotatedFiles } from './log-files.ts'
 import type { LogFile } from './log-file.ts'

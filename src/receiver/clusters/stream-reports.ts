@@ -1,5 +1,5 @@
 import type { StreamObserver } from '../../cluster/resource-follower.ts'
-import type { ClusterObserver } from '../clusters/cluster-observer.ts'
+import type { ClusterObserver } from './cluster-observer.ts'
 
 /** What the streams of a cluster meet, as metrics and as sentences for an operator. */
 export class StreamReports implements StreamObserver {

@@ -1,0 +1,72 @@
+import { serverAuth } from '../../config/parts/auth.ts'
+import { present } from '../../config/parts/present.ts'
+import { buildServerTls, serverTls } from '../../config/parts/tls/server-tls.ts'
+import type { Listener, ServerTls } from '../../config/causeway-config.ts'
+import { componentType } from '../../config/component-type.ts'
+import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
+import { field } from '../../config/schema/field.ts'
+import type { SettingsOf } from '../../config/schema/schema.ts'
+import { section } from '../../config/schema/section.ts'
+import { size } from '../../config/schema/size.ts'
+import { openServerTls } from '../../trust/server-tls.ts'
+import { clusterName } from '../clusters/cluster-keys.ts'
+import type { ReceiverType } from '../receiver-type.ts'
+
+const schema = section(
+  'A validating webhook that allows everything and notes who is about to write what: for clusters whose audit log cannot be had.',
+  {
+    cluster: clusterName,
+    endpoint: field(LISTEN_ENDPOINT, 'localhost:4321', 'Where to listen; any path is taken.'),
+    tls: serverTls,
+    auth: serverAuth,
+    max_request_body_size: field(
+      size(1),
+      '8MiB',
+      'The largest review that is looked at; larger ones are allowed without.',
+    ),
+  },
+)
+
+export interface K8sAdmissionSettings extends Listener {
+  readonly cluster: string
+  readonly maxBytes: number
+  readonly tls?: ServerTls
+  /** The id of an authenticator. */
+  readonly auth?: string
+}
+
+export const k8sAdmissionReceiver: ReceiverType<K8sAdmissionSettings> = {
+  ...componentType({
+    name: 'k8s_admission',
+    schema,
+    build,
+    warn: ({ tls }) =>
+      tls === undefined
+        ? [
+            {
+              key: 'tls',
+              message:
+                'is left out, and API servers call webhooks over TLS alone; write tls: { cert_file, key_file }, unless a proxy in front speaks TLS',
+            },
+          ]
+        : [],
+  }),
+  signals: ['traces'],
+  listeners: ({ host, port, tls, auth }) => [
+    {
+      ...{ host, port, what: 'admission webhook', exposes: 'takes who is about to write what from' },
+      ...present({ tls, auth }),
+    },
+  ],
+  observes: ({ cluster }) => ({ cluster, what: 'requests' }),
+  openFiles: (id, { tls }) => tls && openServerTls(`receiver ${id}`, tls),
+  load: () => import('./start-k8s-admission.ts'),
+}
+
+function build(settings: SettingsOf<typeof schema>): K8sAdmissionSettings {
+  const { cluster, endpoint, tls, auth, max_request_body_size: maxBytes } = settings
+  return {
+    ...{ ...endpoint, cluster, maxBytes },
+    ...present({ tls: buildServerTls(tls), auth: auth?.authenticator }),
+  }
+}

@@ -1,0 +1,108 @@
+import type { Examined } from '../../config/component-type.ts'
+import { isObject, objectIn, textIn, type Json, type JsonObject } from '../../kubernetes/json-access.ts'
+import { errorText } from '../../model/error-text.ts'
+import type { K8sAuditSettings } from './k8s-audit-receiver.ts'
+import { openLog } from './log/log-files.ts'
+
+/** How much of the end of a log is looked at, in bytes. */
+const NEWEST_BYTES = 1_048_576
+const WRITES = new Set(['create', 'update', 'patch', 'delete'])
+/** Of these nobody should log the contents, and what was written is known without them. */
+const NO_CONTENTS = new Set([
+  'secrets',
+  'configmaps',
+  'events',
+  'leases',
+  'tokenreviews',
+  'subjectaccessreviews',
+])
+const RULE = '`- { level: RequestResponse, verbs: [create, update, patch, delete] }`'
+
+/** Whether the log can be read, and whether the policy by which it is written tells enough. */
+export async function* examineAudit(
+  id: string,
+  { cluster, log }: K8sAuditSettings,
+): AsyncGenerator<Examined> {
+  if (log === undefined) {
+    yield { state: 'ok', message: `${id} takes what the API server of ${cluster} posts` }
+    return
+  }
+  try {
+    const lines = await newestLines(log.path)
+    yield lines === undefined
+      ? {
+          state: 'fail',
+          message: `${id}: there is no file ${log.path}`,
+          advice:
+            'write the path that the API server has as --audit-log-path, as this machine or container sees it',
+        }
+      : judge(id, log.path, lines)
+  } catch (error) {
+    yield {
+      state: 'fail',
+      message: `${id} cannot read ${log.path}: ${errorText(error)}`,
+      advice: 'let the user that Causeway runs as read the file and its directory',
+    }
+  }
+}
+
+function judge(id: string, path: string, lines: readonly string[]): Examined {
+  const events = lines.flatMap((line) => eventIn(line))
+  if (events.length === 0) {
+    const message = lines.length === 0 ? `${id}: ${path} is empty` : `${id}: no audit event is in ${path}`
+    const advice = 'give the API server --audit-policy-file and --audit-log-format=json, and ask again'
+    return { state: 'warn', message, advice }
+  }
+  const writes = events.filter((event) => WRITES.has(textIn(event, 'verb')) && hasContents(event))
+  if (writes.length === 0)
+    return {
+      state: 'warn',
+      message: `${id}: of the newest ${events.length} events in ${path} none is a write`,
+      advice: `add to the audit policy, before what drops writes: ${RULE}`,
+    }
+  if (!writes.some((event) => textIn(event, 'stage') === 'ResponseComplete'))
+    return {
+      state: 'warn',
+      message: `${id}: ${path} does not tell how writes ended`,
+      advice: 'remove ResponseComplete from omitStages of the audit policy',
+    }
+  const thin = writes.filter((event) => textIn(event, 'level') !== 'RequestResponse')
+  const [first] = thin
+  if (first === undefined)
+    return { state: 'ok', message: `${id}: ${path} tells of writes with what they made` }
+  const { resource, level } = {
+    resource: textIn(objectIn(first, 'objectRef'), 'resource'),
+    level: textIn(first, 'level'),
+  }
+  return {
+    state: 'warn',
+    message: `${id}: ${thin.length} of the newest ${writes.length} writes in ${path} do not tell which version they made (${resource} at ${level}): a watch of the cluster has to show it, and what was read is less often exact`,
+    advice: `add to the audit policy, before the rule that matches ${resource}: ${RULE}`,
+  }
+}
+
+function hasContents(event: JsonObject): boolean {
+  const reference = objectIn(event, 'objectRef')
+  return !NO_CONTENTS.has(textIn(reference, 'resource')) && textIn(reference, 'subresource') !== 'token'
+}
+
+function eventIn(line: string): JsonObject[] {
+  try {
+    const event = JSON.parse(line) as Json
+    return isObject(event) && textIn(event, 'apiVersion').startsWith('audit.k8s.io/') ? [event] : []
+  } catch {
+    return []
+  }
+}
+
+/** The whole lines at the end of a file; undefined where there is none. */
+async function newestLines(path: string): Promise<string[] | undefined> {
+  await using file = await openLog(path)
+  if (file === undefined) return undefined
+  const { size } = await file.state()
+  const from = Math.max(0, size - NEWEST_BYTES)
+  const lines = (await file.read(from, size - from)).toString('utf8').split('\n')
+  lines.pop()
+  if (from > 0) lines.shift()
+  return lines.filter((line) => line.trim() !== '')
+}

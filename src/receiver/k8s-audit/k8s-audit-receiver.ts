@@ -1,0 +1,125 @@
+import { serverAuth } from '../../config/parts/auth.ts'
+import { present } from '../../config/parts/present.ts'
+import { buildServerTls, serverTls } from '../../config/parts/tls/server-tls.ts'
+import type { DeclaredListener, Listener, ServerTls } from '../../config/causeway-config.ts'
+import { componentType } from '../../config/component-type.ts'
+import { DURATION } from '../../config/schema/duration.ts'
+import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
+import { field, requiredField } from '../../config/schema/field.ts'
+import { choice, TEXT } from '../../config/schema/scalar-kinds.ts'
+import type { SettingsOf } from '../../config/schema/schema.ts'
+import { optionalSection, section, switchedSection } from '../../config/schema/section.ts'
+import { size } from '../../config/schema/size.ts'
+import { openServerTls } from '../../trust/server-tls.ts'
+import { clusterName } from '../clusters/cluster-keys.ts'
+import type { ReceiverType } from '../receiver-type.ts'
+
+const LEAST_LINE_BYTES = 4_096
+
+const log = optionalSection(
+  'A file of the audit log, which is followed through its rotation.',
+  {
+    path: requiredField(
+      TEXT,
+      'path: /var/log/kubernetes/audit.log',
+      'What the API server has as `--audit-log-path`; its format has to be `json`.',
+    ),
+    start_at: field(
+      choice(['beginning', 'end']),
+      'end',
+      'Where to begin in a log that was never read; later it goes on where it was.',
+    ),
+    max_line_size: field(
+      size(LEAST_LINE_BYTES),
+      '16MiB',
+      'The longest event that is read; a longer one is passed over and counted.',
+    ),
+    poll_interval: field(DURATION, '200ms', 'How often is looked for what was written.'),
+  },
+  [
+    ({ poll_interval }) =>
+      poll_interval === 0
+        ? { key: 'poll_interval', message: 'must be longer than 0s; write for example 200ms' }
+        : undefined,
+  ],
+)
+
+const webhook = switchedSection(
+  'Takes what the API server posts by `--audit-webhook-config-file`. Off unless named.',
+  {
+    endpoint: field(LISTEN_ENDPOINT, 'localhost:4320', 'Where to listen; any path is taken.'),
+    tls: serverTls,
+    auth: serverAuth,
+    max_request_body_size: field(size(1), '32MiB', 'Largest list of events, before and after decompression.'),
+  },
+)
+
+const schema = section(
+  'Takes the audit log of an API server: who wrote what, and exactly when.',
+  { cluster: clusterName, log, webhook },
+  [
+    (settings) =>
+      settings.log === undefined && settings.webhook === undefined
+        ? { key: 'log', message: 'is missing, and webhook is too; write log: { path: … } or webhook:' }
+        : undefined,
+  ],
+)
+
+export interface K8sAuditSettings {
+  readonly cluster: string
+  readonly log?: AuditLogSettings
+  readonly webhook?: AuditWebhookConfig
+}
+
+export interface AuditLogSettings {
+  readonly path: string
+  readonly startAt: 'beginning' | 'end'
+  readonly maxLineBytes: number
+  readonly pollMs: number
+}
+
+export interface AuditWebhookConfig extends Listener {
+  readonly maxBytes: number
+  readonly tls?: ServerTls
+  /** The id of an authenticator. */
+  readonly auth?: string
+}
+
+export const k8sAuditReceiver: ReceiverType<K8sAuditSettings> = {
+  ...componentType({ name: 'k8s_audit', schema, build }),
+  signals: ['traces'],
+  listeners: ({ webhook: listens }) => (listens === undefined ? [] : [listenerOf(listens)]),
+  observes: ({ cluster }) => ({ cluster, what: 'requests' }),
+  openFiles(id, { webhook: listens }) {
+    return listens?.tls && openServerTls(`receiver ${id}`, listens.tls)
+  },
+  async *examine(id, settings) {
+    const { examineAudit } = await import('./examine-audit.ts')
+    yield* examineAudit(id, settings)
+  },
+  load: () => import('./start-k8s-audit.ts'),
+}
+
+function build({ cluster, log: file, webhook: listens }: SettingsOf<typeof schema>): K8sAuditSettings {
+  return {
+    cluster,
+    ...present({
+      log: file && {
+        path: file.path,
+        startAt: file.start_at,
+        maxLineBytes: file.max_line_size,
+        pollMs: file.poll_interval,
+      },
+      webhook: listens && {
+        ...listens.endpoint,
+        maxBytes: listens.max_request_body_size,
+        ...present({ tls: buildServerTls(listens.tls), auth: listens.auth?.authenticator }),
+      },
+    }),
+  }
+}
+
+function listenerOf({ host, port, tls, auth }: AuditWebhookConfig): DeclaredListener {
+  const exposes = 'takes who wrote what in the cluster from'
+  return { host, port, at: 'webhook', what: 'audit webhook', exposes, ...present({ tls, auth }) }
+}

@@ -1,0 +1,42 @@
+import { componentType } from '../../config/component-type.ts'
+import { field, NOT_HERE, refusedKeys } from '../../config/schema/field.ts'
+import { TEXT_LIST } from '../../config/schema/scalar-kinds.ts'
+import { section } from '../../config/schema/section.ts'
+import {
+  buildAskedCluster,
+  clusterKeys,
+  kubeconfigRule,
+  type AskedCluster,
+} from '../clusters/cluster-keys.ts'
+import type { ReceiverType } from '../receiver-type.ts'
+
+const schema = section(
+  'Watches the Events of a cluster, and shows each as a log record in the cascade of the object that it is about.',
+  {
+    ...clusterKeys,
+    namespaces: field(TEXT_LIST, '[]', 'Events of those alone; all when empty.'),
+    ...refusedKeys(NOT_HERE, 'storage', 'k8s_leader_elector', 'dedup_interval'),
+  },
+  [kubeconfigRule],
+)
+
+export interface K8sEventsSettings extends AskedCluster {
+  /** All when empty. */
+  readonly namespaces: readonly string[]
+}
+
+export const k8sEventsReceiver: ReceiverType<K8sEventsSettings> = {
+  ...componentType({
+    name: 'k8s_events',
+    aliases: ['k8sevents'],
+    schema,
+    build: ({ namespaces, ...asked }): K8sEventsSettings => ({ ...buildAskedCluster(asked), namespaces }),
+  }),
+  signals: ['logs'],
+  observes: ({ cluster }) => ({ cluster, what: 'events' }),
+  async *examine(id, settings) {
+    const { examineEvents } = await import('./examine-events.ts')
+    yield* examineEvents(id, settings)
+  },
+  load: () => import('./start-k8s-events.ts'),
+}
