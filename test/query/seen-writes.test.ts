@@ -20,10 +20,12 @@ const whole = ({ root }: CascadeOutline): Cascade =>
 const spansOf = (outline: CascadeOutline): readonly Span[] =>
   whole(outline).traces.flatMap(({ spans }) => spans)
 const ALL = cascades({}).map((outline) => ({ outline, spans: spansOf(outline) }))
+/** Received spans that the cascade drives. */
+const driven = (spans: readonly Span[]): Span[] =>
+  spans.filter(({ synthetic, activity }) => !synthetic && activity !== false)
 const actorsOf = (spans: readonly Span[]): string[] =>
-  spans.flatMap(({ user, service, synthetic }) => (synthetic ? [] : [user ?? service]))
-const servicesOf = (spans: readonly Span[]): string[] =>
-  spans.flatMap(({ service, synthetic }) => (synthetic ? [] : [service]))
+  driven(spans).map(({ user, service }) => user ?? service)
+const servicesOf = (spans: readonly Span[]): string[] => driven(spans).map(({ service }) => service)
 
 /** What a filter lets through, and what the spans of every cascade say. */
 function expectSame(filter: CascadeFilter, isIn: (one: (typeof ALL)[number]) => boolean): void {
