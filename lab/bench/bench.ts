@@ -13,6 +13,7 @@ import { benchIngestAtScale } from './sections/ingest-scale-section.ts'
 import { benchFairness } from './sections/fairness-section.ts'
 import { benchIngest } from './sections/ingest-section.ts'
 import { benchInstrumentation } from './sections/instrumentation-section.ts'
+import { benchKubernetes } from './kubernetes/kubernetes-section.ts'
 import { describeMachine } from './measure/machine.ts'
 import { benchMemory } from './sections/memory-section.ts'
 import { readOptions, USAGE, type Options, type SectionName } from './options.ts'
@@ -33,6 +34,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   anchor: benchAnchor,
   fairness: benchFairness,
   held: benchHeld,
+  kubernetes: benchKubernetes,
 }
 
 /** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */

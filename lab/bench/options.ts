@@ -14,6 +14,7 @@ export const SECTIONS = [
   'anchor',
   'fairness',
   'held',
+  'kubernetes',
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
 

@@ -12,10 +12,10 @@ export class HelperProcess<In extends Message, Out extends Message> implements D
   readonly #wanted = new Map<string, (message: Out) => void>()
   #fail: (reason: Error) => void = () => undefined
 
-  /** Forks `file` of this folder. */
-  constructor(file: string) {
+  /** Forks `file` of the folder of `from`, of this one unless given. */
+  constructor(file: string, from = import.meta.url) {
     this.#name = file
-    this.#child = fork(fileURLToPath(new URL(file, import.meta.url)), { execArgv: [] })
+    this.#child = fork(fileURLToPath(new URL(file, from)), { execArgv: [] })
     this.#child.on('message', (message: Out) => {
       if (message.kind === 'failed') this.#fail(new Error(`${file}: ${JSON.stringify(message)}`))
       this.#wanted.get(message.kind)?.(message)
