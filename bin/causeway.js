@@ -16,7 +16,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const main = join(root, 'src', 'main.ts')
 const args = process.argv.slice(2)
 // Commands end soon and are asked for by people who wait.
-const isServer = args[0]?.startsWith('-') ?? true
+const isServer = args[0] === 'observe' || (args[0]?.startsWith('-') ?? true)
 
 keepCompiledCode()
 if (!isNewEnough) {

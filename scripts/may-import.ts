@@ -24,5 +24,5 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   query: ['model', 'otlp'],
   api: ['model', 'query', 'trust', 'doors'],
   sqlite: ['model', 'otlp'],
-  cli: ['model', 'config', 'trust', 'query', 'threads', 'app'],
+  cli: ['model', 'cluster', 'config', 'trust', 'query', 'threads', 'app'],
 }

@@ -17,8 +17,8 @@ process.exitCode = await runCli(process.argv.slice(2), {
   readInput: () => text(process.stdin),
   terminalWidth: process.stdout.isTTY ? process.stdout.columns : undefined,
   env: process.env,
-  run: (loaded, read) => {
+  run: (loaded, read, writeLog) => {
     isServing = true
-    return runCauseway(loaded, read, readVersion())
+    return runCauseway(loaded, read, readVersion(), { writeLog })
   },
 })

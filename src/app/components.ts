@@ -30,6 +30,9 @@ const BY_ITSELF = 'Causeway batches by itself; remove it here and from the pipel
 const LIMITER =
   'Causeway has it as an extension of that name with the same keys; move it there and into service::extensions'
 
+/** By which types a cluster is watched that has nothing installed for it, and shown to whoever watches. */
+export const WATCHING = { receiver: k8sObjectsReceiver.name, dashboard: queryExtension.name }
+
 export const COMPONENTS: Components = {
   module: import.meta.url,
   receivers: [otlpReceiver, k8sAdmissionReceiver, k8sAuditReceiver, k8sEventsReceiver, k8sObjectsReceiver],

@@ -10,6 +10,14 @@ import { systemClock } from './system-clock.ts'
 /** The promise of the README: gone within 10 s of a signal, even with a dead backend. */
 const SHUTDOWN_LIMIT_MS = 9_500
 
+export interface RunOptions {
+  readonly components?: Components | undefined
+  /** Where lines of the log go; to the standard error unless given. */
+  readonly writeLog?: ((line: string) => void) | undefined
+}
+
+const writeToStderr = (line: string): void => void process.stderr.write(`${line}\n`)
+
 /**
  * Runs Causeway until SIGINT or SIGTERM, or until it cannot go on; SIGHUP has it take over the configuration that `read`
  * gives. Returns the exit code; rejects with what to do when it cannot start.
@@ -18,9 +26,9 @@ export async function runCauseway(
   first: ReadConfig,
   read: () => ReadConfig,
   version: string,
-  components: Components = COMPONENTS,
+  { components = COMPONENTS, writeLog = writeToStderr }: RunOptions = {},
 ): Promise<number> {
-  let log = loggerOf(first)
+  let log = loggerOf(first, writeLog)
   const asked = new Asked()
   process.on('SIGINT', () => asked.end(0))
   process.on('SIGTERM', () => asked.end(0))
@@ -32,7 +40,7 @@ export async function runCauseway(
   })
 
   const start = (next: ReadConfig): Promise<RunningCauseway> => {
-    log = loggerOf(next)
+    log = loggerOf(next, writeLog)
     for (const warning of next.warnings) log.warn(warning)
     return startCauseway(next.config, {
       version,
@@ -94,13 +102,13 @@ async function shutDown(running: RunningCauseway, log: Logger, code: number): Pr
   log.info('Shutdown complete.')
 }
 
-function loggerOf({ config }: ReadConfig): Logger {
+function loggerOf({ config }: ReadConfig, write: (line: string) => void): Logger {
   return createLogger({
     level: config.telemetry.logLevel,
     encoding: config.telemetry.logEncoding,
     clock: systemClock,
     caller: 'causeway',
-    write: (line) => process.stderr.write(`${line}\n`),
+    write,
   })
 }
 

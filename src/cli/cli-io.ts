@@ -13,6 +13,9 @@ export interface CliIo {
   /** The types of component that there are; those of Causeway unless given. */
   components?: Components
   env: Readonly<Record<string, string | undefined>>
-  /** Runs Causeway until it is told to stop, and returns the exit code. `read` reads the configuration again. */
-  run: (loaded: LoadedConfig, read: () => LoadedConfig) => Promise<number>
+  /**
+   * Runs Causeway until it is told to stop, and returns the exit code. `read` reads the configuration again; lines of the log go
+   * to the standard error unless `writeLog` takes them.
+   */
+  run: (loaded: LoadedConfig, read: () => LoadedConfig, writeLog?: (line: string) => void) => Promise<number>
 }

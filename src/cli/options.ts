@@ -38,7 +38,7 @@ export const OPTIONS = {
   namespace: {
     type: 'string',
     value: '<name>',
-    meaning: 'only cascades that wrote into the namespace, or began in it',
+    meaning: 'only cascades that wrote into the namespace, or began in it; of observe, only what is in it',
   },
   limit: { type: 'string', value: '<n>', meaning: 'at most so many' },
   all: {
@@ -59,6 +59,13 @@ export const OPTIONS = {
     value: '<file>',
     meaning: 'what a watch delivered; may be repeated',
   },
+  kubeconfig: {
+    type: 'string',
+    value: '<path>',
+    meaning: 'the kubeconfig; where kubectl looks for it unless given',
+  },
+  context: { type: 'string', value: '<name>', meaning: 'its context; the current one unless given' },
+  database: { type: 'string', value: '<path>', meaning: 'where what is seen is kept; nowhere unless given' },
   help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },
   version: { type: 'boolean', short: 'v', meaning: 'print the version' },
 } as const satisfies Record<string, Option>

@@ -32,6 +32,8 @@ export class LeftOut extends Error {}
 
 /** Is told of how a stream fares; must not throw. `stream` is its name. */
 export interface StreamObserver {
+  /** A list is complete, and taken. */
+  listed(stream: string): void
   /** Everything is listed anew. */
   relisted(stream: string, reason: string): void
   /** The watch goes on in another request. */

@@ -221,6 +221,7 @@ export class ResourceStream<Item> {
   async #listEnds(version: string): Promise<void> {
     await this.#handover.drained()
     await this.#follower.listEnds(version, this.#seen)
+    this.#context.observer.listed(this.name)
     this.#version = version
     this.#seen = 'later list'
     this.#moved()

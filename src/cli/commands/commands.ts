@@ -6,6 +6,7 @@ import { DOCTOR } from '../doctor/doctor-command.ts'
 import { IMPORT } from './import-command.ts'
 import { MERGELOGS } from './mergelogs-command.ts'
 import { MIGRATE } from './migrate-command.ts'
+import { OBSERVE } from './observe-command.ts'
 import { PRUNE } from './prune-command.ts'
 import { RELATED } from './related-command.ts'
 import { SALVAGE } from './salvage-command.ts'
@@ -14,6 +15,7 @@ import { SQL } from './sql-command.ts'
 /** Every command by its name, in the order of the help. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['run', RUN],
+  ['observe', OBSERVE],
   ['validate', VALIDATE],
   ['components', COMPONENTS],
   ['print-config', PRINT_CONFIG],

@@ -8,18 +8,35 @@ export class StreamReports implements StreamObserver {
   readonly #address: string
   readonly #observer: ClusterObserver
   readonly #onTrouble: (reason: string) => void
+  readonly #onAllSeen: (streams: number) => void
   readonly #refused = new Set<string>()
+  /** Those that were begun and of which nothing is known yet; undefined before any was. */
+  #awaited: Set<string> | undefined
+  #begun = 0
 
   constructor(
     { receiver, cluster, address }: { receiver: string; cluster: string; address: string },
     observer: ClusterObserver,
     onTrouble: (reason: string) => void,
+    onAllSeen: (streams: number) => void = () => undefined,
   ) {
     this.#receiver = receiver
     this.#cluster = cluster
     this.#address = address
     this.#observer = observer
     this.#onTrouble = onTrouble
+    this.#onAllSeen = onAllSeen
+  }
+
+  /** Once each of them is listed, or refused, that is told; of later ones it is not. */
+  begun(streams: readonly string[]): void {
+    if (this.#awaited !== undefined) return
+    this.#awaited = new Set(streams)
+    this.#begun = streams.length
+  }
+
+  listed(stream: string): void {
+    if (this.#awaited?.delete(stream) === true && this.#awaited.size === 0) this.#onAllSeen(this.#begun)
   }
 
   relisted(stream: string, reason: string): void {
@@ -27,11 +44,13 @@ export class StreamReports implements StreamObserver {
     this.#say(`${stream} of the cluster ${this.#cluster} is listed anew: ${reason}`)
   }
 
-  restarted(): void {
+  restarted(stream: string): void {
+    this.listed(stream)
     this.#observer.watched(this.#receiver)
   }
 
   refused(stream: string, reason: string | undefined): void {
+    this.listed(stream)
     const isNew = reason !== undefined && !this.#refused.has(stream)
     if (reason === undefined) this.#refused.delete(stream)
     else this.#refused.add(stream)

@@ -1,11 +1,11 @@
 import type { ApiServer } from '../../cluster/api-server.ts'
 import { discover, type ApiResource } from '../../cluster/discovery.ts'
 import { ListPlaces } from '../../cluster/list-places.ts'
-import type { StreamObserver } from '../../cluster/resource-follower.ts'
 import { ResourceStream, type StreamContext, type StreamLimits } from '../../cluster/resource-stream.ts'
 import { Pauses, type Waiting } from '../../cluster/waiting.ts'
 import { nameOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
 import { errorText } from '../../model/error-text.ts'
+import type { StreamReports } from '../clusters/stream-reports.ts'
 import { followedResources } from './followed-resources.ts'
 import type { K8sObjectsSettings } from './k8s-objects-receiver.ts'
 import { ObjectFollower, type ObjectTeller } from './object-follower.ts'
@@ -19,7 +19,7 @@ export interface FollowedCluster {
   readonly teller: Omit<ObjectTeller, 'signal'>
   readonly limits: StreamLimits
   readonly waiting: Waiting
-  readonly streams: StreamObserver
+  readonly streams: StreamReports
 }
 
 interface Running {
@@ -54,6 +54,7 @@ export async function followCluster(cluster: FollowedCluster, signal: AbortSigna
         stop.abort()
         running.delete(name)
       }
+    streams.begun([...names])
     for (const resource of watched) {
       const name = nameOfResource(resource)
       if (!running.has(name)) running.set(name, start(cluster, context, resource, isLate, signal))
@@ -66,7 +67,7 @@ export async function followCluster(cluster: FollowedCluster, signal: AbortSigna
 
 async function discovered(
   server: ApiServer,
-  streams: StreamObserver,
+  streams: StreamReports,
   signal: AbortSignal,
 ): Promise<ApiResource[] | undefined> {
   try {

@@ -1,5 +1,6 @@
 import { USUAL_LIMITS } from '../../cluster/resource-stream.ts'
 import { MACHINE_WAITING } from '../../cluster/waiting.ts'
+import { EVERYTHING_LISTED } from '../../model/kubernetes/everything-listed.ts'
 import { openCluster } from '../clusters/open-cluster.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
 import { followCluster } from './followed-cluster.ts'
@@ -14,7 +15,13 @@ export function startReceiver(
   const server = openCluster(id, settings)
   const { cluster } = settings
   const stop = new AbortController()
-  const streams = new StreamReports({ receiver: id, cluster, address: server.address }, clusters, onTrouble)
+  const streams = new StreamReports(
+    { receiver: id, cluster, address: server.address },
+    clusters,
+    onTrouble,
+    (resources) =>
+      started(EVERYTHING_LISTED, { 'otelcol.component.id': id, cluster, resources: String(resources) }),
+  )
   const waiting = MACHINE_WAITING
   const teller = { port: inference, waiting, memory, onTrouble, cluster, receiver: id, observer: clusters }
   const ended = followCluster(

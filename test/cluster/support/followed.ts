@@ -56,6 +56,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
         waiting: noWaiting(this.slept),
         limits: { ...USUAL_LIMITS, ...limits },
         observer: {
+          listed: () => undefined,
           relisted: (_, reason) => this.relists.push(reason),
           restarted: () => undefined,
           refused: (_, reason) => this.refused.push(reason),

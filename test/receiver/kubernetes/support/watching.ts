@@ -34,7 +34,14 @@ export class Watching implements AsyncDisposable {
       this.lists.push(version)
     }
     const refused = (_: string, reason = ''): unknown => this.refused.push(reason)
-    const streams = { relisted: none, restarted: none, refused, unreachable: none, trouble: none }
+    const streams = {
+      listed: none,
+      relisted: none,
+      restarted: none,
+      refused,
+      unreachable: none,
+      trouble: none,
+    }
     const lists = new ListPlaces(1)
     const context = { server: this.#server, lists, waiting, observer: streams, limits: USUAL_LIMITS }
     this.ended = new ResourceStream(WIDGETS, follower, context).run(signal)
