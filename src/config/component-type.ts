@@ -36,11 +36,11 @@ export type Examined =
   /** `advice` is what to do. */
   | { readonly state: 'warn' | 'fail'; readonly message: string; readonly advice: string }
 
-/** What a receiver sees of a cluster: the versions of its objects, the requests that made them, or Events. */
+/** What a receiver sees of a cluster: the versions of its objects, the requests that made them or are about to, or Events. */
 export interface ObservedCluster {
   /** What becomes its `k8s.cluster.name`; receivers of one cluster work as one. */
   readonly cluster: string
-  readonly what: 'versions' | 'requests' | 'events'
+  readonly what: 'versions' | 'requests' | 'admissions' | 'events'
 }
 
 export interface ExporterDeclaration<Settings = unknown> extends ComponentDeclaration<Settings> {

@@ -82,6 +82,13 @@ export class ClusterInference {
     return this.#tellings.findLast(({ toldNs }) => oldestNs === undefined || toldNs < oldestNs)?.row
   }
 
+  /** Some telling is worked on whole, and need not be kept. */
+  get hasWorked(): boolean {
+    const [first] = this.#tellings
+    const oldestNs = this.#oldestNs
+    return first !== undefined && (oldestNs === undefined || first.toldNs < oldestNs)
+  }
+
   /** What was taken is durable. */
   worked(): void {
     this.#work = undefined

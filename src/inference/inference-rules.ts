@@ -15,4 +15,6 @@ export interface SeenOfCluster {
   readonly versions: boolean
   /** The requests that make them. */
   readonly requests: boolean
+  /** The requests that are about to be done: they say who, and come before the versions. Not unless given. */
+  readonly admissions?: boolean
 }

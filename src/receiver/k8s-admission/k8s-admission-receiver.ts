@@ -58,7 +58,7 @@ export const k8sAdmissionReceiver: ReceiverType<K8sAdmissionSettings> = {
       ...present({ tls, auth }),
     },
   ],
-  observes: ({ cluster }) => ({ cluster, what: 'requests' }),
+  observes: ({ cluster }) => ({ cluster, what: 'admissions' }),
   openFiles: (id, { tls }) => tls && openServerTls(`receiver ${id}`, tls),
   load: () => import('./start-k8s-admission.ts'),
 }

@@ -1,7 +1,7 @@
 import { addCounts, noCounts } from '../../graph/ingest-counts.ts'
 import { RequestRecorder, type RecordSettings } from '../../graph/record-request.ts'
 import { ClusterInference, type Work } from '../../inference/cluster-inference.ts'
-import type { InferenceRules } from '../../inference/inference-rules.ts'
+import type { InferenceRules, SeenOfCluster } from '../../inference/inference-rules.ts'
 import { nanosOfMs, type Clock, type UnixNanos } from '../../model/clock.ts'
 import { noInferenceCounts, type InferenceCounts } from '../../model/inference-counts.ts'
 import type { Telling } from '../../model/kubernetes/telling.ts'
@@ -21,6 +21,8 @@ import { DecisionRecords } from './record-decisions.ts'
 /** What waits to be decided, as it was told; beyond it nothing more is taken in. */
 const MAX_BYTES = 16 * 1024 * 1024
 const RETRY_MS = 500
+/** Of a cluster that is configured no more, but was told of. */
+const EVERY_SOURCE: SeenOfCluster = { versions: true, requests: true, admissions: true }
 /** How many tellings of a run before are read at once. */
 const PAGE = 64
 
@@ -106,7 +108,8 @@ export class InferenceRounds {
     let more = false
     for (const [name, cluster] of this.#clusters) {
       const work = cluster.take(this.#nowNs, most)
-      if (work.writes.length + work.events.length === 0) continue
+      // What was told may make no write: a request that was refused, or one that is known.
+      if (work.writes.length + work.events.length === 0 && !cluster.hasWorked) continue
       this.#decide(name, cluster, work)
       more ||= work.writes.length >= most || work.events.length >= most
     }
@@ -167,11 +170,12 @@ export class InferenceRounds {
   #clusterNamed(name: string): ClusterInference {
     const known = this.#clusters.get(name)
     if (known !== undefined) return known
-    const seen = ownValue(this.#rules.clusters, name) ?? { versions: true, requests: true }
+    const seen = ownValue(this.#rules.clusters, name) ?? EVERY_SOURCE
     const cluster = new ClusterInference({
       windowNs: nanosOfMs(this.#rules.windowMs),
-      whoWaitNs: seen.requests ? nanosOfMs(this.#rules.whoWaitMs) : 0n,
+      whoWaitNs: seen.requests || seen.admissions === true ? nanosOfMs(this.#rules.whoWaitMs) : 0n,
       isWatched: seen.versions,
+      isAudited: seen.requests,
     })
     this.#clusters.set(name, cluster)
     return cluster
