@@ -28,12 +28,19 @@ class ServedCluster {
   }
 
   answer(path: string, query: URLSearchParams, response: ServerResponse): void {
-    if (path === '/api' || path === '/apis') return json(response, discovered(path === '/api'))
+    if (path === '/api' || path === '/apis') {
+      json(response, discovered(path === '/api'))
+      return
+    }
     const resource = path.split('/').at(-1) ?? ''
-    if (query.get('watch') !== 'true') return this.#list(resource, query, response)
+    if (query.get('watch') !== 'true') {
+      this.#list(resource, query, response)
+      return
+    }
     if (query.get('sendInitialEvents') === 'true') {
       response.statusCode = 422
-      return json(response, { kind: 'Status', status: 'Failure', reason: 'Invalid', code: 422 })
+      json(response, { kind: 'Status', status: 'Failure', reason: 'Invalid', code: 422 })
+      return
     }
     response.writeHead(200, { 'content-type': 'application/json' })
     response.flushHeaders()
