@@ -6,8 +6,9 @@ import type { StorageGuard } from './storage-guard.ts'
 type Tell = Extract<ToStore, { kind: 'tell' }>
 type Ask = Extract<ToStore, { kind: 'askHeld' | 'askPosition' }>
 
-/** How many writes are decided in one step, a transaction. */
-const STEP = 200
+/** How many writes are decided in one step, a transaction: fewer where senders wait for their answers. */
+const STEP = 1_000
+const STEP_BESIDE_REQUESTS = 100
 /** How many tellings go into one transaction. */
 const TOLD_AT_ONCE = 100
 
@@ -16,6 +17,8 @@ export interface InferenceTurnParts {
   guard: StorageGuard
   health: StorageHealth
   post: (message: FromStore) => void
+  /** Whether senders wait for their requests to be stored. */
+  areRequestsWaiting: () => boolean
 }
 
 /** Stores what receivers tell of clusters, decides about it in steps, and tells what came of it. */
@@ -54,10 +57,10 @@ export class InferenceTurns {
 
   /** Decides a step of what has waited long enough. */
   decide(): void {
-    const { rounds, guard } = this.#parts
+    const { rounds, guard, areRequestsWaiting } = this.#parts
     this.#hasMore = false
     guard.run('deciding about writes of clusters', () => {
-      this.#hasMore = rounds.infer(STEP)
+      this.#hasMore = rounds.infer(areRequestsWaiting() ? STEP_BESIDE_REQUESTS : STEP)
     })
     this.#report()
   }

@@ -64,7 +64,10 @@ export class StoreTurns {
     this.#workedMs = nowMs()
     this.#requests = new IngestTurns({ writer, post, health, nowMs })
     this.#linking = new LinkTurns({ writer, guard, post, nowMs, isMixed: () => this.#requests.isMixed })
-    this.#inference = new InferenceTurns({ rounds: writer.inference, guard, health, post })
+    this.#inference = new InferenceTurns({
+      ...{ rounds: writer.inference, guard, health, post },
+      areRequestsWaiting: () => this.#requests.size > 0,
+    })
     this.#pruning = new PruneTurns({ writer, post, nowMs, timers }, () => this.#prune())
     this.#notes = new ExporterNotes({ writer, guard, post })
     this.#log = new LogUpkeep({ wal, checkpoints, guard, post })
