@@ -172,3 +172,25 @@ test('what is no file is refused, and may become one', async () => {
   await expect(followed.look()).rejects.toThrow('EISDIR')
   expect(existsSync(log.path)).toBe(true)
 })
+
+test('what was written before a log was copied and truncated is read from the copy, also while it is followed', async () => {
+  log.append(auditLine('a'))
+  await followed.readAll()
+  log.append(auditLine('b'))
+  log.copyAndTruncate()
+  log.append(auditLine('c'))
+  await followed.readAll()
+  expect(followed.ids).toEqual(['a', 'b', 'c'])
+})
+
+test('what was written into a log just before it was renamed is read, and of several files each', async () => {
+  log.append(auditLine('a'))
+  await followed.readAll()
+  for (const id of ['b', 'c', 'd']) {
+    log.append(auditLine(id))
+    log.rename()
+  }
+  log.append(auditLine('e'))
+  await followed.readAll()
+  expect(followed.ids).toEqual(['a', 'b', 'c', 'd', 'e'])
+})

@@ -2,6 +2,12 @@ import { hash } from 'node:crypto'
 import { open, type FileHandle } from 'node:fs/promises'
 import { printLength, type LogPlace, type LogPrint } from './log-place.ts'
 
+/** How long a file is, and when it was written last. */
+export interface LogState {
+  readonly size: number
+  readonly mtimeNs: bigint
+}
+
 /** A file of a log, open: it is the same one however it is called meanwhile. */
 export class LogFile implements AsyncDisposable {
   readonly path: string
@@ -21,7 +27,7 @@ export class LogFile implements AsyncDisposable {
     return new LogFile(path, String(ino), handle)
   }
 
-  async state(): Promise<{ size: number; mtimeNs: bigint }> {
+  async state(): Promise<LogState> {
     const { size, mtimeNs } = await this.#handle.stat({ bigint: true })
     return { size: Number(size), mtimeNs }
   }

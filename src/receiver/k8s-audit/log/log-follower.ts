@@ -1,7 +1,7 @@
 import type { Told } from '../../clusters/stream-teller.ts'
 import { AuditEvents } from '../read-audit-events.ts'
 import { fileAt, openLog, rotatedFiles } from './log-files.ts'
-import type { LogFile } from './log-file.ts'
+import type { LogFile, LogState } from './log-file.ts'
 import { placeText, readPlace, type LogPrint } from './log-place.ts'
 
 export interface LogFollowerSettings {
@@ -43,8 +43,8 @@ export class LogFollower implements AsyncDisposable {
   /** How the file begins, by what was read of it. */
   #print: LogPrint | undefined
   #isPlaced = false
-  /** Up to there was looked at, and no whole line was found. */
-  #sizeSeen = -1
+  /** How the file was when no whole line more was found in it. */
+  #seen: LogState | undefined
   #state: 'reading' | 'ended' = 'reading'
 
   constructor(settings: LogFollowerSettings, reader: LogReader) {
@@ -56,12 +56,14 @@ export class LogFollower implements AsyncDisposable {
   async look(): Promise<boolean> {
     const file = (this.#file ??= await this.#begin())
     if (file === undefined || this.#isEnded()) return false
-    const { size } = await file.state()
-    if (await this.#isTruncated(file, size)) return await this.#afterTruncation(file)
-    const isNew = size > this.#offset + this.#passed && size !== this.#sizeSeen
+    const state = await file.state()
+    const { size } = state
+    const isUnchanged = size === this.#seen?.size && state.mtimeNs === this.#seen.mtimeNs
+    if (!isUnchanged && (await this.#isTruncated(file, size))) return await this.#afterTruncation(file)
+    const isNew = !isUnchanged && size > this.#offset + this.#passed
     if (isNew && (await this.#readPart(file, size))) return true
     if (this.#isEnded()) return false
-    this.#sizeSeen = size
+    this.#seen = state
     return await this.#goOn(file, size)
   }
 
@@ -107,8 +109,7 @@ export class LogFollower implements AsyncDisposable {
   /** It is shorter than what was read of it, or begins otherwise. */
   async #isTruncated(file: LogFile, size: number): Promise<boolean> {
     if (size < this.#offset) return true
-    if (size === this.#sizeSeen || this.#print === undefined) return false
-    return !(await file.isLike({ offset: this.#offset, print: this.#print }))
+    return this.#print !== undefined && !(await file.isLike({ offset: this.#offset, print: this.#print }))
   }
 
   /** What was copied away before is read to its end first. */
@@ -116,7 +117,7 @@ export class LogFollower implements AsyncDisposable {
     const { path } = this.#settings
     const place = { inode: '', offset: this.#offset, print: this.#print ?? { bytes: 0, hash: '' } }
     const copy = await fileAt(place, path)
-    this.#sizeSeen = -1
+    this.#seen = undefined
     this.#passed = 0
     if (copy !== undefined) {
       await file[Symbol.asyncDispose]()
@@ -209,7 +210,7 @@ export class LogFollower implements AsyncDisposable {
     this.#offset = 0
     this.#passed = 0
     this.#print = undefined
-    this.#sizeSeen = -1
+    this.#seen = undefined
     await this.#keepPlace(next)
     return true
   }
