@@ -27,6 +27,8 @@ export class Causeway {
   /** `host:port` of its OTLP receivers. */
   readonly otlpGrpc: string
   readonly otlpHttp: string
+  /** `host:port` of its API. */
+  readonly query: string
   readonly #scene: Scene
   readonly #args: readonly string[]
   readonly #ports: { health: number; metrics: number }
@@ -37,6 +39,7 @@ export class Causeway {
     const [grpc = 0, http = 0, health = 0, metrics = 0, query = 0] = ports
     this.otlpGrpc = `127.0.0.1:${grpc}`
     this.otlpHttp = `127.0.0.1:${http}`
+    this.query = `127.0.0.1:${query}`
     this.#scene = scene
     this.#ports = { health, metrics }
     this.#database = join(scene.directory, `causeway-${grpc}.db`)
@@ -44,7 +47,7 @@ export class Causeway {
       'receivers.otlp.protocols.grpc.endpoint': this.otlpGrpc,
       'receivers.otlp.protocols.http.endpoint': this.otlpHttp,
       'extensions.health_check.endpoint': `127.0.0.1:${health}`,
-      'extensions.cpid_query.endpoint': `127.0.0.1:${query}`,
+      'extensions.cpid_query.endpoint': this.query,
       'service.telemetry.metrics.readers': [
         { pull: { exporter: { prometheus: { host: '127.0.0.1', port: metrics } } } },
       ],

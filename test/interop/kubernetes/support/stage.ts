@@ -23,14 +23,14 @@ interface Endpoints {
 export class Stage {
   readonly namespace: string
   readonly cluster: Cluster
-  readonly watched: Watched
+  readonly #watched: Watched | undefined
   readonly #directory: string
   #manifests = 0
 
-  constructor(namespace: string, cluster: Cluster, watched: Watched, directory: string) {
+  constructor(namespace: string, cluster: Cluster, watched: Watched | undefined, directory: string) {
     this.namespace = namespace
     this.cluster = cluster
-    this.watched = watched
+    this.#watched = watched
     this.#directory = directory
   }
 
@@ -73,7 +73,9 @@ export class Stage {
         versions: [{ name: version, served: true, storage: true, schema, subresources: { status: {} } }],
       },
     })
-    await eventually(() => this.watched.follow(`/apis/${group}/${version}/${plural}`), LONGEST_STEP_MS)
+    const path = `/apis/${group}/${version}/${plural}`
+    await eventually(() => this.api.get(path), LONGEST_STEP_MS)
+    await this.#watched?.follow(path)
   }
 
   /** A path of the namespace: `/apis/apps/v1` and `deployments/web`. */

@@ -1,0 +1,69 @@
+import { expect } from '@jest/globals'
+import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { Cluster } from '../../../lab/harness/kubernetes/cluster.ts'
+import { TraceBackend } from '../../../lab/harness/sinks/trace-backend.ts'
+import { Causeway, grpcExporter } from '../support/causeway.ts'
+import { sceneTest, type Scene } from '../support/scene.ts'
+import { alphaBetaGamma } from './stories/alpha-beta-gamma.ts'
+import { deployment } from './support/manifests.ts'
+import { Stage } from './support/stage.ts'
+import { toldByCauseway } from './support/told-by-causeway.ts'
+
+const EXAMPLES = fileURLToPath(new URL('../../../examples/kubernetes/', import.meta.url))
+
+/** A cluster, and a Causeway that may do there what the examples let it do, and no more. */
+async function watching(scene: Scene): Promise<{ cluster: Cluster; causeway: Causeway; stage: Stage }> {
+  const users = { alice: ['developers'], bob: ['developers'] }
+  const cluster = scene.use(await Cluster.start(join(scene.directory, 'cluster'), { users }))
+  await cluster.api().create('/api/v1/namespaces', { metadata: { name: 'causeway' } })
+  await cluster.kubectl('admin', 'apply', '-f', join(EXAMPLES, 'cluster-role.yaml'))
+  const { kubeconfig } = await cluster.account('causeway', 'causeway')
+  const backend = scene.use(await TraceBackend.up())
+  const causeway = await Causeway.start(scene, {
+    exporters: { 'otlp_grpc/backend': grpcExporter(`127.0.0.1:${backend.port}`) },
+    set: {
+      'receivers.k8s_objects': { cluster: 'test', auth_type: 'kubeConfig', kubeconfig },
+      'service.pipelines.traces/in.receivers': ['otlp', 'k8s_objects'],
+      'connectors.cpid.inference.controllers': ['kwok'],
+      'connectors.cpid.linking.settle_after': '10s',
+    },
+  })
+  const { name } = alphaBetaGamma
+  await cluster.api().create('/api/v1/namespaces', { metadata: { name } })
+  return { cluster, causeway, stage: new Stage(name, cluster, undefined, scene.directory) }
+}
+
+sceneTest('a Causeway that may only list and watch tells what came of what people did', async (scene) => {
+  const { causeway, stage } = await watching(scene)
+  await alphaBetaGamma.play(stage)
+  await scene.eventually(() => {
+    const told = toldByCauseway(causeway, stage.namespace)
+    const expected = alphaBetaGamma.cascades.map(({ began, objects }) => ({ began, objects }))
+    expect(told).toMatchObject(expected)
+  }, 60_000)
+})
+
+sceneTest(
+  'nothing is missed while the API server or Causeway is away, and what was forgotten meanwhile is listed',
+  async (scene) => {
+    const { cluster, causeway, stage } = await watching(scene)
+    await stage.apply('alice', deployment('web', 2))
+    await stage.rolledOut('web', 2)
+    await scene.eventually(() => {
+      expect(toldByCauseway(causeway, stage.namespace)).toMatchObject([{ began: 'create deployments/web' }])
+    }, 60_000)
+
+    await cluster.restartApiServer()
+    await stage.kubectl('bob', 'set', 'image', 'deployment/web', 'main=nginx:2')
+    await causeway.kill()
+    await stage.rolledOut('web', 2)
+    await causeway.startAgain()
+    await scene.eventually(() => {
+      const told = toldByCauseway(causeway, stage.namespace)
+      expect(told.map(({ began }) => began)).toEqual(['create deployments/web', 'change deployments/web'])
+      // Of Pods that went meanwhile nobody saw who deleted them.
+      expect(told.at(-1)?.objects).toMatchObject({ deployments: 1, replicasets: 2, pods: expect.any(Number) })
+    }, 60_000)
+  },
+)
