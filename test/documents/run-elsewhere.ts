@@ -27,6 +27,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm run sbom': { by: '.ci/run', as: 'npm run sbom' },
   'npm run audit:dependencies': { by: '.ci/run', as: 'npm run audit:dependencies' },
   'npm run demo': { by: 'test/demo/demo-run.ts', as: "spawn('npm', ['run', 'demo'" },
+  'npm run demo:kubernetes': { by: 'test/interop/kubernetes/demo.test.ts', as: 'kubernetes-demo.ts' },
   'npm run demo -- --keep': { by: 'test/demo/demo-kills.test.ts', as: "'--keep'" },
   'npm run demo -- --set receivers.otlp.protocols.grpc.endpoint=localhost:5317': {
     by: 'test/demo/demo-run.ts',
