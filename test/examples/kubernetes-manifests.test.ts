@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { COMPONENTS } from '../../src/app/components.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
 
@@ -110,6 +110,19 @@ test('the ConfigMap holds a configuration that Causeway takes', () => {
   // It listens for the whole cluster and holds no secret; the README says how to close it.
   expect(warnings).toEqual(Array.from({ length: 3 }, () => expect.stringContaining('ANYBODY')))
   expect(config.pipelines.outTraces).toEqual(['otlp_grpc/jaeger'])
+})
+
+test('it watches what its ClusterRole lets it, and no more is let to it than that and Events', () => {
+  const role = readManifests('cluster-role.yaml').find(({ kind }) => kind === 'ClusterRole')
+  const rules = role?.['rules'] as { apiGroups: string[]; resources: string[] }[]
+  const { receivers } = parse(ofKind('ConfigMap').data['otel-config.yaml'] ?? '') as {
+    receivers: { k8s_objects: { objects: { name: string; group?: string }[] } }
+  }
+  const watched = receivers.k8s_objects.objects.map(({ name, group = '' }) => `${group}/${name}`)
+  const allowed = rules.flatMap(({ apiGroups: [group = ''], resources }) =>
+    resources.map((name) => `${group}/${name}`),
+  )
+  expect(allowed.filter((one) => one !== 'events.k8s.io/events').sort()).toEqual(watched.sort())
 })
 
 test('everything in the Pod listens on all addresses, on the ports the Deployment declares', () => {
