@@ -85,6 +85,9 @@ test('cascades of an actor and in a namespace, with who began each', async () =>
   for (const line of lines) expect(line).toMatch(/ {2}\S+ \(\S+\) {2,}(\S+\/shop\/\S+|v1\/namespaces\/shop)$/)
   const { cascades } = (await cli.json('cascades', '--actor', 'alice', '--namespace', 'shop')) as CascadeList
   expect(lines.map((line) => line.slice(0, 36))).toEqual(cascades.map(({ root }) => root))
+  const everywhere = await cli.run('cascades', '--limit', '1000')
+  const inSystem = await cli.run('cascades', '--limit', '1000', '--namespace', 'kube-system')
+  expect(inSystem.stdout.split('\n').length).toBeLessThan(everywhere.stdout.split('\n').length)
   expect((await cli.run('cascades', '--actor', 'nobody')).stdout).toMatch(/\n\(none\)\n$/)
   expect((await cli.run('cascade', rootOf(DEPLOYED), '--actor', 'alice')).stderr).toContain('--actor')
 })

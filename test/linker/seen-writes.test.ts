@@ -61,6 +61,15 @@ test('a change that another one merges is begun by whoever began that other one'
   ])
 })
 
+test('an operator who joins a change that is there began nothing', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: cpid(1) }])
+  writer.mergelogs('kubectl', [{ new: cpid(2), sources: [cpid(1)], time: 1 }])
+  writer.spans('kubectl', [write(1, 2, { 'cpid.cause': 'operator', 'user.name': 'carol' })])
+  writer.pass(20_000)
+  expect(rowsOf(writer, ACTORS)).toEqual([[0, 'carol', 1, 0, 'no']])
+})
+
 test('a user of a very long name is known by its beginning', async () => {
   using writer = await TestWriter.open()
   writer.spans('kubectl', [write(1, 1, { 'user.name': 'a'.repeat(5_000) })])
