@@ -167,8 +167,10 @@ test('nothing is read while nothing is taken', () =>
     followed.beforeTaking = () => promise
     const text = 'x'.repeat(100_000)
     for (let number = 0; number < 300; number++) api.history.put({ name: `n${number}`, spec: { text } })
-    // What neither side holds yet waits in the server.
-    await eventually(() => expect(api.unsentBytes).toBeGreaterThan(10_000_000))
+    // By the time that somebody else has read all of it, what neither side holds waits in the server.
+    await using other = new Followed().follow(api)
+    await eventually(() => expect(other.told).toHaveLength(302))
+    expect(api.unsentBytes).toBeGreaterThan(10_000_000)
     expect(followed.told).toHaveLength(2)
     resolve(undefined)
     await eventually(() => expect(followed.told).toHaveLength(302))
