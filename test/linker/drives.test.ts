@@ -274,3 +274,16 @@ test('who waits for a span that waits itself does so until that is sent', async 
   writer.pass(300_001)
   expect(cascadeOf(writer.sent(), FIRST)).toMatchObject({ 'cpid.cascade.merges': 0 })
 })
+
+test('a log record goes with its span into the trace of what drives that', async () => {
+  using writer = await TestWriter.open({ linking: { logs: true } })
+  writer.keepExporters('logs', ['otlp/logs'])
+  makeIt(writer)
+  changeIt(writer)
+  writer.link()
+  const attributes = observed(`${REPLICASET}?rv=11`)
+  writer.spans('replicaset-controller', [{ trace: 5, id: 5, cpid: MERGED, start: 40, attributes }])
+  writer.logs('replicaset-controller', [{ body: 'done', trace: 5, span: 5, cpid: MERGED }])
+  writer.link()
+  expect(writer.sentLogs().at(-1)?.traceId).toBe(traceOf(FIRST))
+})
