@@ -1,10 +1,10 @@
 import { CLUSTER_METRICS } from './cluster-metrics.ts'
 import { OBSERVING_METRICS } from './observing-metrics.ts'
+import { FLOW_METRICS } from './flow-metrics.ts'
 import { counter, gauge, histogram, measured, traced } from './metric-spec.ts'
 
 const RECEIVER = ['receiver', 'transport'] as const
 const REFUSED = ['receiver', 'transport', 'reason'] as const
-const FLOW = ['flow'] as const
 const EXPORTER = ['exporter'] as const
 const QUEUE = ['exporter', 'data_type'] as const
 const SERVICE = ['service_name', 'service_version', 'service_instance_id'] as const
@@ -93,23 +93,7 @@ export const METRICS = {
     'From the end of a write to the start of the first reconcile of a service that observed it, in cascade mode.',
   ),
   cpid_merges: counter('merges', [], 'Mergelogs accepted that derive a change from one or more others.'),
-  cpid_flow_waiting_requests: gauge(
-    'requests',
-    FLOW,
-    'Requests of one sender that are being taken in: what it may have while others wait is limited.',
-  ),
-  cpid_flow_waiting_bytes: gauge('bytes', FLOW, 'Bytes of one sender that are being taken in.'),
-  cpid_flow_refused_requests: counter(
-    'requests',
-    FLOW,
-    'Requests of one sender turned away for now, because it crowded out others.',
-  ),
-  cpid_flow_limit_requests: gauge(
-    'requests',
-    [],
-    'Most requests that one sender may have waiting beside others.',
-  ),
-  cpid_flow_limit_bytes: gauge('bytes', [], 'Most bytes that one sender may have waiting beside others.'),
+  ...FLOW_METRICS,
   cpid_refused_requests: counter(
     'requests',
     REFUSED,
