@@ -44,7 +44,9 @@ export const RUN_HERE: Readonly<Record<string, Outcome>> = {
   'curl localhost:4319/api/v1/cascades/<root>': { says: /"criticalPath"/ },
   'curl localhost:4319/api/v1/find?q=web': { says: /apps\/v1\/deployments\/default\/web/ },
   'curl localhost:4319/api/v1/objects?ref=apps/v1/deployments/default/web': { says: /<cpid>/ },
-  'curl localhost:4319/api/v1/objects/versions?ref=apps/v1/deployments/default/web': { says: /"versions":\[/ },
+  'curl localhost:4319/api/v1/objects/versions?ref=apps/v1/deployments/default/web': {
+    says: /"versions":\[/,
+  },
   'curl localhost:4319/api/v1/cascades?actor=alice': { says: /"cascades":\[/ },
   'curl localhost:4319/api/v1/cascades?namespace=shop': { says: /"cascades":\[/ },
   'sqlite3 -readonly data/causeway.db "VACUUM INTO \'/backup/causeway-$(date +%F).db\'"': { says: /^$/ },
