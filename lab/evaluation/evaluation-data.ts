@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Machine } from '../bench/measure/machine.ts'
+import type { InferenceData } from './inference/measure.ts'
 import type { MergesData } from './merges/measure.ts'
 import type { Part } from './options.ts'
 import type { OverheadData } from './overhead/measure.ts'
@@ -8,6 +9,7 @@ import type { ReplacementData } from './replacement/measure.ts'
 import type { TraceabilityData } from './traceability-data.ts'
 
 export interface DataOfParts {
+  inference: InferenceData
   merges: MergesData
   overhead: OverheadData
   replacement: ReplacementData
@@ -29,6 +31,7 @@ export type EvaluationData = { [P in Part]?: Measured<DataOfParts[P]> }
 /** Reads what earlier runs left in a folder. */
 export function readData(folder: string): EvaluationData {
   return {
+    ...readPart(folder, 'inference'),
     ...readPart(folder, 'merges'),
     ...readPart(folder, 'overhead'),
     ...readPart(folder, 'replacement'),

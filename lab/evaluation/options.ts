@@ -1,13 +1,15 @@
 import { parseArgs } from 'node:util'
 import { countOf, oneOf } from '../harness/command-options.ts'
 
-export const PARTS = ['merges', 'overhead', 'replacement', 'traceability'] as const
+export const PARTS = ['inference', 'merges', 'overhead', 'replacement', 'traceability'] as const
 export type Part = (typeof PARTS)[number]
 
 export interface Options {
   parts: readonly Part[]
   /** Seeds of the ordinary runs. */
   seeds: number
+  /** Histories of a cluster that are played and seen from outside. */
+  histories: number
   /** Seeds of the runs that differ in some way. */
   variantSeeds: number
   /** Runs on the real clock with instrumentation, and as many without. */
@@ -20,12 +22,12 @@ export interface Options {
 
 export const USAGE = `npm run evaluate -- [options]
   --only <part>   ${PARTS.join(', ')}; may be given again
-  --quick         two seeds, one pair, two rounds: to see that it works; writes to a folder for temporary files
+  --quick         two seeds, 20 histories, one pair, two rounds: to see that it works; writes to a folder for temporary files
   --pairs <n>     calm pairs of runs on the real clock to wait for, about 17 s each; twice as many at most (15)
   --out <folder>  where evaluation.md and evaluation/ go (docs)`
 
-const FULL = { seeds: 10, variantSeeds: 3, pairs: 15, rounds: 15 }
-const QUICK = { seeds: 2, variantSeeds: 1, pairs: 1, rounds: 2 }
+const FULL = { seeds: 10, histories: 1_000, variantSeeds: 3, pairs: 15, rounds: 15 }
+const QUICK = { seeds: 2, histories: 20, variantSeeds: 1, pairs: 1, rounds: 2 }
 
 /** Reads the command line; throws an Error that says what to write instead. */
 export function readOptions(args: string[], defaults: { docs: string; scratch: () => string }): Options {

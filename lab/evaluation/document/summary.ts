@@ -1,5 +1,6 @@
 import type { EvaluationData } from '../evaluation-data.ts'
 import { findingsOf, MAX_ADDED_PERCENT, PAPER } from '../overhead/findings.ts'
+import { aimsOf } from './inference-aims.ts'
 import { number } from '../../charts/markdown.ts'
 
 /** The outcome in a few rows, the first of them the heading. */
@@ -10,6 +11,7 @@ export function summaryTable(data: EvaluationData): string[][] {
     ...overheadRows(data),
     ...replacementRows(data),
     ...traceabilityRows(data),
+    ...inferenceRows(data),
   ]
 }
 
@@ -79,4 +81,13 @@ function traceabilityRows({ traceability }: EvaluationData): string[][] {
   return [
     ['kinds of changes', `${count('yes')} traced, ${count('partly')} partly, ${count('no')} not`, '', ''],
   ]
+}
+
+function inferenceRows({ inference }: EvaluationData): string[][] {
+  return aimsOf(inference?.data).map(({ what, percent, aim, isMet }) => [
+    what,
+    `${number(percent, 2)} %`,
+    '',
+    `${aim}: ${isMet ? 'met' : 'missed'}`,
+  ])
 }

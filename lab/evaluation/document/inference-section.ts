@@ -1,0 +1,138 @@
+import { number, table } from '../../charts/markdown.ts'
+import type { Measured } from '../evaluation-data.ts'
+import { CLASSES, type WrongClass } from '../inference/classes.ts'
+import type { InferenceData } from '../inference/measure.ts'
+import type { SourcesData, Tally } from '../inference/measure-histories.ts'
+import { parentsRight, rootsRight } from './inference-aims.ts'
+
+/** Clusters that nobody patched: how right is what Causeway works out. */
+export function inferenceSection({ data }: Measured<InferenceData>): string {
+  const { histories, recording } = data
+  const [both] = histories.sources
+  return `## Clusters that nobody patched: how right inference is
+
+Causeway works out from outside which writes caused which. Here that is compared with what is known otherwise. What it goes by is
+in [inference.md](inference.md).
+
+**${number(histories.histories)} random histories.** The control plane above is played with up to three users who change up to three apps at
+once: scaling, new images, Pods, ReplicaSets, Endpoints, Services and Deployments deleted by hand and made again, with and without an autoscaler, with
+pauses of up to 0.1, 1 or 10 s, with conflicts, with watches of controllers that drop or expire. Its
+controllers are instrumented and say themselves what they read and which changes they merged. The same runs are seen from outside: versions as a watch
+delivers them (in two fifths of the histories it drops now and then and goes on where it was; in one fifth it has to list again, and what came between is
+lost), requests as an audit log tells them; nothing of a CPID is in either.
+The words of the controllers are taken as the contract counts causes, which differs from what they observed in five ways: an operator's
+write begins a change, whatever the object went through before (the demo's kubectl merges what it overwrites); what is made or taken away
+follows from its owner, not from what else that owns, but where it takes the place of what goes; what was read already when the writer wrote the object last caused nothing
+since; what a list alone tells to be gone went by its deletion; and what had the same name before has nothing to do with it. Of all
+${number(histories.writes)} writes ${number(histories.sameWithAllRead)} have the same changes when everything counts that was observed.
+
+${table(
+  [
+    [
+      'sources',
+      'writes',
+      'not seen',
+      'changes right',
+      'wrong first here',
+      'causal parent right',
+      'called exact',
+      'wrongly',
+    ],
+    ...histories.sources.flatMap((one) => [
+      [one.sources, ...cells(one.all)],
+      [`– without those where a watch listed again`, ...cells(one.unbroken)],
+    ]),
+  ],
+  true,
+)}
+
+_Wrong first here_ are writes that were given wrong changes although all they had read was right; the others inherit a mistake, which stays
+with an object until an operator writes it. Writes of one piece of work count as one when their parents are compared: where a controller's second write hangs below its first, that is
+not wrong.
+
+With audit log and watch, by what was written:
+
+${table([['write', 'writes', 'changes right', 'wrong first here', 'causal parent right', 'called exact', 'wrongly'], ...kindRows(both)], true)}
+
+Why they are wrong, in writes:
+
+${table([['why', ...histories.sources.flatMap(({ sources }) => [`changes, ${sources}`, `parents, ${sources}`])], ...classRows(histories.sources)], true)}
+
+- _Its cache was behind_: a controller acts on what it has, some milliseconds or, after a lost watch, seconds old, and only PUT bodies,
+  preconditions and copied content say how old. A Pod that is made says nothing of it. Nothing else shows from outside what a controller had in
+  its cache; nobody can know.
+- _Ended later_ and _not read_: the controllers say everything they had read, of which the latest counts as parent; inference
+  counts for a status only what changed its numbers.
+- _Guessed wrongly_: a watch alone tells nobody's name. Two writes by one program within a second leave the same managedFields.
+- _Never delivered_: a watch that must list again shows the last version only. Such cascades say that they have gaps.
+- An audit log alone gives most deletions no version: what follows from them cannot be put in order.
+
+**A recorded rollout on a real cluster** (v1.36.3; ${number(recording.writes)} writes, ${recording.undecided} undecided):
+
+${table(
+  [
+    ['what says which version was read', 'right', 'of'],
+    ...Object.entries(recording.events).map(([reason, { right, of }]) => [
+      `Event ${reason}`,
+      String(right),
+      String(of),
+    ]),
+    [
+      'PUT bodies and preconditions, which inference was not shown',
+      String(recording.requests.right),
+      String(recording.requests.of),
+    ],
+    ['templates of new ReplicaSets', String(recording.templates.right), String(recording.templates.of)],
+    ...Object.entries(recording.alone).map(([source, { right, of }]) => [
+      `the same changes by ${source} alone`,
+      String(right),
+      String(of),
+    ]),
+  ],
+  2,
+)}
+
+The one scaling that an Event contradicts was done by a Deployment controller whose cache was behind.
+
+${appsText(data.apps)}`
+}
+
+function cells(one: Tally): string[] {
+  return [
+    number(one.writes),
+    number(one.unseen),
+    `${number(rootsRight(one), 2)} %`,
+    number(one.wrongAtFirst),
+    `${number(parentsRight(one), 2)} %`,
+    number(one.exact),
+    number(one.wronglyExact),
+  ]
+}
+
+function kindRows(both: SourcesData | undefined): string[][] {
+  return Object.entries(both?.kinds ?? {})
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([kind, one]) => [
+      kind,
+      number(one.writes),
+      `${number(rootsRight(one), 2)} %`,
+      number(one.wrongAtFirst),
+      one.asked === 0 ? '' : `${number(parentsRight(one), 2)} %`,
+      number(one.exact),
+      number(one.wronglyExact),
+    ])
+}
+
+function classRows(sources: readonly SourcesData[]): string[][] {
+  return (Object.entries(CLASSES) as [WrongClass, string][]).map(([name, text]) => [
+    text,
+    ...sources.flatMap(({ roots, parents }) => [number(roots[name] ?? 0), number(parents[name] ?? 0)]),
+  ])
+}
+
+function appsText(apps: InferenceData['apps']): string {
+  if ('absent' in apps) return `**Forty apps on a real cluster**: not measured: ${apps.absent}`
+  return `**Forty apps on a real cluster**: ${apps.apps} Deployments, ${number(apps.patches)} patches by two users at once; ${number(apps.writes)}
+writes of objects of one app were decided, ${apps.wrong} of them were given a change of another app
+(${number(apps.operators)} writes by the two users; ${number(apps.exact)} exact, ${number(apps.inferred)} inferred).`
+}
