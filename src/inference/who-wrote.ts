@@ -105,7 +105,7 @@ function writerOfActor({ user, userAgent }: Actor): Writer {
 function guessed(write: Write, part: Part, before: ObjectFacts | undefined, objects: ClusterObjects): Writer {
   if (part === 'binding') return controller('kube-scheduler')
   if (part === 'deletion' || part === 'removal') return whoDeletes(write, part, before, objects)
-  const program = newManager(write.facts, before)?.manager
+  const program = newManager(write.facts, before)?.manager ?? sameManager(write.facts, part)
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {
@@ -207,6 +207,20 @@ function newManager(
 ): FieldManager | undefined {
   const known = new Set(before?.managers.map(keyOf))
   return facts?.managers.findLast((entry) => !known.has(keyOf(entry)))
+}
+
+/**
+ * Whoever writes twice within a second leaves the same entry: of what an author writes, that of the latest second, unless there
+ * are several.
+ */
+function sameManager(facts: ObjectFacts | undefined, part: Part): string | undefined {
+  if (facts === undefined || (part !== 'authored' && part !== 'scale')) return undefined
+  const authors = facts.managers.filter(({ subresource }) => subresource !== 'status')
+  const latest = authors.reduce((time, one) => (one.time > time ? one.time : time), '')
+  const [one, ...others] = new Set(
+    authors.filter(({ time }) => time === latest).map(({ manager }) => manager),
+  )
+  return others.length === 0 ? one : undefined
 }
 
 function keyOf({ manager, operation, subresource, time }: FieldManager): string {

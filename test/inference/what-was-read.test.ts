@@ -205,7 +205,28 @@ describe('who wrote, where only a watch tells', () => {
     const target = { scaleTargetRef: { kind: 'Deployment', name: 'web' } }
     const scaler: Told = { kind: 'HorizontalPodAutoscaler', name: 'web', version: 2, rest: { spec: target } }
     expect(at(decided(again(1, 1), again(3, 2)), 3)).toMatchObject({ cause: 'operator' })
-    expect(at(decided(again(1, 1), scaler, again(3, 2)), 3).writer.service).toBe('horizontal-pod-autoscaler')
+    const nobody = (version: number, replicas: number): Told => ({
+      ...deployment(version, replicas),
+      metadata: { generation: version, managedFields: [] },
+    })
+    const scaled = decided(nobody(1, 1), scaler, nobody(3, 2))
+    expect(at(scaled, 3).writer.service).toBe('horizontal-pod-autoscaler')
+  })
+
+  test('somebody who writes twice within a second is the same, not an autoscaler that writes then too', () => {
+    const target = { scaleTargetRef: { kind: 'Deployment', name: 'web' } }
+    const scaler: Told = { kind: 'HorizontalPodAutoscaler', name: 'web', version: 2, rest: { spec: target } }
+    const by = (version: number, managedFields: object[]): Told => ({
+      ...deployment(version, version),
+      metadata: { generation: version, managedFields },
+    })
+    const kubectl = { manager: 'kubectl', time: '2026-11-22T03:01:57Z' }
+    const scaling = { manager: 'kube-controller-manager', subresource: 'scale', time: '2026-11-22T03:01:50Z' }
+    const decisions = decided(by(1, [kubectl]), scaler, by(3, [scaling, kubectl]), by(4, [scaling, kubectl]))
+    expect(at(decisions, 4)).toMatchObject({ writer: { service: 'kubectl' }, cause: 'operator' })
+    const both = [kubectl, { ...scaling, time: kubectl.time }]
+    const tied = decided(by(1, both), scaler, by(3, both))
+    expect(at(tied, 3).writer.service).toBe('horizontal-pod-autoscaler')
   })
 
   test('a Pod goes at the hand of its ReplicaSet where there are more than that wants', () => {

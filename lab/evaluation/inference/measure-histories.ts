@@ -1,4 +1,6 @@
 import { Chance } from '../../../packages/control-plane/chance.ts'
+import { KEPT_VERSIONS } from '../../../src/sqlite/inference/object-rows.ts'
+import { MemoryObjects } from '../../harness/inference/memory-objects.ts'
 import { replay, type Source } from '../../harness/inference/replay.ts'
 import { classOfParent, classOfRoots, type WrongClass } from './classes.ts'
 import { historyOf } from './history.ts'
@@ -18,7 +20,7 @@ export interface Tally {
   asked: number
   wrongParents: number
   exact: number
-  /** Of those called exact, the ones for which a version was not read, or whose causal parent is another. */
+  /** Of those called exact, the ones for which a version was not read. */
   wronglyExact: number
 }
 
@@ -69,7 +71,8 @@ export async function measureHistories(count: number, onStep: () => void): Promi
     }
     for (const [at, [, sources]] of SOURCES.entries()) {
       const seen = seenFromOutside(played.shown, sources, history.outage, new Chance(`outside ${seed}`))
-      const replayed = replay(seen, sources, undefined, { operators: [], controllers: [] })
+      const who = { operators: [], controllers: [] }
+      const replayed = replay(seen, sources, undefined, who, new MemoryObjects(KEPT_VERSIONS))
       add(data.sources[at]!, judge(played, replayed), played, history.outage !== 'relisted')
     }
     if (seed % EVERY === 0) onStep()
@@ -112,7 +115,7 @@ function count(one: Tally, verdict: Verdict, rootsClass: WrongClass | undefined)
   if (verdict.parent === 'wrong') one.wrongParents++
   if (verdict.decision.cause !== 'exact') return
   one.exact++
-  if (verdict.wronglyExact > 0 || verdict.parent === 'wrong') one.wronglyExact++
+  if (verdict.wronglyExact > 0) one.wronglyExact++
 }
 
 function hasWrongRoots({ decision, missing, extra }: Verdict): boolean {

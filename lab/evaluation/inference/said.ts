@@ -100,7 +100,10 @@ function isCause(read: ShownWrite, write: ShownWrite): boolean {
   const isSibling = theirs.some((uid) => own.includes(uid))
   if (OF_OWNED.includes(write.component) && !isSibling && !theirs.includes(object.metadata.uid)) return false
   if (did !== 'create' && did !== 'delete') return true
-  return !isSibling || (did === 'create' && (read.gone || read.accepted.did === 'delete'))
+  if (!isSibling) return true
+  const takesPlace =
+    write.accepted.resource === 'v1/pods' || read.accepted.object.metadata.name === object.metadata.name
+  return did === 'create' && takesPlace && (read.gone || read.accepted.did === 'delete')
 }
 
 function ownersOf({ accepted }: ShownWrite): string[] {

@@ -5,12 +5,18 @@ import type {
   KnownVersion,
 } from '../../../src/model/kubernetes/cluster-objects.ts'
 
-/** The objects of a cluster in memory, with every version: what a store that forgets must agree with. */
+/** The objects of a cluster in memory, with the last so many versions of each; with every one unless a number is given. */
 export class MemoryObjects implements ClusterObjects {
   readonly #objects = new Map<string, { identity: ObjectIdentity; versions: KnownVersion[] }>()
   readonly #names = new Map<string, string>()
   readonly #acted = new Map<string, bigint>()
   readonly #told = new Set<string>()
+
+  readonly #most: number
+
+  constructor(most = Infinity) {
+    this.#most = most
+  }
 
   get(uid: string): KnownObject | undefined {
     return this.#objects.get(uid)
@@ -59,9 +65,9 @@ export class MemoryObjects implements ClusterObjects {
 
   add(identity: ObjectIdentity, version: KnownVersion): void {
     const object = this.#objects.get(identity.uid) ?? { identity, versions: [] }
-    object.versions = [version, ...object.versions.filter((one) => one.version !== version.version)].sort(
-      (one, other) => (one.version > other.version ? -1 : 1),
-    )
+    object.versions = [version, ...object.versions.filter((one) => one.version !== version.version)]
+      .sort((one, other) => (one.version > other.version ? -1 : 1))
+      .slice(0, this.#most)
     this.#objects.set(identity.uid, object)
     this.#names.set(`${identity.resource}/${identity.namespace}/${identity.name}`, identity.uid)
   }

@@ -23,8 +23,8 @@ export function replay(
   sources: readonly Source[],
   decided: (some: readonly Decision[], nowNs: bigint) => void = () => undefined,
   who: WhoSettings = { operators: [], controllers: ['kwok'] },
+  objects = new MemoryObjects(),
 ): Replayed {
-  const objects = new MemoryObjects()
   const changes = new MemoryChanges()
   const line = new LineOfWrites({
     windowNs: SECOND_NS / 2n,
