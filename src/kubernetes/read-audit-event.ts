@@ -1,4 +1,5 @@
 import type { UnixNanos } from '../model/clock.ts'
+import type { CustomReference } from '../model/kubernetes/custom-reference.ts'
 import type { AuditedRequest, Skipped } from '../model/kubernetes/observation.ts'
 import type { Request, Verb } from '../model/kubernetes/write.ts'
 import { parseRfc3339 } from '../model/rfc3339.ts'
@@ -12,7 +13,10 @@ const VERBS: readonly string[] = ['create', 'update', 'patch', 'delete']
 const NOT_STORED = new Set(['token', 'log', 'exec', 'attach', 'portforward', 'proxy'])
 
 /** What an event of an audit log or webhook (`audit.k8s.io/v1`) says of an accepted write. */
-export function readAuditEvent(event: JsonObject): AuditedRequest | Skipped {
+export function readAuditEvent(
+  event: JsonObject,
+  custom: readonly CustomReference[] = [],
+): AuditedRequest | Skipped {
   if (textIn(event, 'stage') !== 'ResponseComplete') return 'stage'
   const verb = textIn(event, 'verb')
   if (!isVerb(verb)) return 'read'
@@ -32,7 +36,7 @@ export function readAuditEvent(event: JsonObject): AuditedRequest | Skipped {
   const metadata = objectIn(answer, 'metadata')
   const isStatus = textIn(answer, 'kind') === 'Status'
   const isWhole = !isStatus && textIn(metadata, 'uid') !== '' && textIn(answer, 'kind') !== 'Scale'
-  const facts = isWhole ? readObjectFacts(answer) : undefined
+  const facts = isWhole ? readObjectFacts(answer, resource, custom) : undefined
   const told = readVersion(textIn(metadata, 'resourceVersion'))
   const version = verb === 'delete' && isStatus ? undefined : told
   const request = { ...readRequest(event, verb, subresource, asked), tellsVersion: version !== undefined }

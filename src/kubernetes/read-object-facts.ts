@@ -5,7 +5,9 @@ import {
   type ObjectFacts,
   type OwnerReference,
 } from '../model/kubernetes/object-facts.ts'
+import type { CustomReference } from '../model/kubernetes/custom-reference.ts'
 import { contentOf } from './content-of-kind.ts'
+import { customContent } from './custom-content.ts'
 import { arrayIn, booleanIn, numberIn, objectIn, textIn, type Json, type JsonObject } from './json-access.ts'
 import { printOf } from './print-of.ts'
 
@@ -29,8 +31,15 @@ const OF_THE_SERVER = new Set([
   'generateName',
 ])
 
-/** What inference needs to know of a version of an object; the rest of it is not kept. */
-export function readObjectFacts(object: JsonObject): ObjectFacts {
+/**
+ * What inference needs to know of a version of an object of a resource; the rest of it is not kept. `custom` are places that
+ * configuration tells of.
+ */
+export function readObjectFacts(
+  object: JsonObject,
+  resource = '',
+  custom: readonly CustomReference[] = [],
+): ObjectFacts {
   const metadata = objectIn(object, 'metadata')
   const annotations = objectIn(metadata, 'annotations')
   const { status, ...authored } = object
@@ -41,7 +50,8 @@ export function readObjectFacts(object: JsonObject): ObjectFacts {
   return {
     generation: numberIn(metadata, 'generation'),
     owners: arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner),
-    references,
+    references:
+      custom.length === 0 ? references : [...references, ...customContent(object, resource, custom)],
     managers: arrayIn(metadata, 'managedFields').slice(-MAX_MANAGERS).map(readManager),
     deleting: textIn(metadata, 'deletionTimestamp') !== '',
     prints: {

@@ -1,4 +1,5 @@
 import type { UnixNanos } from '../model/clock.ts'
+import type { CustomReference } from '../model/kubernetes/custom-reference.ts'
 import type { Skipped, WatchedVersion } from '../model/kubernetes/observation.ts'
 import { namespaceOf, objectIn, textIn, type JsonObject } from './json-access.ts'
 import { readObjectFacts } from './read-object-facts.ts'
@@ -6,11 +7,15 @@ import { readVersion } from './read-version.ts'
 import { resourceOfKind } from './resource-of-kind.ts'
 import { whyUntraced } from './untraced.ts'
 
-/** What a watch event says; `resource` is the plural that was watched, guessed where a recording does not tell. */
+/**
+ * What a watch event says; `resource` is the plural that was watched, guessed where a recording does not tell; `custom` are
+ * places that configuration tells of.
+ */
 export function readWatchEvent(
   event: JsonObject,
   seenNs: UnixNanos,
   resource?: string,
+  custom: readonly CustomReference[] = [],
 ): WatchedVersion | Skipped {
   const object = objectIn(event, 'object')
   const metadata = objectIn(object, 'metadata')
@@ -31,7 +36,7 @@ export function readWatchEvent(
     source: 'watch',
     object: identity,
     version,
-    facts: readObjectFacts(object),
+    facts: readObjectFacts(object, identity.resource, custom),
     by: 'event',
     gone: type === 'DELETED',
     isNew: type === 'ADDED',

@@ -118,3 +118,11 @@ test('an object of another shape than it should have is read as far as it goes',
   )
   expect(readObjectFacts(odd)).toMatchObject({ generation: 0, references: [] })
 })
+
+test('names in places that configuration tells of are kept for their resource alone', () => {
+  const custom = [{ resource: 'widgets', field: 'shop', path: ['spec', 'shop'], of: 'shops' }]
+  const widget = object('Widget', { spec: { shop: 'corner' } })
+  const named = { field: 'shop', resource: 'shops', namespace: '', name: 'corner' }
+  expect(readObjectFacts(widget, 'widgets', custom).references).toEqual([named])
+  expect(readObjectFacts(widget, 'gadgets', custom).references).toEqual([])
+})

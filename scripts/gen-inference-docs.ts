@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { RELATIONS, type Reads, type Relation } from '../src/inference/relations.ts'
+
+export const INFERENCE_DOCS = new URL('../docs/inference.md', import.meta.url)
+
+const BEGIN = '<!-- relations: written by npm run gen -->'
+const END = '<!-- /relations -->'
+const HEADINGS = ['What is written', 'By', 'What was read for it', 'Which version of it']
+
+/** The text of docs/inference.md with the table of relations between its two marks, laid out as prettier leaves it. */
+export function renderInferenceDocs(): string {
+  const text = readFileSync(INFERENCE_DOCS, 'utf8')
+  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)]
+  if (begin < 0 || end < begin) throw new Error(`docs/inference.md lacks the marks ${BEGIN} and ${END}`)
+  return `${text.slice(0, begin)}${BEGIN}\n\n${table(RELATIONS.map(rowOf))}\n\n${text.slice(end)}`
+}
+
+function rowOf({
+  write = 'anything',
+  parts,
+  by = 'anybody',
+  reads,
+  copies,
+  counts,
+  alive,
+}: Relation): string[] {
+  const which = [
+    ...(copies ?? []).map(({ ours }) => `that whose ${ours} it copies`),
+    ...(counts === undefined
+      ? []
+      : [`the newest of which ${counts.sums.map(({ ours }) => ours).join(' and ')} are the sum`]),
+    ...(reads.kind === 'entries' ? ['that which shows what the list says'] : []),
+    ...(alive === true ? ['none at which it was gone'] : []),
+  ]
+  return [`${write}: ${parts.join(', ')}`, by, wordsOf(reads), which.join('; ')]
+}
+
+function wordsOf(reads: Reads): string {
+  switch (reads.kind) {
+    case 'owner':
+      return 'its owners'
+    case 'dependents':
+      return `the ${reads.resource} that it owns and that changed`
+    case 'leaving':
+      return 'others of its owner that began to go'
+    case 'fellows':
+      return 'others of its owner that changed and are in use'
+    case 'predecessor':
+      return 'what had its name and owner and went'
+    case 'named':
+      return `what it names (${reads.field}), where that changed`
+    case 'ended':
+      return `what it names (${reads.field}) and what went`
+    case 'entries':
+      return `those it lists (${reads.field}) otherwise than before`
+    case 'naming':
+      return `${reads.resource} that name it (${reads.field})`
+    case 'namespace':
+      return 'its namespace'
+  }
+}
+
+function table(body: readonly string[][]): string {
+  const rows = [HEADINGS, ...body]
+  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)))
+  const lines = rows.map(
+    (cells) => `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`,
+  )
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`
+  return [...lines.slice(0, 1), rule, ...lines.slice(1)].join('\n')
+}
