@@ -80,18 +80,18 @@ async function play(): Promise<Observation[]> {
   const over = new AbortController()
   const seen: Observation[] = []
   let lastMs = performance.now()
-  const watching = WATCHED.map((path) =>
-    cluster.api().watch(
-      `${path}?watch=true&timeoutSeconds=3600`,
-      (line) => {
-        lastMs = performance.now()
-        const resource = path.slice(path.lastIndexOf('/') + 1)
-        const read = readWatchEvent(JSON.parse(line) as JsonObject, BigInt(Date.now()) * 1_000_000n, resource)
-        if (typeof read !== 'string') seen.push(read)
-      },
-      over.signal,
-    ),
-  )
+  const watching = WATCHED.map(async (path) => {
+    const resource = path.slice(path.lastIndexOf('/') + 1)
+    const told = (line: object): void => {
+      lastMs = performance.now()
+      const read = readWatchEvent(line as JsonObject, BigInt(Date.now()) * 1_000_000n, resource)
+      if (typeof read !== 'string') seen.push(read)
+    }
+    const watched = cluster.api().watch(`${path}?watch=true&timeoutSeconds=3600`, told, over.signal)
+    await watched.catch((error: unknown) => {
+      if (!over.signal.aborted) throw error
+    })
+  })
   const settled = async (): Promise<void> => {
     const untilMs = performance.now() + LONGEST_MS
     while (performance.now() - lastMs < QUIET_MS) {

@@ -54,10 +54,10 @@ function eventsOf(decisions: readonly Decision[]): Record<string, Right> {
 function requestsOf(observations: readonly Observation[]): Right {
   const told = new Map<string, bigint>()
   const silent = observations.map((one): Observation => {
-    const read = one.source === 'audit' ? one.request.readVersion : undefined
-    if (one.source !== 'audit' || read === undefined) return one
-    told.set(`${one.object.uid}@${one.version}`, read)
-    const { readVersion: _, ...request } = one.request
+    if (one.source !== 'audit') return one
+    const { readVersion, ...request } = one.request
+    if (readVersion === undefined) return one
+    told.set(`${one.object.uid}@${one.version}`, readVersion)
     return { ...one, request }
   })
   const { decisions } = replay(silent, BOTH)
