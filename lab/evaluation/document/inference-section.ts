@@ -48,7 +48,12 @@ ${table(
 
 _Wrong first here_ are writes that were given wrong changes although all they had read was right; the others inherit a mistake, which stays
 with an object until an operator writes it. Writes of one piece of work count as one when their parents are compared: where a controller's second write hangs below its first, that is
-not wrong.
+not wrong. A write is _called exact_ for the versions that it read: which changes those were of may be inherited wrongly.
+
+What was aimed at is changes right for 99.5 % with audit log and watch and for 98 % with a watch alone, and the causal parent for 99 %: the
+histories miss all three. How long their pauses are, how often their watches drop, and four of the five ways in which the words of the
+controllers are taken were settled while figures were seen, on some 200 of these 1,000 histories; earlier histories, with shorter pauses and
+longer outages, gave lower figures.
 
 With audit log and watch, by what was written:
 
