@@ -1,6 +1,7 @@
 import type { AdmissionConfig } from '../config/causeway-config.ts'
 import { typeNamed } from '../config/declarations.ts'
 import type { IngestPort } from '../model/ingest.ts'
+import { parseRelations } from '../inference/parse-relations.ts'
 import type { ObservationPort } from '../model/ports/observation-port.ts'
 import { Flows } from '../receiver/admission/flows.ts'
 import { InFlight } from '../receiver/admission/in-flight.ts'
@@ -54,6 +55,7 @@ export async function startReceivers(
   const host: ReceiverHost = {
     intake: store,
     inference: store.observations,
+    references: parseRelations(cpid.inference.relations).references,
     observer: feed,
     clusters: clusterReports(metrics, (reason) => feed.notice(reason)),
     inFlight,

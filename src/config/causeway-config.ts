@@ -1,3 +1,4 @@
+import type { RelationSettings } from '../model/kubernetes/relation-settings.ts'
 import type { SentSignal, Signal } from '../model/ingest.ts'
 import type { LinkSettings } from '../model/link-settings.ts'
 import type { SenderPolicy } from '../model/senders/sender-policy.ts'
@@ -177,6 +178,8 @@ export interface InferenceConfig {
   windowMs: number
   operators: readonly string[]
   controllers: readonly string[]
+  /** What writes of custom resources follow from. */
+  relations: readonly RelationSettings[]
 }
 
 /** How much is taken in at a time. */

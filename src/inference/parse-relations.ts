@@ -1,35 +1,7 @@
 import type { CustomReference } from '../model/kubernetes/custom-reference.ts'
+import type { NamedSettings, RelationSettings } from '../model/kubernetes/relation-settings.ts'
 import type { Part } from './part-of-write.ts'
 import type { Relation } from './relations.ts'
-
-/**
- * What writes of a resource follow from, in plain settings:
- *
- *     - { resource: widgets, from: owner, on: [status] }
- *     - { resource: widgets, from: { label: example.com/shop, of: shops } }
- *     - { resource: widgets, from: { annotation: example.com/shop, of: shops }, by: widget-controller }
- *     - { resource: widgets, from: { field: .spec.parts[*].name, of: parts, namespace: .spec.namespace } }
- *
- * Resources are plurals. `on` says of which writes it speaks: `creation`, `authored`, `status`, `deletion`; the first two unless it
- * is there. `by` speaks of one controller's writes alone.
- */
-export interface RelationSettings {
-  readonly resource: string
-  readonly from: 'owner' | NamedSettings
-  readonly on?: readonly string[]
-  readonly by?: string
-}
-
-/** How one object names another: exactly one of label, annotation and field, each of them the place of a name. */
-export interface NamedSettings {
-  readonly label?: string
-  readonly annotation?: string
-  /** From the object down: `.spec.shop.name`, `.spec.parts[*].name`. */
-  readonly field?: string
-  readonly of: string
-  /** The place of its namespace, where that is neither the namer's nor none. */
-  readonly namespace?: string
-}
 
 export interface ParsedRelations {
   readonly relations: readonly Relation[]

@@ -1,6 +1,7 @@
 import type { ReceiverDeclaration } from '../config/component-type.ts'
 import type { ReceiverConfig } from '../config/causeway-config.ts'
 import type { IngestPort } from '../model/ingest.ts'
+import type { CustomReference } from '../model/kubernetes/custom-reference.ts'
 import type { ObservationPort } from '../model/ports/observation-port.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import type { Flows } from './admission/flows.ts'
@@ -44,6 +45,8 @@ export interface ReceiverHost {
   readonly intake: IngestPort
   /** Where it tells what it sees of a cluster. */
   readonly inference: ObservationPort
+  /** What has to be read of custom resources beside what all objects have. */
+  readonly references: readonly CustomReference[]
   /** Is told what became of each. */
   readonly observer: ReceiverObserver
   /** Is told of what is seen of clusters. */

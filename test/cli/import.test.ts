@@ -189,3 +189,47 @@ test('killed in the middle, it goes on where it was', async () => {
   await importing(whole, '--audit', AUDIT, '--watch', WATCH)
   expect(changesOf(cli)).toEqual(changesOf(whole))
 }, 60_000)
+
+test('what a custom resource follows from is configured', async () => {
+  using cli = new Cli()
+  const watch = join(dirname(cli.config), 'watch.jsonl')
+  const shop = { apiVersion: 'example.com/v1', kind: 'Shop' }
+  const widget = { apiVersion: 'example.com/v1', kind: 'Widget' }
+  const told = (
+    type: string,
+    object: object,
+    name: string,
+    version: number,
+    manager: string,
+    more = {},
+  ): string => {
+    const time = `2026-01-01T00:00:0${version}Z`
+    const managedFields = [{ manager, operation: 'Update', time }]
+    const metadata = {
+      name,
+      namespace: 'shop',
+      uid: name,
+      resourceVersion: `${version}`,
+      managedFields,
+      ...more,
+    }
+    return JSON.stringify({ type, time, object: { ...object, metadata } })
+  }
+  const labels = { 'example.com/shop': 'corner' }
+  writeFileSync(
+    watch,
+    [
+      told('ADDED', shop, 'corner', 1, 'kubectl-create'),
+      told('ADDED', widget, 'made', 5, 'widget-controller', { labels }),
+    ].join('\n'),
+  )
+  const relation = '{resource: widgets, from: label, name: example.com/shop, of: shops}'
+  const changes = async (...argv: string[]): Promise<string[]> => {
+    using one = new Cli()
+    await one.json('import', '--cluster', 'test', '--watch', watch, ...argv)
+    return changesOf(one).map((line) => line.split(' ')[1] ?? '')
+  }
+  const [shops, made] = await changes('--set', `connectors::cpid::inference::relations=[${relation}]`)
+  expect(made).toBe(shops)
+  expect(new Set(await changes()).size).toBe(2)
+})

@@ -5,8 +5,9 @@ import { closeWriting, openForWriting } from '../../sqlite/open-database.ts'
 import { sqliteStores } from '../../sqlite/writer-stores.ts'
 import { StoreWriter } from '../../store/store-writer.ts'
 import { inferenceRules, soughtReferences } from '../store/inference-rules.ts'
+import { parseRelations } from '../../inference/parse-relations.ts'
 import type { Imported } from './import-counts.ts'
-import { importRecordings, type NamedRecording } from './import-recordings.ts'
+import { importRecordings, type NamedRecording, type OpenWriter } from './import-recordings.ts'
 import { RecordedClock } from './recorded-clock.ts'
 
 /**
@@ -28,7 +29,8 @@ export async function importInto(
       ...inferenceRules(cpid.inference, [], { receivers: [] }),
       clusters: { [cluster]: seenBy(recordings) },
     }
-    return await importRecordings(cluster, recordings, (startNs) => {
+    const { references } = parseRelations(cpid.inference.relations)
+    const openWriter: OpenWriter = (startNs) => {
       const clock = new RecordedClock(startNs)
       const stores = sqliteStores(
         db,
@@ -41,7 +43,8 @@ export async function importInto(
       writer.keepExporters('traces', outTraces)
       writer.keepExporters('logs', outLogs)
       return { writer, clock }
-    })
+    }
+    return await importRecordings(cluster, recordings, openWriter, references)
   } finally {
     closeWriting(db)
     hold?.[Symbol.dispose]()

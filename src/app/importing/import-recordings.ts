@@ -1,4 +1,5 @@
 import type { UnixNanos } from '../../model/clock.ts'
+import type { CustomReference } from '../../model/kubernetes/custom-reference.ts'
 import { bytesOfTold } from '../../model/kubernetes/telling-bytes.ts'
 import type { PendingTelling } from '../../store/inference/inference-rounds.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
@@ -33,11 +34,12 @@ export async function importRecordings(
   cluster: string,
   named: readonly NamedRecording[],
   openWriter: OpenWriter,
+  references: readonly CustomReference[],
 ): Promise<Imported> {
   const opened = await Promise.all(
     named.map(async ({ source, path }) => ({ source, recording: await Recording.open(path), after: 0 })),
   )
-  const { writer, clock } = openWriter(await startOf(opened))
+  const { writer, clock } = openWriter(await startOf(opened, references))
   const time = new LivedTime(writer, clock)
   const begun = await Promise.all(opened.map((one) => begin(cluster, one, writer)))
   const counts = new ImportCounts(begun.reduce((sum, { after }) => sum + after, 0))
@@ -47,7 +49,7 @@ export async function importRecordings(
     if (tellings.length > 0) time.tell(tellings)
     some = []
   }
-  for await (const line of toldInOrder(begun)) {
+  for await (const line of toldInOrder(begun, references)) {
     const [first = line] = some
     if (line.atNs - first.atNs > TOGETHER_NS || some.length >= MOST_TOGETHER) tell()
     time.goTo(line.atNs)
@@ -60,8 +62,11 @@ export async function importRecordings(
 }
 
 /** The time of the first line that has one. */
-async function startOf(recordings: readonly BegunRecording[]): Promise<UnixNanos> {
-  for await (const { atNs } of toldInOrder(recordings)) if (atNs > 0n) return atNs
+async function startOf(
+  recordings: readonly BegunRecording[],
+  references: readonly CustomReference[],
+): Promise<UnixNanos> {
+  for await (const { atNs } of toldInOrder(recordings, references)) if (atNs > 0n) return atNs
   return 0n
 }
 

@@ -3,6 +3,7 @@ import { readWatchEvent } from '../../kubernetes/read-watch-event.ts'
 import { arrayIn, objectIn, textIn, type JsonObject } from '../../kubernetes/json-access.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import type { Observation, Skipped } from '../../model/kubernetes/observation.ts'
+import type { CustomReference } from '../../model/kubernetes/custom-reference.ts'
 import { parseRfc3339 } from '../../model/rfc3339.ts'
 import type { Place, Recording } from './recording.ts'
 
@@ -28,8 +29,13 @@ export interface BegunRecording {
 }
 
 /** The lines of recordings of one cluster, together in the order of their times. */
-export async function* toldInOrder(recordings: readonly BegunRecording[]): AsyncGenerator<ToldLine> {
-  const streams = recordings.map(({ source, recording, after }) => timed(source, recording, after))
+export async function* toldInOrder(
+  recordings: readonly BegunRecording[],
+  references: readonly CustomReference[],
+): AsyncGenerator<ToldLine> {
+  const streams = recordings.map(({ source, recording, after }) =>
+    timed(source, recording, after, references),
+  )
   const heads = await Promise.all(streams.map((stream) => stream.next()))
   for (;;) {
     let first: ToldLine | undefined
@@ -50,6 +56,7 @@ async function* timed(
   source: RecordedSource,
   recording: Recording,
   after: number,
+  references: readonly CustomReference[],
 ): AsyncGenerator<ToldLine, undefined> {
   const { path } = recording
   let atNs = 0n
@@ -58,7 +65,10 @@ async function* timed(
       yield { source, path, atNs, told: { fault }, place }
       continue
     }
-    const told = source === 'audit' ? readAuditEvent(event) : readWatchEvent(event, timeOf(event))
+    const told =
+      source === 'audit'
+        ? readAuditEvent(event, references)
+        : readWatchEvent(event, timeOf(event), undefined, references)
     if (typeof told !== 'string' && told.seenNs > atNs) atNs = told.seenNs
     yield { source, path, atNs, told, place }
   }

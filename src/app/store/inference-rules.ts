@@ -1,6 +1,7 @@
 import type { InferenceConfig, ReceiverConfig } from '../../config/causeway-config.ts'
 import { typeNamed } from '../../config/declarations.ts'
 import type { InferenceRules, SeenOfCluster } from '../../inference/inference-rules.ts'
+import { parseRelations } from '../../inference/parse-relations.ts'
 import { RELATIONS } from '../../inference/relations.ts'
 import type { Components } from '../components.ts'
 
@@ -17,7 +18,8 @@ export function inferenceRules(
     const seen = clusters.get(observed.cluster) ?? { versions: false, requests: false }
     clusters.set(observed.cluster, { ...seen, [observed.what]: true })
   }
-  return { ...config, relations: RELATIONS, clusters: Object.fromEntries(clusters) }
+  const { relations } = parseRelations(config.relations)
+  return { ...config, relations: [...RELATIONS, ...relations], clusters: Object.fromEntries(clusters) }
 }
 
 /** The references of objects by which others are found: those that relations of the kind `naming` go by. */

@@ -3,7 +3,8 @@ import type { SettingsOf } from '../../config/schema/schema.ts'
 import { DURATION } from '../../config/schema/duration.ts'
 import { field } from '../../config/schema/field.ts'
 import { TEXT_LIST } from '../../config/schema/scalar-kinds.ts'
-import { section } from '../../config/schema/section.ts'
+import { section, sections } from '../../config/schema/section.ts'
+import { buildRelation, relation } from './relation.ts'
 
 export const inference = section(
   'How is worked out what caused the writes of clusters that receivers see from outside.',
@@ -28,6 +29,11 @@ export const inference = section(
       '[]',
       'Users or services whose writes follow from what they read, though they look like people.',
     ),
+    relations: sections(
+      'What writes of custom resources follow from, beside what docs/inference.md lists.',
+      '[]',
+      relation,
+    ),
   },
 )
 
@@ -37,5 +43,6 @@ export function buildInference(settings: SettingsOf<typeof inference>): Inferenc
     windowMs: settings.window,
     operators: settings.operators,
     controllers: settings.controllers,
+    relations: settings.relations.map(buildRelation),
   }
 }

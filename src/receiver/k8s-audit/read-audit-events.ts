@@ -1,6 +1,7 @@
 import { isObject, type Json } from '../../kubernetes/json-access.ts'
 import { readAuditEvent } from '../../kubernetes/read-audit-event.ts'
 import { errorText } from '../../model/error-text.ts'
+import type { CustomReference } from '../../model/kubernetes/custom-reference.ts'
 import type { AuditedRequest, Skipped } from '../../model/kubernetes/observation.ts'
 
 /** What is read of several audit events. */
@@ -10,6 +11,12 @@ export class AuditEvents {
   unreadable = 0
   /** Why the first one that cannot be read cannot be. */
   reason = ''
+  readonly #references: readonly CustomReference[]
+
+  /** `references`: what has to be read of custom resources beside what all objects have. */
+  constructor(references: readonly CustomReference[]) {
+    this.#references = references
+  }
 
   /** Reads an event as it stands in a line of a log. */
   addLine(line: string): void {
@@ -26,7 +33,7 @@ export class AuditEvents {
       this.cannotRead('it is no JSON object')
       return
     }
-    const read = readAuditEvent(event)
+    const read = readAuditEvent(event, this.#references)
     if (typeof read === 'string') this.skipped[read] = (this.skipped[read] ?? 0) + 1
     else this.observations.push(read)
   }

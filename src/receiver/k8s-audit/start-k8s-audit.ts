@@ -59,6 +59,7 @@ function listenForEvents(
       ...guards,
       ...{ receiver, teller, authenticator, maxBytes, host: listener.host },
       ...{ inFlight: host.inFlight, memory: host.memory, observer: host.clusters },
+      references: host.references,
       turnedAway: (reason) => host.observer.turnedAway({ ...from, reason }),
     })
     return {
@@ -75,13 +76,13 @@ function followLog(
   receiver: string,
   { pollMs, ...settings }: AuditLogSettings,
   teller: StreamTeller,
-  { clusters, onTrouble }: ReceiverHost,
+  { clusters, references, onTrouble }: ReceiverHost,
 ): AsyncDisposable {
   const stop = new AbortController()
   const { signal } = stop
   const trouble = (reason: string): void => onTrouble(`${receiver}: ${reason}`)
   const follower = new LogFollower(
-    { ...settings, turnBytes: TURN_BYTES },
+    { ...settings, turnBytes: TURN_BYTES, references },
     {
       position: () => teller.position(),
       tell: (told) => teller.tellUntilStored(told, signal),

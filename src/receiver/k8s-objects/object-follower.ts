@@ -1,5 +1,6 @@
 import { LeftOut, type Change, type ResourceFollower, type Seen } from '../../cluster/resource-follower.ts'
 import { nameOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
+import type { CustomReference } from '../../model/kubernetes/custom-reference.ts'
 import type { JsonObject } from '../../kubernetes/json-access.ts'
 import { readVersion } from '../../kubernetes/read-version.ts'
 import { readWatchEvent } from '../../kubernetes/read-watch-event.ts'
@@ -10,6 +11,8 @@ import type { ClusterObserver } from '../clusters/cluster-observer.ts'
 import { tellUntilStored, type Teller } from '../clusters/tell-until-stored.ts'
 
 export interface ObjectTeller extends Teller {
+  /** What has to be read of custom resources beside what all objects have. */
+  readonly references: readonly CustomReference[]
   readonly cluster: string
   /** The id of the receiver. */
   readonly receiver: string
@@ -39,7 +42,12 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
 
   read(change: Change, object: JsonObject, seen: Seen): WatchedVersion | undefined {
     const now = this.#teller.waiting.now()
-    const read = readWatchEvent({ type: change, object }, now, this.#watched.resource)
+    const read = readWatchEvent(
+      { type: change, object },
+      now,
+      this.#watched.resource,
+      this.#teller.references,
+    )
     if (read === 'unversioned')
       throw new LeftOut('its resourceVersions are no integers, by which writes could be put in order')
     if (typeof read === 'string') {

@@ -10,7 +10,7 @@ import { StreamReports } from '../clusters/stream-reports.ts'
 /** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
 export function startReceiver(
   { id, settings }: StartedWith<K8sObjectsSettings>,
-  { inference, clusters, memory, started, onTrouble }: ReceiverHost,
+  { inference, references, clusters, memory, started, onTrouble }: ReceiverHost,
 ): Promise<RunningReceiver> {
   const server = openCluster(id, settings)
   const { cluster } = settings
@@ -23,7 +23,10 @@ export function startReceiver(
       started(EVERYTHING_LISTED, { 'otelcol.component.id': id, cluster, resources: String(resources) }),
   )
   const waiting = MACHINE_WAITING
-  const teller = { port: inference, waiting, memory, onTrouble, cluster, receiver: id, observer: clusters }
+  const teller = {
+    ...{ port: inference, references, waiting, memory, onTrouble },
+    ...{ cluster, receiver: id, observer: clusters },
+  }
   const ended = followCluster(
     { settings, server, teller, limits: USUAL_LIMITS, waiting, streams },
     stop.signal,

@@ -44,6 +44,7 @@ class Watcher {
       {
         intake: { ingest: () => Promise.reject(new Error('nothing is sent here')) },
         inference: this.port,
+        references: [],
         observer: { answered: none, turnedAway: none, dropped: none, unread: none },
         clusters: {
           ...{ told: none, skipped: none, unreadable: none, lost: none, behind: none },

@@ -52,6 +52,7 @@ class Host {
     return {
       intake: { ingest: () => Promise.reject(new Error('nothing is sent here')) },
       inference: this.port,
+      references: [],
       observer: { answered: none, turnedAway: none, dropped: none, unread: none },
       clusters: {
         ...{ told: none, skipped: none, relisted: none, watched: none },

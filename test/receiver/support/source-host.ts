@@ -21,6 +21,7 @@ export class SourceHost {
     return {
       intake: new RecordingPort(),
       inference: this.store,
+      references: [],
       observer: {
         answered: () => undefined,
         turnedAway: ({ reason }) => void this.turnedAway.push(reason),

@@ -1,3 +1,4 @@
+import type { CustomReference } from '../../../model/kubernetes/custom-reference.ts'
 import type { Told } from '../../clusters/stream-teller.ts'
 import { AuditEvents } from '../read-audit-events.ts'
 import { fileAt, openLog, rotatedFiles } from './log-files.ts'
@@ -12,6 +13,8 @@ export interface LogFollowerSettings {
   readonly maxLineBytes: number
   /** How much is read at a time, unless one line is longer. */
   readonly turnBytes: number
+  /** What has to be read of custom resources beside what all objects have. */
+  readonly references: readonly CustomReference[]
 }
 
 /** Who is told of a log. */
@@ -151,7 +154,7 @@ export class LogFollower implements AsyncDisposable {
 
   /** Tells what is in whole lines, and how far the log is read with them. */
   async #tell(file: LogFile, lines: Buffer, size: number): Promise<boolean> {
-    const events = new AuditEvents()
+    const events = new AuditEvents(this.#settings.references)
     if (this.#passed > 0) events.cannotRead(`it is longer than ${this.#settings.maxLineBytes} bytes`)
     else for (const line of lines.toString('utf8').split('\n')) if (line.trim() !== '') events.addLine(line)
     const offset = this.#offset + this.#passed + lines.length

@@ -1,3 +1,4 @@
+import type { CustomReference } from '../../../model/kubernetes/custom-reference.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { peerOf } from '../../../doors/peer.ts'
@@ -24,6 +25,8 @@ export interface AuditWebhookSettings extends CallerRules, HttpGuards {
   readonly inFlight: InFlight
   readonly memory: { readonly isRefusing: boolean }
   readonly teller: StreamTeller
+  /** What has to be read of custom resources beside what all objects have. */
+  readonly references: readonly CustomReference[]
   readonly observer: SourceObserver
   readonly turnedAway: (reason: string) => void
 }
@@ -101,8 +104,8 @@ export class AuditWebhook {
   }
 
   async #tell(some: readonly Json[]): Promise<TellingOutcome> {
-    const { receiver, teller, observer } = this.#settings
-    const events = new AuditEvents()
+    const { receiver, teller, observer, references } = this.#settings
+    const events = new AuditEvents(references)
     for (const event of some) events.add(event)
     const { observations, skipped, unreadable, reason } = events
     const outcome = await Promise.race([teller.tell({ observations, skipped }), this.#stopped.promise])

@@ -95,7 +95,14 @@ export class Followed {
   #follower: LogFollower | undefined
 
   constructor(path: string, settings: Partial<LogFollowerSettings> = {}) {
-    this.#settings = { path, startAt: 'beginning', maxLineBytes: 4_096, turnBytes: 2_048, ...settings }
+    this.#settings = {
+      path,
+      startAt: 'beginning',
+      maxLineBytes: 4_096,
+      turnBytes: 2_048,
+      references: [],
+      ...settings,
+    }
   }
 
   /** Something was read of the file that is the log now. */

@@ -26,6 +26,7 @@ export class Watching implements AsyncDisposable {
     const follower = new ObjectFollower(WIDGETS, {
       ...{ port, waiting, signal, observer, cluster: 'test', receiver: 'k8s_objects' },
       memory: { isRefusing: false },
+      references: [],
       onTrouble: none,
     })
     const listEnds = follower.listEnds.bind(follower)
