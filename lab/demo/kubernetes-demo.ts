@@ -4,10 +4,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { buildDashboard } from '../../examples/demo/build-dashboard.ts'
 import { BIN } from '../harness/causeway/causeway-process.ts'
 import { eventually } from '../harness/eventually.ts'
 import { Cluster } from '../harness/kubernetes/cluster.ts'
 import { RunningProgram } from '../harness/processes/running-program.ts'
+import { EVERYTHING_LISTED } from '../../src/model/kubernetes/everything-listed.ts'
 import { PeerInstallError } from '../peers/run-go.ts'
 
 const { values: options } = parseArgs({
@@ -65,6 +67,10 @@ async function show(directory: string): Promise<void> {
     })
   await using running = causeway('run')
   await eventually(() => answers(running), LONGEST_WAIT_MS)
+  // What is done before that is there when it is listed, instead of being seen to be written.
+  await eventually(() => {
+    if (!running.said(EVERYTHING_LISTED)) throw new Error(`not everything is listed: ${running.lastWords()}`)
+  }, LONGEST_WAIT_MS)
 
   say('alice: kubectl create deployment web --image=nginx:1 --replicas=3')
   await cluster.kubectl('alice', 'create', 'deployment', 'web', '--image=nginx:1', '--replicas=3')
@@ -85,11 +91,12 @@ async function show(directory: string): Promise<void> {
     )
     return
   }
+  await buildDashboard(say, new AbortController().signal)
   say(
-    `The dashboard is at http://${DASHBOARD} (npm run build makes it, once). The cluster: KUBECONFIG=${cluster.kubeconfig('alice')}`,
+    `The dashboard is at http://${DASHBOARD}/cascades/${root}. The cluster: KUBECONFIG=${cluster.kubeconfig('alice')}`,
   )
   say('Ctrl-C ends all of it.')
-  await once(process, 'SIGINT')
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
 }
 
 async function answers(causeway: RunningProgram): Promise<void> {

@@ -228,7 +228,12 @@ function couldMake({ object, request }: AuditedRequest, version: WatchedVersion)
   if (request.startNs > version.seenNs + CLOCKS_DIFFER_NS) return false
   if (object.uid !== '' && object.uid !== version.object.uid) return false
   if (request.verb === 'delete') return version.gone || version.facts.deleting
-  return request.subresource === 'binding' ? version.facts.prints.node !== '' : !version.gone
+  return request.subresource === 'binding' ? isJustBound(version) : !version.gone
+}
+
+/** It has a node, and nothing yet of what comes of having one: a binding whose version nobody saw made no later one. */
+function isJustBound({ gone, facts }: WatchedVersion): boolean {
+  return !gone && !facts.deleting && facts.prints.node !== '' && printIn(facts, 'slice') === ''
 }
 
 function writeOf({ watched, audited, admitted, version }: Pending): Write {
