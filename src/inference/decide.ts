@@ -119,7 +119,8 @@ function follows(
   { write, part, writer, reads, before, key, isWhole }: Following,
   changes: Changes,
 ): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause'> {
-  const own = ownCpid(write.facts, before?.facts, reads)
+  const said = ownCpid(write.facts, before?.facts, reads)
+  const own = said !== undefined && changes.mayJoin(said) ? said : undefined
   const begins =
     writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, reads))
   if (own !== undefined)

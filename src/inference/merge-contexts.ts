@@ -22,7 +22,7 @@ export interface MergedContexts {
 export function mergeContexts(
   reads: readonly KnownVersion[],
   before: KnownVersion | undefined,
-  changes: Changes,
+  changes: Pick<Changes, 'newest'>,
   key: WriteKey,
 ): MergedContexts | undefined {
   const cpids = [...new Set(reads.flatMap(({ cpid }) => cpid ?? []))]

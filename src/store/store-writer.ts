@@ -62,7 +62,8 @@ export class StoreWriter {
       clock.monotonicMs(),
     )
     const { maxSources } = settings
-    const record = { maxSources, maxFanout: linking.maxFanout }
+    const joinsOwn = settings.senders?.otherwise.join === 'own'
+    const record = { maxSources, maxFanout: linking.maxFanout, joinsOwn }
     this.inference = new InferenceRounds(stores, settings.inference ?? INFERENCE, record, clock)
     this.#pruning = new PruneRounds(stores, { retention, maxFanout: linking.maxFanout })
     const tellsSendersApart = settings.senders !== undefined

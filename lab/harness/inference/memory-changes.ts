@@ -13,6 +13,10 @@ export class MemoryChanges implements Changes {
     return cpids.filter((one) => !cpids.some((other) => other !== one && this.#descends(other, one)))
   }
 
+  mayJoin(): boolean {
+    return true
+  }
+
   rootsOf(cpid: Cpid): Cpid[] {
     const above = this.#above(cpid)
     return [cpid, ...above].filter((one) => (this.#sources.get(one)?.length ?? 0) === 0).sort()

@@ -38,8 +38,12 @@ export async function importInto(
         clock,
       )
       const linking = { ...cpid.linking, logs: outLogs.length > 0 }
-      const { maxSources, retention } = cpid
-      const writer = new StoreWriter(stores, { linking, maxSources, retention, inference }, clock)
+      const { maxSources, retention, senders } = cpid
+      const writer = new StoreWriter(
+        stores,
+        { linking, maxSources, retention, inference, ...(senders && { senders }) },
+        clock,
+      )
       writer.keepExporters('traces', outTraces)
       writer.keepExporters('logs', outLogs)
       return { writer, clock }

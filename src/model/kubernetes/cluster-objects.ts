@@ -46,4 +46,6 @@ export interface ClusterObjects {
 export interface Changes {
   /** Those of them that no other of them descends from. */
   newest(cpids: readonly Cpid[]): Cpid[]
+  /** Whether an object may say by its annotation that it is of this change. */
+  mayJoin(cpid: Cpid): boolean
 }

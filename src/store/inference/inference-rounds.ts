@@ -34,6 +34,12 @@ export interface PendingTelling {
   readonly body: Uint8Array
 }
 
+/** How what is decided is recorded. */
+export interface InferenceRecording extends Omit<RecordSettings, 'senders'> {
+  /** Objects may join changes of their own cluster alone, as `senders` has it for whoever no rule fits. */
+  readonly joinsOwn: boolean
+}
+
 interface Inside {
   readonly inference: InferenceStore
   readonly arrivals: ArrivalStore
@@ -59,7 +65,7 @@ export class InferenceRounds {
   constructor(
     stores: WriterStores,
     rules: InferenceRules,
-    record: Omit<RecordSettings, 'senders'>,
+    { joinsOwn, ...record }: InferenceRecording,
     clock: Clock,
   ) {
     this.#rules = rules
@@ -69,7 +75,11 @@ export class InferenceRounds {
     this.#faults = stores.faults
     this.#transactor = stores.transactor.with<Inside, undefined>(
       ({ arrivals, graph, inference, setAside }) => {
-        const records = new DecisionRecords(new RequestRecorder(arrivals, graph, record), graph)
+        const records = new DecisionRecords(
+          new RequestRecorder(arrivals, graph, record),
+          graph,
+          joinsOwn ? (cpid) => arrivals.ownerOf(cpid) : undefined,
+        )
         return { inside: { inference, arrivals, records, setAside }, outside: undefined }
       },
     ).transactor
@@ -207,7 +217,7 @@ export class InferenceRounds {
     const recorded = noCounts()
     this.#transactor.run(({ inference, arrivals, records }) => {
       const settings = { ...this.#rules, cluster: name }
-      records.begin(recorded)
+      records.begin(recorded, name)
       decideItems(items, { objects: inference.objectsOf(name), records, settings, counts })
       arrivals.endRequests()
       if (workedRow !== undefined) inference.removeTellings(name, workedRow)

@@ -7,7 +7,8 @@ import { encodeDecisions } from '../../inference/encode-decisions.ts'
 import type { Cpid } from '../../model/cpid.ts'
 import type { Signal } from '../../model/ingest.ts'
 import type { Changes } from '../../model/kubernetes/cluster-objects.ts'
-import type { IngestCounts } from '../../model/ports/arrival-port.ts'
+import { rightTo } from '../../model/senders/claims.ts'
+import type { ArrivalStore, IngestCounts } from '../../model/ports/arrival-port.ts'
 import type { MergeGraph } from '../../model/ports/graph-port.ts'
 
 /** How many edges of the merge graph are looked at for one write; what they do not tell counts as unrelated. */
@@ -20,17 +21,22 @@ const MAX_EDGES = 2_000
 export class DecisionRecords implements Changes {
   readonly #recorder: RequestRecorder
   readonly #graph: MergeGraph
+  readonly #ownerOf: ArrivalStore['ownerOf'] | undefined
   readonly #merges = new Set<Cpid>()
   #counts = noCounts()
   #decisions: Decision[] = []
+  #cluster = ''
 
-  constructor(recorder: RequestRecorder, graph: MergeGraph) {
+  /** `ownerOf` is there where objects may join changes of their own cluster alone. */
+  constructor(recorder: RequestRecorder, graph: MergeGraph, ownerOf?: ArrivalStore['ownerOf']) {
     this.#recorder = recorder
     this.#graph = graph
+    this.#ownerOf = ownerOf
   }
 
-  /** Begins a transaction; what was recorded in it is added to `counts`. */
-  begin(counts: IngestCounts): void {
+  /** Begins a transaction about one cluster; what was recorded in it is added to `counts`. */
+  begin(counts: IngestCounts, cluster: string): void {
+    this.#cluster = cluster
     this.#counts = counts
     this.#decisions = []
     this.#merges.clear()
@@ -39,6 +45,13 @@ export class DecisionRecords implements Changes {
   newest(cpids: readonly Cpid[]): Cpid[] {
     if (cpids.some((cpid) => this.#merges.has(cpid))) this.flush()
     return newestChanges(this.#graph, cpids, MAX_EDGES)
+  }
+
+  mayJoin(cpid: Cpid): boolean {
+    const node = this.#ownerOf && this.#graph.find(cpid)
+    const owner = node && this.#ownerOf?.(node.id)
+    if (owner !== undefined) return owner.cluster === this.#cluster
+    return node?.claim === undefined || rightTo(node.claim, { service: '', cluster: this.#cluster }) > 0
   }
 
   add(decision: Decision): void {
