@@ -48,10 +48,12 @@ export class DecisionRecords implements Changes {
   }
 
   mayJoin(cpid: Cpid): boolean {
-    const node = this.#ownerOf && this.#graph.find(cpid)
-    const owner = node && this.#ownerOf?.(node.id)
+    if (this.#ownerOf === undefined) return true
+    const node = this.#graph.find(cpid)
+    if (node === undefined) return true
+    const owner = this.#ownerOf(node.id)
     if (owner !== undefined) return owner.cluster === this.#cluster
-    return node?.claim === undefined || rightTo(node.claim, { service: '', cluster: this.#cluster }) > 0
+    return node.claim === undefined || rightTo(node.claim, { service: '', cluster: this.#cluster }) > 0
   }
 
   add(decision: Decision): void {
