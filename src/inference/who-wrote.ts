@@ -105,13 +105,16 @@ function writerOfActor({ user, userAgent }: Actor): Writer {
 function guessed(write: Write, part: Part, before: ObjectFacts | undefined, objects: ClusterObjects): Writer {
   if (part === 'binding') return controller('kube-scheduler')
   if (part === 'deletion' || part === 'removal') return whoDeletes(write, part, before, objects)
-  const program = newManager(write.facts, before)?.manager ?? sameManager(write.facts, part)
+  const usual = usualWriter(write, part, before, objects)
+  // Within the second of every new template its controller notes the revision, which is no author's second write.
+  const isNote = part === 'authored' && usual === 'deployment-controller'
+  const program =
+    newManager(write.facts, before)?.manager ?? (isNote ? undefined : sameManager(write.facts, part))
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {
     return { service: program, user: undefined, role: KUBERNETES.test(program) ? 'controller' : 'unknown' }
   }
-  const usual = usualWriter(write, part, before, objects)
   if (usual !== undefined) return controller(usual)
   return program === undefined ? unknown() : controller(program)
 }
