@@ -1,6 +1,6 @@
 import type { ClusterObjects, KnownObject } from '../model/kubernetes/cluster-objects.ts'
 import type { EventObject, ToldEvent } from '../model/kubernetes/told-event.ts'
-import type { PlacedEvent } from './encode-events.ts'
+import type { PlacedEvent } from './spans/encode-events.ts'
 
 /**
  * The change that an Event belongs to: that of the version of its object which whoever tells had seen, else of the newest that

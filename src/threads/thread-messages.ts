@@ -1,6 +1,6 @@
 import type { ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
 import type { PruneResult } from '../graph/prune.ts'
-import type { InferenceCounts } from '../model/inference-counts.ts'
+import type { InferenceCounts } from '../model/kubernetes/inference-counts.ts'
 import type { InferenceRules } from '../inference/inference-rules.ts'
 import type { LinkerSettings } from '../model/link-settings.ts'
 import type { CascadeFigures } from '../model/cascade-figures.ts'

@@ -58,3 +58,13 @@ test('SQL, pragmas and the libraries of SQLite stand in src/sqlite alone, and on
   expect(using.filter((name) => !name.startsWith('sqlite/'))).toEqual([])
   expect([...rules].filter(([, may]) => may.includes('sqlite'))).toEqual([])
 })
+
+test('no folder of src has more files than one look takes in', () => {
+  const folders = readdirSync(SRC, { recursive: true, withFileTypes: true })
+  const files = Map.groupBy(
+    folders.filter((entry) => entry.isFile()),
+    ({ parentPath }) => parentPath,
+  )
+  expect(files.size).toBeGreaterThan(50)
+  expect([...files].filter(([, inside]) => inside.length > 20).map(([folder]) => folder)).toEqual([])
+})

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { LineOfWrites } from '../../src/inference/line-of-writes.ts'
+import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
 import type { JsonObject } from '../../src/kubernetes/json-access.ts'
 import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
 import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'

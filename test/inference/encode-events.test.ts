@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { encodeEvents } from '../../src/inference/encode-events.ts'
+import { encodeEvents } from '../../src/inference/spans/encode-events.ts'
 import { readEvent } from '../../src/kubernetes/read-event.ts'
 import type { LogRecord } from '../../src/model/arrivals.ts'
 import type { Cpid } from '../../src/model/cpid.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { decide, type Decision } from '../../src/inference/decide.ts'
-import { LineOfWrites } from '../../src/inference/line-of-writes.ts'
+import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
 import { RELATIONS } from '../../src/inference/relations.ts'
 import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
 import type { WatchedVersion } from '../../src/model/kubernetes/observation.ts'

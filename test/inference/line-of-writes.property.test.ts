@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { LineOfWrites } from '../../src/inference/line-of-writes.ts'
+import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
 import type { JsonObject } from '../../src/kubernetes/json-access.ts'
 import { readAdmissionReview } from '../../src/kubernetes/read-admission-review.ts'
 import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { decide } from '../../src/inference/decide.ts'
-import { LineOfWrites } from '../../src/inference/line-of-writes.ts'
+import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
 import { parseRelations } from '../../src/inference/parse-relations.ts'
 import type { RelationSettings } from '../../src/model/kubernetes/relation-settings.ts'
 import { RELATIONS } from '../../src/inference/relations.ts'

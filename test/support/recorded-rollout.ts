@@ -1,4 +1,4 @@
-import { encodeDecisions } from '../../src/inference/encode-decisions.ts'
+import { encodeDecisions } from '../../src/inference/spans/encode-decisions.ts'
 import type { Decision } from '../../src/inference/decide.ts'
 import { NANOS_PER_MS } from '../../src/model/clock.ts'
 import { replay, type Source } from '../../lab/harness/inference/replay.ts'

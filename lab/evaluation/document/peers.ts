@@ -15,10 +15,11 @@ export const PEERS: readonly Peer[] = [
   {
     name: 'Causeway',
     unit: 'a change: each operator action has a CPID of its own',
-    causeFrom: 'the CPID on the objects that a controller read',
+    causeFrom: 'the CPID on the objects that a controller read; without one, what its write shows of them',
     whenChangesMeet: 'a new CPID with a mergelog that names all of them; all stay traceable',
     reachesBeyondOwners: 'yes, whatever is read: Service → Endpoints, HPA → Deployment',
-    needs: 'instrumented controllers; two annotations on each object; Causeway',
+    needs:
+      'instrumented controllers and two annotations on each object; or neither, with a watch, an audit log or both; Causeway',
     output: 'one trace an operator action, in Jaeger or Tempo, and SQL',
     sources: 'this repository',
   },

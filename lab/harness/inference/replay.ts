@@ -1,5 +1,5 @@
 import { decide, type Decision } from '../../../src/inference/decide.ts'
-import { LineOfWrites } from '../../../src/inference/line-of-writes.ts'
+import { LineOfWrites } from '../../../src/inference/line/line-of-writes.ts'
 import type { WhoSettings } from '../../../src/inference/who-wrote.ts'
 import { RELATIONS } from '../../../src/inference/relations.ts'
 import type { Observation } from '../../../src/model/kubernetes/observation.ts'

@@ -1,4 +1,4 @@
-import type { Decision } from './decide.ts'
+import type { Decision } from '../decide.ts'
 
 /** What the span of a write is called: `create v1/pods`, `bind v1/pods`, `update apps/v1/deployments status`. */
 export function nameOfWrite({ write, part }: Pick<Decision, 'write' | 'part'>): string {

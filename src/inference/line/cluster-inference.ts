@@ -1,7 +1,7 @@
-import type { UnixNanos } from '../model/clock.ts'
-import type { Observation } from '../model/kubernetes/observation.ts'
-import type { ToldEvent } from '../model/kubernetes/told-event.ts'
-import type { Write } from '../model/kubernetes/write.ts'
+import type { UnixNanos } from '../../model/clock.ts'
+import type { Observation } from '../../model/kubernetes/observation.ts'
+import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
+import type { Write } from '../../model/kubernetes/write.ts'
 import { LineOfWrites, type LineSettings } from './line-of-writes.ts'
 
 /** Writes and Events that can be worked on now. */

@@ -1,6 +1,6 @@
-import type { UnixNanos } from '../model/clock.ts'
-import { PRINT, printIn, type ObjectFacts, type ObjectIdentity } from '../model/kubernetes/object-facts.ts'
-import type { AdmittedRequest, AuditedRequest, WatchedVersion } from '../model/kubernetes/observation.ts'
+import type { UnixNanos } from '../../model/clock.ts'
+import { PRINT, printIn, type ObjectFacts, type ObjectIdentity } from '../../model/kubernetes/object-facts.ts'
+import type { AdmittedRequest, AuditedRequest, WatchedVersion } from '../../model/kubernetes/observation.ts'
 
 /** More than these do not wait: the oldest go. */
 const MAX_WAITING = 20_000

@@ -1,5 +1,5 @@
-import type { ObjectIdentity } from '../model/kubernetes/object-facts.ts'
-import { ownValue } from '../model/own-value.ts'
+import type { ObjectIdentity } from '../../model/kubernetes/object-facts.ts'
+import { ownValue } from '../../model/own-value.ts'
 
 /** Which objects OpenTelemetry's semantic conventions have attributes for (`k8s.pod.name`, `k8s.pod.uid`), by their resource. */
 const NAMED: Readonly<Record<string, string>> = {

@@ -11,11 +11,16 @@ import {
   CPID_WROTE,
   MERGELOG_EVENT,
   USER_NAME,
-} from '../model/attributes.ts'
-import { encodeSpan, type AttributeValue, type SpanEvent, type SpanLink } from '../otlp/write/encode-span.ts'
-import { scopeEnvelope, serviceEnvelope } from '../otlp/write/own-envelopes.ts'
-import type { Decision } from './decide.ts'
-import { derivedSpanIds } from './derive-change-ids.ts'
+} from '../../model/attributes.ts'
+import {
+  encodeSpan,
+  type AttributeValue,
+  type SpanEvent,
+  type SpanLink,
+} from '../../otlp/write/encode-span.ts'
+import { scopeEnvelope, serviceEnvelope } from '../../otlp/write/own-envelopes.ts'
+import type { Decision } from '../decide.ts'
+import { derivedSpanIds } from '../derive-change-ids.ts'
 import { nameOfWrite } from './name-of-write.ts'
 import { objectAttributes } from './object-attributes.ts'
 import { referenceOf } from './reference-of.ts'

@@ -1,4 +1,4 @@
-import type { ObjectIdentity } from '../model/kubernetes/object-facts.ts'
+import type { ObjectIdentity } from '../../model/kubernetes/object-facts.ts'
 
 /** How a written or read object is named in spans: `<apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<version>`. */
 export function referenceOf(

@@ -1,13 +1,13 @@
-import type { UnixNanos } from '../model/clock.ts'
-import { printIn, type ObjectIdentity } from '../model/kubernetes/object-facts.ts'
+import type { UnixNanos } from '../../model/clock.ts'
+import { printIn, type ObjectIdentity } from '../../model/kubernetes/object-facts.ts'
 import type {
   AdmittedRequest,
   AuditedRequest,
   Observation,
   Vanished,
   WatchedVersion,
-} from '../model/kubernetes/observation.ts'
-import type { Request, Write } from '../model/kubernetes/write.ts'
+} from '../../model/kubernetes/observation.ts'
+import type { Request, Write } from '../../model/kubernetes/write.ts'
 import { AdmittedRequests } from './admitted-requests.ts'
 import { SortedLine } from './sorted-line.ts'
 
