@@ -32,6 +32,10 @@ export class LeftOut extends Error {}
 
 /** Is told of how a stream fares; must not throw. `stream` is its name. */
 export interface StreamObserver {
+  /** What there is may be more than what came: it is about to be listed, or its watch is to go on. */
+  behind(stream: string): void
+  /** It is listed, or its watch goes on; or nothing more is to come of it. */
+  level(stream: string): void
   /** A list is complete, and taken. */
   listed(stream: string): void
   /** Everything is listed anew. */

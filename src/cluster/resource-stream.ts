@@ -94,9 +94,18 @@ export class ResourceStream<Item> {
 
   /** Resolves once the signal aborts, or the resource is left out for good. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#runOn(signal)
+    } finally {
+      this.#context.observer.level(this.name)
+    }
+  }
+
+  async #runOn(signal: AbortSignal): Promise<void> {
     let isPlaced = false
     while (!signal.aborted)
       try {
+        this.#context.observer.behind(this.name)
         if (!isPlaced) {
           this.#version = await this.#follower.position()
           if (this.#version !== undefined) this.#seen = 'later list'
@@ -170,6 +179,7 @@ export class ResourceStream<Item> {
     const path = pathOfResource(this.#watched, whole)
     const answer = await server.open(path, { signal, silenceMs, accept: acceptOf(this.#watched, 'watch') })
     this.#isAllowed()
+    if (this.#version !== undefined) this.#context.observer.level(this.name)
     try {
       for await (const lines of linesOf(answer, limits.maxObjectBytes)) {
         for (const line of lines)
@@ -181,6 +191,7 @@ export class ResourceStream<Item> {
       }
     } finally {
       answer.destroy()
+      this.#context.observer.behind(this.name)
     }
   }
 
@@ -222,6 +233,7 @@ export class ResourceStream<Item> {
     await this.#handover.drained()
     await this.#follower.listEnds(version, this.#seen)
     this.#context.observer.listed(this.name)
+    this.#context.observer.level(this.name)
     this.#version = version
     this.#seen = 'later list'
     this.#moved()
@@ -255,6 +267,7 @@ export class ResourceStream<Item> {
     const isListing = this.#version === undefined
     if (error.isRefusal) {
       this.#isRefused = true
+      observer.level(this.name)
       observer.refused(this.name, error.message)
       await waiting.sleep(limits.refusedMs, signal)
       return

@@ -13,6 +13,8 @@ export interface InferenceRules extends Omit<InferenceSettings, 'cluster'> {
 export interface SeenOfCluster {
   /** The versions of its objects. */
   readonly versions: boolean
+  /** A receiver watches them, whose streams have to catch up first after a start; not unless given. */
+  readonly isFollowed?: boolean
   /** The requests that make them. */
   readonly requests: boolean
   /** The requests that are about to be done: they say who, and come before the versions. Not unless given. */

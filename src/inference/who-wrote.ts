@@ -109,7 +109,8 @@ function guessed(write: Write, part: Part, before: ObjectFacts | undefined, obje
   // Within the second of every new template its controller notes the revision, which is no author's second write.
   const isNote = part === 'authored' && usual === 'deployment-controller'
   const program =
-    newManager(write.facts, before)?.manager ?? (isNote ? undefined : sameManager(write.facts, part))
+    (part === 'creation' ? firstManager(write.facts) : newManager(write.facts, before)?.manager) ??
+    (isNote ? undefined : sameManager(write.facts, part))
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {
@@ -202,6 +203,14 @@ function hasSurplus(owner: ObjectFacts, uid: string, resource: string, objects: 
 
 function unknown(service = 'unknown'): Writer {
   return { service, user: undefined, role: 'unknown' }
+}
+
+/** Where a list shows an object for the first time, others may have written it since it was made. */
+function firstManager(facts: ObjectFacts | undefined): string | undefined {
+  const authors = facts?.managers.filter(({ subresource }) => subresource === '') ?? []
+  const [first, ...others] = authors
+  return others.reduce((earliest, one) => (one.time < (earliest?.time ?? '') ? one : earliest), first)
+    ?.manager
 }
 
 function newManager(

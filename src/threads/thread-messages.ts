@@ -69,6 +69,8 @@ export type ToStore =
       /** What was told (`bytesOfTold`). */
       body: Uint8Array<ArrayBuffer>
     }
+  /** Streams of a cluster may be behind the others, or no longer are. */
+  | { kind: 'behind'; cluster: string; receiver: string; isBehind: boolean }
   | { kind: 'askHeld'; id: number; asked: AskedHeld }
   | { kind: 'askPosition'; id: number; cluster: string; stream: string }
   | { kind: 'moved'; signal: Signal; exporter: string; position: number; refused: number }

@@ -195,3 +195,38 @@ test('of a resource that came to be while its cluster was watched nothing was th
     await listed(followed)
     expect(followed.told[1]).toBe('ADDED a@101 later list')
   }))
+
+test('a stream is behind until it is listed, and from the end of a watch until that goes on', () =>
+  withServer(async (api, followed) => {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    followed.beforeTaking = () => promise
+    api.history.put({ name: 'a' })
+    followed.follow(api)
+    await eventually(() => expect(api.watchers).toBe(1))
+    expect(followed.isBehind).toBe(true)
+    resolve(undefined)
+    await eventually(() => expect(followed.isBehind).toBe(false))
+
+    let isDown = true
+    api.instead.push((_, response) => {
+      if (isDown) answerStatus(response, 503, 'ServiceUnavailable')
+      return isDown
+    })
+    api.end()
+    await eventually(() => expect(followed.slept.length).toBeGreaterThan(2))
+    expect(followed.isBehind).toBe(true)
+    isDown = false
+    await eventually(() => expect(followed.isBehind).toBe(false))
+    expect(api.watchers).toBe(1)
+  }))
+
+test('what may not be seen is not behind: nothing comes of it', () =>
+  withServer(async (api, followed) => {
+    api.instead.push((_, response) => {
+      answerStatus(response, 403, 'Forbidden')
+      return true
+    })
+    followed.follow(api)
+    await eventually(() => expect(followed.refused).toContain('it says Forbidden'))
+    expect(followed.wasBehindWhenRefused).toBe(false)
+  }))

@@ -16,7 +16,8 @@ export function inferenceRules(
     const observed = typeNamed(types, type)?.observes?.(settings)
     if (observed === undefined || observed.what === 'events') continue
     const seen = clusters.get(observed.cluster) ?? { versions: false, requests: false }
-    clusters.set(observed.cluster, { ...seen, [observed.what]: true })
+    const follows = observed.what === 'versions' ? { isFollowed: true } : {}
+    clusters.set(observed.cluster, { ...seen, ...follows, [observed.what]: true })
   }
   const { relations } = parseRelations(config.relations)
   return { ...config, relations: [...RELATIONS, ...relations], clusters: Object.fromEntries(clusters) }

@@ -35,6 +35,10 @@ export class ObservationClient implements ObservationPort {
     return promise
   }
 
+  behind(cluster: string, receiver: string, isBehind: boolean): void {
+    if (this.#stopped === undefined) this.#post({ kind: 'behind', cluster, receiver, isBehind })
+  }
+
   async position(cluster: string, stream: string): Promise<string | undefined> {
     const { position } = await this.#ask((id) => ({ kind: 'askPosition', id, cluster, stream }))
     return position

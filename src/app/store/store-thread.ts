@@ -72,6 +72,9 @@ async function run(port: MessagePort): Promise<void> {
         case 'tell':
           turns.tell(message)
           return
+        case 'behind':
+          writer.inference.behind(message.cluster, message.receiver, message.isBehind)
+          return
         case 'askHeld':
         case 'askPosition':
           turns.ask(message)

@@ -2,6 +2,7 @@ import type { UnixNanos } from '../../model/clock.ts'
 import type { Observation } from '../../model/kubernetes/observation.ts'
 import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
 import type { Write } from '../../model/kubernetes/write.ts'
+import { AwaitedStreams } from './awaited-streams.ts'
 import { LineOfWrites, type LineSettings } from './line-of-writes.ts'
 
 /** Writes and Events that can be worked on now. */
@@ -26,6 +27,7 @@ interface Telling {
  * decided that came before them. Knows which tellings are worked on whole.
  */
 export class ClusterInference {
+  readonly streams = new AwaitedStreams()
   readonly #line: LineOfWrites
   readonly #eventsWaitNs: bigint
   readonly #events: WaitingEvent[] = []

@@ -31,6 +31,11 @@ export interface AskedHeld {
 export interface ObservationPort {
   /** Resolves once it is durable. Tellings of one stream are stored in the order in which they are handed over. */
   tell(telling: Telling): Promise<TellingOutcome>
+  /**
+   * A receiver that watches a cluster has, or no longer has, streams that may be behind the others: what is told meanwhile may follow
+   * from what is still to come, and is decided later, though not for long.
+   */
+  behind(cluster: string, receiver: string, isBehind: boolean): void
   /** How far a stream of a cluster was read; undefined when it never was. Rejects when the store cannot be read. */
   position(cluster: string, stream: string): Promise<string | undefined>
   /**

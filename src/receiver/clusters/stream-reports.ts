@@ -9,6 +9,8 @@ export class StreamReports implements StreamObserver {
   readonly #observer: ClusterObserver
   readonly #onTrouble: (reason: string) => void
   readonly #onAllSeen: (streams: number) => void
+  readonly #onBehind: (isBehind: boolean) => void
+  readonly #behind = new Set<string>()
   readonly #refused = new Set<string>()
   /** Those that were begun and of which nothing is known yet; undefined before any was. */
   #awaited: Set<string> | undefined
@@ -19,6 +21,7 @@ export class StreamReports implements StreamObserver {
     observer: ClusterObserver,
     onTrouble: (reason: string) => void,
     onAllSeen: (streams: number) => void = () => undefined,
+    onBehind: (isBehind: boolean) => void = () => undefined,
   ) {
     this.#receiver = receiver
     this.#cluster = cluster
@@ -26,6 +29,7 @@ export class StreamReports implements StreamObserver {
     this.#observer = observer
     this.#onTrouble = onTrouble
     this.#onAllSeen = onAllSeen
+    this.#onBehind = onBehind
   }
 
   /** Once each of them is listed, or refused, that is told; of later ones it is not. */
@@ -33,6 +37,15 @@ export class StreamReports implements StreamObserver {
     if (this.#awaited !== undefined) return
     this.#awaited = new Set(streams)
     this.#begun = streams.length
+  }
+
+  behind(stream: string): void {
+    this.#behind.add(stream)
+    if (this.#behind.size === 1) this.#onBehind(true)
+  }
+
+  level(stream: string): void {
+    if (this.#behind.delete(stream) && this.#behind.size === 0) this.#onBehind(false)
   }
 
   listed(stream: string): void {

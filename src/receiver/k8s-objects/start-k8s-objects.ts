@@ -21,6 +21,7 @@ export function startReceiver(
     onTrouble,
     (resources) =>
       started(EVERYTHING_LISTED, { 'otelcol.component.id': id, cluster, resources: String(resources) }),
+    (isBehind) => inference.behind(cluster, id, isBehind),
   )
   const waiting = MACHINE_WAITING
   const teller = {

@@ -85,6 +85,11 @@ export class InferenceRounds {
     ).transactor
   }
 
+  /** Streams of a cluster that a receiver watches may be behind the others, or no longer are. */
+  behind(cluster: string, receiver: string, isBehind: boolean): void {
+    this.#clusterNamed(cluster).streams.report(receiver, isBehind, this.#nowNs)
+  }
+
   /** How many writes and Events wait to be decided. */
   get waiting(): number {
     let waiting = 0
@@ -94,8 +99,7 @@ export class InferenceRounds {
 
   /** Stores what was told in one transaction; throws where that fails, nothing being stored. */
   tell(tellings: readonly PendingTelling[]): TellingOutcome[] {
-    const bytes = [...this.#clusters.values()].reduce((sum, cluster) => sum + cluster.bytes, 0)
-    if (bytes > MAX_BYTES || this.#readUpTo !== undefined) {
+    if (this.#bytes > MAX_BYTES || this.#readUpTo !== undefined) {
       const reason = 'what was told before waits to be decided'
       return tellings.map(() => ({ kind: 'busy', retryAfterMs: RETRY_MS, reason }))
     }
@@ -116,7 +120,9 @@ export class InferenceRounds {
   infer(most: number): boolean {
     if (this.#readUpTo !== undefined) return this.#readStored(this.#readUpTo)
     let more = false
+    const mayWait = this.#bytes < MAX_BYTES / 2
     for (const [name, cluster] of this.#clusters) {
+      if (mayWait && cluster.streams.areAwaited(this.#nowNs)) continue
       const work = cluster.take(this.#nowNs, most)
       // What was told may make no write: a request that was refused, or one that is known.
       if (work.writes.length + work.events.length === 0 && !cluster.hasWorked) continue
@@ -149,6 +155,12 @@ export class InferenceRounds {
   /** Time that neither leaps nor stands still, as a calendar that was right at the start would have it. */
   get #nowNs(): UnixNanos {
     return this.#startedNs + nanosOfMs(this.#clock.monotonicMs() - this.#startedMs)
+  }
+
+  get #bytes(): number {
+    let bytes = 0
+    for (const cluster of this.#clusters.values()) bytes += cluster.bytes
+    return bytes
   }
 
   #readStored(after: number): boolean {
@@ -187,6 +199,7 @@ export class InferenceRounds {
       isWatched: seen.versions,
       isAudited: seen.requests,
     })
+    if (seen.isFollowed === true) cluster.streams.awaitFirst(this.#nowNs)
     this.#clusters.set(name, cluster)
     return cluster
   }

@@ -42,6 +42,8 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
   /** Awaited before anything is taken. */
   beforeTaking: () => Promise<void> = async () => undefined
   readonly #stop = new AbortController()
+  isBehind = false
+  wasBehindWhenRefused = false
   #running: Promise<void> = Promise.resolve()
   #server: ApiServer | undefined
 
@@ -56,10 +58,15 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
         waiting: noWaiting(this.slept),
         limits: { ...USUAL_LIMITS, ...limits },
         observer: {
+          behind: () => (this.isBehind = true),
+          level: () => (this.isBehind = false),
           listed: () => undefined,
           relisted: (_, reason) => this.relists.push(reason),
           restarted: () => undefined,
-          refused: (_, reason) => this.refused.push(reason),
+          refused: (_, reason) => {
+            this.refused.push(reason)
+            this.wasBehindWhenRefused ||= this.isBehind
+          },
           unreachable: (reason) => this.troubles.push(reason),
           trouble: (_, reason) => this.troubles.push(reason),
         },

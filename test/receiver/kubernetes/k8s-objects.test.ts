@@ -100,6 +100,9 @@ test('what takes part in cascades is watched, also what comes to be later; of Se
   expect(running.ways).toEqual([])
   const first = ['apps/v1/deployments', 'v1/pods', 'v1/secrets'].map((name) => `test k8s_objects ${name}`)
   await eventually(() => expect(streams(host)).toEqual(first))
+  await eventually(() =>
+    expect(host.port.streams).toEqual(['test k8s_objects behind', 'test k8s_objects level']),
+  )
   expect(accepted.get('/api/v1/secrets')).toBe('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1')
   expect(accepted.get('/api/v1/pods')).toBe('application/json')
 

@@ -12,6 +12,8 @@ const PAGE = 3
 export class MemoryObservations implements ObservationPort {
   readonly told: Observation[] = []
   readonly tellings: Telling[] = []
+  /** What was said of how its streams are. */
+  readonly streams: string[] = []
   readonly positions = new Map<string, string>()
   readonly known = new Map<string, HeldObject>()
   /** What becomes of the tellings to come, the first of it first; they are stored when there is none. */
@@ -25,6 +27,10 @@ export class MemoryObservations implements ObservationPort {
     if (telling.position !== undefined)
       this.positions.set(`${telling.cluster} ${telling.stream}`, telling.position)
     return { kind: 'stored' }
+  }
+
+  behind(cluster: string, receiver: string, isBehind: boolean): void {
+    this.streams.push(`${cluster} ${receiver} ${isBehind ? 'behind' : 'level'}`)
   }
 
   async position(cluster: string, stream: string): Promise<string | undefined> {

@@ -36,6 +36,8 @@ export class Watching implements AsyncDisposable {
     }
     const refused = (_: string, reason = ''): unknown => this.refused.push(reason)
     const streams = {
+      behind: none,
+      level: none,
       listed: none,
       relisted: none,
       restarted: none,

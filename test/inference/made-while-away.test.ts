@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals'
+import { replay } from '../../lab/harness/inference/replay.ts'
+import type { JsonObject } from '../../src/kubernetes/json-access.ts'
+import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
+import type { Observation } from '../../src/model/kubernetes/observation.ts'
+
+const START = Date.UTC(2026, 0, 1)
+
+function told(type: string, object: JsonObject, at: number): Observation {
+  const read = readWatchEvent({ type, object }, BigInt(START + at) * 1_000_000n)
+  if (typeof read === 'string') throw new Error(read)
+  return read
+}
+
+function replicaSet(at: number): Observation {
+  const metadata = { name: 'web-1', namespace: 'shop', uid: 'u1', resourceVersion: String(at) }
+  return told('ADDED', { kind: 'ReplicaSet', apiVersion: 'apps/v1', metadata, spec: { replicas: 1 } }, at)
+}
+
+/** A Pod as a list has it that was made when its kubelet had written its status. */
+function listedPod(at: number): Observation {
+  const time = (second: number): string => `2026-01-01T00:00:0${second}Z`
+  const metadata = {
+    ...{ name: 'web-1-a', namespace: 'shop', uid: 'u2', resourceVersion: String(at) },
+    ownerReferences: [
+      { kind: 'ReplicaSet', apiVersion: 'apps/v1', name: 'web-1', uid: 'u1', controller: true },
+    ],
+    managedFields: [
+      { manager: 'a-webhook', operation: 'Update', time: time(3) },
+      { manager: 'kube-controller-manager', operation: 'Update', time: time(2) },
+      { manager: 'kubelet', operation: 'Update', subresource: 'status', time: time(4) },
+    ],
+  }
+  const object = { kind: 'Pod', apiVersion: 'v1', metadata, spec: { nodeName: 'node-1' } }
+  return { ...told('ADDED', object, at), by: 'later list' } as Observation
+}
+
+test('what was made while nobody looked follows from what its maker read, whoever wrote it since', () => {
+  const { decisions } = replay([replicaSet(1), listedPod(5)], ['watch'])
+  const [made, pod] = decisions
+  expect(pod).toMatchObject({ writer: { service: 'replicaset-controller' }, cpid: made?.cpid, gap: true })
+})
