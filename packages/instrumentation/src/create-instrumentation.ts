@@ -1,22 +1,30 @@
 import { CPID_OBSERVED, CPID_WROTE } from './attributes.ts'
 import { attempt } from './attempt.ts'
 import type {
+  Annotated,
   ChangeDetail,
   Instrumentation,
   InstrumentationSettings,
   MaybeObject,
+  WriteDetail,
 } from './instrumentation.ts'
-import type { KubernetesObject } from './objects/kubernetes-object.ts'
+import { activeTraceContext } from './context/active-trace-context.ts'
+import { linkFromTraceparent } from './context/traceparent-link.ts'
+import type { TraceContext } from './context/trace-context.ts'
+import { KnownContexts } from './known/known-contexts.ts'
 import { checkLimit, MAX_ANCESTORS, MAX_SOURCES } from './limits.ts'
 import { mergeInSteps } from './merge/merge-in-steps.ts'
-import { mergeTraceContexts } from './merge/merge-trace-contexts.ts'
+import { mergeTraceContexts, type Merged, type Mergelog } from './merge/merge-trace-contexts.ts'
 import { MergelogSender, type MergelogDetail } from './merge/mergelog-sender.ts'
+import { PlannedMerges } from './merge/planned-merges.ts'
+import type { KubernetesObject } from './objects/kubernetes-object.ts'
 import { noteObjects } from './objects/noted-objects.ts'
 import { ANNOTATION_KEYS, readAnnotations, writeAnnotations } from './objects/object-annotations.ts'
-import { objectReference, type ObjectType } from './objects/object-reference.ts'
+import { kindOf, objectReference, whatIsMissing, type ObjectType } from './objects/object-reference.ts'
+import { shareInternals } from './internals.ts'
 import { soundContext, soundCpids } from './sound-input.ts'
-import type { TraceContext } from './context/trace-context.ts'
-import { linkFromTraceparent } from './context/traceparent-link.ts'
+import { warnOnce } from './warn-once.ts'
+import { sendInSpan } from './writes/write-object.ts'
 
 /** Throws a RangeError when a limit in the settings makes no sense. */
 export function createInstrumentation(settings: InstrumentationSettings = {}): Instrumentation {
@@ -24,46 +32,113 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
   const maxSources = checkLimit('maxSources', settings.maxSources ?? MAX_SOURCES, 2)
   const keys = { ...ANNOTATION_KEYS, ...settings.annotationKeys }
   const newCpid = soundCpids(settings.newCpid)
-  const sender = new MergelogSender(settings.nowMs ?? Date.now)
+  const nowMs = settings.nowMs ?? Date.now
+  const sender = new MergelogSender(nowMs)
   const resources = new Map(Object.entries(settings.resources ?? {}))
+  const known = new KnownContexts()
+  const planned = new PlannedMerges(tell, nowMs)
 
   function referenceTo(object: MaybeObject, type: ObjectType = {}): string | undefined {
-    const resource = type.resource ?? resources.get(object?.kind ?? '')
+    const resource = type.resource ?? resources.get(kindOf(object, type) ?? '')
     return objectReference(object, resource === undefined ? type : { ...type, resource })
   }
 
   /** The version of the object that carries the new CPID is not known until it is written. */
-  function mergelogDetail({ object, reason }: ChangeDetail): MergelogDetail {
+  function mergelogDetail({ object, type, reason }: ChangeDetail): MergelogDetail {
     if (typeof object !== 'object') return { object, reason }
     const unversioned = { ...object, metadata: { ...object.metadata, resourceVersion: undefined } }
-    return { object: referenceTo(unversioned), reason }
+    return { object: referenceTo(unversioned, type), reason }
+  }
+
+  function tell(mergelog: Mergelog, detail: MergelogDetail, atMs?: number): void {
+    for (const step of mergeInSteps(mergelog, maxSources, newCpid)) {
+      sender.send(step, step.cpid === mergelog.cpid ? detail : {}, atMs)
+    }
+  }
+
+  function decide(sound: readonly TraceContext[]): Merged {
+    const merged = attempt(() => mergeTraceContexts(sound, { maxAncestors, newCpid }), undefined)
+    return merged ?? mergeTraceContexts([], { maxAncestors, newCpid })
   }
 
   function merge(traceContexts: Iterable<TraceContext | undefined>, detail: ChangeDetail = {}): TraceContext {
-    const given = attempt(() => Array.from(traceContexts, soundContext), [])
-    const sound = given.filter((context) => context !== undefined)
-    const merged = attempt(() => mergeTraceContexts(sound, { maxAncestors, newCpid }), undefined)
-    const { context, mergelog } = merged ?? mergeTraceContexts([], { maxAncestors, newCpid })
-    if (mergelog === undefined) return context
-    const told = attempt(() => mergelogDetail(detail), {})
-    for (const step of mergeInSteps(mergelog, maxSources, newCpid)) {
-      sender.send(step, step.cpid === context.cpid ? told : {})
+    const { context, mergelog } = decide(soundOnes(traceContexts))
+    if (mergelog !== undefined) {
+      tell(
+        mergelog,
+        attempt(() => mergelogDetail(detail), {}),
+      )
     }
     return context
   }
 
+  function plan(causes: Iterable<TraceContext | undefined>, detail: ChangeDetail = {}): TraceContext {
+    const sound = soundOnes(causes)
+    const told = attempt(() => mergelogDetail(detail), {})
+    return planned.plan(sound, told.object?.replace(/\?.*$/, ''), told, () => decide(sound))
+  }
+
+  function accepted(change: TraceContext, written?: MaybeObject, type?: ObjectType): void {
+    attempt(() => {
+      planned.accept(change.cpid)
+      if (written === undefined || written === null) return
+      note(CPID_WROTE, written, type)
+      keepWhatWasDropped(change, written)
+    }, undefined)
+  }
+
+  /** A status subresource and a scale leave annotations as they were. */
+  function keepWhatWasDropped(change: TraceContext, written: KubernetesObject): void {
+    const carried = readAnnotations(written, keys, maxAncestors)
+    if (carried?.cpid === change.cpid) return
+    if (!known.noteVersion(written, change)) return
+    const kind = written.kind ?? 'an object'
+    warnOnce(
+      `${kind} came back from a write without the CPID that was given it, as from a status subresource; ` +
+        'only this process knows what that version came from. Where others are to know, write the annotations to the object itself.',
+    )
+  }
+
+  function beginDeletion(
+    object: KubernetesObject,
+    detail: Parameters<Instrumentation['beginDeletion']>[1] = {},
+  ) {
+    const causes = attempt(() => soundOnes(detail.causes ?? []), [])
+    const own = causes.length === 0 ? [] : [extractFromObject(object)]
+    const change = plan([...causes, ...own], { ...detail, object })
+    attempt(() => {
+      const uid = object.metadata?.uid
+      if (uid !== undefined) known.noteDeletion(uid, change)
+      else warnOnce('beginDeletion was given an object without uid, so that nobody can tell which one goes.')
+    }, undefined)
+    return change
+  }
+
+  function write<T extends object, Written extends object>(
+    object: T & Annotated,
+    send: (marked: T) => Promise<Written>,
+    { causes, name = 'write', ...detail }: WriteDetail,
+  ): Promise<Written> {
+    const change = plan(causes, { object, ...detail })
+    return sendInSpan(name, change, async () => {
+      const written = await send(injectIntoObject<T>(change, object))
+      accepted(change, written, detail.type)
+      return written
+    })
+  }
+
   function extractFromObject(object: MaybeObject): TraceContext | undefined {
     return attempt(() => {
-      const traceContext = readAnnotations(object, keys, maxAncestors)
+      const traceContext = known.of(object) ?? readAnnotations(object, keys, maxAncestors)
       if (traceContext === undefined || settings.keepTraceparent !== true) return traceContext
       const link = linkFromTraceparent(object)
       return link === undefined ? traceContext : { ...traceContext, link }
     }, undefined)
   }
 
-  function injectIntoObject<T extends KubernetesObject>(
+  function injectIntoObject<T extends object>(
     traceContext: TraceContext | undefined,
-    object: T,
+    object: T & Annotated,
   ): T {
     return attempt(() => {
       const sound = soundContext(traceContext)
@@ -78,19 +153,60 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
   ): void {
     attempt(() => {
       const all = Array.isArray(objects) ? (objects as readonly MaybeObject[]) : [objects as MaybeObject]
-      noteObjects(attribute, () => all.map((object) => referenceTo(object, type)))
+      noteObjects(attribute, () => all.map((object) => referenceOrWarning(attribute, object, type)))
     }, undefined)
   }
 
-  return {
+  function referenceOrWarning(attribute: string, object: MaybeObject, type?: ObjectType): string | undefined {
+    const reference = referenceTo(object, type)
+    if (reference === undefined && object !== undefined && object !== null) {
+      warnOnce(
+        `an object without ${whatIsMissing(object, type)} is not noted in ${attribute}. Items of typed lists do not say ` +
+          "what they are: give their type, as in observed(items, { apiVersion: 'v1', kind: 'Pod' }), or the list itself.",
+      )
+    }
+    return reference
+  }
+
+  function wrote(objects: MaybeObject | readonly MaybeObject[], type?: ObjectType): void {
+    note(CPID_WROTE, objects, type)
+    attempt(() => {
+      const active = activeTraceContext()
+      if (active !== undefined) planned.accept(active.cpid)
+      const all = Array.isArray(objects) ? (objects as readonly MaybeObject[]) : [objects as MaybeObject]
+      for (const object of all) {
+        const carried = readAnnotations(object, keys, maxAncestors)
+        if (carried !== undefined) planned.accept(carried.cpid)
+      }
+    }, undefined)
+  }
+
+  const instrumentation: Instrumentation = {
     get losses() {
       return sender.losses
     },
     newRoot: (detail) => merge([], detail),
     merge,
+    plan,
+    accepted,
+    write,
+    beginDeletion,
     extractFromObject,
     injectIntoObject,
     observed: (objects, type) => note(CPID_OBSERVED, objects, type),
-    wrote: (objects, type) => note(CPID_WROTE, objects, type),
+    wrote,
   }
+  shareInternals(instrumentation, {
+    known,
+    tell,
+    referenceTo,
+    readCarried: (object) => readAnnotations(object, keys, maxAncestors),
+    cpidKey: keys.cpid,
+    cluster: settings.cluster ?? '',
+  })
+  return instrumentation
+}
+
+function soundOnes(given: Iterable<TraceContext | undefined>): TraceContext[] {
+  return attempt(() => Array.from(given, soundContext), []).filter((context) => context !== undefined)
 }

@@ -13,10 +13,13 @@ export { CpidSpanProcessor, type StartedSpan } from './telemetry/cpid-span-proce
 export { createInstrumentation } from './create-instrumentation.ts'
 export { cpidLogFields, cpidWinstonFormat } from './telemetry/log-fields.ts'
 export type {
+  Annotated,
   ChangeDetail,
+  DeletionDetail,
   Instrumentation,
   InstrumentationSettings,
   MaybeObject,
+  WriteDetail,
 } from './instrumentation.ts'
 export type { KubernetesMetadata, KubernetesObject } from './objects/kubernetes-object.ts'
 export {

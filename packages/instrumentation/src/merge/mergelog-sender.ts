@@ -41,11 +41,12 @@ export class MergelogSender {
     return this.#losses.count
   }
 
-  send(mergelog: Mergelog, detail: MergelogDetail): void {
+  /** `atMs` is when the changes merged, in milliseconds since 1970: now unless given. */
+  send(mergelog: Mergelog, detail: MergelogDetail, atMs?: number): void {
     this.#losses.publish()
     try {
       const attributes = attributesOf(mergelog, detail)
-      const timestamp = hrTime(this.#nowMs())
+      const timestamp = hrTime(atMs ?? this.#nowMs())
       if (!emitRecord(bodyOf(mergelog), attributes, timestamp) && !addEvent(attributes, timestamp)) {
         this.#losses.add()
       }

@@ -3,9 +3,11 @@ import { resourceOfKind } from './resource-name.ts'
 
 /** What an object does not say about itself, as the items of a list do not. */
 export interface ObjectType {
-  apiVersion?: string
+  apiVersion?: string | undefined
+  /** The kind of the objects, or of the list they are in: `Pod`, or `PodList` as lists themselves say. */
+  kind?: string | undefined
   /** The plural that the API is served under, such as `endpointslices`; derived from the kind unless given. */
-  resource?: string
+  resource?: string | undefined
 }
 
 /**
@@ -17,7 +19,8 @@ export function objectReference(
   type: ObjectType = {},
 ): string | undefined {
   const apiVersion = type.apiVersion ?? object?.apiVersion
-  const resource = type.resource ?? (isText(object?.kind) ? resourceOfKind(object.kind) : undefined)
+  const kind = kindOf(object, type)
+  const resource = type.resource ?? (kind === undefined ? undefined : resourceOfKind(kind))
   const { name, namespace, uid, resourceVersion } = object?.metadata ?? {}
   if (!isText(apiVersion) || !isText(resource) || !isText(name)) return undefined
   const path = isText(namespace)
@@ -27,6 +30,22 @@ export function objectReference(
   if (isText(uid)) query.push(`uid=${uid}`)
   if (isText(resourceVersion)) query.push(`rv=${resourceVersion}`)
   return query.length === 0 ? path : `${path}?${query.join('&')}`
+}
+
+/** Why there is no reference to an object, in words. */
+export function whatIsMissing(object: KubernetesObject, type: ObjectType = {}): string {
+  if (!isText(type.apiVersion ?? object.apiVersion)) return 'apiVersion'
+  if (!isText(type.resource) && kindOf(object, type) === undefined) return 'kind'
+  return 'name'
+}
+
+/** What an object says of itself goes before what is said of the list that it was in. */
+export function kindOf(
+  object: KubernetesObject | null | undefined,
+  type: ObjectType = {},
+): string | undefined {
+  if (isText(object?.kind)) return object.kind
+  return isText(type.kind) ? type.kind.replace(/(?<=.)List$/, '') : undefined
 }
 
 function isText(value: unknown): value is string {

@@ -1,0 +1,31 @@
+import type { TraceContext } from './context/trace-context.ts'
+import type { Instrumentation, MaybeObject } from './instrumentation.ts'
+import type { KnownContexts } from './known/known-contexts.ts'
+import type { Mergelog } from './merge/merge-trace-contexts.ts'
+import type { MergelogDetail } from './merge/mergelog-sender.ts'
+import type { ObjectType } from './objects/object-reference.ts'
+
+/** What other parts of this package need of an instrumentation, and no controller. */
+export interface Internals {
+  readonly known: KnownContexts
+  readonly tell: (mergelog: Mergelog, detail: MergelogDetail, atMs?: number) => void
+  readonly referenceTo: (object: MaybeObject, type?: ObjectType) => string | undefined
+  /** What an object's annotations say, whatever else is known of it. */
+  readonly readCarried: (object: MaybeObject) => TraceContext | undefined
+  /** The annotation of the CPID. */
+  readonly cpidKey: string
+  readonly cluster: string
+}
+
+const internals = new WeakMap<Instrumentation, Internals>()
+
+export function shareInternals(of: Instrumentation, what: Internals): void {
+  internals.set(of, what)
+}
+
+/** Throws where an instrumentation was not made by `createInstrumentation`. */
+export function internalsOf(instrumentation: Instrumentation): Internals {
+  const found = internals.get(instrumentation)
+  if (found === undefined) throw new Error('Give an instrumentation that createInstrumentation made.')
+  return found
+}

@@ -1,0 +1,70 @@
+import { BoundedMap } from '../known/bounded-map.ts'
+import type { TraceContext } from '../context/trace-context.ts'
+import type { Merged, Mergelog } from './merge-trace-contexts.ts'
+import type { MergelogDetail } from './mergelog-sender.ts'
+
+/** How many writes may be under way, and how many outcomes are kept for writes that are tried again. */
+const MOST_PLANNED = 4_096
+
+interface Untold {
+  readonly mergelog: Mergelog
+  readonly detail: MergelogDetail
+  /** When it was last decided on, in milliseconds since 1970. */
+  readonly atMs: number
+  readonly key: string
+}
+
+/** Tells a mergelog that was decided at `atMs`. */
+type Tell = (mergelog: Mergelog, detail: MergelogDetail, atMs: number) => void
+
+/**
+ * Merges for writes that the API server has still to accept. The same causes and object give the same outcome, so that a
+ * write tried again makes no second one; a mergelog goes out with the first write of it that was accepted.
+ */
+export class PlannedMerges {
+  readonly #outcomes = new BoundedMap<string, TraceContext>(MOST_PLANNED)
+  readonly #untold = new BoundedMap<string, Untold>(MOST_PLANNED)
+  readonly #tell: Tell
+  readonly #nowMs: () => number
+
+  constructor(tell: Tell, nowMs: () => number) {
+    this.#tell = tell
+    this.#nowMs = nowMs
+  }
+
+  plan(
+    causes: readonly TraceContext[],
+    target: string | undefined,
+    detail: MergelogDetail,
+    merge: () => Merged,
+  ): TraceContext {
+    const key = `${causes
+      .map(({ cpid }) => cpid)
+      .sort()
+      .join()} ${target ?? ''}`
+    const isKept = target !== undefined || causes.length > 0
+    const earlier = isKept ? this.#outcomes.get(key) : undefined
+    if (earlier !== undefined) return this.#again(earlier)
+    const { context, mergelog } = merge()
+    if (mergelog === undefined) return context
+    if (isKept) this.#outcomes.set(key, context)
+    this.#untold.set(context.cpid, { mergelog, detail, atMs: this.#nowMs(), key })
+    return context
+  }
+
+  /** Tells the mergelog of a CPID that is written now, unless it has none or that was told. */
+  accept(cpid: string): void {
+    const untold = this.#untold.get(cpid)
+    if (untold === undefined) return
+    this.#untold.delete(cpid)
+    // What begins once and is over does not begin again with the next write of the same object.
+    if (untold.mergelog.sources.length === 0) this.#outcomes.delete(untold.key)
+    this.#tell(untold.mergelog, untold.detail, untold.atMs)
+  }
+
+  #again(context: TraceContext): TraceContext {
+    const untold = this.#untold.get(context.cpid)
+    if (untold !== undefined) this.#untold.set(context.cpid, { ...untold, atMs: this.#nowMs() })
+    return context
+  }
+}

@@ -1,0 +1,174 @@
+import { expect, test } from '@jest/globals'
+import { diag, trace } from '@opentelemetry/api'
+import { activeTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
+import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { startSdk, type Sdk } from './support/start-sdk.ts'
+
+const ALPHA = { cpid: cpid(1), ancestors: [] }
+const BETA = { cpid: cpid(2), ancestors: [] }
+const GAMMA = { cpid: cpid(3), ancestors: [] }
+const WEB = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { namespace: 'default', name: 'web', uid: 'u1', resourceVersion: '7' },
+}
+
+function instrumentation() {
+  let next = 100
+  let nowMs = 1_000
+  return createInstrumentation({ newCpid: () => cpid(next++), nowMs: () => nowMs++ })
+}
+
+/** The mergelogs sent: each new CPID, what it comes from, the object, and when in milliseconds. */
+const told = (sdk: Sdk) =>
+  sdk.records().map(({ attributes, hrTime }) => ({
+    new: attributes['cpid.new'],
+    of: attributes['cpid.sources'],
+    object: attributes['cpid.object'],
+    atMs: hrTime[0] * 1_000 + hrTime[1] / 1e6,
+  }))
+
+const stored = <T extends { metadata: object }>(object: T, resourceVersion: string): T => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion },
+})
+
+test('what a conflict refused is never told, and tried again it is the same merge', async () => {
+  await using sdk = startSdk()
+  const { write } = instrumentation()
+  const carried: unknown[] = []
+  const attemptTo = (outcome: (marked: typeof WEB) => Promise<typeof WEB>) =>
+    write(
+      WEB,
+      (marked) => {
+        carried.push(activeTraceContext()?.cpid)
+        return outcome(marked)
+      },
+      { causes: [ALPHA, BETA], reason: 'scale', name: 'update Deployment' },
+    )
+  const conflict = Object.assign(new Error('the object has been modified'), { code: 409 })
+  for (let tries = 0; tries < 3; tries++)
+    await expect(attemptTo(() => Promise.reject(conflict))).rejects.toBe(conflict)
+  expect(told(sdk)).toEqual([])
+
+  const written = await attemptTo((marked) => Promise.resolve(stored(marked, '9')))
+  expect(written.metadata).toMatchObject({ annotations: { 'causeway.io/cpid': cpid(100) } })
+  expect(carried).toEqual([cpid(100), cpid(100), cpid(100), cpid(100)])
+  expect(told(sdk)).toEqual([
+    { new: cpid(100), of: [cpid(1), cpid(2)], object: 'apps/v1/deployments/default/web?uid=u1', atMs: 1_003 },
+  ])
+  const refused = {
+    name: 'update Deployment',
+    status: { code: 2, message: 'the object has been modified' },
+    attributes: { 'cpid.id': cpid(100), 'error.type': '409', 'http.response.status_code': 409 },
+  }
+  const accepted = {
+    name: 'update Deployment',
+    attributes: { 'cpid.id': cpid(100), 'cpid.wrote': ['apps/v1/deployments/default/web?uid=u1&rv=9'] },
+  }
+  expect(sdk.spans()).toMatchObject([refused, refused, refused, accepted])
+  expect(sdk.spans().every(({ ended }) => ended)).toBe(true)
+})
+
+test('a merge that others overtook is never told', async () => {
+  await using sdk = startSdk()
+  const { plan, accepted } = instrumentation()
+  plan([ALPHA, BETA], { object: WEB })
+  const second = plan([ALPHA, GAMMA], { object: WEB })
+  accepted(second)
+  accepted(second)
+  expect(told(sdk)).toMatchObject([{ new: cpid(101), of: [cpid(1), cpid(3)] }])
+})
+
+test('other objects of the same causes have merges of their own; what begins twice begins twice', async () => {
+  await using sdk = startSdk()
+  const { plan, accepted } = instrumentation()
+  const other = { ...WEB, metadata: { ...WEB.metadata, name: 'shop' } }
+  expect(plan([ALPHA, BETA], { object: WEB })).toBe(plan([BETA, ALPHA], { object: WEB }))
+  expect(plan([ALPHA, BETA], { object: other }).cpid).toBe(cpid(101))
+  const first = plan([], { object: WEB })
+  expect(plan([], { object: WEB })).toBe(first)
+  accepted(first)
+  expect(plan([], { object: WEB }).cpid).not.toBe(first.cpid)
+  expect(plan([]).cpid).not.toBe(plan([]).cpid)
+  expect(told(sdk)).toMatchObject([{ new: cpid(102), of: [] }])
+})
+
+test('wrote tells of the planned change that it is called in, and of that on the object', async () => {
+  await using sdk = startSdk()
+  const { plan, wrote, injectIntoObject } = instrumentation()
+  wrote(injectIntoObject(plan([ALPHA, BETA], { object: WEB }), WEB))
+  expect(told(sdk)).toMatchObject([{ new: cpid(100) }])
+})
+
+test('a status keeps its change, though the API server drops the annotations', async () => {
+  await using sdk = startSdk()
+  const warnings = warningsOf()
+  const { write, extractFromObject, injectIntoObject } = instrumentation()
+  const before = injectIntoObject(GAMMA, WEB)
+  // What a status subresource answers: the annotations of the version before.
+  const status = () => Promise.resolve(stored(before, '8'))
+  const written = await write(before, status, { causes: [ALPHA, BETA] })
+  await write(before, () => Promise.resolve(stored(before, '9')), { causes: [ALPHA, BETA] })
+  diag.disable()
+  expect(extractFromObject(written)?.cpid).toBe(cpid(100))
+  expect(extractFromObject(stored(before, '7'))).toEqual(GAMMA)
+  expect(warnings.filter((text) => text.includes('came back from a write without the CPID'))).toHaveLength(1)
+  expect(sdk.spans()[0]?.attributes['cpid.wrote']).toEqual(['apps/v1/deployments/default/web?uid=u1&rv=8'])
+})
+
+test('a deletion has a change of its own from its beginning, also on the last that is told of the object', async () => {
+  await using sdk = startSdk()
+  const { beginDeletion, accepted, extractFromObject, injectIntoObject } = instrumentation()
+  const object = injectIntoObject(ALPHA, WEB)
+  const root = beginDeletion(object, { reason: 'no longer needed' })
+  expect(extractFromObject(stored(object, '12'))).toBe(root)
+  expect(told(sdk)).toEqual([])
+  accepted(root)
+  expect(told(sdk)).toMatchObject([{ new: root.cpid, of: [] }])
+  const other = { ...object, metadata: { ...object.metadata, uid: 'u2', name: 'shop' } }
+  accepted(beginDeletion(other, { causes: [BETA] }))
+  expect(told(sdk)[1]).toMatchObject({ of: [cpid(2), cpid(1)], object: expect.stringContaining('shop') })
+})
+
+test('what cannot be referred to is told once, and the type of a list serves for its items', async () => {
+  await using sdk = startSdk()
+  const warnings = warningsOf()
+  const { observed, newRoot } = instrumentation()
+  const list = { apiVersion: 'v1', kind: 'PodList', items: [{ metadata: { name: 'a' } }] }
+  trace.getTracer('test').startActiveSpan('reconcile', (span) => {
+    observed(list.items, { apiVersion: 'v1' })
+    observed(list.items, { apiVersion: 'v1' })
+    observed(list.items, list)
+    newRoot({ object: list.items[0], type: list })
+    span.end()
+  })
+  diag.disable()
+  expect(warnings.filter((text) => text.includes('an object without kind is not noted'))).toHaveLength(1)
+  expect(sdk.spans()[0]?.attributes['cpid.observed']).toEqual(['v1/pods/a'])
+  expect(told(sdk)[0]?.object).toBe('v1/pods/a')
+})
+
+test('parts of objects, as merge patches are, can be marked', () => {
+  const { injectIntoObject } = instrumentation()
+  const settings: { data: Record<string, string>; metadata?: { annotations?: Record<string, string> } } =
+    injectIntoObject(ALPHA, { data: { image: 'web:2' } })
+  expect(settings.metadata?.annotations?.['causeway.io/cpid']).toBe(cpid(1))
+  expect(injectIntoObject(ALPHA, { spec: { replicas: 2 } }).spec.replicas).toBe(2)
+  expect(injectIntoObject(undefined, { spec: {} })).toEqual({ spec: {} })
+})
+
+/** What is told to the diagnostics of OpenTelemetry from now on. */
+function warningsOf(): string[] {
+  const warnings: string[] = []
+  const nothing = () => undefined
+  diag.setLogger(
+    {
+      ...{ error: nothing, info: nothing, debug: nothing, verbose: nothing },
+      warn: (text) => warnings.push(text),
+    },
+    { suppressOverrideMessage: true },
+  )
+  return warnings
+}
