@@ -6,6 +6,8 @@ export class ApiError extends Error {
   readonly status: number
   /** `Forbidden`, `Expired`. */
   readonly reason: string
+  /** It is in the form that API servers give errors; something else, such as a proxy, answers otherwise. */
+  readonly isStatus: boolean
   /** When to ask again; undefined where it does not say. */
   readonly retryAfterMs: number | undefined
   /** `ResourceVersionTooLarge`, where the Status says why. */
@@ -19,6 +21,7 @@ export class ApiError extends Error {
     const seconds = numberIn(details, 'retryAfterSeconds')
     this.status = status === 0 ? numberIn(body, 'code') : status
     this.reason = textIn(body, 'reason')
+    this.isStatus = textIn(body, 'kind') === 'Status'
     this.retryAfterMs = retryAfterMs ?? (seconds > 0 ? seconds * 1_000 : undefined)
     this.causes = arrayIn(details, 'causes').map((cause) => textIn(cause, 'reason'))
   }

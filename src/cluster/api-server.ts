@@ -53,10 +53,15 @@ export class ApiServer implements Disposable {
     return await successOf(await this.#send(path, asked))
   }
 
-  /** The JSON there, which may have so many bytes; throws as `open` does, and an AnswerTooLong. */
+  /** The JSON there, which may have so many bytes; throws as `open` does, an AnswerTooLong, and a NoApiServer. */
   async json(path: string, maxBytes: number, asked: Asked = {}): Promise<Json> {
     const answer = await this.open(path, asked)
-    return JSON.parse((await bytesOf(answer, maxBytes)).toString()) as Json
+    const text = (await bytesOf(answer, maxBytes)).toString()
+    try {
+      return JSON.parse(text) as Json
+    } catch (cause) {
+      throw new NoApiServer('what answers there is no API server: it sent no JSON', { cause })
+    }
   }
 
   async #send(path: string, asked: Asked): Promise<IncomingMessage> {
@@ -108,6 +113,9 @@ export class ApiServer implements Disposable {
 /** Nothing came for as long as it may be silent. */
 export class ServerSilent extends Error {}
 
+/** An answer is none that an API server gives. */
+export class NoApiServer extends Error {}
+
 /** An answer had more bytes than may be held. */
 export class AnswerTooLong extends Error {}
 
@@ -134,7 +142,7 @@ function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json
   } catch {
-    // A proxy in between may answer in words.
-    return { message: text.trim().slice(0, 200) }
+    // A proxy in between may answer in words; of a page for browsers there is nothing to say.
+    return text.trim().startsWith('<') ? undefined : { message: text.trim().slice(0, 200) }
   }
 }

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../kubernetes/json-access.ts'
 import { NANOS_PER_MS } from '../model/clock.ts'
-import { errorText } from '../model/error-text.ts'
 import { ApiError } from './api-error.ts'
 import { ServerSilent, type ApiServer } from './api-server.ts'
 import { Handover } from './handover.ts'
@@ -15,6 +14,7 @@ import {
   type StreamObserver,
 } from './resource-follower.ts'
 import { readWatchLine } from './read-watch-line.ts'
+import { troubleText } from './trouble-text.ts'
 import { Pauses, type Waiting } from './waiting.ts'
 import { acceptOf, nameOfResource, pathOfResource, type WatchedResource } from './watched-resource.ts'
 
@@ -257,7 +257,7 @@ export class ResourceStream<Item> {
       return
     }
     if (!(error instanceof ApiError)) {
-      this.#context.observer.unreachable(errorText(error))
+      this.#context.observer.unreachable(troubleText(error))
       await this.#pauses.pause(signal)
     } else await this.#afterAnswer(error, signal)
   }

@@ -49,7 +49,7 @@ test('what may not be seen is said first; where nothing may, or nothing answers,
   const kubeconfig = writeKubeconfig(cli, api.url)
   const observe = () => cli.runBare('observe', '--kubeconfig', kubeconfig)
   expect((await observe()).stdout).toContain(
-    'may not list and watch x.io/v1/a\n  add to the rules of its ClusterRole: - { apiGroups: ["x.io"], resources: [a], verbs: [list, watch] }\n',
+    'may not list and watch 1 of 2 resources: x.io/v1/a\n  add to the rules of its ClusterRole: - { apiGroups: ["x.io"], resources: [a], verbs: [list, watch] }\n',
   )
   forbidden = '/apis/x.io/'
   expect(await observe()).toMatchObject({
@@ -97,11 +97,13 @@ test('a cascade is told once it was open and has settled, and not one that was s
 test('of the log is shown what somebody should see to', () => {
   const shown: string[] = []
   const write = logForPeople({
-    listed: (resources) => shown.push(`listed ${resources}`),
+    listed: (resources, refused) => shown.push(`listed ${resources}, not ${refused}`),
     complaint: (text) => shown.push(text),
   })
   write('{"level":"info","msg":"Starting"}')
   write('{"level":"info","msg":"Everything is listed","resources":"7"}')
+  write('{"level":"info","msg":"Everything is listed","resources":"7","refused":"2"}')
   write('{"level":"warn","msg":"Look","reason":"at\\nthis"}')
-  expect(shown).toEqual(['listed 7', 'Look at�this'])
+  write('{"level":"warn","msg":"Something needs to be looked at.","reason":"the roof"}')
+  expect(shown).toEqual(['listed 7, not 0', 'listed 7, not 2', 'Look at�this', 'the roof'])
 })

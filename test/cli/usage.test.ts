@@ -155,13 +155,14 @@ test('the help names every command, and needs no configuration', async () => {
   expect((await cli.runBare('nonsense', '-h')).stdout).toBe(stdout)
 })
 
-test.each([...COMMANDS])('the help of %s names what it takes', async (name, { options, summary }) => {
+test.each([...COMMANDS])('the help of %s names what it takes', async (name, { options, summary, config }) => {
   using cli = new Cli()
   const { code, stdout } = await cli.runBare(name, '--help')
   expect(code).toBe(0)
   expect(stdout).toContain(`causeway ${name}: ${summary}\n\nUsage: causeway ${name}`)
   const listed = [...stdout.matchAll(/^ {2}--([a-z-]+)/gm)].map(([, option]) => option)
-  expect(listed).toEqual(['config', 'set', ...options])
+  expect(listed).toEqual([...(config === 'itself' ? [] : ['config']), 'set', ...options])
+  expect(/^Usage: .*--config/m.test(stdout)).toBe(config !== 'itself')
 })
 
 test('the version', async () => {

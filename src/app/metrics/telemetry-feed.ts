@@ -15,6 +15,7 @@ import { addInferenceCounts } from './inference-metrics.ts'
 import { addLinkCounts } from './link-metrics.ts'
 import { SetAsideReports } from './set-aside-reports.ts'
 import { FailedQuestions } from '../questions/failed-questions.ts'
+import { NOTICE } from './notice.ts'
 import { RecentNotices } from './recent-notices.ts'
 import type { FromExport, FromStore, Positions, StoreGauges } from '../../threads/thread-messages.ts'
 
@@ -286,7 +287,7 @@ export class TelemetryFeed implements ReceiverObserver {
 
   /** Warns of something that an operator should see to, while everything goes on. */
   notice(reason: string): void {
-    if (this.#told.isNew(reason)) this.#log.warn('Something needs to be looked at.', { reason })
+    if (this.#told.isNew(reason)) this.#log.warn(NOTICE, { reason })
   }
 
   #trouble(reason: string): void {

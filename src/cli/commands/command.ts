@@ -11,6 +11,10 @@ export interface Command {
   help?: string
   /** The options it takes beside --config and --set. */
   options: readonly OptionName[]
+  /** Whether it needs no --config, or is a configuration by itself; it needs one unless given. */
+  config?: 'optional' | 'itself'
+  /** What options mean to it, where that is not what they mean to others. */
+  meanings?: Readonly<Partial<Record<OptionName, string>>>
   leastArgs: number
   mostArgs: number
   /** Does it and returns the exit code. Throws CliError or ConfigError. */

@@ -31,6 +31,7 @@ export const IMPORT: Command = {
   usage: '',
   summary: 'store the cascades of a cluster from recordings of its audit log and of a watch',
   help: HELP,
+  config: 'optional',
   options: ['cluster', 'audit', 'watch', 'format'],
   leastArgs: 0,
   mostArgs: 0,

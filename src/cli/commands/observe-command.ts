@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { COMPONENTS, WATCHING } from '../../app/components.ts'
 import { kubeconfigAccess } from '../../cluster/kubeconfig-access.ts'
+import { NANOS_PER_MS } from '../../model/clock.ts'
 import type { LoadedConfig } from '../../config/load-config.ts'
 import { CliError, messageOf } from '../cli-error.ts'
 import type { CliIo } from '../cli-io.ts'
@@ -16,20 +17,22 @@ import { count, duration, objectText, plain } from '../text/show.ts'
 import type { Command } from './command.ts'
 
 const LOOK_EVERY_MS = 1_000
-const NANOS_PER_MS = 1e6
 const SHOWN_SERVICES = 5
+/** What is answered for a page of a dashboard that was not built. */
+const NOT_BUILT = 503
 
 const HELP = `
 Needs no configuration and no rights but to list and watch; what may not be seen is said first. Watches the current context of
 the kubeconfig as kubectl does, prints each cascade as it settles, and serves the dashboard until it is ended with Ctrl-C. What was
-seen is kept in --database, and gone without it. --namespace takes several with commas between them. --set changes anything of
-the configuration that this comes to.
+seen is kept in --database, and gone without it. --set changes anything of the configuration that this comes to.
 `
 
 export const OBSERVE: Command = {
   usage: '',
   summary: 'watch a cluster that nobody patched, and print each cascade as it settles',
   help: HELP,
+  config: 'itself',
+  meanings: { namespace: 'only what is in it; several with commas between them' },
   options: ['kubeconfig', 'context', 'namespace', 'database'],
   leastArgs: 0,
   mostArgs: 0,
@@ -45,8 +48,14 @@ export const OBSERVE: Command = {
     const show = (cascade: SettledCascade): void => void io.stdout.write(`${lineOf(cascade, url)}\n`)
     const watching = watchSettled(new SettledCascades(url), LOOK_EVERY_MS, show, stop.signal)
     const writeLog = logForPeople({
-      listed: (resources) =>
-        io.stdout.write(`Watching ${resources} resources; the dashboard is at ${url}/. Ctrl-C ends it.\n`),
+      listed: (resources, refused) => {
+        const all = refused === 0 ? `${resources}` : `${resources} of ${resources + refused}`
+        const quiet = duration(BigInt(loaded.config.cpid.linking.settleAfterMs) * NANOS_PER_MS)
+        io.stdout.write(
+          `Watching ${all} resources. A change is printed once nothing has followed from it for ${quiet}; the dashboard is at ${url}/. Ctrl-C ends it.\n`,
+        )
+        void sayIfNotBuilt(url, io)
+      },
       complaint: (text) => io.stderr.write(`${text}\n`),
     })
     try {
@@ -77,8 +86,10 @@ function nameOfCluster(path: string | undefined, context: string | undefined): s
 /** Says what is seen and what is not. Throws CliError when nothing is. */
 async function sayWhatIsSeen({ config }: LoadedConfig, io: CliIo): Promise<void> {
   for await (const { state, message, advice = '' } of checkReceivers(config, io.components ?? COMPONENTS)) {
-    if (state === 'fail') throw new CliError(`${plain(message)}; ${advice}`)
-    io.stdout.write(`${plain(message)}${advice === '' ? '' : `\n  ${advice}`}\n`)
+    const indented = advice.replaceAll('\n', '\n  ')
+    if (state === 'fail' && !advice.includes('\n')) throw new CliError(`${plain(message)}; ${advice}`)
+    io.stdout.write(`${plain(message)}${advice === '' ? '' : `\n  ${indented}`}\n`)
+    if (state === 'fail') throw new CliError('nothing of the cluster can be seen; do what stands above')
   }
 }
 
@@ -87,11 +98,21 @@ function temporaryFolder(): { path: string } & Disposable {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** What, who, which services, how long; and where there is more. */
-function lineOf({ root, object, actor, services, spans, durationMs }: SettledCascade, url: string): string {
+/** In a checkout it may not have been built; whatever else is wrong shows in the browser. */
+async function sayIfNotBuilt(url: string, io: CliIo): Promise<void> {
+  const { status } = await fetch(`${url}/`, { headers: { accept: 'text/html' } }).catch(() => ({ status: 0 }))
+  if (status === NOT_BUILT)
+    io.stdout.write('The dashboard has not been built yet: run npm run build, and load its page then.\n')
+}
+
+/** What, why and by whom, which services, how long; and where there is more. */
+function lineOf(cascade: SettledCascade, url: string): string {
+  const { root, object, actor, reason, services, spans, durationMs } = cascade
   const shown = services.slice(0, SHOWN_SERVICES).map(plain).join(', ')
   const more = services.length > SHOWN_SERVICES ? ` and ${services.length - SHOWN_SERVICES} more` : ''
-  const took = duration(BigInt(Math.round(durationMs * NANOS_PER_MS)))
-  const what = `${objectText(object ?? undefined)} by ${plain(actor ?? undefined)}`
-  return `${what}: ${count(spans, 'write')} of ${shown}${more} in ${took}  ${url}/cascades/${root}`
+  // A write that nothing followed has no duration that anybody could have seen.
+  const took = spans === 1 ? '' : ` in ${duration(BigInt(Math.round(durationMs * Number(NANOS_PER_MS))))}`
+  const why = plain(reason ?? `by ${actor ?? 'nobody known'}`)
+  const wrote = `${count(spans, 'write')} of ${shown}${more}${took}`
+  return `${objectText(object ?? undefined)}, ${why}: ${wrote}  ${url}/cascades/${root}`
 }

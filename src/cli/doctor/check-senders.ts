@@ -11,14 +11,22 @@ const TOLERATED = 0.05
 const NAMED = 5
 const INSTRUMENTATION = 'docs/instrumentation.md says what controllers send'
 
-/** Whether senders reach Causeway, with clocks that agree, mergelogs for their CPIDs, and nothing refused. */
-export function* checkSenders(facts: SenderFactsReader, nowMs: number, waitMs: number): Generator<Finding> {
+/**
+ * Whether senders reach Causeway, with clocks that agree, mergelogs for their CPIDs, and nothing refused. `isSentTo` says that receivers
+ * listen; others go and look.
+ */
+export function* checkSenders(
+  facts: SenderFactsReader,
+  { nowMs, waitMs, isSentTo }: { nowMs: number; waitMs: number; isSentTo: boolean },
+): Generator<Finding> {
   const lastMs = facts.lastArrivalMs()
   if (lastMs === undefined) {
     yield warn(
       'arrivals',
       'nothing has arrived yet',
-      `point the senders at the OTLP ports above; ${INSTRUMENTATION}`,
+      isSentTo
+        ? `point the senders at the OTLP ports above; ${INSTRUMENTATION}`
+        : 'start Causeway, change something in the cluster, as with kubectl scale, and ask again',
     )
     return
   }
@@ -28,7 +36,9 @@ export function* checkSenders(facts: SenderFactsReader, nowMs: number, waitMs: n
     : warn(
         'arrivals',
         `the last request arrived ${msText(ago)} ago`,
-        'check that the senders run and reach the OTLP ports above',
+        isSentTo
+          ? 'check that the senders run and reach the OTLP ports above'
+          : 'check that Causeway runs, unless nothing changed in the cluster',
       )
   yield* checkMergelogs(facts.senders(nowMs - waitMs))
   yield* checkClocks(facts, nowMs)

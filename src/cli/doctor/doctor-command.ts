@@ -86,7 +86,8 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
     const facts = database.senders()
     yield* checkExporters(facts, isRunning)
     yield checkSetAside(database.setAside())
-    yield* checkSenders(facts, systemClock.wallMs(), linking.waitMs)
+    const isSentTo = config.receivers.some(({ listeners }) => listeners.length > 0)
+    yield* checkSenders(facts, { nowMs: systemClock.wallMs(), waitMs: linking.waitMs, isSentTo })
   } catch (error) {
     yield fail(
       'senders',
@@ -120,7 +121,8 @@ function isReadable(path: string): boolean {
 function textOf({ state, check, message, advice }: Finding, io: CliIo): string {
   const { paint } = terminalOf(io)
   const first = `${paint(COLOURS[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${message}\n`
-  return advice === undefined ? first : `${first}${' '.repeat(4 + 2 + CHECK_WIDTH + 2)}→ ${advice}\n`
+  const margin = ' '.repeat(4 + 2 + CHECK_WIDTH + 2)
+  return advice === undefined ? first : `${first}${margin}→ ${advice.replaceAll('\n', `\n${margin}  `)}\n`
 }
 
 function countOf(findings: readonly Finding[], state: FindingState): number {

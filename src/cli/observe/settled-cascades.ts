@@ -7,6 +7,8 @@ export interface SettledCascade {
   readonly spans: number
   readonly object: string | null
   readonly actor: string | null
+  /** Why it began, such as `scale by alice`; null where nothing said. */
+  readonly reason: string | null
   /** Those that took part, most time first. */
   readonly services: readonly string[]
 }

@@ -24,11 +24,15 @@ causeway <command> --help says more. Every command exits 0, or with another code
 }
 
 /** What `causeway <command> --help` prints. */
-export function commandHelp(name: string, { usage, summary, options, help }: Command): string {
-  const own = optionsOf(options).map((option) => [writtenOption(option), OPTIONS[option].meaning] as const)
+export function commandHelp(name: string, command: Command): string {
+  const { usage, summary, options, help, config, meanings } = command
+  const own = optionsOf(options)
+    .filter((option) => config !== 'itself' || option !== 'config')
+    .map((option) => [writtenOption(option), meanings?.[option] ?? OPTIONS[option].meaning] as const)
+  const file = config === undefined ? ' --config <file>' : config === 'optional' ? ' [--config <file>]' : ''
   return `causeway ${name}: ${summary}
 
-Usage: ${`causeway ${name} ${usage}`.trimEnd()} --config <file> [options]
+Usage: ${`causeway ${name} ${usage}`.trimEnd()}${file} [options]
 ${help === undefined ? '' : `\n${help.trim()}\n`}
 Options:
 ${listed(own)}

@@ -1,5 +1,6 @@
 import type { StreamObserver } from '../../cluster/resource-follower.ts'
 import type { ClusterObserver } from './cluster-observer.ts'
+import { fewOf } from './not-seen.ts'
 
 /** What the streams of a cluster meet, as metrics and as sentences for an operator. */
 export class StreamReports implements StreamObserver {
@@ -8,10 +9,12 @@ export class StreamReports implements StreamObserver {
   readonly #address: string
   readonly #observer: ClusterObserver
   readonly #onTrouble: (reason: string) => void
-  readonly #onAllSeen: (streams: number) => void
+  readonly #onAllSeen: (seen: number, refused: number) => void
   readonly #onBehind: (isBehind: boolean) => void
   readonly #behind = new Set<string>()
   readonly #refused = new Set<string>()
+  /** Why, of those that were refused and not told of. */
+  readonly #untold = new Map<string, string>()
   /** Those that were begun and of which nothing is known yet; undefined before any was. */
   #awaited: Set<string> | undefined
   #begun = 0
@@ -20,7 +23,7 @@ export class StreamReports implements StreamObserver {
     { receiver, cluster, address }: { receiver: string; cluster: string; address: string },
     observer: ClusterObserver,
     onTrouble: (reason: string) => void,
-    onAllSeen: (streams: number) => void = () => undefined,
+    onAllSeen: (seen: number, refused: number) => void = () => undefined,
     onBehind: (isBehind: boolean) => void = () => undefined,
   ) {
     this.#receiver = receiver
@@ -32,7 +35,7 @@ export class StreamReports implements StreamObserver {
     this.#onBehind = onBehind
   }
 
-  /** Once each of them is listed, or refused, that is told; of later ones it is not. */
+  /** Once each of them is listed, or refused, that is told, and all that are refused in one; of later ones each by itself. */
   begun(streams: readonly string[]): void {
     if (this.#awaited !== undefined) return
     this.#awaited = new Set(streams)
@@ -48,8 +51,15 @@ export class StreamReports implements StreamObserver {
     if (this.#behind.delete(stream) && this.#behind.size === 0) this.#onBehind(false)
   }
 
+  /** It is not there any more, and nobody wants to see it. */
+  gone(stream: string): void {
+    this.refused(stream, undefined)
+  }
+
   listed(stream: string): void {
-    if (this.#awaited?.delete(stream) === true && this.#awaited.size === 0) this.#onAllSeen(this.#begun)
+    if (this.#awaited?.delete(stream) !== true || this.#awaited.size > 0) return
+    this.#tellRefused()
+    this.#onAllSeen(this.#begun - this.#refused.size, this.#refused.size)
   }
 
   relisted(stream: string, reason: string): void {
@@ -63,15 +73,16 @@ export class StreamReports implements StreamObserver {
   }
 
   refused(stream: string, reason: string | undefined): void {
-    this.listed(stream)
-    const isNew = reason !== undefined && !this.#refused.has(stream)
-    if (reason === undefined) this.#refused.delete(stream)
-    else this.#refused.add(stream)
+    if (reason === undefined) {
+      this.#refused.delete(stream)
+      this.#untold.delete(stream)
+    } else if (!this.#refused.has(stream)) {
+      this.#refused.add(stream)
+      this.#untold.set(stream, reason)
+    }
     this.#observer.refused(this.#receiver, this.#refused.size)
-    if (isNew)
-      this.#say(
-        `${stream} of the cluster ${this.#cluster} is not seen: ${reason}; allow it (causeway doctor says how), or name in objects what to watch`,
-      )
+    this.listed(stream)
+    if (this.#awaited === undefined || this.#awaited.size === 0) this.#tellRefused()
   }
 
   unreachable(reason: string): void {
@@ -80,6 +91,19 @@ export class StreamReports implements StreamObserver {
 
   trouble(stream: string, reason: string): void {
     this.#say(stream === '' ? reason : `${stream} of the cluster ${this.#cluster}: ${reason}`)
+  }
+
+  #tellRefused(): void {
+    const [first] = this.#untold
+    if (first === undefined) return
+    const names = [...this.#untold.keys()]
+    this.#untold.clear()
+    const [stream, reason] = first
+    const what =
+      names.length === 1
+        ? `${stream} of the cluster ${this.#cluster} is not seen: ${reason}; allow it`
+        : `${names.length} resources of the cluster ${this.#cluster} are not seen: ${fewOf(names)}; of ${stream} is said: ${reason}; allow them`
+    this.#say(`${what} (causeway doctor says how), or name in objects what to watch`)
   }
 
   #say(reason: string): void {

@@ -4,7 +4,7 @@ import { ListPlaces } from '../../cluster/list-places.ts'
 import { ResourceStream, USUAL_LIMITS } from '../../cluster/resource-stream.ts'
 import { MACHINE_WAITING, Pauses } from '../../cluster/waiting.ts'
 import { nameOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
-import { errorText } from '../../model/error-text.ts'
+import { troubleText } from '../../cluster/trouble-text.ts'
 import { openCluster } from '../clusters/open-cluster.ts'
 import { StreamTeller } from '../clusters/stream-teller.ts'
 import { StreamReports } from '../clusters/stream-reports.ts'
@@ -74,7 +74,7 @@ async function untilFound(
       if (found.length > 0) return found
       reports.unreachable('it has no Events that can be watched')
     } catch (error) {
-      if (!isOver(signal)) reports.unreachable(errorText(error))
+      if (!isOver(signal)) reports.unreachable(troubleText(error))
     }
     await pauses.pause(signal)
   }

@@ -1,6 +1,7 @@
 import { ApiError } from '../../cluster/api-error.ts'
 import type { ApiServer } from '../../cluster/api-server.ts'
 import { discover } from '../../cluster/discovery.ts'
+import { troubleText } from '../../cluster/trouble-text.ts'
 import {
   acceptOf,
   nameOfResource,
@@ -8,7 +9,7 @@ import {
   type WatchedResource,
 } from '../../cluster/watched-resource.ts'
 import type { Examined } from '../../config/component-type.ts'
-import { errorText } from '../../model/error-text.ts'
+import { adviceOn, fewOf, rulesFor } from '../clusters/not-seen.ts'
 import { openCluster } from '../clusters/open-cluster.ts'
 import { followedResources } from './followed-resources.ts'
 import type { K8sObjectsSettings } from './k8s-objects-receiver.ts'
@@ -35,12 +36,8 @@ export async function* examineObjects(id: string, settings: K8sObjectsSettings):
       }
     yield await examineRights(id, server, watched)
   } catch (error) {
-    const message = `${id} does not reach the cluster ${cluster}: ${errorText(error)}`
-    const advice =
-      error instanceof ApiError
-        ? `correct who it is: auth_type, kubeconfig and context of receivers::${id}`
-        : `start the API server, or correct kubeconfig and context of receivers::${id}; nothing is seen meanwhile`
-    yield { state: 'fail', message, advice }
+    const message = `${id} does not reach the cluster ${cluster}: ${troubleText(error)}`
+    yield { state: 'fail', message, advice: adviceOn(error, settings.authType) }
   }
 }
 
@@ -56,20 +53,20 @@ async function examineRights(
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const error = await refusalOf(server, next)
       if (error instanceof ApiError && error.status === FORBIDDEN) refused.push(next)
-      else if (error !== undefined) failed.push(`${nameOfResource(next)} (${errorText(error)})`)
+      else if (error !== undefined) failed.push(`${nameOfResource(next)} (${troubleText(error)})`)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, examineNext))
   if (refused.length > 0)
     return {
       state: refused.length === watched.length ? 'fail' : 'warn',
-      message: `${id} may not list and watch ${refused.map(nameOfResource).join(', ')}`,
-      advice: `add to the rules of its ClusterRole: ${rulesFor(refused)}`,
+      message: `${id} may not list and watch ${refused.length} of ${watched.length} resources: ${fewOf(refused.map(nameOfResource))}`,
+      advice: rulesFor(refused),
     }
   if (failed.length > 0)
     return {
       state: 'warn',
-      message: `${id} does not see ${failed.join(', ')}`,
+      message: `${id} does not see ${fewOf(failed)}`,
       advice: `name under receivers::${id}::objects what there is`,
     }
   return { state: 'ok', message: `${id} may list and watch all ${watched.length} resources` }
@@ -89,15 +86,4 @@ async function refusalOf(server: ApiServer, watched: WatchedResource): Promise<u
   } catch (error) {
     return error
   }
-}
-
-/** Lines of a ClusterRole, in YAML's short form. */
-function rulesFor(refused: readonly WatchedResource[]): string {
-  const byGroup = Map.groupBy(refused, ({ apiVersion }) => apiVersion.split('/').slice(0, -1).join(''))
-  return [...byGroup]
-    .map(([group, all]) => {
-      const resources = [...new Set(all.map(({ resource }) => resource))].join(', ')
-      return `- { apiGroups: ["${group}"], resources: [${resources}], verbs: [list, watch] }`
-    })
-    .join(' ')
 }

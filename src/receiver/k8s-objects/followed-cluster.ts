@@ -4,7 +4,7 @@ import { ListPlaces } from '../../cluster/list-places.ts'
 import { ResourceStream, type StreamContext, type StreamLimits } from '../../cluster/resource-stream.ts'
 import { Pauses, type Waiting } from '../../cluster/waiting.ts'
 import { nameOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
-import { errorText } from '../../model/error-text.ts'
+import { troubleText } from '../../cluster/trouble-text.ts'
 import type { StreamReports } from '../clusters/stream-reports.ts'
 import { followedResources } from './followed-resources.ts'
 import type { K8sObjectsSettings } from './k8s-objects-receiver.ts'
@@ -53,6 +53,7 @@ export async function followCluster(cluster: FollowedCluster, signal: AbortSigna
       if (!names.has(name)) {
         stop.abort()
         running.delete(name)
+        streams.gone(name)
       }
     streams.begun([...names])
     for (const resource of watched) {
@@ -73,7 +74,7 @@ async function discovered(
   try {
     return await discover(server, signal)
   } catch (error) {
-    if (!signal.aborted) streams.unreachable(errorText(error))
+    if (!signal.aborted) streams.unreachable(troubleText(error))
     return undefined
   }
 }

@@ -19,8 +19,11 @@ export function startReceiver(
     { receiver: id, cluster, address: server.address },
     clusters,
     onTrouble,
-    (resources) =>
-      started(EVERYTHING_LISTED, { 'otelcol.component.id': id, cluster, resources: String(resources) }),
+    (seen, refused) =>
+      started(EVERYTHING_LISTED, {
+        ...{ 'otelcol.component.id': id, cluster, resources: String(seen) },
+        ...(refused > 0 && { refused: String(refused) }),
+      }),
     (isBehind) => inference.behind(cluster, id, isBehind),
   )
   const waiting = MACHINE_WAITING

@@ -18,7 +18,7 @@ sceneTest('causeway observe prints the cascade of a Deployment, and ends with Ct
     ],
   })
   await scene.eventually(() =>
-    expect(observe.printed).toMatch(/^Watching \d\d resources; the dashboard is at http:/m),
+    expect(observe.printed).toMatch(/^Watching \d\d resources\. .*; the dashboard is at http:/m),
   )
   expect(observe.printed).toMatch(/k8s_objects may list and watch all \d\d resources/)
   await cluster.kubectl('admin', 'create', 'deployment', 'web', '--image=nginx:1', '--replicas=3')

@@ -45,6 +45,7 @@ function settingsFor(server: string, others: Partial<K8sObjectsSettings> = {}): 
 class Host {
   readonly port = new MemoryObservations()
   readonly troubles: string[] = []
+  readonly started: Record<string, string>[] = []
   refused = 0
 
   given(): ReceiverHost {
@@ -64,7 +65,7 @@ class Host {
       memory: { isRefusing: false },
       ...{ maxConnections: 1, maxConnectionsPerAddress: 1, requestTimeoutMs: 0, shutdownGraceMs: 0 },
       authenticatorOf: () => ({}),
-      started: none,
+      started: (_, fields) => this.started.push(fields),
       onTrouble: (reason) => this.troubles.push(reason),
     }
   }
@@ -132,11 +133,52 @@ test('what may not be seen is said once, and keeps nobody from the rest', async 
     { state: 'ok', message: `k8s_objects reaches the cluster test at ${api.url}` },
     {
       state: 'warn',
-      message: 'k8s_objects may not list and watch v1/pods',
+      message: 'k8s_objects may not list and watch 1 of 3 resources: v1/pods',
       advice:
         'add to the rules of its ClusterRole: - { apiGroups: [""], resources: [pods], verbs: [list, watch] }',
     },
   ])
+})
+
+test('several that may not be seen are told of in one sentence, once it is known of all', async () => {
+  await using api = await TestApiServer.start()
+  api.served = [...RESOURCES]
+  api.instead.push(({ url = '' }, response) => {
+    if (!/pods|secrets/.test(url)) return false
+    answerStatus(response, 403, 'Forbidden')
+    return true
+  })
+  const host = new Host()
+  await using running = await start(settingsFor(api.url), host)
+  expect(running.ways).toEqual([])
+  await eventually(() => expect(host.started.at(-1)).toMatchObject({ resources: '1', refused: '2' }))
+  expect(host.troubles).toEqual([
+    expect.stringMatching(
+      /^k8s_objects: 2 resources of the cluster test are not seen: v1\/pods, v1\/secrets; of v1/,
+    ),
+  ])
+})
+
+test('one that may not be seen and goes keeps nobody from hearing of the others', async () => {
+  await using api = await TestApiServer.start()
+  api.served = [...RESOURCES]
+  let isSilent = true
+  api.instead.push(({ url = '' }, response) => {
+    if (url.startsWith('/api/v1/pods')) return isSilent
+    if (!url.startsWith('/api/v1/secrets')) return false
+    answerStatus(response, 403, 'Forbidden')
+    return true
+  })
+  const host = new Host()
+  await using running = await start(settingsFor(api.url), host)
+  expect(running.ways).toEqual([])
+  await eventually(() => expect(host.refused).toBe(1))
+  expect(host.troubles).toEqual([])
+  api.served = RESOURCES.filter(({ resource }) => resource !== 'pods')
+  await eventually(() => expect(host.troubles).toEqual([expect.stringContaining('v1/secrets')]))
+  api.served = RESOURCES.filter(({ resource }) => resource !== 'pods' && resource !== 'secrets')
+  await eventually(() => expect(host.refused).toBe(0))
+  isSilent = false
 })
 
 test('only what is named is watched, in its namespaces; what is not there is told of', async () => {
