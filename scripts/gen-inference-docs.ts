@@ -54,7 +54,7 @@ function wordsOf(reads: Reads): string {
     case 'entries':
       return `those it lists (${reads.field}) otherwise than before`
     case 'naming':
-      return `${reads.resource} that name it (${reads.field})`
+      return `${reads.resource} that name it${reads.isSeries ? ' without its number' : ''} (${reads.field})`
     case 'namespace':
       return 'its namespace'
   }

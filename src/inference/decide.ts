@@ -10,6 +10,7 @@ import type {
   KnownVersion,
 } from '../model/kubernetes/cluster-objects.ts'
 import { derivedCpid, keyOfWrite, type WriteKey } from './derive-change-ids.ts'
+import { completesEviction } from './evictions.ts'
 import { mergeContexts } from './merge-contexts.ts'
 import { partOfWrite, type Part } from './part-of-write.ts'
 import type { Relation } from './relations.ts'
@@ -125,6 +126,12 @@ function follows(
     writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, reads))
   if (own !== undefined)
     return { cpid: own, sources: undefined, includes: [], reads, cause: begins ? 'operator' : 'exact' }
+  if (completesEviction(write, part, before)) {
+    const marks = reads.filter(({ identity }) => identity.uid === write.object.uid)
+    const mark = marks[0]?.known
+    const context = mark && mergeContexts([mark], mark, changes, key)
+    if (context !== undefined) return { ...context, reads: marks, cause: 'exact' }
+  }
   if (begins)
     return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'operator' }
   const cause = isWhole && reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'

@@ -1,3 +1,4 @@
+import { isMarkedAsEvicted } from './evictions.ts'
 import { PRINT, printIn, type ObjectFacts } from '../model/kubernetes/object-facts.ts'
 import type { Write } from '../model/kubernetes/write.ts'
 
@@ -5,7 +6,7 @@ import type { Write } from '../model/kubernetes/write.ts'
  * What of an object a write is about.
  * - creation, authored: what an author writes, for the first time or again.
  * - status, scale, binding: those subresources.
- * - deletion: it begins to go, or goes at once.
+ * - deletion: it begins to go, goes at once, or is marked to go.
  * - removal: it is gone, after it began to, or has less time left for that.
  * - heartbeat: nothing changed but when its writer lived last.
  */
@@ -17,6 +18,7 @@ export function partOfWrite(write: Write, before: ObjectFacts | undefined): Part
   const { request, facts, gone } = write
   if (gone) return before?.deleting === true ? 'removal' : 'deletion'
   if (facts?.deleting === true && before?.deleting !== true) return 'deletion'
+  if (before !== undefined && isMarkedAsEvicted(facts) && !isMarkedAsEvicted(before)) return 'deletion'
   if (request?.verb === 'delete') return before?.deleting === true ? 'removal' : 'deletion'
   const asked = request && partOfSubresource(request.subresource)
   if (asked !== undefined && asked !== 'status') return asked

@@ -1,5 +1,10 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../model/kubernetes/cluster-objects.ts'
-import { printIn, type ContentReference, type ObjectFacts } from '../model/kubernetes/object-facts.ts'
+import {
+  printIn,
+  type ContentReference,
+  type ObjectFacts,
+  type ObjectIdentity,
+} from '../model/kubernetes/object-facts.ts'
 import type { Write } from '../model/kubernetes/write.ts'
 import type { Part } from './part-of-write.ts'
 import type { Reads } from './relations.ts'
@@ -71,8 +76,12 @@ export function objectsOf(
     case 'named':
       return (facts?.references ?? [])
         .filter(({ field }) => field === reads.field)
-        .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
-        .filter(({ object }) => before === undefined || changedSince(object, since(uid), below))
+        .flatMap((reference) => {
+          const named = candidate(objectOf(reference, namespace, objects))
+          return isNamedIn(before?.facts, reference)
+            ? named.filter(({ object }) => changedSince(object, since(uid), below))
+            : named
+        })
     case 'ended':
       return (facts?.references ?? [])
         .filter(({ field }) => field === reads.field)
@@ -87,7 +96,12 @@ export function objectsOf(
       )
     case 'naming':
       return objects
-        .naming(reads.field, reads.resource, write.object, MAX_OBJECTS)
+        .naming(
+          reads.field,
+          reads.resource,
+          reads.isSeries ? seriesOf(write.object) : write.object,
+          MAX_OBJECTS,
+        )
         .map((object) => ({ object }))
     case 'namespace':
       return candidate(objects.named('namespaces', '', namespace))
@@ -125,6 +139,19 @@ function objectOf(
 
 function candidate(object: KnownObject | undefined): Candidate[] {
   return object === undefined ? [] : [{ object }]
+}
+
+function seriesOf(object: ObjectIdentity): ObjectIdentity {
+  return { ...object, name: object.name.replace(/-\d+$/, '') }
+}
+
+function isNamedIn(
+  facts: ObjectFacts | undefined,
+  { field, resource, namespace, name }: ContentReference,
+): boolean {
+  const isSame = (one: ContentReference): boolean =>
+    one.field === field && one.resource === resource && one.namespace === namespace && one.name === name
+  return facts?.references.some(isSame) === true
 }
 
 function changedSince(object: KnownObject, since: bigint, below: bigint): boolean {

@@ -37,10 +37,10 @@ export interface Counts {
  * - leaving: objects of its owner that began to go since the writer did something to what that owns.
  * - fellows: objects of its owner that changed since the writer wrote it last.
  * - predecessor: what had its name and its owner, and is gone.
- * - named: what its content names as `field`; those that changed since the writer wrote it last.
+ * - named: what its content names as `field`, where that is new; else those that changed since the writer wrote it last.
  * - ended: the last of what its content names as `field` that is gone.
  * - entries: what its content lists as `field`, where the list says something else than before.
- * - naming: objects of a resource whose content names it as `field`.
+ * - naming: objects of a resource whose content names it as `field`; of a series, without the number that its name ends with.
  * - namespace: the namespace that it is in.
  */
 export type Reads =
@@ -52,7 +52,7 @@ export type Reads =
   | { readonly kind: 'named'; readonly field: string }
   | { readonly kind: 'ended'; readonly field: string }
   | { readonly kind: 'entries'; readonly field: string; readonly print: string }
-  | { readonly kind: 'naming'; readonly resource: string; readonly field: string }
+  | { readonly kind: 'naming'; readonly resource: string; readonly field: string; readonly isSeries?: true }
   | { readonly kind: 'namespace' }
 
 const MADE: readonly Part[] = ['creation', 'authored']
@@ -117,6 +117,13 @@ export const RELATIONS: readonly Relation[] = [
     by,
     reads: { kind: 'named', field: 'node' },
   })),
+  {
+    write: 'persistentvolumeclaims',
+    parts: ['creation'],
+    by: 'statefulset-controller',
+    reads: { kind: 'naming', resource: 'statefulsets', field: 'claims', isSeries: true },
+    alive: true,
+  },
   {
     write: 'persistentvolumeclaims',
     parts: ['authored', 'status'],

@@ -3,6 +3,7 @@ import type { Actor, Write } from '../model/kubernetes/write.ts'
 import { ownValue } from '../model/own-value.ts'
 import { fitsOne } from '../model/senders/fits-pattern.ts'
 import type { ClusterObjects, KnownObject, KnownVersion } from '../model/kubernetes/cluster-objects.ts'
+import { isMarkedAsEvicted } from './evictions.ts'
 import type { Part } from './part-of-write.ts'
 
 /** Who made a write: under which name its work is shown, and whether it reacts to others or begins a change. */
@@ -40,18 +41,21 @@ const OF_STATUS: Readonly<Record<string, string>> = {
   cronjobs: 'cronjob-controller',
   horizontalpodautoscalers: 'horizontal-pod-autoscaler',
   namespaces: 'namespace-controller',
-  persistentvolumeclaims: 'persistentvolume-binder',
-  persistentvolumes: 'persistentvolume-binder',
+  persistentvolumeclaims: 'persistent-volume-binder',
+  persistentvolumes: 'persistent-volume-binder',
 }
 /** Which controllers write what an author would. */
 const OF_CONTENT: Readonly<Record<string, string>> = {
   replicasets: 'deployment-controller',
   endpointslices: 'endpointslice-controller',
   endpoints: 'endpoint-controller',
+  persistentvolumeclaims: 'persistent-volume-binder',
+  persistentvolumes: 'persistent-volume-binder',
 }
 /** Which controllers make what nobody owns. */
 const OF_NEW: Readonly<Record<string, string>> = {
   endpoints: 'endpoint-controller',
+  persistentvolumeclaims: 'statefulset-controller',
   'serviceaccounts/default': 'service-account-controller',
   'configmaps/kube-root-ca.crt': 'root-ca-cert-publisher',
 }
@@ -161,6 +165,7 @@ function whoDeletes(
     return remover === undefined ? unknown() : controller(remover)
   }
   const known = facts ?? before
+  if (part === 'deletion' && isMarkedAsEvicted(known)) return unknown()
   const reference = known?.owners.find((one) => one.controller)
   const owner = newestOf(objects.get(reference?.uid ?? ''))
   if (isGoing(owner)) return controller('generic-garbage-collector')

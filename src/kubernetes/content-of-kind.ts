@@ -1,7 +1,7 @@
 import type { ContentReference } from '../model/kubernetes/object-facts.ts'
 import { ownValue } from '../model/own-value.ts'
 import { endpointsContent, endpointSliceContent, podContent } from './endpoint-content.ts'
-import { namespaceOf, numberIn, objectIn, textIn, type JsonObject } from './json-access.ts'
+import { arrayIn, namespaceOf, numberIn, objectIn, textIn, type JsonObject } from './json-access.ts'
 import { printOf } from './print-of.ts'
 
 /** What one kind of object says of others, and the fingerprints by which copies of its content are known again. */
@@ -17,7 +17,7 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
   Deployment: (object) =>
     withCounts(object, withTemplate(object, numberIn(objectIn(object, 'spec'), 'replicas'))),
   ReplicaSet: replicaSetContent,
-  StatefulSet: (object) => withSurplus(withTemplate(object, ''), renewsStateful(object)),
+  StatefulSet: statefulSetContent,
   DaemonSet: (object) => withSurplus(withTemplate(object, ''), renewsDaemons(object)),
   Job: (object) => withTemplate(object, ''),
   CronJob: (object) => withTemplate(objectIn(objectIn(object, 'spec'), 'jobTemplate'), ''),
@@ -66,6 +66,20 @@ function withTemplate(object: JsonObject, wanted: number | string): Content {
     spec: objectIn(template, 'spec'),
   })
   return { references: [], prints: { template: print, ...(wanted !== '' && { wanted: String(wanted) }) } }
+}
+
+function statefulSetContent(object: JsonObject): Content {
+  const { prints } = withSurplus(withTemplate(object, ''), renewsStateful(object))
+  return { references: claimsOf(object), prints }
+}
+
+/** What the claims of its Pods are called, before the number of the Pod. */
+function claimsOf(object: JsonObject): ContentReference[] {
+  const name = textIn(objectIn(object, 'metadata'), 'name')
+  return arrayIn(objectIn(object, 'spec'), 'volumeClaimTemplates').map((template) => ({
+    ...{ field: 'claims', resource: 'persistentvolumeclaims', namespace: namespaceOf(object) },
+    name: `${textIn(objectIn(template, 'metadata'), 'name')}-${name}`,
+  }))
 }
 
 function replicaSetContent(object: JsonObject): Content {

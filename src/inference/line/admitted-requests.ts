@@ -1,4 +1,5 @@
 import type { UnixNanos } from '../../model/clock.ts'
+import { isMarkedAsEvicted } from '../evictions.ts'
 import { PRINT, printIn, type ObjectFacts, type ObjectIdentity } from '../../model/kubernetes/object-facts.ts'
 import type { AdmittedRequest, AuditedRequest, WatchedVersion } from '../../model/kubernetes/observation.ts'
 
@@ -20,6 +21,8 @@ interface Waiting {
   readonly sinceNs: UnixNanos
   readonly key: string
   readonly admitted: AdmittedRequest
+  /** The eviction that it is has marked the Pod in a version before the one that deletes it. */
+  hasMarked?: true
 }
 
 /**
@@ -72,13 +75,14 @@ export class AdmittedRequests {
     let bestRank: Rank | undefined
     for (const key of keysOf((told.watched ?? told.audited)?.object)) {
       for (const waiting of this.#byKey.get(key) ?? []) {
-        const rank = rankOf(waiting.admitted, told)
+        const rank = rankOf(waiting, told)
         if (rank === undefined || (bestRank !== undefined && !isBetter(rank, bestRank))) continue
         ;[best, bestRank] = [waiting, rank]
       }
     }
     if (best === undefined) return undefined
-    this.#remove(best)
+    if (isMark(best.admitted, told.watched)) best.hasMarked = true
+    else this.#remove(best)
     return best.admitted
   }
 
@@ -105,7 +109,7 @@ const isBetter = (one: Rank, other: Rank): boolean =>
   one.hasContent === other.hasContent ? one.versionBefore > other.versionBefore : one.hasContent
 
 /** How well a request fits a write; undefined where it cannot have made it. */
-function rankOf(admitted: AdmittedRequest, { watched, audited }: ToldWrite): Rank | undefined {
+function rankOf({ admitted, hasMarked }: Waiting, { watched, audited }: ToldWrite): Rank | undefined {
   if (audited !== undefined && !areSame(admitted, audited)) return undefined
   const version = watched?.version ?? audited?.version
   const versionBefore = admitted.versionBefore ?? 0n
@@ -114,7 +118,10 @@ function rankOf(admitted: AdmittedRequest, { watched, audited }: ToldWrite): Ran
   const hasContent = facts !== undefined && isOfContent(admitted, facts)
   if (watched !== undefined) {
     if (admitted.seenNs > watched.seenNs + CLOCKS_DIFFER_NS) return undefined
-    if (!couldMake(admitted, watched, hasContent)) return undefined
+    const isPossible = isMark(admitted, watched)
+      ? hasMarked !== true
+      : couldMake(admitted, watched, hasContent)
+    if (!isPossible) return undefined
   }
   return { hasContent, versionBefore }
 }
@@ -128,6 +135,12 @@ function areSame({ request, seenNs }: AdmittedRequest, { request: other }: Audit
     seenNs >= other.startNs - CLOCKS_DIFFER_NS &&
     seenNs <= other.endNs + CLOCKS_DIFFER_NS
   )
+}
+
+/** An eviction makes two versions, the first of which marks the Pod. */
+function isMark({ request }: AdmittedRequest, version: WatchedVersion | undefined): boolean {
+  if (version === undefined || version.gone || version.facts.deleting) return false
+  return request.subresource === 'eviction' && isMarkedAsEvicted(version.facts)
 }
 
 function couldMake(

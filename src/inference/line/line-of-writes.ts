@@ -8,6 +8,7 @@ import type {
   WatchedVersion,
 } from '../../model/kubernetes/observation.ts'
 import type { Request, Write } from '../../model/kubernetes/write.ts'
+import { isMarkedAsEvicted } from '../evictions.ts'
 import { AdmittedRequests } from './admitted-requests.ts'
 import { SortedLine } from './sorted-line.ts'
 
@@ -30,6 +31,8 @@ interface Pending {
   watched?: WatchedVersion | Vanished | undefined
   audited?: AuditedRequest | undefined
   admitted?: AdmittedRequest | undefined
+  /** The eviction that it is has marked the Pod in a version before the one that deletes it. */
+  hasMarked?: true
   /** What waited by itself and turned out to be this one's request. */
   joined?: Pending
 }
@@ -186,9 +189,15 @@ export class LineOfWrites {
     if (watched?.source !== 'watch' || audited !== undefined) return
     const made = this.#byName
       .get(nameOf(watched.object))
-      ?.find((one) => one.audited && couldMake(one.audited, watched))
+      ?.find((one) => one.audited && couldMake(one.audited, watched, one.hasMarked === true))
     pending.audited = made?.audited ?? this.#deletionOf(watched)
-    if (made === undefined) return
+    if (made?.audited === undefined) return
+    if (isMark(made.audited.request, watched)) {
+      made.hasMarked = true
+      const { request } = made.audited
+      pending.audited = { ...made.audited, request: { ...request, tellsVersion: true } }
+      return
+    }
     pending.joined = made
     this.#drop(made)
   }
@@ -224,11 +233,21 @@ function wasThere({ watched }: Pending): boolean {
   return watched?.source === 'watch' && watched.by === 'first list'
 }
 
-function couldMake({ object, request }: AuditedRequest, version: WatchedVersion): boolean {
+function couldMake(
+  { object, request }: AuditedRequest,
+  version: WatchedVersion,
+  hasMarked: boolean,
+): boolean {
   if (request.startNs > version.seenNs + CLOCKS_DIFFER_NS) return false
   if (object.uid !== '' && object.uid !== version.object.uid) return false
-  if (request.verb === 'delete') return version.gone || version.facts.deleting
+  if (isMark(request, version)) return !hasMarked
+  if (request.verb === 'delete' || request.subresource === 'eviction')
+    return version.gone || version.facts.deleting
   return request.subresource === 'binding' ? isJustBound(version) : !version.gone
+}
+
+function isMark({ subresource }: Request, { gone, facts }: WatchedVersion): boolean {
+  return subresource === 'eviction' && !gone && !facts.deleting && isMarkedAsEvicted(facts)
 }
 
 /** It has a node, and nothing yet of what comes of having one: a binding whose version nobody saw made no later one. */
