@@ -15,7 +15,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['model', 'doors', 'trust'],
   threads: ['model', 'config', 'graph', 'inference', 'query'],
   store: ['model', 'otlp', 'inference', 'graph', 'linker', 'telemetry', 'threads'],
-  receiver: ['model', 'otlp', 'kubernetes', 'cluster', 'trust', 'doors', 'config'],
+  receiver: ['model', 'otlp', 'kubernetes', 'cluster', 'trust', 'doors', 'config', 'threads'],
   graph: ['model', 'otlp', 'dag'],
   linker: ['model', 'otlp', 'dag'],
   exporter: ['model', 'otlp', 'trust', 'config'],

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
+import { freePort } from '../../lab/harness/free-ports.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 import { exporterTo, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
@@ -58,4 +59,26 @@ test('when the query thread ends by itself, Causeway says why, and the next ques
   const why = /the query thread ended by itself \(TypeError: .*unplugged/
   await eventually(() => expect(causeway.errors).toMatch(why))
   expect(await ask()).toBe(200)
+})
+
+test('when the thread that answers admissions ends by itself, Causeway says why, and another answers', async () => {
+  const port = await freePort()
+  const settings = await freshSettings({})
+  const receivers = { k8s_admission: { cluster: 'prod', endpoint: `127.0.0.1:${port}` } }
+  const pipelines = { 'traces/in': { receivers: ['otlp', 'k8s_admission'] } }
+  const patch = { receivers, service: { pipelines } }
+  const act = inThread('admission-thread.ts', 'null.unplugged()')
+  await using causeway = new CausewayProcess({ ...settings, patch }, process.execPath, loading(act))
+  await causeway.ready()
+  const ask = async (): Promise<unknown> => {
+    const body = JSON.stringify({ request: { uid: 'r1' } })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body })
+    return ((await answer.json()) as { response: unknown }).response
+  }
+  expect(await ask()).toEqual({ uid: 'r1', allowed: true })
+  process.kill(causeway.pid, 'SIGUSR2')
+  const why = /the thread that answers admissions ended by itself \(TypeError: .*unplugged/
+  await eventually(() => expect(causeway.errors).toMatch(why))
+  await eventually(async () => expect(await ask()).toEqual({ uid: 'r1', allowed: true }))
 })

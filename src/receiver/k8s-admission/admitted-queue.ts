@@ -1,26 +1,17 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { isObject, type Json } from '../../kubernetes/json-access.ts'
 import { readAdmissionReview } from '../../kubernetes/read-admission-review.ts'
-import type { UnixNanos } from '../../model/clock.ts'
 import { errorText } from '../../model/error-text.ts'
 import type { AdmittedRequest, Skipped } from '../../model/kubernetes/observation.ts'
 import type { SourceObserver } from '../clusters/source-observer.ts'
 import type { StreamTeller } from '../clusters/stream-teller.ts'
+import type { Answered } from './admission-webhook.ts'
 
 /** So many are told at a time. */
 const BATCH = 200
 /** More do not wait: by the time that they would be told, their writes are decided. */
 const MAX_WAITING = 5_000
 const RETRY_MS = 500
-
-/** A review that was answered, and when and with which trace it came. */
-export interface Answered {
-  readonly body: Buffer
-  readonly seenNs: UnixNanos
-  readonly traceparent: string
-  /** Gives back what the body holds. */
-  readonly release: () => void
-}
 
 /** Reads and tells what was answered before, one after the other, so that nobody who asks waits for it. */
 export class AdmittedQueue implements AsyncDisposable {
@@ -70,7 +61,7 @@ export class AdmittedQueue implements AsyncDisposable {
 
   #read({ body, seenNs, traceparent }: Answered): void {
     try {
-      const review = JSON.parse(body.toString('utf8')) as Json
+      const review = JSON.parse(Buffer.from(body.buffer).toString('utf8')) as Json
       const read = isObject(review) ? readAdmissionReview(review, { seenNs, traceparent }) : 'no_object'
       if (typeof read === 'string') this.#skipped[read] = (this.#skipped[read] ?? 0) + 1
       else this.#observations.push(read)

@@ -16,8 +16,8 @@ export interface ReviewReading extends Pick<HttpGuards, 'awaited' | 'pace'> {
 /** A review as far as it was kept. */
 export interface ReadReview {
   readonly prefix: string
-  /** Undefined where it is too long, or came too slowly, or there is no room for it. */
-  readonly whole: Buffer | undefined
+  /** In memory of its own; undefined where it is too long, or came too slowly, or there is no room for it. */
+  readonly whole: Uint8Array<ArrayBuffer> | undefined
 }
 
 /** The uid by which a review is answered, as API servers write it before all else; undefined where it stands elsewhere. */
@@ -38,7 +38,7 @@ export function readReview(
   const stop = (isWhole: boolean): void => {
     awaited.end(connection, giveUp)
     pace.end(paced)
-    resolve({ prefix, whole: isWhole && isKept ? Buffer.concat(chunks, length) : undefined })
+    resolve({ prefix, whole: isWhole && isKept ? joined(chunks, length) : undefined })
   }
   const giveUp = (): void => stop(false)
   const drop = (): void => {
@@ -62,4 +62,14 @@ export function readReview(
     if (!request.complete) resolve(undefined)
   })
   return promise
+}
+
+function joined(chunks: readonly Buffer[], length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
 }

@@ -1,0 +1,90 @@
+import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
+import { MACHINE_WAITING } from '../../cluster/waiting.ts'
+import { errorText } from '../../model/error-text.ts'
+import { MIB } from '../../model/sizes.ts'
+import { InFlight } from '../admission/in-flight.ts'
+import { serveHttp } from '../http/serve-http.ts'
+import type { AdmissionThreadData, FromAdmission, ToAdmission } from './admission-messages.ts'
+import { AdmissionWebhook, type Answered } from './admission-webhook.ts'
+import { AskedCredentials } from './asked-credentials.ts'
+
+/** What reviews may hold that are read and not looked at yet. */
+const MAX_BYTES = 32 * MIB
+/** API servers keep a connection for 90 s that they do not need: should it end here before, a review may be on its way over it. */
+const IDLE_MS = 120_000
+const COUNT_MS = 500
+
+/** Answers reviews, and hands them to the main thread. */
+async function run(port: MessagePort): Promise<void> {
+  const { listener, maxBytes, credentials } = workerData as AdmissionThreadData
+  const post = (message: FromAdmission): void => port.postMessage(message)
+  const authenticator = credentials && new AskedCredentials(credentials, post)
+  const held = new Map<number, () => void>()
+  let lastId = 0
+  const handOver = ({ release, body, ...answered }: Answered): void => {
+    const id = ++lastId
+    held.set(id, release)
+    port.postMessage({ kind: 'answered', id, body, ...answered } satisfies FromAdmission, [body.buffer])
+  }
+  const served = {
+    ...listener,
+    idleTimeoutMs: IDLE_MS,
+    onTrouble: (reason: string) => post({ kind: 'trouble', reason }),
+    ...(authenticator && { authenticator }),
+  }
+  const purpose = { what: 'admission reviews', setting: 'endpoint' }
+  const running = await serveHttp(served, purpose, (guards) => {
+    const webhook = new AdmissionWebhook({
+      ...guards,
+      ...{ maxBytes, authenticator, host: listener.host, inFlight: new InFlight(MAX_BYTES) },
+      now: () => MACHINE_WAITING.now(),
+      handOver,
+      unreadable: (reason) => post({ kind: 'unreadable', reason }),
+      lost: () => post({ kind: 'lost' }),
+      turnedAway: (reason) => post({ kind: 'turnedAway', reason }),
+    })
+    return {
+      answer: (request, response) => webhook.answer(request, response),
+      // Whoever asks is never kept waiting.
+      giveUp: () => undefined,
+      dropped: (reason) => post({ kind: 'dropped', reason }),
+      unread: () => post({ kind: 'unread' }),
+    }
+  })
+  let count = 0
+  const counting = setInterval(() => {
+    if (running.connections === count) return
+    count = running.connections
+    post({ kind: 'connections', count })
+  }, COUNT_MS)
+  const stop = async (): Promise<void> => {
+    clearInterval(counting)
+    await running[Symbol.asyncDispose]()
+    post({ kind: 'stopped' })
+    port.close()
+  }
+  port.on('message', (message: ToAdmission) => {
+    switch (message.kind) {
+      case 'checked':
+        authenticator?.answer(message.id, message.checked)
+        return
+      case 'released':
+        held.get(message.id)?.()
+        held.delete(message.id)
+        return
+      case 'stop':
+        void stop()
+    }
+  })
+  post({ kind: 'ready' })
+}
+
+if (parentPort !== null) {
+  const port = parentPort
+  try {
+    await run(port)
+  } catch (error) {
+    port.postMessage({ kind: 'fatal', reason: errorText(error) } satisfies FromAdmission)
+    port.close()
+  }
+}
