@@ -13,6 +13,7 @@ import { benchIngestAtScale } from './sections/ingest-scale-section.ts'
 import { benchFairness } from './sections/fairness-section.ts'
 import { benchIngest } from './sections/ingest-section.ts'
 import { benchInstrumentation } from './sections/instrumentation-section.ts'
+import { benchApiServer } from './kubernetes/api-server-section.ts'
 import { benchKubernetes } from './kubernetes/kubernetes-section.ts'
 import { describeMachine } from './measure/machine.ts'
 import { benchMemory } from './sections/memory-section.ts'
@@ -35,6 +36,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   fairness: benchFairness,
   held: benchHeld,
   kubernetes: benchKubernetes,
+  'kubernetes-api-server': benchApiServer,
 }
 
 /** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */

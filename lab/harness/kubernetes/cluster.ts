@@ -1,3 +1,4 @@
+import type { Agent } from 'node:https'
 import { join } from 'node:path'
 import { installPeers } from '../../peers/install-peers.ts'
 import { CLUSTER_PEERS } from '../../peers/peer-versions.ts'
@@ -85,11 +86,11 @@ export class Cluster implements AsyncDisposable {
     return cluster
   }
 
-  /** The API as a user sees it; as `admin` unless given. */
-  api(user = 'admin'): KubeApi {
+  /** The API as a user sees it; as `admin` unless given. Every request has a connection of its own, unless an agent keeps them. */
+  api(user = 'admin', agent: Agent | false = false): KubeApi {
     const token = this.#files.tokens.get(user)
     if (token === undefined) throw new Error(`the cluster has no user ${user}`)
-    return new KubeApi(this.#ports.api, this.#files.authority.cert, token)
+    return new KubeApi(this.#ports.api, this.#files.authority.cert, token, agent)
   }
 
   /** Where programs find the cluster, and who they are then. */
@@ -155,6 +156,12 @@ export class Cluster implements AsyncDisposable {
     }
     const { header } = (await ask('range', { key: 'AA==' })) as { header: { revision: string } }
     await ask('compaction', { revision: header.revision, physical: true })
+  }
+
+  /** The process that the API server is. */
+  get apiServerPid(): number {
+    if (this.#apiServer === undefined) throw new Error('the API server was not started')
+    return this.#apiServer.pid
   }
 
   /** The file with an audit event in each line. */

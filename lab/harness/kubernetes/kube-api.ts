@@ -1,4 +1,4 @@
-import { request, type RequestOptions } from 'node:https'
+import { request, type Agent, type RequestOptions } from 'node:https'
 import { createInterface } from 'node:readline'
 import type { IncomingMessage } from 'node:http'
 
@@ -16,11 +16,14 @@ export class KubeApi {
   readonly #port: number
   readonly #ca: string
   readonly #token: string
+  readonly #agent: Agent | false
 
-  constructor(port: number, ca: string, token: string) {
+  /** Every request has a connection of its own unless there is an agent that keeps them. */
+  constructor(port: number, ca: string, token: string, agent: Agent | false = false) {
     this.#port = port
     this.#ca = ca
     this.#token = token
+    this.#agent = agent
   }
 
   get<Answer>(path: string): Promise<Answer> {
@@ -67,7 +70,7 @@ export class KubeApi {
   #send(options: RequestOptions, object?: object, type = JSON_TYPE): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const headers = { authorization: `Bearer ${this.#token}`, 'content-type': type }
-    const where = { host: 'localhost', port: this.#port, ca: this.#ca, agent: false, family: 4 }
+    const where = { host: 'localhost', port: this.#port, ca: this.#ca, agent: this.#agent, family: 4 }
     const asked = request({ ...where, ...options, headers }, resolve)
     asked.on('error', reject).end(object === undefined ? undefined : JSON.stringify(object))
     return promise
