@@ -30,7 +30,7 @@ export function kubeconfigAccess({ path, context }: KubeconfigChoice): ClusterAc
     name,
     server: serverOf(cluster, kubeconfig),
     tls: trustOf(cluster),
-    proxy: textIn(cluster.content, 'proxy-url'),
+    proxy: proxyOf(cluster, kubeconfig),
     credential: userCredential(user, cluster),
     namespace: textIn(content, 'namespace'),
   }
@@ -41,6 +41,17 @@ function serverOf({ content }: NamedPart, kubeconfig: Kubeconfig): URL {
   if (!/^https?:/.test(server) || !URL.canParse(server))
     throw new Error(`${where(kubeconfig)} has no server for this cluster, but "${server}"`)
   return new URL(server)
+}
+
+/** What stands in it besides its scheme may be secret. */
+function proxyOf({ content }: NamedPart, kubeconfig: Kubeconfig): string {
+  const proxy = textIn(content, 'proxy-url')
+  if (proxy === '' || (/^https?:/.test(proxy) && URL.canParse(proxy))) return proxy
+  const scheme = /^[a-z][a-z\d+.-]*(?=:\/\/)/i.exec(proxy)?.[0]
+  throw new Error(
+    `${where(kubeconfig)} has a proxy-url that is ${scheme === undefined ? 'no URL' : `of the kind ${scheme}`}; ` +
+      'Causeway goes through proxies at http:// and https:// URLs: name one, or take it out where the server can be reached without',
+  )
 }
 
 function trustOf(cluster: NamedPart): ServerTrust {

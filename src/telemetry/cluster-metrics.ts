@@ -15,6 +15,11 @@ export const CLUSTER_METRICS = {
     'Versions and requests that were known already, or only a sign of life.',
   ),
   cpid_inference_gaps: counter('writes', CLUSTER, 'Writes with versions before them that nobody saw.'),
+  cpid_inference_unmatched_admissions: counter(
+    'requests',
+    CLUSTER,
+    'Requests that `k8s_admission` told of and that made no write: refused in the end, or their version was not seen.',
+  ),
   cpid_inferred_events: counter('events', CLUSTER, 'Events told as log records of their object’s cascade.'),
   cpid_inference_waiting: gauge(
     'items',

@@ -76,7 +76,7 @@ test('of two who delete at the same time, the trace is of the one whom audit nam
     seen(pod('6', going)),
   ])
   expect(whoOf(told)).toEqual([['alice', 'trace of alice']])
-  expect(told.line.unmatched).toBe(1)
+  expect(told.line.takeUnmatched()).toBe(1)
 })
 
 test('of those who deleted, the version before tells who made which', () => {
@@ -100,7 +100,7 @@ test('who was refused made nothing: neither by another content, nor of a name th
     seen(labelled('alice', '6')),
   ])
   expect(whoOf(told)).toEqual([[undefined, undefined]])
-  expect(told.line.unmatched).toBe(2)
+  expect(told.line.takeUnmatched()).toBe(2)
 })
 
 test('a request alone is no write, and goes after a while', () => {
@@ -110,14 +110,14 @@ test('a request alone is no write, and goes after a while', () => {
   expect(line.takeDue(NOW + 209n)).toEqual([])
   expect(line.oldestNs).toBe(NOW)
   expect(line.takeDue(NOW + 210n)).toEqual([])
-  expect([line.oldestNs, line.unmatched]).toEqual([undefined, 1])
+  expect([line.oldestNs, line.takeUnmatched()]).toEqual([undefined, 1])
 })
 
 test('however many are told, so many wait', () => {
   const line = new LineOfWrites(SETTINGS)
   const one = admitted('alice', { operation: 'DELETE', oldObject: pod('5') })
   for (let at = 0; at < 20_010; at++) line.add(one, NOW)
-  expect(line.unmatched).toBe(10)
+  expect(line.takeUnmatched()).toBe(10)
 })
 
 test('where admission alone says who, nobody is waited for beyond the window', () => {

@@ -66,6 +66,25 @@ test('a request that makes no write is kept no longer than it may be asked for',
   expect(writer.rows('k8s_tellings')).toBe(0)
 })
 
+test('requests that make no write are counted once, whatever else waits; those that make one are not', async () => {
+  const writer = await started()
+  const unmatched = (): number[] =>
+    writer.writer.inference
+      .takeCounts()
+      .decided.flatMap((one) => (one.unmatched === 0 ? [] : [one.unmatched]))
+  tell(writer, [admitted, seen])
+  writer.clock.advance(1_000)
+  tell(writer, [admitted, admitted])
+  writer.clock.advance(3_400)
+  while (writer.writer.inference.infer(50));
+  expect(unmatched()).toEqual([])
+  tell(writer, [admitted])
+  writer.clock.advance(1_200)
+  while (writer.writer.inference.infer(50));
+  expect(unmatched()).toEqual([2])
+  expect(unmatched()).toEqual([])
+})
+
 test('where admission has told who wrote, a write is decided after the window, for that user', async () => {
   const writer = await started()
   tell(writer, [admitted, seen])

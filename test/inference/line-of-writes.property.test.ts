@@ -145,7 +145,7 @@ function lived(writes: readonly Told[], isAudited: boolean): Lived {
   out.push(...line.takeDue(BigInt(START_MS + ms + 10 * WHO_WAIT) * MS))
   expect(line.size).toBe(0)
   expect(line.oldestNs).toBeUndefined()
-  return { out, unmatched: line.unmatched }
+  return { out, unmatched: line.takeUnmatched() }
 }
 
 test('each write comes once, in order of versions, with the request of whoever made it', () => {

@@ -40,9 +40,11 @@ export class AdmittedRequests {
     this.#keepNs = keepNs
   }
 
-  /** How many made no write that anybody told of, so far. */
-  get unmatched(): number {
-    return this.#unmatched
+  /** How many made no write that anybody told of, since the last call. */
+  takeUnmatched(): number {
+    const unmatched = this.#unmatched
+    this.#unmatched = 0
+    return unmatched
   }
 
   /** Since when the one waits that waits longest. */

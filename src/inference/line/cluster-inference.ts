@@ -46,6 +46,11 @@ export class ClusterInference {
     return this.#line.size + this.#events.length
   }
 
+  /** How many requests that admission told of made no write, since the last call. */
+  takeUnmatched(): number {
+    return this.#line.takeUnmatched()
+  }
+
   /** What all that was told takes, as it was handed over. */
   get bytes(): number {
     return this.#bytes

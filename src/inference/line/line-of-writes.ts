@@ -79,9 +79,9 @@ export class LineOfWrites {
     return oldest.sinceNs < admittedNs ? oldest.sinceNs : admittedNs
   }
 
-  /** How many requests that admission told of made no write that anybody told of, so far. */
-  get unmatched(): number {
-    return this.#admitted.unmatched
+  /** How many requests that admission told of made no write that anybody told of, since the last call. */
+  takeUnmatched(): number {
+    return this.#admitted.takeUnmatched()
   }
 
   add(observation: Observation, nowNs: UnixNanos): void {

@@ -10,8 +10,10 @@ export interface InferenceCounts {
   /** Decided, with versions before that nobody saw. */
   gaps: number
   events: number
+  /** Requests that admission told of and that made no write. */
+  unmatched: number
 }
 
 export function noInferenceCounts(cluster: string): InferenceCounts {
-  return { cluster, operator: 0, exact: 0, inferred: 0, unchanged: 0, gaps: 0, events: 0 }
+  return { cluster, operator: 0, exact: 0, inferred: 0, unchanged: 0, gaps: 0, events: 0, unmatched: 0 }
 }

@@ -144,6 +144,10 @@ export class InferenceRounds {
   takeCounts(): { decided: readonly InferenceCounts[]; recorded: IngestCounts } {
     const recorded = this.#recorded
     this.#recorded = noCounts()
+    for (const [name, cluster] of this.#clusters) {
+      const unmatched = cluster.takeUnmatched()
+      if (unmatched > 0) this.#decided.push({ ...noInferenceCounts(name), unmatched })
+    }
     return { decided: this.#decided.splice(0), recorded }
   }
 
