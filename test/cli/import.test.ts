@@ -148,6 +148,25 @@ test('lines that cannot be read are passed over and told of', async () => {
   expect(useless.stdout).toContain('check that --audit names an audit log')
 })
 
+test('a recording that is named as another, that is empty, or begins with a byte order mark', async () => {
+  using cli = new Cli()
+  const swapped = await cli.run('import', '--cluster', 'test', '--audit', WATCH)
+  expect(swapped.code).toBe(1)
+  expect(swapped.stdout).toContain('line 1 is no event of an audit log\n')
+  expect(swapped.stdout).toContain('nothing was told: check that --audit names an audit log')
+  const watched = await cli.run('import', '--cluster', 'test', '--watch', AUDIT)
+  expect(watched.code).toBe(1)
+  expect(watched.stdout).toContain('line 1 is no event of a watch\n')
+  const log = join(dirname(cli.config), 'audit.log')
+  writeFileSync(log, '')
+  expect(await cli.run('import', '--cluster', 'test', '--audit', log)).toEqual({
+    ...{ code: 0, stderr: '' },
+    stdout: 'read 0 lines\ntold of 0 versions and requests\nnothing is in it\n',
+  })
+  writeFileSync(log, `\uFEFF${lines(AUDIT).slice(0, 50).join('\r\n')}`)
+  expect(await importing(cli, '--audit', log)).toMatchObject({ lines: 50, faulty: 0 })
+})
+
 test('a compressed recording that was cut off is read as far as it goes', async () => {
   using cli = new Cli()
   const log = join(dirname(cli.config), 'audit.jsonl.gz')

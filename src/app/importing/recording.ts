@@ -11,6 +11,8 @@ import { errorText } from '../../model/error-text.ts'
 const MAX_LINE_BYTES = 32 * 1024 * 1024
 const GZIP = Buffer.from([0x1f, 0x8b])
 const NEWLINE = Buffer.from('\n')
+/** Some programs begin a file with it. */
+const BYTE_ORDER_MARK = /^\uFEFF/
 
 /** A line of a recording: what stands in it, or why it cannot be read. */
 export interface RecordedLine {
@@ -112,7 +114,7 @@ function bytesOf(line: Buffer | LongLine): Buffer {
 function readLine(line: Buffer | LongLine): Pick<RecordedLine, 'event' | 'fault'> {
   if (!Buffer.isBuffer(line)) return { event: undefined, fault: `has more than ${MAX_LINE_BYTES >> 20} MiB` }
   try {
-    const event = JSON.parse(line.toString('utf8')) as Json
+    const event = JSON.parse(line.toString('utf8').replace(BYTE_ORDER_MARK, '')) as Json
     return isObject(event) ? { event } : { event: undefined, fault: 'is no JSON object' }
   } catch {
     return { event: undefined, fault: 'is no JSON, or was cut off' }

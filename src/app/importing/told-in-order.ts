@@ -28,6 +28,12 @@ export interface BegunRecording {
   readonly after: number
 }
 
+/** What every event has, and what is said of a line without it. */
+const MARK = {
+  audit: { key: 'stage', lacking: 'is no event of an audit log' },
+  watch: { key: 'type', lacking: 'is no event of a watch' },
+} as const
+
 /** The lines of recordings of one cluster, together in the order of their times. */
 export async function* toldInOrder(
   recordings: readonly BegunRecording[],
@@ -61,8 +67,8 @@ async function* timed(
   const { path } = recording
   let atNs = 0n
   for await (const { event, place, fault = '' } of recording.lines(after)) {
-    if (event === undefined) {
-      yield { source, path, atNs, told: { fault }, place }
+    if (event === undefined || textIn(event, MARK[source].key) === '') {
+      yield { source, path, atNs, told: { fault: event === undefined ? fault : MARK[source].lacking }, place }
       continue
     }
     const told =

@@ -67,11 +67,14 @@ function textOf(imported: Imported, path: string): string {
     `told of ${count(told, 'version')} and requests${others.length === 0 ? '' : `; left out: ${others.join(', ')}`}`,
   ]
   if (faulty > 0) {
-    text.push(`${count(faulty, 'line')} could not be read and were passed over:`)
+    text.push(`${count(faulty, 'line')} could not be read and ${faulty === 1 ? 'was' : 'were'} passed over:`)
     text.push(...faults.map((fault) => `  ${fault}`))
   }
   if (isUseless(imported))
-    text.push('nothing was told: check that --audit names an audit log, and --watch what kubectl printed')
+    text.push(
+      'nothing was told: check that --audit names an audit log as the API server writes it, and --watch what kubectl get … --watch --output-watch-events -o json printed, both an object a line',
+    )
+  else if (lines + known === 0) text.push('nothing is in it')
   else text.push(`stored in ${path}; causeway cascades lists what there is`)
   return `${text.join('\n')}\n`
 }

@@ -1,4 +1,4 @@
-import { isObject, type Json } from '../../kubernetes/json-access.ts'
+import { isObject, textIn, type Json } from '../../kubernetes/json-access.ts'
 import { readAuditEvent } from '../../kubernetes/read-audit-event.ts'
 import { errorText } from '../../model/error-text.ts'
 import type { CustomReference } from '../../model/kubernetes/custom-reference.ts'
@@ -31,6 +31,10 @@ export class AuditEvents {
   add(event: Json): void {
     if (!isObject(event)) {
       this.cannotRead('it is no JSON object')
+      return
+    }
+    if (textIn(event, 'stage') === '') {
+      this.cannotRead('it is no event of an audit log')
       return
     }
     const read = readAuditEvent(event, this.#references)
