@@ -1,7 +1,7 @@
 #!/bin/sh
 # The certificate of Causeway's admission webhook where there is no cert-manager: made here, good for ten years, kept in the Secret
 # causeway-admission, and written into the webhook's configuration, by which the API server trusts it. Run it again for a new one.
-# Needs openssl and kubectl, and causeway.yaml and admission.yaml applied.
+# Needs openssl and kubectl, and causeway.yaml and admission.yaml applied; a Causeway that runs takes the new one by itself.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

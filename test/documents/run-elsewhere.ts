@@ -4,6 +4,8 @@ export type Elsewhere =
   { by: string; as: string } | { why: string }
 
 const HOURS = 'it measures for minutes or hours, on a calm machine'
+const NO_IMAGES = 'the cluster of the tests runs no containers'
+const ON_A_NODE = 'it prepares a node, or needs Docker'
 const REWRITES = 'it rewrites files of the checkout'
 
 /** The commands that test/documents does not run, by their text. */
@@ -27,6 +29,41 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm run sbom': { by: '.ci/run', as: 'npm run sbom' },
   'npm run audit:dependencies': { by: '.ci/run', as: 'npm run audit:dependencies' },
   'npm run demo': { by: 'test/demo/demo-run.ts', as: "spawn('npm', ['run', 'demo'" },
+  'npx causeway observe': { by: 'test/interop/kubernetes/observe.test.ts', as: "'observe'" },
+  'kubectl create deployment web --image=nginx --replicas=3': {
+    by: 'test/interop/kubernetes/observe.test.ts',
+    as: "'create', 'deployment', 'web'",
+  },
+  'kubectl apply -f causeway.yaml -f cluster-role.yaml': {
+    by: 'test/interop/kubernetes/deploying.test.ts',
+    as: "file('cluster-role.yaml')",
+  },
+  'kubectl -n causeway rollout status deployment/causeway': { why: NO_IMAGES },
+  'kubectl -n causeway port-forward service/causeway 4319': { why: NO_IMAGES },
+  'kubectl apply -f admission.yaml': {
+    by: 'test/interop/kubernetes/deploying.test.ts',
+    as: "file('admission.yaml')",
+  },
+  './admission-certificate.sh': {
+    by: 'test/interop/kubernetes/deploying.test.ts',
+    as: "run(file('admission-certificate.sh')",
+  },
+  "sed 's/# admission: //' causeway.yaml | kubectl apply -f -": {
+    by: 'test/interop/kubernetes/deploying.test.ts',
+    as: "'# admission: '",
+  },
+  "sed -e 's/# admission: //' -e 's/# audit: //' causeway.yaml | kubectl apply -f -": {
+    by: 'test/interop/kubernetes/deploying.test.ts',
+    as: "'# audit: '",
+  },
+  'mkdir -p audit && install -m 0644 /dev/null audit/audit.log': { why: ON_A_NODE },
+  'kind create cluster --config kind.yaml': { why: ON_A_NODE },
+  'npx causeway --config examples/kubernetes/beside.yaml': {
+    by: 'test/examples/kubernetes-manifests.test.ts',
+    as: "'beside.yaml'",
+  },
+  'sudo install -D -m 0644 audit-policy.yaml /etc/kubernetes/causeway/audit-policy.yaml': { why: ON_A_NODE },
+  'sudo install -D -m 0640 -g 1000 /dev/null /var/log/kubernetes/audit/audit.log': { why: ON_A_NODE },
   'npm run demo:kubernetes': { by: 'test/interop/kubernetes/demo.test.ts', as: 'kubernetes-demo.ts' },
   'npm run demo -- --keep': { by: 'test/demo/demo-kills.test.ts', as: "'--keep'" },
   'npm run demo -- --set receivers.otlp.protocols.grpc.endpoint=localhost:5317': {

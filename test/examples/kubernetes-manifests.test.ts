@@ -112,6 +112,64 @@ test('the ConfigMap holds a configuration that Causeway takes', () => {
   expect(config.pipelines.outTraces).toEqual(['otlp_grpc/jaeger'])
 })
 
+test.each([['# admission: '], ['# audit: '], ['# admission: ', '# audit: ']])(
+  'with what %s stands before, it is whole, and Causeway takes that too',
+  (...marks) => {
+    const text = marks.reduce(
+      (all, mark) => all.replaceAll(mark, ''),
+      readFileSync(new URL('causeway.yaml', FOLDER), 'utf8'),
+    )
+    const manifests = parseAllDocuments(text).map((document) => {
+      expect(document.errors).toEqual([])
+      return document.toJS() as unknown
+    }) as [object, ConfigMap, object, Deployment, Service]
+    const [, { data }, , deployment, service] = manifests
+    const { config } = loadConfig(
+      { sources: ['marked'], sets: [], env: {}, readFile: () => data['otel-config.yaml'] ?? '' },
+      COMPONENTS,
+    )
+    const { containers, volumes } = deployment.spec.template.spec
+    const [{ volumeMounts, ports } = { volumeMounts: [], ports: [] }] = containers
+    const receivers = config.receivers.map(({ id }) => id)
+    expect(receivers).toContain('k8s_objects')
+    for (const mark of marks) {
+      const name = mark.slice(2, -2)
+      expect(receivers).toContain(`k8s_${name}`)
+      expect(config.receivers.find(({ id }) => id === `k8s_${name}`)?.signals).toEqual(['traces'])
+      expect(volumeMounts.map((mount) => mount.name)).toContain(name)
+    }
+    expect(volumes.map((volume) => volume.name).sort()).toEqual(volumeMounts.map(({ name }) => name).sort())
+    const portNames = ports.map((port) => port.name)
+    for (const { targetPort } of service.spec.ports) expect(portNames).toContain(targetPort)
+    expect(portNames.includes('admission')).toBe(marks.includes('# admission: '))
+  },
+)
+
+test('beside a cluster of kind it reads the log that kind.yaml has the API server write', () => {
+  const source = 'beside.yaml'
+  const { config, warnings } = loadConfig(
+    { sources: [source], sets: [], env: {}, readFile: () => readFileSync(new URL(source, FOLDER), 'utf8') },
+    COMPONENTS,
+  )
+  expect(warnings).toEqual([])
+  const [kind] = readManifests('kind.yaml') as unknown as [
+    {
+      nodes: { extraMounts: { hostPath: string; containerPath: string }[]; kubeadmConfigPatches: string[] }[]
+    },
+  ]
+  const [{ extraMounts, kubeadmConfigPatches } = { extraMounts: [], kubeadmConfigPatches: [] }] = kind.nodes
+  const { apiServer } = parse(kubeadmConfigPatches[0] ?? '') as {
+    apiServer: { extraArgs: Record<string, string> }
+  }
+  const mount = extraMounts.find(({ containerPath }) =>
+    apiServer.extraArgs['audit-log-path']?.startsWith(`${containerPath}/`),
+  )
+  const audit = config.receivers.find(({ id }) => id === 'k8s_audit')?.settings
+  expect(audit).toMatchObject({
+    log: { path: `examples/kubernetes/${mount?.hostPath.slice(2) ?? ''}/audit.log` },
+  })
+})
+
 test('it watches what its ClusterRole lets it, and no more is let to it than that and Events', () => {
   const role = readManifests('cluster-role.yaml').find(({ kind }) => kind === 'ClusterRole')
   const rules = role?.['rules'] as { apiGroups: string[]; resources: string[] }[]

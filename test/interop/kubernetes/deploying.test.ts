@@ -59,6 +59,26 @@ describe('what is applied', () => {
     ).toEqual(Array.from({ length: 9 }, () => 'unchanged'))
   })
 
+  test('takes in admission and the audit log where their marks are taken away', async () => {
+    const marked = await readFile(file('causeway.yaml'), 'utf8')
+    for (const marks of [['# admission: '], ['# admission: ', '# audit: ']]) {
+      const path = join(directory, 'marked.yaml')
+      await writeFile(
+        path,
+        marks.reduce((text, mark) => text.replaceAll(mark, ''), marked),
+      )
+      const said = await cluster.kubectl(
+        'alice',
+        'apply',
+        '--dry-run=server',
+        '--validate=strict',
+        '-f',
+        path,
+      )
+      expect(said).toContain('deployment.apps/causeway configured')
+    }
+  })
+
   test('lets Causeway list and watch what it names, and do nothing else', async () => {
     const { api } = await cluster.account('causeway', 'causeway')
     const role = parseAllDocuments(await readFile(file('cluster-role.yaml'), 'utf8'))
