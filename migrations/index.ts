@@ -14,6 +14,7 @@ import { up as sharesOfTraces } from './017-shares-of-traces.ts'
 import { up as seenWrites } from './018-seen-writes.ts'
 import { up as observedClusters } from './019-observed-clusters.ts'
 import { up as whatDrivesASpan } from './020-what-drives-a-span.ts'
+import { up as joinedSpans } from './021-joined-spans.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -32,4 +33,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '018-seen-writes': { up: seenWrites },
   '019-observed-clusters': { up: observedClusters },
   '020-what-drives-a-span': { up: whatDrivesASpan },
+  '021-joined-spans': { up: joinedSpans },
 }

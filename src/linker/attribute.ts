@@ -1,33 +1,83 @@
+import { SPAN_NAMES_REQUEST } from '../model/arrivals.ts'
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import { AWAITED_AFTER_FORWARD, AWAITED_FOR_CPID } from '../model/ports/linking/waiting.ts'
-import { nearestAbove } from './causes/nearest-above.ts'
+import { nearestAbove, type Above } from './causes/nearest-above.ts'
 import { awaitChange } from './entering.ts'
+import { joiningByOther, joiningByRequest, type Joining } from './joins/find-join.ts'
 import type { LinkContext } from './link-context.ts'
 import { mayJoin } from './may-join.ts'
 import { sendOrWait } from './send-or-wait.ts'
 import { forwardUnattributed } from './send-span.ts'
 
-/** Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived. */
-export function attribute(ctx: LinkContext, span: ArrivedSpan): void {
-  const above = span.malformed ? 'none' : nearestAbove(ctx, span)
-  if (above === 'none' || (above.kind === 'cpid' && !mayJoin(ctx, span, above.cpid)))
-    forwardUnattributed(ctx, span)
-  else if (above.kind === 'cpid') {
-    ctx.spans.inheritCpid(span, above.cpid)
-    awaitChange(ctx, span, above.cpid)
-    sendOrWait(ctx, span, above.cpid)
-  } else awaitParent(ctx, span, above.parentId)
-}
+const NOTHING = { cpid: undefined, origin: undefined, parentId: undefined }
 
-function awaitParent(ctx: LinkContext, span: ArrivedSpan, parentId: bigint): void {
-  const { parents, clock, settings } = ctx
-  const { origin } = span
-  const until = (parents.since(origin, parentId) ?? clock.activeMs) + settings.waitMs
-  if (until > clock.activeMs) {
-    parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
-    ctx.waiting.add({ arrival: span.row, kind: 'orphan', cpid: undefined, origin, parentId }, until)
-  } else {
-    parents.add(origin, parentId, AWAITED_AFTER_FORWARD, undefined, true)
+/**
+ * Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived, or that of what the span says it
+ * belongs to. `dueMs` is until when it waits for the latter, where it has waited for that before.
+ */
+export function attribute(ctx: LinkContext, span: ArrivedSpan, dueMs?: number): void {
+  const above = span.malformed ? 'none' : nearestAbove(ctx, span)
+  if (waitsForParent(ctx, span, above)) return
+  if (span.names !== 0 && !span.malformed && joins(ctx, span, above, dueMs)) return
+  if (above !== 'none' && above.kind === 'cpid' && mayJoin(ctx, span, above.cpid))
+    takeCpid(ctx, span, above.cpid, above.joined)
+  else {
+    if (above !== 'none' && above.kind === 'awaited')
+      ctx.parents.add(span.origin, above.parentId, AWAITED_AFTER_FORWARD, undefined, true)
     forwardUnattributed(ctx, span)
   }
+}
+
+function takeCpid(ctx: LinkContext, span: ArrivedSpan, cpid: number, joined: boolean): void {
+  ctx.spans.inheritCpid(span, cpid, joined)
+  awaitChange(ctx, span, cpid)
+  sendOrWait(ctx, span, cpid)
+}
+
+function waitsForParent(ctx: LinkContext, span: ArrivedSpan, above: Above): boolean {
+  if (above === 'none' || above.kind === 'cpid') return false
+  const { parents, clock, settings, waiting } = ctx
+  const { origin } = span
+  const { parentId, row } = above
+  const since = parents.since(origin, parentId) ?? clock.activeMs
+  // One that is there goes first, whichever way.
+  const ofParent = row === undefined ? undefined : waiting.untilOf(row)
+  const until = Math.max(since + settings.waitMs, ofParent === undefined ? 0 : ofParent + 1)
+  if (until <= clock.activeMs) return false
+  parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
+  ctx.waiting.add({ arrival: span.row, kind: 'orphan', cpid: undefined, origin, parentId }, until)
+  return true
+}
+
+/**
+ * Joins what the span says it belongs to, or waits for that, once its parent is no longer waited for; false where there is
+ * nothing of it. What is below a span that has joined goes with it.
+ */
+function joins(ctx: LinkContext, span: ArrivedSpan, above: Above, dueMs: number | undefined): boolean {
+  const hasCpid = above !== 'none' && above.kind === 'cpid'
+  if (hasCpid && above.joined) return false
+  const { activeMs } = ctx.clock
+  // It has been waited for the parent as long as for anything, and what a request's span did not find is not there for those below it.
+  const mayWait = hasCpid || (above === 'none' && !isBelowRequest(ctx, span))
+  const until = mayWait ? (dueMs ?? activeMs + ctx.settings.waitMs) : activeMs
+  if (take(ctx, span, joiningByRequest(ctx, span), until)) return true
+  // A request's span may go on with its caller's trace; what else has a parent belongs there.
+  return !hasCpid && take(ctx, span, joiningByOther(ctx, span), span.parentId === 0n ? until : activeMs)
+}
+
+function isBelowRequest({ spans }: LinkContext, { parentRow }: ArrivedSpan): boolean {
+  const parent = parentRow === undefined ? undefined : spans.span(parentRow)
+  return parent !== undefined && (parent.names & SPAN_NAMES_REQUEST) !== 0
+}
+
+function take(ctx: LinkContext, span: ArrivedSpan, joining: Joining | undefined, until: number): boolean {
+  if (joining?.kind === 'found') {
+    ctx.joins.add(span, joining.target.row)
+    takeCpid(ctx, span, joining.cpid, true)
+    return true
+  }
+  if (joining === undefined || until <= ctx.clock.activeMs) return false
+  ctx.joins.await(span.row, joining.keys)
+  ctx.waiting.add({ arrival: span.row, kind: 'join', ...NOTHING }, until)
+  return true
 }

@@ -4,6 +4,7 @@ import {
   SENT_COPY,
   SENT_FOR_CHILD,
   SENT_INHERITED_CPID,
+  SENT_JOINED,
   SENT_PATCHED,
   SENT_UNDRIVEN,
   type ExtraPatch,
@@ -14,7 +15,7 @@ import type { AwaitedParent } from '../model/ports/linking/waiting.ts'
 import { spanIdHex } from '../otlp/write/encode-span.ts'
 import { CAUSE_BYTES } from '../otlp/write/sent-size.ts'
 import { hasOtherParts, partWith } from './traces/cascade-parts.ts'
-import { causeIn, type Cause } from './causes/causes.ts'
+import { causeIn, mayHoldBelow, type Cause } from './causes/causes.ts'
 import { ensureChangeSpan } from './changes/change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import { repointedLinks } from './causes/repoint-links.ts'
@@ -51,7 +52,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   const { trace, cpid } = placing
   if (ctx.outbox.wasSent(trace.id, span.row)) return
   const change = ensureChangeSpan(ctx, trace, cpid, span.startNs, placing.driven)
-  const { parentId, cause, elsewhere } = parentIn(ctx, span, placing, change)
+  const { parentId, cause, joined, elsewhere } = parentIn(ctx, span, placing, change)
   const extra = patchOf(span.hasLinks ? repointedLinks(ctx, trace, span.row, parentId) : undefined, elsewhere)
   const isCounted = placing.driven && isCountedOf(ctx, trace, span.row)
   ctx.outbox.send({
@@ -63,9 +64,11 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
       (placing.driven ? 0 : SENT_UNDRIVEN) |
       (span.cpid === cpid ? 0 : SENT_FOR_CHILD) |
       (span.inherited ? SENT_INHERITED_CPID : 0) |
-      (extra === undefined ? 0 : SENT_PATCHED),
+      (extra === undefined ? 0 : SENT_PATCHED) |
+      (joined === undefined ? 0 : SENT_JOINED),
     extra,
     ...(cause !== undefined && { cause: cause.writer.row }),
+    ...(joined !== undefined && { cause: joined.span.row }),
     ...(elsewhere !== undefined && { cause: elsewhere.span.row, causeTrace: elsewhere.trace.id }),
   })
   if (cause !== undefined && !placing.copy) observeHop(ctx, trace, span, cause)
@@ -85,16 +88,24 @@ interface Elsewhere {
 interface Parent {
   parentId: bigint
   cause?: Cause
+  /** What it has joined. */
+  joined?: Elsewhere
   /** What it would hang under, were the cascade one trace. */
   elsewhere?: Elsewhere
 }
 
 /**
- * Its local parent where that is in the trace or still to come (then it is brought along when it does), else its
+ * What it has joined where that is in the trace; its local parent where that is in the trace or still to come (then it is brought along when it does), else its
  * cause, else the change span. A parent that lies below the span counts as none. A local parent or cause that is in
  * another trace of the cascade is no parent here, but it is what the span hangs under in the cascade.
  */
 function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change: ChangeSpan): Parent {
+  const joined = span.joined ? joinedIn(ctx, placing.trace, span) : undefined
+  if (joined !== undefined) {
+    return joined.trace === placing.trace
+      ? { parentId: joined.span.spanId, joined }
+      : { parentId: change.spanId, joined, elsewhere: joined }
+  }
   const local = localParentIn(ctx, span, placing)
   if (typeof local === 'bigint') return { parentId: local }
   if (local !== undefined) return { parentId: change.spanId, elsewhere: local }
@@ -105,6 +116,15 @@ function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change:
   return trace === placing.trace
     ? { parentId: writer.spanId, cause }
     : { parentId: change.spanId, cause, elsewhere: { span: writer, trace } }
+}
+
+/** What the span has joined by itself, in the trace or another part of its cascade. */
+function joinedIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): Elsewhere | undefined {
+  const row = ctx.joins.targetOf(span.row)
+  const target = row === undefined ? undefined : ctx.spans.span(row)
+  const part = target && partWith(ctx, trace, target.row)
+  if (target === undefined || part === undefined) return undefined
+  return mayHoldBelow(ctx, part, target, span) ? { span: target, trace: part } : undefined
 }
 
 function localParentIn(

@@ -22,13 +22,20 @@ function isForSpan({ kind, parentId }: Waiting): boolean {
   return kind === 'cause' || kind === 'parent' || (kind === 'change' && parentId !== undefined)
 }
 
+/** Until when it would wait to join something. */
+function stopJoining({ joins, waiting }: LinkContext, arrival: number): number | undefined {
+  joins.stopAwaiting(arrival)
+  return waiting.untilOf(arrival)
+}
+
 /** Looks whether what has waited can go, and lets it wait on if not. */
 export function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   // One looked at before in this round may have let it go already.
+  const joinsUntil = waiting.kind === 'join' ? stopJoining(ctx, waiting.arrival) : undefined
   if (!ctx.waiting.remove(waiting.arrival)) return
-  if (waiting.kind === 'orphan') {
+  if (waiting.kind === 'orphan' || waiting.kind === 'join') {
     const span = ctx.spans.span(waiting.arrival)
-    if (span !== undefined) attribute(ctx, span)
+    if (span !== undefined) attribute(ctx, span, joinsUntil)
     return
   }
   const { cpid } = waiting

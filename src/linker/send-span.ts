@@ -16,6 +16,8 @@ import { listedRoots, openTracesOf, tracesFor } from './traces/trace-openings.ts
 import { spanBytes } from './traces/trace-room.ts'
 import { waitsUntil } from './causes/waits.ts'
 
+const NOTHING = { cpid: undefined, origin: undefined, parentId: undefined }
+
 /** Sends a span whose CPID is known to where its CPID's activity goes now. */
 export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   const awaited = ctx.parents.take(span)
@@ -33,14 +35,18 @@ export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): voi
   followAwaited(ctx, span, awaited, cpid)
   if (span.writes) releaseObservers(ctx, span)
   releaseTold(ctx, span)
+  releaseJoining(ctx, span)
 }
 
-/** A guest's span for which the traces of its change have no room left stays in its original trace. */
+/**
+ * A guest's span for which the traces of its change have no room left stays in its original trace, and so does one that has
+ * joined a change that has settled.
+ */
 function sendWhereItIs(ctx: LinkContext, span: ArrivedSpan): void {
   const flags = span.inherited ? SENT_INHERITED_CPID : 0
   ctx.outbox.send({ trace: 0, span: span.row, parentId: span.parentId, flags, extra: undefined })
   ctx.counts.sent++
-  ctx.counts.beyondShare++
+  if (!span.joined) ctx.counts.beyondShare++
 }
 
 /** Spans that waited for what this one wrote go after it. */
@@ -59,6 +65,12 @@ export function sendObserver(ctx: LinkContext, row: number): void {
   sendSpan(ctx, span, span.cpid)
 }
 
+/** Spans that waited to join this one look whether they can. */
+function releaseJoining({ joins, steps }: LinkContext, span: ArrivedSpan): void {
+  for (const arrival of joins.waitingFor(span))
+    steps.push({ kind: 'waited', waiting: { arrival, kind: 'join', ...NOTHING } })
+}
+
 /** Changes that waited for the span, which told of them, and log records of it follow. */
 function releaseTold({ waiting: changes, logs, steps, settings }: LinkContext, span: ArrivedSpan): void {
   for (const waiting of changes.changesToldBy(span.spanId)) steps.push({ kind: 'waited', waiting })
@@ -74,6 +86,7 @@ export function forwardUnattributed(ctx: LinkContext, span: ArrivedSpan): void {
   ctx.counts.unattributed++
   followAwaited(ctx, span, awaited, undefined)
   releaseTold(ctx, span)
+  releaseJoining(ctx, span)
 }
 
 /** What had been waiting for this span, or went ahead without it, learns of it. */
@@ -102,7 +115,7 @@ function followAwaited(
       }
       ctx.waiting.remove(waiting.arrival)
       const child = ctx.spans.span(waiting.arrival)
-      if (child !== undefined) ctx.steps.push({ kind: 'child', span: child, cpid })
+      if (child !== undefined) ctx.steps.push({ kind: 'child', span: child, cpid, joined: span.joined })
     }
   }
   if (cpid !== undefined && awaited.some((child) => child.trace === AWAITED_AFTER_FORWARD)) {
@@ -111,12 +124,17 @@ function followAwaited(
 }
 
 /** A child that waited goes after its parent, and takes its CPID. */
-export function sendChild(ctx: LinkContext, child: ArrivedSpan, cpid: number | undefined): void {
+export function sendChild(
+  ctx: LinkContext,
+  child: ArrivedSpan,
+  cpid: number | undefined,
+  joined: boolean,
+): void {
   if (cpid === undefined || !mayJoin(ctx, child, cpid)) {
     forwardUnattributed(ctx, child)
     return
   }
-  ctx.spans.inheritCpid(child, cpid)
+  ctx.spans.inheritCpid(child, cpid, joined)
   sendSpan(ctx, child, cpid)
 }
 
@@ -130,7 +148,7 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
   for (let above = stack.pop(); above !== undefined; above = stack.pop()) {
     for (const child of ctx.spans.childrenWithoutCpid(above.origin, above.spanId)) {
       if (!mayJoin(ctx, child, cpid)) continue
-      ctx.spans.inheritCpid(child, cpid)
+      ctx.spans.inheritCpid(child, cpid, above.joined)
       const roots = ctx.settings.mode === 'passthrough' ? [] : listedRoots(ctx, cpid)
       const drivers = driversOf(ctx, child, roots)
       const open = openTracesOf(ctx, { cpid, roots, drivers }, child.startNs, spanBytes(child))

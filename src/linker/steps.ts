@@ -13,6 +13,6 @@ export type Step =
   /** It waited for what a span wrote that has been sent; it may wait for more. */
   | { kind: 'observer'; row: number }
   /** It waited for its parent, which has been sent, with that CPID or without one. */
-  | { kind: 'child'; span: ArrivedSpan; cpid: number | undefined }
+  | { kind: 'child'; span: ArrivedSpan; cpid: number | undefined; joined: boolean }
   /** A log record whose wait may be over. */
   | { kind: 'waited log'; row: number }

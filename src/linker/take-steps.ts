@@ -1,3 +1,4 @@
+import { attribute } from './attribute.ts'
 import { hearExplained, hearMergelog, hearSpan } from './hearing.ts'
 import type { LinkContext } from './link-context.ts'
 import { hearLog, lookAtLogAgain } from './logs/link-log.ts'
@@ -36,7 +37,8 @@ function take(ctx: LinkContext, step: Step): void {
       sendObserver(ctx, step.row)
       return
     case 'child':
-      sendChild(ctx, step.span, step.cpid)
+      if (step.span.names === 0) sendChild(ctx, step.span, step.cpid, step.joined)
+      else attribute(ctx, step.span)
       return
     case 'waited log':
       lookAtLogAgain(ctx, step.row)

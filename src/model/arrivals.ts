@@ -29,6 +29,13 @@ export const SPAN_JOINS_OWN = 32
 /** It tells of a write that was seen from outside: there is a `SeenWrite` of it. */
 export const SPAN_SEEN_WRITE = 64
 
+/** It names the request of an API server that it is part of (`audit-id`), or is a kubelet's and names a Pod (`k8s.pod.uid`). */
+export const SPAN_NAMES_REQUEST = 128
+export const SPAN_NAMES_POD = 256
+
+/** It took its CPID from something that it says it belongs to, or from a parent that did: it is no activity. */
+export const SPAN_JOINED = 512
+
 /** The fields of a received span that linking and questions need, and the span's own bytes. */
 export interface SpanRecord {
   /** The OTLP Span message, a view into the request. */
@@ -54,6 +61,8 @@ export interface SpanRecord {
   observed: readonly string[] | undefined
   wrote: readonly string[] | undefined
   seen: SeenWrite | undefined
+  /** Bits `SPAN_NAMES_*`. */
+  names: number
 }
 
 export interface LogRecord {

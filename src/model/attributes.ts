@@ -39,6 +39,9 @@ export const CPID_CAUSE_SPAN_ID = 'cpid.cause.span_id'
 /** On the span of a write that was seen from outside: `operator`, `exact` or `inferred`; and that versions before it were not seen. */
 export const CPID_CAUSE = 'cpid.cause'
 export const CPID_GAP = 'cpid.gap'
+/** On such a span: the API server's number of the request, and the W3C trace context with which admission was called. */
+export const CPID_AUDIT_ID = 'cpid.audit_id'
+export const CPID_TRACEPARENT = 'cpid.traceparent'
 
 /** In answers alone: the bytes of what is no protobuf, in base64. */
 export const CPID_UNDECODABLE = 'cpid.undecodable'
@@ -46,3 +49,8 @@ export const CPID_UNDECODABLE = 'cpid.undecodable'
 export const SERVICE_NAME = 'service.name'
 export const CLUSTER_NAME = 'k8s.cluster.name'
 export const USER_NAME = 'user.name'
+/** As the API server and the kubelet have them on their spans. */
+export const AUDIT_ID = 'audit-id'
+export const POD_UID = 'k8s.pod.uid'
+export const POD_NAME = 'k8s.pod.name'
+export const NAMESPACE_NAME = 'k8s.namespace.name'

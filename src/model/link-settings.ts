@@ -19,4 +19,8 @@ export interface LinkerSettings extends LinkSettings {
   logs: boolean
   /** Who sends may be told apart, so that the room of a trace is shared out. */
   tellsSendersApart?: boolean
+  /** Spans of API servers wait for the write that they are of, because something tells of requests. */
+  awaitsRequests?: boolean
+  /** Spans of kubelets wait for a version of their Pod, because something tells of writes. */
+  awaitsPods?: boolean
 }

@@ -9,4 +9,8 @@ export interface SeenWrite {
   cause: WriteCause
   /** Versions of the object before this one were not seen. */
   gap: boolean
+  /** The API server's number of the request. */
+  auditId?: string
+  /** The id of the trace in which the API server called admission: 16 bytes. */
+  admittedTrace?: Buffer
 }

@@ -127,6 +127,14 @@ CREATE VIEW audit_unattributed_spans AS SELECT s.id AS arrival, NULL AS cpid, lo
   WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM spans s JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL AND (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
   (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
 
+CREATE TABLE awaited_joins (
+  key TEXT NOT NULL,
+  span INTEGER NOT NULL,
+  PRIMARY KEY (key, span)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX awaited_joins_by_span ON awaited_joins (span);
+
 CREATE TABLE awaited_parents (
   origin INTEGER NOT NULL,
   span_id INTEGER NOT NULL,
@@ -211,6 +219,11 @@ CREATE TABLE graph_events (
   arrival INTEGER PRIMARY KEY,
   cpid INTEGER NOT NULL,
   kind INTEGER NOT NULL
+  ) STRICT;
+
+CREATE TABLE joined_spans (
+  span INTEGER PRIMARY KEY,
+  target INTEGER NOT NULL
   ) STRICT;
 
 CREATE TABLE k8s_acted (
@@ -436,7 +449,11 @@ CREATE TABLE seen_writes (
   user_name TEXT,
   cause TEXT NOT NULL,
   gap INTEGER NOT NULL
-  ) STRICT;
+  , audit_id TEXT, admitted_trace BLOB) STRICT;
+
+CREATE INDEX seen_writes_by_audit_id ON seen_writes (audit_id) WHERE audit_id IS NOT NULL;
+
+CREATE INDEX seen_writes_by_trace ON seen_writes (admitted_trace) WHERE admitted_trace IS NOT NULL;
 
 CREATE TABLE set_aside (
   id INTEGER PRIMARY KEY,
@@ -478,6 +495,10 @@ CREATE TABLE spans (
   ) STRICT;
 
 CREATE INDEX spans_by_origin ON spans (origin, span_id);
+
+CREATE TRIGGER spans_joined AFTER DELETE ON spans WHEN old.flags & 512 BEGIN
+  DELETE FROM joined_spans WHERE span = old.id;
+  END;
 
 CREATE TRIGGER spans_scope AFTER DELETE ON spans WHEN old.scope IS NOT NULL BEGIN
   UPDATE scopes SET uses = uses - 1 WHERE id = old.scope;
@@ -583,3 +604,7 @@ CREATE INDEX waiting_logs_by_cpid ON waiting_logs (cpid, arrival) WHERE cpid IS 
 CREATE INDEX waiting_logs_by_span ON waiting_logs (span_id, trace_id, arrival) WHERE kind = 1;
 
 CREATE INDEX waiting_logs_due ON waiting_logs (due_ms, arrival);
+
+CREATE TRIGGER waiting_to_join AFTER DELETE ON waiting WHEN old.kind = 5 BEGIN
+  DELETE FROM awaited_joins WHERE span = old.arrival;
+  END;

@@ -29,6 +29,7 @@ const sweep = 'keeping: when nobody can come any more whom they await'
 /** Every table has an owner that bounds it. A new table needs one too, and a part in `aDay` that fills it. */
 const KEPT: Record<string, Keeping> = {
   arrival_marks: { by: 'pruning: beyond max_age', left: 2 },
+  awaited_joins: { by: 'linking: with the wait for it', left: 0 },
   awaited_parents: { by: sweep, left: 0 },
   awaited_versions: { by: sweep, left: 0 },
   awaited_writers: { by: sweep, left: 0 },
@@ -39,6 +40,7 @@ const KEPT: Record<string, Keeping> = {
   explain_later: { by: 'explaining, in turns before linking', left: 0 },
   exporters: { by: 'the configuration, at the start', left: 1 },
   graph_events: { by: 'linking, which hears of them once', left: 0 },
+  joined_spans: { by: withSpans, left: 0 },
   k8s_acted: { by: withObjects, left: 0 },
   k8s_clusters: { by: 'keeping: a week after the last that was told of it', left: 0 },
   k8s_objects: { by: 'keeping: an hour after it went, and a million', left: 0 },
@@ -75,7 +77,7 @@ const KEPT: Record<string, Keeping> = {
   waiting_logs: { by: 'linking: connectors::cpid::linking::wait', left: 0 },
 }
 
-const writer = await TestWriter.open({ retention: RETENTION, linking: { logs: true } })
+const writer = await TestWriter.open({ retention: RETENTION, linking: { logs: true, awaitsRequests: true } })
 const tables = writer.db
   .prepare<[], string>(
     `SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite%'
@@ -162,6 +164,7 @@ function aDay(day: number, most: Map<string, number>): void {
         attributes: {
           'cpid.wrote': [`${object(of)}?rv=1`],
           'cpid.cause': 'operator',
+          'cpid.audit_id': `request ${at + of}`,
           'user.name': `user ${at + of}`,
         },
       },
@@ -175,6 +178,10 @@ function aDay(day: number, most: Map<string, number>): void {
       },
       { trace: at + of, id: at + 30 + of, cpid: unexplained!, start: time },
       { trace: at + 50 + of, id: at + 50 + of, start: time },
+      ...['request', 'nobody'].map((name, nth) => ({
+        ...{ trace: at + 80 + of, id: at + 80 + of + nth * 10_000, start: time },
+        attributes: { 'audit-id': `${name} ${at + of}` },
+      })),
       { trace: at + 70 + of, id: at + 70 + of, parent: 95_000 + of, start: time },
     ])
     writer.logs(`pod ${at + of}`, [

@@ -80,6 +80,7 @@ export function linkingContract(open: Open): void {
     opened.transactor.run(({ waiting }) => {
       expect(waiting.due(9).map(({ arrival }) => arrival)).toEqual([4, 5, 3])
       expect(waiting.due(2)).toHaveLength(2)
+      expect([3, 9].map((row) => waiting.untilOf(row))).toEqual([200, undefined])
       expect([waiting.remove(4), waiting.remove(4)]).toEqual([true, false])
       expect(waiting.due(9).map(({ arrival }) => arrival)).toEqual([5, 3])
     })

@@ -40,10 +40,17 @@ function threadData(
   { cpid, receivers, pipelines: { outTraces, outLogs } }: CausewayConfig,
   components: Components,
 ) {
+  const inference = inferenceRules(cpid.inference, receivers, components)
+  const seen = Object.values(inference.clusters)
   return {
-    inference: inferenceRules(cpid.inference, receivers, components),
+    inference,
     path: cpid.storage.path,
-    linking: { ...cpid.linking, logs: outLogs.length > 0 },
+    linking: {
+      ...cpid.linking,
+      logs: outLogs.length > 0,
+      awaitsRequests: seen.some(({ requests, admissions }) => requests || admissions === true),
+      awaitsPods: seen.length > 0,
+    },
     maxSources: cpid.maxSources,
     maxSeries: cpid.metrics.maxSeries,
     ...(cpid.senders && { senders: cpid.senders }),

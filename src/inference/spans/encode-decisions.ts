@@ -1,5 +1,6 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import {
+  CPID_AUDIT_ID,
   CPID_CAUSE,
   CPID_GAP,
   CPID_ID,
@@ -8,10 +9,12 @@ import {
   CPID_OBSERVED,
   CPID_REASON,
   CPID_SOURCES,
+  CPID_TRACEPARENT,
   CPID_WROTE,
   MERGELOG_EVENT,
   USER_NAME,
 } from '../../model/attributes.ts'
+import { readTraceparent } from '../../model/kubernetes/traceparent.ts'
 import {
   encodeSpan,
   type AttributeValue,
@@ -24,7 +27,6 @@ import { derivedSpanIds } from '../derive-change-ids.ts'
 import { nameOfWrite } from './name-of-write.ts'
 import { objectAttributes } from './object-attributes.ts'
 import { referenceOf } from './reference-of.ts'
-import { readTraceparent } from './read-traceparent.ts'
 
 const SCOPE = 'causeway.inference'
 /** How many read versions a span names. */
@@ -66,6 +68,7 @@ function spanOf(decision: Decision): Parameters<typeof encodeSpan>[0] {
 }
 
 function attributesOf({ write, writer, cpid, cause, reads, gap }: Decision): Record<string, AttributeValue> {
+  const { auditId, traceparent } = write.request ?? {}
   const observed = reads
     .slice(0, MAX_OBSERVED)
     .map(({ identity, known }) => referenceOf(identity, known.version))
@@ -76,6 +79,8 @@ function attributesOf({ write, writer, cpid, cause, reads, gap }: Decision): Rec
     ...(observed.length > 0 && { [CPID_OBSERVED]: observed }),
     ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
     ...(gap && { [CPID_GAP]: true }),
+    ...(auditId !== undefined && { [CPID_AUDIT_ID]: auditId }),
+    ...(traceparent !== undefined && { [CPID_TRACEPARENT]: traceparent }),
     ...objectAttributes(write.object),
   }
 }

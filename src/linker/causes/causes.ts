@@ -80,7 +80,7 @@ function newestWriter(
 }
 
 /** True when the span can hang under the writer: the way up from it is short enough and does not pass the span. */
-function mayHoldBelow(
+export function mayHoldBelow(
   { outbox, spans }: Pick<LinkPorts, 'outbox' | 'spans'>,
   part: Trace,
   writer: ArrivedSpan,

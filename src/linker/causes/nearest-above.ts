@@ -1,8 +1,11 @@
 import type { LinkPorts } from '../../model/ports/linking/link-ports.ts'
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 
-/** Where a span without a CPID may get one. */
-export type Above = 'none' | { kind: 'cpid'; cpid: number } | { kind: 'awaited'; parentId: bigint }
+/** Where a span without a CPID may get one; `row` is of an ancestor that arrived, and waits itself. */
+export type Above =
+  | 'none'
+  | { kind: 'cpid'; cpid: number; joined: boolean }
+  | { kind: 'awaited'; parentId: bigint; row: number | undefined }
 
 /**
  * The CPID of the nearest ancestor that has one, or the ancestor that has to arrive first. An ancestor that was
@@ -19,10 +22,10 @@ export function nearestAbove(
     const parent =
       at.parentRow !== undefined && events.isLinked(at.parentRow) ? spans.span(at.parentRow) : undefined
     if (parent === undefined || waiting.hasSpan(parent.row)) {
-      if (parent?.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid }
-      return { kind: 'awaited', parentId: at.parentId }
+      if (parent?.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
+      return { kind: 'awaited', parentId: at.parentId, row: parent?.row }
     }
-    if (parent.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid }
+    if (parent.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
     if (!parent.malformed) return 'none'
     at = parent
   }

@@ -5,10 +5,12 @@ import type { Trace } from '../../model/ports/linking/traces.ts'
 import type { ObjectVersion } from '../../model/ports/object-port.ts'
 import { endsLater, highestOfEach } from '../causes/causes.ts'
 
-/** Those of its listed roots whose activity something is (design rule 6); undefined for all of them. */
+/** Those of its listed roots whose activity something is (design rule 6); undefined for all of them. What joined is of none. */
 export type Drivers = readonly number[] | undefined
 
 type Asked = Pick<LinkPorts, 'events' | 'spans' | 'objects' | 'mergelogs' | 'outbox' | 'traces' | 'waiting'>
+
+const NONE: Drivers = []
 
 /** Objects whose writers are looked for in the traces of each root, where nobody is known to have written the observed version. */
 const MAX_SEARCHED = 16
@@ -21,6 +23,7 @@ const MAX_WRITERS = 8
  * is one that nothing drives any more that is listed.
  */
 export function driversOf(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
+  if (span.joined) return NONE
   if (roots.length < 2) return undefined
   const driving = isSent(ctx, span.parentRow) ? rootsDriving(ctx, span.parentRow) : []
   if (driving.length > 0) return listedOf(driving, roots)
@@ -39,6 +42,7 @@ export function driversOfChange(ctx: Asked, cpid: number, roots: readonly CpidNo
 
 /** What of the drivers of something is left where it goes: all its traces, when none of them is of a driver. */
 export function driversIn(traces: readonly Trace[], drivers: Drivers): Drivers {
+  if (drivers?.length === 0) return drivers
   return drivers !== undefined && traces.some((trace) => drivers.includes(trace.root)) ? drivers : undefined
 }
 

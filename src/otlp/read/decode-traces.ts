@@ -1,7 +1,21 @@
-import { CPID_CAUSE, CPID_ID, CPID_OBSERVED, CPID_WROTE, MERGELOG_EVENT } from '../../model/attributes.ts'
-import type { Decoded, MergelogRecord, SpanRecord } from '../../model/arrivals.ts'
+import {
+  AUDIT_ID,
+  CPID_CAUSE,
+  CPID_ID,
+  CPID_OBSERVED,
+  CPID_WROTE,
+  MERGELOG_EVENT,
+  POD_UID,
+} from '../../model/attributes.ts'
+import {
+  SPAN_NAMES_POD,
+  SPAN_NAMES_REQUEST,
+  type Decoded,
+  type MergelogRecord,
+  type SpanRecord,
+} from '../../model/arrivals.ts'
 import { decodeRequest } from './decode-envelopes.ts'
-import { mayBeCpidAttribute, readAttribute, type TextValue } from './read-attribute.ts'
+import { mayBeCpidAttribute, mayNameRequestOrPod, readAttribute, type TextValue } from './read-attribute.ts'
 import { FirstAttributes, mergelogOf } from './read-mergelog.ts'
 import { readSeenWrite } from './read-seen-write.ts'
 import { WireCursor } from './wire-cursor.ts'
@@ -17,6 +31,8 @@ const ATTRIBUTES = 9
 const EVENTS = 11
 const LINKS = 13
 const STATUS = 15
+/** What a kubelet calls its work on a Pod. Others name Pods for other reasons. */
+const OF_KUBELETS: ReadonlySet<string> = new Set(['syncPod', 'syncTerminatingPod', 'syncTerminatedPod'])
 const NO_TRACE = '\0'.repeat(16)
 
 /** Decodes an ExportTraceServiceRequest, keeping each span's bytes. Throws MalformedOtlp. */
@@ -43,6 +59,7 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
     observed: undefined,
     wrote: undefined,
     seen: undefined,
+    names: 0,
   }
   // Where a field stands twice the last one counts (protobuf): a good one makes up for a bad one before it.
   let badTraceId = false
@@ -81,7 +98,7 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
         break
       case ATTRIBUTES:
         cursor.expectLength('attribute')
-        if (mayBeCpidAttribute(bytes, cursor.start, cursor.end))
+        if (mayBeCpidAttribute(bytes, cursor.start, cursor.end) || mayNameRequestOrPod(bytes, cursor.start))
           readOwn(bytes, cursor.start, cursor.end, span)
         break
       case EVENTS:
@@ -106,6 +123,7 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
   if (span.traceKey === '' || span.traceKey === NO_TRACE)
     return 'a span whose trace_id is missing or all zeros'
   if (span.spanId === 0n) return 'a span whose span_id is missing or all zeros'
+  if ((span.names & SPAN_NAMES_POD) !== 0 && !OF_KUBELETS.has(span.name)) span.names &= ~SPAN_NAMES_POD
   return span
 }
 
@@ -118,6 +136,8 @@ function readOwn(bytes: Buffer, start: number, end: number, span: SpanRecord): v
   } else if (key === CPID_OBSERVED) span.observed ??= texts(value) ?? []
   else if (key === CPID_WROTE) span.wrote ??= texts(value) ?? []
   else if (key === CPID_CAUSE) span.seen ??= readSeenWrite(span.raw, value)
+  else if (key === AUDIT_ID) span.names |= SPAN_NAMES_REQUEST
+  else if (key === POD_UID) span.names |= SPAN_NAMES_POD
 }
 
 function texts(value: TextValue): string[] | undefined {

@@ -1,7 +1,11 @@
+import { AUDIT_ID, POD_UID } from '../../model/attributes.ts'
 import { WireCursor } from './wire-cursor.ts'
 
 const DOT = 0x2e
+const DASH = 0x2d
+const LOWER_A = 0x61
 const LOWER_C = 0x63
+const LOWER_U = 0x75
 const KEY_TAG = 0x0a
 
 /** Members of AnyValue. */
@@ -22,6 +26,13 @@ export function mayBeCpidAttribute(bytes: Buffer, start: number, end: number): b
   // A length in several bytes, or a second key: seldom, and read by others as what it says last.
   if (bytes[start] !== KEY_TAG || length > 0x7f || bytes[start + 2 + length] === KEY_TAG) return true
   return bytes[start + 2] === LOWER_C && bytes[start + 6] === DOT
+}
+
+/** True when a KeyValue, whose key comes first, may be `audit-id` or `k8s.pod.uid`: by the length of its key, for nearly all. */
+export function mayNameRequestOrPod(bytes: Buffer, start: number): boolean {
+  const length = bytes[start + 1]
+  if (length === AUDIT_ID.length) return bytes[start + 2] === LOWER_A && bytes[start + 7] === DASH
+  return length === POD_UID.length && bytes[start + 9] === DOT && bytes[start + 10] === LOWER_U
 }
 
 /** Reads one KeyValue at [start, end). */

@@ -8,6 +8,7 @@ import type { ObjectTable } from '../writer/object-table.ts'
 import { AwaitedParentTable } from './awaited-parent-table.ts'
 import { ChangeSpanTable } from './change-span-table.ts'
 import { DecisionTable } from './decision-table.ts'
+import { JoinTable } from './join-table.ts'
 import { LinkEventQueue } from './link-events.ts'
 import { LinkScopeTable } from './link-scopes.ts'
 import { SqliteLogLinks } from './log-link-store.ts'
@@ -28,6 +29,7 @@ export class LinkTables implements LinkPorts {
   readonly changes: ChangeSpanTable
   readonly mergelogs: MergelogReader
   readonly scopes: LinkScopeTable
+  readonly joins: JoinTable
   readonly waiting: WaitingTable
   readonly parents: AwaitedParentTable
   readonly outbox: DecisionTable
@@ -43,6 +45,7 @@ export class LinkTables implements LinkPorts {
     this.actors = new TraceActorTable(db)
     this.changes = new ChangeSpanTable(db)
     this.mergelogs = new MergelogReader(db)
+    this.joins = new JoinTable(db, progress, arrivals.traces)
     this.waiting = new WaitingTable(db, progress)
     this.parents = new AwaitedParentTable(db, progress, this.spans)
     this.outbox = new DecisionTable(db, progress)
@@ -64,8 +67,8 @@ export class LinkTables implements LinkPorts {
   }
 
   forget(): void {
-    const { logs, spans, scopes, traces, changes, outbox, parents, waiting } = this
-    for (const part of [logs, spans, scopes, traces, changes, outbox, parents, waiting]) part.forget()
+    const { logs, spans, scopes, traces, changes, outbox, parents, joins, waiting } = this
+    for (const part of [logs, spans, scopes, traces, changes, outbox, parents, joins, waiting]) part.forget()
   }
 
   gauges(): { waiting: number; openTraces: number } {

@@ -2,8 +2,11 @@ import type { Statement } from 'better-sqlite3'
 import {
   SPAN_HAS_LINKS,
   SPAN_INHERITED_CPID,
+  SPAN_JOINED,
   SPAN_JOINS_OWN,
   SPAN_MALFORMED_CPID,
+  SPAN_NAMES_POD,
+  SPAN_NAMES_REQUEST,
   SPAN_OBSERVED,
   SPAN_SEEN_WRITE,
   SPAN_WROTE,
@@ -38,6 +41,8 @@ const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.e
     (SELECT min(p.id) FROM spans p WHERE p.origin = s.origin AND p.span_id = s.parent_id) END,
   ${SPAN_REPEATED},
   EXISTS (SELECT 1 FROM awaited_parents a WHERE a.origin = s.origin AND a.span_id = s.span_id)`
+
+const NAMES = SPAN_HAS_LINKS | SPAN_NAMES_REQUEST | SPAN_NAMES_POD
 
 /** How many spans are looked at for the earliest: a change may have any number before it is sent. */
 const FIRST_SPANS = 200
@@ -87,9 +92,7 @@ export class SpanReader implements Spans {
       )
       .pluck()
       .safeIntegers()
-    this.#setCpid = db.prepare(
-      `UPDATE spans SET cpid = ?, flags = flags | ${SPAN_INHERITED_CPID} WHERE id = ?`,
-    )
+    this.#setCpid = db.prepare(`UPDATE spans SET cpid = ?, flags = flags | ? WHERE id = ?`)
     this.#remove = db.prepare('DELETE FROM spans WHERE id = ?')
   }
 
@@ -145,10 +148,11 @@ export class SpanReader implements Spans {
     return this.#firstStart.get({ cpid, from: fromNs, to: toNs }) ?? undefined
   }
 
-  inheritCpid(span: ArrivedSpan, cpid: number): void {
+  inheritCpid(span: ArrivedSpan, cpid: number, joined: boolean): void {
     span.cpid = cpid
     span.inherited = true
-    this.#setCpid.run(cpid, span.row)
+    span.joined = joined
+    this.#setCpid.run(cpid, SPAN_INHERITED_CPID | (joined ? SPAN_JOINED : 0), span.row)
     this.#arrivals.addCpidOrigin(cpid, span.origin)
   }
 
@@ -182,6 +186,8 @@ export class SpanReader implements Spans {
       observes: (flags & SPAN_OBSERVED) !== 0,
       writes: (flags & SPAN_WROTE) !== 0,
       seen: (flags & SPAN_SEEN_WRITE) !== 0,
+      names: flags & NAMES,
+      joined: (flags & SPAN_JOINED) !== 0,
       joinsOwn: (flags & SPAN_JOINS_OWN) !== 0,
       malformed: (flags & SPAN_MALFORMED_CPID) !== 0,
       inherited: (flags & SPAN_INHERITED_CPID) !== 0,

@@ -3,7 +3,7 @@ import type { Waiting, WaitingItems, WaitingKind } from '../../model/ports/linki
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 
-const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause', 'parent']
+const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause', 'parent', 'join']
 const CHANGE = KINDS.indexOf('change')
 /** In place of an original trace, of a change that waits for the span that told of it. */
 const TOLD = -1
@@ -21,6 +21,7 @@ export class WaitingTable implements WaitingItems {
   readonly #progress: Progress
   readonly #insert: Statement
   readonly #is: Statement<[number], number>
+  readonly #until: Statement<[number], number>
   readonly #forCpid: Statement<[number], WaitingRow>
   readonly #forParent: Statement<[number, bigint], WaitingRow>
   readonly #due: Statement<[number, number], WaitingRow>
@@ -41,6 +42,7 @@ export class WaitingTable implements WaitingItems {
     this.#is = db
       .prepare<[number], number>(`SELECT 1 FROM waiting WHERE arrival = ? AND kind <> ${CHANGE}`)
       .pluck()
+    this.#until = db.prepare<[number], number>('SELECT due_ms FROM waiting WHERE arrival = ?').pluck()
     this.#forCpid = rows('WHERE cpid = +? ORDER BY arrival')
     this.#forParent = rows('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
     this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
@@ -60,6 +62,10 @@ export class WaitingTable implements WaitingItems {
 
   hasSpan(arrival: number): boolean {
     return this.#is.get(arrival) === 1
+  }
+
+  untilOf(arrival: number): number | undefined {
+    return this.#until.get(arrival)
   }
 
   remove(arrival: number): boolean {

@@ -26,12 +26,14 @@ export const MEND_DECISIONS: readonly MendStep[] = [
     `DELETE FROM span_objects WHERE span NOT IN (SELECT id FROM spans) OR object NOT IN (SELECT id FROM objects)`,
   ],
   ['', `DELETE FROM seen_writes WHERE span NOT IN (SELECT id FROM spans)`],
+  ['', `DELETE FROM joined_spans WHERE span NOT IN (SELECT id FROM spans)`],
   ['', `UPDATE mergelogs SET object_id = NULL WHERE object_id NOT IN (SELECT id FROM objects)`],
   ['', `DELETE FROM graph_events WHERE cpid NOT IN (${CPIDS_LEFT})`],
   [
     '',
     `DELETE FROM waiting WHERE cpid NOT IN (${CPIDS_LEFT}) OR kind <> 1 AND arrival NOT IN (SELECT id FROM spans)`,
   ],
+  ['', 'DELETE FROM awaited_joins WHERE span NOT IN (SELECT arrival FROM waiting WHERE kind = 5)'],
   ['', 'DELETE FROM waiting_logs WHERE arrival NOT IN (SELECT id FROM logs)'],
   ['', 'DELETE FROM log_outbox WHERE log NOT IN (SELECT id FROM logs)'],
 ]

@@ -76,7 +76,9 @@ export class SqliteArrivals implements ArrivalStore {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
-    this.#addSeen = db.prepare('INSERT INTO seen_writes (span, user_name, cause, gap) VALUES (?, ?, ?, ?)')
+    this.#addSeen = db.prepare(
+      'INSERT INTO seen_writes (span, user_name, cause, gap, audit_id, admitted_trace) VALUES (?, ?, ?, ?, ?, ?)',
+    )
     this.#addLog = db.prepare(
       `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw, digest)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -140,7 +142,8 @@ export class SqliteArrivals implements ArrivalStore {
         (span.wrote === undefined ? 0 : SPAN_WROTE) |
         (span.cpid !== undefined && cpid === undefined ? SPAN_MALFORMED_CPID : 0) |
         (joinsOwn === true && cpid === undefined ? SPAN_JOINS_OWN : 0) |
-        (span.seen === undefined ? 0 : SPAN_SEEN_WRITE),
+        (span.seen === undefined ? 0 : SPAN_SEEN_WRITE) |
+        (span.cpid === undefined ? span.names : 0),
       span.name,
       span.raw,
     )
@@ -150,8 +153,8 @@ export class SqliteArrivals implements ArrivalStore {
     if (span.seen !== undefined) this.#addSeenWrite(row, span.seen)
   }
 
-  #addSeenWrite(row: number, { user, cause, gap }: SeenWrite): void {
-    this.#addSeen.run(row, user ?? null, cause, gap ? 1 : 0)
+  #addSeenWrite(row: number, { user, cause, gap, auditId, admittedTrace }: SeenWrite): void {
+    this.#addSeen.run(row, user ?? null, cause, gap ? 1 : 0, auditId ?? null, admittedTrace ?? null)
   }
 
   addCpidOrigin(cpid: number, origin: number): void {

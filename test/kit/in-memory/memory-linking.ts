@@ -75,6 +75,10 @@ export class MemoryWaiting implements WaitingItems {
     return waiting !== undefined && waiting.kind !== 'change'
   }
 
+  untilOf(arrival: number): number | undefined {
+    return this.#tables.waiting.get(arrival)?.[1]
+  }
+
   remove(arrival: number): boolean {
     return this.#tables.waiting.delete(arrival)
   }

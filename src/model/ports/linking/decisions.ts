@@ -13,6 +13,9 @@ export const SENT_FOR_CHILD = 16
 /** It is no activity of the trace's root: something else drives it (design rule 6). */
 export const SENT_UNDRIVEN = 32
 
+/** What it hangs under by `cause` is what it joined, not what it observed. */
+export const SENT_JOINED = 64
+
 /** Sends one stored span into a trace; trace 0 is the span's original one. */
 export interface SpanDecision {
   trace: number

@@ -4,6 +4,7 @@ import type { TraceActors } from './actors.ts'
 import type { ChangeSpans, LinkScopes, Mergelogs } from './changes.ts'
 import type { Decisions } from './decisions.ts'
 import type { LinkEvents } from './events.ts'
+import type { Joins } from './joins.ts'
 import type { Spans } from './spans.ts'
 import type { Traces } from './traces.ts'
 import type { AwaitedParents, WaitingItems } from './waiting.ts'
@@ -26,6 +27,7 @@ export interface LinkPorts {
   readonly changes: ChangeSpans
   readonly mergelogs: Mergelogs
   readonly scopes: LinkScopes
+  readonly joins: Joins
   readonly waiting: WaitingItems
   readonly parents: AwaitedParents
   readonly outbox: Decisions

@@ -24,6 +24,10 @@ export interface ArrivedSpan {
   readonly writes: boolean
   /** It tells of a write that was seen from outside. */
   readonly seen: boolean
+  /** How it may say what it belongs to: bits `SPAN_HAS_LINKS`, `SPAN_NAMES_REQUEST`, `SPAN_NAMES_POD`. */
+  readonly names: number
+  /** It took its CPID from what it says it belongs to, or from a parent that did: it is no activity. */
+  joined: boolean
   /** It carries a `cpid.id` that is no CPID. */
   readonly malformed: boolean
   /** It takes no CPID that is known to be of another cluster from its parent. */
@@ -48,7 +52,8 @@ export interface Spans {
   linksOf(row: number): { traceId: Buffer; spanId: bigint }[]
   /** The earliest start, from one time to another, of spans that carry the CPID. */
   firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined
-  inheritCpid(span: ArrivedSpan, cpid: number): void
+  /** The span takes a CPID from its parent, or from what it has `joined`, as its parent may have. */
+  inheritCpid(span: ArrivedSpan, cpid: number, joined: boolean): void
   /** Removes a span that repeats one stored before it, and of which nothing was decided. */
   removeRepeated(span: ArrivedSpan): void
 }

@@ -1,6 +1,6 @@
 import type { ArrivedSpan } from './spans.ts'
 
-export type WaitingKind = 'span' | 'change' | 'orphan' | 'cause' | 'parent'
+export type WaitingKind = 'span' | 'change' | 'orphan' | 'cause' | 'parent' | 'join'
 
 export interface Waiting {
   readonly arrival: number
@@ -16,6 +16,8 @@ export interface WaitingItems {
   add(waiting: Waiting, dueMs: number): void
   /** True for a span that is linked but not sent yet. */
   hasSpan(row: number): boolean
+  /** Until when an arrival waits, in milliseconds of up time, if it does. */
+  untilOf(arrival: number): number | undefined
   /** It waits no longer; false when it did not any more. */
   remove(arrival: number): boolean
   forCpid(cpid: number): Waiting[]

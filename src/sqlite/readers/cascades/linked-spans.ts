@@ -1,7 +1,12 @@
 import type { Statement } from 'better-sqlite3'
 import { SPAN_OBSERVED, SPAN_SEEN_WRITE, SPAN_WROTE } from '../../../model/arrivals.ts'
 import { cpidOfBytes } from '../../../model/cpid.ts'
-import { SENT_COPY, SENT_SYNTHETIC, SENT_UNDRIVEN } from '../../../model/ports/linking/decisions.ts'
+import {
+  SENT_COPY,
+  SENT_JOINED,
+  SENT_SYNTHETIC,
+  SENT_UNDRIVEN,
+} from '../../../model/ports/linking/decisions.ts'
 import type { LinkedSpan, SpanElsewhere } from '../../../model/ports/query-port.ts'
 import { namedObjects } from '../../../otlp/read/named-objects.ts'
 import { readOwnSpan } from '../../../otlp/read/read-own-span.ts'
@@ -84,7 +89,11 @@ export class LinkedSpans {
       parentId,
       copy: (Number(flags) & SENT_COPY) !== 0,
       activity: (Number(flags) & SENT_UNDRIVEN) === 0,
-      byCause: extra === null && cause !== null && (causeTrace === null || causeEnd !== null),
+      byCause:
+        extra === null &&
+        (Number(flags) & SENT_JOINED) === 0 &&
+        cause !== null &&
+        (causeTrace === null || causeEnd !== null),
       ...(cause !== null &&
         causeTrace !== null && { above: elsewhere(causeTrace, cause, extra === null, causeEnd) }),
     }
