@@ -273,7 +273,7 @@ export class ResourceStream<Item> {
       return
     }
     const isLost = error.isExpired || (error.isInvalid && !isListing) || this.#isTooNewForLong(error)
-    if (!isLost && error.isGeneral) observer.unreachable(error.message)
+    if (!isLost && error.isGeneral) observer.unreachable(troubleText(error))
     else if (!isLost || isListing) observer.trouble(this.name, error.message)
     else {
       observer.relisted(this.name, error.message)

@@ -23,8 +23,8 @@ export function adviceOn(error: unknown, authType: AskedCluster['authType']): st
     return `start the API server, or correct ${access}; nothing is seen meanwhile`
   if (error.status === UNAUTHORIZED)
     return isPod
-      ? 'give the Pod a service account of this cluster; its token was not taken'
-      : `log in again as for kubectl: what it shows has run out, or is none of this cluster's; or correct ${access}`
+      ? 'let the Pod have its service account (automountServiceAccountToken: true)'
+      : `log in again as for kubectl and start Causeway anew, or correct ${access}`
   if (error.status === FORBIDDEN)
     return 'let it ask which resources there are: bind it to the ClusterRole system:discovery'
   if (error.status === TOO_MANY || error.status >= SERVER_FAULT)

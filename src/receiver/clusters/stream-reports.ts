@@ -86,7 +86,9 @@ export class StreamReports implements StreamObserver {
   }
 
   unreachable(reason: string): void {
-    this.#say(`the cluster ${this.#cluster} at ${this.#address} is asked again later: ${reason}`)
+    this.#say(
+      `the cluster ${this.#cluster} at ${this.#address} is asked again later: ${reason} (causeway doctor says what to do)`,
+    )
   }
 
   trouble(stream: string, reason: string): void {

@@ -45,7 +45,7 @@ test.each<[string, (response: ServerResponse) => void, RegExp]>([
   [
     'a token that has run out',
     (response) => answerStatus(response, 401, 'Unauthorized'),
-    /does not reach the cluster test: it says Unauthorized → log in again as for kubectl/,
+    /does not reach the cluster test: it does not know who asks \(it says Unauthorized\): .* → log in again as for kubectl/,
   ],
   [
     'somebody who may not even ask which resources there are',
