@@ -8,6 +8,12 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const library = join(root, 'packages/instrumentation')
+/** What is imported, and the file that it is. */
+const ENTRIES = [
+  ['.', 'index'],
+  ['./kubernetes', 'kubernetes/index'],
+  ['./testing', 'testing/index'],
+] as const
 const target = process.argv[2] ?? join(root, 'dist')
 const stage = mkdtempSync(join(tmpdir(), 'causeway-instrumentation-'))
 try {
@@ -32,7 +38,7 @@ function compile(): void {
       outDir: stage,
       typeRoots: [join(root, 'node_modules/@types')],
     },
-    files: [join(library, 'src/index.ts')],
+    files: ENTRIES.map(([, entry]) => join(library, `src/${entry}.ts`)),
     include: [],
   }
   const project = join(stage, 'tsconfig.json')
@@ -46,7 +52,11 @@ function compile(): void {
 /** The library's own manifest, with the entry as it is packed. */
 function packedManifest(): object {
   const manifest = JSON.parse(readFileSync(join(library, 'package.json'), 'utf8')) as object
-  return { ...manifest, private: false, exports: { '.': { types: './index.d.ts', default: './index.js' } } }
+  const exports = ENTRIES.map(([name, entry]) => [
+    name,
+    { types: `./${entry}.d.ts`, default: `./${entry}.js` },
+  ])
+  return { ...manifest, private: false, exports: Object.fromEntries(exports) }
 }
 
 function npmPack(): string {

@@ -203,6 +203,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     readCarried: (object) => readAnnotations(object, keys, maxAncestors),
     cpidKey: keys.cpid,
     cluster: settings.cluster ?? '',
+    nowMs,
   })
   return instrumentation
 }

@@ -15,6 +15,7 @@ export interface Internals {
   /** The annotation of the CPID. */
   readonly cpidKey: string
   readonly cluster: string
+  readonly nowMs: () => number
 }
 
 const internals = new WeakMap<Instrumentation, Internals>()

@@ -13,12 +13,21 @@ export class KnownContexts {
   readonly #versions = new BoundedMap<string, TraceContext>(MOST_VERSIONS)
   readonly #deletions = new BoundedMap<string, TraceContext>(MOST_DELETIONS)
 
+  readonly #untold = new WeakMap<TraceContext, () => void>()
+
   /** Of this very version, else of the object's deletion. */
   of(object: KubernetesObject | null | undefined): TraceContext | undefined {
     if (this.#versions.size === 0 && this.#deletions.size === 0) return undefined
     const uid = object?.metadata?.uid
     if (uid === undefined) return undefined
-    return this.ofVersion(object) ?? this.#deletions.get(uid)
+    const context = this.ofVersion(object) ?? this.#deletions.get(uid)
+    if (context !== undefined) this.#tell(context)
+    return context
+  }
+
+  /** Has a change that is noted here told when somebody asks what an object comes from, and it is that. */
+  tellOnUse(context: TraceContext, tell: () => void): void {
+    this.#untold.set(context, tell)
   }
 
   ofVersion(object: KubernetesObject | null | undefined): TraceContext | undefined {
@@ -43,6 +52,12 @@ export class KnownContexts {
 
   forgetDeletion(uid: string): void {
     this.#deletions.delete(uid)
+  }
+
+  #tell(context: TraceContext): void {
+    const tell = this.#untold.get(context)
+    this.#untold.delete(context)
+    tell?.()
   }
 }
 

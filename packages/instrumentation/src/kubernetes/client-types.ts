@@ -1,0 +1,62 @@
+import type { KubernetesObject } from '../objects/kubernetes-object.ts'
+
+// What is used of @kubernetes/client-node, told by its shape: whichever version a controller has fits, and nothing of it
+// is loaded here.
+
+/** A `KubeConfig`. */
+export interface ClientConfig {
+  makeApiClient: (type: never) => unknown
+}
+
+/** An informer of `makeInformer`, or a `ListWatch`. */
+export interface ClientInformer<T> {
+  on: (verb: 'add' | 'update' | 'delete', told: (object: T) => void) => void
+  get: (name: string, namespace?: string) => T | undefined
+  list: (namespace?: string) => readonly T[]
+}
+
+/** Objects as typed lists and informers have them. */
+export type ClientObject = KubernetesObject
+
+/** The part of an API's configuration that sends. */
+export interface ClientConfiguration {
+  readonly httpApi: HttpApi
+}
+
+export interface HttpApi {
+  send: (request: ClientRequest) => Promised<ClientResponse>
+}
+
+export interface ClientRequest {
+  getUrl: () => string
+  getHttpMethod: () => string
+  getHeaders: () => Record<string, string>
+  getBody: () => unknown
+  setBody: (body: string) => void
+  setHeaderParam: (name: string, value: string) => void
+  getSignal?: () => unknown
+  setSignal?: (signal: never) => void
+  getDispatcher?: () => unknown
+  setDispatcher?: (dispatcher: never) => void
+}
+
+export interface ClientResponse {
+  readonly httpStatusCode: number
+  body: ClientBody
+}
+
+export interface ClientBody {
+  text: () => Promise<string>
+  binary: () => Promise<unknown>
+  stream?: () => unknown
+}
+
+/** What the client calls an Observable: a promise that can be piped. */
+export interface Promised<T> {
+  toPromise: () => Promise<T>
+  pipe: <Next>(next: (value: T) => Next | Promise<Next>) => Promised<Next>
+}
+
+export function promised<T>(promise: Promise<T>): Promised<T> {
+  return { toPromise: () => promise, pipe: (next) => promised(promise.then(next)) }
+}

@@ -1,0 +1,8 @@
+// What `causeway-instrumentation/kubernetes` gives a controller that uses `@kubernetes/client-node`.
+export {
+  traceCluster,
+  type TraceClusterSettings,
+  type TracedCluster,
+} from './trace-cluster.ts'
+export type { Reconciler } from './reconciler.ts'
+export type { InformedType } from './traced-informer.ts'

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import type { TraceContext } from '../context/trace-context.ts'
+import type { Instrumentation } from '../instrumentation.ts'
+import { internalsOf } from '../internals.ts'
+import { BoundedMap } from '../known/bounded-map.ts'
+import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
+import type { ObjectType } from '../objects/object-reference.ts'
+import { factsOf, isByAnother, type VersionFacts } from './version-facts.ts'
+
+const MOST_TOMBSTONES = 1_024
+const VERSION_8 = 0x80
+
+interface Remembered {
+  readonly facts: VersionFacts
+  /** What the version came from, where that is not what it says itself. */
+  readonly context: TraceContext | undefined
+  /** Whether the version differs from the one before in its CPID alone, as where a deletion was marked. */
+  readonly isMarkOnly: boolean
+}
+
+/**
+ * What an informer told of each object: who changed it, where that can be seen, and what became of it. One for each object
+ * there is, and some of those that are gone.
+ */
+export class ObjectMemory {
+  readonly #instrumentation: Instrumentation
+  readonly #type: ObjectType
+  readonly #objects = new Map<string, Remembered>()
+  readonly #tombstones = new BoundedMap<string, KubernetesObject>(MOST_TOMBSTONES)
+
+  constructor(instrumentation: Instrumentation, type: ObjectType) {
+    this.#instrumentation = instrumentation
+    this.#type = type
+  }
+
+  /** A new object, or another version of one. */
+  see(object: KubernetesObject): void {
+    const uid = object.metadata?.uid
+    if (uid === undefined) return
+    const { known, cpidKey } = internalsOf(this.#instrumentation)
+    this.#tombstones.delete(placeOf(object))
+    const facts = factsOf(object, cpidKey)
+    const before = this.#objects.get(uid)
+    if (before?.facts.version === facts.version && before !== undefined) return
+    const context = known.ofVersion(object) ?? known.ofDeletion(uid) ?? this.#contextOf(object, facts, before)
+    if (context !== undefined) known.noteVersion(object, context)
+    this.#objects.set(uid, { facts, context, isMarkOnly: isMarkOnly(before?.facts, facts) })
+  }
+
+  /** The last that is told of an object. */
+  bury(object: KubernetesObject): void {
+    const uid = object.metadata?.uid
+    if (uid === undefined) return
+    const { known } = internalsOf(this.#instrumentation)
+    const before = this.#objects.get(uid)
+    this.#objects.delete(uid)
+    this.#tombstones.set(placeOf(object), object)
+    const context =
+      known.ofDeletion(uid) ?? this.#ownersDeletion(object) ?? this.#ownDeletion(object, before)
+    if (context === undefined) return
+    known.noteVersion(object, context)
+    known.noteDeletion(uid, context)
+  }
+
+  /** What became of an object that is not there. */
+  tombstone(name: string, namespace: string | undefined): KubernetesObject | undefined {
+    return this.#tombstones.get(`${namespace ?? ''}/${name}`)
+  }
+
+  #contextOf(
+    object: KubernetesObject,
+    facts: VersionFacts,
+    before: Remembered | undefined,
+  ): TraceContext | undefined {
+    if (isByAnother(before?.facts, facts)) return this.#begin(object)
+    return facts.cpid === before?.facts.cpid ? before?.context : undefined
+  }
+
+  /** What garbage collection takes goes because its owner went. */
+  #ownersDeletion(object: KubernetesObject): TraceContext | undefined {
+    const { ownerReferences } = recordIn(object.metadata)
+    if (!Array.isArray(ownerReferences)) return undefined
+    const { known } = internalsOf(this.#instrumentation)
+    for (const owner of ownerReferences) {
+      const { uid } = recordIn(owner)
+      const context = typeof uid === 'string' ? known.ofDeletion(uid) : undefined
+      if (context !== undefined) return context
+    }
+    return undefined
+  }
+
+  /** Whoever deletes it said so, or nobody knows who; what a controller made it deletes too, for reasons of its own. */
+  #ownDeletion(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {
+    const { readCarried } = internalsOf(this.#instrumentation)
+    if (before === undefined || before.facts.isOwned) return undefined
+    const { deletionTimestamp } = recordIn(object.metadata)
+    const wasBegun = deletionTimestamp !== undefined && deletionTimestamp !== null
+    if (wasBegun || before.isMarkOnly) return before.context ?? readCarried(object)
+    return this.#begin(object)
+  }
+
+  /**
+   * Begins a change of a writer that says nothing of changes. Every process that sees the version, also after a restart,
+   * gives it the same CPID; it is the one that Causeway gives a write that it sees from outside.
+   */
+  #begin(object: KubernetesObject): TraceContext {
+    const { cluster, tell, referenceTo, known, nowMs } = internalsOf(this.#instrumentation)
+    const { uid = '', resourceVersion = '' } = object.metadata ?? {}
+    const cpid = derivedRoot(cluster, uid, resourceVersion)
+    const context = { cpid, ancestors: [] }
+    const atMs = nowMs()
+    const detail = { object: referenceTo(object, this.#type), reason: 'unattributed writer' }
+    // Most of what an informer lists concerns nobody.
+    known.tellOnUse(context, () => tell({ cpid, sources: [] }, detail, atMs))
+    return context
+  }
+}
+
+function isMarkOnly(before: VersionFacts | undefined, { cpid, generation, content }: VersionFacts): boolean {
+  return (
+    before !== undefined &&
+    before.cpid !== cpid &&
+    before.generation === generation &&
+    before.content === content
+  )
+}
+
+function placeOf({ metadata }: KubernetesObject): string {
+  return `${metadata?.namespace ?? ''}/${metadata?.name ?? ''}`
+}
+
+/** A UUID of version 8 (RFC 9562), out of SHA-256. */
+function derivedRoot(cluster: string, uid: string, version: string): string {
+  const digest = createHash('sha256').update(['root', cluster, uid, version].join('\0')).digest()
+  const bytes = digest.subarray(0, 16)
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | VERSION_8
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | VERSION_8
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}

@@ -1,0 +1,64 @@
+import type { ObjectType } from '../objects/object-reference.ts'
+
+/** What a request to an API server is about. */
+export interface RequestTarget extends ObjectType {
+  readonly verb: 'get' | 'create' | 'update' | 'patch' | 'delete'
+  readonly apiVersion: string
+  readonly resource: string
+  readonly namespace: string | undefined
+  /** Undefined where the request is for a whole collection. */
+  readonly name: string | undefined
+  readonly subresource: string | undefined
+  /** Whether nothing is to be stored. */
+  readonly isDryRun: boolean
+}
+
+const VERBS = new Map<string, RequestTarget['verb']>([
+  ['GET', 'get'],
+  ['POST', 'create'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+])
+/** Below a namespace's own path, whatever is not this is a resource in it. */
+const OF_NAMESPACES = new Set(['status', 'finalize'])
+/** Subresources that store nothing. */
+const ASIDE = new Set(['token', 'exec', 'attach', 'portforward', 'proxy', 'log'])
+
+/** Reads method and URL; undefined where they are not about objects, as in discovery. */
+export function requestTarget(method: string, url: string): RequestTarget | undefined {
+  const verb = VERBS.get(method)
+  const { pathname, searchParams } = new URL(url)
+  const path = /\/(?:api\/(v[^/]+)|apis\/([^/]+\/v[^/]+))\/(.+?)\/?$/.exec(pathname)
+  const apiVersion = path?.[1] ?? path?.[2]
+  if (verb === undefined || apiVersion === undefined) return undefined
+  const parts = (path?.[3] ?? '').split('/').map(decodeURIComponent)
+  const [first, second, third] = parts
+  const isInNamespace = first === 'namespaces' && third !== undefined && !OF_NAMESPACES.has(third)
+  const [resource, name, ...subresource] = isInNamespace ? parts.slice(2) : parts
+  if (resource === undefined || resource === 'watch') return undefined
+  return {
+    verb,
+    apiVersion,
+    resource,
+    namespace: isInNamespace ? second : undefined,
+    name,
+    subresource: subresource.length === 0 ? undefined : subresource.join('/'),
+    isDryRun: searchParams.has('dryRun'),
+  }
+}
+
+/** As in `update apps/v1/deployments/status`. */
+export function nameOf({ verb, apiVersion, resource, subresource }: RequestTarget): string {
+  return [`${verb} ${apiVersion}/${resource}`, subresource].filter((part) => part !== undefined).join('/')
+}
+
+/** Written all the time, or not stored at all: not a part of any change. */
+export function isAside({ apiVersion, resource, subresource }: RequestTarget): boolean {
+  return (
+    (subresource !== undefined && ASIDE.has(subresource)) ||
+    (apiVersion.startsWith('coordination.k8s.io/') && resource === 'leases') ||
+    resource === 'events' ||
+    /^(?:authentication|authorization)\.k8s\.io\//.test(apiVersion)
+  )
+}

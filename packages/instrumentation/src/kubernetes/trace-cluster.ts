@@ -1,0 +1,70 @@
+import { createInstrumentation } from '../create-instrumentation.ts'
+import type { Instrumentation, InstrumentationSettings } from '../instrumentation.ts'
+import type { ClientConfig, ClientConfiguration, ClientInformer, ClientObject } from './client-types.ts'
+import { tracedReconciler, type Reconciler } from './reconciler.ts'
+import { tracedHttp } from './traced-http.ts'
+import { withMethods } from './with-methods.ts'
+import { tracedInformer, type InformedType } from './traced-informer.ts'
+
+export interface TraceClusterSettings extends InstrumentationSettings {
+  /** An instrumentation that is there already; the settings of one count for nothing then. */
+  instrumentation?: Instrumentation
+  /** Whether requests carry `traceparent`; not with an HTTP instrumentation of OpenTelemetry, which does that as well. True unless given. */
+  sendsTraceparent?: boolean
+  /** Whether what is to be deleted is made to carry the change first, with one more request. True unless given. */
+  marksDeletions?: boolean
+  /** Whether a reconcile that wrote nothing, and did not fail, leaves a span. False unless given. */
+  keepsIdleSpans?: boolean
+}
+
+/** A cluster as an instrumented controller uses it. */
+export interface TracedCluster<Config> {
+  readonly instrumentation: Instrumentation
+  /** The configuration given, except that the API clients that it makes are traced. */
+  readonly kubeConfig: Config
+  /**
+   * An informer that fills in what its objects are, tells reconciles what they read, and recognises writes of those who carry no
+   * CPID, and deletions. It gets its handlers after this.
+   */
+  readonly informer: <Informer extends ClientInformer<never>>(informer: Informer, type: InformedType) => Informer
+  /** The reconcile as a span with its causes, for any work queue. */
+  readonly reconciler: <Key extends string, Outcome>(
+    name: string,
+    reconcile: (key: Key) => Promise<Outcome>,
+  ) => Reconciler<Key, Outcome>
+}
+
+/**
+ * What a controller with `@kubernetes/client-node` needs to tell what its work comes from. Throws a RangeError when a limit
+ * in the settings makes no sense.
+ */
+export function traceCluster<Config extends ClientConfig>(
+  kubeConfig: Config,
+  settings: TraceClusterSettings = {},
+): TracedCluster<Config> {
+  const instrumentation = settings.instrumentation ?? createInstrumentation(settings)
+  const { sendsTraceparent = true, marksDeletions = true, keepsIdleSpans = false } = settings
+
+  /** The client makes its configuration itself, and gives it to whatever class is asked for. */
+  function makeApiClient(type: never): unknown {
+    let configuration: ClientConfiguration | undefined
+    class Taken {
+      constructor(given: ClientConfiguration) {
+        configuration = given
+      }
+    }
+    kubeConfig.makeApiClient(Taken as never)
+    if (configuration === undefined) return kubeConfig.makeApiClient(type)
+    const httpApi = tracedHttp(configuration.httpApi, instrumentation, { sendsTraceparent, marksDeletions })
+    return new (type as new (configuration: ClientConfiguration) => unknown)({ ...configuration, httpApi })
+  }
+
+  return {
+    instrumentation,
+    kubeConfig: withMethods<Config>(kubeConfig, { makeApiClient } as Partial<Record<keyof Config, unknown>>),
+    informer: (informer, type) =>
+      tracedInformer(informer as ClientInformer<ClientObject>, type, instrumentation) as typeof informer,
+    reconciler: (name, reconcile) =>
+      tracedReconciler(name, reconcile, instrumentation, { keepsIdleSpans }),
+  }
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { annotationOf, recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
+
+/** What tells one version of an object from the next, and who wrote it. */
+export interface VersionFacts {
+  readonly version: string | undefined
+  readonly cpid: string | undefined
+  /** Undefined where objects of this kind count none, as ConfigMaps. */
+  readonly generation: number | undefined
+  /** A digest of all but metadata and status; only where there is no generation. */
+  readonly content: string | undefined
+  readonly writers: readonly Writer[]
+  /** Whether another object is what made it. */
+  readonly isOwned: boolean
+}
+
+/** An entry of managedFields that is about more than metadata and status. */
+interface Writer {
+  readonly name: string
+  readonly digest: string
+  readonly time: string
+  /** Whether it wrote the CPID. */
+  readonly marks: boolean
+}
+
+export function factsOf(object: KubernetesObject, cpidKey: string): VersionFacts {
+  const metadata = recordIn(object.metadata)
+  const { generation, ownerReferences, managedFields } = metadata
+  const count = typeof generation === 'number' ? generation : undefined
+  return {
+    version: object.metadata?.resourceVersion,
+    cpid: annotationOf(object, cpidKey),
+    generation: count,
+    content: count === undefined ? contentOf(object) : undefined,
+    writers: Array.isArray(managedFields) ? managedFields.flatMap((entry) => writerOf(entry, cpidKey)) : [],
+    isOwned: Array.isArray(ownerReferences) && ownerReferences.some((one) => recordIn(one)['controller'] === true),
+  }
+}
+
+/**
+ * Whether a writer that carries no CPID made a version. `before` is the version that was known before it, if any: its CPID
+ * stands there still, though the object is another.
+ */
+export function isByAnother(before: VersionFacts | undefined, now: VersionFacts): boolean {
+  if (before === undefined) return now.cpid === undefined ? !now.isOwned : hasLaterWriter(now)
+  if (now.cpid !== undefined && now.cpid !== before.cpid) return false
+  const isOther =
+    now.generation === undefined || before.generation === undefined
+      ? now.content !== before.content
+      : now.generation > before.generation
+  if (!isOther) return false
+  if (now.cpid === undefined) return !now.isOwned
+  return !writersOf(before, now).some(({ marks }) => marks)
+}
+
+/** Those whose entry is another than before; where none is, as within a second, those who wrote last. */
+function writersOf(before: VersionFacts, now: VersionFacts): readonly Writer[] {
+  const earlier = new Map(before.writers.map(({ name, digest }) => [name, digest]))
+  const changed = now.writers.filter(({ name, digest }) => earlier.get(name) !== digest)
+  if (changed.length > 0) return changed
+  const last = now.writers.reduce((latest, { time }) => (time > latest ? time : latest), '')
+  return now.writers.filter(({ time }) => time === last)
+}
+
+/** Where nothing is known of earlier versions: whether somebody wrote after the one that wrote the CPID. */
+function hasLaterWriter({ writers }: VersionFacts): boolean {
+  const marked = writers.filter(({ marks }) => marks).map(({ time }) => time)
+  if (marked.length === 0) return false
+  const last = marked.reduce((latest, time) => (time > latest ? time : latest))
+  return writers.some(({ marks, time }) => !marks && time > last)
+}
+
+function writerOf(entry: unknown, cpidKey: string): Writer[] {
+  const { manager, operation, subresource, time, fieldsV1 } = recordIn(entry)
+  const fields = recordIn(fieldsV1)
+  const annotations = recordIn(recordIn(fields['f:metadata'])['f:annotations'])
+  const marks = Object.hasOwn(annotations, `f:${cpidKey}`)
+  const isSubstance = Object.keys(fields).some((name) => name !== 'f:metadata' && name !== 'f:status')
+  if (!marks && (!isSubstance || subresource === 'status')) return []
+  // The generated models of the client have dates, other clients text.
+  const at = time instanceof Date ? time.toISOString() : String(time)
+  const name = [manager, operation, subresource].map(String).join(' ')
+  return [{ name, digest: digestOf([at, fields]), time: at, marks }]
+}
+
+function contentOf(object: KubernetesObject): string {
+  const content = { ...object } as Record<string, unknown>
+  for (const name of ['metadata', 'status', 'kind', 'apiVersion']) Reflect.deleteProperty(content, name)
+  return digestOf(content)
+}
+
+function digestOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64')
+}
