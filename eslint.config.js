@@ -20,7 +20,7 @@ zones.push({
 const CORES = ['model', 'graph', 'linker', 'otlp', 'query', 'dag'].map((folder) => `src/${folder}/**`)
 
 export default tseslint.config(
-  { ignores: ['node_modules', 'data', 'coverage', 'dist', '**/golden/**'] },
+  { ignores: ['node_modules', 'data', 'coverage', 'dist', '**/golden/**', 'examples/operator/**'] },
   {
     files: ['**/*.js'],
     languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },

@@ -56,7 +56,7 @@ function packedManifest(): object {
     name,
     { types: `./${entry}.d.ts`, default: `./${entry}.js` },
   ])
-  return { ...manifest, private: false, exports: Object.fromEntries(exports) }
+  return { ...manifest, private: false, exports: Object.fromEntries(exports) as object }
 }
 
 function npmPack(): string {

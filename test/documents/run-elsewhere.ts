@@ -86,6 +86,18 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     {
       why: 'it is typed in another project and asks the registry; standing-alone.test.ts runs the package without it',
     },
+  'npm install ../causeway/dist/causeway-instrumentation-0.1.0.tgz @kubernetes/client-node @opentelemetry/api @opentelemetry/sdk-node':
+    {
+      why: 'it is typed in another project and asks the registry; operator-folder.ts of the interop suite makes the same folder',
+    },
+  'kubectl apply --filename web-app.yaml': {
+    by: 'test/interop/kubernetes/operator.test.ts',
+    as: "'apply', '--filename', join(folder, 'web-app.yaml')",
+  },
+  'node web-app-instrumented.ts': {
+    by: 'test/interop/kubernetes/operator.test.ts',
+    as: "join(folder, 'web-app-instrumented.ts')",
+  },
   'npm run pack:instrumentation': {
     by: 'test/instrumentation/standing-alone.test.ts',
     as: 'pack-instrumentation.ts',

@@ -25,7 +25,7 @@ test('nothing but the OpenTelemetry API is needed to run it', () => {
         needed.add(from)
     }
   }
-  expect([...needed].sort()).toEqual(['@opentelemetry/api', 'node:crypto'])
+  expect([...needed].sort()).toEqual(['@opentelemetry/api', 'node:async_hooks', 'node:crypto'])
 })
 
 test('its names are those that Causeway reads', () => {
@@ -62,6 +62,12 @@ test('packed, it runs below node_modules as plain JavaScript with types', async 
     const quickly = ['--offline', '--legacy-peer-deps', '--no-audit', '--no-fund', '--no-package-lock']
     await run('npm', ['install', '--prefix', folder, ...quickly, packed.trim()])
     symlinkSync(join(ROOT, 'node_modules/@opentelemetry'), join(folder, 'node_modules/@opentelemetry'))
+    const entries = ['', '/kubernetes', '/testing'].map(
+      (entry) => `import('causeway-instrumentation${entry}')`,
+    )
+    const all = `Promise.all([${entries.join()}]).then((all) => console.log(all.flatMap(Object.keys).join()))`
+    const named = await run(process.execPath, ['--no-strip-types', '-e', all], { cwd: folder })
+    expect(named.stdout).toMatch(/createInstrumentation.*traceCluster,ToldChanges/)
     const script = `import('causeway-instrumentation').then(({ createInstrumentation }) => {
       const { newRoot, extractFromObject, injectIntoObject } = createInstrumentation({ newCpid: () => '${CPID}' })
       console.log(extractFromObject(injectIntoObject(newRoot(), {})).cpid)

@@ -129,7 +129,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
 
   function extractFromObject(object: MaybeObject): TraceContext | undefined {
     return attempt(() => {
-      const traceContext = known.of(object) ?? readAnnotations(object, keys, maxAncestors)
+      const traceContext = known.use(known.of(object)) ?? readAnnotations(object, keys, maxAncestors)
       if (traceContext === undefined || settings.keepTraceparent !== true) return traceContext
       const link = linkFromTraceparent(object)
       return link === undefined ? traceContext : { ...traceContext, link }

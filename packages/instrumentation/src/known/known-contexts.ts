@@ -15,17 +15,15 @@ export class KnownContexts {
 
   readonly #untold = new WeakMap<TraceContext, () => void>()
 
-  /** Of this very version, else of the object's deletion. */
+  /** Of this very version, else of the object's deletion. Nobody is told of it yet. */
   of(object: KubernetesObject | null | undefined): TraceContext | undefined {
     if (this.#versions.size === 0 && this.#deletions.size === 0) return undefined
     const uid = object?.metadata?.uid
     if (uid === undefined) return undefined
-    const context = this.ofVersion(object) ?? this.#deletions.get(uid)
-    if (context !== undefined) this.#tell(context)
-    return context
+    return this.ofVersion(object) ?? this.#deletions.get(uid)
   }
 
-  /** Has a change that is noted here told when somebody asks what an object comes from, and it is that. */
+  /** Has a change that is noted here told when something comes from it. */
   tellOnUse(context: TraceContext, tell: () => void): void {
     this.#untold.set(context, tell)
   }
@@ -54,10 +52,13 @@ export class KnownContexts {
     this.#deletions.delete(uid)
   }
 
-  #tell(context: TraceContext): void {
+  /** Something comes from this. */
+  use<Context extends TraceContext | undefined>(context: Context): Context {
+    if (context === undefined) return context
     const tell = this.#untold.get(context)
     this.#untold.delete(context)
     tell?.()
+    return context
   }
 }
 

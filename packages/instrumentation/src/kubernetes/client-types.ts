@@ -15,6 +15,24 @@ export interface ClientInformer<T> {
   list: (namespace?: string) => readonly T[]
 }
 
+type Anything = (...given: never[]) => unknown
+
+/** What can be made of an informer of any kind of object. */
+export interface AnyInformer {
+  on: Anything
+  get: Anything
+  list: Anything
+}
+
+/** `makeInformer`. */
+export type MakesInformers = (config: never, path: string, list: never, labelSelector?: string) => AnyInformer
+
+export interface ClientList {
+  readonly apiVersion?: string | undefined
+  readonly kind?: string | undefined
+  readonly items: ClientObject[]
+}
+
 /** Objects as typed lists and informers have them. */
 export type ClientObject = KubernetesObject
 

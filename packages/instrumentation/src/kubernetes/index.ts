@@ -1,8 +1,3 @@
 // What `causeway-instrumentation/kubernetes` gives a controller that uses `@kubernetes/client-node`.
-export {
-  traceCluster,
-  type TraceClusterSettings,
-  type TracedCluster,
-} from './trace-cluster.ts'
+export { traceCluster, type TraceClusterSettings, type TracedCluster } from './trace-cluster.ts'
 export type { Reconciler } from './reconciler.ts'
-export type { InformedType } from './traced-informer.ts'

@@ -55,8 +55,7 @@ export class ObjectMemory {
     const before = this.#objects.get(uid)
     this.#objects.delete(uid)
     this.#tombstones.set(placeOf(object), object)
-    const context =
-      known.ofDeletion(uid) ?? this.#ownersDeletion(object) ?? this.#ownDeletion(object, before)
+    const context = known.ofDeletion(uid) ?? this.#ownersDeletion(object) ?? this.#ownDeletion(object, before)
     if (context === undefined) return
     known.noteVersion(object, context)
     known.noteDeletion(uid, context)

@@ -93,6 +93,7 @@ export function tracedReconciler<Key extends string, Outcome>(
 function end(span: Span, work: Work, wakers: readonly Waker[], cause: TraceContext | undefined): void {
   // Where it is known what woke the work, what it read beside that stands on its writes: it was not waited for.
   if (wakers.length === 0) work.noteReads()
-  span.setAttributes(changeAttributes(work.change ?? cause))
+  work.useCauses()
+  span.setAttributes(changeAttributes(work.change ?? cause ?? work.causes()[0]))
   span.end()
 }

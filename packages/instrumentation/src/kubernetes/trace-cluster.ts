@@ -1,10 +1,19 @@
 import { createInstrumentation } from '../create-instrumentation.ts'
 import type { Instrumentation, InstrumentationSettings } from '../instrumentation.ts'
-import type { ClientConfig, ClientConfiguration, ClientInformer, ClientObject } from './client-types.ts'
+import type { ObjectType } from '../objects/object-reference.ts'
+import type {
+  AnyInformer,
+  ClientConfig,
+  ClientConfiguration,
+  ClientInformer,
+  ClientObject,
+  MakesInformers,
+} from './client-types.ts'
 import { tracedReconciler, type Reconciler } from './reconciler.ts'
 import { tracedHttp } from './traced-http.ts'
 import { withMethods } from './with-methods.ts'
-import { tracedInformer, type InformedType } from './traced-informer.ts'
+import { tracedInformer } from './traced-informer.ts'
+import { tracedInformers } from './traced-informers.ts'
 
 export interface TraceClusterSettings extends InstrumentationSettings {
   /** An instrumentation that is there already; the settings of one count for nothing then. */
@@ -23,10 +32,12 @@ export interface TracedCluster<Config> {
   /** The configuration given, except that the API clients that it makes are traced. */
   readonly kubeConfig: Config
   /**
-   * An informer that fills in what its objects are, tells reconciles what they read, and recognises writes of those who carry no
-   * CPID, and deletions. It gets its handlers after this.
+   * `makeInformer`, whose informers fill in what their objects are, tell reconciles what they read, and recognise deletions and
+   * writes of those who carry no CPID.
    */
-  readonly informer: <Informer extends ClientInformer<never>>(informer: Informer, type: InformedType) => Informer
+  readonly informers: <Make extends MakesInformers>(makeInformer: Make) => Make
+  /** The same for an informer made in another way, of objects of this type; before it gets its handlers. */
+  readonly informer: <Informer extends AnyInformer>(informer: Informer, type: ObjectType) => Informer
   /** The reconcile as a span with its causes, for any work queue. */
   readonly reconciler: <Key extends string, Outcome>(
     name: string,
@@ -48,10 +59,8 @@ export function traceCluster<Config extends ClientConfig>(
   /** The client makes its configuration itself, and gives it to whatever class is asked for. */
   function makeApiClient(type: never): unknown {
     let configuration: ClientConfiguration | undefined
-    class Taken {
-      constructor(given: ClientConfiguration) {
-        configuration = given
-      }
+    function Taken(given: ClientConfiguration): void {
+      configuration = given
     }
     kubeConfig.makeApiClient(Taken as never)
     if (configuration === undefined) return kubeConfig.makeApiClient(type)
@@ -62,9 +71,13 @@ export function traceCluster<Config extends ClientConfig>(
   return {
     instrumentation,
     kubeConfig: withMethods<Config>(kubeConfig, { makeApiClient } as Partial<Record<keyof Config, unknown>>),
+    informers: (makeInformer) => tracedInformers(makeInformer, instrumentation),
     informer: (informer, type) =>
-      tracedInformer(informer as ClientInformer<ClientObject>, type, instrumentation) as typeof informer,
-    reconciler: (name, reconcile) =>
-      tracedReconciler(name, reconcile, instrumentation, { keepsIdleSpans }),
+      tracedInformer(
+        informer as unknown as ClientInformer<ClientObject>,
+        type,
+        instrumentation,
+      ) as unknown as typeof informer,
+    reconciler: (name, reconcile) => tracedReconciler(name, reconcile, instrumentation, { keepsIdleSpans }),
   }
 }

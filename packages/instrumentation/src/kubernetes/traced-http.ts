@@ -20,12 +20,18 @@ export interface HttpSettings {
 }
 
 /** Sends as `inner` does. A write is a span, carries its change, and is told once it was accepted; a read in a reconcile is noted. */
-export function tracedHttp(inner: HttpApi, instrumentation: Instrumentation, settings: HttpSettings): HttpApi {
+export function tracedHttp(
+  inner: HttpApi,
+  instrumentation: Instrumentation,
+  settings: HttpSettings,
+): HttpApi {
   const { readCarried } = internalsOf(instrumentation)
 
   function ask(request: ClientRequest): Promise<ClientResponse> {
     if (settings.sendsTraceparent) {
-      propagation.inject(context.active(), request, { set: (to, key, value) => to.setHeaderParam(key, value) })
+      propagation.inject(context.active(), request, {
+        set: (to, key, value) => to.setHeaderParam(key, value),
+      })
     }
     return inner.send(request).toPromise()
   }
@@ -87,6 +93,7 @@ export function tracedHttp(inner: HttpApi, instrumentation: Instrumentation, set
   ): Promise<ClientResponse> {
     return sendInSpan(nameOf(target), change, async (span) => {
       workHere()?.noteReads()
+      workHere()?.useCauses()
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
       await prepare()
       const response = await ask(request)
@@ -147,7 +154,7 @@ async function answered(response: ClientResponse): Promise<KubernetesObject | un
     stream: () => new Blob([text]).stream(),
   }
   try {
-    return recordIn(JSON.parse(text)) as KubernetesObject
+    return recordIn(JSON.parse(text))
   } catch {
     return undefined
   }

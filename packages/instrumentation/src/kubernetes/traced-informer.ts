@@ -1,27 +1,24 @@
 import type { Instrumentation } from '../instrumentation.ts'
-import type { ObjectType } from '../objects/object-reference.ts'
+import { kindOf, type ObjectType } from '../objects/object-reference.ts'
 import { attempt } from '../attempt.ts'
 import type { ClientInformer, ClientObject } from './client-types.ts'
 import { ObjectMemory } from './object-memory.ts'
 import { withMethods } from './with-methods.ts'
 import { workHere } from './work.ts'
 
-/** What the objects of an informer are; lists do not say it of their items. */
-export type InformedType = Required<Pick<ObjectType, 'apiVersion' | 'kind'>>
-
 /**
- * The informer, with the type of its objects filled in; what a reconcile gets from its cache the reconcile has read, and what
+ * The informer, with the type of its objects filled in where they do not say it; what a reconcile gets from its cache the reconcile has read, and what
  * is gone it has read too, if it went before. Give it its handlers after this.
  */
 export function tracedInformer<T extends ClientObject, Informer extends ClientInformer<T>>(
   informer: Informer,
-  type: InformedType,
+  type: ObjectType,
   instrumentation: Instrumentation,
 ): Informer {
   const memory = new ObjectMemory(instrumentation, type)
   const see = (object: T): void => {
     attempt(() => {
-      Object.assign(object, { apiVersion: type.apiVersion, kind: type.kind })
+      fillIn(object, type)
       memory.see(object)
     }, undefined)
   }
@@ -29,7 +26,7 @@ export function tracedInformer<T extends ClientObject, Informer extends ClientIn
   informer.on('update', see)
   informer.on('delete', (object) => {
     attempt(() => {
-      Object.assign(object, { apiVersion: type.apiVersion, kind: type.kind })
+      fillIn(object, type)
       memory.bury(object)
     }, undefined)
   })
@@ -48,4 +45,11 @@ export function tracedInformer<T extends ClientObject, Informer extends ClientIn
     },
   }
   return withMethods<Informer>(informer, methods as Partial<Record<keyof Informer, unknown>>)
+}
+
+/** Items of typed lists do not say what they are; what a watch tells does. */
+export function fillIn(object: ClientObject, { apiVersion, kind }: ObjectType): void {
+  if (object.apiVersion === undefined && apiVersion !== undefined) Object.assign(object, { apiVersion })
+  if (object.kind === undefined && kind !== undefined)
+    Object.assign(object, { kind: kindOf(undefined, { kind }) })
 }

@@ -17,7 +17,6 @@ export interface VersionFacts {
 /** An entry of managedFields that is about more than metadata and status. */
 interface Writer {
   readonly name: string
-  readonly digest: string
   readonly time: string
   /** Whether it wrote the CPID. */
   readonly marks: boolean
@@ -33,7 +32,8 @@ export function factsOf(object: KubernetesObject, cpidKey: string): VersionFacts
     generation: count,
     content: count === undefined ? contentOf(object) : undefined,
     writers: Array.isArray(managedFields) ? managedFields.flatMap((entry) => writerOf(entry, cpidKey)) : [],
-    isOwned: Array.isArray(ownerReferences) && ownerReferences.some((one) => recordIn(one)['controller'] === true),
+    isOwned:
+      Array.isArray(ownerReferences) && ownerReferences.some((one) => recordIn(one)['controller'] === true),
   }
 }
 
@@ -53,10 +53,13 @@ export function isByAnother(before: VersionFacts | undefined, now: VersionFacts)
   return !writersOf(before, now).some(({ marks }) => marks)
 }
 
-/** Those whose entry is another than before; where none is, as within a second, those who wrote last. */
+/**
+ * Those whose entry is new or of another time, since one that lost a field to another writer keeps its time; where none is,
+ * as within a second, those who wrote last.
+ */
 function writersOf(before: VersionFacts, now: VersionFacts): readonly Writer[] {
-  const earlier = new Map(before.writers.map(({ name, digest }) => [name, digest]))
-  const changed = now.writers.filter(({ name, digest }) => earlier.get(name) !== digest)
+  const earlier = new Map(before.writers.map(({ name, time }) => [name, time]))
+  const changed = now.writers.filter(({ name, time }) => earlier.get(name) !== time)
   if (changed.length > 0) return changed
   const last = now.writers.reduce((latest, { time }) => (time > latest ? time : latest), '')
   return now.writers.filter(({ time }) => time === last)
@@ -80,7 +83,7 @@ function writerOf(entry: unknown, cpidKey: string): Writer[] {
   // The generated models of the client have dates, other clients text.
   const at = time instanceof Date ? time.toISOString() : String(time)
   const name = [manager, operation, subresource].map(String).join(' ')
-  return [{ name, digest: digestOf([at, fields]), time: at, marks }]
+  return [{ name, time: at, marks }]
 }
 
 function contentOf(object: KubernetesObject): string {

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { Instrumentation } from '../instrumentation.ts'
+import { internalsOf } from '../internals.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 
@@ -34,7 +35,8 @@ export class Work {
   /** Notes that the work read an object, on the span that is active then, and what that comes from. */
   read(object: KubernetesObject, type: ObjectType): void {
     this.#reads.push({ object, type })
-    this.follow(this.#instrumentation.extractFromObject(object))
+    const { known } = internalsOf(this.#instrumentation)
+    this.follow(known.of(object) ?? this.#instrumentation.extractFromObject(object))
   }
 
   follow(context: TraceContext | undefined): void {
@@ -47,6 +49,12 @@ export class Work {
     const last = this.#last
     if (last === undefined || !this.#causes.has(last.context.cpid)) return causes
     return causes.filter(({ cpid }) => cpid === last.context.cpid || !last.causes.has(cpid))
+  }
+
+  /** Something comes from all that was read so far. */
+  useCauses(): void {
+    const { known } = internalsOf(this.#instrumentation)
+    for (const context of this.#causes.values()) known.use(context)
   }
 
   /** The outcome for these causes, decided once. */

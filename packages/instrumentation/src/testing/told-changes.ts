@@ -1,11 +1,23 @@
-import { CPID_ID, CPID_NEW, CPID_OBJECT, CPID_OBSERVED, CPID_REASON, CPID_SOURCES, CPID_WROTE, MERGELOG_EVENT } from '../attributes.ts'
+import {
+  CPID_ID,
+  CPID_NEW,
+  CPID_OBJECT,
+  CPID_OBSERVED,
+  CPID_REASON,
+  CPID_SOURCES,
+  CPID_WROTE,
+  MERGELOG_EVENT,
+} from '../attributes.ts'
 
 /** What is read of a span that the SDK has ended, whichever SDK. */
 export interface EndedSpan {
   readonly name: string
   readonly attributes: Readonly<Record<string, unknown>>
   readonly status?: { readonly code: number; readonly message?: string }
-  readonly events?: readonly { readonly name: string; readonly attributes?: Readonly<Record<string, unknown>> }[]
+  readonly events?: readonly {
+    readonly name: string
+    readonly attributes?: Readonly<Record<string, unknown>>
+  }[]
 }
 
 /** What is read of a log record that was emitted. */

@@ -1,6 +1,7 @@
 import { SpanKind, SpanStatusCode, trace, type Span } from '@opentelemetry/api'
 import { withTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
+import { changeAttributes } from '../telemetry/change-attributes.ts'
 import { SCOPE } from '../scope.ts'
 
 /**
@@ -13,16 +14,22 @@ export function sendInSpan<Answer>(
   send: (span: Span) => Promise<Answer>,
 ): Promise<Answer> {
   return withTraceContext(change, () =>
-    trace.getTracer(SCOPE).startActiveSpan(name, { kind: SpanKind.CLIENT }, async (span) => {
-      try {
-        return await send(span)
-      } catch (error) {
-        tellFailure(span, statusOf(error), error instanceof Error ? error.message : String(error))
-        throw error
-      } finally {
-        span.end()
-      }
-    }),
+    trace
+      .getTracer(SCOPE)
+      .startActiveSpan(
+        name,
+        { kind: SpanKind.CLIENT, attributes: changeAttributes(change) },
+        async (span) => {
+          try {
+            return await send(span)
+          } catch (error) {
+            tellFailure(span, statusOf(error), error instanceof Error ? error.message : String(error))
+            throw error
+          } finally {
+            span.end()
+          }
+        },
+      ),
   )
 }
 

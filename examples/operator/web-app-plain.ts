@@ -1,0 +1,66 @@
+// An operator that makes a Deployment and a Service of each WebApp, and says in its status how far they are.
+import {
+  AppsV1Api,
+  CoreV1Api,
+  CustomObjectsApi,
+  KubeConfig,
+  makeInformer,
+  type Informer,
+  type KubernetesListObject,
+  type KubernetesObject,
+} from '@kubernetes/client-node'
+import { WorkQueue } from './queue.ts'
+import { deploymentOf, GROUP, isAsAsked, serviceOf, type WebApp } from './web-app.ts'
+
+const config = new KubeConfig()
+config.loadFromDefault()
+const custom = config.makeApiClient(CustomObjectsApi)
+const apps = config.makeApiClient(AppsV1Api)
+const core = config.makeApiClient(CoreV1Api)
+
+const webApps = makeInformer<WebApp>(
+  config,
+  '/apis/example.com/v1/webapps',
+  () => custom.listClusterCustomObject(GROUP) as Promise<KubernetesListObject<WebApp>>,
+)
+const deployments = makeInformer(config, '/apis/apps/v1/deployments', () =>
+  apps.listDeploymentForAllNamespaces(),
+)
+const services = makeInformer(config, '/api/v1/services', () => core.listServiceForAllNamespaces())
+
+async function reconcile(key: string): Promise<void> {
+  const [namespace = '', name = ''] = key.split('/')
+  const app = webApps.get(name, namespace)
+  if (app === undefined) return
+  const deployment = deployments.get(name, namespace)
+  if (deployment === undefined) {
+    await apps.createNamespacedDeployment({ namespace, body: deploymentOf(app) })
+  } else if (!isAsAsked(deployment, app)) {
+    const body = { ...deployment, spec: deploymentOf(app).spec }
+    await apps.replaceNamespacedDeployment({ name, namespace, body })
+  }
+  if (services.get(name, namespace) === undefined) {
+    await core.createNamespacedService({ namespace, body: serviceOf(app) })
+  }
+  const status = {
+    observedGeneration: app.metadata.generation,
+    readyReplicas: deployment?.status?.readyReplicas ?? 0,
+  }
+  if (JSON.stringify(status) !== JSON.stringify(app.status)) {
+    await custom.replaceNamespacedCustomObjectStatus({ ...GROUP, name, namespace, body: { ...app, status } })
+  }
+}
+
+const queue = new WorkQueue(reconcile)
+
+function follow<T extends KubernetesObject>(informer: Informer<T>): Promise<void> {
+  informer.on('change', ({ metadata }) => {
+    queue.add(`${metadata?.namespace}/${metadata?.name}`)
+  })
+  informer.on('error', () => setTimeout(() => void informer.start(), 1_000))
+  return informer.start()
+}
+
+await follow(webApps)
+await follow(deployments)
+await follow(services)

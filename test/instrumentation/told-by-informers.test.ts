@@ -1,0 +1,205 @@
+import { expect, test } from '@jest/globals'
+import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
+import { traceCluster } from '../../packages/instrumentation/src/kubernetes/index.ts'
+import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
+import { derivedCpid } from '../../src/inference/derive-change-ids.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { startSdk, type Sdk } from './support/start-sdk.ts'
+
+const CPID = 'causeway.io/cpid'
+
+interface Writer {
+  manager: string
+  operation: string
+  subresource?: string
+  time: string
+  fieldsV1: object
+}
+interface Version extends KubernetesObject {
+  metadata: {
+    name: string
+    uid: string
+    resourceVersion: string
+    generation?: number
+    annotations?: Record<string, string>
+    ownerReferences?: object[]
+    managedFields?: Writer[]
+    deletionTimestamp?: string
+  }
+  data?: Record<string, string>
+}
+
+/** A cache that is told what a watch would tell it, as the client's informers are. */
+class Informed {
+  readonly #objects = new Map<string, Version>()
+  readonly #told = new Map<string, ((object: Version) => void)[]>()
+
+  on(verb: string, tell: (object: Version) => void): void {
+    this.#told.set(verb, [...(this.#told.get(verb) ?? []), tell])
+  }
+  get(name: string): Version | undefined {
+    return this.#objects.get(name)
+  }
+  list(): Version[] {
+    return [...this.#objects.values()]
+  }
+  tell(verb: 'add' | 'update' | 'delete', object: Version): Version {
+    if (verb === 'delete') this.#objects.delete(object.metadata.name)
+    else this.#objects.set(object.metadata.name, object)
+    for (const tell of this.#told.get(verb) ?? []) tell(object)
+    return object
+  }
+}
+
+function informed() {
+  let next = 100
+  const instrumentation = createInstrumentation({ cluster: 'prod', newCpid: () => cpid(next++) })
+  const cluster = traceCluster({ makeApiClient: () => undefined }, { instrumentation })
+  const plain = new Informed()
+  const traced = cluster.informer(plain, { apiVersion: 'apps/v1', kind: 'Deployment' })
+  const contextOf = (object: Version) => instrumentation.extractFromObject(object)?.cpid
+  return { instrumentation, plain, traced, contextOf, cluster }
+}
+
+const version = (resourceVersion: string, more: Partial<Version['metadata']> = {}): Version => ({
+  metadata: { name: 'web', uid: 'u1', resourceVersion, generation: 1, ...more },
+})
+const marked = { annotations: { [CPID]: cpid(1) } }
+const byOperator = (second: number): Writer => ({
+  manager: 'operator',
+  operation: 'Update',
+  time: `2026-01-01T00:00:0${second}Z`,
+  fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${CPID}`]: {} } }, 'f:spec': { 'f:replicas': {} } },
+})
+const byKubectl = (second: number): Writer => ({
+  manager: 'kubectl-patch',
+  operation: 'Update',
+  time: `2026-01-01T00:00:0${second}Z`,
+  fieldsV1: { 'f:spec': { 'f:replicas': {} } },
+})
+const rootOf = (resourceVersion: string, uid = 'u1', cluster = 'prod'): string =>
+  derivedCpid('root', { cluster, uid, version: resourceVersion })
+const told = (sdk: Sdk) => sdk.records().map(({ attributes }) => attributes['cpid.new'])
+
+test('a change by somebody without CPID begins a root, the one that Causeway gives it, told once', async () => {
+  await using sdk = startSdk()
+  const { plain, contextOf } = informed()
+  const first = plain.tell('add', version('5', { ...marked, managedFields: [byOperator(1)] }))
+  expect(contextOf(first)).toBe(cpid(1))
+  // The field that kubectl wrote is the operator's no more.
+  const [{ fieldsV1, ...operator }] = [byOperator(1)]
+  const without = { ...operator, fieldsV1: { ...fieldsV1, 'f:spec': {} } }
+  const patched = plain.tell(
+    'update',
+    version('6', { ...marked, generation: 2, managedFields: [without, byKubectl(2)] }),
+  )
+  expect(told(sdk)).toEqual([])
+  expect([contextOf(patched), contextOf(patched)]).toEqual([rootOf('6'), rootOf('6')])
+  expect(told(sdk)).toEqual([rootOf('6')])
+  expect(sdk.records()[0]?.attributes).toMatchObject({
+    'cpid.sources': [],
+    'cpid.object': 'apps/v1/deployments/web?uid=u1&rv=6',
+    'cpid.reason': 'unattributed writer',
+  })
+  // Its status follows from it.
+  const status = plain.tell(
+    'update',
+    version('7', { ...marked, generation: 2, managedFields: [byOperator(1), byKubectl(2)] }),
+  )
+  expect(contextOf(status)).toBe(rootOf('6'))
+  const other = {
+    annotations: { [CPID]: cpid(2) },
+    generation: 3,
+    managedFields: [byOperator(3), byKubectl(2)],
+  }
+  expect(contextOf(plain.tell('update', version('8', other)))).toBe(cpid(2))
+  expect(contextOf(first)).toBe(cpid(1))
+})
+
+test('an object that a reconcile looked at and did nothing about is told of by nobody', async () => {
+  await using sdk = startSdk()
+  const { plain, traced, cluster } = informed()
+  plain.tell('add', version('5'))
+  const reconcile = cluster.reconciler('reconcile', async (key: string) => void traced.get(key))
+  reconcile.wokenBy('web', plain.get('web'))
+  await reconcile('web')
+  expect([...sdk.spans(), ...sdk.records()]).toEqual([])
+  const failing = cluster.reconciler('reconcile', async (key: string) => {
+    traced.get(key)
+    throw new Error('no')
+  })
+  await expect(failing('web')).rejects.toThrow('no')
+  expect(told(sdk)).toEqual([rootOf('5')])
+  expect(sdk.spans()).toMatchObject([{ status: { code: 2 }, attributes: { 'cpid.id': rootOf('5') } }])
+})
+
+test('whoever wrote the CPID may write again for the same change', () => {
+  const { plain, contextOf } = informed()
+  plain.tell('add', version('5', { ...marked, managedFields: [byOperator(1), byKubectl(0)] }))
+  const again = { ...marked, generation: 2, managedFields: [byOperator(2), byKubectl(0)] }
+  expect(contextOf(plain.tell('update', version('6', again)))).toBe(cpid(1))
+  // Within the same second nothing tells the entries apart; the last to write was the operator.
+  expect(contextOf(plain.tell('update', version('7', { ...again, generation: 3 })))).toBe(cpid(1))
+})
+
+test('what was written while nobody looked is recognised by who wrote last', () => {
+  const { plain, contextOf } = informed()
+  const found = plain.tell('add', version('9', { ...marked, managedFields: [byOperator(1), byKubectl(2)] }))
+  expect(contextOf(found)).toBe(rootOf('9'))
+  const owned = { ownerReferences: [{ uid: 'x', controller: true }] }
+  expect(contextOf(plain.tell('add', version('9', { uid: 'u2', ...owned })))).toBeUndefined()
+  expect(contextOf(plain.tell('add', version('9', { uid: 'u3' })))).toBe(rootOf('9', 'u3'))
+})
+
+test('objects that count no generations are compared by what they hold', () => {
+  const { plain, contextOf } = informed()
+  const settings = (resourceVersion: string, image: string, labels = {}) =>
+    ({
+      metadata: { name: 's', uid: 'u4', resourceVersion, labels, ...marked },
+      data: { image },
+    }) as unknown as Version
+  plain.tell('add', settings('1', 'web:1'))
+  expect(contextOf(plain.tell('update', settings('2', 'web:1', { of: 'a' })))).toBe(cpid(1))
+  expect(contextOf(plain.tell('update', settings('3', 'web:2')))).toBe(rootOf('3', 'u4'))
+})
+
+test('what this process wrote is of its change, whatever the object says', () => {
+  const { plain, contextOf, instrumentation } = informed()
+  plain.tell('add', version('5', { ...marked, managedFields: [byOperator(1)] }))
+  const scaled = version('6', { ...marked, generation: 2, managedFields: [byOperator(1), byKubectl(2)] })
+  instrumentation.accepted({ cpid: cpid(7), ancestors: [] }, scaled)
+  expect(contextOf(plain.tell('update', scaled))).toBe(cpid(7))
+})
+
+test('a deletion is of whoever marked it; what its owner takes along is too; any other begins a root', () => {
+  const { plain, contextOf, instrumentation } = informed()
+  plain.tell('add', version('5', marked))
+  const mark = { annotations: { [CPID]: cpid(2) } }
+  plain.tell('update', version('6', mark))
+  expect(contextOf(plain.tell('delete', version('7', mark)))).toBe(cpid(2))
+
+  const parent = version('8', { uid: 'p', name: 'parent', ...marked })
+  plain.tell('add', parent)
+  const change = instrumentation.beginDeletion(parent)
+  const child = (resourceVersion: string) =>
+    version(resourceVersion, {
+      uid: 'c',
+      name: 'child',
+      ...marked,
+      ownerReferences: [{ uid: 'p', controller: true }],
+    })
+  plain.tell('add', child('9'))
+  plain.tell('delete', { ...parent, metadata: { ...parent.metadata, resourceVersion: '10' } })
+  expect(contextOf(plain.tell('delete', child('11')))).toBe(change.cpid)
+
+  plain.tell('add', version('12', { uid: 'd', name: 'other', ...marked }))
+  expect(contextOf(plain.tell('delete', version('13', { uid: 'd', name: 'other', ...marked })))).toBe(
+    rootOf('13', 'd'),
+  )
+})
+
+test('what a list leaves out of its items is filled in', () => {
+  const { plain, traced } = informed()
+  plain.tell('add', version('5'))
+  expect(traced.get('web')).toMatchObject({ apiVersion: 'apps/v1', kind: 'Deployment' })
+})

@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process'
+import { cp, mkdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { installClient } from '../../../lab/peers/install-client.ts'
+
+const run = promisify(execFile)
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
+
+/**
+ * A folder as a controller's author has it: the sample operator, the library as it is packed, the newest client, and the packages of
+ * OpenTelemetry.
+ */
+export async function operatorFolder(directory: string): Promise<string> {
+  const folder = join(directory, 'operator')
+  const modules = join(folder, 'node_modules')
+  await cp(join(ROOT, 'examples/operator'), folder, { recursive: true })
+  await cp(await installClient(), modules, { recursive: true, verbatimSymlinks: true })
+  for (const name of ['@opentelemetry', 'typescript'])
+    await symlink(join(ROOT, 'node_modules', name), join(modules, name))
+  const pack = [join(ROOT, 'scripts/pack-instrumentation.ts'), directory]
+  const { stdout } = await run(process.execPath, pack, { cwd: ROOT })
+  const library = join(modules, 'causeway-instrumentation')
+  await mkdir(library)
+  await run('tar', ['xzf', stdout.trim(), '-C', library, '--strip-components=1'])
+  return folder
+}
