@@ -100,14 +100,15 @@ class Served {
 
 const ASK: ToQuery = { kind: 'ask', id: 1, question: { kind: 'mergelogs', part: {} }, known: [] }
 
-test('no more than four chunks are under way unread', async () => {
+test('one chunk is made before anything is read, and no more than four are under way unread', async () => {
   const served = new Served()
   served.tell(ASK)
-  await served.until(() => served.chunks === 4)
+  await served.until(() => served.chunks === 1)
   const { pages } = served.queries
   await served.manyTurns()
   expect(served.queries.pages).toBe(pages)
   served.tell({ kind: 'read', id: 1 })
+  await served.until(() => served.chunks === 5)
   served.tell({ kind: 'read', id: 1 })
   await served.until(() => served.chunks === 6)
   await served.manyTurns()
@@ -119,18 +120,33 @@ test('no more than four chunks are under way unread', async () => {
 test('an answer that nobody reads any more is not made further', async () => {
   const served = new Served()
   served.tell(ASK)
-  await served.until(() => served.chunks === 4)
+  await served.until(() => served.chunks === 1)
   served.tell({ kind: 'cancel', id: 1 })
   served.tell({ kind: 'read', id: 1 })
   await served.manyTurns()
   expect(served.queries.isReturned).toBe(true)
-  expect(served.chunks).toBe(4)
+  expect(served.chunks).toBe(1)
+})
+
+test('of very many long answers some are begun, and another one whenever one of them is over', async () => {
+  const served = new Served()
+  const most = 150
+  const long = { question: { kind: 'mergelogs', part: {} }, known: [] } as const
+  for (let id = 1; id <= most + 3; id++) served.tell({ kind: 'ask', id, ...long })
+  await served.until(() => served.chunks === most)
+  served.tell({ kind: 'cancel', id: most + 1 })
+  served.tell({ kind: 'cancel', id: 7 })
+  await served.until(() => served.chunks > most)
+  served.tell({ kind: 'read', id: most + 2 })
+  await served.until(() => served.chunks === most + 5)
+  const begun = served.heard.flatMap((message) => (message.kind === 'found' ? [message.id] : []))
+  expect(begun.sort((one, other) => one - other)).toEqual([...Array.from({ length: most }, (_, at) => at + 1), most + 2])
 })
 
 test('a question that fails is answered so, and others go on', async () => {
   const served = new Served()
   served.tell({ kind: 'ask', id: 7, question: { kind: 'cpid', cpid: cpidOf(1) }, known: [] })
   served.tell(ASK)
-  await served.until(() => served.chunks === 4)
+  await served.until(() => served.chunks === 1)
   expect(served.heard).toContainEqual({ kind: 'failed', id: 7, reason: 'the disk is on fire' })
 })

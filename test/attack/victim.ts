@@ -34,8 +34,7 @@ type Try = () => Promise<string | undefined>
 export class Victim implements Disposable {
   /** What was never answered as it should be. */
   readonly failures: string[] = []
-  /** How often it was refused for now, or cut off, and came again. */
-  triedAgain = 0
+  readonly #troubles = new Map<string, number>()
   readonly #tries: ReadonlyMap<Door, Try>
   readonly #tookMs = new Map<Door, number[]>()
   #kept: ClientHttp2Session | undefined
@@ -57,6 +56,11 @@ export class Victim implements Disposable {
     this.#tries = new Map(doors.map((door) => [door, tries[door]]))
   }
 
+  /** How often it was refused for now, or cut off, and came again. */
+  get triedAgain(): number {
+    return [...this.#troubles.values()].reduce((sum, count) => sum + count, 0)
+  }
+
   /** How often it was answered through the door where that was seldom. */
   get fewestAnswers(): number {
     return Math.min(...[...this.#tries.keys()].map((door) => this.#tookMs.get(door)?.length ?? 0))
@@ -70,7 +74,9 @@ export class Victim implements Disposable {
         (sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / PERCENT))] ?? 0).toFixed(1)
       return `${door} ${sorted.length} × ${at(50)}/${at(99)}`
     })
-    return `victim's answers, median/p99 ms: ${doors.join(', ')}; tried again ${this.triedAgain} times`
+    const troubles = [...this.#troubles].map(([trouble, count]) => `${trouble} × ${count}`)
+    const why = troubles.length === 0 ? '' : ` (${troubles.join(', ')})`
+    return `victim's answers, median/p99 ms: ${doors.join(', ')}; tried again ${this.triedAgain} times${why}`
   }
 
   /** Once through every door, at the same time. */
@@ -114,7 +120,8 @@ export class Victim implements Disposable {
         this.#tookMs.set(door, times)
         return
       }
-      this.triedAgain++
+      const told = `${door} ${trouble}`
+      this.#troubles.set(told, (this.#troubles.get(told) ?? 0) + 1)
       if (tookMs > HANG_MS) {
         this.failures.push(`${door}: ${trouble}, after ${Math.round(tookMs)} ms`)
         return

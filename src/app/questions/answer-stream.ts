@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { FromQuery } from '../../threads/query-messages.ts'
 
-/** Chunks of an answer that may be under way unread. */
+/** Chunks of an answer that may be under way unread, once its reader has begun. */
 const MAX_UNREAD = 4
+/** Until then: whoever asked may be one of many, whose answers are not begun while others wait to be read. */
+const MAX_UNBEGUN = 1
 const CHUNK_LENGTH = 64 * 1024
 
 export interface AnswerParts {
@@ -23,6 +25,7 @@ export class AnswerStream {
   #text = ''
   #isAnnounced = false
   #unread = 0
+  #maxUnread = MAX_UNBEGUN
   #isOver = false
 
   constructor(parts: AnswerParts) {
@@ -37,12 +40,13 @@ export class AnswerStream {
 
   /** Its reader has fallen behind. */
   get isHeldUp(): boolean {
-    return this.#unread >= MAX_UNREAD
+    return this.#unread >= this.#maxUnread
   }
 
   /** A chunk was read. */
   read(): void {
     this.#unread--
+    this.#maxUnread = MAX_UNREAD
   }
 
   /** Makes no more of the answer, and lets go what making it holds. */

@@ -9,6 +9,11 @@ import { AnswerStream } from './answer-stream.ts'
 
 /** How long one answer may hold up the others. */
 const SLICE_MS = 10
+/**
+ * Long answers that may be begun at a time: each holds the rows that it is made of, and a thousand questions may come before the
+ * first who asked is told that too many answers wait to be read.
+ */
+const MAX_BEGUN = 150
 
 export interface QueryServing {
   queries: CausewayQueries
@@ -52,6 +57,8 @@ class AnswerTurns {
   readonly #post: (message: FromQuery) => void
   readonly #serving: QueryServing
   readonly #streams = new Map<number, AnswerStream>()
+  /** Asked, and not begun yet. */
+  readonly #waiting = new Map<number, Extract<ToQuery, { kind: 'ask' }>>()
   #isTurnPlanned = false
 
   constructor(post: (message: FromQuery) => void, serving: QueryServing) {
@@ -60,11 +67,8 @@ class AnswerTurns {
   }
 
   ask(ask: Extract<ToQuery, { kind: 'ask' }>): void {
-    this.#guarded(ask.id, () => {
-      const stream = this.#begin(ask)
-      if (stream !== undefined) this.#advance(ask.id, stream)
-    })
-    this.#turnSoon()
+    this.#waiting.set(ask.id, ask)
+    this.#beginSome()
   }
 
   read(id: number): void {
@@ -75,10 +79,37 @@ class AnswerTurns {
   cancel(id: number): void {
     this.#streams.get(id)?.end()
     this.#streams.delete(id)
+    this.#waiting.delete(id)
+    this.#turnSoon()
   }
 
   stop(): void {
     this.#streams.clear()
+    this.#waiting.clear()
+  }
+
+  /** For a slice, at least one where there is room. */
+  #beginSome(): void {
+    const mayGoOn = this.#forASlice()
+    for (const [id, ask] of this.#waiting) {
+      if (!this.#hasRoom) break
+      this.#waiting.delete(id)
+      this.#guarded(id, () => {
+        const stream = this.#begin(ask)
+        if (stream !== undefined) this.#advance(id, stream)
+      })
+      if (!mayGoOn()) break
+    }
+    this.#turnSoon()
+  }
+
+  get #hasRoom(): boolean {
+    return this.#streams.size < MAX_BEGUN
+  }
+
+  get #hasWork(): boolean {
+    if (this.#waiting.size > 0 && this.#hasRoom) return true
+    return [...this.#streams.values()].some((stream) => !stream.isHeldUp)
   }
 
   /** Undefined when there is nothing more to say. */
@@ -100,7 +131,7 @@ class AnswerTurns {
   }
 
   #turnSoon(): void {
-    if (this.#isTurnPlanned || ![...this.#streams.values()].some((stream) => !stream.isHeldUp)) return
+    if (this.#isTurnPlanned || !this.#hasWork) return
     this.#isTurnPlanned = true
     this.#serving.timers.soon(() => {
       this.#isTurnPlanned = false
@@ -117,7 +148,7 @@ class AnswerTurns {
       if (this.#streams.delete(id)) this.#streams.set(id, stream)
       if (!mayGoOn()) break
     }
-    this.#turnSoon()
+    this.#beginSome()
   }
 
   #advance(id: number, stream: AnswerStream): void {

@@ -1,7 +1,7 @@
 import type { Position, StoredRecord } from '../../../model/ports/query-port.ts'
 import { MIB } from '../../../model/sizes.ts'
 
-const MAX_RECORDS = 500
+const MAX_RECORDS = 150
 const MAX_BYTES = MIB
 
 /** Gathers a page of stored records until it holds enough of them. */
