@@ -165,6 +165,8 @@ export interface ConnectorSettings {
   linking: LinkSettings
   retention: RetentionConfig
   maxSources: number
+  /** Spans of API servers' filters are kept. */
+  keepsFilters: boolean
   admission: AdmissionConfig
   metrics: CascadeMetricsConfig
   inference: InferenceConfig

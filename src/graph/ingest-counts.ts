@@ -12,6 +12,7 @@ export function noCounts(): IngestCounts {
     malformedCpids: 0,
     forbiddenSpans: 0,
     forbiddenLogs: 0,
+    filterSpans: 0,
     repeatedRequests: 0,
   }
 }

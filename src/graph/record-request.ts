@@ -6,6 +6,7 @@ import { parseCpid } from '../model/cpid.ts'
 import type { MergeGraph } from '../model/ports/graph-port.ts'
 import { nameOfSender, type Sender } from '../model/senders/sender.ts'
 import type { SenderPolicy } from '../model/senders/sender-policy.ts'
+import { withoutFilters } from '../otlp/read/without-filters.ts'
 import { AnswerBuilder } from './answer-builder.ts'
 import { noCounts } from './ingest-counts.ts'
 import { cycleBudget } from './merge-order.ts'
@@ -24,6 +25,8 @@ export interface RecordSettings {
   maxFanout: number
   /** How many edges may be looked at for cycles in one request that has few mergelogs; 5,000 unless given. */
   maxCycleEdges?: number
+  /** Spans of API servers' filters are kept; they are dropped unless given. */
+  keepsFilters?: boolean
   /** Without one everybody may send everything. */
   senders?: SenderPolicy
 }
@@ -104,13 +107,21 @@ export class RequestRecorder {
         joinsOwn: allowed?.joinsAll === false,
       }
     }
-    const spans = request.traces?.resources ?? []
+    const spans = this.#spansOf(request, turn)
     yield* this.#each(spans, turn, from, (span, sent) => this.#span(span, sent, turn.counts, answer))
     const logs = request.logs?.resources ?? []
     yield* this.#each(logs, turn, from, (log, sent) => this.#log(log, sent, turn.counts, answer))
     const built = answer.build()
     this.#store.addRequest(hash, built)
     return built
+  }
+
+  #spansOf({ traces }: ReadRequest, { counts }: Turn): readonly ResourceGroup<SpanRecord>[] {
+    if (traces === undefined) return []
+    if (this.#settings.keepsFilters === true) return traces.resources
+    const kept = withoutFilters(traces)
+    counts.filterSpans += kept.dropped
+    return kept.traces.resources
   }
 
   *#each<T>(

@@ -9,6 +9,8 @@ import { mayJoin } from './may-join.ts'
 import { sendOrWait } from './send-or-wait.ts'
 import { forwardUnattributed } from './send-span.ts'
 
+/** How many spans that name no request stand between two of one that do: filters. */
+const MAX_NESTED = 16
 const NOTHING = { cpid: undefined, origin: undefined, parentId: undefined }
 
 /**
@@ -65,9 +67,13 @@ function joins(ctx: LinkContext, span: ArrivedSpan, above: Above, dueMs: number 
   return !hasCpid && take(ctx, span, joiningByOther(ctx, span), span.parentId === 0n ? until : activeMs)
 }
 
-function isBelowRequest({ spans }: LinkContext, { parentRow }: ArrivedSpan): boolean {
-  const parent = parentRow === undefined ? undefined : spans.span(parentRow)
-  return parent !== undefined && (parent.names & SPAN_NAMES_REQUEST) !== 0
+function isBelowRequest({ spans }: LinkContext, span: ArrivedSpan): boolean {
+  let at: ArrivedSpan | undefined = span
+  for (let depth = 0; depth < MAX_NESTED && at?.parentRow !== undefined; depth++) {
+    at = spans.span(at.parentRow)
+    if (at !== undefined && (at.names & SPAN_NAMES_REQUEST) !== 0) return true
+  }
+  return false
 }
 
 function take(ctx: LinkContext, span: ArrivedSpan, joining: Joining | undefined, until: number): boolean {

@@ -26,6 +26,8 @@ export interface WriterSettings {
   maxSources: number
   /** How many edges may be looked at for cycles in one request that has few mergelogs; 5,000 unless given. */
   maxCycleEdges?: number
+  /** Spans of API servers' filters are kept; they are dropped unless given. */
+  keepsFilters?: boolean
   retention: Retention
   /** Services and object kinds that metrics tell apart at most. */
   maxSeries?: number

@@ -146,6 +146,11 @@ export const METRICS = {
     ['item'],
     'Spans and log records refused because their sender may not send them.',
   ),
+  cpid_filter_spans_dropped: counter(
+    'spans',
+    [],
+    'Filter spans of Kubernetes API servers that were dropped, as filter_spans has it.',
+  ),
   cpid_mergelogs_repeated: counter('mergelogs', [], 'Mergelogs identical to one already stored.'),
   cpid_requests_repeated: counter(
     'requests',

@@ -94,6 +94,7 @@ test('the configuration that comes with Causeway is the one in its documentation
         intervalMs: 60_000,
       },
       maxSources: 1024,
+      keepsFilters: false,
       admission: {
         maxInFlightBytes: 64 * 2 ** 20,
         maxFlowRequests: 64,

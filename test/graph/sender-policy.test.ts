@@ -262,6 +262,7 @@ test('refusals are counted', async () => {
   expect(counts).toMatchObject({
     forbiddenSpans: 1,
     forbiddenLogs: 0,
+    filterSpans: 0,
     refusedMergelogs: { sender_not_allowed: 1 },
   })
 })

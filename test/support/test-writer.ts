@@ -36,6 +36,7 @@ export interface TestSettings {
   retention?: Partial<WriterSettings['retention']>
   maxSources?: number
   maxCycleEdges?: number
+  keepsFilters?: boolean
   senders?: SenderPolicy
   inference?: InferenceRules
   traceIndex?: SqliteStoresSettings['traceIndex']
@@ -46,12 +47,14 @@ export function writerSettings({
   retention,
   maxSources,
   maxCycleEdges,
+  keepsFilters,
   senders,
   inference,
 }: TestSettings = {}): WriterSettings {
   return {
     maxSources: maxSources ?? 1024,
     ...(maxCycleEdges !== undefined && { maxCycleEdges }),
+    ...(keepsFilters !== undefined && { keepsFilters }),
     ...(senders && { senders }),
     ...(inference && { inference }),
     linking: {

@@ -52,6 +52,7 @@ function threadData(
       awaitsPods: seen.length > 0,
     },
     maxSources: cpid.maxSources,
+    keepsFilters: cpid.keepsFilters,
     maxSeries: cpid.metrics.maxSeries,
     ...(cpid.senders && { senders: cpid.senders }),
     retention: cpid.retention,

@@ -11,6 +11,7 @@ import { admission, buildAdmission } from './admission.ts'
 import { present } from '../../config/parts/present.ts'
 import { componentType, type ConnectorDeclaration } from '../../config/component-type.ts'
 
+const FILTER_SPANS: readonly ('drop' | 'keep')[] = ['drop', 'keep']
 const MODES: readonly LinkingMode[] = ['cascade', 'links', 'passthrough']
 
 const storage = section('Where the merge graph is kept.', {
@@ -87,6 +88,11 @@ const schema = section(
     inference,
     senders,
     max_sources: field(wholeNumber(1), '1024', 'A mergelog with more sources is refused.'),
+    filter_spans: field(
+      choice(FILTER_SPANS),
+      'drop',
+      'Half of what a Kubernetes API server sends are spans of its filters (`authentication`, `audit`, …). `drop`: what is below them goes under what they are below. `keep`: they are spans like others.',
+    ),
   },
 )
 
@@ -112,6 +118,7 @@ export const cpidConnector: ConnectorDeclaration<ConnectorSettings> = {
         intervalMs: settings.retention.interval,
       },
       maxSources: settings.max_sources,
+      keepsFilters: settings.filter_spans === 'keep',
       admission: buildAdmission(settings.admission),
       metrics: { intervalMs: settings.metrics.interval, maxSeries: settings.metrics.max_series },
       inference: buildInference(settings.inference),

@@ -82,5 +82,7 @@ export interface IngestCounts {
   /** Spans and log records that their sender may not send. */
   forbiddenSpans: number
   forbiddenLogs: number
+  /** Spans of API servers' filters that were dropped. */
+  filterSpans: number
   repeatedRequests: number
 }

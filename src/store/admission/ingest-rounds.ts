@@ -52,13 +52,14 @@ export class IngestRounds {
 
   constructor(
     { transactor, faults }: WriterStores,
-    { maxSources, maxFanout, maxCycleEdges, senders }: RecordSettings,
+    { maxSources, maxFanout, maxCycleEdges, keepsFilters, senders }: RecordSettings,
     nowMs: () => number,
   ) {
     const settings = {
       maxSources,
       maxFanout,
       ...(maxCycleEdges !== undefined && { maxCycleEdges }),
+      ...(keepsFilters !== undefined && { keepsFilters }),
       ...(senders && { senders }),
     }
     this.#transactor = transactor.with(({ arrivals, graph }) => ({
