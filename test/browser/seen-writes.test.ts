@@ -11,7 +11,12 @@ let dashboard: Dashboard
 beforeAll(async () => {
   dashboard = await Dashboard.start()
   await dashboard.send([
-    { signal: 'logs', bytes: mergelogsRequest('kubectl', [{ new: cpid(1), object: 'v1/nodes/a?rv=4' }]) },
+    {
+      signal: 'logs',
+      bytes: mergelogsRequest('kubectl', [
+        { new: cpid(1), object: 'v1/nodes/a?rv=4', reason: 'authored by bob' },
+      ]),
+    },
     seen('kubectl', { name: 'patch v1/nodes', start: 0, end: 40 }, 'operator', {
       'user.name': 'bob',
       'cpid.wrote': ['v1/nodes/a?rv=5'],
@@ -51,7 +56,8 @@ function seen(
 test('the list says who began a cascade and what was not seen, and is filtered by actor and namespace', async () => {
   const page = await dashboard.open('/')
   const nodes = page.getByRole('row', { name: /nodes a/ })
-  await nodes.getByText('bob').waitFor()
+  await nodes.getByText('bob', { exact: true }).waitFor()
+  await nodes.getByText('authored').waitFor()
   await nodes.getByText('1 gap').waitFor()
   await page.getByRole('row', { name: /deployments default\/web/ }).waitFor()
   await page.getByLabel('Namespace').fill('shop')
@@ -65,6 +71,25 @@ test('the list says who began a cascade and what was not seen, and is filtered b
   await mine.getByRole('row', { name: /deployments default\/web/ }).waitFor({ state: 'detached' })
   await mine.getByRole('row', { name: /nodes a/ }).waitFor()
   expect(new URL(mine.url()).search).toBe(`?actor=${encodeURIComponent(KUBELET)}`)
+})
+
+test('where nobody knows how long writes took, no step is the longest', async () => {
+  const write = (id: number, service: string, start: number): OtlpRequest => {
+    const attributes = { 'cpid.cause': id === 801 ? 'operator' : 'inferred' }
+    const wrote = { 'cpid.wrote': [`v1/pods/shop/short?rv=${id}`] }
+    const observed = id === 801 ? {} : { 'cpid.observed': ['v1/pods/shop/short?rv=801'] }
+    const sketch = { trace: id, id, cpid: cpid(8), name: `write ${id}`, start, end: start }
+    const bytes = spansRequest(service, [{ ...sketch, attributes: { ...attributes, ...wrote, ...observed } }])
+    return { signal: 'traces', bytes }
+  }
+  await dashboard.send([
+    { signal: 'logs', bytes: mergelogsRequest('kubectl', [{ new: cpid(8) }]) },
+    write(801, 'kubectl', 0),
+    write(802, 'kubelet', 200),
+  ])
+  const page = await dashboard.open(`/cascades/${cpid(8)}`)
+  await page.getByText('Longest wait: 200 ms before write 802 of kubelet.').waitFor()
+  expect(await page.getByText('Longest step').count()).toBe(0)
 })
 
 test('a cascade shows the cause of each write, and that versions before one were not seen', async () => {

@@ -1,11 +1,15 @@
 import type { Cascade } from '../../../src/query/answers/cascades.ts'
 import { duration } from '../text/duration.ts'
 
+/** With a watch alone nobody knows how long a write took, and a step has no length. */
+const LEAST_TOLD_MS = 0.001
+
 /** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
 export function CascadeNotices({ cascade }: { cascade: Cascade }) {
   const { state, missing, missingCpids, truncated, clockSkew, durationMs, gaps } = cascade
   const { steps, longestStep, longestWait } = cascade.criticalPath
-  const step = steps[longestStep ?? -1]
+  const longest = steps[longestStep ?? -1]
+  const step = longest !== undefined && longest.heldMs >= LEAST_TOLD_MS ? longest : undefined
   const wait = steps[longestWait ?? -1]
   const share = (ms: number) =>
     durationMs > 0 ? ` (${Math.round((100 * ms) / durationMs)} % of the cascade)` : ''
@@ -23,12 +27,11 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
             </>
           )}
           .
-          {wait !== undefined && (
-            <>
-              {' '}
-              Longest wait: {duration(wait.waitMs)} before <strong>{wait.name}</strong> of {wait.service}.
-            </>
-          )}
+        </p>
+      )}
+      {wait !== undefined && (
+        <p>
+          Longest wait: {duration(wait.waitMs)} before <strong>{wait.name}</strong> of {wait.service}.
         </p>
       )}
       {state === 'open' && (

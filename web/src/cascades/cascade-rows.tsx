@@ -54,13 +54,17 @@ export function CascadeRows({ caption, cascades, nowMs, marked }: CascadeRowsPro
   )
 }
 
+/** How what Causeway works out says why a change began: `scale by alice`. */
+const WHAT_BY_WHOM = /^(\S{1,20}) by \S/
+
 interface CascadeRowProps extends Pick<CascadeRowsProps, 'nowMs' | 'marked'> {
   cascade: CascadeOutline
   longest: number
 }
 
 function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
-  const { root, object, service, actor, cluster, start, durationMs, gaps } = cascade
+  const { root, object, service, actor, cluster, start, durationMs, gaps, reason } = cascade
+  const [, what] = WHAT_BY_WHOM.exec(reason ?? '') ?? []
   return (
     <tr>
       {marked !== undefined && (
@@ -80,6 +84,7 @@ function CascadeRow({ cascade, longest, nowMs, marked }: CascadeRowProps) {
         <a href={`/cascades/${root}`}>
           {object === null ? <span class="mono">{root}</span> : <ObjectMark reference={object} />}
         </a>
+        {what !== undefined && <span class="muted"> {what}</span>}
       </th>
       <td class="service">
         <ActorMark actor={actor} service={service} />
