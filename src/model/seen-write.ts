@@ -12,5 +12,5 @@ export interface SeenWrite {
   /** The API server's number of the request. */
   auditId?: string
   /** The id of the trace in which the API server called admission: 16 bytes. */
-  admittedTrace?: Buffer
+  admittedTrace?: Uint8Array
 }

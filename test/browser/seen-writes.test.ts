@@ -78,7 +78,7 @@ test('where nobody knows how long writes took, no step is the longest', async ()
     const attributes = { 'cpid.cause': id === 801 ? 'operator' : 'inferred' }
     const wrote = { 'cpid.wrote': [`v1/pods/shop/short?rv=${id}`] }
     const observed = id === 801 ? {} : { 'cpid.observed': ['v1/pods/shop/short?rv=801'] }
-    const sketch = { trace: id, id, cpid: cpid(8), name: `write ${id}`, start, end: start }
+    const sketch = { trace: id, id, cpid: cpid(8), name: `write ${id}`, start, end: start + 1e-6 }
     const bytes = spansRequest(service, [{ ...sketch, attributes: { ...attributes, ...wrote, ...observed } }])
     return { signal: 'traces', bytes }
   }

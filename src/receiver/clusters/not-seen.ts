@@ -32,9 +32,12 @@ export function adviceOn(error: unknown, authType: AskedCluster['authType']): st
   return `correct ${access}`
 }
 
-/** The first few of several names, and how many more there are. */
+/** A few of several names, those without a domain first (`v1/pods`, `apps/v1/deployments`), and how many more there are. */
 export function fewOf(names: readonly string[]): string {
-  const sorted = [...names].sort()
+  const [plain, others] = [false, true].map((isOther) =>
+    names.filter((name) => name.includes('.') === isOther),
+  )
+  const sorted = [...(plain ?? []).sort(), ...(others ?? []).sort()]
   if (sorted.length <= NAMED + 1) return sorted.join(', ')
   return `${sorted.slice(0, NAMED).join(', ')} and ${sorted.length - NAMED} more`
 }

@@ -41,7 +41,8 @@ export async function* examineAudit(
     yield {
       state: 'fail',
       message: `${id} cannot read ${log.path}: ${errorText(error)}`,
-      advice: 'let the user that Causeway runs as read the file and its directory',
+      advice:
+        'let the user that Causeway runs as read the file and its directory: the API server keeps the mode and the group of a log that is there, also when it is rotated',
     }
   }
 }

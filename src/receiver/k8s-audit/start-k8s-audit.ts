@@ -97,7 +97,10 @@ function followLog(
         if (await follower.look()) await nextTurn()
         else await sleep(pollMs, undefined, { signal }).catch(() => undefined)
       } catch (error) {
-        if (!isOver(signal)) trouble(`${settings.path} cannot be read now: ${errorText(error)}`)
+        if (!isOver(signal))
+          trouble(
+            `${settings.path} cannot be read now: ${errorText(error)}; it is tried again (causeway doctor says what to do)`,
+          )
         await sleep(RETRY_MS, undefined, { signal }).catch(() => undefined)
       }
   })()
