@@ -7,6 +7,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   otlp: ['model'],
   kubernetes: ['model'],
   cluster: ['model', 'kubernetes'],
+  kubectl: ['model', 'kubernetes', 'cluster', 'trust'],
   inference: ['model', 'otlp'],
   dag: ['model'],
   config: ['model'],
@@ -24,5 +25,5 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   query: ['model', 'otlp'],
   api: ['model', 'query', 'trust', 'doors'],
   sqlite: ['model', 'otlp'],
-  cli: ['model', 'cluster', 'config', 'trust', 'query', 'threads', 'app'],
+  cli: ['model', 'cluster', 'kubectl', 'config', 'trust', 'query', 'threads', 'app'],
 }

@@ -50,7 +50,7 @@ export const OPTIONS = {
   cluster: {
     type: 'string',
     value: '<name>',
-    meaning: 'whose recordings are imported: its k8s.cluster.name',
+    meaning: 'the k8s.cluster.name of the cluster that was recorded, or is written to',
   },
   audit: { type: 'string', multiple: true, value: '<file>', meaning: 'an audit log; may be repeated' },
   watch: {
@@ -66,6 +66,13 @@ export const OPTIONS = {
   },
   context: { type: 'string', value: '<name>', meaning: 'its context; the current one unless given' },
   database: { type: 'string', value: '<path>', meaning: 'where what is seen is kept; nowhere unless given' },
+  reason: { type: 'string', value: '<text>', meaning: 'why something is changed' },
+  endpoint: {
+    type: 'string',
+    value: '<url>',
+    meaning:
+      'where Causeway takes OTLP over HTTP (http://127.0.0.1:4318, or OTEL_EXPORTER_OTLP_ENDPOINT)',
+  },
   help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },
   version: { type: 'boolean', short: 'v', meaning: 'print the version' },
 } as const satisfies Record<string, Option>

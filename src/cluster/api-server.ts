@@ -1,4 +1,9 @@
-import { request as requestPlain, Agent as PlainAgent, type IncomingMessage } from 'node:http'
+import {
+  request as requestPlain,
+  Agent as PlainAgent,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from 'node:http'
 import { request as requestTls, Agent as TlsAgent } from 'node:https'
 import type { Json } from '../kubernetes/json-access.ts'
 import { ApiError } from './api-error.ts'
@@ -13,6 +18,16 @@ export interface Asked {
   readonly headers?: Readonly<Record<string, string>>
   /** How long nothing may come, in milliseconds. */
   readonly silenceMs?: number
+}
+
+/** A request as somebody else made it. */
+export interface Forwarded {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: OutgoingHttpHeaders
+  readonly body: Buffer
+  readonly signal: AbortSignal
 }
 
 const JSON_TYPE = 'application/json'
@@ -64,7 +79,20 @@ export class ApiServer implements Disposable {
     }
   }
 
-  async #send(path: string, asked: Asked): Promise<IncomingMessage> {
+  /**
+   * The answer to somebody else's request, made as this user, whatever it is; to be read to its end or destroyed. As whom the request
+   * wants to be counts more than as whom the user is. Throws an Error when there is no answer.
+   */
+  async forward({ path, headers, ...asked }: Forwarded): Promise<IncomingMessage> {
+    const all = { ...asked, headers, silenceMs: 0 }
+    const first = await this.#send(path, all)
+    if (first.statusCode !== UNAUTHORIZED) return first
+    first.destroy()
+    this.#access.credential.refused()
+    return await this.#send(path, all)
+  }
+
+  async #send(path: string, asked: Sent): Promise<IncomingMessage> {
     const { server } = this.#access
     const presented = await this.#access.credential.present()
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
@@ -73,11 +101,12 @@ export class ApiServer implements Disposable {
       new URL(`${prefix}${path}`, server),
       {
         agent: this.#agentFor(presented),
+        method: asked.method ?? 'GET',
         headers: {
           accept: asked.accept ?? JSON_TYPE,
           'user-agent': 'causeway',
           ...asked.headers,
-          ...presented.headers,
+          ...shownBeside(asked.headers, presented),
         },
         timeout: asked.silenceMs ?? USUAL_SILENCE_MS,
         ...(asked.signal && { signal: asked.signal }),
@@ -86,7 +115,7 @@ export class ApiServer implements Disposable {
     )
     request.on('timeout', () => request.destroy(new ServerSilent('it has been silent for too long')))
     request.on('error', reject)
-    request.end()
+    request.end(asked.body)
     return await promise
   }
 
@@ -118,6 +147,20 @@ export class NoApiServer extends Error {}
 
 /** An answer had more bytes than may be held. */
 export class AnswerTooLong extends Error {}
+
+/** What is sent beside a path. */
+interface Sent extends Omit<Asked, 'headers'> {
+  readonly method?: string
+  readonly headers?: OutgoingHttpHeaders
+  readonly body?: Buffer
+}
+
+/** Whoever asks to be somebody else says all of it: no part of it is taken from the kubeconfig. */
+function shownBeside(headers: OutgoingHttpHeaders = {}, { headers: shown }: Presented): OutgoingHttpHeaders {
+  const isAs = (name: string): boolean => name.startsWith('impersonate-')
+  if (!Object.keys(headers).some(isAs)) return { ...shown }
+  return Object.fromEntries(Object.entries(shown).filter(([name]) => !isAs(name)))
+}
 
 async function bytesOf(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []

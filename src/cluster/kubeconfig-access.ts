@@ -1,4 +1,5 @@
-import { booleanIn, textIn } from '../kubernetes/json-access.ts'
+import { resolve } from 'node:path'
+import { booleanIn, textIn, type JsonObject } from '../kubernetes/json-access.ts'
 import type { ClusterAccess, ServerTrust } from './cluster-access.ts'
 import {
   fileOrData,
@@ -14,18 +15,43 @@ export interface KubeconfigChoice {
   readonly path?: string | undefined
   /** The current one unless given. */
   readonly context?: string | undefined
+  /** Instead of the context's own. */
+  readonly cluster?: string | undefined
+  readonly user?: string | undefined
+  /** What counts instead of what stands in the kubeconfig, by the same keys; paths are relative to here. */
+  readonly clusterSettings?: JsonObject
+  readonly userSettings?: JsonObject
 }
 
+const FILES = new Set(['certificate-authority', 'client-certificate', 'client-key'])
+const LOGINS = ['token', 'tokenFile', 'username', 'password', 'exec', 'auth-provider']
+const AUTHORITIES = ['certificate-authority', 'certificate-authority-data']
+/** What does not count beside a setting. */
+const REPLACES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['token', LOGINS],
+  ['username', LOGINS],
+  ['client-certificate', ['client-certificate-data']],
+  ['client-key', ['client-key-data']],
+  ['certificate-authority', ['certificate-authority-data', 'insecure-skip-tls-verify']],
+  ['insecure-skip-tls-verify', AUTHORITIES],
+])
+
 /** A cluster as a kubeconfig names it. Throws an Error that says what is missing in which file. */
-export function kubeconfigAccess({ path, context }: KubeconfigChoice): ClusterAccess {
+export function kubeconfigAccess({ path, context, ...choice }: KubeconfigChoice): ClusterAccess {
   const kubeconfig = readKubeconfig(path === undefined ? kubeconfigFiles() : [path])
   const name = context ?? kubeconfig.currentContext
   if (name === '')
     throw new Error(`${where(kubeconfig)} has no current-context; name one: ${namesOf(kubeconfig.contexts)}`)
   const { content } = partNamed(kubeconfig, 'contexts', name)
-  const cluster = partNamed(kubeconfig, 'clusters', textIn(content, 'cluster'))
-  const userName = textIn(content, 'user')
-  const user = userName === '' ? { content: {}, directory: '.' } : partNamed(kubeconfig, 'users', userName)
+  const cluster = withSettings(
+    partNamed(kubeconfig, 'clusters', choice.cluster ?? textIn(content, 'cluster')),
+    choice.clusterSettings,
+  )
+  const userName = choice.user ?? textIn(content, 'user')
+  const user = withSettings(
+    userName === '' ? { content: {}, directory: '.' } : partNamed(kubeconfig, 'users', userName),
+    choice.userSettings,
+  )
   return {
     name,
     server: serverOf(cluster, kubeconfig),
@@ -34,6 +60,17 @@ export function kubeconfigAccess({ path, context }: KubeconfigChoice): ClusterAc
     credential: userCredential(user, cluster),
     namespace: textIn(content, 'namespace'),
   }
+}
+
+/** Where there are settings of one's own, what would say the same otherwise does not count. */
+function withSettings({ content, directory }: NamedPart, settings: JsonObject = {}): NamedPart {
+  const own = Object.entries(settings).map(([key, value]) => [
+    key,
+    FILES.has(key) && typeof value === 'string' ? resolve(value) : value,
+  ])
+  const replaced = new Set(Object.keys(settings).flatMap((key) => [key, ...(REPLACES.get(key) ?? [])]))
+  const rest = Object.entries(content).filter(([key]) => !replaced.has(key))
+  return { content: Object.fromEntries([...rest, ...own]) as JsonObject, directory }
 }
 
 function serverOf({ content }: NamedPart, kubeconfig: Kubeconfig): URL {

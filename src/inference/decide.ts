@@ -1,4 +1,5 @@
 import { parseCpid, type Cpid } from '../model/cpid.ts'
+import { announcedChange } from './announced-change.ts'
 import type { ObjectFacts, ObjectIdentity } from '../model/kubernetes/object-facts.ts'
 import type { Request, Write } from '../model/kubernetes/write.ts'
 import { readVersions, type ReadVersion } from './read-versions.ts'
@@ -73,7 +74,7 @@ export function decide(
     part,
     writer,
     gap: hasGap(write, part, before),
-    ...follows({ write, part, writer, reads, before, key, isWhole }, changes),
+    ...follows({ write, part, writer, reads, object, before, key, isWhole }, changes),
   }
   note(write, decision, before, objects)
   if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
@@ -111,19 +112,21 @@ interface Following {
   part: Part
   writer: Writer
   reads: readonly ReadVersion[]
+  object: KnownObject | undefined
   before: KnownVersion | undefined
   key: WriteKey
   isWhole: boolean
 }
 
 function follows(
-  { write, part, writer, reads, before, key, isWhole }: Following,
+  { write, part, writer, reads, object, before, key, isWhole }: Following,
   changes: Changes,
 ): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause'> {
-  const said = ownCpid(write.facts, before?.facts, reads)
-  const own = said !== undefined && changes.mayJoin(said) ? said : undefined
   const begins =
     writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, reads))
+  const said =
+    ownCpid(write.facts, before?.facts, reads) ?? (begins ? announcedChange(write, object) : undefined)
+  const own = said !== undefined && changes.mayJoin(said) ? said : undefined
   if (own !== undefined)
     return { cpid: own, sources: undefined, includes: [], reads, cause: begins ? 'operator' : 'exact' }
   if (completesEviction(write, part, before)) {

@@ -14,6 +14,7 @@ import { printOf } from './print-of.ts'
 const CPID = 'causeway.io/cpid'
 const ANCESTORS = 'causeway.io/ancestor-cpids'
 const TRACEPARENT = 'tracing.k8s.io/traceparent'
+const OF_A_CHANGE = new Set([CPID, ANCESTORS, TRACEPARENT])
 const MAX_OWNERS = 16
 const MAX_MANAGERS = 32
 
@@ -47,6 +48,7 @@ export function readObjectFacts(
   const cpid = parseCpid(textIn(annotations, CPID))
   const ancestors = textIn(annotations, ANCESTORS)
   const traceparent = textIn(annotations, TRACEPARENT)
+  const ofAuthor = withoutServerFields(metadata)
   return {
     generation: numberIn(metadata, 'generation'),
     owners: arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner),
@@ -56,7 +58,10 @@ export function readObjectFacts(
     deleting: textIn(metadata, 'deletionTimestamp') !== '',
     prints: {
       ...prints,
-      [PRINT.authored]: printOf({ ...authored, metadata: withoutServerFields(metadata) }),
+      [PRINT.authored]: printOf({ ...authored, metadata: ofAuthor }),
+      ...(cpid !== undefined && {
+        [PRINT.content]: printOf({ ...authored, metadata: withoutChange(ofAuthor) }),
+      }),
       [PRINT.status]: printOf(status, HEARTBEATS),
       [PRINT.heartbeat]: printOf(status),
     },
@@ -68,6 +73,15 @@ export function readObjectFacts(
 
 function withoutServerFields(metadata: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(metadata).filter(([key]) => !OF_THE_SERVER.has(key)))
+}
+
+/** Nothing is left of annotations where there are no others. */
+function withoutChange(metadata: JsonObject): JsonObject {
+  const { annotations, ...rest } = metadata
+  const others = Object.entries(objectIn({ annotations: annotations ?? null }, 'annotations')).filter(
+    ([key]) => !OF_A_CHANGE.has(key),
+  )
+  return others.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(others) }
 }
 
 function readOwner(owner: Json): OwnerReference {

@@ -4,6 +4,7 @@ import type { Command } from './command.ts'
 import { COMPONENTS, PRINT_CONFIG, RUN, VALIDATE } from './config-command-entries.ts'
 import { DOCTOR } from '../doctor/doctor-command.ts'
 import { IMPORT } from './import-command.ts'
+import { KUBECTL } from './kubectl-command.ts'
 import { MERGELOGS } from './mergelogs-command.ts'
 import { MIGRATE } from './migrate-command.ts'
 import { OBSERVE } from './observe-command.ts'
@@ -16,6 +17,7 @@ import { SQL } from './sql-command.ts'
 export const COMMANDS: ReadonlyMap<string, Command> = new Map([
   ['run', RUN],
   ['observe', OBSERVE],
+  ['kubectl', KUBECTL],
   ['validate', VALIDATE],
   ['components', COMPONENTS],
   ['print-config', PRINT_CONFIG],

@@ -66,10 +66,12 @@ export function printIn({ prints }: ObjectFacts, name: string): string | undefin
   return ownValue(prints, name)
 }
 
-/** Fingerprints that every object has. */
+/** Fingerprints that every object has, and `content`, which those have that name a change. */
 export const PRINT = {
   /** All that an author writes: no status, no metadata of the API server. */
   authored: 'authored',
+  /** The same without the annotations that name a change; equal to `authored` where there are none. */
+  content: 'content',
   /** The status without what only says that its writer lives. */
   status: 'status',
   /** The status with it. */

@@ -1,0 +1,25 @@
+import { runKubectl } from '../../kubectl/run-kubectl.ts'
+import type { Command } from './command.ts'
+
+const HELP = `
+Runs kubectl, and makes one change of all that it writes: objects carry the change, and Causeway is told of it at --endpoint by OTLP over
+HTTP, with --reason where one is given. Everything behind -- is kubectl's own, and so are its output and its exit code. What only
+reads is handed to kubectl as it is. Where Causeway is not reached, kubectl does its work all the same, and a line on stderr says
+so. --cluster is the name that receivers of the same cluster have; it is that of the context unless given.
+`
+
+export const KUBECTL: Command = {
+  usage: '-- <arguments of kubectl>',
+  summary: 'run kubectl, and have all that it writes be one change',
+  help: HELP,
+  options: ['reason', 'endpoint', 'cluster'],
+  leastArgs: 1,
+  mostArgs: Number.POSITIVE_INFINITY,
+  run: async ({ args, reason, endpoint, cluster }, { env, stderr }) => {
+    const complain = (text: string): void => void stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`)
+    const { exitCode, signal } = await runKubectl({ args, reason, endpoint, cluster, env, complain })
+    // As it ended, so does this.
+    if (signal !== null) process.kill(process.pid, signal)
+    return exitCode
+  },
+}

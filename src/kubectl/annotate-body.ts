@@ -1,0 +1,110 @@
+import { arrayIn, isObject, objectIn, textIn, type Json, type JsonObject } from '../kubernetes/json-access.ts'
+import { ownValue } from '../model/own-value.ts'
+
+/** Annotations by their keys. */
+export type Annotations = Readonly<Record<string, string>>
+
+const WHOLE_OBJECT = new Set(['POST', 'PUT'])
+const PATCHES = new Set([
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+])
+const JSON_PATCH = 'application/json-patch+json'
+/** Where a JSON patch may put all annotations of an object at once, and which way they are from there. */
+const ABOVE: ReadonlyMap<string, readonly string[]> = new Map([
+  ['', ['metadata', 'annotations']],
+  ['/metadata', ['annotations']],
+  ['/metadata/annotations', []],
+])
+
+/**
+ * The body of a write with annotations added to those it sets; everything else of it is as it was. Undefined where it has no place
+ * for them: nobody knows whether the object that a JSON patch changes has annotations yet.
+ */
+export function annotateBody(
+  method: string,
+  contentType: string,
+  body: Json,
+  annotations: Annotations,
+): Json | undefined {
+  const [type = ''] = contentType.split(';', 1)
+  if (type.trim() === JSON_PATCH) return annotateOperations(body, annotations)
+  const isWhole = WHOLE_OBJECT.has(method)
+  if (!isWhole && !PATCHES.has(type.trim())) return undefined
+  if (!isObject(body)) return undefined
+  return withAnnotations(body, ['metadata', 'annotations'], annotations, isWhole)
+}
+
+/** `null` in a patch takes everything away, which cannot be said beside adding something; in an object it is nothing. */
+function withAnnotations(
+  value: Json | undefined,
+  way: readonly string[],
+  annotations: Annotations,
+  nullIsNothing: boolean,
+): JsonObject | undefined {
+  if (value === null && !nullIsNothing) return undefined
+  const there = value ?? {}
+  if (!isObject(there) || isTakenAway(there)) return undefined
+  const [key, ...rest] = way
+  if (key === undefined) return { ...there, ...annotations }
+  const inner = withAnnotations(ownValue(there, key), rest, annotations, nullIsNothing)
+  return inner && { ...there, [key]: inner }
+}
+
+/** A directive of strategic merge patches. */
+function isTakenAway(patch: JsonObject): boolean {
+  return textIn(patch, '$patch') === 'delete'
+}
+
+function annotateOperations(body: Json, annotations: Annotations): Json | undefined {
+  if (!Array.isArray(body)) return undefined
+  const at = body.findLastIndex((operation) => ABOVE.has(pathOf(operation)))
+  const operation = body[at]
+  if (!isObject(operation) || !['add', 'replace'].includes(textIn(operation, 'op'))) return undefined
+  const way = ABOVE.get(pathOf(operation)) ?? []
+  const value = withAnnotations(ownValue(operation, 'value'), way, annotations, true)
+  return value && body.with(at, { ...operation, value })
+}
+
+/** Operations without a path are none. */
+function pathOf(operation: Json): string {
+  return isObject(operation) && typeof operation['path'] === 'string' ? operation['path'] : '-'
+}
+
+/** The version that a write is for and no other, if it names one. */
+export function lockOf(body: Json | undefined): string {
+  if (Array.isArray(body)) {
+    const tests = body.filter((operation) => isVersionTest(operation))
+    return textIn(tests[0], 'value')
+  }
+  return (
+    textIn(objectIn(body, 'metadata'), 'resourceVersion') ||
+    textIn(objectIn(body, 'preconditions'), 'resourceVersion')
+  )
+}
+
+/** The same write for another version. */
+export function withLock(body: Json, version: string): Json {
+  if (Array.isArray(body))
+    return body.map((operation) =>
+      isVersionTest(operation) ? { ...(operation as JsonObject), value: version } : operation,
+    )
+  if (!isObject(body)) return body
+  const locked = (['metadata', 'preconditions'] as const).filter(
+    (key) => textIn(objectIn(body, key), 'resourceVersion') !== '',
+  )
+  const parts = locked.map((key) => [key, { ...objectIn(body, key), resourceVersion: version }] as const)
+  return { ...body, ...Object.fromEntries(parts) }
+}
+
+function isVersionTest(operation: Json): boolean {
+  return textIn(operation, 'op') === 'test' && pathOf(operation) === '/metadata/resourceVersion'
+}
+
+/** Which fields an apply was refused for, as the API server names them; empty for every other answer. */
+export function conflictingFields(status: Json | undefined): string[] {
+  return arrayIn(objectIn(status, 'details'), 'causes')
+    .filter((cause) => textIn(cause, 'reason') === 'FieldManagerConflict')
+    .map((cause) => textIn(cause, 'field'))
+}

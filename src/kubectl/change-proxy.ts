@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { pipeline } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { ApiServer } from '../cluster/api-server.ts'
+import { errorText } from '../model/error-text.ts'
+import { digestOf, includesSecret } from '../trust/same-secret.ts'
+import { forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
+import type { KubectlChange } from './kubectl-change.ts'
+import { writeTarget } from './write-target.ts'
+
+/** What belongs to a connection, and what kubectl cannot know. */
+const NOT_FORWARDED = new Set([
+  ...['host', 'connection', 'keep-alive', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'expect', 'content-length', 'authorization'],
+])
+/** An API server takes no longer ones. */
+const MAX_BODY_BYTES = 64 * 1_048_576
+
+/**
+ * A proxy on this machine between kubectl and an API server. It asks as the user, and puts a change into what is written. Whoever
+ * connects has to show a token that only the holder of this knows.
+ */
+export class ChangeProxy implements Disposable {
+  readonly token = randomBytes(24).toString('base64url')
+  readonly #digest = [digestOf(`Basic ${Buffer.from(`causeway:${this.token}`).toString('base64')}`)]
+  readonly #api: ApiServer
+  readonly #change: KubectlChange
+  readonly #onWrite: () => void
+  readonly #prefix: string
+  readonly #server: Server
+
+  private constructor(api: ApiServer, change: KubectlChange, onWrite: () => void) {
+    this.#api = api
+    this.#change = change
+    this.#onWrite = onWrite
+    this.#prefix = new URL(api.address).pathname.replace(/\/$/, '')
+    this.#server = createServer({ requestTimeout: 0 }, (request, response) => {
+      void this.#answer(request, response)
+    })
+    const refuse = (_: IncomingMessage, socket: Socket): void => void socket.end('HTTP/1.1 501 Not Implemented\r\n\r\n')
+    this.#server.on('connect', refuse).on('upgrade', refuse)
+  }
+
+  /** `onWrite` is called whenever something was written. */
+  static async start(api: ApiServer, change: KubectlChange, onWrite: () => void): Promise<ChangeProxy> {
+    const proxy = new ChangeProxy(api, change, onWrite)
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+    proxy.#server.on('error', reject).listen(0, '127.0.0.1', () => resolve(undefined))
+    await promise
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  [Symbol.dispose](): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!includesSecret(request.headers['proxy-authorization'] ?? '', this.#digest)) {
+      response.writeHead(407, { 'proxy-authenticate': 'Basic realm="causeway kubectl"' }).end()
+      return
+    }
+    const gone = new AbortController()
+    response.on('close', () => gone.abort())
+    try {
+      await this.#forward(request, response, gone.signal)
+    } catch (error) {
+      if (response.headersSent || gone.signal.aborted) response.destroy()
+      else answerFailure(response, `${this.#api.address} gives no answer: ${errorText(error)}`)
+    }
+  }
+
+  async #forward(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
+    const { method = 'GET' } = request
+    const { pathname, search } = new URL(request.url ?? '/', 'http://localhost')
+    const path = `${pathname.startsWith(this.#prefix) ? pathname.slice(this.#prefix.length) : pathname}${search}`
+    const headers = forwarded(request.headers)
+    const body = await buffer(request)
+    if (body.length > MAX_BODY_BYTES) throw new Error('a request is too long')
+    const target = writeTarget(method, path)
+    if (target === undefined) {
+      const answer = await this.#api.forward({ method, path, headers: sized(headers, body), body, signal })
+      response.writeHead(answer.statusCode ?? 502, forwarded(answer.headers, true))
+      pipeline(answer, response, () => undefined)
+      return
+    }
+    const send: SendWrite = async (one) => {
+      const answer = await this.#api.forward({ ...one, headers: sized(one.headers, one.body), signal })
+      const { statusCode: status = 502, headers: said } = answer
+      return { status, headers: forwarded(said), body: await buffer(answer) }
+    }
+    const before = this.#change.wrote.length
+    const answer: WriteAnswer = await forwardWrite({ method, path, headers, body }, target, this.#change, send)
+    if (this.#change.wrote.length > before) this.#onWrite()
+    response.writeHead(answer.status, sized(answer.headers, answer.body)).end(answer.body)
+  }
+}
+
+function forwarded(headers: OutgoingHttpHeaders, withLength = false): OutgoingHttpHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).filter(
+      ([name]) => !NOT_FORWARDED.has(name) || (withLength && name === 'content-length'),
+    ),
+  )
+}
+
+function sized(headers: OutgoingHttpHeaders, body: Buffer): OutgoingHttpHeaders {
+  return body.length === 0 ? headers : { ...headers, 'content-length': body.length }
+}
+
+/** As an API server says it, so that kubectl shows it. */
+function answerFailure(response: ServerResponse, message: string): void {
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason: 'ServiceUnavailable', code: 503 }
+  response.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify(status))
+}

@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs'
+import type { ClusterAccess } from '../cluster/cluster-access.ts'
+import { kubeconfigAccess } from '../cluster/kubeconfig-access.ts'
+import { kubeconfigFiles } from '../cluster/kubeconfig-files.ts'
+import { serviceAccountAccess } from '../cluster/service-account.ts'
+import type { JsonObject } from '../kubernetes/json-access.ts'
+import { ownValue } from '../model/own-value.ts'
+import type { Connection } from './kubectl-arguments.ts'
+
+const OF_CLUSTER = ['server', 'certificate-authority', 'tls-server-name'] as const
+const OF_USER = ['token', 'username', 'password', 'client-certificate', 'client-key'] as const
+
+/** The cluster that kubectl would speak with, and as whom. Throws an Error that says why it is not known. */
+export function chosenAccess(
+  connection: Connection,
+  env: Readonly<Record<string, string | undefined>>,
+): ClusterAccess {
+  const { kubeconfig: path, context, cluster, user } = connection
+  const isInPod = env['KUBERNETES_SERVICE_HOST'] !== undefined
+  if (path === undefined && isInPod && !kubeconfigFiles(env).some((file) => existsSync(file)))
+    return serviceAccountAccess(undefined, env)
+  return kubeconfigAccess({
+    ...{ path, context, cluster, user },
+    clusterSettings: {
+      ...given(connection, OF_CLUSTER),
+      ...(connection['insecure-skip-tls-verify'] === 'true' && { 'insecure-skip-tls-verify': true }),
+    },
+    userSettings: given(connection, OF_USER),
+  })
+}
+
+function given(connection: Connection, names: readonly (keyof Connection)[]): JsonObject {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = ownValue(connection, name)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+}

@@ -1,0 +1,120 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import { objectIn, textIn, type Json } from '../kubernetes/json-access.ts'
+import { annotateBody, conflictingFields, lockOf, withLock } from './annotate-body.ts'
+import { parseExactly } from './exact-json.ts'
+import { annotationsOf, KEYS, noteWrote, traceparentOf, type KubectlChange } from './kubectl-change.ts'
+import type { WriteTarget } from './write-target.ts'
+
+/** A request of kubectl, whole. */
+export interface WriteRequest {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: OutgoingHttpHeaders
+  readonly body: Buffer
+}
+
+/** What the API server said to it, whole. */
+export interface WriteAnswer {
+  readonly status: number
+  readonly headers: OutgoingHttpHeaders
+  readonly body: Buffer
+}
+
+export type SendWrite = (request: WriteRequest) => Promise<WriteAnswer>
+
+/** By whom inference knows that a person wrote, where it only sees a watch. */
+const MANAGER = 'kubectl-causeway'
+const MERGE_PATCH = 'application/merge-patch+json'
+const PROTOBUF = /\bapplication\/vnd\.kubernetes\.protobuf\b/
+
+/**
+ * Sends a write as part of a change: with the annotations in it, or, where it has no place for them, after a patch of the object that
+ * sets them (ADR-032). A write that is refused because of them is made without.
+ */
+export async function forwardWrite(
+  request: WriteRequest,
+  target: WriteTarget,
+  change: KubectlChange,
+  send: SendWrite,
+): Promise<WriteAnswer> {
+  const all = { ...request, headers: asJson({ ...request.headers, traceparent: traceparentOf(change) }) }
+  const answer = await sendAnnotated(all, target, change, send)
+  note(answer, target, change)
+  return answer
+}
+
+async function sendAnnotated(
+  request: WriteRequest,
+  target: WriteTarget,
+  change: KubectlChange,
+  send: SendWrite,
+): Promise<WriteAnswer> {
+  const { method, headers } = request
+  const body = parseExactly(request.body.toString())
+  const type = String(headers['content-type'] ?? '')
+  if (target.subresource === '' && method !== 'DELETE' && body !== undefined) {
+    const annotated = annotateBody(method, type, body, annotationsOf(change))
+    if (annotated !== undefined) {
+      const answer = await send({ ...request, body: written(annotated) })
+      if (!isRefused(answer) || !KEYS.some((key) => answer.body.includes(key))) return answer
+      // Another field manager has these annotations; whatever else it has is for kubectl to say.
+      const fields = conflictingFields(parseExactly(answer.body.toString()))
+      if (fields.length === 0 || !fields.every((field) => KEYS.some((key) => field.includes(key))))
+        return await send(request)
+    }
+  }
+  return await announceAndSend(request, body, target, change, send)
+}
+
+async function announceAndSend(
+  request: WriteRequest,
+  body: Json | undefined,
+  target: WriteTarget,
+  change: KubectlChange,
+  send: SendWrite,
+): Promise<WriteAnswer> {
+  if (target.path === '') return await send(request)
+  const lock = lockOf(body)
+  const metadata = { annotations: annotationsOf(change), ...(lock !== '' && { resourceVersion: lock }) }
+  const { 'content-type': _, ...headers } = request.headers
+  const announced = await send({
+    method: 'PATCH',
+    path: `${target.path}?fieldManager=${MANAGER}`,
+    headers: { ...headers, 'content-type': MERGE_PATCH },
+    body: written({ metadata }),
+  })
+  if (isRefused(announced)) return await send(request)
+  note(announced, target, change)
+  const now = textIn(objectIn(parseExactly(announced.body.toString()), 'metadata'), 'resourceVersion')
+  if (lock === '' || body === undefined || now === '') return await send(request)
+  return await send({ ...request, body: written(withLock(body, now)) })
+}
+
+function note({ status, body }: WriteAnswer, target: WriteTarget, change: KubectlChange): void {
+  if (status < 200 || status >= 300) return
+  const object = parseExactly(body.toString())
+  const metadata = objectIn(object, 'metadata')
+  const { apiVersion, resource, namespace } = target
+  const isStatus = textIn(object, 'kind') === 'Status'
+  const name = target.name || textIn(metadata, 'name')
+  if (name === '') return
+  const uid = textIn(metadata, 'uid') || (isStatus ? textIn(objectIn(object, 'details'), 'uid') : '')
+  const version = textIn(metadata, 'resourceVersion')
+  const known = [uid && `uid=${uid}`, version && `rv=${version}`].filter((part) => part !== '').join('&')
+  const path = [apiVersion, resource, ...(namespace === '' ? [] : [namespace]), name].join('/')
+  noteWrote(change, known === '' ? path : `${path}?${known}`)
+}
+
+/** Answers are read here, and not all that kubectl understands is understood here. */
+function asJson({ 'accept-encoding': _, ...headers }: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  return PROTOBUF.test(String(headers['accept'])) ? { ...headers, accept: 'application/json' } : headers
+}
+
+function isRefused({ status }: WriteAnswer): boolean {
+  return status >= 400 && status < 500
+}
+
+function written(content: Json): Buffer {
+  return Buffer.from(JSON.stringify(content))
+}

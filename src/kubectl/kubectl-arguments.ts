@@ -1,0 +1,90 @@
+/** How kubectl was told to reach which cluster as whom, by the names of its options. */
+export type Connection = Readonly<Partial<Record<ConnectionOption, string>>>
+
+type ConnectionOption = (typeof CONNECTION)[number]
+
+/** A command line of kubectl taken apart. */
+export interface KubectlArguments {
+  /** `apply`; empty where there is none. */
+  readonly verb: string
+  readonly connection: Connection
+  /** All but what says how to connect. */
+  readonly others: readonly string[]
+}
+
+const CONNECTION = [
+  'kubeconfig',
+  'context',
+  'cluster',
+  'user',
+  'server',
+  'token',
+  'username',
+  'password',
+  'certificate-authority',
+  'client-certificate',
+  'client-key',
+  'tls-server-name',
+  'insecure-skip-tls-verify',
+] as const
+const NAMES: ReadonlySet<string> = new Set(CONNECTION)
+const FLAG = 'insecure-skip-tls-verify'
+/** Further options of every command that are followed by a value, so that this is not taken for the command. */
+const WITH_VALUE = new Set([
+  '--namespace',
+  '-n',
+  '--as',
+  '--as-group',
+  '--as-uid',
+  '--as-user-extra',
+  '--cache-dir',
+  '--kuberc',
+  '--log-flush-frequency',
+  '--profile',
+  '--profile-output',
+  '--request-timeout',
+  '--v',
+  '-v',
+  '--vmodule',
+])
+/** What changes no object, or does not ask the API server as others do. */
+const PLAIN = new Set([
+  ...['', 'api-resources', 'api-versions', 'attach', 'auth', 'cluster-info', 'completion', 'config', 'cp'],
+  ...['describe', 'diff', 'events', 'exec', 'explain', 'get', 'help', 'kustomize', 'logs', 'options', 'plugin'],
+  ...['port-forward', 'proxy', 'top', 'version', 'wait', '__complete', '__completeNoDesc'],
+])
+
+/** Whether a command of kubectl may change objects. */
+export function mayWrite(verb: string): boolean {
+  return !PLAIN.has(verb)
+}
+
+/** Takes a command line of kubectl apart, as kubectl would. */
+export function readKubectlArguments(args: readonly string[]): KubectlArguments {
+  const connection: Partial<Record<ConnectionOption, string>> = {}
+  const others: string[] = []
+  let verb = ''
+  let index = 0
+  for (; index < args.length; index++) {
+    const arg = args[index] ?? ''
+    if (arg === '--') break
+    const option = connectionOption(arg)
+    if (option !== undefined) {
+      const [name, value] = option
+      connection[name] = value ?? (name === FLAG ? 'true' : (args[++index] ?? ''))
+      continue
+    }
+    others.push(arg)
+    if (WITH_VALUE.has(arg) && verb === '') others.push(...args.slice(++index, index + 1))
+    else if (!arg.startsWith('-')) verb ||= arg
+  }
+  return { verb, connection, others: [...others, ...args.slice(index)] }
+}
+
+/** The name, and the value where it stands in the same argument. */
+function connectionOption(arg: string): [ConnectionOption, string | undefined] | undefined {
+  const [, short] = /^-s=?(.*)$/s.exec(arg) ?? []
+  if (short !== undefined) return ['server', short === '' ? undefined : short]
+  const [, name = '', value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(arg) ?? []
+  return NAMES.has(name) ? [name as ConnectionOption, value] : undefined
+}

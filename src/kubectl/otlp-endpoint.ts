@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs'
+import { request as requestPlain } from 'node:http'
+import { request as requestTls } from 'node:https'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+const USUAL = 'http://127.0.0.1:4318'
+
+/** Where OTLP/HTTP is taken, and what to show there. */
+export class OtlpEndpoint {
+  readonly #url: string
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #ca: string | undefined
+
+  /** Throws an Error that says what to write instead. */
+  constructor(named: string | undefined, env: Env) {
+    const url = named ?? (env['OTEL_EXPORTER_OTLP_ENDPOINT'] || USUAL)
+    if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+      throw new Error(`the endpoint "${url}" is no URL; write one of OTLP over HTTP, such as ${USUAL}`)
+    this.#url = url.replace(/\/+$/, '')
+    this.#headers = headersOf(env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '')
+    const file = env['OTEL_EXPORTER_OTLP_CERTIFICATE']
+    this.#ca = file ? readFileSync(file, 'utf8') : undefined
+  }
+
+  get address(): string {
+    const { protocol, host } = new URL(this.#url)
+    return `${protocol}//${host}`
+  }
+
+  /** Sends a request in JSON. Resolves once it is answered with success, and rejects with the reason otherwise. */
+  async send(signal: 'traces' | 'logs', content: object, abort: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+    const body = JSON.stringify(content)
+    const send = this.#url.startsWith('https:') ? requestTls : requestPlain
+    const request = send(`${this.#url}/v1/${signal}`, {
+      method: 'POST',
+      // One request or two: nothing is kept open for more.
+      agent: false,
+      headers: {
+        ...this.#headers,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+      signal: abort,
+      ...(this.#ca !== undefined && { ca: this.#ca }),
+    })
+    request.on('error', reject).on('response', (answer) => {
+      const { statusCode = 0 } = answer
+      answer.on('error', reject).on('end', () => {
+        if (statusCode >= 200 && statusCode < 300) resolve(undefined)
+        else reject(new Error(`it answers ${statusCode} to /v1/${signal}`))
+      })
+      answer.resume()
+    })
+    request.end(body)
+    await promise
+  }
+}
+
+/** `key=value,key=value`, values as in URLs. */
+function headersOf(text: string): Record<string, string> {
+  const pairs = text.split(',').flatMap((pair) => {
+    const [, name = '', value = ''] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? []
+    return name === '' ? [] : [[name.toLowerCase(), decoded(value)] as const]
+  })
+  return Object.fromEntries(pairs)
+}
+
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}

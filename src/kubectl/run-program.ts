@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process'
+
+/** How a program ended. */
+export interface ProgramEnd {
+  /** As shells count: 128 and the signal's number where one ended it. */
+  readonly exitCode: number
+  readonly signal: NodeJS.Signals | null
+}
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+const SIGNAL_NUMBER = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const
+
+/** A program that is not there cannot be run; what to do says the message. */
+export class ProgramMissing extends Error {}
+
+/**
+ * Runs a program on this process' own terminal and hands on the signals that this process gets. Rejects with a ProgramMissing when it
+ * cannot be started.
+ */
+export async function runProgram(
+  command: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ProgramEnd> {
+  const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>()
+  const child = spawn(command, args, { stdio: 'inherit', env })
+  const handlers = SIGNALS.map((signal) => {
+    // Ctrl-C in a terminal reaches the program itself.
+    const hand = (): void => void (signal === 'SIGINT' && process.stdin.isTTY ? undefined : child.kill(signal))
+    process.on(signal, hand)
+    return [signal, hand] as const
+  })
+  child.on('error', (error: NodeJS.ErrnoException) =>
+    reject(new ProgramMissing(`${command} cannot be started (${error.code ?? error.message}); install it, or put it on the PATH`)),
+  )
+  child.on('exit', (code, signal) => {
+    const number = signal === null ? 0 : (Object.entries(SIGNAL_NUMBER).find(([name]) => name === signal)?.[1] ?? 0)
+    resolve({ exitCode: code ?? 128 + number, signal })
+  })
+  try {
+    return await promise
+  } finally {
+    for (const [signal, hand] of handlers) process.off(signal, hand)
+  }
+}

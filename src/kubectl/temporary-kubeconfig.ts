@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ClusterAccess } from '../cluster/cluster-access.ts'
+
+/** A kubeconfig that nobody else may read; disposing removes it. */
+export interface TemporaryKubeconfig extends Disposable {
+  readonly path: string
+}
+
+/**
+ * A kubeconfig by which a program speaks with a cluster through a proxy on this machine, in the clear and without credentials of its
+ * own. It keeps the server's name, by which kubectl finds what it remembers of a cluster.
+ */
+export function temporaryKubeconfig(
+  { name, server, namespace }: ClusterAccess,
+  proxy: { port: number; token: string },
+): TemporaryKubeconfig {
+  const directory = mkdtempSync(join(tmpdir(), 'causeway-kubectl-'))
+  const path = join(directory, 'config')
+  const content = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    clusters: [
+      {
+        name,
+        cluster: {
+          server: `http://${server.host}${server.pathname.replace(/\/$/, '')}`,
+          'proxy-url': `http://causeway:${proxy.token}@127.0.0.1:${proxy.port}`,
+        },
+      },
+    ],
+    users: [{ name, user: {} }],
+    contexts: [{ name, context: { cluster: name, user: name, ...(namespace !== '' && { namespace }) } }],
+  }
+  const remove = (): void => rmSync(directory, { recursive: true, force: true })
+  try {
+    writeFileSync(path, JSON.stringify(content), { mode: 0o600, flag: 'wx' })
+  } catch (error) {
+    remove()
+    throw error
+  }
+  return { path, [Symbol.dispose]: remove }
+}

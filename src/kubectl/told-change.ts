@@ -1,0 +1,91 @@
+import {
+  CLUSTER_NAME,
+  CPID_ID,
+  CPID_NEW,
+  CPID_OBJECT,
+  CPID_REASON,
+  CPID_SOURCES,
+  CPID_WROTE,
+  MERGELOG_EVENT,
+  SERVICE_NAME,
+} from '../model/attributes.ts'
+import type { UnixNanos } from '../model/clock.ts'
+import type { KubectlChange } from './kubectl-change.ts'
+
+/** How a command ended. */
+export interface CommandEnd {
+  /** `apply`. */
+  readonly verb: string
+  /** As everybody may read them. */
+  readonly args: readonly string[]
+  readonly exitCode: number
+  readonly endNs: UnixNanos
+}
+
+type Value = string | number | readonly string[]
+
+const SERVICE = 'kubectl'
+const SCOPE = { name: 'causeway.kubectl' }
+const INTERNAL = 1
+const FAILED = 2
+
+/** An ExportLogsServiceRequest in JSON: that the change begins. */
+export function mergelogRequest(change: KubectlChange, cluster: string): object {
+  const record = {
+    timeUnixNano: String(change.startNs),
+    observedTimeUnixNano: String(change.startNs),
+    eventName: MERGELOG_EVENT,
+    attributes: attributesOf(mergelogOf(change)),
+    traceId: change.traceId,
+    spanId: change.spanId,
+  }
+  return { resourceLogs: [{ resource: resourceOf(cluster), scopeLogs: [{ scope: SCOPE, logRecords: [record] }] }] }
+}
+
+/** An ExportTraceServiceRequest in JSON: the command, and once more that the change began. */
+export function spanRequest(change: KubectlChange, cluster: string, end: CommandEnd): object {
+  const { cpid, wrote, reason, startNs } = change
+  const span = {
+    traceId: change.traceId,
+    spanId: change.spanId,
+    name: `kubectl ${end.verb}`,
+    kind: INTERNAL,
+    startTimeUnixNano: String(startNs),
+    endTimeUnixNano: String(end.endNs),
+    attributes: attributesOf({
+      [CPID_ID]: cpid,
+      [CPID_WROTE]: wrote,
+      [CPID_REASON]: reason,
+      'process.command_args': ['kubectl', ...end.args],
+      'process.exit.code': end.exitCode,
+    }),
+    events: [
+      { name: MERGELOG_EVENT, timeUnixNano: String(startNs), attributes: attributesOf(mergelogOf(change)) },
+    ],
+    status: end.exitCode === 0 ? {} : { code: FAILED, message: `exit code ${end.exitCode}` },
+  }
+  return { resourceSpans: [{ resource: resourceOf(cluster), scopeSpans: [{ scope: SCOPE, spans: [span] }] }] }
+}
+
+function mergelogOf({ cpid, wrote: [object], reason }: KubectlChange): Record<string, Value> {
+  return {
+    [CPID_NEW]: cpid,
+    [CPID_SOURCES]: [],
+    ...(object !== undefined && { [CPID_OBJECT]: object }),
+    [CPID_REASON]: reason,
+  }
+}
+
+function resourceOf(cluster: string): object {
+  return { attributes: attributesOf({ [SERVICE_NAME]: SERVICE, [CLUSTER_NAME]: cluster }) }
+}
+
+function attributesOf(values: Readonly<Record<string, Value>>): object[] {
+  return Object.entries(values).map(([key, value]) => ({ key, value: anyValue(value) }))
+}
+
+function anyValue(value: Value): object {
+  if (typeof value === 'string') return { stringValue: value }
+  if (typeof value === 'number') return { intValue: String(value) }
+  return { arrayValue: { values: value.map(anyValue) } }
+}

@@ -1,0 +1,55 @@
+import { whyUntraced } from '../kubernetes/untraced.ts'
+
+/** What a writing request to an API server is about. */
+export interface WriteTarget {
+  readonly apiVersion: string
+  readonly resource: string
+  /** Empty for objects of the whole cluster. */
+  readonly namespace: string
+  /** Empty where the API server is told it in the body. */
+  readonly name: string
+  readonly subresource: string
+  /** The path of the object itself, without a query; empty where it has no name yet. */
+  readonly path: string
+}
+
+const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+/** Namespaces have subresources, and everything else in a path behind their name is an object there. */
+const OF_NAMESPACES = new Set(['status', 'finalize'])
+
+/** Subresources whose writes make a version of the object. They keep its annotations, whatever the request says. */
+const SUBRESOURCES = new Set([
+  '',
+  ...['status', 'scale', 'eviction', 'resize', 'ephemeralcontainers', 'approval', 'finalize'],
+])
+
+/**
+ * The target of a request that changes an object which takes part in cascades; undefined for all others: reads, dry runs, reviews,
+ * whole collections, what is no object.
+ */
+export function writeTarget(method: string, url: string): WriteTarget | undefined {
+  if (!WRITES.has(method)) return undefined
+  const { pathname, searchParams } = new URL(url, 'http://localhost')
+  if (searchParams.has('dryRun')) return undefined
+  const [, root, ...parts] = pathname.split('/')
+  const versionParts = root === 'api' ? 1 : root === 'apis' ? 2 : 0
+  if (versionParts === 0) return undefined
+  const apiVersion = parts.splice(0, versionParts).join('/')
+  const [first = '', second = '', third = ''] = parts
+  const isNamespaced =
+    first === 'namespaces' && third !== '' && !(parts.length === 3 && OF_NAMESPACES.has(third))
+  const [resource = '', name = '', subresource = '', ...more] = isNamespaced ? parts.slice(2) : parts
+  if (!SUBRESOURCES.has(subresource)) return undefined
+  if (resource === '' || more.length > 0 || whyUntraced(apiVersion, resource) !== undefined) return undefined
+  if (name === '' && method !== 'POST') return undefined
+  const namespace = isNamespaced ? decodeURIComponent(second) : ''
+  const whole = subresource === '' ? pathname : pathname.slice(0, -subresource.length - 1)
+  return {
+    apiVersion,
+    resource,
+    namespace,
+    name: decodeURIComponent(name),
+    subresource,
+    path: name === '' ? '' : whole,
+  }
+}
