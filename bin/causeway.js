@@ -15,7 +15,7 @@ const FRUGAL_ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const args = process.argv.slice(2)
 // kubectl is typed all day: what Causeway itself is made of need not be loaded for it.
-const main = join(root, 'src', args[0] === 'kubectl' ? 'kubectl.ts' : 'main.ts')
+const main = join(root, 'src', args[0] === 'kubectl' ? 'cli/kubectl-main.ts' : 'main.ts')
 // Commands end soon and are asked for by people who wait.
 const isServer = args[0] === 'observe' || (args[0]?.startsWith('-') ?? true)
 

@@ -70,8 +70,7 @@ export const OPTIONS = {
   endpoint: {
     type: 'string',
     value: '<url>',
-    meaning:
-      'where Causeway takes OTLP over HTTP (http://127.0.0.1:4318, or OTEL_EXPORTER_OTLP_ENDPOINT)',
+    meaning: 'where Causeway takes OTLP over HTTP (http://127.0.0.1:4318, or OTEL_EXPORTER_OTLP_ENDPOINT)',
   },
   help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },
   version: { type: 'boolean', short: 'v', meaning: 'print the version' },

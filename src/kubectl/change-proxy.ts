@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
@@ -39,7 +45,8 @@ export class ChangeProxy implements Disposable {
     this.#server = createServer({ requestTimeout: 0 }, (request, response) => {
       void this.#answer(request, response)
     })
-    const refuse = (_: IncomingMessage, socket: Socket): void => void socket.end('HTTP/1.1 501 Not Implemented\r\n\r\n')
+    const refuse = (_: IncomingMessage, socket: Socket): void =>
+      void socket.end('HTTP/1.1 501 Not Implemented\r\n\r\n')
     this.#server.on('connect', refuse).on('upgrade', refuse)
   }
 
@@ -96,7 +103,12 @@ export class ChangeProxy implements Disposable {
       return { status, headers: forwarded(said), body: await buffer(answer) }
     }
     const before = this.#change.wrote.length
-    const answer: WriteAnswer = await forwardWrite({ method, path, headers, body }, target, this.#change, send)
+    const answer: WriteAnswer = await forwardWrite(
+      { method, path, headers, body },
+      target,
+      this.#change,
+      send,
+    )
     if (this.#change.wrote.length > before) this.#onWrite()
     response.writeHead(answer.status, sized(answer.headers, answer.body)).end(answer.body)
   }
@@ -116,6 +128,13 @@ function sized(headers: OutgoingHttpHeaders, body: Buffer): OutgoingHttpHeaders 
 
 /** As an API server says it, so that kubectl shows it. */
 function answerFailure(response: ServerResponse, message: string): void {
-  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason: 'ServiceUnavailable', code: 503 }
+  const status = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    message,
+    reason: 'ServiceUnavailable',
+    code: 503,
+  }
   response.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify(status))
 }

@@ -1,8 +1,8 @@
 import type { Json } from '../kubernetes/json-access.ts'
 
-/** A number as it is written, which `stringify` writes again as it was; undefined in engines that cannot. */
+/** What TypeScript does not know of yet: a number as it is written, which `stringify` writes again as it was. */
 interface RawJson {
-  rawJSON(text: string): Json
+  readonly rawJSON: (text: string) => Json
 }
 
 const { rawJSON } = JSON as unknown as RawJson

@@ -30,7 +30,7 @@ const PROTOBUF = /\bapplication\/vnd\.kubernetes\.protobuf\b/
 
 /**
  * Sends a write as part of a change: with the annotations in it, or, where it has no place for them, after a patch of the object that
- * sets them (ADR-032). A write that is refused because of them is made without.
+ * sets them (ADR-034). A write that is refused because of them is made without.
  */
 export async function forwardWrite(
   request: WriteRequest,
@@ -52,7 +52,7 @@ async function sendAnnotated(
 ): Promise<WriteAnswer> {
   const { method, headers } = request
   const body = parseExactly(request.body.toString())
-  const type = String(headers['content-type'] ?? '')
+  const type = textOf(headers, 'content-type')
   if (target.subresource === '' && method !== 'DELETE' && body !== undefined) {
     const annotated = annotateBody(method, type, body, annotationsOf(change))
     if (annotated !== undefined) {
@@ -77,11 +77,10 @@ async function announceAndSend(
   if (target.path === '') return await send(request)
   const lock = lockOf(body)
   const metadata = { annotations: annotationsOf(change), ...(lock !== '' && { resourceVersion: lock }) }
-  const { 'content-type': _, ...headers } = request.headers
   const announced = await send({
     method: 'PATCH',
     path: `${target.path}?fieldManager=${MANAGER}`,
-    headers: { ...headers, 'content-type': MERGE_PATCH },
+    headers: { ...request.headers, 'content-type': MERGE_PATCH },
     body: written({ metadata }),
   })
   if (isRefused(announced)) return await send(request)
@@ -107,8 +106,14 @@ function note({ status, body }: WriteAnswer, target: WriteTarget, change: Kubect
 }
 
 /** Answers are read here, and not all that kubectl understands is understood here. */
-function asJson({ 'accept-encoding': _, ...headers }: OutgoingHttpHeaders): OutgoingHttpHeaders {
-  return PROTOBUF.test(String(headers['accept'])) ? { ...headers, accept: 'application/json' } : headers
+function asJson(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const plain = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'accept-encoding'))
+  return PROTOBUF.test(textOf(headers, 'accept')) ? { ...plain, accept: 'application/json' } : plain
+}
+
+function textOf(headers: OutgoingHttpHeaders, name: 'accept' | 'content-type'): string {
+  const { [name]: value } = headers
+  return typeof value === 'string' ? value : ''
 }
 
 function isRefused({ status }: WriteAnswer): boolean {

@@ -50,7 +50,19 @@ const WITH_VALUE = new Set([
 /** What changes no object, or does not ask the API server as others do. */
 const PLAIN = new Set([
   ...['', 'api-resources', 'api-versions', 'attach', 'auth', 'cluster-info', 'completion', 'config', 'cp'],
-  ...['describe', 'diff', 'events', 'exec', 'explain', 'get', 'help', 'kustomize', 'logs', 'options', 'plugin'],
+  ...[
+    'describe',
+    'diff',
+    'events',
+    'exec',
+    'explain',
+    'get',
+    'help',
+    'kustomize',
+    'logs',
+    'options',
+    'plugin',
+  ],
   ...['port-forward', 'proxy', 'top', 'version', 'wait', '__complete', '__completeNoDesc'],
 ])
 

@@ -54,7 +54,8 @@ async function runTold(
   access: ClusterAccess,
   endpoint: OtlpEndpoint,
 ): Promise<ProgramEnd> {
-  const cluster = run.cluster ?? CLUSTER_IN_ENV.exec(run.env['OTEL_RESOURCE_ATTRIBUTES'] ?? '')?.[1] ?? access.name
+  const cluster =
+    run.cluster ?? CLUSTER_IN_ENV.exec(run.env['OTEL_RESOURCE_ATTRIBUTES'] ?? '')?.[1] ?? access.name
   const change = newChange(run.reason ?? `kubectl ${verb}`)
   const over = new AbortController()
   let begun: Promise<unknown> | undefined
@@ -68,7 +69,12 @@ async function runTold(
   process.once('exit', remove)
   const end = await runProgram(KUBECTL, others, { ...childEnv(run.env), KUBECONFIG: kubeconfig.path })
   if (change.wrote.length > 0) {
-    const told = { verb, args: publicArguments(run.args), exitCode: end.exitCode, endNs: nanosOfMs(Date.now()) }
+    const told = {
+      verb,
+      args: publicArguments(run.args),
+      exitCode: end.exitCode,
+      endNs: nanosOfMs(Date.now()),
+    }
     const span = endpoint.send('traces', spanRequest(change, cluster, told), over.signal)
     const late = delay(LONGEST_TELLING_MS, undefined, { signal: over.signal }).then(() => {
       throw new Error(`it has not answered within ${LONGEST_TELLING_MS} ms`)

@@ -26,15 +26,22 @@ export async function runProgram(
   const child = spawn(command, args, { stdio: 'inherit', env })
   const handlers = SIGNALS.map((signal) => {
     // Ctrl-C in a terminal reaches the program itself.
-    const hand = (): void => void (signal === 'SIGINT' && process.stdin.isTTY ? undefined : child.kill(signal))
+    const hand = (): void => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
+    }
     process.on(signal, hand)
     return [signal, hand] as const
   })
   child.on('error', (error: NodeJS.ErrnoException) =>
-    reject(new ProgramMissing(`${command} cannot be started (${error.code ?? error.message}); install it, or put it on the PATH`)),
+    reject(
+      new ProgramMissing(
+        `${command} cannot be started (${error.code ?? error.message}); install it, or put it on the PATH`,
+      ),
+    ),
   )
   child.on('exit', (code, signal) => {
-    const number = signal === null ? 0 : (Object.entries(SIGNAL_NUMBER).find(([name]) => name === signal)?.[1] ?? 0)
+    const number =
+      signal === null ? 0 : (Object.entries(SIGNAL_NUMBER).find(([name]) => name === signal)?.[1] ?? 0)
     resolve({ exitCode: code ?? 128 + number, signal })
   })
   try {

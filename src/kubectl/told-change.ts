@@ -39,7 +39,9 @@ export function mergelogRequest(change: KubectlChange, cluster: string): object 
     traceId: change.traceId,
     spanId: change.spanId,
   }
-  return { resourceLogs: [{ resource: resourceOf(cluster), scopeLogs: [{ scope: SCOPE, logRecords: [record] }] }] }
+  return {
+    resourceLogs: [{ resource: resourceOf(cluster), scopeLogs: [{ scope: SCOPE, logRecords: [record] }] }],
+  }
 }
 
 /** An ExportTraceServiceRequest in JSON: the command, and once more that the change began. */

@@ -28,6 +28,10 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm run check': { by: '.ci/run', as: 'npm run check' },
   'npm run sbom': { by: '.ci/run', as: 'npm run sbom' },
   'npm run audit:dependencies': { by: '.ci/run', as: 'npm run audit:dependencies' },
+  "causeway kubectl --reason 'ticket 4711' -- apply -f shop/": {
+    by: 'test/interop/kubernetes/kubectl.test.ts',
+    as: "'apply', '-f', folder",
+  },
   'npm run demo': { by: 'test/demo/demo-run.ts', as: "spawn('npm', ['run', 'demo'" },
   'npx causeway observe': { by: 'test/interop/kubernetes/observe.test.ts', as: "'observe'" },
   'kubectl create deployment web --image=nginx --replicas=3': {

@@ -10,13 +10,15 @@ so. --cluster is the name that receivers of the same cluster have; it is that of
 
 export const KUBECTL: Command = {
   usage: '-- <arguments of kubectl>',
+  form: 'causeway kubectl [options] -- <arguments of kubectl>',
   summary: 'run kubectl, and have all that it writes be one change',
   help: HELP,
   options: ['reason', 'endpoint', 'cluster'],
   leastArgs: 1,
   mostArgs: Number.POSITIVE_INFINITY,
   run: async ({ args, reason, endpoint, cluster }, { env, stderr }) => {
-    const complain = (text: string): void => void stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`)
+    const complain = (text: string): void =>
+      void stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`)
     const { exitCode, signal } = await runKubectl({ args, reason, endpoint, cluster, env, complain })
     // As it ended, so does this.
     if (signal !== null) process.kill(process.pid, signal)

@@ -99,41 +99,71 @@ function cascadesIn(causeway: Causeway): Record<string, string[]> {
   return Object.fromEntries(
     [...byReason].map(([reason, of]) => {
       expect(new Set(of.map(({ root }) => root)).size).toBe(1)
-      return [reason, [...new Set(of.map(({ wrote }) => wrote.split('/shop/')[0]?.split('/').at(-1) ?? ''))].sort()]
+      return [
+        reason,
+        [...new Set(of.map(({ wrote }) => wrote.split('/shop/')[0]?.split('/').at(-1) ?? ''))].sort(),
+      ]
     }),
   )
 }
 
-sceneTest('each command is one root change, and its cascade holds what controllers made of it', async (scene) => {
-  const { causeway, kubectl } = await prepared(scene)
-  const folder = join(scene.directory, 'manifests')
-  await mkdir(folder)
-  const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec: { selector: { app: 'web' }, ports: [{ port: 80 }] } }
-  const settings = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings' }, data: { colour: 'blue' } }
-  for (const [name, object] of Object.entries({ deployment: deployment('web', 2), service, settings }))
-    await writeFile(join(folder, `${name}.json`), JSON.stringify(object))
-  const rolledOut = ['rollout', 'status', 'deployment/web', '--timeout=60s']
+sceneTest(
+  'each command is one root change, and its cascade holds what controllers made of it',
+  async (scene) => {
+    const { causeway, kubectl } = await prepared(scene)
+    const folder = join(scene.directory, 'manifests')
+    await mkdir(folder)
+    const service = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web' },
+      spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
+    }
+    const settings = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'settings' },
+      data: { colour: 'blue' },
+    }
+    for (const [name, object] of Object.entries({ deployment: deployment('web', 2), service, settings }))
+      await writeFile(join(folder, `${name}.json`), JSON.stringify(object))
+    const rolledOut = ['rollout', 'status', 'deployment/web', '--timeout=60s']
 
-  const applied = await kubectl.done('applied', 'apply', '-f', folder)
-  expect(applied.trim().split('\n').sort()).toEqual(['configmap/settings created', 'deployment.apps/web created', 'service/web created'])
-  await kubectl.done('', ...rolledOut)
-  await kubectl.done('scaled', 'scale', 'deployment/web', '--replicas=3')
-  await kubectl.done('', ...rolledOut)
-  await kubectl.done('imaged', 'set', 'image', 'deployment/web', 'main=nginx:2')
-  await kubectl.done('', ...rolledOut)
-  await kubectl.done('undone', 'rollout', 'undo', 'deployment/web')
-  await kubectl.done('', ...rolledOut)
-  await kubectl.done('deleted', 'delete', 'deployment/web', 'service/web')
+    const applied = await kubectl.done('applied', 'apply', '-f', folder)
+    expect(applied.trim().split('\n').sort()).toEqual([
+      'configmap/settings created',
+      'deployment.apps/web created',
+      'service/web created',
+    ])
+    await kubectl.done('', ...rolledOut)
+    await kubectl.done('scaled', 'scale', 'deployment/web', '--replicas=3')
+    await kubectl.done('', ...rolledOut)
+    await kubectl.done('imaged', 'set', 'image', 'deployment/web', 'main=nginx:2')
+    await kubectl.done('', ...rolledOut)
+    await kubectl.done('undone', 'rollout', 'undo', 'deployment/web')
+    await kubectl.done('', ...rolledOut)
+    await kubectl.done('deleted', 'delete', 'deployment/web', 'service/web')
 
-  await scene.eventually(() => {
-    const workload = ['deployments', 'pods', 'replicasets']
-    expect(cascadesIn(causeway)).toEqual({
-      applied: ['configmaps', 'deployments', 'endpoints', 'endpointslices', 'pods', 'replicasets', 'services'],
-      scaled: [...workload, 'endpoints', 'endpointslices'].sort(),
-      imaged: [...workload, 'endpoints', 'endpointslices'].sort(),
-      undone: [...workload, 'endpoints', 'endpointslices'].sort(),
-      deleted: [...workload, 'endpoints', 'endpointslices', 'services'].sort(),
-    })
-  }, 60_000)
-  expect((await readdir(scene.directory)).filter((name) => name.startsWith('causeway-kubectl-'))).toEqual([])
-})
+    await scene.eventually(() => {
+      const workload = ['deployments', 'pods', 'replicasets']
+      expect(cascadesIn(causeway)).toEqual({
+        applied: [
+          'configmaps',
+          'deployments',
+          'endpoints',
+          'endpointslices',
+          'pods',
+          'replicasets',
+          'services',
+        ],
+        scaled: [...workload, 'endpoints', 'endpointslices'].sort(),
+        imaged: [...workload, 'endpoints', 'endpointslices'].sort(),
+        undone: [...workload, 'endpoints', 'endpointslices'].sort(),
+        deleted: [...workload, 'endpoints', 'endpointslices', 'services'].sort(),
+      })
+    }, 60_000)
+    expect((await readdir(scene.directory)).filter((name) => name.startsWith('causeway-kubectl-'))).toEqual(
+      [],
+    )
+  },
+)

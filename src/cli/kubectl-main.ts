@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
-import { KUBECTL } from './cli/commands/kubectl-command.ts'
-import { runCommand } from './cli/run-command.ts'
+import { KUBECTL } from './commands/kubectl-command.ts'
+import { runCommand } from './run-command.ts'
 
 // The command line with one command alone, which starts at once.
 process.exitCode = await runCommand(

@@ -1,0 +1,178 @@
+import { expect, test } from '@jest/globals'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { freePorts } from '../../lab/harness/free-ports.ts'
+import { KubectlScene, type Asked, type Seen, type Step } from './support/kubectl-scene.ts'
+
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
+const WEB = `${DEPLOYMENTS}/web`
+const MERGE = 'application/merge-patch+json'
+const CREATE: Step = {
+  method: 'POST',
+  path: DEPLOYMENTS,
+  type: 'application/json',
+  body: { spec: { replicas: 2 } },
+}
+const SCALE: Step = { method: 'PATCH', path: `${WEB}/scale`, type: MERGE, body: { spec: { replicas: 3 } } }
+const CPID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
+const ANNOTATIONS = {
+  'causeway.io/cpid': CPID,
+  'causeway.io/ancestor-cpids': '',
+  'tracing.k8s.io/traceparent': expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
+}
+
+const short = ({ method, path }: Asked): string => `${method} ${path}`
+
+test('what kubectl writes carries one change, of which Causeway is told', async () => {
+  await using scene = await KubectlScene.open()
+  const { args, mode, answers } = await scene.run(
+    [CREATE, { method: 'GET', path: WEB }],
+    [...['apply', '--context', 'test', '-f', 'web.yaml', '--token=hidden']],
+  )
+  expect(args).toEqual(['apply', '-f', 'web.yaml'])
+  expect(mode).toBe(0o600)
+  expect(answers.map(({ status }) => status)).toEqual([200, 200])
+  expect(scene.asked).toMatchObject([
+    {
+      path: `/k8s${DEPLOYMENTS}`,
+      headers: {
+        authorization: 'Bearer hidden',
+        'user-agent': 'kubectl/v1.36.3',
+        traceparent: expect.any(String),
+      },
+      body: { spec: { replicas: 2 }, metadata: { annotations: ANNOTATIONS } },
+    },
+    { path: `/k8s${WEB}`, headers: { authorization: 'Bearer hidden' }, body: undefined },
+  ])
+  expect(scene.left).toEqual([])
+  expect(scene.told.map(({ path }) => path).sort()).toEqual(['/v1/logs', '/v1/traces'])
+  const [mergelog = '', span = ''] = scene.told
+    .toSorted((one, other) => (one.path < other.path ? -1 : 1))
+    .map(({ content }) => content)
+  const { body } = scene.asked[0] as { body: { metadata: { annotations: Record<string, string> } } }
+  const cpid = body.metadata.annotations['causeway.io/cpid'] ?? ''
+  for (const content of [mergelog, span]) {
+    expect(content).toContain(`{"key":"cpid.new","value":{"stringValue":"${cpid}"}}`)
+    expect(content).toContain('{"key":"cpid.reason","value":{"stringValue":"a test"}}')
+    expect(content).toContain('{"key":"k8s.cluster.name","value":{"stringValue":"test"}}')
+  }
+  expect(span).toContain('"name":"kubectl apply"')
+  expect(span).toContain('"apps/v1/deployments/shop/web?uid=u1&rv=1"')
+  expect(span).not.toContain('hidden')
+})
+
+test('an object is given the change before what has no place for it', async () => {
+  await using scene = await KubectlScene.open()
+  await scene.run([SCALE, { method: 'DELETE', path: WEB }])
+  const patch = `PATCH /k8s${WEB}?fieldManager=kubectl-causeway`
+  expect(scene.asked.map(short)).toEqual([patch, `PATCH /k8s${WEB}/scale`, patch, `DELETE /k8s${WEB}`])
+  expect(scene.asked[0]?.body).toEqual({ metadata: { annotations: ANNOTATIONS } })
+  expect(scene.asked[1]?.body).toEqual(SCALE.body)
+})
+
+test('what is for a certain version alone is for the one that was made by giving it the change', async () => {
+  await using scene = await KubectlScene.open()
+  const body = { metadata: { name: 'web', resourceVersion: '40' }, spec: { replicas: 3 } }
+  await scene.run([{ method: 'PUT', path: `${WEB}/scale`, type: 'application/json', body }])
+  expect(scene.asked[0]?.body).toEqual({ metadata: { annotations: ANNOTATIONS, resourceVersion: '40' } })
+  expect(scene.asked[1]?.body).toEqual({ ...body, metadata: { name: 'web', resourceVersion: '1' } })
+})
+
+test('an object that may not be given the change is scaled all the same', async () => {
+  await using scene = await KubectlScene.open(({ path }) =>
+    path.includes('fieldManager') ? { status: 403, body: { kind: 'Status' } } : undefined,
+  )
+  const { answers } = await scene.run([SCALE])
+  expect(answers).toMatchObject([{ status: 200 }])
+})
+
+test('what is refused for its annotations is written without', async () => {
+  await using scene = await KubectlScene.open(({ body }) =>
+    JSON.stringify(body).includes('causeway.io')
+      ? { status: 422, body: { message: 'no causeway.io/cpid' } }
+      : undefined,
+  )
+  const { answers } = await scene.run([CREATE])
+  expect(answers).toMatchObject([{ status: 200 }])
+  expect(scene.asked.map(({ body }) => body)).toMatchObject([{ metadata: {} }, CREATE.body])
+})
+
+test('where another field manager has the annotations alone, an apply comes after the patch of them', async () => {
+  const cause = { reason: 'FieldManagerConflict', field: '.metadata.annotations.causeway.io/cpid' }
+  await using scene = await KubectlScene.open((_, at) =>
+    at === 1 ? { status: 409, body: { kind: 'Status', details: { causes: [cause] } } } : undefined,
+  )
+  await scene.run([{ method: 'PATCH', path: WEB, type: 'application/apply-patch+yaml', body: { spec: {} } }])
+  expect(scene.asked.map(({ body }) => body)).toEqual([
+    { spec: {}, metadata: { annotations: ANNOTATIONS } },
+    { metadata: { annotations: ANNOTATIONS } },
+    { spec: {} },
+  ])
+})
+
+test('nothing is told of what was refused, or only tried', async () => {
+  await using scene = await KubectlScene.open((_, at) => (at === 1 ? { status: 403, body: {} } : undefined))
+  const dry = { ...CREATE, path: `${DEPLOYMENTS}?dryRun=All` }
+  const { answers } = await scene.run([CREATE, dry])
+  expect(answers).toMatchObject([{ status: 403 }, { status: 200 }])
+  expect(scene.asked[1]?.body).toEqual(CREATE.body)
+  expect(scene.told).toEqual([])
+})
+
+test('nobody gets through without the token', async () => {
+  await using scene = await KubectlScene.open()
+  const { answers } = await scene.run([{ ...CREATE, token: 'guessed' }])
+  expect(answers).toEqual([{ status: 407, body: '' }])
+  expect(scene.asked).toEqual([])
+})
+
+test('who only reads speaks with the API server as ever', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.start(['--', 'get', 'pods', '--context', 'test'], [])
+  // The stand-in finds no proxy there.
+  await program.ending()
+  expect(program.errors).toMatch(/SyntaxError|TypeError/)
+  expect(scene.asked).toEqual([])
+})
+
+test('without a Causeway kubectl does its work, ends as it ends, and one line says that nobody was told', async () => {
+  await using scene = await KubectlScene.open()
+  const [nobody = 0] = await freePorts(1)
+  const args = ['--endpoint', `http://127.0.0.1:${nobody}`, '--', 'apply']
+  await using program = scene.start(args, [CREATE], { ENDS: '3' })
+  expect(await program.ending()).toEqual({ code: 3, signal: null })
+  const [first, second, ...more] = program.errors.split('\n')
+  expect(first).toBe('a word of kubectl')
+  expect(second).toMatch(
+    /^causeway: change [0-9a-f-]{36} was made, but not told: .*; see that Causeway takes OTLP over HTTP at /,
+  )
+  expect(more).toEqual([''])
+})
+
+test('where it is not known which cluster kubectl means, kubectl is asked to do it', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.start(['--', 'apply', '--context', 'other'], [])
+  await program.ending()
+  expect(program.errors).toMatch(
+    /^causeway: this change is not told: .* has no "other" among its contexts; there are test$/m,
+  )
+})
+
+test('a signal is handed on, and how kubectl ends then is how this ends', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.start(['--endpoint', scene.endpoint, '--', 'apply'], [CREATE], { STAYS: 'yes' })
+  const { config } = await eventually(() => JSON.parse(program.printed) as Seen)
+  expect(config.startsWith(scene.directory)).toBe(true)
+  expect(await program.end('SIGTERM')).toEqual({ code: 7, signal: null })
+  expect(scene.left).toEqual([])
+  expect(scene.told.map(({ path }) => path).sort()).toEqual(['/v1/logs', '/v1/traces'])
+})
+
+test('an endpoint that is none is said before anything is done', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.start(['--endpoint', 'localhost:4317', '--', 'apply'], [CREATE])
+  expect(await program.ending()).toEqual({ code: 1, signal: null })
+  expect(program.errors).toMatch(
+    /^Error: the endpoint "localhost:4317" is no URL; write one of OTLP over HTTP, such as /,
+  )
+  expect(scene.asked).toEqual([])
+})
