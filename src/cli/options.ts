@@ -50,7 +50,7 @@ export const OPTIONS = {
   cluster: {
     type: 'string',
     value: '<name>',
-    meaning: 'the k8s.cluster.name of the cluster that was recorded, or is written to',
+    meaning: 'whose recordings are imported: its k8s.cluster.name',
   },
   audit: { type: 'string', multiple: true, value: '<file>', meaning: 'an audit log; may be repeated' },
   watch: {

@@ -6,8 +6,6 @@ import type { OptionName } from '../options.ts'
 export interface Command {
   /** Its arguments, as the help shows them. */
   usage: string
-  /** How it is written as a whole, where that is not its usage with --config and options behind it. */
-  form?: string
   summary: string
   /** What its own help says beside that. */
   help?: string

@@ -10,9 +10,10 @@ so. --cluster is the name that receivers of the same cluster have; it is that of
 
 export const KUBECTL: Command = {
   usage: '-- <arguments of kubectl>',
-  form: 'causeway kubectl [options] -- <arguments of kubectl>',
+  config: 'itself',
   summary: 'run kubectl, and have all that it writes be one change',
   help: HELP,
+  meanings: { cluster: 'the k8s.cluster.name of the cluster that is written to' },
   options: ['reason', 'endpoint', 'cluster'],
   leastArgs: 1,
   mostArgs: Number.POSITIVE_INFINITY,

@@ -30,9 +30,12 @@ export function commandHelp(name: string, command: Command): string {
     .filter((option) => config !== 'itself' || option !== 'config')
     .map((option) => [writtenOption(option), meanings?.[option] ?? OPTIONS[option].meaning] as const)
   const file = config === undefined ? ' --config <file>' : config === 'optional' ? ' [--config <file>]' : ''
+  // What stands behind -- is no option of Causeway's.
+  const all = `${file} [options]`
+  const form = usage.startsWith('--') ? `${all} ${usage}` : `${` ${usage}`.trimEnd()}${all}`
   return `causeway ${name}: ${summary}
 
-Usage: ${`causeway ${name} ${usage}`.trimEnd()}${file} [options]
+Usage: causeway ${name}${form}
 ${help === undefined ? '' : `\n${help.trim()}\n`}
 Options:
 ${listed(own)}
