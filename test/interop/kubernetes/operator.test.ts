@@ -9,6 +9,7 @@ import { OtlpSink, type Arrived } from '../../../lab/harness/sinks/otlp-sink.ts'
 import { operatorFolder } from '../support/operator-folder.ts'
 import { type Scene, sceneTest } from '../support/scene.ts'
 
+const run = promisify(execFile)
 const EXAMPLES = new URL('../../../examples/operator/', import.meta.url)
 const WEB_APPS = '/apis/example.com/v1/namespaces/default/webapps'
 const DEPLOYMENT = '/apis/apps/v1/namespaces/default/deployments/web'
@@ -41,12 +42,12 @@ async function stage(scene: Scene) {
   await cluster.kubectl('admin', 'apply', '--filename', join(folder, 'web-app.yaml'))
   const api = cluster.api()
   await scene.eventually(() => api.get(WEB_APPS))
-  const start = () =>
+  const start = (operator = 'web-app') =>
     scene.use(
       new RunningProgram({
-        name: 'operator',
+        name: operator,
         command: process.execPath,
-        args: ['--no-warnings', join(folder, 'web-app-instrumented.ts')],
+        args: ['--no-warnings', join(folder, `${operator}-instrumented.ts`)],
         directory: folder,
         env: {
           ...process.env,
@@ -161,19 +162,85 @@ sceneTest(
   },
 )
 
-sceneTest('the operator type-checks with the newest client and the packed library', async (scene) => {
-  const folder = await operatorFolder(scene.directory)
-  const args = [join(folder, 'node_modules/typescript/bin/tsc'), '--project', folder]
-  await promisify(execFile)(process.execPath, args, { cwd: folder })
-})
+sceneTest(
+  'a summary of many Deployments is of the change that was made last, and goes with them',
+  async (scene) => {
+    const { sink, api, cluster, start } = await stage(scene)
+    const operator = start('summary')
+    const make = (name: string) =>
+      cluster.kubectl('admin', 'create', 'deployment', name, '--image=nginx:1', '--namespace=many')
+    const summary = () =>
+      api.get<Kept & { data: object }>('/api/v1/namespaces/many/configmaps/deployments-ready')
+    await api.create('/api/v1/namespaces', { metadata: { name: 'many' } })
+    const names = Array.from({ length: 15 }, (_, number) => `app-${number}`)
+    for (const name of names) await make(name)
+    await scene.eventually(async () => {
+      expect((await summary()).data).toEqual(Object.fromEntries(names.map((name) => [name, '1'])))
+    }, LONGEST_MS)
+    await make('one-more')
+    await scene.eventually(async () => {
+      const { data, ...last } = await summary()
+      expect(data).toMatchObject({ 'one-more': '1' })
+      expect(mergelogsIn(sink).at(-1)?.attributes['cpid.new']).toBe(cpidOf(last))
+    }, LONGEST_MS)
+    const sourcesOf = (of: Arrived | undefined): string[] => of?.attributes['cpid.sources']?.split(',') ?? []
+    // What the summary came from before is not told again and again, though no object has room for all of it.
+    expect(sourcesOf(mergelogsIn(sink).at(-1))).toHaveLength(2)
 
-test('an operator becomes an instrumented one with a few lines', async () => {
-  const [plain, instrumented] = await Promise.all(
-    ['web-app-plain.ts', 'web-app-instrumented.ts'].map(async (file) => {
-      const text = await readFile(new URL(file, EXAMPLES), 'utf8')
-      return text.split('\n').filter((line) => line.trim() !== '').length
-    }),
-  )
-  expect((instrumented ?? 0) - (plain ?? 0)).toBeGreaterThan(0)
-  expect((instrumented ?? 0) - (plain ?? 0)).toBeLessThanOrEqual(MOST_LINES_MORE)
-})
+    const { metadata } = await summary()
+    await cluster.kubectl('admin', 'delete', 'deployment', '--all', '--namespace=many')
+    await scene.eventually(() => expect(summary()).rejects.toThrow('404'), LONGEST_MS)
+    await scene.eventually(() => {
+      const deletion = sink.spans.find(({ name }) => name === 'delete v1/configmaps')
+      const [mark, deleted] = deletion?.attributes['cpid.wrote']?.split(',') ?? []
+      expect(mark).toMatch(new RegExp(`^v1/configmaps/many/deployments-ready\\?uid=${metadata.uid}&rv=`))
+      expect(deleted).toBe(`v1/configmaps/many/deployments-ready?uid=${metadata.uid}`)
+      const merged = mergelogsIn(sink).find(
+        ({ attributes }) => attributes['cpid.new'] === deletion?.attributes['cpid.id'],
+      )
+      const told = mergelogsIn(sink).filter(({ attributes }) =>
+        sourcesOf(merged).includes(attributes['cpid.new'] ?? ''),
+      )
+      // What the summary was, and the deletions that it followed from.
+      expect(told.map(({ attributes }) => attributes['cpid.reason'])).toEqual(
+        expect.arrayContaining(['update v1/configmaps', 'unattributed writer']),
+      )
+    }, LONGEST_MS)
+    await operator.stop(5_000)
+    expect(operator.errors).not.toContain('TypeError')
+  },
+)
+
+sceneTest(
+  'the operators type-check with the newest client and the packed library, which loads as ESM and as CommonJS',
+  async (scene) => {
+    const folder = await operatorFolder(scene.directory)
+    const args = [join(folder, 'node_modules/typescript/bin/tsc'), '--project', folder]
+    await run(process.execPath, args, { cwd: folder })
+    // The Node that Causeway runs on, and the one that this machine has, which may be older.
+    for (const node of [process.execPath, 'node']) {
+      for (const [type, load] of [
+        ['module', "import { traceCluster } from 'causeway-instrumentation/kubernetes'"],
+        ['commonjs', "const { traceCluster } = require('causeway-instrumentation/kubernetes')"],
+      ]) {
+        const code = `${load}\nconsole.log(typeof traceCluster)`
+        const { stdout } = await run(node, [`--input-type=${type}`, '--eval', code], { cwd: folder })
+        expect(stdout).toBe('function\n')
+      }
+    }
+  },
+)
+
+test.each(['web-app', 'summary'])(
+  'the operator %s becomes an instrumented one with a few lines',
+  async (name) => {
+    const [plain = [], instrumented = []] = await Promise.all(
+      ['plain', 'instrumented'].map(async (kind) => {
+        const text = await readFile(new URL(`${name}-${kind}.ts`, EXAMPLES), 'utf8')
+        return text.split('\n').filter((line) => line.trim() !== '')
+      }),
+    )
+    expect(instrumented.length).toBeGreaterThan(plain.length)
+    expect(instrumented.length - plain.length).toBeLessThanOrEqual(MOST_LINES_MORE)
+  },
+)

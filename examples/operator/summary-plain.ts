@@ -1,0 +1,50 @@
+// An operator that keeps a ConfigMap in each namespace with Deployments: how many replicas of each are ready.
+import {
+  AppsV1Api,
+  CoreV1Api,
+  KubeConfig,
+  makeInformer,
+  type Informer,
+  type KubernetesObject,
+} from '@kubernetes/client-node'
+import { WorkQueue } from './queue.ts'
+
+const NAME = 'deployments-ready'
+
+const config = new KubeConfig()
+config.loadFromDefault()
+const apps = config.makeApiClient(AppsV1Api)
+const core = config.makeApiClient(CoreV1Api)
+
+const deployments = makeInformer(config, '/apis/apps/v1/deployments', () =>
+  apps.listDeploymentForAllNamespaces(),
+)
+const summaries = makeInformer(config, '/api/v1/configmaps', () => core.listConfigMapForAllNamespaces())
+
+async function reconcile(namespace: string): Promise<void> {
+  const ready = deployments.list(namespace).map(({ metadata, status }) => {
+    return [metadata?.name ?? '', String(status?.readyReplicas ?? 0)] as const
+  })
+  const summary = summaries.get(NAME, namespace)
+  const data = Object.fromEntries(ready.sort())
+  if (ready.length === 0) {
+    if (summary !== undefined) await core.deleteNamespacedConfigMap({ name: NAME, namespace })
+  } else if (summary === undefined) {
+    await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: NAME }, data } })
+  } else if (JSON.stringify(data) !== JSON.stringify(summary.data)) {
+    await core.replaceNamespacedConfigMap({ name: NAME, namespace, body: { ...summary, data } })
+  }
+}
+
+const queue = new WorkQueue(reconcile)
+
+function follow<T extends KubernetesObject>(informer: Informer<T>): Promise<void> {
+  informer.on('change', ({ metadata }) => {
+    queue.add(metadata?.namespace ?? '')
+  })
+  informer.on('error', () => setTimeout(() => void informer.start(), 1_000))
+  return informer.start()
+}
+
+await follow(summaries)
+await follow(deployments)

@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from '@jest/globals'
+import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
+import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
+import { startSdk } from './support/start-sdk.ts'
+
+/** What one step of a vector has a library do, and what comes of it. */
+type Step =
+  | { do: 'newRoot'; detail?: Detail; context: Context }
+  | { do: 'merge' | 'plan'; of: (Annotations | null)[]; detail?: Detail; context: Context }
+  | { do: 'accepted'; context: Context }
+  | { do: 'read'; annotations: Annotations; context: Context | null }
+  | { do: 'write'; context: Context; annotations: Annotations; written: Annotations }
+interface Detail {
+  object?: KubernetesObject
+  reason?: string
+}
+type Annotations = Record<string, string>
+interface Context {
+  cpid: string
+  ancestors: string[]
+}
+interface Vector {
+  name: string
+  settings?: { maxAncestors?: number; maxSources?: number }
+  /** The CPIDs that are made, in turn. */
+  newCpids: string[]
+  steps: Step[]
+  /** The mergelogs that are sent, in turn. */
+  mergelogs: Record<string, unknown>[]
+}
+
+const FOLDER = new URL('../../packages/instrumentation/conformance/', import.meta.url)
+const files = readdirSync(FOLDER).filter((file) => file.endsWith('.json'))
+
+const read = (file: string): Vector[] =>
+  (JSON.parse(readFileSync(new URL(file, FOLDER), 'utf8')) as { vectors: Vector[] }).vectors
+const withAnnotations = (annotations: Annotations | null): KubernetesObject | undefined =>
+  annotations === null ? undefined : { metadata: { annotations } }
+
+function play(step: Step, library: ReturnType<typeof createInstrumentation>): void {
+  const { extractFromObject } = library
+  if (step.do === 'accepted') library.accepted(step.context)
+  else if (step.do === 'newRoot') expect(library.newRoot(step.detail)).toEqual(step.context)
+  else if (step.do === 'read')
+    expect(extractFromObject(withAnnotations(step.annotations)) ?? null).toEqual(step.context)
+  else if (step.do === 'write') {
+    const object = { metadata: { annotations: step.annotations } }
+    expect(library.injectIntoObject(step.context, object).metadata.annotations).toEqual(step.written)
+  } else {
+    const contexts = step.of.map((annotations) => extractFromObject(withAnnotations(annotations)))
+    expect(library[step.do](contexts, step.detail)).toEqual(step.context)
+  }
+}
+
+test('there are vectors of each kind', () => {
+  expect(files).toEqual(['annotations.json', 'merges.json', 'writes.json'])
+})
+
+describe.each(files)('%s', (file) => {
+  test.each(read(file))('$name', async ({ settings, newCpids, steps, mergelogs }) => {
+    await using sdk = startSdk()
+    const made = [...newCpids]
+    const library = createInstrumentation({ ...settings, newCpid: () => made.shift() ?? 'none is left' })
+    for (const step of steps) play(step, library)
+    expect(made).toEqual([])
+    expect(sdk.records().map(({ attributes }) => attributes)).toEqual(mergelogs)
+  })
+})
