@@ -140,7 +140,10 @@ test('of very many long answers some are begun, and another one whenever one of 
   served.tell({ kind: 'read', id: most + 2 })
   await served.until(() => served.chunks === most + 5)
   const begun = served.heard.flatMap((message) => (message.kind === 'found' ? [message.id] : []))
-  expect(begun.sort((one, other) => one - other)).toEqual([...Array.from({ length: most }, (_, at) => at + 1), most + 2])
+  expect(begun.sort((one, other) => one - other)).toEqual([
+    ...Array.from({ length: most }, (_, at) => at + 1),
+    most + 2,
+  ])
 })
 
 test('a question that fails is answered so, and others go on', async () => {
