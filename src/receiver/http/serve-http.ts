@@ -72,14 +72,19 @@ export async function serveHttp(
   if (settings.authenticator === undefined)
     server.on('secureConnection', (socket: TLSSocket) => connections.known(socket))
   const open = new Set<ServerResponse>()
+  const closeIdle = (): void => {
+    if (!server.listening) server.closeIdleConnections()
+  }
   closeFaultyConnections(server, awaited, open)
   server.on('request', (request, response) => {
     if (!server.listening) response.setHeader('Connection', 'close')
     open.add(response)
     response.once('close', () => {
       open.delete(response)
-      if (!server.listening) server.closeIdleConnections()
+      closeIdle()
     })
+    // The rest of a body may come after its answer.
+    request.once('close', closeIdle)
     service.answer(request, response).catch(() => response.destroy())
   })
   const onEnded = (): void => service.unread()

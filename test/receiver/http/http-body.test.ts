@@ -168,6 +168,23 @@ test('a sender that is still sending gets its answer, and the connection serves 
   socket.destroy()
 })
 
+test('while it stops, it waits for the rest of a refused body and for nothing after that', async () => {
+  // It would be waited for until long after this test is over.
+  await using receiver = await startHttp(new RecordingPort(), {
+    maxMessageBytes: MIB,
+    shutdownGraceMs: 600_000,
+  })
+  const socket = connect(receiver.port, '127.0.0.1').setEncoding('latin1')
+  socket.write('POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\n')
+  socket.write(`Content-Length: ${2 * MIB}\r\n\r\n`)
+  expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1\.1 413 /)
+  const stopped = receiver[Symbol.asyncDispose]()
+  const closed = once(socket, 'close')
+  socket.write(Buffer.alloc(2 * MIB))
+  await stopped
+  await closed
+}, 20_000)
+
 test('a sender that hangs up leaves nothing behind', async () => {
   const port = new RecordingPort()
   const inFlight = new InFlight()
