@@ -100,7 +100,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   },
   'node web-app-instrumented.ts': {
     by: 'test/interop/kubernetes/operator.test.ts',
-    as: "join(folder, 'web-app-instrumented.ts')",
+    as: '`${operator}-instrumented.ts`',
   },
   'npm run pack:instrumentation': {
     by: 'test/instrumentation/standing-alone.test.ts',
