@@ -8,6 +8,8 @@ export interface WatchLine {
   readonly object: object
 }
 
+type Headers = Readonly<Record<string, string>>
+
 const JSON_TYPE = 'application/json'
 const MERGE_PATCH = 'application/merge-patch+json'
 
@@ -28,6 +30,11 @@ export class KubeApi {
 
   get<Answer>(path: string): Promise<Answer> {
     return this.#ask<Answer>('GET', path)
+  }
+
+  /** As a client does that is traced; `traceparent` is that of its span. */
+  getTraced<Answer>(path: string, traceparent: string): Promise<Answer> {
+    return this.#ask<Answer>('GET', path, undefined, JSON_TYPE, { traceparent })
   }
 
   create<Answer>(path: string, object: object): Promise<Answer> {
@@ -59,17 +66,28 @@ export class KubeApi {
   }
 
   /** What it answers, parsed where it is JSON; throws an Error with its words unless that is a success. */
-  async #ask<Answer>(method: string, path: string, object?: object, type = JSON_TYPE): Promise<Answer> {
-    const response = await this.#send({ method, path }, object, type)
+  async #ask<Answer>(
+    method: string,
+    path: string,
+    object?: object,
+    type = JSON_TYPE,
+    more: Headers = {},
+  ): Promise<Answer> {
+    const response = await this.#send({ method, path }, object, type, more)
     const text = await textOf(response)
     const { statusCode = 0 } = response
     if (statusCode >= 300) throw new Error(`${method} ${path} is answered ${statusCode}: ${text}`)
     return (text.startsWith('{') ? JSON.parse(text) : text) as Answer
   }
 
-  #send(options: RequestOptions, object?: object, type = JSON_TYPE): Promise<IncomingMessage> {
+  #send(
+    options: RequestOptions,
+    object?: object,
+    type = JSON_TYPE,
+    more: Headers = {},
+  ): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const headers = { authorization: `Bearer ${this.#token}`, 'content-type': type }
+    const headers = { authorization: `Bearer ${this.#token}`, 'content-type': type, ...more }
     const where = { host: 'localhost', port: this.#port, ca: this.#ca, agent: this.#agent, family: 4 }
     const asked = request({ ...where, ...options, headers }, resolve)
     asked.on('error', reject).end(object === undefined ? undefined : JSON.stringify(object))
