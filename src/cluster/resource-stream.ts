@@ -6,6 +6,7 @@ import { Handover } from './handover.ts'
 import { linesOf, type LongLine } from './json-lines.ts'
 import { listPages } from './list-pages.ts'
 import type { ListPlaces } from './list-places.ts'
+import { Refusals } from './refusals.ts'
 import {
   LeftOut,
   type Change,
@@ -30,7 +31,7 @@ export interface StreamLimits {
   readonly silenceMs: number
   /** How long one request watches. */
   readonly watchMs: number
-  /** When what is refused is asked for again. */
+  /** After how long what is refused for long is asked for again. */
   readonly refusedMs: number
 }
 
@@ -67,10 +68,10 @@ export class ResourceStream<Item> {
   readonly #context: StreamContext
   readonly #handover: Handover<Item>
   readonly #pauses: Pauses
+  readonly #refusals: Refusals
   #version: string | undefined
   #seen: Seen
   #streamsLists = true
-  #isRefused = false
   /** Counts what came. */
   #moves = 0
   #movesBefore = 0
@@ -89,6 +90,7 @@ export class ResourceStream<Item> {
     this.#context = context
     this.#handover = new Handover((items, version) => follower.take(items, version), context.limits)
     this.#pauses = new Pauses(context.waiting)
+    this.#refusals = new Refusals(context.waiting, context.limits.refusedMs)
     this.#seen = isLate ? 'later list' : 'first list'
   }
 
@@ -247,8 +249,7 @@ export class ResourceStream<Item> {
   }
 
   #isAllowed(): void {
-    if (this.#isRefused) this.#context.observer.refused(this.name, undefined)
-    this.#isRefused = false
+    if (this.#refusals.over()) this.#context.observer.refused(this.name, undefined)
   }
 
   async #afterFailure(error: unknown, signal: AbortSignal): Promise<void> {
@@ -263,13 +264,14 @@ export class ResourceStream<Item> {
   }
 
   async #afterAnswer(error: ApiError, signal: AbortSignal): Promise<void> {
-    const { observer, waiting, limits } = this.#context
+    const { observer } = this.#context
     const isListing = this.#version === undefined
     if (error.isRefusal) {
-      this.#isRefused = true
-      observer.level(this.name)
-      observer.refused(this.name, error.message)
-      await waiting.sleep(limits.refusedMs, signal)
+      if (this.#refusals.areMeant(this.#seen !== 'first list')) {
+        observer.level(this.name)
+        observer.refused(this.name, error.message)
+      }
+      await this.#refusals.pause(signal)
       return
     }
     const isLost = error.isExpired || (error.isInvalid && !isListing) || this.#isTooNewForLong(error)

@@ -145,6 +145,40 @@ test('what may not be seen is told of, and followed once it may', () =>
     expect(followed.refused.at(-1)).toBeUndefined()
   }))
 
+test('what could be seen and is refused for a moment, as by an API server that has just begun, is asked for again soon', () =>
+  withServer(async (api, followed) => {
+    followed.follow(api)
+    await listed(followed)
+    await eventually(() => expect(api.watchers).toBe(1))
+    let refusals = 0
+    api.instead.push((_, response) => {
+      if (refusals === 3) return false
+      refusals++
+      answerStatus(response, 403, 'Forbidden')
+      return true
+    })
+    api.end()
+    await eventually(() => expect(refusals).toBe(3))
+    await eventually(() => expect(api.watchers).toBe(1))
+    expect(followed.refused).toEqual([])
+    expect(Math.max(...followed.slept)).toBeLessThan(10_000)
+  }))
+
+test('what stays refused is told of, and asked for again later and later', () =>
+  withServer(async (api, followed) => {
+    followed.follow(api)
+    await listed(followed)
+    await eventually(() => expect(api.watchers).toBe(1))
+    api.instead.push((_, response) => {
+      answerStatus(response, 403, 'Forbidden')
+      return true
+    })
+    api.end()
+    await eventually(() => expect(followed.slept.at(-1)).toBe(300_000))
+    expect(followed.refused).toContain('it says Forbidden')
+    expect(followed.wasBehindWhenRefused).toBe(false)
+  }))
+
 test('lines that are no events and objects that are too long are passed over, others of 1 MB are not', () =>
   withServer(async (api, followed) => {
     followed.follow(api, { maxObjectBytes: 2_000_000 })

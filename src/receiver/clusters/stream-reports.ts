@@ -13,6 +13,8 @@ export class StreamReports implements StreamObserver {
   readonly #onBehind: (isBehind: boolean) => void
   readonly #behind = new Set<string>()
   readonly #refused = new Set<string>()
+  /** Those that are being listed anew: the first of them is told of. */
+  readonly #anew = new Set<string>()
   /** Why, of those that were refused and not told of. */
   readonly #untold = new Map<string, string>()
   /** Those that were begun and of which nothing is known yet; undefined before any was. */
@@ -53,10 +55,13 @@ export class StreamReports implements StreamObserver {
 
   /** It is not there any more, and nobody wants to see it. */
   gone(stream: string): void {
+    this.#anew.delete(stream)
+    this.level(stream)
     this.refused(stream, undefined)
   }
 
   listed(stream: string): void {
+    this.#anew.delete(stream)
     if (this.#awaited?.delete(stream) !== true || this.#awaited.size > 0) return
     this.#tellRefused()
     this.#onAllSeen(this.#begun - this.#refused.size, this.#refused.size)
@@ -64,7 +69,11 @@ export class StreamReports implements StreamObserver {
 
   relisted(stream: string, reason: string): void {
     this.#observer.relisted(this.#receiver)
-    this.#say(`${stream} of the cluster ${this.#cluster} is listed anew: ${reason}`)
+    this.#anew.add(stream)
+    if (this.#anew.size === 1)
+      this.#say(
+        `${stream} of the cluster ${this.#cluster} is listed anew, and perhaps others with it: ${reason}; what came meanwhile is marked as a gap`,
+      )
   }
 
   restarted(stream: string): void {

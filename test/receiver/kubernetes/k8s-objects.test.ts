@@ -47,6 +47,7 @@ class Host {
   readonly troubles: string[] = []
   readonly started: Record<string, string>[] = []
   refused = 0
+  relisted = 0
 
   given(): ReceiverHost {
     const none = (): void => undefined
@@ -56,7 +57,7 @@ class Host {
       references: [],
       observer: { answered: none, turnedAway: none, dropped: none, unread: none },
       clusters: {
-        ...{ told: none, skipped: none, relisted: none, watched: none },
+        ...{ told: none, skipped: none, relisted: () => this.relisted++, watched: none },
         ...{ unreadable: none, lost: none, behind: none },
         refused: (_, resources) => (this.refused = resources),
       },
@@ -179,6 +180,30 @@ test('one that may not be seen and goes keeps nobody from hearing of the others'
   api.served = RESOURCES.filter(({ resource }) => resource !== 'pods' && resource !== 'secrets')
   await eventually(() => expect(host.refused).toBe(0))
   isSilent = false
+})
+
+test('of many that are listed anew at once the first is told of', async () => {
+  await using api = await TestApiServer.start()
+  const names = ['a', 'b', 'c', 'd']
+  api.served = names.map((resource) => ({ group: 'x.io', version: 'v1', resource, kind: 'K' }))
+  const host = new Host()
+  await using running = await start(settingsFor(api.url), host)
+  expect(running.ways).toEqual([])
+  await eventually(() => expect(streams(host)).toHaveLength(names.length))
+  await eventually(() => expect(api.watchers).toBe(names.length))
+  api.instead.push(({ url = '' }, response) => {
+    if (!url.includes('watch=') || host.relisted === names.length) return false
+    // No list comes before it is known that all of them have to be made.
+    if (url.includes('sendInitialEvents')) answerStatus(response, 503, 'ServiceUnavailable')
+    else answerStatus(response, 410, 'Expired')
+    return true
+  })
+  api.end()
+  await eventually(() => expect(host.relisted).toBe(names.length))
+  const told = (): string[] => host.troubles.filter((reason) => reason.includes('is listed anew'))
+  expect(told()).toEqual([expect.stringContaining('and perhaps others with it: it says Expired')])
+  await eventually(() => expect(api.watchers).toBe(names.length))
+  expect(told()).toHaveLength(1)
 })
 
 test('only what is named is watched, in its namespaces; what is not there is told of', async () => {
