@@ -113,7 +113,7 @@ function guessed(write: Write, part: Part, before: ObjectFacts | undefined, obje
   // Within the second of every new template its controller notes the revision, which is no author's second write.
   const isNote = part === 'authored' && usual === 'deployment-controller'
   const program =
-    (part === 'creation' ? firstManager(write.facts) : newManager(write.facts, before)?.manager) ??
+    (part === 'creation' ? firstManager(write.facts) : newManager(write.facts, before, part)?.manager) ??
     (isNote ? undefined : sameManager(write.facts, part))
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
@@ -218,12 +218,17 @@ function firstManager(facts: ObjectFacts | undefined): string | undefined {
     ?.manager
 }
 
+/** Where a list shows what an author wrote, its status may have been written since. */
 function newManager(
   facts: ObjectFacts | undefined,
   before: ObjectFacts | undefined,
+  part: Part,
 ): FieldManager | undefined {
   const known = new Set(before?.managers.map(keyOf))
-  return facts?.managers.findLast((entry) => !known.has(keyOf(entry)))
+  const fresh = facts?.managers.filter((entry) => !known.has(keyOf(entry)))
+  const author =
+    part === 'authored' ? fresh?.findLast(({ subresource }) => subresource !== 'status') : undefined
+  return author ?? fresh?.at(-1)
 }
 
 /**

@@ -18,11 +18,17 @@ function pod(version: number, deletionGracePeriodSeconds: number): JsonObject {
   return { kind: 'Pod', apiVersion: 'v1', metadata: { ...metadata, ...going } }
 }
 
+/** What a deletion is answered that finds the Pod gone in the end. */
+function withoutVersion(): JsonObject {
+  const { metadata, ...rest } = pod(0, 0)
+  return { ...rest, metadata: { ...(metadata as JsonObject), resourceVersion: '' } }
+}
+
 function seen(type: string, version: number, ms: number, grace = 0): Observation {
   return known(readWatchEvent({ type, object: pod(version, grace) }, at(ms)))
 }
 
-function deleted(version: number, fromMs: number, toMs: number): Observation {
+function deleted(version: number | undefined, fromMs: number, toMs: number): Observation {
   return known(
     readAuditEvent({
       ...{ stage: 'ResponseComplete', verb: 'delete', auditID: `id of ${version}`, requestURI: '/' },
@@ -30,7 +36,7 @@ function deleted(version: number, fromMs: number, toMs: number): Observation {
       user: { username: 'kwok' },
       objectRef: { resource: 'pods', namespace: 'shop', name: 'web-1', apiVersion: 'v1' },
       requestObject: { kind: 'DeleteOptions', gracePeriodSeconds: 0 },
-      responseObject: pod(version, 0),
+      responseObject: version === undefined ? withoutVersion() : pod(version, 0),
       ...{ requestReceivedTimestamp: timeAt(fromMs), stageTimestamp: timeAt(toMs) },
     }),
   )
@@ -64,6 +70,15 @@ test('a request at once did not make the version before, which leaves the Pod so
   expect(due(2_010, ...told)).toEqual([
     [5, 'nobody'],
     [6, 'kwok'],
+  ])
+})
+
+test('a request at once that made no version did not give the Pod the time that another gave it', () => {
+  const told = [seen('MODIFIED', 5, 4, 1), seen('MODIFIED', 6, 5), seen('DELETED', 7, 6), deleted(7, 1, 9)]
+  expect(due(2_010, deleted(undefined, 2, 9), ...told)).toEqual([
+    [5, 'nobody'],
+    [6, 'kwok'],
+    [7, 'kwok'],
   ])
 })
 

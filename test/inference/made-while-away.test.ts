@@ -40,3 +40,33 @@ test('what was made while nobody looked follows from what its maker read, whoeve
   const [made, pod] = decisions
   expect(pod).toMatchObject({ writer: { service: 'replicaset-controller' }, cpid: made?.cpid, gap: true })
 })
+
+/** A Deployment as a watch shows it first, and as a list has it when its controller had written its status again. */
+function deployment(at: number, image: string, managers: object[]): JsonObject {
+  const metadata = {
+    ...{ name: 'web', namespace: 'shop', uid: 'u3', resourceVersion: String(at) },
+    ...{ generation: at, managedFields: managers as JsonObject[] },
+  }
+  const template = { spec: { containers: [{ image }] } }
+  return { kind: 'Deployment', apiVersion: 'apps/v1', metadata, spec: { replicas: 1, template } }
+}
+
+test('what somebody wrote while nobody looked is theirs, whatever status was written since', () => {
+  const controller = (time: string): object => ({
+    ...{ manager: 'kube-controller-manager', operation: 'Update', subresource: 'status' },
+    time: `2026-01-01T00:00:0${time}Z`,
+  })
+  const by = (manager: string, time: string): object => ({
+    ...{ manager, operation: 'Update' },
+    time: `2026-01-01T00:00:0${time}Z`,
+  })
+  const made = deployment(1, 'nginx:1', [by('kubectl-create', '1'), controller('2')])
+  const changed = deployment(2, 'nginx:2', [
+    by('kubectl-create', '1'),
+    by('kubectl-set', '3'),
+    controller('4'),
+  ])
+  const listed = { ...told('ADDED', changed, 5), by: 'later list' } as Observation
+  const { decisions } = replay([told('ADDED', made, 1), listed], ['watch'])
+  expect(decisions.at(-1)).toMatchObject({ cause: 'operator', writer: { service: 'kubectl' }, gap: true })
+})

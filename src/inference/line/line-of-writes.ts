@@ -234,13 +234,14 @@ function wasThere({ watched }: Pending): boolean {
 }
 
 function couldMake(
-  { object, request }: AuditedRequest,
+  { object, request, gone }: AuditedRequest,
   version: WatchedVersion,
   hasMarked: boolean,
 ): boolean {
   if (request.startNs > version.seenNs + CLOCKS_DIFFER_NS) return false
   if (object.uid !== '' && object.uid !== version.object.uid) return false
   if (isMark(request, version)) return !hasMarked
+  if (request.verb === 'delete' && gone) return version.gone || printIn(version.facts, 'atOnce') === 'true'
   if (request.verb === 'delete' || request.subresource === 'eviction')
     return version.gone || version.facts.deleting
   return request.subresource === 'binding' ? isJustBound(version) : !version.gone
