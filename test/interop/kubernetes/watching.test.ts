@@ -8,7 +8,8 @@ import { sceneTest, type Scene } from '../support/scene.ts'
 import { alphaBetaGamma } from './stories/alpha-beta-gamma.ts'
 import { deployment } from './support/manifests.ts'
 import { Stage } from './support/stage.ts'
-import { toldByCauseway } from './support/told-by-causeway.ts'
+import { StoredWrites } from './support/stored-writes.ts'
+import type { ToldCascade } from './support/told.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples/kubernetes/', import.meta.url))
 
@@ -31,14 +32,14 @@ async function watching(scene: Scene): Promise<{ cluster: Cluster; causeway: Cau
   })
   const { name } = alphaBetaGamma
   await cluster.api().create('/api/v1/namespaces', { metadata: { name } })
-  return { cluster, causeway, stage: new Stage(name, cluster, undefined, scene.directory) }
+  return { cluster, causeway, stage: new Stage(name, cluster, scene.directory) }
 }
 
 sceneTest('a Causeway that may only list and watch tells what came of what people did', async (scene) => {
   const { causeway, stage } = await watching(scene)
   await alphaBetaGamma.play(stage)
   await scene.eventually(() => {
-    const told = toldByCauseway(causeway, stage.namespace)
+    const told = new StoredWrites(causeway).of(stage.namespace).cascades
     const expected = alphaBetaGamma.cascades.map(({ began, objects }) => ({ began, objects }))
     expect(told).toMatchObject(expected)
   }, 60_000)
@@ -51,7 +52,9 @@ sceneTest(
     await stage.apply('alice', deployment('web', 2))
     await stage.rolledOut('web', 2)
     await scene.eventually(() => {
-      expect(toldByCauseway(causeway, stage.namespace)).toMatchObject([{ began: 'create deployments/web' }])
+      expect(new StoredWrites(causeway).of(stage.namespace).cascades).toMatchObject([
+        { began: 'create deployments/web' },
+      ])
     }, 60_000)
 
     await cluster.restartApiServer()
@@ -60,10 +63,48 @@ sceneTest(
     await stage.rolledOut('web', 2)
     await causeway.startAgain()
     await scene.eventually(() => {
-      const told = toldByCauseway(causeway, stage.namespace)
+      const told = new StoredWrites(causeway).of(stage.namespace).cascades
       expect(told.map(({ began }) => began)).toEqual(['create deployments/web', 'change deployments/web'])
       // Of Pods that went meanwhile nobody saw who deleted them.
       expect(told.at(-1)?.objects).toMatchObject({ deployments: 1, replicasets: 2, pods: expect.any(Number) })
+    }, 60_000)
+  },
+)
+
+sceneTest(
+  'what came while Causeway was away and is forgotten since is listed, told, and marked',
+  async (scene) => {
+    const { cluster, causeway, stage } = await watching(scene)
+    await stage.apply('alice', deployment('web', 2))
+    await stage.rolledOut('web', 2)
+    const told = (): ToldCascade[] => [...new StoredWrites(causeway).of(stage.namespace).cascades]
+    await scene.eventually(() => expect(told()).toMatchObject([{ began: 'create deployments/web' }]), 60_000)
+
+    await causeway.kill()
+    await stage.kubectl('bob', 'set', 'image', 'deployment/web', 'main=nginx:2')
+    await stage.rolledOut('web', 2)
+    await cluster.compact()
+    await cluster.restartApiServer()
+    await causeway.startAgain()
+    await scene.eventually(
+      () => expect(told().map(({ began }) => began)).toContain('change deployments/web'),
+      60_000,
+    )
+    expect(causeway.said('apps/v1/deployments of the cluster test is listed anew')).toBe(true)
+    await stage.kubectl('alice', 'set', 'image', 'deployment/web', 'main=nginx:3')
+    await stage.rolledOut('web', 2)
+    await scene.eventually(() => {
+      const [first, missed, last, ...others] = told()
+      expect(others).toEqual([])
+      expect([first, missed, last].map((cascade) => cascade?.began)).toEqual([
+        'create deployments/web',
+        'change deployments/web',
+        'change deployments/web',
+      ])
+      // A list shows what there is now, in the order in which it was written last: what came of it is told with what came before.
+      expect(missed?.objects).toMatchObject({ deployments: 1 })
+      expect(last?.objects).toMatchObject({ deployments: 1, replicasets: 2, pods: 4 })
+      expect([first, missed, last].map((cascade) => cascade?.hasGaps)).toEqual([true, true, false])
     }, 60_000)
   },
 )

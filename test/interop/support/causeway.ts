@@ -96,6 +96,11 @@ export class Causeway {
     await this.#program?.kill()
   }
 
+  /** Whether it logged this since it was started last. */
+  said(text: string): boolean {
+    return this.#program?.said(text) ?? false
+  }
+
   metrics(): Promise<ScrapedMetrics> {
     return ScrapedMetrics.from(this.#ports.metrics)
   }

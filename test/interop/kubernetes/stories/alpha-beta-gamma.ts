@@ -1,6 +1,6 @@
 import { deployment, service } from '../support/manifests.ts'
 import type { Stage } from '../support/stage.ts'
-import { ENDPOINT_SERVICES, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
+import { ENDPOINT_SERVICES, ROLLOUT_BELOW, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
 
 /** A Deployment and a Service that alice applies one after the other. */
 async function play(stage: Stage): Promise<void> {
@@ -18,6 +18,7 @@ export const alphaBetaGamma: Story = {
       began: 'create deployments/web',
       by: 'alice',
       services: ROLLOUT_SERVICES,
+      below: ROLLOUT_BELOW,
       objects: { deployments: 1, replicasets: 1, pods: 2 },
     },
     {

@@ -1,7 +1,7 @@
 import { createInstrumentation } from 'causeway-instrumentation'
 import { deployment } from '../support/manifests.ts'
 import type { Stage } from '../support/stage.ts'
-import { ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
+import { ROLLOUT_BELOW, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
 
 const GROUP = 'sites.example.com'
 /** The change that alice says she makes. */
@@ -16,7 +16,6 @@ interface Website {
 
 /** Two controllers make Deployments of custom resources: one that is instrumented, and one that knows nothing of changes. */
 async function play(stage: Stage): Promise<void> {
-  await stage.define(GROUP, 'v1', 'Website', 'websites')
   const told = await stage.account('told-controller')
   const silent = await stage.account('silent-controller')
   const annotations = { 'causeway.io/cpid': CHANGE }
@@ -56,6 +55,7 @@ function ownedBy({ apiVersion, kind, metadata, spec }: Website): {
 
 export const customResource: Story = {
   name: 'custom',
+  defines: [{ group: GROUP, version: 'v1', kind: 'Website', plural: 'websites' }],
   play,
   cascades: [
     {
@@ -63,12 +63,14 @@ export const customResource: Story = {
       by: 'alice',
       services: sorted('told-controller', ...ROLLOUT_SERVICES),
       objects: { websites: 1, deployments: 1, replicasets: 1, pods: 1 },
+      below: { ...ROLLOUT_BELOW, 'create deployments': ['create websites'] },
     },
     {
       began: 'create websites/silent',
       by: 'bob',
       services: sorted('silent-controller', ...ROLLOUT_SERVICES),
       objects: { websites: 1, deployments: 1, replicasets: 1, pods: 1 },
+      below: { ...ROLLOUT_BELOW, 'create deployments': ['create websites'] },
     },
     {
       began: 'change websites/silent',

@@ -22,6 +22,11 @@ export const daemonSet: Story = {
       by: 'alice',
       services: SERVICES,
       objects: { daemonsets: 1, controllerrevisions: 1, pods: 3 },
+      below: {
+        'create controllerrevisions': ['create daemonsets'],
+        'create pods': ['create daemonsets'],
+        'bind pods': ['create pods'],
+      },
     },
     {
       began: 'change daemonsets/agent',

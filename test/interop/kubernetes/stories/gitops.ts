@@ -1,11 +1,9 @@
 import { deployment } from '../support/manifests.ts'
 import type { Stage } from '../support/stage.ts'
-import { ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
+import { ROLLOUT_BELOW, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
 
 /** What Flux and Argo CD do, by service accounts of their own: a person changes their object, they apply what it names. */
 async function play(stage: Stage): Promise<void> {
-  await stage.define('kustomize.toolkit.fluxcd.io', 'v1', 'Kustomization', 'kustomizations')
-  await stage.define('argoproj.io', 'v1alpha1', 'Application', 'applications')
   const flux = await stage.account('kustomize-controller')
   const argo = await stage.account('argocd-application-controller')
   await stage.apply('alice', {
@@ -45,6 +43,15 @@ async function play(stage: Stage): Promise<void> {
 
 export const gitOps: Story = {
   name: 'gitops',
+  defines: [
+    {
+      group: 'kustomize.toolkit.fluxcd.io',
+      version: 'v1',
+      kind: 'Kustomization',
+      plural: 'kustomizations',
+    },
+    { group: 'argoproj.io', version: 'v1alpha1', kind: 'Application', plural: 'applications' },
+  ],
   play,
   cascades: [
     {
@@ -52,12 +59,14 @@ export const gitOps: Story = {
       by: 'alice',
       services: sorted('kustomize-controller', ...ROLLOUT_SERVICES),
       objects: { kustomizations: 1, deployments: 1, replicasets: 1, pods: 1 },
+      below: { ...ROLLOUT_BELOW, 'create deployments': ['create kustomizations'] },
     },
     {
       began: 'create applications/billing',
       by: 'bob',
       services: sorted('argocd-application-controller', ...ROLLOUT_SERVICES),
       objects: { applications: 1, deployments: 1, replicasets: 1, pods: 1 },
+      below: { ...ROLLOUT_BELOW, 'create deployments': ['create applications'] },
     },
     {
       began: 'change applications/billing',

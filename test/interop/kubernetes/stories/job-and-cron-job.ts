@@ -21,7 +21,8 @@ async function play(stage: Stage): Promise<void> {
   })
   await stage.kubectl('bob', 'create', 'job', 'by-hand', '--from=cronjob/nightly')
   await stage.statusIs(batch('jobs/by-hand'), { succeeded: 1 })
-  await stage.kubectl('alice', 'patch', 'cronjob/nightly', '--patch', '{"spec":{"schedule":"* * * * *"}}')
+  const scheduled = { spec: { schedule: soon(), timeZone: 'Etc/UTC' } }
+  await stage.kubectl('alice', 'patch', 'cronjob/nightly', '--patch', JSON.stringify(scheduled))
   await stage.until(async () => {
     interface Jobs {
       items: { metadata: { name: string }; status?: { succeeded?: number } }[]
@@ -31,19 +32,36 @@ async function play(stage: Stage): Promise<void> {
   }, 'the CronJob has run a Job')
 }
 
+const MINUTE_MS = 60_000
+
+/** Once: in the next minute that is not about to begin. */
+function soon(): string {
+  const at = new Date(Date.now() + MINUTE_MS + 5_000)
+  return `${at.getUTCMinutes()} ${at.getUTCHours()} ${at.getUTCDate()} ${at.getUTCMonth() + 1} *`
+}
+
 const SERVICES = ['job-controller', 'kube-scheduler', 'kubectl', 'kubelet']
+
+const BELOW = { 'create pods': ['create jobs'], 'bind pods': ['create pods'] }
 
 export const jobAndCronJob: Story = {
   name: 'jobs',
   play,
   cascades: [
-    { began: 'create jobs/import', by: 'alice', services: SERVICES, objects: { jobs: 1, pods: 2 } },
+    {
+      began: 'create jobs/import',
+      by: 'alice',
+      services: SERVICES,
+      objects: { jobs: 1, pods: 2 },
+      below: BELOW,
+    },
     { began: 'create cronjobs/nightly', by: 'alice', services: ['kubectl'], objects: { cronjobs: 1 } },
     {
       began: 'create jobs/by-hand',
       by: 'bob',
       services: sorted('cronjob-controller', ...SERVICES),
       objects: { cronjobs: 1, jobs: 1, pods: 1 },
+      below: BELOW,
     },
     {
       began: 'change cronjobs/nightly',

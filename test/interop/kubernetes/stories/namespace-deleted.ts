@@ -1,6 +1,6 @@
 import { deployment, service } from '../support/manifests.ts'
 import type { Stage } from '../support/stage.ts'
-import { ENDPOINT_SERVICES, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
+import { ENDPOINT_SERVICES, ROLLOUT_BELOW, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
 
 async function play(stage: Stage): Promise<void> {
   await stage.apply('alice', deployment('web', 2))
@@ -18,6 +18,7 @@ export const namespaceDeleted: Story = {
       began: 'create deployments/web',
       by: 'alice',
       services: ROLLOUT_SERVICES,
+      below: ROLLOUT_BELOW,
       objects: { deployments: 1, replicasets: 1, pods: 2 },
     },
     {

@@ -1,6 +1,6 @@
 import { deployment, service } from '../support/manifests.ts'
 import type { Stage } from '../support/stage.ts'
-import { ENDPOINT_SERVICES, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
+import { ENDPOINT_SERVICES, ROLLOUT_BELOW, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
 
 const NOTE = 'example.com/note'
 
@@ -46,6 +46,7 @@ export const rollout: Story = {
       began: 'create deployments/web',
       by: 'alice',
       services: ROLLOUT_SERVICES,
+      below: ROLLOUT_BELOW,
       objects: { deployments: 1, replicasets: 1, pods: 3 },
     },
     {

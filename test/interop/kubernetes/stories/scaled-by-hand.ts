@@ -1,6 +1,6 @@
 import { deployment } from '../support/manifests.ts'
 import type { Stage } from '../support/stage.ts'
-import { ROLLOUT_SERVICES, type Story } from '../support/story.ts'
+import { ROLLOUT_BELOW, ROLLOUT_SERVICES, type Story } from '../support/story.ts'
 
 async function play(stage: Stage): Promise<void> {
   await stage.apply('alice', deployment('web', 2))
@@ -19,6 +19,7 @@ export const scaledByHand: Story = {
       began: 'create deployments/web',
       by: 'alice',
       services: ROLLOUT_SERVICES,
+      below: ROLLOUT_BELOW,
       objects: { deployments: 1, replicasets: 1, pods: 2 },
     },
     {

@@ -1,6 +1,6 @@
 import { deployment } from '../support/manifests.ts'
 import type { Stage } from '../support/stage.ts'
-import { ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
+import { ROLLOUT_BELOW, ROLLOUT_SERVICES, sorted, type Story } from '../support/story.ts'
 
 /** An autoscaler that wants more than there are needs no figures to say so. */
 async function play(stage: Stage): Promise<void> {
@@ -34,6 +34,7 @@ export const scaledByAutoscaler: Story = {
       began: 'create deployments/web',
       by: 'alice',
       services: ROLLOUT_SERVICES,
+      below: ROLLOUT_BELOW,
       objects: { deployments: 1, replicasets: 1, pods: 1 },
     },
     {
@@ -41,6 +42,11 @@ export const scaledByAutoscaler: Story = {
       by: 'bob',
       services: sorted('horizontal-pod-autoscaler', ...ROLLOUT_SERVICES),
       objects: { horizontalpodautoscalers: 1, deployments: 1, replicasets: 1, pods: 2 },
+      below: {
+        'scale deployments': ['create horizontalpodautoscalers'],
+        'update replicasets': ['scale deployments'],
+        'create pods': ['update replicasets'],
+      },
     },
   ],
   roots: {

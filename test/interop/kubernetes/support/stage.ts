@@ -3,12 +3,14 @@ import type { Cluster } from '../../../../lab/harness/kubernetes/cluster.ts'
 import type { KubeApi } from '../../../../lab/harness/kubernetes/kube-api.ts'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Watched } from './watched.ts'
+import type { Definition } from './story.ts'
 
 const LONGEST_STEP_MS = 90_000
 
+const HOST = 'kubernetes.io/hostname'
+
 interface Items {
-  items: { metadata: { name: string }; status?: Record<string, unknown> }[]
+  items: { metadata: { name: string }; spec: { nodeName?: string }; status?: Record<string, unknown> }[]
 }
 
 interface Slice {
@@ -23,14 +25,12 @@ interface Endpoints {
 export class Stage {
   readonly namespace: string
   readonly cluster: Cluster
-  readonly #watched: Watched | undefined
   readonly #directory: string
   #manifests = 0
 
-  constructor(namespace: string, cluster: Cluster, watched: Watched | undefined, directory: string) {
+  constructor(namespace: string, cluster: Cluster, directory: string) {
     this.namespace = namespace
     this.cluster = cluster
-    this.#watched = watched
     this.#directory = directory
   }
 
@@ -61,21 +61,14 @@ export class Stage {
     return api
   }
 
-  /** Has the cluster know a resource of its own, and watches it; what its objects hold is up to them. */
-  async define(group: string, version: string, kind: string, plural: string): Promise<void> {
-    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
-    await this.api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
-      metadata: { name: `${plural}.${group}` },
-      spec: {
-        group,
-        scope: 'Namespaced',
-        names: { kind, plural, singular: kind.toLowerCase() },
-        versions: [{ name: version, served: true, storage: true, schema, subresources: { status: {} } }],
-      },
+  /** A node that only Pods may use which tolerate the taint of its story; it is named after the story. */
+  async node(name: string): Promise<void> {
+    const capacity = { cpu: '32', memory: '256Gi', pods: '110' }
+    await this.api.create('/api/v1/nodes', {
+      metadata: { name, labels: { [HOST]: name } },
+      spec: { taints: [{ key: 'story', value: this.namespace, effect: 'NoSchedule' }] },
+      status: { allocatable: capacity, capacity },
     })
-    const path = `/apis/${group}/${version}/${plural}`
-    await eventually(() => this.api.get(path), LONGEST_STEP_MS)
-    await this.#watched?.follow(path)
   }
 
   /** A path of the namespace: `/apis/apps/v1` and `deployments/web`. */
@@ -145,5 +138,32 @@ export class Stage {
     return eventually(async () => {
       if (!(await isSo())) throw new Error(`in ${this.namespace}, not yet: ${what}`)
     }, LONGEST_STEP_MS)
+  }
+}
+
+/** Has the cluster know a resource; what its objects hold is up to them. */
+export async function define(cluster: Cluster, { group, version, kind, plural }: Definition): Promise<void> {
+  const api = cluster.api()
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { kind, plural, singular: kind.toLowerCase() },
+      versions: [{ name: version, served: true, storage: true, schema, subresources: { status: {} } }],
+    },
+  })
+  await eventually(() => api.get(`/apis/${group}/${version}/${plural}`), LONGEST_STEP_MS)
+}
+
+/** What of a Pod's template lets it run on these nodes of a story, and on no others. */
+export function onNodes(...names: readonly string[]): object {
+  const here = { matchExpressions: [{ key: HOST, operator: 'In', values: names }] }
+  return {
+    tolerations: [{ key: 'story', operator: 'Exists', effect: 'NoSchedule' }],
+    affinity: {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [here] } },
+    },
   }
 }

@@ -1,10 +1,20 @@
 import type { Stage } from './stage.ts'
 import type { ToldCascade } from './told.ts'
 
+/** A resource of its own that a story needs. */
+export interface Definition {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+}
+
 /** What people do in a namespace, and what they should see of it. */
 export interface Story {
   /** Of its namespace. */
   readonly name: string
+  /** What the cluster has to know before it is watched. */
+  readonly defines?: readonly Definition[]
   readonly play: (stage: Stage) => Promise<void>
   /** In the order in which they begin. What depends on chance is not said. */
   readonly cascades: readonly (Pick<ToldCascade, 'began'> & Partial<ToldCascade>)[]
@@ -22,6 +32,12 @@ export const ROLLOUT_SERVICES = [
   'kubelet',
   'replicaset-controller',
 ]
+/** What each write hangs below by which a new Deployment gets its Pods. */
+export const ROLLOUT_BELOW = {
+  'create replicasets': ['create deployments'],
+  'create pods': ['create replicasets'],
+  'bind pods': ['create pods'],
+}
 /** Whose work it is that Services list them. */
 export const ENDPOINT_SERVICES = ['endpoint-controller', 'endpointslice-controller']
 

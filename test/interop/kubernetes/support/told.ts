@@ -8,6 +8,10 @@ export interface ToldCascade {
   readonly services: readonly string[]
   /** How many objects of which resource those wrote. */
   readonly objects: Readonly<Record<string, number>>
+  /** What each of those writes hangs below, all of a kind together: `create pods` below `create replicasets`. Not told of statuses. */
+  readonly below: Readonly<Record<string, readonly string[]>>
+  /** Versions came before some of those writes that nobody saw. */
+  readonly hasGaps: boolean
 }
 
 /** What was told of everything in one namespace. */
@@ -21,22 +25,19 @@ export interface Told {
   rootsOf(resource: string): readonly (readonly string[])[]
 }
 
-const SCENE = /^create (?:namespaces|serviceaccounts|clusterrolebindings|nodes|rolebindings)\//
+const SCENE = /^create (?:namespaces|serviceaccounts|clusterrolebindings|rolebindings)\//
 
 /** Whether this is what the story is about, and no preparation of it. */
 export function isOfStory(began: string): boolean {
   return !SCENE.test(began)
 }
 
-/** `scale deployments/web`, from the part of the object that was written. */
-export function whatBegan(part: string, resource: string, name: string): string {
-  const verbs: Readonly<Record<string, string>> = {
-    creation: 'create',
-    deletion: 'delete',
-    authored: 'change',
-  }
+/** `scale deployments/web`, from the verb of the write that began it. */
+export function whatBegan(verb: string, resource: string, name: string): string {
+  const words: Readonly<Record<string, string>> = { patch: 'change', update: 'change' }
   // What generated names end with is another one every time.
-  return `${verbs[part] ?? part} ${resource}/${resource === 'pods' ? name.replace(/(-[a-z0-9]{6,10})?-[a-z0-9]{5}$/, '-…') : name}`
+  const shown = resource === 'pods' ? name.replace(/(-[a-z0-9]{6,10})?-[a-z0-9]{5}$/, '-…') : name
+  return `${words[verb] ?? verb} ${resource}/${shown}`
 }
 
 export function serviceShown(service: string): string {
