@@ -46,7 +46,7 @@ sceneTest(
     })
     // It was there before Causeway, and would try again to send only after a while.
     await cluster.restartApiServer()
-    const stage = new Stage('shop', cluster, undefined, scene.directory)
+    const stage = new Stage('shop', cluster, scene.directory)
     await cluster.api().create('/api/v1/namespaces', { metadata: { name: 'shop' } })
     await stage.apply('alice', deployment('web', 2))
     await stage.rolledOut('web', 2)
