@@ -1,7 +1,7 @@
 // Makes dist/causeway-instrumentation-<version>.tgz: the library as JavaScript with types, for controllers that are not built
 // beside a checkout (Node strips no types below node_modules).
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,7 +19,10 @@ const stage = mkdtempSync(join(tmpdir(), 'causeway-instrumentation-'))
 try {
   compile()
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(packedManifest(), undefined, 2)}\n`)
-  copyFileSync(join(root, 'docs/instrumentation.md'), join(stage, 'README.md'))
+  writeFileSync(
+    join(stage, 'README.md'),
+    withoutLinks(readFileSync(join(root, 'docs/instrumentation.md'), 'utf8')),
+  )
   mkdirSync(target, { recursive: true })
   console.log(join(target, npmPack()))
 } finally {
@@ -57,6 +60,11 @@ function packedManifest(): object {
     { types: `./${entry}.d.ts`, default: `./${entry}.js` },
   ])
   return { ...manifest, private: false, exports: Object.fromEntries(exports) as object }
+}
+
+/** A document without links to files that are not packed. */
+function withoutLinks(markdown: string): string {
+  return markdown.replace(/\[([^\]]+)\]\((?!#|https?:)[^)]+\)/g, '$1')
 }
 
 function npmPack(): string {

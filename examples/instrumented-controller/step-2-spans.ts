@@ -16,8 +16,11 @@ async function reconcile(): Promise<void> {
   if (settings.data.image === deployment.spec.image) return
   await withTraceContext(extractFromObject(settings), () =>
     tracer.startActiveSpan('reconcile Deployment', async (span) => {
-      await update(settings, deployment)
-      span.end()
+      try {
+        await update(settings, deployment)
+      } finally {
+        span.end()
+      }
     }),
   )
 }

@@ -9,7 +9,7 @@ const sdk = startTelemetry('settings-controller')
 const tracer = trace.getTracer('settings-controller')
 const logger = logs.getLogger('settings-controller')
 const lines = consoleWithCpid(console)
-const { newRoot, merge, extractFromObject, injectIntoObject, observed, wrote } = createInstrumentation()
+const { newRoot, write, extractFromObject, injectIntoObject, observed } = createInstrumentation()
 const cluster = new Cluster()
 
 async function reconcile(): Promise<void> {
@@ -18,29 +18,32 @@ async function reconcile(): Promise<void> {
   if (settings.data.image === deployment.spec.image) return
   await withTraceContext(extractFromObject(settings), () =>
     tracer.startActiveSpan('reconcile Deployment', async (span) => {
-      lines.log(`wanted image ${settings.data.image}, found ${deployment.spec.image}`)
-      observed([settings, deployment])
-      await update(settings, deployment)
-      span.end()
+      try {
+        lines.log(`wanted image ${settings.data.image}, found ${deployment.spec.image}`)
+        observed([settings, deployment])
+        await update(settings, deployment)
+      } finally {
+        span.end()
+      }
     }),
   )
 }
 
 async function update(settings: Settings, deployment: Deployment): Promise<void> {
-  const change = merge([extractFromObject(settings), extractFromObject(deployment)], {
-    object: deployment,
+  const next = { ...deployment, spec: { image: settings.data.image } }
+  await write(next, (marked) => store(marked), {
+    causes: [extractFromObject(settings), extractFromObject(deployment)],
     reason: 'image from the settings',
+    name: 'update Deployment',
   })
-  await withTraceContext(change, () =>
-    tracer.startActiveSpan('update Deployment', async (span) => {
-      const next = { ...deployment, spec: { image: settings.data.image } }
-      const written = await cluster.write(injectIntoObject(change, next))
-      wrote(written)
-      lines.log(`updated Deployment to ${written.spec.image}`)
-      logger.emit({ body: `updated Deployment to ${written.spec.image}` })
-      span.end()
-    }),
-  )
+}
+
+/** Inside the span of the write, and of its change. */
+async function store(marked: Deployment): Promise<Deployment> {
+  const written = await cluster.write(marked)
+  lines.log(`updated Deployment to ${written.spec.image}`)
+  logger.emit({ body: `updated Deployment to ${written.spec.image}` })
+  return written
 }
 
 await operate(cluster, reconcile, (object) => {

@@ -74,7 +74,11 @@ test('packed, it runs below node_modules as plain JavaScript with types', async 
     })`
     const { stdout } = await run(process.execPath, ['--no-strip-types', '-e', script], { cwd: folder })
     expect(stdout.trim()).toBe(CPID)
-    expect(readdirSync(join(folder, 'node_modules/causeway-instrumentation'))).toContain('index.d.ts')
+    const library = join(folder, 'node_modules/causeway-instrumentation')
+    expect(readdirSync(library)).toContain('index.d.ts')
+    const links = readFileSync(join(library, 'README.md'), 'utf8').matchAll(/\]\(([^)]+)\)/g)
+    const outside = Array.from(links, ([, link = '']) => link).filter((link) => !/^(?:#|https?:)/.test(link))
+    expect(outside).toEqual([])
   } finally {
     rmSync(folder, { recursive: true })
   }
