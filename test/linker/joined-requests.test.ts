@@ -9,7 +9,7 @@ import {
   tellWrite,
   WAIT,
 } from '../support/joined-spans.ts'
-import { hexTrace, spansRequest } from '../support/otlp-requests.ts'
+import { cpid, hexTrace, spansRequest } from '../support/otlp-requests.ts'
 
 describe('what an API server says of a request', () => {
   test('hangs below the write that the request made, and has its CPID', async () => {
@@ -99,6 +99,27 @@ describe('what an API server says of a request', () => {
     )
   })
 
+  test('is of its write, whatever its caller’s span is of that it goes on from', async () => {
+    using writer = await opened()
+    writer.mergelogs('caller', [{ new: cpid(2) }])
+    tellWrite(writer)
+    writer.link()
+    writer.spans('apiserver', request({ parent: 41 }))
+    writer.link()
+    writer.spans('caller', [{ trace: 2, id: 41, name: 'call', cpid: cpid(2), start: 1 }])
+    writer.link()
+    expect(drawn(writer)).toBe(BELOW_THE_WRITE)
+  })
+
+  test('is not waited for any more once it was pruned by force', async () => {
+    using writer = await opened({ retention: { maxBytes: 1 } })
+    writer.spans('apiserver', request())
+    writer.link()
+    expect(writer.rows('awaited_joins')).toBe(2)
+    for (let turn = 0; turn < 10; turn++) writer.writer.prune(1_000, { isCalendarRight: true })
+    expect([writer.rows('spans'), writer.rows('awaited_joins')]).toEqual([0, 0])
+  })
+
   test('is no activity: it counts for nothing and keeps no cascade open', async () => {
     using writer = await opened()
     tellWrite(writer)
@@ -120,6 +141,7 @@ describe('what an API server says of a request', () => {
     writer.spans('apiserver', request())
     writer.link()
     expect(writer.rows('traces')).toBe(before)
+    expect(writer.writer.takeLinkCounts().beyondShare).toBe(0)
     expect(inPlace(writer).sort()).toEqual(['Create', 'POST', 'Txn'])
     expect(writer.sent().find(({ name }) => name === 'POST')?.attributes['cpid.id']).toBe(CHANGE)
   })

@@ -48,6 +48,13 @@ describe('a span with a link', () => {
     expect(drawn(writer, traceOf(cpid(2)))).toBe('change @caller\n  call @caller\n    answer @apiserver')
   })
 
+  test('does not wait for it where it has a parent that has no CPID', async () => {
+    using writer = await opened()
+    writer.spans('apiserver', [{ trace: 5, id: 50, name: 'above' }, linking({ parent: 50 })])
+    writer.link()
+    expect(inPlace(writer, 5)).toEqual(['above', 'answer'])
+  })
+
   test('never hangs below what hangs below itself', async () => {
     using writer = await opened()
     writer.mergelogs('caller', [{ new: CHANGE }])
