@@ -15,6 +15,7 @@ import { up as seenWrites } from './018-seen-writes.ts'
 import { up as observedClusters } from './019-observed-clusters.ts'
 import { up as whatDrivesASpan } from './020-what-drives-a-span.ts'
 import { up as joinedSpans } from './021-joined-spans.ts'
+import { up as behindWhatWaits } from './022-behind-what-waits.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -34,4 +35,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '019-observed-clusters': { up: observedClusters },
   '020-what-drives-a-span': { up: whatDrivesASpan },
   '021-joined-spans': { up: joinedSpans },
+  '022-behind-what-waits': { up: behindWhatWaits },
 }

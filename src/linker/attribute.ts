@@ -11,7 +11,7 @@ import { forwardUnattributed } from './send-span.ts'
 
 /** How many spans that name no request stand between two of one that do: filters. */
 const MAX_NESTED = 16
-const NOTHING = { cpid: undefined, origin: undefined, parentId: undefined }
+const NOTHING = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
 /**
  * Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived, or that of what the span says it
@@ -47,7 +47,7 @@ function waitsForParent(ctx: LinkContext, span: ArrivedSpan, above: Above): bool
   const until = Math.max(since + settings.waitMs, ofParent === undefined ? 0 : ofParent + 1)
   if (until <= clock.activeMs) return false
   parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
-  ctx.waiting.add({ arrival: span.row, kind: 'orphan', cpid: undefined, origin, parentId }, until)
+  ctx.waiting.add({ ...NOTHING, arrival: span.row, kind: 'orphan', origin, parentId }, until)
   return true
 }
 

@@ -18,7 +18,10 @@ export function waitToEnter(
   toldBy?: bigint,
 ): void {
   if (waiting.forCpid(cpid).some(({ kind }) => kind === 'change')) return
-  waiting.add({ arrival, kind: 'change', cpid, origin: undefined, parentId: toldBy }, until)
+  waiting.add(
+    { arrival, kind: 'change', cpid, origin: undefined, parentId: toldBy, behindUntilMs: undefined },
+    until,
+  )
 }
 
 /** In links mode a CPID seen first on a span has its change span sent after the wait, mergelog or not. */

@@ -26,4 +26,6 @@ export interface LinkContext extends LinkPorts {
   readonly observations: CascadeObservation[]
   /** What is to be done next; parts add to it, and `takeSteps` alone takes from it. */
   readonly steps: Step[]
+  /** How much of what waited has followed others in this call. */
+  followed: number
 }

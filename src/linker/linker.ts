@@ -23,6 +23,8 @@ import { takeSteps } from './take-steps.ts'
  *    change span of its CPID, which changes/change-spans.ts makes) and writes the decision to `outbox`: it is on its way.
  * 5. What waited for it becomes steps: children that take its CPID or parent, spans that observed what it wrote, log records
  *    of it. Children that went ahead are followed by it (`parents`).
+ * 6. What misses nothing any more goes behind those that wait themselves (behind/wait-behind.ts), and many follow in turns
+ *    (behind/follow.ts).
  *
  * What else moves spans that wait: release.ts, once a mergelog has arrived or a CPID is explained; expiry.ts, once their time
  * is up. A mergelog enters its change into the traces (changes/enter-change.ts), late ones with all that was sent already
@@ -38,7 +40,7 @@ export class Linker {
 
   constructor(ports: LinkPorts, graph: MergeGraph, settings: LinkerSettings) {
     const ancestry = new Ancestry(graph, settings)
-    const begun = { plausible: undefined, counts: noLinkCounts(), observations: [], steps: [] }
+    const begun = { plausible: undefined, counts: noLinkCounts(), observations: [], steps: [], followed: 0 }
     this.#ctx = { ...ports, graph, settings, ancestry, ...begun }
   }
 
@@ -99,5 +101,6 @@ export class Linker {
     this.#ctx.plausible = undefined
     // What a call that threw left undone was rolled back with it.
     this.#ctx.steps.length = 0
+    this.#ctx.followed = 0
   }
 }

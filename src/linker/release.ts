@@ -1,17 +1,18 @@
 import type { Waiting } from '../model/ports/linking/waiting.ts'
 import { attribute } from './attribute.ts'
+import { follow } from './behind/follow.ts'
 import { waitsUntil } from './causes/waits.ts'
-import { waitsForParent, waitsForTeller } from './drives/awaiting.ts'
+import { waitsForTeller } from './drives/awaiting.ts'
 import { enter } from './entering.ts'
 import type { LinkContext } from './link-context.ts'
-import { send, sendOrWait } from './send-or-wait.ts'
+import { sendOrWait, sendOrWaitOn } from './send-or-wait.ts'
 
 /** Everything that waited for this CPID looks again, if that waits for nothing more; its change no more once it has entered. */
 export function release(ctx: LinkContext, cpid: number, hasEntered: boolean): void {
   if (waitsUntil(ctx, cpid) !== undefined) return
   for (const waiting of ctx.waiting.forCpid(cpid)) {
     if (hasEntered && waiting.kind === 'change') ctx.waiting.remove(waiting.arrival)
-    else if (!isForSpan(waiting)) ctx.steps.push({ kind: 'waited', waiting })
+    else if (!isForSpan(waiting)) follow(ctx, waiting.arrival, { kind: 'waited', waiting })
   }
   if (!ctx.settings.logs) return
   for (const row of ctx.logs.waitingForCpid(cpid)) ctx.steps.push({ kind: 'waited log', row })
@@ -52,9 +53,7 @@ export function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   } else {
     const span = ctx.spans.span(waiting.arrival)
     if (span === undefined) return
-    const forParent = waiting.kind === 'parent' ? waitsForParent(ctx, span, cpid) : undefined
-    if (forParent !== undefined) ctx.waiting.add(waiting, forParent)
-    else if (waiting.kind === 'cause' || waiting.kind === 'parent') send(ctx, span, cpid)
-    else sendOrWait(ctx, span, cpid)
+    if (waiting.kind === 'cause' || waiting.kind === 'parent') sendOrWaitOn(ctx, waiting, span, cpid)
+    else sendOrWait(ctx, span, cpid, true)
   }
 }

@@ -1,4 +1,6 @@
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
+import type { Waiting } from '../model/ports/linking/waiting.ts'
+import { beginToWait, waitsOn } from './behind/wait-behind.ts'
 import { waitsForWriters } from './causes/causes.ts'
 import { waitsUntil } from './causes/waits.ts'
 import { missParent, waitsForParent } from './drives/awaiting.ts'
@@ -6,23 +8,36 @@ import { enter, lacksChange } from './entering.ts'
 import type { LinkContext } from './link-context.ts'
 import { sendSpan } from './send-span.ts'
 
-const NOTHING = { origin: undefined, parentId: undefined }
+const NOTHING = { origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
 /** Sends a span, unless its CPID is not explained yet, or what it observed or is to be driven by has not been sent. */
-export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
+export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number, hasWaited = false): void {
   // Asked first, so that what is missing counts as missed from now on.
   const written = waitsForWriters(ctx, span)
   const explained = ctx.settings.mode === 'links' ? undefined : waitsUntil(ctx, cpid)
-  const until = explained ?? written ?? waitsForParent(ctx, span, cpid)
-  if (until === undefined) send(ctx, span, cpid)
-  else {
-    const waits = { arrival: span.row, cpid }
-    if (explained !== undefined) {
-      missParent(ctx, span)
-      ctx.waiting.add({ ...waits, ...NOTHING, kind: 'span' }, until)
-    } else if (written !== undefined) ctx.waiting.add({ ...waits, ...NOTHING, kind: 'cause' }, until)
-    else ctx.waiting.add({ ...waits, kind: 'parent', origin: span.origin, parentId: span.parentId }, until)
+  if (explained !== undefined) {
+    missParent(ctx, span)
+    ctx.waiting.add({ ...NOTHING, arrival: span.row, cpid, kind: 'span' }, explained)
+    return
   }
+  const awaited = written ?? waitsForParent(ctx, span, cpid)
+  if (awaited === undefined) {
+    send(ctx, span, cpid)
+    return
+  }
+  const waiting: Waiting = {
+    ...NOTHING,
+    ...{ arrival: span.row, cpid, kind: written === undefined ? 'parent' : 'cause' },
+    ...(written === undefined && { origin: span.origin, parentId: span.parentId }),
+  }
+  if (!hasWaited) beginToWait(ctx, waiting, awaited)
+  else if (!waitsOn(ctx, waiting, span, awaited)) send(ctx, span, cpid)
+}
+
+/** Looks whether a span can go that waited for others, and lets it wait on if not. */
+export function sendOrWaitOn(ctx: LinkContext, waiting: Waiting, span: ArrivedSpan, cpid: number): void {
+  const awaited = waiting.kind === 'cause' ? waitsForWriters(ctx, span) : waitsForParent(ctx, span, cpid)
+  if (awaited === undefined || !waitsOn(ctx, waiting, span, awaited)) send(ctx, span, cpid)
 }
 
 export function send(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {

@@ -6,6 +6,7 @@ import {
   type AwaitedParent,
 } from '../model/ports/linking/waiting.ts'
 import type { LinkContext } from './link-context.ts'
+import { follow } from './behind/follow.ts'
 import { waitsForWriters } from './causes/causes.ts'
 import { drives, driversIn, driversOf, rootsDriving } from './drives/drivers.ts'
 import { mayJoin } from './may-join.ts'
@@ -16,7 +17,7 @@ import { listedRoots, openTracesOf, tracesFor } from './traces/trace-openings.ts
 import { spanBytes } from './traces/trace-room.ts'
 import { waitsUntil } from './causes/waits.ts'
 
-const NOTHING = { cpid: undefined, origin: undefined, parentId: undefined }
+const NOTHING = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
 /** Sends a span whose CPID is known to where its CPID's activity goes now. */
 export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
@@ -50,9 +51,9 @@ function sendWhereItIs(ctx: LinkContext, span: ArrivedSpan): void {
 }
 
 /** Spans that waited for what this one wrote go after it. */
-function releaseObservers({ objects, steps }: LinkContext, writer: ArrivedSpan): void {
-  for (const version of objects.versions(writer.row, 'wrote')) {
-    for (const row of objects.takeObservers(version)) steps.push({ kind: 'observer', row })
+function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
+  for (const version of ctx.objects.versions(writer.row, 'wrote')) {
+    for (const row of ctx.objects.takeObservers(version)) follow(ctx, row, { kind: 'observer', row })
   }
 }
 
@@ -72,8 +73,10 @@ function releaseJoining({ joins, steps }: LinkContext, span: ArrivedSpan): void 
 }
 
 /** Changes that waited for the span, which told of them, and log records of it follow. */
-function releaseTold({ waiting: changes, logs, steps, settings }: LinkContext, span: ArrivedSpan): void {
-  for (const waiting of changes.changesToldBy(span.spanId)) steps.push({ kind: 'waited', waiting })
+function releaseTold(ctx: LinkContext, span: ArrivedSpan): void {
+  const { waiting: changes, logs, steps, settings } = ctx
+  for (const waiting of changes.changesToldBy(span.spanId))
+    follow(ctx, waiting.arrival, { kind: 'waited', waiting })
   if (!settings.logs) return
   for (const row of logs.waitingForSpan(span)) steps.push({ kind: 'waited log', row })
 }
@@ -85,6 +88,7 @@ export function forwardUnattributed(ctx: LinkContext, span: ArrivedSpan): void {
   ctx.counts.sent++
   ctx.counts.unattributed++
   followAwaited(ctx, span, awaited, undefined)
+  if (span.writes) releaseObservers(ctx, span)
   releaseTold(ctx, span)
   releaseJoining(ctx, span)
 }
@@ -109,13 +113,9 @@ function followAwaited(
   }
   if (awaited.some((child) => child.trace === AWAITED_FOR_CPID)) {
     for (const waiting of ctx.waiting.forParent(span.origin, span.spanId)) {
-      if (waiting.kind === 'parent') {
-        ctx.steps.push({ kind: 'waited', waiting })
-        continue
-      }
-      ctx.waiting.remove(waiting.arrival)
-      const child = ctx.spans.span(waiting.arrival)
-      if (child !== undefined) ctx.steps.push({ kind: 'child', span: child, cpid, joined: span.joined })
+      const { arrival: row, kind } = waiting
+      const child = { kind: 'child', row, cpid, joined: span.joined } as const
+      follow(ctx, row, kind === 'parent' ? { kind: 'waited', waiting } : child)
     }
   }
   if (cpid !== undefined && awaited.some((child) => child.trace === AWAITED_AFTER_FORWARD)) {

@@ -1,5 +1,4 @@
 import type { LinkEvent } from '../model/ports/linking/events.ts'
-import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import type { Waiting } from '../model/ports/linking/waiting.ts'
 
 /**
@@ -13,6 +12,6 @@ export type Step =
   /** It waited for what a span wrote that has been sent; it may wait for more. */
   | { kind: 'observer'; row: number }
   /** It waited for its parent, which has been sent, with that CPID or without one. */
-  | { kind: 'child'; span: ArrivedSpan; cpid: number | undefined; joined: boolean }
+  | { kind: 'child'; row: number; cpid: number | undefined; joined: boolean }
   /** A log record whose wait may be over. */
   | { kind: 'waited log'; row: number }

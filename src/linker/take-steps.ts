@@ -37,11 +37,17 @@ function take(ctx: LinkContext, step: Step): void {
       sendObserver(ctx, step.row)
       return
     case 'child':
-      if (step.span.names === 0) sendChild(ctx, step.span, step.cpid, step.joined)
-      else attribute(ctx, step.span)
+      letChildGo(ctx, step.row, step.cpid, step.joined)
       return
     case 'waited log':
       lookAtLogAgain(ctx, step.row)
       return
   }
+}
+
+function letChildGo(ctx: LinkContext, row: number, cpid: number | undefined, joined: boolean): void {
+  const child = ctx.waiting.remove(row) ? ctx.spans.span(row) : undefined
+  if (child === undefined) return
+  if (child.names === 0) sendChild(ctx, child, cpid, joined)
+  else attribute(ctx, child)
 }

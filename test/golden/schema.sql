@@ -582,7 +582,7 @@ CREATE TABLE waiting (
   origin INTEGER,
   parent_id INTEGER,
   due_ms INTEGER NOT NULL
-  ) STRICT;
+  , behind_until_ms INTEGER) STRICT;
 
 CREATE INDEX waiting_by_cpid ON waiting (cpid, arrival) WHERE cpid IS NOT NULL;
 

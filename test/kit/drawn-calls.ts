@@ -76,7 +76,9 @@ const CALLS: readonly Call[] = [
   ({ waiting }, a, b) =>
     waiting.hasSpan(a) || waiting.remove(a)
       ? 'waited'
-      : waiting.add({ arrival: a, ...kindAndOrigin(a, b), cpid: b, parentId: BigInt(b) }, b * 100),
+      : waiting.add({ ...waitsAs(a, b), cpid: b, parentId: BigInt(b) }, b * 100),
+  ({ waiting }, a) => waiting.wake(a),
+  ({ waiting }, a) => waiting.isBehind(a),
   ({ waiting }, a, b) => [
     waiting.forCpid(a),
     waiting.forParent(a % 2, BigInt(b)),
@@ -109,9 +111,10 @@ const CALLS: readonly Call[] = [
 ]
 
 /** A change waits for a span in whichever trace. */
-function kindAndOrigin(a: number, b: number): Pick<Waiting, 'kind' | 'origin'> {
+function waitsAs(a: number, b: number): Pick<Waiting, 'arrival' | 'kind' | 'origin' | 'behindUntilMs'> {
   const kind = KINDS[b % 5] ?? 'span'
-  return { kind, origin: kind === 'change' ? undefined : a % 2 }
+  const behindUntilMs = a % 3 === 0 ? b * 200 : undefined
+  return { arrival: a, kind, origin: kind === 'change' ? undefined : a % 2, behindUntilMs }
 }
 
 /** Some calls in one transaction, or in a part of one, which throws at its end where `breaks` says so. */

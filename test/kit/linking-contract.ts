@@ -6,7 +6,8 @@ import { cpid } from '../support/otlp-requests.ts'
 import type { Open } from './opened.ts'
 
 const waits = (arrival: number, more: Partial<Waiting> = {}): Waiting => {
-  return { arrival, kind: 'span', cpid: undefined, origin: undefined, parentId: undefined, ...more }
+  const of = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
+  return { arrival, kind: 'span', ...of, ...more }
 }
 
 /** A trace that has just been opened. */
@@ -83,6 +84,12 @@ export function linkingContract(open: Open): void {
       expect([3, 9].map((row) => waiting.untilOf(row))).toEqual([200, undefined])
       expect([waiting.remove(4), waiting.remove(4)]).toEqual([true, false])
       expect(waiting.due(9).map(({ arrival }) => arrival)).toEqual([5, 3])
+      waiting.wake(6)
+      waiting.wake(99)
+      waiting.add(waits(7, { kind: 'cause', behindUntilMs: 900 }), 100)
+      expect(waiting.due(9).map(({ arrival }) => arrival)).toEqual([6, 5, 7, 3])
+      expect([5, 7, 99].map((row) => waiting.isBehind(row))).toEqual([false, true, false])
+      expect(waiting.due(9)[2]).toEqual(waits(7, { kind: 'cause', behindUntilMs: 900 }))
     })
   })
 

@@ -182,6 +182,7 @@ test('two spans that observed each other’s writes make no loop', async () => {
   writer.spans('one', [reconcile(1, { observed: [`${POD}?rv=2`], wrote: [`${REPLICASET}?rv=1`] })])
   writer.spans('two', [reconcile(2, { observed: [`${REPLICASET}?rv=1`], wrote: [`${POD}?rv=2`] })])
   writer.pass(10_001)
+  writer.pass(1)
   const sent = writer.sent()
   expect(sent.length).toBe(3)
   expectSoundTraces(sent)

@@ -18,6 +18,8 @@ interface Work {
   parent: number | undefined
   /** Works before it whose writes it observed. */
   observed: number[]
+  /** Which of some objects it observed that nobody ever says to have written. */
+  unknown: number | undefined
 }
 
 interface History {
@@ -27,6 +29,7 @@ interface History {
 
 const ROOTS = 3
 const WORKS = 9
+const WAIT = 10_000
 
 const history: fc.Arbitrary<History> = fc
   .record({
@@ -37,6 +40,7 @@ const history: fc.Arbitrary<History> = fc
         change: fc.nat(20),
         above: fc.option(fc.nat(20), { nil: undefined }),
         observed: fc.array(fc.nat(20), { maxLength: 2 }),
+        unknown: fc.option(fc.nat(2), { nil: undefined }),
       }),
       { minLength: 1, maxLength: WORKS },
     ),
@@ -47,13 +51,14 @@ const history: fc.Arbitrary<History> = fc
       ...merges.map((picks, at) => [...new Set(picks.map((pick) => pick % (ROOTS + at)))]),
     ]
     const works: Work[] = []
-    for (const [at, { change, above, observed }] of drawn.entries()) {
+    for (const [at, { change, above, observed, unknown }] of drawn.entries()) {
       const parent = at === 0 || above === undefined ? undefined : above % at
       works.push({
         change: change % sources.length,
         trace: parent === undefined ? at + 1 : (works[parent]?.trace ?? 0),
         parent,
         observed: at === 0 ? [] : [...new Set(observed.map((pick) => pick % at))],
+        unknown,
       })
     }
     const changes = sources.map((from, at) => {
@@ -90,7 +95,11 @@ function drivers({ changes, works }: History): number[][] {
 
 const objectOf = (work: number): string => `v1/pods/default/p${work}?rv=${work + 1}`
 
-function sketchOf({ change, trace, parent, observed }: Work, at: number): SpanSketch {
+function sketchOf({ change, trace, parent, observed, unknown }: Work, at: number): SpanSketch {
+  const seen = [
+    ...observed.map(objectOf),
+    ...(unknown === undefined ? [] : [`v1/secrets/default/s${unknown}?rv=1`]),
+  ]
   return {
     trace,
     id: at + 1,
@@ -98,11 +107,14 @@ function sketchOf({ change, trace, parent, observed }: Work, at: number): SpanSk
     cpid: cpid(change + 1),
     start: startOf(at),
     end: startOf(at) + 5,
-    attributes: { 'cpid.observed': observed.map(objectOf), 'cpid.wrote': [objectOf(at)] },
+    attributes: { 'cpid.observed': seen, 'cpid.wrote': [objectOf(at)] },
   }
 }
 
-/** All that happens, in an order that is drawn, within what is waited for; Causeway starts anew now and then. */
+/**
+ * All that happens, in an order that is drawn, within what is waited for, and then what is waited for goes by; Causeway starts anew
+ * now and then.
+ */
 function play(first: TestWriter, { changes, works }: History, chances: readonly number[]): TestWriter {
   let writer = first
   const arrivals = [
@@ -126,7 +138,10 @@ function play(first: TestWriter, { changes, works }: History, chances: readonly 
     if (at % 2 === 0) writer.pass(300)
     if (at % 3 === 0) writer = writer.reopened()
   }
-  writer.pass(400)
+  for (let passed = 0; passed < 2 * WAIT; passed += 1_700) {
+    writer.pass(1_700)
+    if (passed % 3 === 0) writer = writer.reopened()
+  }
   return writer
 }
 

@@ -1,5 +1,6 @@
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 import { AWAITED_FOR_CPID } from '../../model/ports/linking/waiting.ts'
+import type { Awaited } from '../behind/wait-behind.ts'
 import type { LinkContext } from '../link-context.ts'
 import { isSent } from './drivers.ts'
 
@@ -15,16 +16,16 @@ export function missParent(ctx: LinkContext, { parentId, parentRow, origin }: Ar
   ctx.parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
 }
 
-/** Until when a span of several roots waits for its local parent, which says what drives it; undefined when it need not. */
-export function waitsForParent(ctx: LinkContext, span: ArrivedSpan, cpid: number): number | undefined {
+/** Whether a span of several roots waits for its local parent, which says what drives it. */
+export function waitsForParent(ctx: LinkContext, span: ArrivedSpan, cpid: number): Awaited | undefined {
   const { parentId, parentRow, origin } = span
   if (parentId === 0n || !hasSeveralRoots(ctx, cpid) || isSent(ctx, parentRow)) return undefined
-  const { parents, clock } = ctx
-  const since = parents.since(origin, parentId) ?? clock.activeMs
-  const until = endOfWait(ctx, since, parentRow)
-  if (until <= clock.activeMs) return undefined
+  const { parents, clock, settings } = ctx
+  const isBehind = isThere(ctx, parentRow)
+  const missedUntilMs = isBehind ? 0 : (parents.since(origin, parentId) ?? clock.activeMs) + settings.waitMs
+  if (!isBehind && missedUntilMs <= clock.activeMs) return undefined
   parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
-  return until
+  return { missedUntilMs, isBehind }
 }
 
 /**
@@ -36,16 +37,17 @@ export function waitsForTeller(
   cpid: number,
 ): { spanId: bigint; until: number } | undefined {
   if (!hasSeveralRoots(ctx, cpid)) return undefined
-  const { mergelogs, spans, traces, clock } = ctx
+  const { mergelogs, spans, traces, clock, settings } = ctx
   const told = mergelogs.toldBy(cpid)
   if (told === undefined || traces.currentOf(cpid) !== undefined) return undefined
   const row = spans.find(told.traceId, told.spanId)
-  const until = endOfWait(ctx, told.sinceMs, row)
+  // What a span waits for has a limit of its own.
+  const until = isThere(ctx, row)
+    ? clock.activeMs + Math.max(1, settings.waitMs)
+    : told.sinceMs + settings.waitMs
   return isSent(ctx, row) || until <= clock.activeMs ? undefined : { spanId: told.spanId, until }
 }
 
-/** A span that is there waits for others itself, perhaps as long as it was waited for, and is to be sent first. */
-function endOfWait({ events, settings }: LinkContext, sinceMs: number, row: number | undefined): number {
-  const isThere = row !== undefined && events.isLinked(row)
-  return sinceMs + settings.waitMs * (isThere ? 2 : 1) + (isThere ? 1 : 0)
+function isThere({ events }: LinkContext, row: number | undefined): boolean {
+  return row !== undefined && events.isLinked(row)
 }

@@ -14,7 +14,10 @@ interface WaitingRow {
   cpid: bigint | null
   origin: bigint | null
   parent_id: bigint | null
+  behind_until_ms: bigint | null
 }
+
+const COLUMNS = 'arrival, kind, cpid, origin, parent_id, behind_until_ms'
 
 /** Spans and changes that wait for a mergelog or a parent, and until when. */
 export class WaitingTable implements WaitingItems {
@@ -22,6 +25,8 @@ export class WaitingTable implements WaitingItems {
   readonly #insert: Statement
   readonly #is: Statement<[number], number>
   readonly #until: Statement<[number], number>
+  readonly #isBehind: Statement<[number], number>
+  readonly #wake: Statement<[number]>
   readonly #forCpid: Statement<[number], WaitingRow>
   readonly #forParent: Statement<[number, bigint], WaitingRow>
   readonly #due: Statement<[number, number], WaitingRow>
@@ -32,17 +37,17 @@ export class WaitingTable implements WaitingItems {
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
-    this.#insert = db.prepare(
-      'INSERT INTO waiting (arrival, kind, cpid, origin, parent_id, due_ms) VALUES (?, ?, ?, ?, ?, ?)',
-    )
+    this.#insert = db.prepare(`INSERT INTO waiting (${COLUMNS}, due_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`)
     const rows = <Bind extends unknown[]>(rest: string): Statement<Bind, WaitingRow> =>
-      db
-        .prepare<Bind, WaitingRow>(`SELECT arrival, kind, cpid, origin, parent_id FROM waiting ${rest}`)
-        .safeIntegers()
+      db.prepare<Bind, WaitingRow>(`SELECT ${COLUMNS} FROM waiting ${rest}`).safeIntegers()
     this.#is = db
       .prepare<[number], number>(`SELECT 1 FROM waiting WHERE arrival = ? AND kind <> ${CHANGE}`)
       .pluck()
     this.#until = db.prepare<[number], number>('SELECT due_ms FROM waiting WHERE arrival = ?').pluck()
+    this.#isBehind = db
+      .prepare<[number], number>('SELECT behind_until_ms IS NOT NULL FROM waiting WHERE arrival = ?')
+      .pluck()
+    this.#wake = db.prepare('UPDATE waiting SET due_ms = 0 WHERE arrival = ?')
     this.#forCpid = rows('WHERE cpid = +? ORDER BY arrival')
     this.#forParent = rows('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
     this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
@@ -53,10 +58,11 @@ export class WaitingTable implements WaitingItems {
   }
 
   add(waiting: Waiting, dueMs: number): void {
-    const { arrival, kind, cpid, origin, parentId } = waiting
+    const { arrival, kind, cpid, origin, parentId, behindUntilMs } = waiting
     const isTold = kind === 'change' && parentId !== undefined
     const of = isTold ? TOLD : (origin ?? null)
-    this.#insert.run(arrival, KINDS.indexOf(kind), cpid ?? null, of, parentId ?? null, dueMs)
+    const numbers = [arrival, KINDS.indexOf(kind), cpid ?? null, of, parentId ?? null, behindUntilMs ?? null]
+    this.#insert.run(...numbers, dueMs)
     if (isTold && this.#told !== undefined) this.#told++
   }
 
@@ -66,6 +72,14 @@ export class WaitingTable implements WaitingItems {
 
   untilOf(arrival: number): number | undefined {
     return this.#until.get(arrival)
+  }
+
+  isBehind(arrival: number): boolean {
+    return this.#isBehind.get(arrival) === 1
+  }
+
+  wake(arrival: number): void {
+    this.#wake.run(arrival)
   }
 
   remove(arrival: number): boolean {
@@ -104,5 +118,6 @@ function waitingOf(row: WaitingRow): Waiting {
     cpid: row.cpid === null ? undefined : Number(row.cpid),
     origin: row.origin === null || row.origin === BigInt(TOLD) ? undefined : Number(row.origin),
     parentId: row.parent_id ?? undefined,
+    behindUntilMs: row.behind_until_ms === null ? undefined : Number(row.behind_until_ms),
   }
 }

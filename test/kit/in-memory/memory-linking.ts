@@ -79,6 +79,15 @@ export class MemoryWaiting implements WaitingItems {
     return this.#tables.waiting.get(arrival)?.[1]
   }
 
+  isBehind(row: number): boolean {
+    return this.#tables.waiting.get(row)?.[0].behindUntilMs !== undefined
+  }
+
+  wake(arrival: number): void {
+    const [waiting] = this.#tables.waiting.get(arrival) ?? []
+    if (waiting !== undefined) this.#tables.waiting.set(arrival, [waiting, 0])
+  }
+
   remove(arrival: number): boolean {
     return this.#tables.waiting.delete(arrival)
   }

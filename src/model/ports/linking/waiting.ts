@@ -9,6 +9,8 @@ export interface Waiting {
   readonly origin: number | undefined
   /** Of a change: the span that told of it. */
   readonly parentId: bigint | undefined
+  /** Of a span that misses nothing any more but waits for spans that wait themselves: until when, in up time. */
+  readonly behindUntilMs: number | undefined
 }
 
 /** What waits for a mergelog, a writer, a parent or who told of it, and until when. */
@@ -18,6 +20,10 @@ export interface WaitingItems {
   hasSpan(row: number): boolean
   /** Until when an arrival waits, in milliseconds of up time, if it does. */
   untilOf(arrival: number): number | undefined
+  /** True for a span that waits only for spans that wait themselves. */
+  isBehind(row: number): boolean
+  /** It is looked at before all else that is due, if it waits. */
+  wake(arrival: number): void
   /** It waits no longer; false when it did not any more. */
   remove(arrival: number): boolean
   forCpid(cpid: number): Waiting[]
