@@ -17,7 +17,7 @@ import { takeSteps } from './take-steps.ts'
  * 2. hearing.ts. A span that repeats another goes away. One without a CPID looks for its nearest ancestor's (attribute.ts); where
  *    that has not arrived it waits for its parent, at most `wait`, and then goes to its original trace as it came.
  * 3. send-or-wait.ts. With a CPID it waits (`waiting`) until all mergelogs above are there, or those that are not have been
- *    missed for `wait` (causes/waits.ts), and until what it observed has been sent by whoever wrote it (causes/causes.ts).
+ *    missed for `wait` (causes/waits.ts), and until what it observed has been sent by whoever wrote it (behind/awaited-writers.ts).
  * 4. send-span.ts. traces/trace-openings.ts says which traces it goes into: those of its CPID's roots, opened where there is
  *    none, divided where one is full (traces/trace-room.ts). place-span.ts finds its parent there (its own, its cause, or the
  *    change span of its CPID, which changes/change-spans.ts makes) and writes the decision to `outbox`: it is on its way.

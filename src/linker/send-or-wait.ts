@@ -1,7 +1,7 @@
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import type { Waiting } from '../model/ports/linking/waiting.ts'
 import { beginToWait, waitsOn } from './behind/wait-behind.ts'
-import { waitsForWriters } from './causes/causes.ts'
+import { waitsForWriters } from './behind/awaited-writers.ts'
 import { waitsUntil } from './causes/waits.ts'
 import { missParent, waitsForParent } from './drives/awaiting.ts'
 import { enter, lacksChange } from './entering.ts'

@@ -7,7 +7,7 @@ import {
 } from '../model/ports/linking/waiting.ts'
 import type { LinkContext } from './link-context.ts'
 import { follow } from './behind/follow.ts'
-import { waitsForWriters } from './causes/causes.ts'
+import { waitsForWriters } from './behind/awaited-writers.ts'
 import { drives, driversIn, driversOf, rootsDriving } from './drives/drivers.ts'
 import { mayJoin } from './may-join.ts'
 import { bringParent, placeSpan } from './place-span.ts'

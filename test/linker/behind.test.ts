@@ -220,6 +220,28 @@ test('a parent that observed what its child wrote waits for nobody', async () =>
   )
 })
 
+test.each([
+  ['nobody', []],
+  [
+    'a child of its own',
+    [{ trace: 3, id: 31, parent: 3, cpid: ALPHA, attributes: { 'cpid.wrote': [`${DEPLOYMENT}?rv=9`] } }],
+  ],
+])('where %s wrote what a span observed it waits for who wrote the version before', async (_, children) => {
+  using writer = await begun()
+  const observes = { 'cpid.observed': [`${DEPLOYMENT}?rv=9`] }
+  const writes = { 'cpid.observed': [podAt(1)], 'cpid.wrote': [`${DEPLOYMENT}?rv=8`] }
+  writer.spans('before', [work(2, [], { attributes: writes })])
+  writer.spans('observer', [...children, work(3, [], { attributes: observes })])
+  writer.spans('first', [work(1, [UNKNOWN])])
+  for (let looks = 0; looks < 2; looks++) writer.pass(WAIT)
+  expect(drawn(writer).slice(0, 4)).toEqual([
+    'change @kubectl',
+    '  span 1 @first',
+    '    span 2 @before',
+    '      span 3 @observer',
+  ])
+})
+
 test('who waits for a writer without a CPID goes when that goes', async () => {
   using writer = await begun()
   writer.spans('observer', [work(2, [1])])

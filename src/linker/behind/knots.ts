@@ -1,6 +1,6 @@
 import type { LinkPorts } from '../../model/ports/linking/link-ports.ts'
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
-import { writersAhead } from '../causes/causes.ts'
+import { writersAhead } from './awaited-writers.ts'
 
 /** Spans that are looked at; what waits in a larger circle does so until its time is up. */
 const MOST_LOOKED_AT = 64

@@ -4,7 +4,6 @@ import type { Trace } from '../../model/ports/linking/traces.ts'
 import type { ObjectVersion } from '../../model/ports/object-port.ts'
 import { partWith } from '../traces/cascade-parts.ts'
 import type { LinkContext } from '../link-context.ts'
-import type { Awaited } from '../behind/wait-behind.ts'
 
 /** Jaeger's page fails near depth 3,000, and nobody reads beyond this. */
 const MAX_DEPTH = 256
@@ -43,43 +42,6 @@ export function highestOfEach(observed: readonly ObjectVersion[]): Iterable<Obje
     if (other === undefined || version.version > other.version) highest.set(key, version)
   }
   return highest.values()
-}
-
-/**
- * Whether a span waits for the writers of exactly the versions it observed: until all were sent, or each has been
- * missed for `wait`. With batching exporters the observer comes first about half the time.
- */
-export function waitsForWriters(ctx: LinkContext, span: ArrivedSpan): Awaited | undefined {
-  const { objects, waiting, clock, settings } = ctx
-  if (settings.mode !== 'cascade' || !span.observes || span.parentId !== 0n) return undefined
-  let missedUntilMs = 0
-  let isBehind = false
-  for (const version of objects.versions(span.row, 'observed')) {
-    const writer = objects.writerOf(version)
-    if (writer !== undefined && (!waiting.hasSpan(writer) || !mayCause(ctx, writer, span))) continue
-    const since = objects.awaitWriter(version, span.row)
-    if (writer === undefined) missedUntilMs = Math.max(missedUntilMs, since + settings.waitMs)
-    else isBehind = true
-  }
-  return isBehind || missedUntilMs > clock.activeMs ? { missedUntilMs, isBehind } : undefined
-}
-
-/** A span of the same original trace is no cause, whatever it wrote. */
-function mayCause({ spans }: Pick<LinkPorts, 'spans'>, writer: number, span: ArrivedSpan): boolean {
-  return writer !== span.row && spans.span(writer)?.origin !== span.origin
-}
-
-/** The spans that one waits for which are there, and wait themselves or are this one. */
-export function* writersAhead(
-  ctx: Pick<LinkPorts, 'objects' | 'waiting' | 'spans'>,
-  span: ArrivedSpan,
-  self: number,
-): Iterable<number> {
-  for (const version of ctx.objects.versions(span.row, 'observed')) {
-    const writer = ctx.objects.writerOf(version)
-    if (writer === undefined || (writer !== self && !ctx.waiting.hasSpan(writer))) continue
-    if (mayCause(ctx, writer, span)) yield writer
-  }
 }
 
 function newestWriter(

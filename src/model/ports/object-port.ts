@@ -19,6 +19,8 @@ export interface LinkedObjects {
   versions(row: number, role: 'observed' | 'wrote'): ObjectVersion[]
   /** A linked span that wrote exactly this version. */
   writerOf(version: ObjectVersion): number | undefined
+  /** Linked spans that wrote the object at a lower version, of the same uid where both give one: highest first, at most so many. */
+  writersBelow(version: ObjectVersion, most: number): { row: number; version: bigint }[]
   /** Notes that a span sent into a trace of the cascade wrote these. */
   addWrites(cascade: number, span: Writer, versions: readonly ObjectVersion[]): void
   /** Notes that the cascade is about something in the namespace of this object, which a reference names. */

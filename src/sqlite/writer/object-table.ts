@@ -28,6 +28,14 @@ interface WriterQuery {
   most: number
 }
 
+interface BelowQuery {
+  object: number
+  version: bigint
+  uid: string | null
+  upTo: number
+  most: number
+}
+
 interface VersionRow {
   object: bigint
   version: bigint
@@ -50,6 +58,7 @@ export class ObjectTable implements LinkedObjects {
   readonly #addVersion: Statement
   readonly #versions: Statement<[number, number], VersionRow>
   readonly #writer: Statement<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>
+  readonly #below: Statement<[BelowQuery], { row: bigint; version: bigint }>
   readonly #addWrite: Statement
   readonly #addNamespace: Statement
   readonly #writers: Statement<[WriterQuery], number>
@@ -88,6 +97,14 @@ export class ObjectTable implements LinkedObjects {
            AND (uid = +@uid OR uid IS NULL OR +@uid IS NULL) LIMIT 1`,
       )
       .pluck()
+    this.#below = db
+      .prepare<[BelowQuery], { row: bigint; version: bigint }>(
+        `SELECT span AS row, version FROM (SELECT span, version, uid FROM span_objects
+           WHERE object = +@object AND role = 1 AND version < +@version AND version >= 0 AND span <= +@upTo
+           ORDER BY version DESC, span DESC LIMIT +@most)
+         WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
+      )
+      .safeIntegers()
     this.#addWrite = db.prepare(
       'INSERT OR IGNORE INTO trace_writes (trace, object, version, end_ns, span, uid) VALUES (?, ?, ?, ?, ?, ?)',
     )
@@ -151,6 +168,13 @@ export class ObjectTable implements LinkedObjects {
 
   writerOf({ object, version, uid }: ObjectVersion): number | undefined {
     return this.#writer.get({ object, version, uid: uid ?? null, upTo: this.#progress.linkedArrival })
+  }
+
+  writersBelow({ object, version, uid }: ObjectVersion, most: number): { row: number; version: bigint }[] {
+    const upTo = this.#progress.linkedArrival
+    return this.#below
+      .all({ object, version, uid: uid ?? null, upTo, most })
+      .map((found) => ({ row: Number(found.row), version: found.version }))
   }
 
   addWrites(cascade: number, span: Writer, versions: readonly ObjectVersion[]): void {
