@@ -9,6 +9,7 @@ import { formatted } from '../charts/formatted.ts'
 import { renderFiles, renderReadme } from './document/render-files.ts'
 import { summaryText } from './document/summary.ts'
 import { pathOf, readData, type DataOfParts } from './evaluation-data.ts'
+import { measureDurations } from './durations/measure.ts'
 import { measureInference } from './inference/measure.ts'
 import { measureMerges } from './merges/measure.ts'
 import { readOptions, USAGE, type Options, type Part } from './options.ts'
@@ -19,6 +20,7 @@ import { measureTraceability } from './traceability-data.ts'
 const DOCS = fileURLToPath(new URL('../../docs', import.meta.url))
 
 const MEASURE: { [P in Part]: (options: Options, onStep: () => void) => Promise<DataOfParts[P]> } = {
+  durations: measureDurations,
   inference: measureInference,
   merges: measureMerges,
   overhead: measureOverhead,

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Machine } from '../bench/measure/machine.ts'
+import type { DurationsData } from './durations/measure.ts'
 import type { InferenceData } from './inference/measure.ts'
 import type { MergesData } from './merges/measure.ts'
 import type { Part } from './options.ts'
@@ -9,6 +10,7 @@ import type { ReplacementData } from './replacement/measure.ts'
 import type { TraceabilityData } from './traceability-data.ts'
 
 export interface DataOfParts {
+  durations: DurationsData
   inference: InferenceData
   merges: MergesData
   overhead: OverheadData
@@ -31,6 +33,7 @@ export type EvaluationData = { [P in Part]?: Measured<DataOfParts[P]> }
 /** Reads what earlier runs left in a folder. */
 export function readData(folder: string): EvaluationData {
   return {
+    ...readPart(folder, 'durations'),
     ...readPart(folder, 'inference'),
     ...readPart(folder, 'merges'),
     ...readPart(folder, 'overhead'),

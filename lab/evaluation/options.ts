@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { countOf, oneOf } from '../harness/command-options.ts'
 
-export const PARTS = ['merges', 'overhead', 'replacement', 'traceability', 'inference'] as const
+export const PARTS = ['merges', 'overhead', 'replacement', 'traceability', 'durations', 'inference'] as const
 export type Part = (typeof PARTS)[number]
 
 export interface Options {

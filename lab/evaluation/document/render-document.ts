@@ -1,4 +1,5 @@
 import type { EvaluationData } from '../evaluation-data.ts'
+import { durationsSection } from './durations-section.ts'
 import { inferenceSection } from './inference-section.ts'
 import { mergesSection } from './merges-section.ts'
 import { overheadSection } from './overhead-section.ts'
@@ -17,6 +18,7 @@ export function renderDocument(data: EvaluationData): string {
     data.overhead && overheadSection(data.overhead),
     data.replacement && replacementSection(data.replacement),
     data.traceability && traceabilitySection(data.traceability),
+    data.durations && durationsSection(data.durations),
     data.inference && inferenceSection(data.inference),
     peersSection(),
   ]
@@ -36,5 +38,5 @@ figures; where it differs, the difference is named.
 
 \`npm run evaluate\` measures everything again and writes this file, its data and its plots (six minutes on a calm machine, ten on a busy
 one);
-\`-- --only inference|merges|overhead|replacement|traceability\` measures one part, \`-- --quick\` shows that it works. The data, with
+\`-- --only durations|inference|merges|overhead|replacement|traceability\` measures one part, \`-- --quick\` shows that it works. The data, with
 every single run, is in [evaluation/](evaluation).`
