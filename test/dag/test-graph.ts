@@ -1,13 +1,13 @@
 import { recordMergelog, type RecordMergelog } from '../../src/graph/record-mergelog.ts'
 import type { Cpid } from '../../src/model/cpid.ts'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../src/sqlite/open-database.ts'
 import { Progress } from '../../src/sqlite/progress.ts'
 import { WriterTransaction } from '../../src/sqlite/writer-transaction.ts'
 import { SqliteArrivals } from '../../src/sqlite/writer/arrival-store.ts'
 import { TRACE_INDEX_SIZES } from '../../src/sqlite/writer/indexed-traces.ts'
 import { SqliteMergeGraph } from '../../src/sqlite/writer/merge-graph-store.ts'
 import { TraceIndex } from '../../src/sqlite/writer/trace-index.ts'
+import { migratedMemory } from '../support/migrated-memory.ts'
 import { TestClock } from '../support/test-clock.ts'
 
 /** A merge graph in SQLite, by itself. */
@@ -22,9 +22,7 @@ export class TestGraph implements AsyncDisposable {
   readonly #transaction: WriterTransaction
 
   static async open(): Promise<TestGraph> {
-    const db = openForWriting(':memory:')
-    await migrate(db)
-    return new TestGraph(db)
+    return new TestGraph(await migratedMemory())
   }
 
   private constructor(db: Sqlite) {

@@ -5,8 +5,7 @@ import { NANOS_PER_MS } from '../../src/model/clock.ts'
 import type { Observation } from '../../src/model/kubernetes/observation.ts'
 import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
 import { referenceOf } from '../../src/inference/spans/reference-of.ts'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../src/sqlite/open-database.ts'
+import { migratedMemory } from '../support/migrated-memory.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { replay, type Source } from '../../lab/harness/inference/replay.ts'
@@ -59,8 +58,7 @@ interface Life {
 }
 
 async function lived(observed: readonly Observation[], { cuts, kills }: Life): Promise<TestWriter> {
-  const db = openForWriting(':memory:')
-  await migrate(db)
+  const db = await migratedMemory()
   let writer = TestWriter.on(db, SETTINGS, new TestClock(START_MS))
   let told: Observation[] = []
   for (const [at, one] of observed.entries()) {

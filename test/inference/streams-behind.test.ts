@@ -4,8 +4,7 @@ import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
 import { nanosOfMs } from '../../src/model/clock.ts'
 import type { Observation } from '../../src/model/kubernetes/observation.ts'
 import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../src/sqlite/open-database.ts'
+import { migratedMemory } from '../support/migrated-memory.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -13,8 +12,7 @@ const START_MS = Date.UTC(2026, 0, 1)
 
 /** A cluster of which nothing but a watch tells. */
 async function started(): Promise<TestWriter> {
-  const db = openForWriting(':memory:')
-  await migrate(db)
+  const db = await migratedMemory()
   const inference = {
     ...{ relations: RELATIONS, operators: [], controllers: [], windowMs: 500, whoWaitMs: 2_000 },
     clusters: { test: { versions: true, requests: false, isFollowed: true } },

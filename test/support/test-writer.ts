@@ -18,6 +18,7 @@ import {
   type SpanSketch,
 } from './otlp-requests.ts'
 import type { SentLog } from '../../lab/harness/sinks/log-json.ts'
+import { migratedMemory } from './migrated-memory.ts'
 import { sentLogs } from './sent-logs.ts'
 import { sentSpans, type SentSpan } from './sent-spans.ts'
 import { TestClock } from './test-clock.ts'
@@ -95,6 +96,7 @@ export class TestWriter {
     path = ':memory:',
     clock = new TestClock(),
   ): Promise<TestWriter> {
+    if (path === ':memory:') return new TestWriter(await migratedMemory(), settings, clock)
     const db = openForWriting(path)
     await migrate(db)
     return new TestWriter(db, settings, clock)
