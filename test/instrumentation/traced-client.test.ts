@@ -1,0 +1,250 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { once } from 'node:events'
+import { expect, test } from '@jest/globals'
+import { withTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
+import {
+  traceCluster,
+  type TraceClusterSettings,
+} from '../../packages/instrumentation/src/kubernetes/index.ts'
+import { promised, type HttpApi } from '../../packages/instrumentation/src/kubernetes/client-types.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { startSdk, type Sdk } from './support/start-sdk.ts'
+
+const CPID = 'causeway.io/cpid'
+const WEB = '/apis/apps/v1/namespaces/default/deployments/web'
+const ALPHA = { cpid: cpid(1), ancestors: [] }
+
+interface Stored {
+  apiVersion?: string
+  kind?: string
+  metadata: {
+    name: string
+    namespace: string
+    uid: string
+    resourceVersion: string
+    annotations?: Record<string, string>
+  }
+}
+interface Asked {
+  method: string
+  path: string
+  body: { metadata?: { annotations?: Record<string, string> } } | undefined
+  traceparent: string | undefined
+}
+
+const object = (number: number, resourceVersion = '7', name = 'web'): Stored => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: {
+    name,
+    namespace: 'default',
+    uid: `u${number}`,
+    resourceVersion,
+    annotations: { [CPID]: cpid(number) },
+  },
+})
+
+/** A server that notes what it is asked, and answers as it is told to. */
+async function startServer(answer: (asked: Asked) => [number, object]) {
+  const asked: Asked[] = []
+  const server = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request
+      const body = text === '' ? undefined : (JSON.parse(text) as Asked['body'])
+      asked.push({ method, path: url, body, traceparent: headers['traceparent'] as string | undefined })
+      const [status, object] = answer(asked.at(-1)!)
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(object))
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    asked,
+    url: `http://127.0.0.1:${port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** A request as generated clients make them. */
+class Request {
+  readonly #url: string
+  readonly #method: string
+  readonly #headers: Record<string, string> = {}
+  #body: string | undefined
+
+  constructor(url: string, method: string) {
+    this.#url = url
+    this.#method = method
+  }
+  getUrl = () => this.#url
+  getHttpMethod = () => this.#method
+  getHeaders = () => this.#headers
+  getBody = () => this.#body
+  setBody = (body: string) => void (this.#body = body)
+  setHeaderParam = (name: string, value: string) => void (this.#headers[name] = value)
+}
+
+const httpApi: HttpApi = {
+  send: (request) => {
+    const init = { method: request.getHttpMethod(), headers: request.getHeaders() }
+    const body = request.getBody() as string | undefined
+    const sent = fetch(request.getUrl(), { ...init, ...(body !== undefined && { body }) })
+    return promised(
+      sent.then((response) => ({
+        httpStatusCode: response.status,
+        body: { text: () => response.text(), binary: () => response.bytes() },
+      })),
+    )
+  },
+}
+
+/** An API class, which is given the configuration that its requests go through. */
+class Api {
+  readonly #httpApi: HttpApi
+  constructor(configuration: { httpApi: HttpApi }) {
+    this.#httpApi = configuration.httpApi
+  }
+  async ask(method: string, url: string, body?: object): Promise<{ status: number; answer: Stored }> {
+    const request = new Request(url, method)
+    if (body !== undefined) request.setBody(JSON.stringify(body))
+    const response = await this.#httpApi.send(request).toPromise()
+    return { status: response.httpStatusCode, answer: JSON.parse(await response.body.text()) as Stored }
+  }
+}
+
+function traced(settings: TraceClusterSettings = {}) {
+  let next = 100
+  const config = { makeApiClient: (type: typeof Api) => new type({ httpApi }) }
+  const cluster = traceCluster(config, { newCpid: () => cpid(next++), ...settings })
+  return { ...cluster, api: cluster.kubeConfig.makeApiClient(Api) }
+}
+
+const told = (sdk: Sdk) => sdk.records().map(({ attributes }) => attributes['cpid.new'])
+const carried = ({ body }: Asked): string | undefined => body?.metadata?.annotations?.[CPID]
+
+test('a reconcile that meets a conflict makes one merge of all that it read, and tells it when it is written', async () => {
+  await using sdk = startSdk()
+  let refusals = 2
+  await using server = await startServer(({ method, path }) => {
+    if (method === 'GET') return [200, path.endsWith('/web') ? object(2) : object(3, '4', 'settings')]
+    if (refusals-- > 0) return [409, { kind: 'Status', message: 'the object has been modified' }]
+    return [200, object(100, '8')]
+  })
+  const { api, reconciler } = traced()
+  const reconcile = reconciler('reconcile', async () => {
+    const { answer: web } = await api.ask('GET', server.url + WEB)
+    await api.ask('GET', `${server.url}/apis/apps/v1/namespaces/default/deployments/settings`)
+    const { status, answer } = await api.ask('PUT', server.url + WEB, web)
+    if (status === 409) throw new Error('conflict')
+    expect(answer.metadata.resourceVersion).toBe('8')
+  })
+  reconcile.wokenBy('web', object(3, '4', 'settings'))
+  await expect(reconcile('web')).rejects.toThrow('conflict')
+  await expect(reconcile('web')).rejects.toThrow('conflict')
+  expect(told(sdk)).toEqual([])
+  await reconcile('web')
+  expect(told(sdk)).toEqual([cpid(100)])
+  expect(sdk.records()[0]?.attributes['cpid.sources']).toEqual([cpid(3), cpid(2)])
+  expect(server.asked.filter(({ method }) => method === 'PUT').map(carried)).toEqual([
+    cpid(100),
+    cpid(100),
+    cpid(100),
+  ])
+  const settings = 'apps/v1/deployments/default/settings?uid=u3&rv=4'
+  const [write, failed, , , written, done] = sdk.spans()
+  expect(write).toMatchObject({
+    name: 'update apps/v1/deployments',
+    status: { code: 2, message: 'the object has been modified' },
+    attributes: { 'error.type': '409', 'cpid.id': cpid(100) },
+  })
+  expect(failed).toMatchObject({
+    name: 'reconcile',
+    status: { code: 2 },
+    attributes: { 'cpid.observed': [settings], 'cpid.id': cpid(3) },
+  })
+  expect(written?.attributes).toMatchObject({
+    'cpid.wrote': ['apps/v1/deployments/default/web?uid=u100&rv=8'],
+    'cpid.observed': ['apps/v1/deployments/default/web?uid=u2&rv=7', settings],
+  })
+  // Who woke it first is known still.
+  expect(done?.attributes).toMatchObject({ 'cpid.observed': [settings], 'cpid.id': cpid(100) })
+  const traceIds = server.asked.map(({ traceparent }) => traceparent?.split('-')[1])
+  expect(traceIds).toEqual(
+    [failed, sdk.spans()[3], done].flatMap((span) => Array<unknown>(3).fill(span?.spanContext().traceId)),
+  )
+})
+
+test('what the last change of a key came from is not named again, though no object has room for it', async () => {
+  await using sdk = startSdk()
+  await using server = await startServer(({ method, body }) => {
+    const annotations = body?.metadata?.annotations ?? {}
+    const web = object(1, method)
+    return [200, { ...web, metadata: { ...web.metadata, annotations } }]
+  })
+  const { api, reconciler, informer } = traced({ maxAncestors: 2 })
+  const many = [11, 12, 13, 14, 15].map((number) => object(number, '5', `app-${number}`))
+  let summary: Stored | undefined
+  const apps = informer(
+    { on: () => undefined, get: () => summary, list: () => many },
+    { apiVersion: 'apps/v1', kind: 'Deployment' },
+  )
+  const reconcile = reconciler('reconcile', async () => {
+    apps.list()
+    const { answer } = await api.ask('PUT', server.url + WEB, apps.get() ?? { metadata: { name: 'web' } })
+    summary = answer
+  })
+  await reconcile('web')
+  expect(sdk.records()[0]?.attributes['cpid.sources']).toHaveLength(5)
+  many.push(object(16, '5', 'app-16'))
+  await reconcile('web')
+  expect(sdk.records()[1]?.attributes['cpid.sources']).toEqual([cpid(16), cpid(100)])
+})
+
+test('what is deleted is marked first; a status keeps its change; asides go as they are', async () => {
+  await using sdk = startSdk()
+  await using server = await startServer(({ method, path, body }) => {
+    if (method === 'DELETE') return [200, { kind: 'Status', status: 'Success', details: { uid: 'u1' } }]
+    const stored = object(1, method === 'PATCH' ? '9' : '8')
+    const annotations = path.endsWith('/status') ? undefined : body?.metadata?.annotations
+    return [
+      200,
+      annotations === undefined ? stored : { ...stored, metadata: { ...stored.metadata, annotations } },
+    ]
+  })
+  const { api, instrumentation } = traced()
+  await withTraceContext(ALPHA, () =>
+    api.ask('PUT', `${server.url}/apis/coordination.k8s.io/v1/namespaces/a/leases/b`, object(2)),
+  )
+  await api.ask('PUT', `${server.url}${WEB}?dryRun=All`, object(2))
+  expect(server.asked.map(carried)).toEqual([cpid(2), cpid(2)])
+  expect(sdk.spans()).toEqual([])
+
+  const change = { cpid: cpid(50), ancestors: [cpid(1)] }
+  const status = await withTraceContext(change, () =>
+    api.ask('PATCH', `${server.url}${WEB}/status`, { status: {} }),
+  )
+  expect(instrumentation.extractFromObject(status.answer)?.cpid).toBe(cpid(50))
+
+  await api.ask('DELETE', server.url + WEB)
+  const [mark, deletion] = server.asked.slice(-2)
+  expect([mark?.method, deletion?.method]).toEqual(['PATCH', 'DELETE'])
+  expect(carried(mark!)).toBe(cpid(100))
+  expect(told(sdk)).toEqual([cpid(100)])
+  expect(instrumentation.extractFromObject(object(1, '10'))?.cpid).toBe(cpid(100))
+  expect(sdk.spans().at(-1)).toMatchObject({
+    name: 'delete apps/v1/deployments',
+    attributes: { 'cpid.wrote': [expect.stringContaining('rv=9'), 'apps/v1/deployments/default/web?uid=u1'] },
+  })
+
+  const { api: unmarking } = traced({ marksDeletions: false })
+  await unmarking.ask('DELETE', server.url + WEB)
+  expect(server.asked.slice(-2).map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
+})
