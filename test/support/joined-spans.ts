@@ -7,8 +7,11 @@ export const POD = 'v1/pods/shop/web-1'
 export const CHANGE = cpid(1)
 export const WAIT = 10_000
 
+/** Something tells of requests and of Pods. */
+export const AWAITING = { awaitsRequests: true, awaitsPods: true }
+
 export const opened = (settings: TestSettings = {}): Promise<TestWriter> =>
-  TestWriter.open({ ...settings, linking: { awaitsRequests: true, awaitsPods: true, ...settings.linking } })
+  TestWriter.open({ ...settings, linking: { ...AWAITING, ...settings.linking } })
 
 /** An operator's change, and the write of it as inference tells of it. */
 export function tellWrite(writer: TestWriter, said: Partial<SpanSketch> = {}, cluster = 'eu'): void {
