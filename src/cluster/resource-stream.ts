@@ -16,7 +16,7 @@ import {
 } from './resource-follower.ts'
 import { readWatchLine } from './read-watch-line.ts'
 import { troubleText } from './trouble-text.ts'
-import { Pauses, type Waiting } from './waiting.ts'
+import { Pauses, type Outage, type Waiting } from './waiting.ts'
 import { acceptOf, nameOfResource, pathOfResource, type WatchedResource } from './watched-resource.ts'
 
 export interface StreamLimits {
@@ -50,6 +50,7 @@ export interface StreamContext {
   readonly server: ApiServer
   readonly lists: ListPlaces
   readonly waiting: Waiting
+  readonly outage: Outage
   readonly observer: StreamObserver
   readonly limits: StreamLimits
 }
@@ -249,6 +250,7 @@ export class ResourceStream<Item> {
   }
 
   #isAllowed(): void {
+    this.#context.outage.over()
     if (this.#refusals.over()) this.#context.observer.refused(this.name, undefined)
   }
 
@@ -259,7 +261,7 @@ export class ResourceStream<Item> {
     }
     if (!(error instanceof ApiError)) {
       this.#context.observer.unreachable(troubleText(error))
-      await this.#pauses.pause(signal)
+      await this.#context.outage.wait(this.#pauses, signal)
     } else await this.#afterAnswer(error, signal)
   }
 
@@ -274,7 +276,8 @@ export class ResourceStream<Item> {
       await this.#refusals.pause(signal)
       return
     }
-    const isLost = error.isExpired || (error.isInvalid && !isListing) || this.#isTooNewForLong(error)
+    const isTooNewForLong = error.isTooNew && ++this.#tooNew >= TOO_NEW_BELIEVED
+    const isLost = error.isExpired || (error.isInvalid && !isListing) || isTooNewForLong
     if (!isLost && error.isGeneral) observer.unreachable(troubleText(error))
     else if (!isLost || isListing) observer.trouble(this.name, error.message)
     else {
@@ -283,10 +286,6 @@ export class ResourceStream<Item> {
       if (this.#moves > this.#movesBefore) return
     }
     await this.#pauses.pause(signal, error.retryAfterMs)
-  }
-
-  #isTooNewForLong(error: ApiError): boolean {
-    return error.isTooNew && ++this.#tooNew >= TOO_NEW_BELIEVED
   }
 }
 

@@ -40,3 +40,21 @@ export class Pauses {
     this.#next = FIRST_MS
   }
 }
+
+/** A server that several ask and none reaches: once one of them does, none waits any longer, so that all are level again soon. */
+export class Outage {
+  #ends: AbortController | undefined
+
+  /** Waits as the pauses have it, and no longer than the outage lasts. */
+  async wait(pauses: Pauses, signal: AbortSignal): Promise<void> {
+    this.#ends ??= new AbortController()
+    await pauses.pause(AbortSignal.any([signal, this.#ends.signal]))
+  }
+
+  /** The server was reached. */
+  over(): void {
+    const ends = this.#ends
+    this.#ends = undefined
+    ends?.abort()
+  }
+}

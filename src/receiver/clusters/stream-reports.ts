@@ -13,6 +13,11 @@ export class StreamReports implements StreamObserver {
   readonly #onBehind: (isBehind: boolean) => void
   readonly #behind = new Set<string>()
   readonly #refused = new Set<string>()
+  /** Those that are followed and not refused. */
+  readonly #streams = new Set<string>()
+  #wereLevel = false
+  /** All of them were level once, then behind, and none is level since: the server was away. */
+  #isOut = false
   /** Those that are being listed anew: the first of them is told of. */
   readonly #anew = new Set<string>()
   /** Why, of those that were refused and not told of. */
@@ -45,17 +50,25 @@ export class StreamReports implements StreamObserver {
   }
 
   behind(stream: string): void {
+    this.#streams.add(stream)
     this.#behind.add(stream)
+    this.#isOut ||= this.#wereLevel && this.#behind.size === this.#streams.size
     if (this.#behind.size === 1) this.#onBehind(true)
   }
 
   level(stream: string): void {
-    if (this.#behind.delete(stream) && this.#behind.size === 0) this.#onBehind(false)
+    if (!this.#behind.delete(stream)) return
+    if (this.#behind.size === 0 || this.#isOut) this.#onBehind(false)
+    // The others come soon as well, and are waited for from now on.
+    if (this.#behind.size > 0 && this.#isOut) this.#onBehind(true)
+    this.#isOut = false
+    this.#wereLevel ||= this.#behind.size === 0
   }
 
   /** It is not there any more, and nobody wants to see it. */
   gone(stream: string): void {
     this.#anew.delete(stream)
+    this.#streams.delete(stream)
     this.level(stream)
     this.refused(stream, undefined)
   }
@@ -87,6 +100,7 @@ export class StreamReports implements StreamObserver {
       this.#untold.delete(stream)
     } else if (!this.#refused.has(stream)) {
       this.#refused.add(stream)
+      this.#streams.delete(stream)
       this.#untold.set(stream, reason)
     }
     this.#observer.refused(this.#receiver, this.#refused.size)

@@ -2,7 +2,7 @@ import type { ApiServer } from '../../cluster/api-server.ts'
 import { discover } from '../../cluster/discovery.ts'
 import { ListPlaces } from '../../cluster/list-places.ts'
 import { ResourceStream, USUAL_LIMITS } from '../../cluster/resource-stream.ts'
-import { MACHINE_WAITING, Pauses } from '../../cluster/waiting.ts'
+import { MACHINE_WAITING, Outage, Pauses } from '../../cluster/waiting.ts'
 import { nameOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
 import { troubleText } from '../../cluster/trouble-text.ts'
 import { openCluster } from '../clusters/open-cluster.ts'
@@ -46,7 +46,14 @@ async function watchEvents(
   const reports = new StreamReports({ receiver, cluster, address: server.address }, clusters, onTrouble)
   const watched = await untilFound(server, namespaces, reports, signal)
   const waiting = MACHINE_WAITING
-  const context = { server, waiting, observer: reports, limits: USUAL_LIMITS, lists: new ListPlaces(1) }
+  const context = {
+    server,
+    waiting,
+    observer: reports,
+    limits: USUAL_LIMITS,
+    lists: new ListPlaces(1),
+    outage: new Outage(),
+  }
   await Promise.all(
     watched.map((one) => {
       const stream = `${receiver} ${nameOfResource(one)}`

@@ -2,7 +2,7 @@ import type { ApiServer } from '../../cluster/api-server.ts'
 import { discover, type ApiResource } from '../../cluster/discovery.ts'
 import { ListPlaces } from '../../cluster/list-places.ts'
 import { ResourceStream, type StreamContext, type StreamLimits } from '../../cluster/resource-stream.ts'
-import { Pauses, type Waiting } from '../../cluster/waiting.ts'
+import { Outage, Pauses, type Waiting } from '../../cluster/waiting.ts'
 import { nameOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
 import { troubleText } from '../../cluster/trouble-text.ts'
 import type { StreamReports } from '../clusters/stream-reports.ts'
@@ -33,7 +33,12 @@ interface Running {
  */
 export async function followCluster(cluster: FollowedCluster, signal: AbortSignal): Promise<void> {
   const { settings, server, waiting, streams } = cluster
-  const context: StreamContext = { ...cluster, observer: streams, lists: new ListPlaces(LISTS_AT_ONCE) }
+  const context: StreamContext = {
+    ...cluster,
+    observer: streams,
+    lists: new ListPlaces(LISTS_AT_ONCE),
+    outage: new Outage(),
+  }
   const running = new Map<string, Running>()
   const pauses = new Pauses(waiting)
   const told = new Set<string>()

@@ -3,7 +3,7 @@ import { ApiServer } from '../../../src/cluster/api-server.ts'
 import { ListPlaces } from '../../../src/cluster/list-places.ts'
 import type { ResourceFollower, Seen } from '../../../src/cluster/resource-follower.ts'
 import { ResourceStream, USUAL_LIMITS, type StreamLimits } from '../../../src/cluster/resource-stream.ts'
-import type { Waiting } from '../../../src/cluster/waiting.ts'
+import { Outage, type Waiting } from '../../../src/cluster/waiting.ts'
 import type { WatchedResource } from '../../../src/cluster/watched-resource.ts'
 import type { TestApiServer } from './test-api-server.ts'
 
@@ -55,6 +55,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
       {
         server: this.#server,
         lists: new ListPlaces(1),
+        outage: new Outage(),
         waiting: noWaiting(this.slept),
         limits: { ...USUAL_LIMITS, ...limits },
         observer: {

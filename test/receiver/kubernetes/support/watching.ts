@@ -1,5 +1,6 @@
 import { ApiServer } from '../../../../src/cluster/api-server.ts'
 import { ListPlaces } from '../../../../src/cluster/list-places.ts'
+import { Outage } from '../../../../src/cluster/waiting.ts'
 import { ResourceStream, USUAL_LIMITS } from '../../../../src/cluster/resource-stream.ts'
 import { ObjectFollower } from '../../../../src/receiver/k8s-objects/object-follower.ts'
 import { noWaiting, WIDGETS } from '../../../cluster/support/followed.ts'
@@ -46,7 +47,8 @@ export class Watching implements AsyncDisposable {
       trouble: none,
     }
     const lists = new ListPlaces(1)
-    const context = { server: this.#server, lists, waiting, observer: streams, limits: USUAL_LIMITS }
+    const outage = new Outage()
+    const context = { server: this.#server, lists, outage, waiting, observer: streams, limits: USUAL_LIMITS }
     this.ended = new ResourceStream(WIDGETS, follower, context).run(signal)
   }
 
