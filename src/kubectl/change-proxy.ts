@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import {
   createServer,
   type IncomingMessage,
@@ -6,7 +5,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { ApiServer } from '../cluster/api-server.ts'
@@ -14,6 +13,7 @@ import { errorText } from '../model/error-text.ts'
 import { digestOf, includesSecret } from '../trust/same-secret.ts'
 import { forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
 import type { KubectlChange } from './kubectl-change.ts'
+import { PROXY_USER } from './temporary-kubeconfig.ts'
 import { writeTarget } from './write-target.ts'
 
 /** What belongs to a connection, and what kubectl cannot know. */
@@ -25,19 +25,20 @@ const NOT_FORWARDED = new Set([
 const MAX_BODY_BYTES = 64 * 1_048_576
 
 /**
- * A proxy on this machine between kubectl and an API server. It asks as the user, and puts a change into what is written. Whoever
- * connects has to show a token that only the holder of this knows.
+ * A proxy between kubectl and an API server. It asks as the user, and puts a change into what is written. Whoever connects has to show a
+ * token that was made for the one command.
  */
-export class ChangeProxy implements Disposable {
-  readonly token = randomBytes(24).toString('base64url')
-  readonly #digest = [digestOf(`Basic ${Buffer.from(`causeway:${this.token}`).toString('base64')}`)]
+export class ChangeProxy {
+  readonly #digest: Buffer[]
   readonly #api: ApiServer
   readonly #change: KubectlChange
   readonly #onWrite: () => void
   readonly #prefix: string
   readonly #server: Server
 
-  private constructor(api: ApiServer, change: KubectlChange, onWrite: () => void) {
+  /** `onWrite` is called whenever something was written. */
+  constructor(api: ApiServer, change: KubectlChange, token: string, onWrite: () => void) {
+    this.#digest = [digestOf(`Basic ${Buffer.from(`${PROXY_USER}:${token}`).toString('base64')}`)]
     this.#api = api
     this.#change = change
     this.#onWrite = onWrite
@@ -50,22 +51,10 @@ export class ChangeProxy implements Disposable {
     this.#server.on('connect', refuse).on('upgrade', refuse)
   }
 
-  /** `onWrite` is called whenever something was written. */
-  static async start(api: ApiServer, change: KubectlChange, onWrite: () => void): Promise<ChangeProxy> {
-    const proxy = new ChangeProxy(api, change, onWrite)
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
-    proxy.#server.on('error', reject).listen(0, '127.0.0.1', () => resolve(undefined))
-    await promise
-    return proxy
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port
-  }
-
-  [Symbol.dispose](): void {
-    this.#server.close()
-    this.#server.closeAllConnections()
+  /** Serves somebody who connected. */
+  serve(socket: Socket): void {
+    this.#server.emit('connection', socket)
+    socket.resume()
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { request as requestPlain } from 'node:http'
-import { request as requestTls } from 'node:https'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -30,10 +28,12 @@ export class OtlpEndpoint {
 
   /** Sends a request in JSON. Resolves once it is answered with success, and rejects with the reason otherwise. */
   async send(signal: 'traces' | 'logs', content: object, abort: AbortSignal): Promise<void> {
+    const { request: start } = this.#url.startsWith('https:')
+      ? await import('node:https')
+      : await import('node:http')
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
     const body = JSON.stringify(content)
-    const send = this.#url.startsWith('https:') ? requestTls : requestPlain
-    const request = send(`${this.#url}/v1/${signal}`, {
+    const request = start(`${this.#url}/v1/${signal}`, {
       method: 'POST',
       // One request or two: nothing is kept open for more.
       agent: false,

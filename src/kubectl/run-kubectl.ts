@@ -1,14 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiServer } from '../cluster/api-server.ts'
 import type { ClusterAccess } from '../cluster/cluster-access.ts'
 import type { Cpid } from '../model/cpid.ts'
 import { errorText } from '../model/error-text.ts'
 import { nanosOfMs } from '../model/clock.ts'
-import { ChangeProxy } from './change-proxy.ts'
 import { chosenAccess } from './chosen-access.ts'
 import type { KubectlChange } from './kubectl-change.ts'
 import { mayWrite, readKubectlArguments, type KubectlArguments } from './kubectl-arguments.ts'
+import { LocalListener } from './local-listener.ts'
 import { OtlpEndpoint } from './otlp-endpoint.ts'
 import { publicArguments } from './public-arguments.ts'
 import { runProgram, type ProgramEnd } from './run-program.ts'
@@ -59,15 +58,23 @@ async function runTold(
   const change = newChange(run.reason ?? `kubectl ${verb}`)
   const over = new AbortController()
   let begun: Promise<unknown> | undefined
+  const token = randomBytes(24).toString('base64url')
+  using listener = await LocalListener.open()
+  using kubeconfig = temporaryKubeconfig(access, { port: listener.port, token })
+  const remove = (): void => kubeconfig[Symbol.dispose]()
+  process.once('exit', remove)
+  const running = runProgram(KUBECTL, others, { ...childEnv(run.env), KUBECONFIG: kubeconfig.path })
+  running.catch(() => undefined)
+  // HTTP takes as long to load as kubectl does to start, on another core.
+  const { ApiServer } = await import('../cluster/api-server.ts')
+  const { ChangeProxy } = await import('./change-proxy.ts')
   using api = new ApiServer(access)
-  using proxy = await ChangeProxy.start(api, change, () => {
+  const proxy = new ChangeProxy(api, change, token, () => {
     // It goes again with the span: that it did not arrive now does not matter.
     begun ??= endpoint.send('logs', mergelogRequest(change, cluster), over.signal).catch(() => undefined)
   })
-  using kubeconfig = temporaryKubeconfig(access, proxy)
-  const remove = (): void => kubeconfig[Symbol.dispose]()
-  process.once('exit', remove)
-  const end = await runProgram(KUBECTL, others, { ...childEnv(run.env), KUBECONFIG: kubeconfig.path })
+  listener.takeBy((socket) => proxy.serve(socket))
+  const end = await running
   if (change.wrote.length > 0) {
     const told = {
       verb,

@@ -3,6 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ClusterAccess } from '../cluster/cluster-access.ts'
 
+/** As whom kubectl shows the token. */
+export const PROXY_USER = 'causeway'
+
 /** A kubeconfig that nobody else may read; disposing removes it. */
 export interface TemporaryKubeconfig extends Disposable {
   readonly path: string
@@ -27,7 +30,7 @@ export function temporaryKubeconfig(
         name,
         cluster: {
           server: `http://${server.host}${server.pathname.replace(/\/$/, '')}`,
-          'proxy-url': `http://causeway:${proxy.token}@127.0.0.1:${proxy.port}`,
+          'proxy-url': `http://${PROXY_USER}:${proxy.token}@127.0.0.1:${proxy.port}`,
         },
       },
     ],

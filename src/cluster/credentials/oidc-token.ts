@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { errorText } from '../../model/error-text.ts'
 import { bearer, type Credential } from './credential.ts'
-import { fetchTrusting } from './fetch-trusting.ts'
 
 /** What a kubeconfig says of the provider `oidc`; texts are empty where it says nothing. */
 export interface OidcUser {
@@ -52,6 +51,7 @@ async function askIssuer(
   refreshToken: string,
 ): Promise<{ idToken: string; refreshToken: string }> {
   const client = await import('openid-client')
+  const { fetchTrusting } = await import('./fetch-trusting.ts')
   const ca = user.caFile === '' ? user.caPem : await readFile(user.caFile, 'utf8')
   const options = ca === '' ? {} : { [client.customFetch]: fetchTrusting(ca) }
   const issuer = new URL(user.issuer)

@@ -33,9 +33,10 @@ class Kubectl {
   }
 
   /** `causeway kubectl` as alice. */
-  async run(reason: string, ...args: string[]): Promise<Ran> {
+  async run(reason: string, settings: NodeJS.ProcessEnv, ...args: string[]): Promise<Ran> {
     const env = {
       ...process.env,
+      ...settings,
       PATH: [dirname(this.cluster.program('kubectl')), process.env['PATH'] ?? ''].join(delimiter),
       KUBECONFIG: this.cluster.kubeconfig('alice'),
       KUBECACHEDIR: join(this.#directory, 'kubectl-cache'),
@@ -55,8 +56,8 @@ class Kubectl {
   }
 
   /** What it printed; it worked, and Causeway said nothing of its own. */
-  async done(reason: string, ...args: string[]): Promise<string> {
-    const ran = await this.run(reason, ...args)
+  async done(reason: string, settings: NodeJS.ProcessEnv, ...args: string[]): Promise<string> {
+    const ran = await this.run(reason, settings, ...args)
     expect(ran).toMatchObject({ code: 0, errors: expect.not.stringContaining('causeway:') })
     return ran.printed
   }
@@ -129,20 +130,20 @@ sceneTest(
       await writeFile(join(folder, `${name}.json`), JSON.stringify(object))
     const rolledOut = ['rollout', 'status', 'deployment/web', '--timeout=60s']
 
-    const applied = await kubectl.done('applied', 'apply', '-f', folder)
+    const applied = await kubectl.done('applied', {}, 'apply', '-f', folder)
     expect(applied.trim().split('\n').sort()).toEqual([
       'configmap/settings created',
       'deployment.apps/web created',
       'service/web created',
     ])
-    await kubectl.done('', ...rolledOut)
-    await kubectl.done('scaled', 'scale', 'deployment/web', '--replicas=3')
-    await kubectl.done('', ...rolledOut)
-    await kubectl.done('imaged', 'set', 'image', 'deployment/web', 'main=nginx:2')
-    await kubectl.done('', ...rolledOut)
-    await kubectl.done('undone', 'rollout', 'undo', 'deployment/web')
-    await kubectl.done('', ...rolledOut)
-    await kubectl.done('deleted', 'delete', 'deployment/web', 'service/web')
+    await kubectl.done('', {}, ...rolledOut)
+    await kubectl.done('scaled', {}, 'scale', 'deployment/web', '--replicas=3')
+    await kubectl.done('', {}, ...rolledOut)
+    await kubectl.done('imaged', {}, 'set', 'image', 'deployment/web', 'main=nginx:2')
+    await kubectl.done('', {}, ...rolledOut)
+    await kubectl.done('undone', {}, 'rollout', 'undo', 'deployment/web')
+    await kubectl.done('', {}, ...rolledOut)
+    await kubectl.done('deleted', {}, 'delete', 'deployment/web', 'service/web')
 
     await scene.eventually(() => {
       const workload = ['deployments', 'pods', 'replicasets']
@@ -164,6 +165,57 @@ sceneTest(
     }, 60_000)
     expect((await readdir(scene.directory)).filter((name) => name.startsWith('causeway-kubectl-'))).toEqual(
       [],
+    )
+  },
+)
+
+sceneTest(
+  'whatever kubectl writes with, the object carries the change that Causeway is told of',
+  async (scene) => {
+    const { causeway, kubectl } = await prepared(scene)
+    const file = join(scene.directory, 'web.json')
+    await writeFile(file, JSON.stringify(deployment('web', 1)))
+    const editor = join(scene.directory, 'editor.sh')
+    await writeFile(editor, '#!/bin/sh\nsed -i s/tier:.front/tier:\\ back/ "$1"\n', { mode: 0o755 })
+    const commands: [string, ...string[]][] = [
+      ['made', 'create', 'deployment', 'web', '--image=nginx:1'],
+      ['applied', 'apply', '-f', file],
+      ['applied by the server', 'apply', '--server-side', '--force-conflicts', '-f', file],
+      ['applied again', 'apply', '--server-side', '-f', file],
+      ['labelled', 'label', 'deployment/web', 'tier=front'],
+      ['edited', 'edit', 'deployment/web'],
+      [
+        'patched',
+        'patch',
+        'deployment/web',
+        '--type=json',
+        '-p',
+        '[{"op":"replace","path":"/spec/replicas","value":2}]',
+      ],
+      ['scaled', 'scale', 'deployment/web', '--current-replicas=2', '--replicas=1'],
+      ['restarted', 'rollout', 'restart', 'deployment/web'],
+      ['autoscaled', 'autoscale', 'deployment/web', '--max=1'],
+      ['replaced', 'replace', '--force', '-f', file],
+    ]
+    interface Carrier {
+      metadata: { annotations: Record<string, string> }
+    }
+    const carried: string[] = []
+    for (const [reason, ...args] of commands) {
+      const resource = reason === 'autoscaled' ? 'hpa' : 'deployment'
+      await kubectl.done(reason, { KUBE_EDITOR: editor }, ...args)
+      const said = await kubectl.cluster.kubectl('alice', '-n', 'shop', 'get', resource, 'web', '-o', 'json')
+      const { annotations } = (JSON.parse(said) as Carrier).metadata
+      carried.push(annotations['causeway.io/cpid'] ?? '')
+      expect(annotations['kubectl.kubernetes.io/last-applied-configuration'] ?? '').not.toContain(
+        'causeway.io',
+      )
+    }
+    const told = causeway.stored<{ reason: string; cpid: string }>(
+      "SELECT reason, cpid FROM audit_mergelogs WHERE service = 'kubectl' AND reason NOT LIKE '% by %'",
+    )
+    expect(new Map(told.map(({ reason, cpid }) => [reason, cpid]))).toEqual(
+      new Map(commands.map(([reason], index) => [reason, carried[index]])),
     )
   },
 )
