@@ -1,4 +1,4 @@
-import { arrayIn, isObject, objectIn, textIn, type Json, type JsonObject } from '../kubernetes/json-access.ts'
+import { isObject, objectIn, textIn, type Json, type JsonObject } from '../kubernetes/json-access.ts'
 import { ownValue } from '../model/own-value.ts'
 
 /** Annotations by their keys. */
@@ -100,11 +100,4 @@ export function withLock(body: Json, version: string): Json {
 
 function isVersionTest(operation: Json): boolean {
   return textIn(operation, 'op') === 'test' && pathOf(operation) === '/metadata/resourceVersion'
-}
-
-/** Which fields an apply was refused for, as the API server names them; empty for every other answer. */
-export function conflictingFields(status: Json | undefined): string[] {
-  return arrayIn(objectIn(status, 'details'), 'causes')
-    .filter((cause) => textIn(cause, 'reason') === 'FieldManagerConflict')
-    .map((cause) => textIn(cause, 'field'))
 }

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { objectIn, textIn, type Json } from '../kubernetes/json-access.ts'
-import { annotateBody, conflictingFields, lockOf, withLock } from './annotate-body.ts'
+import { annotateBody, lockOf, withLock } from './annotate-body.ts'
 import { parseExactly } from './exact-json.ts'
 import { annotationsOf, KEYS, noteWrote, traceparentOf, type KubectlChange } from './kubectl-change.ts'
 import type { WriteTarget } from './write-target.ts'
@@ -26,6 +26,8 @@ export type SendWrite = (request: WriteRequest) => Promise<WriteAnswer>
 /** By whom inference knows that a person wrote, where it only sees a watch. */
 const MANAGER = 'kubectl-causeway'
 const MERGE_PATCH = 'application/merge-patch+json'
+const APPLY = 'application/apply-patch'
+const NOT_FOUND = 404
 const PROTOBUF = /\bapplication\/vnd\.kubernetes\.protobuf\b/
 
 /**
@@ -53,41 +55,44 @@ async function sendAnnotated(
   const { method, headers } = request
   const body = parseExactly(request.body.toString())
   const type = textOf(headers, 'content-type')
-  if (target.subresource === '' && method !== 'DELETE' && body !== undefined) {
-    const annotated = annotateBody(method, type, body, annotationsOf(change))
-    if (annotated !== undefined) {
-      const answer = await send({ ...request, body: written(annotated) })
-      if (!isRefused(answer) || !KEYS.some((key) => answer.body.includes(key))) return answer
-      // Another field manager has these annotations; whatever else it has is for kubectl to say.
-      const fields = conflictingFields(parseExactly(answer.body.toString()))
-      if (fields.length === 0 || !fields.every((field) => KEYS.some((key) => field.includes(key))))
-        return await send(request)
+  const hasPlace = target.subresource === '' && method !== 'DELETE' && body !== undefined
+  const annotated = hasPlace ? annotateBody(method, type, body, annotationsOf(change)) : undefined
+  // What is applied stays in last-applied-configuration where there is one: it is applied only to make an object.
+  if (annotated === undefined || type.startsWith(APPLY)) {
+    const announced = target.path === '' ? undefined : await announce(request, body, target, change, send)
+    if (announced !== undefined && announced.status < 400) {
+      note(announced, target, change)
+      return await send(withNewLock(request, body, announced))
     }
+    if (annotated === undefined || announced?.status !== NOT_FOUND) return await send(request)
   }
-  return await announceAndSend(request, body, target, change, send)
+  const answer = await send({ ...request, body: written(annotated) })
+  return isRefused(answer) && KEYS.some((key) => answer.body.includes(key)) ? await send(request) : answer
 }
 
-async function announceAndSend(
-  request: WriteRequest,
+/** Gives the object the change, and changes nothing else of it. */
+async function announce(
+  { headers }: WriteRequest,
   body: Json | undefined,
-  target: WriteTarget,
+  { path }: WriteTarget,
   change: KubectlChange,
   send: SendWrite,
 ): Promise<WriteAnswer> {
-  if (target.path === '') return await send(request)
   const lock = lockOf(body)
   const metadata = { annotations: annotationsOf(change), ...(lock !== '' && { resourceVersion: lock }) }
-  const announced = await send({
+  return await send({
     method: 'PATCH',
-    path: `${target.path}?fieldManager=${MANAGER}`,
-    headers: { ...request.headers, 'content-type': MERGE_PATCH },
+    path: `${path}?fieldManager=${MANAGER}`,
+    headers: { ...headers, 'content-type': MERGE_PATCH },
     body: written({ metadata }),
   })
-  if (isRefused(announced)) return await send(request)
-  note(announced, target, change)
+}
+
+/** A write for the version before the announcement is for the one that came of it. */
+function withNewLock(request: WriteRequest, body: Json | undefined, announced: WriteAnswer): WriteRequest {
   const now = textIn(objectIn(parseExactly(announced.body.toString()), 'metadata'), 'resourceVersion')
-  if (lock === '' || body === undefined || now === '') return await send(request)
-  return await send({ ...request, body: written(withLock(body, now)) })
+  if (lockOf(body) === '' || body === undefined || now === '') return request
+  return { ...request, body: written(withLock(body, now)) }
 }
 
 function note({ status, body }: WriteAnswer, target: WriteTarget, change: KubectlChange): void {

@@ -96,17 +96,21 @@ test('what is refused for its annotations is written without', async () => {
   expect(scene.asked.map(({ body }) => body)).toMatchObject([{ metadata: {} }, CREATE.body])
 })
 
-test('where another field manager has the annotations alone, an apply comes after the patch of them', async () => {
-  const cause = { reason: 'FieldManagerConflict', field: '.metadata.annotations.causeway.io/cpid' }
-  await using scene = await KubectlScene.open((_, at) =>
-    at === 1 ? { status: 409, body: { kind: 'Status', details: { causes: [cause] } } } : undefined,
-  )
-  await scene.run([{ method: 'PATCH', path: WEB, type: 'application/apply-patch+yaml', body: { spec: {} } }])
+const APPLY: Step = { method: 'PATCH', path: WEB, type: 'application/apply-patch+yaml', body: { spec: {} } }
+
+test('what the server applies to an object that is there comes after the patch of it', async () => {
+  await using scene = await KubectlScene.open()
+  await scene.run([APPLY])
   expect(scene.asked.map(({ body }) => body)).toEqual([
-    { spec: {}, metadata: { annotations: ANNOTATIONS } },
     { metadata: { annotations: ANNOTATIONS } },
-    { spec: {} },
+    APPLY.body,
   ])
+})
+
+test('what the server makes of what is applied carries the change', async () => {
+  await using scene = await KubectlScene.open((_, at) => (at === 1 ? { status: 404, body: {} } : undefined))
+  await scene.run([APPLY])
+  expect(scene.asked[1]?.body).toEqual({ spec: {}, metadata: { annotations: ANNOTATIONS } })
 })
 
 test('nothing is told of what was refused, or only tried', async () => {
