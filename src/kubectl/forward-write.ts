@@ -52,11 +52,9 @@ async function sendAnnotated(
   change: KubectlChange,
   send: SendWrite,
 ): Promise<WriteAnswer> {
-  const { method, headers } = request
+  const type = textOf(request.headers, 'content-type')
   const body = parseExactly(request.body.toString())
-  const type = textOf(headers, 'content-type')
-  const hasPlace = target.subresource === '' && method !== 'DELETE' && body !== undefined
-  const annotated = hasPlace ? annotateBody(method, type, body, annotationsOf(change)) : undefined
+  const annotated = await annotatedBody(request, type, body, target, change)
   // What is applied stays in last-applied-configuration where there is one: it is applied only to make an object.
   if (annotated === undefined || type.startsWith(APPLY)) {
     const announced = target.path === '' ? undefined : await announce(request, body, target, change, send)
@@ -66,8 +64,26 @@ async function sendAnnotated(
     }
     if (annotated === undefined || announced?.status !== NOT_FOUND) return await send(request)
   }
-  const answer = await send({ ...request, body: written(annotated) })
+  const answer = await send({ ...request, body: annotated })
   return isRefused(answer) && KEYS.some((key) => answer.body.includes(key)) ? await send(request) : answer
+}
+
+/** Undefined where the request has no place for annotations. */
+async function annotatedBody(
+  request: WriteRequest,
+  type: string,
+  body: Json | undefined,
+  { subresource }: WriteTarget,
+  change: KubectlChange,
+): Promise<Buffer | undefined> {
+  if (subresource !== '' || request.method === 'DELETE') return undefined
+  if (PROTOBUF.test(type)) {
+    const { annotateProtobuf } = await import('./annotate-protobuf.ts')
+    return annotateProtobuf(request.body, annotationsOf(change))
+  }
+  if (body === undefined) return undefined
+  const annotated = annotateBody(request.method, type, body, annotationsOf(change))
+  return annotated === undefined ? undefined : written(annotated)
 }
 
 /** Gives the object the change, and changes nothing else of it. */

@@ -180,7 +180,7 @@ sceneTest(
     const commands: [string, ...string[]][] = [
       ['made', 'create', 'deployment', 'web', '--image=nginx:1'],
       ['applied', 'apply', '-f', file],
-      ['applied by the server', 'apply', '--server-side', '--force-conflicts', '-f', file],
+      ['applied server-side', 'apply', '--server-side', '--force-conflicts', '-f', file],
       ['applied again', 'apply', '--server-side', '-f', file],
       ['labelled', 'label', 'deployment/web', 'tier=front'],
       ['edited', 'edit', 'deployment/web'],
@@ -195,6 +195,7 @@ sceneTest(
       ['scaled', 'scale', 'deployment/web', '--current-replicas=2', '--replicas=1'],
       ['restarted', 'rollout', 'restart', 'deployment/web'],
       ['autoscaled', 'autoscale', 'deployment/web', '--max=1'],
+      ['exposed', 'expose', 'deployment/web', '--port=80'],
       ['replaced', 'replace', '--force', '-f', file],
     ]
     interface Carrier {
@@ -202,7 +203,11 @@ sceneTest(
     }
     const carried: string[] = []
     for (const [reason, ...args] of commands) {
-      const resource = reason === 'autoscaled' ? 'hpa' : 'deployment'
+      const resource =
+        new Map([
+          ['autoscaled', 'hpa'],
+          ['exposed', 'service'],
+        ]).get(reason) ?? 'deployment'
       await kubectl.done(reason, { KUBE_EDITOR: editor }, ...args)
       const said = await kubectl.cluster.kubectl('alice', '-n', 'shop', 'get', resource, 'web', '-o', 'json')
       const { annotations } = (JSON.parse(said) as Carrier).metadata
