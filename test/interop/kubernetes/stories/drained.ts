@@ -40,4 +40,6 @@ export const drained: Story = {
   roots: {
     nodes: [['change nodes/drained-1'], ['create nodes/drained-2']],
   },
+  needsWho:
+    'several change a Node in its first second, and managedFields keep only whom of them they can tell apart',
 }

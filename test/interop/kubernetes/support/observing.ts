@@ -31,7 +31,8 @@ export async function observing(scene: Scene, cluster: Cluster): Promise<Map<Sou
         ...Object.fromEntries(Object.entries(all).map(([id, settings]) => [`receivers.${id}`, settings])),
         'service.pipelines.traces/in.receivers': ['otlp', ...Object.keys(all)],
         'connectors.cpid.inference.controllers': ['kwok'],
-        'connectors.cpid.linking.settle_after': '15s',
+        // Autoscalers and binders of volumes look again only every 15 s, and CronJobs wait for their minute.
+        'connectors.cpid.linking.settle_after': '90s',
       },
     })
     await scene.eventually(() => expect(causeway.said('Everything is listed')).toBe(true))
