@@ -22,6 +22,8 @@ const MAX_OF_POD = 1_000
 /** Keys in memory before it is looked which of them are still awaited: pruning by force drops spans that wait. */
 const LEAST_KEYS = 10_000
 
+const NONE: readonly number[] = []
+
 interface OfPod {
   object: string
   uid: string
@@ -143,9 +145,9 @@ export class JoinTable implements Joins {
     }
   }
 
-  waitingFor(span: ArrivedSpan): number[] {
+  waitingFor(span: ArrivedSpan): readonly number[] {
     const awaited = this.#known()
-    if (awaited.size === 0) return []
+    if (awaited.size === 0) return NONE
     const keys = span.seen ? this.#keysOf(span.row) : []
     if (this.#links.has(span.spanId)) keys.push(keyOfLink(span.spanId))
     return keys.flatMap((key) => (awaited.has(key) ? this.#waiting.all(key) : []))

@@ -28,7 +28,7 @@ export interface Joins {
   await(row: number, keys: readonly string[]): void
   stopAwaiting(row: number): void
   /** Spans that wait for what a span may be to them that is sent: the write that it tells of, or what links name. */
-  waitingFor(span: ArrivedSpan): number[]
+  waitingFor(span: ArrivedSpan): readonly number[]
 }
 
 /** By what something is awaited. */
