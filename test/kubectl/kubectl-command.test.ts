@@ -129,6 +129,18 @@ test('nobody gets through without the token', async () => {
   expect(scene.asked).toEqual([])
 })
 
+test('kubectl is whom the kubeconfig says, unless it asks to be somebody else', async () => {
+  await using scene = await KubectlScene.open()
+  const step = { method: 'GET', path: WEB }
+  const asCarol = { ...step, headers: { 'impersonate-user': 'carol' } }
+  await scene.run([step, asCarol], ['rollout', 'status', '--user', 'deputy'])
+  const shown = scene.asked.map(({ headers }) => [headers['impersonate-user'], headers['impersonate-group']])
+  expect(shown).toEqual([
+    ['bob', 'testers'],
+    ['carol', undefined],
+  ])
+})
+
 test('who only reads speaks with the API server as ever', async () => {
   await using scene = await KubectlScene.open()
   await using program = scene.start(['--', 'get', 'pods', '--context', 'test'], [])

@@ -21,6 +21,7 @@ export interface Step {
   type?: string
   body?: unknown
   token?: string
+  headers?: Record<string, string>
 }
 
 /** What the stand-in prints. */
@@ -41,22 +42,22 @@ const path = process.env.KUBECONFIG
 const { cluster } = JSON.parse(readFileSync(path, 'utf8')).clusters[0]
 const proxy = new URL(cluster['proxy-url'])
 const login = (token) => 'Basic ' + Buffer.from(proxy.username + ':' + token).toString('base64')
-const ask = ({ method, path, type, body, token }) => new Promise((resolve, reject) => {
+const ask = ({ method, path, type, body, token, headers: more }) => new Promise((resolve, reject) => {
   const headers = { host: new URL(cluster.server).host, 'proxy-authorization': login(token ?? proxy.password),
-    'user-agent': 'kubectl/v1.36.3', ...(type && { 'content-type': type }) }
+    'user-agent': 'kubectl/v1.36.3', ...more, ...(type && { 'content-type': type }) }
   const sent = request({ host: proxy.hostname, port: proxy.port, method, path: cluster.server + path, headers }, (answer) => {
     let text = ''
     answer.on('data', (part) => (text += part)).on('end', () => resolve({ status: answer.statusCode, body: text && JSON.parse(text) }))
   })
   sent.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body))
 })
+process.on('SIGTERM', () => process.exit(7))
 const go = async () => {
   const answers = []
   for (const step of JSON.parse(process.env.STEPS)) answers.push(await ask(step))
   console.log(JSON.stringify({ args: process.argv.slice(2), mode: statSync(path).mode & 0o777, config: path, answers }))
   console.error('a word of kubectl')
   if (process.env.STAYS) setInterval(() => {}, 1000)
-  process.on('SIGTERM', () => process.exit(7))
   process.exitCode = Number(process.env.ENDS)
 }
 go()
@@ -147,7 +148,9 @@ export class KubectlScene implements AsyncDisposable {
       at('config'),
       `current-context: test
 clusters: [{ name: c, cluster: { server: 'http://127.0.0.1:${this.#api.port}/k8s/' } }]
-users: [{ name: alice, user: { token: secret } }]
+users:
+  - { name: alice, user: { token: secret } }
+  - { name: deputy, user: { token: secret, as: bob, as-groups: [testers] } }
 contexts: [{ name: test, context: { cluster: c, user: alice, namespace: shop } }]
 `,
     )
