@@ -65,8 +65,8 @@ sceneTest(
     await scene.eventually(() => {
       const told = new StoredWrites(causeway).of(stage.namespace).cascades
       expect(told.map(({ began }) => began)).toEqual(['create deployments/web', 'change deployments/web'])
-      // Of Pods that went meanwhile nobody saw who deleted them.
-      expect(told.at(-1)?.objects).toMatchObject({ deployments: 1, replicasets: 2, pods: expect.any(Number) })
+      // What is listed at once comes in the order in which it was written last: what came of a change may come before it.
+      expect(told.at(-1)?.objects).toMatchObject({ deployments: 1 })
     }, 60_000)
   },
 )
