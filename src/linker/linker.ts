@@ -16,6 +16,7 @@ import { takeSteps } from './take-steps.ts'
  *    the one place that says which code does which step; steps add steps, and the queue is empty before the next arrival.
  * 2. hearing.ts. A span that repeats another goes away. One without a CPID looks for its nearest ancestor's (attribute.ts); where
  *    that has not arrived it waits for its parent, at most `wait`, and then goes to its original trace as it came.
+ *    One that names a request, a Pod or a link joins what that is (joins/find-join.ts), and waits for it as long.
  * 3. send-or-wait.ts. With a CPID it waits (`waiting`) until all mergelogs above are there, or those that are not have been
  *    missed for `wait` (causes/waits.ts), and until what it observed has been sent by whoever wrote it (behind/awaited-writers.ts).
  * 4. send-span.ts. traces/trace-openings.ts says which traces it goes into: those of its CPID's roots, opened where there is
