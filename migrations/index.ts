@@ -16,6 +16,7 @@ import { up as observedClusters } from './019-observed-clusters.ts'
 import { up as whatDrivesASpan } from './020-what-drives-a-span.ts'
 import { up as joinedSpans } from './021-joined-spans.ts'
 import { up as behindWhatWaits } from './022-behind-what-waits.ts'
+import { up as readableVersions } from './023-readable-versions.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -36,4 +37,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '020-what-drives-a-span': { up: whatDrivesASpan },
   '021-joined-spans': { up: joinedSpans },
   '022-behind-what-waits': { up: behindWhatWaits },
+  '023-readable-versions': { up: readableVersions },
 }

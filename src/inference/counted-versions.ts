@@ -1,6 +1,6 @@
 import type { KnownVersion } from '../model/kubernetes/cluster-objects.ts'
 import { printIn, type ObjectIdentity } from '../model/kubernetes/object-facts.ts'
-import { MAX_OBJECTS, type Reading } from './related-objects.ts'
+import { couldRead, MAX_OBJECTS, type Reading } from './related-objects.ts'
 import type { Counts, Relation } from './relations.ts'
 
 interface CountedObject {
@@ -20,10 +20,9 @@ export interface CountedVersions {
  * versions which made them count as they do and which were not counted when the writer wrote last. Undefined where nothing is
  * counted, there are too many, or no state of them fits.
  */
-export function countedVersions(
-  { reads, counts }: Relation,
-  { write: { object, facts }, objects, below, by }: Reading,
-): CountedVersions | undefined {
+export function countedVersions({ reads, counts }: Relation, reading: Reading): CountedVersions | undefined {
+  const { objects, below, by } = reading
+  const { object, facts } = reading.write
   if (counts === undefined || reads.kind !== 'dependents' || facts === undefined) return undefined
   const owned = objects.ownedBy(object.uid, reads.resource, 0n, below, MAX_OBJECTS)
   if (owned.length === MAX_OBJECTS) return undefined
@@ -34,7 +33,11 @@ export function countedVersions(
   const said = counts.sums.map(({ ours }) => printIn(facts, ours))
   const fits = (upTo: bigint): boolean =>
     counts.sums.every(({ theirs }, at) => String(sumOf(all, theirs, upTo)) === said[at])
-  const upTo = momentsOf(all).find(fits)
+  const read = all.map(({ identity, versions }) => ({
+    identity,
+    versions: versions.filter((known) => couldRead(known, reading)),
+  }))
+  const upTo = momentsOf(read).find(fits) ?? momentsOf(all).find(fits)
   if (upTo === undefined) return undefined
   const since = objects.lastActed(object.uid, by)
   const versions = all.flatMap(({ identity, versions: known }) => {

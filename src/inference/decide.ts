@@ -26,6 +26,8 @@ export interface InferenceSettings extends WhoSettings {
 export interface Decision {
   readonly key: WriteKey
   readonly write: Write
+  /** The version that it made; where none is told, the lowest that it can have made. */
+  readonly version: bigint | undefined
   readonly part: Part
   readonly writer: Writer
   /** The change that the version comes from. */
@@ -64,17 +66,16 @@ export function decide(
   }
   const writer = whoWrote(write, part, before?.facts, { objects, settings })
   const { reads, upTo, isWhole } = readVersions(
-    { write, part, by: writer.service, before, objects, below },
+    { write, part, by: writer.service, before, objects, below, tooLate: new Set() },
     settings.relations,
   )
   const key = keyOfWrite(settings.cluster, write)
+  const gap = hasGap(write, part, before)
+  // What a list shows is the work of several writes, each of which may have read something else.
+  const isCertain = isWhole && !gap
   const decision = {
-    key,
-    write,
-    part,
-    writer,
-    gap: hasGap(write, part, before),
-    ...follows({ write, part, writer, reads, object, before, key, isWhole }, changes),
+    ...{ key, write, version: versionOf(write, before), part, writer, gap },
+    ...follows({ write, part, writer, reads, object, before, key, isCertain }, changes),
   }
   note(write, decision, before, objects)
   if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
@@ -84,6 +85,8 @@ export function decide(
 /** The same was told again, or by another source too late: what is decided never changes. */
 function isDecided(write: Write, object: KnownObject | undefined, objects: ClusterObjects): boolean {
   const { version, request } = write
+  // A list may show by its lack what a request has told already.
+  if (write.gone && request === undefined && object?.versions[0]?.gone === true) return true
   if (object?.versions.some((known) => known.version === version)) return true
   if (version !== undefined && version <= (object?.forgotten ?? -1n)) return true
   return request?.tellsVersion === false && !objects.isFirstTold(requestKey(request, write.object))
@@ -115,11 +118,11 @@ interface Following {
   object: KnownObject | undefined
   before: KnownVersion | undefined
   key: WriteKey
-  isWhole: boolean
+  isCertain: boolean
 }
 
 function follows(
-  { write, part, writer, reads, object, before, key, isWhole }: Following,
+  { write, part, writer, reads, object, before, key, isCertain }: Following,
   changes: Changes,
 ): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause'> {
   const begins =
@@ -137,7 +140,7 @@ function follows(
   }
   if (begins)
     return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'operator' }
-  const cause = isWhole && reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
+  const cause = isCertain && reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
   const self = reads.find(({ identity }) => identity.uid === write.object.uid)
   const versions = reads.map(({ known }) => known)
   const merged = mergeContexts(versions, self?.known, changes, key)
@@ -167,16 +170,25 @@ function ownCpid(
   return isCopy ? undefined : parseCpid(cpid)
 }
 
+/** Every write of a cluster makes a version above all that were made before it. */
+function versionOf({ version, after = -1n }: Write, before: KnownVersion | undefined): bigint | undefined {
+  if (version !== undefined || before === undefined) return version
+  return (after > before.version ? after : before.version) + 1n
+}
+
 function note(
-  { object, version, facts, gone }: Write,
+  write: Write,
   { cpid, includes }: Pick<KnownVersion, 'cpid' | 'includes'>,
   before: KnownVersion | undefined,
   objects: ClusterObjects,
 ): void {
+  const { object, facts, gone, request } = write
+  const at = versionOf(write, before)
   const known = facts ?? before?.facts
-  const at = version ?? before?.version
   if (known === undefined || at === undefined) return
-  objects.add(object, { version: at, cpid, facts: known, gone, includes })
+  // What nobody had asked for yet, nobody had read.
+  const readableNs = request?.startNs
+  objects.add(object, { version: at, cpid, facts: known, gone, includes, readableNs })
 }
 
 /** What a controller does to what an object owns, it does for that object. */
@@ -189,5 +201,5 @@ function noteActed(
 ): void {
   objects.noteActed(object.uid, service, upTo)
   if (part === 'status' || part === 'binding' || part === 'removal') return
-  for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, forOwned(service), version)
+  for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, forOwned(service), upTo)
 }

@@ -2,7 +2,7 @@ import type { KnownVersion } from '../model/kubernetes/cluster-objects.ts'
 import { printIn, type ObjectIdentity } from '../model/kubernetes/object-facts.ts'
 import type { Write } from '../model/kubernetes/write.ts'
 import { countedVersions } from './counted-versions.ts'
-import { newestBelow, objectsOf, type Candidate, type Reading } from './related-objects.ts'
+import { couldRead, newestBelow, objectsOf, type Candidate, type Reading } from './related-objects.ts'
 import { relationsOf, type Relation } from './relations.ts'
 
 /** A version of an object that a writer is taken to have read. */
@@ -23,7 +23,7 @@ export interface WhatWasRead {
 
 /** What a controller read for a write: the version before, and what the relations name. */
 export function readVersions(reading: Reading, table: readonly Relation[]): WhatWasRead {
-  const { write, part, by } = reading
+  const { write, part, by, tooLate } = reading
   const found = new Map<string, ReadVersion>()
   const add = (read: ReadVersion | undefined): void => {
     if (read !== undefined && !found.has(read.identity.uid)) found.set(read.identity.uid, read)
@@ -41,7 +41,15 @@ export function readVersions(reading: Reading, table: readonly Relation[]): What
       for (const object of objects) add(versionOf(object, relation, reading))
     } else for (const { identity, known } of counted.versions) add({ identity, known, exact: false })
   }
-  return { reads: [...found.values()], upTo, isWhole }
+  return { reads: [...found.values()], upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
+}
+
+function lowest(all: readonly (bigint | undefined)[]): bigint | undefined {
+  const known = all.filter((one) => one !== undefined)
+  return known.reduce<bigint | undefined>(
+    (least, one) => (least === undefined || one < least ? one : least),
+    undefined,
+  )
 }
 
 /** A PUT says which version it read, a deletion may; any other request read the newest. */
@@ -57,15 +65,37 @@ function versionBefore({ write, before, objects, below }: Reading): ReadVersion 
 
 function versionOf(
   { object, fits }: Candidate,
-  { copies, alive }: Relation,
-  { write, below }: Reading,
+  { copies, alive, reads }: Relation,
+  reading: Reading,
 ): ReadVersion | undefined {
+  const { write, below } = reading
   const { identity, versions } = object
+  const isOwner = reads.kind === 'owner'
   const earlier = versions.filter(({ version, gone }) => version < below && !(alive === true && gone))
   const fitting = fits === undefined ? copied(copies ?? [], write, earlier) : earlier.filter(fits)
-  const [newest] = earlier
-  const known = fitting[0] ?? newest
+  const shown =
+    isOwner && fitting.length === 0 ? shownLater(versions, earlier, copies ?? [], write) : undefined
+  const known = newestOf(fitting, reading) ?? shown ?? earlier.find((one) => couldRead(one, reading))
   return known && { identity, known, exact: fitting.length === 1 && earlier.length > 1 }
+}
+
+/**
+ * An owner was there, and as it was copied, before what was made for it, though a list showed it only as it was later. None where an
+ * earlier version may have been what was read.
+ */
+function shownLater(
+  versions: readonly KnownVersion[],
+  earlier: readonly KnownVersion[],
+  copies: NonNullable<Relation['copies']>,
+  write: Write,
+): KnownVersion | undefined {
+  const later = versions.filter((one) => !one.gone && !earlier.includes(one))
+  return earlier.length === 0 ? later.at(-1) : copied(copies, write, later).at(-1)
+}
+
+/** Among those that were there when the request began, where there are such. */
+function newestOf(versions: readonly KnownVersion[], reading: Reading): KnownVersion | undefined {
+  return versions.find((known) => couldRead(known, reading)) ?? versions[0]
 }
 
 /** Those whose content is what the write copies, as far as both have it; none where nothing can be compared. */

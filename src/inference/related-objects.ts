@@ -19,6 +19,8 @@ export interface Reading {
   readonly objects: ClusterObjects
   /** Only versions below that count. */
   readonly below: bigint
+  /** Versions below that came too late to be read are noted here: they are news when the writer writes next. */
+  readonly tooLate: Set<bigint>
 }
 
 /** How many objects of one relation are looked at. */
@@ -42,18 +44,23 @@ export function objectsOf(
   readOf: (uid: string) => KnownVersion | undefined,
 ): Candidate[] {
   const { write, before, objects, by, below } = reading
+  const newest = (object: KnownObject): KnownVersion | undefined => newestRead(object, reading)
+  const changedAfter = (object: KnownObject, after: bigint): boolean =>
+    (newest(object)?.version ?? 0n) > after
   const { uid, namespace, resource, name } = write.object
   const facts = write.facts ?? before?.facts
   const since = (of: string, as = by): bigint => objects.lastActed(of, as)
-  const othersOfOwners = (changedAfter: (owner: string) => bigint): KnownObject[] =>
-    (facts?.owners ?? [])
-      .flatMap((owner) => objects.ownedBy(owner.uid, resource, changedAfter(owner.uid), below, MAX_OBJECTS))
-      .filter((object) => object.identity.uid !== uid)
+  const ownedAfter = (owner: string, of: string, after: bigint): KnownObject[] =>
+    objects
+      .ownedBy(owner, of, after, below, MAX_OBJECTS)
+      .filter((object) => object.identity.uid !== uid && changedAfter(object, after))
+  const othersOfOwners = (after: (owner: string) => bigint): KnownObject[] =>
+    (facts?.owners ?? []).flatMap((owner) => ownedAfter(owner.uid, resource, after(owner.uid)))
   switch (reads.kind) {
     case 'owner':
       return (facts?.owners ?? []).flatMap((owner) => candidate(objects.get(owner.uid)))
     case 'dependents': {
-      const changed = objects.ownedBy(uid, reads.resource, since(uid), below, MAX_OBJECTS)
+      const changed = ownedAfter(uid, reads.resource, since(uid))
       // What changed while it wrote last, it may have read only now.
       const latest = changed.length > 0 ? changed : objects.ownedBy(uid, reads.resource, 0n, below, 1)
       return latest.map((object) => ({ object }))
@@ -61,17 +68,19 @@ export function objectsOf(
     case 'leaving':
       // Several that go at once are made anew at once, before their owner counts them again.
       return othersOfOwners((owner) => lower(since(owner, forOwned(by)), readOf(owner)?.version))
-        .filter((object) => isGoing(newestBelow(object, below)))
+        .filter((object) => isGoing(newest(object)))
         .map((object) => ({ object }))
     case 'fellows':
       return othersOfOwners(() => since(uid))
-        .filter((object) => isInUse(newestBelow(object, below)))
+        .filter((object) => isInUse(newest(object)))
         .map((object) => ({ object }))
     case 'predecessor':
       return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
         const [last] = object.versions
         const isOf = (owner: string): boolean => last?.facts.owners.some((one) => one.uid === owner) ?? false
-        return facts?.owners.some(({ uid: owner }) => isOf(owner) && wentAfter(object, readOf(owner), below))
+        return facts?.owners.some(
+          ({ uid: owner }) => isOf(owner) && isMissed(newest(object), objects.get(owner), readOf(owner)),
+        )
       })
     case 'named':
       return (facts?.references ?? [])
@@ -79,14 +88,14 @@ export function objectsOf(
         .flatMap((reference) => {
           const named = candidate(objectOf(reference, namespace, objects))
           return isNamedIn(before?.facts, reference)
-            ? named.filter(({ object }) => changedSince(object, since(uid), below))
+            ? named.filter(({ object }) => changedAfter(object, since(uid)))
             : named
         })
     case 'ended':
       return (facts?.references ?? [])
         .filter(({ field }) => field === reads.field)
         .flatMap((one) => candidate(objects.lastGone(one.resource, one.namespace, one.name)))
-        .filter(({ object }) => wentAfter(object, before, below))
+        .filter(({ object }) => wentAfter(newest(object), before))
     case 'entries':
       return changedEntries(reads.field, facts, before?.facts).flatMap(({ reference, says }) =>
         candidate(objectOf(reference, namespace, objects)).map(({ object }) => ({
@@ -154,13 +163,19 @@ function isNamedIn(
   return facts?.references.some(isSame) === true
 }
 
-function changedSince(object: KnownObject, since: bigint, below: bigint): boolean {
-  return (newestBelow(object, below)?.version ?? 0n) > since
+/** An object went since its owner's author last wrote: it was wanted still, whatever status the owner got meanwhile. */
+function isMissed(
+  end: KnownVersion | undefined,
+  owner: KnownObject | undefined,
+  read: KnownVersion | undefined,
+): boolean {
+  if (end?.gone !== true) return false
+  const then = owner && newestBelow(owner, end.version)
+  return end.version > (read?.version ?? 0n) || then?.facts.generation === read?.facts.generation
 }
 
 /** An object went, and later than a version of another was made. */
-function wentAfter(object: KnownObject, known: KnownVersion | undefined, below: bigint): boolean {
-  const end = newestBelow(object, below)
+function wentAfter(end: KnownVersion | undefined, known: KnownVersion | undefined): boolean {
   return end?.gone === true && end.version > (known?.version ?? 0n)
 }
 
@@ -172,6 +187,23 @@ function isInUse(version: KnownVersion | undefined): boolean {
 
 function isGoing(version: KnownVersion | undefined): boolean {
   return version !== undefined && (version.gone || version.facts.deleting)
+}
+
+/** Of another object than the one that is written, the newest version that can have been read. */
+export function newestRead({ versions }: KnownObject, reading: Reading): KnownVersion | undefined {
+  return versions.find((known) => couldRead(known, reading))
+}
+
+/**
+ * It was there when the request began, as far as anybody tells; without that, it is enough that it came before the write. A version below
+ * that was asked for after the request had ended shows that the two API servers' clocks differ, and nothing else.
+ */
+export function couldRead({ version, readableNs = 0n }: KnownVersion, reading: Reading): boolean {
+  const { request } = reading.write
+  if (version >= reading.below) return false
+  if (request === undefined || readableNs <= request.startNs || readableNs > request.endNs) return true
+  reading.tooLate.add(version)
+  return false
 }
 
 export function newestBelow({ versions }: KnownObject, below: bigint): KnownVersion | undefined {

@@ -233,7 +233,7 @@ function newManager(
 
 /**
  * Whoever writes twice within a second leaves the same entry: of what an author writes, that of the latest second, unless there
- * are several.
+ * are several that people may not all stand behind.
  */
 function sameManager(facts: ObjectFacts | undefined, part: Part): string | undefined {
   if (facts === undefined || (part !== 'authored' && part !== 'scale')) return undefined
@@ -242,7 +242,8 @@ function sameManager(facts: ObjectFacts | undefined, part: Part): string | undef
   const [one, ...others] = new Set(
     authors.filter(({ time }) => time === latest).map(({ manager }) => manager),
   )
-  return others.length === 0 ? one : undefined
+  const areTools = one !== undefined && [one, ...others].every((manager) => TOOLS.test(manager))
+  return others.length === 0 || areTools ? one : undefined
 }
 
 function keyOf({ manager, operation, subresource, time }: FieldManager): string {

@@ -3,7 +3,7 @@ import type { CustomReference } from '../model/kubernetes/custom-reference.ts'
 import type { AuditedRequest, Skipped } from '../model/kubernetes/observation.ts'
 import type { Request, Verb } from '../model/kubernetes/write.ts'
 import { parseRfc3339 } from '../model/rfc3339.ts'
-import { numberIn, objectIn, textIn, type Json, type JsonObject } from './json-access.ts'
+import { arrayIn, numberIn, objectIn, textIn, type Json, type JsonObject } from './json-access.ts'
 import { readObjectFacts } from './read-object-facts.ts'
 import { readVersion } from './read-version.ts'
 import { whyUntraced } from './untraced.ts'
@@ -57,7 +57,7 @@ export function readAuditEvent(
     },
     version,
     facts,
-    gone: verb === 'delete' && subresource === '' && (isStatus ? facts === undefined : isAtOnce(asked)),
+    gone: verb === 'delete' && subresource === '' && (isStatus || isGone(answer, asked)),
     request,
     seenNs: request.endNs,
   }
@@ -83,9 +83,16 @@ function readRequest(
   }
 }
 
-/** A deletion without a grace period leaves nothing that a second one would have to remove. */
-function isAtOnce(asked: JsonObject): boolean {
-  return asked.gracePeriodSeconds === 0
+/**
+ * A deletion is answered with the object as it is with it: one that is still there has a time at which it is to go, and something to
+ * wait for. A Pod that has no node yet gets no grace period, whatever was asked for.
+ */
+function isGone(answer: JsonObject, asked: JsonObject): boolean {
+  const metadata = objectIn(answer, 'metadata')
+  if (textIn(metadata, 'uid') === '') return asked.gracePeriodSeconds === 0
+  if (textIn(metadata, 'deletionTimestamp') === '') return true
+  const isAtOnce = metadata.deletionGracePeriodSeconds === 0 || asked.gracePeriodSeconds === 0
+  return isAtOnce && arrayIn(metadata, 'finalizers').length === 0
 }
 
 function timeOf(event: Json, key: string): UnixNanos {

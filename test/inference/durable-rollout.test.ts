@@ -42,8 +42,8 @@ function decidedInMemory(): string[] {
     decisions.map(({ cpid, sources }) => [cpid, sources] as const).filter(([, of]) => of),
   )
   return decisions
-    .filter(({ write }) => write.version !== undefined)
-    .map(({ cpid, write: { object, version } }) => {
+    .filter(({ version }) => version !== undefined)
+    .map(({ cpid, version, write: { object } }) => {
       const [reference] = referenceOf(object, undefined).split('?')
       return `${reference}@${version} ${cpid} of ${(merges.get(cpid) ?? []).join(',')}`
     })

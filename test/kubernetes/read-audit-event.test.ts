@@ -105,3 +105,34 @@ test('a policy that keeps no bodies still tells who wrote what, and when', () =>
     request: { actor: { user: 'alice' } },
   })
 })
+
+test.each([
+  ['that nothing holds back', true, {}],
+  [
+    'that is to go later',
+    false,
+    { deletionTimestamp: '2026-11-22T03:00:38Z', deletionGracePeriodSeconds: 30 },
+  ],
+  [
+    'of a Pod without a node',
+    true,
+    { deletionTimestamp: '2026-11-22T03:00:38Z', deletionGracePeriodSeconds: 0 },
+  ],
+  [
+    'that waits for a finalizer',
+    false,
+    {
+      ...{ deletionTimestamp: '2026-11-22T03:00:38Z', deletionGracePeriodSeconds: 0 },
+      finalizers: ['foregroundDeletion'],
+    },
+  ],
+])(
+  'a deletion that is answered with the object tells whether it is gone: one %s',
+  (_what, gone, metadata) => {
+    const responseObject = {
+      ...EVENT.responseObject,
+      metadata: { ...EVENT.responseObject.metadata, ...metadata },
+    }
+    expect(read({ verb: 'delete', responseObject })).toMatchObject({ gone })
+  },
+)

@@ -52,10 +52,23 @@ export function asShown(all: readonly (readonly [component: string, write: Accep
     const managers = managersAfter(before?.managers ?? [], component, accepted)
     const version = Number(resourceVersion)
     last.set(uid, { version, content, managers })
-    const metadata = { ...content.metadata, resourceVersion, managedFields: managers }
+    const metadata = {
+      ...content.metadata,
+      ...(did === 'delete' && resource === 'v1/pods' && going(accepted, isGone)),
+      resourceVersion,
+      managedFields: managers,
+    }
     writes.push({ component, accepted, version, object: asJson({ ...content, metadata }), gone: isGone })
   }
   return { writes, left }
+}
+
+/** A Pod that somebody deletes says when it is to go and after how long: at once where it has no node, or where a kubelet says so. */
+function going({ committedMs, object }: AcceptedWrite, isGone: boolean): object {
+  return {
+    deletionTimestamp: object.metadata.deletionTimestamp ?? new Date(committedMs).toISOString(),
+    deletionGracePeriodSeconds: isGone ? 0 : 30,
+  }
 }
 
 /** The object without CPIDs, in the shape that real controllers and kubelets give it. */

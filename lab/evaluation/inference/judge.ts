@@ -1,9 +1,11 @@
 import type { Decision } from '../../../src/inference/decide.ts'
 import type { Replayed } from '../../harness/inference/replay.ts'
-import type { ShownWrite } from './as-shown.ts'
+import type { Shown, ShownWrite } from './as-shown.ts'
 import { auditIdOf } from './outside.ts'
 import type { PlayedHistory } from './play-history.ts'
 import { endingLast } from './said.ts'
+
+const OPERATOR = 'kubectl'
 
 /** What inference said of a write beside what its writer said. */
 export interface Verdict {
@@ -31,9 +33,14 @@ export function judge({ shown, said }: PlayedHistory, { decisions, changes }: Re
     const write = version === undefined ? byAudit.get(request?.auditId ?? '') : byVersion.get(String(version))
     if (write === undefined) continue
     decided.set(write, decision)
-    if (decision.sources?.length === 0) begun.set(decision.cpid, write)
+  }
+  for (const [write, decision] of decided) {
+    if (decision.sources?.length === 0) begun.set(decision.cpid, begunBy(write, decision, shown, decided))
   }
   const writers = Map.groupBy(decided.keys(), ({ accepted }) => accepted.object.metadata.uid)
+
+  /** As its span names it. */
+  const versionOf = (write: ShownWrite): bigint => decided.get(write)?.version ?? BigInt(write.version)
 
   /** The decided write that a decision hangs below, by the rule that the linker has. */
   function parentOf(decision: Decision, asked: ShownWrite): ShownWrite | undefined {
@@ -41,8 +48,8 @@ export function judge({ shown, said }: PlayedHistory, { decisions, changes }: Re
       const all = writers.get(identity.uid) ?? []
       return (
         all
-          .filter((one) => one !== asked && one.version <= known.version)
-          .toSorted((a, b) => b.version - a.version)[0] ?? []
+          .filter((one) => one !== asked && versionOf(one) <= known.version)
+          .toSorted((a, b) => Number(versionOf(b) - versionOf(a)))[0] ?? []
       )
     })
     return endingLast(found, (one) => endOf(decided.get(one)!))
@@ -63,7 +70,7 @@ export function judge({ shown, said }: PlayedHistory, { decisions, changes }: Re
     if (truth === undefined) return []
     const decision = decided.get(write)
     const roots = new Set(decision && changes.rootsOf(decision.cpid).flatMap((root) => begun.get(root) ?? []))
-    const isOperator = write.component === 'kubectl'
+    const isOperator = write.component === OPERATOR
     const inferredParent = decision && !isOperator ? parentBeyondWork(write, decision) : undefined
     const exact = decision?.reads.filter((read) => read.exact) ?? []
     return [
@@ -81,6 +88,25 @@ export function judge({ shown, said }: PlayedHistory, { decisions, changes }: Re
       },
     ]
   })
+}
+
+/** The change that a list shows is that of whoever wrote the object last while nobody looked. */
+function begunBy(
+  write: ShownWrite,
+  { write: { listed } }: Decision,
+  { writes }: Shown,
+  decided: ReadonlyMap<ShownWrite, Decision>,
+): ShownWrite {
+  if (listed !== 'later' || write.component === OPERATOR) return write
+  const { uid } = write.accepted.object.metadata
+  const unseen = writes.findLast(
+    (one) =>
+      one.component === OPERATOR &&
+      one.accepted.object.metadata.uid === uid &&
+      one.version < write.version &&
+      !decided.has(one),
+  )
+  return unseen ?? write
 }
 
 function endOf({ write }: Decision): bigint {

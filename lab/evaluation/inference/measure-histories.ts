@@ -72,7 +72,8 @@ export async function measureHistories(count: number, onStep: () => void): Promi
     for (const [at, [, sources]] of SOURCES.entries()) {
       const seen = seenFromOutside(played.shown, sources, history.outage, new Chance(`outside ${seed}`))
       const who = { operators: [], controllers: [] }
-      const replayed = replay(seen, sources, undefined, who, new MemoryObjects(KEPT_VERSIONS))
+      const objects = new MemoryObjects(KEPT_VERSIONS)
+      const replayed = replay(seen.observations, sources, undefined, who, objects, seen.behind)
       add(data.sources[at]!, judge(played, replayed), played, history.outage !== 'relisted')
     }
     if (seed % EVERY === 0) onStep()

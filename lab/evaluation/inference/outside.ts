@@ -3,7 +3,7 @@ import { readAuditEvent } from '../../../src/kubernetes/read-audit-event.ts'
 import { readWatchEvent } from '../../../src/kubernetes/read-watch-event.ts'
 import type { JsonObject } from '../../../src/kubernetes/json-access.ts'
 import type { Observation, Vanished, WatchedVersion } from '../../../src/model/kubernetes/observation.ts'
-import type { Source } from '../../harness/inference/replay.ts'
+import type { Outage, Source } from '../../harness/inference/replay.ts'
 import { asJson, type Shown, type ShownWrite } from './as-shown.ts'
 import type { History } from './history.ts'
 
@@ -11,23 +11,32 @@ const WATCH_MS = { least: 1, most: 10 }
 const OUTAGE_MS = { least: 20, most: 600 }
 /** About how many times a resource's watch is lost in a history. */
 const OUTAGES = 2
+/** From commit to the end of the request, in the middle of 584 writes of a real API server; the answer's way back is not in its log. */
+const ANSWERING_MS = 0.3
 const VERBS = { create: 'create', update: 'update', updateStatus: 'update', delete: 'delete' } as const
 /** Those whose deletion is answered with the object; all others with a Status. */
 const ANSWERED_WHOLE = ['v1/pods', 'v1/services']
 
 /** What a Causeway beside the API server would be told by some sources, in the order in which it is told. */
+export interface SeenFromOutside {
+  readonly observations: readonly Observation[]
+  /** When a watch was lost, which its receiver knows. */
+  readonly behind: readonly Outage[]
+}
+
 export function seenFromOutside(
   shown: Shown,
   sources: readonly Source[],
   outage: History['outage'],
   chance: Chance,
-): Observation[] {
+): SeenFromOutside {
+  const behind: Outage[] = []
   const all = sources.flatMap((source) =>
     source === 'audit'
       ? shown.writes.flatMap((write) => audited(write, shown))
-      : watched(shown, outage, chance),
+      : watched(shown, outage, chance, behind),
   )
-  return all.sort((one, other) => Number(one.seenNs - other.seenNs))
+  return { observations: all.sort((one, other) => Number(one.seenNs - other.seenNs)), behind }
 }
 
 /** The audit event's id of a write. */
@@ -42,7 +51,7 @@ function audited(write: ShownWrite, shown: Shown): Observation[] {
 
 function auditEvent(write: ShownWrite, { left }: Shown): object {
   const { accepted, component, object } = write
-  const { did, resource, sent, options, startMs, endMs } = accepted
+  const { did, resource, sent, options, startMs, committedMs, endMs } = accepted
   const { name, namespace, uid } = accepted.object.metadata
   const [group, version, plural] =
     resource.split('/').length === 3 ? resource.split('/') : ['', ...resource.split('/')]
@@ -68,7 +77,7 @@ function auditEvent(write: ShownWrite, { left }: Shown): object {
       sent === undefined ? asJson({ kind: 'DeleteOptions', ...options }) : bodyOf(sent.metadata, uid, left),
     responseObject: isWhole ? object : status,
     requestReceivedTimestamp: timestamp(startMs),
-    stageTimestamp: timestamp(endMs),
+    stageTimestamp: timestamp(Math.min(endMs, committedMs + ANSWERING_MS)),
   }
 }
 
@@ -84,12 +93,22 @@ function bodyOf(
 }
 
 /** What a watch of each resource delivers; objects that nobody in the run made are there in the first list. */
-function watched({ writes }: Shown, outage: History['outage'], chance: Chance): Observation[] {
+function watched(
+  { writes }: Shown,
+  outage: History['outage'],
+  chance: Chance,
+  behind: Outage[],
+): Observation[] {
   const byResource = Map.groupBy(writes, ({ accepted }) => accepted.resource)
-  return [...byResource].flatMap(([resource, all]) => stream(all, outage, chance.fork(resource)))
+  return [...byResource].flatMap(([resource, all]) => stream(all, outage, chance.fork(resource), behind))
 }
 
-function stream(writes: readonly ShownWrite[], outage: History['outage'], chance: Chance): Observation[] {
+function stream(
+  writes: readonly ShownWrite[],
+  outage: History['outage'],
+  chance: Chance,
+  behind: Outage[],
+): Observation[] {
   const out: Observation[] = []
   const known = new Set<string>()
   let atMs = 0
@@ -107,6 +126,7 @@ function stream(writes: readonly ShownWrite[], outage: History['outage'], chance
     const missed = writes.slice(next, after < 0 ? writes.length : after)
     next += missed.length
     atMs = Math.max(atMs, untilMs)
+    behind.push({ fromNs: nanos(write.accepted.committedMs), untilNs: nanos(atMs) })
     if (outage === 'resumed') out.push(...missed.map((one) => tell(one, atMs, 'event', known)))
     else out.push(...relisted(missed, atMs, known))
   }

@@ -79,7 +79,7 @@ export function whatWasSaid({ spans, records }: Recorder, shown: Shown): Map<Sho
         : [...new Set([...causes, ...before].flatMap((one) => said.get(one)?.roots ?? []))],
       parent: endingLast(
         causes.filter((one) => workOf(told.get(one)?.span) !== work),
-        ({ accepted }) => accepted.endMs,
+        ({ accepted }) => accepted.committedMs,
       ),
       observed: new Set(observed.map((version) => keyOf(visible(version, shown)))),
     })

@@ -1,5 +1,6 @@
 import { decide, type Decision } from '../../../src/inference/decide.ts'
 import { LineOfWrites } from '../../../src/inference/line/line-of-writes.ts'
+import { ownersFirst } from '../../../src/inference/line/owners-first.ts'
 import type { WhoSettings } from '../../../src/inference/who-wrote.ts'
 import { RELATIONS } from '../../../src/inference/relations.ts'
 import type { Observation } from '../../../src/model/kubernetes/observation.ts'
@@ -9,6 +10,12 @@ import { MemoryObjects } from './memory-objects.ts'
 const SECOND_NS = 1_000_000_000n
 
 export type Source = 'audit' | 'watch'
+
+/** A receiver knows that its watch of a resource is lost, until it has begun anew. */
+export interface Outage {
+  readonly fromNs: bigint
+  readonly untilNs: bigint
+}
 
 export interface Replayed {
   readonly decisions: readonly Decision[]
@@ -24,6 +31,7 @@ export function replay(
   decided: (some: readonly Decision[], nowNs: bigint) => void = () => undefined,
   who: WhoSettings = { operators: [], controllers: ['kwok'] },
   objects = new MemoryObjects(),
+  outages: readonly Outage[] = [],
 ): Replayed {
   const changes = new MemoryChanges()
   const line = new LineOfWrites({
@@ -34,8 +42,9 @@ export function replay(
   const settings = { cluster: 'test', relations: RELATIONS, ...who }
   const decisions: Decision[] = []
   const turn = (nowNs: bigint): void => {
+    if (outages.some(({ fromNs, untilNs }) => fromNs <= nowNs && nowNs < untilNs)) return
     const some: Decision[] = []
-    for (const write of line.takeDue(nowNs)) {
+    for (const write of ownersFirst(line.takeDue(nowNs), objects)) {
       const decision = decide(write, objects, changes, settings)
       if (decision === undefined) continue
       if (decision.sources !== undefined) changes.merge(decision.cpid, decision.sources)

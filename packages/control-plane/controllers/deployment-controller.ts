@@ -16,12 +16,17 @@ export async function deploymentController(surroundings: Surroundings): Promise<
   const replicaSets = new Informer('apps/v1/replicasets', surroundings)
   const queue = new WorkQueue(clock, signal)
   const tombstones = new Tombstones()
+  /** ReplicaSets of older templates that had Pods when they were looked at last. */
+  const counted = new Set<string>()
   deployments.onChange(({ latest }) => queue.add(keyOf(latest.metadata)))
   replicaSets.onChange(({ now, latest }) => {
     const name = ownerName(latest, 'Deployment')
     if (name === undefined) return
     const key = keyOf({ namespace: latest.metadata.namespace, name })
-    if (now === undefined) tombstones.add(key, latest)
+    if (now === undefined) {
+      counted.delete(latest.metadata.uid)
+      tombstones.add(key, latest)
+    }
     queue.add(key)
   })
 
@@ -37,7 +42,9 @@ export async function deploymentController(surroundings: Surroundings): Promise<
       const hash = templateHash(deployment.spec.template)
       const current = owned.find(({ metadata }) => metadata.labels?.[HASH_LABEL] === hash)
       const old = owned.filter((replicaSet) => replicaSet !== current && isInUse(replicaSet))
-      work.observe(deployment, current, ...old, ...gone)
+      // What has just been emptied has no say any more, but that it is empty is why there is something to do.
+      const emptied = owned.filter((one) => one !== current && !isInUse(one) && counted.has(one.metadata.uid))
+      work.observe(deployment, current, ...old, ...emptied, ...gone)
       const now = current ?? (await createReplicaSet(work, deployment, hash, old))
       if (current !== undefined)
         await scale(work, deployment, current, replicasOfNew(deployment, current, old))
@@ -45,6 +52,8 @@ export async function deploymentController(surroundings: Surroundings): Promise<
         await scale(work, deployment, replicaSet, replicas)
       }
       await writeStatus(work, deployment, now, old)
+      for (const { metadata } of old) counted.add(metadata.uid)
+      for (const { metadata } of emptied) counted.delete(metadata.uid)
       tombstones.forget(key, gone)
     })
   }

@@ -7,9 +7,9 @@ import type {
   Vanished,
   WatchedVersion,
 } from '../../model/kubernetes/observation.ts'
-import type { Request, Write } from '../../model/kubernetes/write.ts'
-import { isMarkedAsEvicted } from '../evictions.ts'
+import type { Write } from '../../model/kubernetes/write.ts'
 import { AdmittedRequests } from './admitted-requests.ts'
+import { CLOCKS_DIFFER_NS, couldMake, isMark, requestOf } from './request-of-version.ts'
 import { SortedLine } from './sorted-line.ts'
 
 export interface LineSettings {
@@ -39,9 +39,6 @@ interface Pending {
 
 const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' } as const
 
-/** How much the clock of the API server may be ahead of that by which the watch's versions are timed. */
-const CLOCKS_DIFFER_NS = 1_000_000_000n
-
 /**
  * Puts together what the sources of a cluster tell of each write, and gives writes in order of their versions. A write that is
  * told of after those above it were given comes late, and out of order.
@@ -57,6 +54,8 @@ export class LineOfWrites {
   readonly #deletions = new Map<string, Pending>()
   /** All that wait, those that began to first. */
   readonly #waiting = new Set<Pending>()
+  /** The newest version that was given. */
+  #given: bigint | undefined
   /** What may have been refused: it waits beside the line, for the write that it made. */
   readonly #admitted: AdmittedRequests
 
@@ -105,7 +104,9 @@ export class LineOfWrites {
       this.#complete(next)
       if (!this.#isDue(next, nowNs)) break
       this.#takeUnversioned(seenNs(next), due)
+      this.#takeDeletionsBefore(next, due)
       this.#versioned.shift()
+      this.#given = next.version
       this.#byKey.delete(keyOf(next))
       this.#forgetDeletion(next)
       this.#waiting.delete(next)
@@ -170,7 +171,22 @@ export class LineOfWrites {
       this.#drop(next)
       this.#waiting.delete(next)
       this.#admit(next)
-      due.push(writeOf(next))
+      // Where versions are watched it has waited, and others have been given that came after it.
+      due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given })
+    }
+  }
+
+  /** What had the name of something else before went before that was made, though nobody has told of its end yet. */
+  #takeDeletionsBefore({ watched, audited }: Pending, due: Write[]): void {
+    const object = (watched ?? audited)?.object
+    if (object === undefined) return
+    for (const one of this.#byName.get(nameOf(object)) ?? []) {
+      const { verb } = one.audited?.request ?? {}
+      const uid = one.audited?.object.uid ?? ''
+      if (verb !== 'delete' || uid === '' || uid === object.uid) continue
+      this.#drop(one)
+      this.#waiting.delete(one)
+      due.push(writeOf(one))
     }
   }
 
@@ -233,29 +249,6 @@ function wasThere({ watched }: Pending): boolean {
   return watched?.source === 'watch' && watched.by === 'first list'
 }
 
-function couldMake(
-  { object, request, gone }: AuditedRequest,
-  version: WatchedVersion,
-  hasMarked: boolean,
-): boolean {
-  if (request.startNs > version.seenNs + CLOCKS_DIFFER_NS) return false
-  if (object.uid !== '' && object.uid !== version.object.uid) return false
-  if (isMark(request, version)) return !hasMarked
-  if (request.verb === 'delete' && gone) return version.gone || printIn(version.facts, 'atOnce') === 'true'
-  if (request.verb === 'delete' || request.subresource === 'eviction')
-    return version.gone || version.facts.deleting
-  return request.subresource === 'binding' ? isJustBound(version) : !version.gone
-}
-
-function isMark({ subresource }: Request, { gone, facts }: WatchedVersion): boolean {
-  return subresource === 'eviction' && !gone && !facts.deleting && isMarkedAsEvicted(facts)
-}
-
-/** It has a node, and nothing yet of what comes of having one: a binding whose version nobody saw made no later one. */
-function isJustBound({ gone, facts }: WatchedVersion): boolean {
-  return !gone && !facts.deleting && facts.prints.node !== '' && printIn(facts, 'slice') === ''
-}
-
 function writeOf({ watched, audited, admitted, version }: Pending): Write {
   const one = watched ?? audited
   if (one === undefined) throw new Error('a write that no source told of')
@@ -268,18 +261,6 @@ function writeOf({ watched, audited, admitted, version }: Pending): Write {
     seenNs: one.seenNs,
     listed: watched && (watched.source === 'list' ? 'later' : LISTED[watched.by]),
   }
-}
-
-/** Audit knows times and versions; admission has the trace. Without audit, a write was done when its version was seen. */
-function requestOf(
-  audited: Request | undefined,
-  admitted: Request | undefined,
-  seenNs: UnixNanos,
-): Request | undefined {
-  if (admitted === undefined) return audited
-  const { traceparent } = admitted
-  if (audited !== undefined) return traceparent === undefined ? audited : { ...audited, traceparent }
-  return { ...admitted, endNs: seenNs > admitted.startNs ? seenNs : admitted.startNs }
 }
 
 function keyOf({ watched, audited, version }: Pending): string {

@@ -67,7 +67,8 @@ function spanOf(decision: Decision): Parameters<typeof encodeSpan>[0] {
   }
 }
 
-function attributesOf({ write, writer, cpid, cause, reads, gap }: Decision): Record<string, AttributeValue> {
+function attributesOf(decision: Decision): Record<string, AttributeValue> {
+  const { write, version, writer, cpid, cause, reads, gap } = decision
   const { auditId, traceparent } = write.request ?? {}
   const observed = reads
     .slice(0, MAX_OBSERVED)
@@ -75,7 +76,7 @@ function attributesOf({ write, writer, cpid, cause, reads, gap }: Decision): Rec
   return {
     [CPID_ID]: cpid,
     [CPID_CAUSE]: cause,
-    [CPID_WROTE]: [referenceOf(write.object, write.version)],
+    [CPID_WROTE]: [referenceOf(write.object, version)],
     ...(observed.length > 0 && { [CPID_OBSERVED]: observed }),
     ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
     ...(gap && { [CPID_GAP]: true }),

@@ -1,3 +1,4 @@
+import type { UnixNanos } from '../clock.ts'
 import type { Cpid } from '../cpid.ts'
 import type { ObjectFacts, ObjectIdentity } from './object-facts.ts'
 
@@ -10,6 +11,8 @@ export interface KnownVersion {
   readonly gone: boolean
   /** Changes that its own is known to come from, as many as are remembered. */
   readonly includes: readonly Cpid[]
+  /** Whose request began before this moment had not read it, by the API server's clock; undefined where no request is known. */
+  readonly readableNs?: UnixNanos | undefined
 }
 
 export interface KnownObject {

@@ -35,6 +35,8 @@ export interface Write {
   readonly object: ObjectIdentity
   /** The version that it made; undefined where only an audit log without it told of the write. */
   readonly version: bigint | undefined
+  /** Where none is told: the newest version of any object that was told of before. */
+  readonly after?: bigint | undefined
   /** The object is gone with it. */
   readonly gone: boolean
   /** Of the version, or where no source shows it of the version before. */

@@ -66,11 +66,12 @@ export class ObjectRows {
     this.#update = db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ?, gone_ms = ? WHERE id = ?')
     this.#versions = db
       .prepare<[number], VersionRow>(
-        'SELECT version, cpid, gone, facts, includes FROM k8s_versions WHERE object = ? ORDER BY version DESC',
+        'SELECT version, cpid, gone, facts, includes, readable_ns FROM k8s_versions WHERE object = ? ORDER BY version DESC',
       )
       .safeIntegers()
     this.#addVersion = db.prepare(
-      'INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes) VALUES (?, ?, ?, ?, ?, ?)',
+      `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#remove = db.prepare('DELETE FROM k8s_objects WHERE id = ?')
     this.#dropVersions = db.prepare('DELETE FROM k8s_versions WHERE object = ? AND version <= ?')
@@ -116,8 +117,8 @@ export class ObjectRows {
     const goneMs = newest.gone ? nowMs : null
     const id = known?.id ?? this.#add(cluster, identity, newest.version, goneMs)
     if (known !== undefined) this.#update.run(newest.version, forgotten, goneMs, id)
-    const { cpid, gone, facts, includes } = rowOf(version)
-    this.#addVersion.run(id, version.version, cpid, gone, facts, includes)
+    const { cpid, gone, facts, includes, readable_ns } = rowOf(version)
+    this.#addVersion.run(id, version.version, cpid, gone, facts, includes, readable_ns)
     if (left !== undefined) this.#dropVersions.run(id, left)
     return { id, identity: known?.identity ?? identity, versions, forgotten }
   }

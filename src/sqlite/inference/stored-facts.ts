@@ -10,6 +10,7 @@ export interface VersionRow {
   gone: bigint
   facts: string
   includes: Buffer
+  readable_ns: bigint | null
 }
 
 /** A version as a row holds it; what it says is read once somebody asks. */
@@ -17,14 +18,16 @@ export class StoredVersion implements KnownVersion {
   readonly version: bigint
   readonly cpid: Cpid | undefined
   readonly gone: boolean
+  readonly readableNs: bigint | undefined
   readonly #includes: Buffer
   #text: string | undefined
   #facts: ObjectFacts | undefined
 
-  constructor({ version, cpid, gone, facts, includes }: VersionRow) {
+  constructor({ version, cpid, gone, facts, includes, readable_ns }: VersionRow) {
     this.version = version
     this.cpid = cpid === null ? undefined : cpidOfBytes(cpid)
     this.gone = gone === 1n
+    this.readableNs = readable_ns ?? undefined
     this.#text = facts
     this.#includes = includes
   }
@@ -46,12 +49,13 @@ export class StoredVersion implements KnownVersion {
 }
 
 /** What of a version goes into its row. */
-export function rowOf({ version, cpid, gone, facts, includes }: KnownVersion): VersionRow {
+export function rowOf({ version, cpid, gone, facts, includes, readableNs }: KnownVersion): VersionRow {
   return {
     version,
     cpid: cpid === undefined ? null : cpidBytes(cpid),
     gone: gone ? 1n : 0n,
     facts: JSON.stringify(facts),
     includes: Buffer.concat(includes.map(cpidBytes)),
+    readable_ns: readableNs ?? null,
   }
 }

@@ -1,5 +1,6 @@
 import { decide, type InferenceSettings } from '../../inference/decide.ts'
-import { encodeEvents, type PlacedEvent } from '../../inference/spans/encode-events.ts'
+import { ownersFirst } from '../../inference/line/owners-first.ts'
+import { encodeEvents } from '../../inference/spans/encode-events.ts'
 import { placeEvent } from '../../inference/place-event.ts'
 import type { InferenceCounts } from '../../model/kubernetes/inference-counts.ts'
 import type { ClusterObjects } from '../../model/kubernetes/cluster-objects.ts'
@@ -20,14 +21,9 @@ interface Deciding {
 
 /** Decides about some writes in their order, and records what was decided. */
 export function decideItems(items: readonly Item[], { objects, records, settings, counts }: Deciding): void {
-  const events: PlacedEvent[] = []
-  for (const item of items) {
-    if (isEvent(item)) {
-      const placed = placeEvent(item, objects)
-      if (placed !== undefined) events.push(placed)
-      continue
-    }
-    const decision = decide(item, objects, records, settings)
+  const writes = items.filter(isWrite)
+  for (const write of ownersFirst(writes, objects)) {
+    const decision = decide(write, objects, records, settings)
     if (decision === undefined) {
       counts.unchanged++
       continue
@@ -37,6 +33,7 @@ export function decideItems(items: readonly Item[], { objects, records, settings
     if (decision.gap) counts.gaps++
   }
   records.flush()
+  const events = items.filter(isEvent).flatMap((event) => placeEvent(event, objects) ?? [])
   counts.events += events.length
   if (events.length > 0) records.record('logs', encodeEvents(settings.cluster, events))
 }
@@ -47,6 +44,10 @@ export function asideOf(item: Item): Pick<SetAside, 'stage' | 'kind' | 'item'> {
     ? `Event of ${item.regarding.namespace}/${item.regarding.name}`
     : `write of ${item.object.resource} ${item.object.namespace}/${item.object.name}`
   return { stage: 'inference', kind, item: Number(item.version ?? 0n) }
+}
+
+function isWrite(item: Item): item is Write {
+  return !isEvent(item)
 }
 
 function isEvent(item: Item): item is ToldEvent {

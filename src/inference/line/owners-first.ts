@@ -1,0 +1,46 @@
+import type { ClusterObjects } from '../../model/kubernetes/cluster-objects.ts'
+import { printIn } from '../../model/kubernetes/object-facts.ts'
+import type { Write } from '../../model/kubernetes/write.ts'
+
+/** What is copied from an owner, by the names of its fingerprints. */
+const COPIED = ['template', 'wanted']
+
+/**
+ * Writes with what a later list shows for the first time before what it owns: of a watch that was lost it has the last version alone,
+ * which is above those of all that was made for it, or copied from it, meanwhile. `known` is what is decided.
+ */
+export function ownersFirst(writes: readonly Write[], known: Pick<ClusterObjects, 'get'>): readonly Write[] {
+  if (!writes.some(isListedLater)) return writes
+  const listed = new Map<string, Write>()
+  for (const write of writes) {
+    const { uid } = write.object
+    if (isListedLater(write) && !listed.has(uid)) listed.set(uid, write)
+  }
+  const ordered = new Set<Write>()
+  const put = (write: Write): void => {
+    // What is on its way in already is not looked at again: nobody owns itself, but anybody may say so.
+    listed.delete(write.object.uid)
+    for (const { uid } of write.facts?.owners ?? []) {
+      const owner = listed.get(uid)
+      if (owner !== undefined && isReadAlready(owner, write, known)) put(owner)
+    }
+    ordered.add(write)
+  }
+  for (const write of writes) if (!ordered.has(write)) put(write)
+  return [...ordered]
+}
+
+/** A version of an owner that was there before a write, since no other can have been: none is known, or none with what was copied. */
+function isReadAlready(owner: Write, { facts }: Write, known: Pick<ClusterObjects, 'get'>): boolean {
+  const newest = known.get(owner.object.uid)?.versions[0]
+  if (newest === undefined || facts === undefined) return true
+  return COPIED.some((print) => {
+    const copy = printIn(facts, print)
+    const shown = owner.facts && printIn(owner.facts, print)
+    return copy !== undefined && copy === shown && copy !== printIn(newest.facts, print)
+  })
+}
+
+function isListedLater({ listed, gone }: Write): boolean {
+  return listed === 'later' && !gone
+}
