@@ -248,3 +248,22 @@ test('what is deleted is marked first; a status keeps its change; asides go as t
   await unmarking.ask('DELETE', server.url + WEB)
   expect(server.asked.slice(-2).map(({ method }) => method)).toEqual(['DELETE', 'DELETE'])
 })
+
+test('a delete goes on where it cannot be marked, and a path that cannot be read is let through', async () => {
+  await using sdk = startSdk()
+  const asked: string[] = []
+  const failing: HttpApi = {
+    send: (request) => {
+      asked.push(request.getHttpMethod())
+      if (request.getHttpMethod() === 'PATCH') throw new Error('the connection is gone')
+      const text = () => Promise.resolve('{"kind":"Status"}')
+      return promised(Promise.resolve({ httpStatusCode: 200, body: { text, binary: text } }))
+    },
+  }
+  const config = { makeApiClient: (type: typeof Api) => new type({ httpApi: failing }) }
+  const api = traceCluster(config).kubeConfig.makeApiClient(Api)
+  expect((await api.ask('DELETE', `http://localhost${WEB}`)).status).toBe(200)
+  expect((await api.ask('POST', 'http://localhost/api/v1/namespaces/%E0%A4%A/pods', {})).status).toBe(200)
+  expect(asked).toEqual(['PATCH', 'DELETE', 'POST'])
+  expect(sdk.spans()).toHaveLength(1)
+})

@@ -9,3 +9,12 @@ export function attempt<T>(work: () => T, otherwise: T): T {
     return otherwise
   }
 }
+
+/** Waits for work that nothing depends on, whether it succeeds or not. */
+export async function attemptLater(work: () => void | Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    diag.error('causeway-instrumentation went on without', error)
+  }
+}

@@ -1,4 +1,5 @@
 import { context, propagation, type Span } from '@opentelemetry/api'
+import { attempt, attemptLater } from '../attempt.ts'
 import { activeTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { ChangeDetail, Instrumentation } from '../instrumentation.ts'
@@ -65,7 +66,9 @@ export function tracedHttp(
     const body = target.verb === 'delete' ? undefined : objectIn(request)
     const object = { ...body, metadata: { ...body?.metadata, ...placeOf(target, body) } }
     const change = plan(body, { object, type: target, reason: nameOf(target) })
-    return sendWrite(request, target, change, () => markBody(request, target, body, change, instrumentation))
+    return sendWrite(request, target, change, () =>
+      attempt(() => markBody(request, target, body, change, instrumentation), undefined),
+    )
   }
 
   function remove(request: ClientRequest, target: RequestTarget): Promise<ClientResponse> {
@@ -95,11 +98,11 @@ export function tracedHttp(
       workHere()?.noteReads()
       workHere()?.useCauses()
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
-      await prepare()
+      await attemptLater(prepare)
       const response = await ask(request)
       const object = await answered(response)
       if (response.httpStatusCode >= 300) tellFailure(span, response.httpStatusCode, messageIn(object))
-      else tellSuccess(span, response, target, change, object)
+      else attempt(() => tellSuccess(span, response, target, change, object), undefined)
       return response
     })
   }
@@ -130,7 +133,7 @@ export function tracedHttp(
 
   return {
     send(request) {
-      const target = requestTarget(request.getHttpMethod(), request.getUrl())
+      const target = attempt(() => requestTarget(request.getHttpMethod(), request.getUrl()), undefined)
       if (target === undefined || target.isDryRun || isAside(target)) return promised(ask(request))
       if (target.verb === 'get') return promised(read(request, target))
       if (target.verb === 'delete') return promised(remove(request, target))

@@ -81,7 +81,8 @@ export class Work {
   }
 }
 
-const MOST_CAUSES = 10_000
+/** As many as one mergelog may have: what is forgotten is named once more. */
+const MOST_CAUSES = 1_024
 const going = new AsyncLocalStorage<Work>()
 
 /** The reconcile that is going on here, also after an `await`. */
