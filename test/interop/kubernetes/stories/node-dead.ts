@@ -41,10 +41,7 @@ export const nodeDead: Story = {
       began: 'create nodes/node-dead-1',
       by: 'admin',
       objects: { nodes: 1, deployments: 1, replicasets: 1, pods: 4 },
-      below: {
-        'delete pods': ['update pods'],
-        'bind pods': ['create pods'],
-      },
+      below: { 'bind pods': ['create pods'] },
     },
     {
       began: 'create deployments/web',
