@@ -65,8 +65,7 @@ sceneTest(
     await scene.eventually(() => {
       const told = new StoredWrites(causeway).of(stage.namespace).cascades
       expect(told.map(({ began }) => began)).toEqual(['create deployments/web', 'change deployments/web'])
-      // What is listed at once comes in the order in which it was written last: what came of a change may come before it.
-      expect(told.at(-1)?.objects).toMatchObject({ deployments: 1 })
+      expect(told.at(-1)?.objects).toMatchObject({ deployments: 1, replicasets: 2, pods: expect.any(Number) })
     }, 60_000)
   },
 )
