@@ -2,6 +2,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
 import { errorText } from '../model/error-text.ts'
 import { unauthenticatedLimits, type ConnectionLimits, type Endpoints } from '../doors/connections.ts'
+import { peerOf } from '../doors/peer.ts'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
 import { serveTraceRequest } from './compat/serve-trace-request.ts'
@@ -90,7 +91,12 @@ async function serve(
       sendBody(response, 200, 'application/json', JSON.stringify(asked.tell(about)))
     else if (asked !== undefined) {
       const known = readEtags(request.headers['if-none-match'])
-      const reply = await queries.ask(asked.question, known, gone.signal)
+      const reply = await queries.ask(
+        asked.question,
+        known,
+        gone.signal,
+        peerOf(request.socket.remoteAddress),
+      )
       if (reply.kind === 'found') await sendText(response, reply.text, { etag: reply.etag })
       else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)
       else sendFailure(response, reply.kind)

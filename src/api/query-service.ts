@@ -21,6 +21,9 @@ export interface ReplyText extends AsyncIterable<string> {
 
 /** Answers questions, somewhere else. Rejects when whoever answers is gone or failed. */
 export interface QueryService {
-  /** `known`: the etags of answers that the caller has. With `gone` the question is given up, and the promise rejects. */
-  ask(question: Question, known?: readonly string[], gone?: AbortSignal): Promise<Reply>
+  /**
+   * `known`: the etags of answers that the caller has. With `gone` the question is given up, and the promise rejects. `asker` is from
+   * where it is asked: who asks much at once waits for itself, and keeps nobody else waiting.
+   */
+  ask(question: Question, known?: readonly string[], gone?: AbortSignal, asker?: string): Promise<Reply>
 }

@@ -7,6 +7,11 @@ export interface ConnectionLimits {
   max: number
   /** Of one peer; as many as there may be unless given. */
   maxPerAddress?: number
+  /**
+   * Whether somebody new finds a place when there is none: of the address that has most connections, and at least two more than the
+   * newcomer's, the one that came first goes.
+   */
+  makesRoom?: boolean
   /** Where credentials are asked for: those that have shown none yet, and for how many milliseconds they may go on so. */
   strangers?: { max: number; withinMs: number }
 }
@@ -22,6 +27,9 @@ export function unauthenticatedLimits(max: number, withinMs: number): { max: num
   return { max: Math.max(1, Math.floor(max * STRANGERS_SHARE)), withinMs }
 }
 
+/** Connections beyond the limit that may be on their way out, to make room for others. */
+const BEING_CLOSED = 64
+
 /** By what a connection is known on both sides of its encryption: of all that are open no two are alike in this. */
 export interface Endpoints {
   readonly remoteAddress?: string | undefined
@@ -32,6 +40,7 @@ export interface Endpoints {
 interface Place {
   readonly socket: Socket
   readonly peer: string
+  readonly key: string
   timer?: NodeJS.Timeout
 }
 
@@ -56,7 +65,8 @@ export class Connections {
   ) {
     this.#limits = limits
     this.#onDrop = onDrop
-    server.maxConnections = limits.max
+    // One that goes for a newcomer counts until it is closed.
+    server.maxConnections = limits.makesRoom === true ? limits.max + BEING_CLOSED : limits.max
     server.on('drop', () => onDrop('limit'))
     const takers = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection')
@@ -88,19 +98,43 @@ export class Connections {
       this.#onDrop('address')
       return false
     }
+    if (this.#places.size >= this.#limits.max && !this.#makeRoom(count)) {
+      socket.destroy()
+      this.#onDrop('limit')
+      return false
+    }
     const key = keyOf(socket)
-    const place: Place = { socket, peer }
+    const place: Place = { socket, peer, key }
     this.#places.set(key, place)
     this.#ofPeer.set(peer, count + 1)
-    socket.once('close', () => {
-      this.#forgetStranger(place)
-      if (this.#places.get(key) === place) this.#places.delete(key)
-      const left = (this.#ofPeer.get(peer) ?? 1) - 1
-      if (left === 0) this.#ofPeer.delete(peer)
-      else this.#ofPeer.set(peer, left)
-    })
+    socket.once('close', () => this.#leave(place))
     this.#beginAsStranger(place)
     return true
+  }
+
+  #leave(place: Place): void {
+    this.#forgetStranger(place)
+    const { key, peer } = place
+    if (this.#places.get(key) !== place) return
+    this.#places.delete(key)
+    const left = (this.#ofPeer.get(peer) ?? 1) - 1
+    if (left === 0) this.#ofPeer.delete(peer)
+    else this.#ofPeer.set(peer, left)
+  }
+
+  /** For a newcomer whose address has `count` places. */
+  #makeRoom(count: number): boolean {
+    let [most, ofMost] = ['', count + 1]
+    for (const [peer, places] of this.#ofPeer) if (places > ofMost) [most, ofMost] = [peer, places]
+    if (this.#limits.makesRoom !== true || most === '') return false
+    for (const place of this.#places.values())
+      if (place.peer === most) {
+        this.#leave(place)
+        place.socket.destroy()
+        this.#onDrop('limit')
+        return true
+      }
+    return false
   }
 
   #beginAsStranger(place: Place): void {

@@ -57,7 +57,9 @@ export async function listen(
   purpose: ListenPurpose & Door,
 ): Promise<Listening> {
   new UnreadAnswers(purpose.unread).watch(server)
-  const connections = new Connections(server, purpose.connections ?? DEFAULT_LIMITS, purpose.onDrop)
+  // What is asked here is asked again by whoever is cut off.
+  const limits = { ...(purpose.connections ?? DEFAULT_LIMITS), makesRoom: true }
+  const connections = new Connections(server, limits, purpose.onDrop)
   try {
     const host = await bindAddress(at.host)
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()

@@ -9,8 +9,8 @@ export interface QueryThreadData {
 }
 
 export type ToQuery =
-  /** `known`: the etags of answers that the caller has. */
-  | { kind: 'ask'; id: number; question: Question; known: readonly string[] }
+  /** `known`: the etags of answers that the caller has; `asker`: from where it is asked. */
+  | { kind: 'ask'; id: number; question: Question; known: readonly string[]; asker?: string | undefined }
   /** The oldest chunk of the answer that was not acknowledged yet has been read. */
   | { kind: 'read'; id: number }
   /** Nobody reads the answer any more. */

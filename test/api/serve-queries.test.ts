@@ -128,9 +128,9 @@ test('an answer that nobody reads any more is not made further', async () => {
   expect(served.chunks).toBe(1)
 })
 
-test('of very many long answers some are begun, and another one whenever one of them is over', async () => {
+test('of very many long answers to one asker some are begun, and another one whenever one of them is over', async () => {
   const served = new Served()
-  const most = 150
+  const most = 16
   const long = { question: { kind: 'mergelogs', part: {} }, known: [] } as const
   for (let id = 1; id <= most + 3; id++) served.tell({ kind: 'ask', id, ...long })
   await served.until(() => served.chunks === most)
@@ -144,6 +144,16 @@ test('of very many long answers some are begun, and another one whenever one of 
     ...Array.from({ length: most }, (_, at) => at + 1),
     most + 2,
   ])
+})
+
+test('who asks very much keeps nobody else waiting', async () => {
+  const served = new Served()
+  const long = { question: { kind: 'mergelogs', part: {} }, known: [] } as const
+  for (let id = 1; id <= 40; id++) served.tell({ kind: 'ask', id, ...long, asker: 'much' })
+  served.tell({ kind: 'ask', id: 41, ...long, asker: 'another' })
+  await served.until(() => served.heard.some((message) => message.kind === 'found' && message.id === 41))
+  await served.manyTurns()
+  expect(served.chunks).toBe(17)
 })
 
 test('a question that fails is answered so, and others go on', async () => {

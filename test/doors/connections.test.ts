@@ -88,6 +88,30 @@ test('beyond the limit nobody is let in, and those that are in stay', async () =
   expect(door.connections.size).toBe(2)
 })
 
+onLinux(
+  'where room is made, the first one goes of the address that has most, unless the newcomer has as many',
+  async () => {
+    await using door = await listening({ max: 4, makesRoom: true })
+    const first = await door.from(HERE)
+    const others = [await door.from(HERE), await door.from(HERE), await door.from(HERE)]
+    await closed(await door.from(HERE))
+    expect(first.closed).toBe(false)
+    const newcomer = await door.from(ELSEWHERE)
+    await closed(first)
+    const second = await door.from(ELSEWHERE)
+    await closed(others[0]!)
+    await closed(await door.from(ELSEWHERE))
+    expect(door.dropped).toEqual(['limit', 'limit', 'limit', 'limit'])
+    expect([newcomer, second, others[1]!, others[2]!].map((socket) => socket.closed)).toEqual([
+      false,
+      false,
+      false,
+      false,
+    ])
+    expect(door.connections.size).toBe(4)
+  },
+)
+
 onLinux('when strangers are too many the first one goes of the address that has most', async () => {
   await using door = await listening({ max: 10, strangers: { max: 3, withinMs: 60_000 } })
   const other = await door.from(ELSEWHERE)

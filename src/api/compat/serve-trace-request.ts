@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isBinary, type TraceShape } from '../../query/traces/trace-question.ts'
+import { peerOf } from '../../doors/peer.ts'
 import { readEtags } from '../etags.ts'
 import type { QueryService } from '../query-service.ts'
 import { sendBody, sendNotModified, sendText } from '../reply.ts'
@@ -23,7 +24,12 @@ export async function serveTraceRequest(
   else {
     const { question, dialect } = asked
     const shape = question.kind === 'sentTrace' ? question.shape : undefined
-    const reply = await queries.ask(question, readEtags(request.headers['if-none-match']), gone)
+    const reply = await queries.ask(
+      question,
+      readEtags(request.headers['if-none-match']),
+      gone,
+      peerOf(request.socket.remoteAddress),
+    )
     if (reply.kind === 'found') {
       const binary = shape !== undefined && isBinary(shape)
       const type = binary ? 'application/protobuf' : JSON_TYPE

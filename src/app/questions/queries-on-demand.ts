@@ -30,11 +30,16 @@ export class QueriesOnDemand implements QueryService, AsyncDisposable {
     return this.#thread !== undefined
   }
 
-  async ask(question: Question, known?: readonly string[], gone?: AbortSignal): Promise<Reply> {
+  async ask(
+    question: Question,
+    known?: readonly string[],
+    gone?: AbortSignal,
+    asker?: string,
+  ): Promise<Reply> {
     if (this.#isStopped) throw new Error('Causeway is shutting down')
     this.#waitForQuiet()
     const thread = await this.#running()
-    return thread.ask(question, known, gone)
+    return thread.ask(question, known, gone, asker)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -10,10 +10,10 @@ import { AnswerStream } from './answer-stream.ts'
 /** How long one answer may hold up the others. */
 const SLICE_MS = 10
 /**
- * Long answers that may be begun at a time: each holds the rows that it is made of, and a thousand questions may come before the
- * first who asked is told that too many answers wait to be read.
+ * Long answers that one asker may have begun at a time: each holds the rows that it is made of until it is read. Further ones wait
+ * for these, and nobody else's do.
  */
-const MAX_BEGUN = 150
+const MAX_BEGUN = 16
 
 export interface QueryServing {
   queries: CausewayQueries
@@ -52,13 +52,22 @@ export function serveQueries(port: MessagePort, serving: QueryServing): void {
   })
 }
 
+type Ask = Extract<ToQuery, { kind: 'ask' }>
+
+interface Begun {
+  readonly stream: AnswerStream
+  readonly asker: string
+}
+
 /** The answers under way, in the order in which they take turns. */
 class AnswerTurns {
   readonly #post: (message: FromQuery) => void
   readonly #serving: QueryServing
-  readonly #streams = new Map<number, AnswerStream>()
+  readonly #begun = new Map<number, Begun>()
+  /** How many of them each asker has. */
+  readonly #begunBy = new Map<string, number>()
   /** Asked, and not begun yet. */
-  readonly #waiting = new Map<number, Extract<ToQuery, { kind: 'ask' }>>()
+  readonly #waiting = new Map<number, Ask>()
   #isTurnPlanned = false
 
   constructor(post: (message: FromQuery) => void, serving: QueryServing) {
@@ -66,25 +75,26 @@ class AnswerTurns {
     this.#serving = serving
   }
 
-  ask(ask: Extract<ToQuery, { kind: 'ask' }>): void {
+  ask(ask: Ask): void {
     this.#waiting.set(ask.id, ask)
     this.#beginSome()
   }
 
   read(id: number): void {
-    this.#streams.get(id)?.read()
+    this.#begun.get(id)?.stream.read()
     this.#turnSoon()
   }
 
   cancel(id: number): void {
-    this.#streams.get(id)?.end()
-    this.#streams.delete(id)
+    this.#begun.get(id)?.stream.end()
+    this.#over(id)
     this.#waiting.delete(id)
     this.#turnSoon()
   }
 
   stop(): void {
-    this.#streams.clear()
+    this.#begun.clear()
+    this.#begunBy.clear()
     this.#waiting.clear()
   }
 
@@ -92,7 +102,7 @@ class AnswerTurns {
   #beginSome(): void {
     const mayGoOn = this.#forASlice()
     for (const [id, ask] of this.#waiting) {
-      if (!this.#hasRoom) break
+      if (!this.#hasRoom(ask)) continue
       this.#waiting.delete(id)
       this.#guarded(id, () => {
         const stream = this.#begin(ask)
@@ -103,17 +113,18 @@ class AnswerTurns {
     this.#turnSoon()
   }
 
-  get #hasRoom(): boolean {
-    return this.#streams.size < MAX_BEGUN
+  #hasRoom({ asker = '' }: Ask): boolean {
+    return (this.#begunBy.get(asker) ?? 0) < MAX_BEGUN
   }
 
   get #hasWork(): boolean {
-    if (this.#waiting.size > 0 && this.#hasRoom) return true
-    return [...this.#streams.values()].some((stream) => !stream.isHeldUp)
+    for (const { stream } of this.#begun.values()) if (!stream.isHeldUp) return true
+    for (const ask of this.#waiting.values()) if (this.#hasRoom(ask)) return true
+    return false
   }
 
   /** Undefined when there is nothing more to say. */
-  #begin({ id, question, known }: Extract<ToQuery, { kind: 'ask' }>): AnswerStream | undefined {
+  #begin({ id, question, known, asker = '' }: Ask): AnswerStream | undefined {
     const { queries, salt, dataVersion } = this.#serving
     // Asked for first: what is written meanwhile may be in the answer, and the next one differs then.
     const version = `${salt} ${dataVersion()}`
@@ -126,7 +137,8 @@ class AnswerTurns {
     const stream = new AnswerStream({ id, pieces, version, known, post: this.#post })
     if (answered.version !== undefined) stream.announce(`${salt} ${answered.version}`)
     if (stream.isOver) return undefined
-    this.#streams.set(id, stream)
+    this.#begun.set(id, { stream, asker })
+    this.#begunBy.set(asker, (this.#begunBy.get(asker) ?? 0) + 1)
     return stream
   }
 
@@ -141,11 +153,12 @@ class AnswerTurns {
 
   #turn(): void {
     const mayGoOn = this.#forASlice()
-    for (const [id, stream] of [...this.#streams]) {
+    for (const [id, begun] of [...this.#begun]) {
+      const { stream } = begun
       if (stream.isHeldUp) continue
       this.#guarded(id, () => this.#advance(id, stream))
       // Whoever had a turn goes to the back, so that new questions come in between and nobody is passed over.
-      if (this.#streams.delete(id)) this.#streams.set(id, stream)
+      if (this.#begun.delete(id)) this.#begun.set(id, begun)
       if (!mayGoOn()) break
     }
     this.#beginSome()
@@ -153,7 +166,16 @@ class AnswerTurns {
 
   #advance(id: number, stream: AnswerStream): void {
     stream.advance(this.#forASlice())
-    if (stream.isOver) this.#streams.delete(id)
+    if (stream.isOver) this.#over(id)
+  }
+
+  #over(id: number): void {
+    const begun = this.#begun.get(id)
+    if (begun === undefined) return
+    this.#begun.delete(id)
+    const left = (this.#begunBy.get(begun.asker) ?? 1) - 1
+    if (left === 0) this.#begunBy.delete(begun.asker)
+    else this.#begunBy.set(begun.asker, left)
   }
 
   #forASlice(): () => boolean {
@@ -166,7 +188,7 @@ class AnswerTurns {
     try {
       work()
     } catch (error) {
-      this.#streams.delete(id)
+      this.#over(id)
       this.#post({ kind: 'failed', id, reason: (this.#serving.reasonOf ?? errorText)(error) })
     }
   }

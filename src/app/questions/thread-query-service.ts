@@ -63,7 +63,12 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     return this.#asked.size > 0
   }
 
-  async ask(question: Question, known: readonly string[] = [], gone?: AbortSignal): Promise<Reply> {
+  async ask(
+    question: Question,
+    known: readonly string[] = [],
+    gone?: AbortSignal,
+    asker?: string,
+  ): Promise<Reply> {
     if (this.#gone !== undefined) throw this.#gone
     gone?.throwIfAborted()
     const id = ++this.#lastId
@@ -73,7 +78,7 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
       () => this.#cancel(id),
     )
     // What cannot be handed over is not waited for.
-    this.#post({ kind: 'ask', id, question, known })
+    this.#post({ kind: 'ask', id, question, known, asker })
     this.#asked.set(id, { reply, text })
     const giveUp = (): void => {
       this.#cancel(id)
