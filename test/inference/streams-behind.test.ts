@@ -53,7 +53,7 @@ test('what was told before all streams have caught up is decided once they have'
   expect(decidedAfter(writer, 2_000)).toBe(0)
   writer.writer.inference.behind('test', 'k8s_objects/other', false)
   // A watch may be answered, and then say that it must list.
-  expect(decidedAfter(writer, 900)).toBe(0)
+  expect(decidedAfter(writer, 2_900)).toBe(0)
   expect(decidedAfter(writer, 200)).toBe(1)
 })
 

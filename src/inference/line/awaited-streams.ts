@@ -5,7 +5,7 @@ const LONGEST_WAIT_NS = nanosOfMs(10_000)
 
 /** A watch that goes on at once was not behind; one that was away for longer may have much to tell, or say at first that it must list. */
 const AT_ONCE_NS = nanosOfMs(200)
-const CATCH_UP_NS = nanosOfMs(1_000)
+const CATCH_UP_NS = nanosOfMs(3_000)
 const NOBODY = ''
 
 /**
