@@ -23,20 +23,16 @@ function isForSpan({ kind, parentId }: Waiting): boolean {
   return kind === 'cause' || kind === 'parent' || (kind === 'change' && parentId !== undefined)
 }
 
-/** Until when it would wait to join something. */
-function stopJoining({ joins, waiting }: LinkContext, arrival: number): number | undefined {
-  joins.stopAwaiting(arrival)
-  return waiting.untilOf(arrival)
-}
-
 /** Looks whether what has waited can go, and lets it wait on if not. */
 export function lookAgain(ctx: LinkContext, waiting: Waiting): void {
+  const dueMs = ctx.waiting.untilOf(waiting.arrival)
+  if (waiting.kind === 'join') ctx.joins.stopAwaiting(waiting.arrival)
   // One looked at before in this round may have let it go already.
-  const joinsUntil = waiting.kind === 'join' ? stopJoining(ctx, waiting.arrival) : undefined
-  if (!ctx.waiting.remove(waiting.arrival)) return
+  if (dueMs === undefined) return
+  ctx.waiting.remove(waiting.arrival)
   if (waiting.kind === 'orphan' || waiting.kind === 'join') {
     const span = ctx.spans.span(waiting.arrival)
-    if (span !== undefined) attribute(ctx, span, joinsUntil)
+    if (span !== undefined) attribute(ctx, span, waiting.kind === 'join' ? dueMs : undefined)
     return
   }
   const { cpid } = waiting
@@ -53,7 +49,8 @@ export function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   } else {
     const span = ctx.spans.span(waiting.arrival)
     if (span === undefined) return
-    if (waiting.kind === 'cause' || waiting.kind === 'parent') sendOrWaitOn(ctx, waiting, span, cpid)
-    else sendOrWait(ctx, span, cpid, true)
+    if (waiting.kind === 'cause' || waiting.kind === 'parent')
+      sendOrWaitOn(ctx, { waiting, dueMs }, span, cpid)
+    else sendOrWait(ctx, span, cpid, dueMs)
   }
 }

@@ -49,6 +49,10 @@ function pass(writer: TestWriter, seconds: number): void {
   for (let passed = 0; passed < seconds; passed++) writer.pass(1_000)
 }
 
+/** A change below which each span hangs under the one before. */
+const nested = (...spans: string[]): string[] =>
+  ['change @kubectl', ...spans].map((name, depth) => '  '.repeat(depth) + name)
+
 const drawn = (writer: TestWriter): string[] => drawTrace(writer.sent(), traceOf(ALPHA)).split('\n')
 
 const waiting = (writer: TestWriter): number => writer.rows('waiting')
@@ -59,13 +63,7 @@ test('who waits for somebody that is missing gives up first; those who wait for 
   writer.pass(WAIT - 1)
   expect(drawn(writer)).toEqual(['change @kubectl'])
   writer.pass(1)
-  expect(drawn(writer)).toEqual([
-    'change @kubectl',
-    '  span 1 @one',
-    '    span 2 @one',
-    '      span 3 @one',
-    '        span 4 @one',
-  ])
+  expect(drawn(writer)).toEqual(nested('span 1 @one', 'span 2 @one', 'span 3 @one', 'span 4 @one'))
   expect(waiting(writer)).toBe(0)
 })
 
@@ -84,6 +82,20 @@ test('who waits for a span that came later waits as long as that, and no span lo
   expect(drawn(writer).sort()).toEqual(tree.sort())
 })
 
+test('who looks around before its time is up, since a mergelog came, gives up no sooner for that', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('merger', [{ new: MERGED, sources: [FIRST, SECOND] }, { new: SECOND }])
+  writer.spans('two', [{ trace: 1, id: 2, parent: 1, cpid: MERGED, start: 3, end: 4 }])
+  writer.spans('three', [{ trace: 1, id: 3, parent: 2, cpid: MERGED, start: 5, end: 6 }])
+  pass(writer, 1)
+  writer.mergelogs('kubectl', [{ new: FIRST }])
+  pass(writer, 1)
+  writer.spans('one', [{ trace: 1, id: 1, cpid: FIRST, start: 1, end: 2, attributes: observed(UNKNOWN) }])
+  writer.pass(3 * WAIT)
+  const activity = writer.db.prepare('SELECT root FROM audit_cascade_spans WHERE activity = ?').pluck()
+  expect(activity.all('yes')).toEqual([FIRST, FIRST, FIRST])
+})
+
 test('who comes behind a span that waits already waits for whom that waits for', async () => {
   using writer = await begun()
   writer.spans('second', [work(2, [1])])
@@ -92,12 +104,7 @@ test('who comes behind a span that waits already waits for whom that waits for',
   pass(writer, 9)
   writer.spans('first', [work(1, [UNKNOWN])])
   pass(writer, 10)
-  expect(drawn(writer)).toEqual([
-    'change @kubectl',
-    '  span 1 @first',
-    '    span 2 @second',
-    '      span 3 @third',
-  ])
+  expect(drawn(writer)).toEqual(nested('span 1 @first', 'span 2 @second', 'span 3 @third'))
 })
 
 test('a version that was missed before is waited for again once its writer is there, and waits itself', async () => {
@@ -172,14 +179,9 @@ test('spans that wait for each other end, one gives up, and who waits for them f
   writer.pass(WAIT)
   expect(drawn(writer)).toEqual(['change @kubectl'])
   writer.pass(1)
-  expect(drawn(writer)).toEqual([
-    'change @kubectl',
-    '  span 1 @knot',
-    '    span 2 @knot',
-    '      span 3 @knot',
-    '        span 4 @tail',
-    '          span 5 @tail',
-  ])
+  expect(drawn(writer)).toEqual(
+    nested('span 1 @knot', 'span 2 @knot', 'span 3 @knot', 'span 4 @tail', 'span 5 @tail'),
+  )
   expectSoundTraces(writer.sent())
 })
 
@@ -234,12 +236,7 @@ test.each([
   writer.spans('observer', [...children, work(3, [], { attributes: observes })])
   writer.spans('first', [work(1, [UNKNOWN])])
   for (let looks = 0; looks < 2; looks++) writer.pass(WAIT)
-  expect(drawn(writer).slice(0, 4)).toEqual([
-    'change @kubectl',
-    '  span 1 @first',
-    '    span 2 @before',
-    '      span 3 @observer',
-  ])
+  expect(drawn(writer).slice(0, 4)).toEqual(nested('span 1 @first', 'span 2 @before', 'span 3 @observer'))
 })
 
 test('who waits for a writer without a CPID goes when that goes', async () => {
