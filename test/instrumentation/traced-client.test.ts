@@ -1,6 +1,3 @@
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { once } from 'node:events'
 import { expect, test } from '@jest/globals'
 import { withTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
 import {
@@ -9,29 +6,12 @@ import {
 } from '../../packages/instrumentation/src/kubernetes/index.ts'
 import { promised, type HttpApi } from '../../packages/instrumentation/src/kubernetes/client-types.ts'
 import { cpid } from '../support/otlp-requests.ts'
+import { Api, httpApi, startServer, type Asked, type Stored } from './support/asked-server.ts'
 import { startSdk, type Sdk } from './support/start-sdk.ts'
 
 const CPID = 'causeway.io/cpid'
 const WEB = '/apis/apps/v1/namespaces/default/deployments/web'
 const ALPHA = { cpid: cpid(1), ancestors: [] }
-
-interface Stored {
-  apiVersion?: string
-  kind?: string
-  metadata: {
-    name: string
-    namespace: string
-    uid: string
-    resourceVersion: string
-    annotations?: Record<string, string>
-  }
-}
-interface Asked {
-  method: string
-  path: string
-  body: { metadata?: { annotations?: Record<string, string> } } | undefined
-  traceparent: string | undefined
-}
 
 const object = (number: number, resourceVersion = '7', name = 'web'): Stored => ({
   apiVersion: 'apps/v1',
@@ -44,81 +24,6 @@ const object = (number: number, resourceVersion = '7', name = 'web'): Stored => 
     annotations: { [CPID]: cpid(number) },
   },
 })
-
-/** A server that notes what it is asked, and answers as it is told to. */
-async function startServer(answer: (asked: Asked) => [number, object]) {
-  const asked: Asked[] = []
-  const server = createServer((request, response) => {
-    let text = ''
-    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-    request.on('end', () => {
-      const { method = '', url = '', headers } = request
-      const body = text === '' ? undefined : (JSON.parse(text) as Asked['body'])
-      asked.push({ method, path: url, body, traceparent: headers['traceparent'] as string | undefined })
-      const [status, object] = answer(asked.at(-1)!)
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(object))
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    asked,
-    url: `http://127.0.0.1:${port}`,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    },
-  }
-}
-
-/** A request as generated clients make them. */
-class Request {
-  readonly #url: string
-  readonly #method: string
-  readonly #headers: Record<string, string> = {}
-  #body: string | undefined
-
-  constructor(url: string, method: string) {
-    this.#url = url
-    this.#method = method
-  }
-  getUrl = () => this.#url
-  getHttpMethod = () => this.#method
-  getHeaders = () => this.#headers
-  getBody = () => this.#body
-  setBody = (body: string) => void (this.#body = body)
-  setHeaderParam = (name: string, value: string) => void (this.#headers[name] = value)
-}
-
-const httpApi: HttpApi = {
-  send: (request) => {
-    const init = { method: request.getHttpMethod(), headers: request.getHeaders() }
-    const body = request.getBody() as string | undefined
-    const sent = fetch(request.getUrl(), { ...init, ...(body !== undefined && { body }) })
-    return promised(
-      sent.then((response) => ({
-        httpStatusCode: response.status,
-        body: { text: () => response.text(), binary: () => response.bytes() },
-      })),
-    )
-  },
-}
-
-/** An API class, which is given the configuration that its requests go through. */
-class Api {
-  readonly #httpApi: HttpApi
-  constructor(configuration: { httpApi: HttpApi }) {
-    this.#httpApi = configuration.httpApi
-  }
-  async ask(method: string, url: string, body?: object): Promise<{ status: number; answer: Stored }> {
-    const request = new Request(url, method)
-    if (body !== undefined) request.setBody(JSON.stringify(body))
-    const response = await this.#httpApi.send(request).toPromise()
-    return { status: response.httpStatusCode, answer: JSON.parse(await response.body.text()) as Stored }
-  }
-}
 
 function traced(settings: TraceClusterSettings = {}) {
   let next = 100

@@ -1,3 +1,4 @@
+import { trace, type Tracer } from '@opentelemetry/api'
 import { CPID_OBSERVED, CPID_WROTE } from './attributes.ts'
 import { attempt } from './attempt.ts'
 import type {
@@ -22,6 +23,7 @@ import { noteObjects } from './objects/noted-objects.ts'
 import { ANNOTATION_KEYS, readAnnotations, writeAnnotations } from './objects/object-annotations.ts'
 import { kindOf, objectReference, whatIsMissing, type ObjectType } from './objects/object-reference.ts'
 import { shareInternals } from './internals.ts'
+import { SCOPE } from './scope.ts'
 import { soundContext, soundCpids } from './sound-input.ts'
 import { warnOnce } from './warn-once.ts'
 import { sendInSpan } from './writes/write-object.ts'
@@ -33,7 +35,8 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
   const keys = { ...ANNOTATION_KEYS, ...settings.annotationKeys }
   const newCpid = soundCpids(settings.newCpid)
   const nowMs = settings.nowMs ?? Date.now
-  const sender = new MergelogSender(nowMs)
+  const sender = new MergelogSender(nowMs, settings.loggerProvider)
+  const tracer = (): Tracer => (settings.tracerProvider ?? trace).getTracer(SCOPE)
   const resources = new Map(Object.entries(settings.resources ?? {}))
   const known = new KnownContexts()
   const planned = new PlannedMerges(tell, nowMs)
@@ -120,7 +123,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     { causes, name = 'write', ...detail }: WriteDetail,
   ): Promise<Written> {
     const change = plan(causes, { object, ...detail })
-    return sendInSpan(name, change, async () => {
+    return sendInSpan(tracer(), name, change, async () => {
       const written = await send(injectIntoObject<T>(change, object))
       accepted(change, written, detail.type)
       return written
@@ -203,6 +206,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     readCarried: (object) => readAnnotations(object, keys, maxAncestors),
     cpidKey: keys.cpid,
     cluster: settings.cluster ?? '',
+    tracer,
     nowMs,
   })
   return instrumentation

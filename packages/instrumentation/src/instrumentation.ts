@@ -1,3 +1,4 @@
+import type { LoggerProvider, TracerProvider } from '@opentelemetry/api'
 import type { KubernetesMetadata, KubernetesObject } from './objects/kubernetes-object.ts'
 import type { AnnotationKeys } from './objects/object-annotations.ts'
 import type { ObjectType } from './objects/object-reference.ts'
@@ -23,6 +24,13 @@ export interface InstrumentationSettings {
    * Causeway itself gives it.
    */
   cluster?: string
+  /**
+   * Where spans go, and with which resource; whatever is registered unless given. Who works with several clusters gives each a
+   * provider whose resource has its `k8s.cluster.name`.
+   */
+  tracerProvider?: TracerProvider
+  /** The same for mergelogs. */
+  loggerProvider?: LoggerProvider
 }
 
 /** What a mergelog tells beside its CPIDs. */

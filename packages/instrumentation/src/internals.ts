@@ -1,3 +1,4 @@
+import type { Tracer } from '@opentelemetry/api'
 import type { TraceContext } from './context/trace-context.ts'
 import type { Instrumentation, MaybeObject } from './instrumentation.ts'
 import type { KnownContexts } from './known/known-contexts.ts'
@@ -15,6 +16,8 @@ export interface Internals {
   /** The annotation of the CPID. */
   readonly cpidKey: string
   readonly cluster: string
+  /** That of whichever provider is registered by now, unless there is one of its own. */
+  readonly tracer: () => Tracer
   readonly nowMs: () => number
 }
 

@@ -1,13 +1,14 @@
-import { SpanStatusCode, trace, type Span } from '@opentelemetry/api'
+import { SpanStatusCode, type Span } from '@opentelemetry/api'
 import { attempt } from '../attempt.ts'
 import { withTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { Instrumentation, MaybeObject } from '../instrumentation.ts'
+import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
-import { SCOPE } from '../scope.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
+import { clusterOf } from './object-clusters.ts'
 import { inWork, Work, type LastChange } from './work.ts'
 
 const MOST_KEYS = 10_000
@@ -54,26 +55,29 @@ export function tracedReconciler<Key extends string, Outcome>(
   }
 
   async function run(key: Key): Promise<Outcome> {
-    const work = new Work(instrumentation, last.get(key))
+    const work = new Work(last.get(key))
     const wakers = attempt(() => takeWakers(key), [])
-    for (const { object, type } of wakers) attempt(() => work.read(object, type), undefined)
+    for (const { object, type } of wakers)
+      attempt(() => work.read(object, type, clusterOf(object) ?? instrumentation), undefined)
     const cause = work.causes().at(-1)
     return withTraceContext(cause, () =>
-      trace.getTracer(SCOPE).startActiveSpan(name, async (span) => {
-        work.noteReads()
-        try {
-          const outcome = await inWork(work, () => reconcile(key))
-          if (work.hasWritten || keepsIdleSpans) end(span, work, wakers, cause)
-          return outcome
-        } catch (error) {
-          span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) })
-          end(span, work, wakers, cause)
-          throw error
-        } finally {
-          const change = work.lastChange()
-          if (change !== undefined) last.set(key, change)
-        }
-      }),
+      internalsOf(instrumentation)
+        .tracer()
+        .startActiveSpan(name, async (span) => {
+          work.noteReads(instrumentation)
+          try {
+            const outcome = await inWork(work, () => reconcile(key))
+            if (work.hasWritten || keepsIdleSpans) end({ span, work, wakers, cause, instrumentation })
+            return outcome
+          } catch (error) {
+            span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) })
+            end({ span, work, wakers, cause, instrumentation })
+            throw error
+          } finally {
+            const change = work.lastChange()
+            if (change !== undefined) last.set(key, change)
+          }
+        }),
     )
   }
 
@@ -90,9 +94,17 @@ export function tracedReconciler<Key extends string, Outcome>(
   })
 }
 
-function end(span: Span, work: Work, wakers: readonly Waker[], cause: TraceContext | undefined): void {
+interface Ending {
+  readonly span: Span
+  readonly work: Work
+  readonly wakers: readonly Waker[]
+  readonly cause: TraceContext | undefined
+  readonly instrumentation: Instrumentation
+}
+
+function end({ span, work, wakers, cause, instrumentation }: Ending): void {
   // Where it is known what woke the work, what it read beside that stands on its writes: it was not waited for.
-  if (wakers.length === 0) work.noteReads()
+  if (wakers.length === 0) work.noteReads(instrumentation)
   work.useCauses()
   span.setAttributes(changeAttributes(work.change ?? cause ?? work.causes()[0]))
   span.end()

@@ -26,7 +26,7 @@ export function tracedHttp(
   instrumentation: Instrumentation,
   settings: HttpSettings,
 ): HttpApi {
-  const { readCarried } = internalsOf(instrumentation)
+  const { readCarried, tracer } = internalsOf(instrumentation)
 
   function ask(request: ClientRequest): Promise<ClientResponse> {
     if (settings.sendsTraceparent) {
@@ -42,7 +42,7 @@ export function tracedHttp(
     const work = workHere()
     if (work === undefined || target.name === undefined || isAside(target)) return response
     const object = await answered(response)
-    if (object !== undefined && response.httpStatusCode < 300) work.read(object, target)
+    if (object !== undefined && response.httpStatusCode < 300) work.read(object, target, instrumentation)
     return response
   }
 
@@ -50,7 +50,7 @@ export function tracedHttp(
     const work = workHere()
     const isVersion = body?.metadata?.resourceVersion !== undefined
     const own = isVersion ? instrumentation.extractFromObject(body) : readCarried(body)
-    work?.follow(own)
+    work?.follow(own, instrumentation)
     // Outside of a reconcile a write follows from the change that is being worked on.
     return work?.causes() ?? [activeTraceContext(), own]
   }
@@ -59,7 +59,7 @@ export function tracedHttp(
   function plan(body: KubernetesObject | undefined, detail: ChangeDetail): TraceContext {
     const causes = causesOf(body)
     const decide = (): TraceContext => instrumentation.plan(causes, detail)
-    return workHere()?.planned(causes, decide) ?? decide()
+    return workHere()?.planned(causes, instrumentation, decide) ?? decide()
   }
 
   function write(request: ClientRequest, target: RequestTarget): Promise<ClientResponse> {
@@ -82,7 +82,7 @@ export function tracedHttp(
       const marked = await ask(patch)
       const object = await answered(marked)
       if (marked.httpStatusCode >= 300 || object === undefined) return
-      instrumentation.accepted(change, object, target)
+      accepted(change, object, target)
       const uid = object.metadata?.uid
       if (uid !== undefined) internalsOf(instrumentation).known.noteDeletion(uid, change)
     })
@@ -94,8 +94,8 @@ export function tracedHttp(
     change: TraceContext,
     prepare: () => void | Promise<void>,
   ): Promise<ClientResponse> {
-    return sendInSpan(nameOf(target), change, async (span) => {
-      workHere()?.noteReads()
+    return sendInSpan(tracer(), nameOf(target), change, async (span) => {
+      workHere()?.noteReads(instrumentation)
       workHere()?.useCauses()
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
       await attemptLater(prepare)
@@ -107,6 +107,14 @@ export function tracedHttp(
     })
   }
 
+  function accepted(
+    change: TraceContext,
+    ...written: [KubernetesObject | undefined, RequestTarget] | []
+  ): void {
+    workHere()?.accepted(change)
+    instrumentation.accepted(change, ...written)
+  }
+
   function tellSuccess(
     span: Span,
     response: ClientResponse,
@@ -116,10 +124,10 @@ export function tracedHttp(
   ): void {
     span.setAttribute('http.response.status_code', response.httpStatusCode)
     const isObject = object?.metadata?.uid !== undefined
-    if (target.verb !== 'delete') instrumentation.accepted(change, isObject ? object : undefined, target)
+    if (target.verb !== 'delete') accepted(change, isObject ? object : undefined, target)
     else {
       const deleted = { metadata: { namespace: target.namespace, name: target.name, uid: uidIn(object) } }
-      instrumentation.accepted(change)
+      accepted(change)
       instrumentation.wrote(deleted, target)
       if (deleted.metadata.uid !== undefined)
         internalsOf(instrumentation).known.noteDeletion(deleted.metadata.uid, change)
@@ -128,7 +136,7 @@ export function tracedHttp(
     if (work === undefined) return
     work.change = change
     work.hasWritten = true
-    work.follow(change)
+    work.follow(change, instrumentation)
   }
 
   return {

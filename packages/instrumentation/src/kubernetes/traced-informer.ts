@@ -3,6 +3,7 @@ import { kindOf, type ObjectType } from '../objects/object-reference.ts'
 import { attempt } from '../attempt.ts'
 import type { ClientInformer, ClientObject } from './client-types.ts'
 import { ObjectMemory } from './object-memory.ts'
+import { isIn } from './object-clusters.ts'
 import { withMethods } from './with-methods.ts'
 import { workHere } from './work.ts'
 
@@ -19,6 +20,7 @@ export function tracedInformer<T extends ClientObject, Informer extends ClientIn
   const see = (object: T): void => {
     attempt(() => {
       fillIn(object, type)
+      isIn(object, instrumentation)
       memory.see(object)
     }, undefined)
   }
@@ -27,6 +29,7 @@ export function tracedInformer<T extends ClientObject, Informer extends ClientIn
   informer.on('delete', (object) => {
     attempt(() => {
       fillIn(object, type)
+      isIn(object, instrumentation)
       memory.bury(object)
     }, undefined)
   })
@@ -34,13 +37,14 @@ export function tracedInformer<T extends ClientObject, Informer extends ClientIn
     get(name, namespace) {
       const object = informer.get(name, namespace)
       const read = object ?? memory.tombstone(name, namespace)
-      if (read !== undefined) attempt(() => workHere()?.read(read, type), undefined)
+      if (read !== undefined) attempt(() => workHere()?.read(read, type, instrumentation), undefined)
       return object
     },
     list(namespace) {
       const objects = informer.list(namespace)
       const work = workHere()
-      if (work !== undefined) for (const object of objects) attempt(() => work.read(object, type), undefined)
+      if (work !== undefined)
+        for (const object of objects) attempt(() => work.read(object, type, instrumentation), undefined)
       return objects
     },
   }

@@ -14,12 +14,16 @@ export interface LastChange {
 interface Read {
   readonly object: KubernetesObject
   readonly type: ObjectType
+  readonly cluster: Instrumentation
 }
 
-/** A reconcile that is going on: what it read is what its writes follow from. */
+/** A reconcile that is going on: what it read, in whichever cluster, is what its writes follow from. */
 export class Work {
-  readonly #instrumentation: Instrumentation
   readonly #causes = new Map<string, TraceContext>()
+  /** What was followed since something came from it, by whoever knows whether it is told. */
+  #unused: { readonly context: TraceContext; readonly cluster: Instrumentation }[] = []
+  /** Who planned a CPID: the mergelog goes out there, also when the first that is accepted is a write in another cluster. */
+  readonly #planners = new Map<string, Instrumentation>()
   #reads: Read[] = []
   readonly #last: LastChange | undefined
   #plan: { readonly key: string; readonly change: TraceContext } | undefined
@@ -27,20 +31,21 @@ export class Work {
   change: TraceContext | undefined
   hasWritten = false
 
-  constructor(instrumentation: Instrumentation, last: LastChange | undefined) {
-    this.#instrumentation = instrumentation
+  constructor(last: LastChange | undefined) {
     this.#last = last
   }
 
-  /** Notes that the work read an object, on the span that is active then, and what that comes from. */
-  read(object: KubernetesObject, type: ObjectType): void {
-    this.#reads.push({ object, type })
-    const { known } = internalsOf(this.#instrumentation)
-    this.follow(known.of(object) ?? this.#instrumentation.extractFromObject(object))
+  /** Notes that the work read an object of a cluster, and what that comes from. */
+  read(object: KubernetesObject, type: ObjectType, cluster: Instrumentation): void {
+    this.#reads.push({ object, type, cluster })
+    const { known } = internalsOf(cluster)
+    this.follow(known.of(object) ?? cluster.extractFromObject(object), cluster)
   }
 
-  follow(context: TraceContext | undefined): void {
-    if (context !== undefined) this.#causes.set(context.cpid, context)
+  follow(context: TraceContext | undefined, cluster: Instrumentation): void {
+    if (context === undefined) return
+    this.#causes.set(context.cpid, context)
+    this.#unused.push({ context, cluster })
   }
 
   /** What a write follows from that is made now: not what the last change of this key, if that was read again, came from. */
@@ -53,15 +58,27 @@ export class Work {
 
   /** Something comes from all that was read so far. */
   useCauses(): void {
-    const { known } = internalsOf(this.#instrumentation)
-    for (const context of this.#causes.values()) known.use(context)
+    for (const { context, cluster } of this.#unused) internalsOf(cluster).known.use(context)
+    this.#unused = []
   }
 
-  /** The outcome for these causes, decided once. */
-  planned(causes: readonly (TraceContext | undefined)[], decide: () => TraceContext): TraceContext {
+  /** The outcome for these causes, decided once, in whichever cluster is written first. */
+  planned(
+    causes: readonly (TraceContext | undefined)[],
+    cluster: Instrumentation,
+    decide: () => TraceContext,
+  ): TraceContext {
     const key = causes.map((cause) => cause?.cpid).join()
-    if (this.#plan?.key !== key) this.#plan = { key, change: decide() }
-    return this.#plan.change
+    if (this.#plan?.key === key) return this.#plan.change
+    const change = decide()
+    this.#plan = { key, change }
+    this.#planners.set(change.cpid, cluster)
+    return change
+  }
+
+  /** Says that a write of a change was accepted, wherever it was planned. */
+  accepted(change: TraceContext): void {
+    this.#planners.get(change.cpid)?.accepted(change)
   }
 
   /** Everything that the change comes from, for the next reconcile of the key. */
@@ -74,10 +91,10 @@ export class Work {
     return { context: this.change, causes }
   }
 
-  /** Notes what was read since the last time on the active span. */
-  noteReads(): void {
-    for (const { object, type } of this.#reads) this.#instrumentation.observed(object, type)
-    this.#reads = []
+  /** Notes what was read of a cluster since the last time on the active span, which is a step in that cluster. */
+  noteReads(of: Instrumentation): void {
+    for (const { object, type, cluster } of this.#reads) if (cluster === of) of.observed(object, type)
+    this.#reads = this.#reads.filter(({ cluster }) => cluster !== of)
   }
 }
 

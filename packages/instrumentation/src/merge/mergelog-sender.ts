@@ -7,6 +7,7 @@ import {
   type Context,
   type HrTime,
   type Logger,
+  type LoggerProvider,
 } from '@opentelemetry/api'
 import { CPID_NEW, CPID_OBJECT, CPID_REASON, CPID_SOURCES, MERGELOG_EVENT } from '../attributes.ts'
 import { LossCounter } from './loss-counter.ts'
@@ -31,9 +32,12 @@ export interface MergelogDetail {
 export class MergelogSender {
   readonly #losses = new LossCounter()
   readonly #nowMs: () => number
+  readonly #provider: LoggerProvider | undefined
 
-  constructor(nowMs: () => number) {
+  /** Mergelogs go to whichever logger provider is registered, unless one is given. */
+  constructor(nowMs: () => number, provider?: LoggerProvider) {
     this.#nowMs = nowMs
+    this.#provider = provider
   }
 
   /** How many mergelogs neither a logger nor a span took. */
@@ -47,7 +51,10 @@ export class MergelogSender {
     try {
       const attributes = attributesOf(mergelog, detail)
       const timestamp = hrTime(atMs ?? this.#nowMs())
-      if (!emitRecord(bodyOf(mergelog), attributes, timestamp) && !addEvent(attributes, timestamp)) {
+      if (
+        !emitRecord(this.#provider ?? logs, bodyOf(mergelog), attributes, timestamp) &&
+        !addEvent(attributes, timestamp)
+      ) {
         this.#losses.add()
       }
     } catch {
@@ -56,8 +63,13 @@ export class MergelogSender {
   }
 }
 
-function emitRecord(body: string, attributes: Attributes, timestamp: HrTime): boolean {
-  const logger = logs.getLogger(SCOPE)
+function emitRecord(
+  provider: Pick<LoggerProvider, 'getLogger'>,
+  body: string,
+  attributes: Attributes,
+  timestamp: HrTime,
+): boolean {
+  const logger = provider.getLogger(SCOPE)
   const takenIn = contextTaken(logger)
   if (takenIn === undefined) return false
   logger.emit({ eventName: MERGELOG_EVENT, timestamp, body, attributes, context: takenIn })

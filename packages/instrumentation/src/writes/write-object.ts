@@ -1,35 +1,33 @@
-import { SpanKind, SpanStatusCode, trace, type Span } from '@opentelemetry/api'
+import { SpanKind, SpanStatusCode, type Span, type Tracer } from '@opentelemetry/api'
 import { withTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
-import { SCOPE } from '../scope.ts'
 
 /**
  * Sends a write inside a span of the change that it is for, which ends with it. What the write rejects with is told on the
  * span, an HTTP status too, and passed on.
  */
 export function sendInSpan<Answer>(
+  tracer: Tracer,
   name: string,
   change: TraceContext | undefined,
   send: (span: Span) => Promise<Answer>,
 ): Promise<Answer> {
   return withTraceContext(change, () =>
-    trace
-      .getTracer(SCOPE)
-      .startActiveSpan(
-        name,
-        { kind: SpanKind.CLIENT, attributes: changeAttributes(change) },
-        async (span) => {
-          try {
-            return await send(span)
-          } catch (error) {
-            tellFailure(span, statusOf(error), error instanceof Error ? error.message : String(error))
-            throw error
-          } finally {
-            span.end()
-          }
-        },
-      ),
+    tracer.startActiveSpan(
+      name,
+      { kind: SpanKind.CLIENT, attributes: changeAttributes(change) },
+      async (span) => {
+        try {
+          return await send(span)
+        } catch (error) {
+          tellFailure(span, statusOf(error), error instanceof Error ? error.message : String(error))
+          throw error
+        } finally {
+          span.end()
+        }
+      },
+    ),
   )
 }
 
