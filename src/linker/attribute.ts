@@ -1,6 +1,7 @@
 import { SPAN_NAMES_REQUEST } from '../model/arrivals.ts'
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import { AWAITED_AFTER_FORWARD, AWAITED_FOR_CPID } from '../model/ports/linking/waiting.ts'
+import type { Waited } from './behind/wait-behind.ts'
 import { nearestAbove, type Above } from './causes/nearest-above.ts'
 import { awaitChange } from './entering.ts'
 import { joiningByOther, joiningByRequest, type Joining } from './joins/find-join.ts'
@@ -13,16 +14,21 @@ import { forwardUnattributed } from './send-span.ts'
 const MAX_NESTED = 16
 const NOTHING = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
+interface Taken {
+  readonly cpid: number
+  readonly joined: boolean
+}
+
 /**
  * Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived, or that of what the span says it
- * belongs to. `dueMs` is until when it waits for the latter, where it has waited for that before.
+ * belongs to. `waited` is as what it has waited for one of these.
  */
-export function attribute(ctx: LinkContext, span: ArrivedSpan, dueMs?: number): void {
+export function attribute(ctx: LinkContext, span: ArrivedSpan, waited?: Waited): void {
   const above = span.malformed ? 'none' : nearestAbove(ctx, span)
   if (waitsForParent(ctx, span, above)) return
-  if (span.names !== 0 && !span.malformed && joins(ctx, span, above, dueMs)) return
+  if (span.names !== 0 && !span.malformed && joins(ctx, span, above, waited)) return
   if (above !== 'none' && above.kind === 'cpid' && mayJoin(ctx, span, above.cpid))
-    takeCpid(ctx, span, above.cpid, above.joined)
+    takeCpid(ctx, span, above, waited?.dueMs)
   else {
     if (above !== 'none' && above.kind === 'awaited')
       ctx.parents.add(span.origin, above.parentId, AWAITED_AFTER_FORWARD, undefined, true)
@@ -30,10 +36,11 @@ export function attribute(ctx: LinkContext, span: ArrivedSpan, dueMs?: number): 
   }
 }
 
-function takeCpid(ctx: LinkContext, span: ArrivedSpan, cpid: number, joined: boolean): void {
+/** `dueMs` is until when the span has waited for it, where it has. */
+function takeCpid(ctx: LinkContext, span: ArrivedSpan, { cpid, joined }: Taken, dueMs?: number): void {
   ctx.spans.inheritCpid(span, cpid, joined)
   awaitChange(ctx, span, cpid)
-  sendOrWait(ctx, span, cpid)
+  sendOrWait(ctx, span, cpid, dueMs)
 }
 
 function waitsForParent(ctx: LinkContext, span: ArrivedSpan, above: Above): boolean {
@@ -55,12 +62,13 @@ function waitsForParent(ctx: LinkContext, span: ArrivedSpan, above: Above): bool
  * Joins what the span says it belongs to, or waits for that, once its parent is no longer waited for; false where there is
  * nothing of it. What is below a span that has joined goes with it.
  */
-function joins(ctx: LinkContext, span: ArrivedSpan, above: Above, dueMs: number | undefined): boolean {
+function joins(ctx: LinkContext, span: ArrivedSpan, above: Above, waited: Waited | undefined): boolean {
   const hasCpid = above !== 'none' && above.kind === 'cpid'
   if (hasCpid && above.joined) return false
   const { activeMs } = ctx.clock
   // It has been waited for the parent as long as for anything, and what a request's span did not find is not there for those below it.
   const mayWait = hasCpid || (above === 'none' && !isBelowRequest(ctx, span))
+  const dueMs = waited?.waiting.kind === 'join' ? waited.dueMs : undefined
   const until = mayWait ? (dueMs ?? activeMs + ctx.settings.waitMs) : activeMs
   if (take(ctx, span, joiningByRequest(ctx, span), until)) return true
   // A request's span may go on with its caller's trace; what else has a parent belongs there.
@@ -79,7 +87,7 @@ function isBelowRequest({ spans }: LinkContext, span: ArrivedSpan): boolean {
 function take(ctx: LinkContext, span: ArrivedSpan, joining: Joining | undefined, until: number): boolean {
   if (joining?.kind === 'found') {
     ctx.joins.add(span, joining.target.row)
-    takeCpid(ctx, span, joining.cpid, true)
+    takeCpid(ctx, span, { cpid: joining.cpid, joined: true })
     return true
   }
   if (joining === undefined || until <= ctx.clock.activeMs) return false

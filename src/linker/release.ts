@@ -32,7 +32,7 @@ export function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   ctx.waiting.remove(waiting.arrival)
   if (waiting.kind === 'orphan' || waiting.kind === 'join') {
     const span = ctx.spans.span(waiting.arrival)
-    if (span !== undefined) attribute(ctx, span, waiting.kind === 'join' ? dueMs : undefined)
+    if (span !== undefined) attribute(ctx, span, { waiting, dueMs })
     return
   }
   const { cpid } = waiting

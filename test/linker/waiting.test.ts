@@ -224,3 +224,17 @@ test('a span waits for its parent, whose own wait for a mergelog it then shares'
     'change @kubectl\n  merge @endpoints\n    update @endpoints\n      child @endpoints',
   )
 })
+
+test('a parent and its child that name each other as parent end together, as soon as both have waited', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA, DELTA] }])
+  writer.spans('endpoints', [
+    { trace: 1, id: 12, parent: 11, name: 'child' },
+    { trace: 1, id: 11, parent: 12, cpid: GAMMA, name: 'update' },
+  ])
+  writer.pass(11_000)
+  writer.pass(1)
+  expect(writer.rows('waiting')).toBe(0)
+  const names = writer.sent().filter(({ traceId }) => traceId === traceOf(DELTA))
+  expect(names.map(({ name }) => name).sort()).toEqual(['change', 'child', 'merge', 'update'])
+})
