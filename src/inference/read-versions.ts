@@ -73,24 +73,31 @@ function versionOf(
   const isOwner = reads.kind === 'owner'
   const earlier = versions.filter(({ version, gone }) => version < below && !(alive === true && gone))
   const fitting = fits === undefined ? copied(copies ?? [], write, earlier) : earlier.filter(fits)
-  const shown =
-    isOwner && fitting.length === 0 ? shownLater(versions, earlier, copies ?? [], write) : undefined
-  const known = newestOf(fitting, reading) ?? shown ?? earlier.find((one) => couldRead(one, reading))
+  const shown = isOwner ? shownLater(versions, earlier, copies ?? [], write) : undefined
+  if (shown !== undefined) return { identity, known: shown, exact: false }
+  const known = newestOf(fitting, reading) ?? earlier.find((one) => couldRead(one, reading))
   return known && { identity, known, exact: fitting.length === 1 && earlier.length > 1 }
 }
 
 /**
  * An owner was there, and as it was copied, before what was made for it, though a list showed it only as it was later. None where an
- * earlier version may have been what was read.
+ * earlier version may have been what was read: more of what was copied stands in none.
  */
 function shownLater(
   versions: readonly KnownVersion[],
   earlier: readonly KnownVersion[],
   copies: NonNullable<Relation['copies']>,
-  write: Write,
+  { facts }: Write,
 ): KnownVersion | undefined {
+  const equal = (version: KnownVersion): number =>
+    copies.filter(({ theirs, ours }) => {
+      const said = facts && printIn(facts, ours)
+      return said !== undefined && printIn(version.facts, theirs) === said
+    }).length
+  const most = (some: readonly KnownVersion[]): number => Math.max(-1, ...some.map(equal))
   const later = versions.filter((one) => !one.gone && !earlier.includes(one))
-  return earlier.length === 0 ? later.at(-1) : copied(copies, write, later).at(-1)
+  const asMuch = most(later)
+  return asMuch > most(earlier) ? later.findLast((one) => equal(one) === asMuch) : undefined
 }
 
 /** Among those that were there when the request began, where there are such. */

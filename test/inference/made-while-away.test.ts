@@ -32,7 +32,7 @@ function listedPod(at: number): Observation {
     ],
   }
   const object = { kind: 'Pod', apiVersion: 'v1', metadata, spec: { nodeName: 'node-1' } }
-  return { ...told('ADDED', object, at), by: 'later list' } as Observation
+  return listed(object, at)
 }
 
 test('what was made while nobody looked follows from what its maker read, whoever wrote it since', () => {
@@ -51,22 +51,52 @@ function deployment(at: number, image: string, managers: object[]): JsonObject {
   return { kind: 'Deployment', apiVersion: 'apps/v1', metadata, spec: { replicas: 1, template } }
 }
 
+function managed(manager: string, second: number, subresource = ''): object {
+  return { manager, operation: 'Update', subresource, time: `2026-01-01T00:00:0${second}Z` }
+}
+
+const listed = (object: JsonObject, at: number): Observation =>
+  ({ ...told('ADDED', object, at), by: 'later list' }) as Observation
+
+const CREATED = managed('kubectl-create', 1)
+const CONTROLLER = 'kube-controller-manager'
+const MADE = deployment(2, 'nginx:1', [CREATED, managed(CONTROLLER, 2, 'status')])
+const CHANGED = deployment(5, 'nginx:2', [
+  CREATED,
+  managed('kubectl-set', 3),
+  managed(CONTROLLER, 4, 'status'),
+])
+
 test('what somebody wrote while nobody looked is theirs, whatever status was written since', () => {
-  const controller = (time: string): object => ({
-    ...{ manager: 'kube-controller-manager', operation: 'Update', subresource: 'status' },
-    time: `2026-01-01T00:00:0${time}Z`,
-  })
-  const by = (manager: string, time: string): object => ({
-    ...{ manager, operation: 'Update' },
-    time: `2026-01-01T00:00:0${time}Z`,
-  })
-  const made = deployment(1, 'nginx:1', [by('kubectl-create', '1'), controller('2')])
-  const changed = deployment(2, 'nginx:2', [
-    by('kubectl-create', '1'),
-    by('kubectl-set', '3'),
-    controller('4'),
-  ])
-  const listed = { ...told('ADDED', changed, 5), by: 'later list' } as Observation
-  const { decisions } = replay([told('ADDED', made, 1), listed], ['watch'])
+  const { decisions } = replay([told('ADDED', MADE, 1), listed(CHANGED, 5)], ['watch'])
   expect(decisions.at(-1)).toMatchObject({ cause: 'operator', writer: { service: 'kubectl' }, gap: true })
 })
+
+/** A ReplicaSet of the change: as many are wanted as before, which alone would fit what was there. */
+function replicaSetOfIt(version: number): Observation {
+  const metadata = {
+    ...{ name: 'web-2', namespace: 'shop', uid: 'u4', resourceVersion: String(version) },
+    ownerReferences: [
+      { kind: 'Deployment', apiVersion: 'apps/v1', name: 'web', uid: 'u3', controller: true },
+    ],
+  }
+  return listed({ kind: 'ReplicaSet', apiVersion: 'apps/v1', metadata, spec: CHANGED.spec } as JsonObject, 4)
+}
+
+test.each([
+  ['the version before is known', 4, [2n, 5n, 4n]],
+  ['the version before is told last', 1, [2n, 5n, 1n]],
+])(
+  'what was made for a change that nobody saw follows from it, though a list shows the change as it was later: %s',
+  (_, version, order) => {
+    const seen = [told('ADDED', MADE, 1), replicaSetOfIt(version), listed(CHANGED, 5)]
+    const { decisions } = replay(seen, ['watch'])
+    expect(decisions.map((one) => one.version)).toEqual(order)
+    const [first, changed, made] = decisions
+    expect(changed?.cpid).not.toBe(first?.cpid)
+    expect(made).toMatchObject({
+      ...{ cpid: changed?.cpid, cause: 'inferred', gap: true },
+      reads: [{ known: { version: 5n }, exact: false }],
+    })
+  },
+)

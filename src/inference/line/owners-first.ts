@@ -12,17 +12,26 @@ const COPIED = ['template', 'wanted']
 export function ownersFirst(writes: readonly Write[], known: Pick<ClusterObjects, 'get'>): readonly Write[] {
   if (!writes.some(isListedLater)) return writes
   const listed = new Map<string, Write>()
+  const ofObject = new Map<string, Write[]>()
   for (const write of writes) {
     const { uid } = write.object
+    const others = ofObject.get(uid)
+    if (others === undefined) ofObject.set(uid, [write])
+    else others.push(write)
     if (isListedLater(write) && !listed.has(uid)) listed.set(uid, write)
   }
   const ordered = new Set<Write>()
   const put = (write: Write): void => {
-    // What is on its way in already is not looked at again: nobody owns itself, but anybody may say so.
-    listed.delete(write.object.uid)
     for (const { uid } of write.facts?.owners ?? []) {
       const owner = listed.get(uid)
-      if (owner !== undefined && isReadAlready(owner, write, known)) put(owner)
+      if (owner === undefined || !isReadAlready(owner, write, known)) continue
+      // What is on its way in already is not looked at again: nobody owns itself, but anybody may say so.
+      listed.delete(uid)
+      // Versions of one object stay in their order.
+      for (const one of ofObject.get(uid) ?? []) {
+        if (!ordered.has(one)) put(one)
+        if (one === owner) break
+      }
     }
     ordered.add(write)
   }
