@@ -50,9 +50,7 @@ const queue = new WorkQueue(traced)
 
 function follow<T extends KubernetesObject>(informer: Informer<T>): Promise<void> {
   informer.on('change', (object) => {
-    const namespace = object.metadata?.namespace ?? ''
-    traced.wokenBy(namespace, object)
-    queue.add(namespace)
+    queue.add(traced.wokenBy(object.metadata?.namespace ?? '', object))
   })
   informer.on('error', () => setTimeout(() => void informer.start(), 1_000))
   return informer.start()

@@ -65,9 +65,7 @@ const queue = new WorkQueue(traced)
 
 function follow<T extends KubernetesObject>(informer: Informer<T>): Promise<void> {
   informer.on('change', (object) => {
-    const key = `${object.metadata?.namespace}/${object.metadata?.name}`
-    traced.wokenBy(key, object)
-    queue.add(key)
+    queue.add(traced.wokenBy(`${object.metadata?.namespace}/${object.metadata?.name}`, object))
   })
   informer.on('error', () => setTimeout(() => void informer.start(), 1_000))
   return informer.start()

@@ -53,12 +53,14 @@ class Informed {
 
 function informed() {
   let next = 100
-  const instrumentation = createInstrumentation({ cluster: 'prod', newCpid: () => cpid(next++) })
+  let atMs = Date.UTC(2026, 0, 1)
+  const newCpid = () => cpid(next++)
+  const instrumentation = createInstrumentation({ cluster: 'prod', newCpid, nowMs: () => atMs })
   const cluster = traceCluster({ makeApiClient: () => undefined }, { instrumentation })
   const plain = new Informed()
   const traced = cluster.informer(plain, { apiVersion: 'apps/v1', kind: 'Deployment' })
   const contextOf = (object: Version) => instrumentation.extractFromObject(object)?.cpid
-  return { instrumentation, plain, traced, contextOf, cluster }
+  return { instrumentation, plain, traced, contextOf, cluster, wait: (ms: number) => void (atMs += ms) }
 }
 
 const version = (resourceVersion: string, more: Partial<Version['metadata']> = {}): Version => ({
@@ -101,6 +103,12 @@ test('a change by somebody without CPID begins a root, the one that Causeway giv
     'cpid.object': 'apps/v1/deployments/web?uid=u1&rv=6',
     'cpid.reason': 'unattributed writer',
   })
+  expect(sdk.spans()).toMatchObject([
+    {
+      name: 'write apps/v1/deployments',
+      attributes: { 'cpid.id': rootOf('6'), 'cpid.wrote': ['apps/v1/deployments/web?uid=u1&rv=6'] },
+    },
+  ])
   // Its status follows from it.
   const status = plain.tell(
     'update',
@@ -121,7 +129,7 @@ test('an object that a reconcile looked at and did nothing about is told of by n
   const { plain, traced, cluster } = informed()
   plain.tell('add', version('5'))
   const reconcile = cluster.reconciler('reconcile', async (key: string) => void traced.get(key))
-  reconcile.wokenBy('web', plain.get('web'))
+  expect(reconcile.wokenBy('web', plain.get('web'))).toBe('web')
   await reconcile('web')
   expect([...sdk.spans(), ...sdk.records()]).toEqual([])
   const failing = cluster.reconciler('reconcile', async (key: string) => {
@@ -130,7 +138,10 @@ test('an object that a reconcile looked at and did nothing about is told of by n
   })
   await expect(failing('web')).rejects.toThrow('no')
   expect(told(sdk)).toEqual([rootOf('5')])
-  expect(sdk.spans()).toMatchObject([{ status: { code: 2 }, attributes: { 'cpid.id': rootOf('5') } }])
+  expect(sdk.spans()).toMatchObject([
+    { name: 'write apps/v1/deployments' },
+    { status: { code: 2 }, attributes: { 'cpid.id': rootOf('5') } },
+  ])
 })
 
 test('whoever wrote the CPID may write again for the same change', () => {
@@ -171,7 +182,8 @@ test('what this process wrote is of its change, whatever the object says', () =>
   expect(contextOf(plain.tell('update', scaled))).toBe(cpid(7))
 })
 
-test('a deletion is of whoever marked it; what its owner takes along is too; any other begins a root', () => {
+test('a deletion is of whoever marked it; what its owner takes along is too; any other begins a root', async () => {
+  await using sdk = startSdk()
   const { plain, contextOf, instrumentation } = informed()
   plain.tell('add', version('5', marked))
   const mark = { annotations: { [CPID]: cpid(2) } }
@@ -192,10 +204,36 @@ test('a deletion is of whoever marked it; what its owner takes along is too; any
   plain.tell('delete', { ...parent, metadata: { ...parent.metadata, resourceVersion: '10' } })
   expect(contextOf(plain.tell('delete', child('11')))).toBe(change.cpid)
 
+  const deletion = (): unknown => sdk.spans().at(-1)
   plain.tell('add', version('12', { uid: 'd', name: 'other', ...marked }))
   expect(contextOf(plain.tell('delete', version('13', { uid: 'd', name: 'other', ...marked })))).toBe(
     rootOf('13', 'd'),
   )
+  expect(deletion()).toMatchObject({
+    name: 'delete apps/v1/deployments',
+    attributes: { 'cpid.wrote': ['apps/v1/deployments/other?uid=d&rv=13'] },
+  })
+})
+
+test('a write that has no place for a mark is of the mark just before it, as where kubectl scales; the next is not', async () => {
+  await using _sdk = startSdk()
+  const { plain, contextOf, wait } = informed()
+  const at = (resourceVersion: string, generation: number, mark: number, second: number) =>
+    version(resourceVersion, {
+      annotations: { [CPID]: cpid(mark) },
+      generation,
+      managedFields: [byOperator(1), byKubectl(second)],
+    })
+  plain.tell('add', version('5', { ...marked, managedFields: [byOperator(1)] }))
+  expect(contextOf(plain.tell('update', at('6', 1, 2, 2)))).toBe(cpid(2))
+  // Somebody writes its status in between.
+  plain.tell('update', at('7', 1, 2, 2))
+  expect(contextOf(plain.tell('update', at('8', 2, 2, 3)))).toBe(cpid(2))
+  expect(contextOf(plain.tell('update', at('9', 3, 2, 4)))).toBe(rootOf('9'))
+
+  plain.tell('update', at('10', 3, 3, 5))
+  wait(10_001)
+  expect(contextOf(plain.tell('update', at('11', 4, 3, 6)))).toBe(rootOf('11'))
 })
 
 test('what a list leaves out of its items is filled in', () => {

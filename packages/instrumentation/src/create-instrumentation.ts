@@ -1,6 +1,7 @@
 import { trace, type Tracer } from '@opentelemetry/api'
 import { CPID_OBSERVED, CPID_WROTE } from './attributes.ts'
 import { attempt } from './attempt.ts'
+import { clusterName } from './cluster-name.ts'
 import type {
   Annotated,
   ChangeDetail,
@@ -205,7 +206,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     referenceTo,
     readCarried: (object) => readAnnotations(object, keys, maxAncestors),
     cpidKey: keys.cpid,
-    cluster: settings.cluster ?? '',
+    cluster: settings.cluster ?? clusterName(),
     tracer,
     nowMs,
   })

@@ -5,10 +5,13 @@ import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
-import { factsOf, isByAnother, type VersionFacts } from './version-facts.ts'
+import { factsOf, holdsTheSame, isByAnother, type VersionFacts } from './version-facts.ts'
+import { tellWriteOfAnother } from './write-of-another.ts'
 
 const MOST_TOMBSTONES = 1_024
 const VERSION_8 = 0x80
+/** For how long a mark stands for the write that follows it, which had no place for one. */
+const ANNOUNCED_MS = 10_000
 
 interface Remembered {
   readonly facts: VersionFacts
@@ -16,6 +19,8 @@ interface Remembered {
   readonly context: TraceContext | undefined
   /** Whether the version differs from the one before in its CPID alone, as where a deletion was marked. */
   readonly isMarkOnly: boolean
+  /** Until when a write that says nothing is that of the mark, in milliseconds since 1970. */
+  readonly announcedUntilMs: number
 }
 
 /**
@@ -37,14 +42,17 @@ export class ObjectMemory {
   see(object: KubernetesObject): void {
     const uid = object.metadata?.uid
     if (uid === undefined) return
-    const { known, cpidKey } = internalsOf(this.#instrumentation)
+    const { known, cpidKey, nowMs } = internalsOf(this.#instrumentation)
     this.#tombstones.delete(placeOf(object))
     const facts = factsOf(object, cpidKey)
     const before = this.#objects.get(uid)
     if (before?.facts.version === facts.version && before !== undefined) return
     const context = known.ofVersion(object) ?? known.ofDeletion(uid) ?? this.#contextOf(object, facts, before)
     if (context !== undefined) known.noteVersion(object, context)
-    this.#objects.set(uid, { facts, context, isMarkOnly: isMarkOnly(before?.facts, facts) })
+    const isUnchanged = before !== undefined && holdsTheSame(before.facts, facts)
+    const isMarkOnly = isUnchanged && before.facts.cpid !== facts.cpid
+    const announcedUntilMs = isMarkOnly ? nowMs() + ANNOUNCED_MS : isUnchanged ? before.announcedUntilMs : 0
+    this.#objects.set(uid, { facts, context, isMarkOnly, announcedUntilMs })
   }
 
   /** The last that is told of an object. */
@@ -71,7 +79,9 @@ export class ObjectMemory {
     facts: VersionFacts,
     before: Remembered | undefined,
   ): TraceContext | undefined {
-    if (isByAnother(before?.facts, facts)) return this.#begin(object)
+    const { nowMs } = internalsOf(this.#instrumentation)
+    const isAnnounced = before !== undefined && nowMs() < before.announcedUntilMs
+    if (isByAnother(before?.facts, facts) && !isAnnounced) return this.#begin(object, 'write')
     return facts.cpid === before?.facts.cpid ? before?.context : undefined
   }
 
@@ -95,14 +105,14 @@ export class ObjectMemory {
     const { deletionTimestamp } = recordIn(object.metadata)
     const wasBegun = deletionTimestamp !== undefined && deletionTimestamp !== null
     if (wasBegun || before.isMarkOnly) return before.context ?? readCarried(object)
-    return this.#begin(object)
+    return this.#begin(object, 'delete')
   }
 
   /**
    * Begins a change of a writer that says nothing of changes. Every process that sees the version, also after a restart,
    * gives it the same CPID; it is the one that Causeway gives a write that it sees from outside.
    */
-  #begin(object: KubernetesObject): TraceContext {
+  #begin(object: KubernetesObject, verb: 'write' | 'delete'): TraceContext {
     const { cluster, tell, referenceTo, known, nowMs } = internalsOf(this.#instrumentation)
     const { uid = '', resourceVersion = '' } = object.metadata ?? {}
     const cpid = derivedRoot(cluster, uid, resourceVersion)
@@ -110,18 +120,12 @@ export class ObjectMemory {
     const atMs = nowMs()
     const detail = { object: referenceTo(object, this.#type), reason: 'unattributed writer' }
     // Most of what an informer lists concerns nobody.
-    known.tellOnUse(context, () => tell({ cpid, sources: [] }, detail, atMs))
+    known.tellOnUse(context, () => {
+      tell({ cpid, sources: [] }, detail, atMs)
+      tellWriteOfAnother(verb, context, detail.object, atMs)
+    })
     return context
   }
-}
-
-function isMarkOnly(before: VersionFacts | undefined, { cpid, generation, content }: VersionFacts): boolean {
-  return (
-    before !== undefined &&
-    before.cpid !== cpid &&
-    before.generation === generation &&
-    before.content === content
-  )
 }
 
 function placeOf({ metadata }: KubernetesObject): string {

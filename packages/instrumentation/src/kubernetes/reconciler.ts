@@ -17,8 +17,8 @@ const MOST_WAKERS = 64
 /** A reconcile of keys, for any work queue: call it with the key, as the plain function before. */
 export interface Reconciler<Key extends string, Outcome> {
   (key: Key): Promise<Outcome>
-  /** Says which object has a key reconciled next; whoever puts the key into the queue knows. */
-  wokenBy: (key: Key, object: MaybeObject, type?: ObjectType) => void
+  /** Says which object has a key reconciled next; whoever puts the key into the queue knows. Returns the key. */
+  wokenBy: (key: Key, object: MaybeObject, type?: ObjectType) => Key
 }
 
 interface Waker {
@@ -90,6 +90,7 @@ export function tracedReconciler<Key extends string, Outcome>(
         if (wakers.size < MOST_WAKERS || wakers.has(uid ?? name)) wakers.set(uid ?? name, { object, type })
         woken.set(key, wakers)
       }, undefined)
+      return key
     },
   })
 }

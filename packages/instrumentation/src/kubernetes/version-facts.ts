@@ -53,6 +53,11 @@ export function isByAnother(before: VersionFacts | undefined, now: VersionFacts)
   return !writersOf(before, now).some(({ marks }) => marks)
 }
 
+/** Whether two versions of an object hold the same, but for metadata and status. */
+export function holdsTheSame(before: VersionFacts, now: VersionFacts): boolean {
+  return before.generation === now.generation && before.content === now.content
+}
+
 /**
  * Those whose entry is new or of another time, since one that lost a field to another writer keeps its time; where none is,
  * as within a second, those who wrote last.
