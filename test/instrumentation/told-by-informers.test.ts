@@ -27,6 +27,7 @@ interface Version extends KubernetesObject {
     deletionTimestamp?: string
   }
   data?: Record<string, string>
+  spec?: { replicas: number }
 }
 
 /** A cache that is told what a watch would tell it, as the client's informers are. */
@@ -218,13 +219,16 @@ test('a deletion is of whoever marked it; what its owner takes along is too; any
 test('a write that has no place for a mark is of the mark just before it, as where kubectl scales; the next is not', async () => {
   await using _sdk = startSdk()
   const { plain, contextOf, wait } = informed()
-  const at = (resourceVersion: string, generation: number, mark: number, second: number) =>
-    version(resourceVersion, {
+  const at = (resourceVersion: string, replicas: number, mark: number, second: number): Version => ({
+    // Deployments count a generation for each change of their annotations too.
+    ...version(resourceVersion, {
       annotations: { [CPID]: cpid(mark) },
-      generation,
+      generation: replicas * 10 + mark,
       managedFields: [byOperator(1), byKubectl(second)],
-    })
-  plain.tell('add', version('5', { ...marked, managedFields: [byOperator(1)] }))
+    }),
+    spec: { replicas },
+  })
+  plain.tell('add', { ...version('5', { managedFields: [byKubectl(1)] }), spec: { replicas: 1 } })
   expect(contextOf(plain.tell('update', at('6', 1, 2, 2)))).toBe(cpid(2))
   // Somebody writes its status in between.
   plain.tell('update', at('7', 1, 2, 2))
@@ -234,6 +238,29 @@ test('a write that has no place for a mark is of the mark just before it, as whe
   plain.tell('update', at('10', 3, 3, 5))
   wait(10_001)
   expect(contextOf(plain.tell('update', at('11', 4, 3, 6)))).toBe(rootOf('11'))
+})
+
+test('a deletion that waits for a finalizer begins where somebody asked for it', async () => {
+  await using sdk = startSdk()
+  const { plain, contextOf } = informed()
+  const going = { ...marked, deletionTimestamp: '2026-01-01T00:00:05Z', managedFields: [byOperator(1)] }
+  plain.tell('add', version('5', { ...marked, managedFields: [byOperator(1)] }))
+  expect(contextOf(plain.tell('update', version('6', { ...going, generation: 2 })))).toBe(rootOf('6'))
+  expect(sdk.spans()).toMatchObject([{ name: 'delete apps/v1/deployments' }])
+  // Whoever waits takes the finalizer away; then it goes.
+  expect(contextOf(plain.tell('update', version('7', { ...going, generation: 3 })))).toBe(rootOf('6'))
+  expect(contextOf(plain.tell('delete', version('8', { ...going, generation: 3 })))).toBe(rootOf('6'))
+  expect(told(sdk)).toEqual([rootOf('6')])
+})
+
+test('what an instrumented controller made, and somebody deletes, goes for a reason of its own; copies go with their maker', () => {
+  const { plain, contextOf } = informed()
+  const owned = { ownerReferences: [{ uid: 'x', controller: true }], ...marked }
+  plain.tell('add', version('5', { ...owned, managedFields: [byOperator(1)] }))
+  expect(contextOf(plain.tell('delete', version('6', owned)))).toBe(rootOf('6'))
+  const copied = { ...byOperator(1), manager: 'kube-controller-manager' }
+  plain.tell('add', version('7', { ...owned, uid: 'rs', managedFields: [copied] }))
+  expect(contextOf(plain.tell('delete', version('8', { ...owned, uid: 'rs' })))).toBe(cpid(1))
 })
 
 test('what a list leaves out of its items is filled in', () => {

@@ -5,7 +5,7 @@ import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
-import { factsOf, holdsTheSame, isByAnother, type VersionFacts } from './version-facts.ts'
+import { factsOf, holdsTheSame, isByAnother, isOfUnpatched, type VersionFacts } from './version-facts.ts'
 import { tellWriteOfAnother } from './write-of-another.ts'
 
 const MOST_TOMBSTONES = 1_024
@@ -47,7 +47,11 @@ export class ObjectMemory {
     const facts = factsOf(object, cpidKey)
     const before = this.#objects.get(uid)
     if (before?.facts.version === facts.version && before !== undefined) return
-    const context = known.ofVersion(object) ?? known.ofDeletion(uid) ?? this.#contextOf(object, facts, before)
+    const deletion =
+      known.ofDeletion(uid) ??
+      (facts.isGoing && before?.facts.isGoing === false ? this.#deletionOf(object, before) : undefined)
+    if (deletion !== undefined) known.noteDeletion(uid, deletion)
+    const context = known.ofVersion(object) ?? deletion ?? this.#contextOf(object, facts, before)
     if (context !== undefined) known.noteVersion(object, context)
     const isUnchanged = before !== undefined && holdsTheSame(before.facts, facts)
     const isMarkOnly = isUnchanged && before.facts.cpid !== facts.cpid
@@ -63,7 +67,7 @@ export class ObjectMemory {
     const before = this.#objects.get(uid)
     this.#objects.delete(uid)
     this.#tombstones.set(placeOf(object), object)
-    const context = known.ofDeletion(uid) ?? this.#ownersDeletion(object) ?? this.#ownDeletion(object, before)
+    const context = known.ofDeletion(uid) ?? this.#deletionOf(object, before)
     if (context === undefined) return
     known.noteVersion(object, context)
     known.noteDeletion(uid, context)
@@ -85,6 +89,10 @@ export class ObjectMemory {
     return facts.cpid === before?.facts.cpid ? before?.context : undefined
   }
 
+  #deletionOf(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {
+    return this.#ownersDeletion(object) ?? this.#ownDeletion(object, before)
+  }
+
   /** What garbage collection takes goes because its owner went. */
   #ownersDeletion(object: KubernetesObject): TraceContext | undefined {
     const { ownerReferences } = recordIn(object.metadata)
@@ -101,10 +109,8 @@ export class ObjectMemory {
   /** Whoever deletes it said so, or nobody knows who; what a controller made it deletes too, for reasons of its own. */
   #ownDeletion(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {
     const { readCarried } = internalsOf(this.#instrumentation)
-    if (before === undefined || before.facts.isOwned) return undefined
-    const { deletionTimestamp } = recordIn(object.metadata)
-    const wasBegun = deletionTimestamp !== undefined && deletionTimestamp !== null
-    if (wasBegun || before.isMarkOnly) return before.context ?? readCarried(object)
+    if (before === undefined || isOfUnpatched(before.facts)) return undefined
+    if (before.facts.isGoing || before.isMarkOnly) return before.context ?? readCarried(object)
     return this.#begin(object, 'delete')
   }
 

@@ -1,22 +1,28 @@
 import { createHash } from 'node:crypto'
 import { annotationOf, recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 
+/** The Deployment controller gives its ReplicaSets the annotations of the Deployment. */
+const COPIES_ANNOTATIONS = 'kube-controller-manager'
+
 /** What tells one version of an object from the next, and who wrote it. */
 export interface VersionFacts {
   readonly version: string | undefined
   readonly cpid: string | undefined
   /** Undefined where objects of this kind count none, as ConfigMaps. */
   readonly generation: number | undefined
-  /** A digest of all but metadata and status; only where there is no generation. */
-  readonly content: string | undefined
+  /** A digest of all but metadata and status. */
+  readonly content: string
   readonly writers: readonly Writer[]
   /** Whether another object is what made it. */
   readonly isOwned: boolean
+  /** Whether somebody asked for its deletion, which waits for finalizers. */
+  readonly isGoing: boolean
 }
 
 /** An entry of managedFields that is about more than metadata and status. */
 interface Writer {
   readonly name: string
+  readonly manager: string
   readonly time: string
   /** Whether it wrote the CPID. */
   readonly marks: boolean
@@ -24,16 +30,17 @@ interface Writer {
 
 export function factsOf(object: KubernetesObject, cpidKey: string): VersionFacts {
   const metadata = recordIn(object.metadata)
-  const { generation, ownerReferences, managedFields } = metadata
+  const { generation, ownerReferences, managedFields, deletionTimestamp } = metadata
   const count = typeof generation === 'number' ? generation : undefined
   return {
     version: object.metadata?.resourceVersion,
     cpid: annotationOf(object, cpidKey),
     generation: count,
-    content: count === undefined ? contentOf(object) : undefined,
+    content: contentOf(object),
     writers: Array.isArray(managedFields) ? managedFields.flatMap((entry) => writerOf(entry, cpidKey)) : [],
     isOwned:
       Array.isArray(ownerReferences) && ownerReferences.some((one) => recordIn(one)['controller'] === true),
+    isGoing: deletionTimestamp !== undefined && deletionTimestamp !== null,
   }
 }
 
@@ -53,9 +60,16 @@ export function isByAnother(before: VersionFacts | undefined, now: VersionFacts)
   return !writersOf(before, now).some(({ marks }) => marks)
 }
 
-/** Whether two versions of an object hold the same, but for metadata and status. */
+/** Whether two versions of an object hold the same, but for metadata and status. Deployments count a generation for annotations too. */
 export function holdsTheSame(before: VersionFacts, now: VersionFacts): boolean {
-  return before.generation === now.generation && before.content === now.content
+  return before.content === now.content
+}
+
+/** Whether it was made by a controller that says nothing of changes: it carries no CPID, or one that was copied. */
+export function isOfUnpatched({ isOwned, cpid, writers }: VersionFacts): boolean {
+  const marking = writers.filter(({ marks }) => marks)
+  const isCopied = marking.length > 0 && marking.every(({ manager }) => manager === COPIES_ANNOTATIONS)
+  return isOwned && (cpid === undefined || isCopied)
 }
 
 /**
@@ -88,7 +102,7 @@ function writerOf(entry: unknown, cpidKey: string): Writer[] {
   // The generated models of the client have dates, other clients text.
   const at = time instanceof Date ? time.toISOString() : String(time)
   const name = [manager, operation, subresource].map(String).join(' ')
-  return [{ name, time: at, marks }]
+  return [{ name, manager: String(manager), time: at, marks }]
 }
 
 function contentOf(object: KubernetesObject): string {
