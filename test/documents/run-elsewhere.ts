@@ -98,9 +98,17 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     by: 'test/interop/kubernetes/operator.test.ts',
     as: "'apply', '--filename', join(folder, 'web-app.yaml')",
   },
-  'node web-app-instrumented.ts': {
+  'OTEL_RESOURCE_ATTRIBUTES=k8s.cluster.name=mine node web-app-instrumented.ts': {
     by: 'test/interop/kubernetes/operator.test.ts',
     as: '`${operator}-instrumented.ts`',
+  },
+  'OTEL_RESOURCE_ATTRIBUTES=k8s.cluster.name=mine node operator.js': {
+    by: 'test/interop/kubernetes/operator.test.ts',
+    as: '`${operator}-instrumented.ts`',
+  },
+  "npx causeway kubectl --cluster mine --reason 'a first try' -- apply -f my-object.yaml": {
+    by: 'test/interop/kubernetes/kubectl.test.ts',
+    as: "'apply', '-f', folder",
   },
   'npm run pack:instrumentation': {
     by: 'test/instrumentation/standing-alone.test.ts',

@@ -124,8 +124,9 @@ test('what a reconcile of an object writes in other clusters is of its change, a
   const [root, ...others] = records()
   expect(others).toEqual([])
   expect(root).toMatchObject({ cluster: 'host', sources: [] })
-  const [inWest, inEast, reconcile] = spans()
-  expect([reconcile, inWest, inEast].map((span) => [span?.name, span?.cluster])).toEqual([
+  const [asked, inWest, inEast, reconcile] = spans()
+  expect([asked, reconcile, inWest, inEast].map((span) => [span?.name, span?.cluster])).toEqual([
+    ['write v1/configmaps', 'host'],
     ['spread', 'host'],
     ['create v1/configmaps', 'west'],
     ['create v1/configmaps', 'east'],

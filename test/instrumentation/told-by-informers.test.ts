@@ -216,8 +216,7 @@ test('a deletion is of whoever marked it; what its owner takes along is too; any
   })
 })
 
-test('a write that has no place for a mark is of the mark just before it, as where kubectl scales; the next is not', async () => {
-  await using _sdk = startSdk()
+test('a write that has no place for a mark is of the mark just before it, as where kubectl scales; the next is not', () => {
   const { plain, contextOf, wait } = informed()
   const at = (resourceVersion: string, replicas: number, mark: number, second: number): Version => ({
     // Deployments count a generation for each change of their annotations too.

@@ -119,7 +119,7 @@ export class ObjectMemory {
    * gives it the same CPID; it is the one that Causeway gives a write that it sees from outside.
    */
   #begin(object: KubernetesObject, verb: 'write' | 'delete'): TraceContext {
-    const { cluster, tell, referenceTo, known, nowMs } = internalsOf(this.#instrumentation)
+    const { cluster, tell, tracer, referenceTo, known, nowMs } = internalsOf(this.#instrumentation)
     const { uid = '', resourceVersion = '' } = object.metadata ?? {}
     const cpid = derivedRoot(cluster, uid, resourceVersion)
     const context = { cpid, ancestors: [] }
@@ -128,7 +128,7 @@ export class ObjectMemory {
     // Most of what an informer lists concerns nobody.
     known.tellOnUse(context, () => {
       tell({ cpid, sources: [] }, detail, atMs)
-      tellWriteOfAnother(verb, context, detail.object, atMs)
+      tellWriteOfAnother(tracer(), verb, context, detail.object, atMs)
     })
     return context
   }

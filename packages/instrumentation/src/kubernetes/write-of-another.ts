@@ -1,7 +1,6 @@
-import { ROOT_CONTEXT, trace } from '@opentelemetry/api'
+import { ROOT_CONTEXT, type Tracer } from '@opentelemetry/api'
 import { CPID_WROTE } from '../attributes.ts'
 import type { TraceContext } from '../context/trace-context.ts'
-import { SCOPE } from '../scope.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
 
 /**
@@ -9,6 +8,7 @@ import { changeAttributes } from '../telemetry/change-attributes.ts'
  * would hang below the write before, which is of another change.
  */
 export function tellWriteOfAnother(
+  tracer: Tracer,
   verb: 'write' | 'delete',
   change: TraceContext,
   reference: string | undefined,
@@ -19,8 +19,7 @@ export function tellWriteOfAnother(
   const resource = reference.split('/', /^v\d[^./]*\//.test(reference) ? 2 : 3)
   const at = new Date(atMs)
   const attributes = { ...changeAttributes(change), [CPID_WROTE]: [reference] }
-  const span = trace
-    .getTracer(SCOPE)
-    .startSpan(`${verb} ${resource.join('/')}`, { root: true, startTime: at, attributes }, ROOT_CONTEXT)
+  const name = `${verb} ${resource.join('/')}`
+  const span = tracer.startSpan(name, { root: true, startTime: at, attributes }, ROOT_CONTEXT)
   span.end(at)
 }
