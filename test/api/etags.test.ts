@@ -49,6 +49,26 @@ test('what changes gets another etag, what does not keeps its own', async () => 
   expect(changed).not.toBe(before[2])
 })
 
+test('a span that begins to wait changes the etag, and so does its being placed', async () => {
+  const path = `cascades/${cpid(31)}`
+  const before = await etagOf(path)
+  const observed = { 'cpid.observed': ['v1/pods/default/p?rv=9'] }
+  api.writer.spans('pods', [{ trace: 78, id: 780, cpid: cpid(31), start: 40_050, attributes: observed }])
+  api.writer.link()
+  const waits = await etagOf(path)
+  const { body } = await api.get(path)
+  expect(body).toMatchObject({ traces: [{ spans: expect.arrayContaining([waiting]) }] })
+  expect(waits).not.toBe(before)
+  expect(await etagOf(path)).toBe(waits)
+  api.writer.pass(10_001)
+  expect(await etagOf(path)).not.toBe(waits)
+  expect((await api.get(path)).body).not.toMatchObject({
+    traces: [{ spans: expect.arrayContaining([waiting]) }],
+  })
+})
+
+const waiting = expect.objectContaining({ spanId: '000000000000030c', beingPlaced: true })
+
 test('a list longer than one chunk has an etag that lasts until something is written', async () => {
   const mergelogs = Array.from({ length: 1000 }, (_, at) => ({ new: cpid(1000 + at), time: 50_000 + at }))
   api.writer.mergelogs('kubectl', mergelogs)

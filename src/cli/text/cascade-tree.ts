@@ -145,16 +145,19 @@ function remarkOf({ span, parentMissing }: TreeSpan): string {
     ...(span.status === STATUS_ERROR ? ['error'] : []),
     ...(span.copy ? ['copy'] : []),
     ...(span.seen?.gap === true ? ['gap'] : []),
+    ...(span.beingPlaced === true ? ['being placed'] : []),
     ...(parentMissing ? ['its parent is not here'] : []),
   ]
   const isInferred = span.seen?.cause === 'inferred'
   return `${isInferred ? ' ~' : ''}${remarks.length === 0 ? '' : ` [${remarks.join(', ')}]`}`
 }
 
-/** What the marks of writes that were seen from outside mean. */
+/** What the marks of spans that are being placed and of writes that were seen from outside mean. */
 function* legend(tree: readonly TreeSpan[]): Generator<string> {
   if (tree.some(({ span }) => span.seen?.cause === 'inferred'))
     yield '~ is inferred: it follows from the newest versions that there were\n'
   if (tree.some(({ span }) => span.seen?.gap === true))
     yield 'gap: versions of the object before it were not seen\n'
+  if (tree.some(({ span }) => span.beingPlaced === true))
+    yield 'being placed: waits for what it follows from; no figure counts it, the critical path leads past it\n'
 }

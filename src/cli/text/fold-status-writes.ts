@@ -44,7 +44,8 @@ function groupsOf(tree: readonly TreeSpan[]): (Group | undefined)[] {
   const above: Group[] = []
   return tree.map((placed) => {
     const group = above[placed.depth - 1] ?? top
-    const isStatus = placed.span.seen !== undefined && STATUS_WRITE.test(placed.span.name)
+    const { seen, name, beingPlaced } = placed.span
+    const isStatus = seen !== undefined && beingPlaced !== true && STATUS_WRITE.test(name)
     above[placed.depth] = isStatus ? group : newGroup()
     if (!isStatus) return undefined
     group.members.push(placed)

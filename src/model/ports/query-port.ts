@@ -122,7 +122,7 @@ export interface TraceRange {
 
 /** A span as it was sent into a trace. */
 export interface LinkedSpan {
-  /** The number of the decision that sent it. */
+  /** The number of the decision that sent it; of one that is being placed, that of the stored span below zero. */
   readonly decision: number
   readonly spanId: bigint
   /** 0n for the root span of the trace. */
@@ -143,6 +143,8 @@ export interface LinkedSpan {
   readonly activity: boolean
   /** What it hangs under wrote what it observed: they are not of one original trace. */
   readonly byCause: boolean
+  /** It has arrived, and waits for what decides its place; it was not sent yet, and what it hangs under may be another span. */
+  readonly beingPlaced?: boolean | undefined
   /** What it hangs under in its cascade, when that is in another trace. */
   readonly above?: SpanElsewhere | undefined
   /** `cpid.time` of one of Causeway's own making: when what it stands for happened, wherever it is stamped. */
@@ -240,10 +242,12 @@ export interface CausewayQueries {
   missingIn(root: Cpid, limit: number): readonly Cpid[]
   /** The mergelogs of the CPIDs of a cascade by time, at most `limit`. */
   mergelogsIn(root: Cpid, limit: number): readonly MergelogFacts[]
-  /** The spans of one trace as linked, in the order in which they were sent. */
+  /** The spans of one trace as linked, in the order in which they were sent; after them those that are being placed. */
   linkedSpans(trace: number): readonly LinkedSpan[]
   /** Those of some decisions, in their order. */
   linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[]
+  /** The numbers of the stored spans that are being placed in a trace. */
+  beingPlacedIn(trace: number): readonly number[]
   /** Spans with this id in a trace, as they were sent. */
   sentSpans(trace: number, spanId: bigint): readonly OutboxItem[]
   /** All that was sent into a trace, in order. */

@@ -43,6 +43,12 @@ export const Span = z
     copy: z.boolean().describe('it also stands in another trace'),
     activity: z.literal(false).optional().describe('another change drives it: it does not count here'),
     parentMissing: z.boolean().describe('its parent has not arrived or was pruned'),
+    beingPlaced: z
+      .literal(true)
+      .optional()
+      .describe(
+        'it has arrived and waits for what decides its place: no figure counts it, and the critical path leads neither through it nor through what is below it',
+      ),
     critical: z.literal(true).optional().describe('it lies on the critical path'),
     wrote: references.optional(),
     observed: references.optional(),

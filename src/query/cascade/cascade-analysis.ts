@@ -4,6 +4,7 @@ import { criticalPath } from './critical-path.ts'
 import { CascadeFold, type FoldedSpan } from './fold-cascade.ts'
 import { stepTimes, type StepTime } from './step-times.ts'
 import { dominantSpans, type DominantSpan } from './dominant-spans.ts'
+import { placedSpans } from './placed-spans.ts'
 import { spanTimes, type SpanTimes } from './span-times.ts'
 import { spanTree, type TreeSpan } from './span-tree.ts'
 import { TimePerKind, type KindTime } from './time-per-kind.ts'
@@ -67,18 +68,19 @@ export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined,
     const fold = new CascadeFold(traces)
     for (const trace of traces) {
       const spans = queries.linkedSpans(trace.id)
-      kinds.add(spans)
+      kinds.add(spans.filter(isPlaced))
       fold.add(trace, spans.map(slim))
       yield
     }
     const folded = fold.spans()
     const tree = spanTree(folded)
     const times = spanTimes(tree)
-    services.add(folded, times)
+    services.add(folded.filter(isPlaced), times)
     kinds.addTimes(times)
-    const steps = traces[0].episode > lastActive ? [] : criticalPath(tree, byNs)
+    const placed = placedSpans(tree)
+    const steps = traces[0].episode > lastActive ? [] : criticalPath(placed, byNs)
     plans.push(planOf(traces, tree, times, new Set(steps)))
-    path.unshift(...stepsWithin(queries, tree, steps, times))
+    path.unshift(...stepsWithin(queries, placed, steps, times))
     byNs = path[0]?.span.startNs
     yield
   }
@@ -89,6 +91,10 @@ export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined,
 export function wholeAnalysis(...args: Parameters<typeof analyseCascade>): CascadeAnalysis {
   const analysing = analyseCascade(...args)
   for (let found = analysing.next(); ; found = analysing.next()) if (found.done === true) return found.value
+}
+
+function isPlaced(span: LinkedSpan): boolean {
+  return span.beingPlaced !== true
 }
 
 const NONE: readonly string[] = []

@@ -47,9 +47,12 @@ export function cascadeOutline(facts: CascadeFacts): CascadeOutline {
 
 /** A text that changes with whatever `cascadeJson` shows. */
 export function cascadeVersion(queries: CausewayQueries, facts: CascadeFacts): string {
-  const decisions = queries.tracesOf(facts.root).map(({ lastDecision }) => lastDecision)
+  const traces = queries.tracesOf(facts.root).map(({ id, lastDecision }) => {
+    const beingPlaced = queries.beingPlacedIn(id)
+    return [lastDecision, ...beingPlaced].join(',')
+  })
   const mergelogs = queries.mergelogsIn(facts.root, MERGELOGS_SHOWN + 1).length
-  return `${JSON.stringify(cascadeOutline(facts))} ${mergelogs} ${decisions.join(' ')}`
+  return `${JSON.stringify(cascadeOutline(facts))} ${mergelogs} ${traces.join(' ')}`
 }
 
 /**
@@ -152,6 +155,7 @@ function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, { startNs }: 
     copy: span.copy,
     ...(!span.activity && { activity: false }),
     parentMissing: (marks & PARENT_MISSING) !== 0,
+    ...(span.beingPlaced === true && { beingPlaced: true }),
     ...((marks & CRITICAL) !== 0 && { critical: true }),
     ...(span.wrote.length > 0 && { wrote: span.wrote.slice(0, REFERENCES_SHOWN) }),
     ...(span.observed.length > 0 && { observed: span.observed.slice(0, REFERENCES_SHOWN) }),

@@ -75,9 +75,10 @@ export class CascadeFold {
     return spanId === undefined ? undefined : this.#bySpanId.get(trace)?.get(spanId)
   }
 
-  /** A span that stands in several traces is what it is where it was sent first. */
+  /** A span that stands in several traces is what it is where it was sent first, if it was sent. */
   #isSentBefore(span: LinkedSpan, known: bigint): boolean {
-    return span.decision < (this.#spans[Number(known) - 1]?.decision ?? 0)
+    const decision = this.#spans[Number(known) - 1]?.decision ?? 0
+    return span.decision > 0 && (decision < 0 || span.decision < decision)
   }
 
   /** The number of the one that a span is the same as. */

@@ -9,11 +9,11 @@ export interface SpanTimes {
   readonly waitNs: bigint
 }
 
-/** The times of the spans of one trace. A span that another one caused is not that one's own work. */
+/** The times of the spans of one trace. A span that another one caused is not that one's own work; one that is being placed is nobody's yet. */
 export function spanTimes(tree: readonly TreeSpan[]): Map<LinkedSpan, SpanTimes> {
   const covered = new Map<LinkedSpan, Interval[]>()
   for (const { span, parent } of tree) {
-    if (parent === undefined || span.byCause || span.row === undefined) continue
+    if (parent === undefined || span.byCause || span.row === undefined || span.beingPlaced === true) continue
     const start = later(span.startNs, parent.startNs)
     const end = earlier(span.endNs, parent.endNs)
     if (end <= start) continue

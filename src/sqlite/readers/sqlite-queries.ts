@@ -169,6 +169,10 @@ export class SqliteQueries implements CausewayQueries {
     return this.#linked.ofDecisions(decisions)
   }
 
+  beingPlacedIn(trace: number): readonly number[] {
+    return this.#linked.beingPlacedIn(trace)
+  }
+
   sentSpans(trace: number, spanId: bigint): readonly OutboxItem[] {
     return this.#sent.withId(trace, spanId)
   }

@@ -25,12 +25,12 @@ export class Dashboard implements AsyncDisposable {
     this.url = `http://127.0.0.1:${causeway.settings.ports.query}`
   }
 
-  /** Traces settle after `settleAfter` of silence. */
-  static async start({ settleAfter = '20m' } = {}): Promise<Dashboard> {
+  /** Traces settle after `settleAfter` of silence, and spans wait for what they follow from for `wait`. */
+  static async start({ settleAfter = '20m', wait = '300ms' } = {}): Promise<Dashboard> {
     const executable = process.env['CAUSEWAY_CHROMIUM']
     if (executable === undefined) throw new Error('run these tests with npm run test:browser')
     const settings = await freshSettings({
-      linking: { wait: '300ms', settle_after: settleAfter },
+      linking: { wait, settle_after: settleAfter },
       query: { trace_url: TRACE_URL },
     })
     const causeway = await startCauseway(settings)

@@ -6,6 +6,7 @@ const LEAST_TOLD_MS = 0.001
 
 /** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
 export function CascadeNotices({ cascade }: { cascade: Cascade }) {
+  const beingPlaced = spansBeingPlaced(cascade)
   const { state, missing, missingCpids, truncated, clockSkew, durationMs, gaps } = cascade
   const { steps, longestStep, longestWait } = cascade.criticalPath
   const longest = steps[longestStep ?? -1]
@@ -36,6 +37,14 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
       )}
       {state === 'open' && (
         <p class="note open">Still open: activity may still arrive, and this page follows it.</p>
+      )}
+      {beingPlaced > 0 && (
+        <p class="note open">
+          {beingPlaced === 1 ? 'One span is' : `${beingPlaced.toLocaleString('en')} spans are`} being placed:
+          what {beingPlaced === 1 ? 'it follows' : 'they follow'} from has not come yet. No figure counts{' '}
+          {beingPlaced === 1 ? 'it' : 'them'} until then, and the critical path leads past{' '}
+          {beingPlaced === 1 ? 'it and what is below it' : 'them and what is below them'}.
+        </p>
       )}
       {missing > 0 && (
         <div class="note bad">
@@ -76,4 +85,11 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
       )}
     </div>
   )
+}
+
+function spansBeingPlaced({ traces }: Cascade): number {
+  const ids = traces.flatMap(({ spans }) =>
+    spans.flatMap((span) => (span.beingPlaced === true ? [span.spanId] : [])),
+  )
+  return new Set(ids).size
 }

@@ -10,6 +10,7 @@ const SEEN = { operator: 'by an operator', exact: 'cause known', inferred: 'caus
 /** Which colour is which service, and how the critical path is marked. */
 export function ServiceLegend({ services, spans }: { services: readonly string[]; spans: readonly Span[] }) {
   const causes = new Set(spans.map(({ cause }) => cause))
+  const hasBeingPlaced = spans.some(({ beingPlaced }) => beingPlaced)
   const hasGaps = spans.some(({ gap }) => gap)
   return (
     <ul class="legend" aria-label="Colours">
@@ -36,6 +37,12 @@ export function ServiceLegend({ services, spans }: { services: readonly string[]
         <li class="service-mark" title={GAP}>
           <span class="cause-swatch gap" aria-hidden="true" />
           gap: versions before were not seen
+        </li>
+      )}
+      {hasBeingPlaced && (
+        <li class="service-mark" title="It waits for what it follows from.">
+          <span class="cause-swatch placing" aria-hidden="true" />
+          being placed
         </li>
       )}
     </ul>

@@ -25,13 +25,14 @@ interface SpanDetailsProps {
 /** Everything about one span, and the logs that carry the same CPID. */
 export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsProps) {
   const span = rows.spans[at]
+  const isBeingPlaced = span?.beingPlaced === true
   const traceId = rows.traces[rows.traceOf[at] ?? 0]?.traceId ?? ''
   const sent = useAnswer<SpansAnswer>(
-    span && `/api/v1/cascades/${root}/spans/${span.spanId}?trace=${traceId}`,
+    span && !isBeingPlaced ? `/api/v1/cascades/${root}/spans/${span.spanId}?trace=${traceId}` : undefined,
   )
   if (span === undefined) return null
   const parent = rows.parents[at] ?? -1
-  const link = traceLink(traceUrl, traceId, span.spanId)
+  const link = isBeingPlaced ? undefined : traceLink(traceUrl, traceId, span.spanId)
   const marks = marksOf(span)
   return (
     <aside class="details" aria-label="Span" tabIndex={0}>
@@ -77,7 +78,7 @@ export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsP
             <dd>{duration(span.waitMs)} since the write that it observed</dd>
           </>
         )}
-        {parent >= 0 && (
+        {parent >= 0 && !isBeingPlaced && (
           <>
             <dt>Caused by</dt>
             <dd>
@@ -114,7 +115,15 @@ export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsP
           </>
         )}
       </dl>
-      <SentSpan answer={sent} />
+      {isBeingPlaced ? (
+        <p class="note open">
+          It is being placed: it waits for what it follows from, and is sent on once that is there or has not
+          come in time. Until then no figure counts it, and the critical path leads past it and what is below
+          it.
+        </p>
+      ) : (
+        <SentSpan answer={sent} />
+      )}
       {span.cpid !== null && <CpidLogs cpid={span.cpid} span={span} />}
     </aside>
   )

@@ -139,8 +139,10 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
 }
 
 /** What is special about a span, in words. */
-export function marksOf({ critical, status, copy, synthetic, parentMissing, cause, gap }: Span): string[] {
+export function marksOf(span: Span): string[] {
+  const { critical, status, copy, synthetic, parentMissing, beingPlaced, cause, gap } = span
   const marks: string[] = []
+  if (beingPlaced === true) marks.push('being placed')
   if (cause !== undefined) marks.push(cause)
   if (gap === true) marks.push('gap')
   if (critical === true) marks.push('critical')

@@ -1,5 +1,5 @@
 import type { CanvasColours } from './canvas-colours.ts'
-import { GAP, HOLLOW, INFERRED, OPERATOR } from './timeline-model.ts'
+import { BEING_PLACED, GAP, HOLLOW, INFERRED, OPERATOR } from './timeline-model.ts'
 
 const DOT = 3
 const TRIANGLE = 8
@@ -22,7 +22,7 @@ export function drawSeen(
   colours: CanvasColours,
   { flags, left, right, y }: Box,
 ): void {
-  if ((flags & HOLLOW) !== 0 || right - left < NARROWEST) return
+  if ((flags & (HOLLOW | BEING_PLACED)) !== 0 || right - left < NARROWEST) return
   if ((flags & INFERRED) !== 0) {
     context.fillStyle = colours.ground
     for (let x = left + 1; x < right - 1; x += 2 * DOT) context.fillRect(x, y, Math.min(DOT, right - x), 2)

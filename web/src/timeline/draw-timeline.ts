@@ -5,11 +5,12 @@ import { firstEndingAfter } from './lane-search.ts'
 import { AXIS_HEIGHT, LANE_HEIGHT, timeToX, xToTime, type Scene } from './scene.ts'
 import { ticks } from './ticks.ts'
 import { drawSeen } from './draw-seen.ts'
-import { CRITICAL, ERROR, HOLLOW, MARKER } from './timeline-model.ts'
+import { BEING_PLACED, CRITICAL, ERROR, HOLLOW, MARKER } from './timeline-model.ts'
 
 const BOX_HEIGHT = 17
 const MARKER_WIDTH = 7
 const NARROWEST_LABEL = 26
+const DASH = 3
 const DIMMED = 0.22
 
 /** Draws what is in sight. What is narrower than a pixel is drawn once for all that shares the pixel. */
@@ -104,11 +105,12 @@ function drawBox(context: CanvasRenderingContext2D, scene: Scene, { box, from, t
     drawMarker(context, from, y)
     drawMarkerLabel(context, scene, { box, from, to, next, y })
   } else {
-    if ((flags & HOLLOW) !== 0) drawOutline(context, { left, right, y, colour })
+    const isOutline = (flags & (HOLLOW | BEING_PLACED)) !== 0
+    if (isOutline) drawOutline(context, { left, right, y, colour, isBroken: (flags & BEING_PLACED) !== 0 })
     else context.fillRect(left, y, right - left, BOX_HEIGHT)
     const room = Math.min(right, width) - left - 8
     if (room >= NARROWEST_LABEL) {
-      context.fillStyle = (flags & HOLLOW) !== 0 ? colours.ink : INK
+      context.fillStyle = isOutline ? colours.ink : INK
       const text = (flags & ERROR) !== 0 ? `! ${scene.label(span)}` : scene.label(span)
       context.fillText(fitted(text, room), left + 4, y + BOX_HEIGHT / 2 + 0.5)
     }
@@ -134,11 +136,14 @@ function drawBox(context: CanvasRenderingContext2D, scene: Scene, { box, from, t
 
 function drawOutline(
   context: CanvasRenderingContext2D,
-  { left, right, y, colour }: { left: number; right: number; y: number; colour: string },
+  outline: { left: number; right: number; y: number; colour: string; isBroken: boolean },
 ): void {
+  const { left, right, y, colour, isBroken } = outline
   context.strokeStyle = colour
   context.lineWidth = 1.5
+  context.setLineDash(isBroken ? [DASH, DASH] : [])
   context.strokeRect(left + 0.75, y + 0.75, Math.max(1, right - left - 1.5), BOX_HEIGHT - 1.5)
+  context.setLineDash([])
 }
 
 function drawMarker(context: CanvasRenderingContext2D, x: number, y: number): void {

@@ -2,6 +2,7 @@ import type { SpanRows } from '../cascade/span-rows.ts'
 import { colourIndex } from '../parts/service-colour.ts'
 import type { Span } from '../../../src/query/answers/spans.ts'
 import {
+  BEING_PLACED,
   CRITICAL,
   ERROR,
   GAP,
@@ -79,13 +80,14 @@ export function flameModel({ spans, parents, sizes }: SpanRows): TimelineModel {
 }
 
 export function flagsOf(span: Span, isMarker: boolean): number {
-  const { critical, status, cause, gap } = span
+  const { critical, status, cause, gap, beingPlaced } = span
   return (
     (critical === true ? CRITICAL : 0) |
     (isMarker ? MARKER : 0) |
     (status === 2 ? ERROR : 0) |
     (cause === 'inferred' ? INFERRED : cause === 'operator' ? OPERATOR : 0) |
-    (gap === true ? GAP : 0)
+    (gap === true ? GAP : 0) |
+    (beingPlaced === true ? BEING_PLACED : 0)
   )
 }
 

@@ -17,6 +17,7 @@ export function Pointed({ span, x, y }: { span: Span | undefined; x: number; y: 
       <span>
         {duration(span.durationMs)}, from {duration(span.offsetMs)}
         {span.critical === true && ', on the critical path'}
+        {span.beingPlaced === true && ', being placed'}
       </span>
     </div>
   )
@@ -33,6 +34,7 @@ export function spoken(span: Span): string {
     `begins at ${duration(offsetMs)}`,
   ]
   if (critical === true) parts.push('on the critical path')
+  if (span.beingPlaced === true) parts.push('being placed')
   if (status === 2) parts.push('failed')
   return parts.join(', ')
 }

@@ -36,6 +36,8 @@ export const HOLLOW = 8
 export const INFERRED = 16
 export const OPERATOR = 32
 export const GAP = 64
+/** Its place is not decided yet: drawn as a broken outline. */
+export const BEING_PLACED = 128
 
 export type Boxes = Omit<TimelineModel, 'order' | 'laneFrom' | 'fromMs' | 'toMs'>
 

@@ -1,6 +1,4 @@
 import type { Statement } from 'better-sqlite3'
-import { SPAN_OBSERVED, SPAN_SEEN_WRITE, SPAN_WROTE } from '../../../model/arrivals.ts'
-import { cpidOfBytes } from '../../../model/cpid.ts'
 import {
   SENT_COPY,
   SENT_JOINED,
@@ -8,11 +6,11 @@ import {
   SENT_UNDRIVEN,
 } from '../../../model/ports/linking/decisions.ts'
 import type { LinkedSpan, SpanElsewhere } from '../../../model/ports/query-port.ts'
-import { namedObjects } from '../../../otlp/read/named-objects.ts'
 import { readOwnSpan } from '../../../otlp/read/read-own-span.ts'
 import type { Sqlite } from '../../open-database.ts'
-import { seenWriteOf, type SeenColumns } from '../seen-write-row.ts'
 import { ScopeFacts } from '../../linking/scope-facts.ts'
+import { RECEIVED_COLUMNS, RECEIVED_JOINED, receivedSpan, type ReceivedColumns } from './received-span.ts'
+import { SpansBeingPlaced } from './spans-being-placed.ts'
 
 type SentRow = [
   decision: bigint,
@@ -24,16 +22,7 @@ type SentRow = [
   causeTrace: bigint | null,
   causeEnd: bigint | null,
   id: bigint | null,
-  spanId: bigint,
-  startNs: bigint,
-  endNs: bigint,
-  scope: bigint,
-  name: string,
-  kind: bigint,
-  status: bigint,
-  uuid: Buffer | null,
-  raw: Buffer | null,
-  ...seen: SeenColumns,
+  ...received: ReceivedColumns,
 ]
 
 /** The end of a cause in another trace of the cascade; null for a local parent there. */
@@ -42,22 +31,20 @@ const CAUSE_END = `CASE WHEN outbox.cause_trace IS NOT NULL AND spans.id IS NOT 
     WHERE cause_span.id = outbox.cause AND cause_span.origin <> spans.origin) END`
 const COLUMNS = `outbox.decision, outbox.parent_id, outbox.flags, outbox.scope,
   CASE WHEN outbox.flags & ${SENT_SYNTHETIC} THEN outbox.extra END,
-  outbox.cause, outbox.cause_trace, ${CAUSE_END}, spans.id, spans.span_id, spans.start_ns, spans.end_ns,
-  spans.scope, spans.name, spans.kind, spans.status, cpids.uuid,
-  CASE WHEN spans.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN spans.raw END,
-  seen_writes.user_name, seen_writes.cause, seen_writes.gap`
-const JOINED = `LEFT JOIN spans ON spans.id = outbox.span LEFT JOIN cpids ON cpids.id = spans.cpid
-  LEFT JOIN seen_writes ON spans.flags & ${SPAN_SEEN_WRITE} AND seen_writes.span = spans.id`
+  outbox.cause, outbox.cause_trace, ${CAUSE_END}, spans.id, ${RECEIVED_COLUMNS}`
+const JOINED = `LEFT JOIN spans ON spans.id = outbox.span ${RECEIVED_JOINED}`
 const NONE: readonly string[] = []
 
-/** Reads the spans of a trace as they were sent: what was decided about each, with the span it is about. */
+/** Reads the spans of a trace as they were sent: what was decided about each, with the span it is about. Those being placed are among them. */
 export class LinkedSpans {
   readonly #scopes: ScopeFacts
+  readonly #beingPlaced: SpansBeingPlaced
   readonly #ofTrace: Statement<[number], SentRow>
   readonly #ofDecisions: Statement<[string], SentRow>
 
   constructor(db: Sqlite) {
     this.#scopes = new ScopeFacts(db)
+    this.#beingPlaced = new SpansBeingPlaced(db, this.#scopes)
     this.#ofTrace = db
       .prepare<[number], SentRow>(`SELECT ${COLUMNS} FROM outbox ${JOINED} WHERE outbox.trace = ?`)
       .raw()
@@ -71,14 +58,26 @@ export class LinkedSpans {
   }
 
   of(trace: number): LinkedSpan[] {
-    const spans = this.#ofTrace.all(trace).flatMap((row) => this.#spanOf(row))
-    return spans.sort((a, b) => a.decision - b.decision)
+    // Read first: one that is placed meanwhile is then in both.
+    const beingPlaced = this.#beingPlaced.of(trace)
+    const sent = this.#ofTrace.all(trace).flatMap((row) => this.#spanOf(row))
+    sent.sort((a, b) => a.decision - b.decision)
+    if (beingPlaced.length === 0) return sent
+    const placed = new Set(sent.map(({ row }) => row))
+    return [...sent, ...beingPlaced.filter(({ row }) => !placed.has(row))]
   }
 
   ofDecisions(decisions: readonly number[]): LinkedSpan[] {
     const rows = this.#ofDecisions.all(JSON.stringify(decisions))
-    const spans = new Map(rows.flatMap((row) => this.#spanOf(row)).map((span) => [span.decision, span]))
+    const beingPlaced = this.#beingPlaced.ofRows(decisions.flatMap((at) => (at < 0 ? -at : [])))
+    const all = [...rows.flatMap((row) => this.#spanOf(row)), ...beingPlaced]
+    const spans = new Map(all.map((span) => [span.decision, span]))
     return decisions.flatMap((decision) => spans.get(decision) ?? [])
+  }
+
+  /** The rows of those that `of` tells of as being placed. */
+  beingPlacedIn(trace: number): number[] {
+    return this.#beingPlaced.rowsIn(trace)
   }
 
   /** None for a span that was pruned. */
@@ -105,24 +104,8 @@ export class LinkedSpans {
       return [{ ...sent, ...own, endNs, service, status: 0, row: undefined, observed: NONE, wrote: NONE }]
     }
     if (id === null) return []
-    const [, , , , , , , , , spanId, startNs, endNs, scope, name, kind, status, uuid, raw, ...told] = row
-    const seen = seenWriteOf(...told)
-    return [
-      {
-        ...sent,
-        spanId,
-        name,
-        service: this.#scopes.of(Number(scope)).service,
-        startNs,
-        endNs,
-        cpid: uuid === null ? undefined : cpidOfBytes(uuid),
-        kind: Number(kind),
-        status: Number(status),
-        row: Number(id),
-        ...(raw === null ? { observed: NONE, wrote: NONE } : namedObjects(raw)),
-        ...(seen && { seen }),
-      },
-    ]
+    const [, , , , , , , , , ...received] = row
+    return [{ ...sent, ...receivedSpan(Number(id), received, this.#scopes) }]
   }
 }
 
