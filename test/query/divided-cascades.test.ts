@@ -25,6 +25,7 @@ interface ShownSpan {
   waitMs?: number
   selfMs: number
   synthetic: boolean
+  beingPlaced?: true
 }
 
 const CHAINS: Chains = { objects: 15, writes: 100 }
@@ -175,4 +176,38 @@ test('whatever happened, what a cascade says does not depend on how large its tr
     }),
     { numRuns: 25 },
   )
+})
+
+test('spans that are being placed stand where they stand when the cascade is one trace', async () => {
+  const shown = async (maxTraceSpans: number): Promise<Figures> => {
+    using writer = await TestWriter.open({ linking: { maxTraceSpans } })
+    ingestChains(writer, { objects: 5, writes: 60 })
+    for (const number of [1, 2, 3]) {
+      const observed = { 'cpid.observed': [`v1/pods/default/lost?rv=${number}`] }
+      const child = { trace: 5_000, parent: 5_000 + number, start: 15 + number }
+      writer.spans('reader', [
+        { ...child, id: 10_000 + number, name: `PUT ${number}`, cpid: cpid(1) },
+        { ...child, id: 20_000 + number, name: `step ${number}` },
+      ])
+      writer.link()
+      const reads = { trace: 5_000, id: 5_000 + number, cpid: cpid(1), name: `reads ${number}` }
+      writer.spans('reader', [{ ...reads, start: 14 + number, end: 40, attributes: observed }])
+      writer.link()
+      ingestChains(writer, { objects: 5, writes: 10 + 20 * number })
+    }
+    return ask<Figures>(writer, { kind: 'cascade', root: id(1) })
+  }
+  const whole = await shown(10_000)
+  const divided = await shown(100)
+  expect([whole.traces.length, divided.traces.length > 3]).toEqual([1, true])
+  expect(comparable(divided)).toEqual(comparable(whole))
+  const waiting = divided.traces.flatMap(({ spans }) => spans.filter(({ beingPlaced }) => beingPlaced))
+  expect(waiting.map(({ name, depth }) => [name, depth])).toEqual([
+    ['reads 1', 1],
+    ['step 1', 2],
+    ['reads 2', 1],
+    ['step 2', 2],
+    ['reads 3', 1],
+    ['step 3', 2],
+  ])
 })
