@@ -110,6 +110,33 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     by: 'test/interop/kubernetes/kubectl.test.ts',
     as: "'apply', '-f', folder",
   },
+  'npm install ../causeway/dist/causeway-instrumentation-0.1.0.tgz': {
+    why: 'it is typed in another project and asks the registry; operator-folder.ts of the interop suite makes the same folder',
+  },
+  'kubectl --context host apply --filename custom-resources.yaml': {
+    by: 'test/interop/kubernetes/federation.test.ts',
+    as: "join(folder, 'custom-resources.yaml')",
+  },
+  'kubectl --context west apply --filename custom-resources.yaml': {
+    by: 'test/interop/kubernetes/federation.test.ts',
+    as: "join(folder, 'custom-resources.yaml')",
+  },
+  'node node-agent.ts west node-1': {
+    by: 'test/interop/kubernetes/federation.test.ts',
+    as: "start('node-agent.ts', member, 'node-1')",
+  },
+  'node reconfigurator.ts west': {
+    by: 'test/interop/kubernetes/federation.test.ts',
+    as: "start('reconfigurator.ts', member)",
+  },
+  'node federation-controller.ts host west': {
+    by: 'test/interop/kubernetes/federation.test.ts',
+    as: "start('federation-controller.ts', 'host', ...CLUSTERS)",
+  },
+  'kubectl --context host apply --filename feature-config.yaml': {
+    by: 'test/interop/kubernetes/federation.test.ts',
+    as: "join(folder, 'feature-config.yaml')",
+  },
   'npm run pack:instrumentation': {
     by: 'test/instrumentation/standing-alone.test.ts',
     as: 'pack-instrumentation.ts',

@@ -4,12 +4,15 @@ import { placedSpans, type PlacedSpan, type TracesJson } from '../traces/otlp-js
 export interface LegacyTrace {
   traceID: string
   spans: LegacySpan[]
+  /** Resources, by the `processID` of their spans. */
+  processes: Readonly<Record<string, { tags: { key: string; value: unknown }[] }>>
 }
 
 export interface LegacySpan {
   traceID: string
   spanID: string
   operationName: string
+  processID: string
   references: { refType: 'CHILD_OF' | 'FOLLOWS_FROM'; traceID: string; spanID: string }[]
 }
 

@@ -9,13 +9,13 @@ const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 /**
- * A folder as a controller's author has it: the sample operator, the library as it is packed, the newest client, and the packages of
+ * A folder as a controller's author has it: a sample, the library as it is packed, the newest client, and the packages of
  * OpenTelemetry.
  */
-export async function operatorFolder(directory: string): Promise<string> {
-  const folder = join(directory, 'operator')
+export async function operatorFolder(directory: string, sample = 'operator'): Promise<string> {
+  const folder = join(directory, sample)
   const modules = join(folder, 'node_modules')
-  await cp(join(ROOT, 'examples/operator'), folder, { recursive: true })
+  await cp(join(ROOT, 'examples', sample), folder, { recursive: true })
   await cp(await installClient(), modules, { recursive: true, verbatimSymlinks: true })
   for (const name of ['@opentelemetry', 'typescript'])
     await symlink(join(ROOT, 'node_modules', name), join(modules, name))

@@ -49,10 +49,10 @@ test.each<[string, SpanJson[], string[]]>([
 
 function legacy(...references: LegacySpan['references']): LegacyTrace {
   const spans = [
-    { traceID: HERE, spanID: '01', operationName: 'root', references: [] },
-    { traceID: HERE, spanID: '02', operationName: 'child', references },
+    { traceID: HERE, spanID: '01', operationName: 'root', processID: 'p1', references: [] },
+    { traceID: HERE, spanID: '02', operationName: 'child', processID: 'p1', references },
   ]
-  return { traceID: HERE, spans }
+  return { traceID: HERE, spans, processes: {} }
 }
 
 test('on the page a span begins with its parent, and its links lead where they should', () => {
