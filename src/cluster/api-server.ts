@@ -1,14 +1,10 @@
-import {
-  request as requestPlain,
-  Agent as PlainAgent,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-} from 'node:http'
-import { request as requestTls, Agent as TlsAgent } from 'node:https'
+import type { Agent, IncomingMessage, OutgoingHttpHeaders } from 'node:http'
+import { isIP } from 'node:net'
 import type { Json } from '../kubernetes/json-access.ts'
 import { ApiError } from './api-error.ts'
 import type { ClusterAccess } from './cluster-access.ts'
 import type { Presented } from './credentials/credential.ts'
+import { EarlyAgent, http, https } from './own-http.ts'
 
 export interface Asked {
   /** Ends it, and what is still read of its answer. */
@@ -36,11 +32,12 @@ const USUAL_SILENCE_MS = 60_000
 const MAX_STATUS_BYTES = 65_536
 const TCP_KEEP_ALIVE_MS = 30_000
 const UNAUTHORIZED = 401
+const HTTPS_PORT = 443
 
 /** An API server as one user sees it. Its connections are kept for what is asked next; disposing ends them. */
 export class ApiServer implements Disposable {
   readonly #access: ClusterAccess
-  #agent: { agent: PlainAgent; shown: string } | undefined
+  #agent: { agent: Agent; shown: string } | undefined
 
   constructor(access: ClusterAccess) {
     this.#access = access
@@ -54,6 +51,18 @@ export class ApiServer implements Disposable {
   [Symbol.dispose](): void {
     this.#agent?.agent.destroy()
     this.#agent = undefined
+  }
+
+  /** Connects already, so that what is asked first need not wait: where nobody has to be asked before, and none is in between. */
+  connect(): void {
+    const { server, tls, proxy, credential } = this.#access
+    const isProxied = Boolean(proxy || process.env['HTTPS_PROXY'] || process.env['https_proxy'])
+    if (credential.fixed === undefined || isProxied) return
+    const agent = this.#agentFor(credential.fixed)
+    const host = server.hostname.replaceAll(/^\[|\]$/g, '')
+    const servername = tls.servername ?? (isIP(host) === 0 ? host : '')
+    if (agent instanceof EarlyAgent)
+      agent.connect({ ...agent.options, host, port: server.port || HTTPS_PORT, servername })
   }
 
   /**
@@ -97,7 +106,7 @@ export class ApiServer implements Disposable {
     const presented = await this.#access.credential.present()
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     const prefix = server.pathname.replace(/\/$/, '')
-    const request = (server.protocol === 'https:' ? requestTls : requestPlain)(
+    const request = (server.protocol === 'https:' ? https : http).request(
       new URL(`${prefix}${path}`, server),
       {
         agent: this.#agentFor(presented),
@@ -120,7 +129,7 @@ export class ApiServer implements Disposable {
   }
 
   /** Connections are made with one certificate; another one needs others. */
-  #agentFor({ cert, key }: Presented): PlainAgent {
+  #agentFor({ cert, key }: Presented): Agent {
     const shown = `${cert ?? ''}${key ?? ''}`
     if (this.#agent?.shown === shown) return this.#agent.agent
     const { server, tls, proxy } = this.#access
@@ -131,8 +140,8 @@ export class ApiServer implements Disposable {
     }
     const agent =
       server.protocol === 'https:'
-        ? new TlsAgent({ ...options, ...tls, ...(cert !== undefined && { cert, key }) })
-        : new PlainAgent(options)
+        ? new EarlyAgent({ ...options, ...tls, ...(cert !== undefined && { cert, key }) })
+        : new http.Agent(options)
     // What runs over the former goes on to its end.
     this.#agent = { agent, shown }
     return agent

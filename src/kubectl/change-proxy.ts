@@ -1,14 +1,9 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type Server,
-  type ServerResponse,
-} from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { ApiServer } from '../cluster/api-server.ts'
+import { http } from '../cluster/own-http.ts'
 import { errorText } from '../model/error-text.ts'
 import { digestOf, includesSecret } from '../trust/same-secret.ts'
 import { forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
@@ -43,7 +38,7 @@ export class ChangeProxy {
     this.#change = change
     this.#onWrite = onWrite
     this.#prefix = new URL(api.address).pathname.replace(/\/$/, '')
-    this.#server = createServer({ requestTimeout: 0 }, (request, response) => {
+    this.#server = http.createServer({ requestTimeout: 0 }, (request, response) => {
       void this.#answer(request, response)
     })
     const refuse = (_: IncomingMessage, socket: Socket): void =>

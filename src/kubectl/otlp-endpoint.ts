@@ -28,12 +28,10 @@ export class OtlpEndpoint {
 
   /** Sends a request in JSON. Resolves once it is answered with success, and rejects with the reason otherwise. */
   async send(signal: 'traces' | 'logs', content: object, abort: AbortSignal): Promise<void> {
-    const { request: start } = this.#url.startsWith('https:')
-      ? await import('node:https')
-      : await import('node:http')
+    const { http, https } = await import('../cluster/own-http.ts')
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
     const body = JSON.stringify(content)
-    const request = start(`${this.#url}/v1/${signal}`, {
+    const request = (this.#url.startsWith('https:') ? https : http).request(`${this.#url}/v1/${signal}`, {
       method: 'POST',
       // One request or two: nothing is kept open for more.
       agent: false,

@@ -9,10 +9,8 @@ import type { KubectlChange } from './kubectl-change.ts'
 import { mayWrite, readKubectlArguments, type KubectlArguments } from './kubectl-arguments.ts'
 import { LocalListener } from './local-listener.ts'
 import { OtlpEndpoint } from './otlp-endpoint.ts'
-import { publicArguments } from './public-arguments.ts'
 import { runProgram, type ProgramEnd } from './run-program.ts'
 import { temporaryKubeconfig } from './temporary-kubeconfig.ts'
-import { mergelogRequest, spanRequest } from './told-change.ts'
 
 export interface KubectlRun {
   readonly args: readonly string[]
@@ -65,15 +63,18 @@ async function runTold(
   process.once('exit', remove)
   const running = runProgram(KUBECTL, others, { ...childEnv(run.env), KUBECONFIG: kubeconfig.path })
   running.catch(() => undefined)
-  // HTTP takes as long to load as kubectl does to start, on another core.
+  // Meanwhile kubectl starts, on another core.
   const { ApiServer } = await import('../cluster/api-server.ts')
-  const { ChangeProxy } = await import('./change-proxy.ts')
   using api = new ApiServer(access)
+  api.connect()
+  const { ChangeProxy } = await import('./change-proxy.ts')
+  const { mergelogRequest, spanRequest } = await import('./told-change.ts')
   const proxy = new ChangeProxy(api, change, token, () => {
     // It goes again with the span: that it did not arrive now does not matter.
     begun ??= endpoint.send('logs', mergelogRequest(change, cluster), over.signal).catch(() => undefined)
   })
   listener.takeBy((socket) => proxy.serve(socket))
+  const { publicArguments } = await import('./public-arguments.ts')
   const end = await running
   if (change.wrote.length > 0) {
     const told = {

@@ -1,3 +1,5 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { freePorts } from '../../lab/harness/free-ports.ts'
@@ -181,6 +183,27 @@ test('a signal is handed on, and how kubectl ends then is how this ends', async 
   expect(await program.end('SIGTERM')).toEqual({ code: 7, signal: null })
   expect(scene.left).toEqual([])
   expect(scene.told.map(({ path }) => path).sort()).toEqual(['/v1/logs', '/v1/traces'])
+})
+
+test('for a kubeconfig as programs write it neither YAML nor fetch is loaded, which takes long', async () => {
+  await using scene = await KubectlScene.open()
+  const config = join(scene.directory, 'plain')
+  const loaded = join(scene.directory, 'loaded')
+  writeFileSync(config, scene.plainKubeconfig())
+  const hook = `
+    const { _cache } = process.getBuiltinModule('module')
+    if (process.argv[1]?.endsWith('causeway.js')) process.on('exit', () =>
+      process.getBuiltinModule('fs').writeFileSync(process.env.LOADED, [...process.moduleLoadList, ...Object.keys(_cache)].join('\\n')))`
+  await using program = scene.start(['--endpoint', scene.endpoint, '--', 'apply'], [CREATE], {
+    KUBECONFIG: config,
+    LOADED: loaded,
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}`,
+  })
+  await program.output()
+  expect(scene.told).toHaveLength(2)
+  const modules = readFileSync(loaded, 'utf8')
+  expect(modules).toMatch(/^NativeModule https$/m)
+  expect(modules).not.toMatch(/undici|\/yaml\//)
 })
 
 test('an endpoint that is none is said before anything is done', async () => {

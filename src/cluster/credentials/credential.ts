@@ -8,6 +8,8 @@ export interface Presented {
 
 /** By what the API server is to know who asks; tokens run out, and so do certificates of plugins. */
 export interface Credential {
+  /** What is shown, where that never changes. */
+  readonly fixed?: Presented
   /** What to show now; obtained anew where it ran out. Rejects with what to do. */
   present(): Promise<Presented>
   /** The API server did not take it: what is remembered is not shown again. */
@@ -16,7 +18,7 @@ export interface Credential {
 
 /** What never changes: certificates, a token or a password of a kubeconfig, nothing at all. */
 export function fixedCredential(presented: Presented): Credential {
-  return { present: () => Promise.resolve(presented), refused: () => undefined }
+  return { fixed: presented, present: () => Promise.resolve(presented), refused: () => undefined }
 }
 
 export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
