@@ -12,12 +12,8 @@ const COPIED = ['template', 'wanted']
 export function ownersFirst(writes: readonly Write[], known: Pick<ClusterObjects, 'get'>): readonly Write[] {
   if (!writes.some(isListedLater)) return writes
   const listed = new Map<string, Write>()
-  const ofObject = new Map<string, Write[]>()
   for (const write of writes) {
     const { uid } = write.object
-    const others = ofObject.get(uid)
-    if (others === undefined) ofObject.set(uid, [write])
-    else others.push(write)
     if (isListedLater(write) && !listed.has(uid)) listed.set(uid, write)
   }
   const ordered = new Set<Write>()
@@ -27,11 +23,7 @@ export function ownersFirst(writes: readonly Write[], known: Pick<ClusterObjects
       if (owner === undefined || !isReadAlready(owner, write, known)) continue
       // What is on its way in already is not looked at again: nobody owns itself, but anybody may say so.
       listed.delete(uid)
-      // Versions of one object stay in their order.
-      for (const one of ofObject.get(uid) ?? []) {
-        if (!ordered.has(one)) put(one)
-        if (one === owner) break
-      }
+      put(owner)
     }
     ordered.add(write)
   }
@@ -50,6 +42,7 @@ function isReadAlready(owner: Write, { facts }: Write, known: Pick<ClusterObject
   })
 }
 
-function isListedLater({ listed, gone }: Write): boolean {
-  return listed === 'later' && !gone
+/** Where requests are told as well, those tell of the versions before. */
+function isListedLater({ listed, gone, request }: Write): boolean {
+  return listed === 'later' && !gone && request === undefined
 }
