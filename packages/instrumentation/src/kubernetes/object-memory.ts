@@ -5,7 +5,16 @@ import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
-import { factsOf, holdsTheSame, isByAnother, isOfUnpatched, type VersionFacts } from './version-facts.ts'
+import { noteStatusWrite } from './status-writes.ts'
+import {
+  factsOf,
+  holdsTheSame,
+  isByAnother,
+  isByMarker,
+  isOfUnpatched,
+  isStatusAlone,
+  type VersionFacts,
+} from './version-facts.ts'
 import { tellWriteOfAnother } from './write-of-another.ts'
 
 const MOST_TOMBSTONES = 1_024
@@ -19,6 +28,8 @@ interface Remembered {
   readonly context: TraceContext | undefined
   /** Whether the version differs from the one before in its CPID alone, as where a deletion was marked. */
   readonly isMarkOnly: boolean
+  /** The last version of which a span tells: this process wrote it, or somebody who carries CPIDs did. */
+  readonly told: string | undefined
   /** Until when a write that says nothing is that of the mark, in milliseconds since 1970. */
   readonly announcedUntilMs: number
 }
@@ -42,7 +53,7 @@ export class ObjectMemory {
   see(object: KubernetesObject): void {
     const uid = object.metadata?.uid
     if (uid === undefined) return
-    const { known, cpidKey, nowMs } = internalsOf(this.#instrumentation)
+    const { known, cpidKey, nowMs, referenceTo } = internalsOf(this.#instrumentation)
     this.#tombstones.delete(placeOf(object))
     const facts = factsOf(object, cpidKey)
     const before = this.#objects.get(uid)
@@ -51,12 +62,17 @@ export class ObjectMemory {
       known.ofDeletion(uid) ??
       (facts.isGoing && before?.facts.isGoing === false ? this.#deletionOf(object, before) : undefined)
     if (deletion !== undefined) known.noteDeletion(uid, deletion)
-    const context = known.ofVersion(object) ?? deletion ?? this.#contextOf(object, facts, before)
+    const own = known.ofVersion(object)
+    const context = own ?? deletion ?? this.#contextOf(object, facts, before)
     if (context !== undefined) known.noteVersion(object, context)
     const isUnchanged = before !== undefined && holdsTheSame(before.facts, facts)
     const isMarkOnly = isUnchanged && before.facts.cpid !== facts.cpid
     const announcedUntilMs = isMarkOnly ? nowMs() + ANNOUNCED_MS : isUnchanged ? before.announcedUntilMs : 0
-    this.#objects.set(uid, { facts, context, isMarkOnly, announcedUntilMs })
+    const isTold = own !== undefined || isByMarker(before?.facts, facts)
+    const told = isTold ? referenceTo(object, this.#type) : before?.told
+    if (before !== undefined && own === undefined && isStatusAlone(before.facts, facts))
+      this.#noteStatus(object, told)
+    this.#objects.set(uid, { facts, context, isMarkOnly, told, announcedUntilMs })
   }
 
   /** The last that is told of an object. */
@@ -87,6 +103,17 @@ export class ObjectMemory {
     const isAnnounced = before !== undefined && nowMs() < before.announcedUntilMs
     if (isByAnother(before?.facts, facts) && !isAnnounced) return this.#begin(object, 'write')
     return facts.cpid === before?.facts.cpid ? before?.context : undefined
+  }
+
+  /** It is of the change before, whose span it is not. */
+  #noteStatus(object: KubernetesObject, after: string | undefined): void {
+    const { tracer, referenceTo, nowMs } = internalsOf(this.#instrumentation)
+    const atMs = nowMs()
+    noteStatusWrite(object, () => {
+      const change = this.#instrumentation.extractFromObject(object)
+      if (change === undefined) return
+      tellWriteOfAnother(tracer(), 'write', change, referenceTo(object, this.#type), atMs, { after })
+    })
   }
 
   #deletionOf(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {

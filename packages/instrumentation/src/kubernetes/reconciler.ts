@@ -9,6 +9,7 @@ import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
 import { clusterOf } from './object-clusters.ts'
+import { tellStatusWrite } from './status-writes.ts'
 import { inWork, Work, type LastChange } from './work.ts'
 
 const MOST_KEYS = 10_000
@@ -29,6 +30,8 @@ interface Waker {
 export interface ReconcilerSettings {
   /** Whether a reconcile that wrote nothing, and did not fail, leaves a span. */
   readonly keepsIdleSpans: boolean
+  /** Whether a write of a status by Kubernetes itself that woke a reconcile is told. */
+  readonly tellsStatusWrites: boolean
 }
 
 /**
@@ -39,7 +42,7 @@ export function tracedReconciler<Key extends string, Outcome>(
   name: string,
   reconcile: (key: Key) => Promise<Outcome>,
   instrumentation: Instrumentation,
-  { keepsIdleSpans }: ReconcilerSettings,
+  { keepsIdleSpans, tellsStatusWrites }: ReconcilerSettings,
 ): Reconciler<Key, Outcome> {
   const woken = new BoundedMap<Key, Map<string, Waker>>(MOST_KEYS)
   const earlier = new BoundedMap<Key, ReadonlyMap<string, Waker>>(MOST_KEYS)
@@ -52,6 +55,12 @@ export function tracedReconciler<Key extends string, Outcome>(
     if (wakers === undefined) return []
     earlier.set(key, wakers)
     return [...wakers.values()]
+  }
+
+  function leaveSpan(ending: Ending): void {
+    end(ending)
+    if (tellsStatusWrites)
+      for (const { object } of ending.wakers) attempt(() => tellStatusWrite(object), undefined)
   }
 
   async function run(key: Key): Promise<Outcome> {
@@ -67,11 +76,11 @@ export function tracedReconciler<Key extends string, Outcome>(
           work.noteReads(instrumentation)
           try {
             const outcome = await inWork(work, () => reconcile(key))
-            if (work.hasWritten || keepsIdleSpans) end({ span, work, wakers, cause, instrumentation })
+            if (work.hasWritten || keepsIdleSpans) leaveSpan({ span, work, wakers, cause, instrumentation })
             return outcome
           } catch (error) {
             span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) })
-            end({ span, work, wakers, cause, instrumentation })
+            leaveSpan({ span, work, wakers, cause, instrumentation })
             throw error
           } finally {
             const change = work.lastChange()

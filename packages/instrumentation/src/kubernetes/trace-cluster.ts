@@ -24,6 +24,11 @@ export interface TraceClusterSettings extends InstrumentationSettings {
   marksDeletions?: boolean
   /** Whether a reconcile that wrote nothing, and did not fail, leaves a span. False unless given. */
   keepsIdleSpans?: boolean
+  /**
+   * Whether a write of a status by Kubernetes itself that woke a reconcile is told, as a span without length: what it woke hangs
+   * below it, and waited for it. Not where Causeway watches the cluster, which tells more of it. False unless given.
+   */
+  tellsStatusWrites?: boolean
 }
 
 /** A cluster as an instrumented controller uses it. */
@@ -54,7 +59,8 @@ export function traceCluster<Config extends ClientConfig>(
   settings: TraceClusterSettings = {},
 ): TracedCluster<Config> {
   const instrumentation = settings.instrumentation ?? createInstrumentation(settings)
-  const { sendsTraceparent = true, marksDeletions = true, keepsIdleSpans = false } = settings
+  const { sendsTraceparent = true, marksDeletions = true } = settings
+  const { keepsIdleSpans = false, tellsStatusWrites = false } = settings
 
   /** The client makes its configuration itself, and gives it to whatever class is asked for. */
   function makeApiClient(type: never): unknown {
@@ -78,6 +84,7 @@ export function traceCluster<Config extends ClientConfig>(
         type,
         instrumentation,
       ) as unknown as typeof informer,
-    reconciler: (name, reconcile) => tracedReconciler(name, reconcile, instrumentation, { keepsIdleSpans }),
+    reconciler: (name, reconcile) =>
+      tracedReconciler(name, reconcile, instrumentation, { keepsIdleSpans, tellsStatusWrites }),
   }
 }

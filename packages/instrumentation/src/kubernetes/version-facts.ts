@@ -3,6 +3,8 @@ import { annotationOf, recordIn, type KubernetesObject } from '../objects/kubern
 
 /** The Deployment controller gives its ReplicaSets the annotations of the Deployment. */
 const COPIES_ANNOTATIONS = 'kube-controller-manager'
+/** Those of Kubernetes itself, which say nothing of changes. */
+const STATUS_WRITERS = new Set(['kube-controller-manager', 'kube-scheduler', 'kubelet'])
 
 /** What tells one version of an object from the next, and who wrote it. */
 export interface VersionFacts {
@@ -13,11 +15,16 @@ export interface VersionFacts {
   /** A digest of all but metadata and status. */
   readonly content: string
   readonly writers: readonly Writer[]
+  /** When Kubernetes itself wrote its status last, and when anybody wrote it last, as far as seconds tell. */
+  readonly statusTime: string | undefined
+  readonly lastTime: string
   /** Whether another object is what made it. */
   readonly isOwned: boolean
   /** Whether somebody asked for its deletion, which waits for finalizers. */
   readonly isGoing: boolean
 }
+
+type Entry = ReturnType<typeof recordIn>
 
 /** An entry of managedFields that is about more than metadata and status. */
 interface Writer {
@@ -32,12 +39,15 @@ export function factsOf(object: KubernetesObject, cpidKey: string): VersionFacts
   const metadata = recordIn(object.metadata)
   const { generation, ownerReferences, managedFields, deletionTimestamp } = metadata
   const count = typeof generation === 'number' ? generation : undefined
+  const entries = Array.isArray(managedFields) ? managedFields.map(recordIn) : []
   return {
     version: object.metadata?.resourceVersion,
     cpid: annotationOf(object, cpidKey),
     generation: count,
     content: contentOf(object),
-    writers: Array.isArray(managedFields) ? managedFields.flatMap((entry) => writerOf(entry, cpidKey)) : [],
+    writers: entries.flatMap((entry) => writerOf(entry, cpidKey)),
+    statusTime: lastOf(entries.filter(isStatusByKubernetes)),
+    lastTime: lastOf(entries) ?? '',
     isOwned:
       Array.isArray(ownerReferences) && ownerReferences.some((one) => recordIn(one)['controller'] === true),
     isGoing: deletionTimestamp !== undefined && deletionTimestamp !== null,
@@ -63,6 +73,21 @@ export function isByAnother(before: VersionFacts | undefined, now: VersionFacts)
 /** Whether two versions of an object hold the same, but for metadata and status. Deployments count a generation for annotations too. */
 export function holdsTheSame(before: VersionFacts, now: VersionFacts): boolean {
   return before.content === now.content
+}
+
+/** Whether Kubernetes itself made a version, by writing the status alone. */
+export function isStatusAlone(before: VersionFacts, now: VersionFacts): boolean {
+  const { statusTime } = now
+  if (statusTime === undefined || now.cpid !== before.cpid || now.isGoing !== before.isGoing) return false
+  return holdsTheSame(before, now) && statusTime === now.lastTime
+}
+
+/** Whether somebody who carries CPIDs made a version; of the first that is known, whether nobody wrote after whoever wrote the CPID. */
+export function isByMarker(before: VersionFacts | undefined, now: VersionFacts): boolean {
+  if (now.cpid === undefined || isOfUnpatched(now)) return false
+  if (before !== undefined) return now.cpid !== before.cpid
+  const { writers, lastTime, statusTime } = now
+  return statusTime !== lastTime && writers.some(({ marks, time }) => marks && time === lastTime)
 }
 
 /** Whether it was made by a controller that says nothing of changes: it carries no CPID, or one that was copied. */
@@ -92,17 +117,29 @@ function hasLaterWriter({ writers }: VersionFacts): boolean {
   return writers.some(({ marks, time }) => !marks && time > last)
 }
 
-function writerOf(entry: unknown, cpidKey: string): Writer[] {
-  const { manager, operation, subresource, time, fieldsV1 } = recordIn(entry)
+function isStatusByKubernetes({ manager, subresource }: Entry): boolean {
+  return subresource === 'status' && STATUS_WRITERS.has(String(manager))
+}
+
+function lastOf(entries: readonly Entry[]): string | undefined {
+  const times = entries.map(timeOf)
+  return times.length === 0 ? undefined : times.reduce((latest, time) => (time > latest ? time : latest))
+}
+
+/** The generated models of the client have dates, other clients text. */
+function timeOf({ time }: Entry): string {
+  return time instanceof Date ? time.toISOString() : String(time)
+}
+
+function writerOf(entry: Entry, cpidKey: string): Writer[] {
+  const { manager, operation, subresource, fieldsV1 } = entry
   const fields = recordIn(fieldsV1)
   const annotations = recordIn(recordIn(fields['f:metadata'])['f:annotations'])
   const marks = Object.hasOwn(annotations, `f:${cpidKey}`)
   const isSubstance = Object.keys(fields).some((name) => name !== 'f:metadata' && name !== 'f:status')
   if (!marks && (!isSubstance || subresource === 'status')) return []
-  // The generated models of the client have dates, other clients text.
-  const at = time instanceof Date ? time.toISOString() : String(time)
   const name = [manager, operation, subresource].map(String).join(' ')
-  return [{ name, manager: String(manager), time: at, marks }]
+  return [{ name, manager: String(manager), time: timeOf(entry), marks }]
 }
 
 function contentOf(object: KubernetesObject): string {
