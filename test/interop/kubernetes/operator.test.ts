@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
@@ -67,8 +67,39 @@ async function stage(scene: Scene) {
       expect([observedGeneration, readyReplicas]).toEqual([app.metadata.generation, replicas])
       return app
     }, LONGEST_MS)
-  return { sink, cluster, api, start, ready }
+  return { sink, cluster, api, start, ready, folder }
 }
+
+sceneTest(
+  'a status that Kubernetes wrote is told where it woke the operator, once, and after what',
+  async (scene) => {
+    const { sink, api, start, ready, folder } = await stage(scene)
+    const operator = join(folder, 'web-app-instrumented.ts')
+    const plain = await readFile(operator, 'utf8')
+    const telling = plain.replace(
+      'traceCluster(plainConfig)',
+      'traceCluster(plainConfig, { tellsStatusWrites: true })',
+    )
+    expect(telling).not.toBe(plain)
+    await writeFile(operator, telling)
+    start()
+    await api.create(WEB_APPS, webApp(2))
+    await ready(2)
+    await scene.eventually(() => {
+      const told = sink.spans.filter(({ name }) => name === 'write apps/v1/deployments/status')
+      const wrote = told.map(({ attributes }) => attributes['cpid.wrote'] ?? '')
+      const reconciles = sink.spans.filter(({ name }) => name === 'reconcile WebApp')
+      const woken = reconciles.map(({ attributes }) => attributes['cpid.observed'] ?? '')
+      const created = writesIn(sink).find(({ name }) => name === 'create apps/v1/deployments')
+      expect(wrote.length).toBeGreaterThan(0)
+      expect(new Set(wrote).size).toBe(wrote.length)
+      for (const version of wrote) expect(woken.some((of) => of.split(',').includes(version))).toBe(true)
+      expect(new Set(told.map(({ attributes }) => attributes['cpid.observed']))).toEqual(
+        new Set([created?.attributes['cpid.wrote']]),
+      )
+    })
+  },
+)
 
 sceneTest('what an operator does is of the change that it follows from, whoever made that', async (scene) => {
   const { sink, api, cluster, start, ready } = await stage(scene)
