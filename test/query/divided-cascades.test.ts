@@ -169,6 +169,19 @@ async function played(steps: readonly Step[], maxTraceSpans: number): Promise<un
   return comparable(ask<Figures>(writer, { kind: 'cascade', root: id(1) }))
 }
 
+test('what a late mergelog sends again stands in a divided cascade once', async () => {
+  const pod = [podAt(0)]
+  const at = { start: 10, end: 10 }
+  const steps: Step[] = [
+    { kind: 'span', span: { ...at, trace: 1, id: 101, cpid: cpid(2), attributes: { 'cpid.wrote': pod } } },
+    { kind: 'mergelog', at: 2, sources: [0, 1] },
+    { kind: 'span', span: { ...at, trace: 2, id: 201, cpid: cpid(3), attributes: { 'cpid.observed': pod } } },
+    { kind: 'pass', ms: 11_000 },
+    { kind: 'mergelog', at: 1, sources: [0] },
+  ]
+  expect(await played(steps, 2)).toEqual(await played(steps, 10_000))
+})
+
 test('whatever happened, what a cascade says does not depend on how large its traces may be', async () => {
   await fc.assert(
     fc.asyncProperty(history, fc.integer({ min: 2, max: 12 }), async (steps, maxTraceSpans) => {

@@ -8,6 +8,7 @@ import { placeSpan } from '../place-span.ts'
 import { settle } from '../traces/settling.ts'
 import { hasShareFor } from '../traces/guests.ts'
 import { drives, driversOf, driversOfChange } from '../drives/drivers.ts'
+import { changeInCascade, partWith } from '../traces/cascade-parts.ts'
 import { listedRoots, openTracesOf } from '../traces/trace-openings.ts'
 import { spanBytes } from '../traces/trace-room.ts'
 
@@ -32,7 +33,7 @@ export function relinkProvisional(
   }
 }
 
-/** Sends the linked spans of a CPID into its open traces that they are not in, parents before children. */
+/** Sends the linked spans of a CPID into its open cascades that they are not in, parents before children. */
 function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<number>): void {
   const spans = ctx.spans
     .ofCpid(cpid)
@@ -41,11 +42,15 @@ function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<numbe
   const now = spans[0]?.startNs ?? ctx.mergelogs.find(cpid)?.timeNs ?? 0n
   const roots = listedRoots(ctx, cpid)
   const ofChange = driversOfChange(ctx, cpid, roots)
-  for (const trace of openTracesOf(ctx, { cpid, roots, drivers: ofChange }, now, 0, except))
+  const hasChange = (trace: Trace): boolean =>
+    except.has(trace.id) || changeInCascade(ctx, trace, cpid) !== undefined
+  for (const trace of openTracesOf(ctx, { cpid, roots, drivers: ofChange }, now, 0, hasChange))
     ensureChangeSpan(ctx, trace, cpid, now, drives(ofChange, trace))
   for (const span of parentsFirst(spans)) {
     const drivers = driversOf(ctx, span, roots)
-    for (const trace of openTracesOf(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), except)) {
+    const hasSpan = (trace: Trace): boolean =>
+      except.has(trace.id) || partWith(ctx, trace, span.row) !== undefined
+    for (const trace of openTracesOf(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), hasSpan)) {
       if (!hasShareFor(ctx, trace, span)) continue
       placeSpan(ctx, span, { trace, cpid, copy: true, driven: drives(drivers, trace), awaited: [] })
     }

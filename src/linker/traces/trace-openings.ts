@@ -68,23 +68,23 @@ export function tracesFor(
   return copies === undefined ? open : [...open, ...copies]
 }
 
-/** The same traces as far as they are open, without opening others than episodes of full ones. */
+/** The same traces as far as they are open and not left out, without opening others than episodes of full ones. */
 export function openTracesOf(
   ctx: LinkContext,
   { cpid, roots, drivers }: Going,
   activityNs: UnixNanos,
   bytes = 0,
-  except: ReadonlySet<number> = NONE,
+  isLeftOut: (trace: Trace) => boolean = none,
 ): Trace[] {
   const current = roots.map((root) => ctx.traces.currentOf(root.id))
   const open = current.filter(keepsRootOpen)
   if (open.length === 0 && current[0]?.open === true) open.push(current[0])
   return open
-    .filter((trace) => !except.has(trace.id))
+    .filter((trace) => !isLeftOut(trace))
     .map((trace) => withRoom(ctx, trace, { cpid, activityNs, bytes, driven: drives(drivers, trace) }))
 }
 
-const NONE: ReadonlySet<number> = new Set()
+const none = (): boolean => false
 
 /** An episode begun after its root had settled is open without its root being so. */
 export function keepsRootOpen(trace: Trace | undefined): trace is Trace {
