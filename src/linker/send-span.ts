@@ -12,6 +12,7 @@ import { drives, driversIn, driversOf, rootsDriving } from './drives/drivers.ts'
 import { mayJoin } from './may-join.ts'
 import { bringParent, placeSpan } from './place-span.ts'
 import { sendInPlace } from './passthrough.ts'
+import { partWith } from './traces/cascade-parts.ts'
 import { hasShareFor } from './traces/guests.ts'
 import { listedRoots, openTracesOf, tracesFor } from './traces/trace-openings.ts'
 import { spanBytes } from './traces/trace-room.ts'
@@ -103,13 +104,17 @@ function followAwaited(
   if (awaited.length === 0) return
 
   const driving = cpid === undefined ? undefined : rootsDriving(ctx, span.row)
+  /** By cascade: below whose change it stands there, in whichever of its traces. */
+  const below = new Map<number, number>()
   for (const child of awaited) {
     const trace = child.trace > 0 ? ctx.traces.trace(child.trace) : undefined
     if (trace === undefined || child.cpid === undefined) continue
     // The child was pruned since.
     if (ctx.graph.maybeNode(child.cpid)?.pruned !== false) continue
     const driven = driving === undefined ? child.driven : driving.includes(trace.root)
-    bringParent(ctx, span, { trace, cpid: child.cpid, copy: true, driven, awaited })
+    const first = below.get(trace.cascade) ?? (partWith(ctx, trace, span.row) && cpid) ?? child.cpid
+    below.set(trace.cascade, first)
+    bringParent(ctx, span, { trace, cpid: first, copy: true, driven, awaited })
   }
   if (awaited.some((child) => child.trace === AWAITED_FOR_CPID)) {
     for (const waiting of ctx.waiting.forParent(span.origin, span.spanId)) {

@@ -182,6 +182,22 @@ test('what a late mergelog sends again stands in a divided cascade once', async 
   expect(await played(steps, 2)).toEqual(await played(steps, 10_000))
 })
 
+test('a parent that two traces of a cascade wait for hangs in both where it would in one', async () => {
+  const at = { trace: 3, start: 10, end: 10 }
+  const steps: Step[] = [
+    { kind: 'span', span: { ...at, id: 301, parent: 305, cpid: cpid(2) } },
+    { kind: 'span', span: { ...at, id: 305, parent: 303, cpid: cpid(1) } },
+    { kind: 'mergelog', at: 1, sources: [0] },
+    { kind: 'span', span: { ...at, id: 303, cpid: cpid(3) } },
+  ]
+  expect(await played(steps, 2)).toEqual(await played(steps, 10_000))
+})
+
+test('changes alone give a divided cascade no duration either', async () => {
+  const steps: Step[] = [1, 2].map((at) => ({ kind: 'mergelog', at, sources: [0] }))
+  expect(await played(steps, 2)).toEqual(await played(steps, 10_000))
+})
+
 test('whatever happened, what a cascade says does not depend on how large its traces may be', async () => {
   await fc.assert(
     fc.asyncProperty(history, fc.integer({ min: 2, max: 12 }), async (steps, maxTraceSpans) => {

@@ -166,9 +166,16 @@ function withRoom(ctx: LinkContext, trace: Trace, { cpid, activityNs, bytes, dri
   const isEmpty = trace.sentSpans <= (trace.rootSent ? 1 : 0)
   if (load.spans === 0 || isEmpty || fits(ctx, trace, load)) return trace
   endFull(ctx, trace)
-  const episode = openEpisode(ctx, ctx.graph.node(trace.root), driven ? activityNs : trace.lastNs, trace)
+  // A change extends no cascade, nor does what another root drives.
+  const beginsNs = driven && bytes > 0 ? activityNs : boundedBy(trace, activityNs)
+  const episode = openEpisode(ctx, ctx.graph.node(trace.root), beginsNs, trace)
   if (!driven) goOnSilent(ctx, episode, trace)
   return episode
+}
+
+function boundedBy({ firstNs, lastNs }: Trace, ns: UnixNanos): UnixNanos {
+  if (ns > lastNs) return lastNs
+  return ns < firstNs ? firstNs : ns
 }
 
 function sendContinuedIn(ctx: LinkContext, from: Trace, to: Trace, root: CpidNode): void {
