@@ -1,5 +1,10 @@
+import { fileURLToPath } from 'node:url'
+
 const { CAUSEWAY_INTEROP, CAUSEWAY_FAULTS, CAUSEWAY_ATTACK, CAUSEWAY_BROWSER, CAUSEWAY_TEST_RESULTS } =
   process.env
+
+// Of the programs that tests start what Node makes of the sources is kept, as bin/causeway.js keeps it.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/causeway', import.meta.url))
 
 export default {
   testEnvironment: 'node',

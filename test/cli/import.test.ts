@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
-import { expect, test } from '@jest/globals'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { holdDatabase } from '../../src/sqlite/hold-database.ts'
 import { Cli } from './cli.ts'
@@ -21,6 +21,26 @@ const lines = (path: string): string[] => gunzipSync(readFileSync(path)).toStrin
 
 const importing = (cli: Cli, ...argv: string[]): Promise<unknown> =>
   cli.json('import', '--cluster', 'test', ...KWOK, ...argv)
+
+/** What others are compared with: the whole recording, and its audit log alone; nothing else is imported there. */
+const both = new Cli()
+const audited = new Cli()
+let toldOfBoth: unknown
+beforeAll(async () => {
+  toldOfBoth = await importing(both, '--audit', AUDIT, '--watch', WATCH)
+  await importing(audited, '--audit', AUDIT)
+})
+afterAll(() => {
+  both[Symbol.dispose]()
+  audited[Symbol.dispose]()
+})
+
+/** Another one with the same database. */
+function copyOf(cli: Cli): Cli {
+  const copy = new Cli()
+  cpSync(dirname(cli.path), dirname(copy.path), { recursive: true })
+  return copy
+}
 
 function rows(cli: Cli, sql: string): string[] {
   const db = new Database(cli.path, { readonly: true })
@@ -62,8 +82,8 @@ const shownOf = (cli: Cli): string[] =>
   )
 
 test('a recording is stored as if Causeway had been there, settling included, and once', async () => {
-  using cli = new Cli()
-  expect(await importing(cli, '--audit', AUDIT, '--watch', WATCH)).toEqual({
+  using cli = copyOf(both)
+  expect(toldOfBoth).toEqual({
     ...{ lines: 2_015, known: 0, told: 1_190, faulty: 0, faults: [] },
     skipped: { failed: 55, event: 208, no_object: 14, lease: 548 },
   })
@@ -81,8 +101,7 @@ test('a recording is stored as if Causeway had been there, settling included, an
 })
 
 test('what is told again in another file changes nothing', async () => {
-  using cli = new Cli()
-  await importing(cli, '--audit', AUDIT, '--watch', WATCH)
+  using cli = copyOf(both)
   const shown = shownOf(cli)
   const other = join(dirname(cli.config), 'other.jsonl')
   writeFileSync(other, `${lines(WATCH).slice(1).join('\n')}\n`)
@@ -91,12 +110,8 @@ test('what is told again in another file changes nothing', async () => {
 })
 
 test('either source alone gives the same changes, but for what hangs on deletions that an audit log tells no version of', async () => {
-  using both = new Cli()
   using watched = new Cli()
-  using audited = new Cli()
-  await importing(both, '--audit', AUDIT, '--watch', WATCH)
   await importing(watched, '--watch', WATCH)
-  await importing(audited, '--audit', AUDIT)
   const all = new Set(rootsOf(both))
   expect(all.size).toBeGreaterThan(600)
   const differing = (cli: Cli): string[] => rootsOf(cli).filter((one) => !all.has(one))
@@ -114,15 +129,13 @@ test('either source alone gives the same changes, but for what hangs on deletion
 
 test('a log that has grown is read from where it ended', async () => {
   using cli = new Cli()
-  using whole = new Cli()
   const log = join(dirname(cli.config), 'audit.log')
   const all = lines(AUDIT)
   writeFileSync(log, `${all.slice(0, 400).join('\n')}\n`)
   expect(await importing(cli, '--audit', log)).toMatchObject({ lines: 400, known: 0 })
   writeFileSync(log, gzipSync(`${all.join('\n')}\n`))
   expect(await importing(cli, '--audit', log)).toMatchObject({ lines: 463, known: 400 })
-  await importing(whole, '--audit', AUDIT)
-  expect(changesOf(cli)).toEqual(changesOf(whole))
+  expect(changesOf(cli)).toEqual(changesOf(audited))
 })
 
 test('a recording that begins like another is another', async () => {
@@ -201,7 +214,6 @@ test('what is missing or in the way is said with what to do', async () => {
 
 test('killed in the middle, it goes on where it was', async () => {
   using cli = new Cli()
-  using whole = new Cli()
   const argv = ['import', '--cluster', 'test', ...KWOK, '--audit', AUDIT, '--watch', WATCH]
   const program = fileURLToPath(new URL('../../bin/causeway.js', import.meta.url))
   const child = spawn(process.execPath, [program, ...argv, '--config', cli.config])
@@ -210,8 +222,7 @@ test('killed in the middle, it goes on where it was', async () => {
   child.kill('SIGKILL')
   await exited
   await importing(cli, '--audit', AUDIT, '--watch', WATCH)
-  await importing(whole, '--audit', AUDIT, '--watch', WATCH)
-  expect(changesOf(cli)).toEqual(changesOf(whole))
+  expect(changesOf(cli)).toEqual(changesOf(both))
 }, 60_000)
 
 test('what a custom resource follows from is configured', async () => {

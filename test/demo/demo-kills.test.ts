@@ -42,7 +42,8 @@ const cases = Array.from({ length: ROUNDS }, () => {
   }))
 }).flat()
 
-test.each(cases)(
+// Side by side, since all that each does is wait.
+test.concurrent.each(cases)(
   `$kill $later ms after it printed /$moment/ leaves no process (CAUSEWAY_SEED=${SEED})`,
   async ({ kill, moment, later }) => {
     await using demo = await DemoRun.start('pipe', '--keep')
