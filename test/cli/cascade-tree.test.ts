@@ -89,6 +89,22 @@ test('with --all every span has its line, its indentation bounded', () => {
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(100)
 })
 
+test('a write of a status that is being placed has its own line', () => {
+  const seen = { user: undefined, cause: 'exact', gap: false } as const
+  const update = (id: number, rest: Partial<LinkedSpan> = {}) =>
+    span(id, 1, id, id, { name: 'update v1/pods status', seen, ...rest })
+  const lines = drawn([span(1, 0, 0, 1), update(2), update(3), update(4, { beingPlaced: true })]).split('\n')
+  expect(lines.map((line) => line.split(/ {2,}service/)[0])).toEqual([
+    expect.stringMatching(/^span /),
+    'span 1',
+    '  … 2 status updates',
+    '  update v1/pods status [being placed]',
+    '… 2 status updates in lines of several; --all shows each',
+    'being placed: waits for what it follows from; no figure counts it, the critical path leads past it',
+    '',
+  ])
+})
+
 test('what is odd about a span is said', () => {
   expect(drawn([span(1, 9, 0, 1, { status: 2, copy: true })])).toContain(
     'span 1 [error, copy, its parent is not here]',

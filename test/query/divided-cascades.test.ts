@@ -1,9 +1,12 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import type { TraceFacts } from '../../src/model/ports/query-port.ts'
+import { CascadeFold } from '../../src/query/cascade/fold-cascade.ts'
 import { ingestChains, waitedMs, type Chains } from '../support/divided-cascade.ts'
 import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { ask, id } from './asking.ts'
+import { linkedSpan } from './linked-span.ts'
 
 interface Figures {
   merges: number
@@ -205,6 +208,24 @@ test('whatever happened, what a cascade says does not depend on how large its tr
     }),
     { numRuns: 25 },
   )
+})
+
+test('a span that is placed while its cascade is read is shown as it was sent', () => {
+  const part = (trace: number): TraceFacts => ({
+    ...{ id: trace, cascade: 1, episode: trace - 1, traceId: Buffer.alloc(16, trace), spans: 1, open: true },
+    ...{ startNs: 0n, lastNs: 9n, lastDecision: 9 },
+  })
+  const parts = [part(1), part(2)]
+  const placing = linkedSpan(5, 0, { decision: -5, beingPlaced: true })
+  const sent = linkedSpan(5, 0, { decision: 8 })
+  for (const spans of [
+    [placing, sent],
+    [sent, placing],
+  ]) {
+    const fold = new CascadeFold(parts)
+    for (const [at, one] of parts.entries()) fold.add(one, spans.slice(at, at + 1))
+    expect(fold.spans().map(({ decision, beingPlaced }) => [decision, beingPlaced])).toEqual([[8, undefined]])
+  }
 })
 
 test('spans that are being placed stand where they stand when the cascade is one trace', async () => {

@@ -21,7 +21,7 @@ const FOUND = `WITH RECURSIVE found(id) AS (
   UNION SELECT waiting.arrival FROM change_spans change
     CROSS JOIN waiting ON waiting.cpid = change.cpid AND ${IS_SPAN} WHERE change.trace = @trace
     AND NOT EXISTS (SELECT 1 FROM traces here JOIN traces later ON later.root = here.root AND later.episode > here.episode
-      JOIN change_spans ON change_spans.cpid = change.cpid AND change_spans.trace = later.id WHERE here.id = @trace)
+      JOIN change_spans ON change_spans.cpid = waiting.cpid AND change_spans.trace = later.id WHERE here.id = @trace)
   UNION SELECT waiting.arrival FROM found CROSS JOIN spans ON spans.id = found.id
     CROSS JOIN waiting ON waiting.origin = spans.origin AND waiting.parent_id = spans.span_id AND ${IS_SPAN}
   LIMIT ${MOST})`
