@@ -20,7 +20,17 @@ zones.push({
 const CORES = ['model', 'graph', 'linker', 'otlp', 'query', 'dag'].map((folder) => `src/${folder}/**`)
 
 export default tseslint.config(
-  { ignores: ['node_modules', 'data', 'coverage', 'dist', '**/golden/**', 'examples/operator/**', 'examples/federation/**'] },
+  {
+    ignores: [
+      'node_modules',
+      'data',
+      'coverage',
+      'dist',
+      '**/golden/**',
+      'examples/operator/**',
+      'examples/federation/**',
+    ],
+  },
   {
     files: ['**/*.js'],
     languageOptions: { globals: { process: 'readonly', console: 'readonly', URL: 'readonly' } },
