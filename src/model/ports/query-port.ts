@@ -129,6 +129,8 @@ export interface LinkedSpan {
   readonly parentId: bigint
   readonly name: string
   readonly service: string
+  /** The `k8s.cluster.name` of who sent it. */
+  readonly cluster?: string | undefined
   readonly startNs: UnixNanos
   readonly endNs: UnixNanos
   readonly cpid: Cpid | undefined

@@ -3,7 +3,7 @@ import type { AnswerOf } from './answer-of.ts'
 import { Mergelog } from './cpids.ts'
 import { CpidText, Milliseconds, Next, TimeText, TraceIdText } from './scalars.ts'
 import { Trace } from './spans.ts'
-import { CriticalPath, KindTimeAnswer, ServiceTimeAnswer } from './times.ts'
+import { ClusterTimeAnswer, CriticalPath, KindTimeAnswer, ServiceTimeAnswer } from './times.ts'
 
 export const CascadeOutline = z
   .strictObject({
@@ -42,6 +42,9 @@ export const Cascade = z
     ...CascadeOutline.shape,
     missingCpids: z.array(CpidText).describe('CPIDs whose mergelog has not arrived, at most 100'),
     timePerService: z.array(ServiceTimeAnswer).describe('most time first'),
+    timePerCluster: z
+      .array(ClusterTimeAnswer)
+      .describe('the services in each cluster, most time first; empty where all is in one cluster'),
     timePerKind: z.array(KindTimeAnswer).describe('most time first'),
     criticalPath: CriticalPath,
     mergelogs: z.array(Mergelog).describe('at most 1000'),

@@ -31,6 +31,10 @@ export const Span = z
     depth: z.int().describe('0 for the root'),
     name: z.string(),
     service: z.string(),
+    cluster: z
+      .string()
+      .optional()
+      .describe('its `k8s.cluster.name`; left out where it has none, or that of the cascade'),
     cpid: CpidText.nullable(),
     start: TimeText,
     offsetMs: z.number().describe('from the start of the cascade'),

@@ -16,6 +16,14 @@ export const ServiceTimeAnswer = z
   .meta({ id: 'ServiceTime' })
 export type ServiceTimeAnswer = AnswerOf<typeof ServiceTimeAnswer>
 
+export const ClusterTimeAnswer = z
+  .strictObject({
+    cluster: z.string().nullable().describe('`k8s.cluster.name` of the spans; null where they have none'),
+    ...ServiceTimeAnswer.shape,
+  })
+  .meta({ id: 'ClusterTime' })
+export type ClusterTimeAnswer = AnswerOf<typeof ClusterTimeAnswer>
+
 export const KindTimeAnswer = z
   .strictObject({
     kind: z.string().describe('`<apiVersion>/<resource>` of what spans wrote, or else observed first'),

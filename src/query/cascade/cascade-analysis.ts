@@ -8,7 +8,7 @@ import { placedSpans } from './placed-spans.ts'
 import { spanTimes, type SpanTimes } from './span-times.ts'
 import { spanTree, type TreeSpan } from './span-tree.ts'
 import { TimePerKind, type KindTime } from './time-per-kind.ts'
-import { TimePerService, type ServiceTime } from './time-per-service.ts'
+import { serviceInCluster, TimePerService, type ServiceTime } from './time-per-service.ts'
 import { wholeCascades } from './whole-cascades.ts'
 
 /** In which order the spans of one cascade are shown, and what was found out about each: a few bytes a span. */
@@ -45,6 +45,8 @@ export interface CascadeAnalysis {
   /** As the traces of the cascade are listed. */
   readonly plans: readonly CascadePlan[]
   readonly services: readonly ServiceTime[]
+  /** The same in each cluster; none where all of it is in one. */
+  readonly clusters: readonly ServiceTime[]
   readonly kinds: readonly KindTime[]
   readonly path: readonly PathStep[]
 }
@@ -58,6 +60,7 @@ type Read = Pick<CausewayQueries, 'tracesOf' | 'linkedSpans' | 'linkedSpansOf'>
  */
 export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined, CascadeAnalysis> {
   const services = new TimePerService()
+  const clusters = new TimePerService(serviceInCluster)
   const kinds = new TimePerKind()
   const plans: CascadePlan[] = []
   const path: StepWithin[] = []
@@ -75,7 +78,9 @@ export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined,
     const folded = fold.spans()
     const tree = spanTree(folded)
     const times = spanTimes(tree)
-    services.add(folded.filter(isPlaced), times)
+    const counted = folded.filter(isPlaced)
+    services.add(counted, times)
+    clusters.add(counted, times)
     kinds.addTimes(times)
     const placed = placedSpans(tree)
     const steps = traces[0].episode > lastActive ? [] : criticalPath(placed, byNs)
@@ -84,13 +89,23 @@ export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined,
     byNs = path[0]?.span.startNs
     yield
   }
-  return { plans: plans.reverse(), services: services.totals(), kinds: kinds.totals(), path: heldOf(path) }
+  return {
+    plans: plans.reverse(),
+    services: services.totals(),
+    clusters: ofSeveral(clusters.totals()),
+    kinds: kinds.totals(),
+    path: heldOf(path),
+  }
 }
 
 /** The same at once, for callers who keep nobody waiting. */
 export function wholeAnalysis(...args: Parameters<typeof analyseCascade>): CascadeAnalysis {
   const analysing = analyseCascade(...args)
   for (let found = analysing.next(); ; found = analysing.next()) if (found.done === true) return found.value
+}
+
+function ofSeveral(times: readonly ServiceTime[]): readonly ServiceTime[] {
+  return new Set(times.map(({ cluster }) => cluster)).size > 1 ? times : []
 }
 
 function isPlaced(span: LinkedSpan): boolean {

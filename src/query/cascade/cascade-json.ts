@@ -12,7 +12,7 @@ import {
 import { mergelogJson } from '../cpid-json.ts'
 import { millis, rfc3339 } from '../../model/rfc3339.ts'
 import { seenJson } from '../seen-json.ts'
-import { kindTimeJson, pathJson, serviceTimeJson } from './time-json.ts'
+import { clusterTimeJson, kindTimeJson, pathJson, serviceTimeJson } from './time-json.ts'
 
 /** How many CPIDs without a mergelog are named. */
 const MISSING_NAMED = 100
@@ -95,11 +95,12 @@ export function* cascadeJson(queries: CausewayQueries, facts: CascadeFacts): Gen
 
 /** The totals of a cascade as the API shows them. */
 export function totalsJson(
-  { services, kinds, path }: CascadeAnalysis,
+  { services, clusters, kinds, path }: CascadeAnalysis,
   facts: CascadeFacts,
-): Pick<Cascade, 'timePerService' | 'timePerKind' | 'criticalPath'> {
+): Pick<Cascade, 'timePerService' | 'timePerCluster' | 'timePerKind' | 'criticalPath'> {
   return {
     timePerService: services.map(serviceTimeJson),
+    timePerCluster: clusters.map(clusterTimeJson),
     timePerKind: kinds.map(kindTimeJson),
     criticalPath: pathJson(path, facts.startNs),
   }
@@ -130,7 +131,8 @@ function spansJson(queries: CausewayQueries, plan: CascadePlan, from: number, fa
     .join(',')
 }
 
-function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, { startNs }: CascadeFacts): Span {
+function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, facts: CascadeFacts): Span {
+  const { startNs } = facts
   const waitMs = plan.waitMs[at] ?? 0
   const marks = plan.marks[at] ?? 0
   const parentId = plan.parentIds[at] ?? 0n
@@ -143,6 +145,7 @@ function spanJson(span: LinkedSpan, plan: CascadePlan, at: number, { startNs }: 
     depth: plan.depths[at] ?? 0,
     name: span.name,
     service: span.service,
+    ...(span.cluster !== undefined && span.cluster !== facts.cluster && { cluster: span.cluster }),
     cpid: span.cpid ?? null,
     start: rfc3339(span.startNs),
     offsetMs: millis(span.startNs - startNs),

@@ -1,6 +1,12 @@
 import type { UnixNanos } from '../../model/clock.ts'
 import { spanIdHex } from '../../otlp/write/encode-span.ts'
-import type { CriticalPath, HeldWithinAnswer, KindTimeAnswer, ServiceTimeAnswer } from '../answers/times.ts'
+import type {
+  ClusterTimeAnswer,
+  CriticalPath,
+  HeldWithinAnswer,
+  KindTimeAnswer,
+  ServiceTimeAnswer,
+} from '../answers/times.ts'
 import type { PathStep } from './cascade-analysis.ts'
 import { positionOfMost } from './step-times.ts'
 import type { DominantSpan } from './dominant-spans.ts'
@@ -21,6 +27,11 @@ export function serviceTimeJson(time: ServiceTime): ServiceTimeAnswer {
     firstStart: rfc3339(time.firstNs),
     lastEnd: rfc3339(time.lastNs),
   }
+}
+
+/** What a service did in one of the clusters of a cascade, as the API shows it. */
+export function clusterTimeJson(time: ServiceTime): ClusterTimeAnswer {
+  return { cluster: time.cluster ?? null, ...serviceTimeJson(time) }
 }
 
 /** What was done to objects of a kind, as the API shows it. */

@@ -6,6 +6,8 @@ const ERROR = 2
 
 export interface ServiceTime {
   readonly service: string
+  /** That of its first span. */
+  readonly cluster: string | undefined
   /** Durations of its spans added up: a span within another one counts too. */
   totalNs: bigint
   selfNs: bigint
@@ -16,18 +18,29 @@ export interface ServiceTime {
   lastNs: UnixNanos
 }
 
-/** Adds up the time of received spans by service, trace by trace; a span that stands in several traces counts once, and what another change drives not at all. */
+/** What is added up together. */
+type KeyOf = (span: Pick<LinkedSpan, 'service' | 'cluster'>) => string
+
+/** A service in each cluster that it works in. */
+export const serviceInCluster: KeyOf = ({ service, cluster = '' }) => `${cluster} ${service}`
+
+/** Adds up the time of received spans by service, or otherwise, trace by trace; a span that stands in several traces counts once, and what another change drives not at all. */
 export class TimePerService {
   readonly #services = new Map<string, ServiceTime>()
   readonly #counted = new Set<number>()
+  readonly #keyOf: KeyOf
+
+  constructor(keyOf: KeyOf = ({ service }) => service) {
+    this.#keyOf = keyOf
+  }
 
   /** Self and waiting time are added up where they are given. */
   add(spans: Iterable<LinkedSpan>, times?: ReadonlyMap<LinkedSpan, SpanTimes>): void {
     for (const span of spans) {
-      const { row, service, startNs, endNs, status, activity } = span
+      const { row, startNs, endNs, status, activity } = span
       if (row === undefined || !activity || this.#counted.has(row)) continue
       this.#counted.add(row)
-      const time = this.#of(service, span)
+      const time = this.#of(span)
       const { selfNs = 0n, waitNs = 0n } = times?.get(span) ?? {}
       time.totalNs += durationNs(span)
       time.selfNs += selfNs
@@ -42,16 +55,18 @@ export class TimePerService {
   /** The services, most time first. */
   totals(): ServiceTime[] {
     return [...this.#services.values()].sort(
-      (a, b) => Number(b.totalNs - a.totalNs) || (a.service < b.service ? -1 : 1),
+      (a, b) => Number(b.totalNs - a.totalNs) || (this.#keyOf(a) < this.#keyOf(b) ? -1 : 1),
     )
   }
 
-  #of(service: string, { startNs, endNs }: LinkedSpan): ServiceTime {
-    let time = this.#services.get(service)
+  #of(span: LinkedSpan): ServiceTime {
+    const key = this.#keyOf(span)
+    let time = this.#services.get(key)
     if (time === undefined) {
+      const { service, cluster, startNs, endNs } = span
       const nothing = { totalNs: 0n, selfNs: 0n, waitNs: 0n, spans: 0, errors: 0 }
-      time = { service, ...nothing, firstNs: startNs, lastNs: endNs }
-      this.#services.set(service, time)
+      time = { service, cluster, ...nothing, firstNs: startNs, lastNs: endNs }
+      this.#services.set(key, time)
     }
     return time
   }

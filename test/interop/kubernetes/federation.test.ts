@@ -195,6 +195,12 @@ sceneTest(
     ])
     expect(times.every(({ took_ms, span_ms }) => took_ms > 0 && span_ms > 0)).toBe(true)
 
+    const answer = await fetch(`http://${causeway.query}/api/v1/cascades/${root}`)
+    const told = (await answer.json()) as { timePerCluster: { cluster: string; service: string }[] }
+    expect(told.timePerCluster.map(({ cluster, service }) => `${cluster} ${service}`).sort()).toEqual(
+      times.map(({ cluster, service }) => `${cluster} ${service}`),
+    )
+
     const { spans, processes } = await jaeger.legacyTrace(trace)
     const clusterOf = new Map(
       spans.map(({ spanID, processID }) => [

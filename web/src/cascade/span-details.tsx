@@ -45,7 +45,7 @@ export function SpanDetails({ rows, at, root, traceUrl, onChoose }: SpanDetailsP
       <dl class="pairs">
         <dt>Service</dt>
         <dd>
-          <ServiceMark service={span.service} />
+          <ServiceMark service={span.service} cluster={span.cluster} />
         </dd>
         {span.user !== undefined && (
           <>

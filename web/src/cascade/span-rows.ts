@@ -49,6 +49,7 @@ export function matches(span: Span, text: string): boolean {
   return (
     span.name.toLowerCase().includes(text) ||
     span.service.toLowerCase().includes(text) ||
+    span.cluster?.toLowerCase().includes(text) === true ||
     span.user?.toLowerCase().includes(text) === true ||
     span.cause === text ||
     span.spanId === text ||

@@ -9,7 +9,7 @@ interface SpanSearchProps {
   onChoose: (span: number) => void
 }
 
-/** Looks for spans by name, service, user, cause, object or CPID; Enter goes from one to the next. */
+/** Looks for spans by name, service, cluster, user, cause, object or CPID; Enter goes from one to the next. */
 export function SpanSearch({ rows, text, chosen, onChoose }: SpanSearchProps) {
   const found = useMemo(() => {
     const sought = text.trim().toLowerCase()

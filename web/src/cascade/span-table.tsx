@@ -96,7 +96,7 @@ interface SpanCellsProps {
 }
 
 function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
-  const { name, service, depth, offsetMs, durationMs, selfMs, waitMs } = span
+  const { name, service, cluster, depth, offsetMs, durationMs, selfMs, waitMs } = span
   return (
     <>
       <span role="cell" style={{ paddingLeft: `${Math.min(depth, DEEPEST_INDENT) * INDENT}px` }}>
@@ -105,7 +105,7 @@ function SpanCells({ span, wholeMs, hasUsers, onChoose }: SpanCellsProps) {
         </button>
       </span>
       <span role="cell">
-        <ServiceMark service={service} />
+        <ServiceMark service={service} cluster={cluster} />
       </span>
       {hasUsers && (
         <span role="cell" class="user" title={span.user}>

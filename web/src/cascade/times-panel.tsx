@@ -8,9 +8,9 @@ import { colourOf } from '../parts/service-colour.ts'
 import { duration } from '../text/duration.ts'
 import { TableScroll } from '../parts/table-scroll.tsx'
 
-/** Where the time went, by service and by kind of object. */
+/** Where the time went, by service, by cluster where there are several, and by kind of object. */
 export function TimesPanel({ cascade }: { cascade: Cascade }) {
-  const { timePerService, timePerKind } = cascade
+  const { timePerService, timePerCluster, timePerKind } = cascade
   return (
     <div class="times">
       <Times
@@ -24,6 +24,19 @@ export function TimesPanel({ cascade }: { cascade: Cascade }) {
           colour: colourOf(time.service),
         }))}
       />
+      {timePerCluster.length > 0 && (
+        <Times
+          title="By cluster"
+          what="Service"
+          hasOwnTime
+          times={timePerCluster.map((time) => ({
+            ...time,
+            key: `${time.cluster ?? ''} ${time.service}`,
+            name: <ServiceMark service={time.service} cluster={time.cluster} />,
+            colour: colourOf(time.service),
+          }))}
+        />
+      )}
       {timePerKind.length > 0 && (
         <Times
           title="By kind of object"

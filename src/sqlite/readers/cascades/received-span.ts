@@ -32,10 +32,12 @@ export function receivedSpan(
   scopes: ScopeFacts,
 ): Omit<LinkedSpan, 'decision' | 'parentId' | 'copy' | 'activity' | 'byCause'> {
   const seen = seenWriteOf(...told)
+  const { service, cluster } = scopes.of(Number(scope))
   return {
     spanId,
     name,
-    service: scopes.of(Number(scope)).service,
+    service,
+    ...(cluster !== '' && { cluster }),
     startNs,
     endNs,
     cpid: uuid === null ? undefined : cpidOfBytes(uuid),
