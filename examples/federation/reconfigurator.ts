@@ -1,6 +1,6 @@
 // In a member: applies the features of each FeatureRollout in their order. One that a node does not come up with is rolled back.
 //   node reconfigurator.ts <member>      a context of the kubeconfig
-import type { V1ConfigMap } from '@kubernetes/client-node'
+import type { KubernetesObject, V1ConfigMap } from '@kubernetes/client-node'
 import { connect, follow } from './cluster.ts'
 import {
   configMapOf,
@@ -68,11 +68,16 @@ async function report(rollout: FeatureRollout, state: Omit<State, 'generation'>)
 const traced = cluster.reconciler('reconfigure', reconfigure)
 const queue = new WorkQueue(traced)
 
+function wake(rollout: FeatureRollout, by: KubernetesObject): void {
+  if (!isOver(rollout)) queue.add(traced.wokenBy(rollout.metadata.name, by))
+}
+
 await follow(reports, (report) => {
-  for (const rollout of rollouts.list()) {
-    if (!isOver(rollout)) queue.add(traced.wokenBy(rollout.metadata.name, report))
-  }
+  for (const rollout of rollouts.list()) wake(rollout, report)
 })
 await follow(rollouts, (rollout) => {
-  if (!isOver(rollout)) queue.add(traced.wokenBy(rollout.metadata.name, rollout))
+  // What it says itself of how far it is does not wake it: the next thing is a report.
+  if (rollout.status?.generation !== rollout.spec.generation) wake(rollout, rollout)
 })
+// It may have been ended in the middle of one.
+for (const rollout of rollouts.list()) wake(rollout, rollout)
