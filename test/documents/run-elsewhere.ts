@@ -95,15 +95,15 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
       why: 'it is typed in another project and asks the registry; operator-folder.ts of the interop suite makes the same folder',
     },
   'kubectl apply --filename web-app.yaml': {
-    by: 'test/interop/kubernetes/operator.test.ts',
+    by: 'test/interop/kubernetes/support/operator-stage.ts',
     as: "'apply', '--filename', join(folder, 'web-app.yaml')",
   },
   'OTEL_RESOURCE_ATTRIBUTES=k8s.cluster.name=mine node web-app-instrumented.ts': {
-    by: 'test/interop/kubernetes/operator.test.ts',
+    by: 'test/interop/kubernetes/support/operator-stage.ts',
     as: '`${operator}-instrumented.ts`',
   },
   'OTEL_RESOURCE_ATTRIBUTES=k8s.cluster.name=mine node operator.js': {
-    by: 'test/interop/kubernetes/operator.test.ts',
+    by: 'test/interop/kubernetes/support/operator-stage.ts',
     as: '`${operator}-instrumented.ts`',
   },
   "npx causeway kubectl --cluster mine --reason 'a first try' -- apply -f my-object.yaml": {

@@ -189,7 +189,9 @@ test('a deletion is of whoever marked it; what its owner takes along is too; any
   plain.tell('add', version('5', marked))
   const mark = { annotations: { [CPID]: cpid(2) } }
   plain.tell('update', version('6', mark))
-  expect(contextOf(plain.tell('delete', version('7', mark)))).toBe(cpid(2))
+  // A Deployment's status says that its controller saw the mark.
+  plain.tell('update', version('7', mark))
+  expect(contextOf(plain.tell('delete', version('8', mark)))).toBe(cpid(2))
 
   const parent = version('8', { uid: 'p', name: 'parent', ...marked })
   plain.tell('add', parent)

@@ -3,33 +3,16 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
-import { Cluster } from '../../../lab/harness/kubernetes/cluster.ts'
-import { RunningProgram } from '../../../lab/harness/processes/running-program.ts'
 import { OtlpSink, type Arrived } from '../../../lab/harness/sinks/otlp-sink.ts'
 import { operatorFolder } from '../support/operator-folder.ts'
 import { type Scene, sceneTest } from '../support/scene.ts'
+import { cpidOf, DEPLOYMENT, OperatorStage, WEB_APPS, webApp, type Kept } from './support/operator-stage.ts'
 
 const run = promisify(execFile)
 const EXAMPLES = new URL('../../../examples/operator/', import.meta.url)
-const WEB_APPS = '/apis/example.com/v1/namespaces/default/webapps'
-const DEPLOYMENT = '/apis/apps/v1/namespaces/default/deployments/web'
 const MOST_LINES_MORE = 15
 const LONGEST_MS = 60_000
 
-interface Kept {
-  metadata: { uid: string; resourceVersion: string; annotations?: Record<string, string> }
-  spec: { replicas: number }
-  status?: { observedGeneration?: number; readyReplicas?: number }
-}
-
-const webApp = (replicas: number) => ({
-  apiVersion: 'example.com/v1',
-  kind: 'WebApp',
-  metadata: { name: 'web' },
-  spec: { image: 'nginx:1', replicas },
-})
-
-const cpidOf = ({ metadata }: Kept): string => metadata.annotations?.['causeway.io/cpid'] ?? 'none'
 const mergelogsIn = (sink: OtlpSink): Arrived[] => sink.records.filter(({ name }) => name === 'cpid.mergelog')
 const writesIn = (sink: OtlpSink): Arrived[] =>
   sink.spans.filter(({ name }) => /^(?:create|update|patch|delete) /.test(name))
@@ -37,37 +20,9 @@ const writesIn = (sink: OtlpSink): Arrived[] =>
 /** A cluster with the operator's resource, and the operator, which sends to the sink. */
 async function stage(scene: Scene) {
   const sink = scene.use(await OtlpSink.open())
-  const cluster = scene.use(await Cluster.start(join(scene.directory, 'cluster')))
-  const folder = await operatorFolder(scene.directory)
-  await cluster.kubectl('admin', 'apply', '--filename', join(folder, 'web-app.yaml'))
-  const api = cluster.api()
-  await scene.eventually(() => api.get(WEB_APPS))
-  const start = (operator = 'web-app') =>
-    scene.use(
-      new RunningProgram({
-        name: operator,
-        command: process.execPath,
-        args: ['--no-warnings', join(folder, `${operator}-instrumented.ts`)],
-        directory: folder,
-        env: {
-          ...process.env,
-          KUBECONFIG: cluster.kubeconfig(),
-          OTEL_EXPORTER_OTLP_ENDPOINT: sink.endpoint,
-          OTEL_BSP_SCHEDULE_DELAY: '100',
-          OTEL_BLRP_SCHEDULE_DELAY: '100',
-          OTEL_METRICS_EXPORTER: 'none',
-        },
-      }),
-    )
-  /** Waits until the WebApp says that so many replicas are ready of what was last asked for. */
-  const ready = (replicas: number) =>
-    scene.eventually(async () => {
-      const app = await api.get<Kept & { metadata: { generation: number } }>(`${WEB_APPS}/web`)
-      const { observedGeneration, readyReplicas } = app.status ?? {}
-      expect([observedGeneration, readyReplicas]).toEqual([app.metadata.generation, replicas])
-      return app
-    }, LONGEST_MS)
-  return { sink, cluster, api, start, ready, folder }
+  const stage = await OperatorStage.set(scene, sink.endpoint)
+  const { cluster, api, folder } = stage
+  return { sink, cluster, api, start: stage.start.bind(stage), ready: stage.ready.bind(stage), folder }
 }
 
 sceneTest(

@@ -26,8 +26,8 @@ interface Remembered {
   readonly facts: VersionFacts
   /** What the version came from, where that is not what it says itself. */
   readonly context: TraceContext | undefined
-  /** Whether the version differs from the one before in its CPID alone, as where a deletion was marked. */
-  readonly isMarkOnly: boolean
+  /** Whether it was given its CPID alone, as where a deletion is marked, and was left so, but for its status. */
+  readonly isMarked: boolean
   /** The last version of which a span tells: this process wrote it, or somebody who carries CPIDs did. */
   readonly told: string | undefined
   /** Until when a write that says nothing is that of the mark, in milliseconds since 1970. */
@@ -66,13 +66,14 @@ export class ObjectMemory {
     const context = own ?? deletion ?? this.#contextOf(object, facts, before)
     if (context !== undefined) known.noteVersion(object, context)
     const isUnchanged = before !== undefined && holdsTheSame(before.facts, facts)
-    const isMarkOnly = isUnchanged && before.facts.cpid !== facts.cpid
-    const announcedUntilMs = isMarkOnly ? nowMs() + ANNOUNCED_MS : isUnchanged ? before.announcedUntilMs : 0
+    const isMarkedNow = isUnchanged && before.facts.cpid !== facts.cpid
+    const isMarked = isMarkedNow || (isUnchanged && before.isMarked)
+    const announcedUntilMs = isMarkedNow ? nowMs() + ANNOUNCED_MS : isMarked ? before.announcedUntilMs : 0
     const isTold = own !== undefined || isByMarker(before?.facts, facts)
     const told = isTold ? referenceTo(object, this.#type) : before?.told
     if (before !== undefined && own === undefined && isStatusAlone(before.facts, facts))
       this.#noteStatus(object, told)
-    this.#objects.set(uid, { facts, context, isMarkOnly, told, announcedUntilMs })
+    this.#objects.set(uid, { facts, context, isMarked, told, announcedUntilMs })
   }
 
   /** The last that is told of an object. */
@@ -137,7 +138,7 @@ export class ObjectMemory {
   #ownDeletion(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {
     const { readCarried } = internalsOf(this.#instrumentation)
     if (before === undefined || isOfUnpatched(before.facts)) return undefined
-    if (before.facts.isGoing || before.isMarkOnly) return before.context ?? readCarried(object)
+    if (before.facts.isGoing || before.isMarked) return before.context ?? readCarried(object)
     return this.#begin(object, 'delete')
   }
 
