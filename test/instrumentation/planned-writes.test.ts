@@ -61,7 +61,8 @@ test('what a conflict refused is never told, and tried again it is the same merg
   const refused = {
     name: 'update Deployment',
     status: { code: 2, message: 'the object has been modified' },
-    attributes: { 'cpid.id': cpid(100), 'error.type': '409', 'http.response.status_code': 409 },
+    // Of what it follows from, since nobody hears of a merge that was not written.
+    attributes: { 'cpid.id': cpid(2), 'error.type': '409', 'http.response.status_code': 409 },
   }
   const accepted = {
     name: 'update Deployment',

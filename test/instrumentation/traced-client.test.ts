@@ -68,7 +68,7 @@ test('a reconcile that meets a conflict makes one merge of all that it read, and
   expect(write).toMatchObject({
     name: 'update apps/v1/deployments',
     status: { code: 2, message: 'the object has been modified' },
-    attributes: { 'error.type': '409', 'cpid.id': cpid(100) },
+    attributes: { 'error.type': '409', 'cpid.id': cpid(3) },
   })
   expect(failed).toMatchObject({
     name: 'reconcile',

@@ -123,8 +123,11 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     send: (marked: T) => Promise<Written>,
     { causes, name = 'write', ...detail }: WriteDetail,
   ): Promise<Written> {
-    const change = plan(causes, { object, ...detail })
-    return sendInSpan(tracer(), name, change, async () => {
+    const sound = soundOnes(causes)
+    const change = plan(sound, { object, ...detail })
+    const cause = activeTraceContext() ?? sound.at(-1)
+    const refusedAs = (): TraceContext | undefined => (planned.isUntold(change.cpid) ? cause : undefined)
+    return sendInSpan({ tracer: tracer(), name, change, refusedAs }, async () => {
       const written = await send(injectIntoObject<T>(change, object))
       accepted(change, written, detail.type)
       return written
@@ -203,6 +206,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
   shareInternals(instrumentation, {
     known,
     tell,
+    isUntold: ({ cpid }) => planned.isUntold(cpid),
     referenceTo,
     readCarried: (object) => readAnnotations(object, keys, maxAncestors),
     cpidKey: keys.cpid,

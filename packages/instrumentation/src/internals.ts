@@ -10,6 +10,8 @@ import type { ObjectType } from './objects/object-reference.ts'
 export interface Internals {
   readonly known: KnownContexts
   readonly tell: (mergelog: Mergelog, detail: MergelogDetail, atMs?: number) => void
+  /** Whether a change was planned here, and nothing of it was accepted so far. */
+  readonly isUntold: (change: TraceContext) => boolean
   readonly referenceTo: (object: MaybeObject, type?: ObjectType) => string | undefined
   /** What an object's annotations say, whatever else is known of it. */
   readonly readCarried: (object: MaybeObject) => TraceContext | undefined

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
+import { CLIENT_VERSION, OLDER_CLIENT_VERSION } from '../../../lab/peers/install-client.ts'
 import { OtlpSink, type Arrived } from '../../../lab/harness/sinks/otlp-sink.ts'
 import { operatorFolder } from '../support/operator-folder.ts'
 import { type Scene, sceneTest } from '../support/scene.ts'
@@ -10,6 +11,30 @@ import { cpidOf, DEPLOYMENT, OperatorStage, WEB_APPS, webApp, type Kept } from '
 
 const run = promisify(execFile)
 const EXAMPLES = new URL('../../../examples/operator/', import.meta.url)
+/** Objects as the generated models of the client have them, and parts of some as in merge patches. */
+const PATCHES = `
+import { AppsV1Api, KubeConfig, type V1ConfigMap, type V1Deployment, type V1DeploymentList } from '@kubernetes/client-node'
+import { createInstrumentation } from 'causeway-instrumentation'
+import { traceCluster } from 'causeway-instrumentation/kubernetes'
+
+const { newRoot, merge, write, injectIntoObject, extractFromObject, observed, wrote } = createInstrumentation()
+export const cluster = traceCluster(new KubeConfig(), { cluster: 'mine' })
+export const apps: AppsV1Api = cluster.kubeConfig.makeApiClient(AppsV1Api)
+
+export async function all(map: V1ConfigMap, one: V1Deployment, list: V1DeploymentList): Promise<object[]> {
+  const type = { apiVersion: 'apps/v1', kind: 'Deployment' }
+  const change = newRoot({ object: one, type, reason: 'a test' })
+  const data: { data: { a: string } } = injectIntoObject(change, { data: { a: 'b' } })
+  const spec: { spec: { replicas: number } } = injectIntoObject(change, { spec: { replicas: 2 } })
+  const marked: V1Deployment = injectIntoObject(merge([change, extractFromObject(map)], { object: one, type }), one)
+  observed(list.items, list)
+  observed([map, one], type)
+  wrote(marked, type)
+  await write(map, async (given) => given, { causes: [change], type })
+  cluster.reconciler('reconcile', async (key: string) => key.length).wokenBy('default/web', list.items[0], type)
+  return [data, spec]
+}
+`
 const MOST_LINES_MORE = 15
 const LONGEST_MS = 60_000
 
@@ -141,6 +166,9 @@ sceneTest(
       const told = mergelogsIn(sink).map(({ attributes }) => attributes['cpid.new'])
       expect(told).toEqual(expect.arrayContaining([...seen]))
     })
+    // Writes that were refused are of what they followed from.
+    const told = new Set(mergelogsIn(sink).map(({ attributes }) => attributes['cpid.new']))
+    expect(sink.spans.filter(({ attributes }) => !told.has(attributes['cpid.id']))).toEqual([])
     const merged = mergelogsIn(sink).filter(({ attributes }) => attributes['cpid.sources'] !== '')
     expect(merged.map(({ attributes }) => attributes['cpid.new'])).toEqual([
       cpidOf(await api.get<Kept>(DEPLOYMENT)),
@@ -197,25 +225,58 @@ sceneTest(
   },
 )
 
-sceneTest(
-  'the operators type-check with the newest client and the packed library, which loads as ESM and as CommonJS',
-  async (scene) => {
-    const folder = await operatorFolder(scene.directory)
-    const args = [join(folder, 'node_modules/typescript/bin/tsc'), '--project', folder]
-    await run(process.execPath, args, { cwd: folder })
-    // The Node that Causeway runs on, and the one that this machine has, which may be older.
-    for (const node of [process.execPath, 'node']) {
-      for (const [type, load] of [
-        ['module', "import { traceCluster } from 'causeway-instrumentation/kubernetes'"],
-        ['commonjs', "const { traceCluster } = require('causeway-instrumentation/kubernetes')"],
-      ]) {
-        const code = `${load}\nconsole.log(typeof traceCluster)`
-        const { stdout } = await run(node, [`--input-type=${type}`, '--eval', code], { cwd: folder })
-        expect(stdout).toBe('function\n')
+const checked = (which: string, client: string): void =>
+  sceneTest(
+    `the operators type-check with ${which} and the packed library, which loads as ESM and as CommonJS`,
+    async (scene) => {
+      const folder = await operatorFolder(scene.directory, 'operator', client)
+      const types = {
+        extends: './tsconfig.json',
+        compilerOptions: { verbatimModuleSyntax: false },
+        include: ['patches.mts', 'patches.cts'],
       }
-    }
-  },
-)
+      for (const name of types.include) await writeFile(join(folder, name), PATCHES)
+      await writeFile(join(folder, 'tsconfig.patches.json'), JSON.stringify(types))
+      for (const project of ['tsconfig.json', 'tsconfig.patches.json']) {
+        const args = [join(folder, 'node_modules/typescript/bin/tsc'), '--project', join(folder, project)]
+        await run(process.execPath, args, { cwd: folder })
+      }
+      // The Node that Causeway runs on, and the one that this machine has, which may be older.
+      for (const node of [process.execPath, 'node']) {
+        for (const [type, load] of [
+          ['module', "import { traceCluster } from 'causeway-instrumentation/kubernetes'"],
+          ['commonjs', "const { traceCluster } = require('causeway-instrumentation/kubernetes')"],
+        ]) {
+          const code = `${load}\nconsole.log(typeof traceCluster)`
+          const { stdout } = await run(node, [`--input-type=${type}`, '--eval', code], { cwd: folder })
+          expect(stdout).toBe('function\n')
+        }
+      }
+    },
+  )
+checked('the newest client', CLIENT_VERSION)
+checked('the newest client that runs with Node 20', OLDER_CLIENT_VERSION)
+
+sceneTest('an operator with the client that runs with Node 20 is instrumented too', async (scene) => {
+  const sink = scene.use(await OtlpSink.open())
+  const stage = await OperatorStage.set(scene, sink.endpoint, { client: OLDER_CLIENT_VERSION })
+  const operator = await stage.startCompiled('web-app')
+  await stage.api.create(WEB_APPS, webApp(1))
+  await stage.ready(1)
+  await stage.cluster.kubectl('admin', 'delete', 'deployment', 'web')
+  await stage.ready(1)
+  await scene.eventually(() => {
+    expect(mergelogsIn(sink).map(({ attributes }) => attributes['cpid.reason'])).toEqual([
+      'unattributed writer',
+      'unattributed writer',
+      'create apps/v1/deployments',
+    ])
+    const [deleted] = sink.spans.filter(({ name }) => name === 'delete apps/v1/deployments')
+    expect(deleted?.attributes['cpid.wrote']).toMatch(/^apps\/v1\/deployments\/default\/web\?uid=/)
+  }, LONGEST_MS)
+  await operator.stop(5_000)
+  expect(operator.errors).not.toContain('TypeError')
+})
 
 test.each(['web-app', 'summary'])(
   'the operator %s becomes an instrumented one with a few lines',

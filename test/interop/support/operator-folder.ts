@@ -8,15 +8,20 @@ import { installClient } from '../../../lab/peers/install-client.ts'
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
+
 /**
- * A folder as a controller's author has it: a sample, the library as it is packed, the newest client, and the packages of
- * OpenTelemetry.
+ * A folder as a controller's author has it: a sample, the library as it is packed, the client, the newest unless given, and the packages
+ * of OpenTelemetry.
  */
-export async function operatorFolder(directory: string, sample = 'operator'): Promise<string> {
+export async function operatorFolder(
+  directory: string,
+  sample = 'operator',
+  client?: string,
+): Promise<string> {
   const folder = join(directory, sample)
   const modules = join(folder, 'node_modules')
   await cp(join(ROOT, 'examples', sample), folder, { recursive: true })
-  await cp(await installClient(), modules, { recursive: true, verbatimSymlinks: true })
+  await cp(await installClient(client), modules, { recursive: true, verbatimSymlinks: true })
   for (const name of ['@opentelemetry', 'typescript'])
     await symlink(join(ROOT, 'node_modules', name), join(modules, name))
   const pack = [join(ROOT, 'scripts/pack-instrumentation.ts'), directory]

@@ -6,7 +6,7 @@ import type { ChangeDetail, Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import { recordIn } from '../objects/kubernetes-object.ts'
-import { sendInSpan, tellFailure } from '../writes/write-object.ts'
+import { sendInSpan, tellFailure, type WriteSpan } from '../writes/write-object.ts'
 import { promised, type ClientRequest, type ClientResponse, type HttpApi } from './client-types.ts'
 import { annotationPatch } from './deletion-mark.ts'
 import { markBody, objectIn } from './marked-body.ts'
@@ -20,13 +20,15 @@ export interface HttpSettings {
   readonly marksDeletions: boolean
 }
 
+type Planned = Pick<WriteSpan, 'refusedAs'> & { readonly change: TraceContext }
+
 /** Sends as `inner` does. A write is a span, carries its change, and is told once it was accepted; a read in a reconcile is noted. */
 export function tracedHttp(
   inner: HttpApi,
   instrumentation: Instrumentation,
   settings: HttpSettings,
 ): HttpApi {
-  const { readCarried, tracer } = internalsOf(instrumentation)
+  const { readCarried, tracer, isUntold } = internalsOf(instrumentation)
 
   function ask(request: ClientRequest): Promise<ClientResponse> {
     if (settings.sendsTraceparent) {
@@ -56,26 +58,32 @@ export function tracedHttp(
   }
 
   /** Writes of a reconcile that follow from the same things are of one change. */
-  function plan(body: KubernetesObject | undefined, detail: ChangeDetail): TraceContext {
+  function plan(body: KubernetesObject | undefined, detail: ChangeDetail): Planned {
     const causes = causesOf(body)
+    const work = workHere()
     const decide = (): TraceContext => instrumentation.plan(causes, detail)
-    return workHere()?.planned(causes, instrumentation, decide) ?? decide()
+    const change = work?.planned(causes, instrumentation, decide) ?? decide()
+    const cause = activeTraceContext() ?? causes.findLast((one) => one !== undefined)
+    const refusedAs = (): TraceContext | undefined =>
+      (work?.isUntold(change) ?? isUntold(change)) ? cause : undefined
+    return { change, refusedAs }
   }
 
   function write(request: ClientRequest, target: RequestTarget): Promise<ClientResponse> {
     const body = target.verb === 'delete' ? undefined : objectIn(request)
     const object = { ...body, metadata: { ...body?.metadata, ...placeOf(target, body) } }
-    const change = plan(body, { object, type: target, reason: nameOf(target) })
-    return sendWrite(request, target, change, () =>
-      attempt(() => markBody(request, target, body, change, instrumentation), undefined),
+    const planned = plan(body, { object, type: target, reason: nameOf(target) })
+    return sendWrite(request, target, planned, () =>
+      attempt(() => markBody(request, target, body, planned.change, instrumentation), undefined),
     )
   }
 
   function remove(request: ClientRequest, target: RequestTarget): Promise<ClientResponse> {
     const { namespace, name } = target
     const detail = { object: { metadata: { namespace, name } }, type: target, reason: nameOf(target) }
-    const change = plan(undefined, detail)
-    return sendWrite(request, target, change, async () => {
+    const planned = plan(undefined, detail)
+    const { change } = planned
+    return sendWrite(request, target, planned, async () => {
       const isMarked = settings.marksDeletions && name !== undefined
       const patch = isMarked ? annotationPatch(request, change, instrumentation) : undefined
       if (patch === undefined) return
@@ -91,17 +99,18 @@ export function tracedHttp(
   function sendWrite(
     request: ClientRequest,
     target: RequestTarget,
-    change: TraceContext,
+    { change, refusedAs }: Planned,
     prepare: () => void | Promise<void>,
   ): Promise<ClientResponse> {
-    return sendInSpan(tracer(), nameOf(target), change, async (span) => {
+    return sendInSpan({ tracer: tracer(), name: nameOf(target), change, refusedAs }, async (span) => {
       workHere()?.noteReads(instrumentation)
       workHere()?.useCauses()
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
       await attemptLater(prepare)
       const response = await ask(request)
       const object = await answered(response)
-      if (response.httpStatusCode >= 300) tellFailure(span, response.httpStatusCode, messageIn(object))
+      if (response.httpStatusCode >= 300)
+        tellFailure(span, response.httpStatusCode, messageIn(object), refusedAs())
       else attempt(() => tellSuccess(span, response, target, change, object), undefined)
       return response
     })

@@ -76,6 +76,12 @@ export class Work {
     return change
   }
 
+  /** Whether a change was planned, in whichever cluster, and nothing of it was accepted so far. */
+  isUntold(change: TraceContext): boolean {
+    const planner = this.#planners.get(change.cpid)
+    return planner !== undefined && internalsOf(planner).isUntold(change)
+  }
+
   /** Says that a write of a change was accepted, wherever it was planned. */
   accepted(change: TraceContext): void {
     this.#planners.get(change.cpid)?.accepted(change)

@@ -52,6 +52,11 @@ export class PlannedMerges {
     return context
   }
 
+  /** Whether a CPID was decided on, and nothing that carries it was accepted so far. */
+  isUntold(cpid: string): boolean {
+    return this.#untold.get(cpid) !== undefined
+  }
+
   /** Tells the mergelog of a CPID that is written now, unless it has none or that was told. */
   accept(cpid: string): void {
     const untold = this.#untold.get(cpid)

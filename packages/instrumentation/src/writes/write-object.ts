@@ -1,16 +1,24 @@
 import { SpanKind, SpanStatusCode, type Span, type Tracer } from '@opentelemetry/api'
+import { CPID_ANCESTORS } from '../attributes.ts'
 import { withTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
+
+export interface WriteSpan {
+  readonly tracer: Tracer
+  readonly name: string
+  /** What the write is for. */
+  readonly change: TraceContext | undefined
+  /** What it is of where it was refused: nobody hears of a change of which nothing was written. Undefined keeps the change. */
+  readonly refusedAs: () => TraceContext | undefined
+}
 
 /**
  * Sends a write inside a span of the change that it is for, which ends with it. What the write rejects with is told on the
  * span, an HTTP status too, and passed on.
  */
 export function sendInSpan<Answer>(
-  tracer: Tracer,
-  name: string,
-  change: TraceContext | undefined,
+  { tracer, name, change, refusedAs }: WriteSpan,
   send: (span: Span) => Promise<Answer>,
 ): Promise<Answer> {
   return withTraceContext(change, () =>
@@ -21,7 +29,8 @@ export function sendInSpan<Answer>(
         try {
           return await send(span)
         } catch (error) {
-          tellFailure(span, statusOf(error), error instanceof Error ? error.message : String(error))
+          const message = error instanceof Error ? error.message : String(error)
+          tellFailure(span, statusOf(error), message, refusedAs())
           throw error
         } finally {
           span.end()
@@ -32,7 +41,14 @@ export function sendInSpan<Answer>(
 }
 
 /** `error.type` as the semantic conventions of HTTP have it: the status where there is one. */
-export function tellFailure(span: Span, status: number | undefined, message: string): void {
+export function tellFailure(
+  span: Span,
+  status: number | undefined,
+  message: string,
+  change: TraceContext | undefined,
+): void {
+  if (change !== undefined)
+    span.setAttributes({ ...changeAttributes(change), [CPID_ANCESTORS]: [...change.ancestors] })
   span.setAttribute('error.type', status === undefined ? '_OTHER' : String(status))
   if (status !== undefined) span.setAttribute('http.response.status_code', status)
   span.setStatus({ code: SpanStatusCode.ERROR, message })

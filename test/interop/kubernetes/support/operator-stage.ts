@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { dirname, delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from '@jest/globals'
 import { BIN } from '../../../../lab/harness/causeway/causeway-process.ts'
 import { Cluster, type ClusterOptions } from '../../../../lab/harness/kubernetes/cluster.ts'
@@ -41,9 +43,13 @@ export class OperatorStage {
     this.#endpoint = endpoint
   }
 
-  static async set(scene: Scene, endpoint: string, options: ClusterOptions = {}): Promise<OperatorStage> {
+  static async set(
+    scene: Scene,
+    endpoint: string,
+    { client, ...options }: ClusterOptions & { readonly client?: string } = {},
+  ): Promise<OperatorStage> {
     const cluster = scene.use(await Cluster.start(join(scene.directory, 'cluster'), options))
-    const folder = await operatorFolder(scene.directory)
+    const folder = await operatorFolder(scene.directory, 'operator', client)
     await cluster.kubectl('admin', 'apply', '--filename', join(folder, 'web-app.yaml'))
     const stage = new OperatorStage(scene, cluster, folder, endpoint)
     await scene.eventually(() => stage.api.get(WEB_APPS))
@@ -56,11 +62,25 @@ export class OperatorStage {
 
   /** Runs an operator as whoever the kubeconfig names, `admin` unless given. */
   start(operator = 'web-app', env: NodeJS.ProcessEnv = {}): RunningProgram {
+    return this.#run(operator, env, process.execPath, join(this.folder, `${operator}-instrumented.ts`))
+  }
+
+  /** Runs an operator as JavaScript with the Node that this machine has, which may be older. */
+  async startCompiled(operator: string): Promise<RunningProgram> {
+    const options = ['--noEmit', 'false', '--rewriteRelativeImportExtensions', '--outDir', 'compiled']
+    const tsc = join(this.folder, 'node_modules/typescript/bin/tsc')
+    await promisify(execFile)(process.execPath, [tsc, '--project', this.folder, ...options], {
+      cwd: this.folder,
+    })
+    return this.#run(operator, {}, 'node', join(this.folder, `compiled/${operator}-instrumented.js`))
+  }
+
+  #run(operator: string, env: NodeJS.ProcessEnv, node: string, file: string): RunningProgram {
     return this.#scene.use(
       new RunningProgram({
         name: operator,
-        command: process.execPath,
-        args: ['--no-warnings', join(this.folder, `${operator}-instrumented.ts`)],
+        command: node,
+        args: ['--no-warnings', file],
         directory: this.folder,
         env: {
           ...process.env,
