@@ -8,7 +8,6 @@ import { installClient } from '../../../lab/peers/install-client.ts'
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
-
 /**
  * A folder as a controller's author has it: a sample, the library as it is packed, the client, the newest unless given, and the packages
  * of OpenTelemetry.
