@@ -37,6 +37,13 @@ interface Turn {
   isNew: boolean
 }
 
+/** By whom a request was sent, what they may send, and by what its repetition is known. */
+interface Sent {
+  readonly sender: Sender | undefined
+  readonly allowed: ReturnType<SenderRules['of']> | undefined
+  readonly hash: Buffer
+}
+
 /** Writes one request into the store and the merge graph, inside the caller's transaction. */
 export class RequestRecorder {
   readonly #store: ArrivalStore
@@ -65,11 +72,19 @@ export class RequestRecorder {
    */
   begin(request: ReadRequest, sender?: Sender): Recording {
     const turn: Turn = { counts: noCounts(), isNew: true }
-    const steps = this.#steps(request, sender, turn)
+    const allowed = this.#rules?.of(sender)
+    const hash = allowed?.hashOf(request.hash) ?? request.hash
+    const steps = this.#steps(request, { sender, allowed, hash }, turn)
     return {
       goOn: (counts, mayGoOn) => {
         turn.counts = counts
         turn.isNew = true
+        // Asked with each part: what its sender tried again meanwhile may be there whole.
+        const before = this.#store.answerTo(hash)
+        if (before !== undefined) {
+          counts.repeatedRequests++
+          return before
+        }
         for (;;) {
           const { done, value } = steps.next()
           if (done === true) return value
@@ -79,14 +94,11 @@ export class RequestRecorder {
     }
   }
 
-  *#steps(request: ReadRequest, sender: Sender | undefined, turn: Turn): Generator<undefined, RequestAnswer> {
-    const allowed = this.#rules?.of(sender)
-    const hash = allowed?.hashOf(request.hash) ?? request.hash
-    const before = this.#store.answerTo(hash)
-    if (before !== undefined) {
-      turn.counts.repeatedRequests++
-      return before
-    }
+  *#steps(
+    request: ReadRequest,
+    { sender, allowed, hash }: Sent,
+    turn: Turn,
+  ): Generator<undefined, RequestAnswer> {
     const budget = cycleBudget(this.#settings.maxCycleEdges)
     const name = sender && nameOfSender(sender)
     const answer = new AnswerBuilder(request.traces ?? request.logs)

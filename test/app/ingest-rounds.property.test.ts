@@ -100,6 +100,23 @@ test('a request that stops half way and is sent again to another Causeway is sto
   expect(mergeGraphOf(second.db)).toEqual(mergeGraphOf(whole.db))
 })
 
+test('a request that comes again over another connection, and is stored between two parts of the first, has one answer', async () => {
+  using writer = await TestWriter.open()
+  const merges = Array.from({ length: 130 }, (_, at) => ({
+    new: cpid(at + 1),
+    sources: [cpid(((at + 1) % 130) + 1)],
+  }))
+  const request: PendingRequest = { signal: 'logs', bytes: mergelogsRequest('racer', merges) }
+  const again = { ...request }
+  expect(writer.writer.ingest([request], () => false).outcomes).toEqual([])
+  const { outcomes } = writer.writer.ingest([again])
+  expect(outcomes).toMatchObject([{ kind: 'accepted', rejected: 1 }])
+  const { stored, ...answer } = outcomes[0] as { stored: number }
+  expect(stored).toBe(129)
+  expect(writer.writer.ingest([request]).outcomes).toMatchObject([answer])
+  expect([writer.rows('requests'), writer.rows('mergelogs')]).toEqual([1, 129])
+})
+
 test('what is pruned between two parts of a request is there again with the next one', async () => {
   using writer = await TestWriter.open({ retention: { maxAgeMs: 60_000 } })
   const spans = Array.from({ length: 250 }, (_, at) => ({ trace: 1, id: at + 1, cpid: cpid(1) }))
