@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
+import { writeLabel } from '../../web/src/text/seen-write.ts'
 import { ask, id } from './asking.ts'
 
 interface Cascade {
   timePerService: object[]
   timePerCluster: object[]
-  traces: { spans: { name: string; cluster?: string; synthetic: boolean }[] }[]
+  traces: { spans: { name: string; service: string; cluster?: string; synthetic: boolean }[] }[]
 }
 
 /** A change on the host, which a controller works for in these clusters, 10 ms longer in each than in the one before. */
@@ -31,6 +32,7 @@ test('a cascade over several clusters says which span is in another one, and wha
     ['work 1', 'west'],
     ['work 2', undefined],
   ])
+  expect(spans.map(writeLabel).sort()).toEqual(['work 0', 'work 1 in west', 'work 2'])
   expect(timePerService).toMatchObject([{ service: 'reconfigurator', totalMs: 60, spans: 3 }])
   expect(timePerCluster).toMatchObject([
     { cluster: null, service: 'reconfigurator', totalMs: 30, spans: 1 },

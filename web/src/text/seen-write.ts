@@ -20,8 +20,9 @@ export function seenWords({ user, cause, gap }: Write): string[] {
   return words
 }
 
-/** The name of a write, and before it the person who made it. */
-export function writeLabel(span: Write & Pick<Span, 'name'>): string {
-  const { user, cause, name } = span
-  return cause === 'operator' && user !== undefined ? `${user}: ${name}` : name
+/** The name of a write, before it the person who made it, and after it the cluster where that is another one. */
+export function writeLabel(span: Write & Pick<Span, 'name' | 'cluster'>): string {
+  const { user, cause, name, cluster } = span
+  const what = cluster === undefined ? name : `${name} in ${cluster}`
+  return cause === 'operator' && user !== undefined ? `${user}: ${what}` : what
 }
