@@ -1,9 +1,13 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, test } from '@jest/globals'
 import { diag, trace } from '@opentelemetry/api'
 import { activeTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
 import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startSdk, type Sdk } from './support/start-sdk.ts'
+
+setFlagsFromString('--expose-gc')
 
 const ALPHA = { cpid: cpid(1), ancestors: [] }
 const BETA = { cpid: cpid(2), ancestors: [] }
@@ -94,6 +98,27 @@ test('other objects of the same causes have merges of their own; what begins twi
   expect(plan([], { object: WEB }).cpid).not.toBe(first.cpid)
   expect(plan([]).cpid).not.toBe(plan([]).cpid)
   expect(told(sdk)).toMatchObject([{ new: cpid(102), of: [] }])
+})
+
+test('writes that are begun by the thousand at once are all told of', async () => {
+  await using sdk = startSdk()
+  const { plan, accepted } = instrumentation()
+  const named = (name: number) => ({ ...WEB, metadata: { ...WEB.metadata, name: `web-${name}` } })
+  const changes = Array.from({ length: 6_000 }, (_, name) => plan([], { object: named(name) }))
+  for (const change of changes) accepted(change)
+  expect(told(sdk)).toHaveLength(6_000)
+})
+
+test('what very many causes merged into is remembered without them', () => {
+  const { plan, accepted } = instrumentation()
+  const causes = Array.from({ length: 8_000 }, (_, number) => ({ cpid: cpid(number + 1), ancestors: [] }))
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  const before = process.memoryUsage().heapUsed
+  for (let name = 0; name < 100; name++) accepted(plan(causes, { object: `v1/pods/a/${name}` }))
+  expect(plan(causes, { object: 'v1/pods/a/1' })).toBe(plan(causes, { object: 'v1/pods/a/1' }))
+  collect()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(10e6)
 })
 
 test('wrote tells of the planned change that it is called in, and of that on the object', async () => {

@@ -1,88 +1,17 @@
 import { expect, test } from '@jest/globals'
-import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
-import { traceCluster } from '../../packages/instrumentation/src/kubernetes/index.ts'
-import type { KubernetesObject } from '../../packages/instrumentation/src/objects/kubernetes-object.ts'
-import { derivedCpid } from '../../src/inference/derive-change-ids.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { startSdk, type Sdk } from './support/start-sdk.ts'
-
-const CPID = 'causeway.io/cpid'
-
-interface Writer {
-  manager: string
-  operation: string
-  subresource?: string
-  time: string
-  fieldsV1: object
-}
-interface Version extends KubernetesObject {
-  metadata: {
-    name: string
-    uid: string
-    resourceVersion: string
-    generation?: number
-    annotations?: Record<string, string>
-    ownerReferences?: object[]
-    managedFields?: Writer[]
-    deletionTimestamp?: string
-  }
-  data?: Record<string, string>
-  spec?: { replicas: number }
-}
-
-/** A cache that is told what a watch would tell it, as the client's informers are. */
-class Informed {
-  readonly #objects = new Map<string, Version>()
-  readonly #told = new Map<string, ((object: Version) => void)[]>()
-
-  on(verb: string, tell: (object: Version) => void): void {
-    this.#told.set(verb, [...(this.#told.get(verb) ?? []), tell])
-  }
-  get(name: string): Version | undefined {
-    return this.#objects.get(name)
-  }
-  list(): Version[] {
-    return [...this.#objects.values()]
-  }
-  tell(verb: 'add' | 'update' | 'delete', object: Version): Version {
-    if (verb === 'delete') this.#objects.delete(object.metadata.name)
-    else this.#objects.set(object.metadata.name, object)
-    for (const tell of this.#told.get(verb) ?? []) tell(object)
-    return object
-  }
-}
-
-function informed() {
-  let next = 100
-  let atMs = Date.UTC(2026, 0, 1)
-  const newCpid = () => cpid(next++)
-  const instrumentation = createInstrumentation({ cluster: 'prod', newCpid, nowMs: () => atMs })
-  const cluster = traceCluster({ makeApiClient: () => undefined }, { instrumentation })
-  const plain = new Informed()
-  const traced = cluster.informer(plain, { apiVersion: 'apps/v1', kind: 'Deployment' })
-  const contextOf = (object: Version) => instrumentation.extractFromObject(object)?.cpid
-  return { instrumentation, plain, traced, contextOf, cluster, wait: (ms: number) => void (atMs += ms) }
-}
-
-const version = (resourceVersion: string, more: Partial<Version['metadata']> = {}): Version => ({
-  metadata: { name: 'web', uid: 'u1', resourceVersion, generation: 1, ...more },
-})
-const marked = { annotations: { [CPID]: cpid(1) } }
-const byOperator = (second: number): Writer => ({
-  manager: 'operator',
-  operation: 'Update',
-  time: `2026-01-01T00:00:0${second}Z`,
-  fieldsV1: { 'f:metadata': { 'f:annotations': { [`f:${CPID}`]: {} } }, 'f:spec': { 'f:replicas': {} } },
-})
-const byKubectl = (second: number): Writer => ({
-  manager: 'kubectl-patch',
-  operation: 'Update',
-  time: `2026-01-01T00:00:0${second}Z`,
-  fieldsV1: { 'f:spec': { 'f:replicas': {} } },
-})
-const rootOf = (resourceVersion: string, uid = 'u1', cluster = 'prod'): string =>
-  derivedCpid('root', { cluster, uid, version: resourceVersion })
-const told = (sdk: Sdk) => sdk.records().map(({ attributes }) => attributes['cpid.new'])
+import {
+  byKubectl,
+  byOperator,
+  CPID,
+  informed,
+  marked,
+  rootOf,
+  told,
+  version,
+  type Version,
+} from './support/informed.ts'
+import { startSdk } from './support/start-sdk.ts'
 
 test('a change by somebody without CPID begins a root, the one that Causeway gives it, told once', async () => {
   await using sdk = startSdk()

@@ -1,39 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { withTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
-import {
-  traceCluster,
-  type TraceClusterSettings,
-} from '../../packages/instrumentation/src/kubernetes/index.ts'
 import { promised, type HttpApi } from '../../packages/instrumentation/src/kubernetes/client-types.ts'
+import { traceCluster } from '../../packages/instrumentation/src/kubernetes/index.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { Api, httpApi, startServer, type Asked, type Stored } from './support/asked-server.ts'
-import { startSdk, type Sdk } from './support/start-sdk.ts'
+import { Api, startServer, type Stored } from './support/asked-server.ts'
+import { startSdk } from './support/start-sdk.ts'
+import { carried, object, told, traced, WEB } from './support/traced-scene.ts'
 
-const CPID = 'causeway.io/cpid'
-const WEB = '/apis/apps/v1/namespaces/default/deployments/web'
 const ALPHA = { cpid: cpid(1), ancestors: [] }
-
-const object = (number: number, resourceVersion = '7', name = 'web'): Stored => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: {
-    name,
-    namespace: 'default',
-    uid: `u${number}`,
-    resourceVersion,
-    annotations: { [CPID]: cpid(number) },
-  },
-})
-
-function traced(settings: TraceClusterSettings = {}) {
-  let next = 100
-  const config = { makeApiClient: (type: typeof Api) => new type({ httpApi }) }
-  const cluster = traceCluster(config, { newCpid: () => cpid(next++), ...settings })
-  return { ...cluster, api: cluster.kubeConfig.makeApiClient(Api) }
-}
-
-const told = (sdk: Sdk) => sdk.records().map(({ attributes }) => attributes['cpid.new'])
-const carried = ({ body }: Asked): string | undefined => body?.metadata?.annotations?.[CPID]
 
 test('a reconcile that meets a conflict makes one merge of all that it read, and tells it when it is written', async () => {
   await using sdk = startSdk()

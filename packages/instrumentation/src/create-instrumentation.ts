@@ -11,15 +11,16 @@ import type {
   WriteDetail,
 } from './instrumentation.ts'
 import { activeTraceContext } from './context/active-trace-context.ts'
-import { linkFromTraceparent } from './context/traceparent-link.ts'
+import { linkFromTraceparent, TRACEPARENT_ANNOTATION } from './context/traceparent-link.ts'
 import type { TraceContext } from './context/trace-context.ts'
 import { KnownContexts } from './known/known-contexts.ts'
+import { useContext } from './known/told-on-use.ts'
 import { checkLimit, MAX_ANCESTORS, MAX_SOURCES } from './limits.ts'
 import { mergeInSteps } from './merge/merge-in-steps.ts'
 import { mergeTraceContexts, type Merged, type Mergelog } from './merge/merge-trace-contexts.ts'
 import { MergelogSender, type MergelogDetail } from './merge/mergelog-sender.ts'
 import { PlannedMerges } from './merge/planned-merges.ts'
-import type { KubernetesObject } from './objects/kubernetes-object.ts'
+import { gistOf, type KubernetesObject } from './objects/kubernetes-object.ts'
 import { noteObjects } from './objects/noted-objects.ts'
 import { ANNOTATION_KEYS, readAnnotations, writeAnnotations } from './objects/object-annotations.ts'
 import { kindOf, objectReference, whatIsMissing, type ObjectType } from './objects/object-reference.ts'
@@ -127,7 +128,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     const change = plan(sound, { object, ...detail })
     const cause = activeTraceContext() ?? sound.at(-1)
     const refusedAs = (): TraceContext | undefined => (planned.isUntold(change.cpid) ? cause : undefined)
-    return sendInSpan({ tracer: tracer(), name, change, refusedAs }, async () => {
+    return sendInSpan({ tracer, name, change, refusedAs }, async () => {
       const written = await send(injectIntoObject<T>(change, object))
       accepted(change, written, detail.type)
       return written
@@ -136,7 +137,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
 
   function extractFromObject(object: MaybeObject): TraceContext | undefined {
     return attempt(() => {
-      const traceContext = known.use(known.of(object)) ?? readAnnotations(object, keys, maxAncestors)
+      const traceContext = useContext(known.of(object)) ?? readAnnotations(object, keys, maxAncestors)
       if (traceContext === undefined || settings.keepTraceparent !== true) return traceContext
       const link = linkFromTraceparent(object)
       return link === undefined ? traceContext : { ...traceContext, link }
@@ -175,16 +176,27 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     return reference
   }
 
+  /** What the API server gives out with the CPID of a write that nobody heard the answer to was accepted. */
+  function acceptCarried(objects: MaybeObject | readonly MaybeObject[]): void {
+    if (planned.size === 0) return
+    const all = Array.isArray(objects) ? (objects as readonly MaybeObject[]) : [objects as MaybeObject]
+    for (const object of all) {
+      const carried = readAnnotations(object, keys, 0)
+      if (carried !== undefined) planned.accept(carried.cpid)
+    }
+  }
+
+  function observed(objects: MaybeObject | readonly MaybeObject[], type?: ObjectType): void {
+    note(CPID_OBSERVED, objects, type)
+    attempt(() => acceptCarried(objects), undefined)
+  }
+
   function wrote(objects: MaybeObject | readonly MaybeObject[], type?: ObjectType): void {
     note(CPID_WROTE, objects, type)
     attempt(() => {
       const active = activeTraceContext()
       if (active !== undefined) planned.accept(active.cpid)
-      const all = Array.isArray(objects) ? (objects as readonly MaybeObject[]) : [objects as MaybeObject]
-      for (const object of all) {
-        const carried = readAnnotations(object, keys, maxAncestors)
-        if (carried !== undefined) planned.accept(carried.cpid)
-      }
+      acceptCarried(objects)
     }, undefined)
   }
 
@@ -200,7 +212,7 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     beginDeletion,
     extractFromObject,
     injectIntoObject,
-    observed: (objects, type) => note(CPID_OBSERVED, objects, type),
+    observed,
     wrote,
   }
   shareInternals(instrumentation, {
@@ -208,6 +220,8 @@ export function createInstrumentation(settings: InstrumentationSettings = {}): I
     tell,
     isUntold: ({ cpid }) => planned.isUntold(cpid),
     referenceTo,
+    acceptCarried,
+    gistOf: (object) => gistOf(object, [keys.cpid, keys.ancestors, TRACEPARENT_ANNOTATION]),
     readCarried: (object) => readAnnotations(object, keys, maxAncestors),
     cpidKey: keys.cpid,
     cluster: settings.cluster ?? clusterName(),

@@ -129,7 +129,10 @@ export interface Instrumentation {
     object: T & Annotated,
   ) => T
 
-  /** Notes on the active span, in `cpid.observed`, that it read these. At most 128 of them, each once. */
+  /**
+   * Notes on the active span, in `cpid.observed`, that it read these, as the API server has them. At most 128 of them, each
+   * once. Where one carries the outcome of a `plan`, the write was accepted, whether its answer came or not.
+   */
   readonly observed: (objects: MaybeObject | readonly MaybeObject[], type?: ObjectType) => void
 
   /**

@@ -4,6 +4,7 @@ import type { Instrumentation, MaybeObject } from './instrumentation.ts'
 import type { KnownContexts } from './known/known-contexts.ts'
 import type { Mergelog } from './merge/merge-trace-contexts.ts'
 import type { MergelogDetail } from './merge/mergelog-sender.ts'
+import type { KubernetesObject } from './objects/kubernetes-object.ts'
 import type { ObjectType } from './objects/object-reference.ts'
 
 /** What other parts of this package need of an instrumentation, and no controller. */
@@ -13,6 +14,10 @@ export interface Internals {
   /** Whether a change was planned here, and nothing of it was accepted so far. */
   readonly isUntold: (change: TraceContext) => boolean
   readonly referenceTo: (object: MaybeObject, type?: ObjectType) => string | undefined
+  /** What is looked at of an object, in a copy. */
+  readonly gistOf: (object: KubernetesObject) => KubernetesObject
+  /** Says that the API server gives out an object as it is. */
+  readonly acceptCarried: (object: MaybeObject) => void
   /** What an object's annotations say, whatever else is known of it. */
   readonly readCarried: (object: MaybeObject) => TraceContext | undefined
   /** The annotation of the CPID. */

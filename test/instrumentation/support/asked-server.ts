@@ -21,8 +21,8 @@ export interface Asked {
   traceparent: string | undefined
 }
 
-/** A server that notes what it is asked, and answers as it is told to. */
-export async function startServer(answer: (asked: Asked) => [number, object]) {
+/** A server that notes what it is asked, and answers as it is told to, or hangs up. */
+export async function startServer(answer: (asked: Asked) => [number, object] | undefined) {
   const asked: Asked[] = []
   const server = createServer((request, response) => {
     let text = ''
@@ -31,7 +31,12 @@ export async function startServer(answer: (asked: Asked) => [number, object]) {
       const { method = '', url = '', headers } = request
       const body = text === '' ? undefined : (JSON.parse(text) as Asked['body'])
       asked.push({ method, path: url, body, traceparent: headers['traceparent'] as string | undefined })
-      const [status, object] = answer(asked.at(-1)!)
+      const said = answer(asked.at(-1)!)
+      if (said === undefined) {
+        request.socket.destroy()
+        return
+      }
+      const [status, object] = said
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(object))
     })
   })

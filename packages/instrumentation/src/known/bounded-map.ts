@@ -1,10 +1,13 @@
-/** A map that forgets what was set longest ago once it holds more than `most`. */
+/** A map that forgets what was set longest ago once all that it holds weighs more than `most`; an entry weighs 1 unless said. */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #most: number
+  readonly #weightOf: (value: Value) => number
+  #weight = 0
 
-  constructor(most: number) {
+  constructor(most: number, weightOf: (value: Value) => number = () => 1) {
     this.#most = most
+    this.#weightOf = weightOf
   }
 
   get size(): number {
@@ -16,16 +19,19 @@ export class BoundedMap<Key, Value> {
   }
 
   set(key: Key, value: Value): void {
-    this.#entries.delete(key)
+    this.delete(key)
     this.#entries.set(key, value)
-    if (this.#entries.size <= this.#most) return
+    this.#weight += this.#weightOf(value)
     for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest)
-      return
+      if (this.#weight <= this.#most) return
+      this.delete(oldest)
     }
   }
 
   delete(key: Key): void {
+    const value = this.#entries.get(key)
+    if (value === undefined) return
     this.#entries.delete(key)
+    this.#weight -= this.#weightOf(value)
   }
 }

@@ -3,6 +3,7 @@ import type { TraceContext } from '../context/trace-context.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
+import { tellOnUse } from '../known/told-on-use.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 import { noteStatusWrite } from './status-writes.ts'
@@ -23,9 +24,8 @@ const VERSION_8 = 0x80
 const ANNOUNCED_MS = 10_000
 
 interface Remembered {
+  readonly uid: string
   readonly facts: VersionFacts
-  /** What the version came from, where that is not what it says itself. */
-  readonly context: TraceContext | undefined
   /** Whether it was given its CPID alone, as where a deletion is marked, and was left so, but for its status. */
   readonly isMarked: boolean
   /** The last version of which a span tells: this process wrote it, or somebody who carries CPIDs did. */
@@ -41,6 +41,7 @@ interface Remembered {
 export class ObjectMemory {
   readonly #instrumentation: Instrumentation
   readonly #type: ObjectType
+  /** By namespace and name, as the informer has them: another one may have come instead, unseen. */
   readonly #objects = new Map<string, Remembered>()
   readonly #tombstones = new BoundedMap<string, KubernetesObject>(MOST_TOMBSTONES)
 
@@ -53,18 +54,19 @@ export class ObjectMemory {
   see(object: KubernetesObject): void {
     const uid = object.metadata?.uid
     if (uid === undefined) return
-    const { known, cpidKey, nowMs, referenceTo } = internalsOf(this.#instrumentation)
-    this.#tombstones.delete(placeOf(object))
+    const { known, cpidKey, nowMs, referenceTo, acceptCarried } = internalsOf(this.#instrumentation)
+    acceptCarried(object)
+    const place = placeOf(object)
+    this.#tombstones.delete(place)
     const facts = factsOf(object, cpidKey)
-    const before = this.#objects.get(uid)
-    if (before?.facts.version === facts.version && before !== undefined) return
+    const before = this.#rememberedAt(place, uid)
+    if (before !== undefined && before.facts.version === facts.version) return
     const deletion =
       known.ofDeletion(uid) ??
       (facts.isGoing && before?.facts.isGoing === false ? this.#deletionOf(object, before) : undefined)
     if (deletion !== undefined) known.noteDeletion(uid, deletion)
     const own = known.ofVersion(object)
-    const context = own ?? deletion ?? this.#contextOf(object, facts, before)
-    if (context !== undefined) known.noteVersion(object, context)
+    known.noteCurrent(object, own ?? this.#contextOf(object, facts, before, deletion))
     const isUnchanged = before !== undefined && holdsTheSame(before.facts, facts)
     const isMarkedNow = isUnchanged && before.facts.cpid !== facts.cpid
     const isMarked = isMarkedNow || (isUnchanged && before.isMarked)
@@ -73,7 +75,7 @@ export class ObjectMemory {
     const told = isTold ? referenceTo(object, this.#type) : before?.told
     if (before !== undefined && own === undefined && isStatusAlone(before.facts, facts))
       this.#noteStatus(object, told)
-    this.#objects.set(uid, { facts, context, isMarked, told, announcedUntilMs })
+    this.#objects.set(place, { uid, facts, isMarked, told, announcedUntilMs })
   }
 
   /** The last that is told of an object. */
@@ -81,13 +83,25 @@ export class ObjectMemory {
     const uid = object.metadata?.uid
     if (uid === undefined) return
     const { known } = internalsOf(this.#instrumentation)
-    const before = this.#objects.get(uid)
-    this.#objects.delete(uid)
-    this.#tombstones.set(placeOf(object), object)
-    const context = known.ofDeletion(uid) ?? this.#deletionOf(object, before)
+    const place = placeOf(object)
+    const before = this.#rememberedAt(place, uid)
+    // Whoever ended a deletion that waited may have said what it came from.
+    const ended = before?.facts.isGoing === true ? known.ofCurrent(uid) : undefined
+    const context = ended ?? known.ofDeletion(uid) ?? this.#deletionOf(object, before)
+    this.#objects.delete(place)
+    this.#tombstones.set(place, object)
+    known.forgetCurrent(uid)
     if (context === undefined) return
     known.noteVersion(object, context)
     known.noteDeletion(uid, context)
+  }
+
+  /** Where the object of that name is another by now, nobody was told of the end of the first. */
+  #rememberedAt(place: string, uid: string): Remembered | undefined {
+    const there = this.#objects.get(place)
+    if (there === undefined || there.uid === uid) return there
+    internalsOf(this.#instrumentation).known.forgetCurrent(there.uid)
+    return undefined
   }
 
   /** What became of an object that is not there. */
@@ -99,11 +113,18 @@ export class ObjectMemory {
     object: KubernetesObject,
     facts: VersionFacts,
     before: Remembered | undefined,
+    deletion: TraceContext | undefined,
   ): TraceContext | undefined {
-    const { nowMs } = internalsOf(this.#instrumentation)
+    const { nowMs, readCarried } = internalsOf(this.#instrumentation)
+    const isMarked = before?.facts.isGoing === true && before.facts.cpid !== facts.cpid
+    if (deletion !== undefined) return (isMarked ? readCarried(object) : undefined) ?? deletion
     const isAnnounced = before !== undefined && nowMs() < before.announcedUntilMs
     if (isByAnother(before?.facts, facts) && !isAnnounced) return this.#begin(object, 'write')
-    return facts.cpid === before?.facts.cpid ? before?.context : undefined
+    return facts.cpid === before?.facts.cpid ? this.#contextBefore(object) : undefined
+  }
+
+  #contextBefore({ metadata }: KubernetesObject): TraceContext | undefined {
+    return internalsOf(this.#instrumentation).known.ofCurrent(metadata?.uid ?? '')
   }
 
   /** It is of the change before, whose span it is not. */
@@ -138,7 +159,7 @@ export class ObjectMemory {
   #ownDeletion(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {
     const { readCarried } = internalsOf(this.#instrumentation)
     if (before === undefined || isOfUnpatched(before.facts)) return undefined
-    if (before.facts.isGoing || before.isMarked) return before.context ?? readCarried(object)
+    if (before.facts.isGoing || before.isMarked) return this.#contextBefore(object) ?? readCarried(object)
     return this.#begin(object, 'delete')
   }
 
@@ -147,14 +168,14 @@ export class ObjectMemory {
    * gives it the same CPID; it is the one that Causeway gives a write that it sees from outside.
    */
   #begin(object: KubernetesObject, verb: 'write' | 'delete'): TraceContext {
-    const { cluster, tell, tracer, referenceTo, known, nowMs } = internalsOf(this.#instrumentation)
+    const { cluster, tell, tracer, referenceTo, nowMs } = internalsOf(this.#instrumentation)
     const { uid = '', resourceVersion = '' } = object.metadata ?? {}
     const cpid = derivedRoot(cluster, uid, resourceVersion)
     const context = { cpid, ancestors: [] }
     const atMs = nowMs()
     const detail = { object: referenceTo(object, this.#type), reason: 'unattributed writer' }
     // Most of what an informer lists concerns nobody.
-    known.tellOnUse(context, () => {
+    tellOnUse(context, () => {
       tell({ cpid, sources: [] }, detail, atMs)
       tellWriteOfAnother(tracer(), verb, context, detail.object, atMs)
     })

@@ -1,19 +1,21 @@
 import { SpanStatusCode, type Span } from '@opentelemetry/api'
 import { attempt } from '../attempt.ts'
 import { withTraceContext } from '../context/active-trace-context.ts'
-import type { TraceContext } from '../context/trace-context.ts'
 import type { Instrumentation, MaybeObject } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
+import { endSpan, errorLine, inSpan } from '../writes/in-span.ts'
 import { clusterOf } from './object-clusters.ts'
 import { tellStatusWrite } from './status-writes.ts'
 import { inWork, Work, type LastChange } from './work.ts'
 
 const MOST_KEYS = 10_000
 const MOST_WAKERS = 64
+/** What the last changes of all keys come from: what is forgotten is named once more. */
+const MOST_CAUSES = 262_144
 
 /** A reconcile of keys, for any work queue: call it with the key, as the plain function before. */
 export interface Reconciler<Key extends string, Outcome> {
@@ -23,9 +25,17 @@ export interface Reconciler<Key extends string, Outcome> {
 }
 
 interface Waker {
+  /** What is looked at of it, lest the rest be kept. */
   readonly object: KubernetesObject
   readonly type: ObjectType
+  /** Undefined where no informer told of it. */
+  readonly cluster: Instrumentation | undefined
+  /** The object itself, where a write of its status may have to be told. */
+  readonly version: object | undefined
 }
+
+type Wakers = ReadonlyMap<string, Waker>
+const NOBODY: Wakers = new Map()
 
 export interface ReconcilerSettings {
   /** Whether a reconcile that wrote nothing, and did not fail, leaves a span. */
@@ -36,7 +46,7 @@ export interface ReconcilerSettings {
 
 /**
  * Wraps a reconcile: it is a span of the change that it writes for, else of what woke it; it fails as before. Who woke it
- * stays known while it is tried again, until somebody wakes it anew.
+ * stays known while it is tried again; once it succeeded, until somebody wakes it anew.
  */
 export function tracedReconciler<Key extends string, Outcome>(
   name: string,
@@ -44,49 +54,63 @@ export function tracedReconciler<Key extends string, Outcome>(
   instrumentation: Instrumentation,
   { keepsIdleSpans, tellsStatusWrites }: ReconcilerSettings,
 ): Reconciler<Key, Outcome> {
-  const woken = new BoundedMap<Key, Map<string, Waker>>(MOST_KEYS)
-  const earlier = new BoundedMap<Key, ReadonlyMap<string, Waker>>(MOST_KEYS)
-  const last = new BoundedMap<Key, LastChange>(MOST_KEYS)
+  const { gistOf, tracer } = internalsOf(instrumentation)
+  const woken = new BoundedMap<Key, Wakers>(MOST_KEYS)
+  const earlier = new BoundedMap<Key, Wakers>(MOST_KEYS)
+  const last = new BoundedMap<Key, LastChange>(MOST_CAUSES, ({ causes }) => causes.size + 1)
 
   /** Those since the last time, else those of the last time: then it is tried again. */
-  function takeWakers(key: Key): readonly Waker[] {
+  function takeWakers(key: Key): Wakers {
     const wakers = woken.get(key) ?? earlier.get(key)
     woken.delete(key)
-    if (wakers === undefined) return []
+    if (wakers === undefined) return NOBODY
     earlier.set(key, wakers)
-    return [...wakers.values()]
+    return wakers
   }
 
-  function leaveSpan(ending: Ending): void {
-    end(ending)
-    if (tellsStatusWrites)
-      for (const { object } of ending.wakers) attempt(() => tellStatusWrite(object), undefined)
+  /** It has not done what it was woken for, whoever wakes it beside them now. */
+  function giveBack(key: Key, wakers: Wakers): void {
+    if (wakers.size === 0) return
+    const all = [...new Map([...wakers, ...(woken.get(key) ?? NOBODY)])]
+    woken.set(key, new Map(all.slice(-MOST_WAKERS)))
   }
 
   async function run(key: Key): Promise<Outcome> {
     const work = new Work(last.get(key))
-    const wakers = attempt(() => takeWakers(key), [])
-    for (const { object, type } of wakers)
-      attempt(() => work.read(object, type, clusterOf(object) ?? instrumentation), undefined)
+    const wakers = attempt(() => takeWakers(key), NOBODY)
+    for (const { object, type, cluster } of wakers.values())
+      attempt(() => work.read(object, type, cluster ?? instrumentation), undefined)
     const cause = work.causes().at(-1)
+
+    function end(span: Span): void {
+      // Where it is known what woke the work, what it read beside that stands on its writes: it was not waited for.
+      if (wakers.size === 0) work.noteReads(instrumentation)
+      work.useCauses()
+      span.setAttributes(changeAttributes(work.change ?? cause ?? work.causes()[0]))
+      endSpan(span)
+      for (const { version } of wakers.values())
+        if (version !== undefined) attempt(() => tellStatusWrite(version), undefined)
+    }
+
     return withTraceContext(cause, () =>
-      internalsOf(instrumentation)
-        .tracer()
-        .startActiveSpan(name, async (span) => {
-          work.noteReads(instrumentation)
-          try {
-            const outcome = await inWork(work, () => reconcile(key))
-            if (work.hasWritten || keepsIdleSpans) leaveSpan({ span, work, wakers, cause, instrumentation })
-            return outcome
-          } catch (error) {
-            span.setStatus({ code: SpanStatusCode.ERROR, message: String(error) })
-            leaveSpan({ span, work, wakers, cause, instrumentation })
-            throw error
-          } finally {
-            const change = work.lastChange()
-            if (change !== undefined) last.set(key, change)
-          }
-        }),
+      inSpan(tracer, name, {}, async (span) => {
+        work.noteReads(instrumentation)
+        try {
+          const outcome = await inWork(work, () => reconcile(key))
+          if (work.change !== undefined || keepsIdleSpans) attempt(() => end(span), undefined)
+          return outcome
+        } catch (error) {
+          attempt(() => {
+            giveBack(key, wakers)
+            span.setStatus({ code: SpanStatusCode.ERROR, message: errorLine(error) })
+            end(span)
+          }, undefined)
+          throw error
+        } finally {
+          if (work.last !== undefined) last.set(key, work.last)
+          work.end()
+        }
+      }),
     )
   }
 
@@ -94,28 +118,18 @@ export function tracedReconciler<Key extends string, Outcome>(
     wokenBy(key: Key, object: MaybeObject, type: ObjectType = {}) {
       attempt(() => {
         if (object === undefined || object === null) return
-        const wakers = woken.get(key) ?? new Map<string, Waker>()
+        const wakers = new Map(woken.get(key) ?? NOBODY)
         const { uid, name = '' } = object.metadata ?? {}
-        if (wakers.size < MOST_WAKERS || wakers.has(uid ?? name)) wakers.set(uid ?? name, { object, type })
+        if (wakers.size < MOST_WAKERS || wakers.has(uid ?? name))
+          wakers.set(uid ?? name, {
+            object: gistOf(object),
+            type,
+            cluster: clusterOf(object),
+            version: tellsStatusWrites ? object : undefined,
+          })
         woken.set(key, wakers)
       }, undefined)
       return key
     },
   })
-}
-
-interface Ending {
-  readonly span: Span
-  readonly work: Work
-  readonly wakers: readonly Waker[]
-  readonly cause: TraceContext | undefined
-  readonly instrumentation: Instrumentation
-}
-
-function end({ span, work, wakers, cause, instrumentation }: Ending): void {
-  // Where it is known what woke the work, what it read beside that stands on its writes: it was not waited for.
-  if (wakers.length === 0) work.noteReads(instrumentation)
-  work.useCauses()
-  span.setAttributes(changeAttributes(work.change ?? cause ?? work.causes()[0]))
-  span.end()
 }

@@ -55,8 +55,10 @@ export function nameOf({ verb, apiVersion, resource, subresource }: RequestTarge
 
 /** Written all the time, or not stored at all: not a part of any change. */
 export function isAside({ apiVersion, resource, subresource }: RequestTarget): boolean {
+  // What a proxy leads to has a path of its own.
+  const [through = ''] = subresource?.split('/') ?? []
   return (
-    (subresource !== undefined && ASIDE.has(subresource)) ||
+    ASIDE.has(through) ||
     (apiVersion.startsWith('coordination.k8s.io/') && resource === 'leases') ||
     resource === 'events' ||
     /^(?:authentication|authorization)\.k8s\.io\//.test(apiVersion)

@@ -1,4 +1,4 @@
-import { context, propagation, type Span } from '@opentelemetry/api'
+import { context, propagation } from '@opentelemetry/api'
 import { attempt, attemptLater } from '../attempt.ts'
 import { activeTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
@@ -6,12 +6,13 @@ import type { ChangeDetail, Instrumentation } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import { recordIn } from '../objects/kubernetes-object.ts'
+import { shortened } from '../writes/in-span.ts'
 import { sendInSpan, tellFailure, type WriteSpan } from '../writes/write-object.ts'
 import { promised, type ClientRequest, type ClientResponse, type HttpApi } from './client-types.ts'
-import { annotationPatch } from './deletion-mark.ts'
-import { markBody, objectIn } from './marked-body.ts'
+import { annotationPatch, lockAnew } from './deletion-mark.ts'
+import { isDryRun, markBody, objectIn } from './marked-body.ts'
 import { isAside, nameOf, requestTarget, type RequestTarget } from './request-target.ts'
-import { workHere } from './work.ts'
+import { workHere, type Work } from './work.ts'
 
 export interface HttpSettings {
   /** Whether requests carry the trace context of OpenTelemetry, for the spans of the API server. */
@@ -20,7 +21,16 @@ export interface HttpSettings {
   readonly marksDeletions: boolean
 }
 
-type Planned = Pick<WriteSpan, 'refusedAs'> & { readonly change: TraceContext }
+/** A write that is under way. */
+interface Write extends Pick<WriteSpan, 'refusedAs'> {
+  readonly target: RequestTarget
+  readonly change: TraceContext
+  readonly begun: () => void
+  /** It was accepted. */
+  readonly done: () => void
+  /** The cluster where it was planned. */
+  readonly planner: Instrumentation
+}
 
 /** Sends as `inner` does. A write is a span, carries its change, and is told once it was accepted; a read in a reconcile is noted. */
 export function tracedHttp(
@@ -28,13 +38,12 @@ export function tracedHttp(
   instrumentation: Instrumentation,
   settings: HttpSettings,
 ): HttpApi {
-  const { readCarried, tracer, isUntold } = internalsOf(instrumentation)
+  const { readCarried, known, tracer } = internalsOf(instrumentation)
 
   function ask(request: ClientRequest): Promise<ClientResponse> {
     if (settings.sendsTraceparent) {
-      propagation.inject(context.active(), request, {
-        set: (to, key, value) => to.setHeaderParam(key, value),
-      })
+      const set = (to: ClientRequest, key: string, value: string): void => to.setHeaderParam(key, value)
+      attempt(() => propagation.inject(context.active(), request, { set }), undefined)
     }
     return inner.send(request).toPromise()
   }
@@ -42,110 +51,128 @@ export function tracedHttp(
   async function read(request: ClientRequest, target: RequestTarget): Promise<ClientResponse> {
     const response = await ask(request)
     const work = workHere()
-    if (work === undefined || target.name === undefined || isAside(target)) return response
+    if (work === undefined || target.name === undefined) return response
     const object = await answered(response)
-    if (object !== undefined && response.httpStatusCode < 300) work.read(object, target, instrumentation)
+    if (object !== undefined && response.httpStatusCode < 300)
+      attempt(() => work.read(object, target, instrumentation), undefined)
     return response
   }
 
-  function causesOf(body: KubernetesObject | undefined): readonly (TraceContext | undefined)[] {
-    const work = workHere()
+  function causesOf(
+    work: Work | undefined,
+    body: KubernetesObject | undefined,
+  ): readonly (TraceContext | undefined)[] {
     const isVersion = body?.metadata?.resourceVersion !== undefined
     const own = isVersion ? instrumentation.extractFromObject(body) : readCarried(body)
-    work?.follow(own, instrumentation)
+    work?.follow(own)
     // Outside of a reconcile a write follows from the change that is being worked on.
     return work?.causes() ?? [activeTraceContext(), own]
   }
 
   /** Writes of a reconcile that follow from the same things are of one change. */
-  function plan(body: KubernetesObject | undefined, detail: ChangeDetail): Planned {
-    const causes = causesOf(body)
+  function begin(target: RequestTarget, body: KubernetesObject | undefined, detail: ChangeDetail): Write {
     const work = workHere()
+    const causes = causesOf(work, body).filter((cause) => cause !== undefined)
     const decide = (): TraceContext => instrumentation.plan(causes, detail)
-    const change = work?.planned(causes, instrumentation, decide) ?? decide()
-    const cause = activeTraceContext() ?? causes.findLast((one) => one !== undefined)
-    const refusedAs = (): TraceContext | undefined =>
-      (work?.isUntold(change) ?? isUntold(change)) ? cause : undefined
-    return { change, refusedAs }
+    const plan = work?.planned(causes, instrumentation, decide)
+    const change = plan?.change ?? decide()
+    const planner = plan?.by ?? instrumentation
+    const cause = activeTraceContext() ?? causes.at(-1)
+    return {
+      target,
+      change,
+      refusedAs: () => (internalsOf(planner).isUntold(change) ? cause : undefined),
+      begun: () => {
+        work?.noteReads(instrumentation)
+        work?.useCauses()
+      },
+      done: () => plan && work?.wrote(plan),
+      planner,
+    }
   }
 
-  function write(request: ClientRequest, target: RequestTarget): Promise<ClientResponse> {
-    const body = target.verb === 'delete' ? undefined : objectIn(request)
+  /** The mergelog goes out where it was planned, the rest is known of this cluster. */
+  function accept({ change, planner, target }: Write, written?: KubernetesObject): void {
+    planner.accepted(change)
+    instrumentation.accepted(change, written, target)
+  }
+
+  function write(
+    request: ClientRequest,
+    target: RequestTarget,
+    body?: KubernetesObject,
+  ): Promise<ClientResponse> {
     const object = { ...body, metadata: { ...body?.metadata, ...placeOf(target, body) } }
-    const planned = plan(body, { object, type: target, reason: nameOf(target) })
-    return sendWrite(request, target, planned, () =>
-      attempt(() => markBody(request, target, body, planned.change, instrumentation), undefined),
+    const one = begin(target, body, { object, type: target, reason: nameOf(target) })
+    return sendWrite(request, one, () =>
+      attempt(() => markBody(request, target, body, one.change, instrumentation), undefined),
     )
   }
 
-  function remove(request: ClientRequest, target: RequestTarget): Promise<ClientResponse> {
+  async function remove(
+    request: ClientRequest,
+    target: RequestTarget,
+    body?: KubernetesObject,
+  ): Promise<ClientResponse> {
     const { namespace, name } = target
     const detail = { object: { metadata: { namespace, name } }, type: target, reason: nameOf(target) }
-    const planned = plan(undefined, detail)
-    const { change } = planned
-    return sendWrite(request, target, planned, async () => {
-      const isMarked = settings.marksDeletions && name !== undefined
-      const patch = isMarked ? annotationPatch(request, change, instrumentation) : undefined
-      if (patch === undefined) return
-      const marked = await ask(patch)
-      const object = await answered(marked)
-      if (marked.httpStatusCode >= 300 || object === undefined) return
-      accepted(change, object, target)
-      const uid = object.metadata?.uid
-      if (uid !== undefined) internalsOf(instrumentation).known.noteDeletion(uid, change)
-    })
+    const one = begin(target, undefined, detail)
+    let uid: string | undefined
+    try {
+      const response = await sendWrite(request, one, async () => {
+        if (!settings.marksDeletions || name === undefined || target.subresource !== undefined) return
+        const marked = await ask(annotationPatch(request, body, one.change, instrumentation))
+        const object = await answered(marked)
+        if (marked.httpStatusCode >= 300 || object === undefined) return
+        accept(one, object)
+        lockAnew(request, body, object)
+        uid = object.metadata?.uid
+        if (uid !== undefined) known.noteDeletion(uid, one.change)
+      })
+      if (response.httpStatusCode < 300) uid = undefined
+      return response
+    } finally {
+      // It stays, and what it becomes is of other changes; should it be gone all the same, it carries the mark.
+      if (uid !== undefined) known.forgetDeletion(uid)
+    }
   }
 
   function sendWrite(
     request: ClientRequest,
-    target: RequestTarget,
-    { change, refusedAs }: Planned,
+    one: Write,
     prepare: () => void | Promise<void>,
   ): Promise<ClientResponse> {
-    return sendInSpan({ tracer: tracer(), name: nameOf(target), change, refusedAs }, async (span) => {
-      workHere()?.noteReads(instrumentation)
-      workHere()?.useCauses()
+    const { target, begun, done, refusedAs } = one
+    return sendInSpan({ ...one, tracer, name: nameOf(target) }, async (span) => {
+      attempt(begun, undefined)
       span.setAttributes({ 'http.request.method': request.getHttpMethod() })
       await attemptLater(prepare)
       const response = await ask(request)
       const object = await answered(response)
       if (response.httpStatusCode >= 300)
-        tellFailure(span, response.httpStatusCode, messageIn(object), refusedAs())
-      else attempt(() => tellSuccess(span, response, target, change, object), undefined)
+        tellFailure(span, response.httpStatusCode, refusalIn(object), refusedAs())
+      else
+        attempt(() => {
+          span.setAttribute('http.response.status_code', response.httpStatusCode)
+          tellSuccess(one, object)
+          done()
+        }, undefined)
       return response
     })
   }
 
-  function accepted(
-    change: TraceContext,
-    ...written: [KubernetesObject | undefined, RequestTarget] | []
-  ): void {
-    workHere()?.accepted(change)
-    instrumentation.accepted(change, ...written)
-  }
-
-  function tellSuccess(
-    span: Span,
-    response: ClientResponse,
-    target: RequestTarget,
-    change: TraceContext,
-    object: KubernetesObject | undefined,
-  ): void {
-    span.setAttribute('http.response.status_code', response.httpStatusCode)
+  function tellSuccess(one: Write, object: KubernetesObject | undefined): void {
+    const { target, change } = one
     const isObject = object?.metadata?.uid !== undefined
-    if (target.verb !== 'delete') accepted(change, isObject ? object : undefined, target)
-    else {
-      const deleted = { metadata: { namespace: target.namespace, name: target.name, uid: uidIn(object) } }
-      accepted(change)
-      instrumentation.wrote(deleted, target)
-      if (deleted.metadata.uid !== undefined)
-        internalsOf(instrumentation).known.noteDeletion(deleted.metadata.uid, change)
+    // A subresource, such as an eviction, may answer something that is not the object.
+    if (target.verb !== 'delete') {
+      accept(one, isObject ? object : undefined)
+      return
     }
-    const work = workHere()
-    if (work === undefined) return
-    work.change = change
-    work.hasWritten = true
-    work.follow(change, instrumentation)
+    const uid = uidIn(object)
+    accept(one)
+    instrumentation.wrote({ metadata: { namespace: target.namespace, name: target.name, uid } }, target)
+    if (uid !== undefined && target.subresource === undefined) known.noteDeletion(uid, change)
   }
 
   return {
@@ -153,8 +180,9 @@ export function tracedHttp(
       const target = attempt(() => requestTarget(request.getHttpMethod(), request.getUrl()), undefined)
       if (target === undefined || target.isDryRun || isAside(target)) return promised(ask(request))
       if (target.verb === 'get') return promised(read(request, target))
-      if (target.verb === 'delete') return promised(remove(request, target))
-      return promised(write(request, target))
+      const body = objectIn(request)
+      if (isDryRun(target, body)) return promised(ask(request))
+      return promised((target.verb === 'delete' ? remove : write)(request, target, body))
     },
   }
 }
@@ -180,9 +208,14 @@ async function answered(response: ClientResponse): Promise<KubernetesObject | un
   }
 }
 
-function messageIn(status: object | undefined): string {
-  const { message } = recordIn(status)
-  return typeof message === 'string' ? message : 'the API server refused'
+/** What was wrong with an object is told by where, since the values stand beside it in the message. */
+function refusalIn(status: object | undefined): string {
+  const { message, reason, details } = recordIn(status)
+  const { causes } = recordIn(details)
+  if (reason !== 'Invalid') return typeof message === 'string' ? shortened(message) : 'the API server refused'
+  const fields = Array.isArray(causes) ? causes.map((cause) => recordIn(cause)['field']) : []
+  const named = fields.filter((field) => typeof field === 'string').join(', ')
+  return shortened(named === '' ? 'the object is invalid' : `the object is invalid: ${named}`)
 }
 
 /** Of a deletion the API server answers the object, or a Status that names it. */

@@ -1,3 +1,4 @@
+import { attempt } from '../attempt.ts'
 import type { Instrumentation } from '../instrumentation.ts'
 import type { ClientInformer, ClientList, ClientObject, MakesInformers } from './client-types.ts'
 import { requestTarget } from './request-target.ts'
@@ -17,10 +18,13 @@ export function tracedInformers<Given extends MakesInformers>(
 ): Given {
   const make = makeInformer as unknown as Make
   const traced: Make = (config, path, list, ...selector) => {
-    const { apiVersion, resource } = requestTarget('GET', `https://localhost${path}`) ?? {}
+    const { apiVersion, resource } =
+      attempt(() => requestTarget('GET', `https://localhost${path}`), undefined) ?? {}
     const filledIn = async (): Promise<ClientList> => {
       const listed = await list()
-      for (const item of listed.items) fillIn(item, { apiVersion, kind: listed.kind })
+      attempt(() => {
+        for (const item of listed.items) fillIn(item, { apiVersion, kind: listed.kind })
+      }, undefined)
       return listed
     }
     return tracedInformer(

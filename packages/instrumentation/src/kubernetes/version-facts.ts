@@ -14,6 +14,8 @@ export interface VersionFacts {
   readonly generation: number | undefined
   /** A digest of all but metadata and status. */
   readonly content: string
+  /** A digest of the labels, finalizers and owners. */
+  readonly handles: string
   readonly writers: readonly Writer[]
   /** When Kubernetes itself wrote its status last, and when anybody wrote it last, as far as seconds tell. */
   readonly statusTime: string | undefined
@@ -45,6 +47,7 @@ export function factsOf(object: KubernetesObject, cpidKey: string): VersionFacts
     cpid: annotationOf(object, cpidKey),
     generation: count,
     content: contentOf(object),
+    handles: digestOf([metadata['labels'], metadata['finalizers'], ownerReferences]),
     writers: entries.flatMap((entry) => writerOf(entry, cpidKey)),
     statusTime: lastOf(entries.filter(isStatusByKubernetes)),
     lastTime: lastOf(entries) ?? '',
@@ -70,9 +73,9 @@ export function isByAnother(before: VersionFacts | undefined, now: VersionFacts)
   return !writersOf(before, now).some(({ marks }) => marks)
 }
 
-/** Whether two versions of an object hold the same, but for metadata and status. Deployments count a generation for annotations too. */
+/** Whether two versions of an object hold the same, but for annotations and status. Deployments count a generation for annotations too. */
 export function holdsTheSame(before: VersionFacts, now: VersionFacts): boolean {
-  return before.content === now.content
+  return before.content === now.content && before.handles === now.handles
 }
 
 /** Whether Kubernetes itself made a version, by writing the status alone. */

@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { Instrumentation } from '../instrumentation.ts'
+import { useContext } from '../known/told-on-use.ts'
 import { internalsOf } from '../internals.ts'
+import { MAX_NOTED } from '../objects/noted-objects.ts'
 import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 
@@ -11,41 +13,47 @@ export interface LastChange {
   readonly causes: ReadonlySet<string>
 }
 
-interface Read {
-  readonly object: KubernetesObject
-  readonly type: ObjectType
-  readonly cluster: Instrumentation
+/** An outcome, and what it was decided on. */
+export interface Plan {
+  readonly change: TraceContext
+  readonly causes: ReadonlySet<string>
+  /** Where the mergelog goes out, also when the first that is accepted is a write in another cluster. */
+  readonly by: Instrumentation
 }
 
 /** A reconcile that is going on: what it read, in whichever cluster, is what its writes follow from. */
 export class Work {
   readonly #causes = new Map<string, TraceContext>()
-  /** What was followed since something came from it, by whoever knows whether it is told. */
-  #unused: { readonly context: TraceContext; readonly cluster: Instrumentation }[] = []
-  /** Who planned a CPID: the mergelog goes out there, also when the first that is accepted is a write in another cluster. */
-  readonly #planners = new Map<string, Instrumentation>()
-  #reads: Read[] = []
-  readonly #last: LastChange | undefined
-  #plan: { readonly key: string; readonly change: TraceContext } | undefined
-  /** The outcome of the last merge: what is written for. */
+  /** What was followed since something came from it. */
+  readonly #unused = new Set<TraceContext>()
+  /** What is to be noted on a span of each cluster; no span takes more. */
+  readonly #reads = new Map<Instrumentation, Map<KubernetesObject, ObjectType>>()
+  #last: LastChange | undefined
+  #plan: Plan | undefined
+  #isOver = false
+  /** The outcome of the last merge that was written for. */
   change: TraceContext | undefined
-  hasWritten = false
 
   constructor(last: LastChange | undefined) {
     this.#last = last
   }
 
-  /** Notes that the work read an object of a cluster, and what that comes from. */
-  read(object: KubernetesObject, type: ObjectType, cluster: Instrumentation): void {
-    this.#reads.push({ object, type, cluster })
-    const { known } = internalsOf(cluster)
-    this.follow(known.of(object) ?? cluster.extractFromObject(object), cluster)
+  get isOver(): boolean {
+    return this.#isOver
   }
 
-  follow(context: TraceContext | undefined, cluster: Instrumentation): void {
+  /** Notes that the work read an object of a cluster, and what that comes from. */
+  read(object: KubernetesObject, type: ObjectType, cluster: Instrumentation): void {
+    const reads = this.#reads.get(cluster) ?? new Map<KubernetesObject, ObjectType>()
+    if (reads.size < MAX_NOTED) this.#reads.set(cluster, reads.set(object, type))
+    const { known } = internalsOf(cluster)
+    this.follow(known.of(object) ?? cluster.extractFromObject(object))
+  }
+
+  follow(context: TraceContext | undefined): void {
     if (context === undefined) return
     this.#causes.set(context.cpid, context)
-    this.#unused.push({ context, cluster })
+    this.#unused.add(context)
   }
 
   /** What a write follows from that is made now: not what the last change of this key, if that was read again, came from. */
@@ -58,59 +66,54 @@ export class Work {
 
   /** Something comes from all that was read so far. */
   useCauses(): void {
-    for (const { context, cluster } of this.#unused) internalsOf(cluster).known.use(context)
-    this.#unused = []
+    for (const context of this.#unused) useContext(context)
+    this.#unused.clear()
   }
 
   /** The outcome for these causes, decided once, in whichever cluster is written first. */
-  planned(
-    causes: readonly (TraceContext | undefined)[],
-    cluster: Instrumentation,
-    decide: () => TraceContext,
-  ): TraceContext {
-    const key = causes.map((cause) => cause?.cpid).join()
-    if (this.#plan?.key === key) return this.#plan.change
-    const change = decide()
-    this.#plan = { key, change }
-    this.#planners.set(change.cpid, cluster)
-    return change
+  planned(causes: readonly TraceContext[], by: Instrumentation, decide: () => TraceContext): Plan {
+    const before = this.#plan
+    if (before?.causes.size === causes.length && causes.every(({ cpid }) => before.causes.has(cpid)))
+      return before
+    return (this.#plan = { change: decide(), causes: new Set(causes.map(({ cpid }) => cpid)), by })
   }
 
-  /** Whether a change was planned, in whichever cluster, and nothing of it was accepted so far. */
-  isUntold(change: TraceContext): boolean {
-    const planner = this.#planners.get(change.cpid)
-    return planner !== undefined && internalsOf(planner).isUntold(change)
+  /** A write for a plan was accepted: what comes now comes from that, and what it came from is no news. */
+  wrote({ change, causes }: Plan): void {
+    const earlier = this.#last
+    const covered = new Set(causes)
+    if (earlier !== undefined && covered.has(earlier.context.cpid))
+      for (const cpid of earlier.causes) covered.add(cpid)
+    covered.delete(change.cpid)
+    this.#last = { context: change, causes: covered }
+    this.change = change
+    this.follow(change)
   }
 
-  /** Says that a write of a change was accepted, wherever it was planned. */
-  accepted(change: TraceContext): void {
-    this.#planners.get(change.cpid)?.accepted(change)
-  }
-
-  /** Everything that the change comes from, for the next reconcile of the key. */
-  lastChange(): LastChange | undefined {
-    if (this.change === undefined || !this.hasWritten) return this.#last
-    const causes = new Set(this.#causes.keys())
-    if (this.#last !== undefined && causes.has(this.#last.context.cpid))
-      for (const cpid of this.#last.causes) if (causes.size < MOST_CAUSES) causes.add(cpid)
-    causes.delete(this.change.cpid)
-    return { context: this.change, causes }
+  /** The last change that was written for, also in an earlier reconcile, and everything that it comes from. */
+  get last(): LastChange | undefined {
+    return this.#last
   }
 
   /** Notes what was read of a cluster since the last time on the active span, which is a step in that cluster. */
   noteReads(of: Instrumentation): void {
-    for (const { object, type, cluster } of this.#reads) if (cluster === of) of.observed(object, type)
-    this.#reads = this.#reads.filter(({ cluster }) => cluster !== of)
+    for (const [object, type] of this.#reads.get(of) ?? []) of.observed(object, type)
+    this.#reads.delete(of)
+  }
+
+  /** What was begun in it and goes on, as a timer or a watch, is no part of it. */
+  end(): void {
+    this.#isOver = true
+    this.#reads.clear()
   }
 }
 
-/** As many as one mergelog may have: what is forgotten is named once more. */
-const MOST_CAUSES = 1_024
 const going = new AsyncLocalStorage<Work>()
 
 /** The reconcile that is going on here, also after an `await`. */
 export function workHere(): Work | undefined {
-  return going.getStore()
+  const work = going.getStore()
+  return work?.isOver === true ? undefined : work
 }
 
 export function inWork<T>(work: Work, play: () => T): T {

@@ -1,10 +1,15 @@
+import { createHash } from 'node:crypto'
 import { BoundedMap } from '../known/bounded-map.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 import type { Merged, Mergelog } from './merge-trace-contexts.ts'
 import type { MergelogDetail } from './mergelog-sender.ts'
 
-/** How many writes may be under way, and how many outcomes are kept for writes that are tried again. */
-const MOST_PLANNED = 4_096
+/** How many outcomes are kept for writes that are tried again. */
+const MOST_OUTCOMES = 4_096
+/** How many sources writes under way may have, and one more for each write: some 100,000 may be begun at once. */
+const MOST_UNTOLD = 262_144
+/** Longer keys, of many causes, are kept as digests. */
+const LONGEST_KEY = 256
 
 interface Untold {
   readonly mergelog: Mergelog
@@ -22,8 +27,11 @@ type Tell = (mergelog: Mergelog, detail: MergelogDetail, atMs: number) => void
  * write tried again makes no second one; a mergelog goes out with the first write of it that was accepted.
  */
 export class PlannedMerges {
-  readonly #outcomes = new BoundedMap<string, TraceContext>(MOST_PLANNED)
-  readonly #untold = new BoundedMap<string, Untold>(MOST_PLANNED)
+  readonly #outcomes = new BoundedMap<string, TraceContext>(MOST_OUTCOMES)
+  readonly #untold = new BoundedMap<string, Untold>(
+    MOST_UNTOLD,
+    ({ mergelog }) => mergelog.sources.length + 1,
+  )
   readonly #tell: Tell
   readonly #nowMs: () => number
 
@@ -32,16 +40,18 @@ export class PlannedMerges {
     this.#nowMs = nowMs
   }
 
+  /** How many mergelogs wait for their write to be accepted. */
+  get size(): number {
+    return this.#untold.size
+  }
+
   plan(
     causes: readonly TraceContext[],
     target: string | undefined,
     detail: MergelogDetail,
     merge: () => Merged,
   ): TraceContext {
-    const key = `${causes
-      .map(({ cpid }) => cpid)
-      .sort()
-      .join()} ${target ?? ''}`
+    const key = keyOf(causes, target)
     const isKept = target !== undefined || causes.length > 0
     const earlier = isKept ? this.#outcomes.get(key) : undefined
     if (earlier !== undefined) return this.#again(earlier)
@@ -72,4 +82,10 @@ export class PlannedMerges {
     if (untold !== undefined) this.#untold.set(context.cpid, { ...untold, atMs: this.#nowMs() })
     return context
   }
+}
+
+function keyOf(causes: readonly TraceContext[], target = ''): string {
+  const cpids = causes.map(({ cpid }) => cpid).sort()
+  const key = `${cpids.join()} ${target}`
+  return key.length <= LONGEST_KEY ? key : createHash('sha256').update(key).digest('base64')
 }

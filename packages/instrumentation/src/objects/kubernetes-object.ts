@@ -30,6 +30,21 @@ export function annotationsOf(
   return recordIn(object?.metadata?.annotations)
 }
 
+/** A copy with no more than what is looked at here, and these annotations. */
+export function gistOf(object: KubernetesObject, annotations: readonly string[]): KubernetesObject {
+  const { apiVersion, kind } = object
+  const { name, namespace, uid, resourceVersion } = object.metadata ?? {}
+  const kept = annotations.flatMap((key) => {
+    const value = annotationOf(object, key)
+    return value === undefined ? [] : [[key, value] as const]
+  })
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion, annotations: Object.fromEntries(kept) },
+  }
+}
+
 /** A value as a record; empty when it is something else. */
 export function recordIn(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as typeof NONE) : NONE

@@ -2,7 +2,7 @@ import { trace, type Span } from '@opentelemetry/api'
 import type { CPID_OBSERVED, CPID_WROTE } from '../attributes.ts'
 
 /** A span of more would be mostly this list. */
-const MAX_REFERENCES = 128
+export const MAX_NOTED = 128
 
 type NotedAttribute = typeof CPID_OBSERVED | typeof CPID_WROTE
 type Notes = Partial<Record<NotedAttribute, Set<string>>>
@@ -18,8 +18,9 @@ export function noteObjects(attribute: NotedAttribute, references: () => (string
   const noted = (notes[attribute] ??= new Set())
   notesOf.set(span, notes)
   const before = noted.size
+  if (before >= MAX_NOTED) return
   for (const reference of references()) {
-    if (reference !== undefined && noted.size < MAX_REFERENCES) noted.add(reference)
+    if (reference !== undefined && noted.size < MAX_NOTED) noted.add(reference)
   }
   if (noted.size > before) span.setAttribute(attribute, [...noted])
 }

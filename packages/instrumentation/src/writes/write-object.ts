@@ -3,9 +3,10 @@ import { CPID_ANCESTORS } from '../attributes.ts'
 import { withTraceContext } from '../context/active-trace-context.ts'
 import type { TraceContext } from '../context/trace-context.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
+import { endSpan, errorLine, inSpan } from './in-span.ts'
 
 export interface WriteSpan {
-  readonly tracer: Tracer
+  readonly tracer: () => Tracer
   readonly name: string
   /** What the write is for. */
   readonly change: TraceContext | undefined
@@ -21,22 +22,18 @@ export function sendInSpan<Answer>(
   { tracer, name, change, refusedAs }: WriteSpan,
   send: (span: Span) => Promise<Answer>,
 ): Promise<Answer> {
+  const options = { kind: SpanKind.CLIENT, attributes: changeAttributes(change) }
   return withTraceContext(change, () =>
-    tracer.startActiveSpan(
-      name,
-      { kind: SpanKind.CLIENT, attributes: changeAttributes(change) },
-      async (span) => {
-        try {
-          return await send(span)
-        } catch (error) {
-          const message = error instanceof Error ? error.message : String(error)
-          tellFailure(span, statusOf(error), message, refusedAs())
-          throw error
-        } finally {
-          span.end()
-        }
-      },
-    ),
+    inSpan(tracer, name, options, async (span) => {
+      try {
+        return await send(span)
+      } catch (error) {
+        tellFailure(span, statusOf(error), errorLine(error), refusedAs())
+        throw error
+      } finally {
+        endSpan(span)
+      }
+    }),
   )
 }
 

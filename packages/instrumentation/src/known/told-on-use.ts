@@ -1,0 +1,18 @@
+import type { TraceContext } from '../context/trace-context.ts'
+
+/** Changes that nobody was told of yet, whichever cluster they are of. */
+const untold = new WeakMap<TraceContext, () => void>()
+
+/** Has a change told when something comes from it. */
+export function tellOnUse(context: TraceContext, tell: () => void): void {
+  untold.set(context, tell)
+}
+
+/** Something comes from this. */
+export function useContext<Context extends TraceContext | undefined>(context: Context): Context {
+  if (context === undefined) return context
+  const tell = untold.get(context)
+  untold.delete(context)
+  tell?.()
+  return context
+}
