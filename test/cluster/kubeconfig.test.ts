@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { IncomingMessage } from 'node:http'
-import type { AddressInfo, Server } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,8 +37,14 @@ async function startWhoAsks(takes: (asker: Asker) => boolean = () => true) {
   return await listening(server)
 }
 
-async function listening(server: Server & { closeAllConnections: () => void }) {
+async function listening(server: Server) {
   const { promise, resolve } = Promise.withResolvers<undefined>()
+  // Those too whose handshake is not over, of which the server knows nothing yet.
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   server.listen(0, '127.0.0.1', () => resolve(undefined))
   await promise
   return {
@@ -46,7 +52,7 @@ async function listening(server: Server & { closeAllConnections: () => void }) {
     async [Symbol.asyncDispose]() {
       const closed = Promise.withResolvers<undefined>()
       server.close(() => closed.resolve(undefined))
-      server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
       await closed.promise
     },
   }

@@ -53,9 +53,16 @@ async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
   })
   let output = ''
   let complaint = ''
+  // What the plugin started may hold its outputs open for as long as it likes.
+  const end = (why: string): void => {
+    child.kill('SIGKILL')
+    child.stdout.destroy()
+    child.stderr.destroy()
+    reject(new Error(`the credential plugin ${command} ${why} and was ended: ${complaint.trim()}`))
+  }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text
-    if (output.length > MAX_OUTPUT_BYTES) child.kill('SIGKILL')
+    if (output.length > MAX_OUTPUT_BYTES) end(`printed more than ${MAX_OUTPUT_BYTES} bytes`)
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaint = (complaint + text).slice(-MAX_COMPLAINT)
@@ -71,7 +78,7 @@ async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
       reject(new Error(`the credential plugin ${command} ended ${how}: ${complaint.trim()}`))
     }
   })
-  const late = setTimeout(() => child.kill('SIGKILL'), timeoutMs)
+  const late = setTimeout(() => end(`took longer than ${timeoutMs / 1_000} s`), timeoutMs)
   return await promise.finally(() => clearTimeout(late))
 }
 
