@@ -2,9 +2,9 @@ import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { Annotations } from './annotate-body.ts'
 
 /** What an object begins with that is sent in Kubernetes' protobuf; behind it is a runtime.Unknown. */
-const MAGIC = Buffer.from('k8s\0')
+export const MAGIC = Buffer.from('k8s\0')
 /** Fields of runtime.Unknown, of every object, of ObjectMeta, and of the entry of a map. */
-const RAW = 2
+export const RAW = 2
 const METADATA = 1
 const ANNOTATIONS = 12
 const KEY = 1

@@ -6,6 +6,7 @@ import type { ApiServer } from '../cluster/api-server.ts'
 import { http } from '../cluster/own-http.ts'
 import { errorText } from '../model/error-text.ts'
 import { digestOf, includesSecret } from '../trust/same-secret.ts'
+import { isDryRun } from './dry-run.ts'
 import { forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
 import type { KubectlChange } from './kubectl-change.ts'
 import { PROXY_USER } from './temporary-kubeconfig.ts'
@@ -38,7 +39,7 @@ export class ChangeProxy {
     this.#change = change
     this.#onWrite = onWrite
     this.#prefix = new URL(api.address).pathname.replace(/\/$/, '')
-    this.#server = http.createServer({ requestTimeout: 0 }, (request, response) => {
+    this.#server = http.createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {
       void this.#answer(request, response)
     })
     const refuse = (_: IncomingMessage, socket: Socket): void =>
@@ -75,7 +76,7 @@ export class ChangeProxy {
     const body = await buffer(request)
     if (body.length > MAX_BODY_BYTES) throw new Error('a request is too long')
     const target = writeTarget(method, path)
-    if (target === undefined) {
+    if (target === undefined || isDryRun(method, target, body)) {
       const answer = await this.#api.forward({ method, path, headers: sized(headers, body), body, signal })
       response.writeHead(answer.statusCode ?? 502, forwarded(answer.headers, true))
       pipeline(answer, response, () => undefined)

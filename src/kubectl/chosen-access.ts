@@ -23,7 +23,9 @@ export function chosenAccess(
     ...{ path, context, cluster, user },
     clusterSettings: {
       ...given(connection, OF_CLUSTER),
-      ...(connection['insecure-skip-tls-verify'] === 'true' && { 'insecure-skip-tls-verify': true }),
+      ...(/^(?:1|t|true)$/i.test(connection['insecure-skip-tls-verify'] ?? '') && {
+        'insecure-skip-tls-verify': true,
+      }),
     },
     userSettings: given(connection, OF_USER),
   })

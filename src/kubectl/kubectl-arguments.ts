@@ -49,7 +49,7 @@ const WITH_VALUE = new Set([
 ])
 /** What changes no object, or does not ask the API server as others do. */
 const PLAIN = new Set([
-  ...['', 'api-resources', 'api-versions', 'attach', 'auth', 'cluster-info', 'completion', 'config', 'cp'],
+  ...['', 'api-resources', 'api-versions', 'attach', 'cluster-info', 'completion', 'config', 'cp'],
   ...[
     'describe',
     'diff',
@@ -71,32 +71,49 @@ export function mayWrite(verb: string): boolean {
   return !PLAIN.has(verb)
 }
 
+/** Commands of which `--user` names a subject, and not who asks. */
+const WITH_SUBJECTS = new Set(['create rolebinding', 'create clusterrolebinding', 'set subject'])
+
 /** Takes a command line of kubectl apart, as kubectl would. */
 export function readKubectlArguments(args: readonly string[]): KubectlArguments {
+  const { words, ...read } = takeApart(args, NAMES)
+  if (!WITH_SUBJECTS.has(words.join(' '))) return read
+  const { verb, connection, others } = takeApart(args, new Set([...NAMES].filter((name) => name !== 'user')))
+  return { verb, connection, others }
+}
+
+/** `words` are the first two that are no options. */
+function takeApart(
+  args: readonly string[],
+  names: ReadonlySet<string>,
+): KubectlArguments & { readonly words: readonly string[] } {
   const connection: Partial<Record<ConnectionOption, string>> = {}
   const others: string[] = []
-  let verb = ''
+  const words: string[] = []
   let index = 0
   for (; index < args.length; index++) {
     const arg = args[index] ?? ''
     if (arg === '--') break
-    const option = connectionOption(arg)
+    const option = connectionOption(arg, names)
     if (option !== undefined) {
       const [name, value] = option
       connection[name] = value ?? (name === FLAG ? 'true' : (args[++index] ?? ''))
       continue
     }
     others.push(arg)
-    if (WITH_VALUE.has(arg) && verb === '') others.push(...args.slice(++index, index + 1))
-    else if (!arg.startsWith('-')) verb ||= arg
+    if (WITH_VALUE.has(arg)) others.push(...args.slice(++index, index + 1))
+    else if (!arg.startsWith('-') && words.length < 2) words.push(arg)
   }
-  return { verb, connection, others: [...others, ...args.slice(index)] }
+  return { verb: words[0] ?? '', words, connection, others: [...others, ...args.slice(index)] }
 }
 
 /** The name, and the value where it stands in the same argument. */
-function connectionOption(arg: string): [ConnectionOption, string | undefined] | undefined {
+function connectionOption(
+  arg: string,
+  names: ReadonlySet<string>,
+): [ConnectionOption, string | undefined] | undefined {
   const [, short] = /^-s=?(.*)$/s.exec(arg) ?? []
   if (short !== undefined) return ['server', short === '' ? undefined : short]
   const [, name = '', value] = /^--([a-z-]+)(?:=(.*))?$/s.exec(arg) ?? []
-  return NAMES.has(name) ? [name as ConnectionOption, value] : undefined
+  return names.has(name) ? [name as ConnectionOption, value] : undefined
 }

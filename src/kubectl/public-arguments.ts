@@ -120,6 +120,11 @@ const ALONE = new Set([
     '--expose',
   ],
 ])
+/** Commands of kubectl itself that write: what others, as plugins, are given nobody knows. */
+const KNOWN = new Set([
+  ...['annotate', 'apply', 'auth', 'autoscale', 'certificate', 'cordon', 'create', 'delete', 'drain', 'edit'],
+  ...['expose', 'label', 'patch', 'replace', 'rollout', 'run', 'scale', 'set', 'taint', 'uncordon'],
+])
 /** Commands whose arguments with `=` are images, labels and taints. */
 const PUBLIC_PAIRS = /^(?:set image|label|taint)$/
 const HIDDEN = '***'
@@ -145,7 +150,7 @@ export function publicArguments(args: readonly string[]): string[] {
       continue
     }
     const [, name = arg, value] = /^([^=]*)=(.*)$/s.exec(arg) ?? []
-    const isPublic = PUBLIC.has(name)
+    const isPublic = PUBLIC.has(name) && isKnown(words)
     if (value !== undefined) shown.push(`${optionName(name)}=${isPublic ? withoutLogin(value) : HIDDEN}`)
     else {
       shown.push(optionName(name))
@@ -164,10 +169,16 @@ function optionName(name: string): string {
 }
 
 function publicWord(word: string, before: readonly string[]): string {
+  if (!isKnown(before)) return HIDDEN
   const [key, ...value] = word.split('=')
   const command = before[0] === 'set' ? before.slice(0, 2).join(' ') : (before[0] ?? '')
   if (value.length === 0 || PUBLIC_PAIRS.test(command)) return word
   return `${key ?? ''}=${HIDDEN}`
+}
+
+/** Options before the command are kubectl's own. */
+function isKnown([command]: readonly string[]): boolean {
+  return command === undefined || KNOWN.has(command)
 }
 
 /** A file may be named by a URL. */

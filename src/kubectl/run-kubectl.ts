@@ -10,7 +10,7 @@ import { mayWrite, readKubectlArguments, type KubectlArguments } from './kubectl
 import { LocalListener } from './local-listener.ts'
 import { OtlpEndpoint } from './otlp-endpoint.ts'
 import { runProgram, type ProgramEnd } from './run-program.ts'
-import { temporaryKubeconfig } from './temporary-kubeconfig.ts'
+import { temporaryKubeconfig, type TemporaryKubeconfig } from './temporary-kubeconfig.ts'
 
 export interface KubectlRun {
   readonly args: readonly string[]
@@ -40,25 +40,56 @@ export async function runKubectl(run: KubectlRun): Promise<ProgramEnd> {
   // What was typed for this command alone can be typed again; kubectl waits for nothing else.
   if (run.endpoint !== undefined) new OtlpEndpoint(run.endpoint, run.env)
   const [access, endpoint] = whereTo(read, run)
-  if (access !== undefined) return await runTold(run, read, access, endpoint)
-  run.complain(`this change is not told: ${endpoint}`)
+  if (access === undefined) return await runUntold(run, endpoint)
+  const way = await openWay(access).catch(errorText)
+  if (typeof way === 'string') return await runUntold(run, way)
+  return await runTold(run, read, { access, endpoint, way })
+}
+
+async function runUntold(run: KubectlRun, why: string): Promise<ProgramEnd> {
+  run.complain(`this change is not told: ${why}`)
   return await runProgram(KUBECTL, run.args, childEnv(run.env))
+}
+
+/** The way of kubectl to the proxy. */
+interface Way extends Disposable {
+  readonly listener: LocalListener
+  readonly kubeconfig: TemporaryKubeconfig
+  readonly token: string
+}
+
+/** Throws where there is no place for a file, or no port. */
+async function openWay(access: ClusterAccess): Promise<Way> {
+  const token = randomBytes(24).toString('base64url')
+  const listener = await LocalListener.open()
+  const close = (): void => listener[Symbol.dispose]()
+  try {
+    const kubeconfig = temporaryKubeconfig(access, { port: listener.port, token })
+    return { listener, kubeconfig, token, [Symbol.dispose]: close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+interface Told {
+  readonly access: ClusterAccess
+  readonly endpoint: OtlpEndpoint
+  readonly way: Way
 }
 
 async function runTold(
   run: KubectlRun,
   { verb, others }: KubectlArguments,
-  access: ClusterAccess,
-  endpoint: OtlpEndpoint,
+  { access, endpoint, way }: Told,
 ): Promise<ProgramEnd> {
+  using open = way
+  const { listener, kubeconfig, token } = open
   const cluster =
     run.cluster ?? CLUSTER_IN_ENV.exec(run.env['OTEL_RESOURCE_ATTRIBUTES'] ?? '')?.[1] ?? access.name
   const change = newChange(run.reason ?? `kubectl ${verb}`)
   const over = new AbortController()
   let begun: Promise<unknown> | undefined
-  const token = randomBytes(24).toString('base64url')
-  using listener = await LocalListener.open()
-  using kubeconfig = temporaryKubeconfig(access, { port: listener.port, token })
   const remove = (): void => kubeconfig[Symbol.dispose]()
   process.once('exit', remove)
   const running = runProgram(KUBECTL, others, { ...childEnv(run.env), KUBECONFIG: kubeconfig.path })
@@ -75,7 +106,7 @@ async function runTold(
   })
   listener.takeBy((socket) => proxy.serve(socket))
   const { publicArguments } = await import('./public-arguments.ts')
-  const end = await running
+  const end = await running.finally(remove)
   if (change.wrote.length > 0) {
     const told = {
       verb,
@@ -130,7 +161,9 @@ function whereTo(
 /** A terminal that is carried both ways goes past a proxy of requests. */
 function isAttached({ verb, others }: KubectlArguments): boolean {
   const attaching = /^(?:-[a-z]*[it][a-z]*|--(?:stdin|tty|attach)(?:=true)?)$/
-  return verb === 'debug' || (verb === 'run' && others.some((arg) => attaching.test(arg)))
+  const end = others.indexOf('--')
+  const own = end === -1 ? others : others.slice(0, end)
+  return verb === 'debug' || (verb === 'run' && own.some((arg) => attaching.test(arg)))
 }
 
 function childEnv(env: KubectlRun['env']): Record<string, string | undefined> {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
 
 /** How a program ended. */
 export interface ProgramEnd {
@@ -8,7 +9,6 @@ export interface ProgramEnd {
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-const SIGNAL_NUMBER = { SIGINT: 2, SIGTERM: 15, SIGHUP: 1 } as const
 
 /** A program that is not there cannot be run; what to do says the message. */
 export class ProgramMissing extends Error {}
@@ -40,9 +40,7 @@ export async function runProgram(
     ),
   )
   child.on('exit', (code, signal) => {
-    const number =
-      signal === null ? 0 : (Object.entries(SIGNAL_NUMBER).find(([name]) => name === signal)?.[1] ?? 0)
-    resolve({ exitCode: code ?? 128 + number, signal })
+    resolve({ exitCode: code ?? 128 + (signal === null ? 0 : constants.signals[signal]), signal })
   })
   try {
     return await promise

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import { isDryRun } from '../../src/kubectl/dry-run.ts'
 import { mayWrite, readKubectlArguments } from '../../src/kubectl/kubectl-arguments.ts'
 import { publicArguments } from '../../src/kubectl/public-arguments.ts'
 import { writeTarget } from '../../src/kubectl/write-target.ts'
@@ -21,6 +22,20 @@ describe('the arguments of kubectl', () => {
     })
   })
 
+  test.each([
+    'create clusterrolebinding admin --clusterrole=admin --user=bob',
+    'create -n shop rolebinding admin --clusterrole=admin --user bob',
+    'set subject rolebinding admin --user=bob',
+  ])('of %s name a subject, and not who asks', (line) => {
+    const args = line.split(' ')
+    expect(readKubectlArguments([...args, '--context', 'c'])).toMatchObject({
+      connection: { context: 'c' },
+      others: args,
+    })
+    const asked = readKubectlArguments(['create', 'deployment', 'rolebinding', '--user', 'bob'])
+    expect(asked).toEqual({ verb: 'create', connection: { user: 'bob' }, others: expect.any(Array) })
+  })
+
   test('behind -- are those of somebody else', () => {
     const args = ['run', 'web', '--', '--context', 'prod']
     expect(readKubectlArguments(args)).toEqual({ verb: 'run', connection: {}, others: args })
@@ -38,6 +53,7 @@ describe('the arguments of kubectl', () => {
     'edit',
     'label',
     'a-plugin',
+    'auth',
   ])('%s may write', (verb) => expect(mayWrite(verb)).toBe(true))
 
   test.each(['', 'get', 'logs', 'exec', 'config', 'port-forward'])('"%s" does not', (verb) =>
@@ -59,6 +75,7 @@ describe('what everybody may read of them', () => {
     ['apply --token x -f a', 'apply --token *** -f a'],
     ['run web --image=a -- sh -c x', 'run web --image=a -- ***'],
     ['apply -f https://me:x@host/a?token=x', 'apply -f https://host/a'],
+    ['-n shop my-plugin login me x --name=x -f x', '-n shop my-plugin *** *** *** --name=*** -f ***'],
     ['annotate pod web key=x', 'annotate pod web key=***'],
   ])('%s', (args, shown = args) => {
     expect(publicArguments(args.split(' ')).join(' ')).toBe(shown)
@@ -79,6 +96,42 @@ describe('what everybody may read of them', () => {
       }),
     )
   })
+})
+
+describe('a dry run', () => {
+  const target = (subresource: string) => ({
+    ...writeTarget('PUT', '/api/v1/namespaces/a/pods/b')!,
+    subresource,
+  })
+  const json = (content: object) => Buffer.from(JSON.stringify(content))
+  /** A field of bytes of a message. */
+  const field = (number: number, content: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([(number << 3) | 2, content.length]), content])
+  const protobuf = (raw: Buffer) =>
+    Buffer.concat([Buffer.from('k8s\0'), field(1, Buffer.from('v1')), field(2, raw)])
+  const all = field(5, Buffer.from('All'))
+  const orphan = field(4, Buffer.from('Orphan'))
+
+  test.each([
+    ['DELETE', '', json({ dryRun: ['All'] })],
+    ['DELETE', '', protobuf(Buffer.concat([orphan, all]))],
+    ['POST', 'eviction', json({ deleteOptions: { dryRun: ['All'] } })],
+    ['POST', 'eviction', protobuf(field(2, Buffer.concat([orphan, all])))],
+  ])('is said in the body: %s %s', (method, subresource, body) =>
+    expect(isDryRun(method, target(subresource), body)).toBe(true),
+  )
+
+  test.each([
+    ['DELETE', '', json({ dryRun: [] })],
+    ['DELETE', '', Buffer.alloc(0)],
+    ['DELETE', '', protobuf(orphan)],
+    ['DELETE', '', Buffer.from('k8s\0\x12\x7f')],
+    ['POST', 'eviction', json({ dryRun: ['All'] })],
+    ['POST', 'eviction', protobuf(field(1, all))],
+    ['PUT', '', json({ dryRun: ['All'] })],
+  ])('is not: %s %s %s', (method, subresource, body) =>
+    expect(isDryRun(method, target(subresource), body)).toBe(false),
+  )
 })
 
 describe('a request is for', () => {

@@ -124,6 +124,42 @@ test('nothing is told of what was refused, or only tried', async () => {
   expect(scene.told).toEqual([])
 })
 
+test('a deletion that is only tried is let through as it is', async () => {
+  await using scene = await KubectlScene.open()
+  const body = { propagationPolicy: 'Background', dryRun: ['All'] }
+  await scene.run([{ method: 'DELETE', path: WEB, type: 'application/json', body }])
+  expect(scene.asked).toMatchObject([{ method: 'DELETE', body }])
+  expect(scene.told).toEqual([])
+})
+
+test('connections of kubectl are kept for as long as it likes, lest a write find them closed', async () => {
+  await using scene = await KubectlScene.open()
+  const { answers } = await scene.run([{ method: 'GET', path: WEB }, CREATE])
+  expect(answers.map(({ keepAlive }) => keepAlive)).toEqual([undefined, undefined])
+})
+
+test('where there is no place for a kubeconfig, kubectl is asked to do it', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.start(['--', 'apply', '--context', 'test'], [], { TMPDIR: '/dev/null' })
+  // The stand-in finds no proxy in the kubeconfig that it was left.
+  await program.ending()
+  expect(program.errors).toMatch(/^causeway: this change is not told: ENOTDIR/)
+  expect(program.errors).toMatch(/SyntaxError|TypeError/)
+})
+
+test('what a program that kubectl runs is given is not about kubectl', async () => {
+  await using scene = await KubectlScene.open()
+  const { args } = await scene.run([CREATE], ['run', 'web', '--image=a', '--', 'sh', '-it'])
+  expect(args).toEqual(['run', 'web', '--image=a', '--', 'sh', '-it'])
+  expect(scene.told).not.toEqual([])
+})
+
+test('where a signal ends kubectl that does not end this, the exit code is that of shells', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.start(['--endpoint', scene.endpoint, '--', 'apply'], [], { DIES: 'PIPE' })
+  expect(await program.ending()).toEqual({ code: 141, signal: null })
+})
+
 test('nobody gets through without the token', async () => {
   await using scene = await KubectlScene.open()
   const { answers } = await scene.run([{ ...CREATE, token: 'guessed' }])

@@ -29,7 +29,7 @@ export interface Seen {
   args: string[]
   mode: number
   config: string
-  answers: { status: number; body: unknown }[]
+  answers: { status: number; body: unknown; keepAlive?: string }[]
 }
 
 type Answer = (asked: Asked, at: number) => { status: number; body: object } | undefined
@@ -44,10 +44,11 @@ const proxy = new URL(cluster['proxy-url'])
 const login = (token) => 'Basic ' + Buffer.from(proxy.username + ':' + token).toString('base64')
 const ask = ({ method, path, type, body, token, headers: more }) => new Promise((resolve, reject) => {
   const headers = { host: new URL(cluster.server).host, 'proxy-authorization': login(token ?? proxy.password),
-    'user-agent': 'kubectl/v1.36.3', ...more, ...(type && { 'content-type': type }) }
+    'user-agent': 'kubectl/v1.36.3', ...more, ...(type && { 'content-type': type }),
+    ...(body && { 'content-length': Buffer.byteLength(JSON.stringify(body)) }) }
   const sent = request({ host: proxy.hostname, port: proxy.port, method, path: cluster.server + path, headers }, (answer) => {
     let text = ''
-    answer.on('data', (part) => (text += part)).on('end', () => resolve({ status: answer.statusCode, body: text && JSON.parse(text) }))
+    answer.on('data', (part) => (text += part)).on('end', () => resolve({ status: answer.statusCode, keepAlive: answer.headers['keep-alive'], body: text && JSON.parse(text) }))
   })
   sent.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body))
 })
@@ -175,7 +176,10 @@ contexts: [{ name: test, context: { cluster: c, user: alice, namespace: shop } }
     )
     // Run as a program of the system, whatever Node is on the PATH.
     writeFileSync(at('kubectl.cjs'), STAND_IN)
-    writeProgram(at('bin'), `#!/bin/sh\nexec '${process.execPath}' '${at('kubectl.cjs')}' "$@"\n`)
+    writeProgram(
+      at('bin'),
+      `#!/bin/sh\n[ -z "$DIES" ] || kill -s "$DIES" $$\nexec '${process.execPath}' '${at('kubectl.cjs')}' "$@"\n`,
+    )
   }
 }
 
