@@ -5,36 +5,13 @@ import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
 import { CLIENT_VERSION, OLDER_CLIENT_VERSION } from '../../../lab/peers/install-client.ts'
 import { OtlpSink, type Arrived } from '../../../lab/harness/sinks/otlp-sink.ts'
+import { CONTROLLER_TYPES } from '../support/controller-types.ts'
 import { operatorFolder } from '../support/operator-folder.ts'
 import { type Scene, sceneTest } from '../support/scene.ts'
 import { cpidOf, DEPLOYMENT, OperatorStage, WEB_APPS, webApp, type Kept } from './support/operator-stage.ts'
 
 const run = promisify(execFile)
 const EXAMPLES = new URL('../../../examples/operator/', import.meta.url)
-/** Objects as the generated models of the client have them, and parts of some as in merge patches. */
-const PATCHES = `
-import { AppsV1Api, KubeConfig, type V1ConfigMap, type V1Deployment, type V1DeploymentList } from '@kubernetes/client-node'
-import { createInstrumentation } from 'causeway-instrumentation'
-import { traceCluster } from 'causeway-instrumentation/kubernetes'
-
-const { newRoot, merge, write, injectIntoObject, extractFromObject, observed, wrote } = createInstrumentation()
-export const cluster = traceCluster(new KubeConfig(), { cluster: 'mine' })
-export const apps: AppsV1Api = cluster.kubeConfig.makeApiClient(AppsV1Api)
-
-export async function all(map: V1ConfigMap, one: V1Deployment, list: V1DeploymentList): Promise<object[]> {
-  const type = { apiVersion: 'apps/v1', kind: 'Deployment' }
-  const change = newRoot({ object: one, type, reason: 'a test' })
-  const data: { data: { a: string } } = injectIntoObject(change, { data: { a: 'b' } })
-  const spec: { spec: { replicas: number } } = injectIntoObject(change, { spec: { replicas: 2 } })
-  const marked: V1Deployment = injectIntoObject(merge([change, extractFromObject(map)], { object: one, type }), one)
-  observed(list.items, list)
-  observed([map, one], type)
-  wrote(marked, type)
-  await write(map, async (given) => given, { causes: [change], type })
-  cluster.reconciler('reconcile', async (key: string) => key.length).wokenBy('default/web', list.items[0], type)
-  return [data, spec]
-}
-`
 const MOST_LINES_MORE = 15
 const LONGEST_MS = 60_000
 
@@ -140,6 +117,16 @@ sceneTest('what an operator does is of the change that it follows from, whoever 
     expect.arrayContaining([patched, root]),
     expect.arrayContaining([scaled, merges[0]?.attributes['cpid.new']]),
   ])
+
+  // What the API server never takes is of what it follows from, and not of a merge that nobody hears of.
+  await cluster.kubectl('admin', 'patch', 'webapp/web', '--type=merge', '--patch', '{"spec":{"replicas":-1}}')
+  const refused = await scene.eventually(() => {
+    const found = writesIn(sink).find(({ attributes }) => attributes['error.type'] === '422')
+    expect(found?.name).toBe('update apps/v1/deployments')
+    return found
+  }, LONGEST_MS)
+  const last = mergelogsIn(sink).at(-1)?.attributes
+  expect(last).toMatchObject({ 'cpid.sources': '', 'cpid.new': refused?.attributes['cpid.id'] })
 })
 
 sceneTest(
@@ -235,7 +222,7 @@ const checked = (which: string, client: string): void =>
         compilerOptions: { verbatimModuleSyntax: false },
         include: ['patches.mts', 'patches.cts'],
       }
-      for (const name of types.include) await writeFile(join(folder, name), PATCHES)
+      for (const name of types.include) await writeFile(join(folder, name), CONTROLLER_TYPES)
       await writeFile(join(folder, 'tsconfig.patches.json'), JSON.stringify(types))
       for (const project of ['tsconfig.json', 'tsconfig.patches.json']) {
         const args = [join(folder, 'node_modules/typescript/bin/tsc'), '--project', join(folder, project)]
