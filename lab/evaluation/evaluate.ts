@@ -12,6 +12,7 @@ import { pathOf, readData, type DataOfParts } from './evaluation-data.ts'
 import { measureDurations } from './durations/measure.ts'
 import { measureInference } from './inference/measure.ts'
 import { measureMerges } from './merges/measure.ts'
+import { measureOperator } from './operator/measure.ts'
 import { readOptions, USAGE, type Options, type Part } from './options.ts'
 import { measureOverhead } from './overhead/measure.ts'
 import { measureReplacement } from './replacement/measure.ts'
@@ -23,6 +24,7 @@ const MEASURE: { [P in Part]: (options: Options, onStep: () => void) => Promise<
   durations: measureDurations,
   inference: measureInference,
   merges: measureMerges,
+  operator: measureOperator,
   overhead: measureOverhead,
   replacement: measureReplacement,
   traceability: (_, onRow) => measureTraceability(onRow),

@@ -4,6 +4,7 @@ import type { Machine } from '../bench/measure/machine.ts'
 import type { DurationsData } from './durations/measure.ts'
 import type { InferenceData } from './inference/measure.ts'
 import type { MergesData } from './merges/measure.ts'
+import type { OperatorData } from './operator/measure.ts'
 import type { Part } from './options.ts'
 import type { OverheadData } from './overhead/measure.ts'
 import type { ReplacementData } from './replacement/measure.ts'
@@ -13,6 +14,7 @@ export interface DataOfParts {
   durations: DurationsData
   inference: InferenceData
   merges: MergesData
+  operator: OperatorData
   overhead: OverheadData
   replacement: ReplacementData
   traceability: TraceabilityData
@@ -36,6 +38,7 @@ export function readData(folder: string): EvaluationData {
     ...readPart(folder, 'durations'),
     ...readPart(folder, 'inference'),
     ...readPart(folder, 'merges'),
+    ...readPart(folder, 'operator'),
     ...readPart(folder, 'overhead'),
     ...readPart(folder, 'replacement'),
     ...readPart(folder, 'traceability'),

@@ -1,7 +1,17 @@
 import { parseArgs } from 'node:util'
 import { countOf, oneOf } from '../harness/command-options.ts'
 
-export const PARTS = ['merges', 'overhead', 'replacement', 'traceability', 'durations', 'inference'] as const
+export const PARTS = [
+  'merges',
+  'overhead',
+  'operator',
+  'replacement',
+  'traceability',
+  'durations',
+  'inference',
+] as const
+/** Measured only when it is asked for by name: it builds and runs a Kubernetes control plane. */
+const ON_A_CLUSTER: Part = 'operator'
 export type Part = (typeof PARTS)[number]
 
 export interface Options {
@@ -16,25 +26,44 @@ export interface Options {
   pairs: number
   /** Rounds of the CPU measurement. */
   rounds: number
+  /** Commands of kubectl on a real cluster, and as many with Causeway. */
+  commands: number
+  /** Runs of each operator there, and how many WebApps it is given at once. */
+  operatorPairs: number
+  webApps: number
   /** The folder that the document and its data go into. */
   out: string
 }
 
 export const USAGE = `npm run evaluate -- [options]
-  --only <part>   ${PARTS.join(', ')}; may be given again
+  --only <part>   ${PARTS.join(', ')}; may be given again; operator, on a real cluster, has to be asked for
   --quick         two seeds, 20 histories, one pair, two rounds: to see that it works; writes to a folder for temporary files
   --pairs <n>     calm pairs of runs on the real clock to wait for, about 17 s each; twice as many at most (15)
   --out <folder>  where evaluation.md and evaluation/ go (docs)`
 
-const FULL = { seeds: 10, histories: 1_000, variantSeeds: 3, pairs: 15, rounds: 15 }
-const QUICK = { seeds: 2, histories: 20, variantSeeds: 1, pairs: 1, rounds: 2 }
+const FULL = {
+  seeds: 10,
+  histories: 1_000,
+  variantSeeds: 3,
+  pairs: 15,
+  rounds: 15,
+  ...{ commands: 15, operatorPairs: 5, webApps: 200 },
+}
+const QUICK = {
+  seeds: 2,
+  histories: 20,
+  variantSeeds: 1,
+  pairs: 1,
+  rounds: 2,
+  ...{ commands: 2, operatorPairs: 1, webApps: 5 },
+}
 
 /** Reads the command line; throws an Error that says what to write instead. */
 export function readOptions(args: string[], defaults: { docs: string; scratch: () => string }): Options {
   const { values } = parseArgs({
     args,
     options: {
-      only: { type: 'string', multiple: true, default: [...PARTS] },
+      only: { type: 'string', multiple: true, default: PARTS.filter((part) => part !== ON_A_CLUSTER) },
       quick: { type: 'boolean', default: false },
       pairs: { type: 'string' },
       out: { type: 'string' },

@@ -1,4 +1,5 @@
 import type { EvaluationData } from '../evaluation-data.ts'
+import { findingsOf as operatorFindings, MOST_MORE_MS } from '../operator/findings.ts'
 import { findingsOf, MAX_ADDED_PERCENT, PAPER } from '../overhead/findings.ts'
 import { aimsOf } from './inference-aims.ts'
 import { number } from '../../charts/markdown.ts'
@@ -9,6 +10,7 @@ export function summaryTable(data: EvaluationData): string[][] {
     ['what', 'Causeway', 'the paper', 'aim'],
     ...mergesRows(data),
     ...overheadRows(data),
+    ...operatorRows(data),
     ...replacementRows(data),
     ...traceabilityRows(data),
     ...inferenceRows(data),
@@ -59,6 +61,32 @@ function overheadRows({ overhead }: EvaluationData): string[][] {
       `${number(cpuUs.plain.median)} µs and ${number(cpuUs.sent.median)} µs`,
       '',
       '',
+    ],
+  ]
+}
+
+function operatorRows({ operator }: EvaluationData): string[][] {
+  if (operator === undefined) return []
+  const { added, readyMs, cpuMsEach, kubectlMs } = operatorFindings(operator.data)
+  const seconds = (ms: number) => `${number(ms / 1_000, 1)} s`
+  return [
+    [
+      `a real cluster: ${operator.data.webApps} WebApps until ready, plain and instrumented`,
+      `${seconds(readyMs.plain.median)} and ${seconds(readyMs.traced.median)} (${added.percent < 0 ? '−' : '+'}${number(Math.abs(added.percent), 1)} %)`,
+      `${PAPER.plainSeconds} s and ${PAPER.tracedSeconds} s, of another scenario`,
+      '',
+    ],
+    [
+      'a real cluster: CPU of the operator for each, plain and instrumented',
+      `${number(cpuMsEach.plain, 1)} ms and ${number(cpuMsEach.traced, 1)} ms`,
+      '',
+      '',
+    ],
+    [
+      '`causeway kubectl` beyond kubectl',
+      `${number(kubectlMs.more.median)} ms`,
+      '',
+      `under ${MOST_MORE_MS} ms: ${kubectlMs.isMet ? 'met' : 'missed'}`,
     ],
   ]
 }

@@ -7,7 +7,7 @@ import { Cluster } from '../../../lab/harness/kubernetes/cluster.ts'
 import { RunningProgram } from '../../../lab/harness/processes/running-program.ts'
 import { freeJaegerPorts, startJaeger } from '../peers/start-jaeger.ts'
 import { Causeway, grpcExporter } from '../support/causeway.ts'
-import { operatorFolder } from '../support/operator-folder.ts'
+import { operatorFolder } from '../../../lab/harness/kubernetes/operator-folder.ts'
 import { sceneTest, type Scene } from '../support/scene.ts'
 import { untilDelivered } from '../support/until-delivered.ts'
 

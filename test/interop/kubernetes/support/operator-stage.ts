@@ -6,7 +6,7 @@ import { BIN } from '../../../../lab/harness/causeway/causeway-process.ts'
 import { Cluster, type ClusterOptions } from '../../../../lab/harness/kubernetes/cluster.ts'
 import type { KubeApi } from '../../../../lab/harness/kubernetes/kube-api.ts'
 import { RunningProgram } from '../../../../lab/harness/processes/running-program.ts'
-import { operatorFolder } from '../../support/operator-folder.ts'
+import { operatorFolder } from '../../../../lab/harness/kubernetes/operator-folder.ts'
 import type { Scene } from '../../support/scene.ts'
 
 export const WEB_APPS = '/apis/example.com/v1/namespaces/default/webapps'
