@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { propagation } from '@opentelemetry/api'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { traceCluster } from '../../packages/instrumentation/src/kubernetes/index.ts'
+import { requestTarget } from '../../packages/instrumentation/src/kubernetes/request-target.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startServer } from './support/asked-server.ts'
 import { startSdk } from './support/start-sdk.ts'
@@ -59,6 +60,18 @@ test('what proxies answer is no object that a reconcile read', async () => {
   const { api, reconciler } = traced({ keepsIdleSpans: true })
   await reconciler('reconcile', () => api.ask('GET', server.url + PROXIED))('web')
   expect(sdk.spans()[0]?.attributes).toEqual({})
+})
+
+test('a deletion that asks for no version asks for none when it was marked; the mark has no query', async () => {
+  await using server = await startServer(answerStored)
+  const body = { preconditions: { uid: 'u1' } }
+  await traced().api.ask('DELETE', `${server.url}${WEB}?gracePeriodSeconds=1`, body)
+  expect(server.asked).toMatchObject([{ path: WEB }, { path: `${WEB}?gracePeriodSeconds=1` }])
+  expect(server.asked[1]?.body).toEqual(body)
+})
+
+test('a watch of one object is no object', () => {
+  expect(requestTarget('GET', 'https://a/api/v1/watch/namespaces/b/pods/c')).toBeUndefined()
 })
 
 test('a subresource that is deleted is not patched', async () => {

@@ -59,6 +59,22 @@ test('what is read after a write is news to the next one', async () => {
   expect(sources(sdk)[2]).toEqual([cpid(22), cpid(21)])
 })
 
+test('what the change before the last came from is news where the last does not come from that', async () => {
+  await using sdk = startSdk()
+  await using server = await startNumbered()
+  const { api, reconciler } = traced()
+  const rounds = [[21, 22], [23], [23, 21]]
+  const reconcile = reconciler('reconcile', async () => {
+    for (const number of rounds.shift() ?? []) await api.ask('GET', `${server.url}${OBJECTS}/app-${number}`)
+    await api.ask('PUT', server.url + WEB, { metadata: { name: 'web' } })
+  })
+  while (rounds.length > 0) await reconcile('web')
+  expect(sources(sdk)).toEqual([
+    [cpid(21), cpid(22)],
+    [cpid(23), cpid(21)],
+  ])
+})
+
 test('all that one reconcile writes for the same things is one change, however many they are', async () => {
   await using sdk = startSdk()
   await using server = await startNumbered()

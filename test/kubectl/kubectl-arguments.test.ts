@@ -76,6 +76,7 @@ describe('what everybody may read of them', () => {
     ['run web --image=a -- sh -c x', 'run web --image=a -- ***'],
     ['apply -f https://me:x@host/a?token=x', 'apply -f https://host/a'],
     ['-n shop my-plugin login me x --name=x -f x', '-n shop my-plugin *** *** *** --name=*** -f ***'],
+    ['delete --wait pod web', undefined],
     ['annotate pod web key=x', 'annotate pod web key=***'],
   ])('%s', (args, shown = args) => {
     expect(publicArguments(args.split(' ')).join(' ')).toBe(shown)

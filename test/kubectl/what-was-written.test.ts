@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { chosenAccess } from '../../src/kubectl/chosen-access.ts'
+import { noteWrote, type KubectlChange } from '../../src/kubectl/kubectl-change.ts'
+import { KubectlScene, type Step } from './support/kubectl-scene.ts'
+
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
+const CREATE: Step = { method: 'POST', path: DEPLOYMENTS, type: 'application/json', body: { spec: {} } }
+const APPLY: Step = {
+  method: 'PATCH',
+  path: `${DEPLOYMENTS}/web`,
+  type: 'application/apply-patch+yaml',
+  body: { spec: {} },
+}
+
+test('what was accepted is written once, though the answer names the annotations; one version is told once', async () => {
+  const metadata = { uid: 'u1', name: 'web', resourceVersion: '5', annotations: { 'causeway.io/cpid': 'x' } }
+  await using scene = await KubectlScene.open(() => ({ status: 200, body: { metadata } }))
+  await scene.run([CREATE, CREATE])
+  expect(scene.asked).toHaveLength(2)
+  const span = scene.told.find(({ path }) => path === '/v1/traces')?.content ?? ''
+  const wrote = /"key":"cpid.wrote","value":\{"arrayValue":\{"values":(\[.*?\])/.exec(span)?.[1] ?? ''
+  expect(JSON.parse(wrote)).toEqual([{ stringValue: 'apps/v1/deployments/shop/web?uid=u1&rv=5' }])
+})
+
+test('what the server applies to an object that may not be patched is applied as it is', async () => {
+  await using scene = await KubectlScene.open((_, at) => (at === 1 ? { status: 403, body: {} } : undefined))
+  await scene.run([APPLY])
+  expect(scene.asked.map(({ body }) => body)[1]).toEqual(APPLY.body)
+})
+
+test('a change names so many writes and no more', () => {
+  const change: Pick<KubectlChange, 'wrote'> = { wrote: [] }
+  for (let number = 0; number < 5_000; number++) noteWrote(change as KubectlChange, `v1/pods/a/${number}`)
+  expect(change.wrote).toHaveLength(4_096)
+})
+
+test('a kubeconfig that is named counts in a pod too', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'causeway-chosen-'))
+  try {
+    const kubeconfig = join(directory, 'config')
+    const cluster = { server: 'http://127.0.0.1:1' }
+    const content = {
+      'current-context': 'named',
+      clusters: [{ name: 'c', cluster }],
+      contexts: [{ name: 'named', context: { cluster: 'c' } }],
+    }
+    writeFileSync(kubeconfig, JSON.stringify(content))
+    const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBECONFIG: join(directory, 'none') }
+    expect(chosenAccess({ kubeconfig }, env).name).toBe('named')
+    for (const said of ['1', 't', 'True'])
+      expect(chosenAccess({ kubeconfig, 'insecure-skip-tls-verify': said }, env).tls.rejectUnauthorized).toBe(
+        false,
+      )
+    expect(chosenAccess({ kubeconfig, 'insecure-skip-tls-verify': 'false' }, env).tls).toEqual({})
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+})
