@@ -1,9 +1,8 @@
-import { createRequire } from 'node:module'
 import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, join, resolve } from 'node:path'
+import { parse } from 'yaml'
 import { arrayIn, isObject, objectIn, textIn, type Json, type JsonObject } from '../kubernetes/json-access.ts'
-import { parsePlainYaml } from '../kubernetes/plain-yaml.ts'
 import { errorText } from '../model/error-text.ts'
 
 /** A part of a kubeconfig by its name, and the folder that paths in it are relative to. */
@@ -69,19 +68,12 @@ export function fileOrData({ content, directory }: NamedPart, key: string): stri
 function readFile(path: string): JsonObject {
   let content: Json
   try {
-    const text = readFileSync(path, 'utf8')
-    content = parsePlainYaml(text) ?? parseYaml(text)
+    content = parse(readFileSync(path, 'utf8')) as Json
   } catch (cause) {
     throw new Error(`the kubeconfig ${path} cannot be read: ${errorText(cause)}`, { cause })
   }
   if (!isObject(content)) throw new Error(`${path} is no kubeconfig`)
   return content
-}
-
-/** Loaded when it is needed: whoever waits for kubectl waits for this too. */
-function parseYaml(text: string): Json {
-  const { parse } = createRequire(import.meta.url)('yaml') as { parse: (text: string) => Json }
-  return parse(text)
 }
 
 function addParts(

@@ -132,25 +132,6 @@ export class KubectlScene implements AsyncDisposable {
     return JSON.parse(await program.output()) as Seen
   }
 
-  /** A kubeconfig as programs write it: what the scene's own says, in blocks. */
-  plainKubeconfig(): string {
-    return `current-context: test
-clusters:
-- cluster:
-    server: http://127.0.0.1:${this.#api.port}/k8s/
-  name: c
-users:
-- name: alice
-  user:
-    token: secret
-contexts:
-- context:
-    cluster: c
-    user: alice
-  name: test
-`
-  }
-
   /** Kubeconfigs that were left behind. */
   get left(): string[] {
     return readdirSync(this.directory).filter((name) => name.startsWith('causeway-kubectl-'))
