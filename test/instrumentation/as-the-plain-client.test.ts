@@ -70,6 +70,21 @@ test('a deletion that asks for no version asks for none when it was marked; the 
   expect(server.asked[1]?.body).toEqual(body)
 })
 
+test('what is refused was not read, and a status is sent as it is', async () => {
+  await using sdk = startSdk()
+  await using server = await startServer(({ method }) =>
+    method === 'GET' ? [404, object(5)] : answerStored(),
+  )
+  const { api, reconciler } = traced()
+  const status = { status: { replicas: 1 } }
+  await reconciler('reconcile', async () => {
+    await api.ask('GET', server.url + WEB)
+    await api.ask('PUT', `${server.url}${WEB}/status`, status)
+  })('web')
+  expect(server.asked[1]?.body).toEqual(status)
+  expect(sdk.records()[0]?.attributes['cpid.sources']).toEqual([])
+})
+
 test('a watch of one object is no object', () => {
   expect(requestTarget('GET', 'https://a/api/v1/watch/namespaces/b/pods/c')).toBeUndefined()
 })

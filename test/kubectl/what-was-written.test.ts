@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
 import { chosenAccess } from '../../src/kubectl/chosen-access.ts'
 import { noteWrote, type KubectlChange } from '../../src/kubectl/kubectl-change.ts'
 import { KubectlScene, type Step } from './support/kubectl-scene.ts'
@@ -29,6 +30,20 @@ test('what the server applies to an object that may not be patched is applied as
   await using scene = await KubectlScene.open((_, at) => (at === 1 ? { status: 403, body: {} } : undefined))
   await scene.run([APPLY])
   expect(scene.asked.map(({ body }) => body)[1]).toEqual(APPLY.body)
+})
+
+test('a Causeway that refuses is said to have been told nothing; the kubeconfig is gone by then', async () => {
+  await using scene = await KubectlScene.open()
+  const left: string[] = []
+  await using refusing = await startHttpBackend((response, { url }) => {
+    if (url === '/v1/traces') left.push(...scene.left)
+    response.writeHead(503).end()
+  })
+  const endpoint = `http://127.0.0.1:${refusing.port}`
+  await using program = scene.start(['--endpoint', endpoint, '--', 'apply', '--context', 'test'], [CREATE])
+  await program.ending()
+  expect(program.errors).toContain('was made, but not told: it answers 503 to /v1/traces')
+  expect(left).toEqual([])
 })
 
 test('a change names so many writes and no more', () => {
