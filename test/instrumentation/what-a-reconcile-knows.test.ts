@@ -117,6 +117,28 @@ test('whoever woke a reconcile that failed is known when it is tried again, thou
   expect(observed()).toEqual([other])
 })
 
+test('of very many who wake a key while it fails the last are known, and no span names more than 128 of them', async () => {
+  await using sdk = startSdk()
+  const { reconciler, instrumentation } = traced()
+  const many = Array.from({ length: 200 }, (_, number) => object(number + 1, '7', `app-${number}`))
+  const reconcile = reconciler('reconcile', () => {
+    instrumentation.observed(many)
+    for (const one of many) reconcile.wokenBy('web', one)
+    return Promise.reject(new Error('no'))
+  })
+  reconcile.wokenBy('web', object(300, '7', 'first'))
+  await expect(reconcile('web')).rejects.toThrow('no')
+  expect(sdk.spans()[0]?.attributes['cpid.observed']).toHaveLength(128)
+  const again = reconciler('again', () => {
+    for (const one of many) again.wokenBy('web', one)
+    return Promise.reject(new Error('no'))
+  })
+  for (const one of many.slice(100)) again.wokenBy('web', one)
+  await expect(again('web')).rejects.toThrow('no')
+  await expect(again('web')).rejects.toThrow('no')
+  expect(sdk.spans()[2]?.attributes['cpid.observed']).toHaveLength(64)
+})
+
 test('what is begun in a reconcile and goes on is no part of it', async () => {
   await using sdk = startSdk()
   await using server = await startNumbered()
