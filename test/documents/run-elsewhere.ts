@@ -92,7 +92,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     },
   'npm install ../causeway/dist/causeway-instrumentation-0.1.0.tgz @kubernetes/client-node @opentelemetry/api @opentelemetry/sdk-node':
     {
-      why: 'it is typed in another project and asks the registry; operator-folder.ts of the interop suite makes the same folder',
+      why: 'it is typed in another project and asks the registry; lab/harness/kubernetes/operator-folder.ts makes the same folder for the interop suite',
     },
   'kubectl apply --filename web-app.yaml': {
     by: 'test/interop/kubernetes/support/operator-stage.ts',
@@ -111,7 +111,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     as: "'apply', '-f', folder",
   },
   'npm install ../causeway/dist/causeway-instrumentation-0.1.0.tgz': {
-    why: 'it is typed in another project and asks the registry; operator-folder.ts of the interop suite makes the same folder',
+    why: 'it is typed in another project and asks the registry; lab/harness/kubernetes/operator-folder.ts makes the same folder for the interop suite',
   },
   'kubectl --context host apply --filename custom-resources.yaml': {
     by: 'test/interop/kubernetes/federation.test.ts',
