@@ -47,6 +47,8 @@ containerStatuses:
 
 /** An annotation of Pods that finish as soon as they run. */
 export const FINISHES = 'causeway.test/finishes'
+/** An annotation of Pods that their kubelet does not end, as one that has fallen silent: they stay until somebody else does. */
+export const STAYS = 'causeway.test/stays'
 
 const FINISHED_STATUS = `phase: Succeeded
 conditions:
@@ -66,7 +68,7 @@ containerStatuses:
 
 /**
  * What kwok does in the place of kubelets: nodes become ready, Pods run as soon as they have a node, finish where they are to, and
- * go at once.
+ * go at once, but for those that stay.
  */
 export const KWOK_STAGES: readonly object[] = [
   stage('node-ready', 'Node', [{ key: IS_READY, operator: 'NotIn', values: ['True'] }], {
@@ -91,5 +93,13 @@ export const KWOK_STAGES: readonly object[] = [
     ],
     { statusTemplate: FINISHED_STATUS },
   ),
-  stage('pod-gone', 'Pod', [{ key: IS_GOING, operator: 'Exists' }], { delete: true }),
+  stage(
+    'pod-gone',
+    'Pod',
+    [
+      { key: IS_GOING, operator: 'Exists' },
+      { key: `.metadata.annotations["${STAYS}"]`, operator: 'DoesNotExist' },
+    ],
+    { delete: true },
+  ),
 ]

@@ -1,3 +1,4 @@
+import { STAYS } from '../../../../lab/harness/kubernetes/kwok-stages.ts'
 import { deployment, template } from '../support/manifests.ts'
 import { onNodes, type Stage } from '../support/stage.ts'
 import { ROLLOUT_BELOW, ROLLOUT_SERVICES, type Story } from '../support/story.ts'
@@ -9,7 +10,8 @@ async function play(stage: Stage): Promise<void> {
   await stage.node(DEAD)
   const soon = { key: 'node.kubernetes.io/unreachable', operator: 'Exists', tolerationSeconds: 1 }
   const { tolerations, ...rest } = onNodes(DEAD, OTHER) as { tolerations: object[] }
-  const pods = template('web', { ...rest, tolerations: [...tolerations, { ...soon, effect: 'NoExecute' }] })
+  const spec = { ...rest, tolerations: [...tolerations, { ...soon, effect: 'NoExecute' }] }
+  const pods = template('web', spec, { [STAYS]: 'yes' })
   await stage.apply('alice', deployment('web', 2, {}, pods))
   await stage.rolledOut('web', 2)
   await stage.node(OTHER)

@@ -1,7 +1,7 @@
 /** A Pod's template with one container. */
-export function template(app: string, spec: object = {}): object {
+export function template(app: string, spec: object = {}, annotations: object = {}): object {
   return {
-    metadata: { labels: { app } },
+    metadata: { labels: { app }, annotations },
     spec: { containers: [{ name: 'main', image: 'nginx:1' }], terminationGracePeriodSeconds: 1, ...spec },
   }
 }
