@@ -1,5 +1,5 @@
 import { afterAll, expect, jest, test } from '@jest/globals'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openForReading, type Sqlite } from '../../src/sqlite/open-database.ts'
@@ -33,6 +33,8 @@ function waitingWhile<T>(db: Sqlite, asked: string, work: () => T): [T, unknown]
 
 test('the write-ahead log that a reader made grow is shortened once the reader is gone, and nobody waits for it', async () => {
   const path = join(folder, 'causeway.db')
+  // A file that is there is migrated where it is, which leaves a long log.
+  writeFileSync(path, '')
   using writer = await TestWriter.open({}, path)
   const wal = new WalKeeper(writer.db, KEPT_BYTES)
   expect(wal.shorten()).toBe('shortened')

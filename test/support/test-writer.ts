@@ -1,3 +1,5 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { InferenceRules } from '../../src/inference/inference-rules.ts'
 import { StoreWriter, type WriterSettings } from '../../src/store/store-writer.ts'
 import type { Signal } from '../../src/model/ingest.ts'
@@ -18,7 +20,7 @@ import {
   type SpanSketch,
 } from './otlp-requests.ts'
 import type { SentLog } from '../../lab/harness/sinks/log-json.ts'
-import { migratedMemory } from './migrated-memory.ts'
+import { migratedBytes, migratedMemory } from './migrated-memory.ts'
 import { sentLogs } from './sent-logs.ts'
 import { sentSpans, type SentSpan } from './sent-spans.ts'
 import { TestClock } from './test-clock.ts'
@@ -97,6 +99,11 @@ export class TestWriter {
     clock = new TestClock(),
   ): Promise<TestWriter> {
     if (path === ':memory:') return new TestWriter(await migratedMemory(), settings, clock)
+    // A file that there is already may be an older one.
+    if (!existsSync(path)) {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, await migratedBytes())
+    }
     const db = openForWriting(path)
     await migrate(db)
     return new TestWriter(db, settings, clock)

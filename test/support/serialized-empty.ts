@@ -1,0 +1,13 @@
+import { migrate } from '../../src/sqlite/migrate.ts'
+import { openForWriting } from '../../src/sqlite/open-database.ts'
+
+/** A database that every migration has run on, and nothing else. */
+export async function serializedEmpty(): Promise<Buffer> {
+  const db = openForWriting(':memory:')
+  try {
+    await migrate(db)
+    return db.serialize()
+  } finally {
+    db.close()
+  }
+}
