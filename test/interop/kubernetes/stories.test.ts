@@ -25,7 +25,7 @@ import { undo } from './stories/undo.ts'
 import { observing, type Sources } from './support/observing.ts'
 import { define, Stage } from './support/stage.ts'
 import { StoredWrites } from './support/stored-writes.ts'
-import type { Story } from './support/story.ts'
+import { EitherOf, type ExpectedCascade, type Story } from './support/story.ts'
 
 const STORIES: readonly Story[] = [
   alphaBetaGamma,
@@ -106,10 +106,13 @@ function strayed(writes: StoredWrites): string[] {
 const isApp = (app: string): boolean => app.startsWith('app-')
 
 /** Admission names no program: what somebody did by kubectl is shown as theirs. */
-function byUser(cascade: Story['cascades'][number]): Story['cascades'][number] {
+function byUser(cascade: ExpectedCascade): ExpectedCascade {
   const { services, by } = cascade
   if (services === undefined || by === undefined) return cascade
-  return { ...cascade, services: services.map((service) => (service === 'kubectl' ? by : service)).sort() }
+  const named = (some: readonly string[]): string[] =>
+    some.map((service) => (service === 'kubectl' ? by : service)).sort()
+  if (services instanceof EitherOf) return { ...cascade, services: new EitherOf(...services.all.map(named)) }
+  return { ...cascade, services: named(services) }
 }
 
 describe.each<Sources>(['audit log and watch', 'admission and watch'])('with %s', (sources) => {

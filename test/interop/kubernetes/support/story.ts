@@ -9,6 +9,34 @@ export interface Definition {
   readonly plural: string
 }
 
+/** What is to be seen of a cascade. */
+export interface ExpectedCascade extends Partial<Omit<ToldCascade, 'services'>> {
+  readonly began: string
+  readonly services?: readonly string[] | EitherOf
+}
+
+/** Whose work it may be, where several set about the same and chance decides who is first. */
+export class EitherOf {
+  readonly $$typeof = Symbol.for('jest.asymmetricMatcher')
+  readonly all: readonly (readonly string[])[]
+
+  constructor(...all: readonly (readonly string[])[]) {
+    this.all = all
+  }
+
+  asymmetricMatch(services: readonly string[]): boolean {
+    return this.all.some((some) => JSON.stringify(some) === JSON.stringify(services))
+  }
+
+  toString(): string {
+    return 'EitherOf'
+  }
+
+  toAsymmetricMatcher(): string {
+    return this.all.map((some) => some.join(', ')).join(' or ')
+  }
+}
+
 /** What people do in a namespace, and what they should see of it. */
 export interface Story {
   /** Of its namespace. */
@@ -16,8 +44,8 @@ export interface Story {
   /** What the cluster has to know before it is watched. */
   readonly defines?: readonly Definition[]
   readonly play: (stage: Stage) => Promise<void>
-  /** In the order in which they begin. What depends on chance is not said. */
-  readonly cascades: readonly (Pick<ToldCascade, 'began'> & Partial<ToldCascade>)[]
+  /** In the order in which they begin. What depends on chance is not said, or what may be is said by EitherOf. */
+  readonly cascades: readonly ExpectedCascade[]
   /** By resource, what its objects come from in the end, as Told.rootsOf() says it. */
   readonly roots?: Readonly<Record<string, readonly (readonly string[])[]>>
   /** Why it is told otherwise by versions alone, which do not say who wrote; it is not held to them then. */
