@@ -30,7 +30,7 @@ export interface ClusterOptions {
   readonly apiServerFlags?: readonly string[]
 }
 
-const LONGEST_STEP_MS = 60_000
+const LONGEST_STEP_MS = 180_000
 const LONGEST_STOP_MS = 5_000
 /** Whoever is in it may do everything, but is not taken for the cluster's own as `system:masters` is. */
 const TESTERS = 'testers'

@@ -19,7 +19,7 @@ export interface Ending {
 }
 
 const SETPRIV = '/usr/bin/setpriv'
-const LONGEST_END_MS = 20_000
+const LONGEST_END_MS = 60_000
 const TOLD_LINES = 20
 const TOLD_WIDTH = 1_000
 

@@ -8,6 +8,8 @@ import { TraceBackend } from '../../../lab/harness/sinks/trace-backend.ts'
 import { Causeway, grpcExporter } from '../support/causeway.ts'
 import { sceneTest, type Scene } from '../support/scene.ts'
 import { deployment } from './support/manifests.ts'
+import { Stage } from './support/stage.ts'
+import { untilListed } from './support/until-listed.ts'
 
 interface Cascade {
   root: string
@@ -51,7 +53,7 @@ class Kubectl {
       ],
       env,
     })
-    const { code } = await program.ending(60_000)
+    const { code } = await program.ending(120_000)
     return { code, printed: program.printed, errors: program.errors }
   }
 
@@ -78,9 +80,10 @@ async function prepared(scene: Scene): Promise<{ causeway: Causeway; kubectl: Ku
       },
       'service.pipelines.traces/in.receivers': ['otlp', 'k8s_objects'],
       'connectors.cpid.inference.controllers': ['kwok'],
-      'connectors.cpid.linking.settle_after': '10s',
+      'connectors.cpid.linking.settle_after': '20s',
     },
   })
+  await untilListed(scene, causeway)
   await cluster.api().create('/api/v1/namespaces', { metadata: { name: 'shop' } })
   return { causeway, kubectl: new Kubectl(cluster, scene.directory, `http://${causeway.otlpHttp}`) }
 }
@@ -128,7 +131,13 @@ sceneTest(
     }
     for (const [name, object] of Object.entries({ deployment: deployment('web', 2), service, settings }))
       await writeFile(join(folder, `${name}.json`), JSON.stringify(object))
-    const rolledOut = ['rollout', 'status', 'deployment/web', '--timeout=60s']
+    const stage = new Stage('shop', kubectl.cluster, scene.directory)
+    // kubectl waits for the Deployment alone: what controllers do then is to be of this change, and not of the next one too.
+    const rolledOut = async (replicas: number): Promise<void> => {
+      await kubectl.done('', {}, 'rollout', 'status', 'deployment/web', '--timeout=90s')
+      await stage.rolledOut('web', replicas)
+      await stage.endpointsAre('web', replicas)
+    }
 
     const applied = await kubectl.done('applied', {}, 'apply', '-f', folder)
     expect(applied.trim().split('\n').sort()).toEqual([
@@ -136,13 +145,13 @@ sceneTest(
       'deployment.apps/web created',
       'service/web created',
     ])
-    await kubectl.done('', {}, ...rolledOut)
+    await rolledOut(2)
     await kubectl.done('scaled', {}, 'scale', 'deployment/web', '--replicas=3')
-    await kubectl.done('', {}, ...rolledOut)
+    await rolledOut(3)
     await kubectl.done('imaged', {}, 'set', 'image', 'deployment/web', 'main=nginx:2')
-    await kubectl.done('', {}, ...rolledOut)
+    await rolledOut(3)
     await kubectl.done('undone', {}, 'rollout', 'undo', 'deployment/web')
-    await kubectl.done('', {}, ...rolledOut)
+    await rolledOut(3)
     await kubectl.done('deleted', {}, 'delete', 'deployment/web', 'service/web')
 
     await scene.eventually(() => {
@@ -162,7 +171,7 @@ sceneTest(
         undone: [...workload, 'endpoints', 'endpointslices'].sort(),
         deleted: [...workload, 'endpoints', 'endpointslices', 'services'].sort(),
       })
-    }, 60_000)
+    }, 90_000)
     expect((await readdir(scene.directory)).filter((name) => name.startsWith('causeway-kubectl-'))).toEqual(
       [],
     )

@@ -17,9 +17,9 @@ export interface CausewaySettings {
 const CONFIG = fileURLToPath(new URL('../../../otel-config.yaml', import.meta.url))
 const SOON = { initial_interval: '100ms', max_interval: '500ms' }
 
-/** An exporter over gRPC without TLS that tries again soon. */
+/** An exporter over gRPC without TLS that tries again soon, but does not send twice what a slow machine is busy taking. */
 export function grpcExporter(endpoint: string): object {
-  return { endpoint, tls: { insecure: true }, retry_on_failure: SOON }
+  return { endpoint, tls: { insecure: true }, timeout: '30s', retry_on_failure: SOON }
 }
 
 /** A real Causeway with a database of its own; it can be ended and started again. */
@@ -53,8 +53,8 @@ export class Causeway {
       ],
       'connectors.cpid.storage.path': this.#database,
       // Long enough for a slow machine, since a story must not settle before it is over.
-      'connectors.cpid.linking.wait': '3s',
-      'connectors.cpid.linking.settle_after': '5s',
+      'connectors.cpid.linking.wait': '10s',
+      'connectors.cpid.linking.settle_after': '15s',
       'service.pipelines.traces/out.exporters': Object.keys(settings.exporters),
       ...Object.fromEntries(
         Object.entries(settings.exporters).map(([id, value]) => [`exporters.${id}`, value]),

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { eventually } from '../../../lab/harness/eventually.ts'
 import { RunningProgram, type Program } from '../../../lab/harness/processes/running-program.ts'
 
-const USUAL_PATIENCE_MS = 30_000
-const LONGEST_TEST_MS = 120_000
-const LONGEST_CLEANUP_MS = 20_000
+const USUAL_PATIENCE_MS = 60_000
+const LONGEST_TEST_MS = 400_000
+const LONGEST_CLEANUP_MS = 90_000
 
 /** The programs and the directory of one test. */
 export class Scene implements AsyncDisposable {

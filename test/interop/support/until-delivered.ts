@@ -23,5 +23,5 @@ export async function untilDelivered(
       unattributed: metrics.sum('cpid_unattributed_spans'),
       unsent: metrics.sum('otelcol_exporter_queue_size', { exporter }),
     }).toMatchObject({ ...expected, unsent: 0 })
-  }, 60_000)
+  }, 90_000)
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
-import { expect } from '@jest/globals'
 import { parse } from 'yaml'
 import { freePort } from '../../../../lab/harness/free-ports.ts'
 import type { Cluster } from '../../../../lab/harness/kubernetes/cluster.ts'
 import { TraceBackend } from '../../../../lab/harness/sinks/trace-backend.ts'
 import { Causeway, grpcExporter } from '../../support/causeway.ts'
 import type { Scene } from '../../support/scene.ts'
+import { untilListed } from './until-listed.ts'
 
 /** Which sources of a cluster a Causeway has. */
 export type Sources = 'audit log and watch' | 'admission and watch' | 'a watch alone'
@@ -35,7 +35,7 @@ export async function observing(scene: Scene, cluster: Cluster): Promise<Map<Sou
         'connectors.cpid.linking.settle_after': '90s',
       },
     })
-    await scene.eventually(() => expect(causeway.said('Everything is listed')).toBe(true))
+    await untilListed(scene, causeway)
     return [sources as Sources, causeway] as const
   })
   return new Map(await Promise.all(started))
@@ -50,7 +50,8 @@ async function admissionOf(scene: Scene, cluster: Cluster): Promise<object> {
   const clientConfig = { url: `https://localhost:${port}/`, caBundle: Buffer.from(ca).toString('base64') }
   await cluster.api().create('/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', {
     ...registered,
-    webhooks: [{ ...webhook, clientConfig }],
+    // However busy this machine is, nothing goes on without having been told.
+    webhooks: [{ ...webhook, clientConfig, timeoutSeconds: 30 }],
   })
   return { cluster: 'test', endpoint: `127.0.0.1:${port}`, tls: { cert_pem: cert, key_pem: key } }
 }

@@ -5,20 +5,33 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Definition } from './story.ts'
 
-const LONGEST_STEP_MS = 90_000
+const LONGEST_STEP_MS = 180_000
 
 const HOST = 'kubernetes.io/hostname'
 
 interface Items {
-  items: { metadata: { name: string }; spec: { nodeName?: string }; status?: Record<string, unknown> }[]
+  items: {
+    metadata: { name: string; uid: string }
+    spec: { nodeName?: string }
+    status?: Record<string, unknown>
+  }[]
+}
+
+interface Listed {
+  targetRef?: { uid: string }
 }
 
 interface Slice {
-  endpoints?: { conditions: { ready: boolean } }[] | null
+  endpoints?: (Listed & { conditions: { ready: boolean } })[] | null
 }
 
 interface Endpoints {
-  subsets?: { addresses?: object[] }[]
+  subsets?: { addresses?: Listed[] }[]
+}
+
+const uidsOf = (listed: readonly Listed[]): string => {
+  const uids = listed.map(({ targetRef }) => targetRef?.uid)
+  return uids.sort().join()
 }
 
 /** A namespace of a cluster in which a story is played. */
@@ -58,6 +71,8 @@ export class Stage {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
       subjects: [{ kind: 'ServiceAccount', namespace: this.namespace, name }],
     })
+    // The API server takes it in by a watch of its own.
+    await eventually(() => api.get(this.path('/api/v1', 'pods')), LONGEST_STEP_MS)
     return api
   }
 
@@ -90,10 +105,11 @@ export class Stage {
     }, `${count} Pods of ${app} run`)
   }
 
-  /** Resolves once the EndpointSlices of a Service list so many Pods that are ready, and its Endpoints as many. */
+  /** Resolves once the EndpointSlices of a Service list the Pods of its app, so many and all ready, and its Endpoints as well. */
   endpointsAre(service: string, count: number): Promise<void> {
     return this.until(async () => {
-      const [slices, endpoints] = await Promise.all([
+      const [pods, slices, endpoints] = await Promise.all([
+        this.pods(service),
         this.api.get<{ items: Slice[] }>(
           this.path(
             '/apis/discovery.k8s.io/v1',
@@ -105,7 +121,8 @@ export class Stage {
       const listed = slices.items.flatMap((slice) => slice.endpoints ?? [])
       const addresses = (endpoints.subsets ?? []).flatMap((subset) => subset.addresses ?? [])
       const isReady = listed.every(({ conditions }) => conditions.ready)
-      return isReady && listed.length === count && addresses.length === count
+      const there = uidsOf(pods.map(({ metadata }) => ({ targetRef: metadata })))
+      return isReady && pods.length === count && uidsOf(listed) === there && uidsOf(addresses) === there
     }, `${service} has ${count} endpoints`)
   }
 
