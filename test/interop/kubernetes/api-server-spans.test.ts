@@ -8,6 +8,7 @@ import { sceneTest } from '../support/scene.ts'
 import { hexSpan, hexTrace, spansRequest } from '../../support/otlp-requests.ts'
 import { deployment } from './support/manifests.ts'
 import { Stage } from './support/stage.ts'
+import { untilListed } from './support/until-listed.ts'
 
 interface Placed {
   name: string
@@ -44,6 +45,7 @@ sceneTest(
         'connectors.cpid.linking.settle_after': '60s',
       },
     })
+    await untilListed(scene, causeway)
     // It was there before Causeway, and would try again to send only after a while.
     await cluster.restartApiServer()
     const stage = new Stage('shop', cluster, scene.directory)
