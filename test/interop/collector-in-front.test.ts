@@ -32,7 +32,11 @@ sceneTest('a story told to a Collector reaches Jaeger whole', async (scene) => {
 
   const [ofAlpha, ofBeta] = [await jaeger.trace(traceIdOf(alpha)), await jaeger.trace(traceIdOf(beta))]
   expect([traceFaults(ofAlpha), traceFaults(ofBeta)]).toEqual([[], []])
-  const told = (await writtenSpans(collector)).map(spanKey)
+  const told = await scene.eventually(async () => {
+    const spans = await writtenSpans(collector)
+    expect(spans).toHaveLength((await collector.metrics()).sum('otelcol_receiver_accepted_spans'))
+    return spans.map(spanKey)
+  })
   const shown = [...ofAlpha, ...ofBeta].filter((span) => !isSynthetic(span)).map(originalKey)
   expect([...new Set(shown)].sort()).toEqual(told.sort())
 })

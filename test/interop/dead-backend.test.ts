@@ -9,7 +9,7 @@ import { traceFaults } from './traces/trace-faults.ts'
 
 const LATE = 'otlp_grpc/late'
 const DEAD = 'otlp_grpc/dead'
-const LONGEST_SHUTDOWN_MS = 10_000
+const LONGEST_SHUTDOWN_MS = 30_000
 
 sceneTest('backends that are down at first get everything, each once it is up', async (scene) => {
   const [latePorts, deadPorts] = [await freeJaegerPorts(), await freeJaegerPorts()]

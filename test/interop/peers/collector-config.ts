@@ -71,7 +71,7 @@ function otlpExporter(endpoint: string, options: CollectorOptions): ExporterSect
     yaml: `  ${id}:
     endpoint: ${yamlString(id === 'otlp_http' ? `http://${endpoint}` : endpoint)}
     tls: { insecure: true }
-    timeout: 5s${options.compression === undefined ? '' : `\n    compression: ${options.compression}`}
+    timeout: 30s${options.compression === undefined ? '' : `\n    compression: ${options.compression}`}
     retry_on_failure: { enabled: true, initial_interval: 100ms, max_interval: 1s, max_elapsed_time: 0s }
     sending_queue: { enabled: true, queue_size: ${options.queueSize ?? 1000}${storage} }`,
   }
