@@ -11,6 +11,7 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': '<rootDir>/test/support/strip-types.js' },
+  testSequencer: '<rootDir>/test/support/slow-first.js',
   globalSetup: '<rootDir>/test/support/before-all.js',
   // The interop suite runs against real peers, the browser suite in Chromium, the suites of faults and attacks take
   // minutes: npm run test:interop, test:browser, test:faults, test:attack.
