@@ -16,8 +16,10 @@ import {
 } from '../../model/attributes.ts'
 import { readTraceparent } from '../../model/kubernetes/traceparent.ts'
 import {
-  encodeSpan,
+  bytesOf,
+  writeSpan,
   type AttributeValue,
+  type NewSpan,
   type SpanEvent,
   type SpanLink,
 } from '../../otlp/write/encode-span.ts'
@@ -28,7 +30,7 @@ import { nameOfWrite } from './name-of-write.ts'
 import { objectAttributes } from './object-attributes.ts'
 import { referenceOf } from './reference-of.ts'
 
-const SCOPE = 'causeway.inference'
+const OWN_SCOPE = scopeEnvelope('causeway.inference')
 /** How many read versions a span names. */
 const MAX_OBSERVED = 128
 
@@ -39,19 +41,20 @@ const MAX_OBSERVED = 128
 export function encodeDecisions(decisions: readonly Decision[]): Buffer {
   const byService = Map.groupBy(decisions, ({ writer, key }) => `${key.cluster}\0${writer.service}`)
   const request = new BinaryWriter()
-  for (const group of byService.values()) request.tag(1, WireType.LengthDelimited).bytes(encodeGroup(group))
-  return Buffer.from(request.finish())
+  for (const group of byService.values())
+    writeGroup(request.tag(1, WireType.LengthDelimited).fork(), group).join()
+  return bytesOf(request)
 }
 
-function encodeGroup(group: readonly Decision[]): Uint8Array {
+function writeGroup(to: BinaryWriter, group: readonly Decision[]): BinaryWriter {
   const [{ writer, key } = { writer: { service: '' }, key: { cluster: '' } }] = group
-  const scope = new BinaryWriter().raw(scopeEnvelope(SCOPE))
-  for (const decision of group) scope.tag(2, WireType.LengthDelimited).bytes(encodeSpan(spanOf(decision)))
-  const envelope = new BinaryWriter().raw(serviceEnvelope(writer.service, key.cluster))
-  return envelope.tag(2, WireType.LengthDelimited).bytes(scope.finish()).finish()
+  to.raw(serviceEnvelope(writer.service, key.cluster))
+  to.tag(2, WireType.LengthDelimited).fork().raw(OWN_SCOPE)
+  for (const decision of group) writeSpan(to.tag(2, WireType.LengthDelimited).fork(), spanOf(decision)).join()
+  return to.join()
 }
 
-function spanOf(decision: Decision): Parameters<typeof encodeSpan>[0] {
+function spanOf(decision: Decision): NewSpan {
   const { write, key } = decision
   const endNs = write.request?.endNs ?? write.seenNs
   const startNs = write.request?.startNs ?? endNs - 1n

@@ -35,7 +35,11 @@ const INTERNAL = 1
 
 /** The bytes of an OTLP Span of Causeway's own making. */
 export function encodeSpan(span: NewSpan): Buffer {
-  const writer = new BinaryWriter()
+  return bytesOf(writeSpan(new BinaryWriter(), span))
+}
+
+/** Writes the fields of an OTLP Span of Causeway's own making. What stands inside others is written in place: nothing is copied. */
+export function writeSpan(writer: BinaryWriter, span: NewSpan): BinaryWriter {
   writer.tag(1, WireType.LengthDelimited).bytes(span.traceId)
   writer.tag(2, WireType.LengthDelimited).bytes(spanIdBytes(span.spanId))
   if (span.parentId !== 0n) writer.tag(4, WireType.LengthDelimited).bytes(spanIdBytes(span.parentId))
@@ -43,46 +47,31 @@ export function encodeSpan(span: NewSpan): Buffer {
   writer.tag(6, WireType.Varint).int32(INTERNAL)
   writer.tag(7, WireType.Bit64).fixed64(span.startNs)
   writer.tag(8, WireType.Bit64).fixed64(span.endNs)
-  for (const [key, value] of Object.entries(span.attributes)) {
-    writer.tag(9, WireType.LengthDelimited).bytes(encodeAttribute(key, value))
-  }
+  writeAttributes(writer, 9, span.attributes)
   for (const event of span.events ?? []) {
-    writer.tag(11, WireType.LengthDelimited).bytes(encodeEvent(event))
+    writeEvent(writer.tag(11, WireType.LengthDelimited).fork(), event).join()
   }
   for (const link of span.links.slice(0, MAX_LINKS)) {
-    writer.tag(13, WireType.LengthDelimited).bytes(encodeLink(link))
+    writeLink(writer.tag(13, WireType.LengthDelimited).fork(), link).join()
   }
   if (span.links.length > MAX_LINKS) writer.tag(14, WireType.Varint).uint32(span.links.length - MAX_LINKS)
-  return Buffer.from(writer.finish())
+  return writer
 }
 
 /** The bytes of an OTLP KeyValue. */
 export function encodeAttribute(key: string, value: AttributeValue): Uint8Array {
-  const writer = new BinaryWriter()
-  writer.tag(1, WireType.LengthDelimited).string(key)
-  writer.tag(2, WireType.LengthDelimited).bytes(encodeAnyValue(value))
-  return writer.finish()
+  return writeAttribute(new BinaryWriter(), key, value).finish()
 }
 
 /** The bytes of an OTLP Span.Link. */
 export function encodeLink(link: SpanLink): Uint8Array {
-  const writer = new BinaryWriter()
-  writer.tag(1, WireType.LengthDelimited).bytes(link.traceId)
-  writer.tag(2, WireType.LengthDelimited).bytes(spanIdBytes(link.spanId))
-  for (const [key, value] of Object.entries(link.attributes ?? {})) {
-    writer.tag(4, WireType.LengthDelimited).bytes(encodeAttribute(key, value))
-  }
-  return writer.finish()
+  return writeLink(new BinaryWriter(), link).finish()
 }
 
-function encodeEvent({ name, timeNs, attributes }: SpanEvent): Uint8Array {
-  const writer = new BinaryWriter()
-  writer.tag(1, WireType.Bit64).fixed64(timeNs)
-  writer.tag(2, WireType.LengthDelimited).string(name)
-  for (const [key, value] of Object.entries(attributes)) {
-    writer.tag(3, WireType.LengthDelimited).bytes(encodeAttribute(key, value))
-  }
-  return writer.finish()
+/** What was written, as a Buffer over the same bytes. */
+export function bytesOf(writer: BinaryWriter): Buffer {
+  const { buffer, byteOffset, byteLength } = writer.finish()
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 export function spanIdBytes(id: bigint): Buffer {
@@ -96,15 +85,39 @@ export function spanIdHex(id: bigint): string {
   return BigInt.asUintN(64, id).toString(16).padStart(16, '0')
 }
 
-function encodeAnyValue(value: AttributeValue): Uint8Array {
-  const writer = new BinaryWriter()
-  if (typeof value === 'string') writer.tag(1, WireType.LengthDelimited).string(value)
-  else if (typeof value === 'boolean') writer.tag(2, WireType.Varint).bool(value)
-  else if (typeof value === 'bigint') writer.tag(3, WireType.Varint).int64(value)
-  else {
-    const array = new BinaryWriter()
-    for (const element of value) array.tag(1, WireType.LengthDelimited).bytes(encodeAnyValue(element))
-    writer.tag(5, WireType.LengthDelimited).bytes(array.finish())
-  }
-  return writer.finish()
+function writeLink(writer: BinaryWriter, link: SpanLink): BinaryWriter {
+  writer.tag(1, WireType.LengthDelimited).bytes(link.traceId)
+  writer.tag(2, WireType.LengthDelimited).bytes(spanIdBytes(link.spanId))
+  if (link.attributes !== undefined) writeAttributes(writer, 4, link.attributes)
+  return writer
+}
+
+function writeEvent(writer: BinaryWriter, { name, timeNs, attributes }: SpanEvent): BinaryWriter {
+  writer.tag(1, WireType.Bit64).fixed64(timeNs)
+  writer.tag(2, WireType.LengthDelimited).string(name)
+  writeAttributes(writer, 3, attributes)
+  return writer
+}
+
+function writeAttributes(
+  writer: BinaryWriter,
+  field: number,
+  attributes: Record<string, AttributeValue>,
+): void {
+  for (const [key, value] of Object.entries(attributes))
+    writeAttribute(writer.tag(field, WireType.LengthDelimited).fork(), key, value).join()
+}
+
+function writeAttribute(writer: BinaryWriter, key: string, value: AttributeValue): BinaryWriter {
+  writer.tag(1, WireType.LengthDelimited).string(key)
+  return writeAnyValue(writer.tag(2, WireType.LengthDelimited).fork(), value).join()
+}
+
+function writeAnyValue(writer: BinaryWriter, value: AttributeValue): BinaryWriter {
+  if (typeof value === 'string') return writer.tag(1, WireType.LengthDelimited).string(value)
+  if (typeof value === 'boolean') return writer.tag(2, WireType.Varint).bool(value)
+  if (typeof value === 'bigint') return writer.tag(3, WireType.Varint).int64(value)
+  writer.tag(5, WireType.LengthDelimited).fork()
+  for (const element of value) writeAnyValue(writer.tag(1, WireType.LengthDelimited).fork(), element).join()
+  return writer.join()
 }
