@@ -9,7 +9,7 @@ import type { CustomReference } from '../model/kubernetes/custom-reference.ts'
 import { contentOf } from './content-of-kind.ts'
 import { customContent } from './custom-content.ts'
 import { arrayIn, booleanIn, numberIn, objectIn, textIn, type Json, type JsonObject } from './json-access.ts'
-import { printOf } from './print-of.ts'
+import { printOf, printsOf } from './print-of.ts'
 
 const CPID = 'causeway.io/cpid'
 const ANCESTORS = 'causeway.io/ancestor-cpids'
@@ -49,6 +49,7 @@ export function readObjectFacts(
   const ancestors = textIn(annotations, ANCESTORS)
   const traceparent = textIn(annotations, TRACEPARENT)
   const ofAuthor = withoutServerFields(metadata)
+  const ofStatus = printsOf(status, HEARTBEATS)
   return {
     generation: numberIn(metadata, 'generation'),
     owners: arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner),
@@ -62,8 +63,8 @@ export function readObjectFacts(
       ...(cpid !== undefined && {
         [PRINT.content]: printOf({ ...authored, metadata: withoutChange(ofAuthor) }),
       }),
-      [PRINT.status]: printOf(status, HEARTBEATS),
-      [PRINT.heartbeat]: printOf(status),
+      [PRINT.status]: ofStatus.counted,
+      [PRINT.heartbeat]: ofStatus.whole,
     },
     ...(cpid !== undefined && { cpid }),
     ...(ancestors !== '' && { ancestors }),

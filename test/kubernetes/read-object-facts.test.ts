@@ -126,3 +126,17 @@ test('names in places that configuration tells of are kept for their resource al
   expect(readObjectFacts(widget, 'widgets', custom).references).toEqual([named])
   expect(readObjectFacts(widget, 'gadgets', custom).references).toEqual([])
 })
+
+test('fingerprints stay what they are, whatever keys an object has: those in databases are compared with new ones', () => {
+  const odd = JSON.parse(
+    `{"kind":"Widget","apiVersion":"v1",
+      "metadata":{"name":"web","labels":{"b":"1","10":"2","9":"3","01":"4","\\ud83d\\ude00":"5","\\ue000":"6"}},
+      "spec":{"list":[{"z":1,"a":[]},"x",null,1.5],"__proto__":{"y":1,"x":{}}},
+      "status":{"conditions":[{"type":"Ready","lastProbeTime":"1"}]}}`,
+  ) as JsonObject
+  expect(readObjectFacts(odd).prints).toEqual({
+    authored: 'N-vomv5Qm6dkT8',
+    status: 'beUi4ng06bGKjH',
+    heartbeat: 'XxtIWOA3O6-sXG',
+  })
+})
