@@ -29,8 +29,11 @@ sceneTest('a real API server posts its audit events, and what its log says is th
   const byLog = { ...common, id: 'k8s_audit/log', settings: { cluster: 'test', log } }
   scene.use(await startReceiver(byLog, followed.of()))
   await cluster.kubectl('alice', 'create', 'deployment', 'web', '--image=nginx:1', '--replicas=3')
-  await cluster.kubectl('alice', 'rollout', 'status', 'deployment/web', '--timeout=60s')
+  await cluster.kubectl('alice', 'rollout', 'status', 'deployment/web', '--timeout=90s')
+  await cluster.kubectl('alice', 'create', 'configmap', 'last')
   await scene.eventually(() => {
+    for (const host of [posted, followed])
+      expect(auditedIn(host).map(({ object }) => object.name)).toContain('last')
     const [byPost, byFile] = [posted, followed].map((host) =>
       auditedIn(host)
         .map(({ request }) => request.auditId)

@@ -32,19 +32,24 @@ sceneTest('a Deployment rolls out on a real cluster, and the audit log says who 
     .get<{ items: { status: { phase: string } }[] }>('/api/v1/namespaces/default/pods')
   expect(pods.items.map(({ status }) => status.phase)).toEqual(['Running', 'Running', 'Running'])
 
-  const events = readFileSync(cluster.auditLog, 'utf8')
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as AuditEvent)
+  const events = (): AuditEvent[] =>
+    readFileSync(cluster.auditLog, 'utf8')
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as AuditEvent)
   const whoDid = (verb: string, resource: string): string[] => [
     ...new Set(
-      events
+      events()
         .filter((event) => event.verb === verb && event.objectRef?.resource === resource)
         .map(({ user }) => user.username),
     ),
   ]
-  expect(whoDid('create', 'deployments')).toEqual(['alice'])
-  expect(whoDid('create', 'replicasets')).toEqual(['system:serviceaccount:kube-system:deployment-controller'])
+  await scene.eventually(() => {
+    expect(whoDid('create', 'deployments')).toEqual(['alice'])
+    expect(whoDid('create', 'replicasets')).toEqual([
+      'system:serviceaccount:kube-system:deployment-controller',
+    ])
+  })
 
   await scene.eventually(() => {
     const batches = webhook.requests.map(({ body }) => JSON.parse(body.toString()) as { items: AuditEvent[] })
