@@ -14,7 +14,7 @@ sceneTest('causeway observe prints the cascade of a Deployment, and ends with Ct
     args: [
       ...[BIN, 'observe', '--kubeconfig', cluster.kubeconfig()],
       ...['--set', `extensions.cpid_query.endpoint=localhost:${port}`],
-      ...['--set', 'connectors.cpid.linking.settle_after=4s'],
+      ...['--set', 'connectors.cpid.linking.settle_after=15s'],
     ],
   })
   await scene.eventually(() =>
@@ -25,10 +25,11 @@ sceneTest('causeway observe prints the cascade of a Deployment, and ends with Ct
   const line = await scene.eventually(() => {
     const found = observe.printed
       .split('\n')
+      .slice(0, -1)
       .find((text) => text.startsWith('apps/v1/deployments/default/web'))
     if (found === undefined) throw new Error('nothing settled')
     return found
-  }, 60_000)
+  }, 90_000)
   for (const service of ['deployment-controller', 'replicaset-controller', 'kube-scheduler'])
     expect(line).toContain(service)
   expect(line).toMatch(new RegExp(`in [0-9.]+m?s {2}http://localhost:${port}/cascades/[0-9a-f-]{36}$`))
