@@ -48,8 +48,8 @@ const STORIES: readonly Story[] = [
 ]
 /** What operators are told to have audited. */
 const AUDIT_POLICY = new URL('../../../examples/kubernetes/audit-policy.yaml', import.meta.url)
-const LONGEST_PLAY_MS = 300_000
-const LONGEST_LINKING_MS = 10_000
+const LONGEST_PLAY_MS = 900_000
+const LONGEST_LINKING_MS = 60_000
 const LAST = 'last-of-all'
 
 /** One cluster for all: each story has a namespace, all are played at once, and Causeways with different sources look on. */
@@ -75,10 +75,10 @@ beforeAll(async () => {
   for (const causeway of causeways.values())
     await scene.eventually(() => {
       expect(new StoredWrites(causeway).all).toContainEqual(expect.objectContaining({ objectName: LAST }))
-    })
+    }, LONGEST_LINKING_MS)
 }, LONGEST_PLAY_MS)
 
-afterAll(() => over.disposeAsync(), 60_000)
+afterAll(() => over.disposeAsync(), 90_000)
 
 /** What a Causeway with these sources tells in the end, once that is so. */
 async function expectTold(sources: Sources, check: (writes: StoredWrites) => void): Promise<void> {

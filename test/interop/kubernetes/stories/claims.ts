@@ -7,6 +7,7 @@ const CLASS = 'by-hand'
 /** A volume and a claim that meet, and a StatefulSet that claims one for each of its Pods. */
 async function play(stage: Stage): Promise<void> {
   await stage.apply('alice', volume('claims-shared'))
+  await stage.statusIs('/api/v1/persistentvolumes/claims-shared', { phase: 'Available' })
   await stage.apply('bob', {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',

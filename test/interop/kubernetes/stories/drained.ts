@@ -10,7 +10,7 @@ async function play(stage: Stage): Promise<void> {
   await stage.apply('alice', deployment('web', 2, {}, template('web', onNodes(FIRST, OTHER))))
   await stage.rolledOut('web', 2)
   await stage.node(OTHER)
-  await stage.kubectl('bob', 'drain', FIRST, '--timeout=60s')
+  await stage.kubectl('bob', 'drain', FIRST, '--timeout=150s')
   await stage.until(async () => {
     const pods = await stage.pods('web')
     return pods.length === 2 && pods.every(({ spec }) => spec.nodeName === OTHER)

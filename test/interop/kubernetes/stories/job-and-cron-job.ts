@@ -21,6 +21,12 @@ async function play(stage: Stage): Promise<void> {
   })
   await stage.kubectl('bob', 'create', 'job', 'by-hand', '--from=cronjob/nightly')
   await stage.statusIs(batch('jobs/by-hand'), { succeeded: 1 })
+  await stage.until(async () => {
+    const { status } = await stage.api.get<{ status: { lastSuccessfulTime?: string } }>(
+      batch('cronjobs/nightly'),
+    )
+    return status.lastSuccessfulTime !== undefined
+  }, 'the CronJob says that a Job of it succeeded')
   const scheduled = { spec: { schedule: soon(), timeZone: 'Etc/UTC' } }
   await stage.kubectl('alice', 'patch', 'cronjob/nightly', '--patch', JSON.stringify(scheduled))
   await stage.until(async () => {

@@ -7,7 +7,7 @@ async function play(stage: Stage): Promise<void> {
   await stage.rolledOut('web', 2)
   await stage.apply('alice', service('web'))
   await stage.endpointsAre('web', 2)
-  await stage.kubectl('bob', 'delete', 'namespace', stage.namespace, '--wait=true', '--timeout=90s')
+  await stage.kubectl('bob', 'delete', 'namespace', stage.namespace, '--wait=true', '--timeout=150s')
 }
 
 export const namespaceDeleted: Story = {

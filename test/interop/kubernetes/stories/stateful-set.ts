@@ -2,6 +2,16 @@ import { service, template } from '../support/manifests.ts'
 import type { Stage } from '../support/stage.ts'
 import { ENDPOINT_SERVICES, sorted, type Story } from '../support/story.ts'
 
+interface Renewed {
+  metadata: { generation: number }
+  status: {
+    observedGeneration?: number
+    currentRevision?: string
+    updateRevision?: string
+    availableReplicas?: number
+  }
+}
+
 async function play(stage: Stage): Promise<void> {
   const spec = {
     replicas: 2,
@@ -16,8 +26,10 @@ async function play(stage: Stage): Promise<void> {
   await stage.endpointsAre('db', 2)
   await stage.kubectl('bob', 'set', 'image', 'statefulset/db', 'main=nginx:2')
   await stage.until(async () => {
-    const { status } = await stage.api.get<{ status: Record<string, unknown> }>(path)
-    return status['currentRevision'] === status['updateRevision'] && status['availableReplicas'] === 2
+    const { metadata, status } = await stage.api.get<Renewed>(path)
+    const { observedGeneration, currentRevision, updateRevision, availableReplicas } = status
+    const isDone = currentRevision === updateRevision && availableReplicas === 2
+    return isDone && observedGeneration === metadata.generation
   }, 'its Pods are renewed')
   await stage.endpointsAre('db', 2)
 }
