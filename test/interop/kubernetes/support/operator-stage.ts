@@ -11,7 +11,7 @@ import type { Scene } from '../../support/scene.ts'
 
 export const WEB_APPS = '/apis/example.com/v1/namespaces/default/webapps'
 export const DEPLOYMENT = '/apis/apps/v1/namespaces/default/deployments/web'
-const LONGEST_MS = 60_000
+const LONGEST_MS = 90_000
 
 export interface Kept {
   metadata: { uid: string; resourceVersion: string; annotations?: Record<string, string> }
