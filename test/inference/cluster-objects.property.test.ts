@@ -161,3 +161,27 @@ test('what went is forgotten after an hour, with all that was known of it; what 
     { numRuns: 60 },
   )
 })
+
+test('an object that was asked for before it was there is found once it is, after any number of others were looked at', async () => {
+  const added = {
+    kind: 'add',
+    version: 1,
+    owner: undefined,
+    target: undefined,
+    gone: false,
+    includes: 0,
+  } as const
+  const others = Array.from({ length: 4_100 }, (_, at) => at + 1)
+  const before = await TestWriter.open()
+  before.stores.transactor.run(({ inference }) => {
+    const objects = inference.objectsOf('test')
+    for (const at of others) objects.add(identityOf(at), versionOf({ ...added, object: at }))
+  })
+  before.reopened().stores.transactor.run(({ inference }) => {
+    const objects = inference.objectsOf('test')
+    expect(objects.get('uid-0')).toBeUndefined()
+    objects.add(identityOf(0), versionOf({ ...added, object: 0 }))
+    for (const at of others) objects.get(`uid-${at}`)
+    expect(seen(objects.get('uid-0'))).toMatchObject({ uid: 'uid-0' })
+  })
+})

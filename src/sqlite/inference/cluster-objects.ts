@@ -22,6 +22,8 @@ export class SqliteClusterObjects implements ClusterObjects {
   readonly #sought: ReadonlySet<string>
   readonly #progress: Pick<Progress, 'activeMs'>
   readonly #cache = new GenerationCache<string, StoredObject>(CACHED)
+  /** The last that was asked for and is not there: of what a write makes it is asked several times. */
+  #missing: string | undefined
 
   /** `sought`: references by which objects are asked for. */
   constructor(
@@ -39,8 +41,10 @@ export class SqliteClusterObjects implements ClusterObjects {
   get(uid: string): StoredObject | undefined {
     const cached = this.#cache.get(uid)
     if (cached !== undefined) return cached
+    if (uid === this.#missing) return undefined
     const found = this.#rows.objects.find(this.#cluster, uid)
-    if (found !== undefined) this.#cache.set(uid, found)
+    if (found === undefined) this.#missing = uid
+    else this.#cache.set(uid, found)
     return found
   }
 
@@ -82,6 +86,7 @@ export class SqliteClusterObjects implements ClusterObjects {
         after,
         (field) => this.#sought.has(field),
       )
+    if (identity.uid === this.#missing) this.#missing = undefined
     this.#cache.set(identity.uid, object)
   }
 
@@ -103,6 +108,7 @@ export class SqliteClusterObjects implements ClusterObjects {
   }
 
   forget(): void {
+    this.#missing = undefined
     this.#cache.clear()
   }
 

@@ -32,6 +32,7 @@ const COLUMNS = 'id, uid, api_version, resource, namespace, name, version, forgo
 export class ObjectRows {
   readonly #byUid: Statement<[number, string], ObjectRow>
   readonly #byId: Statement<[number], ObjectRow>
+  readonly #uidOf: Statement<[number], string>
   readonly #named: Statement<[number, string, string, string], string>
   readonly #lastGone: Statement<[number, string, string, string], string>
   readonly #there: Statement<[number, string, string, string], ObjectRow>
@@ -47,6 +48,7 @@ export class ObjectRows {
       db.prepare<P, ObjectRow>(`SELECT ${COLUMNS} FROM k8s_objects WHERE ${where}`).safeIntegers()
     this.#byUid = rows('cluster = ? AND uid = ?')
     this.#byId = rows('id = ?')
+    this.#uidOf = db.prepare<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?').pluck()
     const uids = (where: string): Statement<[number, string, string, string], string> =>
       db
         .prepare<[number, string, string, string], string>(
@@ -82,7 +84,7 @@ export class ObjectRows {
   }
 
   uidOf(id: number): string | undefined {
-    return this.#byId.get(id)?.uid
+    return this.#uidOf.get(id)
   }
 
   /** The uid of the newest that has that name. */
