@@ -25,6 +25,8 @@ export default {
   // The large suites have programs beside them that take a core each.
   maxWorkers: (CAUSEWAY_INTEROP ?? CAUSEWAY_FAULTS ?? CAUSEWAY_ATTACK ?? CAUSEWAY_BROWSER) ? 1 : '100%',
   testTimeout: 120_000,
+  // On a busy machine a worker that nothing keeps takes a second to end; jest's half a second is for an idle one.
+  workerGracefulExitTimeout: 10_000,
   ...(CAUSEWAY_TEST_RESULTS && {
     reporters: ['default', ['<rootDir>/test/support/results-file.js', { path: CAUSEWAY_TEST_RESULTS }]],
   }),
