@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 const ASK_AGAIN_MS = 20
-const LONGEST_MS = 25_000
+const LONGEST_MS = 60_000
 
 /**
  * Asks again until `check` no longer throws, and gives what it gives; the last error once that has taken too long, and the

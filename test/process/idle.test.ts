@@ -8,8 +8,6 @@ import { eventually } from '../../lab/harness/eventually.ts'
 import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
 import { storedProgress } from '../../lab/harness/causeway/stored-data.ts'
 
-const LONGEST_MS = 5_000
-
 leaveNothingBehind()
 
 const LAST = [
@@ -29,7 +27,7 @@ test('whether a span or a log record came last, once it is linked nothing lags a
         after: request.signal,
         linkedArrival: lastArrival,
       })
-    }, LONGEST_MS)
+    })
     await expectLeftAlone(settings)
   }
   await causeway.end('SIGTERM')
@@ -44,6 +42,6 @@ async function expectLeftAlone({ database }: CausewaySettings): Promise<void> {
     const isSame = now === before
     before = now
     expect(isSame).toBe(true)
-  }, LONGEST_MS)
+  })
   db.close()
 }

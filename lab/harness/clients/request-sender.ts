@@ -8,10 +8,10 @@ export interface SendableRequest {
   bytes: Buffer
 }
 
-const CALL_MS = 10_000
+const CALL_MS = 30_000
 const AGAIN_AFTER_MS = 20
 /** For one request, restarts of Causeway included. */
-const LONGEST_MS = 25_000
+const LONGEST_MS = 90_000
 
 /** Sends over gRPC as controllers do: the same bytes again and again until they are acknowledged. */
 export class RequestSender implements Disposable {
