@@ -31,17 +31,20 @@ test('a decision that cannot be built is set aside, counted and shown, and what 
   await using causeway = await startCauseway(settings)
   await eventually(() => expect([...backend.names]).toEqual(['first', 'last']))
   await eventually(async () => expect(await ownMetric(settings, 'cpid_set_aside')).toBe(1))
-  const rows = askStored(settings, (db) =>
-    db.prepare('SELECT stage, kind, item, exporter, reason FROM audit_set_aside').all(),
-  )
-  expect(rows).toEqual([
-    {
-      stage: 'sending',
-      kind: 'decision',
-      item: 2,
-      exporter: 'otlp_grpc/one',
-      reason: expect.stringContaining('is lost'),
-    },
-  ])
+  // It is counted by one thread and stored by another.
+  await eventually(() => {
+    const rows = askStored(settings, (db) =>
+      db.prepare('SELECT stage, kind, item, exporter, reason FROM audit_set_aside').all(),
+    )
+    expect(rows).toEqual([
+      {
+        stage: 'sending',
+        kind: 'decision',
+        item: 2,
+        exporter: 'otlp_grpc/one',
+        reason: expect.stringContaining('is lost'),
+      },
+    ])
+  })
   await causeway.end('SIGTERM')
 })
