@@ -7,6 +7,7 @@ import { CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 import { freshSettings, type CausewayPorts } from '../../lab/harness/causeway/causeway-settings.ts'
 import { markerSpan } from './support/marker-span.ts'
+import { isHealthy } from '../../lab/harness/causeway/health-answer.ts'
 import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
 
 const FLOOD = 300
@@ -38,9 +39,12 @@ test('a process that may have few files open outlives connections without an end
   for (const door of DOORS) held.push(...(await flood(settings.ports[door])))
   for (const socket of held) socket.destroy()
 
-  expect((await fetch(`http://127.0.0.1:${settings.ports.health}/`)).status).toBe(200)
-  const answer = await post(settings.ports.http, '/v1/traces', PROTOBUF, markerSpan('after').bytes)
-  expect(answer.status).toBe(200)
+  // What was closed has to be seen by Causeway before there is room again.
+  await eventually(async () => expect(await isHealthy(settings)).toBe(true))
+  await eventually(async () => {
+    const answer = await post(settings.ports.http, '/v1/traces', PROTOBUF, markerSpan('after').bytes)
+    expect(answer.status).toBe(200)
+  })
   expect(await ownMetric(settings, 'cpid_dropped_connections')).toBeGreaterThan(0)
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
   expect(causeway.complaints).toEqual([])

@@ -49,13 +49,13 @@ test('above its soft memory limit Causeway asks senders to come again, and takes
   const answer = await post(http, '/v1/traces', PROTOBUF, markerSpan('refused').bytes)
   expect(answer.status).toBe(503)
   expect(answer.headers.get('retry-after')).toMatch(/^[12]$/)
-  expect(causeway.errors).toContain('Refusing data.')
+  await eventually(() => expect(causeway.errors).toContain('Refusing data.'))
 
   for (const socket of holding) socket.destroy()
   await eventually(async () => {
     expect(await sender.export('traces', markerSpan('again').bytes)).toMatchObject({ code: OK })
     expect((await post(http, '/v1/traces', PROTOBUF, markerSpan('again').bytes)).status).toBe(200)
   })
-  expect(causeway.errors).toContain('Resuming normal operation.')
+  await eventually(() => expect(causeway.errors).toContain('Resuming normal operation.'))
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
 })
