@@ -62,7 +62,7 @@ test('over gRPC: hanging in its reply, resetting, refusing for now and asking fo
   expect([...sender.failures]).toEqual([])
   await expectDelivered(settings, backend, load.spans, 60_000)
   expect(backend.requests).toBeGreaterThan(ROUNDS * 10)
-  expect(causeway.errors).toContain(WILL_RETRY)
+  await eventually(() => expect(causeway.errors).toContain(WILL_RETRY))
   await eventually(() => {
     expect(storedPositions(settings)).toEqual({ otlp_grpc: storedProgress(settings).lastDecision })
   })
@@ -110,7 +110,7 @@ test('over HTTP: the same, and answers that come too late', async () => {
   expect([...sender.failures]).toEqual([])
   await expectDelivered(settings, { spans }, load.spans, 60_000)
   expect(requests).toBeGreaterThan(faults.length)
-  expect(causeway.errors).toContain(WILL_RETRY)
+  await eventually(() => expect(causeway.errors).toContain(WILL_RETRY))
   expect(await ownMetric(settings, 'otelcol_exporter_send_failed_spans', 'otlp_http')).toBe(0)
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
   expectStoredOnce(settings, load.spans)

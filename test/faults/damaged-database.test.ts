@@ -88,7 +88,7 @@ test('a damaged index met while storing: nothing more is acknowledged or written
   expect((await fetch(`http://127.0.0.1:${settings.ports.query}/api/v1/cpids/${cpid(1)}`)).status).toBe(200)
   sender[Symbol.dispose]()
   await sending
-  expect(causeway.errors.match(/The database cannot be used/g)).toHaveLength(1)
+  await eventually(() => expect(causeway.errors.match(/The database cannot be used/g)).toHaveLength(1))
   const salvaging = ['salvage', `${settings.database}.new`, ...argumentsFor(settings)]
   expect(() => run(salvaging)).toThrow(/another Causeway is running/)
   expect(filesOf(settings)).toEqual(before.files)
@@ -121,7 +121,7 @@ test('damaged spans met while sending and answering: both say so, and what is wh
   expect(answer.status).toBe(500)
   using sender = new RequestSender(settings.ports.grpc)
   await sender.send(markerSpan('beside the damage'))
-  expect(causeway.errors).toContain('The database cannot be used.')
+  await eventually(() => expect(causeway.errors).toContain('The database cannot be used.'))
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
 })
 

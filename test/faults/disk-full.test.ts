@@ -42,15 +42,17 @@ test('where a file cannot grow, senders are told to try again, the reason is sai
     })
     expect(await ownMetric(settings, 'cpid_storage_fault')).toBe(1)
   })
-  expect([...sender.failures]).toEqual([status.UNAVAILABLE])
-  expect(causeway.errors).toContain('The database cannot be used.')
+  await eventually(() => {
+    expect([...sender.failures]).toEqual([status.UNAVAILABLE])
+    expect(causeway.errors).toContain('The database cannot be used.')
+  })
   expect((await fetch(`http://127.0.0.1:${settings.ports.query}/api/v1/cascades`)).status).toBe(200)
 
   limitFiles(causeway.pid, 'unlimited')
   await sending
   await eventually(async () => expect(await healthAnswer(settings)).toEqual({ code: 200, reasons: '' }))
   await eventually(async () => expect(await ownMetric(settings, 'cpid_storage_fault')).toBe(0))
-  expect(causeway.errors).toContain('The database can be used again.')
+  await eventually(() => expect(causeway.errors).toContain('The database can be used again.'))
   const all = [...before.spans, ...during.spans]
   await expectDelivered(settings, backend, all)
   expect(await causeway.end('SIGTERM')).toEqual({ code: 0, signal: null })
