@@ -9,7 +9,7 @@ import { markerSpan } from '../process/support/marker-span.ts'
 /** An address of its own, as a victim in a cluster has. */
 const VICTIM_ADDRESS = '127.0.0.2'
 /** So long one answer may take, with what a sender does to get it: only what hangs takes longer. */
-const HANG_MS = 15_000
+const HANG_MS = 40_000
 const REST_MS = 20
 const OK = 0
 const PERCENT = 100

@@ -11,7 +11,7 @@ import { processesOfGroup } from '../../lab/harness/processes/process-table.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Half a minute of it is Causeway's patience with what it cannot send. */
-const LONGEST_END_MS = 60_000
+const LONGEST_END_MS = 120_000
 
 /** `npm run demo`, as somebody types it, on ports and with a database of its own. What it leaves is killed. */
 export class DemoRun implements AsyncDisposable {

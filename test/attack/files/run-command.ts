@@ -10,7 +10,7 @@ const MIB = 2 ** 20
 /** What a command may take: some hundred times the four MiB that it reads at most. */
 const MOST_MEMORY = 600 * MIB
 /** Only what hangs takes so long, on any machine. */
-const LONGEST_MS = 40_000
+const LONGEST_MS = 90_000
 const MOST_COMPLAINT = 20_000
 const LOOK_AGAIN_MS = 10
 
