@@ -72,7 +72,7 @@ test.each([
   'over %s whoever shows no credential in time is sent away, and who has shown one stays',
   async (_, start) => {
     using authenticator = bearer()
-    await using receiver = await start(new RecordingPort(), { authenticator, firstBytesMs: 300 })
+    await using receiver = await start(new RecordingPort(), { authenticator, firstBytesMs: 1_000 })
     const authorization = { authorization: 'Bearer right' }
     using sender = new GrpcSender(receiver.port)
     const raw =

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
 import { sendRawGrpc } from '../../lab/harness/clients/raw-grpc.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 
@@ -85,9 +86,12 @@ test('idle connections that hold every place are ended in time, and a new sender
     await using idle = await idleConnections(port, 50)
     while (idle.sockets.some((socket) => !socket.destroyed)) await turn()
   }
+  // It too may take longer for its first bytes than it has.
   using sender = new GrpcSender(grpc.port)
-  expect(await sender.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
-  expect((await post(http.port, '/v1/traces', PROTOBUF, 'x')).status).toBe(200)
+  await eventually(async () =>
+    expect(await sender.export('traces', Buffer.from('x'))).toMatchObject({ code: OK }),
+  )
+  await eventually(async () => expect((await post(http.port, '/v1/traces', PROTOBUF, 'x')).status).toBe(200))
 })
 
 /** Keeps one connection open. */

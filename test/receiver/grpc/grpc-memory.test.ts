@@ -115,7 +115,7 @@ test.each([
 
 test('a connection at rest for too long is closed, and the sender opens another', async () => {
   const keepalive = {
-    maxConnectionIdleMs: 50,
+    maxConnectionIdleMs: 500,
     maxConnectionAgeMs: 0,
     maxConnectionAgeGraceMs: 0,
     timeMs: 0,

@@ -183,7 +183,7 @@ test('while it stops, it waits for the rest of a refused body and for nothing af
   socket.write(Buffer.alloc(2 * MIB))
   await stopped
   await closed
-}, 20_000)
+}, 60_000)
 
 test('a sender that hangs up leaves nothing behind', async () => {
   const port = new RecordingPort()
