@@ -6,8 +6,6 @@ import type { Question } from '../../src/query/question.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { ABOUT } from './support/query-api.ts'
 
-const LONGEST_MS = 3_000
-
 /** Thinks about every question until nobody waits any more. */
 class EndlessThought implements QueryService {
   readonly asked = Promise.withResolvers<undefined>()
@@ -41,7 +39,7 @@ test.each(['/api/v1/cascades', '/api/search?q=%7B%7D', '/jaeger/api/services'])(
     sent.end()
     await queries.asked.promise
     sent.destroy()
-    await eventually(() => expect(queries.isGivenUp).toBe(true), LONGEST_MS)
+    await eventually(() => expect(queries.isGivenUp).toBe(true))
     expect(troubles).toEqual([])
   },
 )
