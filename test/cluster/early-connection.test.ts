@@ -48,7 +48,7 @@ test('who connects early asks over that connection', async () => {
   using api = new ApiServer(accessTo(counting.port))
   api.connect()
   await once(counting.server, 'secureConnection')
-  for (let time = 0; time < 2; time++) expect(await api.json('/version', 1_000)).toEqual({})
+  for (let time = 0; time < 2; time++) expect(await api.json('/version', 60_000)).toEqual({})
   expect(counting.connections()).toBe(1)
 })
 
@@ -56,7 +56,7 @@ test('what is asked while the connection is made waits for it', async () => {
   await using counting = await startCounting()
   using api = new ApiServer(accessTo(counting.port))
   api.connect()
-  expect(await api.json('/version', 1_000)).toEqual({})
+  expect(await api.json('/version', 60_000)).toEqual({})
   expect(counting.connections()).toBe(1)
 })
 
@@ -66,9 +66,9 @@ test('where the early connection did not come about, another one is made', async
   api.connect()
   // Whoever asks later hears later that nobody is there.
   using later = new ApiServer(accessTo(port))
-  await expect(later.json('/version', 1_000)).rejects.toThrow('ECONNREFUSED')
+  await expect(later.json('/version', 60_000)).rejects.toThrow('ECONNREFUSED')
   await using counting = await startCounting(port)
-  expect(await api.json('/version', 1_000)).toEqual({})
+  expect(await api.json('/version', 60_000)).toEqual({})
   expect(counting.connections()).toBe(1)
 })
 
@@ -85,6 +85,6 @@ test('nobody is asked for a credential before it is needed', async () => {
   using api = new ApiServer(accessTo(counting.port, credential))
   api.connect()
   expect(asked).toBe(0)
-  await api.json('/version', 1_000)
+  await api.json('/version', 60_000)
   expect([asked, counting.connections()]).toEqual([1, 1])
 })

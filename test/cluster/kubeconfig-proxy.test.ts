@@ -85,7 +85,7 @@ test('a server is asked through the proxy of its kubeconfig, which sees nothing 
   await using proxy = await startProxy(api.port)
   const path = kubeconfigThrough(`http://user:pass@127.0.0.1:${proxy.port}`)
   using server = new ApiServer(kubeconfigAccess({ path }))
-  expect(await server.json('/version', 10_000)).toEqual({
+  expect(await server.json('/version', 60_000)).toEqual({
     host: 'api.behind.test:6443',
     authorization: 'Bearer secret',
   })

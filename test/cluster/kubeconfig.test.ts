@@ -81,7 +81,7 @@ function writeKubeconfig(server: string, user: object, cluster: object = {}): st
 
 async function asks(path: string): Promise<unknown> {
   using server = new ApiServer(kubeconfigAccess({ path }))
-  return await server.json('/version', 10_000)
+  return await server.json('/version', 60_000)
 }
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64')
@@ -105,11 +105,11 @@ test('a file with a token is read for each request, so that nobody asks with one
   const path = writeKubeconfig(api.url, { tokenFile: 'token' })
   writeFileSync(join(directory, 'token'), 'first\n')
   using server = new ApiServer(kubeconfigAccess({ path }))
-  await server.json('/version', 10_000)
+  await server.json('/version', 60_000)
   good = 'second'
-  await expect(server.json('/version', 10_000)).rejects.toThrow('Unauthorized')
+  await expect(server.json('/version', 60_000)).rejects.toThrow('Unauthorized')
   writeFileSync(join(directory, 'token'), 'second\n')
-  await server.json('/version', 10_000)
+  await server.json('/version', 60_000)
 })
 
 test('a plugin is run once, and again when what it gave is refused', async () => {
@@ -131,11 +131,11 @@ test('a plugin is run once, and again when what it gave is refused', async () =>
     },
   })
   using server = new ApiServer(kubeconfigAccess({ path }))
-  await Promise.all([server.json('/version', 10_000), server.json('/version', 10_000)])
+  await Promise.all([server.json('/version', 60_000), server.json('/version', 60_000)])
   good = '2'
-  expect(await server.json('/version', 10_000)).toMatchObject({ authorization: 'Bearer 2' })
+  expect(await server.json('/version', 60_000)).toMatchObject({ authorization: 'Bearer 2' })
   good = '4'
-  await expect(server.json('/version', 10_000)).rejects.toThrow('Unauthorized')
+  await expect(server.json('/version', 60_000)).rejects.toThrow('Unauthorized')
 })
 
 test('an id token that ran out is refreshed at its issuer, whose certificate the kubeconfig vouches for', async () => {
@@ -190,7 +190,7 @@ test('a Pod is its service account', async () => {
   writeFileSync(join(directory, 'token'), 'of the Pod')
   const env = { KUBERNETES_SERVICE_HOST: 'localhost', KUBERNETES_SERVICE_PORT: new URL(api.url).port }
   using server = new ApiServer(serviceAccountAccess(directory, env))
-  expect(await server.json('/version', 10_000)).toMatchObject({ authorization: 'Bearer of the Pod' })
+  expect(await server.json('/version', 60_000)).toMatchObject({ authorization: 'Bearer of the Pod' })
   expect(() => serviceAccountAccess(directory, {})).toThrow('write auth_type: kubeConfig')
   rmSync(join(directory, 'ca.crt'))
   expect(() => serviceAccountAccess(directory, env)).toThrow('automountServiceAccountToken')

@@ -133,7 +133,9 @@ describe.each([
     await eventually(() => expect(told.open).toHaveLength(1))
     await mkdir(caFile)
     await eventually(() => expect(told.open).toHaveLength(2))
-    expect(await transport.send(REQUEST, going())).toMatchObject({ kind: 'delivered' })
+    await eventually(async () =>
+      expect(await transport.send(REQUEST, going())).toMatchObject({ kind: 'delivered' }),
+    )
     expect(told.closed).toBe(0)
   })
 })
