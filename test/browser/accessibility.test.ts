@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
+import { eventually } from '../../lab/harness/eventually.ts'
 import { rollout, type Rollout } from '../support/rollout.ts'
 import { accessibilityFaults, Dashboard } from './support/dashboard.ts'
 
@@ -70,10 +71,9 @@ test('the colours follow the system until one is chosen, and stay chosen', async
     })
   const dark = await ground()
   await page.emulateMedia({ colorScheme: 'light' })
-  const light = await ground()
-  expect(light).not.toBe(dark)
+  await eventually(async () => expect(await ground()).not.toBe(dark))
   await page.getByLabel('Colours').selectOption('dark')
-  expect(await ground()).toBe(dark)
+  await eventually(async () => expect(await ground()).toBe(dark))
   await page.reload()
   await page.getByText('deployments').first().waitFor()
   expect(await ground()).toBe(dark)

@@ -18,7 +18,12 @@ afterEach(() => expect(dashboard.faults).toEqual([]))
 
 test('a newcomer finds the cascade by the name of the Deployment and reads which step took longest', async () => {
   const page = await dashboard.open('/')
-  await page.keyboard.press('/')
+  const focused = page.locator('input:focus')
+  // The page listens for the key once it is drawn, which may be after it was loaded.
+  await eventually(async () => {
+    if ((await focused.count()) === 0) await page.keyboard.press('/')
+    expect(await focused.count()).toBe(1)
+  })
   await page.keyboard.type('web')
   await page.keyboard.press('Enter')
   await page.getByRole('link', { name: 'deployments default/web' }).first().click()
@@ -27,6 +32,7 @@ test('a newcomer finds the cascade by the name of the Deployment and reads which
   await page.getByText('Still open').waitFor()
 
   await page.getByRole('tab', { name: 'Critical path' }).click()
+  await page.getByRole('row', { name: /sync Pod kubelet .*longest/ }).waitFor()
   const steps = await page.getByRole('rowheader').allTextContents()
   expect(steps).toEqual([
     'change apps/v1/deployments',
@@ -38,7 +44,6 @@ test('a newcomer finds the cascade by the name of the Deployment and reads which
     'reconcile EndpointSlice',
     'sync rules on node-2',
   ])
-  await page.getByRole('row', { name: /sync Pod kubelet .*longest/ }).waitFor()
 })
 
 test('a span is chosen with the mouse or with the keys, and its address opens it again', async () => {

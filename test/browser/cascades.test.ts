@@ -5,7 +5,7 @@ import { Dashboard } from './support/dashboard.ts'
 let dashboard: Dashboard
 
 beforeAll(async () => {
-  dashboard = await Dashboard.start({ settleAfter: '6s' })
+  dashboard = await Dashboard.start({ settleAfter: '15s' })
 })
 afterAll(() => dashboard[Symbol.asyncDispose]())
 afterEach(() => expect(dashboard.faults).toEqual([]))

@@ -38,6 +38,7 @@ test('nesting deeper than a hundred can be walked to its end', async () => {
   const page = await dashboard.open(`/cascades/${ROOT}`)
   const picture = page.getByRole('application', { name: /Flame graph by cause/ })
   await page.getByLabel('Search the spans').fill(`nested ${DEEPEST}`)
+  await page.getByRole('status').getByText('1', { exact: true }).waitFor()
   await page.getByLabel('Search the spans').press('Enter')
   await page.getByRole('heading', { name: `nested ${DEEPEST}` }).waitFor()
   await picture.press('ArrowUp')

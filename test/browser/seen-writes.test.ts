@@ -68,9 +68,9 @@ test('the list says who began a cascade and what was not seen, and is filtered b
   await mine.getByText('No cascade passes these filters').waitFor()
   await mine.getByRole('button', { name: 'Clear' }).click()
   await mine.getByLabel('Actor').fill(KUBELET)
+  await mine.waitForURL((url) => url.search === `?actor=${encodeURIComponent(KUBELET)}`)
   await mine.getByRole('row', { name: /deployments default\/web/ }).waitFor({ state: 'detached' })
   await mine.getByRole('row', { name: /nodes a/ }).waitFor()
-  expect(new URL(mine.url()).search).toBe(`?actor=${encodeURIComponent(KUBELET)}`)
 })
 
 test('where nobody knows how long writes took, no step is the longest', async () => {

@@ -9,7 +9,7 @@ import { launchChromium } from '../../../lab/harness/browser/launch.ts'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** For anything that a page is waited for. */
-const LONGEST_MS = 12_000
+const LONGEST_MS = 60_000
 export const TRACE_URL = 'https://jaeger.example/trace/{trace_id}?uiFind={span_id}'
 
 /** A real Causeway and a real browser before it. Whatever a page did that it must not do is kept in `faults`. */
