@@ -223,7 +223,7 @@ test('killed in the middle, it goes on where it was', async () => {
   await exited
   await importing(cli, '--audit', AUDIT, '--watch', WATCH)
   expect(changesOf(cli)).toEqual(changesOf(both))
-}, 60_000)
+}, 180_000)
 
 test('what a custom resource follows from is configured', async () => {
   using cli = new Cli()

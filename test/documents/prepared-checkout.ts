@@ -91,7 +91,8 @@ export class PreparedCheckout implements AsyncDisposable {
     const { pid } = this.#started ?? {}
     if (pid !== undefined && (await processesOfGroup(pid)).length > 0) {
       process.kill(-pid, 'SIGKILL')
-      if (this.#started?.exitCode === null) await once(this.#started, 'exit')
+      const { exitCode, signalCode } = this.#started ?? {}
+      if (exitCode === null && signalCode === null) await once(this.#started, 'exit')
     }
     rmSync(this.folder, { recursive: true, force: true })
   }

@@ -102,4 +102,4 @@ test('killed and started again at any moment, it goes on where it was and decide
     }),
     { numRuns: 12 },
   )
-}, 60_000)
+}, 180_000)

@@ -158,5 +158,5 @@ test.each(['cascade', 'links', 'passthrough'] as const)(
     )
     expect(aside).toBeGreaterThan(0)
   },
-  120_000,
+  240_000,
 )
