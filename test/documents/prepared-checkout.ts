@@ -91,8 +91,8 @@ export class PreparedCheckout implements AsyncDisposable {
     const { pid } = this.#started ?? {}
     if (pid !== undefined && (await processesOfGroup(pid)).length > 0) {
       process.kill(-pid, 'SIGKILL')
-      const { exitCode, signalCode } = this.#started ?? {}
-      if (exitCode === null && signalCode === null) await once(this.#started, 'exit')
+      if (this.#started?.exitCode === null && this.#started.signalCode === null)
+        await once(this.#started, 'exit')
     }
     rmSync(this.folder, { recursive: true, force: true })
   }
