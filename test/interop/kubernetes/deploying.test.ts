@@ -11,7 +11,8 @@ import { eventually } from '../../../lab/harness/eventually.ts'
 import { Cluster } from '../../../lab/harness/kubernetes/cluster.ts'
 
 const FOLDER = fileURLToPath(new URL('../../../examples/kubernetes/', import.meta.url))
-const LONGEST_START_MS = 120_000
+const LONGEST_START_MS = 300_000
+const LONGEST_WAIT_MS = 60_000
 
 const file = (name: string): string => join(FOLDER, name)
 const run = promisify(execFile)
@@ -41,7 +42,7 @@ beforeAll(async () => {
   await cluster.kubectl('alice', 'apply', '-f', file('admission.yaml'))
 }, LONGEST_START_MS)
 
-afterAll(() => over.disposeAsync(), 60_000)
+afterAll(() => over.disposeAsync(), 90_000)
 
 describe('what is applied', () => {
   test('is taken as it is, and nothing of it is unknown to the API server', async () => {
@@ -81,6 +82,8 @@ describe('what is applied', () => {
 
   test('lets Causeway list and watch what it names, and do nothing else', async () => {
     const { api } = await cluster.account('causeway', 'causeway')
+    // The API server takes the role in by a watch of its own.
+    await eventually(() => api.get('/api/v1/nodes?limit=1'), LONGEST_WAIT_MS)
     const role = parseAllDocuments(await readFile(file('cluster-role.yaml'), 'utf8'))
       .map((document) => document.toJS() as Role)
       .find(({ kind }) => kind === 'ClusterRole')
@@ -142,7 +145,7 @@ test('the audit policy tells who wrote which version, and nothing of what is rea
       .map((line) => JSON.parse(line) as Line)
     expect(all.map(({ objectRef }) => objectRef?.name)).toContain('last')
     return all
-  })
+  }, LONGEST_WAIT_MS)
   const about = (resource: string): Line[] =>
     lines.filter(({ objectRef }) => objectRef?.resource === resource)
   expect(about('services').at(-1)).toMatchObject({

@@ -13,7 +13,7 @@ import { untilDelivered } from '../support/until-delivered.ts'
 
 const JAEGER = 'otlp_grpc/jaeger'
 const FLEET = '/apis/example.com/v1/featureconfigs/fleet'
-const LONGEST_MS = 60_000
+const LONGEST_MS = 120_000
 /** The host is a member too. */
 const CLUSTERS = ['host', 'west']
 
@@ -69,7 +69,8 @@ async function stage(scene: Scene) {
   for (const cluster of [host, west]) {
     scene.use(cluster)
     await cluster.kubectl('admin', 'apply', '--filename', join(folder, 'custom-resources.yaml'))
-    await scene.eventually(() => cluster.api().get('/apis/example.com/v1/featurerollouts'))
+    for (const resource of ['featureconfigs', 'featurerollouts'])
+      await scene.eventually(() => cluster.api().get(`/apis/example.com/v1/${resource}`))
   }
   const exporters = { [JAEGER]: grpcExporter(`127.0.0.1:${ports.otlpGrpc}`) }
   const causeway = await Causeway.start(scene, { exporters })
