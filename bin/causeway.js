@@ -4,7 +4,7 @@
 import module from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { isNewEnough, newerNode, startUnder } from './newer-node.js'
+import { isNewEnough } from './oldest-node.js'
 
 // The network thread takes in many requests and keeps none: 4 MiB do for its young objects. And no thread's heap grows to
 // twice or four times what it needs before its garbage is collected.
@@ -14,13 +14,14 @@ const FRUGAL_ENVIRONMENT = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const args = process.argv.slice(2)
-// kubectl is typed all day: what Causeway itself is made of need not be loaded for it.
-const main = join(root, 'src', args[0] === 'kubectl' ? 'cli/kubectl-main.ts' : 'main.ts')
+keepCompiledCode()
+const load = module.createRequire(import.meta.url)
+const main = args[0] === 'kubectl' ? kubectlMain() : join(root, 'src', 'main.ts')
 // Commands end soon and are asked for by people who wait.
 const isServer = args[0] === 'observe' || (args[0]?.startsWith('-') ?? true)
 
-keepCompiledCode()
 if (!isNewEnough) {
+  const { newerNode, startUnder } = await import('./newer-node.js')
   startUnder(newerNode(), ['--no-warnings', ...FRUGAL, main, ...args], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...FRUGAL_ENVIRONMENT, ...process.env, CAUSEWAY_PARENT: String(process.pid) },
@@ -29,10 +30,16 @@ if (!isNewEnough) {
 } else if (isServer && process.execve !== undefined && process.platform !== 'win32') {
   const again = [process.execPath, ...FRUGAL, ...process.execArgv, main, ...args]
   process.execve(process.execPath, again, { ...FRUGAL_ENVIRONMENT, ...process.env })
-} else await import(main)
+} else if (main.endsWith('.cjs')) load(main)
+else await import(main)
 
 /** What Node makes of the sources once it need not make again, in any thread: some 10 MB less in each. */
 function keepCompiledCode() {
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'causeway')
   if (isNewEnough) module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
+}
+
+/** kubectl is typed all day: what Causeway itself is made of is not loaded for it, nor many files where a few are built. */
+function kubectlMain() {
+  return load('./built-kubectl.cjs').builtKubectl(root) ?? join(root, 'src', 'cli', 'kubectl-main.ts')
 }

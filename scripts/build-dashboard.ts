@@ -1,5 +1,7 @@
-// npm run build. With --if-stale it does nothing when dist/web is what the sources make.
+// npm run build: the dashboard and the files of `causeway kubectl`. With --if-stale only what is not of the sources at hand.
 import { buildDashboard, isDashboardBuilt } from './dashboard-build.ts'
+import { buildKubectl, isKubectlBuilt } from './kubectl-build.ts'
 
-const isNeeded = !process.argv.includes('--if-stale') || !(await isDashboardBuilt())
-if (isNeeded) await buildDashboard()
+const isAll = !process.argv.includes('--if-stale')
+if (isAll || !(await isDashboardBuilt())) await buildDashboard()
+if (isAll || !isKubectlBuilt()) await buildKubectl()

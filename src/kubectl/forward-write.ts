@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { objectIn, textIn, type Json } from '../kubernetes/json-access.ts'
 import { annotateBody, lockOf, withLock } from './annotate-body.ts'
+import { annotateProtobuf } from './annotate-protobuf.ts'
 import { parseExactly } from './exact-json.ts'
 import { annotationsOf, KEYS, noteWrote, traceparentOf, type KubectlChange } from './kubectl-change.ts'
 import type { WriteTarget } from './write-target.ts'
@@ -54,7 +55,7 @@ async function sendAnnotated(
 ): Promise<WriteAnswer> {
   const type = textOf(request.headers, 'content-type')
   const body = parseExactly(request.body.toString())
-  const annotated = await annotatedBody(request, type, body, target, change)
+  const annotated = annotatedBody(request, type, body, target, change)
   // What is applied stays in last-applied-configuration where there is one: it is applied only to make an object.
   if (annotated === undefined || type.startsWith(APPLY)) {
     const announced = target.path === '' ? undefined : await announce(request, body, target, change, send)
@@ -69,18 +70,15 @@ async function sendAnnotated(
 }
 
 /** Undefined where the request has no place for annotations. */
-async function annotatedBody(
+function annotatedBody(
   request: WriteRequest,
   type: string,
   body: Json | undefined,
   { subresource }: WriteTarget,
   change: KubectlChange,
-): Promise<Buffer | undefined> {
+): Buffer | undefined {
   if (subresource !== '' || request.method === 'DELETE') return undefined
-  if (PROTOBUF.test(type)) {
-    const { annotateProtobuf } = await import('./annotate-protobuf.ts')
-    return annotateProtobuf(request.body, annotationsOf(change))
-  }
+  if (PROTOBUF.test(type)) return annotateProtobuf(request.body, annotationsOf(change))
   if (body === undefined) return undefined
   const annotated = annotateBody(request.method, type, body, annotationsOf(change))
   return annotated === undefined ? undefined : written(annotated)

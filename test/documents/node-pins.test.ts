@@ -29,7 +29,7 @@ test('what is locked is what is pinned, and all are of the version that the laun
   const { packages } = JSON.parse(textOf('package-lock.json')) as {
     packages: Record<string, { version?: string }>
   }
-  const [, oldest] = /OLDEST_NODE = (\d+)/.exec(textOf('bin/newer-node.js')) ?? []
+  const [, oldest] = /OLDEST_NODE = (\d+)/.exec(textOf('bin/oldest-node.js')) ?? []
   for (const [name, version] of Object.entries(pins)) {
     expect([name, packages[`node_modules/${name}`]?.version]).toEqual([name, version])
     expect(version).toMatch(new RegExp(`^${oldest}\\.`))

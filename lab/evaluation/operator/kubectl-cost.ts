@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { BIN } from '../../harness/causeway/causeway-process.ts'
 import type { Cluster } from '../../harness/kubernetes/cluster.ts'
 
@@ -27,12 +28,16 @@ export interface KubectlSettings {
 }
 
 const WARM_UP = 2
+/** What is installed is built. */
+const BUILD = fileURLToPath(new URL('../../../scripts/build-dashboard.ts', import.meta.url))
 /** The last line says what was used by what the shell started. */
 const SAY_TIMES = '"$@" && times'
 
 /** One after the other in turn, each a change of its own; all with a kubeconfig as programs write it, on a warm cache of kubectl. */
 export async function measureKubectl(settings: KubectlSettings): Promise<KubectlPair[]> {
   const { cluster, endpoint, directory, commands } = settings
+  const { status: isNotBuilt } = spawnSync(process.execPath, ['--no-warnings', BUILD, '--if-stale'])
+  if (isNotBuilt !== 0) throw new Error('it could not be built; npm run build says why')
   const kubectl = cluster.program('kubectl')
   const kubeconfig = join(directory, 'kubeconfig.yaml')
   const manifest = join(directory, 'deployment.json')

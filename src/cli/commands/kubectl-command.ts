@@ -17,10 +17,10 @@ export const KUBECTL: Command = {
   options: ['reason', 'endpoint', 'cluster'],
   leastArgs: 1,
   mostArgs: Number.POSITIVE_INFINITY,
-  run: async ({ args, reason, endpoint, cluster }, { env, stderr }) => {
+  run: async ({ args, reason, endpoint, cluster }, io) => {
     const complain = (text: string): void =>
-      void stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`)
-    const { exitCode, signal } = await runKubectl({ args, reason, endpoint, cluster, env, complain })
+      void io.stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`)
+    const { exitCode, signal } = await runKubectl({ args, reason, endpoint, cluster, env: io.env, complain })
     // As it ended, so does this.
     if (signal !== null) process.kill(process.pid, signal)
     return exitCode

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const MAIN = join(ROOT, 'src', 'cli', 'kubectl-main.ts')
+/** Where bin/causeway.js looks for it, and for what it was made of. */
+const BUILT = join(ROOT, 'dist', 'kubectl')
+const SOURCES = 'sources.json'
+
+interface Finder {
+  builtKubectl: (root: string) => string | undefined
+}
+
+/** Whether dist/kubectl is what the sources at hand make. */
+export function isKubectlBuilt(): boolean {
+  const { builtKubectl } = createRequire(import.meta.url)('../bin/built-kubectl.cjs') as Finder
+  return builtKubectl(ROOT) !== undefined
+}
+
+/**
+ * Builds `causeway kubectl` into a few files in dist/kubectl: that many small ones are loaded is most of what it takes beyond kubectl.
+ * What was there stays whole until the new one is.
+ */
+export async function buildKubectl(): Promise<void> {
+  const { build } = await import('vite')
+  const outDir = join(ROOT, 'dist', `kubectl-${process.pid}`)
+  try {
+    const result = await build({
+      root: ROOT,
+      configFile: false,
+      envDir: false,
+      publicDir: false,
+      logLevel: 'warn',
+      ssr: { noExternal: true },
+      build: {
+        ssr: MAIN,
+        outDir,
+        emptyOutDir: true,
+        target: 'node24',
+        rolldownOptions: {
+          output: {
+            // Of Node's own modules an import reads every name, and some of them load much.
+            format: 'cjs',
+            entryFileNames: '[name].cjs',
+            chunkFileNames: '[name].cjs',
+            // What is loaded at one moment is in one file.
+            codeSplitting: {
+              groups: [
+                { name: 'running', test: /\/run-program\.ts$/, priority: 3 },
+                { name: 'writing', test: /\/writing-kubectl\.ts$/, priority: 2 },
+                { name: 'carried', test: /\/carried-change\.ts$/, priority: 1 },
+              ],
+            },
+          },
+        },
+      },
+    })
+    const outputs = [result].flat().flatMap((one) => ('output' in one ? one.output : []))
+    const modules = outputs.flatMap((one) => (one.type === 'chunk' ? one.moduleIds : []))
+    await writeFile(join(outDir, SOURCES), JSON.stringify(await sourcesOf(modules)))
+    await rm(BUILT, { recursive: true, force: true })
+    await rename(outDir, BUILT)
+  } finally {
+    await rm(outDir, { recursive: true, force: true })
+  }
+}
+
+/** What it is made of, with the manifest, which says which versions of others it has. */
+async function sourcesOf(modules: readonly string[]): Promise<object[]> {
+  const own = modules.filter((path) => path.startsWith(join(ROOT, 'src') + sep))
+  return await Promise.all(
+    [join(ROOT, 'package.json'), ...own.sort()].map(async (file) => {
+      const { size, mtimeMs } = await stat(file)
+      const digest = createHash('sha256').update(await readFile(file))
+      return {
+        path: relative(ROOT, file).replaceAll(sep, '/'),
+        bytes: size,
+        mtimeMs,
+        digest: digest.digest('hex'),
+      }
+    }),
+  )
+}

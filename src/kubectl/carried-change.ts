@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiServer } from '../cluster/api-server.ts'
+import type { ClusterAccess } from '../cluster/cluster-access.ts'
+import { ChangeProxy } from './change-proxy.ts'
+import type { KubectlChange } from './kubectl-change.ts'
+import type { LocalListener } from './local-listener.ts'
+import type { OtlpEndpoint } from './otlp-endpoint.ts'
+import { publicArguments } from './public-arguments.ts'
+import { mergelogRequest, spanRequest, type CommandEnd } from './told-change.ts'
+
+/** After kubectl has ended nobody waits longer. */
+const LONGEST_TELLING_MS = 900
+
+export interface Carrier {
+  readonly access: ClusterAccess
+  /** Where it is told. */
+  readonly endpoint: OtlpEndpoint
+  /** `k8s.cluster.name`. */
+  readonly cluster: string
+  /** Where kubectl connects to, showing the token. */
+  readonly listener: LocalListener
+  readonly token: string
+}
+
+/** A change that kubectl makes by way of this program: put into what is written, and told. Disposing ends what is under way. */
+export class CarriedChange implements Disposable {
+  readonly #change: KubectlChange
+  readonly #endpoint: OtlpEndpoint
+  readonly #cluster: string
+  readonly #api: ApiServer
+  readonly #over = new AbortController()
+  #hasBegun = false
+
+  constructor(change: KubectlChange, { access, endpoint, cluster, listener, token }: Carrier) {
+    this.#change = change
+    this.#endpoint = endpoint
+    this.#cluster = cluster
+    this.#api = new ApiServer(access)
+    this.#api.connect()
+    const proxy = new ChangeProxy(this.#api, change, token, () => this.#begin())
+    listener.takeBy((socket) => proxy.serve(socket))
+  }
+
+  /** Tells how the command ended that was typed so, where it wrote something. Rejects with the reason why it is not told. */
+  async tell(end: Omit<CommandEnd, 'args'>, typed: readonly string[]): Promise<void> {
+    if (this.#change.wrote.length === 0) return
+    const { signal } = this.#over
+    const content = spanRequest(this.#change, this.#cluster, { ...end, args: publicArguments(typed) })
+    const span = this.#endpoint.send('traces', content, signal)
+    const late = delay(LONGEST_TELLING_MS, undefined, { signal }).then(() => {
+      throw new Error(`it has not answered within ${LONGEST_TELLING_MS} ms`)
+    })
+    try {
+      await Promise.race([span, late])
+    } finally {
+      late.catch(() => undefined)
+      span.catch(() => undefined)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#over.abort()
+    this.#api[Symbol.dispose]()
+  }
+
+  /** It goes again with the span: that it did not arrive now does not matter. */
+  #begin(): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    const content = mergelogRequest(this.#change, this.#cluster)
+    this.#endpoint.send('logs', content, this.#over.signal).catch(() => undefined)
+  }
+}
