@@ -16,9 +16,10 @@ const { values: options } = parseArgs({
   options: {
     keep: { type: 'boolean', default: false },
     dashboard: { type: 'string', default: 'localhost:4319' },
+    'settle-after': { type: 'string', default: '5s' },
   },
 })
-const LONGEST_WAIT_MS = 60_000
+const LONGEST_WAIT_MS = 120_000
 const DASHBOARD = options.dashboard
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -32,7 +33,7 @@ const configOf = (directory: string, cluster: Cluster): object => ({
   connectors: {
     cpid: {
       storage: { path: join(directory, 'causeway.db') },
-      linking: { wait: '2s', settle_after: '5s' },
+      linking: { wait: '2s', settle_after: options['settle-after'] },
       inference: { controllers: ['kwok'] },
     },
   },
