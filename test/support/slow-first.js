@@ -50,6 +50,10 @@ for (const path of known.keys()) {
  */
 export default class SlowFirst extends Sequencer {
   time(test) {
-    return super.time(test) ?? known.get(test.path) ?? FAST_MS + (test.context.hasteFS.getSize(test.path) ?? 0) / 10
+    return (
+      super.time(test) ??
+      known.get(test.path) ??
+      FAST_MS + (test.context.hasteFS.getSize(test.path) ?? 0) / 10
+    )
   }
 }
