@@ -78,7 +78,7 @@ sceneTest('admission tells of a real rollout who wrote what, as the audit log do
     webhooks: [
       {
         ...{ name: 'record.causeway.io', admissionReviewVersions: ['v1'], sideEffects: 'None' },
-        ...{ failurePolicy: 'Ignore', timeoutSeconds: 1, matchPolicy: 'Equivalent' },
+        ...{ failurePolicy: 'Ignore', timeoutSeconds: 30, matchPolicy: 'Equivalent' },
         clientConfig: {
           url: `https://localhost:${port}/admit`,
           caBundle: Buffer.from(authority.cert).toString('base64'),
