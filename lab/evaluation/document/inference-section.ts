@@ -65,12 +65,15 @@ ${table([['why', ...histories.sources.flatMap(({ sources }) => [`changes, ${sour
 
 - _Its cache was behind_: a controller acts on what it has, some milliseconds or, after a lost watch, seconds old, and only PUT bodies,
   preconditions and copied content say how old. A Pod that is made says nothing of it. Nothing else shows from outside what a controller had in
-  its cache; nobody can know. Where an audit log tells when requests began, versions that nobody had asked for yet are left out.
+  its cache; nobody can know. Where an audit log tells when requests were answered, versions that cannot have been there yet when the writer's
+  request began are left out: those answered more than 2 ms later, since 95 of 100 writes of a real API server (424 of them; 5 took
+  more than 8 ms) were answered within that after their commit. What was committed shortly before and was not yet delivered stays.
 - The changes of most wrong writes are wrong because those of something that they read were: what is decided never changes, and
   an object keeps what it went through until an operator writes it again.
 - _Ended later_ and _not read_: the controllers say everything they had read, of which the latest counts as parent; inference
   counts for a status only what changed its numbers. The audit log's times are those of the API server, which answers a median of
-  0.3 ms after the commit (584 writes of a real one); of several things that were read the one committed last counts as ended last.
+  0.3 ms after the commit (584 writes of a real one); of several things that were read the one committed last counts as ended last. A watch
+  alone tells when a version was seen; that it was made before any above it puts what several watches tell of in order.
 - _Guessed wrongly_: a watch alone tells nobody's name. Two writes by one program within a second leave the same managedFields.
 - _Never delivered_: a watch that must list again shows the last version only. Such cascades say that they have gaps. A change
   that a list shows counts as that of the operator who wrote the object last meanwhile.

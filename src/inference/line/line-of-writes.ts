@@ -1,4 +1,4 @@
-import type { UnixNanos } from '../../model/clock.ts'
+import { nanosOfMs, type UnixNanos } from '../../model/clock.ts'
 import { printIn, type ObjectIdentity } from '../../model/kubernetes/object-facts.ts'
 import type {
   AdmittedRequest,
@@ -28,6 +28,8 @@ interface Pending {
   readonly sinceNs: UnixNanos
   /** Undefined for a request whose answer names none. */
   readonly version: bigint | undefined
+  /** By when it had been made: a watch told of it then, or of one above it. */
+  madeNs?: UnixNanos | undefined
   watched?: WatchedVersion | Vanished | undefined
   audited?: AuditedRequest | undefined
   admitted?: AdmittedRequest | undefined
@@ -36,6 +38,9 @@ interface Pending {
   /** What waited by itself and turned out to be this one's request. */
   joined?: Pending
 }
+
+/** Versions that were made by the same moment are told apart by a nanosecond each: there are fewer of them than this. */
+const MOST_AT_ONCE_NS = nanosOfMs(1)
 
 const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' } as const
 
@@ -56,6 +61,8 @@ export class LineOfWrites {
   readonly #waiting = new Set<Pending>()
   /** The newest version that was given. */
   #given: bigint | undefined
+  /** When the last that was given had been made. */
+  #lastMadeNs: UnixNanos = 0n
   /** What may have been refused: it waits beside the line, for the write that it made. */
   readonly #admitted: AdmittedRequests
 
@@ -111,17 +118,25 @@ export class LineOfWrites {
       this.#forgetDeletion(next)
       this.#waiting.delete(next)
       if (next.joined !== undefined) this.#waiting.delete(next.joined)
-      due.push(writeOf(next))
+      due.push(writeOf(next, this.#madeNs(next)))
     }
     if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - this.#settings.windowNs, due)
     this.#admitted.dropOld(nowNs)
     return due
   }
 
+  /** By when a version had been made: those of one line in their order, however far their watches are behind one another. */
+  #madeNs({ madeNs }: Pending): UnixNanos | undefined {
+    if (madeNs === undefined) return undefined
+    const lastNs = this.#lastMadeNs
+    this.#lastMadeNs = lastNs >= madeNs && lastNs - madeNs < MOST_AT_ONCE_NS ? lastNs + 1n : madeNs
+    return this.#lastMadeNs
+  }
+
   #addVersioned(observation: Exclude<Observation, AdmittedRequest>, version: bigint, nowNs: UnixNanos): void {
     const key = `${observation.object.uid} ${version}`
     const known = this.#byKey.get(key)
-    const pending = known ?? { sinceNs: nowNs, version }
+    const pending: Pending = known ?? { sinceNs: nowNs, version }
     if (observation.source === 'audit') pending.audited ??= observation
     else pending.watched ??= observation
     if (observation.source === 'audit' && observation.gone)
@@ -129,7 +144,8 @@ export class LineOfWrites {
     if (known !== undefined) return
     this.#byKey.set(key, pending)
     this.#waiting.add(pending)
-    this.#versioned.add(pending)
+    const above = this.#versioned.add(pending)
+    if (observation.source !== 'audit') pending.madeNs = earlier(observation.seenNs, above?.madeNs)
   }
 
   #addUnversioned(audited: AuditedRequest, nowNs: UnixNanos): void {
@@ -249,16 +265,17 @@ function wasThere({ watched }: Pending): boolean {
   return watched?.source === 'watch' && watched.by === 'first list'
 }
 
-function writeOf({ watched, audited, admitted, version }: Pending): Write {
+function writeOf({ watched, audited, admitted, version }: Pending, madeNs?: UnixNanos): Write {
   const one = watched ?? audited
   if (one === undefined) throw new Error('a write that no source told of')
+  const seenNs = madeNs ?? one.seenNs
   return {
     object: one.object,
     version,
     gone: one.source === 'list' || one.gone,
     facts: watched?.source === 'watch' ? watched.facts : audited?.facts,
-    request: requestOf(audited?.request, admitted?.request, one.seenNs),
-    seenNs: one.seenNs,
+    request: requestOf(audited?.request, admitted?.request, seenNs),
+    seenNs,
     listed: watched && (watched.source === 'list' ? 'later' : LISTED[watched.by]),
   }
 }
@@ -273,4 +290,8 @@ function nameOf({ resource, namespace, name }: ObjectIdentity): string {
 
 function seenNs({ watched, audited }: Pending): UnixNanos {
   return audited?.request.endNs ?? watched?.seenNs ?? 0n
+}
+
+function earlier(one: UnixNanos, other: UnixNanos = one): UnixNanos {
+  return one < other ? one : other
 }

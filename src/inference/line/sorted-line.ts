@@ -17,9 +17,12 @@ export class SortedLine<T> {
     return this.#items[this.#head]
   }
 
-  /** Behind all that have no higher number. */
-  add(one: T): void {
-    this.#items.splice(this.#after(this.#rank(one)), 0, one)
+  /** Behind all that have no higher number; gives the first of those that have one. */
+  add(one: T): T | undefined {
+    const at = this.#after(this.#rank(one))
+    const next = this.#items[at]
+    this.#items.splice(at, 0, one)
+    return next
   }
 
   shift(): T | undefined {

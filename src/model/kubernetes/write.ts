@@ -43,7 +43,7 @@ export interface Write {
   readonly facts: ObjectFacts | undefined
   /** Undefined where only a watch saw it. */
   readonly request: Request | undefined
-  /** When the watch told of it, or the request ended. */
+  /** When the watch told of it, or of one above it if that was before; or when the request ended. */
   readonly seenNs: UnixNanos
   /** It was there when a list was made, instead of being seen to be written. */
   readonly listed: 'first' | 'later' | undefined
