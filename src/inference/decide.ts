@@ -3,7 +3,7 @@ import { announcedChange } from './announced-change.ts'
 import type { ObjectFacts, ObjectIdentity } from '../model/kubernetes/object-facts.ts'
 import type { Request, Write } from '../model/kubernetes/write.ts'
 import { readVersions, type ReadVersion } from './read-versions.ts'
-import { forOwned, newestBelow, readableFrom } from './related-objects.ts'
+import { forOwned, newestBelow } from './related-objects.ts'
 import type {
   Changes,
   ClusterObjects,
@@ -186,7 +186,8 @@ function note(
   const at = versionOf(write, before)
   const known = facts ?? before?.facts
   if (known === undefined || at === undefined) return
-  const readableNs = request && readableFrom(request)
+  // What nobody had asked for yet, nobody had read.
+  const readableNs = request?.startNs
   objects.add(object, { version: at, cpid, facts: known, gone, includes, readableNs })
 }
 

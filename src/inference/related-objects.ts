@@ -1,4 +1,3 @@
-import { nanosOfMs, type UnixNanos } from '../model/clock.ts'
 import type { ClusterObjects, KnownObject, KnownVersion } from '../model/kubernetes/cluster-objects.ts'
 import {
   printIn,
@@ -6,7 +5,7 @@ import {
   type ObjectFacts,
   type ObjectIdentity,
 } from '../model/kubernetes/object-facts.ts'
-import type { Request, Write } from '../model/kubernetes/write.ts'
+import type { Write } from '../model/kubernetes/write.ts'
 import type { Part } from './part-of-write.ts'
 import type { Reads } from './relations.ts'
 
@@ -26,9 +25,6 @@ export interface Reading {
 
 /** How many objects of one relation are looked at. */
 export const MAX_OBJECTS = 64
-
-/** So long after the commit an API server may answer: 95 of 100 writes of a real one were answered by then. */
-const ANSWERING_NS = nanosOfMs(2)
 
 /** Under which name it is noted that a controller did something to what an object owns. */
 export function forOwned(by: string): string {
@@ -199,17 +195,8 @@ export function newestRead({ versions }: KnownObject, reading: Reading): KnownVe
 }
 
 /**
- * From when on the version that a request made can have been read. Nobody reads what is not committed, and that is done shortly before
- * it is answered. Without an audit log nobody tells when that was: then it can have been read since it was asked for.
- */
-export function readableFrom({ startNs, endNs, auditId }: Request): UnixNanos {
-  const committedNs = endNs - ANSWERING_NS
-  return auditId !== undefined && committedNs > startNs ? committedNs : startNs
-}
-
-/**
  * It was there when the request began, as far as anybody tells; without that, it is enough that it came before the write. A version below
- * that was made after the request had ended shows that the two API servers' clocks differ, and nothing else.
+ * that was asked for after the request had ended shows that the two API servers' clocks differ, and nothing else.
  */
 export function couldRead({ version, readableNs = 0n }: KnownVersion, reading: Reading): boolean {
   const { request } = reading.write

@@ -80,25 +80,6 @@ function watched(told: Told, ms = told.version * 10): Observation {
   return known(readWatchEvent({ type: 'MODIFIED', object: objectOf(told) }, nanos(ms), told.resource))
 }
 
-function admitted(
-  { resource, name = 'web', uid = '', version, verb, by = '' }: Told,
-  ms: number,
-): Observation {
-  const isNew = verb === 'create'
-  return {
-    source: 'admission',
-    object: { apiVersion: 'v1', resource, namespace: 'shop', name, uid: isNew ? '' : uid },
-    ...{ version: undefined, versionBefore: isNew ? undefined : BigInt(version - 2), generateName: '' },
-    facts: undefined,
-    request: {
-      actor: { user: by, userAgent: '' },
-      ...{ verb: isNew ? 'create' : 'update', subresource: '', tellsVersion: true },
-      ...{ startNs: nanos(ms), endNs: nanos(ms) },
-    },
-    seenNs: nanos(ms),
-  }
-}
-
 const nanos = (ms: number): bigint => BigInt(START + ms) * 1_000_000n
 const timeAt = (ms: number): string => new Date(START + ms).toISOString()
 
@@ -131,35 +112,6 @@ test('a version whose request began later than that of a write was not read for 
     audited({ ...pod, name: 'web-1-b', uid: 'q', version: 6, from: 61, to: 65 }),
   )
   expect(decisions.slice(-2).map(readsOf)).toEqual([['r@2'], ['r@4']])
-})
-
-test.each([
-  ['44', 'r@4'],
-  ['46', 'r@2'],
-])(
-  'a version that is answered at %s ms was made within 2 ms before that: %s was read at 43 ms',
-  (to, read) => {
-    const slow = { ...set, version: 4, from: 40, to: Number(to), verb: 'update', spec: { replicas: 2 } }
-    const decisions = decided(
-      ['audit'],
-      ...[deployment, set, slow].map(audited),
-      audited({ ...pod, from: 43, to: 60 }),
-    )
-    expect(readsOf(decisions.at(-1))).toEqual([read])
-  },
-)
-
-test('where admission alone tells of a request, what it made can have been read since it was asked for', () => {
-  const by = 'system:serviceaccount:kube-system:deployment-controller'
-  const changed = { ...set, version: 4, verb: 'update', by, spec: { replicas: 2 } }
-  const decisions = decided(
-    ['watch'],
-    ...[watched(deployment, 10), watched(set, 20)],
-    ...[admitted(changed, 40), admitted(pod, 43)],
-    ...[watched(changed, 46), { ...watched(pod, 47), isNew: true } as Observation],
-  )
-  expect(decisions.slice(-2).map(({ write }) => write.request?.actor.user)).toEqual([by, pod.by])
-  expect(readsOf(decisions.at(-1))).toEqual(['r@4'])
 })
 
 test('all that came too late to be read is news when the same is written again', () => {
