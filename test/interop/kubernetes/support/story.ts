@@ -10,22 +10,23 @@ export interface Definition {
 }
 
 /** What is to be seen of a cascade. */
-export interface ExpectedCascade extends Partial<Omit<ToldCascade, 'services'>> {
+export interface ExpectedCascade extends Partial<Omit<ToldCascade, 'services' | 'objects'>> {
   readonly began: string
-  readonly services?: readonly string[] | EitherOf
+  readonly services?: readonly string[] | EitherOf<readonly string[]>
+  readonly objects?: Readonly<Record<string, number | EitherOf<number>>>
 }
 
-/** Whose work it may be, where several set about the same and chance decides who is first. */
-export class EitherOf {
+/** One of these, where several set about the same and chance decides who is first. */
+export class EitherOf<T> {
   readonly $$typeof = Symbol.for('jest.asymmetricMatcher')
-  readonly all: readonly (readonly string[])[]
+  readonly all: readonly T[]
 
-  constructor(...all: readonly (readonly string[])[]) {
+  constructor(...all: readonly T[]) {
     this.all = all
   }
 
-  asymmetricMatch(services: readonly string[]): boolean {
-    return this.all.some((some) => JSON.stringify(some) === JSON.stringify(services))
+  asymmetricMatch(told: unknown): boolean {
+    return this.all.some((one) => JSON.stringify(one) === JSON.stringify(told))
   }
 
   toString(): string {
@@ -33,7 +34,7 @@ export class EitherOf {
   }
 
   toAsymmetricMatcher(): string {
-    return this.all.map((some) => some.join(', ')).join(' or ')
+    return this.all.map((one) => JSON.stringify(one)).join(' or ')
   }
 }
 
