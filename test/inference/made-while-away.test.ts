@@ -90,3 +90,27 @@ test('what was made for a change that nobody saw follows from it, though a list 
     reads: [{ known: { version: 5n }, exact: false }],
   })
 })
+
+test('what is owned follows from its owner as it was made a moment before, not as a list shows it later', () => {
+  const owner = (at: number, replicas: number): JsonObject => ({
+    ...{ kind: 'ReplicaSet', apiVersion: 'apps/v1' },
+    metadata: { name: 'web-1', namespace: 'shop', uid: 'u1', resourceVersion: String(at), generation: at },
+    spec: { replicas },
+  })
+  const pod: JsonObject = {
+    ...{ kind: 'Pod', apiVersion: 'v1' },
+    metadata: {
+      ...{ name: 'web-1-a', namespace: 'shop', uid: 'u2', resourceVersion: '2' },
+      ownerReferences: [
+        { kind: 'ReplicaSet', apiVersion: 'apps/v1', name: 'web-1', uid: 'u1', controller: true },
+      ],
+    },
+    spec: {},
+  }
+  const { decisions } = replay(
+    [told('ADDED', owner(1, 1), 1), told('ADDED', pod, 2), listed(owner(6, 0), 6)],
+    ['watch'],
+  )
+  expect(decisions.map(({ version }) => version)).toEqual([1n, 2n, 6n])
+  expect(decisions[1]?.reads.map(({ known }) => known.version)).toEqual([1n])
+})

@@ -1,5 +1,5 @@
 import type { ClusterObjects } from '../../model/kubernetes/cluster-objects.ts'
-import { printIn } from '../../model/kubernetes/object-facts.ts'
+import { printIn, type ObjectFacts } from '../../model/kubernetes/object-facts.ts'
 import type { Write } from '../../model/kubernetes/write.ts'
 
 /** What is copied from an owner, by the names of its fingerprints. */
@@ -17,28 +17,32 @@ export function ownersFirst(writes: readonly Write[], known: Pick<ClusterObjects
     if (isListedLater(write) && !listed.has(uid)) listed.set(uid, write)
   }
   const ordered = new Set<Write>()
+  /** What stands before by then, of writes that are not decided yet. */
+  const before = new Map<string, ObjectFacts>()
   const put = (write: Write): void => {
     for (const { uid } of write.facts?.owners ?? []) {
       const owner = listed.get(uid)
-      if (owner === undefined || !isReadAlready(owner, write, known)) continue
+      if (owner === undefined) continue
+      const newest = before.get(uid) ?? known.get(uid)?.versions[0]?.facts
+      if (!isReadAlready(owner, write, newest)) continue
       // What is on its way in already is not looked at again: nobody owns itself, but anybody may say so.
       listed.delete(uid)
       put(owner)
     }
     ordered.add(write)
+    if (write.facts !== undefined) before.set(write.object.uid, write.facts)
   }
   for (const write of writes) if (!ordered.has(write)) put(write)
   return [...ordered]
 }
 
 /** A version of an owner that was there before a write, since no other can have been: none is known, or none with what was copied. */
-function isReadAlready(owner: Write, { facts }: Write, known: Pick<ClusterObjects, 'get'>): boolean {
-  const newest = known.get(owner.object.uid)?.versions[0]
+function isReadAlready(owner: Write, { facts }: Write, newest: ObjectFacts | undefined): boolean {
   if (newest === undefined || facts === undefined) return true
   return COPIED.some((print) => {
     const copy = printIn(facts, print)
     const shown = owner.facts && printIn(owner.facts, print)
-    return copy !== undefined && copy === shown && copy !== printIn(newest.facts, print)
+    return copy !== undefined && copy === shown && copy !== printIn(newest, print)
   })
 }
 
