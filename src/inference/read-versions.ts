@@ -4,6 +4,7 @@ import type { Write } from '../model/kubernetes/write.ts'
 import { countedVersions } from './counted-versions.ts'
 import { couldRead, newestBelow, objectsOf, type Candidate, type Reading } from './related-objects.ts'
 import { relationsOf, type Relation } from './relations.ts'
+import { wantsFewer } from './wants-fewer.ts'
 
 /** A version of an object that a writer is taken to have read. */
 export interface ReadVersion {
@@ -73,21 +74,21 @@ function versionOf(
   const isOwner = reads.kind === 'owner'
   const earlier = versions.filter(({ version, gone }) => version < below && !(alive === true && gone))
   const fitting = fits === undefined ? copied(copies ?? [], write, earlier) : earlier.filter(fits)
-  const shown = isOwner ? shownLater(versions, earlier, copies ?? [], write) : undefined
+  const shown = isOwner ? shownLater(versions, earlier, copies ?? [], reading) : undefined
   if (shown !== undefined) return { identity, known: shown, exact: false }
   const known = newestOf(fitting, reading) ?? earlier.find((one) => couldRead(one, reading))
   return known && { identity, known, exact: fitting.length === 1 && earlier.length > 1 }
 }
 
 /**
- * An owner was there, and as it was copied, before what was made for it, though a list showed it only as it was later. None where an
- * earlier version may have been what was read: more of what was copied stands in none.
+ * An owner was there, and as it was copied, before what was made for it, though a list showed it only as it was later; and wanted fewer
+ * before one of them went. None where an earlier version may have been what was read: more of what was copied stands in none.
  */
 function shownLater(
   versions: readonly KnownVersion[],
   earlier: readonly KnownVersion[],
   copies: NonNullable<Relation['copies']>,
-  { facts }: Write,
+  { write: { facts, request }, part }: Reading,
 ): KnownVersion | undefined {
   const equal = (version: KnownVersion): number =>
     copies.filter(({ theirs, ours }) => {
@@ -96,6 +97,9 @@ function shownLater(
     }).length
   const most = (some: readonly KnownVersion[]): number => Math.max(-1, ...some.map(equal))
   const later = versions.filter((one) => !one.gone && !earlier.includes(one))
+  const [newest] = earlier
+  if (part === 'deletion')
+    return request || !newest ? undefined : later.findLast((one) => wantsFewer(one.facts, newest.facts))
   const asMuch = most(later)
   return asMuch > most(earlier) ? later.findLast((one) => equal(one) === asMuch) : undefined
 }

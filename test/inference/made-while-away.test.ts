@@ -91,26 +91,49 @@ test('what was made for a change that nobody saw follows from it, though a list 
   })
 })
 
-test('what is owned follows from its owner as it was made a moment before, not as a list shows it later', () => {
-  const owner = (at: number, replicas: number): JsonObject => ({
-    ...{ kind: 'ReplicaSet', apiVersion: 'apps/v1' },
-    metadata: { name: 'web-1', namespace: 'shop', uid: 'u1', resourceVersion: String(at), generation: at },
-    spec: { replicas },
-  })
-  const pod: JsonObject = {
-    ...{ kind: 'Pod', apiVersion: 'v1' },
-    metadata: {
-      ...{ name: 'web-1-a', namespace: 'shop', uid: 'u2', resourceVersion: '2' },
-      ownerReferences: [
-        { kind: 'ReplicaSet', apiVersion: 'apps/v1', name: 'web-1', uid: 'u1', controller: true },
-      ],
-    },
-    spec: {},
+function ownerWanting(at: number, replicas: number): JsonObject {
+  const metadata = {
+    name: 'web-1',
+    namespace: 'shop',
+    uid: 'u1',
+    resourceVersion: String(at),
+    generation: at,
   }
+  return { kind: 'ReplicaSet', apiVersion: 'apps/v1', metadata, spec: { replicas } }
+}
+
+function ownedPod(at: number, more: JsonObject = {}): JsonObject {
+  const owner = { kind: 'ReplicaSet', apiVersion: 'apps/v1', name: 'web-1', uid: 'u1', controller: true }
+  const metadata = {
+    ...{ name: 'web-1-a', namespace: 'shop', uid: 'u2', resourceVersion: String(at) },
+    ...{ ownerReferences: [owner], ...more },
+  }
+  return { kind: 'Pod', apiVersion: 'v1', metadata, spec: {} }
+}
+
+test('what is owned follows from its owner as it was made a moment before, not as a list shows it later', () => {
   const { decisions } = replay(
-    [told('ADDED', owner(1, 1), 1), told('ADDED', pod, 2), listed(owner(6, 0), 6)],
+    [told('ADDED', ownerWanting(1, 1), 1), told('ADDED', ownedPod(2), 2), listed(ownerWanting(6, 0), 6)],
     ['watch'],
   )
   expect(decisions.map(({ version }) => version)).toEqual([1n, 2n, 6n])
   expect(decisions[1]?.reads.map(({ known }) => known.version)).toEqual([1n])
+})
+
+test('what goes since its owner wants fewer follows from that, though a list shows the owner as it was later', () => {
+  const going = { deletionTimestamp: '2026-01-01T00:00:05Z' }
+  const { decisions } = replay(
+    [
+      told('ADDED', ownerWanting(1, 1), 1),
+      told('ADDED', ownedPod(2), 2),
+      told('MODIFIED', ownedPod(4, going), 4),
+      listed(ownerWanting(6, 0), 6),
+    ],
+    ['watch'],
+  )
+  expect(decisions.map(({ version }) => version)).toEqual([1n, 2n, 6n, 4n])
+  const [, , scaled, deleted] = decisions
+  expect(deleted).toMatchObject({ writer: { service: 'replicaset-controller' }, cause: 'inferred' })
+  expect(deleted?.reads.map(({ known }) => known.version)).toEqual([2n, 6n])
+  expect(deleted?.cpid).toBe(scaled?.cpid)
 })

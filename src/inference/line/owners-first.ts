@@ -1,6 +1,7 @@
 import type { ClusterObjects } from '../../model/kubernetes/cluster-objects.ts'
 import { printIn, type ObjectFacts } from '../../model/kubernetes/object-facts.ts'
 import type { Write } from '../../model/kubernetes/write.ts'
+import { wantsFewer } from '../wants-fewer.ts'
 
 /** What is copied from an owner, by the names of its fingerprints. */
 const COPIED = ['template', 'wanted']
@@ -36,9 +37,13 @@ export function ownersFirst(writes: readonly Write[], known: Pick<ClusterObjects
   return [...ordered]
 }
 
-/** A version of an owner that was there before a write, since no other can have been: none is known, or none with what was copied. */
+/**
+ * A version of an owner that was there before a write, since no other can have been: none is known, or none with what was copied, or
+ * none that wanted fewer than there are.
+ */
 function isReadAlready(owner: Write, { facts }: Write, newest: ObjectFacts | undefined): boolean {
   if (newest === undefined || facts === undefined) return true
+  if (facts.deleting) return owner.facts !== undefined && wantsFewer(owner.facts, newest)
   return COPIED.some((print) => {
     const copy = printIn(facts, print)
     const shown = owner.facts && printIn(owner.facts, print)
