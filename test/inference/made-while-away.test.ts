@@ -137,3 +137,16 @@ test('what goes since its owner wants fewer follows from that, though a list sho
   expect(deleted?.reads.map(({ known }) => known.version)).toEqual([2n, 6n])
   expect(deleted?.cpid).toBe(scaled?.cpid)
 })
+
+test('what was made for a change that nobody saw, and goes already, comes after that change too', () => {
+  const metadata = {
+    ...{ name: 'web-2', namespace: 'shop', uid: 'u4', resourceVersion: '4' },
+    deletionTimestamp: '2026-01-01T00:00:05Z',
+    ownerReferences: [
+      { kind: 'Deployment', apiVersion: 'apps/v1', name: 'web', uid: 'u3', controller: true },
+    ],
+  }
+  const made = { kind: 'ReplicaSet', apiVersion: 'apps/v1', metadata, spec: CHANGED.spec } as JsonObject
+  const { decisions } = replay([told('ADDED', MADE, 1), listed(made, 4), listed(CHANGED, 5)], ['watch'])
+  expect(decisions.map(({ version }) => version)).toEqual([2n, 5n, 4n])
+})

@@ -43,7 +43,7 @@ export function ownersFirst(writes: readonly Write[], known: Pick<ClusterObjects
  */
 function isReadAlready(owner: Write, { facts }: Write, newest: ObjectFacts | undefined): boolean {
   if (newest === undefined || facts === undefined) return true
-  if (facts.deleting) return owner.facts !== undefined && wantsFewer(owner.facts, newest)
+  if (facts.deleting && owner.facts !== undefined && wantsFewer(owner.facts, newest)) return true
   return COPIED.some((print) => {
     const copy = printIn(facts, print)
     const shown = owner.facts && printIn(owner.facts, print)
