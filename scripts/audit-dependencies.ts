@@ -10,8 +10,8 @@ interface Report {
 }
 
 /**
- * Asks the registry for known weaknesses of what Causeway is made of when it runs. Fails when there are serious ones; a
- * registry that cannot be asked is said and is no failure; `--not-asked <file>` has that written down as well.
+ * Asks the registry for known weaknesses of what Causeway is made of when it runs. Fails when there are serious ones, and when
+ * the registry could not be asked; with `--not-asked <file>` the latter is written into that file instead, and is no failure.
  */
 const { values } = parseArgs({ options: { 'not-asked': { type: 'string' } } })
 const SERIOUS = ['high', 'critical']
@@ -25,7 +25,13 @@ const report = read(stdout)
 if (report?.auditReportVersion === undefined) {
   const why = report?.message ?? report?.error?.summary ?? stderr.split('\n', 1).join('')
   console.log(`dependencies: NOT AUDITED, the registry could not be asked: ${why}`)
-  if (values['not-asked'] !== undefined) {
+  if (values['not-asked'] === undefined) {
+    console.error(
+      'Error: nothing was audited; try again where the registry of "npm config get registry" answers audits, ' +
+        'or note it with --not-asked <file>',
+    )
+    process.exitCode = 1
+  } else {
     writeFileSync(values['not-asked'], `the dependency audit, as the registry could not be asked: ${why}\n`)
   }
 } else {

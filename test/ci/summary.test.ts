@@ -20,13 +20,25 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-test('a registry that cannot be asked is no failure, and is said beside the sum, which does not count it', async () => {
-  const env = {
-    ...process.env,
-    npm_config_registry: 'http://127.0.0.1:9/',
-    npm_config_fetch_retries: '0',
-    npm_config_audit: 'true',
-  }
+const SILENT_REGISTRY = {
+  ...process.env,
+  npm_config_registry: 'http://127.0.0.1:9/',
+  npm_config_fetch_retries: '0',
+  npm_config_audit: 'true',
+}
+
+test('an audit that could not ask the registry fails, and says what to do', async () => {
+  await expect(run(process.execPath, [AUDIT], { env: SILENT_REGISTRY })).rejects.toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^dependencies: NOT AUDITED, the registry could not be asked: /),
+    stderr: expect.stringMatching(
+      /^Error: nothing was audited; .*npm config get registry.*, or note it with --not-asked <file>\n$/,
+    ),
+  })
+})
+
+test('with --not-asked it is no failure, and is said beside the sum, which does not count it', async () => {
+  const env = SILENT_REGISTRY
   const notAsked = join(folder, 'audit.not-run')
   const audit = await run(process.execPath, [AUDIT, '--not-asked', notAsked], { env })
   expect(audit.stdout).toMatch(/^dependencies: NOT AUDITED, the registry could not be asked: /)
