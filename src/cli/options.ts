@@ -1,3 +1,5 @@
+import type { Command } from './commands/command.ts'
+
 export interface Option {
   readonly type: 'string' | 'boolean'
   readonly short?: string
@@ -77,6 +79,14 @@ export const OPTIONS = {
 } as const satisfies Record<string, Option>
 
 export type OptionName = keyof typeof OPTIONS
+
+const OF_CONFIG: readonly OptionName[] = ['config', 'set']
+
+/** The options that a command takes, with those about the configuration where it has one. */
+export function optionsOf({ options, config }: Pick<Command, 'options' | 'config'>): OptionName[] {
+  if (config === 'none') return [...options]
+  return [...OF_CONFIG.filter((option) => config !== 'itself' || option === 'set'), ...options]
+}
 
 /** How an option is written, such as `--limit <n>`. */
 export function writtenOption(name: OptionName): string {

@@ -1,13 +1,10 @@
 import { ConfigError, describeMistake } from '../config/config-error.ts'
 import { CliError, EXIT_FAILED, EXIT_USAGE, messageOf } from './cli-error.ts'
 import type { CliIo } from './cli-io.ts'
-import { readCommandLine, type CommandLine } from './command-line.ts'
-import type { Command } from './commands/command.ts'
-import { commandHelp, helpText, optionsOf } from './text/help-text.ts'
+import { readCommandLine, UNNAMED, type CommandLine } from './command-line.ts'
+import type { Command, Commands } from './commands/command.ts'
+import { commandHelp, helpText } from './text/help-text.ts'
 import { readVersion } from './version.ts'
-
-/** The commands that there are, by name. */
-export type Commands = ReadonlyMap<string, Command>
 
 /**
  * Does what a command line says (without `node` and the script's name) and returns the exit code: 0, or another one
@@ -15,7 +12,7 @@ export type Commands = ReadonlyMap<string, Command>
  */
 export async function runCommand(argv: readonly string[], io: CliIo, commands: Commands): Promise<number> {
   try {
-    return await dispatch(readCommandLine(argv), io, commands)
+    return await dispatch(readCommandLine(argv, commands), io, commands)
   } catch (error) {
     if (error instanceof ConfigError) {
       for (const mistake of error.mistakes) io.stderr.write(`Error: ${describeMistake(mistake)}\n`)
@@ -27,40 +24,27 @@ export async function runCommand(argv: readonly string[], io: CliIo, commands: C
 }
 
 async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promise<number> {
+  const command = commands.get(line.command ?? UNNAMED)
   if (line.help === true) {
-    const named = line.command === undefined ? undefined : commands.get(line.command)
-    io.stdout.write(
-      line.command === undefined || named === undefined
+    const text =
+      line.command === undefined || command === undefined
         ? helpText(commands)
-        : commandHelp(line.command, named),
-    )
+        : commandHelp(line.command, command)
+    io.stdout.write(text)
     return 0
   }
   if (line.version === true) {
     io.stdout.write(`causeway version ${readVersion()}\n`)
     return 0
   }
-  const name = line.command ?? 'run'
-  const command = commands.get(name)
-  if (command === undefined) {
-    throw new CliError(
-      `unknown command ${JSON.stringify(name)}; causeway --help lists the commands`,
-      EXIT_USAGE,
-    )
-  }
-  checkUsage(name, command, line)
+  if (command === undefined) throw new CliError('write a command; causeway --help lists them', EXIT_USAGE)
+  checkArguments(line, command)
   return await command.run(line, io)
 }
 
-function checkUsage(name: string, command: Command, { args, given }: CommandLine): void {
-  if (args.length < command.leastArgs || args.length > command.mostArgs) {
-    throw new CliError(`write causeway ${name} ${command.usage}`.trimEnd(), EXIT_USAGE)
-  }
-  const options = optionsOf(command.options)
-  const stranger = given.find((option) => !options.includes(option))
-  if (stranger === undefined) return
-  const taken = options.map((option) => `--${option}`).join(', ')
-  throw new CliError(`${name} takes no --${stranger}; leave it out (it takes ${taken})`, EXIT_USAGE)
+function checkArguments({ command: name = UNNAMED, args }: CommandLine, command: Command): void {
+  if (args.length >= command.leastArgs && args.length <= command.mostArgs) return
+  throw new CliError(`write causeway ${name} ${command.usage}`.trimEnd(), EXIT_USAGE)
 }
 
 function sentenceOf(error: unknown): string {

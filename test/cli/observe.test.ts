@@ -63,8 +63,8 @@ test('what may not be seen is said first; where nothing may, or nothing answers,
     stderr: 'Error: there is no kubeconfig at /nowhere; name one (--kubeconfig, KUBECONFIG)\n',
   })
   expect(await cli.run('observe')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('leave --config out'),
+    code: 2,
+    stderr: expect.stringContaining('observe takes no --config; leave it out (it takes --set, '),
   })
   expect(cli.runs).toHaveLength(1)
 })

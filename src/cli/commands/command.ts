@@ -2,6 +2,9 @@ import type { CliIo } from '../cli-io.ts'
 import type { CommandLine } from '../command-line.ts'
 import type { OptionName } from '../options.ts'
 
+/** The commands that there are, by name. */
+export type Commands = ReadonlyMap<string, Command>
+
 /** One thing that causeway does. */
 export interface Command {
   /** Its arguments, as the help shows them. */
@@ -9,10 +12,12 @@ export interface Command {
   summary: string
   /** What its own help says beside that. */
   help?: string
-  /** The options it takes beside --config and --set. */
+  /** The options it takes beside those about the configuration, --config and --set. */
   options: readonly OptionName[]
-  /** Whether it needs no --config, or is a configuration by itself; it needs one unless given. */
-  config?: 'optional' | 'itself'
+  /** Whether it needs no --config, is a configuration by itself, or has none; it needs one unless given. */
+  config?: 'optional' | 'itself' | 'none'
+  /** Whether what stands behind -- is for another program. */
+  passesOn?: boolean
   /** What options mean to it, where that is not what they mean to others. */
   meanings?: Readonly<Partial<Record<OptionName, string>>>
   leastArgs: number

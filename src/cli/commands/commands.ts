@@ -1,6 +1,6 @@
 import { CASCADE } from './cascade-command.ts'
 import { CASCADES } from './cascades-command.ts'
-import type { Command } from './command.ts'
+import type { Commands } from './command.ts'
 import { COMPONENTS, PRINT_CONFIG, RUN, VALIDATE } from './config-command-entries.ts'
 import { DOCTOR } from '../doctor/doctor-command.ts'
 import { IMPORT } from './import-command.ts'
@@ -14,7 +14,7 @@ import { SALVAGE } from './salvage-command.ts'
 import { SQL } from './sql-command.ts'
 
 /** Every command by its name, in the order of the help. */
-export const COMMANDS: ReadonlyMap<string, Command> = new Map([
+export const COMMANDS: Commands = new Map([
   ['run', RUN],
   ['observe', OBSERVE],
   ['kubectl', KUBECTL],

@@ -10,7 +10,8 @@ so. --cluster is the name that receivers of the same cluster have; it is that of
 
 export const KUBECTL: Command = {
   usage: '-- <arguments of kubectl>',
-  config: 'itself',
+  config: 'none',
+  passesOn: true,
   summary: 'run kubectl, and have all that it writes be one change',
   help: HELP,
   meanings: { cluster: 'the k8s.cluster.name of the cluster that is written to' },

@@ -37,8 +37,6 @@ export const OBSERVE: Command = {
   leastArgs: 0,
   mostArgs: 0,
   run: async (line, io) => {
-    if (line.sources.length > 0)
-      throw new CliError('observe is a configuration by itself; leave --config out, and change it with --set')
     using folder = line.database === undefined ? temporaryFolder() : undefined
     const loaded = load(line, line.database ?? join(folder?.path ?? '', 'causeway.db'), io)
     await sayWhatIsSeen(loaded, io)

@@ -1,8 +1,9 @@
 import type { Command } from '../commands/command.ts'
-import { OPTIONS, writtenOption, type OptionName } from '../options.ts'
+import { OPTIONS, optionsOf, writtenOption, type OptionName } from '../options.ts'
 
-const EVERYWHERE: readonly OptionName[] = ['config', 'set']
-const ALONE: readonly OptionName[] = ['help', 'version']
+/** Those of which it is not said which commands take them. */
+const WIDESPREAD: readonly OptionName[] = ['config', 'set', 'format', 'help', 'version']
+const HELP = ['help [<command>]', 'say what Causeway does, or what a command does'] as const
 
 /** What `causeway --help` prints. */
 export function helpText(commands: ReadonlyMap<string, Command>): string {
@@ -14,25 +15,25 @@ export function helpText(commands: ReadonlyMap<string, Command>): string {
 Usage: causeway [<command>] --config <file> [options]
 
 Commands:
-${listed(named)}
+${listed([...named, HELP])}
 
 Options:
 ${listed((Object.keys(OPTIONS) as OptionName[]).map((name) => [writtenOption(name), `${takersOf(name, commands)}${OPTIONS[name].meaning}`]))}
 
-causeway <command> --help says more. Every command exits 0, or with another code and a line on stderr that says what to do.
+causeway <command> --help, or causeway help <command>, says more. Every command exits 0, or with another code and a line on stderr that says what to do.
 `
 }
 
 /** What `causeway <command> --help` prints. */
 export function commandHelp(name: string, command: Command): string {
-  const { usage, summary, options, help, config, meanings } = command
-  const own = optionsOf(options)
-    .filter((option) => config !== 'itself' || option !== 'config')
-    .map((option) => [writtenOption(option), meanings?.[option] ?? OPTIONS[option].meaning] as const)
+  const { usage, summary, help, config, meanings, passesOn } = command
+  const own = optionsOf(command).map(
+    (option) => [writtenOption(option), meanings?.[option] ?? OPTIONS[option].meaning] as const,
+  )
   const file = config === undefined ? ' --config <file>' : config === 'optional' ? ' [--config <file>]' : ''
   // What stands behind -- is no option of Causeway's.
   const all = `${file} [options]`
-  const form = usage.startsWith('--') ? `${all} ${usage}` : `${` ${usage}`.trimEnd()}${all}`
+  const form = passesOn === true ? `${all} ${usage}` : `${` ${usage}`.trimEnd()}${all}`
   return `causeway ${name}: ${summary}
 
 Usage: causeway ${name}${form}
@@ -42,13 +43,8 @@ ${listed(own)}
 `
 }
 
-/** The options that a command takes, with those that all take. */
-export function optionsOf(options: readonly OptionName[]): OptionName[] {
-  return [...EVERYWHERE, ...options]
-}
-
 function takersOf(name: OptionName, commands: ReadonlyMap<string, Command>): string {
-  if (EVERYWHERE.includes(name) || ALONE.includes(name) || name === 'format') return ''
+  if (WIDESPREAD.includes(name)) return ''
   const takers = [...commands].filter(([, { options }]) => options.includes(name)).map(([command]) => command)
   return `${takers.join(', ')}: `
 }

@@ -1,16 +1,15 @@
 /** A hint for misspelt names, such as `; did you mean endpoint?`, or nothing when no known name is near. */
 export function didYouMean(written: readonly string[], known: readonly string[]): string {
-  const near = written.map((name) => nearest(name, known)).filter((name) => name !== undefined)
+  const near = written.flatMap((name) => nearest(name, known))
   return near.length === 0 ? '' : `; did you mean ${[...new Set(near)].join(', ')}?`
 }
 
-function nearest(written: string, known: readonly string[]): string | undefined {
+/** Those of the known names that are nearest to what was written; none when it is like none of them. */
+export function nearest(written: string, known: readonly string[]): string[] {
   const tolerated = Math.max(1, Math.floor(written.length / 3))
-  return known
-    .map((name) => ({ name, distance: editDistance(written.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ distance }) => distance <= tolerated)
-    .sort((one, other) => one.distance - other.distance)
-    .at(0)?.name
+  const distances = known.map((name) => editDistance(written.toLowerCase(), name.toLowerCase()))
+  const least = Math.min(tolerated, ...distances)
+  return known.filter((_, at) => distances[at] === least)
 }
 
 /** How many letters must be added, taken away, changed or swapped with their neighbour. */
