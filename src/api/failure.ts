@@ -60,7 +60,7 @@ export const FAILURES: Readonly<Record<Failure, { status: number; code: string; 
   nothingToFind: {
     status: 400,
     code: 'nothing_to_find',
-    message: "write q=, a CPID in any form or a part of an object's name",
+    message: "write q=, a CPID, at least its first eight digits, or a part of an object's name",
   },
   badCursor: {
     status: 400,

@@ -1,20 +1,43 @@
-import { parseCpid, type Cpid } from '../model/cpid.ts'
+import { parseCpid, parseCpidPrefix, type Cpid, type CpidPrefix } from '../model/cpid.ts'
+import type { CausewayQueries } from '../model/ports/query-port.ts'
 import { parseDuration } from '../config/schema/duration.ts'
 import { CliError, EXIT_USAGE } from './cli-error.ts'
 import type { CommandLine } from './command-line.ts'
 
+/** How many CPIDs are named where several are meant. */
+const MOST_NAMED = 8
 const MAX_LIMIT = 10_000
 const MAX_ROWS = 1_000_000
 const WHOLE_NUMBER = /^[0-9]{1,7}$/
 const MAX_TIMEOUT_MS = 3_600_000
 
-/** The CPID that an argument names. */
-export function cpidOf(text: string): Cpid {
+/**
+ * Reads an argument that names a CPID, whole or by how it begins; what is given back looks for it. Throws CliError where it
+ * cannot be one, and later where none that is known begins so, or several do.
+ */
+export function cpidOf(text: string): (queries: CausewayQueries) => Cpid {
   const cpid = parseCpid(text)
-  if (cpid !== undefined) return cpid
+  if (cpid !== undefined) return () => cpid
+  const prefix = parseCpidPrefix(text)
+  if (prefix !== undefined) return (queries) => theOneBeginning(prefix, queries)
   throw new CliError(
-    `${JSON.stringify(text.slice(0, 64))} is no CPID; write a UUID, with or without dashes`,
+    `${JSON.stringify(text.slice(0, 64))} is no CPID; write a UUID, or at least its first eight digits`,
     EXIT_USAGE,
+  )
+}
+
+function theOneBeginning(prefix: CpidPrefix, queries: CausewayQueries): Cpid {
+  const [first, ...others] = queries.cpidsBeginning(prefix, MOST_NAMED + 1)
+  if (first === undefined) {
+    throw new CliError(
+      `no mergelog, span or log has named a CPID that begins with ${prefix}; check it, and whether its sender reaches Causeway`,
+    )
+  }
+  if (others.length === 0) return first
+  const named = [first, ...others].slice(0, MOST_NAMED).join(', ')
+  const more = others.length < MOST_NAMED ? '' : ' and others'
+  throw new CliError(
+    `several CPIDs begin with ${prefix}: ${named}${more}; write more digits of the one you mean`,
   )
 }
 

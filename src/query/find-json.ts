@@ -1,4 +1,4 @@
-import { parseCpid, type Cpid } from '../model/cpid.ts'
+import { parseCpid, parseCpidPrefix, type Cpid } from '../model/cpid.ts'
 import { namespaceOfObject } from '../model/object-reference.ts'
 import type { CausewayQueries } from '../model/ports/query-port.ts'
 import type { Found } from './answers/objects.ts'
@@ -11,7 +11,7 @@ const HAPPENINGS = 100
 const LOOKED_AT = 1_000
 
 /**
- * What a text may mean: a CPID or the id of an outgoing trace, and objects whose reference contains it; with the
+ * What a text may mean: a CPID, whole or by how it begins, or the id of an outgoing trace, and objects whose reference contains it; with the
  * cascades of either, newest first.
  */
 export function* findJson(
@@ -21,7 +21,11 @@ export function* findJson(
   filter: FindFilter = {},
 ): Generator<string> {
   const text = asked.trim()
-  const cpid = parseCpid(text)
+  const prefix = parseCpidPrefix(text)
+  const beginning = prefix === undefined ? [] : queries.cpidsBeginning(prefix, Math.max(limit, 2))
+  // Where one CPID alone begins so, it is as if all of it had been written.
+  const whole = parseCpid(text)
+  const cpid = whole ?? (beginning.length === 1 ? beginning[0] : undefined)
   const objects: string[] = []
   const roots = new Set<Cpid>()
   let state: NonNullable<Found['cpid']>['state'] = 'unknown'
@@ -31,7 +35,8 @@ export function* findJson(
     const found = queries.cascadesOf(cpid)
     if (typeof found !== 'string') for (const root of found) roots.add(root)
     state = typeof found === 'string' ? found : 'known'
-  } else if (text !== '') {
+  }
+  if (whole === undefined && text !== '') {
     for (const object of objectsNamed(queries, text, filter)) {
       if (object !== undefined && objects.push(object) >= limit) break
       yield ''
@@ -46,6 +51,7 @@ export function* findJson(
   for (const page of queries.cascadesAmong([...roots], undefined, filter)) cascades.push(...page)
   yield JSON.stringify({
     cpid: cpid === undefined ? null : { cpid, state },
+    cpids: cpid === undefined ? beginning.slice(0, limit) : [],
     cascades: cascades.slice(0, limit).map(cascadeOutline),
     objects,
   } satisfies Found)

@@ -6,6 +6,9 @@ import { Dashboard } from './support/dashboard.ts'
 const NASTY = 'v1/pods/default/<img src=x onerror=alert(1)>"\'%&amp;'
 const NASTY_SERVICE = '"><script>alert(2)</script>'
 
+/** It begins as no other CPID here does. */
+const OWN_DIGITS = 'dfd6a0d7-115b-4a53-8016-5f112e033bdb'
+
 let dashboard: Dashboard
 let web: Rollout
 
@@ -18,6 +21,10 @@ beforeAll(async () => {
     {
       signal: 'logs',
       bytes: mergelogsRequest(NASTY_SERVICE, [{ new: nasty, object: NASTY, reason: '<b>bold</b>' }], '<i>'),
+    },
+    {
+      signal: 'logs',
+      bytes: mergelogsRequest('kubectl', [{ new: OWN_DIGITS, object: 'v1/secrets/default/own' }]),
     },
     {
       signal: 'traces',
@@ -68,6 +75,18 @@ test.each([
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'deployments default/web' }).waitFor()
   expect(page.url()).toContain(`/cascades/${web.alpha}`)
+})
+
+test('the digits that lists show of a CPID lead to its cascade, and several CPIDs are named', async () => {
+  for (const path of [`/find?q=${OWN_DIGITS.slice(0, 8)}`, `/cascades/${OWN_DIGITS.slice(0, 13)}`]) {
+    const page = await dashboard.open(path)
+    await page.getByRole('heading', { name: 'secrets default/own' }).waitFor()
+    expect(page.url()).toContain(`/cascades/${OWN_DIGITS}`)
+  }
+  const page = await dashboard.open(`/cpids/${web.gamma.slice(0, 8)}`)
+  await page.getByRole('link', { name: web.gamma }).click()
+  await page.getByRole('heading', { name: /^Merge graph/ }).waitFor()
+  expect(page.url()).toContain(`/cpids/${web.gamma}`)
 })
 
 test('an object is found by part of its name, with its history', async () => {

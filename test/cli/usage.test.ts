@@ -39,7 +39,7 @@ test.each([
     2,
     'related takes no --limit; leave it out (it takes --config, --set, --format)',
   ],
-  [['related', 'nonsense'], 2, '"nonsense" is no CPID; write a UUID, with or without dashes'],
+  [['related', 'nonsense'], 2, '"nonsense" is no CPID; write a UUID, or at least its first eight digits'],
   [['cascades', '--format', 'yaml'], 2, '--format "yaml" is unknown; write text or json'],
   [['cascades', '--state', 'broken'], 2, '--state "broken" is unknown; write open or settled'],
   [

@@ -190,14 +190,19 @@ test('finding by CPID, by trace id and by name', () => {
       cascades: [{ root: cpid(1) }],
     })
   }
-  expect(find(cpid(99))).toEqual({ cpid: { cpid: cpid(99), state: 'unknown' }, cascades: [], objects: [] })
+  expect(find(cpid(99))).toEqual({
+    cpid: { cpid: cpid(99), state: 'unknown' },
+    cpids: [],
+    cascades: [],
+    objects: [],
+  })
   expect(find('WEB')).toMatchObject({
     cpid: null,
     cascades: [{ root: cpid(11) }, { root: cpid(1) }],
     objects: [REPLICASET, WEB],
   })
   for (const text of ['%', '_', "'", '<script>', '\\']) {
-    expect(find(text)).toEqual({ cpid: null, cascades: [], objects: [] })
+    expect(find(text)).toEqual({ cpid: null, cpids: [], cascades: [], objects: [] })
   }
 })
 

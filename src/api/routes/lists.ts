@@ -38,7 +38,8 @@ export const LIST_ROUTES = [
     ask: ({ ref, ...part }) => ({ kind: 'objectVersions', ref, part: partOf(part, DEFAULT_LIMIT) }),
   }),
   route('/find', {
-    summary: "What a CPID, a trace id or a part of an object's name leads to; at most `limit` (20) of each",
+    summary:
+      "What a CPID, how one begins, a trace id or a part of an object's name leads to; at most `limit` (20) of each",
     query: ['q', 'actor', 'namespace', 'limit'],
     answer: Found,
     ask: ({ q: text, actor, namespace, limit = MAX_FOUND }) => ({

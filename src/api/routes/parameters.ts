@@ -114,5 +114,8 @@ export const PARAMETERS = {
     'An object reference with or without its query, the beginning of one, or a name',
     'noReference',
   ),
-  q: neededText("A CPID in any form, a trace id, or a part of an object's name", 'nothingToFind'),
+  q: neededText(
+    "A CPID in any form or its first eight digits or more, a trace id, or a part of an object's name",
+    'nothingToFind',
+  ),
 }

@@ -18,8 +18,9 @@ export const CASCADE: Command = {
   mostArgs: 1,
   run: (line, io) => {
     const json = wantsJson(line)
-    const cpid = cpidOf(line.args[0] ?? '')
+    const named = cpidOf(line.args[0] ?? '')
     return withQueries(line, io, (queries) => {
+      const cpid = named(queries)
       const roots = rootsOf(queries, cpid)
       for (const text of json
         ? asJson(queries, cpid, roots)

@@ -17,9 +17,10 @@ export const MERGELOGS: Command = {
   run: (line, io) => {
     const json = wantsJson(line)
     const [text] = line.args
-    const cpid = text === undefined ? undefined : cpidOf(text)
+    const named = text === undefined ? undefined : cpidOf(text)
     const limit = limitOf(line, undefined)
     return withQueries(line, io, (queries) => {
+      const cpid = named?.(queries)
       if (json) {
         const part = limit === undefined ? {} : { limit }
         writeJson(io.stdout, queries, { kind: 'mergelogs', part, ...(cpid !== undefined && { cpid }) }, cpid)

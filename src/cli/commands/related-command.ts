@@ -17,8 +17,9 @@ export const RELATED: Command = {
   mostArgs: 1,
   run: (line, io) => {
     const json = wantsJson(line)
-    const cpid = cpidOf(line.args[0] ?? '')
+    const named = cpidOf(line.args[0] ?? '')
     return withQueries(line, io, (queries) => {
+      const cpid = named(queries)
       if (json) writeJson(io.stdout, queries, { kind: 'related', cpid }, cpid)
       else {
         const aligned = new AlignedRows()

@@ -1,5 +1,5 @@
 import type { UnixNanos } from '../clock.ts'
-import type { Cpid } from '../cpid.ts'
+import type { Cpid, CpidPrefix } from '../cpid.ts'
 import type { SeenWrite } from '../seen-write.ts'
 import type { ObjectFacts, ObjectVersionFacts } from './object-history.ts'
 import type { OutboxItem, ScopeEnvelopes } from './outbox-port.ts'
@@ -205,6 +205,8 @@ export interface Facets {
 /** What can be asked of what is stored. Synchronous; reads only. */
 export interface CausewayQueries {
   cpid(cpid: Cpid): CpidFacts | Absent
+  /** The CPIDs that begin so, pruned ones that are still remembered too, in the order of their digits, at most `limit`. */
+  cpidsBeginning(prefix: CpidPrefix, limit: number): readonly Cpid[]
   /** Itself first, then by mergelog time; those without a mergelog by first sighting. */
   related(cpid: Cpid): Pages<Cpid> | Absent
   /** Without itself, nearest first, then by mergelog time. */

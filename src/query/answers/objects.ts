@@ -48,6 +48,7 @@ export type ObjectVersions = AnswerOf<typeof ObjectVersions>
 export const Found = z
   .strictObject({
     cpid: z.strictObject({ cpid: CpidText, state: z.enum(['known', 'pruned', 'unknown']) }).nullable(),
+    cpids: z.array(CpidText).describe('those that begin with the text, where there are several'),
     cascades: z.array(CascadeOutline),
     objects: z.array(z.string()),
   })

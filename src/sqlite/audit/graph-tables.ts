@@ -1,4 +1,4 @@
-import { cpidOfBytes, parseCpid, type Cpid } from '../../model/cpid.ts'
+import { cpidOfBytes, parseCpid, parseCpidPrefix, type Cpid } from '../../model/cpid.ts'
 import type { Absent, CausewayQueries, Pages } from '../../model/ports/query-port.ts'
 import type { Sqlite } from '../open-database.ts'
 
@@ -23,7 +23,7 @@ export function addGraphTables(
       parameters: ['of'],
       *rows(of: unknown) {
         if (of === null) return
-        const cpid = cpidIn(name, of)
+        const cpid = cpidIn(name, of, queries)
         const pages: Pages<Cpid> | Absent = queries[name](cpid)
         if (typeof pages === 'string') {
           onAbsent(cpid, pages)
@@ -36,11 +36,18 @@ export function addGraphTables(
   }
 }
 
-function cpidIn(name: string, value: unknown): Cpid {
+function cpidIn(name: string, value: unknown, queries: CausewayQueries): Cpid {
   if (value === undefined) throw new Error(`${name} needs a CPID; write ${name}('<cpid>')`)
   if (Buffer.isBuffer(value) && value.length === CPID_BYTES) return cpidOfBytes(value)
   const cpid = typeof value === 'string' ? parseCpid(value) : undefined
   if (cpid !== undefined) return cpid
+  const prefix = typeof value === 'string' ? parseCpidPrefix(value) : undefined
+  if (prefix !== undefined) {
+    const [first, second] = queries.cpidsBeginning(prefix, 2)
+    if (first !== undefined && second === undefined) return first
+    const many = first === undefined ? 'no CPID begins' : 'several CPIDs begin'
+    throw new Error(`${many} with ${prefix}, which ${name} was given; write more digits of one that there is`)
+  }
   const shown = typeof value === 'string' ? JSON.stringify(value.slice(0, 64)) : `a ${typeof value}`
   throw new Error(
     `${name} was given ${shown}, which is no CPID; write a UUID in quotes, as ${name}('<cpid>')`,

@@ -1,4 +1,4 @@
-import type { Cpid } from '../../model/cpid.ts'
+import type { Cpid, CpidPrefix } from '../../model/cpid.ts'
 import type { OutboxItem, ScopeEnvelopes } from '../../model/ports/outbox-port.ts'
 import type {
   Absent,
@@ -76,6 +76,10 @@ export class SqliteQueries implements CausewayQueries {
 
   cpid(cpid: Cpid): CpidFacts | Absent {
     return this.#of(cpid, (id) => this.#mergelogs.cpid(id) ?? 'unknown')
+  }
+
+  cpidsBeginning(prefix: CpidPrefix, limit: number): readonly Cpid[] {
+    return this.#cpids.beginning(prefix, limit)
   }
 
   related(cpid: Cpid): Pages<Cpid> | Absent {

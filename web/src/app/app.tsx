@@ -1,6 +1,7 @@
 import { CascadesPage } from '../cascades/cascades-page.tsx'
 import { Notice } from '../parts/notice.tsx'
-import { useAddress, type Address } from './address.ts'
+import { useEffect } from 'preact/hooks'
+import { go, hrefTo, useAddress, type Address } from './address.ts'
 import { lazyView } from './lazy-view.tsx'
 import { Shell } from './shell.tsx'
 
@@ -12,6 +13,9 @@ const ChooseComparison = lazyView(
 )
 const FindPage = lazyView(async () => (await import('../find/find-page.tsx')).FindPage)
 const ObjectPage = lazyView(async () => (await import('../find/object-page.tsx')).ObjectPage)
+
+/** How a CPID begins, where a whole one would be asked for. */
+const BEGINNING = /^(?=(-?[0-9a-f]){8,31}-?$)[0-9a-f]{8}/i
 
 export function App() {
   const address = useAddress()
@@ -36,6 +40,7 @@ function viewAt({ path, search }: Address) {
       return { title: 'Compare', page: <ChooseComparison a={search.get('a')} /> }
     case 'cpids':
       if (id === '' || rest.length > 0) break
+      if (BEGINNING.test(id)) return { title: 'Find', page: <FindInstead text={id} /> }
       return {
         title: `Merge graph ${id.slice(0, 8)}`,
         page: <GraphPage key={id} cpid={id} search={search} />,
@@ -43,6 +48,7 @@ function viewAt({ path, search }: Address) {
     case 'cascades': {
       if (id === '') break
       if (rest.length === 0) {
+        if (BEGINNING.test(id)) return { title: 'Find', page: <FindInstead text={id} /> }
         return {
           title: `Cascade ${id.slice(0, 8)}`,
           page: <CascadePage key={id} root={id} search={search} />,
@@ -63,4 +69,10 @@ function viewAt({ path, search }: Address) {
       </Notice>
     ),
   }
+}
+
+/** Goes on to what a text leads to. */
+function FindInstead({ text }: { text: string }) {
+  useEffect(() => go(hrefTo('/find', { q: text }), { replace: true }), [text])
+  return null
 }

@@ -29,9 +29,9 @@ export function FindPage({ search }: { search: URLSearchParams }) {
     return (
       <Notice title="What are you looking for?" isPage>
         <p>
-          Paste a CPID, with or without dashes, or a trace id; or type an object&apos;s name, such as{' '}
-          <code>web</code> or <code>deployments/default/web</code>, into the box above. The key <kbd>/</kbd>{' '}
-          leads there from everywhere.
+          Paste a CPID, with or without dashes, its first eight digits or more, or a trace id; or type an
+          object&apos;s name, such as <code>web</code> or <code>deployments/default/web</code>, into the box
+          above. The key <kbd>/</kbd> leads there from everywhere.
         </p>
       </Notice>
     )
@@ -55,7 +55,7 @@ export function FindPage({ search }: { search: URLSearchParams }) {
 
 function FoundList({ found, isFiltered }: { found: Found; isFiltered: boolean }) {
   const nowMs = useNow()
-  const isNothing = found.cascades.length === 0 && found.objects.length === 0
+  const isNothing = found.cascades.length + found.objects.length + found.cpids.length === 0
   return (
     <>
       <FoundCpid cpid={found.cpid} />
@@ -64,9 +64,23 @@ function FoundList({ found, isFiltered }: { found: Found; isFiltered: boolean })
           <p>
             {isFiltered
               ? 'Clear one of them: with an actor only what that user or service took part in is found, with a namespace only what is in it.'
-              : 'Objects are found by any part of their name. A CPID has 32 hex digits, with or without dashes.'}
+              : 'Objects are found by any part of their name. A CPID has 32 hex digits, with or without dashes; its first eight do.'}
           </p>
         </Notice>
+      )}
+      {found.cpids.length > 0 && (
+        <section class="found">
+          <h2>CPIDs that begin so</h2>
+          <ul class="choices">
+            {found.cpids.map((cpid) => (
+              <li key={cpid}>
+                <a class="mono" href={`/cpids/${cpid}`}>
+                  {cpid}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </section>
       )}
       {found.cascades.length > 0 && (
         <section class="found">
@@ -93,7 +107,8 @@ function FoundList({ found, isFiltered }: { found: Found; isFiltered: boolean })
 }
 
 function onlyCascade(found: Found | undefined): string | undefined {
-  if (found?.cpid?.state !== 'known' || found.cascades.length !== 1) return undefined
+  if (found?.cpid?.state !== 'known' || found.cascades.length !== 1 || found.objects.length > 0)
+    return undefined
   return found.cascades[0]?.root === found.cpid.cpid ? found.cpid.cpid : undefined
 }
 

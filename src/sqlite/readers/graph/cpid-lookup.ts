@@ -1,17 +1,25 @@
 import type { Statement } from 'better-sqlite3'
-import { cpidOfDigits, type Cpid } from '../../../model/cpid.ts'
+import { cpidOfDigits, type Cpid, type CpidPrefix } from '../../../model/cpid.ts'
 import type { Absent, Pages } from '../../../model/ports/query-port.ts'
 import type { Sqlite } from '../../open-database.ts'
 
 const PAGE = 500
+/** It sorts behind every digit and the dash. */
+const BEHIND_DIGITS = 'g'
 
 /** Turns CPIDs into their numbers and back. */
 export class CpidLookup {
   readonly #find: Statement<[Cpid], { id: number; state: number }>
+  readonly #beginning: Statement<[string, string, number], Cpid>
   readonly #uuids: Statement<[string], string | null>
 
   constructor(db: Sqlite) {
     this.#find = db.prepare('SELECT id, state FROM cpids WHERE text = +?')
+    this.#beginning = db
+      .prepare<[string, string, number], Cpid>(
+        'SELECT text FROM cpids WHERE text >= ? AND text < ? ORDER BY text LIMIT ?',
+      )
+      .pluck()
     this.#uuids = db
       .prepare<[string], string | null>(
         `SELECT group_concat(lower(hex(cpids.uuid)), '' ORDER BY wanted.key)
@@ -30,6 +38,11 @@ export class CpidLookup {
   /** The number of a CPID, a tombstone's too. */
   findEvenPruned(cpid: Cpid): number | undefined {
     return this.#find.get(cpid)?.id
+  }
+
+  /** Those that begin so, tombstones too, at most `limit`: one range of the index. */
+  beginning(prefix: CpidPrefix, limit: number): Cpid[] {
+    return this.#beginning.all(prefix, prefix + BEHIND_DIGITS, limit)
   }
 
   cpids(ids: readonly number[]): Cpid[] {
