@@ -74,7 +74,7 @@ export function timeoutOf({ timeout }: CommandLine, otherwise: number): number {
   const ms = parseDuration(timeout)
   if (typeof ms === 'number' && ms > 0 && ms <= MAX_TIMEOUT_MS) return ms
   throw new CliError(
-    `--timeout ${JSON.stringify(timeout)} is out of range; write a duration up to 1h, such as 500ms, 30s or 5m`,
+    `--timeout ${JSON.stringify(timeout)} is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m`,
     EXIT_USAGE,
   )
 }

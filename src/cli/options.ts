@@ -47,7 +47,12 @@ export const OPTIONS = {
     type: 'boolean',
     meaning: 'every span, however many and however deep, and each write of a status alone',
   },
-  timeout: { type: 'string', value: '<duration>', meaning: 'how long the query may take (30s)' },
+  wide: { type: 'boolean', meaning: 'whole cells, however wide the terminal is' },
+  timeout: {
+    type: 'string',
+    value: '<duration>',
+    meaning: 'how long a query of the database may take (sql 10s, doctor 30s)',
+  },
   'max-rows': { type: 'string', value: '<n>', meaning: 'how many rows to print at most (1000)' },
   cluster: {
     type: 'string',

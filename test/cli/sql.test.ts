@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
 import { existsSync, readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { textOutput } from '../../src/cli/text/sql-output.ts'
 import { figureSeven, TABLE_2 } from '../query/figure-seven.ts'
 import { cpid, hexTrace } from '../support/otlp-requests.ts'
 import type { TestWriter } from '../support/test-writer.ts'
-import { Cli } from './cli.ts'
+import { Cli, type Ran } from './cli.ts'
 
 const cli = new Cli()
 /** It stays open, as the writer of a running Causeway does. */
@@ -95,14 +97,73 @@ test('text holds no control characters, and says NULL', async () => {
   )
 })
 
-test('a terminal too narrow for the table gets a line for each value', async () => {
-  cli.terminalWidth = 20
-  const { stdout } = await cli.run(
-    'sql',
-    "SELECT 'a long value indeed' AS first, 2 AS no UNION SELECT 'b', 3",
+async function runOnTerminal(width: number, ...argv: string[]): Promise<Ran> {
+  cli.terminalWidth = width
+  try {
+    return await cli.run('sql', ...argv)
+  } finally {
+    cli.terminalWidth = undefined
+  }
+}
+
+const CUT = 'Note: cells are cut to the width of the terminal; --wide or --format json shows them whole\n'
+const LONG = "SELECT 'a long value indeed' AS first, 2 AS no UNION SELECT 'b', 3"
+
+test('a table is cut to the width of the terminal, and whole with --wide and elsewhere', async () => {
+  expect(await runOnTerminal(18, LONG)).toEqual({
+    code: 0,
+    stdout: 'first           no\na long value …   2\nb                3\n(2 rows)\n',
+    stderr: CUT,
+  })
+  const whole = 'first                no\na long value indeed   2\nb                     3\n(2 rows)\n'
+  for (const ran of [cli.run('sql', LONG), runOnTerminal(18, LONG, '--wide'), runOnTerminal(23, LONG)])
+    expect(await ran).toEqual({ code: 0, stdout: whole, stderr: '' })
+})
+
+test('a terminal too narrow for the columns gets a line for each value', async () => {
+  const { stdout, stderr } = await runOnTerminal(15, LONG)
+  expect(stdout).toBe('first  a long …\n   no  2\n\nfirst  b\n   no  3\n(2 rows)\n')
+  expect(stderr).toBe(CUT)
+})
+
+const cells = fc.oneof(
+  fc.string({ unit: fc.constantFrom('a', 'b', ' ', '.'), minLength: 1, maxLength: 60 }),
+  fc.bigInt({ min: -99_999n, max: 99_999n }),
+  fc.constant(null),
+)
+const tables = fc.integer({ min: 1, max: 6 }).chain((columns) =>
+  fc.record({
+    names: fc.array(fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 20 }), {
+      minLength: columns,
+      maxLength: columns,
+    }),
+    rows: fc.array(fc.array(cells, { minLength: columns, maxLength: columns }), { maxLength: 5 }),
+  }),
+)
+
+test('no line of a table is wider than the terminal, and nothing is cut that has room', () => {
+  fc.assert(
+    fc.property(tables, fc.integer({ min: 40, max: 200 }), ({ names, rows }, width) => {
+      const lines = (room: number | undefined): { text: string[]; cut: boolean } => {
+        let text = ''
+        let cut = false
+        const output = textOutput(
+          { write: (piece) => (text += piece) },
+          { width: room, onCut: () => (cut = true) },
+        )
+        output.columns(names)
+        output.rows(rows)
+        output.end()
+        return { text: text.split('\n'), cut }
+      }
+      const whole = lines(undefined)
+      const shown = lines(width)
+      expect(whole.cut).toBe(false)
+      for (const line of shown.text) expect(line.length).toBeLessThanOrEqual(width)
+      if (whole.text.every((line) => line.length <= width)) expect(shown).toEqual(whole)
+      expect(shown.cut).toBe(shown.text.some((line) => line.includes('…')))
+    }),
   )
-  cli.terminalWidth = undefined
-  expect(stdout).toBe('first  a long value indeed\n   no  2\n\nfirst  b\n   no  3\n(2 rows)\n')
 })
 
 test('- reads the statement from the standard input', async () => {
@@ -172,7 +233,8 @@ test('a query without end is cut off, and the writer goes on', async () => {
   expect(await asking).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'Error: the query took longer than 1 s and was ended; narrow it, or raise --timeout\n',
+    stderr:
+      'Error: the query took longer than 1 s and was ended; narrow it, for instance with LIMIT or WHERE, or raise --timeout\n',
   })
   expect(await cli.json('sql', `SELECT kind FROM audit_cpids WHERE cpid = '${cpid(70)}'`)).toEqual([
     { kind: 'root' },

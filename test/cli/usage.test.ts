@@ -45,7 +45,12 @@ test.each([
   [
     ['sql', 'SELECT 1', '--timeout', '30'],
     2,
-    '--timeout "30" is out of range; write a duration up to 1h, such as 500ms, 30s or 5m',
+    '--timeout "30" is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m',
+  ],
+  [
+    ['sql', 'SELECT 1', '--timeout', '0s'],
+    2,
+    '--timeout "0s" is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m',
   ],
   [
     ['sql', 'SELECT 1', '--max-rows', '-1'],

@@ -18,7 +18,7 @@ export async function askSql(
   const timer = setTimeout(() => {
     ended.reject(
       new Error(
-        `the query took longer than ${timeoutMs / 1000} s and was ended; narrow it, or raise --timeout`,
+        `the query took longer than ${timeoutMs / 1000} s and was ended; narrow it, for instance with LIMIT or WHERE, or raise --timeout`,
       ),
     )
   }, timeoutMs)

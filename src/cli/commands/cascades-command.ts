@@ -42,11 +42,17 @@ export const CASCADES: Command = {
       const cut = new PageCut(limit)
       const cascades = [...cut.take(queries.cascades(filter, undefined))].flat()
       for (const row of textTable(HEADINGS, cascades.map(rowOf))) io.stdout.write(`${row}\n`)
-      if (cascades.length === 0) io.stdout.write('(none)\n')
-      if (cut.next !== undefined) io.stdout.write('(there are older ones; raise --limit to see them)\n')
+      if (cascades.length === 0) io.stderr.write(nothingFound(filter))
+      if (cut.next !== undefined) io.stderr.write('Note: there are older ones; raise --limit to see them\n')
       return 0
     })
   },
+}
+
+function nothingFound(filter: CascadeFilter): string {
+  return Object.keys(filter).length === 0
+    ? 'Note: there are no cascades; see with causeway doctor whether spans and mergelogs arrive\n'
+    : 'Note: there are no such cascades; leave out one of the filters\n'
 }
 
 function filterOf(line: CommandLine): CascadeFilter {

@@ -35,8 +35,9 @@ export const MERGELOGS: Command = {
         isEmpty &&= page.length === 0
         io.stdout.write(aligned.lines(page.map(rowOf)))
       }
-      if (isEmpty) io.stdout.write('(none)\n')
-      if (cut.next !== undefined) io.stdout.write('(there are more; raise --limit to see them)\n')
+      if (isEmpty)
+        io.stderr.write('Note: there are no mergelogs; see with causeway doctor whether any arrive\n')
+      if (cut.next !== undefined) io.stderr.write('Note: there are more; raise --limit to see them\n')
       return 0
     })
   },

@@ -37,6 +37,7 @@ export const DOCTOR: Command = {
   summary: 'is everything reachable, writable and in step, and do mergelogs arrive for the CPIDs seen?',
   help: HELP,
   options: ['format', 'timeout'],
+  meanings: { timeout: 'how long it may take to look through the database (30s)' },
   leastArgs: 0,
   mostArgs: 0,
   run: async (line, io) => {
