@@ -48,7 +48,7 @@ async function runWithOwnCauseway(options: Options): Promise<void> {
   if (options.json) printJson(story)
   else {
     say(await cascadeOf(story, settings))
-    say(nextSteps(story, settings, options.keep))
+    say(await nextSteps(story, settings, options.keep))
   }
   if (options.keep) await untilInterrupted()
 }

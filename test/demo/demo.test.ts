@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
+import { freePort } from '../../lab/harness/free-ports.ts'
 import { demoFaults } from './demo-faults.ts'
 import { DemoRun } from './demo-run.ts'
 
@@ -13,12 +14,20 @@ test.each(OUTPUTS)(
   'npm run demo shows the settled cascade of its six services, and sends it on; it prints to a %s',
   async (output) => {
     await using backend = await TraceBackend.up()
-    await using demo = await DemoRun.start(output, '--exporter-endpoint', `127.0.0.1:${backend.port}`)
+    const nobody = `127.0.0.1:${await freePort()}`
+    const sets = ['--set', `exporters.otlp_grpc/jaeger.endpoint=${nobody}`]
+    await using demo = await DemoRun.start(
+      output,
+      ...['--exporter-endpoint', `127.0.0.1:${backend.port}`, ...sets],
+    )
     const { code } = await demo.ending()
     expect({ code, faults: demoFaults(demo.printed), ...(code !== 0 && { printed: demo.printed }) }).toEqual({
       code: 0,
       faults: [],
     })
+    expect(demo.printed).toContain(
+      `sends traces to ${nobody}, where nobody listens: start a Jaeger or Tempo there`,
+    )
     const [, alpha = 'no α'] = /^ {2}([0-9a-f]{32})$/m.exec(demo.printed) ?? []
     expect(new Set(backend.spans.map(({ traceId }) => traceId))).toContain(alpha)
     await demo.untilGone()

@@ -19,17 +19,19 @@ export async function refuseBusyPorts(wanted: { setting: string; listener: Liste
 
 /** Throws an Error when nothing listens at `host:port`. */
 export async function refuseSilence(endpoint: string, flag: string): Promise<void> {
+  if (await isListening(endpoint)) return
+  throw new Error(`Nothing listens on ${endpoint} (${flag}); start Causeway or a Collector there first`)
+}
+
+/** Whether something takes a connection at `host:port`. */
+export async function isListening(endpoint: string): Promise<boolean> {
   const { hostname, port } = new URL(`http://${endpoint}`)
   const socket = createConnection({ host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port || 80) })
-  const { promise, resolve, reject } = Promise.withResolvers<undefined>()
-  socket.setTimeout(LONGEST_CONNECT_MS, () => reject(new Error('no answer')))
-  socket.once('connect', () => resolve(undefined)).once('error', reject)
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  socket.setTimeout(LONGEST_CONNECT_MS, () => resolve(false))
+  socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
   try {
-    await promise
-  } catch (cause) {
-    throw new Error(`Nothing listens on ${endpoint} (${flag}); start Causeway or a Collector there first`, {
-      cause,
-    })
+    return await promise
   } finally {
     socket.destroy()
   }

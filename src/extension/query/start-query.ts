@@ -1,8 +1,11 @@
 import { fileURLToPath } from 'node:url'
 import { startQueryServer } from '../../api/query-server.ts'
+import { formatEndpoint } from '../../config/schema/endpoint.ts'
 import type { ExtensionHost, RunningExtension, StartedWith } from '../extension-type.ts'
 import type { QuerySettings } from './query-extension.ts'
 
+/** What is listened at, and no browser can be sent to. */
+const EVERY_ADDRESS = ['0.0.0.0', '::']
 /** What `npm run build` makes. */
 const DASHBOARD = fileURLToPath(new URL('../../../dist/web/', import.meta.url))
 
@@ -19,7 +22,7 @@ export async function startExtension(
       onEnded: (reason) => host.onFailedQuestion(reason),
     }),
   )
-  open.use(
+  const { port } = open.use(
     await startQueryServer({
       ...listener,
       ...host.doorOf(path, listener.writeTimeoutMs),
@@ -32,5 +35,11 @@ export async function startExtension(
       onTurnedAway: (reason) => host.onTurnedAway(reason),
     }),
   )
+  const where = formatEndpoint({
+    host: EVERY_ADDRESS.includes(listener.host) ? 'localhost' : listener.host,
+    port,
+  })
+  const scheme = listener.tls === undefined ? 'http' : 'https'
+  host.log.info(`The dashboard and the API are at ${scheme}://${where}/`)
   return open.move()
 }
