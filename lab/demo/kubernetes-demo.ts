@@ -1,31 +1,66 @@
 // A real Kubernetes, a Causeway that looks at it from outside, and a rollout as its cascade: npm run demo:kubernetes.
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildDashboard } from '../../examples/demo/build-dashboard.ts'
+import { isListening } from '../../examples/demo/processes/busy-ports.ts'
 import { BIN } from '../harness/causeway/causeway-process.ts'
 import { eventually } from '../harness/eventually.ts'
 import { Cluster } from '../harness/kubernetes/cluster.ts'
 import { RunningProgram } from '../harness/processes/running-program.ts'
 import { EVERYTHING_LISTED } from '../../src/model/kubernetes/everything-listed.ts'
-import { PeerInstallError } from '../peers/run-go.ts'
+import { oldestGo } from '../peers/peer-versions.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    keep: { type: 'boolean', default: false },
-    dashboard: { type: 'string', default: 'localhost:4319' },
-    'settle-after': { type: 'string', default: '5s' },
-  },
-})
+const USAGE = `Usage: npm run demo:kubernetes -- [options]
+
+Builds a real Kubernetes where it is not built yet (that needs Go ${oldestGo}, and goes into ~/.cache/causeway-peers or
+CAUSEWAY_PEERS_DIR), watches it while alice rolls out a Deployment, and shows the cascade. Ctrl-C ends all of it.
+
+  --keep                     leave all of it running, with the dashboard, until Ctrl-C
+  --dashboard <host:port>    where the dashboard is to listen (localhost:4319)
+  --settle-after <duration>  how much silence ends a cascade (5s)
+  --help                     print this
+`
 const LONGEST_WAIT_MS = 120_000
-const DASHBOARD = options.dashboard
+const SIGNALLED = 128
+
+const stop = new AbortController()
+// A second Ctrl-C would otherwise end it before it has ended what it started.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort(signal))
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const until = <T>(check: () => T | Promise<T>): Promise<T> => eventually(check, LONGEST_WAIT_MS, stop.signal)
+
+interface Options {
+  keep: boolean
+  dashboard: string
+  settleAfter: string
+}
+
+/** Reads the command line; undefined when it asks for help. Throws an Error that says what to write instead. */
+function readOptions(args: string[]): Options | undefined {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        keep: { type: 'boolean', default: false },
+        dashboard: { type: 'string', default: 'localhost:4319' },
+        'settle-after': { type: 'string', default: '5s' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    })
+    if (values.help) return undefined
+    return { keep: values.keep, dashboard: values.dashboard, settleAfter: values['settle-after'] }
+  } catch (error) {
+    const [sentence = ''] = (error as Error).message.split('. ', 1)
+    throw new Error(`${sentence}; npm run demo:kubernetes -- --help lists the options`, { cause: error })
+  }
+}
 
 /** What Causeway is told: watch the cluster, read its audit log, keep what is seen, and answer. */
-const configOf = (directory: string, cluster: Cluster): object => ({
+const configOf = (directory: string, cluster: Cluster, options: Options): object => ({
   receivers: {
     k8s_objects: { cluster: 'demo', auth_type: 'kubeConfig', kubeconfig: cluster.kubeconfig('causeway') },
     k8s_audit: { cluster: 'demo', log: { path: cluster.auditLog, start_at: 'beginning' } },
@@ -33,11 +68,11 @@ const configOf = (directory: string, cluster: Cluster): object => ({
   connectors: {
     cpid: {
       storage: { path: join(directory, 'causeway.db') },
-      linking: { wait: '2s', settle_after: options['settle-after'] },
+      linking: { wait: '2s', settle_after: options.settleAfter },
       inference: { controllers: ['kwok'] },
     },
   },
-  extensions: { cpid_query: { endpoint: DASHBOARD } },
+  extensions: { cpid_query: { endpoint: options.dashboard } },
   service: {
     extensions: ['cpid_query'],
     telemetry: { metrics: { level: 'none' } },
@@ -49,17 +84,21 @@ interface Cascades {
   cascades: { root: string; state: string }[]
 }
 
-async function show(directory: string): Promise<void> {
-  say(
-    'Starting etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok (built once, which takes ten minutes) …',
-  )
+async function show(directory: string, options: Options): Promise<void> {
+  if (await isListening(options.dashboard)) {
+    throw new Error(
+      `Another program listens on ${options.dashboard}; stop it, or choose another address with --dashboard`,
+    )
+  }
+  say('Starting etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok …')
   const users = { alice: ['developers'], causeway: ['observers'] }
   await using cluster = await Cluster.start(join(directory, 'cluster'), {
     users,
     auditLevel: 'RequestResponse',
+    signal: stop.signal,
   })
   const config = join(directory, 'causeway.yaml')
-  await writeFile(config, JSON.stringify(configOf(directory, cluster)))
+  await writeFile(config, JSON.stringify(configOf(directory, cluster, options)))
   const causeway = (...args: string[]): RunningProgram =>
     new RunningProgram({
       name: 'Causeway',
@@ -67,11 +106,12 @@ async function show(directory: string): Promise<void> {
       args: [BIN, ...args, '--config', config],
     })
   await using running = causeway('run')
-  await eventually(() => answers(running), LONGEST_WAIT_MS)
+  await until(() => (running.hasEnded ? undefined : answers(options.dashboard)))
+  if (running.hasEnded) throw new Error(running.lastWords())
   // What is done before that is there when it is listed, instead of being seen to be written.
-  await eventually(() => {
+  await until(() => {
     if (!running.said(EVERYTHING_LISTED)) throw new Error(`not everything is listed: ${running.lastWords()}`)
-  }, LONGEST_WAIT_MS)
+  })
 
   say('alice: kubectl create deployment web --image=nginx:1 --replicas=3')
   await cluster.kubectl('alice', 'create', 'deployment', 'web', '--image=nginx:1', '--replicas=3')
@@ -83,26 +123,25 @@ async function show(directory: string): Promise<void> {
   await cluster.kubectl('alice', 'rollout', 'status', 'deployment/web', '--timeout=60s')
 
   const list = ['cascades', '--actor', 'alice', '--object', 'apps/v1/deployments/default/web']
-  const [root = ''] = await eventually(() => settled(causeway(...list, '--format', 'json')), LONGEST_WAIT_MS)
+  const [root = ''] = await until(() => settled(causeway(...list, '--format', 'json')))
   say(`\nWhat came of the new image, as "npx causeway cascade ${root}" tells it:\n`)
   say(await causeway('cascade', root).output())
   if (!options.keep) {
     say(
-      `With "npm run demo:kubernetes -- --keep" all goes on running, and the dashboard is at http://${DASHBOARD}.`,
+      `With "npm run demo:kubernetes -- --keep" all goes on running, and the dashboard is at http://${options.dashboard}.`,
     )
     return
   }
-  await buildDashboard(say, new AbortController().signal)
+  await buildDashboard(say, stop.signal)
   say(
-    `The dashboard is at http://${DASHBOARD}/cascades/${root}. The cluster: KUBECONFIG=${cluster.kubeconfig('alice')}`,
+    `The dashboard is at http://${options.dashboard}/cascades/${root}. The cluster: KUBECONFIG=${cluster.kubeconfig('alice')}`,
   )
   say('Ctrl-C ends all of it.')
-  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+  if (!stop.signal.aborted) await once(stop.signal, 'abort')
 }
 
-async function answers(causeway: RunningProgram): Promise<void> {
-  if (causeway.hasEnded) throw new Error(causeway.lastWords())
-  const { ok } = await fetch(`http://${DASHBOARD}/api/v1/cascades`)
+async function answers(dashboard: string): Promise<void> {
+  const { ok } = await fetch(`http://${dashboard}/api/v1/cascades`)
   if (!ok) throw new Error('it does not answer yet')
 }
 
@@ -114,13 +153,23 @@ async function settled(asked: RunningProgram): Promise<string[]> {
   return cascades.map(({ root }) => root)
 }
 
-const directory = await mkdtemp(join(tmpdir(), 'causeway-demo-'))
+async function runIn(directory: string, options: Options): Promise<void> {
+  try {
+    await show(directory, options)
+  } catch (error) {
+    if (stop.signal.aborted)
+      process.exitCode = SIGNALLED + constants.signals[stop.signal.reason as NodeJS.Signals]
+    else throw error
+  } finally {
+    await rm(directory, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
 try {
-  await show(directory)
+  const options = readOptions(process.argv.slice(2))
+  if (options === undefined) process.stdout.write(USAGE)
+  else await runIn(await mkdtemp(join(tmpdir(), 'causeway-demo-')), options)
 } catch (error) {
-  if (!(error instanceof PeerInstallError)) throw error
-  process.stderr.write(`${error.message}\n`)
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exitCode = 1
-} finally {
-  await rm(directory, { recursive: true, force: true, maxRetries: 5 })
 }

@@ -11,9 +11,11 @@ type Log = (line: string) => void
 
 const peerNames = Object.keys(peerVersions) as PeerName[]
 const recipeFile = 'recipe.json'
+const SAY_EVERY_MS = 15_000
 
 /**
- * Builds those of the peers that are not in the cache yet and returns the path of each program.
+ * Builds those of the peers that are not in the cache yet and returns the path of each program. When the signal is aborted the
+ * build ends, nothing of it is left in the cache, and this rejects with the signal's reason.
  *
  * They are built one after the other, since one Go build already uses every core. Several processes may do this at
  * once: each builds in a directory of its own, and the first to finish is kept.
@@ -21,11 +23,12 @@ const recipeFile = 'recipe.json'
 export async function installPeers<Name extends PeerName = PeerName>(
   names: readonly Name[] = peerNames as Name[],
   log: Log = toStderr,
+  signal?: AbortSignal,
 ): Promise<Record<Name, string>> {
   const cache = peersDirectory(process.env)
   const paths: Partial<Record<Name, string>> = {}
   for (const name of names) {
-    paths[name] = await installPeer(name, cache, log)
+    paths[name] = await installPeer(name, cache, log, signal)
   }
   return paths as Record<Name, string>
 }
@@ -44,17 +47,23 @@ export function peersDirectory(env: NodeJS.ProcessEnv): string {
   return join(userCache && isAbsolute(userCache) ? userCache : join(homedir(), '.cache'), 'causeway-peers')
 }
 
-async function installPeer(name: PeerName, cache: string, log: Log): Promise<string> {
+async function installPeer(
+  name: PeerName,
+  cache: string,
+  log: Log,
+  signal: AbortSignal | undefined,
+): Promise<string> {
   const recipe = peerRecipes[name]
   const home = join(cache, `${name}-${peerVersions[name]}`)
   if (await isBuilt(home, name, recipe)) return join(home, name)
 
   const startedAt = performance.now()
-  log(`building ${name} ${peerVersions[name]} into ${home} (once; minutes on a small machine)`)
+  log(`building ${name} ${peerVersions[name]} into ${home} (once)`)
   await createDirectory(cache)
   const scratch = await mkdtemp(join(cache, `.building-${name}-`))
   try {
-    const built = await build(name, recipe, scratch)
+    const onStep = progress(name, log)
+    const built = await build(name, recipe, scratch, { signal, onStep })
     await moveIntoPlace(built, home, () => isBuilt(home, name, recipe))
   } finally {
     await rm(scratch, { recursive: true, force: true })
@@ -73,7 +82,26 @@ async function isBuilt(home: string, name: PeerName, recipe: PeerRecipe): Promis
   }
 }
 
-async function build(name: PeerName, recipe: PeerRecipe, scratch: string): Promise<string> {
+/** Says now and then how far a build is: what go names, and how many it has named. */
+function progress(name: PeerName, log: Log): (step: string) => void {
+  const startedAt = performance.now()
+  let steps = 0
+  let saidAt = -Infinity
+  return (step) => {
+    steps++
+    const now = performance.now()
+    if (now - saidAt < SAY_EVERY_MS) return
+    saidAt = now
+    log(`  ${name}, ${Math.round((now - startedAt) / 1000)} s: ${step} (${steps})`)
+  }
+}
+
+async function build(
+  name: PeerName,
+  recipe: PeerRecipe,
+  scratch: string,
+  watched: Pick<GoRun, 'signal' | 'onStep'>,
+): Promise<string> {
   const work = join(scratch, 'work')
   const result = join(scratch, 'result')
   await mkdir(work)
@@ -82,7 +110,7 @@ async function build(name: PeerName, recipe: PeerRecipe, scratch: string): Promi
     await writeFile(join(work, file), text)
   }
   const purpose = `building ${name} ${peerVersions[name]}`
-  const run = { directory: work, bin: join(work, 'bin'), purpose, env: recipe.env }
+  const run = { directory: work, bin: join(work, 'bin'), purpose, env: recipe.env, ...watched }
   if (recipe.checksumsFrom !== undefined) {
     await copyFile(join(await moduleDirectory(recipe.checksumsFrom, run), 'go.sum'), join(work, 'go.sum'))
   }

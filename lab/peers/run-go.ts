@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process'
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { oldestGo } from './peer-versions.ts'
 
 const tailLines = 15
@@ -15,32 +18,62 @@ export type GoRun = {
   /** What is being done, for messages: "building jaeger v1.76.0". */
   readonly purpose: string
   readonly env?: Readonly<Record<string, string>> | undefined
+  /** Ends it and all that it started; it rejects with the signal's reason then. */
+  readonly signal?: AbortSignal | undefined
+  /** Told of every package that is built and every module that is fetched, as `go` names them. */
+  readonly onStep?: ((step: string) => void) | undefined
 }
 
 /** Runs one `go` command to its end and returns what it wrote on its standard output. */
 export async function runGo(args: readonly string[], run: GoRun): Promise<string> {
   let standardOutput = ''
   const output = new OutputTail(tailLines)
+  run.signal?.throwIfAborted()
+  // What go leaves when it is killed goes with the directory.
+  const scratch = await mkdtemp(join(run.directory, '.go-'))
   const exit = await new Promise<string>((resolve, reject) => {
     const child = spawn('go', args, {
       cwd: run.directory,
       // No workspace or C compiler of the machine's may change what is built.
-      env: { ...process.env, ...run.env, CGO_ENABLED: '0', GOBIN: run.bin, GOWORK: 'off' },
+      env: {
+        ...process.env,
+        ...run.env,
+        ...{ CGO_ENABLED: '0', GOBIN: run.bin, GOWORK: 'off', GOTMPDIR: scratch },
+        // It names each package when it is built.
+        GOFLAGS: [run.env?.['GOFLAGS'] ?? process.env['GOFLAGS'], '-v'].filter(Boolean).join(' '),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
+      // A process group of its own, so that the compilers can be ended with it.
+      detached: true,
     })
+    const kill = (): void => killGroup(child.pid)
+    run.signal?.addEventListener('abort', kill)
+    child.once('close', () => run.signal?.removeEventListener('abort', kill))
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text: string) => output.add(text))
     }
     child.stdout.on('data', (text: string) => {
       standardOutput += text
     })
+    createInterface(child.stderr).on('line', (line) => run.onStep?.(line))
     child.on('error', reject)
     child.on('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`))
   }).catch((error: unknown) => {
     throw cannotStart(run, error)
   })
+  run.signal?.throwIfAborted()
   if (exit !== 'exit code 0') throw new PeerInstallError(failure(args, run, exit, output))
   return standardOutput
+}
+
+function killGroup(leader: number | undefined): void {
+  if (leader === undefined) return
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch (error) {
+    // It ended just now.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
 }
 
 function cannotStart(run: GoRun, error: unknown): PeerInstallError {

@@ -28,6 +28,8 @@ export interface ClusterOptions {
   readonly tracing?: string
   /** Further options of the API server. */
   readonly apiServerFlags?: readonly string[]
+  /** Ends what is under way: building, starting, kubectl. */
+  readonly signal?: AbortSignal
 }
 
 const LONGEST_STEP_MS = 180_000
@@ -54,10 +56,17 @@ export class Cluster implements AsyncDisposable {
   readonly #ports: ClusterPorts
   readonly #paths: Readonly<Record<ClusterProgram, string>>
   readonly #programs: RunningProgram[] = []
+  readonly #signal: AbortSignal | undefined
   #apiServer: RunningProgram | undefined
   #apiServerArgs: readonly string[] = []
 
-  private constructor(files: ClusterFiles, ports: ClusterPorts, paths: Record<ClusterProgram, string>) {
+  private constructor(
+    files: ClusterFiles,
+    ports: ClusterPorts,
+    paths: Record<ClusterProgram, string>,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#signal = signal
     this.#files = files
     this.#ports = ports
     this.#paths = paths
@@ -65,7 +74,7 @@ export class Cluster implements AsyncDisposable {
 
   /** Builds the programs where they are not built yet, and starts them; resolves once every node is ready. */
   static async start(directory: string, options: ClusterOptions = {}): Promise<Cluster> {
-    const paths = await installPeers(CLUSTER_PEERS)
+    const paths = await installPeers(CLUSTER_PEERS, undefined, options.signal)
     const [api = 0, etcd = 0, etcdPeer = 0, controllers = 0, scheduler = 0, kwok = 0] = await freePorts(6)
     const ports = { api, etcd, etcdPeer, controllers, scheduler, kwok }
     const others = Object.entries(options.users ?? {}).map(([user, groups]) => [user, [...groups, TESTERS]])
@@ -75,12 +84,13 @@ export class Cluster implements AsyncDisposable {
       ...{ auditLevel, auditPolicy, auditWebhook, tracing },
       certified: Object.keys(options.users ?? {}),
     })
-    const cluster = new Cluster(files, ports, paths)
+    const cluster = new Cluster(files, ports, paths, options.signal)
     try {
       await cluster.#start(directory, options)
     } catch (error) {
       const words = cluster.#programs.map((program) => program.lastWords()).join('\n')
       await cluster[Symbol.asyncDispose]()
+      options.signal?.throwIfAborted()
       throw new Error(`the cluster did not start:\n${words}`, { cause: error })
     }
     return cluster
@@ -109,7 +119,13 @@ export class Cluster implements AsyncDisposable {
       ...args,
     ]
     await using program = new RunningProgram({ name: 'kubectl', command, args: all })
-    return await program.output()
+    const kill = (): void => void program.kill()
+    this.#signal?.addEventListener('abort', kill)
+    try {
+      return await program.output()
+    } finally {
+      this.#signal?.removeEventListener('abort', kill)
+    }
   }
 
   /** Makes a service account that may do nothing yet. */
@@ -222,9 +238,10 @@ export class Cluster implements AsyncDisposable {
   }
 
   async #until(check: () => Promise<unknown>): Promise<void> {
-    await eventually(async () => {
+    const checkRunning = async (): Promise<void> => {
       if (!this.#programs.some(({ hasEnded }) => hasEnded)) await check()
-    }, LONGEST_STEP_MS)
+    }
+    await eventually(checkRunning, LONGEST_STEP_MS, this.#signal)
     const ended = this.#programs.find(({ hasEnded }) => hasEnded)
     if (ended !== undefined) throw new Error(`${ended.name} ended by itself`)
   }
