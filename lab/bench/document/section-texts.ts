@@ -42,9 +42,8 @@ the linker divided by the same factor and retention as it is by default; then re
 The lag of a span counts from when it and all that linking waits for (mergelogs, writers of what was observed) were
 acknowledged until the backend has it.`,
   instrumentation: `What the library costs a controller: each operation alone, with ten ancestors on every object.`,
-  fairness: `Four well-behaved senders of ten small requests a second each, once all is linked that came before; then beside one controller that sends as fast
-as it can with 200 requests in flight on one connection, waiting when it is told to, as exporters do; then beside one that has
-fifty connections and tries again at once whatever it is told. What is compared is the reply time of the
+  fairness: `Four well-behaved senders of ten small requests a second each, once all is linked that came before: alone, and then beside others that
+send as fast as they can, one kind after another, which stand with the figures. What is compared is the reply time of the
 well-behaved ones, 99 % within; none of their requests may be refused.`,
   held: `A database of changes that have settled and that an exporter has not sent, with retention that would keep one of them.
 First its turns of pruning alone, in one process without load; then the same load twice, with pruning off and with pruning

@@ -52,9 +52,14 @@ are of another scenario, a Deployment that grows to 50 Pods with four instrument
 instrumentation adds. ${PAPER.plainSeconds} s and ${PAPER.tracedSeconds} s are its means of one propagation of five, without and with instrumentation.
 
 **\`causeway kubectl\`.** \`kubectl apply\` of one changed Deployment and the same behind \`causeway kubectl --\`, ${data.kubectl.pairs.length} of each in turn, with Causeway told
-and answering, load average ${number(data.kubectl.load, 1)}: ${ms(kubectlMs.kubectl)} and ${ms(kubectlMs.causeway)}, **${number(kubectlMs.more.median)} ms more**
+and answering, ${howRun(data)}: ${ms(kubectlMs.kubectl)} and ${ms(kubectlMs.causeway)}, **${number(kubectlMs.more.median)} ms more**
 (quartiles ${number(kubectlMs.more.lower)} to ${number(kubectlMs.more.upper)}; aim: under ${MOST_MORE_MS} ms, ${kubectlMs.isMet ? 'met' : 'missed'}), and ${number(kubectlMs.moreCpu.median)} ms more of a
-processor, which the load changes less.`
+processor, which the load changes less.${data.kubectl.isBuilt === true ? '' : ' Built, and on a machine with little else to do, it takes less: [kubectl.md](kubectl.md#what-it-costs).'}`
+}
+
+/** In which state it was, and on how busy a machine. */
+export function howRun({ kubectl: { load, isBuilt } }: OperatorData): string {
+  return `${isBuilt === true ? 'built' : 'run from its sources'}, load average ${number(load, 1)}`
 }
 
 function seconds({ median, lower, upper }: Quartiles): string {

@@ -1,3 +1,4 @@
+import { howRun } from './operator-section.ts'
 import type { EvaluationData } from '../evaluation-data.ts'
 import { findingsOf as operatorFindings, MOST_MORE_MS } from '../operator/findings.ts'
 import { findingsOf, MAX_ADDED_PERCENT, PAPER } from '../overhead/findings.ts'
@@ -83,7 +84,7 @@ function operatorRows({ operator }: EvaluationData): string[][] {
       '',
     ],
     [
-      '`causeway kubectl` beyond kubectl',
+      `\`causeway kubectl\` beyond kubectl (${howRun(operator.data)})`,
       `${number(kubectlMs.more.median)} ms`,
       '',
       `under ${MOST_MORE_MS} ms: ${kubectlMs.isMet ? 'met' : 'missed'}`,

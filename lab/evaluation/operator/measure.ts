@@ -21,7 +21,8 @@ export interface OperatorData {
   /** WebApps that are made at once in each run. */
   webApps: number
   pairs: OperatorPair[]
-  kubectl: { load: number; pairs: KubectlPair[] }
+  /** Data without `isBuilt` is of `causeway kubectl` run from its sources. */
+  kubectl: { load: number; isBuilt?: true; pairs: KubectlPair[] }
 }
 
 const WARM_UP_WEB_APPS = 10
@@ -46,7 +47,7 @@ export async function measureOperator(size: OperatorSize, onRun: () => void): Pr
   const endpoint = `http://${causeway.httpEndpoint}`
   const version = await cluster.api().get<{ gitVersion: string }>('/version')
   const kubectlPairs = await measureKubectl({ cluster, endpoint, directory, commands: size.commands })
-  const kubectl = { load: load(), pairs: kubectlPairs }
+  const kubectl = { load: load(), isBuilt: true as const, pairs: kubectlPairs }
   onRun()
   const folder = await operatorFolder(directory)
   const stage = await OperatorStage.open({ cluster, folder, endpoint })
