@@ -23,13 +23,13 @@ export const RUN_HERE: Readonly<Record<string, Outcome>> = {
   'npx causeway cascades --config otel-config.yaml': {
     says: /^root CPID +.*\n(.*\n)*[0-9a-f-]{36} .*apps\/v1\/deployments\/default\/web/,
   },
-  'npx causeway cascade <cpid> --config otel-config.yaml': {
+  "npx causeway cascade '<cpid>' --config otel-config.yaml": {
     says: /^cascade of <cpid> .*[\s\S]*time in spans/,
   },
   'npx causeway cascade dfd6a0d7-115b-4a53-8016-5f112e033bdb --config otel-config.yaml': {
     says: /^cascade of <cpid> .*[\s\S]*time in spans/,
   },
-  'npx causeway related <cpid> --config otel-config.yaml': {
+  "npx causeway related '<cpid>' --config otel-config.yaml": {
     says: /^<cpid> .*v1\/configmaps\/default\/web$/m,
   },
   'npx causeway mergelogs --config otel-config.yaml': { says: /[0-9a-f-]{36}/ },
@@ -39,16 +39,16 @@ export const RUN_HERE: Readonly<Record<string, Outcome>> = {
   },
   'npx causeway sql "SELECT * FROM audit_set_aside" --config otel-config.yaml': { says: /\(0 rows\)/ },
   'sqlite3 -readonly data/causeway.db "SELECT * FROM audit_cascades"': { says: /<cpid>/ },
-  'curl localhost:4319/api/v1/cpids/<cpid>/related': { says: /"related":\["<cpid>"/ },
-  'curl localhost:4319/api/v1/cascades?object=web': { says: /<cpid>/ },
-  'curl localhost:4319/api/v1/cascades/<root>': { says: /"criticalPath"/ },
-  'curl localhost:4319/api/v1/find?q=web': { says: /apps\/v1\/deployments\/default\/web/ },
-  'curl localhost:4319/api/v1/objects?ref=apps/v1/deployments/default/web': { says: /<cpid>/ },
-  'curl localhost:4319/api/v1/objects/versions?ref=apps/v1/deployments/default/web': {
+  "curl \'localhost:4319/api/v1/cpids/<cpid>/related\'": { says: /"related":\["<cpid>"/ },
+  "curl \'localhost:4319/api/v1/cascades?object=web\'": { says: /<cpid>/ },
+  "curl \'localhost:4319/api/v1/cascades/<root>\'": { says: /"criticalPath"/ },
+  "curl \'localhost:4319/api/v1/find?q=web\'": { says: /apps\/v1\/deployments\/default\/web/ },
+  "curl \'localhost:4319/api/v1/objects?ref=apps/v1/deployments/default/web\'": { says: /<cpid>/ },
+  "curl \'localhost:4319/api/v1/objects/versions?ref=apps/v1/deployments/default/web\'": {
     says: /"versions":\[/,
   },
-  'curl localhost:4319/api/v1/cascades?actor=alice': { says: /"cascades":\[/ },
-  'curl localhost:4319/api/v1/cascades?namespace=shop': { says: /"cascades":\[/ },
+  "curl \'localhost:4319/api/v1/cascades?actor=alice\'": { says: /"cascades":\[/ },
+  "curl \'localhost:4319/api/v1/cascades?namespace=shop\'": { says: /"cascades":\[/ },
   'sqlite3 -readonly data/causeway.db "VACUUM INTO \'/backup/causeway-$(date +%F).db\'"': { says: /^$/ },
   'sqlite3 /backup/causeway-$(date +%F).db "PRAGMA integrity_check"': { says: /ok/ },
   'npx causeway cascades --config otel-config.yaml --set connectors.cpid.storage.path=/backup/causeway-2026-01-31.db':

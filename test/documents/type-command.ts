@@ -24,7 +24,8 @@ export async function typeCommand(command: string, checkout: PreparedCheckout, c
     .replaceAll(DOCUMENTED_CPID, cpid)
     .replaceAll('/backup/', `${checkout.backups}/`)
     .replaceAll(DOCUMENTED_DATE, TODAY)
-  if (own.startsWith('curl ')) return askOverHttp(own.slice('curl '.length))
+  const [, address] = /^curl '([^']*)'$/.exec(own) ?? []
+  if (address !== undefined) return askOverHttp(address)
   const [, path, sql] = SHELL_QUOTED.exec(own) ?? []
   if (path !== undefined && sql !== undefined) {
     const rows = askPlain(join(path.startsWith('/') ? '' : checkout.folder, path), sql)
