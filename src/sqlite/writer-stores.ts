@@ -99,5 +99,8 @@ export function sqliteStores(
       usedBytes: pruning.usedBytes(),
     }),
   }
-  return { transactor: new SqliteTransactor(transaction, stores), reader, faults: sqliteFaults }
+  return {
+    ...{ transactor: new SqliteTransactor(transaction, stores), reader, faults: sqliteFaults },
+    together: (work) => transaction.together(work),
+  }
 }

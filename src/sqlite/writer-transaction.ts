@@ -15,6 +15,9 @@ export class WriterTransaction {
   #dataVersion: unknown
   /** What was to be forgotten could not be read anew; it is before the next transaction. */
   #isStale = false
+  /** Transactions are parts of one that is open, and one of them runs. */
+  #isTogether = false
+  #isInPart = false
 
   constructor(db: Sqlite, progress: Progress, caches: readonly Cached[]) {
     this.#db = db
@@ -29,9 +32,50 @@ export class WriterTransaction {
    * waited for, when it turns out that nothing was written.
    */
   run<T>(work: () => T, { mayOnlyRead = false }: RunOptions = {}): T {
+    if (this.#isTogether) return this.#runAsPart(work)
+    return this.#inTransaction(() => {
+      const changes = mayOnlyRead ? this.#changes.get() : undefined
+      const result = work()
+      const hasWritten = changes === undefined || this.#changes.get() !== changes
+      if (hasWritten) this.#progress.save()
+      return result
+    })
+  }
+
+  /**
+   * Commits all that `run` does meanwhile at once, or nothing of it. What throws in one `run` is undone by itself, as ever; what
+   * `work` throws undoes all. Up time goes on to the end of it.
+   */
+  together<T>(work: () => T): T {
+    if (this.#isTogether) throw new Error('transactions are together already')
+    return this.#inTransaction(() => {
+      this.#isTogether = true
+      try {
+        const result = work()
+        this.#progress.turn()
+        this.#progress.save()
+        return result
+      } finally {
+        this.#isTogether = false
+      }
+    })
+  }
+
+  #runAsPart<T>(work: () => T): T {
+    if (this.#isInPart) throw new Error('cannot start a transaction within a transaction')
+    this.#isInPart = true
+    try {
+      if (this.#isStale) this.#forget()
+      this.#progress.turn()
+      return this.attempt(work, this.#caches)
+    } finally {
+      this.#isInPart = false
+    }
+  }
+
+  #inTransaction<T>(work: () => T): T {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
-      const changes = mayOnlyRead ? this.#changes.get() : undefined
       const version = this.#version()
       if (this.#isStale || version !== this.#dataVersion) {
         this.#forget()
@@ -39,8 +83,6 @@ export class WriterTransaction {
       }
       this.#progress.turn()
       const result = work()
-      const hasWritten = changes === undefined || this.#changes.get() !== changes
-      if (hasWritten) this.#progress.save()
       this.#db.exec('COMMIT')
       return result
     } catch (error) {

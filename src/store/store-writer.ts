@@ -45,6 +45,7 @@ const INFERENCE: InferenceRules = {
 /** The one writer of the database: everything that changes it goes through here, one transaction at a time. */
 export class StoreWriter {
   readonly #transactor: Transactor<Stores>
+  readonly #together: WriterStores['together']
   readonly #reader: WriterReader
   readonly #faults: WriterStores['faults']
   readonly #maxFanout: number
@@ -57,6 +58,7 @@ export class StoreWriter {
   constructor(stores: WriterStores, settings: WriterSettings, clock: Clock) {
     const { linking, retention, maxSeries = MAX_SERIES } = settings
     this.#transactor = stores.transactor
+    this.#together = stores.together
     this.#reader = stores.reader
     this.#faults = stores.faults
     this.#maxFanout = linking.maxFanout
@@ -70,6 +72,11 @@ export class StoreWriter {
     this.#pruning = new PruneRounds(stores, { retention, maxFanout: linking.maxFanout })
     const tellsSendersApart = settings.senders !== undefined
     this.#rounds = new LinkRounds(stores, { ...linking, tellsSendersApart }, maxSeries)
+  }
+
+  /** Does some work whose transactions are committed at once, or, where it throws, not at all. */
+  together<T>(work: () => T): T {
+    return this.#together(work)
   }
 
   /** Stores requests, as far as there is time. */

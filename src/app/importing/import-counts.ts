@@ -1,12 +1,11 @@
 import { ownValue } from '../../model/own-value.ts'
 import type { Skipped } from '../../model/kubernetes/observation.ts'
-import type { ToldLine } from './told-in-order.ts'
 
 const MAX_FAULTS = 5
 
 /** What came of an import. */
 export interface Imported {
-  /** Lines that were read now. */
+  /** Lines that were imported now, or could not be read. */
   readonly lines: number
   /** Lines that were imported before. */
   readonly known: number
@@ -18,28 +17,29 @@ export interface Imported {
   readonly faulty: number
   /** The first of them: where they stand, and what is wrong. */
   readonly faults: readonly string[]
+  /** What the person has to know who imported. */
+  readonly warnings: readonly string[]
 }
 
 /** Counts the lines of recordings. */
 export class ImportCounts implements Imported {
-  readonly known: number
   readonly skipped: Partial<Record<Skipped, number>> = {}
   readonly faults: string[] = []
+  readonly warnings: string[] = []
   lines = 0
+  known = 0
   told = 0
   faulty = 0
 
-  constructor(known: number) {
-    this.known = known
+  add(skipped: Skipped | undefined): void {
+    this.lines++
+    if (skipped === undefined) this.told++
+    else this.skipped[skipped] = (ownValue(this.skipped, skipped) ?? 0) + 1
   }
 
-  add({ told, place, path }: ToldLine): void {
+  addFault(path: string, line: number, fault: string): void {
     this.lines++
-    if (typeof told === 'string') this.skipped[told] = (ownValue(this.skipped, told) ?? 0) + 1
-    else if (!('fault' in told)) this.told++
-    else {
-      this.faulty++
-      if (this.faults.length < MAX_FAULTS) this.faults.push(`${path}, line ${place.lines} ${told.fault}`)
-    }
+    this.faulty++
+    if (this.faults.length < MAX_FAULTS) this.faults.push(`${path}, line ${line} ${fault}`)
   }
 }

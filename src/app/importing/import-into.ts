@@ -7,8 +7,10 @@ import { StoreWriter } from '../../store/store-writer.ts'
 import { inferenceRules, soughtReferences } from '../store/inference-rules.ts'
 import { parseRelations } from '../../inference/parse-relations.ts'
 import type { Imported } from './import-counts.ts'
-import { importRecordings, type NamedRecording, type OpenWriter } from './import-recordings.ts'
+import { IMPORT_STREAM } from './import-place.ts'
+import { importRecordings, type ImportOptions, type OpenWriter } from './import-recordings.ts'
 import { RecordedClock } from './recorded-clock.ts'
+import type { NamedRecording } from './recording.ts'
 
 /**
  * Imports recordings of a cluster into the configured database, on which no Causeway may run; it is made where there is none.
@@ -18,6 +20,7 @@ export async function importInto(
   { cpid, pipelines: { outTraces, outLogs } }: CausewayConfig,
   cluster: string,
   recordings: readonly NamedRecording[],
+  options: ImportOptions = {},
 ): Promise<Imported> {
   const { path } = cpid.storage
   const db = openForWriting(path)
@@ -30,8 +33,8 @@ export async function importInto(
       clusters: { [cluster]: seenBy(recordings) },
     }
     const { references } = parseRelations(cpid.inference.relations)
-    const openWriter: OpenWriter = (startNs) => {
-      const clock = new RecordedClock(startNs)
+    const openWriter: OpenWriter = (startMs) => {
+      const clock = new RecordedClock(startMs)
       const stores = sqliteStores(
         db,
         { retention: cpid.retention, sought: soughtReferences(inference) },
@@ -48,7 +51,11 @@ export async function importInto(
       writer.keepExporters('logs', outLogs)
       return { writer, clock }
     }
-    return await importRecordings(cluster, recordings, openWriter, references)
+    const stored = sqliteStores(db, { retention: cpid.retention }, new RecordedClock(0)).transactor.run(
+      ({ inference: kept }) => kept.position(cluster, IMPORT_STREAM),
+      { mayOnlyRead: true },
+    )
+    return await importRecordings({ cluster, recordings, references, openWriter, stored }, options)
   } finally {
     closeWriting(db)
     hold?.[Symbol.dispose]()

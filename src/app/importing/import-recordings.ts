@@ -1,92 +1,128 @@
-import type { UnixNanos } from '../../model/clock.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CustomReference } from '../../model/kubernetes/custom-reference.ts'
-import { bytesOfTold } from '../../model/kubernetes/telling-bytes.ts'
-import type { PendingTelling } from '../../store/inference/inference-rounds.ts'
+import { OrderedLines } from '../../sqlite/importing/ordered-lines.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
+import { GrowingRecordings } from './growing-recordings.ts'
 import { ImportCounts, type Imported } from './import-counts.ts'
+import { LineImport } from './import-lines.ts'
+import { readPlace, type ImportPlace } from './import-place.ts'
 import { LivedTime } from './lived-time.ts'
-import type { RecordedClock } from './recorded-clock.ts'
-import { Recording, type Place } from './recording.ts'
-import { toldInOrder, type BegunRecording, type RecordedSource, type ToldLine } from './told-in-order.ts'
+import { readLine } from './read-line.ts'
+import { firstLookMs, type RecordedClock } from './recorded-clock.ts'
+import { Recording, type NamedRecording } from './recording.ts'
+import type { LongLine } from '../../cluster/json-lines.ts'
 
-/** Told together: what came within that time, and no more than so much. */
-const TOGETHER_NS = 50_000_000n
-const MOST_TOGETHER = 500
+/** Turns that are committed at once. */
+const TURNS_TOGETHER = 400
+/** After all lines without a time. */
+const TIMELESS = { atNs: 0n, version: 2n ** 63n - 1n, hash: Buffer.alloc(0) }
 
-export interface NamedRecording {
-  readonly source: RecordedSource
-  readonly path: string
+export interface ImportOptions {
+  /** The recordings grow: what comes is imported until it aborts, and nothing is settled because they end for now. */
+  readonly follow?: AbortSignal
+  /** How many turns are committed at once; as is fast unless given. */
+  readonly turnsTogether?: number
 }
 
-/** Begins to write at the time of a recording. */
-export type OpenWriter = (startNs: UnixNanos) => { writer: StoreWriter; clock: RecordedClock }
+/** Begins to write at a time of a recording, Unix milliseconds. */
+export type OpenWriter = (startMs: number) => { writer: StoreWriter; clock: RecordedClock }
 
-interface Begun extends BegunRecording {
-  /** By which its place is kept. */
-  readonly stream: string
+export interface RecordingsOfCluster {
+  readonly cluster: string
+  readonly recordings: readonly NamedRecording[]
+  /** What has to be read of custom resources beside what all objects have. */
+  readonly references: readonly CustomReference[]
+  readonly openWriter: OpenWriter
+  /** Where the last import of the cluster stands, as it was written down. */
+  readonly stored: string | undefined
 }
 
 /**
- * Stores what a Causeway would have stored that had been there when recordings of a cluster were made. What was imported before is
- * passed over; an import that was interrupted goes on where it was. Rejects with what to do when a recording cannot be read.
+ * Stores what a Causeway would have stored that had been there when recordings of a cluster were made. What comes of it depends on
+ * the lines of all recordings together, not on the files that they stand in, nor on how often an import was interrupted. Rejects with
+ * what to do when a recording cannot be read.
  */
 export async function importRecordings(
-  cluster: string,
-  named: readonly NamedRecording[],
-  openWriter: OpenWriter,
-  references: readonly CustomReference[],
+  of: RecordingsOfCluster,
+  { follow, turnsTogether = TURNS_TOGETHER }: ImportOptions = {},
 ): Promise<Imported> {
-  const opened = await Promise.all(
-    named.map(async ({ source, path }) => ({ source, recording: await Recording.open(path), after: 0 })),
-  )
-  const { writer, clock } = openWriter(await startOf(opened, references))
-  const time = new LivedTime(writer, clock)
-  const begun = await Promise.all(opened.map((one) => begin(cluster, one, writer)))
-  const counts = new ImportCounts(begun.reduce((sum, { after }) => sum + after, 0))
-  let some: ToldLine[] = []
-  const tell = (): void => {
-    const tellings = begun.flatMap((one) => tellingOf(cluster, one, some) ?? [])
-    if (tellings.length > 0) time.tell(tellings)
-    some = []
+  const recordings = await Promise.all(of.recordings.map((named) => Recording.open(named)))
+  using lines = new OrderedLines()
+  const counts = new ImportCounts()
+  let begun: LineImport | undefined
+  const add = ({ source, path }: Recording, line: Buffer | LongLine, number: number): bigint => {
+    const read = readLine(source, line, of.references)
+    if (read === undefined) return 0n
+    if ('fault' in read) {
+      counts.addFault(path, number, read.fault)
+      return 0n
+    }
+    const isNew = lines.add(begun?.notBeforeTold(read.line) ?? read.line, read.isTimed)
+    if (!isNew) counts.known++
+    return read.line.atNs
   }
-  for await (const line of toldInOrder(begun, references)) {
-    const [first = line] = some
-    if (line.atNs - first.atNs > TOGETHER_NS || some.length >= MOST_TOGETHER) tell()
-    time.goTo(line.atNs)
-    counts.add(line)
-    some.push(line)
+  const work = async (untilMs?: number): Promise<void> => {
+    begun ??= begin(of, lines, counts, untilMs)
+    while (begun?.mayTurn(untilMs) === true && follow?.aborted !== true) {
+      begun.turns(turnsTogether, untilMs)
+      await nextTurn()
+    }
   }
-  tell()
-  time.end()
+  if (follow === undefined) {
+    for (const recording of recordings) {
+      let number = 0
+      for await (const some of recording.lines()) for (const line of some) add(recording, line, ++number)
+    }
+    await work()
+    begun?.end()
+  } else {
+    await using growing = new GrowingRecordings(recordings, follow, add)
+    await growing.firstEnd()
+    while (!growing.isOver) {
+      await work(growing.toldToMs)
+      await growing.more()
+    }
+  }
   return counts
 }
 
-/** The time of the first line that has one. */
-async function startOf(
-  recordings: readonly BegunRecording[],
-  references: readonly CustomReference[],
-): Promise<UnixNanos> {
-  for await (const { atNs } of toldInOrder(recordings, references)) if (atNs > 0n) return atNs
-  return 0n
+/** Goes on where the last import of the cluster stands; undefined while there is nothing to do. */
+function begin(
+  { cluster, openWriter, stored }: RecordingsOfCluster,
+  lines: OrderedLines,
+  counts: ImportCounts,
+  untilMs = Infinity,
+): LineImport | undefined {
+  const before = stored === undefined ? undefined : readPlace(stored)
+  const place = before && placeAmong(lines, before)
+  const [next] = lines.after(place?.last, 1)
+  const isUnfinished = before?.waiting !== undefined
+  const [first = next] = lines.after(place?.last ?? TIMELESS, 1)
+  const startMs = isUnfinished ? before.clockMs : first && firstLookMs(first.atNs)
+  counts.known += place?.told.lines ?? 0
+  if (startMs === undefined || (startMs > untilMs && !isUnfinished)) return undefined
+  if (before !== undefined) warn(before, place !== undefined, counts)
+  const { writer, clock } = openWriter(startMs)
+  writer.inference.readStored()
+  if (before?.waiting !== undefined) writer.inference.goOnFrom(cluster, before.waiting)
+  return new LineImport({ cluster, writer, time: new LivedTime(writer, clock), lines, counts }, place)
 }
 
-async function begin(cluster: string, one: BegunRecording, { inference }: StoreWriter): Promise<Begun> {
-  const stream = `import ${one.source} ${await one.recording.firstLine()}`
-  const stored = inference.position(cluster, stream)
-  const place = stored === undefined ? undefined : (JSON.parse(stored) as Place)
-  const isKnown = place !== undefined && (await one.recording.hasTo(place))
-  return { ...one, stream, after: isKnown ? place.lines : 0 }
+/** Where the import stood, unless other lines had been told by then than those that are at hand. */
+function placeAmong(lines: OrderedLines, before: ImportPlace): ImportPlace | undefined {
+  const there = lines.upTo(before.last)
+  const areSame = there.lines === before.told.lines && there.digest === before.told.digest
+  return areSame ? before : undefined
 }
 
-/** What one recording told of some lines; undefined where none is of it. */
-function tellingOf(
-  cluster: string,
-  { recording, stream }: Begun,
-  lines: readonly ToldLine[],
-): PendingTelling | undefined {
-  const own = lines.filter(({ path }) => path === recording.path)
-  const last = own.at(-1)
-  if (last === undefined) return undefined
-  const told = own.flatMap((line) => (typeof line.told === 'string' || 'fault' in line.told ? [] : line.told))
-  return { cluster, stream, position: JSON.stringify(last.place), body: bytesOfTold(told) }
+function warn({ waiting, clockMs }: ImportPlace, areSame: boolean, { warnings }: ImportCounts): void {
+  const time = new Date(clockMs).toISOString()
+  if (waiting !== undefined && !areSame)
+    warnings.push(
+      `an import of this cluster was interrupted at ${time} of its recordings, which had other lines than these: name the same files to go on with it`,
+    )
+  else if (waiting === undefined && areSame)
+    warnings.push(
+      `an import of this cluster had ended at ${time} of its recordings, and what was open then was settled: import recordings that grow with --follow`,
+    )
 }

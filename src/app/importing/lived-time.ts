@@ -1,14 +1,15 @@
-import { NANOS_PER_MS, type UnixNanos } from '../../model/clock.ts'
-import type { PendingTelling } from '../../store/inference/inference-rounds.ts'
+import type { Observation } from '../../model/kubernetes/observation.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
-import type { RecordedClock } from './recorded-clock.ts'
+import { LOOK_MS, type RecordedClock } from './recorded-clock.ts'
 
-/** How often a Causeway looks for what is due, while something waits and while nothing does. */
-const BUSY_STEP_MS = 50
-const IDLE_STEP_MS = 1_000
-const STEP = 500
+/** How often a Causeway looks for what is due while nothing waits. */
+const IDLE_LOOK_MS = 1_000
+const MOST_AT_ONCE = 500
 
-/** Lets a writer live through the time of a recording: it decides, links, settles and prunes when it would have then. */
+/**
+ * Lets a writer live through the time of a recording: it decides, links and settles when it would have then. The moments at which it
+ * looks follow from what is stored and what waits alone, so that an import which goes on looks at the same moments.
+ */
 export class LivedTime {
   readonly #writer: StoreWriter
   readonly #clock: RecordedClock
@@ -16,50 +17,36 @@ export class LivedTime {
   constructor(writer: StoreWriter, clock: RecordedClock) {
     this.#writer = writer
     this.#clock = clock
-    this.#work()
   }
 
-  /** Goes on to a time, unless it is past. */
-  goTo(ns: UnixNanos): void {
-    const untilMs = Number(ns / NANOS_PER_MS)
-    while (this.#clock.wallMs() < untilMs) {
-      const leftMs = untilMs - this.#clock.wallMs()
-      const isIdle = !this.#isBusy
-      // Nothing can become due where nothing waits and no cascade is open.
-      this.#step(isIdle && this.#writer.gauges().openTraces === 0 ? leftMs : Math.min(leftMs, this.#stepMs))
-    }
+  get nowMs(): number {
+    return this.#clock.wallMs()
   }
 
-  /** Has it stored what was told; where too much waits, time goes on until there is room. */
-  tell(tellings: readonly PendingTelling[]): void {
-    for (;;) {
-      const [outcome] = this.#writer.inference.tell(tellings)
-      if (outcome?.kind !== 'busy') return
-      this.#step(BUSY_STEP_MS)
-    }
+  /** When it looks next by itself; undefined where nothing can become due, since nothing waits and no cascade is open. */
+  get nextLookMs(): number | undefined {
+    const everyMs = this.#isBusy ? LOOK_MS : this.#writer.gauges().openTraces > 0 ? IDLE_LOOK_MS : undefined
+    return everyMs && (Math.floor(this.nowMs / everyMs) + 1) * everyMs
   }
 
-  /** Goes on until everything is decided and every cascade has settled. */
-  end(): void {
-    while (this.#isBusy || this.#writer.gauges().openTraces > 0) this.#step(this.#stepMs)
+  /** Goes on to its next look, or to a moment before that. */
+  goTowards(untilMs: number): void {
+    this.#clock.goOn(Math.min(this.nextLookMs ?? untilMs, untilMs) - this.nowMs)
+    this.#look()
+  }
+
+  /** Has it take in what was told; where too much waits, time goes on until there is room. */
+  take(cluster: string, told: readonly Observation[], bytes: number): void {
+    while (!this.#writer.inference.take(cluster, told, bytes)) this.goTowards(this.nowMs + LOOK_MS)
   }
 
   get #isBusy(): boolean {
     return this.#writer.inference.waiting > 0 || this.#writer.isLinkDue || this.#writer.gauges().waiting > 0
   }
 
-  get #stepMs(): number {
-    return this.#isBusy ? BUSY_STEP_MS : IDLE_STEP_MS
-  }
-
-  #step(ms: number): void {
-    this.#clock.goOn(ms)
-    this.#work()
-  }
-
-  #work(): void {
-    while (this.#writer.inference.infer(STEP));
-    while (this.#writer.isLinkDue) if (this.#writer.link(STEP) === 0) break
-    while (this.#writer.isAnythingDue()) if (!this.#writer.expire(STEP)) break
+  #look(): void {
+    while (this.#writer.inference.infer(MOST_AT_ONCE));
+    while (this.#writer.isLinkDue) if (this.#writer.link(MOST_AT_ONCE) === 0) break
+    while (this.#writer.isAnythingDue()) if (!this.#writer.expire(MOST_AT_ONCE)) break
   }
 }

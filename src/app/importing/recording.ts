@@ -1,50 +1,52 @@
-import { createHash, hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, stat, type FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { constants, createGunzip } from 'node:zlib'
 import { linesOf, type LongLine } from '../../cluster/json-lines.ts'
-import { isObject, type Json, type JsonObject } from '../../kubernetes/json-access.ts'
 import { errorText } from '../../model/error-text.ts'
+import type { RecordedSource } from './read-line.ts'
 
 /** No object that an API server stores comes near it, twice with all its managers and in an audit event. */
-const MAX_LINE_BYTES = 32 * 1024 * 1024
+export const MAX_LINE_BYTES = 32 * 1024 * 1024
 const GZIP = Buffer.from([0x1f, 0x8b])
 const NEWLINE = Buffer.from('\n')
-/** Some programs begin a file with it. */
-const BYTE_ORDER_MARK = /^\uFEFF/
+const CHUNK_BYTES = 262_144
+/** How often is looked for more. */
+const POLL_MS = 200
 
-/** A line of a recording: what stands in it, or why it cannot be read. */
-export interface RecordedLine {
-  readonly event: JsonObject | undefined
-  readonly fault?: string
-  /** How far the recording is read with it. */
-  readonly place: Place
+export interface NamedRecording {
+  readonly source: RecordedSource
+  readonly path: string
 }
 
-/** How far a recording was read: so many lines, and what they were. */
-export interface Place {
-  readonly lines: number
-  readonly sha256: string
+/** How a recording is read that grows. */
+export interface Following {
+  readonly signal: AbortSignal
+  /** All that stands in it now is read; called again while nothing more comes. */
+  readonly onEnd: () => void
 }
 
 /** A file with a JSON object a line, compressed with gzip or not. */
-export class Recording {
+export class Recording implements NamedRecording {
+  readonly source: RecordedSource
   readonly path: string
-  readonly #isCompressed: boolean
+  readonly isCompressed: boolean
 
-  private constructor(path: string, isCompressed: boolean) {
+  private constructor({ source, path }: NamedRecording, isCompressed: boolean) {
+    this.source = source
     this.path = path
-    this.#isCompressed = isCompressed
+    this.isCompressed = isCompressed
   }
 
   /** Rejects with what to do when it cannot be read. */
-  static async open(path: string): Promise<Recording> {
+  static async open(named: NamedRecording): Promise<Recording> {
+    const { path } = named
     try {
       const file = await open(path)
       try {
         const { buffer, bytesRead } = await file.read(Buffer.alloc(GZIP.length), 0, GZIP.length, 0)
-        return new Recording(path, bytesRead === GZIP.length && buffer.equals(GZIP))
+        return new Recording(named, bytesRead === GZIP.length && buffer.equals(GZIP))
       } finally {
         await file.close()
       }
@@ -53,38 +55,9 @@ export class Recording {
     }
   }
 
-  /** By what it is found again; others may begin alike, which its `Place` tells. */
-  async firstLine(): Promise<string> {
-    for await (const [line] of linesOf(this.#whole(), MAX_LINE_BYTES))
-      return hash('sha256', Buffer.isBuffer(line) ? line : '').slice(0, 32)
-    return ''
-  }
-
-  /** Whether its first lines are those up to a place. */
-  async hasTo({ lines, sha256 }: Place): Promise<boolean> {
-    const digest = createHash('sha256')
-    let number = 0
-    for await (const some of linesOf(this.#whole(), MAX_LINE_BYTES)) {
-      for (const line of some) {
-        digest.update(bytesOf(line))
-        if (++number === lines) return digest.digest('hex') === sha256
-      }
-    }
-    return false
-  }
-
-  /** Its lines in order, those after a number; a last one without an end is told of too. */
-  async *lines(after = 0): AsyncGenerator<RecordedLine> {
-    const digest = createHash('sha256')
-    let number = 0
-    for await (const lines of linesOf(this.#whole(), MAX_LINE_BYTES)) {
-      for (const line of lines) {
-        number++
-        digest.update(bytesOf(line))
-        if (number > after && (!Buffer.isBuffer(line) || line.length > 0))
-          yield { place: { lines: number, sha256: digest.copy().digest('hex') }, ...readLine(line) }
-      }
-    }
+  /** Its lines, as many at a time as come together; a last one without an end is told of too, unless more may come. */
+  lines(following?: Following): AsyncGenerator<readonly (Buffer | LongLine)[]> {
+    return linesOf(following === undefined ? this.#whole() : this.#growing(following), MAX_LINE_BYTES)
   }
 
   /** With an end for the last line: a recording that was cut off may end in the middle of one. */
@@ -95,7 +68,7 @@ export class Recording {
 
   async *#bytes(): AsyncGenerator<Buffer> {
     const file = createReadStream(this.path)
-    if (!this.#isCompressed) {
+    if (!this.isCompressed) {
       yield* file as AsyncIterable<Buffer>
       return
     }
@@ -105,18 +78,40 @@ export class Recording {
     pipeline(file, gunzip, () => undefined)
     yield* gunzip as AsyncIterable<Buffer>
   }
-}
 
-function bytesOf(line: Buffer | LongLine): Buffer {
-  return Buffer.isBuffer(line) ? Buffer.concat([line, NEWLINE]) : Buffer.from(`${line.passedOver}\n`)
-}
+  /** What stands in it and what is written to it later, until the signal aborts. After it was rotated, the file that has its name. */
+  async *#growing({ signal, onEnd }: Following): AsyncGenerator<Buffer> {
+    let file = await open(this.path)
+    let read = 0
+    try {
+      while (!signal.aborted) {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, read)
+        read += bytesRead
+        if (bytesRead > 0) {
+          yield buffer.subarray(0, bytesRead)
+          continue
+        }
+        const next = await this.#nextFile(file, read)
+        if (next !== undefined) {
+          await file.close()
+          file = next
+          read = 0
+          yield NEWLINE
+          continue
+        }
+        onEnd()
+        await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
+      }
+    } finally {
+      await file.close()
+    }
+  }
 
-function readLine(line: Buffer | LongLine): Pick<RecordedLine, 'event' | 'fault'> {
-  if (!Buffer.isBuffer(line)) return { event: undefined, fault: `has more than ${MAX_LINE_BYTES >> 20} MiB` }
-  try {
-    const event = JSON.parse(line.toString('utf8').replace(BYTE_ORDER_MARK, '')) as Json
-    return isObject(event) ? { event } : { event: undefined, fault: 'is no JSON object' }
-  } catch {
-    return { event: undefined, fault: 'is no JSON, or was cut off' }
+  /** The file that has its name now, where that is another one or begins anew. */
+  async #nextFile(file: FileHandle, read: number): Promise<FileHandle | undefined> {
+    const named = await stat(this.path).catch(() => undefined)
+    if (named === undefined) return undefined
+    const { ino, dev } = await file.stat()
+    return named.ino !== ino || named.dev !== dev || named.size < read ? await open(this.path) : undefined
   }
 }

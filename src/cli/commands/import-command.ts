@@ -60,7 +60,7 @@ function isUseless({ lines, told, faulty }: Imported): boolean {
 }
 
 function textOf(imported: Imported, path: string): string {
-  const { lines, known, told, skipped, faulty, faults } = imported
+  const { lines, known, told, skipped, faulty, faults, warnings } = imported
   const others = Object.entries(skipped).map(([why, number]) => `${number} ${ownValue(WHY, why) ?? why}`)
   const text = [
     `read ${count(lines, 'line')}${known === 0 ? '' : `; ${known} more were imported before`}`,
@@ -70,6 +70,7 @@ function textOf(imported: Imported, path: string): string {
     text.push(`${count(faulty, 'line')} could not be read and ${faulty === 1 ? 'was' : 'were'} passed over:`)
     text.push(...faults.map((fault) => `  ${fault}`))
   }
+  text.push(...warnings)
   if (isUseless(imported))
     text.push(
       'nothing was told: check that --audit names an audit log as the API server writes it, and --watch what kubectl get … --watch --output-watch-events -o json printed, both an object a line',

@@ -3,7 +3,7 @@ import type { Observation } from '../../model/kubernetes/observation.ts'
 import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
 import type { Write } from '../../model/kubernetes/write.ts'
 import { AwaitedStreams } from './awaited-streams.ts'
-import { LineOfWrites, type LineSettings } from './line-of-writes.ts'
+import { LineOfWrites, type LineSettings, type WaitingLine } from './line-of-writes.ts'
 
 /** Writes and Events that can be worked on now. */
 export interface Work {
@@ -22,6 +22,13 @@ interface Telling {
   readonly bytes: number
 }
 
+/** What waits of a cluster: plain data, of which `ClusterInference` goes on. */
+export interface WaitingOfCluster {
+  readonly line: WaitingLine
+  readonly events: readonly WaitingEvent[]
+  readonly tellings: readonly Telling[]
+}
+
 /**
  * What is told of one cluster, from the telling until it is worked on: writes in their line, and Events until those writes are
  * decided that came before them. Knows which tellings are worked on whole.
@@ -30,15 +37,24 @@ export class ClusterInference {
   readonly streams = new AwaitedStreams()
   readonly #line: LineOfWrites
   readonly #eventsWaitNs: bigint
-  readonly #events: WaitingEvent[] = []
+  readonly #events: WaitingEvent[]
   /** Whose row is there still, in the order in which they were told. */
-  readonly #tellings: Telling[] = []
+  readonly #tellings: Telling[]
   #work: Work | undefined
-  #bytes = 0
+  #bytes: number
 
-  constructor(settings: LineSettings) {
-    this.#line = new LineOfWrites(settings)
+  /** `from` is where another one stood, which this one goes on from. */
+  constructor(settings: LineSettings, from?: WaitingOfCluster) {
+    this.#line = new LineOfWrites(settings, from?.line)
     this.#eventsWaitNs = settings.windowNs + settings.whoWaitNs
+    this.#events = [...(from?.events ?? [])]
+    this.#tellings = [...(from?.tellings ?? [])]
+    this.#bytes = this.#tellings.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  /** All that waits, without what admission told. To be written down before anything else happens. */
+  get waiting(): WaitingOfCluster {
+    return { line: this.#line.state, events: this.#events, tellings: this.#tellings }
   }
 
   /** How many writes and Events wait. */

@@ -39,6 +39,18 @@ interface Pending {
   joined?: Pending
 }
 
+/** What waits in a line, and what was given last: plain data, of which `LineOfWrites` makes the same line again. */
+export interface WaitingLine {
+  readonly byKey: Map<string, Pending>
+  readonly versioned: readonly Pending[]
+  readonly unversioned: readonly Pending[]
+  readonly byName: Map<string, Pending[]>
+  readonly deletions: Map<string, Pending>
+  readonly waiting: Set<Pending>
+  readonly given: bigint | undefined
+  readonly lastMadeNs: UnixNanos
+}
+
 /** Versions that were made by the same moment are told apart by a nanosecond each: there are fewer of them than this. */
 const MOST_AT_ONCE_NS = nanosOfMs(1)
 
@@ -50,24 +62,33 @@ const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' 
  */
 export class LineOfWrites {
   readonly #settings: LineSettings
-  readonly #byKey = new Map<string, Pending>()
-  readonly #versioned = new SortedLine<Pending>(({ version = 0n }) => version)
+  readonly #byKey: Map<string, Pending>
+  readonly #versioned: SortedLine<Pending>
   /** Requests whose answer names no version, by when they ended, and by object: each joins the version that it made. */
-  readonly #unversioned = new SortedLine<Pending>(seenNs)
-  readonly #byName = new Map<string, Pending[]>()
+  readonly #unversioned: SortedLine<Pending>
+  readonly #byName: Map<string, Pending[]>
   /** Requests that deleted an object, by its uid, as long as they wait. */
-  readonly #deletions = new Map<string, Pending>()
+  readonly #deletions: Map<string, Pending>
   /** All that wait, those that began to first. */
-  readonly #waiting = new Set<Pending>()
+  readonly #waiting: Set<Pending>
   /** The newest version that was given. */
   #given: bigint | undefined
   /** When the last that was given had been made. */
-  #lastMadeNs: UnixNanos = 0n
+  #lastMadeNs: UnixNanos
   /** What may have been refused: it waits beside the line, for the write that it made. */
   readonly #admitted: AdmittedRequests
 
-  constructor(settings: LineSettings) {
+  /** `from` is the state of another line, which this one goes on from; it is not copied. */
+  constructor(settings: LineSettings, from?: WaitingLine) {
     this.#settings = settings
+    this.#byKey = from?.byKey ?? new Map()
+    this.#versioned = new SortedLine(({ version = 0n }) => version, from?.versioned)
+    this.#unversioned = new SortedLine(seenNs, from?.unversioned)
+    this.#byName = from?.byName ?? new Map()
+    this.#deletions = from?.deletions ?? new Map()
+    this.#waiting = from?.waiting ?? new Set()
+    this.#given = from?.given
+    this.#lastMadeNs = from?.lastMadeNs ?? 0n
     // A version may come by the end of a wait for it, and then wait itself.
     this.#admitted = new AdmittedRequests(settings.windowNs + 2n * settings.whoWaitNs)
   }
@@ -75,6 +96,15 @@ export class LineOfWrites {
   /** How many writes wait. */
   get size(): number {
     return this.#waiting.size
+  }
+
+  /** What it is in, without what admission told. To be written down before anything else happens. */
+  get state(): WaitingLine {
+    return {
+      ...{ byKey: this.#byKey, byName: this.#byName, deletions: this.#deletions, waiting: this.#waiting },
+      ...{ versioned: this.#versioned.items, unversioned: this.#unversioned.items },
+      ...{ given: this.#given, lastMadeNs: this.#lastMadeNs },
+    }
   }
 
   /** Since when the one waits that waits longest: what was told before is decided. Undefined where none does. */

@@ -5,8 +5,15 @@ export class SortedLine<T> {
   /** Items before it have left. */
   #head = 0
 
-  constructor(rank: (one: T) => bigint) {
+  /** `items` are in order. */
+  constructor(rank: (one: T) => bigint, items: readonly T[] = []) {
     this.#rank = rank
+    this.#items = [...items]
+  }
+
+  /** All of them, in order. */
+  get items(): readonly T[] {
+    return this.#items.slice(this.#head)
   }
 
   get size(): number {

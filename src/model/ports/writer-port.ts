@@ -68,6 +68,8 @@ export interface WriterReader {
 /** The writer's side of a database. */
 export interface WriterStores {
   readonly transactor: Transactor<Stores>
+  /** Commits all transactions that are run meanwhile at once, or, where `work` throws, none of them. */
+  readonly together: <T>(work: () => T) => T
   readonly reader: WriterReader
   readonly faults: StorageFaults
 }

@@ -1,6 +1,6 @@
 import { addCounts, noCounts } from '../../graph/ingest-counts.ts'
 import { RequestRecorder, type RecordSettings } from '../../graph/record-request.ts'
-import { ClusterInference, type Work } from '../../inference/line/cluster-inference.ts'
+import { ClusterInference, type WaitingOfCluster, type Work } from '../../inference/line/cluster-inference.ts'
 import type { InferenceRules, SeenOfCluster } from '../../inference/inference-rules.ts'
 import { nanosOfMs, type Clock, type UnixNanos } from '../../model/clock.ts'
 import { noInferenceCounts, type InferenceCounts } from '../../model/kubernetes/inference-counts.ts'
@@ -99,7 +99,7 @@ export class InferenceRounds {
 
   /** Stores what was told in one transaction; throws where that fails, nothing being stored. */
   tell(tellings: readonly PendingTelling[]): TellingOutcome[] {
-    if (this.#bytes > MAX_BYTES || this.#readUpTo !== undefined) {
+    if (this.#isFull) {
       const reason = 'what was told before waits to be decided'
       return tellings.map(() => ({ kind: 'busy', retryAfterMs: RETRY_MS, reason }))
     }
@@ -116,9 +116,39 @@ export class InferenceRounds {
     return tellings.map(() => ({ kind: 'stored' }))
   }
 
+  /**
+   * Takes in what its caller keeps until it is decided, as an import keeps its place; false while too much waits, or what was told
+   * before is not read yet.
+   */
+  take(cluster: string, told: Telling['observations'], bytes: number): boolean {
+    if (this.#isFull) return false
+    this.#clusterNamed(cluster).add(told, { row: 0, bytes }, this.#nowNs)
+    return true
+  }
+
+  /** Reads all that was told and not decided in an earlier process. */
+  readStored(): void {
+    while (this.#readUpTo !== undefined) this.#readSome(this.#readUpTo)
+  }
+
+  /** What waits of a cluster, for `goOnFrom`. Plain data, which changes with what happens next. */
+  waitingOf(cluster: string): WaitingOfCluster {
+    return this.#clusterNamed(cluster).waiting
+  }
+
+  /** Goes on with a cluster from what waited in an earlier process; what waits of it here goes. */
+  goOnFrom(cluster: string, waiting: WaitingOfCluster): void {
+    this.#clusters.set(cluster, this.#newCluster(cluster, waiting))
+  }
+
+  /** Writes down how far a stream was read. */
+  moveTo(cluster: string, stream: string, position: string): void {
+    this.#transactor.run(({ inference }) => inference.moveTo(cluster, stream, position))
+  }
+
   /** Decides about `most` of what is due; true when there may be more. */
   infer(most: number): boolean {
-    if (this.#readUpTo !== undefined) return this.#readStored(this.#readUpTo)
+    if (this.#readUpTo !== undefined) return this.#readSome(this.#readUpTo)
     let more = false
     const mayWait = this.#bytes < MAX_BYTES / 2
     for (const [name, cluster] of this.#clusters) {
@@ -161,13 +191,17 @@ export class InferenceRounds {
     return this.#startedNs + nanosOfMs(this.#clock.monotonicMs() - this.#startedMs)
   }
 
+  get #isFull(): boolean {
+    return this.#bytes > MAX_BYTES || this.#readUpTo !== undefined
+  }
+
   get #bytes(): number {
     let bytes = 0
     for (const cluster of this.#clusters.values()) bytes += cluster.bytes
     return bytes
   }
 
-  #readStored(after: number): boolean {
+  #readSome(after: number): boolean {
     const stored = this.#transactor.run(({ inference }) => inference.tellings(after, PAGE), {
       mayOnlyRead: true,
     })
@@ -196,15 +230,21 @@ export class InferenceRounds {
   #clusterNamed(name: string): ClusterInference {
     const known = this.#clusters.get(name)
     if (known !== undefined) return known
+    const cluster = this.#newCluster(name)
+    this.#clusters.set(name, cluster)
+    return cluster
+  }
+
+  #newCluster(name: string, from?: WaitingOfCluster): ClusterInference {
     const seen = ownValue(this.#rules.clusters, name) ?? EVERY_SOURCE
-    const cluster = new ClusterInference({
+    const settings = {
       windowNs: nanosOfMs(this.#rules.windowMs),
       whoWaitNs: seen.requests || seen.admissions === true ? nanosOfMs(this.#rules.whoWaitMs) : 0n,
       isWatched: seen.versions,
       isAudited: seen.requests,
-    })
+    }
+    const cluster = new ClusterInference(settings, from)
     if (seen.isFollowed === true) cluster.streams.awaitFirst(this.#nowNs)
-    this.#clusters.set(name, cluster)
     return cluster
   }
 
