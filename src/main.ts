@@ -17,6 +17,11 @@ process.exitCode = await runCli(process.argv.slice(2), {
   readInput: () => text(process.stdin),
   terminalWidth: process.stdout.isTTY ? process.stdout.columns : undefined,
   env: process.env,
+  untilAsked: () => {
+    const asked = new AbortController()
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => asked.abort())
+    return asked.signal
+  },
   run: (loaded, read, writeLog) => {
     isServing = true
     return runCauseway(loaded, read, readVersion(), { writeLog })

@@ -13,6 +13,8 @@ export interface CliIo {
   /** The types of component that there are; those of Causeway unless given. */
   components?: Components
   env: Readonly<Record<string, string | undefined>>
+  /** Aborts once the process is asked to end; until it is called, being asked ends it. */
+  untilAsked?: () => AbortSignal
   /**
    * Runs Causeway until it is told to stop, and returns the exit code. `read` reads the configuration again; lines of the log go
    * to the standard error unless `writeLog` takes them.

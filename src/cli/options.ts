@@ -66,6 +66,10 @@ export const OPTIONS = {
     value: '<file>',
     meaning: 'what a watch delivered; may be repeated',
   },
+  follow: {
+    type: 'boolean',
+    meaning: 'go on as the recordings grow, until Ctrl-C; what is open then stays open',
+  },
   kubeconfig: {
     type: 'string',
     value: '<path>',

@@ -1,8 +1,8 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Imported } from '../../src/app/importing/import-counts.ts'
-import { IMPORT_STREAM } from '../../src/app/importing/import-place.ts'
+import { IMPORT_STREAM, readPlace } from '../../src/app/importing/import-place.ts'
 import { importRecordings, type ImportOptions } from '../../src/app/importing/import-recordings.ts'
 import type { RecordedSource } from '../../src/app/importing/read-line.ts'
 import { RecordedClock } from '../../src/app/importing/recorded-clock.ts'
@@ -11,7 +11,7 @@ import { RELATIONS } from '../../src/inference/relations.ts'
 import { sqliteStores } from '../../src/sqlite/writer-stores.ts'
 import { StoreWriter } from '../../src/store/store-writer.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
-import { closeWriting, openForWriting } from '../../src/sqlite/open-database.ts'
+import { closeWriting, openForReading, openForWriting } from '../../src/sqlite/open-database.ts'
 import { writerSettings } from '../support/test-writer.ts'
 import type { RecordedLine } from './recorded-lines.ts'
 
@@ -87,11 +87,29 @@ export async function runImport(
       const clock = new BreakingClock(startMs, breaksAfter)
       return { writer: new StoreWriter(open(clock), settings, clock), clock }
     }
-    return await importRecordings({ cluster: 'test', recordings, references: [], openWriter, stored }, options)
+    return await importRecordings(
+      { cluster: 'test', recordings, references: [], openWriter, stored },
+      options,
+    )
   } catch (error) {
     if (error instanceof BrokenOff) return error
     throw error
   } finally {
     closeWriting(db)
+  }
+}
+
+/** How many lines were told to a database by now. */
+export function toldLines(path: string): number {
+  if (!existsSync(path)) return 0
+  const db = openForReading(path)
+  try {
+    const isThere = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'k8s_streams'").get() !== undefined
+    const place = isThere
+      ? db.prepare<[], string>("SELECT position FROM k8s_streams WHERE stream = 'import'").pluck().get()
+      : undefined
+    return place === undefined ? 0 : readPlace(place).told.lines
+  } finally {
+    db.close()
   }
 }

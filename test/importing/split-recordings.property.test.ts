@@ -35,7 +35,12 @@ const draws = fc.infiniteStream(fc.nat()).map(
 )
 
 /** The lines in up to `most` files for each source, in their order or in any. */
-function divided(lines: readonly RecordedLine[], draw: Draw, most: number, isShuffled: boolean): RecordedFile[] {
+function divided(
+  lines: readonly RecordedLine[],
+  draw: Draw,
+  most: number,
+  isShuffled: boolean,
+): RecordedFile[] {
   const groups = new Map<string, { source: RecordedFile['source']; lines: string[]; isCompressed: boolean }>()
   for (const { source, text } of lines) {
     const key = `${source} ${draw(most)}`
@@ -43,7 +48,10 @@ function divided(lines: readonly RecordedLine[], draw: Draw, most: number, isShu
     groups.set(key, group)
     group.lines.splice(isShuffled ? draw(group.lines.length + 1) : group.lines.length, 0, text)
   }
-  return [...groups.values()].map((one) => ({ one, at: draw(100) })).sort((a, b) => a.at - b.at).map(({ one }) => one)
+  return [...groups.values()]
+    .map((one) => ({ one, at: draw(100) }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ one }) => one)
 }
 
 test('the same lines give the same rows, in whatever files and order they stand', async () => {
@@ -57,7 +65,8 @@ test('the same lines give the same rows, in whatever files and order they stand'
 
 test('a watch gives the same rows in one file as in a file for each kind of object', async () => {
   const watched = LINES.filter(({ source }) => source === 'watch')
-  const kindOf = ({ text }: RecordedLine): string => (JSON.parse(text) as { object: { kind: string } }).object.kind
+  const kindOf = ({ text }: RecordedLine): string =>
+    (JSON.parse(text) as { object: { kind: string } }).object.kind
   const byKind = [...Map.groupBy(watched, kindOf).values()].flatMap((lines) => asRecorded(lines))
   expect(byKind.length).toBeGreaterThan(5)
   expect(await stored(byKind)).toEqual(await stored(asRecorded(watched)))

@@ -32,7 +32,9 @@ export class GrowingRecordings implements AsyncDisposable {
   constructor(recordings: readonly Recording[], signal: AbortSignal, take: TakeLine) {
     const compressed = recordings.find(({ isCompressed }) => isCompressed)
     if (compressed !== undefined)
-      throw new Error(`--follow cannot read ${compressed.path}, which is compressed; name the file that is written to`)
+      throw new Error(
+        `--follow cannot read ${compressed.path}, which is compressed; name the file that is written to`,
+      )
     this.#signal = AbortSignal.any([signal, this.#ended.signal])
     this.#take = take
     this.#growing = recordings.map((recording) => ({ recording, lastNs: 0n, endMs: undefined }))

@@ -1,7 +1,12 @@
 import { nanosOfMs } from '../../model/clock.ts'
 import { toldOfBytes } from '../../model/kubernetes/telling-bytes.ts'
 import type { Observation } from '../../model/kubernetes/observation.ts'
-import { NO_LINES, withLine, type OrderedLine, type OrderedLines } from '../../sqlite/importing/ordered-lines.ts'
+import {
+  NO_LINES,
+  withLine,
+  type OrderedLine,
+  type OrderedLines,
+} from '../../sqlite/importing/ordered-lines.ts'
 import type { StoreWriter } from '../../store/store-writer.ts'
 import type { ImportCounts } from './import-counts.ts'
 import { IMPORT_STREAM, writePlace, type ImportPlace } from './import-place.ts'

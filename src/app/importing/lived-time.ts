@@ -13,6 +13,8 @@ const MOST_AT_ONCE = 500
 export class LivedTime {
   readonly #writer: StoreWriter
   readonly #clock: RecordedClock
+  /** `nextLookMs`, where nothing happened since it was asked for. */
+  #nextLook: { ms: number | undefined } | undefined
 
   constructor(writer: StoreWriter, clock: RecordedClock) {
     this.#writer = writer
@@ -25,8 +27,8 @@ export class LivedTime {
 
   /** When it looks next by itself; undefined where nothing can become due, since nothing waits and no cascade is open. */
   get nextLookMs(): number | undefined {
-    const everyMs = this.#isBusy ? LOOK_MS : this.#writer.gauges().openTraces > 0 ? IDLE_LOOK_MS : undefined
-    return everyMs && (Math.floor(this.nowMs / everyMs) + 1) * everyMs
+    this.#nextLook ??= { ms: this.#lookAfterNow() }
+    return this.#nextLook.ms
   }
 
   /** Goes on to its next look, or to a moment before that. */
@@ -38,13 +40,19 @@ export class LivedTime {
   /** Has it take in what was told; where too much waits, time goes on until there is room. */
   take(cluster: string, told: readonly Observation[], bytes: number): void {
     while (!this.#writer.inference.take(cluster, told, bytes)) this.goTowards(this.nowMs + LOOK_MS)
+    this.#nextLook = undefined
   }
 
-  get #isBusy(): boolean {
-    return this.#writer.inference.waiting > 0 || this.#writer.isLinkDue || this.#writer.gauges().waiting > 0
+  #lookAfterNow(): number | undefined {
+    const { waiting, openTraces } = this.#writer.gauges()
+    const isBusy = this.#writer.inference.waiting > 0 || this.#writer.isLinkDue || waiting > 0
+    if (!isBusy && openTraces === 0) return undefined
+    const everyMs = isBusy ? LOOK_MS : IDLE_LOOK_MS
+    return (Math.floor(this.nowMs / everyMs) + 1) * everyMs
   }
 
   #look(): void {
+    this.#nextLook = undefined
     while (this.#writer.inference.infer(MOST_AT_ONCE));
     while (this.#writer.isLinkDue) if (this.#writer.link(MOST_AT_ONCE) === 0) break
     while (this.#writer.isAnythingDue()) if (!this.#writer.expire(MOST_AT_ONCE)) break

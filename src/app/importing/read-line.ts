@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto'
 import type { LongLine } from '../../cluster/json-lines.ts'
-import { arrayIn, isObject, objectIn, textIn, type Json, type JsonObject } from '../../kubernetes/json-access.ts'
+import {
+  arrayIn,
+  isObject,
+  objectIn,
+  textIn,
+  type Json,
+  type JsonObject,
+} from '../../kubernetes/json-access.ts'
 import { readAuditEvent } from '../../kubernetes/read-audit-event.ts'
 import { readWatchEvent } from '../../kubernetes/read-watch-event.ts'
 import type { UnixNanos } from '../../model/clock.ts'
@@ -13,9 +20,7 @@ import { MAX_LINE_BYTES } from './recording.ts'
 export type RecordedSource = 'audit' | 'watch'
 
 /** A line of a recording: what it tells and when, or why it cannot be read. */
-export type ReadLine =
-  | { readonly line: OrderedLine; readonly isTimed: boolean }
-  | { readonly fault: string }
+export type ReadLine = { readonly line: OrderedLine; readonly isTimed: boolean } | { readonly fault: string }
 
 /** What every event has, and what is said of a line without it. */
 const MARK = {
@@ -48,7 +53,10 @@ function lineOf(
   references: readonly CustomReference[],
 ): ReadLine {
   const { atNs, isTimed } = source === 'audit' ? timeOfAudit(event) : timeOfWatch(event)
-  const told = source === 'audit' ? readAuditEvent(event, references) : readWatchEvent(event, atNs, undefined, references)
+  const told =
+    source === 'audit'
+      ? readAuditEvent(event, references)
+      : readWatchEvent(event, atNs, undefined, references)
   const key = { atNs, hash: digest.subarray(0, HASH_BYTES) }
   if (typeof told === 'string')
     return { line: { ...key, version: 0n, told: bytesOfTold([]), skipped: told }, isTimed: true }

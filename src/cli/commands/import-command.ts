@@ -11,9 +11,16 @@ const HELP = `
 Reads what was recorded of a cluster, and stores what a Causeway that had been there would have stored: its clock is that of
 the recording. An audit log is read as the API server writes it (audit.k8s.io/v1, an event a line); of a watch is read what
 kubectl get … --watch --output-watch-events -o json prints, each line optionally with a "time". Files may be compressed with
-gzip, and rotated ones named one after the other. Either is enough; both together say more. Importing the same again changes
-nothing, and a log that has grown is read from where it ended. No Causeway may run on the database, which is
-./data/causeway.db without --config.
+gzip. Either source is enough; both together say more.
+
+What is stored depends on the lines alone: they may stand in one file or in many, rotated or one for each resource, in any
+order. An import that was interrupted goes on when the same files are named again. Importing the same again changes nothing.
+
+Without --follow the recording is over where the files end: time goes on until every cascade has settled. A recording that
+grows is imported with --follow: then nothing settles before the recording's own clock says so, and Ctrl-C leaves open what is
+open. Name the files again to go on, with --follow or, once nothing more comes, without.
+
+No Causeway may run on the database, which is ./data/causeway.db without --config, and none should before the import is over.
 `
 
 /** Everything as it is by itself: the database is ./data/causeway.db. */
@@ -32,7 +39,7 @@ export const IMPORT: Command = {
   summary: 'store the cascades of a cluster from recordings of its audit log and of a watch',
   help: HELP,
   config: 'optional',
-  options: ['cluster', 'audit', 'watch', 'format'],
+  options: ['cluster', 'audit', 'watch', 'follow', 'format'],
   leastArgs: 0,
   mostArgs: 0,
   run: async (line, io) => {
@@ -48,18 +55,23 @@ export const IMPORT: Command = {
       throw new CliError('import needs --audit <file>, --watch <file> or both', EXIT_USAGE)
     const sources = line.sources.length > 0 ? line.sources : [WITHOUT_CONFIG]
     const { config } = configOf({ ...line, sources }, io)
-    const imported = await importInto(config, cluster, recordings)
-    io.stdout.write(json ? `${JSON.stringify(imported)}\n` : textOf(imported, config.cpid.storage.path))
+    const options = line.follow === true ? { follow: (io.untilAsked ?? never)() } : {}
+    const imported = await importInto(config, cluster, recordings, options)
+    io.stdout.write(
+      json ? `${JSON.stringify(imported)}\n` : textOf(imported, config.cpid.storage.path, line.follow),
+    )
     return isUseless(imported) ? 1 : 0
   },
 }
+
+const never = (): AbortSignal => new AbortController().signal
 
 /** Nothing of it was what it was named as. */
 function isUseless({ lines, told, faulty }: Imported): boolean {
   return lines > 0 && told === 0 && faulty > 0
 }
 
-function textOf(imported: Imported, path: string): string {
+function textOf(imported: Imported, path: string, follows = false): string {
   const { lines, known, told, skipped, faulty, faults, warnings } = imported
   const others = Object.entries(skipped).map(([why, number]) => `${number} ${ownValue(WHY, why) ?? why}`)
   const text = [
@@ -77,6 +89,10 @@ function textOf(imported: Imported, path: string): string {
     )
   else if (lines + known === 0) text.push('nothing is in it')
   else text.push(`stored in ${path}; causeway cascades lists what there is`)
+  if (follows)
+    text.push(
+      'what is open stays open: name the same files again to go on, without --follow once nothing more comes',
+    )
   return `${text.join('\n')}\n`
 }
 

@@ -74,7 +74,9 @@ export class OrderedLines implements Disposable {
       )
       .safeIntegers()
     this.#upTo = this.#db
-      .prepare<[bigint, bigint, Buffer], Buffer>('SELECT hash FROM lines WHERE (at_ns, version, hash) <= (?, ?, ?)')
+      .prepare<[bigint, bigint, Buffer], Buffer>(
+        'SELECT hash FROM lines WHERE (at_ns, version, hash) <= (?, ?, ?)',
+      )
       .pluck()
     this.#below = this.#db
       .prepare<[bigint], bigint>(

@@ -67,9 +67,7 @@ export class InferenceTables implements InferenceStore, Cached {
   }
 
   addTelling(cluster: string, body: Uint8Array): number {
-    const id = this.#idOf(cluster)
-    this.#toldNow.run(this.#progress.activeMs, id)
-    return Number(this.#addTelling.run(id, body).lastInsertRowid)
+    return Number(this.#addTelling.run(this.#toldOf(cluster), body).lastInsertRowid)
   }
 
   removeTellings(cluster: string, upTo: number): void {
@@ -81,7 +79,7 @@ export class InferenceTables implements InferenceStore, Cached {
   }
 
   moveTo(cluster: string, stream: string, position: string): void {
-    this.#move.run(this.#idOf(cluster), stream, position)
+    this.#move.run(this.#toldOf(cluster), stream, position)
   }
 
   position(cluster: string, stream: string): string | undefined {
@@ -104,6 +102,13 @@ export class InferenceTables implements InferenceStore, Cached {
       this.#objects.get(cluster)?.drop(uid)
       this.#clusters.clear()
     })
+  }
+
+  /** The number of a cluster that is told of now. */
+  #toldOf(cluster: string): number {
+    const id = this.#idOf(cluster)
+    this.#toldNow.run(this.#progress.activeMs, id)
+    return id
   }
 
   #idOf(cluster: string): number {

@@ -1,0 +1,68 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from '@jest/globals'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { Cli } from '../cli/cli.ts'
+import { toldLines } from '../importing/imports.ts'
+import { allRows, linesOfRollout, type RecordedLine } from '../importing/recorded-lines.ts'
+
+const KILLS = process.env.CAUSEWAY_FAULTS === '1' ? 20 : 1
+const PROGRAM = fileURLToPath(new URL('../../bin/causeway.js', import.meta.url))
+const LINES = linesOfRollout(64, 84).sort((one, other) => one.atMs - other.atMs)
+
+/** A folder with recordings that grow, and the command that imports them. */
+class Recorded extends Cli {
+  readonly #folder = dirname(this.config)
+
+  grow(lines: readonly RecordedLine[]): this {
+    for (const { source, text: line } of lines) appendFileSync(join(this.#folder, source), `${line}\n`)
+    return this
+  }
+
+  get argv(): string[] {
+    const kwok = ['--set', 'connectors::cpid::inference::controllers=[kwok]']
+    const files = ['audit', 'watch'].flatMap((source) => [`--${source}`, join(this.#folder, source)])
+    for (const source of ['audit', 'watch']) writeFileSync(join(this.#folder, source), '', { flag: 'a' })
+    return ['import', '--cluster', 'test', ...kwok, ...files]
+  }
+
+  start(...options: string[]): ChildProcess {
+    return spawn(process.execPath, [PROGRAM, ...this.argv, ...options, '--config', this.config])
+  }
+}
+
+const whole = async (): Promise<Record<string, string[]>> => {
+  using cli = new Recorded().grow(LINES)
+  await cli.json(...cli.argv)
+  return allRows(cli.path)
+}
+
+test('an import that is killed, followed, ended by a signal and run again stores what an undisturbed one does', async () => {
+  using cli = new Recorded()
+  let told = 0
+  const step = LINES.length / (KILLS + 2)
+  const grow = (part: number): unknown => cli.grow(LINES.slice(step * part, step * (part + 1)))
+  for (let kill = 0; kill < KILLS; kill++) {
+    grow(kill)
+    const child = cli.start('--follow')
+    await eventually(() => expect(toldLines(cli.path)).toBeGreaterThan(told))
+    told = toldLines(cli.path)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+  }
+  grow(KILLS)
+  const child = cli.start('--follow')
+  const printed = text(child.stdout ?? Readable.from([]))
+  await eventually(() => expect(toldLines(cli.path)).toBeGreaterThan(told))
+  child.kill('SIGTERM')
+  expect(await once(child, 'exit')).toEqual([0, null])
+  expect(await printed).toContain('what is open stays open')
+  grow(KILLS + 1)
+  await cli.json(...cli.argv)
+  expect(allRows(cli.path)).toEqual(await whole())
+}, 300_000)
