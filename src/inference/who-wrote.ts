@@ -24,6 +24,8 @@ export interface WhoSettings {
 
 const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):(.+)$/
 const NODE = /^system:node:/
+/** Whom k3s and OpenShift give to whoever installs a cluster, though by its name it would be part of it. */
+const ADMIN = 'system:admin'
 /** Programs that people and pipelines use: what they write begins a change, whoever's credentials they have. */
 const TOOLS = /^(?:kubectl|helm|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b/i
 
@@ -101,7 +103,7 @@ function writerOfActor({ user, userAgent }: Actor): Writer {
   if (TOOLS.test(program)) return { service: program, user, role: 'operator' }
   if (account !== undefined) return { service: account, user, role: 'controller' }
   if (NODE.test(user)) return { service: 'kubelet', user, role: 'controller' }
-  if (user.startsWith('system:')) return { service: user.slice('system:'.length), user, role: 'controller' }
+  if (user.startsWith('system:') && user !== ADMIN) return { service: user.slice('system:'.length), user, role: 'controller' }
   return { service: program === '' ? user : program, user, role: 'operator' }
 }
 

@@ -91,9 +91,34 @@ test('a write that cannot be decided is set aside, told of, and stops no other',
   decideAll(writer)
   expect(decided(writer)).toEqual(SOUND)
   expect(inference.takeSetAside()).toMatchObject([
+    { stage: 'inference', kind: 'watch of pods/shop/poisoned' },
     { stage: 'inference', kind: 'write of pods shop/poisoned' },
   ])
-  expect(writer.rows("set_aside WHERE stage = 'inference'")).toBe(1)
+  expect(writer.rows("set_aside WHERE stage = 'inference'")).toBe(2)
+  expect(writer.rows('k8s_tellings')).toBe(0)
+})
+
+test('what cannot be read, or not be compared with what others tell of it, is set aside once and told of, and stops no other', async () => {
+  const writer = await opened()
+  const { inference } = writer.writer
+  const [pod] = OBSERVED.filter(({ object }) => object.resource === 'pods')
+  if (pod?.source !== 'watch') throw new Error('no Pod was recorded')
+  const object = { ...pod.object, uid: 'poisoned', name: 'poisoned' }
+  // It says nothing of itself, so that it cannot be told whether the deletion made it.
+  const mute = { ...pod, object, version: pod.version + 1_000_000n, facts: undefined }
+  const request = { actor: { user: 'ann', userAgent: '' }, verb: 'delete', subresource: '', tellsVersion: false }
+  const deletion = {
+    ...{ source: 'audit', object, version: undefined, facts: undefined, gone: false, seenNs: pod.seenNs },
+    request: { ...request, startNs: pod.seenNs, endNs: pod.seenNs, auditId: 'a' },
+  }
+  const nameless = { ...pod, object: undefined, version: pod.version + 1_000_001n }
+  inference.tell([telling([...OBSERVED, mute, deletion, nameless] as unknown as Observation[])])
+  decideAll(writer)
+  decideAll(writer)
+  const others = decided(writer).filter((row) => !String(row).includes('poisoned'))
+  expect(others).toEqual(SOUND)
+  expect(inference.takeSetAside()).toMatchObject([{ kind: 'watch' }, { kind: 'watch of pods/shop/poisoned' }])
+  expect(writer.rows("set_aside WHERE stage = 'inference'")).toBe(2)
   expect(writer.rows('k8s_tellings')).toBe(0)
 })
 

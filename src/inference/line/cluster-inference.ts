@@ -3,7 +3,7 @@ import type { Observation } from '../../model/kubernetes/observation.ts'
 import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
 import type { Write } from '../../model/kubernetes/write.ts'
 import { AwaitedStreams } from './awaited-streams.ts'
-import { LineOfWrites, type LineSettings, type WaitingLine } from './line-of-writes.ts'
+import { LineOfWrites, type LineFault, type LineSettings, type WaitingLine } from './line-of-writes.ts'
 
 /** Writes and Events that can be worked on now. */
 export interface Work {
@@ -65,6 +65,11 @@ export class ClusterInference {
   /** How many requests that admission told of made no write, since the last call. */
   takeUnmatched(): number {
     return this.#line.takeUnmatched()
+  }
+
+  /** What could not be worked on, since the last call. */
+  takeFaults(): LineFault[] {
+    return this.#line.takeFaults()
   }
 
   /** What all that was told takes, as it was handed over. */

@@ -8,6 +8,7 @@ import type {
   WatchedVersion,
 } from '../../model/kubernetes/observation.ts'
 import type { Write } from '../../model/kubernetes/write.ts'
+import { isOutOfMemory, reasonOf } from '../../model/set-aside.ts'
 import { AdmittedRequests } from './admitted-requests.ts'
 import { CLOCKS_DIFFER_NS, couldMake, isMark, requestOf } from './request-of-version.ts'
 import { SortedLine } from './sorted-line.ts'
@@ -37,7 +38,20 @@ interface Pending {
   hasMarked?: true
   /** What waited by itself and turned out to be this one's request. */
   joined?: Pending
+  /** Something threw for it, which was told of. */
+  isFaulty?: true
 }
+
+/** What was told and cannot be worked on as it stands, and why. */
+export interface LineFault {
+  /** A kind of thing and its name, as far as they can be read. */
+  readonly kind: string
+  readonly version: bigint | undefined
+  readonly reason: string
+}
+
+/** So many are kept until they are taken; of more nothing but these is told. */
+const MOST_FAULTS = 100
 
 /** What waits in a line, and what was given last: plain data, of which `LineOfWrites` makes the same line again. */
 export interface WaitingLine {
@@ -77,15 +91,16 @@ export class LineOfWrites {
   #lastMadeNs: UnixNanos
   /** What may have been refused: it waits beside the line, for the write that it made. */
   readonly #admitted: AdmittedRequests
+  #faults: LineFault[] = []
 
   /** `from` is the state of another line, which this one goes on from; it is not copied. */
   constructor(settings: LineSettings, from?: WaitingLine) {
     this.#settings = settings
-    this.#byKey = from?.byKey ?? new Map()
+    this.#byKey = from?.byKey ?? new Map<string, Pending>()
     this.#versioned = new SortedLine(({ version = 0n }) => version, from?.versioned)
     this.#unversioned = new SortedLine(seenNs, from?.unversioned)
-    this.#byName = from?.byName ?? new Map()
-    this.#deletions = from?.deletions ?? new Map()
+    this.#byName = from?.byName ?? new Map<string, Pending[]>()
+    this.#deletions = from?.deletions ?? new Map<string, Pending>()
     this.#waiting = from?.waiting ?? new Set()
     this.#given = from?.given
     this.#lastMadeNs = from?.lastMadeNs ?? 0n
@@ -120,7 +135,21 @@ export class LineOfWrites {
     return this.#admitted.takeUnmatched()
   }
 
+  /** What could not be taken in, or not be put together with what others told of it, since the last call. */
+  takeFaults(): LineFault[] {
+    return this.#faults.splice(0)
+  }
+
+  /** One that cannot be read is left out and told of by `takeFaults`. */
   add(observation: Observation, nowNs: UnixNanos): void {
+    try {
+      this.#add(observation, nowNs)
+    } catch (thrown) {
+      this.#noteFault(observation, thrown)
+    }
+  }
+
+  #add(observation: Observation, nowNs: UnixNanos): void {
     const { version } = observation
     if (observation.source === 'admission') this.#admitted.add(observation, nowNs)
     else if (version !== undefined) this.#addVersioned(observation, version, nowNs)
@@ -138,7 +167,7 @@ export class LineOfWrites {
       next !== undefined && due.length < most;
       next = this.#versioned.first
     ) {
-      this.#complete(next)
+      this.#attempt(next, () => this.#join(next))
       if (!this.#isDue(next, nowNs)) break
       this.#takeUnversioned(seenNs(next), due)
       this.#takeDeletionsBefore(next, due)
@@ -197,7 +226,7 @@ export class LineOfWrites {
     const { windowNs, whoWaitNs, isAudited = true } = this.#settings
     if (waitedNs < windowNs) return false
     const isOver = pending.audited !== undefined || waitedNs >= whoWaitNs || wasThere(pending)
-    if (isOver || !isAudited) this.#admit(pending)
+    if (isOver || !isAudited) this.#attempt(pending, () => this.#admit(pending))
     return isOver || pending.admitted !== undefined
   }
 
@@ -216,7 +245,7 @@ export class LineOfWrites {
       if (atNs > untilNs) return
       this.#drop(next)
       this.#waiting.delete(next)
-      this.#admit(next)
+      this.#attempt(next, () => this.#admit(next))
       // Where versions are watched it has waited, and others have been given that came after it.
       due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given })
     }
@@ -236,13 +265,24 @@ export class LineOfWrites {
     }
   }
 
-  /** What cannot be compared is decided as it stands, where a fault in it stops no other write. */
-  #complete(pending: Pending): void {
+  /** Where what is told of a write cannot be compared, the write is decided as it stands, and the fault stops no other. */
+  #attempt(pending: Pending, work: () => void): void {
     try {
-      this.#join(pending)
-    } catch {
-      return
+      work()
+    } catch (thrown) {
+      const told = pending.watched ?? pending.audited
+      if (told !== undefined && pending.isFaulty !== true) this.#noteFault(told, thrown)
+      pending.isFaulty = true
     }
+  }
+
+  /** That there is no memory says nothing of what was told. */
+  #noteFault(observation: Observation, thrown: unknown): void {
+    if (isOutOfMemory(thrown)) throw thrown
+    const { source, version, object } = observation as Partial<Observation>
+    const name = object === undefined ? '' : ` of ${nameOf(object)}`
+    if (this.#faults.length < MOST_FAULTS)
+      this.#faults.push({ kind: `${source ?? 'telling'}${name}`, version, reason: reasonOf(thrown) })
   }
 
   /** The request that made a watched version, by what both say of it. */

@@ -154,6 +154,7 @@ export class InferenceRounds {
     for (const [name, cluster] of this.#clusters) {
       if (mayWait && cluster.streams.areAwaited(this.#nowNs)) continue
       const work = cluster.take(this.#nowNs, most)
+      this.#setAsideFaults(cluster)
       // What was told may make no write: a request that was refused, or one that is known.
       if (work.writes.length + work.events.length === 0 && !cluster.hasWorked) continue
       this.#decide(name, cluster, work)
@@ -281,6 +282,21 @@ export class InferenceRounds {
     })
     this.#decided.push(counts)
     addCounts(this.#recorded, recorded)
+  }
+
+  /** What the line of a cluster could not work on. */
+  #setAsideFaults(cluster: ClusterInference): void {
+    const faults = cluster.takeFaults().map(
+      ({ kind, version = 0n, reason }): SetAside => ({
+        ...{ stage: 'inference', kind, item: Number(version) },
+        ...{ cpid: undefined, exporter: undefined, reason },
+      }),
+    )
+    if (faults.length === 0) return
+    this.#transactor.run(({ setAside }) => {
+      for (const fault of faults) setAside.add(fault)
+    })
+    this.#aside.push(...faults)
   }
 
   #passOver(item: Item, { name, workedRow }: Part, reason: string): void {

@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals'
+import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
+import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
+import type { Write } from '../../src/model/kubernetes/write.ts'
+import { whoWrote } from '../../src/inference/who-wrote.ts'
+
+/** A program that Causeway does not know as one that people use. */
+const PROGRAM = 'deployer/1.0'
+
+function writerNamed(username: string, userAgent = PROGRAM): { service: string; role: string } {
+  const told = readAuditEvent({
+    ...{ stage: 'ResponseComplete', verb: 'update', responseStatus: { code: 200 } },
+    ...{ user: { username }, userAgent, stageTimestamp: '2026-01-01T00:00:00Z' },
+    objectRef: { apiVersion: 'v1', resource: 'configmaps', namespace: 'shop', name: 'web' },
+  })
+  if (typeof told === 'string') throw new Error(told)
+  const write: Write = { ...told, listed: undefined }
+  const settings = { operators: [], controllers: [] }
+  return whoWrote(write, 'authored', undefined, { objects: new MemoryObjects(), settings })
+}
+
+test.each([
+  ['system:admin', 'operator', 'deployer'],
+  ['kubernetes-admin', 'operator', 'deployer'],
+  ['ann', 'operator', 'deployer'],
+  ['system:administrator', 'controller', 'administrator'],
+  ['system:kube-scheduler', 'controller', 'kube-scheduler'],
+  ['system:node:one', 'controller', 'kubelet'],
+  ['system:serviceaccount:shop:deployer', 'controller', 'deployer'],
+])('%s is a %s', (user, role, service) => {
+  expect(writerNamed(user)).toMatchObject({ role, service })
+})
+
+test('system:admin is shown by name where the program has none', () => {
+  expect(writerNamed('system:admin', '')).toMatchObject({ service: 'system:admin', role: 'operator' })
+})
