@@ -33,7 +33,9 @@ export function readCommandLine(argv: readonly string[], commands: Commands): Co
   const words = tokens.filter((token) => token.kind === 'positional')
   const options = tokens.filter((token) => token.kind === 'option')
   const asksForHelp = words[0]?.value === HELP
-  const [first, ...args] = asksForHelp ? words.slice(1) : words
+  const asked = asksForHelp ? words.slice(1) : words
+  // The help is all there is to say of help.
+  const [first, ...args] = asksForHelp && asked[0]?.value === HELP ? asked.slice(1) : asked
   // What was to be the value of a misspelt option would else be taken for the command.
   const misspelt = options.find(({ name, index }) => !isOption(name) && index < (first?.index ?? Infinity))
   if (misspelt !== undefined) throw unknownOption(argv, misspelt, undefined, ALL)
@@ -76,7 +78,7 @@ function valuesOf(argv: readonly string[]) {
 function commandNamed(name: string, commands: Commands): Command {
   const command = commands.get(name)
   if (command !== undefined) return command
-  const near = meant(nearest(name, [...commands.keys(), HELP]))
+  const near = meant(isOption(name) ? [`--${name}`] : nearest(name, [...commands.keys(), HELP]))
   throw new CliError(
     `unknown command ${JSON.stringify(name.slice(0, 64))}${near}; causeway --help lists the commands`,
     EXIT_USAGE,

@@ -150,7 +150,7 @@ test('the help names every command, and needs no configuration', async () => {
   expect(code).toBe(0)
   for (const name of COMMANDS.keys()) expect(stdout).toContain(`\n  ${name} `)
   for (const name of Object.keys(OPTIONS)) expect(stdout).toContain(`--${name}`)
-  for (const argv of [['help'], ['-h'], ['help', '--help']])
+  for (const argv of [['help'], ['-h'], ['help', '--help'], ['help', 'help']])
     expect((await cli.runBare(...argv)).stdout).toBe(stdout)
 })
 
