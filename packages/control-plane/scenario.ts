@@ -16,4 +16,9 @@ const recorded = await virtualRun(
 )
 console.log(`${recorded.spans.length} spans, ${recorded.records.length} log records`)
 const [, , url] = process.argv // such as http://localhost:4318
-if (url !== undefined) await sendRecorded(recorded, url)
+if (url !== undefined) {
+  await sendRecorded(recorded, url).catch((error: unknown) => {
+    console.error(`nothing was taken at ${url}: ${String(error)}; start Causeway there first`)
+    process.exitCode = 1
+  })
+}
