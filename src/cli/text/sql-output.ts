@@ -63,9 +63,9 @@ export function textOutput(to: TextSink, { width, onCut }: TextRoom): SqlOutput 
       const isNumber = headings.map((_, at) => isNumeric(all, at))
       const widths = headings.map((name, at) => widestOf(name, rows, at))
       const most = width === undefined ? Infinity : widthOfCells(widths, isNumber, width)
-      let isCut = false
+      const shown = { isCut: false }
       const cut = (text: string, to: number): string => {
-        isCut ||= text.length > to
+        shown.isCut ||= text.length > to
         return fitted(text, to)
       }
       const lines =
@@ -80,7 +80,7 @@ export function textOutput(to: TextSink, { width, onCut }: TextRoom): SqlOutput 
             )
       for (const line of lines) to.write(`${line}\n`)
       to.write(`(${count(rows.length, 'row')})\n`)
-      if (isCut) onCut()
+      if (shown.isCut) onCut()
     },
   }
 }
