@@ -46,6 +46,8 @@ export interface StreamObserver {
   refused(stream: string, reason: string | undefined): void
   /** The API server does not answer, or nobody is known to it: nothing of the cluster is seen. It is asked again. */
   unreachable(reason: string): void
+  /** One object, or a line, cannot be read and is left out; all others are seen. */
+  unreadable(stream: string, reason: string): void
   /** Something else is wrong, which is tried again. */
   trouble(stream: string, reason: string): void
 }

@@ -1,5 +1,6 @@
-import type { JsonObject } from '../kubernetes/json-access.ts'
+import { namespaceOf, objectIn, textIn, type JsonObject } from '../kubernetes/json-access.ts'
 import { NANOS_PER_MS } from '../model/clock.ts'
+import { isOutOfMemory, reasonOf } from '../model/set-aside.ts'
 import { ApiError } from './api-error.ts'
 import { ServerSilent, type ApiServer } from './api-server.ts'
 import { Handover } from './handover.ts'
@@ -205,7 +206,7 @@ export class ResourceStream<Item> {
       case 'error':
         throw line.error
       case 'unreadable':
-        this.#context.observer.trouble(this.name, line.reason)
+        this.#context.observer.unreadable(this.name, line.reason)
         return false
       case 'bookmark':
         this.#moved()
@@ -223,13 +224,24 @@ export class ResourceStream<Item> {
     const { apiVersion, kind } = this.#watched
     const isListing = this.#version === undefined
     // Items of lists do not say what they are, and metadata alone says that it is metadata.
-    const item = this.#follower.read(
-      change,
-      { ...object, apiVersion, kind },
-      isListing ? this.#seen : 'event',
-    )
+    const item = this.#readObject(change, { ...object, apiVersion, kind }, isListing ? this.#seen : 'event')
     this.#handover.add(item, bytes, isListing ? undefined : version)
     if (!isListing) this.#version = version
+  }
+
+  /** What is kept of an object; nothing of one that cannot be read, which keeps no other from being seen. */
+  #readObject(change: Change, object: JsonObject, seen: Seen): Item | undefined {
+    try {
+      return this.#follower.read(change, object, seen)
+    } catch (error) {
+      if (error instanceof LeftOut || isOutOfMemory(error)) throw error
+      const name = `${namespaceOf(object)}/${textIn(objectIn(object, 'metadata'), 'name')}`
+      this.#context.observer.unreadable(
+        this.name,
+        `left out ${name}, which cannot be read: ${reasonOf(error)}`,
+      )
+      return undefined
+    }
   }
 
   async #listEnds(version: string): Promise<void> {

@@ -17,6 +17,8 @@ const TRACEPARENT = 'tracing.k8s.io/traceparent'
 const OF_A_CHANGE = new Set([CPID, ANCESTORS, TRACEPARENT])
 const MAX_OWNERS = 16
 const MAX_MANAGERS = 32
+/** An EndpointSlice lists a thousand Pods at most. */
+const MAX_REFERENCES = 2_000
 
 /** Fields of a status that its writer sets to say that it lives, wherever they stand. */
 const HEARTBEATS = new Set(['lastHeartbeatTime', 'lastProbeTime', 'renewTime', 'observedTime'])
@@ -53,8 +55,10 @@ export function readObjectFacts(
   return {
     generation: numberIn(metadata, 'generation'),
     owners: arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner),
-    references:
-      custom.length === 0 ? references : [...references, ...customContent(object, resource, custom)],
+    references: [
+      ...references.slice(0, MAX_REFERENCES),
+      ...(custom.length === 0 ? [] : customContent(object, resource, custom)),
+    ],
     managers: arrayIn(metadata, 'managedFields').slice(-MAX_MANAGERS).map(readManager),
     deleting: textIn(metadata, 'deletionTimestamp') !== '',
     prints: {

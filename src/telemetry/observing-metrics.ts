@@ -17,7 +17,7 @@ export const OBSERVING_METRICS = {
   cpid_observations_unreadable: counter(
     'items',
     RECEIVER,
-    'Lines of an audit log, and events and reviews that came, that cannot be read; all else goes on.',
+    'Lines of an audit log, and objects, events and reviews that came, that cannot be read; all else goes on.',
   ),
   cpid_observations_lost: counter(
     'observations',

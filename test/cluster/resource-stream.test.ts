@@ -44,6 +44,26 @@ test('a resource is listed as a stream, then watched in the same request', () =>
     expect(api.requests).toHaveLength(1)
   }))
 
+test('an object that cannot be read is left out and told of; those beside it are seen, in lists and as they change', () =>
+  withServer(async (api, followed) => {
+    followed.poisoned = 'b'
+    for (const name of ['a', 'b', 'c']) api.history.put({ name })
+    followed.follow(api)
+    await listed(followed)
+    api.history.put({ name: 'b' })
+    api.history.put({ name: 'c' })
+    await eventually(() => expect(followed.stored).toBe('105'))
+    expect(followed.told.filter((told) => !told.startsWith('list'))).toEqual([
+      ...['ADDED a@101 first list', 'ADDED c@103 first list'],
+      'MODIFIED c@105 event',
+    ])
+    expect(followed.unreadable).toEqual(
+      Array(2).fill(expect.stringMatching(/^left out default\/b, which cannot be read: RangeError/)),
+    )
+    expect(api.requests).toHaveLength(1)
+    expect(followed.troubles).toEqual([])
+  }))
+
 test('a server that does not stream lists is asked for pages, smaller ones where they would be too long', () =>
   withServer(async (api, followed) => {
     api.streamsLists = false
@@ -187,7 +207,7 @@ test('lines that are no events and objects that are too long are passed over, ot
     api.write('no event\n')
     api.history.put({ name: 'large', spec: { text: 'x'.repeat(1_000_000) } })
     await eventually(() => expect(followed.told.at(-1)).toBe('ADDED large@102 event'))
-    expect(followed.troubles).toEqual([
+    expect(followed.unreadable).toEqual([
       expect.stringMatching(/^left out an object of more than 25/),
       'left out a line that is no watch event',
     ])

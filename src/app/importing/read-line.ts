@@ -13,6 +13,7 @@ import { readWatchEvent } from '../../kubernetes/read-watch-event.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import type { CustomReference } from '../../model/kubernetes/custom-reference.ts'
 import { bytesOfTold } from '../../model/kubernetes/telling-bytes.ts'
+import { isOutOfMemory, reasonOf } from '../../model/set-aside.ts'
 import { parseRfc3339 } from '../../model/rfc3339.ts'
 import type { OrderedLine } from '../../sqlite/importing/ordered-lines.ts'
 import { MAX_LINE_BYTES } from './recording.ts'
@@ -43,7 +44,12 @@ export function readLine(
   const event = eventOf(text)
   if ('fault' in event) return event
   if (textIn(event.event, MARK[source].key) === '') return { fault: MARK[source].lacking }
-  return lineOf(source, event.event, hash('sha256', `${source} ${text}`, 'buffer'), references)
+  try {
+    return lineOf(source, event.event, hash('sha256', `${source} ${text}`, 'buffer'), references)
+  } catch (error) {
+    if (isOutOfMemory(error)) throw error
+    return { fault: `cannot be read: ${reasonOf(error)}` }
+  }
 }
 
 function lineOf(

@@ -4,6 +4,8 @@ export interface ClusterObserver {
   told(receiver: string, observations: number): void
   /** So much was read and makes no write. */
   skipped(receiver: string, reason: string, count: number): void
+  /** So much cannot be read and is left out, while all else goes on; `reason` says what of the first. */
+  unreadable(receiver: string, count: number, reason: string): void
   /** A resource was listed anew. */
   relisted(receiver: string): void
   /** A watch was begun. */

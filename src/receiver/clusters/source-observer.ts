@@ -1,9 +1,7 @@
 import type { ClusterObserver } from './cluster-observer.ts'
 
 /** Is told of what comes to receivers by itself, or lies in files. */
-export interface SourceObserver extends Pick<ClusterObserver, 'told' | 'skipped'> {
-  /** So much cannot be read and is left out, while all else goes on; `reason` says what of the first. */
-  unreadable(receiver: string, count: number, reason: string): void
+export interface SourceObserver extends Pick<ClusterObserver, 'told' | 'skipped' | 'unreadable'> {
   /** So much was seen and could not be told, and does not come again. */
   lost(receiver: string, count: number): void
   /** So many bytes of a file are written and not told yet. */

@@ -114,6 +114,10 @@ export class StreamReports implements StreamObserver {
     )
   }
 
+  unreadable(stream: string, reason: string): void {
+    this.#observer.unreadable(this.#receiver, 1, `${stream} of the cluster ${this.#cluster}: ${reason}`)
+  }
+
   trouble(stream: string, reason: string): void {
     this.#say(stream === '' ? reason : `${stream} of the cluster ${this.#cluster}: ${reason}`)
   }

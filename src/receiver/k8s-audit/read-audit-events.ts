@@ -1,6 +1,7 @@
 import { isObject, textIn, type Json } from '../../kubernetes/json-access.ts'
 import { readAuditEvent } from '../../kubernetes/read-audit-event.ts'
 import { errorText } from '../../model/error-text.ts'
+import { isOutOfMemory } from '../../model/set-aside.ts'
 import type { CustomReference } from '../../model/kubernetes/custom-reference.ts'
 import type { AuditedRequest, Skipped } from '../../model/kubernetes/observation.ts'
 
@@ -37,9 +38,14 @@ export class AuditEvents {
       this.cannotRead('it is no event of an audit log')
       return
     }
-    const read = readAuditEvent(event, this.#references)
-    if (typeof read === 'string') this.skipped[read] = (this.skipped[read] ?? 0) + 1
-    else this.observations.push(read)
+    try {
+      const read = readAuditEvent(event, this.#references)
+      if (typeof read === 'string') this.skipped[read] = (this.skipped[read] ?? 0) + 1
+      else this.observations.push(read)
+    } catch (error) {
+      if (isOutOfMemory(error)) throw error
+      this.cannotRead(errorText(error))
+    }
   }
 
   cannotRead(reason: string): void {

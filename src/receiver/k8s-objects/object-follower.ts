@@ -1,7 +1,7 @@
 import { LeftOut, type Change, type ResourceFollower, type Seen } from '../../cluster/resource-follower.ts'
 import { nameOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
 import type { CustomReference } from '../../model/kubernetes/custom-reference.ts'
-import type { JsonObject } from '../../kubernetes/json-access.ts'
+import { objectIn, textIn, type JsonObject } from '../../kubernetes/json-access.ts'
 import { readVersion } from '../../kubernetes/read-version.ts'
 import { readWatchEvent } from '../../kubernetes/read-watch-event.ts'
 import type { Skipped, Vanished, WatchedVersion } from '../../model/kubernetes/observation.ts'
@@ -42,6 +42,8 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
 
   read(change: Change, object: JsonObject, seen: Seen): WatchedVersion | undefined {
     const now = this.#teller.waiting.now()
+    // What is listed is there, also where it cannot be read.
+    if (seen !== 'event') this.#listed.add(textIn(objectIn(object, 'metadata'), 'uid'))
     const read = readWatchEvent(
       { type: change, object },
       now,
@@ -54,9 +56,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
       this.#skipped[read] = (this.#skipped[read] ?? 0) + 1
       return undefined
     }
-    if (seen === 'event') return read
-    this.#listed.add(read.object.uid)
-    return { ...read, by: seen }
+    return seen === 'event' ? read : { ...read, by: seen }
   }
 
   listBegins(): void {

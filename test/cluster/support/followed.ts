@@ -35,10 +35,13 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
   /** `ADDED a@101 event`, `list ends 105 first list`. */
   readonly told: string[] = []
   readonly troubles: string[] = []
+  readonly unreadable: string[] = []
   readonly relists: string[] = []
   readonly refused: (string | undefined)[] = []
   readonly slept: number[] = []
   stored: string | undefined
+  /** The object that cannot be read. */
+  poisoned = ''
   /** Awaited before anything is taken. */
   beforeTaking: () => Promise<void> = async () => undefined
   readonly #stop = new AbortController()
@@ -69,6 +72,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
             this.wasBehindWhenRefused ||= this.isBehind
           },
           unreachable: (reason) => this.troubles.push(reason),
+          unreadable: (_, reason) => this.unreadable.push(reason),
           trouble: (_, reason) => this.troubles.push(reason),
         },
       },
@@ -82,6 +86,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
 
   read(change: string, object: { metadata?: unknown }, seen: Seen): string {
     const { name, resourceVersion } = object.metadata as { name: string; resourceVersion: string }
+    if (name === this.poisoned) throw new RangeError('Maximum call stack size exceeded')
     return `${change} ${name}@${resourceVersion} ${seen}`
   }
 

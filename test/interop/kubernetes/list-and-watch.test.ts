@@ -48,7 +48,7 @@ class Watcher {
         observer: { answered: none, turnedAway: none, dropped: none, unread: none },
         clusters: {
           ...{ told: none, skipped: none, unreadable: none, lost: none, behind: none },
-          ...{ relisted: none, watched: none, refused: none },
+          ...{ unreadable: none, relisted: none, watched: none, refused: none },
         },
         inFlight: new InFlight(1),
         flows: new Flows({ maxRequests: 1, maxBytes: 1, maxBytesAlone: 1 }),

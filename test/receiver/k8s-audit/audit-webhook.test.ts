@@ -169,3 +169,14 @@ test('what is being stored when Causeway stops is told to come again', async () 
   ])
   expect(answered.status).toBe(503)
 })
+
+test('an event whose object is nested deep keeps none beside it from being stored', async () => {
+  await using webhook = await startWebhook({ maxBytes: 1_048_576 })
+  const deep = `${'{"a":'.repeat(9_990)}1${'}'.repeat(9_990)}`
+  const [first, second, third] = ['a', 'b', 'c'].map((id) => auditLine(id).trim())
+  const poisoned = second?.replace(/"responseObject":\{/, `"responseObject":{"spec":${deep},`)
+  expect(poisoned).not.toBe(second)
+  const list = `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[${first},${poisoned},${third}]}`
+  expect(await webhook.post(list)).toMatchObject({ status: 200 })
+  expect(webhook.host.store.tellings.flatMap(({ observations }) => observations)).toHaveLength(3)
+})

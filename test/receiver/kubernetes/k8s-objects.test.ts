@@ -58,7 +58,7 @@ class Host {
       references: [],
       observer: { answered: none, turnedAway: none, dropped: none, unread: none },
       clusters: {
-        ...{ told: none, skipped: none, relisted: () => this.relisted++, watched: none },
+        ...{ told: none, skipped: none, unreadable: none, relisted: () => this.relisted++, watched: none },
         ...{ unreadable: none, lost: none, behind: none },
         refused: (_, resources) => (this.refused = resources),
       },

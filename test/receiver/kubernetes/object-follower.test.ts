@@ -60,3 +60,19 @@ test('a resource whose versions are no integers is left out, and said so', async
   await watching.ended
   expect(watching.refused).toEqual([expect.stringContaining('no integers')])
 })
+
+test('a custom resource that is nested as deep as an API server takes it keeps no other from being seen', async () => {
+  await using api = await TestApiServer.start()
+  const port = new MemoryObservations()
+  await using watching = new Watching(api, port)
+  await eventually(() => expect(watching.lists).toHaveLength(1))
+  const deep = `${'{"a":'.repeat(9_990)}1${'}'.repeat(9_990)}`
+  const line = (name: string, version: number, spec: string): string =>
+    `{"type":"ADDED","object":{"metadata":{"name":"${name}","uid":"${name}","resourceVersion":"${version}"},"spec":${spec}}}\n`
+  api.write(`${line('before', 101, '{}')}${line('deep', 102, deep)}${line('after', 103, '{}')}`)
+  await eventually(() => expect(position(port)).toBe('103'))
+  expect(port.told.map(summaryOf)).toEqual([
+    ...['watch before@101 event', 'watch deep@102 event', 'watch after@103 event'],
+  ])
+  expect(api.requests).toHaveLength(1)
+})
