@@ -103,7 +103,8 @@ function writerOfActor({ user, userAgent }: Actor): Writer {
   if (TOOLS.test(program)) return { service: program, user, role: 'operator' }
   if (account !== undefined) return { service: account, user, role: 'controller' }
   if (NODE.test(user)) return { service: 'kubelet', user, role: 'controller' }
-  if (user.startsWith('system:') && user !== ADMIN) return { service: user.slice('system:'.length), user, role: 'controller' }
+  if (user.startsWith('system:') && user !== ADMIN)
+    return { service: user.slice('system:'.length), user, role: 'controller' }
   return { service: program === '' ? user : program, user, role: 'operator' }
 }
 

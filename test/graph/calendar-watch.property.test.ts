@@ -33,7 +33,12 @@ function watched(all: readonly Step[]): Seen[] {
   return [{ upMs: 0, leapMs: 0 }, ...all].map((step) => {
     activeMs += step.upMs
     aheadMs += step.leapMs
-    return { activeMs, aheadMs, leapMs: undefined, ...watch.look({ wallMs: activeMs + aheadMs, activeMs }, undefined) }
+    return {
+      activeMs,
+      aheadMs,
+      leapMs: undefined,
+      ...watch.look({ wallMs: activeMs + aheadMs, activeMs }, undefined),
+    }
   })
 }
 
@@ -56,10 +61,10 @@ test('a calendar is believed only while all its leaps together stay within bound
 })
 
 test('a calendar whose leaps stay within bounds is always believed', () => {
-  const within = fc.array(
-    fc.record({ upMs, toMs: fc.integer({ min: 0, max: LEAP_MS }) }),
-    { minLength: 1, maxLength: 60 },
-  )
+  const within = fc.array(fc.record({ upMs, toMs: fc.integer({ min: 0, max: LEAP_MS }) }), {
+    minLength: 1,
+    maxLength: 60,
+  })
   fc.assert(
     fc.property(within, (all) => {
       let at = 0
@@ -77,10 +82,14 @@ test('a calendar whose leaps stay within bounds is always believed', () => {
 
 test('a clock that drifts, or is slewed, by less than a hundredth for as long as it likes, leaps never', () => {
   fc.assert(
-    fc.property(fc.array(upMs, { maxLength: 200 }), fc.double({ min: -0.99, max: 0.99, noNaN: true }), (ups, rate) => {
-      const drifting = ups.map((up) => ({ upMs: up, leapMs: up * DRIFT * rate }))
-      expect(watched(drifting).every(({ isSure }) => isSure)).toBe(true)
-    }),
+    fc.property(
+      fc.array(upMs, { maxLength: 200 }),
+      fc.double({ min: -0.99, max: 0.99, noNaN: true }),
+      (ups, rate) => {
+        const drifting = ups.map((up) => ({ upMs: up, leapMs: up * DRIFT * rate }))
+        expect(watched(drifting).every(({ isSure }) => isSure)).toBe(true)
+      },
+    ),
     { numRuns: RUNS },
   )
 })

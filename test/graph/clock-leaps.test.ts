@@ -41,19 +41,22 @@ test('a clock that leaps years ahead removes nothing when it is set right within
   expect(writer.rows('spans')).toBe(2)
 })
 
-test.each([9, -9])('fourteen leaps of %i minutes within 25 s, each too small to tell of, remove nothing', async (minutes) => {
-  using writer = await TestWriter.open({ retention: { maxAgeMs: HOUR } })
-  writer.mergelogs('kubectl', [{ new: cpid(1) }])
-  writer.spans('controller', [{ trace: 1, id: 11, cpid: cpid(1) }])
-  writer.pass(6 * MINUTE)
-  writer.writer.prune(MANY)
-  for (let leaps = 0; leaps < 14; leaps++) {
-    leap(writer, minutes * MINUTE)
-    writer.pass(1_800)
-    expect(writer.writer.prune(MANY)).toMatchObject({ cpids: 0, spans: 0 })
-  }
-  expect(liveIn(writer)).toBe(1)
-})
+test.each([9, -9])(
+  'fourteen leaps of %i minutes within 25 s, each too small to tell of, remove nothing',
+  async (minutes) => {
+    using writer = await TestWriter.open({ retention: { maxAgeMs: HOUR } })
+    writer.mergelogs('kubectl', [{ new: cpid(1) }])
+    writer.spans('controller', [{ trace: 1, id: 11, cpid: cpid(1) }])
+    writer.pass(6 * MINUTE)
+    writer.writer.prune(MANY)
+    for (let leaps = 0; leaps < 14; leaps++) {
+      leap(writer, minutes * MINUTE)
+      writer.pass(1_800)
+      expect(writer.writer.prune(MANY)).toMatchObject({ cpids: 0, spans: 0 })
+    }
+    expect(liveIn(writer)).toBe(1)
+  },
+)
 
 test('a time that lasts an hour is believed', async () => {
   using writer = await filled()

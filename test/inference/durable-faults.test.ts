@@ -106,7 +106,12 @@ test('what cannot be read, or not be compared with what others tell of it, is se
   const object = { ...pod.object, uid: 'poisoned', name: 'poisoned' }
   // It says nothing of itself, so that it cannot be told whether the deletion made it.
   const mute = { ...pod, object, version: pod.version + 1_000_000n, facts: undefined }
-  const request = { actor: { user: 'ann', userAgent: '' }, verb: 'delete', subresource: '', tellsVersion: false }
+  const request = {
+    actor: { user: 'ann', userAgent: '' },
+    verb: 'delete',
+    subresource: '',
+    tellsVersion: false,
+  }
   const deletion = {
     ...{ source: 'audit', object, version: undefined, facts: undefined, gone: false, seenNs: pod.seenNs },
     request: { ...request, startNs: pod.seenNs, endNs: pod.seenNs, auditId: 'a' },

@@ -29,13 +29,14 @@ const poisons: fc.Arbitrary<Json> = fc.oneof(
 /** Every place in an object, as the keys on the way there. */
 function placesIn(value: Json, path: readonly string[] = []): (readonly string[])[] {
   if (typeof value !== 'object' || value === null) return [path]
-  return [path, ...Object.entries(value).flatMap(([key, one]) => placesIn(one as Json, [...path, key]))]
+  return [path, ...Object.entries(value).flatMap(([key, one]) => placesIn(one, [...path, key]))]
 }
 
 /** The same with something else in one place. */
 function poisoned(value: Json, [key, ...rest]: readonly string[], poison: Json): Json {
   if (key === undefined) return poison
-  if (Array.isArray(value)) return value.map((one, at) => (String(at) === key ? poisoned(one, rest, poison) : one))
+  if (Array.isArray(value))
+    return value.map((one, at) => (String(at) === key ? poisoned(one, rest, poison) : one))
   const object = value as JsonObject
   return { ...object, [key]: poisoned(object[key] ?? null, rest, poison) }
 }
@@ -52,21 +53,42 @@ const oneOfEach = (lines: readonly JsonObject[], kindOf: (line: JsonObject) => s
 ]
 const kindOfObject = (line: JsonObject): string => (line.object as { kind: string }).kind
 const WATCH = oneOfEach(watched, kindOfObject)
-const AUDIT = oneOfEach(audited, ({ verb, objectRef }) => `${String(verb)} ${JSON.stringify((objectRef as JsonObject).resource)}`)
-const REVIEWS = WATCH.map(
-  ({ object }): JsonObject => ({
-    request: {
-      ...{ uid: 'u', operation: 'UPDATE', resource: { group: '', version: 'v1', resource: 'pods' }, name: 'web' },
-      ...{ namespace: 'shop', userInfo: { username: 'ann' }, object: object ?? null, oldObject: object ?? null },
-    },
-  }),
+const AUDIT = oneOfEach(
+  audited,
+  ({ verb, objectRef }) => `${JSON.stringify(verb)} ${JSON.stringify((objectRef as JsonObject).resource)}`,
 )
+const REVIEWS = WATCH.map(({ object }): JsonObject => ({
+  request: {
+    ...{
+      uid: 'u',
+      operation: 'UPDATE',
+      resource: { group: '', version: 'v1', resource: 'pods' },
+      name: 'web',
+    },
+    ...{
+      namespace: 'shop',
+      userInfo: { username: 'ann' },
+      object: object ?? null,
+      oldObject: object ?? null,
+    },
+  },
+}))
 const EVENTS: JsonObject[] = [
   {
     ...{ apiVersion: 'events.k8s.io/v1', kind: 'Event', reason: 'Scheduled', note: 'placed', type: 'Normal' },
     metadata: { name: 'e', namespace: 'shop', uid: 'e', resourceVersion: '7' },
-    regarding: { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web', uid: 'p', resourceVersion: '6' },
-    ...{ series: { count: 2, lastObservedTime: '2026-01-01T00:00:00Z' }, related: { kind: 'Node', name: 'n' } },
+    regarding: {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      namespace: 'shop',
+      name: 'web',
+      uid: 'p',
+      resourceVersion: '6',
+    },
+    ...{
+      series: { count: 2, lastObservedTime: '2026-01-01T00:00:00Z' },
+      related: { kind: 'Node', name: 'n' },
+    },
   },
 ]
 
@@ -77,18 +99,25 @@ const READERS: [string, readonly JsonObject[], (one: JsonObject) => unknown][] =
   ['Event', EVENTS, (one) => readEvent(one, 0n)],
 ]
 
-test.each(READERS)('whatever stands in whatever place of a %s, it is read, and what is kept of it is bounded', (_, all, read) => {
-  const sample = fc.constantFrom(...all).chain((one) => fc.tuple(fc.constant(one), fc.constantFrom(...placesIn(one)), poisons))
-  fc.assert(
-    fc.property(sample, ([one, place, poison]) => {
-      const whole = poisoned(one, place, poison)
-      if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) return
-      const kept = JSON.stringify(read(whole), (_key, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))
-      expect(kept.length).toBeLessThan(2_200_000)
-    }),
-    { numRuns: RUNS },
-  )
-})
+test.each(READERS)(
+  'whatever stands in whatever place of a %s, it is read, and what is kept of it is bounded',
+  (_, all, read) => {
+    const sample = fc
+      .constantFrom(...all)
+      .chain((one) => fc.tuple(fc.constant(one), fc.constantFrom(...placesIn(one)), poisons))
+    fc.assert(
+      fc.property(sample, ([one, place, poison]) => {
+        const whole = poisoned(one, place, poison)
+        if (typeof whole !== 'object' || whole === null || Array.isArray(whole)) return
+        const kept = JSON.stringify(read(whole), (_key, value: unknown) =>
+          typeof value === 'bigint' ? `${value}` : value,
+        )
+        expect(kept.length).toBeLessThan(2_200_000)
+      }),
+      { numRuns: RUNS },
+    )
+  },
+)
 
 test('what is nested deep has its print: equal content the same, in any order of keys, other content another', () => {
   const printOf = (spec: Json): string | undefined =>

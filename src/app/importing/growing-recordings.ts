@@ -26,7 +26,7 @@ export class GrowingRecordings implements AsyncDisposable {
   readonly #signal: AbortSignal
   readonly #take: TakeLine
   readonly #reading: Promise<unknown>
-  #moved = Promise.withResolvers<void>()
+  #moved = Promise.withResolvers<undefined>()
 
   /** Rejects in `more` with what to do where one cannot be read any more. */
   constructor(recordings: readonly Recording[], signal: AbortSignal, take: TakeLine) {
@@ -40,7 +40,7 @@ export class GrowingRecordings implements AsyncDisposable {
     this.#growing = recordings.map((recording) => ({ recording, lastNs: 0n, endMs: undefined }))
     this.#reading = Promise.all(this.#growing.map((one) => this.#read(one)))
     this.#reading.then(
-      () => this.#moved.resolve(),
+      () => this.#moved.resolve(undefined),
       (error: unknown) => this.#moved.reject(error),
     )
     this.#moved.promise.catch(() => undefined)
@@ -85,7 +85,7 @@ export class GrowingRecordings implements AsyncDisposable {
     const { recording } = one
     const onEnd = (): void => {
       one.endMs ??= systemClock.monotonicMs()
-      this.#moved.resolve()
+      this.#moved.resolve(undefined)
     }
     let number = 0
     for await (const lines of recording.lines({ signal: this.#signal, onEnd })) {

@@ -286,12 +286,10 @@ export class InferenceRounds {
 
   /** What the line of a cluster could not work on. */
   #setAsideFaults(cluster: ClusterInference): void {
-    const faults = cluster.takeFaults().map(
-      ({ kind, version = 0n, reason }): SetAside => ({
-        ...{ stage: 'inference', kind, item: Number(version) },
-        ...{ cpid: undefined, exporter: undefined, reason },
-      }),
-    )
+    const faults = cluster.takeFaults().map(({ kind, version = 0n, reason }): SetAside => ({
+      ...{ stage: 'inference', kind, item: Number(version) },
+      ...{ cpid: undefined, exporter: undefined, reason },
+    }))
     if (faults.length === 0) return
     this.#transactor.run(({ setAside }) => {
       for (const fault of faults) setAside.add(fault)

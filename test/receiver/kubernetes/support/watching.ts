@@ -23,7 +23,14 @@ export class Watching implements AsyncDisposable {
     this.#server = new ApiServer(api.access)
     const waiting = noWaiting()
     const { signal } = this.#stop
-    const observer = { told: none, skipped: none, unreadable: none, relisted: none, watched: none, refused: none }
+    const observer = {
+      told: none,
+      skipped: none,
+      unreadable: none,
+      relisted: none,
+      watched: none,
+      refused: none,
+    }
     const follower = new ObjectFollower(WIDGETS, {
       ...{ port, waiting, signal, observer, cluster: 'test', receiver: 'k8s_objects' },
       memory: { isRefusing: false },
