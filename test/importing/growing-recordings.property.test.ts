@@ -9,8 +9,7 @@ import type { NamedRecording } from '../../src/app/importing/recording.ts'
 import { asRecorded, runImport, toldLines, written } from './imports.ts'
 import { allRows, linesOfRollout, type RecordedLine } from './recorded-lines.ts'
 
-const MANY = process.env.CAUSEWAY_FAULTS === '1' || process.env.CAUSEWAY_ATTACK === '1'
-const RUNS = MANY ? 30 : 2
+const RUNS = process.env.CAUSEWAY_FAULTS === '1' ? 20 : 2
 const LINES = linesOfRollout(64, 84).sort((one, other) => one.atMs - other.atMs)
 
 let folder = ''

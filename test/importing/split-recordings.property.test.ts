@@ -6,10 +6,10 @@ import fc from 'fast-check'
 import { asRecorded, BrokenOff, runImport, written, type RecordedFile } from './imports.ts'
 import { allRows, linesOfRollout, type RecordedLine } from './recorded-lines.ts'
 
-const MANY = process.env.CAUSEWAY_FAULTS === '1' || process.env.CAUSEWAY_ATTACK === '1'
-const RUNS = MANY ? 60 : 4
+const MANY = process.env.CAUSEWAY_FAULTS === '1'
+const RUNS = MANY ? 8 : 2
 /** In these seconds a rollout begins; or all of it. */
-const LINES = MANY ? linesOfRollout() : linesOfRollout(64, 84)
+const LINES = MANY ? linesOfRollout() : linesOfRollout(66, 82)
 
 let folder = ''
 let whole: Record<string, string[]> = {}
@@ -76,7 +76,7 @@ test('an import that breaks off at any time and is run again, often, stores what
   await fc.assert(
     fc.asyncProperty(
       draws,
-      fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 8 }),
+      fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: MANY ? 8 : 4 }),
       fc.integer({ min: 1, max: 60 }),
       async (draw, breaks, turnsTogether) => {
         const path = freshPath()

@@ -9,7 +9,7 @@ import { readObjectFacts } from '../../src/kubernetes/read-object-facts.ts'
 import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
 import type { CustomReference } from '../../src/model/kubernetes/custom-reference.ts'
 
-const RUNS = process.env.CAUSEWAY_ATTACK === '1' ? 5_000 : 30
+const RUNS = process.env.CAUSEWAY_ATTACK === '1' ? 500 : 30
 /** More than an API server takes. */
 const DEPTH = 20_000
 const WIDTH = 20_000

@@ -11,7 +11,7 @@ import { Cli } from '../cli/cli.ts'
 import { toldLines } from '../importing/imports.ts'
 import { allRows, linesOfRollout, type RecordedLine } from '../importing/recorded-lines.ts'
 
-const KILLS = process.env.CAUSEWAY_FAULTS === '1' ? 20 : 1
+const KILLS = process.env.CAUSEWAY_FAULTS === '1' ? 5 : 1
 const PROGRAM = fileURLToPath(new URL('../../bin/causeway.js', import.meta.url))
 const LINES = linesOfRollout(64, 84).sort((one, other) => one.atMs - other.atMs)
 
