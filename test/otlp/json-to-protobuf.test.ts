@@ -79,7 +79,7 @@ const at = '$.resourceSpans[0].scopeSpans[0].spans[0]'
 test.each([
   ['{"traceId":5}', `${at}.traceId: expected a string, found a JSON number`],
   ['{"name":{}}', `${at}.name: expected a string, found a JSON object`],
-  ['{"kind":"SPAN_KIND_SERVER"}', `${at}.kind: expected an integer, found a JSON string`],
+  ['{"kind":true}', `${at}.kind: expected an integer or a name, found a JSON boolean`],
   ['{"kind":1.5}', `${at}.kind: expected an integer, found "1.5"`],
   ['{"kind":2147483648}', `${at}.kind: 2147483648 is out of range`],
   ['{"startTimeUnixNano":"-1"}', `${at}.startTimeUnixNano: -1 is out of range`],

@@ -14,8 +14,8 @@ const FIELDS_BY_NAME = new Map(
 
 /**
  * The protobuf form of an OTLP/JSON export request (OTLP specification, JSON Protobuf Encoding): ids are
- * hexadecimal in either case, 64-bit integers numbers or strings, enums integers, null is absent, unknown members
- * are ignored. An id that is not hexadecimal becomes an empty one, so that its span can be refused alone. Throws
+ * hexadecimal in either case, 64-bit integers numbers or strings, enums integers or names of values, null is absent,
+ * unknown members are ignored. An id that is not hexadecimal becomes an empty one, so that its span can be refused alone. Throws
  * MalformedOtlp, naming the member, when the JSON is not such a request or nests deeper than MAX_DEPTH.
  */
 export function protobufOfJson(signal: Signal, body: Uint8Array): Uint8Array {

@@ -34,20 +34,61 @@ export type MessageName =
 export type ScalarKind =
   'string' | 'bytes' | 'hexBytes' | 'bool' | 'double' | 'enum' | 'uint32' | 'fixed32' | 'int64' | 'fixed64'
 
+const SEVERITIES = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']
+
+/** The names of the values of each OTLP enum, in the order of their numbers, which begin at 0. */
+export const ENUMS = {
+  SpanKind: [
+    'SPAN_KIND_UNSPECIFIED',
+    'SPAN_KIND_INTERNAL',
+    'SPAN_KIND_SERVER',
+    'SPAN_KIND_CLIENT',
+    'SPAN_KIND_PRODUCER',
+    'SPAN_KIND_CONSUMER',
+  ],
+  StatusCode: ['STATUS_CODE_UNSET', 'STATUS_CODE_OK', 'STATUS_CODE_ERROR'],
+  SeverityNumber: [
+    'SEVERITY_NUMBER_UNSPECIFIED',
+    ...SEVERITIES.flatMap((name) => ['', '2', '3', '4'].map((level) => `SEVERITY_NUMBER_${name}${level}`)),
+  ],
+  AggregationTemporality: [
+    'AGGREGATION_TEMPORALITY_UNSPECIFIED',
+    'AGGREGATION_TEMPORALITY_DELTA',
+    'AGGREGATION_TEMPORALITY_CUMULATIVE',
+  ],
+} as const satisfies Record<string, readonly string[]>
+
+export type EnumName = keyof typeof ENUMS
+
 /** How often a field may occur; a member of a `oneof` is written even when it holds its type's default. */
 export type Occurrence = 'one' | 'many' | 'oneof'
 
 export type Field = { readonly no: number; readonly name: string; readonly occurs: Occurrence } & (
-  | { readonly type: 'scalar'; readonly kind: ScalarKind }
+  | { readonly type: 'scalar'; readonly kind: Exclude<ScalarKind, 'enum'> }
+  | { readonly type: 'scalar'; readonly kind: 'enum'; readonly values: EnumName }
   | { readonly type: 'message'; readonly message: MessageName }
 )
 
-const scalar = (no: number, name: string, kind: ScalarKind, occurs: Occurrence = 'one'): Field => ({
+const scalar = (
+  no: number,
+  name: string,
+  kind: Exclude<ScalarKind, 'enum'>,
+  occurs: Occurrence = 'one',
+): Field => ({
   no,
   name,
   occurs,
   type: 'scalar',
   kind,
+})
+
+const enumeration = (no: number, name: string, values: EnumName): Field => ({
+  no,
+  name,
+  occurs: 'one',
+  type: 'scalar',
+  kind: 'enum',
+  values,
 })
 
 const message = (no: number, name: string, of: MessageName, occurs: Occurrence = 'one'): Field => ({
@@ -84,7 +125,7 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
     scalar(3, 'traceState', 'string'),
     scalar(4, 'parentSpanId', 'hexBytes'),
     scalar(5, 'name', 'string'),
-    scalar(6, 'kind', 'enum'),
+    enumeration(6, 'kind', 'SpanKind'),
     scalar(7, 'startTimeUnixNano', 'fixed64'),
     scalar(8, 'endTimeUnixNano', 'fixed64'),
     attributes(9),
@@ -110,7 +151,7 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
     droppedAttributes(5),
     scalar(6, 'flags', 'fixed32'),
   ],
-  Status: [scalar(2, 'message', 'string'), scalar(3, 'code', 'enum')],
+  Status: [scalar(2, 'message', 'string'), enumeration(3, 'code', 'StatusCode')],
   ExportLogsServiceRequest: [message(1, 'resourceLogs', 'ResourceLogs', 'many')],
   ResourceLogs: [
     message(1, 'resource', 'Resource'),
@@ -124,7 +165,7 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
   ],
   LogRecord: [
     scalar(1, 'timeUnixNano', 'fixed64'),
-    scalar(2, 'severityNumber', 'enum'),
+    enumeration(2, 'severityNumber', 'SeverityNumber'),
     scalar(3, 'severityText', 'string'),
     message(5, 'body', 'AnyValue'),
     attributes(6),
@@ -155,7 +196,7 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
   ],
   Sum: [
     message(1, 'dataPoints', 'NumberDataPoint', 'many'),
-    scalar(2, 'aggregationTemporality', 'enum'),
+    enumeration(2, 'aggregationTemporality', 'AggregationTemporality'),
     scalar(3, 'isMonotonic', 'bool'),
   ],
   NumberDataPoint: [
@@ -166,7 +207,7 @@ export const MESSAGES: Readonly<Record<MessageName, readonly Field[]>> = {
   ],
   Histogram: [
     message(1, 'dataPoints', 'HistogramDataPoint', 'many'),
-    scalar(2, 'aggregationTemporality', 'enum'),
+    enumeration(2, 'aggregationTemporality', 'AggregationTemporality'),
   ],
   HistogramDataPoint: [
     attributes(9),

@@ -1,7 +1,7 @@
 import { type BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { JsonCursor } from './json-cursor.ts'
 import { MalformedOtlp } from '../read/malformed.ts'
-import type { Field } from './schema.ts'
+import { ENUMS, type EnumName, type Field } from './schema.ts'
 
 type ScalarField = Extract<Field, { type: 'scalar' }>
 
@@ -11,6 +11,14 @@ const INTEGER = /^-?[0-9]+$/
 const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
 /** Converting digits to a bigint takes time quadratic in their number. */
 const MAX_NUMBER_LENGTH = 400
+const MAX_SHOWN_NAMES = 6
+const MAX_SHOWN_LENGTH = 100
+const NUMBERS_BY_NAME = new Map<string, ReadonlyMap<string, bigint>>(
+  Object.entries(ENUMS).map(([name, values]) => [
+    name,
+    new Map(values.map((value, number) => [value, BigInt(number)])),
+  ]),
+)
 const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
 const RANGE = {
   enum: { min: -(2n ** 31n), max: 2n ** 31n - 1n },
@@ -50,7 +58,10 @@ export function writeJsonScalar(writer: BinaryWriter, field: ScalarField, json: 
     case 'fixed32':
     case 'int64':
     case 'fixed64': {
-      const value = integerOf(field.kind, json)
+      const value =
+        field.kind === 'enum' && json.kind() === 'string'
+          ? numberOfName(field.values, json.string().toString())
+          : integerOf(field.kind, json)
       if (always || value !== 0n) writeInteger(writer, field.no, field.kind, value)
     }
   }
@@ -85,10 +96,20 @@ function bytesOf(kind: 'string' | 'bytes' | 'hexBytes', json: JsonCursor): Uint8
   return Buffer.from(digits, 'base64')
 }
 
+/** The OTLP specification asks for numbers; the Collector and Tempo take names too. */
+function numberOfName(of: EnumName, name: string): bigint {
+  const number = NUMBERS_BY_NAME.get(of)?.get(name)
+  if (number !== undefined) return number
+  const names: readonly string[] = ENUMS[of]
+  const listed = names.length > MAX_SHOWN_NAMES ? [...names.slice(0, 2), '...', ...names.slice(-1)] : names
+  const shown = name.length > MAX_SHOWN_LENGTH ? `a text of ${name.length} characters` : JSON.stringify(name)
+  throw new MalformedOtlp(`${shown} is not a ${of}; write a number, or one of the names ${listed.join(', ')}`)
+}
+
 function integerOf(kind: keyof typeof RANGE, json: JsonCursor): bigint {
   const text =
     kind === 'enum'
-      ? numberText('an integer', false, json)
+      ? numberText('an integer or a name', false, json)
       : numberText('an integer or a string of one', true, json)
   const value = INTEGER.test(text) ? BigInt(text) : wholeNumber(text)
   if (value === undefined) throw new MalformedOtlp(`expected an integer, found "${text}"`)
