@@ -14,7 +14,7 @@ import { takeSteps } from './take-steps.ts'
  * 1. Arrivals have one number each, spans, log records and news of the merge graph alike. `link` takes the next of them
  *    (`events`), moves the linker's position past each, and makes it the first step in the queue (steps.ts). take-steps.ts is
  *    the one place that says which code does which step; steps add steps, and the queue is empty before the next arrival.
- * 2. hearing.ts. A span that repeats another goes away. One without a CPID looks for its nearest ancestor's (attribute.ts); where
+ * 2. hearing.ts. A span that was sent before goes away. One without a CPID looks for its nearest ancestor's (attribute.ts); where
  *    that has not arrived it waits for its parent, at most `wait`, and then goes to its original trace as it came.
  *    One that names a request, a Pod or a link joins what that is (joins/find-join.ts), and waits for it as long.
  * 3. send-or-wait.ts. With a CPID it waits (`waiting`) until all mergelogs above are there, or those that are not have been

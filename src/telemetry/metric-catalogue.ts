@@ -177,12 +177,12 @@ export const METRICS = {
   cpid_duplicate_spans: counter(
     'spans',
     [],
-    'Spans sent again: one with the same trace and span id was stored before, and counts.',
+    'Spans sent again: the same span, however it is batched and encoded, was stored before, and counts.',
   ),
   cpid_duplicate_log_records: counter(
     'records',
     [],
-    'Log records sent again: one with the same bytes, resource and scope was stored before, and counts.',
+    'Log records sent again: the same record, however it is batched and encoded, was stored before, and counts.',
   ),
   cpid_cut_roots: counter(
     'roots',

@@ -14,14 +14,14 @@ CREATE VIEW audit_attributed_object_events AS SELECT s.id AS arrival, c.text AS 
   strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
   lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status, coalesce(y.user_name, r.service) AS actor, y.cause, CASE y.gap WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END AS gap FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN span_objects x ON x.span = s.id JOIN objects b ON b.id = x.object
   JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource LEFT JOIN seen_writes y ON y.span = s.id WHERE (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
-  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
+  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id AND f.scope = s.scope AND f.raw = s.raw));
 
 CREATE VIEW audit_attributed_spans AS SELECT s.id AS arrival, c.text AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
   CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
   strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
   CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
   WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM cpids c JOIN cpid_origins i ON i.cpid = c.id JOIN spans s ON s.origin = i.origin AND +s.cpid = c.id JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
-  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
+  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id AND f.scope = s.scope AND f.raw = s.raw));
 
 CREATE VIEW audit_cascade_actors AS
   SELECT c.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id, y.actor, y.writes, y.gaps,
@@ -118,14 +118,14 @@ CREATE VIEW audit_unattributed_object_events AS SELECT s.id AS arrival, NULL AS 
   strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS time, r.service, s.name AS span, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
   lower(hex(o.trace_id)) AS trace_id, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status, coalesce(y.user_name, r.service) AS actor, y.cause, CASE y.gap WHEN 1 THEN 'yes' WHEN 0 THEN 'no' END AS gap FROM objects b JOIN span_objects x ON x.object = b.id JOIN spans s ON s.id = x.span
   JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource LEFT JOIN seen_writes y ON y.span = s.id WHERE s.cpid IS NULL AND (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
-  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
+  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id AND f.scope = s.scope AND f.raw = s.raw));
 
 CREATE VIEW audit_unattributed_spans AS SELECT s.id AS arrival, NULL AS cpid, lower(hex(o.trace_id)) AS trace_id, CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id,
   CASE WHEN s.parent_id <> 0 THEN printf('%016x', s.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
   strftime('%Y-%m-%dT%H:%M:%S', s.start_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.start_ns % 1000000000) AS start, strftime('%Y-%m-%dT%H:%M:%S', s.end_ns / 1000000000, 'unixepoch') || printf('.%09dZ', s.end_ns % 1000000000) AS "end", (s.end_ns - s.start_ns) / 1e6 AS duration_ms,
   CASE s.kind WHEN 1 THEN 'internal' WHEN 2 THEN 'server' WHEN 3 THEN 'client' WHEN 4 THEN 'producer'
   WHEN 5 THEN 'consumer' ELSE 'unspecified' END AS kind, CASE s.status WHEN 1 THEN 'ok' WHEN 2 THEN 'error' ELSE 'unset' END AS status FROM spans s JOIN origin_traces o ON o.id = s.origin LEFT JOIN scopes p ON p.id = s.scope LEFT JOIN resources r ON r.id = p.resource WHERE s.cpid IS NULL AND (s.id <= (SELECT linked_arrival FROM progress WHERE only = 1) OR NOT EXISTS
-  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id));
+  (SELECT 1 FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id AND f.scope = s.scope AND f.raw = s.raw));
 
 CREATE TABLE awaited_joins (
   key TEXT NOT NULL,
@@ -396,7 +396,7 @@ CREATE TABLE progress (
   indexed_origins INTEGER NOT NULL,
   indexing_origins INTEGER NOT NULL,
   indexing_prefix INTEGER NOT NULL
-  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0, unranked_cpids INTEGER NOT NULL DEFAULT 0) STRICT;
+  , last_log_decision INTEGER NOT NULL DEFAULT 0, live_cpids INTEGER NOT NULL DEFAULT 0, tombstones INTEGER NOT NULL DEFAULT 0, unranked_cpids INTEGER NOT NULL DEFAULT 0, forgotten_ms INTEGER NOT NULL DEFAULT 0, forgotten_episode INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE rejected_items (
   id INTEGER PRIMARY KEY,

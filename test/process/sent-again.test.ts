@@ -1,4 +1,6 @@
+import { gzipSync } from 'node:zlib'
 import { expect, test } from '@jest/globals'
+import { encodedOtherwise, jsonOtherwise } from '../support/encoded-otherwise.ts'
 import { logsRequest } from '../support/otlp-requests.ts'
 import { cascadeLoad } from './support/cascade-load.ts'
 import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
@@ -19,7 +21,7 @@ import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
 
 leaveNothingBehind()
 
-test('what a queue sends again after a restart, batched otherwise, is stored, shown and sent once', async () => {
+test('what a queue sends again after a restart, batched and encoded otherwise, is stored, shown and sent once', async () => {
   const random = seededRandom(41)
   const load = cascadeLoad(random, 20)
   const bodies = Array.from({ length: 30 }, (_, at) => `log ${at}`)
@@ -39,7 +41,8 @@ test('what a queue sends again after a restart, batched otherwise, is stored, sh
   await first.end('SIGKILL')
 
   await using second = await startCauseway(settings)
-  for (const request of inOtherBatches(shuffled(random, requests))) await post(settings, request)
+  for (const [at, request] of inOtherBatches(shuffled(random, requests)).entries())
+    await post(settings, request, WAYS[at % WAYS.length], random)
   // What is not linked yet is shown once as well.
   expect(await shown(settings, 'spans')).toBe(load.spans.length)
   expect(await shown(settings, 'logs')).toBe(logRecords)
@@ -69,13 +72,29 @@ function inOtherBatches(requests: readonly SendableRequest[]): SendableRequest[]
   })
 }
 
-async function post({ ports }: CausewaySettings, { signal, bytes }: SendableRequest): Promise<void> {
+const WAYS = ['as it is', 'JSON', 'other order, gzip'] as const
+
+async function post(
+  { ports }: CausewaySettings,
+  { signal, bytes }: SendableRequest,
+  way: (typeof WAYS)[number] = 'as it is',
+  random: () => number = seededRandom(1),
+): Promise<void> {
+  const body =
+    way === 'JSON'
+      ? jsonOtherwise(signal, bytes, random)
+      : way === 'as it is'
+        ? bytes
+        : gzipSync(encodedOtherwise(signal, bytes, 'other order', random))
   const answer = await fetch(`http://127.0.0.1:${ports.http}/v1/${signal}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/x-protobuf' },
-    body: new Uint8Array(bytes),
+    headers: {
+      'content-type': way === 'JSON' ? 'application/json' : 'application/x-protobuf',
+      ...(way === 'other order, gzip' && { 'content-encoding': 'gzip' }),
+    },
+    body: typeof body === 'string' ? body : new Uint8Array(body),
   })
-  expect([answer.status, await answer.text()]).toEqual([200, ''])
+  expect([answer.status, await answer.text()]).toEqual([200, way === 'JSON' ? '{}' : ''])
 }
 
 /** How many records the API shows. */

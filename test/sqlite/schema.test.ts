@@ -8,6 +8,11 @@ import { holdDatabase } from '../../src/sqlite/hold-database.ts'
 import { migrate } from '../../src/sqlite/migrate.ts'
 import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
 import { schemaState } from '../../src/sqlite/schema-state.ts'
+import { decodeLogs } from '../../src/otlp/read/decode-logs.ts'
+import { digestOfLog } from '../../src/otlp/read/log-digest.ts'
+import { seededRandom } from '../../lab/harness/seeded-random.ts'
+import { encodedOtherwise } from '../support/encoded-otherwise.ts'
+import { logsRequest } from '../support/otlp-requests.ts'
 
 const GOLDEN = new URL('../golden/schema.sql', import.meta.url)
 const isRewriting = process.env['CAUSEWAY_GOLDEN'] === '1'
@@ -103,6 +108,24 @@ test('what names a scope of a database from before it was counted is counted', a
   expect(db.prepare('SELECT uses FROM scopes ORDER BY id').pluck().all()).toEqual([2, 0, 2])
   db.exec('DELETE FROM spans WHERE scope = 1; DELETE FROM outbox')
   expect(db.prepare('SELECT uses FROM scopes ORDER BY id').pluck().all()).toEqual([0, 0, 2])
+  db.close()
+})
+
+test('a log record of an older database is known again, however it is encoded', async () => {
+  const { db, migrateOn } = await beforeMigration('025')
+  const record = { body: 'tick', time: 1, attributes: { a: 'x', b: 'y' } }
+  const request = logsRequest('a', [record])
+  db.exec("INSERT INTO resources (id, hash, service, envelope) VALUES (1, x'', 'a', x'')")
+  db.exec("INSERT INTO scopes (id, resource, hash, envelope) VALUES (1, 1, x'', x'')")
+  const [log] = decodeLogs(request).resources[0]?.scopes[0]?.records ?? []
+  db.prepare(
+    `INSERT INTO logs (id, time_ns, scope, severity, event_name, span_id, raw, digest) VALUES (1, ?, 1, 9, '', 0, ?, 77)`,
+  ).run(log?.timeNs, log?.raw)
+  await migrateOn()
+  const otherwise = decodeLogs(encodedOtherwise('logs', request, 'other order', seededRandom(3)))
+  const [again] = otherwise.resources[0]?.scopes[0]?.records ?? []
+  expect(again?.raw).not.toEqual(log?.raw)
+  expect(db.prepare('SELECT digest FROM logs').pluck().get()).toBe(digestOfLog(again?.raw ?? Buffer.alloc(0)))
   db.close()
 })
 

@@ -13,7 +13,7 @@ export interface ArrivedLog {
   readonly spanId: bigint
   /** It carries a `cpid.id` that is no CPID, and so takes none from its span. */
   readonly malformed: boolean
-  /** The same bytes from the same resource and scope arrived before. */
+  /** The same content from the same resource and scope arrived before. */
   readonly repeated: boolean
 }
 

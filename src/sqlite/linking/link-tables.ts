@@ -12,6 +12,7 @@ import { JoinTable } from './join-table.ts'
 import { LinkEventQueue } from './link-events.ts'
 import { LinkScopeTable } from './link-scopes.ts'
 import { SqliteLogLinks } from './log-link-store.ts'
+import { addContentFunctions } from './sent-once.ts'
 import { SpanReader } from './span-reader.ts'
 import { TraceActorTable } from './trace-actor-table.ts'
 import { TraceTable } from './trace-table.ts'
@@ -36,6 +37,7 @@ export class LinkTables implements LinkPorts {
   readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
 
   constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
+    addContentFunctions(db)
     this.clock = progress
     this.objects = arrivals.objects
     this.logs = new SqliteLogLinks(db, progress)

@@ -18,7 +18,7 @@ import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 import type { SqliteArrivals } from '../writer/arrival-store.ts'
 import type { LinkScopeTable } from './link-scopes.ts'
-import { SPAN_REPEATED } from './sent-once.ts'
+import { SPAN_ONCE, SPAN_REPEATED } from './sent-once.ts'
 
 type SpanRow = [
   bigint,
@@ -34,15 +34,21 @@ type SpanRow = [
   bigint | null,
   bigint,
   bigint,
+  bigint | null,
 ]
 
 const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.end_ns, s.scope, length(s.raw), s.flags,
   CASE WHEN s.parent_id <> 0 THEN
     (SELECT min(p.id) FROM spans p WHERE p.origin = s.origin AND p.span_id = s.parent_id) END,
   ${SPAN_REPEATED},
-  EXISTS (SELECT 1 FROM awaited_parents a WHERE a.origin = s.origin AND a.span_id = s.span_id)`
+  EXISTS (SELECT 1 FROM awaited_parents a WHERE a.origin = s.origin AND a.span_id = s.span_id),
+  CASE WHEN s.parent_id <> 0 THEN
+    (SELECT max(p.id) FROM spans p WHERE p.origin = s.origin AND p.span_id = s.parent_id) END`
 
 const NAMES = SPAN_HAS_LINKS | SPAN_NAMES_REQUEST | SPAN_NAMES_POD
+
+/** How many spans with the same ids are looked at for the one of a resource. */
+const SHARING = 64
 
 /** How many spans are looked at for the earliest: a change may have any number before it is sent. */
 const FIRST_SPANS = 200
@@ -58,6 +64,7 @@ export class SpanReader implements Spans {
   readonly #children: Statement<[number, bigint], SpanRow>
   readonly #raw: Statement<[number], Buffer>
   readonly #find: Statement<[number, bigint], number | null>
+  readonly #ofResource: Statement<[number, bigint, number], number>
   readonly #firstStart: Statement<[{ cpid: number; from: bigint; to: bigint }], bigint | null>
   readonly #setCpid: Statement
   readonly #remove: Statement
@@ -81,6 +88,13 @@ export class SpanReader implements Spans {
     this.#find = db
       .prepare<[number, bigint], number | null>(
         'SELECT min(id) FROM spans WHERE origin = +? AND span_id = +?',
+      )
+      .pluck()
+    this.#ofResource = db
+      .prepare<[number, bigint, number], number>(
+        `SELECT s.id FROM (SELECT id FROM spans WHERE origin = +? AND span_id = +? ORDER BY id LIMIT ${SHARING}) c
+         CROSS JOIN spans s ON s.id = c.id CROSS JOIN scopes p ON p.id = s.scope
+         WHERE p.resource = (SELECT resource FROM scopes WHERE id = ?) AND ${SPAN_ONCE} ORDER BY s.id LIMIT 1`,
       )
       .pluck()
     this.#firstStart = db
@@ -191,9 +205,15 @@ export class SpanReader implements Spans {
       joinsOwn: (flags & SPAN_JOINS_OWN) !== 0,
       malformed: (flags & SPAN_MALFORMED_CPID) !== 0,
       inherited: (flags & SPAN_INHERITED_CPID) !== 0,
-      parentRow: row[10] === null ? undefined : Number(row[10]),
+      parentRow: row[10] === row[13] ? numberOf(row[10]) : this.#parentOf(row),
       repeated: row[11] === 1n,
       awaited: row[12] === 1n,
     }
   }
+  /** Of several spans with the parent's ids the first of the child's own resource, else the first. */
+  #parentOf(row: SpanRow): number | undefined {
+    return this.#ofResource.get(Number(row[2]), row[4], Number(row[7])) ?? numberOf(row[10])
+  }
 }
+
+const numberOf = (id: bigint | null): number | undefined => (id === null ? undefined : Number(id))

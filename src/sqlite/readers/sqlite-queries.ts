@@ -17,6 +17,7 @@ import type {
   TraceRange,
 } from '../../model/ports/query-port.ts'
 import type { ObjectFacts, ObjectVersionFacts } from '../../model/ports/object-history.ts'
+import { addContentFunctions } from '../linking/sent-once.ts'
 import type { Sqlite } from '../open-database.ts'
 import { CascadeFactsReader } from './cascades/cascade-facts.ts'
 import { CascadeTraces } from './cascades/cascade-traces.ts'
@@ -56,6 +57,7 @@ export class SqliteQueries implements CausewayQueries {
   readonly #facets: FacetsReader
 
   constructor(db: Sqlite) {
+    addContentFunctions(db)
     this.#cpids = new CpidLookup(db)
     this.#walk = new GraphWalk(db)
     this.#mergelogs = new MergelogFactsReader(db)

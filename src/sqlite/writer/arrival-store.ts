@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib'
 import type { Statement } from 'better-sqlite3'
 import type {
   ArrivalStore,
@@ -23,6 +22,7 @@ import type { SeenWrite } from '../../model/seen-write.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/clock.ts'
 import { cpidBytes, type Cpid } from '../../model/cpid.ts'
 import type { Mergelog } from '../../model/ports/graph-port.ts'
+import { digestOfLog } from '../../otlp/read/log-digest.ts'
 import { Interner, type ResourceEnvelope } from './interner.ts'
 import { GenerationCache } from '../generation-cache.ts'
 import { cpidsOf } from './source-set.ts'
@@ -180,7 +180,7 @@ export class SqliteArrivals implements ArrivalStore {
       log.spanId,
       log.raw,
       // Of two records alike that give no time, both may have happened.
-      log.timeNs === 0n ? null : crc32(log.raw),
+      log.timeNs === 0n ? null : digestOfLog(log.raw),
     )
   }
 

@@ -9,7 +9,7 @@ export interface ArrivedSpan {
   readonly spanId: bigint
   /** 0n for none. */
   readonly parentId: bigint
-  /** The first stored span with that id in the same original trace, arrived or yet to be linked. */
+  /** The first stored span with that id in the same original trace, of its own resource if there are several; arrived or yet to be linked. */
   readonly parentRow: number | undefined
   readonly startNs: UnixNanos
   readonly endNs: UnixNanos
@@ -34,7 +34,7 @@ export interface ArrivedSpan {
   readonly joinsOwn: boolean
   /** Its CPID came from an ancestor span. */
   inherited: boolean
-  /** A span with the same ids in the same original trace arrived before. */
+  /** The same span arrived before: the same ids, content, resource and scope. */
   readonly repeated: boolean
   /** Something linked in an earlier round may have been awaiting it. */
   readonly awaited: boolean
