@@ -1,4 +1,5 @@
 import type { Clock } from '../model/clock.ts'
+import type { Forgotten } from '../model/ports/graph-port.ts'
 import type { Sqlite } from './open-database.ts'
 import { ScopeUses } from './writer/scope-uses.ts'
 
@@ -14,6 +15,8 @@ interface ProgressRow {
   live_cpids: number
   tombstones: number
   unranked_cpids: number
+  forgotten_ms: number
+  forgotten_episode: number
 }
 
 /**
@@ -37,6 +40,7 @@ export class Progress {
   tombstones = 0
   /** CPIDs up to this number came before the graph was kept in order (ADR-020). */
   unrankedCpids = 0
+  forgotten: Forgotten = { untilMs: 0, nextEpisode: 0 }
   /** Rows that came to name scopes. */
   readonly scopeUses: ScopeUses
   readonly #db: Sqlite
@@ -57,7 +61,8 @@ export class Progress {
     const row = this.#db
       .prepare<[], ProgressRow>(
         `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, indexed_origins, indexing_origins,
-           indexing_prefix, active_ms, live_cpids, tombstones, unranked_cpids FROM progress`,
+           indexing_prefix, active_ms, live_cpids, tombstones, unranked_cpids,
+           forgotten_ms, forgotten_episode FROM progress`,
       )
       .get()
     if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
@@ -72,6 +77,7 @@ export class Progress {
     this.liveCpids = row.live_cpids
     this.tombstones = row.tombstones
     this.unrankedCpids = row.unranked_cpids
+    this.forgotten = { untilMs: row.forgotten_ms, nextEpisode: row.forgotten_episode }
     this.#base = Math.max(row.active_ms, this.activeMs)
     this.#startedMs = this.#clock.monotonicMs()
     this.turn()
@@ -100,7 +106,8 @@ export class Progress {
     this.#db
       .prepare(
         `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,
-           indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?`,
+           indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?,
+           forgotten_ms = ?, forgotten_episode = ?`,
       )
       .run(
         this.lastArrival,
@@ -113,6 +120,8 @@ export class Progress {
         this.activeMs,
         this.liveCpids,
         this.tombstones,
+        this.forgotten.untilMs,
+        this.forgotten.nextEpisode,
       )
   }
 }

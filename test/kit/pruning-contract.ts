@@ -87,7 +87,7 @@ export function pruningContract(open: Open): void {
       pruning.removeEdge(1, 2)
       for (const id of [1, 2, 3]) pruning.bury(id)
       expect([graph.targetsOf(1), mergelogs.find(1), pruning.countCpids()]).toEqual([[], undefined, 1])
-      expect(pruning.removeOldTombstones(3, 9)).toBe(0)
+      expect([pruning.removeOldTombstones(3, 9), graph.forgotten.nextEpisode]).toEqual([0, 0])
       expect(pruning.removeOldTombstones(2, 1)).toBe(1)
       expect([1, 2, 3].map((id) => graph.maybeNode(id)?.id)).toEqual([undefined, 2, 3])
     })
@@ -97,6 +97,10 @@ export function pruningContract(open: Open): void {
       while (pruning.removeOldTombstones(0, 1) > 0);
       expect([1, 2, 3].map((id) => graph.maybeNode(id)?.id)).toEqual([undefined, 2, undefined])
     })
+    // CPID 1 is forgotten with its episodes, of which the mergelog's time tells how late it was.
+    const { forgotten } = opened.reopened().transactor.run(({ graph }) => graph)
+    expect(forgotten.nextEpisode).toBe(1)
+    expect(forgotten.untilMs).toBeGreaterThan(0)
     const left = opened.reopened().transactor.run(({ graph }) => graph.sight(cpid(1) as Cpid).id)
     expect(left).toBe(5)
   })

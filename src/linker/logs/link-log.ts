@@ -1,9 +1,11 @@
 import { waitsUntil } from '../causes/waits.ts'
 import { traceIdOf } from '../changes/derived-ids.ts'
+import type { CpidNode } from '../../model/ports/graph-port.ts'
 import type { LinkContext } from '../link-context.ts'
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 import type { Trace } from '../../model/ports/linking/traces.ts'
 import type { ArrivedLog } from '../../model/ports/log-port.ts'
+import { firstEpisodeOf } from '../traces/first-episode.ts'
 import { keepsRootOpen, listedRoots } from '../traces/trace-openings.ts'
 
 /** The span a log record names: not arrived, arrived but not sent yet, or sent. */
@@ -126,9 +128,14 @@ function placeOf(ctx: LinkContext, cpid: number, state: SpanState): { traceId: B
   const newest = roots[0] ?? ctx.graph.node(cpid)
   return {
     // Without a trace yet, or any more, the id that it will have, or had last.
-    traceId: trace?.traceId ?? traceIdOf(newest.cpid, Math.max(0, newest.nextEpisode - 1)),
+    traceId: trace?.traceId ?? traceIdOf(newest.cpid, episodeWithoutTrace(ctx, newest)),
     holdsSpan: state.kind === 'missing' || spanTraces.some((one) => one.id === trace?.id),
   }
+}
+
+/** The episode that it had last, or will have. */
+function episodeWithoutTrace(ctx: LinkContext, root: CpidNode): number {
+  return root.nextEpisode > 0 ? root.nextEpisode - 1 : firstEpisodeOf(ctx, root)
 }
 
 /** The traces a span was sent into, oldest first. */

@@ -18,6 +18,7 @@ import { drives, type Drivers } from '../drives/drivers.ts'
 import type { LinkContext } from '../link-context.ts'
 import { extendBounds, isDoubtful, openingTime, possibleTime } from '../causes/plausible-time.ts'
 import { endFull, goOnSilent } from './settling.ts'
+import { firstEpisodeOf } from './first-episode.ts'
 import { sendSynthetic, stampIn } from '../changes/synthetic-span.ts'
 import { hasShareFor } from './guests.ts'
 import { changeBytes, fits } from './trace-room.ts'
@@ -105,7 +106,7 @@ export function listedRoots({ graph, settings, ancestry }: LinkContext, cpid: nu
 
 /** The main trace of a root that has none yet; a root whose tombstone is left goes on with episodes. */
 function openFirst(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos): Trace | undefined {
-  if (root.pruned || root.nextEpisode > 0) return undefined
+  if (firstEpisodeOf(ctx, root) > 0) return undefined
   const mergelog = ctx.mergelogs.find(root.id)
   const changeNs = mergelog === undefined ? [] : [changeTime(mergelog)]
   const ns = openingTime(ctx, root.id, [...changeNs, activityNs])
@@ -118,10 +119,11 @@ function openFirst(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos): Tra
 function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, full?: Trace): Trace {
   const previous = ctx.traces.currentOf(root.id)
   const mergelog = ctx.mergelogs.find(root.id)
-  const number = previous === undefined ? Math.max(root.nextEpisode, 1) : previous.episode + 1
+  const number = previous === undefined ? Math.max(firstEpisodeOf(ctx, root), 1) : previous.episode + 1
   const firstNs = possibleTime(ctx, activityNs)
   const trace = addTrace(ctx, root, { episode: number, firstNs, full })
-  const before = traceIdOf(root.cpid, number - 1)
+  const isKnown = previous !== undefined || root.nextEpisode > 0
+  const before = traceIdOf(root.cpid, isKnown ? number - 1 : 0)
   sendSynthetic(ctx, trace, {
     spanId: trace.rootSpan,
     parentId: 0n,

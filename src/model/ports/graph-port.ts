@@ -31,6 +31,14 @@ export interface RankedCpid {
   readonly rank: number
 }
 
+/** What is still known of pruned CPIDs whose tombstones are forgotten too. */
+export interface Forgotten {
+  /** None of those that were pruned was made or first seen later, in milliseconds of wall-clock time. */
+  readonly untilMs: number
+  /** None of them has had this episode, or a later one; 0 as long as none is forgotten. */
+  readonly nextEpisode: number
+}
+
 /** Keeps something that rests on what is above CPIDs. */
 export interface GraphWatcher {
   /** The CPID was saved, as it is with every change of it and of its edges to its sources. */
@@ -41,6 +49,7 @@ export interface GraphWatcher {
 
 /** What the merge graph's rules read and write. Synchronous: it is used inside one transaction. */
 export interface MergeGraph {
+  readonly forgotten: Forgotten
   /** The node of a CPID, made at its first sighting. */
   sight(cpid: Cpid): CpidNode
   /** The node of a CPID, if it was sighted before. */

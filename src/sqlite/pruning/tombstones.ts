@@ -22,6 +22,7 @@ export class Tombstones {
 
   /** Makes one of a CPID whose belongings are gone. */
   bury(cpid: number): void {
+    this.#noteTime(cpid)
     this.#removeMergelog(cpid)
     const node = this.#graph.node(cpid)
     node.pruned = true
@@ -48,23 +49,42 @@ export class Tombstones {
       this.#looked = 0
       return 0
     }
-    const page = this.#sql.rows<{ id: number; text: Cpid; isNeeded: number }>(
-      `SELECT id, text, EXISTS (SELECT 1 FROM traces WHERE root = cpids.id)
+    const page = this.#sql.rows<{ id: number; text: Cpid; nextEpisode: number; isNeeded: number }>(
+      `SELECT id, text, next_episode AS nextEpisode, EXISTS (SELECT 1 FROM traces WHERE root = cpids.id)
          OR EXISTS (SELECT 1 FROM log_outbox WHERE cpid = cpids.id) AS isNeeded FROM cpids
        WHERE state = 1 AND id > +? ORDER BY id LIMIT +?`,
       this.#looked,
       limit,
     )
-    for (const { id, text, isNeeded } of page) {
+    for (const { id, text, nextEpisode, isNeeded } of page) {
       if (excess <= 0) break
       if (isNeeded === 1) continue
       this.#sql.run('DELETE FROM cpids WHERE id = +?', id)
       this.#graph.drop(id, text)
+      this.#noteEpisode(nextEpisode)
       this.#progress.tombstones--
       excess--
     }
     this.#looked = page.at(-1)?.id ?? 0
     return page.length
+  }
+
+  /** Taken while the mergelog is still there. A time to come is no later than now. */
+  #noteTime(cpid: number): void {
+    const timeMs =
+      this.#sql.number(
+        `SELECT max(c.first_seen_ms, min(coalesce(m.time_ns, 0) / 1000000 + 1, +?)) FROM cpids c
+         LEFT JOIN mergelogs m ON m.cpid = c.id WHERE c.id = +?`,
+        this.#progress.wallMs,
+        cpid,
+      ) ?? 0
+    const { forgotten } = this.#progress
+    if (timeMs > forgotten.untilMs) this.#progress.forgotten = { ...forgotten, untilMs: timeMs }
+  }
+
+  #noteEpisode(nextEpisode: number): void {
+    const { forgotten } = this.#progress
+    if (nextEpisode > forgotten.nextEpisode) this.#progress.forgotten = { ...forgotten, nextEpisode }
   }
 
   #removeMergelog(cpid: number): void {

@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import { cpidBytes, cpidOfBytes, type Cpid } from '../../model/cpid.ts'
 import type {
   CpidNode,
+  Forgotten,
   GraphEventKind,
   GraphWatcher,
   MergeGraph,
@@ -106,6 +107,10 @@ export class SqliteMergeGraph implements MergeGraph {
     this.#claim = db.prepare('UPDATE cpids SET claim = ? WHERE id = ?')
     this.#stored = db.prepare<[number], Buffer>('SELECT sources FROM mergelogs WHERE cpid = ?').pluck()
     this.#announce = db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
+  }
+
+  get forgotten(): Forgotten {
+    return this.#progress.forgotten
   }
 
   find(cpid: Cpid): CpidNode | undefined {

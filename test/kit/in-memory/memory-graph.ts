@@ -2,6 +2,7 @@ import type { Cpid } from '../../../src/model/cpid.ts'
 import { nanosOfMs } from '../../../src/model/clock.ts'
 import type {
   CpidNode,
+  Forgotten,
   GraphEventKind,
   GraphWatcher,
   MergeGraph,
@@ -19,6 +20,10 @@ export class MemoryGraph implements MergeGraph, Cached {
 
   constructor(tables: MemoryTables) {
     this.#tables = tables
+  }
+
+  get forgotten(): Forgotten {
+    return this.#tables.forgotten
   }
 
   forget(): void {

@@ -67,6 +67,11 @@ export class MemoryPruning implements GraphPruning {
   }
 
   bury(cpid: number): void {
+    const { wallMs, forgotten } = this.#tables
+    const firstSeenMs = this.#tables.cpids.get(cpid)?.firstSeenMs ?? 0
+    const madeMs = Number((this.#tables.mergelogs.get(cpid)?.timeNs ?? 0n) / 1_000_000n) + 1
+    const untilMs = Math.max(forgotten.untilMs, firstSeenMs, Math.min(madeMs, wallMs))
+    this.#tables.forgotten = { ...forgotten, untilMs }
     this.#tables.mergelogs.delete(cpid)
     this.#tables.tellers.delete(cpid)
     const node = this.#graph.node(cpid)
@@ -88,6 +93,9 @@ export class MemoryPruning implements GraphPruning {
       if (excess <= 0) break
       if ([...this.#tables.traces.values()].some(({ root }) => root === node.id)) continue
       this.#tables.cpids.delete(node.id)
+      const { forgotten } = this.#tables
+      const nextEpisode = Math.max(forgotten.nextEpisode, node.nextEpisode)
+      this.#tables.forgotten = { ...forgotten, nextEpisode }
       excess--
     }
     this.#looked = page.at(-1)?.node.id ?? 0

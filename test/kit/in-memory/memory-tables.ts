@@ -1,4 +1,4 @@
-import type { CpidNode, GraphEventKind } from '../../../src/model/ports/graph-port.ts'
+import type { CpidNode, Forgotten, GraphEventKind } from '../../../src/model/ports/graph-port.ts'
 import type { RequestAnswer } from '../../../src/model/ports/arrival-port.ts'
 import type { ChangeSpan, StoredMergelog, Teller } from '../../../src/model/ports/linking/changes.ts'
 import type { Trace } from '../../../src/model/ports/linking/traces.ts'
@@ -25,6 +25,7 @@ export class MemoryTables implements WriterProgress {
   readonly lastLogDecision = 0
   committedActiveMs = 0
   lastCpid = 0
+  forgotten: Forgotten = { untilMs: 0, nextEpisode: 0 }
   lastTrace = 0
   cpids = new Map<number, CpidRow>()
   edges = new Map<string, readonly [source: number, target: number]>()
