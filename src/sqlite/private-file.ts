@@ -15,7 +15,7 @@ export function makePrivate(path: string): void {
 /** What to do where others than its user may read a database, or write it; undefined where they may not. */
 export function whyNotPrivate(path: string): string | undefined {
   if (path === ':memory:' || process.platform === 'win32') return undefined
-  const wide = [path, `${path}-wal`, `${path}-shm`, `${path}-lock`].filter((file) => {
+  const wide = [path, `${path}-wal`, `${path}-shm`, `${path}-lock`, `${path}-mark`].filter((file) => {
     const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
     return (mode & OF_OTHERS) !== 0
   })

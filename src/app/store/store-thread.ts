@@ -2,6 +2,7 @@ import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { errorText } from '../../model/error-text.ts'
 import { holdDatabase } from '../../sqlite/hold-database.ts'
 import { migrate } from '../../sqlite/migrate.ts'
+import { CommitMark } from '../../sqlite/log/commit-mark.ts'
 import { WalKeeper } from '../../sqlite/log/wal-keeper.ts'
 import { WalMover } from '../../sqlite/log/wal-mover.ts'
 import { closeWriting, openForWriting, shrinkMemory, storageSentence } from '../../sqlite/open-database.ts'
@@ -24,6 +25,7 @@ const { path, exporters, retention, ...settings } = workerData as StoreThreadDat
 async function run(port: MessagePort): Promise<void> {
   const post = (message: FromStore): void => port.postMessage(message)
   try {
+    const mark = new CommitMark(path)
     const db = openForWriting(path)
     await migrate(db)
     const hold = holdDatabase(path)
@@ -50,6 +52,7 @@ async function run(port: MessagePort): Promise<void> {
       clock: systemClock,
       timers: systemTimers,
       ...(checkpoints && { checkpoints }),
+      ...(!db.memory && { mark }),
       rest: () => {
         shrinkMemory(db)
         collectGarbage()
@@ -60,6 +63,7 @@ async function run(port: MessagePort): Promise<void> {
       turns.stop()
       await checkpoints?.[Symbol.asyncDispose]()
       closeWriting(db)
+      mark.remove()
       hold[Symbol.dispose]()
       post({ kind: 'stopped' })
       port.close()
@@ -99,11 +103,21 @@ async function run(port: MessagePort): Promise<void> {
       }
     })
     post({ kind: 'ready', positions, lastDecisions: writer.lastDecisions })
+    const missing = mark.missing(writer.progress.lastArrival)
+    if (missing > 0) post({ kind: 'notice', reason: logIsGone(path, missing) })
     turns.start()
   } catch (error) {
     post({ kind: 'fatal', reason: reasonOf(error) })
     port.close()
   }
+}
+
+function logIsGone(path: string, missing: number): string {
+  return (
+    `the last ${missing} spans and log records that were stored in ${path} before Causeway ended are missing, since its ` +
+    `write-ahead log ${path}-wal was removed or cut after that: stop Causeway, put back what was removed, or else a backup ` +
+    '(docs/recovery.md), or go on without them'
+  )
 }
 
 /** Damage may show only after opening. */

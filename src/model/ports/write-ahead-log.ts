@@ -11,6 +11,12 @@ export interface LogLength {
   shorten(): LogShortened
 }
 
+/** Says beside the database how many arrivals it holds. */
+export interface CommittedMark {
+  /** So many arrivals are committed. */
+  write(arrivals: number): void
+}
+
 /** Pages in the write-ahead log, and how many of them are in the database already. */
 export interface LogPages {
   readonly log: number

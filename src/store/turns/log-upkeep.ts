@@ -1,4 +1,4 @@
-import type { LogLength } from '../../model/ports/write-ahead-log.ts'
+import type { CommittedMark, LogLength } from '../../model/ports/write-ahead-log.ts'
 import { MIB } from '../../model/sizes.ts'
 import type { FromStore } from '../../threads/thread-messages.ts'
 import type { StorageGuard } from './storage-guard.ts'
@@ -14,6 +14,8 @@ export interface LogUpkeepParts {
   wal: LogLength
   /** Without it the commits themselves move the write-ahead log into the database. */
   checkpoints?: { look(): void } | undefined
+  /** Without it a log that is gone after a kill is not noticed. */
+  mark?: CommittedMark | undefined
   guard: StorageGuard
   post: (message: FromStore) => void
 }
@@ -31,6 +33,11 @@ export class LogUpkeep {
     const { checkpoints, guard } = this.#parts
     if (checkpoints !== undefined)
       guard.run('moving the write-ahead log into the database', () => checkpoints.look())
+  }
+
+  /** Says beside the database how many arrivals it holds, to be called outside of transactions. */
+  note(arrivals: number): void {
+    this.#parts.mark?.write(arrivals)
   }
 
   /** Shortens it while nobody waits, or when it has grown very long. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../model/clock.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import type { Cancel, Timers } from '../../model/timers.ts'
-import type { LogLength } from '../../model/ports/write-ahead-log.ts'
+import type { CommittedMark, LogLength } from '../../model/ports/write-ahead-log.ts'
 import type { FromStore, ToStore } from '../../threads/thread-messages.ts'
 import type { StorageHealth } from '../storage-health.ts'
 import type { StoreWriter } from '../store-writer.ts'
@@ -16,6 +16,7 @@ import { StorageGuard } from './storage-guard.ts'
 const SETTLE_EVERY_MS = 50
 const SAVE_EVERY_MS = 250
 const REPORT_EVERY_MS = 2_000
+const MARK_EVERY_MS = 500
 /** After that long without work there may be none for long. */
 const REST_AFTER_MS = 4_000
 
@@ -27,6 +28,8 @@ export interface TurnSettings {
   wal: LogLength
   /** Without it the commits themselves move the write-ahead log into the database. */
   checkpoints?: { look(): void }
+  /** Without it a write-ahead log that is gone after a kill is not noticed. */
+  mark?: CommittedMark
   /** Gives memory back that is of use only while there is work. */
   rest?: () => void
   clock: Pick<Clock, 'monotonicMs'>
@@ -55,7 +58,7 @@ export class StoreTurns {
   #isStopped = false
 
   constructor(writer: StoreWriter, settings: TurnSettings) {
-    const { post, health, wal, checkpoints, clock, timers } = settings
+    const { post, health, wal, checkpoints, mark, clock, timers } = settings
     const nowMs = (): number => clock.monotonicMs()
     const guard = new StorageGuard(health, post)
     this.#writer = writer
@@ -70,7 +73,7 @@ export class StoreTurns {
     })
     this.#pruning = new PruneTurns({ writer, post, nowMs, timers }, () => this.#prune())
     this.#notes = new ExporterNotes({ writer, guard, post })
-    this.#log = new LogUpkeep({ wal, checkpoints, guard, post })
+    this.#log = new LogUpkeep({ wal, checkpoints, mark, guard, post })
   }
 
   start(): void {
@@ -78,6 +81,7 @@ export class StoreTurns {
     this.#every(SETTLE_EVERY_MS, () => this.#settle())
     this.#every(SAVE_EVERY_MS, () => this.#notes.save())
     this.#every(REPORT_EVERY_MS, () => this.#report())
+    this.#every(MARK_EVERY_MS, () => this.#log.note(this.#writer.progress.lastArrival))
     this.#every(REPORT_EVERY_MS, () => this.#log.shorten(this.#requests.size > 0 || this.#writer.linkLag > 0))
     this.#every(REPORT_EVERY_MS, () => this.#restWhenQuiet())
     if (pruneIntervalMs > 0) this.#every(pruneIntervalMs, () => this.#prune())
