@@ -1,6 +1,7 @@
 import { SPAN_NAMES_REQUEST } from '../model/arrivals.ts'
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import { AWAITED_AFTER_FORWARD, AWAITED_FOR_CPID } from '../model/ports/linking/waiting.ts'
+import { topmostWaiting } from './behind/topmost-waiting.ts'
 import type { Waited } from './behind/wait-behind.ts'
 import { nearestAbove, type Above } from './causes/nearest-above.ts'
 import { awaitChange } from './entering.ts'
@@ -24,8 +25,25 @@ interface Taken {
  * belongs to. `waited` is as what it has waited for one of these.
  */
 export function attribute(ctx: LinkContext, span: ArrivedSpan, waited?: Waited): void {
-  const above = span.malformed ? 'none' : nearestAbove(ctx, span)
-  if (waitsForParent(ctx, span, above)) return
+  const above = aboveOf(ctx, span)
+  if (waitsForParent(ctx, span, above, waited?.waiting.behindUntilMs)) return
+  attributeNow(ctx, span, above, waited)
+}
+
+/** A span has waited for its parent as long as it may, and so have those that wait for the span. */
+export function giveUp(ctx: LinkContext, row: number): void {
+  const span = ctx.spans.span(row)
+  if (span === undefined || span.cpid !== undefined || !ctx.waiting.remove(row)) return
+  ctx.joins.stopAwaiting(row)
+  const waiting = { ...NOTHING, arrival: row, kind: 'join' } as const
+  attributeNow(ctx, span, aboveOf(ctx, span), { waiting, dueMs: ctx.clock.activeMs })
+}
+
+function aboveOf(ctx: LinkContext, span: ArrivedSpan): Above {
+  return span.malformed ? 'none' : nearestAbove(ctx, span)
+}
+
+function attributeNow(ctx: LinkContext, span: ArrivedSpan, above: Above, waited: Waited | undefined): void {
   if (span.names !== 0 && !span.malformed && joins(ctx, span, above, waited)) return
   if (above !== 'none' && above.kind === 'cpid' && mayJoin(ctx, span, above.cpid))
     takeCpid(ctx, span, above, waited?.dueMs)
@@ -36,6 +54,20 @@ export function attribute(ctx: LinkContext, span: ArrivedSpan, waited?: Waited):
   }
 }
 
+/** A span that waited for its parent takes the CPID that the parent has; none where the parent went without one. */
+export function inheritFromParent(
+  ctx: LinkContext,
+  row: number,
+  parent: { readonly cpid: number | undefined; readonly joined: boolean },
+): void {
+  const span = ctx.spans.span(row)
+  if (span === undefined || span.cpid !== undefined || !ctx.waiting.remove(row)) return
+  const { cpid, joined } = parent
+  if (span.names !== 0) attribute(ctx, span)
+  else if (cpid === undefined || !mayJoin(ctx, span, cpid)) forwardUnattributed(ctx, span)
+  else takeCpid(ctx, span, { cpid, joined })
+}
+
 /** `dueMs` is until when the span has waited for it, where it has. */
 function takeCpid(ctx: LinkContext, span: ArrivedSpan, { cpid, joined }: Taken, dueMs?: number): void {
   ctx.spans.inheritCpid(span, cpid, joined)
@@ -43,18 +75,28 @@ function takeCpid(ctx: LinkContext, span: ArrivedSpan, { cpid, joined }: Taken, 
   sendOrWait(ctx, span, cpid, dueMs)
 }
 
-function waitsForParent(ctx: LinkContext, span: ArrivedSpan, above: Above): boolean {
+/**
+ * A parent that has not come is waited for until it has been missed for `wait`. One that is there is waited for as long as it
+ * waits itself, and at most twice `wait` in all: then the topmost span that waits above goes, and those below follow it.
+ */
+function waitsForParent(ctx: LinkContext, span: ArrivedSpan, above: Above, behindUntilMs?: number): boolean {
   if (above === 'none' || above.kind === 'cpid') return false
-  const { parents, clock, settings, waiting } = ctx
+  const { parents, clock, settings, waiting, steps } = ctx
   const { origin } = span
   const { parentId, row } = above
-  const since = parents.since(origin, parentId) ?? clock.activeMs
-  // One that is there goes first, whichever way.
-  const ofParent = row === undefined ? undefined : waiting.untilOf(row)
-  const until = Math.max(since + settings.waitMs, ofParent === undefined ? 0 : ofParent + 1)
-  if (until <= clock.activeMs) return false
+  const sinceMs = (row === undefined ? parents.since(origin, parentId) : undefined) ?? clock.activeMs
+  const mostMs = behindUntilMs ?? sinceMs + 2 * settings.waitMs
+  const until = row === undefined ? Math.min(sinceMs + settings.waitMs, mostMs) : mostMs
+  if (until <= clock.activeMs) {
+    const top = topmostWaiting(ctx, span)
+    if (top.row === span.row) return false
+    steps.push({ kind: 'given up', row: top.row })
+  }
   parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
-  ctx.waiting.add({ ...NOTHING, arrival: span.row, kind: 'orphan', origin, parentId }, until)
+  waiting.add(
+    { ...NOTHING, arrival: span.row, kind: 'orphan', origin, parentId, behindUntilMs: mostMs },
+    until,
+  )
   return true
 }
 

@@ -128,21 +128,6 @@ function followAwaited(
   }
 }
 
-/** A child that waited goes after its parent, and takes its CPID. */
-export function sendChild(
-  ctx: LinkContext,
-  child: ArrivedSpan,
-  cpid: number | undefined,
-  joined: boolean,
-): void {
-  if (cpid === undefined || !mayJoin(ctx, child, cpid)) {
-    forwardUnattributed(ctx, child)
-    return
-  }
-  ctx.spans.inheritCpid(child, cpid, joined)
-  sendSpan(ctx, child, cpid)
-}
-
 /**
  * A parent with a CPID came after its children had been forwarded without one: they and their own children are sent
  * again, into the traces now right and still open.
@@ -152,7 +137,8 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
   let sent = false
   for (let above = stack.pop(); above !== undefined; above = stack.pop()) {
     for (const child of ctx.spans.childrenWithoutCpid(above.origin, above.spanId)) {
-      if (!mayJoin(ctx, child, cpid)) continue
+      // What waits looks above itself.
+      if (ctx.waiting.hasSpan(child.row) || !mayJoin(ctx, child, cpid)) continue
       ctx.spans.inheritCpid(child, cpid, above.joined)
       const roots = ctx.settings.mode === 'passthrough' ? [] : listedRoots(ctx, cpid)
       const drivers = driversOf(ctx, child, roots)

@@ -1,7 +1,7 @@
 import type { LinkPorts } from '../../model/ports/linking/link-ports.ts'
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 
-/** Where a span without a CPID may get one; `row` is of an ancestor that arrived, and waits itself. */
+/** Where a span without a CPID may get one; `row` is of an ancestor that was stored, and waits itself or is about to be linked. */
 export type Above =
   | 'none'
   | { kind: 'cpid'; cpid: number; joined: boolean }
@@ -19,13 +19,10 @@ export function nearestAbove(
   let at = span
   while (at.parentId !== 0n && !seen.has(at.row)) {
     seen.add(at.row)
-    const parent =
-      at.parentRow !== undefined && events.isLinked(at.parentRow) ? spans.span(at.parentRow) : undefined
-    if (parent === undefined || waiting.hasSpan(parent.row)) {
-      if (parent?.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
-      return { kind: 'awaited', parentId: at.parentId, row: parent?.row }
-    }
-    if (parent.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
+    const { parentId, parentRow: row } = at
+    const parent = row !== undefined && events.isLinked(row) ? spans.span(row) : undefined
+    if (parent?.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
+    if (parent === undefined || waiting.hasSpan(parent.row)) return { kind: 'awaited', parentId, row }
     if (!parent.malformed) return 'none'
     at = parent
   }

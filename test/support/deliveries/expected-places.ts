@@ -1,0 +1,157 @@
+import { hexSpan, hexTrace } from '../otlp-requests.ts'
+import { traceOf } from '../sent-spans.ts'
+import type { Delay, DrawnCascade, DrawnMergelog, DrawnSpan, Version } from './drawn-cascade.ts'
+
+/** Where a span stands: the trace, and the span there that it hangs under, or the change of a CPID. */
+export interface Place {
+  readonly trace: string
+  readonly span: string
+  readonly parent: string
+}
+
+/*
+ * What `wait` allows, worked out from what was sent alone, whatever its order:
+ *
+ * 1. What comes half of `wait` late, or sooner, is as if it had come at once. What comes later than that is, until it comes, as
+ *    if it never came. So what was sent before the latecomers come follows from the set of what came by then.
+ * 2. A span has the CPID of the nearest ancestor that carries one, if all between them have come; else it stays in its original
+ *    trace, where its sender put it. A CPID whose mergelog has not come is a root. A span goes into the trace of each root.
+ * 3. There it hangs under its local parent, else under its cause, else under the change of its CPID. The cause is from another
+ *    original trace, and in the same trace: for each object that the span observed it is who wrote the highest version up to
+ *    the one observed; of these, the one that ends last.
+ * 4. What latecomers change is added, and nothing is taken back: each span is also where it belongs with them. Only what came late
+ *    or belongs elsewhere with them may be anywhere in between: under a CPID that was a root for a moment, in its original
+ *    trace because somebody had waited for the same parent before, or under another parent where nothing local is above it.
+ */
+
+const isByTime = ({ delay }: { delay: Delay }): boolean => delay === 'none' || delay === 'half'
+const isEver = ({ delay }: { delay: Delay }): boolean => delay !== 'never'
+
+/** What is known once some of what a cascade sends has come. */
+export class Known {
+  readonly spans: ReadonlyMap<number, DrawnSpan>
+  readonly mergelogs: ReadonlyMap<string, DrawnMergelog>
+
+  constructor(spans: readonly DrawnSpan[], records: readonly DrawnMergelog[]) {
+    this.spans = new Map(spans.map((span) => [span.id, span]))
+    const told = [...records, ...spans.flatMap(({ tells }) => tells)]
+    this.mergelogs = new Map(told.map((mergelog) => [mergelog.cpid, mergelog]))
+  }
+
+  static byTime({ spans, mergelogs }: DrawnCascade): Known {
+    return new Known(spans.filter(isByTime), mergelogs.filter(isByTime))
+  }
+
+  static everything({ spans, mergelogs }: DrawnCascade): Known {
+    return new Known(spans.filter(isEver), mergelogs.filter(isEver))
+  }
+
+  cpidOf(span: DrawnSpan): string | undefined {
+    if (span.carries !== undefined || span.parent === undefined) return span.carries
+    const parent = this.spans.get(span.parent)
+    return parent && this.cpidOf(parent)
+  }
+
+  rootsOf(cpid: string): Set<string> {
+    const sources = this.mergelogs.get(cpid)?.sources ?? []
+    return sources.length === 0 ? new Set([cpid]) : new Set(sources.flatMap((one) => [...this.rootsOf(one)]))
+  }
+
+  ancestorsOf(cpid: string): Set<string> {
+    const sources = this.mergelogs.get(cpid)?.sources ?? []
+    return new Set([cpid, ...sources.flatMap((one) => [...this.ancestorsOf(one)])])
+  }
+
+  tracesOf(span: DrawnSpan): string[] {
+    const cpid = this.cpidOf(span)
+    return cpid === undefined ? [hexTrace(span.trace)] : [...this.rootsOf(cpid)].map(traceOf)
+  }
+
+  placesOf(span: DrawnSpan): Place[] {
+    return this.tracesOf(span).map((trace) => ({
+      trace,
+      span: hexSpan(span.id),
+      parent: this.#parentIn(trace, span),
+    }))
+  }
+
+  #parentIn(trace: string, span: DrawnSpan): string {
+    if (span.parent !== undefined) return hexSpan(span.parent)
+    const causes = highestOfEach(span.observed).flatMap((version) => this.#writerOf(version, trace, span) ?? [])
+    const [last] = causes.sort((a, b) => b.endMs - a.endMs)
+    return last === undefined ? `the change of ${span.carries}` : hexSpan(last.id)
+  }
+
+  #writerOf({ object, version: upTo }: Version, trace: string, observer: DrawnSpan): DrawnSpan | undefined {
+    let highest: DrawnSpan | undefined
+    let reached = -1
+    for (const span of this.spans.values()) {
+      if (span.trace === observer.trace || !this.tracesOf(span).includes(trace)) continue
+      for (const { object: wrote, version } of span.wrote) {
+        if (wrote !== object || version > upTo || version <= reached) continue
+        highest = span
+        reached = version
+      }
+    }
+    return highest
+  }
+}
+
+function highestOfEach(observed: readonly Version[]): Version[] {
+  return observed.filter(
+    ({ object, version }) => !observed.some((other) => other.object === object && other.version > version),
+  )
+}
+
+/** Where each span must be in the end, and where it may be besides. */
+export interface Expected {
+  /** With exactly this parent. */
+  readonly exactly: readonly Place[]
+  /** The traces and spans of the places that must be there as well, with a parent that `wait` leaves open. */
+  readonly also: readonly string[]
+  /** Those that may be there. */
+  readonly allowed: ReadonlySet<string>
+}
+
+export const traceAndSpan = ({ trace, span }: Pick<Place, 'trace' | 'span'>): string => `${trace} ${span}`
+
+export function expectedInTheEnd(cascade: DrawnCascade): Expected {
+  const [before, all] = [Known.byTime(cascade), Known.everything(cascade)]
+  const exactly = [...before.spans.values()].flatMap((span) => before.placesOf(span))
+  const there = new Set(exactly.map(traceAndSpan))
+  const also: string[] = []
+  const allowed = new Set<string>()
+  for (const span of all.spans.values()) {
+    const places = all.placesOf(span)
+    for (const place of places) {
+      if (there.has(traceAndSpan(place))) continue
+      // What has a local parent is below that wherever it goes.
+      if (span.parent === undefined) also.push(traceAndSpan(place))
+      else exactly.push(place)
+    }
+    for (const trace of tracesInBetween(span, before, all)) allowed.add(traceAndSpan({ trace, span: hexSpan(span.id) }))
+  }
+  return { exactly, also, allowed }
+}
+
+function tracesInBetween(span: DrawnSpan, before: Known, all: Known): string[] {
+  const cpid = all.cpidOf(span)
+  if (cpid === undefined) return []
+  const roots = [...all.ancestorsOf(cpid)].filter((above) => !before.mergelogs.has(above))
+  const traces = roots.map(traceOf)
+  return isBelowAwaited(span, before, all) ? [...traces, hexTrace(span.trace)] : traces
+}
+
+/** A parent above it was waited for before, or one above it went without a CPID: nobody waits for that again. */
+function isBelowAwaited(span: DrawnSpan, before: Known, all: Known): boolean {
+  if (before.spans.has(span.id)) return false
+  for (let at = span; at.parent !== undefined; ) {
+    const above = all.spans.get(at.parent)
+    if (above === undefined) return true
+    if (before.spans.has(above.id)) return before.cpidOf(above) === undefined
+    const { id } = above
+    if ([...before.spans.values()].some(({ parent }) => parent === id)) return true
+    at = above
+  }
+  return false
+}
