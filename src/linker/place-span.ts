@@ -23,6 +23,7 @@ import { observeHop } from './causes/observe.ts'
 import { extendBounds } from './causes/plausible-time.ts'
 import { countGuest } from './traces/guests.ts'
 import { noteActivity } from './traces/settling.ts'
+import { listedRoots } from './traces/trace-openings.ts'
 import { changeBytes, fitsLate, spanBytes } from './traces/trace-room.ts'
 
 export interface Placing {
@@ -152,7 +153,21 @@ function localParentIn(
     ctx.parents.add(origin, parentId, trace.id, cpid, driven)
     return parentId
   }
-  return undefined
+  return isAboutToEnter(ctx, trace, parentRow) ? parentId : undefined
+}
+
+/**
+ * True of a span in the trace of a CPID that counted as a root, whose mergelog is stored but not heard of yet: with that it goes
+ * into the traces now right.
+ */
+function isAboutToEnter(ctx: LinkContext, trace: Trace, row: number): boolean {
+  const isMoving = ctx.outbox.tracesOfSpan(row).some((id) => {
+    const from = ctx.traces.trace(id)
+    const mergelog = from?.provisional === true ? ctx.mergelogs.find(from.root) : undefined
+    return mergelog !== undefined && !ctx.events.isLinked(mergelog.arrival)
+  })
+  const cpid = isMoving ? ctx.spans.span(row)?.cpid : undefined
+  return cpid !== undefined && listedRoots(ctx, cpid).some(({ id }) => id === trace.root)
 }
 
 /** True when a trace, by its number, is of the same cascade. */

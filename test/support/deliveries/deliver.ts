@@ -46,16 +46,26 @@ export function deliver(writer: TestWriter, cascade: DrawnCascade, stepMs: numbe
         writer.link()
         watch.acknowledged?.(writer, spans, mergelogs)
       }
-      if (passesMs > 0) writer.pass(passesMs)
+      if (passesMs > 0) pass(writer, passesMs)
     }
   }
   passUntil(writer, writer.clock.monotonicMs() + 3 * WAIT_MS, stepMs)
 }
 
-function passUntil(writer: TestWriter, untilMs: number, stepMs: number): void {
+function passUntil(writer: TestWriter, untilMs: number, atOnceMs: number): void {
+  let stepMs = atOnceMs
   for (let left = untilMs - writer.clock.monotonicMs(); left > 0; left -= stepMs) {
-    writer.pass(Math.min(left, stepMs))
+    // Nothing happens any more.
+    if (writer.rows('waiting') === 0) stepMs = left
+    pass(writer, Math.min(left, stepMs))
   }
+}
+
+/** As the store's thread goes on: it looks for work, and does what there is. */
+function pass(writer: TestWriter, ms: number): void {
+  if (writer.writer.isLinkDue) writer.link()
+  writer.clock.advance(ms)
+  while (writer.writer.isAnythingDue()) writer.writer.expire(500)
 }
 
 /** In the drawn order; spans and log records travel apart. */

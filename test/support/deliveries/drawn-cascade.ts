@@ -92,54 +92,58 @@ const work = fc.record({
   below: fc.array(fc.record({ parent: fc.nat(5), delay, way }), { maxLength: 5 }),
 })
 
+/** What is drawn of a cascade, which can be sent under any number. */
+export const cascadeSketch = fc.record({
+  mergelogs: fc.array(mergelog, { minLength: 1, maxLength: 5 }),
+  works: fc.array(work, { minLength: 1, maxLength: 5 }),
+})
+
+export type CascadeSketch = (typeof cascadeSketch extends fc.Arbitrary<infer T> ? T : never)
+
 /**
  * One ordinary cascade: controllers whose tops alone carry CPIDs and say what they observed, traces of several levels, merges
- * told of in log records and in events of spans.
+ * told of in log records and in events of spans. Those with different numbers have nothing in common.
  */
-export const drawnCascade: fc.Arbitrary<DrawnCascade> = fc
-  .record({
-    mergelogs: fc.array(mergelog, { minLength: 1, maxLength: 5 }),
-    works: fc.array(work, { minLength: 1, maxLength: 5 }),
-  })
-  .map(({ mergelogs, works }) => {
-    const written: Version[] = []
-    const spans = works.flatMap((one, at) => {
-      const trace = at + 1
-      const observed = one.observes.map(({ of, kind }): Version => {
-        const seen = written[of % Math.max(1, written.length)]
-        if (kind === 'unknown' || seen === undefined) return { object: `v1/secrets/default/s${of}`, version: 7 }
-        return kind === 'exact' ? seen : { ...seen, version: seen.version + 5 }
-      })
-      const wrote = { object: `v1/pods/default/p${one.object}`, version: trace * 10 }
-      const writer = one.writer === undefined ? undefined : one.writer % (one.below.length + 1)
-      if (writer !== undefined) written.push(wrote)
-      return [{ parent: 0, ...one.top }, ...one.below].map((span, nth): DrawnSpan => ({
-        trace,
-        id: trace * 100 + nth,
-        parent: nth === 0 ? undefined : trace * 100 + (span.parent % nth),
-        carries: nth === 0 ? cpid((one.cpid % mergelogs.length) + 1) : undefined,
-        observed: nth === 0 ? observed : [],
-        wrote: nth === writer ? [wrote] : [],
-        tells: [],
-        startMs: trace * 100 + nth,
-        endMs: trace * 100 + 50 - nth,
-        delay: span.delay,
-        way: span.way,
-      }))
+export function cascadeOf({ mergelogs, works }: CascadeSketch, number = 0): DrawnCascade {
+  const cpidAt = (at: number): string => cpid(number * 16 + at + 1)
+  const written: Version[] = []
+  const spans = works.flatMap((one, at) => {
+    const trace = number * 16 + at + 1
+    const observed = one.observes.map(({ of, kind }): Version => {
+      const seen = written[of % Math.max(1, written.length)]
+      if (kind === 'unknown' || seen === undefined) return { object: `v1/secrets/default/s${number}`, version: 7 }
+      return kind === 'exact' ? seen : { ...seen, version: seen.version + 5 }
     })
-    const records: DrawnMergelog[] = []
-    mergelogs.forEach(({ sources, form, of, delay: late, way: comes }, at) => {
-      const teller = of % spans.length
-      const span = spans[teller]
-      const drawn: DrawnMergelog = {
-        cpid: cpid(at + 1),
-        sources: at === 0 ? [] : [...new Set(sources.map((source) => cpid((source % at) + 1)))],
-        told: form === 'told record' && span !== undefined ? { trace: span.trace, id: span.id } : undefined,
-        delay: late,
-        way: comes,
-      }
-      if (form !== 'event' || span === undefined) records.push(drawn)
-      else spans[teller] = { ...span, tells: [...span.tells, drawn] }
-    })
-    return { spans, mergelogs: records }
+    const wrote = { object: `v1/pods/default/p${number}-${one.object}`, version: (at + 1) * 10 }
+    const writer = one.writer === undefined ? undefined : one.writer % (one.below.length + 1)
+    if (writer !== undefined) written.push(wrote)
+    return [{ parent: 0, ...one.top }, ...one.below].map((span, nth): DrawnSpan => ({
+      trace,
+      id: trace * 16 + nth,
+      parent: nth === 0 ? undefined : trace * 16 + (span.parent % nth),
+      carries: nth === 0 ? cpidAt(one.cpid % mergelogs.length) : undefined,
+      observed: nth === 0 ? observed : [],
+      wrote: nth === writer ? [wrote] : [],
+      tells: [],
+      startMs: at * 100 + nth,
+      endMs: at * 100 + 50 - nth,
+      delay: span.delay,
+      way: span.way,
+    }))
   })
+  const records: DrawnMergelog[] = []
+  mergelogs.forEach(({ sources, form, of, delay: late, way: comes }, at) => {
+    const teller = of % spans.length
+    const span = spans[teller]
+    const drawn: DrawnMergelog = {
+      cpid: cpidAt(at),
+      sources: at === 0 ? [] : [...new Set(sources.map((source) => cpidAt(source % at)))],
+      told: form === 'told record' && span !== undefined ? { trace: span.trace, id: span.id } : undefined,
+      delay: late,
+      way: comes,
+    }
+    if (form !== 'event' || span === undefined) records.push(drawn)
+    else spans[teller] = { ...span, tells: [...span.tells, drawn] }
+  })
+  return { spans, mergelogs: records }
+}

@@ -9,16 +9,26 @@ export interface Place {
   readonly parent: string
 }
 
+export interface ExpectedPlace extends Place {
+  /** It need not be there: the trace is of a root that may not drive the span, and of which nothing but spans tells. */
+  readonly isOptional: boolean
+}
+
+/** In place of a parent that depends on what was sent before. */
+export const SOME_PARENT = 'some parent'
+
 /*
  * What `wait` allows, worked out from what was sent alone, whatever its order:
  *
  * 1. What comes half of `wait` late, or sooner, is as if it had come at once. What comes later than that is, until it comes, as
  *    if it never came. So what was sent before the latecomers come follows from the set of what came by then.
  * 2. A span has the CPID of the nearest ancestor that carries one, if all between them have come; else it stays in its original
- *    trace, where its sender put it. A CPID whose mergelog has not come is a root. A span goes into the trace of each root.
+ *    trace, where its sender put it. A CPID whose mergelog has not come is a root. A span goes into the trace of each root; one
+ *    without a mergelog has a trace only once something is sent that it drives.
  * 3. There it hangs under its local parent, else under its cause, else under the change of its CPID. The cause is from another
  *    original trace, and in the same trace: for each object that the span observed it is who wrote the highest version up to
- *    the one observed; of these, the one that ends last.
+ *    the one observed; of these, the one that ends last. Only who wrote exactly the version observed is waited for: where
+ *    that one is not in the trace, but others that wrote the object are, the parent depends on who of them came first.
  * 4. What latecomers change is added, and nothing is taken back: each span is also where it belongs with them. Only what came late
  *    or belongs elsewhere with them may be anywhere in between: under a CPID that was a root for a moment, in its original
  *    trace because somebody had waited for the same parent before, or under another parent where nothing local is above it.
@@ -67,17 +77,29 @@ export class Known {
     return cpid === undefined ? [hexTrace(span.trace)] : [...this.rootsOf(cpid)].map(traceOf)
   }
 
-  placesOf(span: DrawnSpan): Place[] {
-    return this.tracesOf(span).map((trace) => ({
-      trace,
-      span: hexSpan(span.id),
-      parent: this.#parentIn(trace, span),
-    }))
+  placesOf(span: DrawnSpan): ExpectedPlace[] {
+    const traces = this.tracesOf(span)
+    const isSure = traces.length === 1 || !this.#mayHaveDriver(span)
+    const known = [...this.mergelogs.keys()].map(traceOf)
+    return traces.map((trace) => {
+      const isOptional = !isSure && !known.includes(trace)
+      const parent = isOptional ? SOME_PARENT : this.#parentIn(trace, span)
+      return { trace, span: hexSpan(span.id), parent, isOptional }
+    })
+  }
+
+  /** Whether something but its CPID may say what drives it: a cause, or a change that it began. */
+  #mayHaveDriver(span: DrawnSpan): boolean {
+    const parent = span.parent === undefined ? undefined : this.spans.get(span.parent)
+    const begins = [...this.mergelogs.values()].some(({ told }) => told?.id === span.id) || span.tells.length > 0
+    return begins || span.observed.length > 0 || (parent !== undefined && this.#mayHaveDriver(parent))
   }
 
   #parentIn(trace: string, span: DrawnSpan): string {
     if (span.parent !== undefined) return hexSpan(span.parent)
-    const causes = highestOfEach(span.observed).flatMap((version) => this.#writerOf(version, trace, span) ?? [])
+    const observed = highestOfEach(span.observed)
+    const causes = observed.flatMap((version) => this.#writerOf(version, trace, span) ?? [])
+    if (causes.some((cause) => !observed.some((version) => wroteExactly(cause, version)))) return SOME_PARENT
     const [last] = causes.sort((a, b) => b.endMs - a.endMs)
     return last === undefined ? `the change of ${span.carries}` : hexSpan(last.id)
   }
@@ -97,6 +119,10 @@ export class Known {
   }
 }
 
+function wroteExactly({ wrote }: DrawnSpan, { object, version }: Version): boolean {
+  return wrote.some((one) => one.object === object && one.version === version)
+}
+
 function highestOfEach(observed: readonly Version[]): Version[] {
   return observed.filter(
     ({ object, version }) => !observed.some((other) => other.object === object && other.version > version),
@@ -105,8 +131,8 @@ function highestOfEach(observed: readonly Version[]): Version[] {
 
 /** Where each span must be in the end, and where it may be besides. */
 export interface Expected {
-  /** With exactly this parent. */
-  readonly exactly: readonly Place[]
+  /** With exactly this parent, if they are there. */
+  readonly exactly: readonly ExpectedPlace[]
   /** The traces and spans of the places that must be there as well, with a parent that `wait` leaves open. */
   readonly also: readonly string[]
   /** Those that may be there. */
@@ -126,8 +152,9 @@ export function expectedInTheEnd(cascade: DrawnCascade): Expected {
     for (const place of places) {
       if (there.has(traceAndSpan(place))) continue
       // What has a local parent is below that wherever it goes.
-      if (span.parent === undefined) also.push(traceAndSpan(place))
-      else exactly.push(place)
+      if (span.parent !== undefined) exactly.push(place)
+      else if (place.isOptional) allowed.add(traceAndSpan(place))
+      else also.push(traceAndSpan(place))
     }
     for (const trace of tracesInBetween(span, before, all)) allowed.add(traceAndSpan({ trace, span: hexSpan(span.id) }))
   }

@@ -1,44 +1,78 @@
 import { expect } from '@jest/globals'
 import type { SentSpan } from '../sent-spans.ts'
-import type { TestWriter } from '../test-writer.ts'
+import { TestWriter } from '../test-writer.ts'
 import { deliver } from './deliver.ts'
-import type { DrawnCascade } from './drawn-cascade.ts'
-import { expectedInTheEnd, Known, traceAndSpan, type Place } from './expected-places.ts'
+import { cascadeOf, type CascadeSketch, type DrawnCascade } from './drawn-cascade.ts'
+import { expectedInTheEnd, Known, SOME_PARENT, traceAndSpan, type ExpectedPlace, type Place } from './expected-places.ts'
 
-/** Delivers a cascade, and holds what backends have in the end, and before the latecomers, against what must be there. */
-export function expectDelivered(writer: TestWriter, cascade: DrawnCascade, stepMs: number): void {
+/** How many cascades go into one database: opening it takes longer than they do. */
+const IN_ONE = 40
+
+/** Delivers cascades, and holds what backends have then against what they must have. */
+export class Judge {
+  #writer: TestWriter | undefined
+  #number = 0
+
+  /** Delivers one, looking at what backends have before the latecomers come, and in the end. */
+  async judge(sketch: CascadeSketch, stepMs: number): Promise<void> {
+    const writer = await this.#writerOfNext()
+    this.#writer = undefined
+    expectDelivered(writer, cascadeOf(sketch, this.#number), stepMs)
+    // What failed leaves something behind.
+    this.#writer = writer
+  }
+
+  async #writerOfNext(): Promise<TestWriter> {
+    if (this.#writer !== undefined && ++this.#number < IN_ONE) return this.#writer
+    this.#writer?.[Symbol.dispose]()
+    this.#number = 0
+    return TestWriter.open()
+  }
+
+  [Symbol.dispose](): void {
+    this.#writer?.[Symbol.dispose]()
+  }
+}
+
+function expectDelivered(writer: TestWriter, cascade: DrawnCascade, stepMs: number): void {
   const byTime = Known.byTime(cascade)
-  deliver(writer, cascade, stepMs, {
-    beforeLatecomers: () => {
-      expect(writer.rows('waiting')).toBe(0)
-      const expected = [...byTime.spans.values()].flatMap((span) => byTime.placesOf(span))
-      expect(placesOf(writer.sent())).toEqual(sorted(expected))
-    },
-  })
+  const began = writer.writer.lastDecisions.traces
+  const beforeLatecomers = (): void => {
+    expect(writer.rows('waiting')).toBe(0)
+    const expected = [...byTime.spans.values()].flatMap((span) => byTime.placesOf(span))
+    const places = placesOf(writer.sent(began), expected)
+    expect(places).toEqual(sorted(expected.filter(isOwed(places))))
+  }
+  deliver(writer, cascade, stepMs, { beforeLatecomers })
   expect(writer.rows('waiting')).toBe(0)
-  const sent = writer.sent()
-  const places = placesOf(sent)
+  const sent = writer.sent(began)
   const { exactly, also, allowed } = expectedInTheEnd(cascade)
+  const places = placesOf(sent, exactly)
   const wanted = new Set([...exactly.map(traceAndSpan), ...also])
   const held = new Set(places)
+  const pairs = places.map((place) => place.split(' ').slice(0, 2).join(' '))
   expect({
     missing: [
-      ...sorted(exactly).filter((place) => !held.has(place)),
-      ...also.filter((pair) => !places.some((place) => place.startsWith(pair))),
+      ...sorted(exactly.filter(isOwed(places))).filter((place) => !held.has(place)),
+      ...also.filter((pair) => !pairs.includes(pair)),
     ],
-    besides: places.filter((place) => {
-      const pair = place.split(' ').slice(0, 2).join(' ')
-      return !wanted.has(pair) && !allowed.has(pair)
-    }),
-    twice: repeated(places.map((place) => place.split(' ').slice(0, 2).join(' '))),
+    besides: pairs.filter((pair) => !wanted.has(pair) && !allowed.has(pair)),
+    twice: repeated(pairs),
     notOnceUncopied: notOnceUncopied(sent),
   }).toEqual({ missing: [], besides: [], twice: [], notOnceUncopied: [] })
 }
 
+/** A place that is optional must be right if the span is in the trace. */
+const isOwed =
+  (places: readonly string[]) =>
+  (place: ExpectedPlace): boolean =>
+    !place.isOptional || places.some((held) => held.startsWith(`${traceAndSpan(place)} `))
+
 const isReceived = ({ attributes }: SentSpan): boolean => attributes['cpid.synthetic'] !== true
 
 /** The received spans among those sent, as `trace span under parent`. */
-function placesOf(sent: readonly SentSpan[]): string[] {
+function placesOf(sent: readonly SentSpan[], expected: readonly Place[]): string[] {
+  const open = new Set(expected.filter(({ parent }) => parent === SOME_PARENT).map(traceAndSpan))
   const changes = new Map(
     sent.flatMap((span) =>
       isReceived(span)
@@ -50,7 +84,9 @@ function placesOf(sent: readonly SentSpan[]): string[] {
     sent.filter(isReceived).map(({ traceId, spanId, parentSpanId }) => ({
       trace: traceId,
       span: spanId,
-      parent: changes.get(`${traceId} ${parentSpanId}`) ?? parentSpanId,
+      parent: open.has(traceAndSpan({ trace: traceId, span: spanId }))
+        ? SOME_PARENT
+        : (changes.get(`${traceId} ${parentSpanId}`) ?? parentSpanId),
     })),
   )
 }
