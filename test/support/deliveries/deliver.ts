@@ -20,9 +20,9 @@ interface Item {
 /** What is looked at while a cascade is delivered. */
 export interface Watch {
   /** These have been acknowledged. */
-  acknowledged?(writer: TestWriter, spans: readonly DrawnSpan[], mergelogs: readonly DrawnMergelog[]): void
+  acknowledged?(spans: readonly DrawnSpan[], mergelogs: readonly DrawnMergelog[], isLinked: boolean): void
   /** Before the last group: everything before has waited long enough. */
-  beforeLatecomers?(writer: TestWriter): void
+  beforeLatecomers?(): void
 }
 
 /** Sends a cascade as it was drawn, `stepMs` of time at once where nothing comes, and waits until nothing waits. */
@@ -32,7 +32,7 @@ export function deliver(writer: TestWriter, cascade: DrawnCascade, stepMs: numbe
   const beganMs = writer.clock.monotonicMs()
   for (const [delay, fromMs] of GROUPS) {
     passUntil(writer, beganMs + fromMs, stepMs)
-    if (delay === 'double') watch.beforeLatecomers?.(writer)
+    if (delay === 'double') watch.beforeLatecomers?.()
     for (const request of requestsOf(cascade, delay)) {
       const ofRequest = request.flatMap(({ span }) => span ?? [])
       const records = request.flatMap(({ mergelog }) => mergelog ?? [])
@@ -40,11 +40,11 @@ export function deliver(writer: TestWriter, cascade: DrawnCascade, stepMs: numbe
       if (records.length > 0) writer.ingest('logs', mergelogsRequest('controller', records.map(mergelogOf)))
       spans.push(...ofRequest)
       mergelogs.push(...records)
-      watch.acknowledged?.(writer, spans, mergelogs)
+      watch.acknowledged?.(spans, mergelogs, false)
       const { isLinked, passesMs } = request.at(-1)?.way ?? { isLinked: true, passesMs: 0 }
       if (isLinked) {
         writer.link()
-        watch.acknowledged?.(writer, spans, mergelogs)
+        watch.acknowledged?.(spans, mergelogs, true)
       }
       if (passesMs > 0) pass(writer, passesMs)
     }

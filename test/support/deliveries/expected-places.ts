@@ -72,6 +72,12 @@ export class Known {
     return new Set([cpid, ...sources.flatMap((one) => [...this.ancestorsOf(one)])])
   }
 
+  /** Whether the span is of a CPID or of one that descends from it. */
+  isOf(span: DrawnSpan, cpid: string): boolean {
+    const own = this.cpidOf(span)
+    return own !== undefined && this.ancestorsOf(own).has(cpid)
+  }
+
   tracesOf(span: DrawnSpan): string[] {
     const cpid = this.cpidOf(span)
     return cpid === undefined ? [hexTrace(span.trace)] : [...this.rootsOf(cpid)].map(traceOf)

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals'
 import type { SentSpan } from '../sent-spans.ts'
+import { Shown } from './shown.ts'
 import { TestWriter } from '../test-writer.ts'
 import { deliver } from './deliver.ts'
 import { cascadeOf, type CascadeSketch, type DrawnCascade } from './drawn-cascade.ts'
@@ -14,10 +15,28 @@ export class Judge {
   #number = 0
 
   /** Delivers one, looking at what backends have before the latecomers come, and in the end. */
-  async judge(sketch: CascadeSketch, stepMs: number): Promise<void> {
+  async expectDelivered(sketch: CascadeSketch, stepMs: number): Promise<void> {
+    await this.#withWriter((writer) => {
+      expectDelivered(writer, cascadeOf(sketch, this.#number), stepMs)
+    })
+  }
+
+  /** Delivers one, looking after each answer whether what it acknowledged is shown. */
+  async expectShown(sketch: CascadeSketch, stepMs: number): Promise<void> {
+    await this.#withWriter((writer) => {
+      const shown = new Shown(writer)
+      deliver(writer, cascadeOf(sketch, this.#number), stepMs, {
+        acknowledged: (spans, mergelogs, isLinked) => {
+          shown.expectShown(spans, mergelogs, isLinked)
+        },
+      })
+    })
+  }
+
+  async #withWriter(work: (writer: TestWriter) => void): Promise<void> {
     const writer = await this.#writerOfNext()
     this.#writer = undefined
-    expectDelivered(writer, cascadeOf(sketch, this.#number), stepMs)
+    work(writer)
     // What failed leaves something behind.
     this.#writer = writer
   }

@@ -1,7 +1,9 @@
 import type { Statement } from 'better-sqlite3'
 import type { LinkedSpan } from '../../../model/ports/query-port.ts'
 import type { ScopeFacts } from '../../linking/scope-facts.ts'
+import { SPAN_REPEATED } from '../../linking/sent-once.ts'
 import type { Sqlite } from '../../open-database.ts'
+import { CPID_ABOVE } from '../cpid-above.ts'
 import { RECEIVED_COLUMNS, RECEIVED_JOINED, receivedSpan, type ReceivedColumns } from './received-span.ts'
 
 /** As many as are shown of one trace. */
@@ -10,18 +12,26 @@ const MOST = 10_000
 /** A change that waits is no span. */
 const IS_SPAN = 'waiting.kind <> 1'
 
+/** No later trace of the same root has the CPID of `change`. */
+const IS_LAST = `NOT EXISTS (SELECT 1 FROM traces here JOIN traces later ON later.root = here.root AND later.episode > here.episode
+      JOIN change_spans ON change_spans.cpid = change.cpid AND change_spans.trace = later.id WHERE here.id = @trace)`
+
 /**
  * Spans that wait and belong into a trace: those that spans sent into it hang under, those of its CPIDs, unless a later trace of
- * the same root has the CPID, and those that wait for one of these.
+ * the same root has the CPID, and those that wait for one of these. What the linker has not been through yet waits for that.
  */
 const FOUND = `WITH RECURSIVE found(id) AS (
   SELECT waiting.arrival FROM awaited_parents awaited
     CROSS JOIN spans ON spans.origin = awaited.origin AND spans.span_id = awaited.span_id
     CROSS JOIN waiting ON waiting.arrival = spans.id AND ${IS_SPAN} WHERE awaited.trace = @trace
   UNION SELECT waiting.arrival FROM change_spans change
-    CROSS JOIN waiting ON waiting.cpid = change.cpid AND ${IS_SPAN} WHERE change.trace = @trace
-    AND NOT EXISTS (SELECT 1 FROM traces here JOIN traces later ON later.root = here.root AND later.episode > here.episode
-      JOIN change_spans ON change_spans.cpid = waiting.cpid AND change_spans.trace = later.id WHERE here.id = @trace)
+    CROSS JOIN waiting ON waiting.cpid = change.cpid AND ${IS_SPAN} WHERE change.trace = @trace AND ${IS_LAST}
+  UNION SELECT s.id FROM progress
+    CROSS JOIN change_spans change ON change.trace = @trace AND ${IS_LAST}
+    CROSS JOIN cpid_origins ON cpid_origins.cpid = change.cpid
+    CROSS JOIN spans s ON s.origin = cpid_origins.origin AND s.id > progress.linked_arrival
+    WHERE progress.last_arrival > progress.linked_arrival AND coalesce(s.cpid, ${CPID_ABOVE}) = change.cpid
+      AND NOT ${SPAN_REPEATED}
   UNION SELECT waiting.arrival FROM found CROSS JOIN spans ON spans.id = found.id
     CROSS JOIN waiting ON waiting.origin = spans.origin AND waiting.parent_id = spans.span_id AND ${IS_SPAN}
   LIMIT ${MOST})`
@@ -49,7 +59,12 @@ export class SpansBeingPlaced {
 
   constructor(db: Sqlite, scopes: ScopeFacts) {
     this.#scopes = scopes
-    this.#any = db.prepare<[], number>('SELECT 1 FROM waiting LIMIT 1').pluck()
+    this.#any = db
+      .prepare<
+        [],
+        number
+      >('SELECT 1 FROM progress WHERE last_arrival > linked_arrival OR EXISTS (SELECT 1 FROM waiting)')
+      .pluck()
     this.#rows = db.prepare<[{ trace: number }], number>(`${FOUND} SELECT id FROM found ORDER BY id`).pluck()
     this.#ofTrace = db
       .prepare<[{ trace: number }], PlacingRow>(

@@ -2,6 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import type { Pages, Position, StoredRecord } from '../../../model/ports/query-port.ts'
 import type { Sqlite } from '../../open-database.ts'
 import { SPAN_ONCE } from '../../linking/sent-once.ts'
+import { CPID_ABOVE } from '../cpid-above.ts'
 import { RecordPage } from './record-page.ts'
 
 /** How many original traces may be searched in vain before the reader gets an empty page. */
@@ -34,7 +35,8 @@ export class SpanPages {
     this.#ofOrigin = db
       .prepare<[bigint, bigint, bigint, number], SpanRow>(
         `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s
-         WHERE s.origin = ? AND (s.span_id, s.id) > (?, ?) AND +s.cpid = ? AND ${SPAN_ONCE} ORDER BY s.span_id, s.id`,
+         WHERE s.origin = ? AND (s.span_id, s.id) > (?, ?) AND coalesce(s.cpid, ${CPID_ABOVE}) = ? AND ${SPAN_ONCE}
+         ORDER BY s.span_id, s.id`,
       )
       .safeIntegers()
     this.#all = db
