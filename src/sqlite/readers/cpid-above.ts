@@ -5,15 +5,15 @@ const MOST_ABOVE = 256
 /** The linker alone knows whether such a span takes the CPID of its parent. */
 const UNSURE = SPAN_JOINS_OWN | SPAN_NAMES_REQUEST
 
-/** Whether something was stored that the linker has not been through yet, or has left to its next turn. */
-export const IS_LINKER_BEHIND = `((SELECT last_arrival > linked_arrival FROM progress)
-  OR EXISTS (SELECT 1 FROM waiting WHERE due_ms = 0))`
+/** Whether there are spans that the linker has not been through yet, or that wait. */
+const IS_ANY_UNPLACED =
+  '(SELECT last_arrival > linked_arrival FROM progress) OR EXISTS (SELECT 1 FROM waiting)'
 
 /**
- * The CPID that a span `s` without one is about to take: that of its nearest ancestor that has one. What the linker has been
- * through has taken it already.
+ * The CPID that a span `s` without one is about to take: that of its nearest ancestor that has one. Where nothing waits it has
+ * taken it already.
  */
-export const CPID_ABOVE = `CASE WHEN s.flags & ${UNSURE | SPAN_MALFORMED_CPID} = 0 AND ${IS_LINKER_BEHIND} THEN (
+export const CPID_ABOVE = `CASE WHEN s.flags & ${UNSURE | SPAN_MALFORMED_CPID} = 0 AND (${IS_ANY_UNPLACED}) THEN (
   WITH RECURSIVE above(cpid, parent_id, height) AS (
     VALUES (NULL, s.parent_id, 0)
     UNION ALL

@@ -89,7 +89,17 @@ function requestsOf({ spans, mergelogs }: DrawnCascade, delay: Delay): Item[][] 
   return requests
 }
 
-function sketchOf({ trace, id, parent, carries, observed, wrote, tells, startMs, endMs }: DrawnSpan): SpanSketch {
+function sketchOf({
+  trace,
+  id,
+  parent,
+  carries,
+  observed,
+  wrote,
+  tells,
+  startMs,
+  endMs,
+}: DrawnSpan): SpanSketch {
   return {
     trace,
     id,

@@ -98,7 +98,7 @@ export const cascadeSketch = fc.record({
   works: fc.array(work, { minLength: 1, maxLength: 5 }),
 })
 
-export type CascadeSketch = (typeof cascadeSketch extends fc.Arbitrary<infer T> ? T : never)
+export type CascadeSketch = typeof cascadeSketch extends fc.Arbitrary<infer T> ? T : never
 
 /**
  * One ordinary cascade: controllers whose tops alone carry CPIDs and say what they observed, traces of several levels, merges
@@ -111,7 +111,8 @@ export function cascadeOf({ mergelogs, works }: CascadeSketch, number = 0): Draw
     const trace = number * 16 + at + 1
     const observed = one.observes.map(({ of, kind }): Version => {
       const seen = written[of % Math.max(1, written.length)]
-      if (kind === 'unknown' || seen === undefined) return { object: `v1/secrets/default/s${number}`, version: 7 }
+      if (kind === 'unknown' || seen === undefined)
+        return { object: `v1/secrets/default/s${number}`, version: 7 }
       return kind === 'exact' ? seen : { ...seen, version: seen.version + 5 }
     })
     const wrote = { object: `v1/pods/default/p${number}-${one.object}`, version: (at + 1) * 10 }

@@ -97,7 +97,8 @@ export class Known {
   /** Whether something but its CPID may say what drives it: a cause, or a change that it began. */
   #mayHaveDriver(span: DrawnSpan): boolean {
     const parent = span.parent === undefined ? undefined : this.spans.get(span.parent)
-    const begins = [...this.mergelogs.values()].some(({ told }) => told?.id === span.id) || span.tells.length > 0
+    const begins =
+      [...this.mergelogs.values()].some(({ told }) => told?.id === span.id) || span.tells.length > 0
     return begins || span.observed.length > 0 || (parent !== undefined && this.#mayHaveDriver(parent))
   }
 
@@ -162,7 +163,8 @@ export function expectedInTheEnd(cascade: DrawnCascade): Expected {
       else if (place.isOptional) allowed.add(traceAndSpan(place))
       else also.push(traceAndSpan(place))
     }
-    for (const trace of tracesInBetween(span, before, all)) allowed.add(traceAndSpan({ trace, span: hexSpan(span.id) }))
+    for (const trace of tracesInBetween(span, before, all))
+      allowed.add(traceAndSpan({ trace, span: hexSpan(span.id) }))
   }
   return { exactly, also, allowed }
 }
@@ -178,7 +180,7 @@ function tracesInBetween(span: DrawnSpan, before: Known, all: Known): string[] {
 /** A parent above it was waited for before, or one above it went without a CPID: nobody waits for that again. */
 function isBelowAwaited(span: DrawnSpan, before: Known, all: Known): boolean {
   if (before.spans.has(span.id)) return false
-  for (let at = span; at.parent !== undefined; ) {
+  for (let at = span; at.parent !== undefined;) {
     const above = all.spans.get(at.parent)
     if (above === undefined) return true
     if (before.spans.has(above.id)) return before.cpidOf(above) === undefined

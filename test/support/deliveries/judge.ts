@@ -4,7 +4,14 @@ import { Shown } from './shown.ts'
 import { TestWriter } from '../test-writer.ts'
 import { deliver } from './deliver.ts'
 import { cascadeOf, type CascadeSketch, type DrawnCascade } from './drawn-cascade.ts'
-import { expectedInTheEnd, Known, SOME_PARENT, traceAndSpan, type ExpectedPlace, type Place } from './expected-places.ts'
+import {
+  expectedInTheEnd,
+  Known,
+  SOME_PARENT,
+  traceAndSpan,
+  type ExpectedPlace,
+  type Place,
+} from './expected-places.ts'
 
 /** How many cascades go into one database: opening it takes longer than they do. */
 const IN_ONE = 40
@@ -113,7 +120,8 @@ function placesOf(sent: readonly SentSpan[], expected: readonly Place[]): string
 const sorted = (places: readonly Place[]): string[] =>
   places.map((place) => `${traceAndSpan(place)} under ${place.parent}`).sort()
 
-const repeated = (texts: readonly string[]): string[] => texts.filter((text, at) => texts.indexOf(text) !== at)
+const repeated = (texts: readonly string[]): string[] =>
+  texts.filter((text, at) => texts.indexOf(text) !== at)
 
 /** Of everything that was received exactly one occurrence is no copy, so that figures made of spans are right. */
 function notOnceUncopied(sent: readonly SentSpan[]): string[] {

@@ -23,8 +23,8 @@ export class Shown {
       const related = spans.filter((span) => known.isOf(span, cpid))
       expect({ cpid, spans: this.#spansOf(cpid) }).toEqual({ cpid, spans: rowsOf(related) })
     }
-    // What went without a CPID follows a latecomer only once that is linked.
-    if (!isLinked && spans.some(({ delay }) => delay === 'double')) return
+    // What went without a CPID follows a latecomer only once that is sent.
+    if (spans.some(({ delay }) => delay === 'double')) return
     for (const cpid of this.#entered) {
       const mine = rowsOf(spans.filter((span) => known.cpidOf(span) === cpid))
       const [root = cpid] = known.rootsOf(cpid)
@@ -50,7 +50,9 @@ export class Shown {
 }
 
 function isOfOneRoot(known: Known, cpid: string): boolean {
-  return known.rootsOf(cpid).size === 1 && [...known.ancestorsOf(cpid)].every((one) => known.mergelogs.has(one))
+  return (
+    known.rootsOf(cpid).size === 1 && [...known.ancestorsOf(cpid)].every((one) => known.mergelogs.has(one))
+  )
 }
 
 const rowsOf = (spans: readonly DrawnSpan[]): string[] => spans.map(({ id }) => String(id)).sort()

@@ -60,10 +60,9 @@ export class SpansBeingPlaced {
   constructor(db: Sqlite, scopes: ScopeFacts) {
     this.#scopes = scopes
     this.#any = db
-      .prepare<
-        [],
-        number
-      >('SELECT 1 FROM progress WHERE last_arrival > linked_arrival OR EXISTS (SELECT 1 FROM waiting)')
+      .prepare<[], number>(
+        'SELECT 1 FROM progress WHERE last_arrival > linked_arrival OR EXISTS (SELECT 1 FROM waiting)',
+      )
       .pluck()
     this.#rows = db.prepare<[{ trace: number }], number>(`${FOUND} SELECT id FROM found ORDER BY id`).pluck()
     this.#ofTrace = db
