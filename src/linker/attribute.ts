@@ -27,7 +27,7 @@ interface Taken {
 export function attribute(ctx: LinkContext, span: ArrivedSpan, waited?: Waited): void {
   const above = aboveOf(ctx, span)
   if (waitsForParent(ctx, span, above, waited?.waiting.behindUntilMs)) return
-  attributeNow(ctx, span, above, waited)
+  attributeNow(ctx, span, knownOf(ctx, above), waited)
 }
 
 /** A span has waited for its parent as long as it may, and so have those that wait for the span. */
@@ -36,11 +36,18 @@ export function giveUp(ctx: LinkContext, row: number): void {
   if (span === undefined || span.cpid !== undefined || !ctx.waiting.remove(row)) return
   ctx.joins.stopAwaiting(row)
   const waiting = { ...NOTHING, arrival: row, kind: 'join' } as const
-  attributeNow(ctx, span, aboveOf(ctx, span), { waiting, dueMs: ctx.clock.activeMs })
+  attributeNow(ctx, span, knownOf(ctx, aboveOf(ctx, span)), { waiting, dueMs: ctx.clock.activeMs })
 }
 
 function aboveOf(ctx: LinkContext, span: ArrivedSpan): Above {
   return span.malformed ? 'none' : nearestAbove(ctx, span)
+}
+
+/** What is known once nothing above is waited for any more: a parent that waits may have a CPID. */
+function knownOf(ctx: LinkContext, above: Above): Above {
+  const row = above !== 'none' && above.kind === 'awaited' ? above.row : undefined
+  const parent = row !== undefined && ctx.waiting.hasSpan(row) ? ctx.spans.span(row) : undefined
+  return parent?.cpid === undefined ? above : { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
 }
 
 function attributeNow(ctx: LinkContext, span: ArrivedSpan, above: Above, waited: Waited | undefined): void {
@@ -54,20 +61,6 @@ function attributeNow(ctx: LinkContext, span: ArrivedSpan, above: Above, waited:
   }
 }
 
-/** A span that waited for its parent takes the CPID that the parent has; none where the parent went without one. */
-export function inheritFromParent(
-  ctx: LinkContext,
-  row: number,
-  parent: { readonly cpid: number | undefined; readonly joined: boolean },
-): void {
-  const span = ctx.spans.span(row)
-  if (span === undefined || span.cpid !== undefined || !ctx.waiting.remove(row)) return
-  const { cpid, joined } = parent
-  if (span.names !== 0) attribute(ctx, span)
-  else if (cpid === undefined || !mayJoin(ctx, span, cpid)) forwardUnattributed(ctx, span)
-  else takeCpid(ctx, span, { cpid, joined })
-}
-
 /** `dueMs` is until when the span has waited for it, where it has. */
 function takeCpid(ctx: LinkContext, span: ArrivedSpan, { cpid, joined }: Taken, dueMs?: number): void {
   ctx.spans.inheritCpid(span, cpid, joined)
@@ -79,7 +72,12 @@ function takeCpid(ctx: LinkContext, span: ArrivedSpan, { cpid, joined }: Taken, 
  * A parent that has not come is waited for until it has been missed for `wait`. One that is there is waited for as long as it
  * waits itself, and at most twice `wait` in all: then the topmost span that waits above goes, and those below follow it.
  */
-function waitsForParent(ctx: LinkContext, span: ArrivedSpan, above: Above, behindUntilMs?: number): boolean {
+function waitsForParent(
+  ctx: LinkContext,
+  span: ArrivedSpan,
+  above: Above,
+  behindUntilMs: number | undefined,
+): boolean {
   if (above === 'none' || above.kind === 'cpid') return false
   const { parents, clock, settings, waiting, steps } = ctx
   const { origin } = span
@@ -93,10 +91,8 @@ function waitsForParent(ctx: LinkContext, span: ArrivedSpan, above: Above, behin
     steps.push({ kind: 'given up', row: top.row })
   }
   parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
-  waiting.add(
-    { ...NOTHING, arrival: span.row, kind: 'orphan', origin, parentId, behindUntilMs: mostMs },
-    until,
-  )
+  const orphan = { arrival: span.row, kind: 'orphan', cpid: undefined, origin, parentId } as const
+  waiting.add({ ...orphan, behindUntilMs: mostMs }, until)
   return true
 }
 

@@ -1,6 +1,5 @@
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import type { Waiting } from '../model/ports/linking/waiting.ts'
-import { follow } from './behind/follow.ts'
 import { beginToWait, waitsOn, type Waited } from './behind/wait-behind.ts'
 import { waitsForWriters } from './behind/awaited-writers.ts'
 import { waitsUntil } from './causes/waits.ts'
@@ -22,7 +21,6 @@ export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number, du
   if (explained !== undefined) {
     missParent(ctx, span)
     ctx.waiting.add({ ...NOTHING, arrival: span.row, cpid, kind: 'span' }, explained)
-    passCpidOn(ctx, span, cpid)
     return
   }
   const awaited = written ?? waitsForParent(ctx, span, cpid)
@@ -36,18 +34,7 @@ export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number, du
     ...(written === undefined && { origin: span.origin, parentId: span.parentId }),
   }
   if (dueMs === undefined) beginToWait(ctx, waiting, awaited)
-  else if (!waitsOn(ctx, { waiting, dueMs }, span, awaited)) {
-    send(ctx, span, cpid)
-    return
-  }
-  passCpidOn(ctx, span, cpid)
-}
-
-/** What waits for the CPID of a span need not wait until the span is sent. */
-function passCpidOn(ctx: LinkContext, { origin, spanId, joined }: ArrivedSpan, cpid: number): void {
-  for (const { arrival: row, kind } of ctx.waiting.forParent(origin, spanId)) {
-    if (kind === 'orphan') follow(ctx, row, { kind: 'child', row, cpid, joined })
-  }
+  else if (!waitsOn(ctx, { waiting, dueMs }, span, awaited)) send(ctx, span, cpid)
 }
 
 /** Looks whether a span can go that waited for others, and lets it wait on if not. */

@@ -128,6 +128,21 @@ function followAwaited(
   }
 }
 
+/** A child that waited goes after its parent, and takes its CPID. */
+export function sendChild(
+  ctx: LinkContext,
+  child: ArrivedSpan,
+  cpid: number | undefined,
+  joined: boolean,
+): void {
+  if (cpid === undefined || !mayJoin(ctx, child, cpid)) {
+    forwardUnattributed(ctx, child)
+    return
+  }
+  ctx.spans.inheritCpid(child, cpid, joined)
+  sendSpan(ctx, child, cpid)
+}
+
 /**
  * A parent with a CPID came after its children had been forwarded without one: they and their own children are sent
  * again, into the traces now right and still open.

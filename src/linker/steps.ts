@@ -11,7 +11,7 @@ export type Step =
   | { kind: 'waited'; waiting: Waiting }
   /** It waited for what a span wrote that has been sent; it may wait for more. */
   | { kind: 'observer'; row: number }
-  /** It waited for its parent, which has that CPID, or was sent without one. */
+  /** It waited for its parent, which has been sent, with that CPID or without one. */
   | { kind: 'child'; row: number; cpid: number | undefined; joined: boolean }
   /** What waits for it has waited as long as it may. */
   | { kind: 'given up'; row: number }

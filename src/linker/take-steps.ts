@@ -1,9 +1,9 @@
-import { giveUp, inheritFromParent } from './attribute.ts'
+import { attribute, giveUp } from './attribute.ts'
 import { hearExplained, hearMergelog, hearSpan } from './hearing.ts'
 import type { LinkContext } from './link-context.ts'
 import { hearLog, lookAtLogAgain } from './logs/link-log.ts'
 import { lookAgain } from './release.ts'
-import { sendObserver } from './send-span.ts'
+import { sendChild, sendObserver } from './send-span.ts'
 import type { Step } from './steps.ts'
 
 /** Takes the steps that are in the queue, and those that they lead to. */
@@ -37,7 +37,7 @@ function take(ctx: LinkContext, step: Step): void {
       sendObserver(ctx, step.row)
       return
     case 'child':
-      inheritFromParent(ctx, step.row, step)
+      letChildGo(ctx, step.row, step.cpid, step.joined)
       return
     case 'given up':
       giveUp(ctx, step.row)
@@ -46,4 +46,11 @@ function take(ctx: LinkContext, step: Step): void {
       lookAtLogAgain(ctx, step.row)
       return
   }
+}
+
+function letChildGo(ctx: LinkContext, row: number, cpid: number | undefined, joined: boolean): void {
+  const child = ctx.waiting.remove(row) ? ctx.spans.span(row) : undefined
+  if (child === undefined) return
+  if (child.names === 0) sendChild(ctx, child, cpid, joined)
+  else attribute(ctx, child)
 }

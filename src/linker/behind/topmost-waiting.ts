@@ -18,7 +18,7 @@ export function topmostWaiting(
     const above = nearestAbove(ctx, at)
     const row = above !== 'none' && above.kind === 'awaited' ? above.row : undefined
     const next = row === undefined || !ctx.waiting.hasSpan(row) ? undefined : ctx.spans.span(row)
-    if (next === undefined) return at
+    if (next === undefined || next.cpid !== undefined) return at
     if (next.row === span.row) return span
     at = next
   }

@@ -21,8 +21,8 @@ export function nearestAbove(
     seen.add(at.row)
     const { parentId, parentRow: row } = at
     const parent = row !== undefined && events.isLinked(row) ? spans.span(row) : undefined
-    if (parent?.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
     if (parent === undefined || waiting.hasSpan(parent.row)) return { kind: 'awaited', parentId, row }
+    if (parent.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
     if (!parent.malformed) return 'none'
     at = parent
   }
