@@ -15,7 +15,9 @@ import { takeSteps } from './take-steps.ts'
  *    (`events`), moves the linker's position past each, and makes it the first step in the queue (steps.ts). take-steps.ts is
  *    the one place that says which code does which step; steps add steps, and the queue is empty before the next arrival.
  * 2. hearing.ts. A span that was sent before goes away. One without a CPID looks for its nearest ancestor's (attribute.ts); where
- *    that has not arrived it waits for its parent, at most `wait`, and then goes to its original trace as it came.
+ *    that has not arrived, or waits itself, it waits for its parent. A parent that does not come is missed for `wait`, and then the
+ *    span goes to its original trace as it came. One that waits is waited for until it goes, for twice `wait` at most: then
+ *    the topmost that waits gives up (behind/topmost-waiting.ts), and the others follow it.
  *    One that names a request, a Pod or a link joins what that is (joins/find-join.ts), and waits for it as long.
  * 3. send-or-wait.ts. With a CPID it waits (`waiting`) until all mergelogs above are there, or those that are not have been
  *    missed for `wait` (causes/waits.ts), and until what it observed has been sent by whoever wrote it (behind/awaited-writers.ts).

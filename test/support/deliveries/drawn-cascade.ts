@@ -92,6 +92,9 @@ const work = fc.record({
   below: fc.array(fc.record({ parent: fc.nat(5), delay, way }), { maxLength: 5 }),
 })
 
+/** How much time passes at once where nothing comes: the store's thread looks round now and then. */
+export const stepMs = fc.constantFrom(1_000, 1_037, 2_500, 333)
+
 /** What is drawn of a cascade, which can be sent under any number. */
 export const cascadeSketch = fc.record({
   mergelogs: fc.array(mergelog, { minLength: 1, maxLength: 5 }),
