@@ -2,7 +2,7 @@ import { CPID_ID, CPID_ORIGINAL_TRACE_ID } from '../model/attributes.ts'
 import type { LogOutboxItem, LogOutboxReader } from '../model/ports/log-port.ts'
 import { encodeAttribute } from '../otlp/write/encode-span.ts'
 import { MalformedOtlp } from '../otlp/read/malformed.ts'
-import { hasAttribute, patchLog, traceIdOfLog } from '../otlp/write/patch-log.ts'
+import { hasOwnAttribute, patchLog, traceIdOfLog } from '../otlp/write/patch-log.ts'
 import type { OutgoingItems } from './drain.ts'
 import { outgoing } from './outgoing.ts'
 
@@ -23,7 +23,7 @@ function patched({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buf
   if (raw === undefined || (traceId === undefined && inherited === undefined && !withoutSpanId)) return raw
   const attributes: Uint8Array[] = []
   // A record that another Causeway sent says already where it came from: a key may stand in it once.
-  const isNamed = traceId === undefined || hasAttribute(raw, CPID_ORIGINAL_TRACE_ID)
+  const isNamed = traceId === undefined || hasOwnAttribute(raw, CPID_ORIGINAL_TRACE_ID)
   const original = isNamed ? undefined : traceIdOfLog(raw)
   if (original !== undefined)
     attributes.push(encodeAttribute(CPID_ORIGINAL_TRACE_ID, original.toString('hex')))

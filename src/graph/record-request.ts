@@ -19,6 +19,8 @@ import { SenderRules } from './sender-rules.ts'
 import { forbidden, foreign, inDoubt, SenderVerdicts, type From } from './sender-verdicts.ts'
 
 const WORK_AT_ONCE = 100
+/** So many refused mergelogs of a request are kept for people to look at, as they were sent; all of them are counted. */
+const MOST_KEPT_REFUSALS = 1_000
 
 export interface RecordSettings {
   maxSources: number
@@ -35,6 +37,10 @@ interface Turn {
   counts: IngestCounts
   /** Nothing was recorded in it yet. */
   isNew: boolean
+  /** How many mergelogs of the request were refused so far. */
+  refusedMergelogs: number
+  /** How many mergelogs of the span that comes next are recorded. */
+  mergelogsOfSpan: number
 }
 
 /** By whom a request was sent, what they may send, and by what its repetition is known. */
@@ -71,7 +77,7 @@ export class RequestRecorder {
    * a transaction of its own; its answer is there, and its repetition known, with the last of them.
    */
   begin(request: ReadRequest, sender?: Sender): Recording {
-    const turn: Turn = { counts: noCounts(), isNew: true }
+    const turn: Turn = { counts: noCounts(), isNew: true, refusedMergelogs: 0, mergelogsOfSpan: 0 }
     const allowed = this.#rules?.of(sender)
     const hash = allowed?.hashOf(request.hash) ?? request.hash
     const steps = this.#steps(request, { sender, allowed, hash }, turn)
@@ -120,9 +126,9 @@ export class RequestRecorder {
       }
     }
     const spans = this.#spansOf(request, turn)
-    yield* this.#each(spans, turn, from, (span, sent) => this.#span(span, sent, turn.counts, answer))
+    yield* this.#each(spans, turn, from, (span, sent) => this.#span(span, sent, turn, answer))
     const logs = request.logs?.resources ?? []
-    yield* this.#each(logs, turn, from, (log, sent) => this.#log(log, sent, turn.counts, answer))
+    yield* this.#each(logs, turn, from, (log, sent) => this.#log(log, sent, turn, answer))
     const built = answer.build()
     this.#store.addRequest(hash, built)
     return built
@@ -140,7 +146,7 @@ export class RequestRecorder {
     resources: readonly ResourceGroup<T>[],
     turn: Turn,
     from: (resource: ResourceGroup<T>, envelope: Buffer) => From,
-    record: (item: T, sent: From) => void,
+    record: (item: T, sent: From) => boolean,
   ): Generator<undefined> {
     for (const resource of resources) {
       for (const { envelope, records } of resource.scopes) {
@@ -155,70 +161,80 @@ export class RequestRecorder {
     }
   }
 
-  /** Records some of them, those from `at` on; returns where to go on. */
-  #some<T>(records: readonly T[], at: number, record: (item: T) => void): number {
+  /** Records some of them, those from `at` on; returns where to go on. `record` says whether an item is done with. */
+  #some<T>(records: readonly T[], at: number, record: (item: T) => boolean): number {
     this.#work = 0
     let next = at
     for (; this.#work < WORK_AT_ONCE; next++) {
       const item = records[next]
-      if (item === undefined) break
-      record(item)
+      if (item === undefined || !record(item)) break
       this.#work++
     }
     return next
   }
 
-  #span(span: SpanRecord, from: From, counts: IngestCounts, answer: AnswerBuilder): void {
-    for (const mergelog of span.mergelogs ?? []) {
-      const refusal = this.#mergelog(mergelog, span, from, counts)
+  /** False where it is to go on: its mergelogs are as many as whole requests may have. */
+  #span(span: SpanRecord, from: From, turn: Turn, answer: AnswerBuilder): boolean {
+    const { counts } = turn
+    for (;;) {
+      const mergelog = span.mergelogs?.[turn.mergelogsOfSpan]
+      if (mergelog === undefined) break
+      if (this.#work >= WORK_AT_ONCE) return false
+      const refusal = this.#mergelog(mergelog, span, from, turn)
       if (refusal !== undefined) answer.warn(refusal)
+      turn.mergelogsOfSpan++
+      this.#work++
     }
+    turn.mergelogsOfSpan = 0
     const doubt = from.allowed && (from.repeated ?? (span.repeatsCpid ? CPID_ID : undefined))
     if (doubt !== undefined || from.allowed?.may('spans', from.service, from.cluster) === false) {
       counts.forbiddenSpans++
       answer.reject(doubt === undefined ? forbidden('spans', from) : inDoubt('spans', doubt))
-      return
+      return true
     }
     if (from.joinsOwn === true && this.#verdicts.isForeign(span.cpid, from)) {
       counts.forbiddenSpans++
       answer.reject(foreign(from))
-      return
+      return true
     }
     const cpid = this.#carried(span.cpid, counts, answer, from.allowed && from)
     this.#store.addSpan(span, from, cpid)
     counts.spans++
+    return true
   }
 
-  #log(log: LogRecord, from: From, counts: IngestCounts, answer: AnswerBuilder): void {
+  #log(log: LogRecord, from: From, turn: Turn, answer: AnswerBuilder): boolean {
+    const { counts } = turn
     const { allowed, service, cluster } = from
     const doubt = allowed && (from.repeated ?? (log.repeatsCpid ? CPID_ID : undefined))
     const send = log.mergelog === undefined ? 'logs' : 'mergelogs'
     if (doubt !== undefined || allowed?.may(send, service, cluster) === false) {
-      answer.reject(this.#forbidLog(log, from, counts, doubt))
-      return
+      answer.reject(this.#forbidLog(log, from, turn, doubt))
+      return true
     }
     let cpid = this.#carried(log.cpid, counts, answer)
     if (log.mergelog !== undefined) {
-      const refusal = this.#mergelog(log.mergelog, log, from, counts)
+      const refusal = this.#mergelog(log.mergelog, log, from, turn)
       if (refusal !== undefined) {
         answer.reject(refusal)
-        return
+        return true
       }
       const merged = parseCpid(log.mergelog.newCpid)
       if (cpid === undefined && merged !== undefined) cpid = this.#graph.sight(merged).id
     }
     this.#store.addLog(log, from.scope, cpid)
     counts.logs++
+    return true
   }
 
   /** Nothing of what its sender may not send is taken in, not even that it carries a CPID. */
-  #forbidLog(log: LogRecord, from: From, counts: IngestCounts, doubt: string | undefined): string {
+  #forbidLog(log: LogRecord, from: From, turn: Turn, doubt: string | undefined): string {
     const { mergelog } = log
     const refusal =
       mergelog &&
-      this.#mergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, log, from, counts)
+      this.#mergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, log, from, turn)
     if (refusal !== undefined) return refusal
-    counts.forbiddenLogs++
+    turn.counts.forbiddenLogs++
     return doubt === undefined ? forbidden('log records', from) : inDoubt('log records', doubt)
   }
 
@@ -246,7 +262,8 @@ export class RequestRecorder {
   }
 
   /** Records a mergelog; a sentence when it is refused. */
-  #mergelog(record: MergelogRecord, told: ToldIn, from: From, counts: IngestCounts): string | undefined {
+  #mergelog(record: MergelogRecord, told: ToldIn, from: From, turn: Turn): string | undefined {
+    const { counts } = turn
     const checked = checkMergelog(record, this.#settings.maxSources)
     this.#work += record.sources.length
     const mergelog =
@@ -278,7 +295,8 @@ export class RequestRecorder {
         return undefined
       case 'refused': {
         counts.refusedMergelogs[outcome.refusal] = (counts.refusedMergelogs[outcome.refusal] ?? 0) + 1
-        this.#store.addRejectedMergelog(record, outcome.refusal, from)
+        if (turn.refusedMergelogs++ < MOST_KEPT_REFUSALS)
+          this.#store.addRejectedMergelog(record, outcome.refusal, from)
         return refusalSentence(outcome.refusal, record.newCpid, this.#settings.maxSources)
       }
     }

@@ -1,6 +1,7 @@
-import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { Signal } from '../../model/ingest.ts'
+import { GrowingMessage } from './growing-message.ts'
 import { JsonCursor } from './json-cursor.ts'
+import { ItemCount, type ItemKind } from '../read/item-count.ts'
 import { MalformedOtlp } from '../read/malformed.ts'
 import { EXPORT_REQUEST, MAX_DEPTH, MESSAGES, type Field, type MessageName } from './schema.ts'
 import { writeJsonScalar } from './write-json-scalar.ts'
@@ -12,11 +13,22 @@ const FIELDS_BY_NAME = new Map(
   ]),
 )
 
+/** The messages that objects are made for when the request is read. */
+const ITEMS: Partial<Record<MessageName, ItemKind>> = {
+  ResourceSpans: 'resources',
+  ResourceLogs: 'resources',
+  ScopeSpans: 'scopes',
+  ScopeLogs: 'scopes',
+  Span: 'spans',
+  LogRecord: 'log records',
+}
+
 /**
  * The protobuf form of an OTLP/JSON export request (OTLP specification, JSON Protobuf Encoding): ids are
  * hexadecimal in either case, 64-bit integers numbers or strings, enums integers or names of values, null is absent,
  * unknown members are ignored. An id that is not hexadecimal becomes an empty one, so that its span can be refused alone. Throws
- * MalformedOtlp, naming the member, when the JSON is not such a request or nests deeper than MAX_DEPTH.
+ * MalformedOtlp, naming the member, when the JSON is not such a request, nests deeper than MAX_DEPTH, or holds too many items
+ * for its length.
  */
 export function protobufOfJson(signal: Signal, body: Uint8Array): Uint8Array {
   const transcoding = new Transcoding(body)
@@ -25,13 +37,17 @@ export function protobufOfJson(signal: Signal, body: Uint8Array): Uint8Array {
 }
 
 class Transcoding {
-  readonly writer = new BinaryWriter()
+  readonly writer: GrowingMessage
   readonly #json: JsonCursor
+  readonly #count: ItemCount
   readonly #path: (string | number)[] = []
   #depth = 0
 
   constructor(body: Uint8Array) {
     this.#json = new JsonCursor(body)
+    // In protobuf the same is about half as long.
+    this.writer = new GrowingMessage(body.length / 2)
+    this.#count = new ItemCount(body.length)
   }
 
   request(name: MessageName): void {
@@ -75,9 +91,11 @@ class Transcoding {
       writeJsonScalar(this.writer, field, this.#json)
       return
     }
-    this.writer.tag(field.no, WireType.LengthDelimited).fork()
+    const kind = ITEMS[field.message]
+    if (kind !== undefined) this.#count.add(kind)
+    this.writer.begin(field.no)
     this.#message(field.message)
-    this.writer.join()
+    this.writer.end()
   }
 
   #mustBe(kind: 'object' | 'array'): void {

@@ -1,4 +1,4 @@
-import { type BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import type { GrowingMessage } from './growing-message.ts'
 import type { JsonCursor } from './json-cursor.ts'
 import { MalformedOtlp } from '../read/malformed.ts'
 import { ENUMS, type EnumName, type Field } from './schema.ts'
@@ -32,25 +32,25 @@ const RANGE = {
  * Reads one scalar of an OTLP/JSON message and writes it as protobuf, nothing where it holds its type's default
  * and presence means nothing. Throws MalformedOtlp when the JSON value is not of the field's kind.
  */
-export function writeJsonScalar(writer: BinaryWriter, field: ScalarField, json: JsonCursor): void {
+export function writeJsonScalar(writer: GrowingMessage, field: ScalarField, json: JsonCursor): void {
   const always = field.occurs !== 'one'
   switch (field.kind) {
     case 'string':
     case 'bytes':
     case 'hexBytes': {
       const bytes = bytesOf(field.kind, json)
-      if (always || bytes.length > 0) writer.tag(field.no, WireType.LengthDelimited).bytes(bytes)
+      if (always || bytes.length > 0) writer.bytes(field.no, bytes)
       return
     }
     case 'bool': {
       if (json.kind() !== 'boolean') throw wrongKind('true or false', json)
       const value = json.boolean()
-      if (always || value) writer.tag(field.no, WireType.Varint).bool(value)
+      if (always || value) writer.number(field.no, value ? 1 : 0)
       return
     }
     case 'double': {
       const value = doubleOf(json)
-      if (always || value !== 0) writer.tag(field.no, WireType.Bit64).double(value)
+      if (always || value !== 0) writer.double(field.no, value)
       return
     }
     case 'enum':
@@ -67,22 +67,20 @@ export function writeJsonScalar(writer: BinaryWriter, field: ScalarField, json: 
   }
 }
 
-function writeInteger(writer: BinaryWriter, no: number, kind: keyof typeof RANGE, value: bigint): void {
+function writeInteger(writer: GrowingMessage, no: number, kind: keyof typeof RANGE, value: bigint): void {
   switch (kind) {
-    case 'enum':
-      writer.tag(no, WireType.Varint).int32(Number(value))
-      return
     case 'uint32':
-      writer.tag(no, WireType.Varint).uint32(Number(value))
+      writer.number(no, Number(value))
       return
     case 'fixed32':
-      writer.tag(no, WireType.Bit32).fixed32(Number(value))
+      writer.fixed32(no, Number(value))
       return
+    case 'enum':
     case 'int64':
-      writer.tag(no, WireType.Varint).int64(value)
+      writer.int64(no, value)
       return
     case 'fixed64':
-      writer.tag(no, WireType.Bit64).fixed64(value)
+      writer.fixed64(no, value)
   }
 }
 

@@ -1,8 +1,8 @@
 import { CPID_ID, MERGELOG_EVENT } from '../../model/attributes.ts'
 import type { Decoded, LogRecord } from '../../model/arrivals.ts'
-import { decodeRequest } from './decode-envelopes.ts'
-import { readAttribute } from './read-attribute.ts'
-import { FirstAttributes, mergelogOf } from './read-mergelog.ts'
+import { decodeRequest, type RecordReader } from './decode-envelopes.ts'
+import type { ItemCount } from './item-count.ts'
+import { EVENT_NAME_ATTRIBUTE, FirstAttributes, mergelogOf } from './read-mergelog.ts'
 import { WireCursor } from './wire-cursor.ts'
 
 const TIME = 1
@@ -12,15 +12,15 @@ const TRACE_ID = 9
 const SPAN_ID = 10
 const OBSERVED_TIME = 11
 const EVENT_NAME = 12
-/** How SDKs older than the event_name field name an event. */
-const EVENT_NAME_ATTRIBUTE = 'event.name'
+
+const LOGS: RecordReader<LogRecord> = { kind: 'log records', read: readLog }
 
 /** Decodes an ExportLogsServiceRequest, keeping each record's bytes. Throws MalformedOtlp. */
 export function decodeLogs(request: Buffer): Decoded<LogRecord> {
-  return decodeRequest(request, readLog)
+  return decodeRequest(request, LOGS)
 }
 
-function readLog(bytes: Buffer, start: number, end: number): LogRecord {
+function readLog(bytes: Buffer, start: number, end: number, count: ItemCount): LogRecord {
   const cursor = new WireCursor(bytes, start, end)
   const attributes = new FirstAttributes()
   let time = 0n
@@ -61,12 +61,10 @@ function readLog(bytes: Buffer, start: number, end: number): LogRecord {
         cursor.expectLength('span_id')
         log.spanId = cursor.end - cursor.start === 8 ? bytes.readBigInt64BE(cursor.start) : 0n
         break
-      case ATTRIBUTES: {
+      case ATTRIBUTES:
         cursor.expectLength('attribute')
-        const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
-        attributes.add(key, value)
+        attributes.read(bytes, cursor.start, cursor.end, count)
         break
-      }
     }
   }
   log.timeNs = time === 0n ? observed : time

@@ -14,7 +14,8 @@ import {
   type MergelogRecord,
   type SpanRecord,
 } from '../../model/arrivals.ts'
-import { decodeRequest } from './decode-envelopes.ts'
+import { decodeRequest, type RecordReader } from './decode-envelopes.ts'
+import type { ItemCount } from './item-count.ts'
 import { mayBeCpidAttribute, mayNameRequestOrPod, readAttribute, type TextValue } from './read-attribute.ts'
 import { FirstAttributes, mergelogOf } from './read-mergelog.ts'
 import { readSeenWrite } from './read-seen-write.ts'
@@ -35,13 +36,16 @@ const STATUS = 15
 const OF_KUBELETS: ReadonlySet<string> = new Set(['syncPod', 'syncTerminatingPod', 'syncTerminatedPod'])
 const NO_TRACE = '\0'.repeat(16)
 
+const SPANS: RecordReader<SpanRecord> = { kind: 'spans', read: readSpan }
+
 /** Decodes an ExportTraceServiceRequest, keeping each span's bytes. Throws MalformedOtlp. */
 export function decodeTraces(request: Buffer): Decoded<SpanRecord> {
-  return decodeRequest(request, readSpan)
+  return decodeRequest(request, SPANS)
 }
 
-function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | string {
+function readSpan(bytes: Buffer, start: number, end: number, count: ItemCount): SpanRecord | string {
   const cursor = new WireCursor(bytes, start, end)
+  const inner = new WireCursor(bytes)
   const span: SpanRecord = {
     raw: bytes.subarray(start, end),
     traceKey: '',
@@ -99,21 +103,23 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
       case ATTRIBUTES:
         cursor.expectLength('attribute')
         if (mayBeCpidAttribute(bytes, cursor.start, cursor.end) || mayNameRequestOrPod(bytes, cursor.start))
-          readOwn(bytes, cursor.start, cursor.end, span)
+          readOwn(bytes, cursor.start, cursor.end, span, count)
         break
       case EVENTS:
         cursor.expectLength('event')
-        readEvent(bytes, cursor.start, cursor.end, span)
+        readEvent(bytes, cursor.start, cursor.end, { span, inner, count })
         break
       case LINKS:
         cursor.expectLength('link')
         span.hasLinks = true
         // Linking looks into it, where nobody can be told any more.
-        passOver(bytes, cursor.start, cursor.end)
+        inner.reset(cursor.start, cursor.end)
+        while (inner.next());
         break
       case STATUS:
         cursor.expectLength('status')
-        span.status = readStatus(bytes, cursor.start, cursor.end, span.status)
+        inner.reset(cursor.start, cursor.end)
+        span.status = readStatus(inner, span.status)
         break
     }
   }
@@ -128,8 +134,8 @@ function readSpan(bytes: Buffer, start: number, end: number): SpanRecord | strin
 }
 
 /** Reads an attribute of Causeway's own. Where one is there more than once the first counts, as in Jaeger and Tempo. */
-function readOwn(bytes: Buffer, start: number, end: number, span: SpanRecord): void {
-  const { key, value } = readAttribute(bytes, start, end)
+function readOwn(bytes: Buffer, start: number, end: number, span: SpanRecord, count: ItemCount): void {
+  const { key, value } = readAttribute(bytes, start, end, count)
   if (key === CPID_ID) {
     if (span.cpid === undefined) span.cpid = typeof value === 'string' ? value : null
     else span.repeatsCpid = true
@@ -144,29 +150,34 @@ function texts(value: TextValue): string[] | undefined {
   return typeof value === 'string' ? [value] : value
 }
 
-function passOver(bytes: Buffer, start: number, end: number): void {
-  const cursor = new WireCursor(bytes, start, end)
-  while (cursor.next());
-}
-
 /** A message that comes in parts goes on from the earlier one (protobuf). */
-function readStatus(bytes: Buffer, start: number, end: number, earlier: number): number {
-  const cursor = new WireCursor(bytes, start, end)
+function readStatus(cursor: WireCursor, earlier: number): number {
   let code = earlier
   while (cursor.next()) if (cursor.field === 3) code = cursor.int32('status code')
   return code
 }
 
-function readEvent(bytes: Buffer, start: number, end: number, span: SpanRecord): void {
-  const cursor = new WireCursor(bytes, start, end)
-  while (cursor.next()) {
-    if (cursor.field !== 2 || cursor.end - cursor.start !== MERGELOG_EVENT.length) continue
-    cursor.expectLength('event name')
-    if (cursor.text() === MERGELOG_EVENT) (span.mergelogs ??= []).push(readMergelogEvent(bytes, start, end))
-  }
+interface EventIn {
+  readonly span: SpanRecord
+  /** To be used again: most events are passed over. */
+  readonly inner: WireCursor
+  readonly count: ItemCount
 }
 
-function readMergelogEvent(bytes: Buffer, start: number, end: number): MergelogRecord {
+function readEvent(bytes: Buffer, start: number, end: number, { span, inner: cursor, count }: EventIn): void {
+  cursor.reset(start, end)
+  let isMergelog = false
+  while (cursor.next()) {
+    if (cursor.field !== 2 || cursor.wire !== 2) continue
+    // The last name counts (protobuf).
+    isMergelog = cursor.end - cursor.start === MERGELOG_EVENT.length && cursor.text() === MERGELOG_EVENT
+  }
+  if (!isMergelog) return
+  count.add('mergelogs')
+  ;(span.mergelogs ??= []).push(readMergelogEvent(bytes, start, end, count))
+}
+
+function readMergelogEvent(bytes: Buffer, start: number, end: number, count: ItemCount): MergelogRecord {
   const cursor = new WireCursor(bytes, start, end)
   const attributes = new FirstAttributes()
   let timeNs = 0n
@@ -174,8 +185,7 @@ function readMergelogEvent(bytes: Buffer, start: number, end: number): MergelogR
     if (cursor.field === 1) timeNs = cursor.nanos('event time_unix_nano')
     else if (cursor.field === 3) {
       cursor.expectLength('event attribute')
-      const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
-      attributes.add(key, value)
+      attributes.read(bytes, cursor.start, cursor.end, count)
     }
   }
   return mergelogOf(attributes, timeNs)

@@ -10,11 +10,11 @@ export interface SpanLinkIds {
   spanId: bigint
 }
 
-/** The links of an OTLP Span, in order. One with ids of the wrong length, or that is no message, has an empty trace id. */
-export function readLinks(span: Buffer): SpanLinkIds[] {
+/** The first links of an OTLP Span, in order. One with ids of the wrong length, or that is no message, has an empty trace id. */
+export function readLinks(span: Buffer, most: number): SpanLinkIds[] {
   const links: SpanLinkIds[] = []
   const cursor = new WireCursor(span)
-  while (cursor.next()) {
+  while (links.length < most && cursor.next()) {
     if (cursor.field === LINKS && cursor.wire === 2) links.push(readLink(span, cursor.start, cursor.end))
   }
   return links

@@ -4,6 +4,8 @@ const VARINT = 0
 const FIXED64 = 1
 const LENGTH = 2
 const FIXED32 = 5
+/** Texts that are looked up, indexed and remembered are no longer than this. */
+export const MAX_TEXT_BYTES = 4_096
 
 /**
  * Walks the fields of one protobuf message without building objects. After `next()` the current field's number is
@@ -96,8 +98,16 @@ export class WireCursor {
     return value
   }
 
+  /** The current field as a text, cut to MAX_TEXT_BYTES: the whole of it stays in the bytes. */
   text(): string {
-    return this.bytes.toString('utf8', this.start, this.end)
+    const { bytes, start } = this
+    let { end } = this
+    if (end - start > MAX_TEXT_BYTES) {
+      end = start + MAX_TEXT_BYTES
+      // Not within a character.
+      while (end > start && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--
+    }
+    return bytes.toString('utf8', start, end)
   }
 
   #isOneByte(): boolean {

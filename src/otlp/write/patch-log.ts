@@ -1,5 +1,5 @@
 import { fieldHeader } from './patch-span.ts'
-import { readAttribute } from '../read/read-attribute.ts'
+import { mayBeCpidAttribute, readAttribute } from '../read/read-attribute.ts'
 import { WireCursor } from '../read/wire-cursor.ts'
 
 const ATTRIBUTES = 6
@@ -43,11 +43,12 @@ export function traceIdOfLog(log: Buffer): Buffer | undefined {
   return traceId?.length !== 16 || traceId.every((byte) => byte === 0) ? undefined : traceId
 }
 
-/** True when a LogRecord has an attribute of that name, whatever its value. */
-export function hasAttribute(log: Buffer, key: string): boolean {
+/** True when a LogRecord has an attribute of that name, one of Causeway's own, whatever its value. */
+export function hasOwnAttribute(log: Buffer, key: string): boolean {
   const cursor = new WireCursor(log)
   while (cursor.next()) {
-    if (cursor.field === ATTRIBUTES && readAttribute(log, cursor.start, cursor.end).key === key) return true
+    if (cursor.field !== ATTRIBUTES || !mayBeCpidAttribute(log, cursor.start, cursor.end)) continue
+    if (readAttribute(log, cursor.start, cursor.end).key === key) return true
   }
   return false
 }

@@ -3,7 +3,7 @@ import { CPID_ID } from '../../model/attributes.ts'
 import type { LinkEvent } from '../../model/ports/linking/events.ts'
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 import type { ArrivedLog, LogDecision, LogLinkStore, LogWaitingKind } from '../../model/ports/log-port.ts'
-import { hasAttribute } from '../../otlp/write/patch-log.ts'
+import { hasOwnAttribute } from '../../otlp/write/patch-log.ts'
 import { GenerationCache } from '../generation-cache.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
@@ -158,6 +158,6 @@ function logOf([id, cpid, traceId, spanId, raw, repeated]: LogRow): ArrivedLog {
     traceId: hasTrace ? traceId : undefined,
     spanId: hasTrace ? spanId : 0n,
     repeated: repeated === 1n,
-    malformed: raw !== null && hasAttribute(raw, CPID_ID),
+    malformed: raw !== null && hasOwnAttribute(raw, CPID_ID),
   }
 }

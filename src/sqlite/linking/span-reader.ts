@@ -14,6 +14,7 @@ import {
 import type { UnixNanos } from '../../model/clock.ts'
 import type { ArrivedSpan, Spans } from '../../model/ports/linking/spans.ts'
 import { readLinks } from '../../otlp/read/read-links.ts'
+import { MAX_LINKS } from '../../otlp/write/encode-span.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 import type { SqliteArrivals } from '../writer/arrival-store.ts'
@@ -149,7 +150,7 @@ export class SpanReader implements Spans {
 
   linksOf(row: number): { traceId: Buffer; spanId: bigint }[] {
     const raw = this.#raw.get(row)
-    return raw === undefined ? [] : readLinks(raw)
+    return raw === undefined ? [] : readLinks(raw, MAX_LINKS)
   }
 
   find(traceId: Buffer, spanId: bigint): number | undefined {

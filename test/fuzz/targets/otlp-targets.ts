@@ -4,7 +4,7 @@ import { decodeLogs } from '../../../src/otlp/read/decode-logs.ts'
 import { decodeTraces } from '../../../src/otlp/read/decode-traces.ts'
 import { firstSender } from '../../../src/otlp/read/first-sender.ts'
 import { MalformedOtlp } from '../../../src/otlp/read/malformed.ts'
-import { hasAttribute, patchLog, traceIdOfLog } from '../../../src/otlp/write/patch-log.ts'
+import { hasOwnAttribute, patchLog, traceIdOfLog } from '../../../src/otlp/write/patch-log.ts'
 import { patchSpan } from '../../../src/otlp/write/patch-span.ts'
 import { jsonOfProtobuf, type JsonObject } from '../../../src/otlp/json/protobuf-to-json.ts'
 import { readLinks } from '../../../src/otlp/read/read-links.ts'
@@ -68,7 +68,7 @@ export const traces: Target = {
     if (decoded === undefined) return
     const spans = decoded.resources.flatMap(({ scopes }) => scopes.flatMap(({ records }) => records))
     for (const span of spans) {
-      readLinks(span.raw)
+      readLinks(span.raw, 1_000)
       readOwnSpan(span.raw)
       const patched = patchSpan(span.raw, {
         traceId: Buffer.alloc(16, 7),
@@ -106,7 +106,7 @@ export const logs: Target = {
     const records = decoded.resources.flatMap(({ scopes }) => scopes.flatMap((scope) => scope.records))
     for (const { raw } of records) {
       traceIdOfLog(raw)
-      hasAttribute(raw, 'cpid.id')
+      hasOwnAttribute(raw, 'cpid.id')
       const patched = patchLog(raw, { traceId: Buffer.alloc(16, 7), withoutSpanId: true, attributes: [] })
       deepStrictEqual(traceIdOfLog(patched), Buffer.alloc(16, 7))
     }

@@ -48,7 +48,7 @@ export interface Spans {
   childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[]
   /** Where a span with these original ids is, if it arrived. */
   find(originTraceId: Buffer, spanId: bigint): number | undefined
-  /** The links of a stored span, as sent. */
+  /** The first links of a stored span, as sent: as many as a span may have in OTLP by default. */
   linksOf(row: number): { traceId: Buffer; spanId: bigint }[]
   /** The earliest start, from one time to another, of spans that carry the CPID. */
   firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined
