@@ -18,6 +18,7 @@ import { up as joinedSpans } from './021-joined-spans.ts'
 import { up as behindWhatWaits } from './022-behind-what-waits.ts'
 import { up as readableVersions } from './023-readable-versions.ts'
 import { up as sentOnceMore } from './025-sent-once-more.ts'
+import { up as shorterNames } from './026-shorter-names.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -40,4 +41,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '022-behind-what-waits': { up: behindWhatWaits },
   '023-readable-versions': { up: readableVersions },
   '025-sent-once-more': { up: sentOnceMore },
+  '026-shorter-names': { up: shorterNames },
 }

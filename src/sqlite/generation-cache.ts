@@ -1,14 +1,23 @@
+/** How large entries may be together, in bytes, and how large one is. */
+export interface Weight<V> {
+  readonly most: number
+  readonly of: (value: V) => number
+}
+
 /**
- * A bounded map that forgets what has not been asked for lately: at most two generations of `size` entries each. An
- * entry found in the old generation moves to the young one.
+ * A bounded map that forgets what has not been asked for lately: at most two generations of `size` entries each, and each of so
+ * many bytes, where a weight is given; beyond that an entry stands alone. An entry found in the old generation moves to the young one.
  */
 export class GenerationCache<K, V> {
   #young = new Map<K, V>()
   #old = new Map<K, V>()
   readonly #size: number
+  readonly #weight: Weight<V> | undefined
+  #youngBytes = 0
 
-  constructor(size: number) {
+  constructor(size: number, weight?: Weight<V>) {
     this.#size = size
+    this.#weight = weight
   }
 
   get(key: K): V | undefined {
@@ -20,10 +29,14 @@ export class GenerationCache<K, V> {
   }
 
   set(key: K, value: V): void {
-    if (this.#young.size >= this.#size) {
-      this.#old = this.#young
+    const bytes = this.#weight?.of(value) ?? 0
+    const isHeavy = this.#weight !== undefined && this.#youngBytes + bytes > this.#weight.most
+    if (isHeavy || this.#young.size >= this.#size) {
+      this.#old = bytes > (this.#weight?.most ?? 0) ? new Map() : this.#young
       this.#young = new Map()
+      this.#youngBytes = 0
     }
+    this.#youngBytes += bytes
     this.#young.set(key, value)
   }
 
@@ -35,5 +48,6 @@ export class GenerationCache<K, V> {
   clear(): void {
     this.#young = new Map()
     this.#old = new Map()
+    this.#youngBytes = 0
   }
 }

@@ -55,7 +55,7 @@ function decodeResource<T>(
     repeated: undefined,
     scopes: [],
   }
-  const said = { group, hasService: false, hasCluster: false }
+  const said = { group, count: decoding.count, hasService: false, hasCluster: false }
   const cursor = new WireCursor(bytes, start, end)
   while (cursor.next()) {
     if (cursor.field === RESOURCE) {
@@ -95,6 +95,7 @@ function decodeScope<T>(
 
 interface Said<T> {
   readonly group: ResourceGroup<T>
+  readonly count: ItemCount
   /** Whether the attributes that say who it is were there, whatever their value. */
   hasService: boolean
   hasCluster: boolean
@@ -107,7 +108,7 @@ function readResource<T>(bytes: Buffer, start: number, end: number, said: Said<T
   while (cursor.next()) {
     if (cursor.field !== RESOURCE_ATTRIBUTES || cursor.wire !== 2) continue
     if (!maySayWho(bytes, cursor.start, cursor.end)) continue
-    const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
+    const { key, value } = readAttribute(bytes, cursor.start, cursor.end, said.count)
     if (key === SERVICE_NAME) {
       if (said.hasService) group.repeated ??= key
       else if (typeof value === 'string') group.service = value

@@ -17,10 +17,10 @@ interface ItemRow {
 
 /** Reads what was decided about log records, through the connection of the outbox reader. */
 export class SqliteLogOutbox implements LogOutboxReader {
-  readonly #outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment'>
+  readonly #outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>
   readonly #after: Statement<[number, number], ItemRow>
 
-  constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment'>) {
+  constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>) {
     this.#outbox = outbox
     this.#after = db.prepare(
       `SELECT log_outbox.decision, log_outbox.trace_id, log_outbox.flags, logs.raw, logs.scope, cpids.uuid
@@ -32,10 +32,7 @@ export class SqliteLogOutbox implements LogOutboxReader {
 
   after(position: number, limit: number): LogOutboxItem[] {
     return this.#outbox.inOneMoment(() =>
-      this.#after.all(position, limit).map((row) => {
-        this.#outbox.envelopes(row.scope ?? 0)
-        return itemOf(row)
-      }),
+      this.#outbox.upToBytes(this.#after.iterate(position, limit), itemOf),
     )
   }
 

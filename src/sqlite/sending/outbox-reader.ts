@@ -6,11 +6,20 @@ import {
   SENT_PATCHED,
   SENT_SYNTHETIC,
 } from '../../model/ports/linking/decisions.ts'
-import type { OutboxItem, OutboxReader, ScopeEnvelopes } from '../../model/ports/outbox-port.ts'
+import {
+  envelopeBytes,
+  type OutboxItem,
+  type OutboxReader,
+  type ScopeEnvelopes,
+} from '../../model/ports/outbox-port.ts'
+import { MIB } from '../../model/sizes.ts'
 import { GenerationCache } from '../generation-cache.ts'
 import type { Sqlite } from '../open-database.ts'
 
 const SCOPES = 5_000
+const SCOPE_BYTES = 16 * MIB
+/** So much is read at a time, and one item more: items and envelopes may be as long as a request. */
+const AT_ONCE_BYTES = 16 * MIB
 const TRACES = 20_000
 
 const COLUMNS = `outbox.decision, outbox.trace, outbox.parent_id, outbox.flags, outbox.scope, outbox.extra,
@@ -40,7 +49,10 @@ export class SqliteOutbox implements OutboxReader {
   readonly #decisions: Statement<[number], number>
   readonly #decisionsOfSpan: Statement<[number, bigint], number>
   readonly #ownDecisions: Statement<[number], number>
-  readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES)
+  readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
+    most: SCOPE_BYTES,
+    of: envelopeBytes,
+  })
   readonly #traceCache = new GenerationCache<number, Buffer>(TRACES)
 
   constructor(db: Sqlite) {
@@ -83,12 +95,30 @@ export class SqliteOutbox implements OutboxReader {
   /** Reads what belongs to the decisions at the same moment: retention may remove it at the next. */
   after(position: number, limit: number): OutboxItem[] {
     return this.inOneMoment(() =>
-      this.#after.all(position, limit).map((row) => {
-        const item = this.#itemOf(row)
-        this.envelopes(item.scope)
-        return item
-      }),
+      this.upToBytes(this.#after.iterate(position, limit), (row) => this.#itemOf(row)),
     )
+  }
+
+  /** Items of rows, and the envelopes they need, until they are more bytes than are to be held at a time. */
+  upToBytes<Row, Item extends { raw: Buffer | undefined; scope: number }>(
+    rows: Iterable<Row>,
+    itemOf: (row: Row) => Item,
+  ): Item[] {
+    const items: Item[] = []
+    const scopes = new Set<number>()
+    let bytes = 0
+    for (const row of rows) {
+      const item = itemOf(row)
+      items.push(item)
+      bytes += item.raw?.length ?? 0
+      if (!scopes.has(item.scope)) {
+        scopes.add(item.scope)
+        const envelopes = this.envelopes(item.scope)
+        bytes += envelopes === undefined ? 0 : envelopeBytes(envelopes)
+      }
+      if (bytes >= AT_ONCE_BYTES) break
+    }
+    return items
   }
 
   inOneMoment<T>(read: () => T): T {

@@ -6,6 +6,8 @@ import type { Sqlite } from '../open-database.ts'
 import type { TraceIndex } from './trace-index.ts'
 
 const ENVELOPES = 5_000
+/** A longer envelope is remembered by its digest: attributes may be as long as a request. */
+const LONGEST_KEY_BYTES = 1_024
 const NO_SCOPE = Buffer.alloc(0)
 
 /** A resource as it arrived: its bytes, and the two attributes questions are asked about. */
@@ -54,7 +56,7 @@ export class Interner {
 
   /** The number of a scope under a resource already known. */
   scopeOf(resourceId: number, envelope: Buffer): number {
-    const key = `${resourceId} ${envelope.toString('latin1')}`
+    const key = `${resourceId} ${keyOf(envelope)}`
     const cached = this.#scopes.get(key)
     if (cached !== undefined) return cached
     const digest = digestOf(envelope)
@@ -105,7 +107,7 @@ export class Interner {
   }
 
   #resource({ envelope, service, cluster }: ResourceEnvelope): number {
-    const key = envelope.toString('latin1')
+    const key = keyOf(envelope)
     const cached = this.#resources.get(key)
     if (cached !== undefined) return cached
     const digest = digestOf(envelope)
@@ -117,6 +119,12 @@ export class Interner {
     this.#resources.set(key, id)
     return id
   }
+}
+
+function keyOf(envelope: Buffer): string {
+  return envelope.length > LONGEST_KEY_BYTES
+    ? `sha256 ${digestOf(envelope).toString('latin1')}`
+    : envelope.toString('latin1')
 }
 
 function digestOf(bytes: Buffer): Buffer {

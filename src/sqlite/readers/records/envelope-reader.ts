@@ -1,13 +1,18 @@
 import type { Statement } from 'better-sqlite3'
-import type { ScopeEnvelopes } from '../../../model/ports/outbox-port.ts'
+import { MIB } from '../../../model/sizes.ts'
+import { envelopeBytes, type ScopeEnvelopes } from '../../../model/ports/outbox-port.ts'
 import { GenerationCache } from '../../generation-cache.ts'
 import type { Sqlite } from '../../open-database.ts'
 
 const SCOPES = 1_000
+const SCOPE_BYTES = 8 * MIB
 
 /** The envelopes in which records came. */
 export class EnvelopeReader {
-  readonly #cache = new GenerationCache<number, ScopeEnvelopes>(SCOPES)
+  readonly #cache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
+    most: SCOPE_BYTES,
+    of: envelopeBytes,
+  })
   readonly #find: Statement<[number], ScopeEnvelopes>
 
   constructor(db: Sqlite) {

@@ -1,0 +1,195 @@
+import { expect, test } from '@jest/globals'
+import { gzipSync } from 'node:zlib'
+import fc from 'fast-check'
+import { usageOf } from '../../../lab/bench/measure/process-usage.ts'
+import type { CausewaySettings } from '../../../lab/harness/causeway/causeway-settings.ts'
+import { post, JSON_TYPE, PROTOBUF, send } from '../../../lab/harness/clients/http-sender.ts'
+import { sendRawGrpc } from '../../../lab/harness/clients/raw-grpc.ts'
+import { EXPORT_METHODS } from '../../../lab/harness/export-methods.ts'
+import { fieldHeader } from '../../../src/otlp/write/patch-span.ts'
+import { hostileRequests, type HostileRequest } from '../../support/hostile/hostile-requests.ts'
+import { ordinaryRequest } from '../../support/hostile/ordinary-request.ts'
+import { AttackedCauseway, leaveNothingBehind } from '../attacked-causeway.ts'
+import { Vitals } from '../vitals.ts'
+
+const MIB = 2 ** 20
+/** Nearly the largest that receivers take unless they are told otherwise. */
+const LARGEST = 60 * MIB
+const DRAWN_SIZE = 16 * MIB
+const DRAWN = 80
+/** How much more than its unpacked bytes a request may take in memory, and than ordinary spans of as many bytes in time. */
+const TIMES_BYTES = 4
+const TIMES_TIME = 3
+/** Whatever the size: heaps grow in steps, and other requests come beside it. */
+const CONSTANT_BYTES = 100 * MIB
+const CONSTANT_SECONDS = 0.5
+/** What such a memory limiter has, with room for what the process takes at rest. */
+const LIMIT_MIB = 800
+/** Answers for which the sender comes again: there is no room while the one before is being ended. */
+const COME_AGAIN = new Set([429, 503])
+const TRIES = 200
+
+leaveNothingBehind()
+
+const ALL = (['traces', 'logs'] as const).flatMap((signal) =>
+  (['protobuf', 'json'] as const).flatMap((encoding) => hostileRequests(signal, encoding)),
+)
+
+const KNOWN = [
+  'traces protobuf empty .resourceSpans',
+  'logs protobuf empty .resourceLogs',
+  'traces protobuf empty .resourceSpans.scopeSpans',
+  'logs protobuf empty .resourceLogs.scopeLogs.logRecords',
+  'traces json empty .resourceSpans',
+  'traces json empty .resourceSpans.scopeSpans.spans.attributes',
+  'traces protobuf smallest .resourceSpans.scopeSpans.spans.events',
+  'traces protobuf empty .resourceSpans.scopeSpans.spans.links',
+  'traces protobuf empty .resourceSpans.scopeSpans.spans.attributes[cpid.wrote].value.arrayValue.values',
+  'traces protobuf large .resourceSpans.resource.attributes[service.name].value.stringValue',
+].map((name) => ALL.find((request) => request.name === name) ?? fail(name))
+
+function fail(name: string): never {
+  throw new Error(`there is no ${name}`)
+}
+
+/** Sends a request, compressed, until it is answered with more than to come again; resolves to the status. */
+async function status(
+  { ports }: CausewaySettings,
+  { signal, encoding }: Pick<HostileRequest, 'signal' | 'encoding'>,
+  body: Buffer,
+): Promise<number> {
+  const headers = { ...(encoding === 'json' ? JSON_TYPE : PROTOBUF), 'content-encoding': 'gzip' }
+  for (let tries = 0; ; tries++) {
+    const answer = await post(ports.http, `/v1/${signal}`, headers, body)
+    if (!COME_AGAIN.has(answer.status) || tries === TRIES) return answer.status
+  }
+}
+
+interface Cost {
+  readonly status: number
+  readonly cpuSeconds: number
+  /** How much more memory the process had at its most than before. */
+  readonly bytes: number
+}
+
+async function costOf(
+  causeway: AttackedCauseway,
+  sent: Pick<HostileRequest, 'signal' | 'encoding'>,
+  body: Buffer,
+): Promise<Cost> {
+  const packed = gzipSync(body, { level: 1 })
+  using before = new Vitals(causeway.pid)
+  const { memoryBytes } = before
+  const cpuBefore = usageOf(causeway.pid)?.cpuSeconds ?? Number.NaN
+  using vitals = new Vitals(causeway.pid)
+  const answered = await status(causeway.settings, sent, packed)
+  vitals.look()
+  const cpuSeconds = (usageOf(causeway.pid)?.cpuSeconds ?? Number.NaN) - cpuBefore
+  return { status: answered, cpuSeconds, bytes: vitals.memoryBytes - memoryBytes }
+}
+
+/** What the costliest of some ordinary requests of this size takes. */
+async function ordinarySeconds(
+  causeway: AttackedCauseway,
+  encoding: HostileRequest['encoding'],
+  size: number,
+): Promise<number> {
+  const { status: answered, cpuSeconds } = await costOf(
+    causeway,
+    { signal: 'traces', encoding },
+    ordinaryRequest(size, encoding),
+  )
+  expect(answered).toBe(200)
+  return cpuSeconds
+}
+
+test('no field of a request costs more than a few times what ordinary spans cost, and a victim is answered meanwhile', async () => {
+  await using causeway = await AttackedCauseway.start({ limitMib: LIMIT_MIB })
+  const told: string[] = []
+  await causeway.withstands(
+    async () => {
+      const ordinary = {
+        protobuf: await ordinarySeconds(causeway, 'protobuf', DRAWN_SIZE),
+        json: await ordinarySeconds(causeway, 'json', DRAWN_SIZE),
+      }
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...ALL), async (request) => {
+          const { bytes, cpuSeconds, status: answered } = await costOf(
+            causeway,
+            request,
+            request.bytes(DRAWN_SIZE),
+          )
+          told.push(`${request.name}: ${answered}, ${cpuSeconds.toFixed(2)} s, ${Math.round(bytes / MIB)} MiB`)
+          expect([200, 400]).toContain(answered)
+          expect(cpuSeconds).toBeLessThan(ordinary[request.encoding] * TIMES_TIME + CONSTANT_SECONDS)
+          expect(bytes).toBeLessThan(DRAWN_SIZE * TIMES_BYTES + CONSTANT_BYTES)
+        }),
+        {
+          numRuns: KNOWN.length + DRAWN,
+          examples: KNOWN.map((request): [HostileRequest] => [request]),
+          endOnFailure: true,
+        },
+      )
+    },
+    { what: 'requests of which one field is too much', longestMs: 600_000 },
+  )
+  process.stderr.write(`${told.join('\n')}\n`)
+})
+
+test.each(KNOWN.map((request) => [request.name, request] as const))(
+  'as large as a request may be: %s',
+  async (what, request) => {
+    await using causeway = await AttackedCauseway.start({ limitMib: LIMIT_MIB })
+    const body = request.bytes(LARGEST)
+    await causeway.withstands(
+      async ({ ports }) => {
+        const cost = await costOf(causeway, request, body)
+        process.stderr.write(`${cost.cpuSeconds.toFixed(2)} s, ${Math.round(cost.bytes / MIB)} MiB, ${cost.status}\n`)
+        expect([200, 400]).toContain(cost.status)
+        expect(cost.bytes).toBeLessThan(LARGEST * TIMES_BYTES + CONSTANT_BYTES)
+        if (request.encoding === 'json') return
+        const payload = gzipSync(body, { level: 1 })
+        const { path } = EXPORT_METHODS[request.signal]
+        await sendRawGrpc(ports.grpc, { path, encoding: 'gzip', payload })
+      },
+      { what, longestMs: 60_000 },
+    )
+  },
+)
+
+test('names as long as requests are kept whole, cost no others anything, and are listed cut', async () => {
+  await using causeway = await AttackedCauseway.start({ limitMib: LIMIT_MIB })
+  const request = ALL.find(
+    ({ name }) =>
+      name === 'traces protobuf smallest .resourceSpans.scopeSpans.spans',
+  ) ?? fail('spans')
+  const named = (at: number): Buffer => {
+    const name = Buffer.alloc(LARGEST, `${at} is a long name `)
+    const value = field(1, name)
+    const keyValue = Buffer.concat([field(1, Buffer.from('service.name')), field(2, value)])
+    const resource = field(1, field(1, keyValue))
+    const span = Buffer.concat([field(1, Buffer.alloc(16, at + 1)), field(2, Buffer.alloc(8, 1))])
+    return field(1, Buffer.concat([resource, field(2, field(2, span))]))
+  }
+  await causeway.withstands(
+    async (settings) => {
+      for (let at = 0; at < 6; at++) expect(await status(settings, request, gzipSync(named(at)))).toBe(200)
+      for (const path of [
+        '/api/v1/facets',
+        '/jaeger/api/services',
+        '/tempo/api/search/tag/service.name/values',
+        '/tempo/api/v2/search/tag/resource.service.name/values',
+      ]) {
+        const { status: answered, body } = await send(settings.ports.query, path, {})
+        expect({ path, answered }).toEqual({ path, answered: 200 })
+        expect(body.length).toBeLessThan(MIB)
+        expect(body.toString()).toContain('0 is a long name')
+      }
+    },
+    { what: 'names of 60 MiB', longestMs: 60_000 },
+  )
+})
+
+function field(no: number, content: Buffer): Buffer {
+  return Buffer.concat([fieldHeader(no, content.length), content])
+}

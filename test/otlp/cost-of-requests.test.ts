@@ -1,0 +1,111 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import type { IngestOutcome } from '../../src/model/ingest.ts'
+import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
+import { BYTES_AN_ITEM, FREE_ITEMS } from '../../src/otlp/read/item-count.ts'
+import { MalformedOtlp } from '../../src/otlp/read/malformed.ts'
+import type { Encoding } from '../../src/otlp/write/export-response.ts'
+import { hostileRequests, type HostileRequest } from '../support/hostile/hostile-requests.ts'
+import { ordinaryRequest } from '../support/hostile/ordinary-request.ts'
+import { logsRequest, spansRequest } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+const SIZE = 256 * 1024
+/** How much more than ordinary spans of as many bytes a request may cost. */
+const TIMES = 3
+/** Whatever the size: what runs beside it, and what compiles. */
+const CONSTANT_MS = 200
+const DRAWN = 40
+
+const ALL = (['traces', 'logs'] as const).flatMap((signal) =>
+  (['protobuf', 'json'] as const).flatMap((encoding) => hostileRequests(signal, encoding)),
+)
+/** What once cost most. */
+const KNOWN = [
+  'traces protobuf empty .resourceSpans',
+  'traces protobuf empty .resourceSpans.scopeSpans',
+  'traces protobuf smallest .resourceSpans.scopeSpans.spans.events',
+  'traces protobuf empty .resourceSpans.scopeSpans.spans.links',
+  'traces protobuf empty .resourceSpans.scopeSpans.spans.attributes[cpid.wrote].value.arrayValue.values',
+  'traces json empty .resourceSpans',
+  'traces json empty .resourceSpans.scopeSpans.spans.attributes',
+  'logs protobuf empty .resourceLogs.scopeLogs.logRecords',
+  'logs protobuf smallest .resourceLogs.scopeLogs',
+  'logs json empty .resourceLogs.scopeLogs.logRecords',
+].map((name) => ALL.find((request) => request.name === name) ?? fail(name))
+
+function fail(name: string): never {
+  throw new Error(`there is no ${name}`)
+}
+
+type Sent = Pick<HostileRequest, 'signal' | 'encoding'>
+
+function send(writer: TestWriter, { signal, encoding }: Sent, body: Buffer): IngestOutcome {
+  try {
+    const bytes = encoding === 'json' ? Buffer.from(protobufOfJson(signal, body)) : body
+    return writer.ingest(signal, bytes)
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return { kind: 'malformed', reason: error.message }
+    throw error
+  }
+}
+
+/** Milliseconds of CPU time, over all threads of this process. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+function costMs(writer: TestWriter, sent: Sent, body: Buffer): { outcome: IngestOutcome; ms: number } {
+  const before = cpuMs()
+  const outcome = send(writer, sent, body)
+  writer.pass(11_000)
+  return { outcome, ms: cpuMs() - before }
+}
+
+test('whatever a request has too much of, it costs no more than a few times what ordinary spans of as many bytes cost', async () => {
+  using writer = await TestWriter.open()
+  const ordinary = (encoding: Encoding): number => {
+    const costs = Array.from({ length: 3 }, () =>
+      costMs(writer, { signal: 'traces', encoding }, ordinaryRequest(SIZE, encoding)),
+    )
+    return Math.min(...costs.map(({ ms }) => ms))
+  }
+  const most = { protobuf: ordinary('protobuf'), json: ordinary('json') }
+  const examples = KNOWN.map((request): [HostileRequest] => [request])
+  await fc.assert(
+    fc.property(fc.constantFrom(...ALL), (request) => {
+      const { outcome, ms } = costMs(writer, request, request.bytes(SIZE))
+      expect(['accepted', 'malformed']).toContain(outcome.kind)
+      expect(ms).toBeLessThan(most[request.encoding] * TIMES + CONSTANT_MS)
+    }),
+    { numRuns: KNOWN.length + DRAWN, examples, endOnFailure: true },
+  )
+})
+
+test.each(['traces', 'logs'] as const)('%s with more items than their bytes allow are refused with their number and what to do', async (signal) => {
+  using writer = await TestWriter.open()
+  const bytes = Buffer.alloc(2 * 100_000, Buffer.from('0a00', 'hex'))
+  const most = FREE_ITEMS + Math.floor(bytes.length / BYTES_AN_ITEM)
+  const outcome = writer.ingest(signal, bytes)
+  expect(outcome).toMatchObject({ kind: 'malformed' })
+  const { reason } = outcome as { reason: string }
+  expect(reason).toContain(`at most ${most} items`)
+  expect(reason).toContain(`${most + 1} resources`)
+  expect(reason).toContain('send fewer items in a request')
+})
+
+test('a batch of very many small spans, or log records, is taken whole', async () => {
+  using writer = await TestWriter.open()
+  const many = Array.from({ length: 20_000 }, (_, at) => at + 1)
+  const spans = spansRequest(
+    'small',
+    many.map((id) => ({ trace: 1, id })),
+  )
+  expect(writer.ingest('traces', spans)).toMatchObject({ kind: 'accepted', stored: many.length, rejected: 0 })
+  const logs = logsRequest(
+    'small',
+    many.map(() => ({ body: 'the object was written once more' })),
+  )
+  expect(writer.ingest('logs', logs)).toMatchObject({ kind: 'accepted', stored: many.length, rejected: 0 })
+})
