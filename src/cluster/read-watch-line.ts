@@ -1,4 +1,5 @@
 import { isObject, objectIn, textIn, type Json, type JsonObject } from '../kubernetes/json-access.ts'
+import { parseBounded } from '../kubernetes/parse-bounded.ts'
 import { ApiError } from './api-error.ts'
 import type { LongLine } from './json-lines.ts'
 import type { Change } from './resource-follower.ts'
@@ -33,7 +34,7 @@ export function readWatchLine(line: Buffer | LongLine): WatchLine {
 
 function parsed(line: Buffer): Json | undefined {
   try {
-    const event = JSON.parse(line.toString()) as Json
+    const event = parseBounded(line)
     return isObject(event) ? event : undefined
   } catch {
     return undefined

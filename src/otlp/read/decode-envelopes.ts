@@ -49,7 +49,7 @@ function decodeResource<T>(
   decoding: Decoding<T>,
 ): ResourceGroup<T> {
   const group: ResourceGroup<T> = {
-    envelope: bytesBeside(bytes, start, end, SCOPE_GROUPS),
+    envelope: NOTHING,
     service: '',
     cluster: undefined,
     repeated: undefined,
@@ -68,6 +68,7 @@ function decodeResource<T>(
       if (scope.records.length > 0) group.scopes.push(scope)
     }
   }
+  if (group.scopes.length > 0) group.envelope = bytesBeside(bytes, start, end, SCOPE_GROUPS)
   return group
 }
 
@@ -90,7 +91,7 @@ function decodeScope<T>(
       if (!decoded.reasons.includes(record)) decoded.reasons.push(record)
     }
   }
-  return { envelope: bytesBeside(bytes, start, end, RECORDS), records }
+  return { envelope: records.length === 0 ? NOTHING : bytesBeside(bytes, start, end, RECORDS), records }
 }
 
 interface Said<T> {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isObject, type Json } from '../../kubernetes/json-access.ts'
+import { isObject } from '../../kubernetes/json-access.ts'
+import { parseBounded } from '../../kubernetes/parse-bounded.ts'
 import { uidOfReview } from '../../kubernetes/read-admission-review.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import type { InFlight } from '../admission/in-flight.ts'
@@ -109,7 +110,7 @@ function allowed(uid: string): string {
 /** Where the uid does not come first, the review is read for it. */
 function uidOf(whole: Uint8Array): string | undefined {
   try {
-    const review = JSON.parse(Buffer.from(whole.buffer).toString('utf8')) as Json
+    const review = parseBounded(Buffer.from(whole.buffer))
     const uid = isObject(review) ? uidOfReview(review) : ''
     return uid === '' ? undefined : uid
   } catch {

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import { isObject, type Json } from '../../kubernetes/json-access.ts'
+import { isObject } from '../../kubernetes/json-access.ts'
+import { parseBounded } from '../../kubernetes/parse-bounded.ts'
 import { readAdmissionReview } from '../../kubernetes/read-admission-review.ts'
 import { errorText } from '../../model/error-text.ts'
 import type { AdmittedRequest, Skipped } from '../../model/kubernetes/observation.ts'
@@ -61,7 +62,7 @@ export class AdmittedQueue implements AsyncDisposable {
 
   #read({ body, seenNs, traceparent }: Answered): void {
     try {
-      const review = JSON.parse(Buffer.from(body.buffer).toString('utf8')) as Json
+      const review = parseBounded(Buffer.from(body.buffer))
       const read = isObject(review) ? readAdmissionReview(review, { seenNs, traceparent }) : 'no_object'
       if (typeof read === 'string') this.#skipped[read] = (this.#skipped[read] ?? 0) + 1
       else this.#observations.push(read)

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
 import { peerOf } from '../../../doors/peer.ts'
 import { arrayIn, isObject, textIn, type Json } from '../../../kubernetes/json-access.ts'
+import { parseBounded } from '../../../kubernetes/parse-bounded.ts'
 import { errorText } from '../../../model/error-text.ts'
 import type { TellingOutcome } from '../../../model/ports/observation-port.ts'
 import { holderOf } from '../../admission/holder-of.ts'
@@ -18,6 +19,9 @@ import { AuditEvents } from '../read-audit-events.ts'
 /** So many events are read, and told, at a time. */
 const EVENTS_A_TURN = 200
 const LEAST_RETRY_S = 1
+/** API servers put 400 events into a list; one that tells of a write has some hundred bytes. */
+const FREE_EVENTS = 10_000
+const BYTES_AN_EVENT = 256
 
 export interface AuditWebhookSettings extends CallerRules, HttpGuards {
   readonly receiver: string
@@ -123,14 +127,18 @@ export class AuditWebhook {
 function eventsIn(bytes: Buffer): readonly Json[] | string {
   let list: Json
   try {
-    list = JSON.parse(bytes.toString('utf8')) as Json
+    list = parseBounded(bytes)
   } catch (error) {
-    return `the body is no JSON: ${errorText(error)}`
+    return `the body cannot be read: ${errorText(error)}`
   }
   const isList = isObject(list) && textIn(list, 'kind') === 'EventList' && Array.isArray(list.items)
-  return isList && textIn(list, 'apiVersion').startsWith('audit.k8s.io/')
-    ? arrayIn(list, 'items')
-    : 'the body is no EventList of audit.k8s.io/v1; is the webhook of the audit backend meant to come here?'
+  if (!isList || !textIn(list, 'apiVersion').startsWith('audit.k8s.io/'))
+    return 'the body is no EventList of audit.k8s.io/v1; is the webhook of the audit backend meant to come here?'
+  const events = arrayIn(list, 'items')
+  const most = FREE_EVENTS + Math.floor(bytes.length / BYTES_AN_EVENT)
+  return events.length <= most
+    ? events
+    : `the list holds ${events.length} events in ${bytes.length} bytes, and ${most} are taken; lower --audit-webhook-batch-max-size of the API server`
 }
 
 function answerLater(response: ServerResponse, afterMs: number, reason: string): void {
