@@ -278,3 +278,27 @@ test('a database is held by one running Causeway at a time', () => {
   holdDatabase(path)[Symbol.dispose]()
   rmSync(folder, { recursive: true })
 })
+
+test('names as long as requests are cut, and what they came in stays whole', async () => {
+  const { db, migrateOn } = await beforeMigration('026')
+  const long = 'é'.repeat(100_000)
+  const envelope = Buffer.from(long)
+  db.prepare("INSERT INTO resources (id, hash, service, cluster, envelope) VALUES (1, x'01', ?, ?, ?)").run(
+    long,
+    long,
+    envelope,
+  )
+  db.exec("INSERT INTO resources (id, hash, service, cluster, envelope) VALUES (2, x'02', 'short', NULL, x'')")
+  db.prepare(
+    `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, reason) VALUES (1, 1, 0, 0, x'', 1, ?, ?)`,
+  ).run(long, long)
+  await migrateOn()
+  const cut = 'é'.repeat(1_024)
+  expect(db.prepare('SELECT service, cluster FROM resources ORDER BY id').all()).toEqual([
+    { service: cut, cluster: cut },
+    { service: 'short', cluster: null },
+  ])
+  expect(db.prepare('SELECT envelope FROM resources WHERE id = 1').pluck().get()).toEqual(envelope)
+  expect(db.prepare('SELECT object, reason FROM mergelogs').all()).toEqual([{ object: cut, reason: cut }])
+  db.close()
+})
