@@ -19,8 +19,8 @@ import { SenderRules } from './sender-rules.ts'
 import { forbidden, foreign, inDoubt, SenderVerdicts, type From } from './sender-verdicts.ts'
 
 const WORK_AT_ONCE = 100
-/** So many refused mergelogs of a request are kept for people to look at, as they were sent; all of them are counted. */
-const MOST_KEPT_REFUSALS = 1_000
+/** So many refused mergelogs of a request are kept for auditors: as many as are kept of all requests. The rest is counted alone. */
+const MOST_KEPT_REFUSALS = 10_000
 
 export interface RecordSettings {
   maxSources: number

@@ -32,7 +32,7 @@ export class GenerationCache<K, V> {
     const bytes = this.#weight?.of(value) ?? 0
     const isHeavy = this.#weight !== undefined && this.#youngBytes + bytes > this.#weight.most
     if (isHeavy || this.#young.size >= this.#size) {
-      this.#old = bytes > (this.#weight?.most ?? 0) ? new Map() : this.#young
+      this.#old = bytes > (this.#weight?.most ?? 0) ? new Map<K, V>() : this.#young
       this.#young = new Map()
       this.#youngBytes = 0
     }

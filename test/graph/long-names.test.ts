@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
 import { MAX_TEXT_BYTES } from '../../src/otlp/read/wire-cursor.ts'
+import { ALL } from '../../src/query/traces/condition.ts'
+import { tempoTagsJson, tempoTagValuesJson } from '../../src/query/traces/names-json.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -38,20 +40,20 @@ test('names and texts as long as a request are cut where they are looked up, and
   const whole = (query: string): boolean => (db.prepare(query).pluck().get() as Buffer).includes(LONG)
   expect(whole('SELECT raw FROM spans')).toBe(true)
   expect(whole('SELECT envelope FROM resources')).toBe(true)
-  expect(whole('SELECT raw FROM logs WHERE event_name <> \'cpid.mergelog\'')).toBe(true)
+  expect(whole("SELECT raw FROM logs WHERE event_name <> 'cpid.mergelog'")).toBe(true)
   expect(writer.queries().facets()).toMatchObject({ services: [CUT], clusters: [CUT] })
 })
 
 test('of a request with very many refused mergelogs all are counted, and the first are kept to look at', async () => {
   using writer = await TestWriter.open()
-  const many = Array.from({ length: 3_000 }, () => ({ name: 'cpid.mergelog' }))
+  const many = Array.from({ length: 12_000 }, () => ({ name: 'cpid.mergelog' }))
   const span = { traceId: '1'.repeat(32), spanId: '2'.repeat(16), events: many }
   const request = { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] }
   const bytes = Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(request))))
   const { outcomes, counts } = writer.writer.ingest([{ signal: 'traces', bytes }])
   expect(outcomes).toMatchObject([{ kind: 'accepted', stored: 1 }])
   expect(counts.refusedMergelogs).toEqual({ malformed_cpid: many.length })
-  expect(writer.rows('rejected_mergelogs')).toBe(1_000)
+  expect(writer.rows('rejected_mergelogs')).toBe(10_000)
 })
 
 test('a span with very many mergelogs is recorded in parts', async () => {
@@ -74,4 +76,28 @@ test('a span with very many mergelogs is recorded in parts', async () => {
   expect(parts).toBeGreaterThanOrEqual(10)
   expect(writer.rows('mergelogs')).toBe(1_000)
   expect(writer.rows('spans')).toBe(1)
+})
+
+test('values as long as a request are listed cut', async () => {
+  using writer = await TestWriter.open()
+  const resource = { attributes: [attribute('service.name', LONG), attribute('x', LONG)] }
+  const span = {
+    traceId: '1'.repeat(32),
+    spanId: '2'.repeat(16),
+    name: LONG,
+    attributes: [attribute(LONG, 'y')],
+  }
+  const request = { resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }
+  writer.ingest('traces', Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(request)))))
+  writer.pass(60_000)
+  const asked = { version: 1, limit: 100, condition: ALL } as const
+  const texts = [
+    tempoTagValuesJson(writer.queries(), { ...asked, tag: 'resource.x' }),
+    tempoTagValuesJson(writer.queries(), { ...asked, tag: 'name' }),
+    tempoTagsJson(writer.queries(), asked),
+  ].map((parts) => [...parts].join(''))
+  for (const text of texts) {
+    expect(text).toContain(LONG.slice(0, 1_024))
+    expect(text.length).toBeLessThan(5_000)
+  }
 })

@@ -23,8 +23,12 @@ const OBJECT: JsonObject = {
     resourceVersion: '7',
     annotations: { 'causeway.io/cpid': '00000000-0000-4000-8000-000000000001' },
     labels: { app: 'web' },
-    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'u2', controller: true }],
-    managedFields: [{ manager: 'kubectl', operation: 'Update', fieldsV1: { 'f:spec': { 'f:replicas': {} } } }],
+    ownerReferences: [
+      { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'u2', controller: true },
+    ],
+    managedFields: [
+      { manager: 'kubectl', operation: 'Update', fieldsV1: { 'f:spec': { 'f:replicas': {} } } },
+    ],
     finalizers: ['x'],
   },
   spec: { replicas: 1, selector: { matchLabels: { app: 'web' } } },
@@ -38,7 +42,13 @@ const EVENT: JsonObject = {
   verb: 'update',
   requestURI: '/apis/example.com/v1/namespaces/shop/widgets/web',
   user: { username: 'alice' },
-  objectRef: { resource: 'widgets', namespace: 'shop', name: 'web', apiGroup: 'example.com', apiVersion: 'v1' },
+  objectRef: {
+    resource: 'widgets',
+    namespace: 'shop',
+    name: 'web',
+    apiGroup: 'example.com',
+    apiVersion: 'v1',
+  },
   responseStatus: { code: 200 },
   responseObject: OBJECT,
 }

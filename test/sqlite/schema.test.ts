@@ -288,7 +288,9 @@ test('names as long as requests are cut, and what they came in stays whole', asy
     long,
     envelope,
   )
-  db.exec("INSERT INTO resources (id, hash, service, cluster, envelope) VALUES (2, x'02', 'short', NULL, x'')")
+  db.exec(
+    "INSERT INTO resources (id, hash, service, cluster, envelope) VALUES (2, x'02', 'short', NULL, x'')",
+  )
   db.prepare(
     `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, reason) VALUES (1, 1, 0, 0, x'', 1, ?, ?)`,
   ).run(long, long)

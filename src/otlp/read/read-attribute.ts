@@ -60,7 +60,8 @@ export function readAttribute(
   let value: TextValue
   while (cursor.next()) {
     if (cursor.field === 1 && cursor.wire === 2) key = cursor.text()
-    else if (cursor.field === 2 && cursor.wire === 2) value = readText(bytes, cursor.start, cursor.end, value, count)
+    else if (cursor.field === 2 && cursor.wire === 2)
+      value = readText(bytes, cursor.start, cursor.end, value, count)
   }
   return { key, value }
 }

@@ -10,6 +10,8 @@ const LATELY = 5_000
 const MOST = 1_000
 /** These are asked for so often that they are kept at hand. */
 const SERVICES = ['resource.service.name', 'service.name', '.service.name', 'rootServiceName']
+/** Of a name or a value: nobody reads more of it in a list, and one may be as long as a request. */
+const LONGEST = 1_024
 const NO_TRACE = { rootName: '', rootServiceName: '', durationNs: 0 }
 
 export interface NamesAsked {
@@ -61,7 +63,7 @@ export function* jaegerOperationsJson(
   const found = new Map<string, { name: string; spanKind: string }>()
   yield* lately(queries, ALL, ({ span, resource }) => {
     if (serviceOf(resource) !== service || found.size >= MOST) return
-    const name = textOf(span['name'])
+    const name = listed(textOf(span['name']))
     const kind = KINDS[Number(span['kind'] ?? 0)] ?? 'unspecified'
     if (spanKind !== undefined && spanKind !== '' && kind !== spanKind) return
     found.set(`${kind} ${name}`, { name, spanKind: kind })
@@ -71,6 +73,10 @@ export function* jaegerOperationsJson(
   else if (shape === 'legacy') yield legacyList(operations)
   else yield legacyList([...new Set(operations.map(({ name }) => name))])
 }
+
+/** A text as lists show it. A slice would keep all of it in memory. */
+const listed = (text: string): string =>
+  text.length > LONGEST ? Buffer.from(text.slice(0, LONGEST)).toString() : text
 
 function legacyList(data: readonly unknown[]): string {
   return JSON.stringify({ data, total: data.length, limit: 0, offset: 0, errors: null })
@@ -94,8 +100,8 @@ export function* tempoTagsJson(
 ): Generator<string> {
   const tags = { resource: new Set<string>(), span: new Set<string>() }
   yield* lately(queries, condition, ({ span, resource }) => {
-    for (const [key] of attributesOf(span)) if (tags.span.size < limit) tags.span.add(key)
-    for (const [key] of attributesOf(resource)) if (tags.resource.size < limit) tags.resource.add(key)
+    for (const [key] of attributesOf(span)) if (tags.span.size < limit) tags.span.add(listed(key))
+    for (const [key] of attributesOf(resource)) if (tags.resource.size < limit) tags.resource.add(listed(key))
   })
   const scopes = [
     { name: 'resource', tags: [...tags.resource].sort() },
@@ -113,15 +119,17 @@ export function* tempoTagValuesJson(
 ): Generator<string> {
   const values = new Map<string, { type: string; value: string }>()
   const add = (type: string, value: string): void => {
-    if (values.size < limit && value !== '') values.set(`${type} ${value}`, { type, value })
+    if (values.size >= limit || value === '') return
+    const cut = listed(value)
+    values.set(`${type} ${cut}`, { type, value: cut })
   }
   if (tag === 'status' || tag === 'kind') {
     for (const word of tag === 'status' ? STATUSES : KINDS) add('keyword', word)
   } else if (condition.kind === 'all' && SERVICES.includes(tag)) {
     for (const service of queries.facets().services) add('string', service)
   } else yield* lately(queries, condition, (shown) => addValues(tag, shown, add))
-  const listed = [...values.values()].sort((a, b) => (a.value < b.value ? -1 : 1))
-  yield JSON.stringify({ tagValues: version === 2 ? listed : listed.map(({ value }) => value) })
+  const sorted = [...values.values()].sort((a, b) => (a.value < b.value ? -1 : 1))
+  yield JSON.stringify({ tagValues: version === 2 ? sorted : sorted.map(({ value }) => value) })
 }
 
 function addValues(

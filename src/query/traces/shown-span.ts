@@ -1,4 +1,4 @@
-import type { OutboxItem } from '../../model/ports/outbox-port.ts'
+import { envelopeBytes, type OutboxItem } from '../../model/ports/outbox-port.ts'
 import type { CausewayQueries } from '../../model/ports/query-port.ts'
 import { sentSpan } from '../../otlp/write/outgoing-span.ts'
 import { type Json, type JsonObject } from '../../otlp/json/protobuf-to-json.ts'
@@ -12,12 +12,17 @@ export interface ShownSpan {
   readonly resourceId: number
 }
 
+/** Resources and scopes may be as long as a request. */
+const LARGE_BYTES = 65_536
+
 type Envelopes = Pick<CausewayQueries, 'envelopes'>
 
 /** Sent spans as they were sent; none for one that was pruned. Envelopes are read once. */
 export class SpanRenderer {
   readonly #queries: Envelopes
   readonly #scopes = new Map<number, Omit<ShownSpan, 'span'>>()
+  /** The last one that is too large to be kept with the others. */
+  #large: { readonly scope: number; readonly shown: Omit<ShownSpan, 'span'> } | undefined
 
   constructor(queries: Envelopes) {
     this.#queries = queries
@@ -29,7 +34,7 @@ export class SpanRenderer {
   }
 
   #envelopesOf(scope: number): Omit<ShownSpan, 'span'> {
-    let shown = this.#scopes.get(scope)
+    let shown = this.#large?.scope === scope ? this.#large.shown : this.#scopes.get(scope)
     if (shown === undefined) {
       const envelopes = this.#queries.envelopes(scope)
       const resource = envelopeJson('ResourceSpans', envelopes?.resource ?? NOTHING)['resource']
@@ -39,7 +44,8 @@ export class SpanRenderer {
         scope: objectOf(inner),
         resourceId: envelopes?.resourceId ?? 0,
       }
-      this.#scopes.set(scope, shown)
+      if (envelopes !== undefined && envelopeBytes(envelopes) > LARGE_BYTES) this.#large = { scope, shown }
+      else this.#scopes.set(scope, shown)
     }
     return shown
   }

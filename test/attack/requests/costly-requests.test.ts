@@ -106,38 +106,44 @@ async function ordinarySeconds(
   return cpuSeconds
 }
 
-test('no field of a request costs more than a few times what ordinary spans cost, and a victim is answered meanwhile', async () => {
-  await using causeway = await AttackedCauseway.start({ limitMib: LIMIT_MIB })
-  const told: string[] = []
-  await causeway.withstands(
-    async () => {
-      const ordinary = {
-        protobuf: await ordinarySeconds(causeway, 'protobuf', DRAWN_SIZE),
-        json: await ordinarySeconds(causeway, 'json', DRAWN_SIZE),
-      }
-      await fc.assert(
-        fc.asyncProperty(fc.constantFrom(...ALL), async (request) => {
-          const { bytes, cpuSeconds, status: answered } = await costOf(
-            causeway,
-            request,
-            pack(request.bytes(DRAWN_SIZE)),
-          )
-          told.push(`${request.name}: ${answered}, ${cpuSeconds.toFixed(2)} s, ${Math.round(bytes / MIB)} MiB`)
-          expect([200, 400]).toContain(answered)
-          expect(cpuSeconds).toBeLessThan(ordinary[request.encoding] * TIMES_TIME + CONSTANT_SECONDS)
-          expect(bytes).toBeLessThan(DRAWN_SIZE * TIMES_BYTES + CONSTANT_BYTES)
-        }),
-        {
-          numRuns: KNOWN.length + DRAWN,
-          examples: KNOWN.map((request): [HostileRequest] => [request]),
-          endOnFailure: true,
-        },
-      )
-    },
-    { what: 'requests of which one field is too much', longestMs: LONGEST_MS },
-  )
-  process.stderr.write(`${told.join('\n')}\n`)
-}, LONGEST_MS)
+test(
+  'no field of a request costs more than a few times what ordinary spans cost, and a victim is answered meanwhile',
+  async () => {
+    await using causeway = await AttackedCauseway.start({ limitMib: LIMIT_MIB })
+    const told: string[] = []
+    await causeway.withstands(
+      async () => {
+        const ordinary = {
+          protobuf: await ordinarySeconds(causeway, 'protobuf', DRAWN_SIZE),
+          json: await ordinarySeconds(causeway, 'json', DRAWN_SIZE),
+        }
+        await fc.assert(
+          fc.asyncProperty(fc.constantFrom(...ALL), async (request) => {
+            const {
+              bytes,
+              cpuSeconds,
+              status: answered,
+            } = await costOf(causeway, request, pack(request.bytes(DRAWN_SIZE)))
+            told.push(
+              `${request.name}: ${answered}, ${cpuSeconds.toFixed(2)} s, ${Math.round(bytes / MIB)} MiB`,
+            )
+            expect([200, 400]).toContain(answered)
+            expect(cpuSeconds).toBeLessThan(ordinary[request.encoding] * TIMES_TIME + CONSTANT_SECONDS)
+            expect(bytes).toBeLessThan(DRAWN_SIZE * TIMES_BYTES + CONSTANT_BYTES)
+          }),
+          {
+            numRuns: KNOWN.length + DRAWN,
+            examples: KNOWN.map((request): [HostileRequest] => [request]),
+            endOnFailure: true,
+          },
+        )
+      },
+      { what: 'requests of which one field is too much', longestMs: LONGEST_MS },
+    )
+    process.stderr.write(`${told.join('\n')}\n`)
+  },
+  LONGEST_MS,
+)
 
 test.each(KNOWN.map((request) => [request.name, request] as const))(
   'as large as a request may be: %s',
@@ -147,7 +153,9 @@ test.each(KNOWN.map((request) => [request.name, request] as const))(
     await causeway.withstands(
       async ({ ports }) => {
         const cost = await costOf(causeway, request, payload)
-        process.stderr.write(`${cost.cpuSeconds.toFixed(2)} s, ${Math.round(cost.bytes / MIB)} MiB, ${cost.status}\n`)
+        process.stderr.write(
+          `${cost.cpuSeconds.toFixed(2)} s, ${Math.round(cost.bytes / MIB)} MiB, ${cost.status}\n`,
+        )
         expect([200, 400]).toContain(cost.status)
         expect(cost.bytes).toBeLessThan(LARGEST * TIMES_BYTES + CONSTANT_BYTES)
         if (request.encoding === 'json') return
@@ -161,10 +169,9 @@ test.each(KNOWN.map((request) => [request.name, request] as const))(
 
 test('names as long as requests are kept whole, cost no others anything, and are listed cut', async () => {
   await using causeway = await AttackedCauseway.start({ limitMib: LIMIT_MIB })
-  const request = ALL.find(
-    ({ name }) =>
-      name === 'traces protobuf smallest .resourceSpans.scopeSpans.spans',
-  ) ?? fail('spans')
+  const request =
+    ALL.find(({ name }) => name === 'traces protobuf smallest .resourceSpans.scopeSpans.spans') ??
+    fail('spans')
   const named = (at: number): Buffer => {
     const name = Buffer.alloc(LARGEST, `${at} is a long name `)
     const value = field(1, name)

@@ -1,9 +1,4 @@
-import {
-  EXPORT_REQUEST,
-  MESSAGES,
-  type Field,
-  type MessageName,
-} from '../../../src/otlp/json/schema.ts'
+import { EXPORT_REQUEST, MESSAGES, type Field, type MessageName } from '../../../src/otlp/json/schema.ts'
 import type { Signal } from '../../../src/model/ingest.ts'
 import type { Encoding } from '../../../src/otlp/write/export-response.ts'
 import { fieldHeader } from '../../../src/otlp/write/patch-span.ts'
@@ -79,7 +74,7 @@ function walk(
     const keys = of === 'KeyValue' ? keysIn(steps) : ['']
     for (const key of keys) {
       const beside = of === 'KeyValue' && field.name !== 'key' ? { key } : (NEEDED[of] ?? {})
-      const { [field.name]: _, ...others } = beside as Record<string, unknown>
+      const others = Object.fromEntries(Object.entries(beside).filter(([name]) => name !== field.name))
       const path = [...steps, { field, beside: others, of }]
       const named = `${label}${key === '' ? '' : `[${key}]`}.${field.name}`
       add(path, 'empty', named)
