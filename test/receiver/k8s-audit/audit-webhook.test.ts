@@ -180,3 +180,17 @@ test('an event whose object is nested deep keeps none beside it from being store
   expect(await webhook.post(list)).toMatchObject({ status: 200 })
   expect(webhook.host.store.tellings.flatMap(({ observations }) => observations)).toHaveLength(3)
 })
+
+test.each([
+  ['values than its length allows', '{},'.repeat(250_000), 'values'],
+  ['events than its length allows', '{"stage":"RequestReceived"},'.repeat(15_000), 'events'],
+])('a list with more %s is refused, with their number and before it is told', async (_, items, what) => {
+  await using webhook = await startWebhook({ maxBytes: 2_000_000 })
+  const list = `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","items":[${items}{}]}`
+  const { status, body } = await webhook.post(list)
+  expect(status).toBe(400)
+  expect(body).toMatch(
+    new RegExp(`\\d+ ${what}.* are taken; (?:send fewer in one|lower --audit-webhook-batch-max-size)`),
+  )
+  expect(webhook.host.store.tellings).toEqual([])
+})
