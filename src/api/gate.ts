@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { peerOf } from '../doors/peer.ts'
 import type { Authenticator } from '../trust/authenticator.ts'
 import { applyCors, isAllowedOrigin, type CorsSettings } from '../trust/cors.ts'
 import { bareHost, isLoopback } from '../model/host-names.ts'
@@ -21,6 +20,8 @@ export interface GateSettings {
   cors?: CorsSettings
   /** By which names the server may be called besides its own, addresses and localhost; `*` stands for anything. */
   allowedHosts?: readonly string[]
+  /** From where a request is asked. */
+  peerOf: (request: IncomingMessage) => string
   /** Told of every request without a credential that is known. */
   onTurnedAway?: (reason: string) => void
   /** Told of every connection on which a credential was shown that is known. */
@@ -87,14 +88,14 @@ export function isForPrograms(target: string): boolean {
 
 async function isKnown(
   authenticator: Authenticator,
-  { onTurnedAway, onKnown }: GateSettings,
+  { onTurnedAway, onKnown, peerOf }: GateSettings,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<boolean> {
   const value = ownValue(request.headers, authenticator.header)
   const checked = await authenticator.check(
     typeof value === 'string' ? value : undefined,
-    peerOf(request.socket.remoteAddress),
+    peerOf(request),
   )
   if (checked.kind === 'known') {
     onKnown?.(request.socket)

@@ -1,8 +1,8 @@
 import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
 import { errorText } from '../model/error-text.ts'
-import { unauthenticatedLimits, type ConnectionLimits, type Endpoints } from '../doors/connections.ts'
-import { peerOf } from '../doors/peer.ts'
+import type { ConnectionLimits, Endpoints } from '../doors/connections.ts'
+import { TrustedProxies } from '../doors/trusted-proxies.ts'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
 import { serveTraceRequest } from './compat/serve-trace-request.ts'
@@ -15,12 +15,14 @@ import { readRequest } from './read-request.ts'
 import type { About } from './routes/route.ts'
 import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
 
-export interface QueryServerSettings extends ListenAddress, GateSettings, Door {
+export interface QueryServerSettings extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<Door, 'peerOf'> {
   queries: QueryService
   about: About
   /** Where the built dashboard is; without one there is only the API. */
   dashboard?: string
   tls?: ServerTlsSettings
+  /** Addresses and ranges of the proxies that are believed about who asks; nobody is unless given. */
+  trustedProxies?: readonly string[]
   /** Told of what an operator should see to, while questions go on to be answered. */
   onNotice?: (reason: string) => void
   /** Told of every question that could not be answered, or only in part, by a fault here. */
@@ -34,7 +36,9 @@ export interface QueryServerSettings extends ListenAddress, GateSettings, Door {
 export async function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
   const server = serverOf(settings)
   const known = (connection: Endpoints): void => listening.known(connection)
-  const gated = { ...settings, onKnown: known }
+  const proxies = new TrustedProxies(settings.trustedProxies ?? [])
+  const peerOf = (request: IncomingMessage): string => proxies.peerOf(request)
+  const gated = { ...settings, onKnown: known, peerOf }
   server.on('request', (request, response) => {
     void serve(gated, request, response)
   })
@@ -46,18 +50,22 @@ export async function startQueryServer(settings: QueryServerSettings): Promise<L
     onOpen: settings.onOpen,
     onDrop: settings.onDrop,
     unread: settings.unread,
+    peerOf,
+    refuse: (_, response, reason) => sendFailure(response, 'busy', reason),
   })
   return listening
 }
+
+const RAISE =
+  'behind a proxy, write its address under extensions::cpid_query::trusted_proxies; behind NAT, raise ' +
+  'extensions::cpid_query::max_connections_per_address, and max_connections with it'
 
 function connectionLimitsOf(
   connections: ConnectionLimits,
   { authenticator, tls }: QueryServerSettings,
 ): ConnectionLimits {
   const asksForCredential = authenticator !== undefined || tls?.clientCaFile !== undefined
-  return asksForCredential
-    ? { ...connections, strangers: unauthenticatedLimits(connections.max, STRANGER_MS) }
-    : connections
+  return { ...connections, advice: RAISE, ...(asksForCredential && { credentialWithinMs: STRANGER_MS }) }
 }
 
 function serverOf({ tls, onNotice }: QueryServerSettings): Server {
@@ -69,11 +77,11 @@ function serverOf({ tls, onNotice }: QueryServerSettings): Server {
 }
 
 async function serve(
-  settings: QueryServerSettings,
+  settings: QueryServerSettings & GateSettings,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { queries, about, dashboard, onTrouble } = settings
+  const { queries, about, dashboard, onTrouble, peerOf } = settings
   const gone = new AbortController()
   response.once('close', () => gone.abort())
   try {
@@ -85,7 +93,9 @@ async function serve(
     if (isNowhere) sendFailure(response, 'unknownPath')
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')
     else if (traces !== undefined)
-      await serveTraceRequest(queries, traces, { request, response, gone: gone.signal })
+      await serveTraceRequest(queries, traces, {
+        ...{ request, response, gone: gone.signal, asker: peerOf(request) },
+      })
     else if (asked?.kind === 'failure') sendFailure(response, asked.failure, asked.message)
     else if (asked?.kind === 'about')
       sendBody(response, 200, 'application/json', JSON.stringify(asked.tell(about)))
@@ -95,7 +105,7 @@ async function serve(
         asked.question,
         known,
         gone.signal,
-        peerOf(request.socket.remoteAddress),
+        peerOf(request),
       )
       if (reply.kind === 'found') await sendText(response, reply.text, { etag: reply.etag })
       else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)

@@ -3,32 +3,35 @@ import { peerOf } from './peer.ts'
 
 /** How many connections a listener has at a time, and what they have to show. */
 export interface ConnectionLimits {
-  /** Further ones are closed at once. */
+  /** So many may have a request under way; some more may be open. */
   max: number
-  /** Of one peer; as many as there may be unless given. */
+  /** So many of one address may have a request under way; `max` unless given. */
   maxPerAddress?: number
   /**
-   * Whether somebody new finds a place when there is none: of the address that has most connections, and at least two more than the
-   * newcomer's, the one that came first goes.
+   * Whether a connection with a request under way is closed for a newcomer when no other can be: the oldest of the address that has most,
+   * which has at least two more than the newcomer's.
    */
   makesRoom?: boolean
-  /** Where credentials are asked for: those that have shown none yet, and for how many milliseconds they may go on so. */
-  strangers?: { max: number; withinMs: number }
+  /** Where credentials are asked for: within how many milliseconds a connection must have shown one. */
+  credentialWithinMs?: number
+  /** What an operator changes to have more served of one address. */
+  advice?: string
 }
 
-/** Why a connection was closed: too many in all, of its address, or of those that have shown no credential in time. */
+/** Why a connection was closed or its request refused: too many in all, of its address, or no credential was shown in time. */
 export type DropReason = 'limit' | 'address' | 'stranger'
 
-/** Of all connections, those that have shown no credential yet may be so many. */
-const STRANGERS_SHARE = 0.25
-
-/** The share of those that have shown no credential yet, where one is asked for. */
-export function unauthenticatedLimits(max: number, withinMs: number): { max: number; withinMs: number } {
-  return { max: Math.max(1, Math.floor(max * STRANGERS_SHARE)), withinMs }
-}
-
-/** Connections beyond the limit that may be on their way out, to make room for others. */
+/** Connections beyond the limit that may be open, at most: those that say nothing or rest, and those whose requests are refused. */
+const MOST_SPARE = 64
+/** Connections that may be on their way out, to make room for others. */
 const BEING_CLOSED = 64
+/** Whoever has asked for nothing for so long after connecting is the first to go, in milliseconds. */
+const SILENT_MS = 1_000
+
+/** How many connections a listener has open at most where so many may have a request under way. */
+export function openAtMost(max: number): number {
+  return max + Math.min(MOST_SPARE, max)
+}
 
 /** By what a connection is known on both sides of its encryption: of all that are open no two are alike in this. */
 export interface Endpoints {
@@ -37,36 +40,74 @@ export interface Endpoints {
   readonly localAddress?: string | undefined
 }
 
-interface Place {
+interface Open {
   readonly socket: Socket
-  readonly peer: string
+  readonly address: string
   readonly key: string
+  /** Who asks on it, while requests are under way. */
+  peer: string
+  /** Requests under way. */
+  requests: number
+  /** What its last request came on: the socket, or what is around it. */
+  speaker: object | undefined
+  hasShownCredential: boolean
+  /** Since when it is open, or rests. */
+  sinceMs: number
+  isLeaving: boolean
   timer?: NodeJS.Timeout
 }
 
+/** A request that has begun, or why it may not. */
+export type Begun =
+  | {
+      readonly kind: 'begun'
+      /** Its connection should end with its answer. */
+      readonly isLast: boolean
+      /** To be called once it is answered. */
+      readonly end: () => void
+    }
+  | { readonly kind: 'refused'; readonly reason: 'limit' | 'address' }
+
+const UNCOUNTED: Begun = { kind: 'begun', isLast: false, end: () => undefined }
+
+/** The order in which connections without a request go: silent, idle, and last those that have only just come. */
+type Rank = 0 | 1 | 2 | 3
+
 /**
- * The connections of one listener, kept within its limits. Where a credential is asked for, a connection is a stranger until
- * it has shown one: strangers have a share of the places, and when it is full the one goes that came first of the address
- * that has most of them, so that whoever comes from elsewhere is heard however many wait.
+ * The connections of one listener, kept within its limits. A connection counts toward the limits while a request is under way on it.
+ * The others keep nobody out: when too many are open, one goes of the address that has most, first the oldest that has asked for nothing,
+ * then the one that has been idle for longest. An address with more open connections than it may use keeps no further ones alive:
+ * they end with their answer, so that no request is lost on its way.
  */
 export class Connections {
-  readonly #limits: ConnectionLimits
+  readonly limits: ConnectionLimits
   readonly #onDrop: (reason: DropReason) => void
-  readonly #places = new Map<string, Place>()
-  readonly #ofPeer = new Map<string, number>()
-  readonly #strangers = new Map<string, Set<Place>>()
-  #strangerCount = 0
+  readonly #endIdle: (speaker: object) => void
+  readonly #nowMs: () => number
+  readonly #open = new Map<string, Open>()
+  readonly #ofAddress = new Map<string, number>()
+  /** Connections with a request under way: of each peer, and in all. */
+  readonly #activeOf = new Map<string, number>()
+  #active = 0
+  #leaving = 0
 
-  /** To be made once everything else listens for the server's connections: those too many are shown to nobody. */
+  /**
+   * To be made once everything else listens for the server's connections: those too many are shown to nobody. `endIdle` ends a connection
+   * in order, given what its last request came on.
+   */
   constructor(
     server: Server,
     limits: ConnectionLimits,
     onDrop: (reason: DropReason) => void = () => undefined,
+    endIdle: (speaker: object) => void = endSocket,
+    nowMs: () => number = () => performance.now(),
   ) {
-    this.#limits = limits
+    this.limits = limits
     this.#onDrop = onDrop
+    this.#endIdle = endIdle
+    this.#nowMs = nowMs
     // One that goes for a newcomer counts until it is closed.
-    server.maxConnections = limits.makesRoom === true ? limits.max + BEING_CLOSED : limits.max
+    server.maxConnections = openAtMost(limits.max) + BEING_CLOSED
     server.on('drop', () => onDrop('limit'))
     const takers = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection')
@@ -76,98 +117,170 @@ export class Connections {
   }
 
   get size(): number {
-    return this.#places.size
+    return this.#open.size - this.#leaving
   }
 
   *sockets(): Iterable<Socket> {
-    for (const { socket } of this.#places.values()) yield socket
+    for (const { socket } of this.#open.values()) yield socket
   }
 
   /** The connection has shown a credential that is known. */
   known(endpoints: Endpoints): void {
-    if (this.#strangerCount === 0) return
-    const place = this.#places.get(keyOf(endpoints))
-    if (place !== undefined) this.#forgetStranger(place)
+    const open = this.#open.get(keyOf(endpoints))
+    if (open === undefined) return
+    open.hasShownCredential = true
+    clearTimeout(open.timer)
+  }
+
+  /** A whole request has come on a connection; `peer` is who asks, where a proxy asks for others. */
+  begin(speaker: Endpoints, peer?: string): Begun {
+    const open = this.#open.get(keyOf(speaker))
+    if (open === undefined) return UNCOUNTED
+    open.speaker = speaker
+    if (open.requests === 0) {
+      const { max, maxPerAddress = max } = this.limits
+      const who = peer ?? open.address
+      const isOfMany = (this.#activeOf.get(who) ?? 0) >= maxPerAddress
+      if (isOfMany || this.#active >= max) {
+        const reason = isOfMany ? 'address' : 'limit'
+        open.sinceMs = this.#nowMs()
+        this.#onDrop(reason)
+        return { kind: 'refused', reason }
+      }
+      open.peer = who
+      this.#countActive(who, 1)
+    }
+    open.requests++
+    return { kind: 'begun', isLast: this.#isCrowded(open), end: () => this.#end(open) }
+  }
+
+  #end(open: Open): void {
+    if (open.requests === 0) return
+    open.requests--
+    if (open.requests > 0) return
+    this.#countActive(open.peer, -1)
+    open.sinceMs = this.#nowMs()
+    if (open.isLeaving) this.#endIdle(open.speaker ?? open.socket)
+  }
+
+  /** Whether nobody should come back over the connection. */
+  #isCrowded({ address, peer, isLeaving }: Open): boolean {
+    const { max, maxPerAddress = max } = this.limits
+    if (isLeaving || this.size > max) return true
+    return peer === address && (this.#ofAddress.get(address) ?? 0) > maxPerAddress
   }
 
   #admits(socket: Socket): boolean {
-    const peer = peerOf(socket.remoteAddress)
-    const count = this.#ofPeer.get(peer) ?? 0
-    if (count >= (this.#limits.maxPerAddress ?? Infinity)) {
-      socket.destroy()
-      this.#onDrop('address')
-      return false
-    }
-    if (this.#places.size >= this.#limits.max && !this.#makeRoom(count)) {
+    const address = peerOf(socket.remoteAddress)
+    if (this.size >= openAtMost(this.limits.max) && !this.#makeRoom(address)) {
       socket.destroy()
       this.#onDrop('limit')
       return false
     }
     const key = keyOf(socket)
-    const place: Place = { socket, peer, key }
-    this.#places.set(key, place)
-    this.#ofPeer.set(peer, count + 1)
-    socket.once('close', () => this.#leave(place))
-    this.#beginAsStranger(place)
+    const open: Open = {
+      ...{ socket, address, key, peer: address },
+      ...{ requests: 0, speaker: undefined, hasShownCredential: false, isLeaving: false },
+      sinceMs: this.#nowMs(),
+    }
+    this.#open.set(key, open)
+    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1)
+    socket.once('close', () => this.#forget(open))
+    const { credentialWithinMs } = this.limits
+    if (credentialWithinMs !== undefined)
+      open.timer = setTimeout(() => {
+        socket.destroy()
+        this.#onDrop('stranger')
+      }, credentialWithinMs)
     return true
   }
 
-  #leave(place: Place): void {
-    this.#forgetStranger(place)
-    const { key, peer } = place
-    if (this.#places.get(key) !== place) return
-    this.#places.delete(key)
-    const left = (this.#ofPeer.get(peer) ?? 1) - 1
-    if (left === 0) this.#ofPeer.delete(peer)
-    else this.#ofPeer.set(peer, left)
+  #forget(open: Open): void {
+    clearTimeout(open.timer)
+    const { key, address, requests, peer } = open
+    if (requests > 0) this.#countActive(peer, -1)
+    open.requests = 0
+    if (this.#open.get(key) !== open) return
+    this.#open.delete(key)
+    if (open.isLeaving) this.#leaving--
+    else addTo(this.#ofAddress, address, -1)
   }
 
-  /** For a newcomer whose address has `count` places. */
-  #makeRoom(count: number): boolean {
-    let [most, ofMost] = ['', count + 1]
-    for (const [peer, places] of this.#ofPeer) if (places > ofMost) [most, ofMost] = [peer, places]
-    if (this.#limits.makesRoom !== true || most === '') return false
-    for (const place of this.#places.values())
-      if (place.peer === most) {
-        this.#leave(place)
-        place.socket.destroy()
-        this.#onDrop('limit')
-        return true
-      }
-    return false
+  #countActive(peer: string, by: number): void {
+    this.#active += by
+    addTo(this.#activeOf, peer, by)
   }
 
-  #beginAsStranger(place: Place): void {
-    const { strangers } = this.#limits
-    if (strangers === undefined) return
-    if (this.#strangerCount >= strangers.max) this.#drop(this.#longestOfMost())
-    const ofPeer = this.#strangers.get(place.peer)
-    if (ofPeer === undefined) this.#strangers.set(place.peer, new Set([place]))
-    else ofPeer.add(place)
-    this.#strangerCount++
-    place.timer = setTimeout(() => this.#drop(place), strangers.withinMs)
+  /** For a newcomer of this address. */
+  #makeRoom(address: string): boolean {
+    const goes = this.#firstToGo(address) ?? this.#firstOfMost(address)
+    if (goes === undefined) return false
+    this.#onDrop('limit')
+    if (goes.requests === 0 && goes.speaker !== undefined) this.#takeLeave(goes)
+    else {
+      this.#forget(goes)
+      goes.socket.destroy()
+    }
+    return true
   }
 
-  #longestOfMost(): Place | undefined {
-    let most: Set<Place> | undefined
-    for (const places of this.#strangers.values()) if (places.size > (most?.size ?? 0)) most = places
-    return most?.values().next().value
+  /** Of those without a request: of the address that has most, and no less than the newcomer's would have then. */
+  #firstToGo(address: string): Open | undefined {
+    const own = (this.#ofAddress.get(address) ?? 0) + 1
+    const silentSinceMs = this.#nowMs() - SILENT_MS
+    let found: Open | undefined
+    let [most, first]: [number, Rank] = [own, 3]
+    for (const open of this.#open.values()) {
+      if (open.requests > 0 || open.isLeaving) continue
+      const count = open.address === address ? own : (this.#ofAddress.get(open.address) ?? 0)
+      const rank = rankOf(open, silentSinceMs)
+      const isSooner =
+        count > most ||
+        (count === most && (rank < first || (rank === first && open.sinceMs < (found?.sinceMs ?? Infinity))))
+      if (!isSooner) continue
+      ;[found, most, first] = [open, count, rank]
+    }
+    return found
   }
 
-  #drop(place: Place | undefined): void {
-    if (place === undefined) return
-    this.#forgetStranger(place)
-    place.socket.destroy()
-    this.#onDrop('stranger')
+  /** Of those with a request. */
+  #firstOfMost(address: string): Open | undefined {
+    if (this.limits.makesRoom !== true) return undefined
+    let [found, most]: [Open | undefined, number] = [undefined, (this.#ofAddress.get(address) ?? 0) + 1]
+    for (const open of this.#open.values()) {
+      const count = this.#ofAddress.get(open.address) ?? 0
+      if (!open.isLeaving && count > most) [found, most] = [open, count]
+    }
+    return found
   }
 
-  #forgetStranger(place: Place): void {
-    clearTimeout(place.timer)
-    const ofPeer = this.#strangers.get(place.peer)
-    if (ofPeer?.delete(place) !== true) return
-    this.#strangerCount--
-    if (ofPeer.size === 0) this.#strangers.delete(place.peer)
+  /** Ends an idle connection, once what came on it meanwhile has been read: a request that is there is answered still. */
+  #takeLeave(open: Open): void {
+    open.isLeaving = true
+    this.#leaving++
+    addTo(this.#ofAddress, open.address, -1)
+    setImmediate(() =>
+      setImmediate(() => {
+        if (open.requests === 0) this.#endIdle(open.speaker ?? open.socket)
+      }),
+    )
   }
+}
+
+function rankOf({ speaker, sinceMs, hasShownCredential }: Open, silentSinceMs: number): Rank {
+  if (speaker !== undefined) return hasShownCredential ? 2 : 1
+  return sinceMs <= silentSinceMs ? 0 : 3
+}
+
+function endSocket(speaker: object): void {
+  const socket = speaker as Socket
+  socket.destroySoon()
+}
+
+function addTo(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by
+  if (count === 0) counts.delete(key)
+  else counts.set(key, count)
 }
 
 function keyOf({ remoteAddress = '', remotePort = 0, localAddress = '' }: Endpoints): string {

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises'
 import type { Server, ServerOptions } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
 import { Connections, type ConnectionLimits, type DropReason, type Endpoints } from './connections.ts'
+import { countRequests, type RequestCounting } from './count-requests.ts'
 import { UnreadAnswers, type UnreadSettings } from './unread-answers.ts'
 
 export interface ListenAddress {
@@ -39,12 +40,12 @@ export interface ListenPurpose {
 }
 
 /** Who may be connected. */
-export interface Door {
-  /** 64 connections, 32 of them from one address, unless given. */
+export interface Door extends RequestCounting {
+  /** 64 with a request under way, 32 of them from one address, unless given. */
   connections?: ConnectionLimits | undefined
   /** Told once it listens; what it is given says how many are connected now. */
   onOpen?: ((connections: () => number) => void) | undefined
-  /** Told of every connection that was closed because there are too many. */
+  /** Told of every connection that was closed, and request that was refused, because there are too many. */
   onDrop?: ((reason: DropReason) => void) | undefined
   /** What becomes of answers that nobody reads. */
   unread?: UnreadSettings | undefined
@@ -56,10 +57,11 @@ export async function listen(
   at: ListenAddress,
   purpose: ListenPurpose & Door,
 ): Promise<Listening> {
-  new UnreadAnswers(purpose.unread).watch(server)
   // What is asked here is asked again by whoever is cut off.
   const limits = { ...(purpose.connections ?? DEFAULT_LIMITS), makesRoom: true }
   const connections = new Connections(server, limits, purpose.onDrop)
+  countRequests(server, connections, purpose)
+  new UnreadAnswers({ ...purpose.unread, peerOf: purpose.peerOf }).watch(server)
   try {
     const host = await bindAddress(at.host)
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()

@@ -1,4 +1,4 @@
-import type { RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { MIB } from '../model/sizes.ts'
 import { peerOf } from './peer.ts'
@@ -12,6 +12,8 @@ export interface UnreadSettings {
   onEnded?: (() => void) | undefined
   /** A clock that never leaps; the process's unless given. */
   nowMs?: (() => number) | undefined
+  /** Who asks; by the address of the connection unless given. */
+  peerOf?: ((request: IncomingMessage) => string) | undefined
 }
 
 const DEFAULT_WRITE_TIMEOUT_MS = 30_000
@@ -51,6 +53,7 @@ export class UnreadAnswers implements Disposable {
   readonly #maxBytes: number
   readonly #onEnded: () => void
   readonly #nowMs: () => number
+  readonly #peerOf: (request: IncomingMessage) => string
   readonly #open = new Set<Answer>()
   readonly #unanswered = new WeakMap<Socket, number>()
   readonly #timer: NodeJS.Timeout
@@ -61,6 +64,7 @@ export class UnreadAnswers implements Disposable {
     this.#maxBytes = settings.maxBytes ?? DEFAULT_MAX_BYTES
     this.#onEnded = settings.onEnded ?? (() => undefined)
     this.#nowMs = settings.nowMs ?? (() => performance.now())
+    this.#peerOf = settings.peerOf ?? ((request) => peerOf(request.socket.remoteAddress))
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
   }
 
@@ -104,7 +108,7 @@ export class UnreadAnswers implements Disposable {
     const answer: Answer = {
       response,
       socket,
-      peer: peerOf(socket.remoteAddress),
+      peer: this.#peerOf(response.req),
       charged: 0,
       taken: takenOver(socket),
       sinceMs: this.#nowMs(),

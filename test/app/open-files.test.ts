@@ -2,6 +2,11 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { fitQuotas, openFilesLimit } from '../../src/app/resources/open-files.ts'
 
+/** So many a listener may have open beyond those with a request under way, and as many at most as with one. */
+const SPARE = 64
+const filesFor = (places: readonly { max: number }[]): number =>
+  places.reduce((sum, { max }) => sum + max + Math.min(SPARE, max), 0)
+
 const RECEIVER = { max: 1024, maxPerAddress: 256 }
 const PROBED = { max: 64, maxPerAddress: 32 }
 const DELIVERED = [RECEIVER, RECEIVER, { max: 256, maxPerAddress: 64 }, PROBED, PROBED]
@@ -14,11 +19,11 @@ test('where there are descriptors enough everything is as configured', () => {
 test('where there are too few listeners share what Causeway does not need itself, and it is told what would be enough', () => {
   const { places, warning } = fitQuotas(DELIVERED, 1024)
   expect(places[0]).toEqual(places[1])
-  expect(places[0]!.max).toBeGreaterThan(300)
+  expect(places[0]!.max).toBeGreaterThan(250)
   expect(places[0]!.maxPerAddress).toBe(Math.floor(places[0]!.max / 4))
   expect(warning).toBe(
-    'this process may have 1024 files open, which is too few for the 2432 connections that are configured: listeners take ' +
-      `${places.reduce((sum, { max }) => sum + max, 0)} in all until it may have 2522 (ulimit -n, LimitNOFILE)`,
+    'this process may have 1024 files open, which is too few for the 2752 connections that may be open as configured: ' +
+      `listeners open ${filesFor(places)} in all until it may have 2842 (ulimit -n, LimitNOFILE)`,
   )
 })
 
@@ -28,10 +33,9 @@ test('whatever the limit is, connections leave descriptors to Causeway, and ever
     { minLength: 1, maxLength: 8 },
   )
   fc.assert(
-    fc.property(configured, fc.integer({ min: 150, max: 20_000 }), (wanted, openFiles) => {
+    fc.property(configured, fc.integer({ min: 160, max: 20_000 }), (wanted, openFiles) => {
       const { places } = fitQuotas(wanted, openFiles)
-      const sum = places.reduce((total, { max }) => total + max, 0)
-      expect(sum).toBeLessThanOrEqual(openFiles - 90)
+      expect(filesFor(places)).toBeLessThanOrEqual(openFiles - 90)
       places.forEach(({ max, maxPerAddress }, at) => {
         expect(max).toBeGreaterThanOrEqual(Math.min(4, wanted[at]!.max))
         expect(max).toBeLessThanOrEqual(wanted[at]!.max)

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isBinary, type TraceShape } from '../../query/traces/trace-question.ts'
-import { peerOf } from '../../doors/peer.ts'
 import { readEtags } from '../etags.ts'
 import type { QueryService } from '../query-service.ts'
 import { sendBody, sendNotModified, sendText } from '../reply.ts'
@@ -11,13 +10,15 @@ interface Exchange {
   readonly response: ServerResponse
   /** That nobody waits any more. */
   readonly gone: AbortSignal
+  /** From where it is asked. */
+  readonly asker: string
 }
 
 /** Answers as Jaeger or Tempo would. Rejects when the question could not be answered, or only in part. */
 export async function serveTraceRequest(
   queries: QueryService,
   asked: TraceRequest,
-  { request, response, gone }: Exchange,
+  { request, response, gone, asker }: Exchange,
 ): Promise<void> {
   if (asked.kind === 'fixed') sendBody(response, 200, asked.type, asked.text)
   else if (asked.kind === 'refused') sendRefusal(response, asked)
@@ -28,7 +29,7 @@ export async function serveTraceRequest(
       question,
       readEtags(request.headers['if-none-match']),
       gone,
-      peerOf(request.socket.remoteAddress),
+      asker,
     )
     if (reply.kind === 'found') {
       const binary = shape !== undefined && isBinary(shape)

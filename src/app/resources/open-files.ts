@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { openAtMost } from '../../doors/connections.ts'
 
 /** What Causeway opens by itself at most: threads, database, WAL, files that it follows, connections to backends. */
 const OWN_FILES = 90
@@ -6,7 +7,10 @@ const OWN_FILES = 90
 const MIN_CONNECTIONS = 4
 const SOFT_LIMIT = /^Max open files\s+(\d+)/m
 
-/** How many connections a listener may have, in all and from one address. */
+/** How often a share is halved to find the largest that fits. */
+const SEARCH_STEPS = 20
+
+/** How many connections with a request under way a listener may have, in all and from one address. */
 export interface ConnectionQuota {
   max: number
   maxPerAddress: number
@@ -34,22 +38,36 @@ export function fitQuotas(
   configured: readonly ConnectionQuota[],
   openFiles: number | undefined,
 ): FittedQuotas {
-  const wanted = configured.reduce((sum, { max }) => sum + max, 0)
+  const wanted = filesFor(configured)
   if (openFiles === undefined || wanted + OWN_FILES <= openFiles)
     return { places: [...configured], warning: undefined }
-  const least = configured.map(({ max }) => Math.min(max, MIN_CONNECTIONS))
-  const reserved = least.reduce((sum, count) => sum + count, 0)
-  const share = Math.max(0, openFiles - OWN_FILES - reserved) / Math.max(1, wanted - reserved)
-  const places = configured.map(({ max, maxPerAddress }, at) => {
-    const fewest = least[at] ?? max
+  const places = largestThatFit(configured, openFiles - OWN_FILES)
+  const warning =
+    `this process may have ${openFiles} files open, which is too few for the ${wanted} connections that may be open as configured: ` +
+    `listeners open ${filesFor(places)} in all until it may have ${wanted + OWN_FILES} (ulimit -n, LimitNOFILE)`
+  return { places, warning }
+}
+
+const filesFor = (quotas: readonly ConnectionQuota[]): number =>
+  quotas.reduce((sum, { max }) => sum + openAtMost(max), 0)
+
+function largestThatFit(configured: readonly ConnectionQuota[], files: number): ConnectionQuota[] {
+  let [fits, tooLarge] = [0, 1]
+  for (let step = 0; step < SEARCH_STEPS; step++) {
+    const share = (fits + tooLarge) / 2
+    if (filesFor(shareOf(configured, share)) <= files) fits = share
+    else tooLarge = share
+  }
+  return shareOf(configured, fits)
+}
+
+/** Such a share of what is configured, and never fewer than a listener needs. */
+function shareOf(configured: readonly ConnectionQuota[], share: number): ConnectionQuota[] {
+  return configured.map(({ max, maxPerAddress }) => {
+    const fewest = Math.min(max, MIN_CONNECTIONS)
     const fitted = fewest + Math.floor((max - fewest) * share)
     return { max: fitted, maxPerAddress: Math.max(1, Math.floor((fitted * maxPerAddress) / max)) }
   })
-  const left = places.reduce((sum, { max }) => sum + max, 0)
-  const warning =
-    `this process may have ${openFiles} files open, which is too few for the ${wanted} connections that are configured: ` +
-    `listeners take ${left} in all until it may have ${wanted + OWN_FILES} (ulimit -n, LimitNOFILE)`
-  return { places, warning }
 }
 
 function readLimits(): string {

@@ -30,7 +30,7 @@ export const admission = section(
     max_connections: field(
       wholeNumber(1),
       '1024',
-      'Most connections to each port of a receiver; further ones are closed at once.',
+      'Most connections to each port of a receiver with a request under way; further requests are refused for now.',
     ),
     max_connections_per_address: optionalField(
       wholeNumber(1),

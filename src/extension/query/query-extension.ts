@@ -8,9 +8,10 @@ import { buildServerTls, serverTls } from '../../config/parts/tls/server-tls.ts'
 import { TRACE_URL } from '../../config/parts/url-kinds.ts'
 import { DURATION } from '../../config/schema/duration.ts'
 import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
-import { field, optionalField } from '../../config/schema/field.ts'
+import { field, InvalidValue, optionalField, refuse, type ValueKind } from '../../config/schema/field.ts'
 import { TEXT_LIST, wholeNumber } from '../../config/schema/scalar-kinds.ts'
 import { section } from '../../config/schema/section.ts'
+import { isAddressRange } from '../../doors/trusted-proxies.ts'
 import { openServerTls } from '../../trust/server-tls.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
@@ -24,6 +25,20 @@ export interface QuerySettings extends Listener, ConnectionsConfig {
   allowedHosts: string[]
   /** How long an answer may wait for its reader to take more of it; 0 means for ever. */
   writeTimeoutMs: number
+  /** Addresses and ranges of the proxies that say for whom they ask. */
+  trustedProxies: string[]
+}
+
+const ADDRESS_RANGES: ValueKind<string[]> = {
+  type: 'list of text',
+  read: (node) => {
+    const texts = TEXT_LIST.read(node)
+    if (texts instanceof InvalidValue) return texts
+    const wrong = texts.find((text) => !isAddressRange(text))
+    return wrong === undefined
+      ? texts
+      : refuse(`must be a list of addresses or ranges such as 10.0.0.0/8, got "${wrong}" in it`)
+  },
 }
 
 const schema = section(
@@ -44,11 +59,21 @@ const schema = section(
       'Names by which it may be called besides its own, addresses and localhost; `*` stands for anything. Empty lets any ' +
         'name through where `endpoint` is not on this machine alone.',
     ),
-    max_connections: field(wholeNumber(1), '256', 'Most connections; further ones are closed at once.'),
+    max_connections: field(
+      wholeNumber(1),
+      '256',
+      'Most connections with a request under way; further requests are answered 503.',
+    ),
     max_connections_per_address: optionalField(
       wholeNumber(1),
       'Most of them from one address, for IPv6 from one /64; left out, a quarter of `max_connections`. Raise it where people ' +
-        'come through one proxy.',
+        'come through one NAT; for a proxy write `trusted_proxies`.',
+    ),
+    trusted_proxies: field(
+      ADDRESS_RANGES,
+      '[]',
+      'Addresses of proxies, such as `10.0.0.0/8`, whose `X-Forwarded-For` says who asks: limits for one address, and for wrong ' +
+        'passwords, then hold for whoever that is. Nobody else is believed.',
     ),
     write_timeout: field(
       DURATION,
@@ -68,6 +93,7 @@ export const queryExtension: ExtensionType<QuerySettings> = {
       allowedHosts: settings.allowed_hosts,
       maxConnections: settings.max_connections,
       writeTimeoutMs: settings.write_timeout,
+      trustedProxies: settings.trusted_proxies,
       ...present({
         traceUrl: settings.trace_url,
         tls: buildServerTls(settings.tls),

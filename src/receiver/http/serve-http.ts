@@ -3,6 +3,7 @@ import { createServer as createTlsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Connections, type DropReason } from '../../doors/connections.ts'
+import { countRequests } from '../../doors/count-requests.ts'
 import { UnreadAnswers } from '../../doors/unread-answers.ts'
 import { followCertificates, openServerTls } from '../../trust/server-tls.ts'
 import type { ListenPurpose } from '../listening/cannot-listen.ts'
@@ -45,6 +46,8 @@ export interface HttpService {
   /** Answers at once whatever is still in flight when the grace period ends. */
   giveUp(): void
   dropped(reason: DropReason): void
+  /** Answers a request that is one too many; as text unless given. */
+  refuse?(request: IncomingMessage, response: ServerResponse, reason: string): void
   unread(): void
 }
 
@@ -86,6 +89,9 @@ export async function serveHttp(
     // The rest of a body may come after its answer.
     request.once('close', closeIdle)
     service.answer(request, response).catch(() => response.destroy())
+  })
+  countRequests(server, connections, {
+    refuse: service.refuse && ((...refused) => service.refuse?.(...refused)),
   })
   const onEnded = (): void => service.unread()
   new UnreadAnswers({ writeTimeoutMs: settings.writeTimeoutMs, onEnded }).watch(server)

@@ -1,5 +1,5 @@
 import type { Signal } from '../../model/ingest.ts'
-import { unauthenticatedLimits, type ConnectionLimits } from '../../doors/connections.ts'
+import type { ConnectionLimits } from '../../doors/connections.ts'
 import type { Authenticator } from '../../trust/authenticator.ts'
 import type { ServerTlsSettings } from '../../trust/server-tls.ts'
 import type { Flows } from '../admission/flows.ts'
@@ -27,9 +27,9 @@ export interface ListenerSettings {
   host: string
   /** 0 takes any free port. */
   port: number
-  /** Further ones are closed at once; 1024 unless given. */
+  /** So many may have a request under way; 1024 unless given. */
   maxConnections?: number
-  /** Of one address, for IPv6 of one /64; as many as there may be unless given. */
+  /** So many of one address, for IPv6 of one /64; as many as there may be unless given. */
   maxConnectionsPerAddress?: number
   /** Within how many milliseconds a connection must have spoken, and shown its credential where one is asked for; 10 s unless given. */
   firstBytesMs?: number
@@ -70,6 +70,9 @@ export interface RunningReceiver extends AsyncDisposable {
   readonly connections: number
 }
 
+const RAISE =
+  'behind a proxy or NAT, raise connectors::cpid::admission::max_connections_per_address, and max_connections with it'
+
 /** How many connections a receiver has, and how long without a credential where one is asked for. */
 export function connectionLimitsOf(settings: ListenerSettings): ConnectionLimits {
   const { maxConnections: max = DEFAULT_MAX_CONNECTIONS, maxConnectionsPerAddress, firstBytesMs } = settings
@@ -77,6 +80,7 @@ export function connectionLimitsOf(settings: ListenerSettings): ConnectionLimits
   return {
     max,
     ...(maxConnectionsPerAddress !== undefined && { maxPerAddress: maxConnectionsPerAddress }),
-    ...(asksForCredential && { strangers: unauthenticatedLimits(max, firstBytesMs ?? FIRST_BYTES_MS) }),
+    ...(asksForCredential && { credentialWithinMs: firstBytesMs ?? FIRST_BYTES_MS }),
+    advice: RAISE,
   }
 }

@@ -21,6 +21,7 @@ export type WrongForm =
   | 'headersTooLarge'
   | 'tooSlow'
   | 'unauthenticated'
+  | 'tooManyConnections'
   | 'foreignPage'
 
 /**
@@ -39,6 +40,7 @@ export const REPLIES: Readonly<Record<IngestOutcome['kind'] | WrongForm, Reply>>
   unknownCoding: { grpc: status.UNIMPLEMENTED, http: 400, retryable: false },
   headersTooLarge: { grpc: status.RESOURCE_EXHAUSTED, http: 431, retryable: false },
   tooSlow: { grpc: status.DEADLINE_EXCEEDED, http: 503, retryable: true },
+  tooManyConnections: { grpc: status.RESOURCE_EXHAUSTED, http: 503, retryable: true },
   foreignPage: { grpc: status.PERMISSION_DENIED, http: 403, retryable: false },
   unauthenticated: { grpc: status.UNAUTHENTICATED, http: 401, retryable: false },
 }

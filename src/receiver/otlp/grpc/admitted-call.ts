@@ -7,33 +7,44 @@ import { GRPC_ACCEPT_ENCODING } from '../../codings/codings.ts'
 import type { PacedBody } from '../../http/body-pace.ts'
 import type { Refusal } from '../reply.ts'
 import { decompressCounted } from './decompress-counted.ts'
-import type { AdmissionSettings } from './grpc-admission.ts'
+import type { AdmissionSettings, GrpcConnection } from './grpc-admission.ts'
 import { GrpcJsCall, type Ending } from './grpc-js-call.ts'
-import { grpcStatusOf, readableEnding, refusalOfEnding, TOO_SLOW, tooSlowStatus } from './grpc-status.ts'
+import {
+  grpcStatusOf,
+  readableEnding,
+  refusalOfEnding,
+  TOO_SLOW,
+  tooManyConnectionsStatus,
+  tooSlowStatus,
+} from './grpc-status.ts'
 
 export interface Admitting {
   intake: Intake
   settings: AdmissionSettings
   /** The method's. */
   path: string
-  /** The address that it comes from. */
-  peer: string
+  /** Undefined when it is gone. */
+  connection: GrpcConnection | undefined
 }
 
 /** A call from its first byte to its end: its message is being read, is whole, or was refused. */
 export class AdmittedCall {
   readonly #grpc: GrpcJsCall
   readonly #admitting: Admitting
+  readonly #peer: string
   readonly #reservation: Reservation
   #state: 'reading' | 'whole' | 'refused' = 'reading'
   #timer: NodeJS.Timeout | undefined
   #paced: PacedBody | undefined
   /** Who sends it, until the first byte has been counted. */
   #sender: (() => Sender | undefined) | undefined
+  /** Tells its connection that it is over. */
+  #leave: () => void = () => undefined
 
   constructor(call: ServerInterceptingCallInterface, admitting: Admitting) {
     this.#admitting = admitting
-    this.#reservation = admitting.intake.inFlight.open(admitting.peer)
+    this.#peer = admitting.connection?.peer ?? ''
+    this.#reservation = admitting.intake.inFlight.open(this.#peer)
     this.#reservation.onGiveWay(() => this.#giveWay())
     const { maxMessageBytes } = admitting.settings
     this.#grpc = new GrpcJsCall(call, {
@@ -46,6 +57,7 @@ export class AdmittedCall {
       closed: () => {
         this.#awaitNoMore()
         this.#reservation[Symbol.dispose]()
+        this.#leave()
       },
     })
   }
@@ -57,6 +69,7 @@ export class AdmittedCall {
   /** Begins to wait for the message; false when the call is refused. */
   begin(metadata: Metadata): boolean {
     const { intake, settings } = this.#admitting
+    if (!this.#hasConnection()) return false
     const { connection } = this.#grpc
     const refusal = intake.refusalOf(connection, this.#reservation)
     if (refusal !== undefined) {
@@ -69,6 +82,20 @@ export class AdmittedCall {
     this.#sender = () => settings.senderOf(metadata)
     settings.onCall(metadata, connection)
     return true
+  }
+
+  /** Whether its connection may have a call under way. */
+  #hasConnection(): boolean {
+    const { connection, settings } = this.#admitting
+    if (connection === undefined) return true
+    const begun = settings.begin(connection)
+    if (begun.kind === 'begun') {
+      this.#leave = begun.end
+      return true
+    }
+    this.#become('refused')
+    this.#grpc.cutOff(tooManyConnectionsStatus(settings.refusalText(begun.reason)))
+    return false
   }
 
   /** The message is there; false when the call was refused, perhaps for its last bytes. */
@@ -91,7 +118,7 @@ export class AdmittedCall {
 
   #count(chunk: Buffer): void {
     if (this.#state !== 'reading') return
-    if (this.#sender !== undefined) this.#reservation.belongTo(holderOf(this.#sender(), this.#admitting.peer))
+    if (this.#sender !== undefined) this.#reservation.belongTo(holderOf(this.#sender(), this.#peer))
     this.#sender = undefined
     if (this.#paced !== undefined) this.#paced.came += chunk.length
     if (!this.#reservation.take(chunk.length)) this.#giveWay()

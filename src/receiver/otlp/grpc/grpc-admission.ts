@@ -1,5 +1,6 @@
 import { ServerInterceptingCall, type Metadata, type ServerInterceptor } from '@grpc/grpc-js'
 import type { Http2Session } from 'node:http2'
+import type { Begun, Endpoints } from '../../../doors/connections.ts'
 import { peerOf } from '../../../doors/peer.ts'
 import type { Sender } from '../../../model/senders/sender.ts'
 import type { BodyPace } from '../../http/body-pace.ts'
@@ -19,6 +20,16 @@ export interface AdmissionSettings {
   /** Who makes a call that was let in; undefined where nobody is asked. */
   senderOf: (metadata: Metadata) => Sender | undefined
   pace: BodyPace
+  /** Told of every call that has begun on a connection. */
+  begin: (connection: GrpcConnection) => Begun
+  /** What whoever has one connection too many is told. */
+  refusalText: (reason: 'limit' | 'address') => string
+}
+
+/** The connection of calls. */
+export interface GrpcConnection extends Endpoints {
+  readonly peer: string
+  readonly session: Http2Session
 }
 
 /**
@@ -27,9 +38,11 @@ export interface AdmissionSettings {
  * these and the calls that grpc-js ends by itself before their message is whole. What a call holds is given back when it is over.
  */
 export function admission(intake: Intake, settings: AdmissionSettings): ServerInterceptor {
-  const peers = new Peers()
+  const connections = new GrpcConnections()
   return ({ path }, outer) => {
-    const call = new AdmittedCall(outer, { intake, settings, path, peer: peers.of(sessionOf(outer)) })
+    const call = new AdmittedCall(outer, {
+      ...{ intake, settings, path, connection: connections.of(sessionOf(outer)) },
+    })
     return new ServerInterceptingCall(call.call, {
       start(next) {
         next({
@@ -45,14 +58,19 @@ export function admission(intake: Intake, settings: AdmissionSettings): ServerIn
   }
 }
 
-/** From which address the calls of a connection come. */
-class Peers {
-  readonly #known = new WeakMap<object, string>()
+/** Where each session comes from. */
+class GrpcConnections {
+  readonly #known = new WeakMap<Http2Session, GrpcConnection>()
 
-  of(session: Http2Session | undefined): string {
-    if (session === undefined || session.destroyed) return ''
-    let peer = this.#known.get(session)
-    if (peer === undefined) this.#known.set(session, (peer = peerOf(session.socket.remoteAddress)))
-    return peer
+  /** Undefined when the connection is gone. */
+  of(session: Http2Session | undefined): GrpcConnection | undefined {
+    if (session === undefined || session.destroyed) return undefined
+    const before = this.#known.get(session)
+    if (before !== undefined) return before
+    const { remoteAddress, remotePort, localAddress } = session.socket
+    const peer = peerOf(remoteAddress)
+    const connection = { peer, session, remoteAddress, remotePort, localAddress }
+    this.#known.set(session, connection)
+    return connection
   }
 }

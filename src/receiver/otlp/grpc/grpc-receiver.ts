@@ -3,8 +3,9 @@ import { createServer as createTlsServer } from 'node:tls'
 import { Server, ServerCredentials, type Metadata, type handleUnaryCall } from '@grpc/grpc-js'
 import type { IngestOutcome, IngestPort, Signal } from '../../../model/ingest.ts'
 import { Connections } from '../../../doors/connections.ts'
+import { refusalText } from '../../../doors/count-requests.ts'
 import { encodeExportResponse } from '../../../otlp/write/export-response.ts'
-import { admission } from './grpc-admission.ts'
+import { admission, type AdmissionSettings, type GrpcConnection } from './grpc-admission.ts'
 import { keepaliveOptions, type KeepaliveSettings } from './grpc-keepalive.ts'
 import { BodyPace } from '../../http/body-pace.ts'
 import { EXPORT_METHODS } from './grpc-services.ts'
@@ -56,7 +57,12 @@ export async function startGrpcReceiver(
       })
     : undefined
   const pace = new BodyPace(settings.bodyPaceMs)
-  const grpc = serverOf(settings, intake, { sessions, senders, pace })
+  const limits = connectionLimitsOf(settings)
+  const grpc = serverOf(settings, intake, {
+    ...{ sessions, senders, pace },
+    begin: (connection) => connections.begin(connection),
+    refusalText: (reason) => refusalText(reason, limits),
+  })
   const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
   const server = listenerOf(settings, (socket) => {
     senders?.connected(socket)
@@ -64,8 +70,11 @@ export async function startGrpcReceiver(
     closeSilentSocket(socket, settings.firstBytesMs ?? FIRST_BYTES_MS)
     injector.injectConnection(socket)
   })
-  const connections = new Connections(server, connectionLimitsOf(settings), (reason) =>
-    intake.dropped(reason),
+  const connections = new Connections(
+    server,
+    limits,
+    (reason) => intake.dropped(reason),
+    (connection) => (connection as GrpcConnection).session.close(),
   )
   server.once('close', () => pace[Symbol.dispose]())
   const purpose = { what: 'OTLP/grpc', setting: 'protocols::grpc::endpoint' }
@@ -76,7 +85,7 @@ export async function startGrpcReceiver(
 }
 
 /** What is known of the calls under way. */
-interface Calls {
+interface Calls extends Pick<AdmissionSettings, 'begin' | 'refusalText'> {
   /** The connection that each came on. */
   sessions: WeakMap<Metadata, object>
   senders: GrpcSenders | undefined
@@ -86,7 +95,7 @@ interface Calls {
 function serverOf(
   settings: GrpcReceiverSettings,
   intake: Intake,
-  { sessions, senders, pace }: Calls,
+  { sessions, senders, pace, begin, refusalText }: Calls,
 ): Server {
   const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
   const requestTimeoutMs = settings.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
@@ -104,7 +113,7 @@ function serverOf(
           if (signal !== undefined) intake.answered(signal, refusal, 0)
         },
         senderOf: (metadata) => senders?.of(metadata),
-        pace,
+        ...{ pace, begin, refusalText },
         onCall: (metadata, connection) => sessions.set(metadata, connection),
       }),
       ...(senders === undefined ? [] : [senders.interceptor(intake)]),

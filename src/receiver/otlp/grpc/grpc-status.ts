@@ -1,6 +1,6 @@
 import { Metadata, status, type StatusObject } from '@grpc/grpc-js'
 import { cutMessage } from '../../../otlp/read/cut-message.ts'
-import { encodeRpcStatus } from '../../../otlp/write/rpc-status.ts'
+import { encodeRpcStatus, type RpcStatus } from '../../../otlp/write/rpc-status.ts'
 import { NO_ROOM } from '../../admission/in-flight.ts'
 import { REPLIES, rpcStatusOf, type Refusal } from '../reply.ts'
 import type { Ending } from './grpc-js-call.ts'
@@ -16,11 +16,25 @@ export const TOO_SLOW = {
   reason: 'the request did not come whole in time; send it again',
 } as const satisfies Refusal
 
-/** A refusal as gRPC trailers; the whole google.rpc.Status goes along where gRPC clients look for RetryInfo. */
+/** After so many milliseconds a call is sent again for which there were too many connections. */
+const FEWER_CONNECTIONS_MS = 1_000
+
+/** A refusal as gRPC trailers. */
 export function grpcStatusOf(refusal: Refusal): StatusObject {
+  return detailedStatus(rpcStatusOf(refusal))
+}
+
+/** Trailers for a call on one connection too many. */
+export function tooManyConnectionsStatus(reason: string): StatusObject {
+  const { grpc } = REPLIES.tooManyConnections
+  return detailedStatus({ code: grpc, message: reason, retryAfterMs: FEWER_CONNECTIONS_MS })
+}
+
+/** Trailers with the whole google.rpc.Status, where gRPC clients look for RetryInfo. */
+function detailedStatus(rpc: RpcStatus): StatusObject {
   const metadata = new Metadata()
-  metadata.set('grpc-status-details-bin', Buffer.from(encodeRpcStatus('protobuf', rpcStatusOf(refusal))))
-  return { code: REPLIES[refusal.kind].grpc, details: cutMessage(refusal.reason), metadata }
+  metadata.set('grpc-status-details-bin', Buffer.from(encodeRpcStatus('protobuf', rpc)))
+  return { code: rpc.code, details: cutMessage(rpc.message), metadata }
 }
 
 /** Trailers of a row of the table, with nothing for clients that look for RetryInfo. */

@@ -90,6 +90,11 @@ export class HttpExchange {
     }
   }
 
+  /** For whom too many connections have a request under way. */
+  refuseOneTooMany(request: IncomingMessage, response: ServerResponse, reason: string): void {
+    sendStatus(response, 'tooManyConnections', encodingOf(request.headers['content-type']), reason)
+  }
+
   /** Nothing of the body is read for somebody who is not known. */
   #refuse(
     checked: Exclude<Checked, { kind: 'known' }>,

@@ -41,6 +41,7 @@ export function startHttpReceiver(
     return {
       answer: (request, response) => exchange.answer(request, response),
       giveUp: () => intake.stopWaiting(),
+      refuse: (request, response, reason) => exchange.refuseOneTooMany(request, response, reason),
       dropped: (reason) => intake.dropped(reason),
       unread: () => intake.unread(),
     }
