@@ -16,6 +16,8 @@ export type Reply =
 export interface ReplyText extends AsyncIterable<string> {
   /** All of it, where it is short and made already. */
   readonly whole?: string
+  /** What making it holds until it is read, in bytes, as far as that is known. */
+  readonly held?: number
   cancel(): void
 }
 

@@ -34,7 +34,12 @@ interface Answer {
   sinceMs: number
 }
 
-const answers = new WeakMap<ServerResponse, { charge: (bytes: number) => boolean }>()
+interface Charging {
+  charge: (bytes: number) => boolean
+  hold: (bytes: number) => void
+}
+
+const answers = new WeakMap<ServerResponse, Charging>()
 
 /**
  * Says how much an answer may hold until it is read. False when those that are being read hold too much already: then the
@@ -42,6 +47,11 @@ const answers = new WeakMap<ServerResponse, { charge: (bytes: number) => boolean
  */
 export function chargeAnswer(response: ServerResponse, bytes: number): boolean {
   return answers.get(response)?.charge(bytes) ?? true
+}
+
+/** Says that an answer holds so much now, where it was let begin: others that stand still end for it. */
+export function holdAnswer(response: ServerResponse, bytes: number): void {
+  answers.get(response)?.hold(bytes)
 }
 
 /**
@@ -114,7 +124,10 @@ export class UnreadAnswers implements Disposable {
       sinceMs: this.#nowMs(),
     }
     this.#open.add(answer)
-    answers.set(response, { charge: (bytes) => this.#charge(answer, bytes) })
+    answers.set(response, {
+      charge: (bytes) => this.#charge(answer, bytes),
+      hold: (bytes) => this.#hold(answer, bytes),
+    })
     response.once('close', () => {
       this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1)
       this.#forget(answer)
@@ -131,6 +144,15 @@ export class UnreadAnswers implements Disposable {
     answer.charged += bytes
     this.#charged += bytes
     return true
+  }
+
+  /** What has begun goes on, also where nothing else can end for it. */
+  #hold(answer: Answer, bytes: number): void {
+    if (!this.#open.has(answer)) return
+    const more = bytes - answer.charged
+    if (more > 0 && this.#charge(answer, more)) return
+    answer.charged += more
+    this.#charged += more
   }
 
   /** Of the answers that hold something, the one that has stood still for longest, and for a while at least. */

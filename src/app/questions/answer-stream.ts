@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { MIB } from '../../model/sizes.ts'
 import type { FromQuery } from '../../threads/query-messages.ts'
 
 /** Chunks of an answer that may be under way unread, once its reader has begun. */
@@ -6,6 +7,10 @@ const MAX_UNREAD = 4
 /** Until then: whoever asked may be one of many, whose answers are not begun while others wait to be read. */
 const MAX_UNBEGUN = 1
 const CHUNK_LENGTH = 64 * 1024
+/** The rows that an answer is made of are read so many bytes at a time, or one row where that is larger. */
+const PAGE_BYTES = MIB
+/** An answer of larger rows counts for no more: it could not be given otherwise. */
+const MOST_COUNTED = 16 * MIB
 
 export interface AnswerParts {
   id: number
@@ -23,6 +28,9 @@ export class AnswerStream {
   readonly #pieces: Iterator<string>
   /** What was made of the next chunk. */
   #text = ''
+  #isMade = false
+  /** The length of the longest piece. */
+  #longest = 0
   #isAnnounced = false
   #unread = 0
   #maxUnread = MAX_UNBEGUN
@@ -43,6 +51,12 @@ export class AnswerStream {
     return this.#unread >= this.#maxUnread
   }
 
+  /** The bytes that making it holds until it is read, where its rows are large. */
+  get held(): number {
+    if (this.#longest <= CHUNK_LENGTH || this.#isOver) return 0
+    return Math.min(MOST_COUNTED, this.#text.length + Math.max(this.#longest, PAGE_BYTES))
+  }
+
   /** A chunk was read. */
   read(): void {
     this.#unread--
@@ -61,15 +75,15 @@ export class AnswerStream {
     if (this.#parts.known.includes(etag)) this.#notModified(etag)
     else {
       this.#isAnnounced = true
-      this.#parts.post({ kind: 'found', id: this.#parts.id, etag })
+      this.#parts.post({ kind: 'found', id: this.#parts.id, etag, held: this.held })
     }
   }
 
   /** Goes on until there is a chunk, or `mayGoOn` says no. */
   advance(mayGoOn: () => boolean): void {
-    const isWhole = this.#make(mayGoOn)
+    this.#make(mayGoOn)
     if (!this.#isAnnounced) {
-      if (isWhole) {
+      if (this.#isMade && this.#text.length <= CHUNK_LENGTH) {
         this.#sendWhole()
         return
       }
@@ -78,19 +92,23 @@ export class AnswerStream {
       if (this.#isOver) return
     }
     this.#sendChunk()
-    if (!isWhole) return
+    if (!this.#isMade || this.#text !== '') return
     this.#isOver = true
     this.#parts.post({ kind: 'end', id: this.#parts.id })
   }
 
-  /** True when all of the answer has been made. */
-  #make(mayGoOn: () => boolean): boolean {
+  /** Makes the next chunk, unless it is there already. */
+  #make(mayGoOn: () => boolean): void {
+    if (this.#isMade || this.#text.length >= CHUNK_LENGTH) return
     do {
       const piece = this.#pieces.next()
-      if (piece.done === true) return true
+      if (piece.done === true) {
+        this.#isMade = true
+        return
+      }
       this.#text += piece.value
+      this.#longest = Math.max(this.#longest, piece.value.length)
     } while (this.#text.length < CHUNK_LENGTH && mayGoOn())
-    return false
   }
 
   #sendWhole(): void {
@@ -108,10 +126,18 @@ export class AnswerStream {
 
   #sendChunk(): void {
     if (this.#text === '') return
+    const cut = endOfChunk(this.#text)
+    const text = this.#text.slice(0, cut)
+    this.#text = this.#text.slice(cut)
     this.#unread++
-    this.#parts.post({ kind: 'chunk', id: this.#parts.id, text: this.#text })
-    this.#text = ''
+    this.#parts.post({ kind: 'chunk', id: this.#parts.id, text, held: this.held })
   }
+}
+
+/** Each chunk is written by itself, so that no character may be divided between two. */
+function endOfChunk(text: string): number {
+  const isHighSurrogate = /[\uD800-\uDBFF]/.test(text.charAt(CHUNK_LENGTH - 1))
+  return isHighSurrogate ? CHUNK_LENGTH - 1 : CHUNK_LENGTH
 }
 
 function etagOf(version: string): string {

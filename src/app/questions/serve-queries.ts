@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Clock } from '../../model/clock.ts'
+import { MIB } from '../../model/sizes.ts'
 import { errorText } from '../../model/error-text.ts'
 import type { CausewayQueries } from '../../model/ports/query-port.ts'
 import type { Timers } from '../../model/timers.ts'
@@ -14,6 +15,11 @@ const SLICE_MS = 10
  * for these, and nobody else's do.
  */
 const MAX_BEGUN = 16
+/**
+ * What answers of large rows may hold together before further ones begin. More than those may hold that nobody reads, so that what is
+ * held too long is given back for whoever waits here.
+ */
+const MAX_HELD = 64 * MIB
 
 export interface QueryServing {
   queries: CausewayQueries
@@ -102,6 +108,7 @@ class AnswerTurns {
   #beginSome(): void {
     const mayGoOn = this.#forASlice()
     for (const [id, ask] of this.#waiting) {
+      if (!this.#mayHoldMore) break
       if (!this.#hasRoom(ask)) continue
       this.#waiting.delete(id)
       this.#guarded(id, () => {
@@ -117,8 +124,20 @@ class AnswerTurns {
     return (this.#begunBy.get(asker) ?? 0) < MAX_BEGUN
   }
 
+  /** Whether one may go on that holds nothing yet. */
+  get #mayHoldMore(): boolean {
+    let held = 0
+    for (const { stream } of this.#begun.values()) held += stream.held
+    return held < MAX_HELD
+  }
+
+  #mayGoOn({ isHeldUp, held }: AnswerStream): boolean {
+    return !isHeldUp && (held > 0 || this.#mayHoldMore)
+  }
+
   get #hasWork(): boolean {
-    for (const { stream } of this.#begun.values()) if (!stream.isHeldUp) return true
+    for (const { stream } of this.#begun.values()) if (this.#mayGoOn(stream)) return true
+    if (!this.#mayHoldMore) return false
     for (const ask of this.#waiting.values()) if (this.#hasRoom(ask)) return true
     return false
   }
@@ -155,7 +174,7 @@ class AnswerTurns {
     const mayGoOn = this.#forASlice()
     for (const [id, begun] of [...this.#begun]) {
       const { stream } = begun
-      if (stream.isHeldUp) continue
+      if (!this.#mayGoOn(stream)) continue
       this.#guarded(id, () => this.#advance(id, stream))
       // Whoever had a turn goes to the back, so that new questions come in between and nobody is passed over.
       if (this.#begun.delete(id)) this.#begun.set(id, begun)

@@ -113,6 +113,7 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     if (asked === undefined) return
     switch (message.kind) {
       case 'found':
+        asked.text.held = message.held
         asked.reply.resolve({ kind: 'found', text: asked.text, etag: message.etag })
         return
       case 'whole':
@@ -132,6 +133,7 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
         asked.reply.resolve({ kind: message.refusal })
         return
       case 'chunk':
+        asked.text.held = message.held
         asked.text.add(message.text)
         return
       case 'end':
