@@ -2,13 +2,14 @@ import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
 import { errorText } from '../model/error-text.ts'
 import type { ConnectionLimits, Endpoints } from '../doors/connections.ts'
+import { endUnread } from '../doors/unread-answers.ts'
 import { TrustedProxies } from '../doors/trusted-proxies.ts'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
 import { serveTraceRequest } from './compat/serve-trace-request.ts'
 import { serveDashboard } from './dashboard.ts'
 import { readEtags } from './etags.ts'
-import type { QueryService } from './query-service.ts'
+import { UnreadAnswer, type QueryService } from './query-service.ts'
 import { followCertificates, openServerTls, type ServerTlsSettings } from '../trust/server-tls.ts'
 import { admitRequest, type GateSettings } from './gate.ts'
 import { readRequest } from './read-request.ts'
@@ -112,7 +113,8 @@ async function serve(
       else sendFailure(response, reply.kind)
     }
   } catch (error) {
-    if (isCallersHangup(error, gone.signal)) return
+    if (error instanceof UnreadAnswer) endUnread(response)
+    if (error instanceof UnreadAnswer || isCallersHangup(error, gone.signal)) return
     onTrouble?.(errorText(error))
     // A half-sent answer must not look whole.
     if (response.headersSent) response.destroy()

@@ -16,9 +16,14 @@ export type Reply =
 export interface ReplyText extends AsyncIterable<string> {
   /** All of it, where it is short and made already. */
   readonly whole?: string
-  /** What making it holds until it is read, in bytes, as far as that is known. */
-  readonly held?: number
   cancel(): void
+}
+
+/** The answer ended, since nobody read it and others waited for what it held. */
+export class UnreadAnswer extends Error {
+  constructor() {
+    super('nobody read the answer')
+  }
 }
 
 /** Answers questions, somewhere else. Rejects when whoever answers is gone or failed. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { chargeAnswer, holdAnswer } from '../doors/unread-answers.ts'
+import { chargeAnswer } from '../doors/unread-answers.ts'
 import { FAILURES, type Failure } from './failure.ts'
 import type { ReplyText } from './query-service.ts'
 
@@ -26,7 +26,7 @@ export async function sendText(
   { etag, type = JSON_TYPE, binary = false }: TextHeaders,
 ): Promise<void> {
   const { whole } = text
-  if (!chargeAnswer(response, whole?.length ?? WINDOW_BYTES + (text.held ?? 0))) {
+  if (!chargeAnswer(response, whole?.length ?? WINDOW_BYTES)) {
     text.cancel()
     response.setHeader('retry-after', '1')
     sendFailure(response, 'busy', 'too many answers are waiting to be read; ask again in a second')
@@ -49,21 +49,15 @@ export async function sendText(
     return
   }
   try {
-    await pipeline(Readable.from(pieces(text, response, binary), { objectMode: true, highWaterMark: 1 }), response)
+    const pieces = binary ? inBytes(text) : text
+    await pipeline(Readable.from(pieces, { objectMode: true, highWaterMark: 1 }), response)
   } finally {
     text.cancel()
   }
 }
 
-async function* pieces(
-  text: ReplyText,
-  response: ServerResponse,
-  binary: boolean,
-): AsyncGenerator<string | Buffer> {
-  for await (const chunk of text) {
-    holdAnswer(response, WINDOW_BYTES + (text.held ?? 0))
-    yield binary ? Buffer.from(chunk, 'latin1') : chunk
-  }
+async function* inBytes(text: ReplyText): AsyncGenerator<Buffer> {
+  for await (const chunk of text) yield Buffer.from(chunk, 'latin1')
 }
 
 /** Says that the caller has the answer already. */

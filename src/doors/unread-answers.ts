@@ -34,12 +34,7 @@ interface Answer {
   sinceMs: number
 }
 
-interface Charging {
-  charge: (bytes: number) => boolean
-  hold: (bytes: number) => void
-}
-
-const answers = new WeakMap<ServerResponse, Charging>()
+const answers = new WeakMap<ServerResponse, { charge: (bytes: number) => boolean; end: () => void }>()
 
 /**
  * Says how much an answer may hold until it is read. False when those that are being read hold too much already: then the
@@ -49,9 +44,9 @@ export function chargeAnswer(response: ServerResponse, bytes: number): boolean {
   return answers.get(response)?.charge(bytes) ?? true
 }
 
-/** Says that an answer holds so much now, where it was let begin: others that stand still end for it. */
-export function holdAnswer(response: ServerResponse, bytes: number): void {
-  answers.get(response)?.hold(bytes)
+/** Ends an answer that nobody reads, as others say. */
+export function endUnread(response: ServerResponse): void {
+  answers.get(response)?.end()
 }
 
 /**
@@ -126,7 +121,7 @@ export class UnreadAnswers implements Disposable {
     this.#open.add(answer)
     answers.set(response, {
       charge: (bytes) => this.#charge(answer, bytes),
-      hold: (bytes) => this.#hold(answer, bytes),
+      end: () => this.#end(answer),
     })
     response.once('close', () => {
       this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1)
@@ -144,15 +139,6 @@ export class UnreadAnswers implements Disposable {
     answer.charged += bytes
     this.#charged += bytes
     return true
-  }
-
-  /** What has begun goes on, also where nothing else can end for it. */
-  #hold(answer: Answer, bytes: number): void {
-    if (!this.#open.has(answer)) return
-    const more = bytes - answer.charged
-    if (more > 0 && this.#charge(answer, more)) return
-    answer.charged += more
-    this.#charged += more
   }
 
   /** Of the answers that hold something, the one that has stood still for longest, and for a while at least. */

@@ -24,10 +24,12 @@ export type FromQuery =
   | { kind: 'storage'; fault: StorageFault }
   /** A short answer, complete. */
   | { kind: 'whole'; id: number; etag: string; text: string }
-  /** Chunks follow, then `end` or `failed`. `held`: the bytes that making the answer holds until it is read. */
-  | { kind: 'found'; id: number; etag: string | undefined; held: number }
+  /** Chunks follow, then `end` or `failed`. */
+  | { kind: 'found'; id: number; etag: string | undefined }
   | { kind: 'notModified'; id: number; etag: string }
   | { kind: 'refused'; id: number; refusal: NoAnswer }
-  | { kind: 'chunk'; id: number; text: string; held: number }
+  | { kind: 'chunk'; id: number; text: string }
   | { kind: 'end'; id: number }
+  /** The answer ends here: nobody read it, and others waited for the memory that it held. */
+  | { kind: 'unread'; id: number }
   | { kind: 'failed'; id: number; reason: string }

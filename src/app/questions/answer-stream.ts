@@ -75,7 +75,7 @@ export class AnswerStream {
     if (this.#parts.known.includes(etag)) this.#notModified(etag)
     else {
       this.#isAnnounced = true
-      this.#parts.post({ kind: 'found', id: this.#parts.id, etag, held: this.held })
+      this.#parts.post({ kind: 'found', id: this.#parts.id, etag })
     }
   }
 
@@ -130,7 +130,7 @@ export class AnswerStream {
     const text = this.#text.slice(0, cut)
     this.#text = this.#text.slice(cut)
     this.#unread++
-    this.#parts.post({ kind: 'chunk', id: this.#parts.id, text, held: this.held })
+    this.#parts.post({ kind: 'chunk', id: this.#parts.id, text })
   }
 }
 

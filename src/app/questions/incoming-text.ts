@@ -2,8 +2,6 @@ import type { ReplyText } from '../../api/query-service.ts'
 
 /** Chunks that arrive from elsewhere, handed on one at a time as they are read. */
 export class IncomingText implements ReplyText {
-  /** What making the answer holds elsewhere until it is read, in bytes. */
-  held = 0
   readonly #chunks: string[] = []
   readonly #onRead: () => void
   readonly #onCancel: () => void

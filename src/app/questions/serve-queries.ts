@@ -16,10 +16,13 @@ const SLICE_MS = 10
  */
 const MAX_BEGUN = 16
 /**
- * What answers of large rows may hold together before further ones begin. More than those may hold that nobody reads, so that what is
- * held too long is given back for whoever waits here.
+ * What answers of large rows may hold together before further ones begin of an asker who holds some already, and of one who holds
+ * nothing: what somebody does not read keeps nobody else waiting.
  */
-const MAX_HELD = 64 * MIB
+const MAX_HELD = 16 * MIB
+const MAX_HELD_BY_ALL = 32 * MIB
+/** Of these one ends of which nothing was read for so long, when others wait to begin. */
+const STILL_MS = 1_000
 
 export interface QueryServing {
   queries: CausewayQueries
@@ -30,7 +33,7 @@ export interface QueryServing {
   /** Says why a question failed. */
   reasonOf?: (error: unknown) => string
   clock: Pick<Clock, 'monotonicMs'>
-  timers: Pick<Timers, 'soon'>
+  timers: Pick<Timers, 'soon' | 'after'>
 }
 
 /**
@@ -63,6 +66,8 @@ type Ask = Extract<ToQuery, { kind: 'ask' }>
 interface Begun {
   readonly stream: AnswerStream
   readonly asker: string
+  /** When something of it was read last. */
+  readMs: number
 }
 
 /** The answers under way, in the order in which they take turns. */
@@ -75,6 +80,7 @@ class AnswerTurns {
   /** Asked, and not begun yet. */
   readonly #waiting = new Map<number, Ask>()
   #isTurnPlanned = false
+  #isLookPlanned = false
 
   constructor(post: (message: FromQuery) => void, serving: QueryServing) {
     this.#post = post
@@ -87,7 +93,9 @@ class AnswerTurns {
   }
 
   read(id: number): void {
-    this.#begun.get(id)?.stream.read()
+    const begun = this.#begun.get(id)
+    begun?.stream.read()
+    if (begun !== undefined) begun.readMs = this.#serving.clock.monotonicMs()
     this.#turnSoon()
   }
 
@@ -108,8 +116,7 @@ class AnswerTurns {
   #beginSome(): void {
     const mayGoOn = this.#forASlice()
     for (const [id, ask] of this.#waiting) {
-      if (!this.#mayHoldMore) break
-      if (!this.#hasRoom(ask)) continue
+      if (!this.#hasRoom(ask) || !this.#hasMemory(ask.asker)) continue
       this.#waiting.delete(id)
       this.#guarded(id, () => {
         const stream = this.#begin(ask)
@@ -124,22 +131,64 @@ class AnswerTurns {
     return (this.#begunBy.get(asker) ?? 0) < MAX_BEGUN
   }
 
-  /** Whether one may go on that holds nothing yet. */
-  get #mayHoldMore(): boolean {
+  /** What all answers hold, or those of one asker. */
+  #held(asker?: string): number {
     let held = 0
-    for (const { stream } of this.#begun.values()) held += stream.held
-    return held < MAX_HELD
+    for (const begun of this.#begun.values())
+      if (asker === undefined || begun.asker === asker) held += begun.stream.held
+    return held
   }
 
-  #mayGoOn({ isHeldUp, held }: AnswerStream): boolean {
-    return !isHeldUp && (held > 0 || this.#mayHoldMore)
+  /** Whether an asker may begin what may hold more. */
+  #hasMemory(asker = ''): boolean {
+    const held = this.#held()
+    return held < MAX_HELD || (held < MAX_HELD_BY_ALL && this.#held(asker) === 0)
   }
 
-  get #hasWork(): boolean {
-    for (const { stream } of this.#begun.values()) if (this.#mayGoOn(stream)) return true
-    if (!this.#mayHoldMore) return false
-    for (const ask of this.#waiting.values()) if (this.#hasRoom(ask)) return true
-    return false
+  #mayAdvance({ stream, asker }: Begun): boolean {
+    return !stream.isHeldUp && (stream.held > 0 || this.#hasMemory(asker))
+  }
+
+  /** What is to be done now; `blocked`: nothing, though this asker waits for memory. */
+  #work(): 'some' | 'none' | { blocked: string } {
+    let blocked: string | undefined
+    for (const begun of this.#begun.values()) {
+      if (this.#mayAdvance(begun)) return 'some'
+      if (!begun.stream.isHeldUp) blocked ??= begun.asker
+    }
+    for (const ask of this.#waiting.values()) {
+      if (!this.#hasRoom(ask)) continue
+      if (this.#hasMemory(ask.asker)) return 'some'
+      blocked ??= ask.asker ?? ''
+    }
+    return blocked === undefined ? 'none' : { blocked }
+  }
+
+  /** For an asker who waits for memory: ends what has not been read for longest, or the first answer of whoever holds more. */
+  #makeRoomFor(asker: string): void {
+    const unread = [...this.#begun].filter(([, { stream }]) => stream.isHeldUp && stream.held > 0)
+    const stillSinceMs = this.#serving.clock.monotonicMs() - STILL_MS
+    const [still] = unread.filter(([, { readMs }]) => readMs <= stillSinceMs).toSorted(([, a], [, b]) => a.readMs - b.readMs)
+    const own = this.#held(asker) + MAX_HELD
+    const goes = still ?? unread.find(([, one]) => this.#held(one.asker) > own)
+    if (goes === undefined) {
+      this.#lookLater()
+      return
+    }
+    const [id, { stream }] = goes
+    stream.end()
+    this.#over(id)
+    this.#post({ kind: 'unread', id })
+    this.#turnSoon()
+  }
+
+  #lookLater(): void {
+    if (this.#isLookPlanned) return
+    this.#isLookPlanned = true
+    this.#serving.timers.after(STILL_MS, () => {
+      this.#isLookPlanned = false
+      this.#turnSoon()
+    })
   }
 
   /** Undefined when there is nothing more to say. */
@@ -156,13 +205,19 @@ class AnswerTurns {
     const stream = new AnswerStream({ id, pieces, version, known, post: this.#post })
     if (answered.version !== undefined) stream.announce(`${salt} ${answered.version}`)
     if (stream.isOver) return undefined
-    this.#begun.set(id, { stream, asker })
+    this.#begun.set(id, { stream, asker, readMs: this.#serving.clock.monotonicMs() })
     this.#begunBy.set(asker, (this.#begunBy.get(asker) ?? 0) + 1)
     return stream
   }
 
   #turnSoon(): void {
-    if (this.#isTurnPlanned || !this.#hasWork) return
+    if (this.#isTurnPlanned) return
+    const work = this.#work()
+    if (work === 'none') return
+    if (work !== 'some') {
+      this.#makeRoomFor(work.blocked)
+      return
+    }
     this.#isTurnPlanned = true
     this.#serving.timers.soon(() => {
       this.#isTurnPlanned = false
@@ -174,7 +229,7 @@ class AnswerTurns {
     const mayGoOn = this.#forASlice()
     for (const [id, begun] of [...this.#begun]) {
       const { stream } = begun
-      if (!this.#mayGoOn(stream)) continue
+      if (!this.#mayAdvance(begun)) continue
       this.#guarded(id, () => this.#advance(id, stream))
       // Whoever had a turn goes to the back, so that new questions come in between and nobody is passed over.
       if (this.#begun.delete(id)) this.#begun.set(id, begun)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { QueryService, Reply } from '../../api/query-service.ts'
+import { UnreadAnswer, type QueryService, type Reply } from '../../api/query-service.ts'
 import type { StorageFault } from '../../model/storage-fault.ts'
 import type { Question } from '../../query/question.ts'
 import { ChildThread } from '../../threads/child-thread.ts'
@@ -113,7 +113,6 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
     if (asked === undefined) return
     switch (message.kind) {
       case 'found':
-        asked.text.held = message.held
         asked.reply.resolve({ kind: 'found', text: asked.text, etag: message.etag })
         return
       case 'whole':
@@ -133,12 +132,15 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
         asked.reply.resolve({ kind: message.refusal })
         return
       case 'chunk':
-        asked.text.held = message.held
         asked.text.add(message.text)
         return
       case 'end':
         this.#asked.delete(message.id)
         asked.text.end()
+        return
+      case 'unread':
+        this.#asked.delete(message.id)
+        asked.text.end(new UnreadAnswer())
         return
       case 'failed': {
         this.#asked.delete(message.id)
