@@ -88,8 +88,18 @@ export function acceptLogins(settings: HtpasswdSettings): Authenticator {
       // By peer, so that whoever has to wait learns nothing from who need not.
       const shown = `${digestOf(value).toString('base64')} ${peer}`
       if (user !== undefined && shownBefore.get(shown) === user) return known
+      const isRightNow = isRight(user, login.password)
       const waitMs = attempts.waitMs(peer, login.username)
-      if (waitMs > 0) return { ...BUSY, retryAfterMs: waitMs }
+      if (waitMs > 0) {
+        // Whose password was shown before need not wait for what others of the address got wrong, only for guesses at that user.
+        const waitOfUserMs = attempts.waitOfUserMs(peer, login.username)
+        if (waitOfUserMs === 0 && isRightNow && user !== undefined) {
+          shownBefore.set(shown, user)
+          return known
+        }
+        if (waitOfUserMs === 0) attempts.failedAsUser(peer, login.username)
+        return { ...BUSY, retryAfterMs: Math.max(waitMs, waitOfUserMs) }
+      }
       const settle = (fits: boolean): Checked => {
         if (!fits || user === undefined) {
           attempts.failed(peer, login.username)
@@ -99,7 +109,6 @@ export function acceptLogins(settings: HtpasswdSettings): Authenticator {
         shownBefore.set(shown, user)
         return known
       }
-      const isRightNow = isRight(user, login.password)
       if (isRightNow || cost === undefined) return settle(isRightNow)
       // Whoever is no user, or has a plain password, is checked as well: the time would tell who is one.
       return turns

@@ -33,14 +33,27 @@ export class LoginAttempts {
     return this.#of(peer)?.count ?? 0
   }
 
-  /** How long until it may try again as this user, in milliseconds; 0 when it may now. */
+  /**
+   * How long until it may try again as this user, in milliseconds; 0 when it may now. A user of whom no wrong password came from there
+   * waits for the others' for a second at most.
+   */
   waitMs(peer: string, username: string): number {
-    const untilMs = Math.max(this.#of(peer)?.untilMs ?? 0, this.#of(keyOf(peer, username))?.untilMs ?? 0)
-    return Math.max(0, untilMs - this.#nowMs())
+    const [all, own] = [this.#of(peer), this.#of(keyOf(peer, username))]
+    const forAll = all === undefined ? 0 : own === undefined ? Math.min(all.untilMs, all.lastMs + FIRST_WAIT_MS) : all.untilMs
+    return Math.max(0, Math.max(forAll, own?.untilMs ?? 0) - this.#nowMs())
+  }
+
+  /** The same, for the wrong passwords of this user alone. */
+  waitOfUserMs(peer: string, username: string): number {
+    return Math.max(0, (this.#of(keyOf(peer, username))?.untilMs ?? 0) - this.#nowMs())
   }
 
   failed(peer: string, username: string): void {
     this.#note(peer, FREE_FOR_PEER)
+    this.failedAsUser(peer, username)
+  }
+
+  failedAsUser(peer: string, username: string): void {
     this.#note(keyOf(peer, username), FREE_FOR_USER)
   }
 

@@ -41,103 +41,37 @@ async function listening(limits: ConnectionLimits) {
 const closed = (socket: Socket): Promise<unknown> =>
   socket.closed ? Promise.resolve() : once(socket, 'close')
 
-onLinux('one address has so many connections and no more; others have theirs', async () => {
-  await using door = await listening({ max: 10, maxPerAddress: 2 })
-  const first = await door.from(HERE)
-  await door.from(HERE)
-  await closed(await door.from(HERE))
-  expect(door.dropped).toEqual(['address'])
-  expect(door.connections.size).toBe(2)
-  await door.from(ELSEWHERE)
-  expect(door.connections.size).toBe(3)
-
-  first.destroy()
-  while (door.connections.size > 2) await new Promise((resolve) => setImmediate(resolve))
-  await door.from(HERE)
-  expect(door.connections.size).toBe(3)
-  expect(door.dropped).toEqual(['address'])
-})
-
-test('whoever is turned away is shown to nobody', async () => {
-  await using door = await listening({ max: 10, maxPerAddress: 1 })
-  await door.from(HERE)
-  await closed(await door.from(HERE))
-  expect([door.dropped, door.shown.length]).toEqual([['address'], 1])
-})
-
-test('who leaves gives back the place it had, of its address and among strangers', async () => {
-  await using door = await listening({
-    max: 10,
-    maxPerAddress: 2,
-    strangers: { max: 2, withinMs: 60_000 },
-  })
-  const only = await door.from(HERE)
-  only.destroy()
-  while (door.connections.size > 0) await new Promise((resolve) => setImmediate(resolve))
-  await door.from(HERE)
-  await door.from(HERE)
-  expect([door.dropped, door.connections.size]).toEqual([[], 2])
-})
-
-test('beyond the limit nobody is let in, and those that are in stay', async () => {
+test('of connections that have asked for nothing the first one goes when there are too many', async () => {
   await using door = await listening({ max: 2 })
+  const [first] = [await door.from(HERE), await door.from(HERE), await door.from(HERE), await door.from(HERE)]
+  expect(door.dropped).toEqual([])
   await door.from(HERE)
-  await door.from(HERE)
-  await closed(await door.from(HERE))
-  expect(door.dropped).toEqual(['limit'])
-  expect(door.connections.size).toBe(2)
-})
-
-onLinux(
-  'where room is made, the first one goes of the address that has most, unless the newcomer has as many',
-  async () => {
-    await using door = await listening({ max: 4, makesRoom: true })
-    const first = await door.from(HERE)
-    const others = [await door.from(HERE), await door.from(HERE), await door.from(HERE)]
-    await closed(await door.from(HERE))
-    expect(first.closed).toBe(false)
-    const newcomer = await door.from(ELSEWHERE)
-    await closed(first)
-    const second = await door.from(ELSEWHERE)
-    await closed(others[0]!)
-    await closed(await door.from(ELSEWHERE))
-    expect(door.dropped).toEqual(['limit', 'limit', 'limit', 'limit'])
-    expect([newcomer, second, others[1]!, others[2]!].map((socket) => socket.closed)).toEqual([
-      false,
-      false,
-      false,
-      false,
-    ])
-    expect(door.connections.size).toBe(4)
-  },
-)
-
-onLinux('when strangers are too many the first one goes of the address that has most', async () => {
-  await using door = await listening({ max: 10, strangers: { max: 3, withinMs: 60_000 } })
-  const other = await door.from(ELSEWHERE)
-  const first = await door.from(HERE)
-  const second = await door.from(HERE)
-  const third = await door.from(HERE)
   await closed(first)
-  await door.from(HERE)
-  await closed(second)
-  expect(door.dropped).toEqual(['stranger', 'stranger'])
-  expect([other.closed, third.closed]).toEqual([false, false])
+  expect([door.dropped, door.connections.size]).toEqual([['limit'], 4])
 })
 
-test('whoever has shown a credential stays, and strangers have its place', async () => {
-  await using door = await listening({ max: 10, strangers: { max: 1, withinMs: 60_000 } })
-  const known = await door.from(HERE)
-  door.connections.known(door.shown[0]!)
-  const stranger = await door.from(HERE)
+test('where every connection has a request under way a newcomer is shown to nobody', async () => {
+  await using door = await listening({ max: 1 })
+  for (let at = 0; at < 2; at++) await door.from(HERE)
+  expect(door.connections.begin(door.shown[0]!).kind).toBe('begun')
+  expect(door.connections.begin(door.shown[1]!)).toEqual({ kind: 'refused', reason: 'address' })
+  const idle = door.shown[1]!
   await door.from(HERE)
-  await closed(stranger)
-  expect(known.closed).toBe(false)
-  expect(door.connections.size).toBe(2)
+  await closed(idle)
+  expect(door.shown).toHaveLength(3)
+})
+
+onLinux('from elsewhere there is a place however many one address has', async () => {
+  await using door = await listening({ max: 2, maxPerAddress: 1 })
+  const first = await door.from(HERE)
+  for (let at = 0; at < 3; at++) await door.from(HERE)
+  const other = await door.from(ELSEWHERE)
+  await closed(first)
+  expect([other.closed, door.connections.size]).toEqual([false, 4])
 })
 
 test('a stranger that shows nothing in time is closed', async () => {
-  await using door = await listening({ max: 10, strangers: { max: 5, withinMs: 20 } })
+  await using door = await listening({ max: 10, credentialWithinMs: 20 })
   const first = door.from(HERE)
   const known = await first
   door.connections.known(door.shown[0]!)

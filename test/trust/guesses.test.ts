@@ -43,6 +43,36 @@ test('who was right before from the same address is let in while others there ha
   expect(await accepting.check(login('bob', 'builder'), 'gateway')).toMatchObject({ kind: 'known' })
 })
 
+test('who has shown the right password anywhere need not wait for what others of an address got wrong', async () => {
+  const { guard } = guarded()
+  using accepting = acceptLogins({ ...settings, inline: USERS, guard })
+  expect(await accepting.check(login('bob', 'builder'), 'home')).toMatchObject({ kind: 'known' })
+  for (let at = 0; at < 30; at++) await accepting.check(login(`user ${at}`, 'wrong'), 'gateway')
+  expect(await accepting.check(login('bob', 'builder'), 'gateway')).toMatchObject({ kind: 'known' })
+})
+
+test('a right password that is shown for the first time waits a second at most for what others of the address got wrong', async () => {
+  const { clock, guard } = guarded()
+  using accepting = acceptLogins({ ...settings, inline: USERS, guard })
+  for (let at = 0; at < 30; at++) {
+    await accepting.check(login(`user ${at}`, 'wrong'), 'gateway')
+    clock.nowMs += 1_000
+  }
+  expect(await accepting.check(login('alice', 'wonderland'), 'gateway')).toMatchObject({ kind: 'known' })
+})
+
+test('guesses at who has shown the right password are as slow as others while their address has to wait', async () => {
+  const { clock, guard } = guarded()
+  using accepting = acceptLogins({ ...settings, inline: USERS, guard })
+  expect(await accepting.check(login('bob', 'builder'), 'home')).toMatchObject({ kind: 'known' })
+  for (let at = 0; at < 30; at++) await accepting.check(login(`user ${at}`, 'wrong'), 'gateway')
+  for (let at = 0; at < 5; at++)
+    expect(await accepting.check(login('bob', `guess ${at}`), 'gateway')).toMatchObject({ kind: 'busy' })
+  expect(await accepting.check(login('bob', 'builder'), 'gateway')).toMatchObject({ kind: 'busy' })
+  clock.nowMs += 60_000
+  expect(await accepting.check(login('bob', 'builder'), 'gateway')).toMatchObject({ kind: 'known' })
+})
+
 test('an old password of one user keeps out no other user of the same address', async () => {
   const { guard } = guarded()
   using accepting = acceptLogins({ ...settings, inline: USERS, guard })
