@@ -110,7 +110,7 @@ export const METRICS = {
   cpid_dropped_connections: counter(
     'connections',
     REFUSED,
-    'Connections closed because there were too many: at their limit, of one address, or of a stranger without a credential.',
+    'Connections closed, and requests refused, because there were too many: at their limit, of one address, or of a stranger without a credential.',
   ),
   cpid_unread_answers: counter(
     'answers',

@@ -16,6 +16,8 @@ afterEach(() => {
 /** Queries in which only the list of all mergelogs works, and has no end. */
 class EndlessQueries {
   pages = 0
+  /** What each mergelog says. */
+  reason: string | undefined
   isReturned = false
 
   cpid(): never {
@@ -26,7 +28,8 @@ class EndlessQueries {
     try {
       for (;;) {
         this.pages++
-        yield Array.from({ length: 100 }, (_, at) => mergelog(at))
+        const count = this.reason === undefined ? 100 : 1
+        yield Array.from({ length: count }, (_, at) => ({ ...mergelog(at), reason: this.reason }))
       }
     } finally {
       this.isReturned = true
@@ -162,4 +165,20 @@ test('a question that fails is answered so, and others go on', async () => {
   served.tell(ASK)
   await served.until(() => served.chunks === 1)
   expect(served.heard).toContainEqual({ kind: 'failed', id: 7, reason: 'the disk is on fire' })
+})
+
+test('answers of large rows that nobody reads hold little together, and keep nobody waiting who holds nothing', async () => {
+  const served = new Served()
+  served.queries.reason = 'x'.repeat(9 * 1024 * 1024)
+  const asked = { question: { kind: 'mergelogs', part: {} }, known: [] } as const
+  for (let id = 1; id <= 32; id++) served.tell({ kind: 'ask', id, asker: `asker ${id % 2}`, ...asked })
+  await served.until(() => served.chunks === 2)
+  await served.manyTurns()
+  // The beginnings of two, one for each asker.
+  expect([served.chunks, served.queries.pages]).toEqual([2, 2])
+  // One of them ends once it has stood still, and the next one begins.
+  await served.until(() => served.heard.some(({ kind }) => kind === 'unread'))
+  await served.until(() => served.chunks === 3)
+  for (const message of served.heard)
+    if (message.kind === 'chunk') expect(message.text.length).toBeLessThanOrEqual(64 * 1024)
 })

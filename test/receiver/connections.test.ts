@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import type { IngestPort } from '../../src/model/ingest.ts'
 import { acceptBearerTokens } from '../../src/trust/bearer-tokens.ts'
 import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
@@ -9,25 +10,56 @@ import { RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 test.each([
-  ['gRPC', startGrpc, 'grpc'],
-  ['HTTP', startHttp, 'http'],
-] as const)('over %s a connection too many is closed at once, and told of', async (_, start, transport) => {
-  await using receiver = await start(new RecordingPort(), { maxConnections: 2 })
-  const open = [connect(receiver.port, '127.0.0.1'), connect(receiver.port, '127.0.0.1')]
-  await Promise.all(open.map((socket) => once(socket, 'connect')))
-  while (receiver.connections < 2) await new Promise((resolve) => setImmediate(resolve))
-  const further = connect(receiver.port, '127.0.0.1')
-    .resume()
-    .on('error', () => undefined)
-  await once(further, 'close')
-  expect(receiver.dropped).toEqual([transport])
-  expect(receiver.connections).toBe(2)
-  open[0]?.destroy()
-  while (receiver.connections > 1) await new Promise((resolve) => setImmediate(resolve))
-  const next = connect(receiver.port, '127.0.0.1')
-  await once(next, 'connect')
-  while (receiver.connections < 2) await new Promise((resolve) => setImmediate(resolve))
-  for (const socket of [...open, next]) socket.destroy()
+  ['silent', ''],
+  ['half-sent', 'POST /v1/traces HTTP/1.1\r\nHos'],
+])('over HTTP any number of %s connections keeps nobody of the same address out', async (_, sent) => {
+  const port = new RecordingPort()
+  await using receiver = await startHttp(port, { maxConnections: 4, maxConnectionsPerAddress: 1 })
+  const others = Array.from({ length: 20 }, () => connect(receiver.port, '127.0.0.1').on('error', () => undefined))
+  for (const other of others) other.resume().write(sent)
+  await Promise.all(others.map((other) => once(other, 'connect')))
+  for (let at = 0; at < 3; at++)
+    expect(await post(receiver.port, '/v1/traces', PROTOBUF, Buffer.from('x'))).toMatchObject({ status: 200 })
+  expect(receiver.connections).toBeLessThanOrEqual(8)
+  expect(receiver.dropped.length).toBeGreaterThanOrEqual(12)
+  for (const other of others) other.destroy()
+})
+
+test('over gRPC any number of silent connections keeps nobody of the same address out', async () => {
+  await using receiver = await startGrpc(new RecordingPort(), { maxConnections: 4, maxConnectionsPerAddress: 1 })
+  const others: RawHttp2[] = []
+  for (let at = 0; at < 20; at++) others.push(await RawHttp2.to(receiver.port))
+  for (let at = 0; at < 3; at++) {
+    using sender = new GrpcSender(receiver.port)
+    expect(await sender.export('traces', Buffer.from('x'))).toMatchObject({ code: 0 })
+  }
+  expect(receiver.connections).toBeLessThanOrEqual(8)
+  for (const other of others) other[Symbol.dispose]()
+})
+
+test('over gRPC who has one connection with a call too many is told to come again, and what to change', async () => {
+  const port = new RecordingPort()
+  const [begun, stored] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()]
+  const slow: IngestPort = {
+    ingest: async (signal, request, sender) => {
+      begun.resolve(undefined)
+      await stored.promise
+      return port.ingest(signal, request, sender)
+    },
+  }
+  await using receiver = await startGrpc(slow, { maxConnections: 4, maxConnectionsPerAddress: 1 })
+  using first = new GrpcSender(receiver.port)
+  using second = new GrpcSender(receiver.port)
+  const answer = first.export('traces', Buffer.from('first'))
+  await begun.promise
+  const refused = await second.export('traces', Buffer.from('second'))
+  expect(refused.code).toBe(8)
+  expect(refused.message).toContain('connectors::cpid::admission::max_connections_per_address')
+  // The RetryInfo by which senders know that they may send it again.
+  expect(refused.details?.toString('latin1')).toContain('google.rpc.RetryInfo')
+  stored.resolve(undefined)
+  expect(await answer).toMatchObject({ code: 0 })
+  expect(await second.export('traces', Buffer.from('second'))).toMatchObject({ code: 0 })
 })
 
 test('headers larger than a sender has use for are refused', async () => {

