@@ -93,10 +93,7 @@ async function isKnown(
   response: ServerResponse,
 ): Promise<boolean> {
   const value = ownValue(request.headers, authenticator.header)
-  const checked = await authenticator.check(
-    typeof value === 'string' ? value : undefined,
-    peerOf(request),
-  )
+  const checked = await authenticator.check(typeof value === 'string' ? value : undefined, peerOf(request))
   if (checked.kind === 'known') {
     onKnown?.(request.socket)
     return true

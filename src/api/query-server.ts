@@ -16,7 +16,8 @@ import { readRequest } from './read-request.ts'
 import type { About } from './routes/route.ts'
 import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
 
-export interface QueryServerSettings extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<Door, 'peerOf'> {
+export interface QueryServerSettings
+  extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<Door, 'peerOf'> {
   queries: QueryService
   about: About
   /** Where the built dashboard is; without one there is only the API. */
@@ -102,12 +103,7 @@ async function serve(
       sendBody(response, 200, 'application/json', JSON.stringify(asked.tell(about)))
     else if (asked !== undefined) {
       const known = readEtags(request.headers['if-none-match'])
-      const reply = await queries.ask(
-        asked.question,
-        known,
-        gone.signal,
-        peerOf(request),
-      )
+      const reply = await queries.ask(asked.question, known, gone.signal, peerOf(request))
       if (reply.kind === 'found') await sendText(response, reply.text, { etag: reply.etag })
       else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)
       else sendFailure(response, reply.kind)

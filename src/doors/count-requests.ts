@@ -52,7 +52,8 @@ function closeAfter(request: IncomingMessage, response: ServerResponse): void {
   const close = (): void => {
     if (!response.headersSent) response.setHeader('Connection', 'close')
   }
-  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
+  const hasBody =
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
   if (hasBody) request.once('end', close)
   else close()
 }

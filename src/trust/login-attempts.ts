@@ -39,7 +39,12 @@ export class LoginAttempts {
    */
   waitMs(peer: string, username: string): number {
     const [all, own] = [this.#of(peer), this.#of(keyOf(peer, username))]
-    const forAll = all === undefined ? 0 : own === undefined ? Math.min(all.untilMs, all.lastMs + FIRST_WAIT_MS) : all.untilMs
+    const forAll =
+      all === undefined
+        ? 0
+        : own === undefined
+          ? Math.min(all.untilMs, all.lastMs + FIRST_WAIT_MS)
+          : all.untilMs
     return Math.max(0, Math.max(forAll, own?.untilMs ?? 0) - this.#nowMs())
   }
 

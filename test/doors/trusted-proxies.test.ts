@@ -27,7 +27,10 @@ test.each([
 })
 
 test('nobody who is no proxy is believed, whatever is written', () => {
-  const written = fc.oneof(fc.string(), fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string())).map((some) => some.join(', ')))
+  const written = fc.oneof(
+    fc.string(),
+    fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.string())).map((some) => some.join(', ')),
+  )
   fc.assert(fc.property(written, (header) => expect(asked('198.51.100.7', header)).toBe('198.51.100.7')))
 })
 

@@ -15,7 +15,9 @@ test.each([
 ])('over HTTP any number of %s connections keeps nobody of the same address out', async (_, sent) => {
   const port = new RecordingPort()
   await using receiver = await startHttp(port, { maxConnections: 4, maxConnectionsPerAddress: 1 })
-  const others = Array.from({ length: 20 }, () => connect(receiver.port, '127.0.0.1').on('error', () => undefined))
+  const others = Array.from({ length: 20 }, () =>
+    connect(receiver.port, '127.0.0.1').on('error', () => undefined),
+  )
   for (const other of others) other.resume().write(sent)
   await Promise.all(others.map((other) => once(other, 'connect')))
   for (let at = 0; at < 3; at++)
@@ -26,7 +28,10 @@ test.each([
 })
 
 test('over gRPC any number of silent connections keeps nobody of the same address out', async () => {
-  await using receiver = await startGrpc(new RecordingPort(), { maxConnections: 4, maxConnectionsPerAddress: 1 })
+  await using receiver = await startGrpc(new RecordingPort(), {
+    maxConnections: 4,
+    maxConnectionsPerAddress: 1,
+  })
   const others: RawHttp2[] = []
   for (let at = 0; at < 20; at++) others.push(await RawHttp2.to(receiver.port))
   for (let at = 0; at < 3; at++) {

@@ -25,12 +25,7 @@ export async function serveTraceRequest(
   else {
     const { question, dialect } = asked
     const shape = question.kind === 'sentTrace' ? question.shape : undefined
-    const reply = await queries.ask(
-      question,
-      readEtags(request.headers['if-none-match']),
-      gone,
-      asker,
-    )
+    const reply = await queries.ask(question, readEtags(request.headers['if-none-match']), gone, asker)
     if (reply.kind === 'found') {
       const binary = shape !== undefined && isBinary(shape)
       const type = binary ? 'application/protobuf' : JSON_TYPE

@@ -20,7 +20,7 @@ const MAX_BEGUN = 16
  * nothing: what somebody does not read keeps nobody else waiting.
  */
 const MAX_HELD = 16 * MIB
-const MAX_HELD_BY_ALL = 32 * MIB
+const MAX_HELD_BY_ALL = 64 * MIB
 /** Of these one ends of which nothing was read for so long, when others wait to begin. */
 const STILL_MS = 1_000
 
@@ -168,7 +168,9 @@ class AnswerTurns {
   #makeRoomFor(asker: string): void {
     const unread = [...this.#begun].filter(([, { stream }]) => stream.isHeldUp && stream.held > 0)
     const stillSinceMs = this.#serving.clock.monotonicMs() - STILL_MS
-    const [still] = unread.filter(([, { readMs }]) => readMs <= stillSinceMs).toSorted(([, a], [, b]) => a.readMs - b.readMs)
+    const [still] = unread
+      .filter(([, { readMs }]) => readMs <= stillSinceMs)
+      .toSorted(([, a], [, b]) => a.readMs - b.readMs)
     const own = this.#held(asker) + MAX_HELD
     const goes = still ?? unread.find(([, one]) => this.#held(one.asker) > own)
     if (goes === undefined) {

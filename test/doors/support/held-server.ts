@@ -22,7 +22,9 @@ export class Caller {
   received = ''
 
   constructor(socket: Socket) {
-    this.socket = socket.on('error', () => undefined).on('data', (bytes) => (this.received += bytes.toString()))
+    this.socket = socket
+      .on('error', () => undefined)
+      .on('data', (bytes) => (this.received += bytes.toString()))
   }
 
   /** The status of the next answer, and whether the connection ends with it. */
