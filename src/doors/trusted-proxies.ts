@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { peerOf } from './peer.ts'
 
@@ -6,6 +5,12 @@ const CIDR = /^([^/]+)(?:\/(\d{1,3}))?$/
 const BRACKETED = /^\[([^\]]+)\](?::\d+)?$/
 const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+/** A request, as far as it tells who asks. */
+export interface Forwarded {
+  readonly socket: { readonly remoteAddress?: string | undefined }
+  readonly headers: { readonly [name: string]: string | string[] | undefined }
+}
+
 /** More proxies in a row than these are nobody's. */
 const MOST_HOPS = 32
 
@@ -34,7 +39,7 @@ export class TrustedProxies {
   }
 
   /** By what the peer counts who asks. */
-  peerOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
+  peerOf({ socket, headers }: Forwarded): string {
     let address = socket.remoteAddress
     const header = headers['x-forwarded-for']
     if (header === undefined || !this.#isTrusted(address)) return peerOf(address)

@@ -21,20 +21,20 @@ const FEWER_CONNECTIONS_MS = 1_000
 
 /** A refusal as gRPC trailers. */
 export function grpcStatusOf(refusal: Refusal): StatusObject {
-  return detailedStatus(rpcStatusOf(refusal))
+  return detailedStatus(REPLIES[refusal.kind].grpc, rpcStatusOf(refusal))
 }
 
 /** Trailers for a call on one connection too many. */
 export function tooManyConnectionsStatus(reason: string): StatusObject {
   const { grpc } = REPLIES.tooManyConnections
-  return detailedStatus({ code: grpc, message: reason, retryAfterMs: FEWER_CONNECTIONS_MS })
+  return detailedStatus(grpc, { code: grpc, message: reason, retryAfterMs: FEWER_CONNECTIONS_MS })
 }
 
 /** Trailers with the whole google.rpc.Status, where gRPC clients look for RetryInfo. */
-function detailedStatus(rpc: RpcStatus): StatusObject {
+function detailedStatus(code: status, rpc: RpcStatus): StatusObject {
   const metadata = new Metadata()
   metadata.set('grpc-status-details-bin', Buffer.from(encodeRpcStatus('protobuf', rpc)))
-  return { code: rpc.code, details: cutMessage(rpc.message), metadata }
+  return { code, details: cutMessage(rpc.message), metadata }
 }
 
 /** Trailers of a row of the table, with nothing for clients that look for RetryInfo. */
