@@ -226,9 +226,9 @@ describe('credentials', () => {
   })
 })
 
-test('where a credential is asked for, those that show none have a quarter of the connections', async () => {
+test('where a credential is asked for, those that ask for nothing keep nobody of their address out', async () => {
   const dropped: string[] = []
-  const settings = { connections: { max: 8 }, onDrop: (reason: string) => void dropped.push(reason) }
+  const settings = { connections: { max: 2, maxPerAddress: 1 }, onDrop: (reason: string) => void dropped.push(reason) }
   const authenticator = acceptBearerTokens({
     id: 'bearertokenauth',
     header: 'Authorization',
@@ -238,8 +238,13 @@ test('where a credential is asked for, those that show none have a quarter of th
     onTrouble: () => undefined,
   })
   await using server = await starting({ ...settings, authenticator })
-  const sockets = Array.from({ length: 3 }, () => connect(server.port, '127.0.0.1').resume())
+  const sockets = Array.from({ length: 8 }, () => connect(server.port, '127.0.0.1').resume())
   await Promise.race(sockets.map((socket) => once(socket, 'close')))
-  expect(dropped).toEqual(['stranger'])
+  const asked = await fetch(`http://127.0.0.1:${server.port}/api/v1/about`, {
+    headers: { authorization: 'Bearer token' },
+  })
+  expect(asked.status).not.toBe(503)
+  expect(dropped.every((reason) => reason === 'limit')).toBe(true)
+  expect(dropped.length).toBeGreaterThanOrEqual(4)
   for (const socket of sockets) socket.destroy()
 })
