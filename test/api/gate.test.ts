@@ -228,7 +228,10 @@ describe('credentials', () => {
 
 test('where a credential is asked for, those that ask for nothing keep nobody of their address out', async () => {
   const dropped: string[] = []
-  const settings = { connections: { max: 2, maxPerAddress: 1 }, onDrop: (reason: string) => void dropped.push(reason) }
+  const settings = {
+    connections: { max: 2, maxPerAddress: 1 },
+    onDrop: (reason: string) => void dropped.push(reason),
+  }
   const authenticator = acceptBearerTokens({
     id: 'bearertokenauth',
     header: 'Authorization',
