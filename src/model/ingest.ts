@@ -28,10 +28,14 @@ export type IngestOutcome =
   | { kind: 'busy'; retryAfterMs: number; reason: string; cause?: Shortage }
   | { kind: 'failed'; reason: string }
 
-/** Whose turn a request takes: that of its flow, one of those that its peer, a credential or a connection, carries. */
+/**
+ * Whose turn a request takes: that of its flow, one of those that its peer, a credential or a connection, carries. All
+ * connections of an address without a credential are one client, which takes turns with other clients.
+ */
 export interface InTurn {
-  readonly flow: number
+  readonly client: string
   readonly peer: number
+  readonly flow: number
 }
 
 /**

@@ -54,9 +54,11 @@ export type ToStore =
       bytes: Uint8Array<ArrayBuffer>
       /** By which its repetition is known. */
       hash: Uint8Array
-      flow: number
+      /** The credential or address that sends it. */
+      client: string
       /** The credential or connection that carries it. */
       peer: number
+      flow: number
       sender?: Sender
     }
   /** What a receiver sees of a cluster. */

@@ -10,6 +10,7 @@ const QUIET = 2
 const MS_PER_KIB = 0.015
 
 interface Request {
+  client: string
   flow: number
   peer: number
   bytes: { length: number }
@@ -18,8 +19,8 @@ interface Request {
 function waiting() {
   const clock = { nowMs: 0 }
   const requests = new WaitingRequests<Request>(new FlowShares(() => clock.nowMs))
-  const add = (flow: number, kib: number, peer = flow): void =>
-    requests.add({ flow, peer, bytes: { length: kib * KIB } })
+  const add = (flow: number, kib: number, peer = flow, client = '10.0.0.1'): void =>
+    requests.add({ client, flow, peer, bytes: { length: kib * KIB } })
   /** Takes a commit, which takes as long as was thought, or so many times as long. */
   const flows = (times = 1): number[] => {
     const { requests: taken } = requests.take()
@@ -106,4 +107,13 @@ test('what a commit had no time for goes on where it stopped, before another one
   expect(requests.take().requests).toMatchObject([{ bytes: { length: 20 * KIB } }])
   requests.took([0.6], 1)
   expect(requests.size).toBe(0)
+})
+
+test('an address gets no more by opening more connections', () => {
+  const { add, flows } = waiting()
+  for (let connection = 100; connection < 150; connection++)
+    for (let sent = 0; sent < 4; sent++) add(connection, 100, connection, '10.0.0.1')
+  for (let sent = 0; sent < 20; sent++) add(QUIET, 100, QUIET, '10.0.0.2')
+  const stored = Array.from({ length: 3 }, () => flows()).flat()
+  expect(stored.filter((flow) => flow === QUIET).length).toBeGreaterThanOrEqual(Math.floor(stored.length / 2) - 1)
 })

@@ -12,7 +12,7 @@ const MAX_BYTES_AROUND = 64
 
 type Ready = Extract<FromStore, { kind: 'ready' }>
 
-const NOBODY: InTurn = { flow: 0, peer: 0 }
+const NOBODY: InTurn = { client: '', peer: 0, flow: 0 }
 
 /** The main thread's side of the store thread. */
 export class StoreClient implements IngestPort {

@@ -64,6 +64,7 @@ export class Intake {
 
   /** Why a request on this connection has to come again, before anything of its body is read; undefined when it may come. */
   refusalOf(connection: object, reservation: Reservation): Refusal | undefined {
+    this.#flows.peers.comesFrom(connection, reservation.holder)
     if (this.#memory?.isRefusing === true) return NO_MEMORY
     if (!reservation.fits(1)) return NO_ROOM
     const flow = this.#lone.of(connection)
@@ -130,7 +131,8 @@ export class Intake {
       this.#lone.note(connection, flow)
       try {
         const peer = this.#flows.peers.of(connection, credential)
-        return await this.#port.ingest(signal, request, sender, { flow: flow.id, peer })
+        const client = this.#flows.peers.clientOf(connection, credential)
+        return await this.#port.ingest(signal, request, sender, { client, peer, flow: flow.id })
       } finally {
         this.#flows.leave(flow, length)
       }

@@ -1,39 +1,40 @@
 /** What waits in a fair queue. */
 export interface Queued {
-  /** Whose turn it takes, a number at each level: of a peer, then of one of its flows. */
-  readonly path: readonly number[]
+  /** Whose turn it takes, a key at each level: of a client, then of one of its connections, and so on. */
+  readonly path: readonly (number | string)[]
   /** What it will take, in milliseconds, as far as anybody knows. */
   costMs: number
 }
 
-/** How long one may take before it is the next one's turn. */
-const QUANTUM_MS = 2
+/** So many lanes that have ended are not looked through for those that may be forgotten. */
+const FEW = 64
 
 /** Those that have something waiting, each with a line of its own. */
 interface Lane<T> {
   readonly line: Line<T>
-  /** What it may still take in this turn, in milliseconds; below zero when an item took more. */
-  creditMs: number
+  /** When its next item begins, in the time of the queue. */
+  startsMs: number
 }
 
 interface Line<T> {
   readonly size: number
   add(item: T): void
   putBack(item: T): void
-  correct(path: readonly number[], moreMs: number): void
+  correct(path: readonly (number | string)[], moreMs: number): void
   peek(): T | undefined
   shift(): T | undefined
 }
 
 /**
- * Serves peers in turn, and the flows of each, by what they cost (deficit round robin; Shreedhar and Varghese, 1995): however
- * much of one waits, the others get their share, and who makes up flows has no more of it. Whoever comes anew waits a
- * round at most.
+ * Shares time between clients, and the time of each between its connections and flows (weighted fair queueing; Demers, Keshav
+ * and Shenker, 1989). The item comes first that would end first if all that wait were served at the same time, each with
+ * an equal share: who waits all the time gets the same time as others, whatever its items take, and who comes seldom with
+ * little comes next, however many others wait.
  */
 export class FairQueue<T extends Queued> {
   readonly #line: Turns<T>
 
-  /** `levels`: how many numbers a path has. */
+  /** `levels`: how many keys a path has. */
   constructor(levels: number) {
     this.#line = new Turns<T>(levels)
   }
@@ -71,13 +72,28 @@ export class FairQueue<T extends Queued> {
   }
 }
 
+/** The lane that is next, and when its first item would end. */
+interface Found<T> {
+  readonly key: number | string
+  readonly lane: Lane<T>
+  readonly endsMs: number
+}
+
+function endOf<T extends Queued>({ line, startsMs }: Lane<T>): number {
+  return startsMs + (line.peek()?.costMs ?? 0)
+}
+
 /** One level of turns. */
 class Turns<T extends Queued> implements Line<T> {
   readonly #levels: number
   readonly #level: number
-  /** In the order of their turns. */
-  readonly #lanes = new Map<number, Lane<T>>()
+  readonly #lanes = new Map<number | string, Lane<T>>()
+  /** When the last item of a lane ended in which nothing waits, as long as that is not over. Forgotten when nothing waits at all. */
+  readonly #ended = new Map<number | string, number>()
+  /** The time of the queue: how much whoever waited all the time has been served. */
+  #nowMs = 0
   #size = 0
+  #found: Found<T> | undefined
 
   constructor(levels: number, level = 0) {
     this.#levels = levels
@@ -89,59 +105,86 @@ class Turns<T extends Queued> implements Line<T> {
   }
 
   add(item: T): void {
-    this.#laneOf(item).line.add(item)
+    const lane = this.#laneOf(item)
+    lane.line.add(item)
     this.#size++
+    // Most come behind others, and change nothing of what is next.
+    if (this.#found?.lane === lane || endOf(lane) < (this.#found?.endsMs ?? 0)) this.#found = undefined
   }
 
   putBack(item: T): void {
     const lane = this.#laneOf(item)
     lane.line.putBack(item)
-    lane.creditMs += item.costMs
+    lane.startsMs -= item.costMs
     this.#size++
+    this.#found = undefined
   }
 
-  correct(path: readonly number[], moreMs: number): void {
-    const lane = this.#lanes.get(path[this.#level] ?? 0)
-    if (lane === undefined) return
-    lane.creditMs -= moreMs
-    lane.line.correct(path, moreMs)
+  correct(path: readonly (number | string)[], moreMs: number): void {
+    const key = this.#keyOf(path)
+    const lane = this.#lanes.get(key)
+    this.#found = undefined
+    if (lane !== undefined) {
+      lane.startsMs += moreMs
+      lane.line.correct(path, moreMs)
+    } else if (this.#size > 0) {
+      const endedMs = Math.max(this.#ended.get(key) ?? 0, this.#nowMs) + moreMs
+      if (endedMs > this.#nowMs) this.#ended.set(key, endedMs)
+    }
   }
 
   peek(): T | undefined {
-    return this.#next()?.line.peek()
+    return this.#next()?.lane.line.peek()
   }
 
   shift(): T | undefined {
-    const lane = this.#next()
-    const item = lane?.line.shift()
-    if (lane === undefined || item === undefined) return undefined
-    lane.creditMs -= item.costMs
-    if (lane.line.size === 0) this.#lanes.delete(item.path[this.#level] ?? 0)
+    const next = this.#next()
+    const item = next?.lane.line.shift()
+    if (next === undefined || item === undefined) return undefined
+    const { lane, key } = next
+    lane.startsMs += item.costMs
+    this.#nowMs += item.costMs / this.#lanes.size
     this.#size--
+    this.#found = undefined
+    if (lane.line.size === 0) this.#rest(key, lane)
     return item
   }
 
-  #next(): Lane<T> | undefined {
+  #rest(key: number | string, { startsMs }: Lane<T>): void {
+    this.#lanes.delete(key)
+    this.#ended.set(key, startsMs)
+    if (this.#size === 0) this.#ended.clear()
+    else if (this.#ended.size > 2 * this.#lanes.size + FEW) this.#forgetEnded()
+  }
+
+  #forgetEnded(): void {
+    for (const [key, endedMs] of this.#ended) if (endedMs <= this.#nowMs) this.#ended.delete(key)
+  }
+
+  #next(): Found<T> | undefined {
+    if (this.#found !== undefined) return this.#found
     for (const [key, lane] of this.#lanes) {
-      if (lane.creditMs > 0) return lane
-      lane.creditMs += QUANTUM_MS
-      this.#lanes.delete(key)
-      // The map goes on with it after the others.
-      this.#lanes.set(key, lane)
+      const endsMs = endOf(lane)
+      if (endsMs < (this.#found?.endsMs ?? Infinity)) this.#found = { key, lane, endsMs }
     }
-    return undefined
+    return this.#found
   }
 
   #laneOf({ path }: T): Lane<T> {
-    const key = path[this.#level] ?? 0
+    const key = this.#keyOf(path)
     let lane = this.#lanes.get(key)
     if (lane === undefined) {
       const isLast = this.#level + 1 === this.#levels
       const line = isLast ? new InOrder<T>() : new Turns<T>(this.#levels, this.#level + 1)
-      lane = { line, creditMs: QUANTUM_MS }
+      lane = { line, startsMs: Math.max(this.#nowMs, this.#ended.get(key) ?? 0) }
       this.#lanes.set(key, lane)
+      this.#ended.delete(key)
     }
     return lane
+  }
+
+  #keyOf(path: readonly (number | string)[]): number | string {
+    return path[this.#level] ?? 0
   }
 }
 

@@ -6,8 +6,8 @@ import type { FlowShares } from './flow-shares.ts'
 const COMMIT_MS = 20
 /** The same while a flow costs much beside others that cost little, so that these do not wait long. */
 const MIXED_COMMIT_MS = 4
-/** Peers, and the flows of each. */
-const LEVELS = 2
+/** Clients, the peers of each, and the flows of each peer. */
+const LEVELS = 3
 
 export interface WaitingRequest extends InTurn {
   readonly bytes: { readonly length: number }
@@ -55,7 +55,7 @@ export class WaitingRequests<T extends WaitingRequest> {
   add(request: T): void {
     const costMs = this.#shares.estimate(request, request.bytes.length)
     const isLight = this.#shares.add(request, costMs)
-    const waiting = { path: [request.peer, request.flow], costMs, request, spentMs: 0 }
+    const waiting = { path: [request.client, request.peer, request.flow], costMs, request, spentMs: 0 }
     if (isLight) this.#light.add(waiting)
     else this.#heavy.add(waiting)
   }

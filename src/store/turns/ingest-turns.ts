@@ -43,9 +43,9 @@ export class IngestTurns {
     return this.#waiting.isMixed
   }
 
-  add({ id, signal, bytes, hash, sender, flow, peer }: Ingest): void {
+  add({ id, signal, bytes, hash, sender, client, peer, flow }: Ingest): void {
     const pending = { signal, bytes: bufferOf(bytes), hash: bufferOf(hash), ...(sender && { sender }) }
-    this.#waiting.add({ id, bytes, flow, peer, pending })
+    this.#waiting.add({ id, bytes, client, peer, flow, pending })
   }
 
   turn(): void {

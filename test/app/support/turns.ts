@@ -55,6 +55,7 @@ export class Turns implements Disposable {
       bytes: new Uint8Array(bytes),
       hash: new Uint8Array(hash),
       flow: 1,
+      client: '10.0.0.1',
       peer: 1,
     })
   }
