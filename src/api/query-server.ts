@@ -5,6 +5,7 @@ import type { ConnectionLimits, Endpoints } from '../doors/connections.ts'
 import { endUnread } from '../doors/unread-answers.ts'
 import { TrustedProxies } from '../doors/trusted-proxies.ts'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
+import { askerOf } from './asker-of.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
 import { serveTraceRequest } from './compat/serve-trace-request.ts'
 import { serveDashboard } from './dashboard.ts'
@@ -85,6 +86,7 @@ async function serve(
 ): Promise<void> {
   const { queries, about, dashboard, onTrouble, peerOf } = settings
   const gone = new AbortController()
+  const asker = askerOf(request.socket, peerOf(request))
   response.once('close', () => gone.abort())
   try {
     if (!(await admitRequest(settings, request, response))) return
@@ -95,15 +97,13 @@ async function serve(
     if (isNowhere) sendFailure(response, 'unknownPath')
     else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')
     else if (traces !== undefined)
-      await serveTraceRequest(queries, traces, {
-        ...{ request, response, gone: gone.signal, asker: peerOf(request) },
-      })
+      await serveTraceRequest(queries, traces, { request, response, gone: gone.signal, asker })
     else if (asked?.kind === 'failure') sendFailure(response, asked.failure, asked.message)
     else if (asked?.kind === 'about')
       sendBody(response, 200, 'application/json', JSON.stringify(asked.tell(about)))
     else if (asked !== undefined) {
       const known = readEtags(request.headers['if-none-match'])
-      const reply = await queries.ask(asked.question, known, gone.signal, peerOf(request))
+      const reply = await queries.ask(asked.question, known, gone.signal, asker)
       if (reply.kind === 'found') await sendText(response, reply.text, { etag: reply.etag })
       else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)
       else sendFailure(response, reply.kind)

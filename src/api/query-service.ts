@@ -1,3 +1,4 @@
+import type { Asker } from '../query/asker.ts'
 import type { Question, NoAnswer } from '../query/question.ts'
 
 /**
@@ -29,8 +30,8 @@ export class UnreadAnswer extends Error {
 /** Answers questions, somewhere else. Rejects when whoever answers is gone or failed. */
 export interface QueryService {
   /**
-   * `known`: the etags of answers that the caller has. With `gone` the question is given up, and the promise rejects. `asker` is from
-   * where it is asked: who asks much at once waits for itself, and keeps nobody else waiting.
+   * `known`: the etags of answers that the caller has. With `gone` the question is given up, and the promise rejects. `asker`
+   * says who asks: who asks much waits for itself, and keeps nobody else waiting.
    */
-  ask(question: Question, known?: readonly string[], gone?: AbortSignal, asker?: string): Promise<Reply>
+  ask(question: Question, known?: readonly string[], gone?: AbortSignal, asker?: Asker): Promise<Reply>
 }

@@ -28,7 +28,7 @@ beforeAll(async () => {
   open.defer(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'causeway.db')
   open.use(await figureSeven(path))
-  const queries = open.use(await ThreadQueryService.start(path))
+  const queries = open.use(await ThreadQueryService.start({ path, salt: '', answers: 'any' }))
   const start = async (dashboard: string, gate: { authenticator?: Authenticator } = {}) => {
     const about = { version: '1', traceUrl: undefined }
     const settings = { host: '127.0.0.1', port: 0, queries, about, dashboard, ...gate }

@@ -54,7 +54,7 @@ test('a question that was given up is not waited for', async () => {
   using folder = freshFolder()
   const path = join(folder.path, 'causeway.db')
   using writer = await figureSeven(path, {})
-  await using thread = await ThreadQueryService.start(path)
+  await using thread = await ThreadQueryService.start({ path, salt: '', answers: 'any' })
   const gone = new AbortController()
   const asked = thread.ask(QUESTION, [], gone.signal)
   expect(thread.isAnswering).toBe(true)

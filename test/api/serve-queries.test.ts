@@ -73,6 +73,7 @@ class Served {
       onStop: () => undefined,
       clock: systemClock,
       timers: systemTimers,
+      cpuMs: () => systemClock.monotonicMs(),
     })
   }
 
@@ -152,8 +153,9 @@ test('of very many long answers to one asker some are begun, and another one whe
 test('who asks very much keeps nobody else waiting', async () => {
   const served = new Served()
   const long = { question: { kind: 'mergelogs', part: {} }, known: [] } as const
-  for (let id = 1; id <= 40; id++) served.tell({ kind: 'ask', id, ...long, asker: 'much' })
-  served.tell({ kind: 'ask', id: 41, ...long, asker: 'another' })
+  for (let id = 1; id <= 40; id++)
+    served.tell({ kind: 'ask', id, ...long, asker: { address: 'much', connection: 1 } })
+  served.tell({ kind: 'ask', id: 41, ...long, asker: { address: 'another', connection: 2 } })
   await served.until(() => served.heard.some((message) => message.kind === 'found' && message.id === 41))
   await served.manyTurns()
   expect(served.chunks).toBe(17)
@@ -171,7 +173,8 @@ test('answers of large rows that nobody reads hold little together, and keep nob
   const served = new Served()
   served.queries.reason = 'x'.repeat(9 * 1024 * 1024)
   const asked = { question: { kind: 'mergelogs', part: {} }, known: [] } as const
-  for (let id = 1; id <= 32; id++) served.tell({ kind: 'ask', id, asker: `asker ${id % 2}`, ...asked })
+  for (let id = 1; id <= 32; id++)
+    served.tell({ kind: 'ask', id, asker: { address: `asker ${id % 2}`, connection: id }, ...asked })
   await served.until(() => served.chunks === 2)
   await served.manyTurns()
   // The beginnings of two, one for each asker.

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isBinary, type TraceShape } from '../../query/traces/trace-question.ts'
+import type { Asker } from '../../query/asker.ts'
 import { readEtags } from '../etags.ts'
 import type { QueryService } from '../query-service.ts'
 import { sendBody, sendNotModified, sendText } from '../reply.ts'
@@ -11,7 +12,7 @@ interface Exchange {
   /** That nobody waits any more. */
   readonly gone: AbortSignal
   /** From where it is asked. */
-  readonly asker: string
+  readonly asker: Asker
 }
 
 /** Answers as Jaeger or Tempo would. Rejects when the question could not be answered, or only in part. */

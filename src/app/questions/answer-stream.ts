@@ -6,7 +6,8 @@ import type { FromQuery } from '../../threads/query-messages.ts'
 const MAX_UNREAD = 4
 /** Until then: whoever asked may be one of many, whose answers are not begun while others wait to be read. */
 const MAX_UNBEGUN = 1
-const CHUNK_LENGTH = 64 * 1024
+/** Of a chunk; an answer that is no longer is short. */
+export const CHUNK_LENGTH = 64 * 1024
 /** The rows that an answer is made of are read so many bytes at a time, or one row where that is larger. */
 const PAGE_BYTES = MIB
 /** An answer of larger rows counts for no more: it could not be given otherwise. */
@@ -140,6 +141,6 @@ function endOfChunk(text: string): number {
   return isHighSurrogate ? CHUNK_LENGTH - 1 : CHUNK_LENGTH
 }
 
-function etagOf(version: string): string {
+export function etagOf(version: string): string {
   return `W/"${createHash('sha1').update(version).digest('base64url')}"`
 }

@@ -1,85 +1,60 @@
+import { randomUUID } from 'node:crypto'
 import type { QueryService, Reply } from '../../api/query-service.ts'
+import type { Asker } from '../../query/asker.ts'
 import type { Question } from '../../query/question.ts'
-import { ThreadQueryService, type QueryThreadHooks } from './thread-query-service.ts'
-
-const IDLE_MS = 60_000
+import { CostlyAskers } from './costly-askers.ts'
+import { ThreadOnDemand } from './thread-on-demand.ts'
+import type { QueryThreadHooks } from './thread-query-service.ts'
 
 export interface OnDemandSettings extends QueryThreadHooks {
-  /** How long nobody asks before the thread is ended, in milliseconds; one minute unless given. */
+  /** How long nobody asks before a thread is ended, in milliseconds; one minute unless given. */
   idleMs?: number
 }
 
+const NOBODY: Asker = { address: '', connection: 0 }
+
 /**
- * Has questions answered by a thread that is there while people ask: its memory is free while nobody does. One that
- * failed is replaced for the next question.
+ * Has questions answered by threads that are there while people ask: short answers by one, long ones by another, which gives
+ * way to everything else. A question begins with the first, and goes to the second when it turns out long; those of
+ * somebody whose questions were long of late go there at once. So nobody waits for the long answer of somebody else.
  */
 export class QueriesOnDemand implements QueryService, AsyncDisposable {
-  readonly #path: string
-  readonly #settings: OnDemandSettings
-  #thread: Promise<ThreadQueryService> | undefined
-  #idle: NodeJS.Timeout | undefined
+  readonly #short: ThreadOnDemand
+  readonly #long: ThreadOnDemand
+  readonly #costly = new CostlyAskers(() => performance.now())
   #isStopped = false
 
   constructor(path: string, settings: OnDemandSettings = {}) {
-    this.#path = path
-    this.#settings = settings
+    const salt = randomUUID()
+    this.#short = new ThreadOnDemand({ path, salt, answers: 'short' }, settings)
+    this.#long = new ThreadOnDemand({ path, salt, answers: 'any' }, settings)
   }
 
-  /** Whether the thread is there, or being started. */
+  /** Whether a thread is there, or being started. */
   get isRunning(): boolean {
-    return this.#thread !== undefined
+    return this.#short.isRunning || this.#long.isRunning
   }
 
   async ask(
     question: Question,
     known?: readonly string[],
     gone?: AbortSignal,
-    asker?: string,
+    asker = NOBODY,
   ): Promise<Reply> {
     if (this.#isStopped) throw new Error('Causeway is shutting down')
-    this.#waitForQuiet()
-    const thread = await this.#running()
-    return thread.ask(question, known, gone, asker)
+    if (!this.#costly.isCostly(asker)) {
+      const reply = await this.#short.ask(question, known, gone, asker)
+      if (reply.kind === 'long' && reply.isCostly) this.#costly.tookLong(asker)
+      else this.#costly.tookLittle(asker)
+      if (reply.kind !== 'long') return reply
+    }
+    const reply = await this.#long.ask(question, known, gone, asker)
+    if (reply.kind === 'long') throw new Error('the thread for long answers left one out')
+    return reply
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopped = true
-    clearTimeout(this.#idle)
-    await this.#end()
-  }
-
-  async #running(): Promise<ThreadQueryService> {
-    const thread = await (this.#thread ??= this.#start())
-    if (!thread.isGone) return thread
-    if ((await this.#thread) === thread) this.#thread = this.#start()
-    return (this.#thread ??= this.#start())
-  }
-
-  async #start(): Promise<ThreadQueryService> {
-    try {
-      return await ThreadQueryService.start(this.#path, this.#settings)
-    } catch (error) {
-      this.#thread = undefined
-      throw error
-    }
-  }
-
-  #waitForQuiet(): void {
-    clearTimeout(this.#idle)
-    this.#idle = setTimeout(() => void this.#endWhenQuiet(), this.#settings.idleMs ?? IDLE_MS).unref()
-  }
-
-  async #endWhenQuiet(): Promise<void> {
-    const thread = await this.#thread?.catch(() => undefined)
-    if (thread?.isAnswering === true) this.#waitForQuiet()
-    else await this.#end()
-  }
-
-  async #end(): Promise<void> {
-    const ending = this.#thread
-    // Whoever asks from now on gets a thread of its own.
-    this.#thread = undefined
-    const thread = await ending?.catch(() => undefined)
-    await thread?.[Symbol.asyncDispose]()
+    await Promise.all([this.#short.end(), this.#long.end()])
   }
 }

@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto'
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { basename } from 'node:path'
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { errorText } from '../../model/error-text.ts'
 import { dataVersion, openForReading } from '../../sqlite/open-database.ts'
@@ -8,18 +12,29 @@ import { systemClock } from '../system-clock.ts'
 import { systemTimers } from '../system-timers.ts'
 import { serveQueries } from './serve-queries.ts'
 
+/** Long answers have what time others leave; the scheduler of Linux knows threads one by one. */
+const NICENESS_OF_LONG = 10
+
 /** Room for the pages of a walk over a few thousand CPIDs whose rows lie far apart. */
 const PAGE_CACHE_KIB = 8 * 1024
 
 /** The thread that answers questions through a connection of its own that only reads. */
 function run(port: MessagePort): void {
-  const { path, salt } = workerData as QueryThreadData
+  const { path, salt, answers } = workerData as QueryThreadData
   try {
+    if (answers === 'any') giveWay()
     const db = openForReading(path, PAGE_CACHE_KIB)
+    // Versions of the data are numbers of a connection.
+    const connection = randomUUID()
     serveQueries(port, {
       queries: new SqliteQueries(db),
       salt,
-      dataVersion: () => dataVersion(db),
+      answers,
+      dataVersion: () => `${connection} ${dataVersion(db)}`,
+      cpuMs: () => {
+        const { user, system } = process.threadCpuUsage()
+        return (user + system) / 1000
+      },
       onStop: () => db.close(),
       clock: systemClock,
       timers: systemTimers,
@@ -33,6 +48,16 @@ function run(port: MessagePort): void {
   } catch (error) {
     port.postMessage({ kind: 'fatal', reason: errorText(error) } satisfies FromQuery)
     port.close()
+  }
+}
+
+/** Has this thread run when others of the process, which senders and other askers wait for, have nothing to do. */
+function giveWay(): void {
+  try {
+    const thread = Number(basename(readlinkSync('/proc/thread-self')))
+    setPriority(thread, NICENESS_OF_LONG)
+  } catch {
+    // Other systems have no such file; all threads are alike there.
   }
 }
 

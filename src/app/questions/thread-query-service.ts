@@ -1,14 +1,17 @@
-import { randomUUID } from 'node:crypto'
 import { UnreadAnswer, type QueryService, type Reply } from '../../api/query-service.ts'
 import type { StorageFault } from '../../model/storage-fault.ts'
+import type { Asker } from '../../query/asker.ts'
 import type { Question } from '../../query/question.ts'
 import { ChildThread } from '../../threads/child-thread.ts'
 import { IncomingText } from './incoming-text.ts'
 import { WholeText } from './whole-text.ts'
 import type { FromQuery, QueryThreadData, ToQuery } from '../../threads/query-messages.ts'
 
+/** A reply, or that the answer is a long one and this thread gives short ones alone; `isCostly`: finding out took long. */
+export type ThreadReply = Reply | { kind: 'long'; isCostly: boolean }
+
 interface Asked {
-  readonly reply: PromiseWithResolvers<Reply>
+  readonly reply: PromiseWithResolvers<ThreadReply>
   readonly text: IncomingText
 }
 
@@ -42,11 +45,11 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
   }
 
   /** Starts the thread; rejects with what to do when the database cannot be opened. */
-  static async start(path: string, hooks: QueryThreadHooks = {}): Promise<ThreadQueryService> {
+  static async start(data: QueryThreadData, hooks: QueryThreadHooks = {}): Promise<ThreadQueryService> {
     const { thread } = await ChildThread.start<ToQuery, FromQuery>({
       name: 'query',
       file: new URL('./query-thread.ts', import.meta.url),
-      data: { path, salt: randomUUID() } satisfies QueryThreadData,
+      data,
       youngMib: 8,
       oldMib: 2048,
     })
@@ -65,14 +68,26 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
 
   async ask(
     question: Question,
+    known?: readonly string[],
+    gone?: AbortSignal,
+    asker?: Asker,
+  ): Promise<Reply> {
+    const reply = await this.askThread(question, known, gone, asker)
+    if (reply.kind === 'long') throw new Error('a thread for short answers alone was asked for a long one')
+    return reply
+  }
+
+  /** As `ask`; a thread that gives short answers alone may reply that the answer is long. */
+  async askThread(
+    question: Question,
     known: readonly string[] = [],
     gone?: AbortSignal,
-    asker?: string,
-  ): Promise<Reply> {
+    asker?: Asker,
+  ): Promise<ThreadReply> {
     if (this.#gone !== undefined) throw this.#gone
     gone?.throwIfAborted()
     const id = ++this.#lastId
-    const reply = Promise.withResolvers<Reply>()
+    const reply = Promise.withResolvers<ThreadReply>()
     const text = new IncomingText(
       () => this.#post({ kind: 'read', id }),
       () => this.#cancel(id),
@@ -130,6 +145,10 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
       case 'refused':
         this.#asked.delete(message.id)
         asked.reply.resolve({ kind: message.refusal })
+        return
+      case 'long':
+        this.#asked.delete(message.id)
+        asked.reply.resolve({ kind: 'long', isCostly: message.isCostly })
         return
       case 'chunk':
         asked.text.add(message.text)

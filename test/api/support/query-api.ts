@@ -42,7 +42,7 @@ export class QueryApi implements AsyncDisposable {
     const path = join(folder, 'causeway.db')
     const writer = open.use(await fill(path))
     const troubles: string[] = []
-    const queries = open.use(await ThreadQueryService.start(path))
+    const queries = open.use(await ThreadQueryService.start({ path, salt: '', answers: 'any' }))
     const server = open.use(
       await startQueryServer({
         host: '127.0.0.1',

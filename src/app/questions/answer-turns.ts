@@ -1,0 +1,265 @@
+import { MIB } from '../../model/sizes.ts'
+import { answer } from '../../query/answer.ts'
+import { FairQueue, type Queued } from '../../store/admission/fair-queue.ts'
+import type { Ask, FromQuery } from '../../threads/query-messages.ts'
+import { AnswerStream } from './answer-stream.ts'
+import type { Answering, QueryServing } from './serve-queries.ts'
+
+/** How long one answer may hold up the others. */
+const SLICE_MS = 10
+/**
+ * Long answers that one address may have begun at a time: each holds the rows that it is made of until it is read. Further ones
+ * wait for these, and nobody else's do.
+ */
+const MAX_BEGUN = 16
+/**
+ * What answers of large rows may hold together before another one begins: of an address that has one already, and of one that
+ * has none, so that what somebody does not read keeps nobody else waiting.
+ */
+const MAX_HELD = 16 * MIB
+const MAX_HELD_BY_ALL = 64 * MIB
+/** Of these one ends of which nothing was read for so long, when others wait to begin. */
+const STILL_MS = 1_000
+/** Addresses, and the connections of each. */
+const LEVELS = 2
+
+/** An answer under way: its question is to be looked at first, then it is made in slices. */
+interface Begun {
+  readonly id: number
+  readonly ask: Ask
+  stream?: AnswerStream | undefined
+  /** It waits for its turn. */
+  isQueued: boolean
+  /** When something of it was read last. */
+  readMs: number
+}
+
+interface Turn extends Queued {
+  readonly begun: Begun
+}
+
+/** Makes answers of any length in slices, in turn by address and connection; one whose reader has fallen behind has no turn. */
+export class AnswerTurns implements Answering {
+  readonly #post: (message: FromQuery) => void
+  readonly #serving: QueryServing
+  readonly #begun = new Map<number, Begun>()
+  readonly #turns = new FairQueue<Turn>(LEVELS)
+  /** How many of them each address has, and each connection. */
+  readonly #ofAddress = new Map<string, number>()
+  readonly #ofConnection = new Map<number, number>()
+  /** Asked, and not begun yet. */
+  readonly #waiting = new Map<number, Ask>()
+  /** Under way, and not made: others hold too much. */
+  readonly #withoutMemory = new Set<Begun>()
+  #isTurnPlanned = false
+  #isLookPlanned = false
+
+  constructor(post: (message: FromQuery) => void, serving: QueryServing) {
+    this.#post = post
+    this.#serving = serving
+  }
+
+  ask(ask: Ask): void {
+    this.#waiting.set(ask.id, ask)
+    this.#beginSome()
+  }
+
+  read(id: number): void {
+    const begun = this.#begun.get(id)
+    if (begun === undefined) return
+    begun.stream?.read()
+    begun.readMs = this.#serving.clock.monotonicMs()
+    this.#queue(begun)
+  }
+
+  cancel(id: number): void {
+    this.#begun.get(id)?.stream?.end()
+    this.#over(id)
+    this.#waiting.delete(id)
+    this.#beginSome()
+  }
+
+  stop(): void {
+    this.#begun.clear()
+    this.#waiting.clear()
+    this.#withoutMemory.clear()
+  }
+
+  #beginSome(): void {
+    for (let ask = this.#nextWaiting(); ask !== undefined; ask = this.#nextWaiting()) {
+      const { address, connection } = whoAsks(ask)
+      this.#waiting.delete(ask.id)
+      count(this.#ofAddress, address, 1)
+      count(this.#ofConnection, connection, 1)
+      const begun = { id: ask.id, ask, isQueued: false, readMs: this.#serving.clock.monotonicMs() }
+      this.#begun.set(ask.id, begun)
+      this.#queue(begun)
+    }
+  }
+
+  /** Of those for which their address has room, the first one of a connection that has fewest. */
+  #nextWaiting(): Ask | undefined {
+    let found: Ask | undefined
+    let fewest = Infinity
+    for (const ask of this.#waiting.values()) {
+      const { address, connection } = whoAsks(ask)
+      if ((this.#ofAddress.get(address) ?? 0) >= MAX_BEGUN) continue
+      const has = this.#ofConnection.get(connection) ?? 0
+      if (has >= fewest) continue
+      found = ask
+      fewest = has
+    }
+    return found
+  }
+
+  #queue(begun: Begun): void {
+    if (begun.isQueued || begun.stream?.isHeldUp === true || this.#withoutMemory.has(begun)) return
+    begun.isQueued = true
+    const { address, connection } = whoAsks(begun.ask)
+    this.#turns.add({ path: [address, connection], costMs: SLICE_MS, begun })
+    this.#turnSoon()
+  }
+
+  #turnSoon(): void {
+    if (this.#isTurnPlanned || this.#turns.size === 0) return
+    this.#isTurnPlanned = true
+    this.#serving.timers.soon(() => {
+      this.#isTurnPlanned = false
+      this.#turn()
+      this.#turnSoon()
+    })
+  }
+
+  /** For a slice, at least one of those whose turn it is. */
+  #turn(): void {
+    const { clock } = this.#serving
+    const startedMs = clock.monotonicMs()
+    for (let nowMs = startedMs; nowMs - startedMs < SLICE_MS && this.#turns.size > 0;) {
+      const [turn] = this.#turns.take(SLICE_MS)
+      if (turn === undefined) return
+      const { begun } = turn
+      begun.isQueued = false
+      // It may have been given up since.
+      const isWanted = this.#begun.get(begun.id) === begun
+      if (isWanted) this.#goOnWith(begun)
+      const tookMs = clock.monotonicMs() - nowMs
+      this.#turns.correct(turn, tookMs - turn.costMs)
+      nowMs += tookMs
+      if (isWanted && this.#begun.has(begun.id)) this.#queue(begun)
+    }
+  }
+
+  #goOnWith(begun: Begun): void {
+    const { id } = begun
+    if (!this.#hasMemoryFor(begun)) {
+      this.#withoutMemory.add(begun)
+      this.#makeRoomFor(begun)
+      return
+    }
+    try {
+      begun.stream ??= this.#begin(begun.ask)
+      begun.stream?.advance(this.#forASlice())
+      if (begun.stream?.isOver !== false) this.#over(id)
+    } catch (error) {
+      this.#over(id)
+      this.#post({ kind: 'failed', id, reason: this.#serving.reasonOf(error) })
+    }
+    this.#beginSome()
+  }
+
+  /** Undefined when there is nothing more to say. */
+  #begin({ id, question, known }: Ask): AnswerStream | undefined {
+    const { queries, salt, dataVersion } = this.#serving
+    // Asked for first: what is written meanwhile may be in the answer, and the next one differs then.
+    const version = `${salt} ${dataVersion()}`
+    const answered = answer(queries, question)
+    if (answered.kind !== 'found') {
+      this.#post({ kind: 'refused', id, refusal: answered.kind })
+      return undefined
+    }
+    const { pieces } = answered
+    const stream = new AnswerStream({ id, pieces, version, known, post: this.#post })
+    if (answered.version !== undefined) stream.announce(`${salt} ${answered.version}`)
+    return stream.isOver ? undefined : stream
+  }
+
+  /** What all answers hold, or those to one address. */
+  #held(to?: string): number {
+    let held = 0
+    for (const { ask, stream } of this.#begun.values())
+      if (stream !== undefined && (to === undefined || whoAsks(ask).address === to)) held += stream.held
+    return held
+  }
+
+  /** What holds something already goes on. */
+  #hasMemoryFor({ ask, stream }: Begun): boolean {
+    if (stream !== undefined && stream.held > 0) return true
+    const held = this.#held()
+    return held < MAX_HELD || (held < MAX_HELD_BY_ALL && this.#held(whoAsks(ask).address) === 0)
+  }
+
+  /** Ends the answer that has not been read for longest, or else one to an address that holds more. */
+  #makeRoomFor({ ask }: Begun): void {
+    const { clock } = this.#serving
+    const unread = [...this.#begun.values()].filter(
+      ({ stream }) => stream?.isHeldUp === true && stream.held > 0,
+    )
+    const stillSinceMs = clock.monotonicMs() - STILL_MS
+    const [still] = unread
+      .filter(({ readMs }) => readMs <= stillSinceMs)
+      .toSorted((a, b) => a.readMs - b.readMs)
+    const own = this.#held(whoAsks(ask).address) + MAX_HELD
+    const goes = still ?? unread.find((one) => this.#held(whoAsks(one.ask).address) > own)
+    if (goes === undefined) {
+      this.#lookLater()
+      return
+    }
+    goes.stream?.end()
+    this.#over(goes.id)
+    this.#post({ kind: 'unread', id: goes.id })
+    this.#beginSome()
+  }
+
+  #lookLater(): void {
+    if (this.#isLookPlanned) return
+    this.#isLookPlanned = true
+    this.#serving.timers.after(STILL_MS, () => {
+      this.#isLookPlanned = false
+      this.#lookForMemory()
+    })
+  }
+
+  /** What waits for memory looks again whether there is some. */
+  #lookForMemory(): void {
+    const waiting = [...this.#withoutMemory]
+    this.#withoutMemory.clear()
+    for (const begun of waiting) this.#queue(begun)
+  }
+
+  #over(id: number): void {
+    const begun = this.#begun.get(id)
+    if (begun === undefined) return
+    this.#begun.delete(id)
+    this.#withoutMemory.delete(begun)
+    this.#lookForMemory()
+    const { address, connection } = whoAsks(begun.ask)
+    count(this.#ofAddress, address, -1)
+    count(this.#ofConnection, connection, -1)
+  }
+
+  #forASlice(): () => boolean {
+    const { clock } = this.#serving
+    const untilMs = clock.monotonicMs() + SLICE_MS
+    return () => clock.monotonicMs() < untilMs
+  }
+}
+
+function whoAsks({ asker }: Ask): { address: string; connection: number } {
+  return asker ?? { address: '', connection: 0 }
+}
+
+function count<Key>(counts: Map<Key, number>, key: Key, more: number): void {
+  const left = (counts.get(key) ?? 0) + more
+  if (left > 0) counts.set(key, left)
+  else counts.delete(key)
+}
