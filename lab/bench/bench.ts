@@ -19,6 +19,7 @@ import { describeMachine } from './measure/machine.ts'
 import { benchMemory } from './sections/memory-section.ts'
 import { readOptions, USAGE, type Options, type SectionName } from './options.ts'
 import { benchQuestions } from './sections/questions-section.ts'
+import { benchSoak } from './sections/soak-section.ts'
 import { benchRelated } from './sections/related-section.ts'
 import { machineText, sectionText } from './measure/report.ts'
 
@@ -34,6 +35,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   growth: benchGrowth,
   anchor: benchAnchor,
   fairness: benchFairness,
+  soak: benchSoak,
   held: benchHeld,
   kubernetes: benchKubernetes,
   'kubernetes-api-server': benchApiServer,

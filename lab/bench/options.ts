@@ -13,11 +13,15 @@ export const SECTIONS = [
   'growth',
   'anchor',
   'fairness',
+  'soak',
   'held',
   'kubernetes',
   'kubernetes-api-server',
 ] as const
 export type SectionName = (typeof SECTIONS)[number]
+
+/** Not run unless it is named: it takes as long as it is told to. */
+const ON_REQUEST: readonly SectionName[] = ['soak']
 
 const COMPRESSIONS = ['gzip', 'none'] as const
 
@@ -32,6 +36,8 @@ export interface Options {
   cpids: readonly number[]
   /** Simulated seconds of the load anchor, how many of them go by in a second at most, and how long it then runs at 1. */
   anchor: { seconds: number; speed: number; realTimeSeconds: number }
+  /** How long memory is watched under a steady load. */
+  soakMinutes: number
   /** Spans stored before ingest into a large database is measured. */
   scaleSpans: number
   /** CPIDs that a dead backend has not received. */
@@ -50,7 +56,8 @@ export interface Options {
 }
 
 export const USAGE = `npm run bench -- [options]
-  --only <section>       ${SECTIONS.join(', ')}; may be given again, kubernetes is both
+  --only <section>       ${SECTIONS.join(', ')}; may be given again, kubernetes is both; soak is run only when it is named
+  --minutes <n>          minutes of a soak (60)
   --rounds <n>           rounds of a section (5)
   --spans <n>            spans of a round (500000)
   --cpids <n,n,…>        CPIDs stored when growth is measured (10000,100000,1000000: 10 minutes); 10000000 wants 16 GB, 20 minutes more
@@ -75,13 +82,14 @@ export function readOptions(
   const { values } = parseArgs({
     args,
     options: {
-      only: { type: 'string', multiple: true, default: [...SECTIONS] },
+      only: { type: 'string', multiple: true, default: SECTIONS.filter((name) => !ON_REQUEST.includes(name)) },
       rounds: { type: 'string', default: '5' },
       spans: { type: 'string', default: '500000' },
       cpids: { type: 'string', default: '10000,100000,1000000' },
       'anchor-seconds': { type: 'string', default: '3600' },
       'anchor-speed': { type: 'string', default: '10' },
       'anchor-real-time': { type: 'string', default: '60' },
+      minutes: { type: 'string', default: '60' },
       'stored-spans': { type: 'string' },
       held: { type: 'string', default: '1000000' },
       'in-flight': { type: 'string', default: '16' },
@@ -102,6 +110,7 @@ export function readOptions(
       speed: countOf('--anchor-speed', values['anchor-speed']),
       realTimeSeconds: countOf('--anchor-real-time', values['anchor-real-time']),
     },
+    soakMinutes: countOf('--minutes', values.minutes),
     storedSpans: countOf('--stored-spans', values['stored-spans'] ?? '1000000'),
     scaleSpans: countOf('--stored-spans', values['stored-spans'] ?? '10000000'),
     heldCpids: countOf('--held', values.held),

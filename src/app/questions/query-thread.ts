@@ -13,7 +13,7 @@ import { systemTimers } from '../system-timers.ts'
 import { serveQueries } from './serve-queries.ts'
 
 /** Long answers have what time others leave; the scheduler of Linux knows threads one by one. */
-const NICENESS_OF_LONG = 10
+const NICENESS_OF_LONG = 5
 
 /** Room for the pages of a walk over a few thousand CPIDs whose rows lie far apart. */
 const PAGE_CACHE_KIB = 8 * 1024

@@ -6,7 +6,7 @@ import type { Answering, QueryServing } from './serve-queries.ts'
 
 /** What takes the processor for longer is a long answer, and so is what waits for the disk, or for a processor, for longer. */
 const SHORT_CPU_MS = 20
-const SHORT_MS = 100
+const SHORT_MS = 1_000
 /** What a question is thought to take before it is asked, in milliseconds. */
 const USUAL_MS = 2
 /** How long questions are answered before what has come in meanwhile is heard. */
