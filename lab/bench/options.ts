@@ -82,7 +82,11 @@ export function readOptions(
   const { values } = parseArgs({
     args,
     options: {
-      only: { type: 'string', multiple: true, default: SECTIONS.filter((name) => !ON_REQUEST.includes(name)) },
+      only: {
+        type: 'string',
+        multiple: true,
+        default: SECTIONS.filter((name) => !ON_REQUEST.includes(name)),
+      },
       rounds: { type: 'string', default: '5' },
       spans: { type: 'string', default: '500000' },
       cpids: { type: 'string', default: '10000,100000,1000000' },

@@ -82,9 +82,9 @@ test('an occupied port', async () => {
 })
 
 test('no database', async () => {
-  await expect(ThreadQueryService.start({ path: '/nowhere/causeway.db', salt: '', answers: 'any' })).rejects.toThrow(
-    /^cannot open the database \/nowhere\/causeway\.db .*; check that/,
-  )
+  await expect(
+    ThreadQueryService.start({ path: '/nowhere/causeway.db', salt: '', answers: 'any' }),
+  ).rejects.toThrow(/^cannot open the database \/nowhere\/causeway\.db .*; check that/)
 })
 
 test('a fault here is a 500 that tells the caller nothing, and one line for the log', async () => {

@@ -87,21 +87,24 @@ test('whoever comes anew waits a round at most, however much of others waits, an
   expect(peers.length).toBeLessThan(8)
 })
 
-test.each([10, 50, 500])('a little of somebody new comes next beside %i peers that always have much', (peers) => {
-  const queue = new FairQueue<Item>(LEVELS)
-  const served: number[] = []
-  for (let peer = 1; peer <= peers; peer++) for (let at = 0; at < 4; at++) queue.add(alone(peer, 2))
-  const serve = (): void => {
-    const [{ path } = { path: [0, 0] }] = queue.take(1)
-    served.push(path[0] ?? 0)
-    queue.add(alone(path[0] ?? 0, 2))
-  }
-  for (let turn = 0; turn < 3 * peers + 7; turn++) serve()
-  queue.add(alone(9_999, 0.1))
-  served.length = 0
-  while (!served.includes(9_999)) serve()
-  expect(served.length).toBeLessThanOrEqual(1 + Math.ceil(peers / 10))
-})
+test.each([10, 50, 500])(
+  'a little of somebody new comes next beside %i peers that always have much',
+  (peers) => {
+    const queue = new FairQueue<Item>(LEVELS)
+    const served: number[] = []
+    for (let peer = 1; peer <= peers; peer++) for (let at = 0; at < 4; at++) queue.add(alone(peer, 2))
+    const serve = (): void => {
+      const [{ path } = { path: [0, 0] as [number, number] }] = queue.take(1)
+      served.push(path[0])
+      queue.add(alone(path[0], 2))
+    }
+    for (let turn = 0; turn < 3 * peers + 7; turn++) serve()
+    queue.add(alone(9_999, 0.1))
+    served.length = 0
+    while (!served.includes(9_999)) serve()
+    expect(served.length).toBeLessThanOrEqual(1 + Math.ceil(peers / 10))
+  },
+)
 
 test('who comes again and again under new names keeps nobody waiting for ever', () => {
   const queue = new FairQueue<Item>(LEVELS)
@@ -109,7 +112,7 @@ test('who comes again and again under new names keeps nobody waiting for ever', 
   let others = 0
   for (let name = 100; queue.size > 0; name++) {
     queue.add(alone(name, 0.1))
-    const [{ path } = { path: [0, 0] }] = queue.take(0.01)
+    const [{ path } = { path: [0, 0] as [number, number] }] = queue.take(0.01)
     if (path[0] === 1) break
     others++
   }

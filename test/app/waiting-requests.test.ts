@@ -115,5 +115,7 @@ test('an address gets no more by opening more connections', () => {
     for (let sent = 0; sent < 4; sent++) add(connection, 100, connection, '10.0.0.1')
   for (let sent = 0; sent < 20; sent++) add(QUIET, 100, QUIET, '10.0.0.2')
   const stored = Array.from({ length: 3 }, () => flows()).flat()
-  expect(stored.filter((flow) => flow === QUIET).length).toBeGreaterThanOrEqual(Math.floor(stored.length / 2) - 1)
+  expect(stored.filter((flow) => flow === QUIET).length).toBeGreaterThanOrEqual(
+    Math.floor(stored.length / 2) - 1,
+  )
 })

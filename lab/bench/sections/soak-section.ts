@@ -13,7 +13,12 @@ import type { Options } from '../options.ts'
 /** Some 1,000 spans and 160 CPIDs a second. */
 const CHANGES_PER_SECOND = 53
 const ASKED_PER_SECOND = 1
-const ASKED = ['/api/v1/cascades?limit=20', '/jaeger/api/services', '/api/v1/facets', '/api/v1/spans?limit=100']
+const ASKED = [
+  '/api/v1/cascades?limit=20',
+  '/jaeger/api/services',
+  '/api/v1/facets',
+  '/api/v1/spans?limit=100',
+]
 /** Points of the curve over the whole time. */
 const POINTS = 60
 
@@ -66,7 +71,7 @@ async function soakRound(options: Options): Promise<AnchorRun> {
     connections: 2,
     forMs: seconds * 1000,
   })
-  return runAnchor(causeway, sink, {
+  return await runAnchor(causeway, sink, {
     seed: randomInt(2 ** 31),
     changesPerSecond: CHANGES_PER_SECOND,
     firstChange: 0,
@@ -78,9 +83,20 @@ async function soakRound(options: Options): Promise<AnchorRun> {
   }).finally(() => causeway.stop())
 }
 
-function figuresOf({ sent, samples, spans, cpuSeconds, reachedMs, peakRssMib }: AnchorRun): Record<string, number> {
+function figuresOf({
+  sent,
+  samples,
+  spans,
+  cpuSeconds,
+  reachedMs,
+  peakRssMib,
+}: AnchorRun): Record<string, number> {
   const tookSeconds = (Math.max(...sent.secondsEndedMs) - sent.startedMs) / 1000
-  const at = (part: number): number => percentile(around(samples, part).toSorted((a, b) => a - b), 0.5)
+  const at = (part: number): number =>
+    percentile(
+      around(samples, part).toSorted((a, b) => a - b),
+      0.5,
+    )
   return {
     spansPerSecond: spans / tookSeconds,
     ackP99Ms: percentile(sent.latenciesMs, 0.99),
@@ -105,7 +121,8 @@ function around(samples: readonly Sample[], part: number): number[] {
 /** MiB a minute, by least squares. */
 function slopeOf(samples: readonly Sample[]): number {
   const minutes = samples.map(({ atMs }) => atMs / 60_000)
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / values.length
   const meanMinute = mean(minutes)
   const meanMib = mean(samples.map(({ rssMib }) => rssMib))
   let [both, square] = [0, 0]

@@ -1,4 +1,5 @@
 import type { Refusal } from '../otlp/reply.ts'
+import { ReadingTurns, type Reading } from './reading-turns.ts'
 import { MIB } from '../../model/sizes.ts'
 
 const DEFAULT_MAX_BYTES = 64 * MIB
@@ -33,6 +34,8 @@ interface Holder {
 export class InFlight {
   /** 64 MiB unless given. */
   readonly maxBytes: number
+  /** For reservations: whose connection is read on next. */
+  readonly turns = new ReadingTurns()
   #bytes = 0
   readonly #share: number
   readonly #nowMs: () => number
@@ -169,6 +172,11 @@ export class Reservation implements Disposable {
 
   get isBeingRead(): boolean {
     return this.#state === 'reading'
+  }
+
+  /** So many bytes came for it over a connection, which may have to wait for its turn to be read on. */
+  came(connection: object, bytes: number, reading: Reading): void {
+    this.#budget.turns.took(connection, bytes, { address: this.#holder, reading })
   }
 
   /** Whether `bytes` more would find room now. */

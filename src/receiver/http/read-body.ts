@@ -4,6 +4,7 @@ import type { AwaitedBodies } from './awaited-bodies.ts'
 import type { BodyPace } from './body-pace.ts'
 import { HTTP_CODINGS } from '../codings/codings.ts'
 import { NO_ROOM, type Reservation } from '../admission/in-flight.ts'
+import { REQUEST_BYTES } from '../admission/reading-turns.ts'
 import type { Refusal } from '../otlp/reply.ts'
 import { ownValue } from '../../model/own-value.ts'
 
@@ -79,8 +80,11 @@ function collect(
   }
   const giveUp = (): void => stop(TOO_SLOW)
   const paced = pace.begin(giveUp)
+  const reading = { stop: () => void request.pause(), goOn: () => void request.resume() }
+  reservation.came(connection, REQUEST_BYTES, reading)
   const count = (chunk: Buffer): void => {
     received += chunk.length
+    reservation.came(connection, chunk.length, reading)
     paced.came += chunk.length
     if (received > maxBytes) stop(tooLarge)
   }

@@ -2,6 +2,7 @@ import { type Metadata, type ServerInterceptingCallInterface } from '@grpc/grpc-
 import type { Sender } from '../../../model/senders/sender.ts'
 import { holderOf } from '../../admission/holder-of.ts'
 import { NO_ROOM, type Reservation } from '../../admission/in-flight.ts'
+import { REQUEST_BYTES } from '../../admission/reading-turns.ts'
 import type { Intake } from '../../admission/intake.ts'
 import { GRPC_ACCEPT_ENCODING } from '../../codings/codings.ts'
 import type { PacedBody } from '../../http/body-pace.ts'
@@ -71,6 +72,7 @@ export class AdmittedCall {
     const { intake, settings } = this.#admitting
     if (!this.#hasConnection()) return false
     const { connection } = this.#grpc
+    this.#took(REQUEST_BYTES)
     const refusal = intake.refusalOf(connection, this.#reservation)
     if (refusal !== undefined) {
       this.#refuse(refusal)
@@ -116,7 +118,13 @@ export class AdmittedCall {
     if (this.#paced !== undefined) this.#admitting.settings.pace.end(this.#paced)
   }
 
+  /** Others are read on when this connection has sent much. */
+  #took(bytes: number): void {
+    this.#reservation.came(this.#grpc.connection, bytes, this.#grpc.reading)
+  }
+
   #count(chunk: Buffer): void {
+    this.#took(chunk.length)
     if (this.#state !== 'reading') return
     if (this.#sender !== undefined) this.#reservation.belongTo(holderOf(this.#sender(), this.#peer))
     this.#sender = undefined

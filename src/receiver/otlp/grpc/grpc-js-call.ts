@@ -1,4 +1,5 @@
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2'
+import { readingOf, type Reading } from '../../admission/reading-turns.ts'
 import type { Metadata, ServerInterceptingCallInterface } from '@grpc/grpc-js'
 
 /** What this was written for; a test fails with any other, until somebody has read that one's server-interceptors.ts. */
@@ -58,6 +59,13 @@ export class GrpcJsCall {
   /** What stands for the connection of the call; the call itself where that is gone. */
   get connection(): object {
     return this.#stream.session ?? this.#stream
+  }
+
+  /** Reading from the connection of the call. */
+  get reading(): Reading {
+    const { session } = this.#stream
+    const isOpen = session !== undefined && !session.destroyed
+    return readingOf(isOpen ? session.socket : {})
   }
 
   /** Ends the call with what is sent. */
