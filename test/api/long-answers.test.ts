@@ -1,0 +1,91 @@
+import { expect, test } from '@jest/globals'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Reply } from '../../src/api/query-service.ts'
+import { CostlyAskers } from '../../src/app/questions/costly-askers.ts'
+import { QueriesOnDemand } from '../../src/app/questions/queries-on-demand.ts'
+import { cpidOfDigits } from '../../src/model/cpid.ts'
+import type { Asker } from '../../src/query/asker.ts'
+import type { Question } from '../../src/query/question.ts'
+import { figureSeven } from '../query/figure-seven.ts'
+import { cpid, spansRequest } from '../support/otlp-requests.ts'
+
+/** A row of so many characters is one piece of work, whoever waits. */
+const LARGE = 8_000_000
+const ROWS = 3
+const LONG: Question = { kind: 'spans', part: {} }
+const SHORT: Question = { kind: 'cpid', cpid: cpidOfDigits(cpid(2).replaceAll('-', '')) }
+const MUCH: Asker = { address: '10.0.0.1', connection: 1 }
+const NEIGHBOUR: Asker = { address: '10.0.0.1', connection: 2 }
+
+async function textOf(reply: Reply): Promise<string> {
+  if (reply.kind !== 'found') throw new Error(reply.kind)
+  let text = ''
+  for await (const chunk of reply.text) text += chunk
+  return text
+}
+
+test('nobody waits for the long answers of somebody else', async () => {
+  using folder = freshFolder()
+  const path = join(folder.path, 'causeway.db')
+  using writer = await figureSeven(path, {})
+  for (let row = 1; row <= ROWS; row++)
+    writer.ingest('traces', spansRequest('large', [{ trace: 9_000 + row, id: 9_000 + row, attributes: { note: 'x'.repeat(LARGE) } }]))
+  await using queries = new QueriesOnDemand(path)
+
+  // The neighbour has shown that it asks what is answered soon, the other one what is not.
+  await queries.ask(SHORT, [], undefined, NEIGHBOUR)
+  const whole = await textOf(await queries.ask(LONG, [], undefined, MUCH))
+  expect(whole.length).toBeGreaterThan(ROWS * LARGE)
+
+  const order: string[] = []
+  const long = queries.ask(LONG, [], undefined, MUCH).then(async (reply) => {
+    order.push('long begins')
+    expect(await textOf(reply)).toBe(whole)
+    order.push('long ends')
+  })
+  for (let at = 0; at < 5; at++) {
+    await textOf(await queries.ask(SHORT, [], undefined, NEIGHBOUR))
+    order.push('short')
+  }
+  await long
+  expect(order).toEqual([...Array<string>(5).fill('short'), 'long begins', 'long ends'])
+})
+
+test('an answer is known again by its etag, whichever thread gave it', async () => {
+  using folder = freshFolder()
+  const path = join(folder.path, 'causeway.db')
+  using writer = await figureSeven(path, {})
+  await using queries = new QueriesOnDemand(path)
+  const cascades = JSON.parse(await textOf(await queries.ask({ kind: 'cascades', filter: {}, part: {} }))) as {
+    cascades: { root: string }[]
+  }
+  const root = cpidOfDigits((cascades.cascades[0]?.root ?? '').replaceAll('-', ''))
+  const first = await queries.ask({ kind: 'cascade', root }, [], undefined, NEIGHBOUR)
+  if (first.kind !== 'found' || first.etag === undefined) throw new Error(first.kind)
+  await textOf(first)
+  writer.ingest('traces', spansRequest('large', [{ trace: 9_001, id: 9_001, attributes: { note: 'x'.repeat(LARGE) } }]))
+  await textOf(await queries.ask(LONG, [], undefined, MUCH))
+  for (const asker of [NEIGHBOUR, MUCH])
+    expect(await queries.ask({ kind: 'cascade', root }, [first.etag], undefined, asker)).toMatchObject({
+      kind: 'notModified',
+    })
+})
+
+test('a new connection is taken for what its address has shown, an old one for what it has asked itself', () => {
+  const clock = { nowMs: 0 }
+  const askers = new CostlyAskers(() => clock.nowMs)
+  const of = (connection: number, address = '10.0.0.1'): Asker => ({ address, connection })
+  askers.tookLittle(of(1))
+  askers.tookLong(of(2))
+  expect([1, 2, 3].map((connection) => askers.isCostly(of(connection)))).toEqual([false, true, true])
+  expect(askers.isCostly(of(4, '10.0.0.2'))).toBe(false)
+  clock.nowMs = 60_001
+  expect([1, 2, 3].map((connection) => askers.isCostly(of(connection)))).toEqual([false, false, false])
+})
+
+function freshFolder(): Disposable & { path: string } {
+  const path = mkdtempSync(join(tmpdir(), 'causeway-long-answers-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) }
+}
