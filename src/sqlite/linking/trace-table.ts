@@ -112,7 +112,12 @@ export class TraceTable implements Traces {
       trace.doubtfulTimes ? 1 : 0,
     )
     const id = Number(lastInsertRowid)
-    const added: Trace = { ...trace, id, cascade: continues?.cascade ?? id }
+    const added: Trace = {
+      ...trace,
+      id,
+      cascade: continues?.cascade ?? id,
+      traceId: withMemoryOfItsOwn(trace.traceId),
+    }
     this.#byId.set(added.id, added)
     this.#currentOf.set(added.root, added.id)
     this.touch(added)
@@ -185,6 +190,13 @@ export class TraceTable implements Traces {
     this.#byId.set(trace.id, trace)
     return trace
   }
+}
+
+/** A copy to be kept. Node cuts small buffers out of large ones, and one that is kept would keep all of the large one. */
+function withMemoryOfItsOwn(bytes: Buffer): Buffer {
+  const own = Buffer.alloc(bytes.length)
+  own.set(bytes)
+  return own
 }
 
 function whole(value: bigint | null | undefined): number {
