@@ -13,7 +13,10 @@ test('a cached trace keeps no more memory than its own', async () => {
   for (let first = 1; first <= CASCADES; first += BATCH) {
     const roots = Array.from({ length: BATCH }, (_, at) => ({ new: cpid(first + at) }))
     writer.mergelogs('kubectl', roots)
-    writer.spans('web', roots.map((root, at) => ({ trace: first + at, id: first + at, cpid: root.new })))
+    writer.spans(
+      'web',
+      roots.map((root, at) => ({ trace: first + at, id: first + at, cpid: root.new })),
+    )
     writer.link()
     // What else a thread does needs small buffers too, so that the next ids are cut out of others.
     for (let other = 0; other < 2 * BATCH; other++) Buffer.allocUnsafe(Buffer.poolSize / 4)

@@ -44,7 +44,14 @@ acknowledged until the backend has it.`,
   instrumentation: `What the library costs a controller: each operation alone, with ten ancestors on every object.`,
   fairness: `Four well-behaved senders of ten small requests a second each, once all is linked that came before: alone, and then beside others that
 send as fast as they can, one kind after another, which stand with the figures. What is compared is the reply time of the
-well-behaved ones, 99 % within; none of their requests may be refused.`,
+well-behaved ones, 99 % within; none of their requests may be refused.
+
+Then the same with people who ask: 20 questions a second that are answered soon, beside one that asks what takes long, on one
+connection and on 40, and beside fifty connections of OTLP/gRPC. All come from one address. Each ratio is to the phase just before, in which
+nobody else was there.`,
+  soak: `Memory under a steady load, sampled twice a second: what Kubernetes' scalability envelope allows, at half its rate, to one
+backend, every span of which has to come exactly once, while somebody asks. "Growth over the last half" is the slope of a
+straight line through the samples. Run with \`npm run bench -- --only soak --minutes N\`.`,
   held: `A database of changes that have settled and that an exporter has not sent, with retention that would keep one of them.
 First its turns of pruning alone, in one process without load; then the same load twice, with pruning off and with pruning
 every second, each time by a Causeway that has just started and looks at all that is held once. A later round of pruning is

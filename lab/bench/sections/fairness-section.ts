@@ -1,3 +1,4 @@
+import { askedFigures, askedRound } from './asked-fairness.ts'
 import { startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import type { FairOrder, FairReport, FromFairSenders } from '../load/fair-senders.ts'
 import { percentile, type Figure, type SectionResult } from '../measure/figures.ts'
@@ -46,7 +47,7 @@ const PERCENT = 100
 export async function benchFairness(options: Options, onRound: () => void): Promise<SectionResult> {
   const rounds: Record<string, number>[] = []
   for (let round = 0; round < options.rounds; round++) {
-    rounds.push(await fairnessRound(options))
+    rounds.push({ ...(await fairnessRound(options)), ...(await askedRound(options)) })
     onRound()
   }
   return {
@@ -55,13 +56,15 @@ export async function benchFairness(options: Options, onRound: () => void): Prom
       `${GOOD_SERVICES.length} senders with ${GOOD.requestsPerSecond} requests of ${GOOD.spansPerRequest} spans a second each, for ` +
       `${PHASE_MS / 1000} s alone, then beside one that sends as fast as it can: 512 spans at a time on one connection, waiting when it ` +
       'is told to, and on 50, trying again at once; on one, 500 mergelogs of a dense graph in no order; the same of chains that come ' +
-      'backward, 10,000 deep; and 256 spans of 64 services that are new each time',
+      'backward, 10,000 deep; and 256 spans of 64 services that are new each time; then the same senders and 20 short questions a second, ' +
+      'alone and beside one who asks what takes long of rows of 10 MB and a change with 20,000 descendants, in turns',
     figures: {
       aloneP50Ms: { label: 'alone, half within', unit: 'ms', digits: 1 },
       aloneP99Ms: { label: 'alone, 99 % within', unit: 'ms', digits: 1 },
       ...Object.fromEntries(
         Object.entries(FLOODERS).flatMap(([name, flooder]) => Object.entries(figuresOf(name, flooder))),
       ),
+      ...askedFigures(),
       goodRefused: { label: 'refused of the others', unit: 'requests', digits: 0, target: { atMost: 0 } },
     },
     rounds,
