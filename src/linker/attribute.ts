@@ -25,9 +25,10 @@ interface Taken {
  * belongs to. `waited` is as what it has waited for one of these.
  */
 export function attribute(ctx: LinkContext, span: ArrivedSpan, waited?: Waited): void {
-  const above = aboveOf(ctx, span)
+  // What comes after a parent that has a CPID need not wait for it; what came before goes after it.
+  const above = waited === undefined ? knownOf(aboveOf(ctx, span)) : aboveOf(ctx, span)
   if (waitsForParent(ctx, span, above, waited?.waiting.behindUntilMs)) return
-  attributeNow(ctx, span, knownOf(ctx, above), waited)
+  attributeNow(ctx, span, knownOf(above), waited)
 }
 
 /** A span has waited for its parent as long as it may, and so have those that wait for the span. */
@@ -36,17 +37,16 @@ export function giveUp(ctx: LinkContext, row: number): void {
   if (span === undefined || span.cpid !== undefined || !ctx.waiting.remove(row)) return
   ctx.joins.stopAwaiting(row)
   const waiting = { ...NOTHING, arrival: row, kind: 'join' } as const
-  attributeNow(ctx, span, knownOf(ctx, aboveOf(ctx, span)), { waiting, dueMs: ctx.clock.activeMs })
+  attributeNow(ctx, span, knownOf(aboveOf(ctx, span)), { waiting, dueMs: ctx.clock.activeMs })
 }
 
 function aboveOf(ctx: LinkContext, span: ArrivedSpan): Above {
   return span.malformed ? 'none' : nearestAbove(ctx, span)
 }
 
-/** What is known once nothing above is waited for any more: a parent that waits may have a CPID. */
-function knownOf(ctx: LinkContext, above: Above): Above {
-  const row = above !== 'none' && above.kind === 'awaited' ? above.row : undefined
-  const parent = row !== undefined && ctx.waiting.hasSpan(row) ? ctx.spans.span(row) : undefined
+/** What is known when nothing above is waited for: a parent that waits may have a CPID. */
+function knownOf(above: Above): Above {
+  const parent = above !== 'none' && above.kind === 'awaited' ? above.parent : undefined
   return parent?.cpid === undefined ? above : { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
 }
 

@@ -5,7 +5,7 @@ import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 export type Above =
   | 'none'
   | { kind: 'cpid'; cpid: number; joined: boolean }
-  | { kind: 'awaited'; parentId: bigint; row: number | undefined }
+  | { kind: 'awaited'; parentId: bigint; row: number | undefined; parent: ArrivedSpan | undefined }
 
 /**
  * The CPID of the nearest ancestor that has one, or the ancestor that has to arrive first. An ancestor that was
@@ -21,7 +21,7 @@ export function nearestAbove(
     seen.add(at.row)
     const { parentId, parentRow: row } = at
     const parent = row !== undefined && events.isLinked(row) ? spans.span(row) : undefined
-    if (parent === undefined || waiting.hasSpan(parent.row)) return { kind: 'awaited', parentId, row }
+    if (parent === undefined || waiting.hasSpan(parent.row)) return { kind: 'awaited', parentId, row, parent }
     if (parent.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
     if (!parent.malformed) return 'none'
     at = parent
