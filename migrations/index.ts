@@ -17,8 +17,8 @@ import { up as whatDrivesASpan } from './020-what-drives-a-span.ts'
 import { up as joinedSpans } from './021-joined-spans.ts'
 import { up as behindWhatWaits } from './022-behind-what-waits.ts'
 import { up as readableVersions } from './023-readable-versions.ts'
-import { up as sentOnceMore } from './025-sent-once-more.ts'
-import { up as shorterNames } from './026-shorter-names.ts'
+import { up as sentOnceMore } from './024-sent-once-more.ts'
+import { up as shorterNames } from './025-shorter-names.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -40,6 +40,6 @@ export const MIGRATIONS: Record<string, Migration> = {
   '021-joined-spans': { up: joinedSpans },
   '022-behind-what-waits': { up: behindWhatWaits },
   '023-readable-versions': { up: readableVersions },
-  '025-sent-once-more': { up: sentOnceMore },
-  '026-shorter-names': { up: shorterNames },
+  '024-sent-once-more': { up: sentOnceMore },
+  '025-shorter-names': { up: shorterNames },
 }
