@@ -93,7 +93,7 @@ export class Ancestry implements GraphWatcher {
 
   /**
    * The roots of a CPID as far as they are known: its fixed list once explained; before that the lists of its
-   * explained ancestors, with each ancestor whose own mergelog is missing counting as a root (design rule "when a span
+   * explained ancestors, with each ancestor whose own mergelog is missing counting as a root (docs/linking.md, rule 8: "when a span
    * leaves"). Newest first.
    */
   roots(id: number): readonly number[] {

@@ -35,7 +35,7 @@ import { takeSteps } from './take-steps.ts'
  */
 
 /**
- * Decides, once and in ingest order, where every span goes (design §4). Each call belongs inside one transaction of
+ * Decides, once and in ingest order, where every span goes (docs/linking.md). Each call belongs inside one transaction of
  * the store; what it decides rests on what the same transaction writes.
  */
 export class Linker {

@@ -19,7 +19,7 @@ export interface Said {
   readonly rootsOfAllRead: readonly ShownWrite[]
   /** The same of what counts as a cause. */
   readonly roots: readonly ShownWrite[]
-  /** The write that it hangs below (contract, §4 rule 4); undefined for what nobody in the run wrote. */
+  /** The write that it hangs below (docs/linking.md, rule 4); undefined for what nobody in the run wrote. */
   readonly parent: ShownWrite | undefined
   /** `<uid>@<version>` of all that was read for it. */
   readonly observed: ReadonlySet<string>

@@ -5,7 +5,7 @@ import type { Trace } from '../../model/ports/linking/traces.ts'
 import type { ObjectVersion } from '../../model/ports/object-port.ts'
 import { endsLater, highestOfEach } from '../causes/causes.ts'
 
-/** Those of its listed roots whose activity something is (design rule 6); undefined for all of them. What joined is of none. */
+/** Those of its listed roots whose activity something is (docs/linking.md, rule 6); undefined for all of them. What joined is of none. */
 export type Drivers = readonly number[] | undefined
 
 type Asked = Pick<LinkPorts, 'events' | 'spans' | 'objects' | 'mergelogs' | 'outbox' | 'traces' | 'waiting'>
@@ -83,7 +83,7 @@ interface Writer {
   readonly driving: readonly number[]
 }
 
-/** As causal parents are found (design rule 4), in all traces at once: how deep it hangs there does not matter. */
+/** As causal parents are found (docs/linking.md, rule 4), in all traces at once: how deep it hangs there does not matter. */
 function driversByCause(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
   let last: Writer | undefined
   let searched = 0

@@ -33,7 +33,7 @@ export interface Going {
 /**
  * The traces that something of a CPID goes into now: those of its listed roots that are open, the roots that drive it first,
  * each time the newest. When all that drive it have settled the newest one's episode comes first, whatever episodes the older
- * ones have open (design rules 5 to 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the
+ * ones have open (docs/linking.md, rules 5 to 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the
  * CPID; those whose share of guests is used up are left out for a span of one, and there may be none.
  */
 export function tracesFor(
