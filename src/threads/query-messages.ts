@@ -41,8 +41,8 @@ export type FromQuery =
   | { kind: 'found'; id: number; etag: string | undefined }
   | { kind: 'notModified'; id: number; etag: string }
   | { kind: 'refused'; id: number; refusal: NoAnswer }
-  /** The answer is a long one, and this thread gives short ones alone; `isCostly`: finding out took long. */
-  | { kind: 'long'; id: number; isCostly: boolean }
+  /** The answer is a long one, and this thread gives short ones alone. */
+  | { kind: 'long'; id: number }
   | { kind: 'chunk'; id: number; text: string }
   | { kind: 'end'; id: number }
   /** The answer ends here: nobody read it, and others waited for the memory that it held. */

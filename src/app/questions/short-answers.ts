@@ -1,6 +1,8 @@
+import type { Asker } from '../../query/asker.ts'
 import { answer, type Answer } from '../../query/answer.ts'
 import type { Ask, FromQuery } from '../../threads/query-messages.ts'
 import { FairQueue, type Queued } from '../../store/admission/fair-queue.ts'
+import { CostlyAskers } from './costly-askers.ts'
 import { CHUNK_LENGTH, etagOf } from './answer-stream.ts'
 import type { Answering, QueryServing } from './serve-queries.ts'
 
@@ -14,6 +16,8 @@ const SLICE_MS = 5
 /** Addresses, and the connections of each. */
 const LEVELS = 2
 
+const NOBODY: Asker = { address: '', connection: 0 }
+
 interface Waiting extends Queued {
   readonly ask: Ask
   isGone: boolean
@@ -21,22 +25,25 @@ interface Waiting extends Queued {
 
 /**
  * Answers what is answered soon, one question after the other, in turn by address and connection. Of a question that takes
- * longer, or whose answer is longer than a chunk, nothing is said but that: it is to be asked where long answers are made.
+ * longer, or whose answer is longer than a chunk, nothing is said but that: it is to be asked where long answers are made. So
+ * are questions of somebody whose questions took long of late, without a look at them.
  */
 export class ShortAnswers implements Answering {
   readonly #post: (message: FromQuery) => void
   readonly #serving: QueryServing
   readonly #waiting = new FairQueue<Waiting>(LEVELS)
   readonly #byId = new Map<number, Waiting>()
+  readonly #costly: CostlyAskers
   #isTurnPlanned = false
 
   constructor(post: (message: FromQuery) => void, serving: QueryServing) {
     this.#post = post
     this.#serving = serving
+    this.#costly = new CostlyAskers(() => serving.clock.monotonicMs())
   }
 
   ask(ask: Ask): void {
-    const { address = '', connection = 0 } = ask.asker ?? {}
+    const { address, connection } = ask.asker ?? NOBODY
     const waiting = { path: [address, connection], costMs: USUAL_MS, ask, isGone: false }
     this.#byId.set(ask.id, waiting)
     this.#waiting.add(waiting)
@@ -83,8 +90,13 @@ export class ShortAnswers implements Answering {
     }
   }
 
-  #answer({ id, question, known }: Ask): void {
+  #answer({ id, question, known, asker = NOBODY }: Ask): void {
     const { queries, salt, reasonOf } = this.#serving
+    // Known only now: others of its address may have been answered while it waited.
+    if (this.#costly.isCostly(asker)) {
+      this.#post({ kind: 'long', id })
+      return
+    }
     try {
       const isCostly = this.#costs()
       const answered = answer(queries, question)
@@ -95,8 +107,10 @@ export class ShortAnswers implements Answering {
       const ofVersion = answered.version === undefined ? undefined : etagOf(`${salt} ${answered.version}`)
       const isKnown = ofVersion !== undefined && known.includes(ofVersion)
       const text = isKnown ? '' : textOf(answered, isCostly)
+      if (isCostly()) this.#costly.tookLong(asker)
+      else this.#costly.tookLittle(asker)
       if (text === undefined) {
-        this.#post({ kind: 'long', id, isCostly: isCostly() })
+        this.#post({ kind: 'long', id })
         return
       }
       const etag = ofVersion ?? etagOf(text)

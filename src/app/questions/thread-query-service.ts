@@ -7,8 +7,8 @@ import { IncomingText } from './incoming-text.ts'
 import { WholeText } from './whole-text.ts'
 import type { FromQuery, QueryThreadData, ToQuery } from '../../threads/query-messages.ts'
 
-/** A reply, or that the answer is a long one and this thread gives short ones alone; `isCostly`: finding out took long. */
-export type ThreadReply = Reply | { kind: 'long'; isCostly: boolean }
+/** A reply, or that the answer is a long one and this thread gives short ones alone. */
+export type ThreadReply = Reply | { kind: 'long' }
 
 interface Asked {
   readonly reply: PromiseWithResolvers<ThreadReply>
@@ -148,7 +148,7 @@ export class ThreadQueryService implements QueryService, AsyncDisposable {
         return
       case 'long':
         this.#asked.delete(message.id)
-        asked.reply.resolve({ kind: 'long', isCostly: message.isCostly })
+        asked.reply.resolve({ kind: 'long' })
         return
       case 'chunk':
         asked.text.add(message.text)
