@@ -142,6 +142,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     as: 'pack-instrumentation.ts',
   },
   'npm run bench': { why: HOURS },
+  'npm run bench -- --only soak --minutes 60': { why: HOURS },
   'npm run bench:peers': { why: HOURS },
   'npm run bench -- --only soak --minutes 60': { why: HOURS },
   'npm run evaluate': { why: HOURS },
