@@ -144,7 +144,6 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm run bench': { why: HOURS },
   'npm run bench -- --only soak --minutes 60': { why: HOURS },
   'npm run bench:peers': { why: HOURS },
-  'npm run bench -- --only soak --minutes 60': { why: HOURS },
   'npm run evaluate': { why: HOURS },
   'npm run fuzz': { by: 'test/fuzz/fuzz.test.ts', as: 'fuzz' },
   'npm run bench:document': { why: REWRITES },

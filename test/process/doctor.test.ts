@@ -94,7 +94,7 @@ test('connections for which too few files may be open are a warning, with how ma
   const { of } = await examined(settings)
   expect(of('open files')).toEqual([
     expect.stringMatching(
-      /^warn: this process may have \d+ files open, which is too few for the 2000000384 connections that are configured: /,
+      /^warn: this process may have \d+ files open, which is too few for the 2000000704 connections that may be open as configured: /,
     ),
   ])
   settings.patch = { connectors: { cpid: { admission: { max_connections: 1 } } } }
