@@ -14,8 +14,8 @@ test.each(['cascade', 'links'] as const)(
         using writer = await TestWriter.open({ linking: { mode, maxFanout: 2, maxTraceSpans: 12 } })
         const arrived = play(() => writer, drawn)
         writer.pass(11_000)
-        // What waits for each other.
-        writer.pass(1)
+        // What waits for each other waits twice as long.
+        writer.pass(10_000)
         writer.pass(301_000)
         writer.pass(11_000)
 

@@ -12,13 +12,12 @@ import { startGrpc, startHttp } from './support/start-receivers.ts'
 
 const MIB = 1024 * 1024
 const TRACES = '/opentelemetry.proto.collector.trace.v1.TraceService/Export'
-/** About twice as many as a port has places by default. */
+/** About twice as many as may be open at a port by default. */
 const IDLE = 2_000
-const PLACES = 1_024
+const PLACES = 1_024 + 64
 /** So many wait to be accepted at once without being asked to come again. */
 const WAVE = 250
 const OK = 0
-const UNAVAILABLE = 14
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
@@ -48,7 +47,7 @@ async function idleConnections(
   }
 }
 
-test(`${IDLE} idle connections at the gRPC port keep out nobody who is there, nor who comes when some leave`, async () => {
+test(`${IDLE} silent connections at the gRPC port keep out nobody who is there, nor who comes`, async () => {
   await using receiver = await startGrpc(new RecordingPort())
   using sender = new GrpcSender(receiver.port)
   expect(await sender.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
@@ -56,15 +55,12 @@ test(`${IDLE} idle connections at the gRPC port keep out nobody who is there, no
   while (receiver.dropped.length < IDLE + 1 - PLACES) await turn()
   expect(receiver.connections).toBe(PLACES)
   expect(await sender.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
+  expect(idle.sockets.filter((socket) => !socket.destroyed).length).toBeGreaterThan(0)
   using late = new GrpcSender(receiver.port)
-  expect(await late.export('traces', Buffer.from('x'))).toMatchObject({ code: UNAVAILABLE })
-  idle.sockets.find((socket) => !socket.destroyed)?.destroy()
-  while (receiver.connections === PLACES) await turn()
-  using next = new GrpcSender(receiver.port)
-  expect(await next.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
+  expect(await late.export('traces', Buffer.from('x'))).toMatchObject({ code: OK })
 })
 
-test(`${IDLE} idle connections at the HTTP port keep out nobody who is there, nor who comes when some leave`, async () => {
+test(`${IDLE} silent connections at the HTTP port keep out nobody who is there, nor who comes`, async () => {
   await using receiver = await startHttp(new RecordingPort())
   using agent = agentOfOne()
   expect(await postThrough(agent, receiver.port)).toBe(200)
@@ -72,9 +68,7 @@ test(`${IDLE} idle connections at the HTTP port keep out nobody who is there, no
   while (receiver.dropped.length < IDLE + 1 - PLACES) await turn()
   expect(receiver.connections).toBe(PLACES)
   expect(await postThrough(agent, receiver.port)).toBe(200)
-  await expect(post(receiver.port, '/v1/traces', PROTOBUF, 'x')).rejects.toThrow()
-  idle.sockets.find((socket) => !socket.destroyed)?.destroy()
-  while (receiver.connections === PLACES) await turn()
+  expect(idle.sockets.filter((socket) => !socket.destroyed).length).toBeGreaterThan(0)
   expect((await post(receiver.port, '/v1/traces', PROTOBUF, 'x')).status).toBe(200)
 })
 

@@ -56,6 +56,9 @@ function bodyOf(request: IncomingMessage, reading: Reading): Body | Promise<Body
   return { kind: 'malformed', reason: `unsupported Content-Encoding: ${coding}; use none or one of ${known}` }
 }
 
+/** The rest of a body that is not waited with. */
+const SHORT_REST = 16 * 1024
+
 function collect(
   request: IncomingMessage,
   decompressor: Transform | undefined,
@@ -80,7 +83,12 @@ function collect(
   }
   const giveUp = (): void => stop(TOO_SLOW)
   const paced = pace.begin(giveUp)
-  const reading = { stop: () => void request.pause(), goOn: () => void request.resume() }
+  const expected = Number(request.headers['content-length'] ?? Infinity)
+  const reading = {
+    // What is short has come already, with requests behind it perhaps that are to be answered after it.
+    stop: () => void (expected - received > SHORT_REST && request.pause()),
+    goOn: () => void request.resume(),
+  }
   reservation.came(connection, REQUEST_BYTES, reading)
   const count = (chunk: Buffer): void => {
     received += chunk.length
