@@ -1,7 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { peerOf } from './peer.ts'
 
-const CIDR = /^([^/]+)(?:\/(\d{1,3}))?$/
 const BRACKETED = /^\[([^\]]+)\](?::\d+)?$/
 const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
@@ -14,13 +13,6 @@ export interface Forwarded {
 /** More proxies in a row than these are nobody's. */
 const MOST_HOPS = 32
 
-/** Whether this is an address, or a range of them such as 10.0.0.0/8. */
-export function isAddressRange(text: string): boolean {
-  const [, address = '', bits] = CIDR.exec(text) ?? []
-  const family = isIP(address)
-  return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128)
-}
-
 /**
  * Tells who asks where a proxy asks for others: by `X-Forwarded-For`, which is believed of the listed proxies alone. It is read from its
  * end: the first address there that is no proxy's is who asks, and what stands before it may be made up.
@@ -28,7 +20,7 @@ export function isAddressRange(text: string): boolean {
 export class TrustedProxies {
   readonly #trusted = new BlockList()
 
-  /** Of addresses and ranges that `isAddressRange`. */
+  /** Of addresses, and ranges of them such as 10.0.0.0/8. */
   constructor(ranges: readonly string[]) {
     for (const range of ranges) {
       const [address = '', bits] = range.split('/')

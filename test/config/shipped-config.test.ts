@@ -153,6 +153,7 @@ test('the configuration that comes with Causeway is the one in its documentation
           host: 'localhost',
           port: 4319,
           allowedHosts: [],
+          trustedProxies: [],
           maxConnections: 256,
           writeTimeoutMs: 30_000,
         },

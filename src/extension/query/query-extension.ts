@@ -11,7 +11,7 @@ import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
 import { field, InvalidValue, optionalField, refuse, type ValueKind } from '../../config/schema/field.ts'
 import { TEXT_LIST, wholeNumber } from '../../config/schema/scalar-kinds.ts'
 import { section } from '../../config/schema/section.ts'
-import { isAddressRange } from '../../doors/trusted-proxies.ts'
+import { isAddressRange } from '../../config/parts/address-range.ts'
 import { openServerTls } from '../../trust/server-tls.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
