@@ -87,12 +87,17 @@ function* resourceJson(signal: 'spans' | 'logs', shape: Shape, resource: Resourc
     scopeSeparator = ','
     let separator = ''
     for (const record of records) {
-      yield separator + JSON.stringify(recordJson(signal, record.raw))
+      yield separator + recordText(signal, record.raw)
       separator = ','
     }
     yield ']}'
   }
   yield ']}'
+}
+
+/** By itself: a generator that waits holds whatever was used on the way to what it yields. */
+function recordText(signal: 'spans' | 'logs', raw: Buffer): string {
+  return JSON.stringify(recordJson(signal, raw))
 }
 
 /** The beginning of an envelope's JSON object up to the list that goes into it. */

@@ -16,6 +16,7 @@ afterEach(() => {
 /** Queries in which only the list of all mergelogs works, and has no end. */
 class EndlessQueries {
   pages = 0
+  bytesRead = 0
   /** What each mergelog says. */
   reason: string | undefined
   isReturned = false
@@ -73,6 +74,7 @@ class Served {
       onStop: () => undefined,
       clock: systemClock,
       timers: systemTimers,
+      onMade: () => undefined,
       cpuMs: () => systemClock.monotonicMs(),
     })
   }

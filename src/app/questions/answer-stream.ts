@@ -8,8 +8,6 @@ const MAX_UNREAD = 4
 const MAX_UNBEGUN = 1
 /** Of a chunk; an answer that is no longer is short. */
 export const CHUNK_LENGTH = 64 * 1024
-/** The rows that an answer is made of are read so many bytes at a time, or one row where that is larger. */
-const PAGE_BYTES = MIB
 /** An answer of larger rows counts for no more: it could not be given otherwise. */
 const MOST_COUNTED = 16 * MIB
 
@@ -21,6 +19,10 @@ export interface AnswerParts {
   /** Etags of answers that the caller has. */
   known: readonly string[]
   post: (message: FromQuery) => void
+  /** How many bytes of rows were read until now, for whatever answer. */
+  bytesRead: () => number
+  /** Told the length of every piece. */
+  onMade: (bytes: number) => void
 }
 
 /** One answer on its way to whoever asked: made piece by piece, sent chunk by chunk, as fast as it is read. */
@@ -32,6 +34,8 @@ export class AnswerStream {
   #isMade = false
   /** The length of the longest piece. */
   #longest = 0
+  /** The bytes of the rows that the next pieces are made of. */
+  #page = 0
   #isAnnounced = false
   #unread = 0
   #maxUnread = MAX_UNBEGUN
@@ -54,8 +58,8 @@ export class AnswerStream {
 
   /** The bytes that making it holds until it is read, where its rows are large. */
   get held(): number {
-    if (this.#longest <= CHUNK_LENGTH || this.#isOver) return 0
-    return Math.min(MOST_COUNTED, this.#text.length + Math.max(this.#longest, PAGE_BYTES))
+    const ofRows = Math.max(this.#longest, this.#page)
+    return ofRows <= CHUNK_LENGTH || this.#isOver ? 0 : Math.min(MOST_COUNTED, this.#text.length + ofRows)
   }
 
   /** A chunk was read. */
@@ -102,14 +106,24 @@ export class AnswerStream {
   #make(mayGoOn: () => boolean): void {
     if (this.#isMade || this.#text.length >= CHUNK_LENGTH) return
     do {
-      const piece = this.#pieces.next()
+      const piece = this.#nextPiece()
       if (piece.done === true) {
         this.#isMade = true
         return
       }
       this.#text += piece.value
       this.#longest = Math.max(this.#longest, piece.value.length)
+      this.#parts.onMade(piece.value.length)
     } while (this.#text.length < CHUNK_LENGTH && mayGoOn())
+  }
+
+  #nextPiece(): IteratorResult<string> {
+    const { bytesRead } = this.#parts
+    const before = bytesRead()
+    const piece = this.#pieces.next()
+    const read = bytesRead() - before
+    if (read > 0) this.#page = read
+    return piece
   }
 
   #sendWhole(): void {

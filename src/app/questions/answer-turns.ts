@@ -169,7 +169,7 @@ export class AnswerTurns implements Answering {
 
   /** Undefined when there is nothing more to say. */
   #begin({ id, question, known }: Ask): AnswerStream | undefined {
-    const { queries, salt, dataVersion } = this.#serving
+    const { queries, salt, dataVersion, onMade } = this.#serving
     // Asked for first: what is written meanwhile may be in the answer, and the next one differs then.
     const version = `${salt} ${dataVersion()}`
     const answered = answer(queries, question)
@@ -178,7 +178,8 @@ export class AnswerTurns implements Answering {
       return undefined
     }
     const { pieces } = answered
-    const stream = new AnswerStream({ id, pieces, version, known, post: this.#post })
+    const bytesRead = (): number => queries.bytesRead
+    const stream = new AnswerStream({ id, pieces, version, known, post: this.#post, bytesRead, onMade })
     if (answered.version !== undefined) stream.announce(`${salt} ${answered.version}`)
     return stream.isOver ? undefined : stream
   }

@@ -18,6 +18,8 @@ export interface QueryServing {
   /** How long this thread has had a processor. */
   cpuMs: () => number
   timers: Pick<Timers, 'soon' | 'after'>
+  /** Told how long a row's text was that was made: what making it left behind is collected once it is much. */
+  onMade: (bytes: number) => void
 }
 
 /** What becomes of questions. */

@@ -106,7 +106,7 @@ export class ShortAnswers implements Answering {
       }
       const ofVersion = answered.version === undefined ? undefined : etagOf(`${salt} ${answered.version}`)
       const isKnown = ofVersion !== undefined && known.includes(ofVersion)
-      const text = isKnown ? '' : textOf(answered, isCostly)
+      const text = isKnown ? '' : this.#textOf(answered, isCostly)
       if (isCostly()) this.#costly.tookLong(asker)
       else this.#costly.tookLittle(asker)
       if (text === undefined) {
@@ -128,17 +128,18 @@ export class ShortAnswers implements Answering {
     const untilCpuMs = cpuMs() + SHORT_CPU_MS
     return () => cpuMs() > untilCpuMs || clock.monotonicMs() > untilMs
   }
-}
 
-/** Undefined when it is too long, or takes too long. */
-function textOf(
-  { pieces }: Extract<Answer, { kind: 'found' }>,
-  takesTooLong: () => boolean,
-): string | undefined {
-  let text = ''
-  for (const piece of pieces) {
-    text += piece
-    if (text.length > CHUNK_LENGTH || takesTooLong()) return undefined
+  /** Undefined when it is too long, or takes too long. */
+  #textOf(
+    { pieces }: Extract<Answer, { kind: 'found' }>,
+    takesTooLong: () => boolean,
+  ): string | undefined {
+    let text = ''
+    for (const piece of pieces) {
+      this.#serving.onMade(piece.length)
+      text += piece
+      if (text.length > CHUNK_LENGTH || takesTooLong()) return undefined
+    }
+    return text
   }
-  return text
 }

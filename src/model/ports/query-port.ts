@@ -204,6 +204,8 @@ export interface Facets {
 
 /** What can be asked of what is stored. Synchronous; reads only. */
 export interface CausewayQueries {
+  /** How many bytes of stored spans, log records and envelopes were read until now. Whoever makes an answer of a page holds them. */
+  readonly bytesRead: number
   cpid(cpid: Cpid): CpidFacts | Absent
   /** The CPIDs that begin so, pruned ones that are still remembered too, in the order of their digits, at most `limit`. */
   cpidsBeginning(prefix: CpidPrefix, limit: number): readonly Cpid[]

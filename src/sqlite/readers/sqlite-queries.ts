@@ -19,6 +19,7 @@ import type {
 import type { ObjectFacts, ObjectVersionFacts } from '../../model/ports/object-history.ts'
 import { addContentFunctions } from '../linking/sent-once.ts'
 import type { Sqlite } from '../open-database.ts'
+import { BytesRead } from './bytes-read.ts'
 import { CascadeFactsReader } from './cascades/cascade-facts.ts'
 import { CascadeTraces } from './cascades/cascade-traces.ts'
 import { CpidLookup } from './graph/cpid-lookup.ts'
@@ -40,6 +41,7 @@ const CASCADES_NAMED = 8
 
 /** Answers questions through a connection that only reads, which it is given and does not close. */
 export class SqliteQueries implements CausewayQueries {
+  readonly #read = new BytesRead()
   readonly #cpids: CpidLookup
   readonly #walk: GraphWalk
   readonly #mergelogs: MergelogFactsReader
@@ -61,19 +63,23 @@ export class SqliteQueries implements CausewayQueries {
     this.#cpids = new CpidLookup(db)
     this.#walk = new GraphWalk(db)
     this.#mergelogs = new MergelogFactsReader(db)
-    this.#spans = new SpanPages(db)
-    this.#logs = new LogPages(db)
-    this.#envelopes = new EnvelopeReader(db)
+    this.#spans = new SpanPages(db, this.#read)
+    this.#logs = new LogPages(db, this.#read)
+    this.#envelopes = new EnvelopeReader(db, this.#read)
     this.#cascades = new CascadeFactsReader(db)
     this.#traces = new CascadeTraces(db)
     this.#linked = new LinkedSpans(db)
-    this.#sent = new SentItems(db)
+    this.#sent = new SentItems(db, this.#read)
     this.#sentTraces = new SentTraces(db, this.#sent)
     this.#around = new GraphAroundReader(db)
     const cascadesOf = (cpid: number): Cpid[] => this.#rootsOf(cpid).slice(0, CASCADES_NAMED)
     this.#objects = new ObjectFactsReader(db, cascadesOf)
     this.#versions = new ObjectVersionsReader(db, cascadesOf)
     this.#facets = new FacetsReader(db)
+  }
+
+  get bytesRead(): number {
+    return this.#read.count
   }
 
   cpid(cpid: Cpid): CpidFacts | Absent {

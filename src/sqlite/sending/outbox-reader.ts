@@ -45,7 +45,7 @@ export class SqliteOutbox implements OutboxReader {
   readonly #traceId: Statement<[number], Buffer>
   readonly #uuid: Statement<[number], Buffer>
   readonly #count: Statement<[number], number>
-  readonly #ofDecisions: Statement<[string], ItemRow>
+  readonly #ofDecision: Statement<[number], ItemRow>
   readonly #decisions: Statement<[number], number>
   readonly #decisionsOfSpan: Statement<[number, bigint], number>
   readonly #ownDecisions: Statement<[number], number>
@@ -64,10 +64,9 @@ export class SqliteOutbox implements OutboxReader {
       )
       .raw()
       .safeIntegers()
-    this.#ofDecisions = db
-      .prepare<[string], ItemRow>(
-        `SELECT ${COLUMNS} FROM json_each(?) wanted CROSS JOIN outbox ON outbox.decision = wanted.value
-         LEFT JOIN spans ON spans.id = outbox.span ORDER BY wanted.key`,
+    this.#ofDecision = db
+      .prepare<[number], ItemRow>(
+        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span WHERE outbox.decision = +?`,
       )
       .raw()
       .safeIntegers()
@@ -149,9 +148,10 @@ export class SqliteOutbox implements OutboxReader {
     return { received: this.#decisionsOfSpan.all(trace, spanId), own: this.#ownDecisions.all(trace) }
   }
 
-  /** What these decisions sent, in their order. */
-  items(decisions: readonly number[]): OutboxItem[] {
-    return this.#ofDecisions.all(JSON.stringify(decisions)).map((row) => this.#itemOf(row))
+  /** What this decision sent; undefined when it was pruned. */
+  item(decision: number): OutboxItem | undefined {
+    const row = this.#ofDecision.get(decision)
+    return row && this.#itemOf(row)
   }
 
   #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: ItemRow): OutboxItem {

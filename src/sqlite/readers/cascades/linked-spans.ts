@@ -60,7 +60,7 @@ export class LinkedSpans {
   of(trace: number): LinkedSpan[] {
     // Read first: one that is placed meanwhile is then in both.
     const beingPlaced = this.#beingPlaced.of(trace)
-    const sent = this.#ofTrace.all(trace).flatMap((row) => this.#spanOf(row))
+    const sent = this.#spansOf(this.#ofTrace.iterate(trace))
     sent.sort((a, b) => a.decision - b.decision)
     if (beingPlaced.length === 0) return sent
     const placed = new Set(sent.map(({ row }) => row))
@@ -68,9 +68,9 @@ export class LinkedSpans {
   }
 
   ofDecisions(decisions: readonly number[]): LinkedSpan[] {
-    const rows = this.#ofDecisions.all(JSON.stringify(decisions))
+    const sent = this.#spansOf(this.#ofDecisions.iterate(JSON.stringify(decisions)))
     const beingPlaced = this.#beingPlaced.ofRows(decisions.flatMap((at) => (at < 0 ? -at : [])))
-    const all = [...rows.flatMap((row) => this.#spanOf(row)), ...beingPlaced]
+    const all = [...sent, ...beingPlaced]
     const spans = new Map(all.map((span) => [span.decision, span]))
     return decisions.flatMap((decision) => spans.get(decision) ?? [])
   }
@@ -78,6 +78,13 @@ export class LinkedSpans {
   /** The rows of those that `of` tells of as being placed. */
   beingPlacedIn(trace: number): number[] {
     return this.#beingPlaced.rowsIn(trace)
+  }
+
+  /** Row by row: some come with all bytes of a span. */
+  #spansOf(rows: Iterable<SentRow>): LinkedSpan[] {
+    const spans: LinkedSpan[] = []
+    for (const row of rows) spans.push(...this.#spanOf(row))
+    return spans
   }
 
   /** None for a span that was pruned. */

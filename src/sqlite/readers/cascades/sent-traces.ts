@@ -2,7 +2,6 @@ import type { Statement } from 'better-sqlite3'
 import type { OutboxItem } from '../../../model/ports/outbox-port.ts'
 import type { Pages, TraceFacts, TraceRange } from '../../../model/ports/query-port.ts'
 import type { Sqlite } from '../../open-database.ts'
-import { SqliteOutbox } from '../../sending/outbox-reader.ts'
 import { traceFactsOf, TRACE_COLUMNS, type TraceRow } from './trace-row.ts'
 import type { SentItems } from './sent-items.ts'
 
@@ -21,7 +20,6 @@ interface RangeBind {
 /** Finds outgoing traces as backends know them. */
 export class SentTraces {
   readonly #items: SentItems
-  readonly #outbox: SqliteOutbox
   readonly #byId: Statement<[Buffer], number>
   readonly #forwarded: Statement<[{ id: Buffer }], number>
   readonly #newest: Statement<[number], number | null>
@@ -31,7 +29,6 @@ export class SentTraces {
 
   constructor(db: Sqlite, items: SentItems) {
     this.#items = items
-    this.#outbox = new SqliteOutbox(db)
     this.#byId = db.prepare<[Buffer], number>('SELECT id FROM traces WHERE trace_id = ?').pluck()
     // CROSS JOIN: left to itself, SQLite begins with everything that was ever forwarded.
     this.#forwarded = db
@@ -86,14 +83,12 @@ export class SentTraces {
   /** Everything sent, newest first. */
   *lately(): Pages<OutboxItem> & Generator<OutboxItem[]> {
     for (let upTo = this.#lastDecision.get() ?? 0; upTo > 0; upTo -= PAGE) {
-      yield this.#outbox.items(this.#decisions.all(upTo - PAGE, upTo))
+      yield* this.#items.of(this.#decisions.all(upTo - PAGE, upTo))
     }
   }
 
   *#both(trace: number | undefined, forwarded: readonly number[]): Generator<readonly OutboxItem[]> {
     if (trace !== undefined) yield* this.#items.into(trace)
-    for (let at = 0; at < forwarded.length; at += PAGE) {
-      yield this.#outbox.items(forwarded.slice(at, at + PAGE))
-    }
+    yield* this.#items.of(forwarded)
   }
 }

@@ -3,6 +3,7 @@ import { MIB } from '../../../model/sizes.ts'
 import { envelopeBytes, type ScopeEnvelopes } from '../../../model/ports/outbox-port.ts'
 import { GenerationCache } from '../../generation-cache.ts'
 import type { Sqlite } from '../../open-database.ts'
+import type { BytesRead } from '../bytes-read.ts'
 
 const SCOPES = 1_000
 const SCOPE_BYTES = 8 * MIB
@@ -14,8 +15,10 @@ export class EnvelopeReader {
     of: envelopeBytes,
   })
   readonly #find: Statement<[number], ScopeEnvelopes>
+  readonly #read: BytesRead
 
-  constructor(db: Sqlite) {
+  constructor(db: Sqlite, read: BytesRead) {
+    this.#read = read
     this.#find = db.prepare(
       `SELECT scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
        FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
@@ -26,7 +29,9 @@ export class EnvelopeReader {
     const cached = this.#cache.get(scope)
     if (cached !== undefined) return cached
     const found = this.#find.get(scope)
-    if (found !== undefined) this.#cache.set(scope, found)
+    if (found === undefined) return undefined
+    this.#cache.set(scope, found)
+    this.#read.count += envelopeBytes(found)
     return found
   }
 }

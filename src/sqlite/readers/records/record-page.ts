@@ -1,5 +1,6 @@
 import type { Position, StoredRecord } from '../../../model/ports/query-port.ts'
 import { MIB } from '../../../model/sizes.ts'
+import type { BytesRead } from '../bytes-read.ts'
 
 const MAX_RECORDS = 150
 const MAX_BYTES = MIB
@@ -8,6 +9,11 @@ const MAX_BYTES = MIB
 export class RecordPage {
   #records: StoredRecord[] = []
   #bytes = 0
+  readonly #read: BytesRead
+
+  constructor(read: BytesRead) {
+    this.#read = read
+  }
 
   /** Adds records until the page is full; true when it took all there are. */
   fill<Row extends { scope: number | bigint; raw: Buffer }>(
@@ -17,6 +23,7 @@ export class RecordPage {
     for (const row of rows) {
       this.#records.push({ position: positionOf(row), scope: Number(row.scope), raw: row.raw })
       this.#bytes += row.raw.length
+      this.#read.count += row.raw.length
       if (this.isFull) return false
     }
     return true

@@ -3,6 +3,7 @@ import type { Pages, Position, StoredRecord } from '../../../model/ports/query-p
 import type { Sqlite } from '../../open-database.ts'
 import { SPAN_ONCE } from '../../linking/sent-once.ts'
 import { CPID_ABOVE } from '../cpid-above.ts'
+import type { BytesRead } from '../bytes-read.ts'
 import { RecordPage } from './record-page.ts'
 
 /** How many original traces may be searched in vain before the reader gets an empty page. */
@@ -24,8 +25,10 @@ export class SpanPages {
   readonly #origins: Statement<[number, bigint], bigint>
   readonly #ofOrigin: Statement<[bigint, bigint, bigint, number], SpanRow>
   readonly #all: Statement<[bigint], SpanRow>
+  readonly #read: BytesRead
 
-  constructor(db: Sqlite) {
+  constructor(db: Sqlite, read: BytesRead) {
+    this.#read = read
     this.#origins = db
       .prepare<[number, bigint], bigint>(
         `SELECT origin FROM cpid_origins WHERE cpid = ? AND origin >= ? ORDER BY origin LIMIT ${SEARCHES_AT_ONCE}`,
@@ -49,7 +52,7 @@ export class SpanPages {
   /** The spans of these CPIDs, whose numbers grow; a position is CPID, original trace, span id and number. */
   *ofCpids(cpids: readonly number[], after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
     const [firstCpid = 0n, firstOrigin = 0n, firstSpanId = LEAST, firstId = 0n] = after
-    const page = new RecordPage()
+    const page = new RecordPage(this.#read)
     let searched = 0
     for (const cpid of cpids) {
       const goesOn = BigInt(cpid) === firstCpid
@@ -70,7 +73,7 @@ export class SpanPages {
 
   *all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
     let [id = 0n] = after
-    const page = new RecordPage()
+    const page = new RecordPage(this.#read)
     const place = (row: SpanRow): Position => {
       id = row.id
       return [row.id]
