@@ -130,10 +130,7 @@ export class ShortAnswers implements Answering {
   }
 
   /** Undefined when it is too long, or takes too long. */
-  #textOf(
-    { pieces }: Extract<Answer, { kind: 'found' }>,
-    takesTooLong: () => boolean,
-  ): string | undefined {
+  #textOf({ pieces }: Extract<Answer, { kind: 'found' }>, takesTooLong: () => boolean): string | undefined {
     let text = ''
     for (const piece of pieces) {
       this.#serving.onMade(piece.length)
