@@ -33,19 +33,10 @@ export class LoginAttempts {
     return this.#of(peer)?.count ?? 0
   }
 
-  /**
-   * How long until it may try again as this user, in milliseconds; 0 when it may now. A user of whom no wrong password came from there
-   * waits for the others' for a second at most.
-   */
+  /** How long until it may try again as this user, in milliseconds; 0 when it may now. */
   waitMs(peer: string, username: string): number {
-    const [all, own] = [this.#of(peer), this.#of(keyOf(peer, username))]
-    const forAll =
-      all === undefined
-        ? 0
-        : own === undefined
-          ? Math.min(all.untilMs, all.lastMs + FIRST_WAIT_MS)
-          : all.untilMs
-    return Math.max(0, Math.max(forAll, own?.untilMs ?? 0) - this.#nowMs())
+    const forAllMs = (this.#of(peer)?.untilMs ?? 0) - this.#nowMs()
+    return Math.max(forAllMs, this.waitOfUserMs(peer, username), 0)
   }
 
   /** The same, for the wrong passwords of this user alone. */
