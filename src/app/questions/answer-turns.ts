@@ -17,7 +17,7 @@ const MAX_BEGUN = 16
  * has none, so that what somebody does not read keeps nobody else waiting.
  */
 const MAX_HELD = 16 * MIB
-const MAX_HELD_BY_ALL = 32 * MIB
+const MAX_HELD_BY_ALL = 48 * MIB
 /** Of these one ends of which nothing was read for so long, when others wait to begin. */
 const STILL_MS = 1_000
 /** Addresses, and the connections of each. */

@@ -123,7 +123,7 @@ async function askUnread(
       if (reader === 'reads slowly')
         timers.set(
           socket,
-          setInterval(() => socket.read(SLOW_BYTES), SLOW_MS),
+          setInterval(() => void socket.read(SLOW_BYTES), SLOW_MS),
         )
       if (reader === 'comes again')
         timers.set(
