@@ -8,6 +8,9 @@ import type { Sqlite } from '../open-database.ts'
 /** How many spans with the same ids, or log records of the same time and digest, are compared with one. */
 const COMPARED_SPANS = 64
 const COMPARED_LOGS = 16
+/** A record of more bytes is compared with few, since each comparison reads all bytes of both. */
+const FEW_FROM_BYTES = 1024
+const FEW = 4
 const CONTENTS = 5_000
 
 const LINKED = '(SELECT linked_arrival FROM progress WHERE only = 1)'
@@ -23,20 +26,31 @@ const isSame = (of: 'span' | 'log', columns: readonly string[], one: string, oth
     `(${one}.scope = ${other}.scope AND ${one}.raw = ${other}.raw OR ${content(of, one)} = ${content(of, other)})`,
   ].join(' AND ')
 
+/** `exists` is given how many records are compared with `it`. */
+const asManyAsAffordable = (it: string, most: number, exists: (compared: number) => string): string =>
+  `CASE WHEN length(${it}.raw) > ${FEW_FROM_BYTES} THEN ${exists(FEW)} ELSE ${exists(most)} END`
+
 const WITH_ITS_IDS = 'FROM spans f WHERE f.origin = s.origin AND f.span_id = s.span_id AND f.id < s.id'
+const SPAN_COLUMNS = ['kind', 'start_ns', 'end_ns', 'parent_id', 'status', 'name']
+
+const isAmongSpans = (compared: number): string =>
+  `EXISTS (SELECT 1 FROM (SELECT f.id ${WITH_ITS_IDS} LIMIT ${compared}) same_ids CROSS JOIN spans e ON e.id = same_ids.id
+   WHERE ${isSame('span', SPAN_COLUMNS, 'e', 's')})`
+
+const isAmongLogs = (compared: number): string =>
+  `EXISTS (SELECT 1 FROM
+   (SELECT f.id FROM logs f WHERE f.time_ns = l.time_ns AND f.digest = l.digest AND f.id < l.id LIMIT ${compared}) c
+   CROSS JOIN logs e ON e.id = c.id WHERE ${isSame('log', ['severity', 'span_id', 'event_name'], 'e', 'l')})`
 
 /**
  * 1 for a span `s` that was stored before: with the same ids, the same content and the same resource and scope, however they
  * were encoded. Two spans may have the same ids, as a client's and a server's have in Zipkin. Few have, so that is asked first.
  */
 export const SPAN_REPEATED = `CASE WHEN EXISTS (SELECT 1 ${WITH_ITS_IDS}) THEN
-  EXISTS (SELECT 1 FROM (SELECT f.id ${WITH_ITS_IDS} LIMIT ${COMPARED_SPANS}) same_ids CROSS JOIN spans e ON e.id = same_ids.id
-   WHERE ${isSame('span', ['kind', 'start_ns', 'end_ns', 'parent_id', 'status', 'name'], 'e', 's')}) ELSE 0 END`
+  ${asManyAsAffordable('s', COMPARED_SPANS, isAmongSpans)} ELSE 0 END`
 
 /** True of a log record `l` that was stored before: with the same content, resource and scope, however they were encoded. */
-export const LOG_REPEATED = `l.digest IS NOT NULL AND EXISTS (SELECT 1 FROM
-   (SELECT f.id FROM logs f WHERE f.time_ns = l.time_ns AND f.digest = l.digest AND f.id < l.id LIMIT ${COMPARED_LOGS}) c
-   CROSS JOIN logs e ON e.id = c.id WHERE ${isSame('log', ['severity', 'span_id', 'event_name'], 'e', 'l')})`
+export const LOG_REPEATED = `l.digest IS NOT NULL AND ${asManyAsAffordable('l', COMPARED_LOGS, isAmongLogs)}`
 
 /** What was sent again is removed when it is linked; until then questions leave it out. */
 export const SPAN_ONCE = `(s.id <= ${LINKED} OR NOT ${SPAN_REPEATED})`
