@@ -125,3 +125,38 @@ test('the flows of a peer take turns too', () => {
   queue.add({ path: [1, 2], costMs: 1, number: 0 })
   expect(queue.take(6).map(({ path }) => path[1])).toContain(2)
 })
+
+/** Serves peers that always have something waiting, whose items take other than was thought; what each took. */
+function serveMisjudged(queue: FairQueue<Item>, tookMs: readonly number[], turns: number): number[] {
+  const ms = tookMs.map(() => 0)
+  for (let turn = 0; turn < turns; turn++) {
+    const [item] = queue.take(0.01)
+    if (item === undefined) break
+    const [peer] = item.path
+    const took = tookMs[peer] ?? 0
+    ms[peer] = (ms[peer] ?? 0) + took
+    queue.correct(item, took - item.costMs)
+    queue.add(alone(peer, item.costMs))
+  }
+  return ms
+}
+
+test('who takes less than was thought is charged for no more than that', () => {
+  const queue = new FairQueue<Item>(LEVELS)
+  for (const peer of [1, 2]) queue.add(alone(peer, 10))
+  const [, much = 0, little = 0] = serveMisjudged(queue, [0, 10, 1], 1_100)
+  expect(little / much).toBeCloseTo(1, 1)
+})
+
+test.each([
+  ['less', 10, 1],
+  ['more', 1, 20],
+])('beside those who take %s than was thought somebody new gets a share like theirs', (_, costMs, tookMs) => {
+  const queue = new FairQueue<Item>(LEVELS)
+  for (let at = 0; at < 4; at++) for (const peer of [1, 2]) queue.add(alone(peer, costMs))
+  serveMisjudged(queue, [0, tookMs, tookMs], 500)
+  for (let at = 0; at < 4; at++) queue.add(alone(3, costMs))
+  const [, first = 0, second = 0, newcomer = 0] = serveMisjudged(queue, [0, tookMs, tookMs, tookMs], 60)
+  expect(Math.max(first, second, newcomer)).toBeLessThanOrEqual(24 * tookMs)
+  expect(Math.min(first, second, newcomer)).toBeGreaterThanOrEqual(16 * tookMs)
+})

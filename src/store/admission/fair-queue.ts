@@ -116,6 +116,7 @@ class Turns<T extends Queued> implements Line<T> {
     const lane = this.#laneOf(item)
     lane.line.putBack(item)
     lane.startsMs -= item.costMs
+    this.#nowMs -= item.costMs / this.#lanes.size
     this.#size++
     this.#found = undefined
   }
@@ -124,12 +125,15 @@ class Turns<T extends Queued> implements Line<T> {
     const key = this.#keyOf(path)
     const lane = this.#lanes.get(key)
     this.#found = undefined
+    // Else whoever comes new would begin far behind those who wait, or far before them.
+    this.#nowMs += moreMs / (this.#lanes.size + (lane === undefined ? 1 : 0))
     if (lane !== undefined) {
       lane.startsMs += moreMs
       lane.line.correct(path, moreMs)
     } else if (this.#size > 0) {
       const endedMs = Math.max(this.#ended.get(key) ?? 0, this.#nowMs) + moreMs
       if (endedMs > this.#nowMs) this.#ended.set(key, endedMs)
+      else this.#ended.delete(key)
     }
   }
 

@@ -36,6 +36,7 @@ export class WaitingRequests<T extends WaitingRequest> {
   readonly #shares: FlowShares
   #wasLight = false
   #taken: readonly Waiting<T>[] = []
+  #takenFrom = this.#heavy
   /** The one that was begun and is not stored whole; another is not begun before. */
   #begun: Waiting<T> | undefined
 
@@ -65,6 +66,7 @@ export class WaitingRequests<T extends WaitingRequest> {
     const isLightsTurn = this.#light.size > 0 && (!hasHeavy || !this.#wasLight)
     this.#wasLight = isLightsTurn
     const mayTakeMs = !isLightsTurn && this.#shares.isMixed ? MIXED_COMMIT_MS : COMMIT_MS
+    this.#takenFrom = isLightsTurn ? this.#light : this.#heavy
     if (isLightsTurn) this.#taken = this.#light.take(mayTakeMs)
     else if (this.#begun === undefined) this.#taken = this.#heavy.take(mayTakeMs)
     else {
@@ -88,7 +90,7 @@ export class WaitingRequests<T extends WaitingRequest> {
       const paidMs = Math.max(costMs, spentMs)
       const moreMs = (isStored ? waiting.spentMs : Math.max(costMs, waiting.spentMs)) - paidMs
       this.#shares.correct(request, moreMs)
-      this.#heavy.correct(waiting, moreMs)
+      this.#takenFrom.correct(waiting, moreMs)
       if (isStored) this.#shares.measured(request, request.bytes.length, waiting.spentMs)
     })
     this.#begun = this.#taken[stored] ?? this.#begun
