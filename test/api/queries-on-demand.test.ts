@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
 import { QueriesOnDemand } from '../../src/app/questions/queries-on-demand.ts'
 import { ThreadQueryService } from '../../src/app/questions/thread-query-service.ts'
 import { cpidOfDigits } from '../../src/model/cpid.ts'
@@ -66,6 +68,21 @@ test('a question that was given up is not waited for', async () => {
   expect(writer.db.open).toBe(true)
 })
 
+test('one thread takes the place of one that has ended, however many ask at once', async () => {
+  using folder = freshFolder()
+  const path = join(folder.path, 'causeway.db')
+  using writer = await figureSeven(path, {})
+  using started = startedThreads()
+  await using queries = new QueriesOnDemand(path)
+  await queries.ask(QUESTION)
+  await started.threads[0]?.terminate()
+
+  const replies = await Promise.all(Array.from({ length: 3 }, () => queries.ask(QUESTION)))
+  expect(replies.map(({ kind }) => kind)).toEqual(['found', 'found', 'found'])
+  expect(started.threads).toHaveLength(2)
+  expect(writer.db.open).toBe(true)
+})
+
 test('nobody is answered after the end', async () => {
   const queries = new QueriesOnDemand('/nowhere/causeway.db')
   await queries[Symbol.asyncDispose]()
@@ -75,4 +92,12 @@ test('nobody is answered after the end', async () => {
 function freshFolder(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), 'causeway-on-demand-'))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true }) }
+}
+
+/** The threads that are started until this is disposed. */
+function startedThreads(): Disposable & { threads: Worker[] } {
+  const threads: Worker[] = []
+  const note = (message: unknown): void => void threads.push((message as { worker: Worker }).worker)
+  subscribe('worker_threads', note)
+  return { threads, [Symbol.dispose]: () => unsubscribe('worker_threads', note) }
 }

@@ -44,9 +44,11 @@ export class ThreadOnDemand {
   }
 
   async #running(): Promise<ThreadQueryService> {
-    const thread = await (this.#thread ??= this.#start())
+    const running = (this.#thread ??= this.#start())
+    const thread = await running
     if (!thread.isGone) return thread
-    if ((await this.#thread) === thread) this.#thread = this.#start()
+    // Another question may have replaced it already.
+    if (this.#thread === running) this.#thread = undefined
     return (this.#thread ??= this.#start())
   }
 
