@@ -84,14 +84,16 @@ export class Known {
   }
 
   placesOf(span: DrawnSpan): ExpectedPlace[] {
-    const traces = this.tracesOf(span)
-    const isSure = traces.length === 1 || !this.#mayHaveDriver(span)
-    const known = [...this.mergelogs.keys()].map(traceOf)
-    return traces.map((trace) => {
-      const isOptional = !isSure && !known.includes(trace)
+    return this.tracesOf(span).map((trace) => {
+      const isOptional = this.#isOptionalIn(trace, span)
       const parent = isOptional ? SOME_PARENT : this.#parentIn(trace, span)
       return { trace, span: hexSpan(span.id), parent, isOptional }
     })
+  }
+
+  #isOptionalIn(trace: string, span: DrawnSpan): boolean {
+    if (this.tracesOf(span).length === 1 || !this.#mayHaveDriver(span)) return false
+    return ![...this.mergelogs.keys()].map(traceOf).includes(trace)
   }
 
   /** Whether something but its CPID may say what drives it: a cause, or a change that it began. */
@@ -107,6 +109,8 @@ export class Known {
     const observed = highestOfEach(span.observed)
     const causes = observed.flatMap((version) => this.#writerOf(version, trace, span) ?? [])
     if (causes.some((cause) => !observed.some((version) => wroteExactly(cause, version)))) return SOME_PARENT
+    // A cause that need not be in the trace need not be the parent there.
+    if (causes.some((cause) => this.#isOptionalIn(trace, cause))) return SOME_PARENT
     const [last] = causes.sort((a, b) => b.endMs - a.endMs)
     return last === undefined ? `the change of ${span.carries}` : hexSpan(last.id)
   }
