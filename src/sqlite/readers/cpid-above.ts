@@ -1,7 +1,7 @@
 import { SPAN_JOINS_OWN, SPAN_MALFORMED_CPID, SPAN_NAMES_REQUEST } from '../../model/arrivals.ts'
 
-/** How far up is looked. */
-const MOST_ABOVE = 256
+/** How many ancestors are looked at: a sender may make a chain of any length, and each span in it is asked about. */
+const MOST_ABOVE = 32
 /** The linker alone knows whether such a span takes the CPID of its parent. */
 const UNSURE = SPAN_JOINS_OWN | SPAN_NAMES_REQUEST
 
