@@ -7,7 +7,7 @@ import { connectingClient, fetchingClient, keepingClient } from './support/burst
 
 /** What the metrics and the health check have, which is the least of all listeners. */
 const LIMITS = { max: 64, maxPerAddress: 32 }
-const RUNS = process.env['CAUSEWAY_ATTACK'] === undefined ? 10 : 200
+const RUNS = process.env['CAUSEWAY_ATTACK'] === undefined ? 10 : 100
 const LONGEST_MS = 120_000
 
 const bursts = fc.array(

@@ -4,6 +4,6 @@ import { checkRepeats } from '../../support/repeats-encoded-otherwise.ts'
 test.each(['traces', 'logs'] as const)(
   '%s: what is sent again, batched and encoded otherwise, is stored, shown and sent once, and all that differs is kept',
   async (signal) => {
-    await checkRepeats(signal, 300)
+    await checkRepeats(signal, 150)
   },
 )
