@@ -86,7 +86,9 @@ function collect(
   const expected = Number(request.headers['content-length'] ?? Infinity)
   const reading = {
     // What is short has come already, with requests behind it perhaps that are to be answered after it.
-    stop: () => void (expected - received > SHORT_REST && request.pause()),
+    stop: () => {
+      if (expected - received > SHORT_REST) request.pause()
+    },
     goOn: () => void request.resume(),
   }
   reservation.came(connection, REQUEST_BYTES, reading)
