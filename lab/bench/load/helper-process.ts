@@ -10,6 +10,8 @@ export class HelperProcess<In extends Message, Out extends Message> implements D
   readonly #child: ChildProcess
   readonly #name: string
   readonly #wanted = new Map<string, (message: Out) => void>()
+  /** What was said since it was last told something, before anybody listened. */
+  readonly #said = new Map<string, Out>()
   #fail: (reason: Error) => void = () => undefined
 
   /** Forks `file` of the folder of `from`, of this one unless given. */
@@ -18,8 +20,10 @@ export class HelperProcess<In extends Message, Out extends Message> implements D
     this.#child = fork(fileURLToPath(new URL(file, from)), { execArgv: [] })
     this.#child.on('message', (message: Out) => {
       if (message.kind === 'failed') this.#fail(new Error(`${file}: ${JSON.stringify(message)}`))
-      this.#wanted.get(message.kind)?.(message)
+      const hear = this.#wanted.get(message.kind)
       this.#wanted.delete(message.kind)
+      if (hear === undefined) this.#said.set(message.kind, message)
+      else hear(message)
     })
     this.#child.on('exit', (code) => this.#fail(new Error(`${file} ended with ${String(code)}`)))
   }
@@ -29,11 +33,15 @@ export class HelperProcess<In extends Message, Out extends Message> implements D
   }
 
   tell(message: In): void {
+    this.#said.clear()
     this.#child.send(message)
   }
 
   /** The next message of this kind; rejects when the process fails or the time is up. */
   async hear<Kind extends Out['kind']>(kind: Kind, withinMs = 30_000): Promise<Extract<Out, { kind: Kind }>> {
+    const said = this.#said.get(kind)
+    this.#said.delete(kind)
+    if (said !== undefined) return said as Extract<Out, { kind: Kind }>
     const { promise, resolve, reject } = Promise.withResolvers<Out>()
     this.#wanted.set(kind, resolve)
     this.#fail = reject

@@ -65,8 +65,12 @@ export async function askedRound(options: Options): Promise<Record<string, numbe
   using askers = new HelperProcess<AskOrder, FromAskers>('fair-askers.ts', LOAD)
   using flooders = new HelperProcess<FairOrder, FromFairSenders>('fair-senders.ts', LOAD)
   using costly = new HelperProcess<AskOrder, FromAskers>('fair-askers.ts', LOAD)
-  await Promise.all([senders.hear('ready'), askers.hear('ready')])
-  await Promise.all([flooders.hear('ready'), costly.hear('ready')])
+  await Promise.all([
+    senders.hear('ready'),
+    askers.hear('ready'),
+    flooders.hear('ready'),
+    costly.hear('ready'),
+  ])
   const causeway = await startMeasuredCauseway(options, directory.path)
   try {
     const { short, long } = await fill(causeway)

@@ -6,7 +6,11 @@ const BYTES = 200_000
 /** It was 13 to 20 where each was compared with up to 64 others. */
 const TIMES = 4
 
-/** Milliseconds of CPU time that it takes to store and link large spans. */
+/** Milliseconds of CPU time that it takes to store and link large spans, the least of three. */
+async function leastMs(idOf: (at: number) => number): Promise<number> {
+  return Math.min(await costMs(idOf), await costMs(idOf), await costMs(idOf))
+}
+
 async function costMs(idOf: (at: number) => number): Promise<number> {
   using writer = await TestWriter.open()
   const text = 'x'.repeat(BYTES)
@@ -22,6 +26,6 @@ async function costMs(idOf: (at: number) => number): Promise<number> {
 
 test('large spans that share their ids and differ in one byte cost little more than others', async () => {
   await costMs((at) => at + 1)
-  const ordinary = await costMs((at) => at + 1)
-  expect(await costMs(() => 1)).toBeLessThan(TIMES * ordinary)
+  const ordinary = await leastMs((at) => at + 1)
+  expect(await leastMs(() => 1)).toBeLessThan(TIMES * ordinary)
 })

@@ -24,6 +24,8 @@ const TIMES_TIME = 3
 /** Whatever the size: heaps grow in steps, and other requests come beside it. */
 const CONSTANT_BYTES = 100 * MIB
 const CONSTANT_SECONDS = 0.5
+/** How often a request is measured that seems too costly. */
+const MEASURED = 4
 /** What such a memory limiter has, with room for what the process takes at rest. */
 const LIMIT_MIB = 800
 /** Answers for which the sender comes again: there is no room while the one before is being ended. */
@@ -91,7 +93,7 @@ async function costOf(
   return { status: answered, cpuSeconds, bytes: vitals.memoryBytes - memoryBytes }
 }
 
-/** What the costliest of some ordinary requests of this size takes. */
+/** CPU seconds of ordinary spans of this size. */
 async function ordinarySeconds(
   causeway: AttackedCauseway,
   encoding: HostileRequest['encoding'],
@@ -122,12 +124,19 @@ test(
           json: await ordinarySeconds(causeway, 'json', ordinary.json),
         }
         for (const { request, packed } of attacks) {
-          const { bytes, cpuSeconds, status: answered } = await costOf(causeway, request, packed)
-          const cost = `${answered}, ${cpuSeconds.toFixed(2)} s, ${Math.round(bytes / MIB)} MiB`
-          process.stderr.write(`${request.name}: ${cost}\n`)
-          expect([200, 400]).toContain(answered)
-          expect(cpuSeconds).toBeLessThan(usual[request.encoding] * TIMES_TIME + CONSTANT_SECONDS)
-          expect(bytes).toBeLessThan(DRAWN_SIZE * TIMES_BYTES + CONSTANT_BYTES)
+          const { encoding } = request
+          for (let attempt = 1; ; attempt++) {
+            const { bytes, cpuSeconds, status: answered } = await costOf(causeway, request, packed)
+            const cost = `${answered}, ${cpuSeconds.toFixed(2)} s, ${Math.round(bytes / MIB)} MiB`
+            process.stderr.write(`${request.name}: ${cost}\n`)
+            expect([200, 400]).toContain(answered)
+            expect(bytes).toBeLessThan(DRAWN_SIZE * TIMES_BYTES + CONSTANT_BYTES)
+            const isCostly = cpuSeconds >= usual[encoding] * TIMES_TIME + CONSTANT_SECONDS
+            if (!isCostly) break
+            // A processor that was slow for a while, or a request that is too costly each time.
+            expect(attempt).toBeLessThan(MEASURED)
+            usual[encoding] = await ordinarySeconds(causeway, encoding, ordinary[encoding])
+          }
         }
       },
       { what: `requests of which one field is too much, seed ${seed}`, longestMs: LONGEST_MS },
