@@ -166,6 +166,11 @@ export class TestWriter {
     return this.db.prepare<[], number>(`SELECT count(*) FROM ${from}`).pluck().get() ?? -1
   }
 
+  /** How many rows were inserted, updated and deleted so far. */
+  get rowsWritten(): number {
+    return this.db.prepare<[], number>('SELECT total_changes()').pluck().get() ?? -1
+  }
+
   /** What people's questions are answered from. */
   queries(): SqliteQueries {
     return new SqliteQueries(this.db)
