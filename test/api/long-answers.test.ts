@@ -1,13 +1,18 @@
 import { expect, test } from '@jest/globals'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { MessageChannel } from 'node:worker_threads'
 import type { Reply } from '../../src/api/query-service.ts'
 import { CostlyAskers } from '../../src/app/questions/costly-askers.ts'
 import { QueriesOnDemand } from '../../src/app/questions/queries-on-demand.ts'
+import { serveQueries } from '../../src/app/questions/serve-queries.ts'
+import { systemTimers } from '../../src/app/system-timers.ts'
 import { cpidOfDigits } from '../../src/model/cpid.ts'
 import type { Asker } from '../../src/query/asker.ts'
 import type { Question } from '../../src/query/question.ts'
+import type { FromQuery, ToQuery } from '../../src/threads/query-messages.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 import { cpid, spansRequest } from '../support/otlp-requests.ts'
 
@@ -83,16 +88,56 @@ test('an answer is known again by its etag, whichever thread gave it', async () 
     })
 })
 
-test('a new connection is taken for what its address has shown, an old one for what it has asked itself', () => {
+test('a new connection is taken for what its address has shown, but for one now and then; an old one for what it has asked', () => {
   const clock = { nowMs: 0 }
   const askers = new CostlyAskers(() => clock.nowMs)
   const of = (connection: number, address = '10.0.0.1'): Asker => ({ address, connection })
+  const costly = (...connections: number[]): boolean[] =>
+    connections.map((connection) => askers.isCostly(of(connection)))
   askers.tookLittle(of(1))
   askers.tookLong(of(2))
-  expect([1, 2, 3].map((connection) => askers.isCostly(of(connection)))).toEqual([false, true, true])
-  expect(askers.isCostly(of(4, '10.0.0.2'))).toBe(false)
-  clock.nowMs = 60_001
-  expect([1, 2, 3].map((connection) => askers.isCostly(of(connection)))).toEqual([false, false, false])
+  expect(costly(1, 2, 3, 4)).toEqual([false, true, false, true])
+  expect(askers.isCostly(of(5, '10.0.0.2'))).toBe(false)
+  askers.tookLong(of(3))
+  clock.nowMs = 100
+  expect(costly(2, 3, 4, 5)).toEqual([true, true, false, true])
+  askers.tookLittle(of(4))
+  expect(costly(4, 5)).toEqual([false, true])
+  clock.nowMs = 60_101
+  expect(costly(1, 2, 3, 4, 5)).toEqual([false, false, false, false, false])
+})
+
+test('the thread for short answers makes no text of large rows', async () => {
+  using writer = await figureSeven(':memory:', {})
+  writer.ingest(
+    'traces',
+    spansRequest('large', [{ trace: 9_001, id: 9_001, attributes: { note: 'x'.repeat(LARGE / 4) } }]),
+  )
+  const { port1, port2 } = new MessageChannel()
+  using open = new DisposableStack()
+  open.defer(() => port1.close())
+  const made: number[] = []
+  serveQueries(port2, {
+    queries: writer.queries(),
+    answers: 'short',
+    salt: '',
+    dataVersion: () => '1',
+    cpuMs: () => 0,
+    clock: { monotonicMs: () => 0 },
+    timers: systemTimers,
+    onMade: (length) => made.push(length),
+    onStop: () => undefined,
+  })
+  const answered = async (id: number, question: Question, asker: Asker): Promise<FromQuery> => {
+    port1.postMessage({ kind: 'ask', id, question, known: [], asker } satisfies ToQuery)
+    const [message] = (await once(port1, 'message')) as [FromQuery]
+    return message
+  }
+  expect(await answered(1, SHORT, NEIGHBOUR)).toMatchObject({ kind: 'whole' })
+  expect(await answered(2, LONG, MUCH)).toEqual({ kind: 'long', id: 2 })
+  expect(Math.max(...made)).toBeLessThan(LARGE / 8)
+  expect(await answered(3, SHORT, NEIGHBOUR)).toMatchObject({ kind: 'whole' })
+  expect(await answered(4, SHORT, MUCH)).toEqual({ kind: 'long', id: 4 })
 })
 
 function freshFolder(): Disposable & { path: string } {

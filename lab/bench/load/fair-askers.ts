@@ -12,6 +12,8 @@ export interface AskOrder {
   /** So many questions a second, each when it is due; as fast as they are answered without it. */
   perSecond?: number
   connections: number
+  /** Where the connections come from; the address that the system chooses unless given. */
+  from?: string
   forMs: number
 }
 
@@ -35,7 +37,11 @@ const REST_MS = 100
 async function ask(order: AskOrder): Promise<AskReport> {
   const report: AskReport = { kind: 'asked', answered: 0, refused: 0, failed: 0, bytes: 0, latenciesMs: [] }
   const endMs = performance.now() + order.forMs
-  const agent = new Agent({ keepAlive: true, maxSockets: order.connections })
+  const agent = new Agent({
+    keepAlive: true,
+    maxSockets: order.connections,
+    ...(order.from !== undefined && { localAddress: order.from }),
+  })
   let next = 0
   const one = async (over: AbortSignal): Promise<void> => {
     const path = order.paths[next++ % order.paths.length] ?? '/'

@@ -32,12 +32,16 @@ const SENDERS = {
 }
 const FLOOD = { services: ['looping-ctl'], connections: 50, inFlight: 8, spansPerRequest: 512 }
 
+/** Linux takes all of 127.0.0.0/8 for its own. */
+const ELSEWHERE = '127.0.0.2'
+
 /** Who is beside the others: so many connections that ask what takes long, or a flood over as many of OTLP/gRPC. */
 const BESIDE = {
-  OneAsks: { as: 'beside one connection that asks what takes long', connections: 1 },
-  ManyAsk: { as: 'beside 40 of them', connections: 40 },
-  ManySend: { as: 'beside 50 connections of OTLP/gRPC', connections: 0 },
-} as const
+  OneAsks: { as: 'beside one connection that asks what takes long', connections: 1, from: ELSEWHERE },
+  ManyAsk: { as: 'beside 40 of them', connections: 40, from: ELSEWHERE },
+  ManyAskHere: { as: 'beside 40 at the same address', connections: 40, from: undefined },
+  ManySend: { as: 'beside 50 connections of OTLP/gRPC', connections: 0, from: undefined },
+}
 
 /** What `askedRound` measures. */
 export function askedFigures(): Record<string, Figure> {
@@ -94,9 +98,17 @@ export async function askedRound(options: Options): Promise<Record<string, numbe
     }
     await others()
     const figures: Record<string, number> = { askersRefused: 0 }
-    for (const [name, { connections }] of Object.entries(BESIDE)) {
+    for (const [name, { connections, from }] of Object.entries(BESIDE)) {
       const alone = await others()
-      if (connections > 0) costly.tell({ kind: 'ask', query, paths: long, connections, forMs: PHASE_MS })
+      if (connections > 0)
+        costly.tell({
+          kind: 'ask',
+          query,
+          paths: long,
+          connections,
+          forMs: PHASE_MS,
+          ...(from !== undefined && { from }),
+        })
       else flooders.tell({ kind: 'send', endpoint, ...FLOOD, forMs: PHASE_MS })
       const beside = await others()
       await (connections > 0 ? costly.hear('asked', 60_000) : flooders.hear('sent', 60_000))

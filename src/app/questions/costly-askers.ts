@@ -2,18 +2,23 @@ import type { Asker } from '../../query/asker.ts'
 
 /** How long somebody's questions are taken for long ones after one of them was. */
 const REMEMBERED_MS = 60_000
+/** How often one question of a new connection is tried, where its address has asked what took long. */
+const TRIED_EVERY_MS = 100
 /** Connections that are remembered; of more, those are forgotten that were noted first. */
 const MAX_CONNECTIONS = 4_096
 
 /**
- * Remembers whose questions took long of late. A connection of which nothing is known is taken for what its address has
- * shown, so that nobody is new again by connecting again; one that has asked little stays what it is.
+ * Remembers whose questions took long of late. Connections of which nothing is known are taken for what their address has
+ * shown, but for one now and then: several people may have one address, and nobody is new again by connecting again. One
+ * that has asked little stays what it is.
  */
 export class CostlyAskers {
   readonly #nowMs: () => number
   /** Until when each connection counts as costly; -Infinity for one that has only asked what was answered soon. */
   readonly #connections = new Map<number, number>()
   readonly #addresses = new Map<string, number>()
+  /** When a new connection of such an address was tried last. */
+  readonly #tried = new Map<string, number>()
 
   /** `nowMs`: a clock that never leaps. */
   constructor(nowMs: () => number) {
@@ -21,7 +26,13 @@ export class CostlyAskers {
   }
 
   isCostly({ address, connection }: Asker): boolean {
-    return (this.#connections.get(connection) ?? this.#addresses.get(address) ?? -Infinity) > this.#nowMs()
+    const nowMs = this.#nowMs()
+    const known = this.#connections.get(connection)
+    if (known !== undefined) return known > nowMs
+    if ((this.#addresses.get(address) ?? -Infinity) <= nowMs) return false
+    if (nowMs - (this.#tried.get(address) ?? -Infinity) < TRIED_EVERY_MS) return true
+    remember(this.#tried, address, nowMs)
+    return false
   }
 
   /** It asked what took long. */

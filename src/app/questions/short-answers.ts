@@ -1,7 +1,9 @@
 import type { Asker } from '../../query/asker.ts'
+import { MIB } from '../../model/sizes.ts'
 import { answer, type Answer } from '../../query/answer.ts'
 import type { Ask, FromQuery } from '../../threads/query-messages.ts'
 import { FairQueue, type Queued } from '../../store/admission/fair-queue.ts'
+import { TooMuchRead } from '../../sqlite/readers/bytes-read.ts'
 import { CostlyAskers } from './costly-askers.ts'
 import { CHUNK_LENGTH, etagOf } from './answer-stream.ts'
 import type { Answering, QueryServing } from './serve-queries.ts'
@@ -9,6 +11,8 @@ import type { Answering, QueryServing } from './serve-queries.ts'
 /** What takes the processor for longer is a long answer, and so is what waits for the disk, or for a processor, for longer. */
 const SHORT_CPU_MS = 20
 const SHORT_MS = 1_000
+/** What reads more is a long answer too: to make JSON of one large row takes longer than all that. */
+const SHORT_BYTES = MIB
 /** What a question is thought to take before it is asked, in milliseconds. */
 const USUAL_MS = 2
 /** How long questions are answered before what has come in meanwhile is heard. */
@@ -99,6 +103,7 @@ export class ShortAnswers implements Answering {
     }
     try {
       const isCostly = this.#costs()
+      queries.allowBytes(SHORT_BYTES)
       const answered = answer(queries, question)
       if (answered.kind !== 'found') {
         this.#post({ kind: 'refused', id, refusal: answered.kind })
@@ -117,6 +122,11 @@ export class ShortAnswers implements Answering {
       if (known.includes(etag)) this.#post({ kind: 'notModified', id, etag })
       else this.#post({ kind: 'whole', id, etag, text })
     } catch (error) {
+      if (error instanceof TooMuchRead) {
+        this.#costly.tookLong(asker)
+        this.#post({ kind: 'long', id })
+        return
+      }
       this.#post({ kind: 'failed', id, reason: reasonOf(error) })
     }
   }

@@ -206,6 +206,8 @@ export interface Facets {
 export interface CausewayQueries {
   /** How many bytes of stored spans, log records and envelopes were read until now. Whoever makes an answer of a page holds them. */
   readonly bytesRead: number
+  /** From here on, throws TooMuchRead where more than so many of these bytes are read. */
+  allowBytes(bytes: number): void
   cpid(cpid: Cpid): CpidFacts | Absent
   /** The CPIDs that begin so, pruned ones that are still remembered too, in the order of their digits, at most `limit`. */
   cpidsBeginning(prefix: CpidPrefix, limit: number): readonly Cpid[]

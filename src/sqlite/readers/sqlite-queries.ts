@@ -82,6 +82,10 @@ export class SqliteQueries implements CausewayQueries {
     return this.#read.count
   }
 
+  allowBytes(bytes: number): void {
+    this.#read.allow(bytes)
+  }
+
   cpid(cpid: Cpid): CpidFacts | Absent {
     return this.#of(cpid, (id) => this.#mergelogs.cpid(id) ?? 'unknown')
   }

@@ -35,7 +35,7 @@ export class SentItems {
       items.push(item)
       const length = (item.raw?.length ?? 0) + (item.extra?.length ?? 0)
       bytes += length
-      this.#read.count += length
+      this.#read.add(length)
       if (items.length < PAGE && bytes < PAGE_BYTES) continue
       yield items
       ;[items, bytes] = [[], 0]

@@ -31,7 +31,7 @@ export class EnvelopeReader {
     const found = this.#find.get(scope)
     if (found === undefined) return undefined
     this.#cache.set(scope, found)
-    this.#read.count += envelopeBytes(found)
+    this.#read.add(envelopeBytes(found))
     return found
   }
 }

@@ -23,7 +23,7 @@ export class RecordPage {
     for (const row of rows) {
       this.#records.push({ position: positionOf(row), scope: Number(row.scope), raw: row.raw })
       this.#bytes += row.raw.length
-      this.#read.count += row.raw.length
+      this.#read.add(row.raw.length)
       if (this.isFull) return false
     }
     return true
