@@ -57,7 +57,7 @@ export async function benchFairness(options: Options, onRound: () => void): Prom
       `${PHASE_MS / 1000} s alone, then beside one that sends as fast as it can: 512 spans at a time on one connection, waiting when it ` +
       'is told to, and on 50, trying again at once; on one, 500 mergelogs of a dense graph in no order; the same of chains that come ' +
       'backward, 10,000 deep; and 256 spans of 64 services that are new each time; then the same senders and 20 short questions a second, ' +
-      'alone and beside one who asks what takes long of rows of 10 MB and a change with 20,000 descendants, in turns',
+      'alone and beside one who asks what takes long of rows of 10 MB and a change with 20,000 descendants, from another address and from their own, in turns',
     figures: {
       aloneP50Ms: { label: 'alone, half within', unit: 'ms', digits: 1 },
       aloneP99Ms: { label: 'alone, 99 % within', unit: 'ms', digits: 1 },

@@ -184,19 +184,23 @@ export class AnswerTurns implements Answering {
     return stream.isOver ? undefined : stream
   }
 
-  /** What all answers hold, or those to one address. */
-  #held(to?: string): number {
-    let held = 0
-    for (const { ask, stream } of this.#begun.values())
-      if (stream !== undefined && (to === undefined || whoAsks(ask).address === to)) held += stream.held
-    return held
+  /** What the answers to each address hold, and all together. */
+  #held(): { all: number; to: ReadonlyMap<string, number> } {
+    const to = new Map<string, number>()
+    let all = 0
+    for (const { ask, stream } of this.#begun.values()) {
+      if (stream === undefined) continue
+      all += stream.held
+      count(to, whoAsks(ask).address, stream.held)
+    }
+    return { all, to }
   }
 
   /** What holds something already goes on. */
   #hasMemoryFor({ ask, stream }: Begun): boolean {
     if (stream !== undefined && stream.held > 0) return true
-    const held = this.#held()
-    return held < MAX_HELD || (held < MAX_HELD_BY_ALL && this.#held(whoAsks(ask).address) === 0)
+    const { all, to } = this.#held()
+    return all < MAX_HELD || (all < MAX_HELD_BY_ALL && !to.has(whoAsks(ask).address))
   }
 
   /** Ends the answer that has not been read for longest, or else one to an address that holds more. */
@@ -209,8 +213,9 @@ export class AnswerTurns implements Answering {
     const [still] = unread
       .filter(({ readMs }) => readMs <= stillSinceMs)
       .toSorted((a, b) => a.readMs - b.readMs)
-    const own = this.#held(whoAsks(ask).address) + MAX_HELD
-    const goes = still ?? unread.find((one) => this.#held(whoAsks(one.ask).address) > own)
+    const { to } = this.#held()
+    const own = (to.get(whoAsks(ask).address) ?? 0) + MAX_HELD
+    const goes = still ?? unread.find((one) => (to.get(whoAsks(one.ask).address) ?? 0) > own)
     if (goes === undefined) {
       this.#lookLater()
       return
