@@ -88,23 +88,25 @@ test('an answer is known again by its etag, whichever thread gave it', async () 
     })
 })
 
-test('a new connection is taken for what its address has shown, but for one now and then; an old one for what it has asked', () => {
+test('the first question of a connection is looked at, after others where its address has asked what took long', () => {
   const clock = { nowMs: 0 }
   const askers = new CostlyAskers(() => clock.nowMs)
   const of = (connection: number, address = '10.0.0.1'): Asker => ({ address, connection })
-  const costly = (...connections: number[]): boolean[] =>
-    connections.map((connection) => askers.isCostly(of(connection)))
-  askers.tookLittle(of(1))
-  askers.tookLong(of(2))
-  expect(costly(1, 2, 3, 4)).toEqual([false, true, false, true])
-  expect(askers.isCostly(of(5, '10.0.0.2'))).toBe(false)
-  askers.tookLong(of(3))
-  clock.nowMs = 100
-  expect(costly(2, 3, 4, 5)).toEqual([true, true, false, true])
-  askers.tookLittle(of(4))
-  expect(costly(4, 5)).toEqual([false, true])
-  clock.nowMs = 60_101
-  expect(costly(1, 2, 3, 4, 5)).toEqual([false, false, false, false, false])
+  const waits = (...connections: number[]): number[] =>
+    connections.map((connection) => askers.waitMs(of(connection)))
+  askers.asked(of(1), 'short', 1)
+  expect(waits(1, 2, 3)).toEqual([0, 0, 0])
+  askers.asked(of(2), 'long', 20)
+  expect(waits(1, 2, 3, 4)).toEqual([0, Infinity, 200, 200])
+  expect(askers.waitMs(of(5, '10.0.0.2'))).toBe(0)
+  askers.asked(of(1), 'short', 10)
+  askers.asked(of(2), 'long', 10)
+  clock.nowMs = 200
+  expect(waits(1, 2, 3, 4)).toEqual([0, Infinity, 0, 0])
+  askers.asked(of(3), 'short', 1)
+  expect(waits(2, 3, 4)).toEqual([Infinity, 0, 10])
+  clock.nowMs = 60_201
+  expect(waits(1, 2, 3, 4)).toEqual([0, 0, 0, 0])
 })
 
 test('the thread for short answers makes no text of large rows', async () => {

@@ -86,21 +86,35 @@ export class ShortAnswers implements Answering {
     while (this.#waiting.size > 0 && nowMs - startedMs < SLICE_MS) {
       const [waiting] = this.#waiting.take(USUAL_MS)
       if (waiting === undefined || waiting.isGone) continue
+      // Known only now: others of its address may have been answered while it waited.
+      const waitMs = this.#costly.waitMs(waiting.ask.asker ?? NOBODY)
+      if (waitMs > 0 && waitMs < Infinity) {
+        this.#waiting.correct(waiting, -USUAL_MS)
+        this.#addLater(waiting, waitMs)
+        continue
+      }
       this.#byId.delete(waiting.ask.id)
-      this.#answer(waiting.ask)
+      if (waitMs === Infinity) this.#post({ kind: 'long', id: waiting.ask.id })
+      else this.#answer(waiting.ask)
       const tookMs = clock.monotonicMs() - nowMs
       this.#waiting.correct(waiting, tookMs - USUAL_MS)
       nowMs += tookMs
     }
   }
 
+  #addLater(waiting: Waiting, waitMs: number): void {
+    this.#serving.timers.after(waitMs, () => {
+      if (waiting.isGone) return
+      this.#waiting.add(waiting)
+      this.#turnSoon()
+    })
+  }
+
   #answer({ id, question, known, asker = NOBODY }: Ask): void {
-    const { queries, salt, reasonOf } = this.#serving
-    // Known only now: others of its address may have been answered while it waited.
-    if (this.#costly.isCostly(asker)) {
-      this.#post({ kind: 'long', id })
-      return
-    }
+    const { queries, salt, reasonOf, clock } = this.#serving
+    const startedMs = clock.monotonicMs()
+    const asked = (what: 'short' | 'long'): void =>
+      this.#costly.asked(asker, what, clock.monotonicMs() - startedMs)
     try {
       const isCostly = this.#costs()
       queries.allowBytes(SHORT_BYTES)
@@ -112,8 +126,7 @@ export class ShortAnswers implements Answering {
       const ofVersion = answered.version === undefined ? undefined : etagOf(`${salt} ${answered.version}`)
       const isKnown = ofVersion !== undefined && known.includes(ofVersion)
       const text = isKnown ? '' : this.#textOf(answered, isCostly)
-      if (isCostly()) this.#costly.tookLong(asker)
-      else this.#costly.tookLittle(asker)
+      asked(isCostly() ? 'long' : 'short')
       if (text === undefined) {
         this.#post({ kind: 'long', id })
         return
@@ -123,7 +136,7 @@ export class ShortAnswers implements Answering {
       else this.#post({ kind: 'whole', id, etag, text })
     } catch (error) {
       if (error instanceof TooMuchRead) {
-        this.#costly.tookLong(asker)
+        asked('long')
         this.#post({ kind: 'long', id })
         return
       }
