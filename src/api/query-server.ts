@@ -3,6 +3,7 @@ import { createServer, type Server, type IncomingMessage, type ServerResponse } 
 import { errorText } from '../model/error-text.ts'
 import type { ConnectionLimits, Endpoints } from '../doors/connections.ts'
 import { endUnread } from '../doors/unread-answers.ts'
+import { acceptProxyHeaders } from '../doors/proxy-headers.ts'
 import { TrustedProxies } from '../doors/trusted-proxies.ts'
 import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
 import { askerOf } from './asker-of.ts'
@@ -26,6 +27,8 @@ export interface QueryServerSettings
   tls?: ServerTlsSettings
   /** Addresses and ranges of the proxies that are believed about who asks; nobody is unless given. */
   trustedProxies?: readonly string[]
+  /** Whether their connections begin with a header of the PROXY protocol. */
+  proxyProtocol?: boolean
   /** Told of what an operator should see to, while questions go on to be answered. */
   onNotice?: (reason: string) => void
   /** Told of every question that could not be answered, or only in part, by a fault here. */
@@ -40,6 +43,7 @@ export async function startQueryServer(settings: QueryServerSettings): Promise<L
   const server = serverOf(settings)
   const known = (connection: Endpoints): void => listening.known(connection)
   const proxies = new TrustedProxies(settings.trustedProxies ?? [])
+  if (settings.proxyProtocol === true) acceptProxyHeaders(server, proxies, settings.onNotice)
   const peerOf = (request: IncomingMessage): string => proxies.peerOf(request)
   const gated = { ...settings, onKnown: known, peerOf }
   server.on('request', (request, response) => {

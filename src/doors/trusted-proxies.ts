@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, type Socket } from 'node:net'
+import type { Endpoints } from './connections.ts'
 import { peerOf } from './peer.ts'
 
 const BRACKETED = /^\[([^\]]+)\](?::\d+)?$/
@@ -6,7 +7,7 @@ const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 /** A request, as far as it tells who asks. */
 export interface Forwarded {
-  readonly socket: { readonly remoteAddress?: string | undefined }
+  readonly socket: Endpoints
   readonly headers: { readonly [name: string]: string | string[] | undefined }
 }
 
@@ -14,11 +15,14 @@ export interface Forwarded {
 const MOST_HOPS = 32
 
 /**
- * Tells who asks where a proxy asks for others: by `X-Forwarded-For`, which is believed of the listed proxies alone. It is read from its
- * end: the first address there that is no proxy's is who asks, and what stands before it may be made up.
+ * Tells who asks where a proxy asks for others: by what its connection began with in the PROXY protocol, and by `X-Forwarded-For`,
+ * which are believed of the listed proxies alone. That header is read from its end: the first address there that is no
+ * proxy's is who asks, and what stands before it may be made up.
  */
 export class TrustedProxies {
   readonly #trusted = new BlockList()
+  /** Who connects through a proxy, by the proxy's end of the connection. */
+  readonly #connected = new Map<string, string>()
 
   /** Of addresses, and ranges of them such as 10.0.0.0/8. */
   constructor(ranges: readonly string[]) {
@@ -32,11 +36,11 @@ export class TrustedProxies {
 
   /** By what the peer counts who asks. */
   peerOf({ socket, headers }: Forwarded): string {
-    let address = socket.remoteAddress
+    let address = this.#connected.get(endOf(socket)) ?? socket.remoteAddress
     const header = headers['x-forwarded-for']
-    if (header === undefined || !this.#isTrusted(address)) return peerOf(address)
+    if (header === undefined || !this.isTrusted(address)) return peerOf(address)
     const hops = String(header).split(',').slice(-MOST_HOPS)
-    while (hops.length > 0 && this.#isTrusted(address)) {
+    while (hops.length > 0 && this.isTrusted(address)) {
       const before = bareAddress(hops.pop() ?? '')
       // What is no address was written by somebody who is not to be believed.
       if (before === undefined) break
@@ -45,11 +49,23 @@ export class TrustedProxies {
     return peerOf(address)
   }
 
-  #isTrusted(address = ''): boolean {
+  /** A proxy's connection says that it is this address that connects; until the connection ends. */
+  connects(socket: Socket, address: string): void {
+    const end = endOf(socket)
+    this.#connected.set(end, address)
+    socket.once('close', () => this.#connected.delete(end))
+  }
+
+  isTrusted(address = ''): boolean {
     const bare = MAPPED.exec(address)?.[1] ?? address.replace(/%.*$/, '')
     const family = isIP(bare)
     return family !== 0 && this.#trusted.check(bare, family === 4 ? 'ipv4' : 'ipv6')
   }
+}
+
+/** The same on both sides of encryption. */
+function endOf({ remoteAddress = '', remotePort = 0 }: Endpoints): string {
+  return `${remoteAddress} ${remotePort}`
 }
 
 function bareAddress(written: string): string | undefined {

@@ -154,6 +154,7 @@ test('the configuration that comes with Causeway is the one in its documentation
           port: 4319,
           allowedHosts: [],
           trustedProxies: [],
+          proxyProtocol: false,
           maxConnections: 256,
           writeTimeoutMs: 30_000,
         },

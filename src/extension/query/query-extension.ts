@@ -9,8 +9,8 @@ import { TRACE_URL } from '../../config/parts/url-kinds.ts'
 import { DURATION } from '../../config/schema/duration.ts'
 import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
 import { field, InvalidValue, optionalField, refuse, type ValueKind } from '../../config/schema/field.ts'
-import { TEXT_LIST, wholeNumber } from '../../config/schema/scalar-kinds.ts'
-import { section } from '../../config/schema/section.ts'
+import { FLAG, TEXT_LIST, wholeNumber } from '../../config/schema/scalar-kinds.ts'
+import { section, type Rule } from '../../config/schema/section.ts'
 import { isAddressRange } from '../../config/parts/address-range.ts'
 import { openServerTls } from '../../trust/server-tls.ts'
 import type { ExtensionType } from '../extension-type.ts'
@@ -27,6 +27,8 @@ export interface QuerySettings extends Listener, ConnectionsConfig {
   writeTimeoutMs: number
   /** Addresses and ranges of the proxies that say for whom they ask. */
   trustedProxies: string[]
+  /** Whether their connections begin with a header of the PROXY protocol. */
+  proxyProtocol: boolean
 }
 
 const ADDRESS_RANGES: ValueKind<string[]> = {
@@ -40,6 +42,18 @@ const ADDRESS_RANGES: ValueKind<string[]> = {
       : refuse(`must be a list of addresses or ranges such as 10.0.0.0/8, got "${wrong}" in it`)
   },
 }
+
+/** Whose headers would be read otherwise. */
+const proxyProtocolRule: Rule<{ proxy_protocol: boolean; trusted_proxies: string[] }> = ({
+  proxy_protocol,
+  trusted_proxies,
+}) =>
+  proxy_protocol && trusted_proxies.length === 0
+    ? {
+        key: 'proxy_protocol',
+        message: 'needs the addresses of the proxies: write them under trusted_proxies',
+      }
+    : undefined
 
 const schema = section(
   'The HTTP API and the dashboard.',
@@ -75,13 +89,19 @@ const schema = section(
       'Addresses of proxies, such as `10.0.0.0/8`, whose `X-Forwarded-For` says who asks: limits for one address, and for wrong ' +
         'passwords, then hold for whoever that is. Nobody else is believed.',
     ),
+    proxy_protocol: field(
+      FLAG,
+      'false',
+      'Whether connections of `trusted_proxies` begin with a header of the PROXY protocol, version 1 or 2, which then says who ' +
+        'connects. Those of others begin without one.',
+    ),
     write_timeout: field(
       DURATION,
       '30s',
       'How long an answer may wait for its reader to take more of it; 0s means for ever.',
     ),
   },
-  [perAddressRule],
+  [perAddressRule, proxyProtocolRule],
 )
 
 export const queryExtension: ExtensionType<QuerySettings> = {
@@ -94,6 +114,7 @@ export const queryExtension: ExtensionType<QuerySettings> = {
       maxConnections: settings.max_connections,
       writeTimeoutMs: settings.write_timeout,
       trustedProxies: settings.trusted_proxies,
+      proxyProtocol: settings.proxy_protocol,
       ...present({
         traceUrl: settings.trace_url,
         tls: buildServerTls(settings.tls),
