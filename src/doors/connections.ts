@@ -48,8 +48,8 @@ interface Open {
   peer: string
   /** Requests under way. */
   requests: number
-  /** What its last request came on: the socket, or what is around it. */
-  speaker: object | undefined
+  /** The socket of its last request, or the TLS socket or HTTP/2 session around it. */
+  lastRequestOn: object | undefined
   hasShownCredential: boolean
   /** Since when it is open, or rests. */
   sinceMs: number
@@ -70,8 +70,9 @@ export type Begun =
 
 const UNCOUNTED: Begun = { kind: 'begun', isLast: false, end: () => undefined }
 
-/** The order in which connections without a request go: silent, idle, and last those that have only just come. */
-type Rank = 0 | 1 | 2 | 3
+/** The order in which connections without a request are closed. */
+const RANKS = { silent: 0, idleWithoutCredential: 1, idleWithCredential: 2, new: 3 } as const
+type Rank = (typeof RANKS)[keyof typeof RANKS]
 
 /**
  * The connections of one listener, kept within its limits. A connection counts toward the limits while a request is under way on it.
@@ -82,7 +83,7 @@ type Rank = 0 | 1 | 2 | 3
 export class Connections {
   readonly limits: ConnectionLimits
   readonly #onDrop: (reason: DropReason) => void
-  readonly #endIdle: (speaker: object) => void
+  readonly #endIdle: (connection: object) => void
   readonly #nowMs: () => number
   readonly #open = new Map<string, Open>()
   readonly #ofAddress = new Map<string, number>()
@@ -99,7 +100,7 @@ export class Connections {
     server: Server,
     limits: ConnectionLimits,
     onDrop: (reason: DropReason) => void = () => undefined,
-    endIdle: (speaker: object) => void = endSocket,
+    endIdle: (connection: object) => void = endSocket,
     nowMs: () => number = () => performance.now(),
   ) {
     this.limits = limits
@@ -133,10 +134,10 @@ export class Connections {
   }
 
   /** A whole request has come on a connection; `peer` is who asks, where a proxy asks for others. */
-  begin(speaker: Endpoints, peer?: string): Begun {
-    const open = this.#open.get(keyOf(speaker))
+  begin(endpoints: Endpoints, peer?: string): Begun {
+    const open = this.#open.get(keyOf(endpoints))
     if (open === undefined) return UNCOUNTED
-    open.speaker = speaker
+    open.lastRequestOn = endpoints
     if (open.requests === 0) {
       const { max, maxPerAddress = max } = this.limits
       const who = peer ?? open.address
@@ -160,7 +161,7 @@ export class Connections {
     if (open.requests > 0) return
     this.#countActive(open.peer, -1)
     open.sinceMs = this.#nowMs()
-    if (open.isLeaving) this.#endIdle(open.speaker ?? open.socket)
+    if (open.isLeaving) this.#endIdle(open.lastRequestOn ?? open.socket)
   }
 
   /** Whether nobody should come back over the connection. */
@@ -180,7 +181,7 @@ export class Connections {
     const key = keyOf(socket)
     const open: Open = {
       ...{ socket, address, key, peer: address },
-      ...{ requests: 0, speaker: undefined, hasShownCredential: false, isLeaving: false },
+      ...{ requests: 0, lastRequestOn: undefined, hasShownCredential: false, isLeaving: false },
       sinceMs: this.#nowMs(),
     }
     this.#open.set(key, open)
@@ -216,7 +217,7 @@ export class Connections {
     const goes = this.#firstToGo(address) ?? this.#firstOfMost(address)
     if (goes === undefined) return false
     this.#onDrop('limit')
-    if (goes.requests === 0 && goes.speaker !== undefined) this.#takeLeave(goes)
+    if (goes.requests === 0 && goes.lastRequestOn !== undefined) this.#takeLeave(goes)
     else {
       this.#forget(goes)
       goes.socket.destroy()
@@ -229,7 +230,7 @@ export class Connections {
     const own = (this.#ofAddress.get(address) ?? 0) + 1
     const silentSinceMs = this.#nowMs() - SILENT_MS
     let found: Open | undefined
-    let [most, first]: [number, Rank] = [own, 3]
+    let [most, first]: [number, Rank] = [own, RANKS.new]
     for (const open of this.#open.values()) {
       if (open.requests > 0 || open.isLeaving) continue
       const count = open.address === address ? own : (this.#ofAddress.get(open.address) ?? 0)
@@ -261,19 +262,20 @@ export class Connections {
     addTo(this.#ofAddress, open.address, -1)
     setImmediate(() =>
       setImmediate(() => {
-        if (open.requests === 0) this.#endIdle(open.speaker ?? open.socket)
+        if (open.requests === 0) this.#endIdle(open.lastRequestOn ?? open.socket)
       }),
     )
   }
 }
 
-function rankOf({ speaker, sinceMs, hasShownCredential }: Open, silentSinceMs: number): Rank {
-  if (speaker !== undefined) return hasShownCredential ? 2 : 1
-  return sinceMs <= silentSinceMs ? 0 : 3
+function rankOf({ lastRequestOn, sinceMs, hasShownCredential }: Open, silentSinceMs: number): Rank {
+  if (lastRequestOn !== undefined)
+    return hasShownCredential ? RANKS.idleWithCredential : RANKS.idleWithoutCredential
+  return sinceMs <= silentSinceMs ? RANKS.silent : RANKS.new
 }
 
-function endSocket(speaker: object): void {
-  const socket = speaker as Socket
+function endSocket(connection: object): void {
+  const socket = connection as Socket
   socket.destroySoon()
 }
 
