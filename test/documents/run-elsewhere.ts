@@ -26,6 +26,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm run test:browser': { by: '.ci/run', as: 'npm run test:browser' },
   'npm run test:interop': { by: '.ci/run', as: 'npm run test:interop' },
   'npm run check': { by: '.ci/run', as: 'npm run check' },
+  'npm run walk': { by: 'test/documents/walk.test.ts', as: "'lab/walk/walk.ts', '--json'" },
   'npm run sbom': { by: '.ci/run', as: 'npm run sbom' },
   'npm run audit:dependencies': { by: '.ci/run', as: 'npm run audit:dependencies' },
   "causeway kubectl --reason 'ticket 4711' -- apply -f shop/": {

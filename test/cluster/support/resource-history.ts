@@ -21,6 +21,8 @@ export interface Written {
   readonly name: string
   readonly namespace?: string
   readonly resource?: string
+  readonly apiVersion?: string
+  readonly kind?: string
   readonly spec?: object
 }
 
@@ -34,12 +36,14 @@ export class ResourceHistory {
   #made = 0
 
   /** Makes the object, or changes the one of that name. */
-  put({ name, namespace = 'default', resource = 'widgets', spec = {} }: Written): KubeObject {
+  put(written: Written): KubeObject {
+    const { name, namespace = 'default', resource = 'widgets', spec = {} } = written
+    const { apiVersion = 'example.com/v1', kind = 'Widget' } = written
     const before = this.#named(resource, namespace, name)
     const uid = before?.metadata.uid ?? `uid-${String(++this.#made).padStart(6, '0')}`
     return this.#record(before === undefined ? 'ADDED' : 'MODIFIED', resource, {
-      apiVersion: 'example.com/v1',
-      kind: 'Widget',
+      apiVersion,
+      kind,
       metadata: { name, namespace, uid, resourceVersion: String(this.version + 1) },
       spec: { ...spec, number: this.version + 1 },
     })
