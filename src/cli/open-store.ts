@@ -1,22 +1,11 @@
 import { existsSync } from 'node:fs'
-import { COMPONENTS } from '../app/components.ts'
-import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
 import { askDatabase, changeDatabase, type ChangedDatabase } from '../app/database/database-file.ts'
 import type { CausewayQueries } from '../model/ports/query-port.ts'
 import type { SchemaState } from '../model/ports/setup-port.ts'
 import { CliError, messageOf } from './cli-error.ts'
 import type { CliIo } from './cli-io.ts'
-import { readNamedFile } from '../trust/read-named-file.ts'
 import type { CommandLine } from './command-line.ts'
-
-/** The configuration that a command line names. Throws ConfigError with every mistake in it. */
-export function configOf(
-  { sources, sets }: CommandLine,
-  { env, components = COMPONENTS }: CliIo,
-): LoadedConfig {
-  const readFile = (path: string): string => readNamedFile(path).toString('utf8')
-  return loadConfig({ sources, sets, env, readFile }, components)
-}
+import { configOf } from './config-of.ts'
 
 /** Asks the configured database, whether or not a Causeway runs on it. Throws CliError when there is none. */
 export async function withQueries<T>(

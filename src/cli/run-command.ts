@@ -39,7 +39,8 @@ async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promi
   }
   if (command === undefined) throw new CliError('write a command; causeway --help lists them', EXIT_USAGE)
   checkArguments(line, command)
-  return await command.run(line, io)
+  const run = await command.load()
+  return await run(line, io)
 }
 
 function checkArguments({ command: name = UNNAMED, args }: CommandLine, command: Command): void {

@@ -4,31 +4,24 @@ import { cascadeJson } from '../../query/cascade/cascade-json.ts'
 import { cpidOf, wantsJson } from '../arguments.ts'
 import { cascadeText } from '../text/cascade-text.ts'
 import { CliError } from '../cli-error.ts'
-import type { Command } from './command.ts'
+import type { Run } from './command.ts'
 import { found } from '../found.ts'
 import { withQueries } from '../open-store.ts'
 import { terminalOf, type Terminal } from '../text/terminal.ts'
 import { count } from '../text/show.ts'
 
-export const CASCADE: Command = {
-  usage: '<cpid>',
-  summary: 'the cascades a CPID takes part in: spans as trees, critical path, time of each service',
-  options: ['format', 'all'],
-  leastArgs: 1,
-  mostArgs: 1,
-  run: (line, io) => {
-    const json = wantsJson(line)
-    const named = cpidOf(line.args[0] ?? '')
-    return withQueries(line, io, (queries) => {
-      const cpid = named(queries)
-      const roots = rootsOf(queries, cpid)
-      for (const text of json
-        ? asJson(queries, cpid, roots)
-        : asText(queries, cpid, roots, terminalOf(io), line.all === true))
-        io.stdout.write(text)
-      return 0
-    })
-  },
+export const runCascade: Run = (line, io) => {
+  const json = wantsJson(line)
+  const named = cpidOf(line.args[0] ?? '')
+  return withQueries(line, io, (queries) => {
+    const cpid = named(queries)
+    const roots = rootsOf(queries, cpid)
+    for (const text of json
+      ? asJson(queries, cpid, roots)
+      : asText(queries, cpid, roots, terminalOf(io), line.all === true))
+      io.stdout.write(text)
+    return 0
+  })
 }
 
 /** A root whose tombstone is left may still have cascades. */

@@ -2,7 +2,7 @@ import type { CascadeFacts, CascadeFilter } from '../../model/ports/query-port.t
 import { PageCut } from '../../query/page-cut.ts'
 import { rfc3339 } from '../../model/rfc3339.ts'
 import { limitOf, stateOf, wantsJson } from '../arguments.ts'
-import type { Command } from './command.ts'
+import type { Run } from './command.ts'
 import type { CommandLine } from '../command-line.ts'
 import { writeJson } from '../found.ts'
 import { withQueries } from '../open-store.ts'
@@ -24,29 +24,22 @@ const HEADINGS = [
   'object',
 ]
 
-export const CASCADES: Command = {
-  usage: '',
-  summary: 'cascades, newest first',
-  options: ['format', 'state', 'object', 'service', 'actor', 'namespace', 'limit'],
-  leastArgs: 0,
-  mostArgs: 0,
-  run: (line, io) => {
-    const json = wantsJson(line)
-    const limit = limitOf(line, DEFAULT_LIMIT)
-    const filter = filterOf(line)
-    return withQueries(line, io, (queries) => {
-      if (json) {
-        writeJson(io.stdout, queries, { kind: 'cascades', filter, part: { limit } })
-        return 0
-      }
-      const cut = new PageCut(limit)
-      const cascades = [...cut.take(queries.cascades(filter, undefined))].flat()
-      for (const row of textTable(HEADINGS, cascades.map(rowOf))) io.stdout.write(`${row}\n`)
-      if (cascades.length === 0) io.stderr.write(nothingFound(filter))
-      if (cut.next !== undefined) io.stderr.write('Note: there are older ones; raise --limit to see them\n')
+export const runCascades: Run = (line, io) => {
+  const json = wantsJson(line)
+  const limit = limitOf(line, DEFAULT_LIMIT)
+  const filter = filterOf(line)
+  return withQueries(line, io, (queries) => {
+    if (json) {
+      writeJson(io.stdout, queries, { kind: 'cascades', filter, part: { limit } })
       return 0
-    })
-  },
+    }
+    const cut = new PageCut(limit)
+    const cascades = [...cut.take(queries.cascades(filter, undefined))].flat()
+    for (const row of textTable(HEADINGS, cascades.map(rowOf))) io.stdout.write(`${row}\n`)
+    if (cascades.length === 0) io.stderr.write(nothingFound(filter))
+    if (cut.next !== undefined) io.stderr.write('Note: there are older ones; raise --limit to see them\n')
+    return 0
+  })
 }
 
 function nothingFound(filter: CascadeFilter): string {

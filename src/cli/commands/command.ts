@@ -22,6 +22,9 @@ export interface Command {
   meanings?: Readonly<Partial<Record<OptionName, string>>>
   leastArgs: number
   mostArgs: number
-  /** Does it and returns the exit code. Throws CliError or ConfigError. */
-  run: (line: CommandLine, io: CliIo) => Promise<number> | number
+  /** What runs, which is loaded for this command alone. */
+  load: () => Promise<Run>
 }
+
+/** Does what a command line says and returns the exit code. Throws CliError or ConfigError. */
+export type Run = (line: CommandLine, io: CliIo) => Promise<number> | number

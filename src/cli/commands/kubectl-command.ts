@@ -1,5 +1,5 @@
 import { runKubectl } from '../../kubectl/run-kubectl.ts'
-import type { Command } from './command.ts'
+import type { Command, Run } from './command.ts'
 
 const HELP = `
 Runs kubectl, and makes one change of all that it writes: objects carry the change, and Causeway is told of it at --endpoint by OTLP over
@@ -18,12 +18,14 @@ export const KUBECTL: Command = {
   options: ['reason', 'endpoint', 'cluster'],
   leastArgs: 1,
   mostArgs: Number.POSITIVE_INFINITY,
-  run: async ({ args, reason, endpoint, cluster }, io) => {
-    const complain = (text: string): void =>
-      void io.stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`)
-    const { exitCode, signal } = await runKubectl({ args, reason, endpoint, cluster, env: io.env, complain })
-    // As it ended, so does this.
-    if (signal !== null) process.kill(process.pid, signal)
-    return exitCode
-  },
+  load: () => Promise.resolve(run),
+}
+
+const run: Run = async ({ args, reason, endpoint, cluster }, io) => {
+  const complain = (text: string): void =>
+    void io.stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`)
+  const { exitCode, signal } = await runKubectl({ args, reason, endpoint, cluster, env: io.env, complain })
+  // As it ended, so does this.
+  if (signal !== null) process.kill(process.pid, signal)
+  return exitCode
 }

@@ -12,57 +12,41 @@ import { checkReceivers } from '../doctor/check-receivers.ts'
 import { logForPeople } from '../observe/log-for-people.ts'
 import { observeConfig } from '../observe/observe-config.ts'
 import { SettledCascades, watchSettled, type SettledCascade } from '../observe/settled-cascades.ts'
-import { configOf } from '../open-store.ts'
+import { configOf } from '../config-of.ts'
 import { count, duration, objectText, plain } from '../text/show.ts'
-import type { Command } from './command.ts'
+import type { Run } from './command.ts'
 
 const LOOK_EVERY_MS = 1_000
 const SHOWN_SERVICES = 5
 /** What is answered for a page of a dashboard that was not built. */
 const NOT_BUILT = 503
 
-const HELP = `
-Needs no configuration and no rights but to list and watch; what may not be seen is said first. Watches the current context of
-the kubeconfig as kubectl does, prints each cascade as it settles, and serves the dashboard until it is ended with Ctrl-C. What was
-seen is kept in --database, and gone without it. --set changes anything of the configuration that this comes to.
-`
-
-export const OBSERVE: Command = {
-  usage: '',
-  summary: 'watch a cluster that nobody patched, and print each cascade as it settles',
-  help: HELP,
-  config: 'itself',
-  meanings: { namespace: 'only what is in it; several with commas between them' },
-  options: ['kubeconfig', 'context', 'namespace', 'database'],
-  leastArgs: 0,
-  mostArgs: 0,
-  run: async (line, io) => {
-    using folder = line.database === undefined ? temporaryFolder() : undefined
-    const loaded = load(line, line.database ?? join(folder?.path ?? '', 'causeway.db'), io)
-    await sayWhatIsSeen(loaded, io)
-    const [listener] = loaded.config.extensions.flatMap(({ listeners }) => listeners)
-    const url = `http://${listener?.host ?? 'localhost'}:${listener?.port ?? 0}`
-    const stop = new AbortController()
-    const show = (cascade: SettledCascade): void => void io.stdout.write(`${lineOf(cascade, url)}\n`)
-    const watching = watchSettled(new SettledCascades(url), LOOK_EVERY_MS, show, stop.signal)
-    const writeLog = logForPeople({
-      listed: (resources, refused) => {
-        const all = refused === 0 ? `${resources}` : `${resources} of ${resources + refused}`
-        const quiet = duration(BigInt(loaded.config.cpid.linking.settleAfterMs) * NANOS_PER_MS)
-        io.stdout.write(
-          `Watching ${all} resources. A change is printed once nothing has followed from it for ${quiet}; the dashboard is at ${url}/. Ctrl-C ends it.\n`,
-        )
-        void sayIfNotBuilt(url, io)
-      },
-      complaint: (text) => io.stderr.write(`${text}\n`),
-    })
-    try {
-      return await io.run(loaded, () => loaded, writeLog)
-    } finally {
-      stop.abort()
-      await watching
-    }
-  },
+export const runObserve: Run = async (line, io) => {
+  using folder = line.database === undefined ? temporaryFolder() : undefined
+  const loaded = load(line, line.database ?? join(folder?.path ?? '', 'causeway.db'), io)
+  await sayWhatIsSeen(loaded, io)
+  const [listener] = loaded.config.extensions.flatMap(({ listeners }) => listeners)
+  const url = `http://${listener?.host ?? 'localhost'}:${listener?.port ?? 0}`
+  const stop = new AbortController()
+  const show = (cascade: SettledCascade): void => void io.stdout.write(`${lineOf(cascade, url)}\n`)
+  const watching = watchSettled(new SettledCascades(url), LOOK_EVERY_MS, show, stop.signal)
+  const writeLog = logForPeople({
+    listed: (resources, refused) => {
+      const all = refused === 0 ? `${resources}` : `${resources} of ${resources + refused}`
+      const quiet = duration(BigInt(loaded.config.cpid.linking.settleAfterMs) * NANOS_PER_MS)
+      io.stdout.write(
+        `Watching ${all} resources. A change is printed once nothing has followed from it for ${quiet}; the dashboard is at ${url}/. Ctrl-C ends it.\n`,
+      )
+      void sayIfNotBuilt(url, io)
+    },
+    complaint: (text) => io.stderr.write(`${text}\n`),
+  })
+  try {
+    return await io.run(loaded, () => loaded, writeLog)
+  } finally {
+    stop.abort()
+    await watching
+  }
 }
 
 function load(line: CommandLine, database: string, io: CliIo): LoadedConfig {

@@ -2,33 +2,22 @@ import type { ChangedDatabase } from '../../app/database/database-file.ts'
 import type { CpidConfig } from '../../config/causeway-config.ts'
 import { noPruneCounts, type PruneCounts } from '../../model/ports/prune-port.ts'
 import { wantsJson } from '../arguments.ts'
-import type { Command } from './command.ts'
-import { configOf, withWritableStore } from '../open-store.ts'
+import type { Run } from './command.ts'
+import { configOf } from '../config-of.ts'
+import { withWritableStore } from '../open-store.ts'
 import { count } from '../text/show.ts'
 
 /** Small enough that a Causeway that runs on the same database need not wait long for its turn. */
 const CPIDS_AT_ONCE = 200
 
-const HELP = `
-Believes the clock of this machine. A running Causeway prunes by age only once a clock that leapt has lasted an hour.
-`
-
-export const PRUNE: Command = {
-  usage: '',
-  summary: 'remove what retention no longer keeps, once and now',
-  help: HELP,
-  options: ['format'],
-  leastArgs: 0,
-  mostArgs: 0,
-  run: (line, io) => {
-    const json = wantsJson(line)
-    const { cpid } = configOf(line, io).config
-    return withWritableStore(cpid.storage.path, (database) => {
-      const counts = pruneAll(database, cpid)
-      io.stdout.write(json ? `${JSON.stringify(counts)}\n` : textOf(counts))
-      return 0
-    })
-  },
+export const runPrune: Run = (line, io) => {
+  const json = wantsJson(line)
+  const { cpid } = configOf(line, io).config
+  return withWritableStore(cpid.storage.path, (database) => {
+    const counts = pruneAll(database, cpid)
+    io.stdout.write(json ? `${JSON.stringify(counts)}\n` : textOf(counts))
+    return 0
+  })
 }
 
 function pruneAll(database: ChangedDatabase, { linking, maxSources, retention }: CpidConfig): PruneCounts {

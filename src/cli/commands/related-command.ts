@@ -1,7 +1,7 @@
 import type { CausewayQueries, CpidFacts } from '../../model/ports/query-port.ts'
 import { rfc3339 } from '../../model/rfc3339.ts'
 import { cpidOf, wantsJson } from '../arguments.ts'
-import type { Command } from './command.ts'
+import type { Run } from './command.ts'
 import { found, writeJson } from '../found.ts'
 import { withQueries } from '../open-store.ts'
 import { AlignedRows } from '../text/aligned-rows.ts'
@@ -9,27 +9,20 @@ import { objectText, plain } from '../text/show.ts'
 
 const NO_TIME = 'no mergelog yet'.padEnd('2026-01-01T00:00:00.000000000Z'.length)
 
-export const RELATED: Command = {
-  usage: '<cpid>',
-  summary: 'the CPID and every CPID that descends from it, by mergelog time',
-  options: ['format'],
-  leastArgs: 1,
-  mostArgs: 1,
-  run: (line, io) => {
-    const json = wantsJson(line)
-    const named = cpidOf(line.args[0] ?? '')
-    return withQueries(line, io, (queries) => {
-      const cpid = named(queries)
-      if (json) writeJson(io.stdout, queries, { kind: 'related', cpid }, cpid)
-      else {
-        const aligned = new AlignedRows()
-        for (const page of found(cpid, queries.related(cpid))) {
-          io.stdout.write(aligned.lines(page.map((related) => rowOf(queries, related))))
-        }
+export const runRelated: Run = (line, io) => {
+  const json = wantsJson(line)
+  const named = cpidOf(line.args[0] ?? '')
+  return withQueries(line, io, (queries) => {
+    const cpid = named(queries)
+    if (json) writeJson(io.stdout, queries, { kind: 'related', cpid }, cpid)
+    else {
+      const aligned = new AlignedRows()
+      for (const page of found(cpid, queries.related(cpid))) {
+        io.stdout.write(aligned.lines(page.map((related) => rowOf(queries, related))))
       }
-      return 0
-    })
-  },
+    }
+    return 0
+  })
 }
 
 function rowOf(queries: CausewayQueries, cpid: CpidFacts['cpid']): string[] {

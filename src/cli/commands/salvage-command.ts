@@ -3,37 +3,23 @@ import { salvageDatabase } from '../../app/database/database-work.ts'
 import type { Salvaged, SalvagedTable } from '../../model/salvaged.ts'
 import { wantsJson } from '../arguments.ts'
 import { CliError } from '../cli-error.ts'
-import type { Command } from './command.ts'
-import { configOf } from '../open-store.ts'
+import type { Run } from './command.ts'
+import { configOf } from '../config-of.ts'
 import { count } from '../text/show.ts'
 
 const MAX_NAMED = 5
 
-const HELP = `
-For a database that causeway doctor finds damaged; stop Causeway first. The damaged file is only read. What cannot be read
-is told table by table, and what refers to it is taken out, so that Causeway can go on with the new file: put it in the
-place of the damaged one, or name it in connectors::cpid::storage::path. docs/recovery.md says more.
-`
-
-export const SALVAGE: Command = {
-  usage: '<new file>',
-  summary: 'copy what can be read of a damaged database into a new file',
-  help: HELP,
-  options: ['format'],
-  leastArgs: 1,
-  mostArgs: 1,
-  run: async (line, io) => {
-    const json = wantsJson(line)
-    const [to = ''] = line.args
-    const { path } = configOf(line, io).config.cpid.storage
-    if (!existsSync(path)) {
-      throw new CliError(`there is no database at ${path}; correct connectors::cpid::storage::path`)
-    }
-    const salvaged = await salvageDatabase(path, to)
-    const text = json ? JSON.stringify({ from: path, to, ...salvaged }) : textOf(path, to, salvaged)
-    io.stdout.write(`${text}\n`)
-    return 0
-  },
+export const runSalvage: Run = async (line, io) => {
+  const json = wantsJson(line)
+  const [to = ''] = line.args
+  const { path } = configOf(line, io).config.cpid.storage
+  if (!existsSync(path)) {
+    throw new CliError(`there is no database at ${path}; correct connectors::cpid::storage::path`)
+  }
+  const salvaged = await salvageDatabase(path, to)
+  const text = json ? JSON.stringify({ from: path, to, ...salvaged }) : textOf(path, to, salvaged)
+  io.stdout.write(`${text}\n`)
+  return 0
 }
 
 function textOf(from: string, to: string, { isHeaderNew, tables, mended }: Salvaged): string {

@@ -8,9 +8,9 @@ import type { LoadedConfig } from '../../config/load-config.ts'
 import { timeoutOf, wantsJson } from '../arguments.ts'
 import { CliError, messageOf } from '../cli-error.ts'
 import type { CliIo } from '../cli-io.ts'
-import type { Command } from '../commands/command.ts'
+import type { Run } from '../commands/command.ts'
 import type { CommandLine } from '../command-line.ts'
-import { configOf } from '../open-store.ts'
+import { configOf } from '../config-of.ts'
 import { terminalOf } from '../text/terminal.ts'
 import { count } from '../text/show.ts'
 import { checkBackends } from './check-backends.ts'
@@ -27,40 +27,26 @@ const DEFAULT_TIMEOUT_MS = 30_000
 const CHECK_WIDTH = 15
 const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const
 
-const HELP = `
-Works beside a running Causeway, before the first start, and on a stopped one. Sends every backend a request without a
-span, and changes nothing. Exits 0 when nothing fails; what is only a warning may be meant that way.
-`
-
-export const DOCTOR: Command = {
-  usage: '',
-  summary: 'is everything reachable, writable and in step, and do mergelogs arrive for the CPIDs seen?',
-  help: HELP,
-  options: ['format', 'timeout'],
-  meanings: { timeout: 'how long it may take to look through the database (30s)' },
-  leastArgs: 0,
-  mostArgs: 0,
-  run: async (line, io) => {
-    const json = wantsJson(line)
-    const findings: Finding[] = []
-    for await (const finding of examine(line, io)) {
-      findings.push(finding)
-      if (!json) io.stdout.write(textOf(finding, io))
-    }
-    const failed = countOf(findings, 'fail')
-    if (json) io.stdout.write(`${JSON.stringify({ state: worst(findings), findings })}\n`)
-    else {
-      const summary = [
-        `${countOf(findings, 'ok')} ok`,
-        count(countOf(findings, 'warn'), 'warning'),
-        `${failed} failed`,
-      ]
-      io.stdout.write(`\n${summary.join(', ')}\n`)
-    }
-    if (failed > 0)
-      throw new CliError(`${count(failed, 'check')} failed; do what stands beside each, and ask again`)
-    return 0
-  },
+export const runDoctor: Run = async (line, io) => {
+  const json = wantsJson(line)
+  const findings: Finding[] = []
+  for await (const finding of examine(line, io)) {
+    findings.push(finding)
+    if (!json) io.stdout.write(textOf(finding, io))
+  }
+  const failed = countOf(findings, 'fail')
+  if (json) io.stdout.write(`${JSON.stringify({ state: worst(findings), findings })}\n`)
+  else {
+    const summary = [
+      `${countOf(findings, 'ok')} ok`,
+      count(countOf(findings, 'warn'), 'warning'),
+      `${failed} failed`,
+    ]
+    io.stdout.write(`\n${summary.join(', ')}\n`)
+  }
+  if (failed > 0)
+    throw new CliError(`${count(failed, 'check')} failed; do what stands beside each, and ask again`)
+  return 0
 }
 
 async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
