@@ -1,0 +1,148 @@
+import { afterAll, expect, jest, test } from '@jest/globals'
+import { cpid, hexSpan, hexTrace } from '../support/otlp-requests.ts'
+import type { TestWriter } from '../support/test-writer.ts'
+import { cascadesForBackends } from './support/jaeger-exchanges.ts'
+import { QueryApi } from './support/query-api.ts'
+import { REPLICASET, WEB } from './support/web-cascade.ts'
+
+interface Parameter {
+  name: string
+  in: 'path' | 'query'
+  required?: boolean
+}
+type Values = Readonly<Record<string, string>>
+
+/** Cascades that have all been sent, of several services, and one that is still open. */
+async function manyCascades(path?: string): Promise<TestWriter> {
+  const writer = await cascadesForBackends(path)
+  writer.logs('replicaset-controller', [
+    { body: 'one', trace: 2, span: 13, cpid: cpid(1), time: 1_100 },
+    { body: 'two', trace: 2, span: 13, cpid: cpid(1), time: 1_101 },
+  ])
+  writer.pass(300_001)
+  writer.mergelogs('late', [{ new: cpid(31), time: 40_000 }])
+  writer.spans('late', [{ trace: 31, id: 11, cpid: cpid(31), start: 40_001 }])
+  writer.link()
+  return writer
+}
+
+/** What is asked first; a parameter that may be left out is left out. */
+const FIRST: Values = {
+  cpid: cpid(1),
+  root: cpid(1),
+  other: cpid(11),
+  spanId: hexSpan(11),
+  ref: 'web',
+  q: 'web',
+}
+
+/** What is asked then, of one parameter at a time. */
+const THEN: Values = {
+  cpid: cpid(23),
+  root: cpid(11),
+  other: cpid(21),
+  spanId: hexSpan(12),
+  ref: REPLICASET,
+  q: cpid(1),
+  limit: '1',
+  state: 'open',
+  object: WEB,
+  service: 'odd',
+  cluster: 'kind',
+  actor: 'odd',
+  namespace: 'default',
+  from: '2026-01-01T00:00:15Z',
+  to: '2026-01-01T00:00:15Z',
+  trace: hexTrace(99),
+}
+
+/** Where one of these has nothing to tell apart, and what is asked first and then instead. */
+const ELSEWHERE: Readonly<Record<string, { first?: Values; then?: Values }>> = {
+  '/cpids/{cpid}/cascades': { first: { cpid: cpid(23) }, then: { cpid: cpid(1) } },
+  '/objects/versions': { first: { ref: REPLICASET }, then: { ref: WEB } },
+  '/find': { then: { namespace: 'elsewhere' } },
+  '/cascades/{root}/spans/{spanId}': { then: { root: cpid(31) } },
+}
+
+const api = await QueryApi.over(manyCascades)
+afterAll(() => api[Symbol.asyncDispose]())
+const answer = await api.fetch('/api/v1/openapi.json')
+const { paths } = (await answer.json()) as { paths: Record<string, { get: { parameters: Parameter[] } }> }
+
+const described = Object.entries(paths).flatMap(([path, { get }]) =>
+  get.parameters.map(({ name }) => [path, name] as const),
+)
+const parametersOf = (path: string): Parameter[] => paths[path]?.get.parameters ?? []
+const namesBehind = (path: string): string[] =>
+  parametersOf(path).flatMap((one) => (one.in === 'query' ? [one.name] : []))
+
+/** The path with these values, of which it takes those that it needs, and those that are named. */
+function targetOf(path: string, values: Values, named: readonly string[]): string {
+  const search = new URLSearchParams()
+  for (const { name, in: where, required } of parametersOf(path))
+    if (where === 'query' && (required === true || named.includes(name))) search.set(name, values[name] ?? '')
+  for (const name of named) if (!namesBehind(path).includes(name)) search.set(name, values[name] ?? '')
+  return `/api/v1${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '')}?${search.toString()}`
+}
+
+async function ask(target: string): Promise<{ status: number; text: string }> {
+  const response = await api.fetch(target)
+  return { status: response.status, text: await response.text() }
+}
+
+/** In another trace the span is not found; whatever else is asked for, there is an answer. */
+const statusWith = (name: string): number => (name === 'trace' ? 404 : 200)
+
+/** What leads on from the first item. */
+async function nextOf(target: string): Promise<string> {
+  const { text } = await ask(target)
+  return (JSON.parse(text) as { next: string }).next
+}
+
+test.each(described)('%s answers something else with another %s', async (path, name) => {
+  const { first = {}, then = {} } = ELSEWHERE[path] ?? {}
+  const values = { ...FIRST, ...first }
+  const isIn = parametersOf(path).some((one) => one.name === name && one.in === 'path')
+  // Where a part begins is told by the part before, which is asked about in the same way.
+  const given = name === 'after' ? ['limit'] : []
+  const limited = { ...values, limit: '1' }
+  const without = targetOf(path, limited, given)
+  const changed = name === 'after' ? await nextOf(without) : (then[name] ?? THEN[name])
+  const withIt = targetOf(path, { ...limited, [name]: changed ?? '' }, isIn ? given : [...given, name])
+  expect([path, name, changed]).toEqual([path, name, expect.any(String)])
+  const [before, after] = [await ask(without), await ask(withIt)]
+  expect({ target: without, ...before }).toMatchObject({ status: 200 })
+  // It is not time that changes the answer.
+  expect(await ask(without)).toEqual(before)
+  expect({ target: withIt, ...after }).toMatchObject({ status: statusWith(name) })
+  expect({ target: withIt, text: after.text }).not.toEqual({ target: withIt, text: before.text })
+})
+
+test.each(Object.keys(paths))('%s reads what is described of it and nothing else', async (path) => {
+  const read = new Set<string>()
+  const spies = (['get', 'getAll', 'has'] as const).map((method) => {
+    const real = Reflect.get(URLSearchParams.prototype, method) as (name: string) => unknown
+    return jest.spyOn(URLSearchParams.prototype, method).mockImplementation(function (
+      this: URLSearchParams,
+      name: string,
+    ) {
+      read.add(name)
+      return real.call(this, name) as never
+    })
+  })
+  try {
+    await ask(targetOf(path, FIRST, []))
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+  expect([...read].sort()).toEqual(namesBehind(path).sort())
+})
+
+test.each(Object.keys(paths))('%s refuses what is described of other paths alone', async (path) => {
+  const own = new Set(namesBehind(path))
+  const others = [...new Set(described.map(([, name]) => name))].filter((name) => !own.has(name))
+  for (const name of others) {
+    const { status, text } = await ask(targetOf(path, { ...THEN, ...FIRST, after: 'x' }, [name]))
+    expect([name, status, text]).toEqual([name, 400, expect.stringContaining('what is understood here: ')])
+  }
+})
