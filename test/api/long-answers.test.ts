@@ -97,15 +97,15 @@ test('the first question of a connection is looked at, after others where its ad
   askers.asked(of(1), 'short', 1)
   expect(waits(1, 2, 3)).toEqual([0, 0, 0])
   askers.asked(of(2), 'long', 20)
-  expect(waits(1, 2, 3, 4)).toEqual([0, Infinity, 200, 200])
+  expect(waits(1, 2, 3, 4)).toEqual([0, Infinity, 80, 80])
   expect(askers.waitMs(of(5, '10.0.0.2'))).toBe(0)
   askers.asked(of(1), 'short', 10)
   askers.asked(of(2), 'long', 10)
-  clock.nowMs = 200
+  clock.nowMs = 80
   expect(waits(1, 2, 3, 4)).toEqual([0, Infinity, 0, 0])
   askers.asked(of(3), 'short', 1)
-  expect(waits(2, 3, 4)).toEqual([Infinity, 0, 10])
-  clock.nowMs = 60_201
+  expect(waits(2, 3, 4)).toEqual([Infinity, 0, 4])
+  clock.nowMs = 60_081
   expect(waits(1, 2, 3, 4)).toEqual([0, 0, 0, 0])
 })
 

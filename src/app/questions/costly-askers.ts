@@ -3,7 +3,7 @@ import type { Asker } from '../../query/asker.ts'
 /** How long somebody's questions are taken for long ones after one of them was. */
 const REMEMBERED_MS = 60_000
 /** Where an address has asked what took long, its new connections together may take one part in so many of the time. */
-const PART_OF_NEW = 10
+const PART_OF_NEW = 4
 /** Connections that are remembered; of more, those are forgotten that were noted first. */
 const MAX_CONNECTIONS = 4_096
 
