@@ -1,7 +1,7 @@
 import { builtinModules } from 'node:module'
 import importX from 'eslint-plugin-import-x'
 import tseslint from 'typescript-eslint'
-import { MAY_IMPORT } from './scripts/may-import.ts'
+import { MAY_IMPORT, PACKAGE_MAY_IMPORT } from './scripts/may-import.ts'
 import { noLookupByName } from './scripts/no-lookup-by-name.ts'
 
 const zones = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
@@ -11,11 +11,30 @@ const zones = Object.entries(MAY_IMPORT).map(([folder, allowed]) => ({
   message: `src/${folder} may import only ${[folder, ...allowed].map((name) => `src/${name}`).join(', ')} (ARCHITECTURE.md).`,
 }))
 
-zones.push({
-  target: './packages',
-  from: './src',
-  message: 'A package of its own imports nothing of Causeway (ARCHITECTURE.md).',
-})
+for (const [name, allowed] of Object.entries(PACKAGE_MAY_IMPORT)) {
+  zones.push({
+    target: `./packages/${name}`,
+    from: './src',
+    except: allowed.map((folder) => `./${folder}`),
+    message:
+      allowed.length === 0
+        ? 'A package of its own imports nothing of Causeway (ARCHITECTURE.md).'
+        : `packages/${name} may import only ${allowed.map((folder) => `src/${folder}`).join(', ')} (ARCHITECTURE.md).`,
+  })
+}
+
+const COMMAND_FILES = Object.entries(PACKAGE_MAY_IMPORT)
+  .filter(([, allowed]) => allowed.length > 0)
+  .map(([name]) => `./${name}/${name}-command.ts`)
+
+zones.push(
+  ...[...Object.keys(MAY_IMPORT), 'app', 'main.ts'].map((folder) => ({
+    target: `./src/${folder}`,
+    from: './packages',
+    except: folder === 'cli' ? COMMAND_FILES : [],
+    message: 'Of the packages only src/cli knows, and of each its command (ARCHITECTURE.md).',
+  })),
+)
 
 const CORES = ['model', 'graph', 'linker', 'otlp', 'query', 'dag'].map((folder) => `src/${folder}/**`)
 
@@ -70,7 +89,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/**', 'web/**', 'packages/instrumentation/**'],
+    files: ['src/**', 'web/**', 'packages/!(control-plane)/**/*.ts'],
     plugins: { causeway: { rules: { 'no-lookup-by-name': noLookupByName } } },
     rules: { 'causeway/no-lookup-by-name': 'error' },
   },

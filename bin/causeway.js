@@ -41,5 +41,6 @@ function keepCompiledCode() {
 
 /** kubectl is typed all day: what Causeway itself is made of is not loaded for it, nor many files where a few are built. */
 function kubectlMain() {
-  return load('./built-kubectl.cjs').builtKubectl(root) ?? join(root, 'src', 'cli', 'kubectl-main.ts')
+  const kubectl = join(root, 'packages', 'kubectl')
+  return load(join(kubectl, 'built-kubectl.cjs')).builtKubectl(root) ?? join(kubectl, 'kubectl-main.ts')
 }

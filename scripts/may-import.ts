@@ -7,7 +7,6 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   otlp: ['model'],
   kubernetes: ['model'],
   cluster: ['model', 'kubernetes'],
-  kubectl: ['model', 'kubernetes', 'cluster', 'trust'],
   inference: ['model', 'otlp'],
   dag: ['model'],
   config: ['model'],
@@ -25,5 +24,15 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   query: ['model', 'otlp'],
   api: ['model', 'query', 'trust', 'doors'],
   sqlite: ['model', 'otlp'],
-  cli: ['model', 'cluster', 'kubectl', 'config', 'trust', 'query', 'threads', 'app'],
+  cli: ['model', 'cluster', 'config', 'trust', 'query', 'threads', 'app'],
+}
+
+/**
+ * Which folders of src each package may import. Those that may import some are commands of Causeway: `cli` lists `<name>-command.ts`
+ * of each, which loads the rest when it is run; nothing else of src knows them.
+ */
+export const PACKAGE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  'control-plane': [],
+  instrumentation: [],
+  kubectl: ['model', 'kubernetes', 'cluster', 'trust', 'cli'],
 }

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
-import { MAY_IMPORT } from '../../scripts/may-import.ts'
+import { MAY_IMPORT, PACKAGE_MAY_IMPORT } from '../../scripts/may-import.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const SRC = fileURLToPath(new URL('src/', ROOT))
@@ -11,20 +12,17 @@ const ALL = 'app'
 const rules = new Map(Object.entries(MAY_IMPORT))
 const sorted = (names: Iterable<string>): string[] => [...names].sort()
 
-/** The folders of src that the files of this one import. */
+/** The folders of src that the files of a folder import. */
 function importedBy(folder: string): Set<string> {
   const found = new Set<string>()
-  for (const name of readdirSync(`${SRC}${folder}`, { recursive: true, encoding: 'utf8' })) {
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.ts')) continue
-    const up = '../'.repeat(name.split('/').length)
-    for (const [, from = ''] of readFileSync(`${SRC}${folder}/${name}`, 'utf8').matchAll(
-      / from '([^']+)'/g,
-    )) {
-      const [other = ''] = from.startsWith(up) ? from.slice(up.length).split('/') : []
-      if (rules.has(other) || other === ALL) found.add(other)
+    const file = join(folder, name)
+    for (const [, from = ''] of readFileSync(file, 'utf8').matchAll(/(?: from |import\()'(\.[^']+)'/g)) {
+      const [root, other = ''] = relative(fileURLToPath(ROOT), join(file, '..', from)).split('/')
+      if (root === 'src' && (rules.has(other) || other === ALL)) found.add(other)
     }
   }
-  found.delete(folder)
   return found
 }
 
@@ -46,8 +44,24 @@ test('ARCHITECTURE.md says of every folder of src what lint lets it import', () 
 })
 
 test.each([...rules])('%s imports each of the folders that it may, and no other', (folder, may) => {
-  expect(sorted(importedBy(folder))).toEqual(sorted(may))
+  expect(sorted(importedBy(`${SRC}${folder}`)).filter((other) => other !== folder)).toEqual(sorted(may))
 })
+
+test('ARCHITECTURE.md says of every package that may import of src which folders it may', () => {
+  const text = readFileSync(new URL('ARCHITECTURE.md', ROOT), 'utf8')
+  const rows = [...text.matchAll(/^\| `packages\/([a-z-]+)` +\| [^|]+ \| ([^|]+) \|$/gm)]
+  expect(Object.fromEntries(rows.map(([, name = '', may = '']) => [name, may.trim().split(', ')]))).toEqual(
+    Object.fromEntries(Object.entries(PACKAGE_MAY_IMPORT).filter(([, may]) => may.length > 0)),
+  )
+  expect(sorted(Object.keys(PACKAGE_MAY_IMPORT))).toEqual(sorted(readdirSync(new URL('packages/', ROOT))))
+})
+
+test.each(Object.entries(PACKAGE_MAY_IMPORT))(
+  'packages/%s imports of src each of the folders that it may, and no other',
+  (name, may) => {
+    expect(sorted(importedBy(fileURLToPath(new URL(`packages/${name}/`, ROOT))))).toEqual(sorted(may))
+  },
+)
 
 test('SQL, pragmas and the libraries of SQLite stand in src/sqlite alone, and only the composition root imports that', () => {
   const IS_SQLITE =

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import fc from 'fast-check'
-import { annotateProtobuf } from '../../src/kubectl/annotate-protobuf.ts'
+import { annotateProtobuf } from '../../packages/kubectl/annotate-protobuf.ts'
 
 const MAGIC = Buffer.from('k8s\0')
 const OURS = { 'causeway.io/cpid': 'c', 'causeway.io/ancestor-cpids': '' }

@@ -6,14 +6,14 @@ import { expect, test } from '@jest/globals'
 import { RunningProgram } from '../../lab/harness/processes/running-program.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const SOURCE = 'src/kubectl/forward-write.ts'
+const SOURCE = 'packages/kubectl/forward-write.ts'
 
 /** A Causeway in a folder of its own, whose built files say when they are run. */
 class Installed implements Disposable {
   readonly #root = mkdtempSync(join(tmpdir(), 'causeway-built-test-'))
 
   constructor() {
-    for (const path of ['bin', 'src', 'dist/kubectl', 'package.json'])
+    for (const path of ['bin', 'src', 'packages/kubectl', 'dist/kubectl', 'package.json'])
       cpSync(join(ROOT, path), join(this.#root, path), { recursive: true, preserveTimestamps: true })
     symlinkSync(join(ROOT, 'node_modules'), this.path('node_modules'))
     appendFileSync(this.path('dist/kubectl/kubectl-main.cjs'), "\nprocess.stderr.write('built')\n")
@@ -49,7 +49,7 @@ test('what was built of these sources is run, and of what was copied too, where 
 
 test.each<[string, (installed: Installed) => void]>([
   ['has changed', (installed) => appendFileSync(installed.path(SOURCE), '\n// More.\n')],
-  ['is gone', (installed) => rmSync(installed.path('src/kubectl/told-change.ts'))],
+  ['is gone', (installed) => rmSync(installed.path('packages/kubectl/told-change.ts'))],
   ['is of other versions', (installed) => appendFileSync(installed.path('package.json'), '\n')],
 ])('what was built of a source that %s is not run', async (_, change) => {
   using installed = new Installed()

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { isDryRun } from '../../src/kubectl/dry-run.ts'
-import { mayWrite, readKubectlArguments } from '../../src/kubectl/kubectl-arguments.ts'
-import { publicArguments } from '../../src/kubectl/public-arguments.ts'
-import { writeTarget } from '../../src/kubectl/write-target.ts'
+import { isDryRun } from '../../packages/kubectl/dry-run.ts'
+import { mayWrite, readKubectlArguments } from '../../packages/kubectl/kubectl-arguments.ts'
+import { publicArguments } from '../../packages/kubectl/public-arguments.ts'
+import { writeTarget } from '../../packages/kubectl/write-target.ts'
 
 describe('the arguments of kubectl', () => {
   test('are taken apart: how to connect, the command, all others in their order', () => {

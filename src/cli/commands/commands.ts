@@ -1,5 +1,5 @@
 import type { Command, Commands } from './command.ts'
-import { KUBECTL } from './kubectl-command.ts'
+import { KUBECTL } from '../../../packages/kubectl/kubectl-command.ts'
 
 const NO_ARGUMENTS = { usage: '', options: [], leastArgs: 0, mostArgs: 0 } as const
 

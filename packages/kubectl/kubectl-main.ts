@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
-import { KUBECTL } from './commands/kubectl-command.ts'
-import { runCommand } from './run-command.ts'
+import { KUBECTL } from './kubectl-command.ts'
+import { runCommand } from '../../src/cli/run-command.ts'
 
 // The command line with one command alone, which starts at once.
 void runCommand(

@@ -1,5 +1,5 @@
-import { isObject, objectIn, textIn, type Json, type JsonObject } from '../kubernetes/json-access.ts'
-import { ownValue } from '../model/own-value.ts'
+import { isObject, objectIn, textIn, type Json, type JsonObject } from '../../src/kubernetes/json-access.ts'
+import { ownValue } from '../../src/model/own-value.ts'
 
 /** Annotations by their keys. */
 export type Annotations = Readonly<Record<string, string>>

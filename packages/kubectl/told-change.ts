@@ -8,8 +8,8 @@ import {
   CPID_WROTE,
   MERGELOG_EVENT,
   SERVICE_NAME,
-} from '../model/attributes.ts'
-import type { UnixNanos } from '../model/clock.ts'
+} from '../../src/model/attributes.ts'
+import type { UnixNanos } from '../../src/model/clock.ts'
 import type { KubectlChange } from './kubectl-change.ts'
 
 /** How a command ended. */

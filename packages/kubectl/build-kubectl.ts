@@ -4,8 +4,8 @@ import { createRequire } from 'node:module'
 import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const ROOT = fileURLToPath(new URL('../', import.meta.url))
-const MAIN = join(ROOT, 'src', 'cli', 'kubectl-main.ts')
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const MAIN = join(ROOT, 'packages', 'kubectl', 'kubectl-main.ts')
 /** Where bin/causeway.js looks for it, and for what it was made of. */
 const BUILT = join(ROOT, 'dist', 'kubectl')
 const SOURCES = 'sources.json'
@@ -16,7 +16,7 @@ interface Finder {
 
 /** Whether dist/kubectl is what the sources at hand make. */
 export function isKubectlBuilt(): boolean {
-  const { builtKubectl } = createRequire(import.meta.url)('../bin/built-kubectl.cjs') as Finder
+  const { builtKubectl } = createRequire(import.meta.url)('./built-kubectl.cjs') as Finder
   return builtKubectl(ROOT) !== undefined
 }
 
@@ -49,7 +49,7 @@ export async function buildKubectl(): Promise<void> {
             // What is loaded at one moment is in one file.
             codeSplitting: {
               groups: [
-                { name: 'running', test: /\/run-program\.ts$/, priority: 3 },
+                { name: 'running', test: /\/run-(?:kubectl|program)\.ts$/, priority: 3 },
                 { name: 'writing', test: /\/writing-kubectl\.ts$/, priority: 2 },
                 { name: 'carried', test: /\/carried-change\.ts$/, priority: 1 },
               ],
@@ -70,7 +70,8 @@ export async function buildKubectl(): Promise<void> {
 
 /** What it is made of, with the manifest, which says which versions of others it has. */
 async function sourcesOf(modules: readonly string[]): Promise<object[]> {
-  const own = modules.filter((path) => path.startsWith(join(ROOT, 'src') + sep))
+  const folders = ['src', 'packages'].map((folder) => join(ROOT, folder) + sep)
+  const own = modules.filter((path) => folders.some((folder) => path.startsWith(folder)))
   return await Promise.all(
     [join(ROOT, 'package.json'), ...own.sort()].map(async (file) => {
       const { size, mtimeMs } = await stat(file)

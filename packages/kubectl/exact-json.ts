@@ -1,4 +1,4 @@
-import type { Json } from '../kubernetes/json-access.ts'
+import type { Json } from '../../src/kubernetes/json-access.ts'
 
 /** What TypeScript does not know of yet: a number as it is written, which `stringify` writes again as it was. */
 interface RawJson {

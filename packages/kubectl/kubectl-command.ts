@@ -1,5 +1,4 @@
-import { runKubectl } from '../../kubectl/run-kubectl.ts'
-import type { Command, Run } from './command.ts'
+import type { Command, Run } from '../../src/cli/commands/command.ts'
 
 const HELP = `
 Runs kubectl, and makes one change of all that it writes: objects carry the change, and Causeway is told of it at --endpoint by OTLP over
@@ -22,6 +21,7 @@ export const KUBECTL: Command = {
 }
 
 const run: Run = async ({ args, reason, endpoint, cluster }, io) => {
+  const { runKubectl } = await import('./run-kubectl.ts')
   const complain = (text: string): void =>
     void io.stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`)
   const { exitCode, signal } = await runKubectl({ args, reason, endpoint, cluster, env: io.env, complain })

@@ -1,4 +1,4 @@
-import { whyUntraced } from '../kubernetes/untraced.ts'
+import { whyUntraced } from '../../src/kubernetes/untraced.ts'
 
 /** What a writing request to an API server is about. */
 export interface WriteTarget {

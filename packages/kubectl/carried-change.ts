@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiServer } from '../cluster/api-server.ts'
-import type { ClusterAccess } from '../cluster/cluster-access.ts'
+import { ApiServer } from '../../src/cluster/api-server.ts'
+import type { ClusterAccess } from '../../src/cluster/cluster-access.ts'
 import { ChangeProxy } from './change-proxy.ts'
 import type { KubectlChange } from './kubectl-change.ts'
 import type { LocalListener } from './local-listener.ts'

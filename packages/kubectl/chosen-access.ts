@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
-import type { ClusterAccess } from '../cluster/cluster-access.ts'
-import { kubeconfigAccess } from '../cluster/kubeconfig-access.ts'
-import { kubeconfigFiles } from '../cluster/kubeconfig-files.ts'
-import { serviceAccountAccess } from '../cluster/service-account.ts'
-import type { JsonObject } from '../kubernetes/json-access.ts'
-import { ownValue } from '../model/own-value.ts'
+import type { ClusterAccess } from '../../src/cluster/cluster-access.ts'
+import { kubeconfigAccess } from '../../src/cluster/kubeconfig-access.ts'
+import { kubeconfigFiles } from '../../src/cluster/kubeconfig-files.ts'
+import { serviceAccountAccess } from '../../src/cluster/service-account.ts'
+import type { JsonObject } from '../../src/kubernetes/json-access.ts'
+import { ownValue } from '../../src/model/own-value.ts'
 import type { Connection } from './kubectl-arguments.ts'
 
 const OF_CLUSTER = ['server', 'certificate-authority', 'tls-server-name'] as const

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import { objectIn, textIn, type Json } from '../kubernetes/json-access.ts'
+import { objectIn, textIn, type Json } from '../../src/kubernetes/json-access.ts'
 import { annotateBody, lockOf, withLock } from './annotate-body.ts'
 import { annotateProtobuf } from './annotate-protobuf.ts'
 import { parseExactly } from './exact-json.ts'
