@@ -35,4 +35,5 @@ export const PACKAGE_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'control-plane': [],
   instrumentation: [],
   kubectl: ['model', 'kubernetes', 'cluster', 'trust', 'cli'],
+  salvage: ['model', 'otlp', 'sqlite', 'cli'],
 }

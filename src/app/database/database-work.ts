@@ -1,10 +1,8 @@
 import type { FromSql } from '../../threads/sql-messages.ts'
-import type { Salvaged } from '../../model/salvaged.ts'
 import { QUICK_CHECK } from '../../sqlite/audit/quick-check.ts'
-import { holdDatabase, isHeld } from '../../sqlite/hold-database.ts'
+import { isHeld } from '../../sqlite/hold-database.ts'
 import { migrate } from '../../sqlite/migrate.ts'
 import { openForWriting } from '../../sqlite/open-database.ts'
-import { salvage } from '../../sqlite/salvage/salvage.ts'
 import { askSql } from '../sql/ask-sql.ts'
 
 const MAX_FAULTS = 5
@@ -21,16 +19,6 @@ export async function migrateDatabase(path: string): Promise<string[]> {
     return (await migrate(db)).applied
   } finally {
     db.close()
-  }
-}
-
-/** Copies what can be read of a damaged database, on which no Causeway may run, into a new file. */
-export async function salvageDatabase(from: string, to: string): Promise<Salvaged> {
-  const hold = holdDatabase(from)
-  try {
-    return await salvage(from, to)
-  } finally {
-    hold[Symbol.dispose]()
   }
 }
 

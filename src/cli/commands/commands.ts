@@ -218,7 +218,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
       options: ['format'],
       leastArgs: 1,
       mostArgs: 1,
-      load: async () => (await import('./salvage-command.ts')).runSalvage,
+      load: async () => (await import('../../../packages/salvage/salvage-command.ts')).runSalvage,
     },
   ],
 ])

@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
-import { salvageDatabase } from '../../app/database/database-work.ts'
-import type { Salvaged, SalvagedTable } from '../../model/salvaged.ts'
-import { wantsJson } from '../arguments.ts'
-import { CliError } from '../cli-error.ts'
-import type { Run } from './command.ts'
-import { configOf } from '../config-of.ts'
-import { count } from '../text/show.ts'
+import { wantsJson } from '../../src/cli/arguments.ts'
+import { CliError } from '../../src/cli/cli-error.ts'
+import type { Run } from '../../src/cli/commands/command.ts'
+import { configOf } from '../../src/cli/config-of.ts'
+import { count } from '../../src/cli/text/show.ts'
+import { salvage, type Salvaged, type SalvagedTable } from './salvage.ts'
 
 const MAX_NAMED = 5
 
@@ -16,7 +15,7 @@ export const runSalvage: Run = async (line, io) => {
   if (!existsSync(path)) {
     throw new CliError(`there is no database at ${path}; correct connectors::cpid::storage::path`)
   }
-  const salvaged = await salvageDatabase(path, to)
+  const salvaged = await salvage(path, to)
   const text = json ? JSON.stringify({ from: path, to, ...salvaged }) : textOf(path, to, salvaged)
   io.stdout.write(`${text}\n`)
   return 0

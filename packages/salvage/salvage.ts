@@ -1,18 +1,42 @@
 import Database from 'better-sqlite3'
 import { existsSync, rmSync } from 'node:fs'
-import type { Salvaged, SalvagedTable } from '../../model/salvaged.ts'
-import { migrate } from '../migrate.ts'
-import { openForWriting, type Sqlite } from '../open-database.ts'
-import { storageFault } from '../storage-fault.ts'
-import { mend } from './mend.ts'
+import { holdDatabase } from '../../src/sqlite/hold-database.ts'
+import { migrate } from '../../src/sqlite/migrate.ts'
+import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { storageFault } from '../../src/sqlite/storage-fault.ts'
+import { mend, type Mended } from './mend.ts'
 import { openDamaged } from './open-damaged.ts'
 import { readAroundDamage, type Row, type TableToRead } from './read-around-damage.ts'
 
+/** What could be read of a table of a damaged database. */
+export interface SalvagedTable {
+  readonly table: string
+  readonly rows: number
+  /** Stretches that could not be read, in words; rows that did not fit count as well. */
+  readonly lost: readonly string[]
+}
+
+/** What a damaged database came to. */
+export interface Salvaged {
+  readonly isHeaderNew: boolean
+  readonly tables: readonly SalvagedTable[]
+  readonly mended: readonly Mended[]
+}
+
 /**
- * Copies what can be read of a damaged database into a new file, which agrees with itself afterwards. The damaged file
- * stays as it is. Throws what to do where the new file is there already, or nothing can be read; then there is none.
+ * Copies what can be read of a damaged database, on which no Causeway may run, into a new file, which agrees with itself
+ * afterwards. The damaged file stays as it is. Throws what to do where the new file is there already, or nothing can be read; then there is none.
  */
 export async function salvage(from: string, to: string): Promise<Salvaged> {
+  const hold = holdDatabase(from)
+  try {
+    return await salvageHeld(from, to)
+  } finally {
+    hold[Symbol.dispose]()
+  }
+}
+
+async function salvageHeld(from: string, to: string): Promise<Salvaged> {
   if (existsSync(to)) throw new Error(`${to} is there already; name a file that is not`)
   const target = openForWriting(to)
   try {

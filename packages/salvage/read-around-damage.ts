@@ -1,6 +1,5 @@
-import { storageFault } from '../storage-fault.ts'
-import type { Sqlite } from '../open-database.ts'
-import { compareKeys } from './compare-keys.ts'
+import { storageFault } from '../../src/sqlite/storage-fault.ts'
+import type { Sqlite } from '../../src/sqlite/open-database.ts'
 
 /** A row: the rowid first where the table has one, then the columns asked for. */
 export type Row = readonly unknown[]
@@ -168,4 +167,31 @@ function unlessDamaged<T extends object | bigint | string>(read: () => T): T | u
     if (storageFault(error) === undefined) throw error
     return undefined
   }
+}
+
+/** -1, 0 or 1 as SQLite orders keys: null, then numbers, then text, then bytes (sqlite.org/datatype3.html, section 4.1). */
+function compareKeys(one: readonly unknown[], other: readonly unknown[]): number {
+  for (const [at, value] of one.entries()) {
+    const order = compareValues(value, other[at])
+    if (order !== 0) return order
+  }
+  return 0
+}
+
+function compareValues(one: unknown, other: unknown): number {
+  const rank = rankOf(one) - rankOf(other)
+  if (rank !== 0) return Math.sign(rank)
+  if (isNumber(one) && isNumber(other)) return one < other ? -1 : one > other ? 1 : 0
+  if (typeof one === 'string' && typeof other === 'string')
+    return Buffer.compare(Buffer.from(one), Buffer.from(other))
+  return Buffer.isBuffer(one) && Buffer.isBuffer(other) ? Buffer.compare(one, other) : 0
+}
+
+const isNumber = (value: unknown): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint'
+
+function rankOf(value: unknown): number {
+  if (value === null || value === undefined) return 0
+  if (isNumber(value)) return 1
+  return typeof value === 'string' ? 2 : 3
 }

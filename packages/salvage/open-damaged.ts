@@ -10,8 +10,8 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
-import type { Sqlite } from '../open-database.ts'
-import { storageFault } from '../storage-fault.ts'
+import type { Sqlite } from '../../src/sqlite/open-database.ts'
+import { storageFault } from '../../src/sqlite/storage-fault.ts'
 
 const HEADER_BYTES = 100
 const PAGE_BYTES = 4096
