@@ -1,9 +1,9 @@
 import { COMMANDS } from '../src/cli/commands/commands.ts'
 import { commandHelp, helpText } from '../src/cli/text/help-text.ts'
 
-export const CLI_DOCS = new URL('../docs/cli.md', import.meta.url)
+export const CLI_DOCS = new URL('../docs/reference/cli.md', import.meta.url)
 
-/** docs/cli.md: what --help prints, of all and of each command. */
+/** The text of docs/reference/cli.md: what --help prints, in general and for each command. */
 export function renderCliDocs(): string {
   const commands = [...COMMANDS].map(
     ([name, command]) => `## ${name}\n\n\`\`\`text\n${commandHelp(name, command)}\`\`\`\n`,
@@ -12,10 +12,12 @@ export function renderCliDocs(): string {
 
 # Command line
 
+For whoever types commands: what \`--help\` prints, in general and for each command.
+
 \`\`\`text
 ${helpText(COMMANDS)}\`\`\`
 
-Text goes to a terminal in colour unless \`NO_COLOR\` is set; elsewhere it is as wide as \`COLUMNS\` says, or 100 characters.
+A terminal gets text in colour, unless \`NO_COLOR\` is set. Anything else gets lines as wide as \`COLUMNS\` says, or 100 characters.
 
 ${commands.join('\n')}`
 }

@@ -1,95 +1,164 @@
-import { writeFileSync } from 'node:fs'
-import type { Schema } from '../src/config/schema/schema.ts'
 import { COMPONENTS } from '../src/app/components.ts'
 import type { ComponentDeclaration } from '../src/config/component-type.ts'
+import type { Schema } from '../src/config/schema/schema.ts'
 import { pipeline, service } from '../src/config/service/service.ts'
-import { INTRODUCTION, PIPELINES } from './config-docs-text.ts'
+import { anchorOf } from './anchor-of.ts'
+import { markdownTable } from './markdown-table.ts'
 
-type Row = [key: string, type: string, written: string, meaning: string]
+export const CONFIG_DOCS = new URL('../docs/reference/configuration.md', import.meta.url)
+
+const INTRODUCTION = `<!-- Written by npm run gen from the schema that checks a configuration; change it there. -->
+
+# Configuration keys
+
+For whoever writes a configuration: every key, with its type, its default and its meaning. [config.md](../config.md) says how a
+configuration is made up and how durations, sizes and addresses are written. A block that several components have is described
+once, under [Shared blocks](#shared-blocks).
+`
+
+/** A component, or the service, with the headings that its keys are described under. */
+interface Part {
+  section: string
+  heading: string
+  note?: string
+  schema: Schema<unknown>
+}
 
 interface Listing {
-  rows: Row[]
+  rows: string[][]
   refused: { key: string; advice: string }[]
+  /** Keys that mean what they mean in an earlier part, by its heading. */
+  asIn: { key: string; heading: string }[]
 }
 
-/** The text of docs/config.md. */
+/** The text of docs/reference/configuration.md. */
 export function renderConfigDocs(): string {
-  return [
-    INTRODUCTION,
-    ...renderTable('receivers', COMPONENTS.receivers),
-    ...renderTable('connectors', COMPONENTS.connectors),
-    ...renderTable('exporters', COMPONENTS.exporters),
-    ...renderTable('extensions', COMPONENTS.extensions),
-    '## service\n',
-    renderSchema(service),
-    '### A pipeline\n',
-    renderSchema(pipeline),
-    PIPELINES,
-  ].join('\n')
+  return new ConfigDocs().render()
 }
 
-function renderTable(section: string, types: readonly ComponentDeclaration[]): string[] {
-  const parts = types.flatMap(({ name, aliases, schema }) => {
-    const older = aliases.map((alias) => `\`${alias}\``).join(', ')
-    const note = aliases.length === 0 ? [] : [`Also known by its older name ${older}.\n`]
-    return [`### ${section}.${name}\n`, ...note, renderSchema(schema)]
-  })
-  return [`## ${section}\n`, ...parts]
-}
-
-function renderSchema(schema: Schema<unknown>): string {
-  const doc = schema.doc
-  if (doc.kind !== 'section') throw new Error('only sections have a table of keys')
-  const { rows, refused } = listKeys(doc.shape, '')
-  const byAdvice = Map.groupBy(refused, ({ advice }) => advice)
-  const lines = [...byAdvice].map(
-    ([advice, keys]) => `- ${keys.map(({ key }) => `\`${key}\``).join(', ')}: ${advice}.`,
-  )
-  const table = alignTable([['key', 'type', 'default', 'meaning'], ...rows])
-  return [
-    doc.meaning,
-    ...(rows.length === 0 ? [] : [table]),
-    ...(lines.length === 0 ? [] : ['Refused, with what to do instead:', lines.join('\n')]),
+class ConfigDocs {
+  readonly #parts: readonly Part[] = [
+    ...partsOf('receivers', COMPONENTS.receivers),
+    ...partsOf('connectors', COMPONENTS.connectors),
+    ...partsOf('exporters', COMPONENTS.exporters),
+    ...partsOf('extensions', COMPONENTS.extensions),
+    { section: 'service', heading: 'The service', schema: service },
+    { section: 'service', heading: 'A pipeline', schema: pipeline },
   ]
-    .map((part) => `${part}\n`)
-    .join('\n')
-}
+  readonly #blocks = sharedBlocks(this.#parts)
+  readonly #described = new Map<Schema<unknown>, { key: string; heading: string }>()
 
-function listKeys(shape: Record<string, Schema<unknown>>, prefix: string): Listing {
-  const listing: Listing = { rows: [], refused: [] }
-  for (const [key, schema] of Object.entries(shape)) {
-    const path = `${prefix}${key}`
-    const doc = schema.doc
-    if (doc.kind === 'refused') {
-      listing.refused.push({ key: path, advice: doc.advice })
-    } else if (doc.kind === 'field') {
-      const written = doc.default === undefined ? (doc.required ? 'required' : '') : `\`${doc.default}\``
-      listing.rows.push([`\`${path}\``, doc.type, written, doc.meaning])
-    } else {
-      const inner = doc.kind === 'section' ? doc.shape : innerShape(doc.item)
-      const nested = listKeys(inner, doc.kind === 'section' ? `${path}.` : `${path}[].`)
-      const type = doc.kind === 'section' ? 'section' : 'list of sections'
-      const written = doc.kind === 'section' ? (doc.absent === 'off' ? 'off' : '') : `\`${doc.default}\``
-      listing.rows.push([`\`${path}\``, type, written, doc.meaning], ...nested.rows)
-      listing.refused.push(...nested.refused)
+  render(): string {
+    const bySection = Map.groupBy(this.#parts, ({ section }) => section)
+    const sections = [...bySection].flatMap(([section, parts]) => [
+      `## ${section}\n`,
+      ...parts.flatMap((part) => [`### ${part.heading}\n`, part.note ?? '', this.#describe(part)]),
+    ])
+    const blocks = [...this.#blocks].flatMap(([schema, heading]) => [
+      `### ${heading}\n`,
+      this.#describe({ heading, schema }),
+    ])
+    const lines = [INTRODUCTION, ...sections, '## Shared blocks\n', ...blocks]
+    return lines.filter((line) => line !== '').join('\n')
+  }
+
+  #describe({ heading, schema }: Pick<Part, 'heading' | 'schema'>): string {
+    const { doc } = schema
+    if (doc.kind !== 'section') throw new Error('only sections have a table of keys')
+    const listing: Listing = { rows: [], refused: [], asIn: [] }
+    this.#list(doc.shape, '', heading, listing)
+    const { rows, refused, asIn } = listing
+    const same = [...Map.groupBy(asIn, (one) => one.heading)].map(
+      ([other, keys]) => `As in [${other}](#${anchorOf(other)}): ${keysOf(keys)}.`,
+    )
+    const advice = [...Map.groupBy(refused, (one) => one.advice)].map(
+      ([text, keys]) => `- ${keysOf(keys)}: ${text}.`,
+    )
+    return [
+      doc.meaning,
+      ...(rows.length === 0 ? [] : [markdownTable(['key', 'type', 'default', 'meaning'], rows)]),
+      ...(same.length === 0 ? [] : [same.join(' ')]),
+      ...(advice.length === 0 ? [] : ['Refused, with what to do instead:', advice.join('\n')]),
+    ]
+      .map((part) => `${part}\n`)
+      .join('\n')
+  }
+
+  #list(shape: Record<string, Schema<unknown>>, prefix: string, heading: string, listing: Listing): void {
+    for (const [key, schema] of Object.entries(shape)) {
+      const path = `${prefix}${key}`
+      const { doc } = schema
+      if (doc.kind === 'refused') {
+        listing.refused.push({ key: path, advice: doc.advice })
+      } else if (doc.kind === 'field') {
+        this.#listField(schema, doc, path, heading, listing)
+      } else {
+        const isOne = doc.kind === 'section'
+        const written = isOne ? (doc.absent === 'off' ? 'off' : '') : `\`${doc.default}\``
+        const block = this.#blocks.get(schema)
+        const meaning = block === undefined ? doc.meaning : `[${block}](#${anchorOf(block)})`
+        listing.rows.push([`\`${path}\``, isOne ? 'section' : 'list of sections', written, meaning])
+        if (block !== undefined) continue
+        this.#list(isOne ? doc.shape : shapeOf(doc.item), isOne ? `${path}.` : `${path}[].`, heading, listing)
+      }
     }
   }
-  return listing
+
+  #listField(
+    schema: Schema<unknown>,
+    doc: Extract<Schema<unknown>['doc'], { kind: 'field' }>,
+    path: string,
+    heading: string,
+    listing: Listing,
+  ): void {
+    const known = this.#described.get(schema)
+    const isKnown = known !== undefined && lastOf(known.key) === lastOf(path)
+    if (isKnown && known.heading !== heading) {
+      listing.asIn.push({ key: path, heading: known.heading })
+      return
+    }
+    if (!isKnown) this.#described.set(schema, { key: path, heading })
+    const written = doc.default === undefined ? (doc.required ? 'required' : '') : `\`${doc.default}\``
+    listing.rows.push([`\`${path}\``, doc.type, written, isKnown ? `As \`${known.key}\`.` : doc.meaning])
+  }
 }
 
-function innerShape(item: Schema<unknown>): Record<string, Schema<unknown>> {
-  const doc = item.doc
+function partsOf(section: string, types: readonly ComponentDeclaration[]): Part[] {
+  return types.map(({ name, aliases, schema }) => {
+    const older = aliases.map((alias) => `\`${alias}\``).join(', ')
+    const note = aliases.length === 0 ? {} : { note: `Also known by its older name ${older}.\n` }
+    return { section, heading: `${section}.${name}`, schema, ...note }
+  })
+}
+
+/** The sections that stand in several places, with the heading of each: its key, and the kinds of components that have it. */
+function sharedBlocks(parts: readonly Part[]): Map<Schema<unknown>, string> {
+  const places = new Map<Schema<unknown>, { key: string; sections: Set<string>; count: number }>()
+  const walk = (shape: Record<string, Schema<unknown>>, section: string): void => {
+    for (const [key, schema] of Object.entries(shape)) {
+      const { doc } = schema
+      if (doc.kind === 'sections') walk(shapeOf(doc.item), section)
+      if (doc.kind !== 'section') continue
+      const place = places.get(schema) ?? { key, sections: new Set(), count: 0 }
+      places.set(schema, { ...place, sections: place.sections.add(section), count: place.count + 1 })
+      if (place.count === 0) walk(doc.shape, section)
+    }
+  }
+  for (const { section, schema } of parts) walk(shapeOf(schema), section)
+  const shared = [...places].filter(([, { count }]) => count > 1)
+  return new Map(
+    shared.map(([schema, { key, sections }]) => [schema, `${key} in ${[...sections].join(' and ')}`]),
+  )
+}
+
+function shapeOf({ doc }: Schema<unknown>): Record<string, Schema<unknown>> {
   return doc.kind === 'section' ? doc.shape : {}
 }
 
-function alignTable(rows: readonly (readonly string[])[]): string {
-  const widths = [0, 1, 2, 3].map((column) => Math.max(3, ...rows.map((row) => row[column]!.length)))
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, at) => cell.padEnd(widths[at]!)).join(' | ')} |`
-  const [head, ...body] = rows.map(line)
-  return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('\n')
+function lastOf(key: string): string {
+  return key.slice(key.lastIndexOf('.') + 1)
 }
 
-if (import.meta.main) {
-  writeFileSync(new URL('../docs/config.md', import.meta.url), renderConfigDocs())
+function keysOf(keys: readonly { key: string }[]): string {
+  return keys.map(({ key }) => `\`${key}\``).join(', ')
 }

@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs'
+import { API_DOCS, renderApiDocs } from './gen-api-docs.ts'
 import { CLI_DOCS, renderCliDocs } from './gen-cli-docs.ts'
-import { renderConfigDocs } from './gen-config-docs.ts'
+import { CONFIG_DOCS, renderConfigDocs } from './gen-config-docs.ts'
 import { INFERENCE_DOCS, renderInferenceDocs } from './gen-inference-docs.ts'
 import { METRICS_DOCS, renderMetricsDocs } from './gen-metrics-docs.ts'
 
-writeFileSync(new URL('../docs/config.md', import.meta.url), renderConfigDocs())
-writeFileSync(METRICS_DOCS, renderMetricsDocs())
+writeFileSync(API_DOCS, renderApiDocs())
 writeFileSync(CLI_DOCS, renderCliDocs())
+writeFileSync(CONFIG_DOCS, renderConfigDocs())
 writeFileSync(INFERENCE_DOCS, renderInferenceDocs())
+writeFileSync(METRICS_DOCS, renderMetricsDocs())

@@ -41,7 +41,7 @@ const RUN: Record<SectionName, (options: Options, onRound: () => void) => Promis
   'kubernetes-api-server': benchApiServer,
 }
 
-/** Measures Causeway as it runs in earnest; docs/benchmarks.md says what each figure means. */
+/** Measures Causeway as it runs in earnest; docs/reports/benchmarks.md says what each figure means. */
 async function bench(options: Options): Promise<void> {
   const machine = describeMachine(options.directory)
   console.log(`${machineText(machine)}\n`)

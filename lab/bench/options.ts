@@ -72,7 +72,7 @@ export const USAGE = `npm run bench -- [options]
   --causeway <script>    measure another checkout's bin/causeway.js
   --node-option <option> an option for Causeway's own node, such as --cpu-prof; may be given again
   --json <file>          where the figures go (lab/bench/results/latest.json)
-The sections but anchor take about half an hour together, anchor seven minutes a round. npm run bench:document puts the figures into docs/benchmarks.md.`
+The sections but anchor take about half an hour together, anchor seven minutes a round. npm run bench:document puts the figures into docs/reports/benchmarks.md.`
 
 /** Reads the command line; throws an Error that says what to write instead. */
 export function readOptions(

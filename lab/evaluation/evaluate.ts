@@ -1,4 +1,4 @@
-// Measures what the paper's evaluation measures and writes docs/evaluation.md, its data and its plots.
+// Measures what the paper's evaluation measures and writes docs/reports/evaluation.md, its data and its plots.
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { measureOverhead } from './overhead/measure.ts'
 import { measureReplacement } from './replacement/measure.ts'
 import { measureTraceability } from './traceability-data.ts'
 
-const DOCS = fileURLToPath(new URL('../../docs', import.meta.url))
+const REPORTS = fileURLToPath(new URL('../../docs/reports', import.meta.url))
 
 const MEASURE: { [P in Part]: (options: Options, onStep: () => void) => Promise<DataOfParts[P]> } = {
   durations: measureDurations,
@@ -44,15 +44,15 @@ async function evaluate(options: Options): Promise<void> {
   }
   const data = readData(options.out)
   for (const [path, text] of await renderFiles(options.out, data)) writeFileSync(path, text)
-  if (options.out === DOCS) {
-    const { path, text } = await renderReadme(DOCS, data)
+  if (options.out === REPORTS) {
+    const { path, text } = await renderReadme(REPORTS, data)
     writeFileSync(path, text)
   }
   console.log(`\n${summaryText(data)}\n\nThe document: ${join(options.out, 'evaluation.md')}`)
 }
 
 const options = optionsGiven(USAGE, (args) =>
-  readOptions(args, { docs: DOCS, scratch: () => mkdtempSync(join(tmpdir(), 'causeway-evaluation-')) }),
+  readOptions(args, { reports: REPORTS, scratch: () => mkdtempSync(join(tmpdir(), 'causeway-evaluation-')) }),
 )
 if (options !== undefined) {
   try {

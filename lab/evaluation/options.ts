@@ -39,7 +39,7 @@ export const USAGE = `npm run evaluate -- [options]
   --only <part>   ${PARTS.join(', ')}; may be given again; operator, on a real cluster, has to be asked for
   --quick         two seeds, 20 histories, one pair, two rounds: to see that it works; writes to a folder for temporary files
   --pairs <n>     calm pairs of runs on the real clock to wait for, about 17 s each; twice as many at most (15)
-  --out <folder>  where evaluation.md and evaluation/ go (docs)`
+  --out <folder>  where evaluation.md and evaluation/ go (docs/reports)`
 
 const FULL = {
   seeds: 10,
@@ -59,7 +59,7 @@ const QUICK = {
 }
 
 /** Reads the command line; throws an Error that says what to write instead. */
-export function readOptions(args: string[], defaults: { docs: string; scratch: () => string }): Options {
+export function readOptions(args: string[], defaults: { reports: string; scratch: () => string }): Options {
   const { values } = parseArgs({
     args,
     options: {
@@ -74,6 +74,6 @@ export function readOptions(args: string[], defaults: { docs: string; scratch: (
     ...size,
     parts: values.only.map((name) => oneOf('--only', PARTS, name)),
     pairs: values.pairs === undefined ? size.pairs : countOf('--pairs', values.pairs),
-    out: values.out ?? (values.quick ? defaults.scratch() : defaults.docs),
+    out: values.out ?? (values.quick ? defaults.scratch() : defaults.reports),
   }
 }

@@ -13,7 +13,7 @@ import type { SectionResult } from '../../lab/bench/measure/figures.ts'
 import { FIGURES, type LoadResult, type Run } from '../../lab/bench/peers/peers-data.ts'
 import { ratiosOf } from '../../lab/bench/peers/ratios.ts'
 
-const DOCS = fileURLToPath(new URL('../../docs', import.meta.url))
+const REPORTS = fileURLToPath(new URL('../../docs/reports', import.meta.url))
 const KEPT = {
   takenAt: '2026-01-02T03:04:05.000Z',
   machine: {
@@ -76,13 +76,13 @@ const LOADS: LoadResult[] = [
 ]
 
 function documentOf(data: BenchmarkData): Promise<Map<string, string>> {
-  return renderFiles('/docs', data)
+  return renderFiles('/reports', data)
 }
 
 test('the document and its plots are what the kept data give; npm run bench:document writes them', async () => {
-  const files = await renderFiles(DOCS, readBenchmarks(DOCS))
+  const files = await renderFiles(REPORTS, readBenchmarks(REPORTS))
   for (const [path, text] of files) expect({ path, text: readFileSync(path, 'utf8') }).toEqual({ path, text })
-  const kept = join(DOCS, 'benchmarks')
+  const kept = join(REPORTS, 'benchmarks')
   const plots = existsSync(kept) ? readdirSync(kept).filter((name) => name.endsWith('.svg')) : []
   expect(plots.filter((name) => !files.has(join(kept, name)))).toEqual([])
 })
@@ -99,18 +99,18 @@ test('what is kept does not name folders of the machine it was measured on', asy
     },
     sections: [SECTION],
   }
-  const [[path, kept] = [], ...others] = filesOfRun('/docs', result)
+  const [[path, kept] = [], ...others] = filesOfRun('/reports', result)
   expect(others).toEqual([])
-  expect(path).toBe('/docs/benchmarks/invented.json')
+  expect(path).toBe('/reports/benchmarks/invented.json')
   expect(kept?.settings).toEqual({ rounds: 2 })
-  const folder = join(DOCS, 'benchmarks')
+  const folder = join(REPORTS, 'benchmarks')
   for (const name of existsSync(folder) ? readdirSync(folder) : [])
     expect(readFileSync(join(folder, name), 'utf8')).not.toMatch(/"\/(tmp|home|root|Users|work|var)\b/)
 })
 
 test('any section has its figures, targets and curves', async () => {
   const files = await documentOf({ sections: [{ ...KEPT, section: SECTION }], peers: undefined })
-  const document = files.get('/docs/benchmarks.md')!
+  const document = files.get('/reports/benchmarks.md')!
   expect(document).toContain('## invented\n')
   expect(document).toMatch(
     /\| rate +\| +1,200 \| +900 \| +1,400 \| +spans\/s +\| at least 1,000 +\| +met +\|/,
@@ -121,7 +121,7 @@ test('any section has its figures, targets and curves', async () => {
   expect(document).toContain('1 of 2 are met')
   expect(document).not.toContain('never measured')
   expect(document).toContain('![Growth](benchmarks/invented-1.svg)')
-  const svg = files.get('/docs/benchmarks/invented-1.svg')!
+  const svg = files.get('/reports/benchmarks/invented-1.svg')!
   for (const tick of ['>10 k<', '>100 k<', '>1 M<', '>linking<']) expect(svg).toContain(tick)
 })
 
@@ -142,11 +142,11 @@ test('the peers have a table for each load, bars with their spread, and ratios; 
   const peers = { ...KEPT, seconds: 61, peers: { loads: LOADS, ratios: ratiosOf(LOADS, 2) } }
   const kept = JSON.parse(JSON.stringify(peers)) as typeof peers
   const files = await documentOf({ sections: [], peers: kept })
-  const document = files.get('/docs/benchmarks.md')!
+  const document = files.get('/reports/benchmarks.md')!
   expect(document).toContain('### 512 spans a request, gRPC, 16 requests under way')
   expect(document).toContain('75,000 (60,000 to 90,000)')
   expect(document).not.toMatch(/NaN|undefined|null/)
-  const pictures = [...document.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, path]) => `/docs/${path}`)
-  expect(pictures).toEqual(['/docs/benchmarks/peers-acknowledged.svg', '/docs/benchmarks/peers-endToEnd.svg'])
+  const pictures = [...document.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, path]) => `/reports/${path}`)
+  expect(pictures).toEqual(['/reports/benchmarks/peers-acknowledged.svg', '/reports/benchmarks/peers-endToEnd.svg'])
   for (const picture of pictures) expect(files.get(picture)).not.toMatch(/NaN|undefined/)
 })

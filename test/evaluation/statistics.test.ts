@@ -4,7 +4,7 @@ import { readOptions } from '../../lab/evaluation/options.ts'
 import { lineChart } from '../../lab/charts/line-chart.ts'
 import { medianInterval, quartilesOf, sampleOf } from '../../lab/evaluation/statistics.ts'
 
-const DEFAULTS = { docs: 'docs', scratch: () => 'scratch' }
+const DEFAULTS = { reports: 'reports', scratch: () => 'scratch' }
 
 test('mean, standard error and extremes', () => {
   const { mean, standardError, min, max } = sampleOf([2, 4, 4, 4, 5, 5, 7, 9])
@@ -32,7 +32,7 @@ test('the avoidable part is 1 without ancestors and 0 at the floor', () => {
 
 test('a quick run does not write over the committed figures unless told to', () => {
   expect(readOptions(['--quick'], DEFAULTS)).toMatchObject({ out: 'scratch', pairs: 1 })
-  expect(readOptions([], DEFAULTS)).toMatchObject({ out: 'docs', seeds: 10 })
+  expect(readOptions([], DEFAULTS)).toMatchObject({ out: 'reports', seeds: 10 })
   expect(readOptions(['--only', 'merges', '--pairs', '3'], DEFAULTS)).toMatchObject({
     parts: ['merges'],
     pairs: 3,

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals'
 import { METRICS_DOCS, renderMetricsDocs } from '../../scripts/gen-metrics-docs.ts'
 import { METRICS } from '../../src/telemetry/metric-catalogue.ts'
 
-test('docs/metrics.md is what the catalogue says; npm run gen writes it', () => {
+test('docs/reference/metrics.md is what the catalogue says; npm run gen writes it', () => {
   expect(readFileSync(METRICS_DOCS, 'utf8')).toBe(renderMetricsDocs())
 })
 

@@ -25,7 +25,7 @@ test('it names no metric that does not exist', () => {
 })
 
 test('it says of every limit of the connector what happens at it', () => {
-  const keys = readFileSync(new URL('config.md', DOCUMENT), 'utf8')
+  const keys = readFileSync(new URL('reference/configuration.md', DOCUMENT), 'utf8')
   const found = [...keys.matchAll(/^\| `(?:admission|linking|retention)\.(\w+)`/gm)].map(
     ([, key]) => key ?? '',
   )

@@ -5,7 +5,7 @@ import type { Machine } from '../measure/machine.ts'
 import { SECTIONS } from '../options.ts'
 import type { PeersData } from '../peers/peers-data.ts'
 
-/** One measurement as it is kept in docs/benchmarks. */
+/** One measurement as it is kept in docs/reports/benchmarks. */
 export interface Kept {
   takenAt: string
   machine: Machine
@@ -37,8 +37,8 @@ const PEERS = 'peers.json'
 const FOLDERS = ['directory', 'causeway', 'json', 'nodeOptions']
 
 /** Reads what is kept in a folder of documents. */
-export function readBenchmarks(docs: string): BenchmarkData {
-  const folder = join(docs, 'benchmarks')
+export function readBenchmarks(reports: string): BenchmarkData {
+  const folder = join(reports, 'benchmarks')
   const names = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : []
   const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), 'utf8'))
   const sections = names.filter((name) => name !== PEERS).map((name) => read(name) as KeptSection)
@@ -49,11 +49,12 @@ export function readBenchmarks(docs: string): BenchmarkData {
 }
 
 /** What is kept of a run, by the path of its file. A section kept before is replaced by the same section. */
-export function filesOfRun(docs: string, result: RunResult): Map<string, KeptSection | KeptPeers> {
+export function filesOfRun(reports: string, result: RunResult): Map<string, KeptSection | KeptPeers> {
   const { takenAt, machine, options, sections = [], seconds = 0, peers } = result
   const settings = Object.fromEntries(Object.entries(options).filter(([key]) => !FOLDERS.includes(key)))
   const files = new Map<string, KeptSection | KeptPeers>()
-  const add = (name: string, kept: KeptSection | KeptPeers) => files.set(join(docs, 'benchmarks', name), kept)
+  const add = (name: string, kept: KeptSection | KeptPeers) =>
+    files.set(join(reports, 'benchmarks', name), kept)
   for (const { name, about, figures, rounds, curves } of sections) {
     const section = { name, about, figures, rounds, ...(curves !== undefined && { curves }) }
     add(`${name}.json`, { takenAt, machine, settings, section })

@@ -3,7 +3,7 @@ import { peersPart } from './peers-part.ts'
 import { sectionPart } from './section-part.ts'
 import { targetsPart } from './targets-part.ts'
 
-/** docs/benchmarks.md; what was not measured is left out. */
+/** docs/reports/benchmarks.md; what was not measured is left out. */
 export function renderDocument(data: BenchmarkData): string {
   return `${[
     INTRODUCTION,

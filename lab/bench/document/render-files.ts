@@ -7,14 +7,14 @@ import { renderDocument } from './render-document.ts'
 import { curveFile } from './section-part.ts'
 
 /** The document and its plots, by path: a function of the data alone. */
-export async function renderFiles(docs: string, data: BenchmarkData): Promise<Map<string, string>> {
+export async function renderFiles(reports: string, data: BenchmarkData): Promise<Map<string, string>> {
   const files = new Map<string, string>()
-  const plot = (file: string, svg: string) => files.set(join(docs, 'benchmarks', file), svg)
+  const plot = (file: string, svg: string) => files.set(join(reports, 'benchmarks', file), svg)
   if (data.peers !== undefined) for (const { file, svg } of peersPlots(data.peers.peers)) plot(file, svg)
   for (const { section } of data.sections)
     for (const [at, curve] of (section.curves ?? []).entries())
       plot(curveFile(section.name, at), curvePlot(curve))
-  const document = join(docs, 'benchmarks.md')
+  const document = join(reports, 'benchmarks.md')
   files.set(document, await formatted(document, renderDocument(data)))
   return files
 }

@@ -27,7 +27,7 @@ export const USAGE = `npm run bench:peers -- [options]
   --dir <folder>        where the databases go (the folder for temporary files)
   --json <file>         where the figures go (lab/bench/results/peers.json)
 A run takes up to --seconds, as long again for what a queue still holds, and two seconds more: with the defaults some
-4 minutes a round, 12 in all. npm run bench:document puts the figures into docs/benchmarks.md.`
+4 minutes a round, 12 in all. npm run bench:document puts the figures into docs/reports/benchmarks.md.`
 
 /** Reads the command line; throws an Error that says what to write instead. */
 export function readPeersOptions(

@@ -8,7 +8,7 @@ export function durationsSection({ data }: Measured<DurationsData>): string {
 
 An object descends from every change ever made to it, and so does all later work on it. Were all of that activity of each of these
 changes, a cascade would last until nobody touches its objects any more. It is activity of what drives
-it, its cause ([ADR-031](adr/031-what-drives-a-span.md)); in the cascades of the other changes it stands as a copy. The same
+it, its cause ([ADR-031](../adr/031-what-drives-a-span.md)); in the cascades of the other changes it stands as a copy. The same
 runs of the demo's and the paper's stories, in virtual time, deletions marked, measured either way; median of all cascades, and
 between which values half of them lie:
 

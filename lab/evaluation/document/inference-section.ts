@@ -12,7 +12,7 @@ export function inferenceSection({ data }: Measured<InferenceData>): string {
   return `## Clusters that nobody patched: how right inference is
 
 Causeway works out from outside which writes caused which. Here that is compared with what is known otherwise. What it goes by is
-in [inference.md](inference.md).
+in [inference.md](../inference.md).
 
 **${number(histories.histories)} random histories.** The control plane above is played with up to three users who change up to three apps at
 once: scaling, new images, Pods, ReplicaSets, Endpoints, Services and Deployments deleted by hand and made again, with and without an autoscaler, with

@@ -54,7 +54,7 @@ instrumentation adds. ${PAPER.plainSeconds} s and ${PAPER.tracedSeconds} s are i
 **\`causeway kubectl\`.** \`kubectl apply\` of one changed Deployment and the same behind \`causeway kubectl --\`, ${data.kubectl.pairs.length} of each in turn, with Causeway told
 and answering, ${howRun(data)}: ${ms(kubectlMs.kubectl)} and ${ms(kubectlMs.causeway)}, **${number(kubectlMs.more.median)} ms more**
 (quartiles ${number(kubectlMs.more.lower)} to ${number(kubectlMs.more.upper)}; aim: under ${MOST_MORE_MS} ms, ${kubectlMs.isMet ? 'met' : 'missed'}), and ${number(kubectlMs.moreCpu.median)} ms more of a
-processor, which the load changes less.${data.kubectl.isBuilt === true ? '' : ' Built, and on a machine with little else to do, it takes less: [kubectl.md](kubectl.md#what-it-costs).'}`
+processor, which the load changes less.${data.kubectl.isBuilt === true ? '' : ' Built, and on a machine with little else to do, it takes less: [kubectl.md](../kubectl.md#what-it-costs).'}`
 }
 
 /** In which state it was, and on how busy a machine. */

@@ -7,12 +7,12 @@ import { formatted } from '../../charts/formatted.ts'
 import { withOutcome } from './readme-part.ts'
 import { renderDocument } from './render-document.ts'
 
-/** The README beside the folder of documents, as the data would have it. */
+/** The README of the project whose reports are in this folder, as the data would have it. */
 export async function renderReadme(
   folder: string,
   data: EvaluationData,
 ): Promise<{ path: string; text: string }> {
-  const path = join(folder, '..', 'README.md')
+  const path = join(folder, '..', '..', 'README.md')
   return { path, text: await formatted(path, withOutcome(readFileSync(path, 'utf8'), data)) }
 }
 

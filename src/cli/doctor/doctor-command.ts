@@ -58,7 +58,7 @@ async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
   }
   const { config, warnings } = loaded
   yield ok('configuration', 'is right')
-  for (const warning of warnings) yield warn('configuration', warning, 'see docs/config.md')
+  for (const warning of warnings) yield warn('configuration', warning, 'see docs/reference/configuration.md')
   const { storage, retention, linking } = config.cpid
   const isRunning = isRunningOn(storage.path)
   yield ok('causeway', isRunning ? 'runs on this database' : 'does not run on this database')
