@@ -36,6 +36,8 @@ zones.push(
   })),
 )
 
+const NO_BARRELS = { selector: 'ExportAllDeclaration', message: 'Name what is exported; no barrels.' }
+
 const CORES = ['model', 'graph', 'linker', 'otlp', 'query', 'dag'].map((folder) => `src/${folder}/**`)
 
 export default tseslint.config(
@@ -63,10 +65,7 @@ export default tseslint.config(
       'import-x/no-restricted-paths': ['error', { zones }],
       'import-x/no-cycle': ['error', { ignoreExternal: true }],
       'import-x/no-default-export': 'error',
-      'no-restricted-syntax': [
-        'error',
-        { selector: 'ExportAllDeclaration', message: 'Name what is exported; no barrels.' },
-      ],
+      'no-restricted-syntax': ['error', NO_BARRELS],
       'no-restricted-imports': [
         'error',
         {
@@ -117,6 +116,21 @@ export default tseslint.config(
       'no-console': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/require-await': 'off',
+    },
+  },
+  {
+    files: ['test/**/*.ts'],
+    ignores: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        NO_BARRELS,
+        {
+          selector: 'Program > ExpressionStatement CallExpression[callee.name=/^(after|before)(All|Each)$/]',
+          message:
+            'It would be for the first file of tests alone that imports this; export a function that calls it.',
+        },
+      ],
     },
   },
 )

@@ -7,10 +7,10 @@ const { CAUSEWAY_INTEROP, CAUSEWAY_FAULTS, CAUSEWAY_ATTACK, CAUSEWAY_BROWSER, CA
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/causeway', import.meta.url))
 
 export default {
-  testEnvironment: 'node',
+  runtime: '<rootDir>/test/support/jest/native-runtime.js',
+  testEnvironment: '<rootDir>/test/support/jest/this-process.js',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': '<rootDir>/test/support/strip-types.js' },
+  transform: {},
   testSequencer: '<rootDir>/test/support/slow-first.js',
   globalSetup: '<rootDir>/test/support/before-all.js',
   // The interop suite runs against real peers, the browser suite in Chromium, the suites of faults and attacks take

@@ -19,13 +19,7 @@ if (chromium.kind === 'absent') {
   const suite = ['--runInBand', '--testMatch=<rootDir>/test/browser/**/*.test.ts']
   const { status } = spawnSync(
     process.execPath,
-    [
-      '--experimental-vm-modules',
-      '--no-warnings',
-      JEST,
-      ...args.filter((arg) => arg !== WHERE_POSSIBLE),
-      ...suite,
-    ],
+    ['--no-warnings', JEST, ...args.filter((arg) => arg !== WHERE_POSSIBLE), ...suite],
     {
       cwd: ROOT,
       env: { ...process.env, CAUSEWAY_BROWSER: '1', CAUSEWAY_CHROMIUM: chromium.path },

@@ -1,4 +1,5 @@
-import { expect, jest, test } from '@jest/globals'
+import { expect, test } from '@jest/globals'
+import { mock } from 'node:test'
 import fc from 'fast-check'
 import { cycleBudget, findPlace } from '../../src/graph/merge-order.ts'
 import type { Cpid } from '../../src/model/cpid.ts'
@@ -135,11 +136,11 @@ test('what waits for one missing ancestor walks over the CPIDs between once a ro
     sources: [cpid(at + 1)],
     time: at,
   }))
-  const asked = jest.spyOn(SqliteMergeGraph.prototype, 'sourcesOf')
+  const asked = mock.method(SqliteMergeGraph.prototype, 'sourcesOf')
   writer.mergelogs('chain', chain)
   writer.pass(11_000)
-  const times = asked.mock.calls.length
-  asked.mockRestore()
+  const times = asked.mock.callCount()
+  asked.mock.restore()
   expect(times).toBeLessThan(20 * LONG)
 })
 

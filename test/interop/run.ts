@@ -33,15 +33,11 @@ async function runSuite(args: readonly string[]): Promise<number> {
 async function runJest(args: readonly string[], directory: string): Promise<number> {
   // Each test starts several processes: one test at a time keeps the deadlines honest.
   const suite = ['--runInBand', '--testMatch=<rootDir>/test/interop/**/*.test.ts']
-  const child = spawn(
-    process.execPath,
-    ['--experimental-vm-modules', '--no-warnings', JEST, ...args, ...suite],
-    {
-      cwd: ROOT,
-      env: { ...process.env, CAUSEWAY_INTEROP: '1', CAUSEWAY_INTEROP_DIRECTORY: directory },
-      stdio: 'inherit',
-    },
-  )
+  const child = spawn(process.execPath, ['--no-warnings', JEST, ...args, ...suite], {
+    cwd: ROOT,
+    env: { ...process.env, CAUSEWAY_INTEROP: '1', CAUSEWAY_INTEROP_DIRECTORY: directory },
+    stdio: 'inherit',
+  })
   for (const signal of SIGNALS) process.on(signal, () => child.kill(signal))
   const { promise, resolve, reject } = Promise.withResolvers<number>()
   child.once('error', reject)

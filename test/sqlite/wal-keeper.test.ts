@@ -1,7 +1,9 @@
-import { afterAll, expect, jest, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { mock } from 'node:test'
+import type { PragmaOptions } from 'better-sqlite3'
 import { openForReading, type Sqlite } from '../../src/sqlite/open-database.ts'
 import { WalKeeper } from '../../src/sqlite/log/wal-keeper.ts'
 import { cpid } from '../support/otlp-requests.ts'
@@ -22,12 +24,12 @@ function write(writer: TestWriter, from: number): void {
 function waitingWhile<T>(db: Sqlite, asked: string, work: () => T): [T, unknown] {
   const pragma = db.pragma.bind(db)
   let waits: unknown
-  const spy = jest.spyOn(db, 'pragma').mockImplementation((source, options) => {
+  const spy = mock.method(db, 'pragma', (source: string, options?: PragmaOptions) => {
     if (source === asked) waits = pragma('busy_timeout', { simple: true })
     return pragma(source, options)
   })
   const result = work()
-  spy.mockRestore()
+  spy.mock.restore()
   return [result, waits]
 }
 

@@ -1,12 +1,12 @@
 import type { Statement } from 'better-sqlite3'
 import type { Sqlite } from '../../src/sqlite/open-database.ts'
 
-/** The texts that SQLite has taken in this file of tests. */
+/** The texts that SQLite has taken in this process. */
 const taken = new Set<string>()
 
 /**
  * The writer prepares some two hundred statements, of which a small test runs a few: a text that was prepared before is
- * prepared again only when it is first run. Every text is thus prepared where it stands at least once a file of tests.
+ * prepared again only when it is first run. Every text is thus prepared where it stands at least once in each process that runs tests.
  */
 export function preparesLate(db: Sqlite): Sqlite {
   const prepare: (sql: string) => Statement = db.prepare.bind(db)

@@ -12,7 +12,7 @@ export async function migratedMemory(): Promise<Sqlite> {
   return preparesLate(db)
 }
 
-/** What a file holds that was migrated and nothing else; jest has it made once for all tests (migrate-once.js). */
+/** What a file holds that was migrated and nothing else; jest has it made once for all tests (before-all.js). */
 export function migratedBytes(): Promise<Buffer> {
   return (migrated ??= read(process.env.CAUSEWAY_MIGRATED))
 }
