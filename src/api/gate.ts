@@ -4,7 +4,7 @@ import type { Authenticator } from '../trust/authenticator.ts'
 import { applyCors, isAllowedOrigin, type CorsSettings } from '../trust/cors.ts'
 import { bareHost, isLoopback } from '../model/host-names.ts'
 import { isOwnName } from '../trust/own-site.ts'
-import { fitsPattern } from '../model/senders/fits-pattern.ts'
+import { matchesPattern } from '../model/senders/matches-pattern.ts'
 import { sendFailure } from './reply.ts'
 import { ownValue } from '../model/own-value.ts'
 
@@ -61,7 +61,7 @@ export async function admitRequest(
 function isAName({ host, allowedHosts = [] }: GateSettings, header: string | undefined): boolean {
   if (isOwnName(host, header)) return true
   const name = bareHost(header ?? '')
-  if (allowedHosts.some((pattern) => fitsPattern(pattern.toLowerCase(), name))) return true
+  if (allowedHosts.some((pattern) => matchesPattern(pattern.toLowerCase(), name))) return true
   return allowedHosts.length === 0 && !isLoopback(host)
 }
 

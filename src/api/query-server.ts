@@ -1,11 +1,17 @@
 import { createServer as createTlsServer } from 'node:https'
 import { createServer, type Server, type IncomingMessage, type ServerResponse } from 'node:http'
 import { errorText } from '../model/error-text.ts'
-import type { ConnectionLimits, Endpoints } from '../doors/connections.ts'
-import { endUnread } from '../doors/unread-answers.ts'
-import { acceptProxyHeaders } from '../doors/proxy-headers.ts'
-import { TrustedProxies } from '../doors/trusted-proxies.ts'
-import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
+import type { ConnectionLimits, Endpoints } from '../listeners/connections.ts'
+import { endUnread } from '../listeners/unread-answers.ts'
+import { acceptProxyHeaders } from '../listeners/proxy-headers.ts'
+import { TrustedProxies } from '../listeners/trusted-proxies.ts'
+import {
+  ASKED_SERVER,
+  listen,
+  type ListenerOptions,
+  type ListenAddress,
+  type Listening,
+} from '../listeners/listen.ts'
 import { askerOf } from './asker-of.ts'
 import { readTraceRequest } from './compat/read-trace-request.ts'
 import { serveTraceRequest } from './compat/serve-trace-request.ts'
@@ -19,7 +25,7 @@ import type { About } from './routes/route.ts'
 import { sendBody, sendFailure, sendNotModified, sendText } from './reply.ts'
 
 export interface QueryServerSettings
-  extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<Door, 'peerOf'> {
+  extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<ListenerOptions, 'peerOf'> {
   queries: QueryService
   about: About
   /** Where the built dashboard is; without one there is only the API. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { chargeAnswer } from '../doors/unread-answers.ts'
+import { chargeAnswer } from '../listeners/unread-answers.ts'
 import { FAILURES, type Failure } from './failure.ts'
 import type { ReplyText } from './query-service.ts'
 

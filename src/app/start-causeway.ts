@@ -13,7 +13,7 @@ import { openFilesLimit } from './resources/open-files.ts'
 import { startSending, startSendingMetrics } from './sending/start-sending.ts'
 import { startExtensions } from './start-extensions.ts'
 import { createIntake, startReceivers } from './start-receivers.ts'
-import { doorOf, type Starting } from './starting.ts'
+import { listenerOptionsOf, type Starting } from './starting.ts'
 import { startStore } from './store/start-store.ts'
 
 const LINK_GRACE_MS = 2_000
@@ -120,7 +120,7 @@ function prepare(
 async function startServingMetrics(starting: Starting): Promise<void> {
   const { config, metrics, places, open } = starting
   if (config.telemetry.metrics === undefined) return
-  const door = doorOf(starting, 'metrics', places.metrics)
+  const door = listenerOptionsOf(starting, 'metrics', places.metrics)
   open.use(await startMetricsServer({ ...config.telemetry.metrics, ...door, metrics }))
 }
 

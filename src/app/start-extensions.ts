@@ -5,7 +5,7 @@ import { collectGarbage } from '../store/collect-garbage.ts'
 import type { AuthenticatorOf } from './open-authenticators.ts'
 import { QueriesOnDemand } from './questions/queries-on-demand.ts'
 import type { Intake } from './start-receivers.ts'
-import { doorOf, type Starting } from './starting.ts'
+import { listenerOptionsOf, type Starting } from './starting.ts'
 import type { StoreClient } from './store/store-client.ts'
 
 /** What extensions may ask for besides what everything has in common. */
@@ -43,7 +43,7 @@ function hostOf(
     version: resource['service.version'],
     log,
     metrics,
-    doorOf: (path, writeTimeoutMs) => doorOf(starting, id, places.extension(path), writeTimeoutMs),
+    doorOf: (path, writeTimeoutMs) => listenerOptionsOf(starting, id, places.extension(path), writeTimeoutMs),
     authenticatorOf,
     openQuestions: (hooks) => new QueriesOnDemand(config.cpid.storage.path, hooks),
     collectGarbage: () => {

@@ -1,6 +1,6 @@
 import type { CausewayConfig } from '../config/causeway-config.ts'
-import type { DropReason } from '../doors/connections.ts'
-import type { Door } from '../doors/listen.ts'
+import type { DropReason } from '../listeners/connections.ts'
+import type { ListenerOptions } from '../listeners/listen.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Components } from './components.ts'
@@ -27,12 +27,12 @@ export interface Starting {
 }
 
 /** A listener that people and probes ask: who may be connected, and who is told of what becomes of connections. */
-export function doorOf(
+export function listenerOptionsOf(
   { feed, metrics }: Pick<Starting, 'feed' | 'metrics'>,
   receiver: string,
   places: ConnectionQuota,
   writeTimeoutMs?: number,
-): Door {
+): ListenerOptions {
   const listener = { receiver, transport: 'http' }
   return {
     connections: places,

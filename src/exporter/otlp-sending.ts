@@ -1,7 +1,7 @@
 import type { SettingsOf } from '../config/schema/schema.ts'
 import type { ClientTls, RetryConfig, SendingConfig } from '../config/causeway-config.ts'
 import { DURATION } from '../config/schema/duration.ts'
-import { field, NOT_HERE, optionalField, refusedKeys } from '../config/schema/field.ts'
+import { field, UNSUPPORTED_COLLECTOR_KEY, optionalField, refusedKeys } from '../config/schema/field.ts'
 import { choice, decimalNumber, FLAG, HEADERS, wholeNumber } from '../config/schema/scalar-kinds.ts'
 import { section, type Rule } from '../config/schema/section.ts'
 import { clientAuth } from '../config/parts/auth.ts'
@@ -65,7 +65,7 @@ const queue = section('How the outbox is sent. It is always on, durable and unbo
     min_size: optionalField(wholeNumber(0), 'Taken but without effect: what is there is sent at once.'),
     flush_timeout: optionalField(DURATION, 'Taken but without effect: what is there is sent at once.'),
     ...refusedKeys('batches are counted in spans and log records; remove it', 'sizer'),
-    ...refusedKeys(NOT_HERE, 'partition'),
+    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'partition'),
   }),
   ...refusedKeys(OUTBOX, 'queue_size', 'storage', 'block_on_overflow', 'sizer', 'wait_for_result'),
 })
@@ -78,7 +78,14 @@ export const sendingKeys = {
   compression: field(choice(['gzip', 'none']), 'gzip', 'How requests are compressed.'),
   retry_on_failure: retry,
   sending_queue: queue,
-  ...refusedKeys(NOT_HERE, 'keepalive', 'read_buffer_size', 'write_buffer_size', 'middlewares', 'batcher'),
+  ...refusedKeys(
+    UNSUPPORTED_COLLECTOR_KEY,
+    'keepalive',
+    'read_buffer_size',
+    'write_buffer_size',
+    'middlewares',
+    'batcher',
+  ),
 }
 
 interface SendingSettings {

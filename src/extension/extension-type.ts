@@ -1,7 +1,7 @@
 import type { QueryService } from '../api/query-service.ts'
 import type { ExtensionConfig } from '../config/causeway-config.ts'
 import type { ExtensionDeclaration } from '../config/component-type.ts'
-import type { Door } from '../doors/listen.ts'
+import type { ListenerOptions } from '../listeners/listen.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -64,7 +64,7 @@ export interface ExtensionHost {
   readonly log: Logger
   readonly metrics: Metrics
   /** Who may be connected to the listener of this path. */
-  readonly doorOf: (path: string, writeTimeoutMs?: number) => Door
+  readonly doorOf: (path: string, writeTimeoutMs?: number) => ListenerOptions
   /** What a listener that names an authenticator is given; the extension does not dispose of it. */
   readonly authenticatorOf: (listener: { auth?: string }) => { authenticator?: Authenticator }
   /** Answers questions about what is kept, by a thread that is there while people ask. */

@@ -16,7 +16,7 @@ export interface Look {
 }
 
 /** Whether the calendar may be believed; `leapMs` is there when it has just leapt, below zero when backward. */
-export interface Believed {
+export interface CalendarVerdict {
   readonly isSure: boolean
   readonly leapMs?: number
 }
@@ -38,7 +38,7 @@ export class CalendarWatch {
   #unsureUntilMs = 0
 
   /** `lastSeenMs`: what the calendar said when it was last written down, by an earlier process perhaps. */
-  look({ wallMs, activeMs }: Look, lastSeenMs: number | undefined): Believed {
+  look({ wallMs, activeMs }: Look, lastSeenMs: number | undefined): CalendarVerdict {
     const aheadMs = wallMs - activeMs
     const leapMs =
       this.#ahead === undefined ? leapWhileAway(wallMs, lastSeenMs) : leapFrom(this.#ahead, aheadMs, activeMs)

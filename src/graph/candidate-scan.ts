@@ -1,4 +1,4 @@
-import type { Hold, PruneCandidate, Reached } from '../model/ports/prune-port.ts'
+import type { PruneHold, PruneCandidate, Reached } from '../model/ports/prune-port.ts'
 
 const PAGE = 100
 const SEGMENT = 1_000
@@ -78,7 +78,7 @@ export class CandidateScan {
   }
 
   /** The candidate that came last is held. */
-  hold(candidate: PruneCandidate, hold: Hold): void {
+  hold(candidate: PruneCandidate, hold: PruneHold): void {
     const open = this.#passed.at(-1)
     const segment = open !== undefined && open.size < SEGMENT ? open : undefined
     const into = segment ?? { first: candidate, last: candidate, size: 0, until: nothingReached() }

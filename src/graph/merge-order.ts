@@ -21,7 +21,7 @@ export function cycleBudget(edges = 5_000): CycleBudget {
 }
 
 /** A mergelog was taken, and those that follow build on it. */
-export function earn(budget: CycleBudget): void {
+export function refillCycleBudget(budget: CycleBudget): void {
   const earned = Math.min(EARNED, budget.toEarn)
   budget.left += earned
   budget.toEarn -= earned

@@ -1,4 +1,4 @@
-import type { Hold, PruneAttempt } from '../model/ports/prune-port.ts'
+import type { PruneHold, PruneAttempt } from '../model/ports/prune-port.ts'
 
 /** How long a CPID for which something threw is left alone, in up time. */
 const LATER_MS = 3_600_000
@@ -17,7 +17,7 @@ export class PruneGuard {
   }
 
   /** What holds a CPID that is left alone. */
-  hold(cpid: number): Hold | undefined {
+  hold(cpid: number): PruneHold | undefined {
     const at = this.#until.get(cpid)
     return at === undefined || at <= this.#activeMs() ? undefined : { until: 'activeMs', at }
   }

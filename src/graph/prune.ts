@@ -2,7 +2,7 @@ import type { MergeGraph } from '../model/ports/graph-port.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import {
   noPruneCounts,
-  type Hold,
+  type PruneHold,
   type PruneAttempt,
   type PruneCandidate,
   type PruneCounts,
@@ -34,7 +34,7 @@ export interface PruneResult extends PruneCounts {
   removed: number
 }
 
-type Found = Hold | 'free' | 'unfinished'
+type Found = PruneHold | 'free' | 'unfinished'
 
 /** A candidate whose cascade is being looked at; `scan` is absent when it is to go whatever holds it. */
 interface Pending {
@@ -246,7 +246,7 @@ export class Pruner {
     }
   }
 
-  #holdOf(cpid: number, maxAgeMs: number | undefined): Hold | undefined {
+  #holdOf(cpid: number, maxAgeMs: number | undefined): PruneHold | undefined {
     if (maxAgeMs !== undefined) {
       const at = this.#store.lastActivityMs(cpid) + maxAgeMs + 1
       if (at > this.#store.reached.wallMs) return { until: 'wallMs', at }

@@ -1,6 +1,6 @@
 import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/ports/graph-port.ts'
 import { explain } from './explain.ts'
-import { cycleBudget, earn, type CycleBudget, findPlace, putInPlace } from './merge-order.ts'
+import { cycleBudget, refillCycleBudget, type CycleBudget, findPlace, putInPlace } from './merge-order.ts'
 
 export interface RecordMergelog {
   maxFanout: number
@@ -33,7 +33,7 @@ export function recordMergelog(
   if (place === 'closesCycle') return { kind: 'refused', refusal: 'closes_cycle' }
   if (place === 'tooFar') return { kind: 'refused', refusal: 'cycle_unknown' }
 
-  earn(budget)
+  refillCycleBudget(budget)
   const sources = mergelog.sources.map((source) => graph.sight(source))
   const node = graph.sight(mergelog.cpid)
   putInPlace(graph, place, node, sources)

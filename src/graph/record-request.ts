@@ -1,4 +1,10 @@
-import type { ArrivalStore, IngestCounts, Owner, RequestAnswer, ToldIn } from '../model/ports/arrival-port.ts'
+import type {
+  ArrivalStore,
+  IngestCounts,
+  Owner,
+  RequestAnswer,
+  ReportingSpanIds,
+} from '../model/ports/arrival-port.ts'
 import type { LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
 import { nanosOfMs } from '../model/clock.ts'
 import { CPID_ID } from '../model/attributes.ts'
@@ -262,7 +268,7 @@ export class RequestRecorder {
   }
 
   /** Records a mergelog; a sentence when it is refused. */
-  #mergelog(record: MergelogRecord, told: ToldIn, from: From, turn: Turn): string | undefined {
+  #mergelog(record: MergelogRecord, told: ReportingSpanIds, from: From, turn: Turn): string | undefined {
     const { counts } = turn
     const checked = checkMergelog(record, this.#settings.maxSources)
     this.#work += record.sources.length

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { fitsOne, fitsPattern } from '../model/senders/fits-pattern.ts'
+import { matchesOnePattern, matchesPattern } from '../model/senders/matches-pattern.ts'
 import type { Owner } from '../model/ports/arrival-port.ts'
 import type { Sender } from '../model/senders/sender.ts'
 import type { SenderGrants, SenderPolicy, SenderRule } from '../model/senders/sender-policy.ts'
@@ -45,7 +45,7 @@ export class Allowed {
 
   may(send: 'spans' | 'logs' | 'mergelogs', service: string, cluster: string): boolean {
     const { clusters, services } = this.#grants
-    return this.#grants[send] && fitsOne(clusters, cluster) && fitsOne(services, service)
+    return this.#grants[send] && matchesOnePattern(clusters, cluster) && matchesOnePattern(services, service)
   }
 
   /** Whether its spans may be of changes of any cluster. */
@@ -62,7 +62,7 @@ export class Allowed {
   mayMerge(owner: Owner | undefined): boolean {
     const { clusters, services, unknown } = this.#grants.mergeFrom
     if (owner === undefined) return unknown
-    return fitsOne(clusters, owner.cluster) && fitsOne(services, owner.service)
+    return matchesOnePattern(clusters, owner.cluster) && matchesOnePattern(services, owner.service)
   }
 
   /**
@@ -80,8 +80,8 @@ function fits({ authenticator, username, certificate }: SenderRule['match'], sen
   if (username !== undefined && !isNamed(username, sender.username)) return false
   if (certificate === undefined) return true
   const ofItsKind = KIND.test(certificate) ? certificate : `dns:${certificate}`
-  return (sender.certificate ?? []).some((name) => fitsPattern(ofItsKind, name))
+  return (sender.certificate ?? []).some((name) => matchesPattern(ofItsKind, name))
 }
 
 const isNamed = (pattern: string, name: string | undefined): boolean =>
-  name !== undefined && fitsPattern(pattern, name)
+  name !== undefined && matchesPattern(pattern, name)

@@ -2,7 +2,7 @@ import type { ArrivalStore, SentFrom } from '../model/ports/arrival-port.ts'
 import type { MergelogRecord } from '../model/arrivals.ts'
 import { parseCpid } from '../model/cpid.ts'
 import type { CpidNode, Mergelog, MergeGraph, MergelogRefusal } from '../model/ports/graph-port.ts'
-import { rightTo } from '../model/senders/claims.ts'
+import { claimStrength } from '../model/senders/claims.ts'
 import type { Allowed } from './sender-rules.ts'
 
 const MAX_NAME = 64
@@ -50,13 +50,15 @@ export class SenderVerdicts {
     if (node === undefined) return false
     const owner = this.#store.ownerOf(node.id)
     if (owner !== undefined) return owner.cluster !== from.cluster
-    return node.claim !== undefined && rightTo(node.claim, from) === 0
+    return node.claim !== undefined && claimStrength(node.claim, from) === 0
   }
 
   /** Whether a sender has a better claim to a CPID than whoever sent its mergelog. */
   isBetter({ id, claim }: CpidNode, from: From): boolean {
     const owner = claim && this.#store.ownerOf(id)
-    return claim !== undefined && owner !== undefined && rightTo(claim, from) > rightTo(claim, owner)
+    return (
+      claim !== undefined && owner !== undefined && claimStrength(claim, from) > claimStrength(claim, owner)
+    )
   }
 }
 

@@ -1,6 +1,6 @@
 import type { KnownVersion } from '../model/kubernetes/cluster-objects.ts'
 import { printIn, type ObjectIdentity } from '../model/kubernetes/object-facts.ts'
-import { couldRead, MAX_OBJECTS, type Reading } from './related-objects.ts'
+import { mayHaveRead, MAX_OBJECTS, type Reading } from './related-objects.ts'
 import type { Counts, Relation } from './relations.ts'
 
 interface CountedObject {
@@ -35,7 +35,7 @@ export function countedVersions({ reads, counts }: Relation, reading: Reading): 
     counts.sums.every(({ theirs }, at) => String(sumOf(all, theirs, upTo)) === said[at])
   const read = all.map(({ identity, versions }) => ({
     identity,
-    versions: versions.filter((known) => couldRead(known, reading)),
+    versions: versions.filter((known) => mayHaveRead(known, reading)),
   }))
   const upTo = momentsOf(read).find(fits) ?? momentsOf(all).find(fits)
   if (upTo === undefined) return undefined

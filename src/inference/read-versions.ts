@@ -2,7 +2,7 @@ import type { KnownVersion } from '../model/kubernetes/cluster-objects.ts'
 import { printIn, type ObjectIdentity } from '../model/kubernetes/object-facts.ts'
 import type { Write } from '../model/kubernetes/write.ts'
 import { countedVersions } from './counted-versions.ts'
-import { couldRead, newestBelow, objectsOf, type Candidate, type Reading } from './related-objects.ts'
+import { mayHaveRead, newestBelow, objectsOf, type Candidate, type Reading } from './related-objects.ts'
 import { relationsOf, type Relation } from './relations.ts'
 import { wantsFewer } from './wants-fewer.ts'
 
@@ -14,7 +14,7 @@ export interface ReadVersion {
   readonly exact: boolean
 }
 
-export interface WhatWasRead {
+export interface ReadVersions {
   readonly reads: readonly ReadVersion[]
   /** Up to which version what bears on the write was known; undefined where nothing tells. */
   readonly upTo: bigint | undefined
@@ -23,7 +23,7 @@ export interface WhatWasRead {
 }
 
 /** What a controller read for a write: the version before, and what the relations name. */
-export function readVersions(reading: Reading, table: readonly Relation[]): WhatWasRead {
+export function readVersions(reading: Reading, table: readonly Relation[]): ReadVersions {
   const { write, part, by, tooLate } = reading
   const found = new Map<string, ReadVersion>()
   const add = (read: ReadVersion | undefined): void => {
@@ -76,7 +76,7 @@ function versionOf(
   const fitting = fits === undefined ? copied(copies ?? [], write, earlier) : earlier.filter(fits)
   const shown = isOwner ? shownLater(versions, earlier, copies ?? [], reading) : undefined
   if (shown !== undefined) return { identity, known: shown, exact: false }
-  const known = newestOf(fitting, reading) ?? earlier.find((one) => couldRead(one, reading))
+  const known = newestOf(fitting, reading) ?? earlier.find((one) => mayHaveRead(one, reading))
   return known && { identity, known, exact: fitting.length === 1 && earlier.length > 1 }
 }
 
@@ -106,7 +106,7 @@ function shownLater(
 
 /** Among those that were there when the request began, where there are such. */
 function newestOf(versions: readonly KnownVersion[], reading: Reading): KnownVersion | undefined {
-  return versions.find((known) => couldRead(known, reading)) ?? versions[0]
+  return versions.find((known) => mayHaveRead(known, reading)) ?? versions[0]
 }
 
 /** Those whose content is what the write copies, as far as both have it; none where nothing can be compared. */

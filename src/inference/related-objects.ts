@@ -191,14 +191,14 @@ function isGoing(version: KnownVersion | undefined): boolean {
 
 /** Of another object than the one that is written, the newest version that can have been read. */
 export function newestRead({ versions }: KnownObject, reading: Reading): KnownVersion | undefined {
-  return versions.find((known) => couldRead(known, reading))
+  return versions.find((known) => mayHaveRead(known, reading))
 }
 
 /**
  * It was there when the request began, as far as anybody tells; without that, it is enough that it came before the write. A version below
  * that was asked for after the request had ended shows that the two API servers' clocks differ, and nothing else.
  */
-export function couldRead({ version, readableNs = 0n }: KnownVersion, reading: Reading): boolean {
+export function mayHaveRead({ version, readableNs = 0n }: KnownVersion, reading: Reading): boolean {
   const { request } = reading.write
   if (version >= reading.below) return false
   if (request === undefined || readableNs <= request.startNs || readableNs > request.endNs) return true

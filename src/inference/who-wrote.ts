@@ -1,7 +1,7 @@
 import type { ObjectFacts, FieldManager } from '../model/kubernetes/object-facts.ts'
 import type { Actor, Write } from '../model/kubernetes/write.ts'
 import { ownValue } from '../model/own-value.ts'
-import { fitsOne } from '../model/senders/fits-pattern.ts'
+import { matchesOnePattern } from '../model/senders/matches-pattern.ts'
 import type { ClusterObjects, KnownObject, KnownVersion } from '../model/kubernetes/cluster-objects.ts'
 import { isMarkedAsEvicted } from './evictions.ts'
 import type { Part } from './part-of-write.ts'
@@ -92,7 +92,8 @@ export function whoWrote(
 ): Writer {
   const writer = write.request ? writerOfActor(write.request.actor) : guessed(write, part, before, objects)
   const names = [writer.service, writer.user ?? '']
-  const isListed = (patterns: readonly string[]): boolean => names.some((name) => fitsOne(patterns, name))
+  const isListed = (patterns: readonly string[]): boolean =>
+    names.some((name) => matchesOnePattern(patterns, name))
   if (isListed(settings.operators)) return { ...writer, role: 'operator' }
   return isListed(settings.controllers) ? { ...writer, role: 'controller' } : writer
 }

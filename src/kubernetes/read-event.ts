@@ -1,6 +1,6 @@
 import type { UnixNanos } from '../model/clock.ts'
 import type { Skipped } from '../model/kubernetes/observation.ts'
-import type { EventObject, ToldEvent } from '../model/kubernetes/told-event.ts'
+import type { EventObject, ClusterEvent } from '../model/kubernetes/cluster-event.ts'
 import { parseRfc3339 } from '../model/rfc3339.ts'
 import { numberIn, objectIn, textIn, type JsonObject } from './json-access.ts'
 import { readVersion } from './read-version.ts'
@@ -12,7 +12,7 @@ const MAX_NOTE = 1_024
  * What an Event says, of events.k8s.io/v1 or of core v1; both are views of the same objects. An Event that names nothing it is
  * about, or has no number as its version, is none.
  */
-export function readEvent(event: JsonObject, seenNs: UnixNanos): ToldEvent | Skipped {
+export function readEvent(event: JsonObject, seenNs: UnixNanos): ClusterEvent | Skipped {
   const metadata = objectIn(event, 'metadata')
   const isCore = textIn(event, 'apiVersion') === 'v1'
   const regarding = readEventObject(objectIn(event, isCore ? 'involvedObject' : 'regarding'))

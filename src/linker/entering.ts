@@ -26,12 +26,12 @@ export function waitToEnter(
 
 /** In links mode a CPID seen first on a span has its change span sent after the wait, mergelog or not. */
 export function awaitChange(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
-  if (ctx.settings.mode !== 'links' || !lacksChange(ctx, cpid)) return
+  if (ctx.settings.mode !== 'links' || !needsChangeSpan(ctx, cpid)) return
   const until = waitsUntil(ctx, cpid)
   if (until === undefined) enter(ctx, cpid)
   else waitToEnter(ctx, span.row, cpid, until)
 }
 
-export function lacksChange({ graph, changes }: LinkContext, cpid: number): boolean {
+export function needsChangeSpan({ graph, changes }: LinkContext, cpid: number): boolean {
   return !graph.node(cpid).hasMergelog && changes.newest(cpid, 1).length === 0
 }

@@ -1,4 +1,4 @@
-import { isMoreToFollow } from './behind/follow.ts'
+import { hasMoreToFollow } from './behind/follow.ts'
 import type { LinkContext } from './link-context.ts'
 import { takeSteps } from './take-steps.ts'
 import { settleDue } from './traces/settling.ts'
@@ -16,7 +16,7 @@ export function lookAtDue(ctx: LinkContext, stage: ExpiryStage, limit: number): 
         steps.push({ kind: 'waited', waiting })
         takeSteps(ctx)
       }
-      return due.length === limit || isMoreToFollow(ctx)
+      return due.length === limit || hasMoreToFollow(ctx)
     }
     case 'waitingLogs': {
       if (!ctx.settings.logs) return false

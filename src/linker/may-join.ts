@@ -1,4 +1,4 @@
-import { rightTo } from '../model/senders/claims.ts'
+import { claimStrength } from '../model/senders/claims.ts'
 import type { MergeGraph } from '../model/ports/graph-port.ts'
 import type { LinkPorts } from '../model/ports/linking/link-ports.ts'
 import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
@@ -12,5 +12,5 @@ export function mayJoin({ mergelogs, scopes, graph }: Asked, span: ArrivedSpan, 
   const mergelog = mergelogs.find(cpid)
   if (mergelog !== undefined) return (mergelog.cluster ?? '') === cluster
   const claim = graph.maybeNode(cpid)?.claim
-  return claim === undefined || rightTo(claim, { service: span.service, cluster }) > 0
+  return claim === undefined || claimStrength(claim, { service: span.service, cluster }) > 0
 }

@@ -15,7 +15,7 @@ import type { AwaitedParent } from '../model/ports/linking/waiting.ts'
 import { spanIdHex } from '../otlp/write/encode-span.ts'
 import { CAUSE_BYTES } from '../otlp/write/sent-size.ts'
 import { hasOtherParts, partWith } from './traces/cascade-parts.ts'
-import { causeIn, mayHoldBelow, type Cause } from './causes/causes.ts'
+import { causeIn, canBeParentOf, type Cause } from './causes/causes.ts'
 import { ensureChangeSpan } from './changes/change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import { repointedLinks } from './causes/repoint-links.ts'
@@ -24,7 +24,7 @@ import { extendBounds } from './causes/plausible-time.ts'
 import { countGuest } from './traces/guests.ts'
 import { noteActivity } from './traces/settling.ts'
 import { listedRoots } from './traces/trace-openings.ts'
-import { changeBytes, fitsLate, spanBytes } from './traces/trace-room.ts'
+import { changeBytes, hasRoomForParent, spanBytes } from './traces/trace-room.ts'
 
 export interface Placing {
   trace: Trace
@@ -43,7 +43,7 @@ export function bringParent(ctx: LinkContext, parent: ArrivedSpan, placing: Plac
   const { trace, cpid } = placing
   if (ctx.outbox.wasSent(trace.id, parent.row)) return
   const change = ctx.changes.find(cpid, trace.id) === undefined ? changeBytes(ctx, cpid) : 0
-  if (fitsLate(ctx, trace, spanBytes(parent) + change)) placeSpan(ctx, parent, placing)
+  if (hasRoomForParent(ctx, trace, spanBytes(parent) + change)) placeSpan(ctx, parent, placing)
   else ctx.counts.leftOut++
 }
 
@@ -125,7 +125,7 @@ function joinedIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): Elsewhere 
   const target = row === undefined ? undefined : ctx.spans.span(row)
   const part = target && partWith(ctx, trace, target.row)
   if (target === undefined || part === undefined) return undefined
-  return mayHoldBelow(ctx, part, target, span) ? { span: target, trace: part } : undefined
+  return canBeParentOf(ctx, part, target, span) ? { span: target, trace: part } : undefined
 }
 
 function localParentIn(

@@ -2,7 +2,7 @@ import type { Waiting } from '../model/ports/linking/waiting.ts'
 import { attribute } from './attribute.ts'
 import { follow } from './behind/follow.ts'
 import { waitsUntil } from './causes/waits.ts'
-import { waitsForTeller } from './drives/awaiting.ts'
+import { waitsForReporter } from './drives/awaiting.ts'
 import { enter } from './entering.ts'
 import type { LinkContext } from './link-context.ts'
 import { sendOrWait, sendOrWaitOn } from './send-or-wait.ts'
@@ -43,7 +43,7 @@ export function lookAgain(ctx: LinkContext, waiting: Waiting): void {
     // A mergelog that is stored but not heard of yet enters the change itself.
     const mergelog = ctx.mergelogs.find(cpid)
     if (mergelog !== undefined && !ctx.events.isLinked(mergelog.arrival)) return
-    const teller = mergelog && waitsForTeller(ctx, cpid)
+    const teller = mergelog && waitsForReporter(ctx, cpid)
     if (teller === undefined) enter(ctx, cpid)
     else ctx.waiting.add({ ...waiting, parentId: teller.spanId }, teller.until)
   } else {

@@ -4,7 +4,7 @@ import { beginToWait, waitsOn, type Waited } from './behind/wait-behind.ts'
 import { waitsForWriters } from './behind/awaited-writers.ts'
 import { waitsUntil } from './causes/waits.ts'
 import { missParent, waitsForParent } from './drives/awaiting.ts'
-import { enter, lacksChange } from './entering.ts'
+import { enter, needsChangeSpan } from './entering.ts'
 import type { LinkContext } from './link-context.ts'
 import { sendSpan } from './send-span.ts'
 
@@ -45,6 +45,6 @@ export function sendOrWaitOn(ctx: LinkContext, waited: Waited, span: ArrivedSpan
 }
 
 export function send(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
-  if (ctx.settings.mode === 'passthrough' && lacksChange(ctx, cpid)) enter(ctx, cpid)
+  if (ctx.settings.mode === 'passthrough' && needsChangeSpan(ctx, cpid)) enter(ctx, cpid)
   sendSpan(ctx, span, cpid)
 }

@@ -1,7 +1,7 @@
 import { attribute, giveUp } from './attribute.ts'
-import { hearExplained, hearMergelog, hearSpan } from './hearing.ts'
+import { handleExplained, handleMergelog, handleSpan } from './hearing.ts'
 import type { LinkContext } from './link-context.ts'
-import { hearLog, lookAtLogAgain } from './logs/link-log.ts'
+import { handleLog, lookAtLogAgain } from './logs/link-log.ts'
 import { lookAgain } from './release.ts'
 import { sendChild, sendObserver } from './send-span.ts'
 import type { Step } from './steps.ts'
@@ -19,16 +19,16 @@ export function takeSteps(ctx: LinkContext): void {
 function take(ctx: LinkContext, step: Step): void {
   switch (step.kind) {
     case 'span':
-      hearSpan(ctx, step.span)
+      handleSpan(ctx, step.span)
       return
     case 'mergelog':
-      hearMergelog(ctx, step.arrival, step.cpid)
+      handleMergelog(ctx, step.arrival, step.cpid)
       return
     case 'explained':
-      hearExplained(ctx, step.cpid)
+      handleExplained(ctx, step.cpid)
       return
     case 'log':
-      hearLog(ctx, step.log)
+      handleLog(ctx, step.log)
       return
     case 'waited':
       lookAgain(ctx, step.waiting)

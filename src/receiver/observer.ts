@@ -1,4 +1,4 @@
-import type { DropReason } from '../doors/connections.ts'
+import type { DropReason } from '../listeners/connections.ts'
 import type { IngestOutcome, Signal } from '../model/ingest.ts'
 
 export type ReceiverTransport = 'grpc' | 'http'

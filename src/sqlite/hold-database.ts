@@ -28,7 +28,7 @@ export function holdDatabase(path: string): Disposable {
 }
 
 /** Whether a Causeway runs on a database now; the lock of one that was killed is gone with it. */
-export function isHeld(path: string): boolean {
+export function isDatabaseLocked(path: string): boolean {
   if (!existsSync(lockOf(path))) return false
   const lock = new Database(lockOf(path), { fileMustExist: true, timeout: 0 })
   try {

@@ -1,5 +1,5 @@
 import type { Clock } from '../model/clock.ts'
-import type { Forgotten } from '../model/ports/graph-port.ts'
+import type { ForgottenTombstones } from '../model/ports/graph-port.ts'
 import type { Sqlite } from './open-database.ts'
 import { ScopeUses } from './writer/scope-uses.ts'
 
@@ -40,7 +40,7 @@ export class Progress {
   tombstones = 0
   /** CPIDs up to this number came before the graph was kept in order (ADR-020). */
   unrankedCpids = 0
-  forgotten: Forgotten = { untilMs: 0, nextEpisode: 0 }
+  forgotten: ForgottenTombstones = { untilMs: 0, nextEpisode: 0 }
   /** Rows that came to name scopes. */
   readonly scopeUses: ScopeUses
   readonly #db: Sqlite

@@ -5,7 +5,7 @@ import type { PartOf, Stores, WriterReader, WriterStores } from '../model/ports/
 import { dueBy } from './due.ts'
 import { InferenceTables } from './inference/inference-tables.ts'
 import { SetAsideTable } from './keeping/set-aside-table.ts'
-import { maxRefusedMergelogs, TableKeeper } from './keeping/table-keeper.ts'
+import { maxRefusedMergelogs, TableHousekeeper } from './keeping/table-keeper.ts'
 import { LinkTables } from './linking/link-tables.ts'
 import type { Sqlite } from './open-database.ts'
 import { Progress } from './progress.ts'
@@ -56,7 +56,7 @@ export function sqliteStores(
     },
   })
   const inference = new InferenceTables(db, progress, sought)
-  const keeper = new TableKeeper(db, progress, retention, {
+  const keeper = new TableHousekeeper(db, progress, retention, {
     scopesRemoved: () => arrivals.interner.forgetEnvelopes(),
     keepObserved: () => inference.keep(),
   })

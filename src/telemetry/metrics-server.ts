@@ -1,7 +1,13 @@
 import { createServer, type ServerResponse } from 'node:http'
 import { errorText } from '../model/error-text.ts'
-import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../doors/listen.ts'
-import { chargeAnswer } from '../doors/unread-answers.ts'
+import {
+  ASKED_SERVER,
+  listen,
+  type ListenerOptions,
+  type ListenAddress,
+  type Listening,
+} from '../listeners/listen.ts'
+import { chargeAnswer } from '../listeners/unread-answers.ts'
 import { isFromPage } from '../trust/own-site.ts'
 import { prefersOpenMetrics } from './exposition-text.ts'
 import { CONTENT_TYPE, type ExpositionFormat, type Metrics } from './metrics.ts'
@@ -11,7 +17,7 @@ const FOREIGN_PAGE =
 
 /** Serves `GET /metrics` for Prometheus. Rejects with an error that says what to change when it cannot listen. */
 export function startMetricsServer(
-  settings: ListenAddress & Door & { metrics: Metrics },
+  settings: ListenAddress & ListenerOptions & { metrics: Metrics },
 ): Promise<Listening> {
   const read = readOnce(settings.metrics)
   const server = createServer(ASKED_SERVER, (request, response) => {

@@ -10,7 +10,7 @@ import type { LinkCounts } from '../model/link-counts.ts'
 import type { Sender } from '../model/senders/sender.ts'
 import type { SenderPolicy } from '../model/senders/sender-policy.ts'
 import type { Retention } from '../model/ports/prune-port.ts'
-import type { AskedHeld, HeldObject, TellingOutcome } from '../model/ports/observation-port.ts'
+import type { AskedHeld, HeldObject, ObservationOutcome } from '../model/ports/observation-port.ts'
 import type { SetAside } from '../model/set-aside.ts'
 import type { StorageFault } from '../model/storage-fault.ts'
 
@@ -95,7 +95,7 @@ export type FromStore =
       /** Undefined where it was no commit of its own. */
       commitMs: number | undefined
     }
-  | { kind: 'told'; outcomes: { id: number; outcome: TellingOutcome }[] }
+  | { kind: 'told'; outcomes: { id: number; outcome: ObservationOutcome }[] }
   /** An answer to `askHeld` or `askPosition`; `failed` says why there is none. */
   | { kind: 'known'; id: number; held?: readonly HeldObject[]; position?: string; failed?: string }
   /** What became of writes of clusters, and how much waits still. */

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { LruKeys } from './lru-keys.ts'
 import type { Authenticator, Checked, Credentials } from './authenticator.ts'
 import { BcryptTurns } from './bcrypt-turns.ts'
-import { fitsAtCost, greatestCost } from './equal-cost.ts'
+import { matchesAtEqualCost, greatestCost } from './equal-cost.ts'
 import { FollowedFiles, type NamedFile } from './followed-files.ts'
 import { LoginAttempts } from './login-attempts.ts'
 import { readHtpasswd, type KeptPassword } from './htpasswd.ts'
@@ -112,7 +112,7 @@ export function acceptLogins(settings: HtpasswdSettings): Authenticator {
       if (isRightNow || cost === undefined) return settle(isRightNow)
       // Whoever is no user, or has a plain password, is checked as well: the time would tell who is one.
       return turns
-        .check(peer, () => fitsAtCost(login.password, hashOf(user), cost))
+        .check(peer, () => matchesAtEqualCost(login.password, hashOf(user), cost))
         .then((fits) => (fits === undefined ? BUSY : settle(fits)))
     },
     [Symbol.dispose]: () => followed[Symbol.dispose](),

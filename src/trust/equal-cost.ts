@@ -18,7 +18,7 @@ export function greatestCost(hashes: readonly string[]): number | undefined {
  * hash: each step of the cost is twice the work, so that 2^c and then 2^c, 2^(c+1) and so on add up to it. What bcrypt would
  * cut off, beyond 72 bytes, never fits.
  */
-export async function fitsAtCost(
+export async function matchesAtEqualCost(
   password: string,
   hash: string | undefined,
   cost: number,

@@ -19,8 +19,8 @@ import {
 import { Authority } from '../../lab/harness/certificates.ts'
 import { startQueryServer, type QueryServerSettings } from '../../src/api/query-server.ts'
 import type { QueryService } from '../../src/api/query-service.ts'
-import { peerOf } from '../../src/doors/peer.ts'
-import { readProxyHeader } from '../../src/doors/proxy-headers.ts'
+import { peerOf } from '../../src/listeners/peer.ts'
+import { readProxyHeader } from '../../src/listeners/proxy-headers.ts'
 
 const PORT = 4711
 

@@ -3,15 +3,18 @@ import { recordedObservations } from '../../lab/harness/inference/rollout-record
 import { NANOS_PER_MS } from '../../src/model/clock.ts'
 import type { Observation } from '../../src/model/kubernetes/observation.ts'
 import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
-import type { Telling } from '../../src/model/kubernetes/telling.ts'
-import type { PendingTelling } from '../../src/store/inference/inference-rounds.ts'
+import type { ObservationBatch } from '../../src/model/kubernetes/observation-batch.ts'
+import type { PendingObservationBatch } from '../../src/store/inference/inference-rounds.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const OBSERVED = recordedObservations(['watch']).filter(({ object }) => object.namespace === 'shop')
 const START_MS = Number((OBSERVED[0]?.seenNs ?? 0n) / NANOS_PER_MS)
 
-const telling = (observations: Telling['observations'], position = 'there'): PendingTelling => ({
+const telling = (
+  observations: ObservationBatch['observations'],
+  position = 'there',
+): PendingObservationBatch => ({
   ...{ cluster: 'test', stream: 'watch', position },
   body: bytesOfTold(observations),
 })

@@ -3,7 +3,7 @@ import { encodeEvents } from '../../src/inference/spans/encode-events.ts'
 import { readEvent } from '../../src/kubernetes/read-event.ts'
 import type { LogRecord } from '../../src/model/arrivals.ts'
 import type { Cpid } from '../../src/model/cpid.ts'
-import type { ToldEvent } from '../../src/model/kubernetes/told-event.ts'
+import type { ClusterEvent } from '../../src/model/kubernetes/cluster-event.ts'
 import { decodeLogs } from '../../src/otlp/read/decode-logs.ts'
 import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
 import { recordedLines } from '../../lab/harness/inference/rollout-recording.ts'
@@ -11,7 +11,7 @@ import { objectIn, textIn } from '../../src/kubernetes/json-access.ts'
 
 const CPID = '11111111-2222-4333-8444-555555555555' as Cpid
 
-const recorded = (seenNs: bigint): ToldEvent[] =>
+const recorded = (seenNs: bigint): ClusterEvent[] =>
   recordedLines('watch').flatMap((line) => {
     const event = objectIn(line, 'object')
     if (textIn(event, 'kind') !== 'Event') return []
@@ -21,7 +21,7 @@ const recorded = (seenNs: bigint): ToldEvent[] =>
 
 const recordsOf = (request: Buffer): LogRecord[] =>
   decodeLogs(request).resources.flatMap(({ scopes }) => scopes.flatMap(({ records }) => records))
-const placed = (events: readonly ToldEvent[]) => events.map((event) => ({ event, cpid: CPID }))
+const placed = (events: readonly ClusterEvent[]) => events.map((event) => ({ event, cpid: CPID }))
 
 test('an Event is a record with the change of its object, named as the Collector names it', () => {
   const scheduled = recorded(7n).find(({ reason }) => reason === 'Scheduled')!

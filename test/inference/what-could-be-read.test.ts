@@ -4,7 +4,7 @@ import type { Decision } from '../../src/inference/decide.ts'
 import type { JsonObject } from '../../src/kubernetes/json-access.ts'
 import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
 import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation, Vanished } from '../../src/model/kubernetes/observation.ts'
+import type { Observation, MissingObject } from '../../src/model/kubernetes/observation.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const KINDS: Readonly<Record<string, string>> = {
@@ -167,7 +167,7 @@ test('a deletion whose version an audit log does not tell is known by the lowest
 
 test('what had a name before went before another is made of that name, though its end is told later', () => {
   const anew: Told = { ...set, uid: 'new', version: 5 }
-  const end: Vanished = {
+  const end: MissingObject = {
     ...{ source: 'list', version: 6n, seenNs: nanos(3_000) },
     object: { apiVersion: 'v1', resource: 'replicasets', namespace: 'shop', name: 'web-1', uid: 'r' },
   }

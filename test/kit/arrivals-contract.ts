@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Cpid } from '../../src/model/cpid.ts'
-import type { ArrivalStore, ToldIn } from '../../src/model/ports/arrival-port.ts'
+import type { ArrivalStore, ReportingSpanIds } from '../../src/model/ports/arrival-port.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { Inside, Open } from './opened.ts'
 
@@ -11,7 +11,12 @@ const scopeOf = (arrivals: ArrivalStore, service: string, cluster?: string): num
 export function merge(
   { arrivals, graph }: Pick<Inside, 'arrivals' | 'graph'>,
   number: number,
-  { sources = [], timeNs, scope, told }: { sources?: number[]; timeNs: bigint; scope: number; told?: ToldIn },
+  {
+    sources = [],
+    timeNs,
+    scope,
+    told,
+  }: { sources?: number[]; timeNs: bigint; scope: number; told?: ReportingSpanIds },
 ): { id: number; arrival: number } {
   const id = graph.sight(cpid(number) as Cpid).id
   const mergelog = { cpid: cpid(number) as Cpid, sources: sources.map((source) => cpid(source) as Cpid) }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import type { JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
-import { meets } from '../../src/query/traces/meets-condition.ts'
+import { matchesCondition } from '../../src/query/traces/matches-condition.ts'
 import { parseTraceQl, TraceQlError } from '../../src/query/traces/parse-traceql.ts'
 
 const SPAN = {
@@ -27,7 +27,7 @@ const SPAN = {
   } as unknown as JsonObject,
 }
 const TRACE = { rootName: 'change', rootServiceName: 'kubectl', durationNs: 2e9 }
-const meetsQuery = (query: string): boolean => meets(parseTraceQl(query), SPAN, TRACE)
+const meetsQuery = (query: string): boolean => matchesCondition(parseTraceQl(query), SPAN, TRACE)
 
 test.each([
   '',
@@ -129,7 +129,7 @@ test('any text is read or refused', () => {
       ),
       (query) => {
         try {
-          meets(parseTraceQl(query), SPAN, TRACE)
+          matchesCondition(parseTraceQl(query), SPAN, TRACE)
         } catch (error) {
           expect(error).toBeInstanceOf(TraceQlError)
         }

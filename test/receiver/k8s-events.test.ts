@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import type { JsonObject } from '../../src/kubernetes/json-access.ts'
 import { EventFollower } from '../../src/receiver/k8s-events/event-follower.ts'
 import { watchedEvents } from '../../src/receiver/k8s-events/watched-events.ts'
-import { StreamTeller } from '../../src/receiver/clusters/stream-teller.ts'
+import { StreamReporter } from '../../src/receiver/clusters/stream-reporter.ts'
 import { SourceHost } from './support/source-host.ts'
 
 const VERBS = ['get', 'list', 'watch']
@@ -36,7 +36,7 @@ function followed() {
   const host = new SourceHost()
   const stop = new AbortController()
   const given = host.of()
-  const teller = new StreamTeller({
+  const teller = new StreamReporter({
     ...{ receiver: 'k8s_events', cluster: 'prod', stream: 'k8s_events v1/events', port: given.inference },
     ...{ memory: host.memory, observer: given.clusters, onTrouble: given.onTrouble },
   })

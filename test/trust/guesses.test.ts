@@ -3,7 +3,7 @@ import { getRounds, hashSync } from 'bcryptjs'
 import type { Checked } from '../../src/trust/authenticator.ts'
 import { acceptLogins, loginGuard } from '../../src/trust/basic-logins.ts'
 import { BcryptTurns } from '../../src/trust/bcrypt-turns.ts'
-import { fitsAtCost, greatestCost } from '../../src/trust/equal-cost.ts'
+import { matchesAtEqualCost, greatestCost } from '../../src/trust/equal-cost.ts'
 import { LoginAttempts } from '../../src/trust/login-attempts.ts'
 
 const COST = 4
@@ -148,17 +148,17 @@ test('a password fits at any cost that is no less than its own', async () => {
   const hash = hashSync('word', COST)
   expect(greatestCost([hash, hashSync('word', COST + 2)])).toBe(COST + 2)
   expect(greatestCost([])).toBeUndefined()
-  expect(await fitsAtCost('word', hash, COST)).toBe(true)
-  expect(await fitsAtCost('word', hash, COST + 2)).toBe(true)
-  expect(await fitsAtCost('wrong', hash, COST + 2)).toBe(false)
-  expect(await fitsAtCost('word', undefined, COST)).toBe(false)
+  expect(await matchesAtEqualCost('word', hash, COST)).toBe(true)
+  expect(await matchesAtEqualCost('word', hash, COST + 2)).toBe(true)
+  expect(await matchesAtEqualCost('wrong', hash, COST + 2)).toBe(false)
+  expect(await matchesAtEqualCost('word', undefined, COST)).toBe(false)
 })
 
 test('a password beyond what bcrypt looks at fits nothing', async () => {
   const long = 'x'.repeat(72)
   const hash = hashSync(long, COST)
-  expect(await fitsAtCost(long, hash, COST)).toBe(true)
-  expect(await fitsAtCost(`${long}y`, hash, COST)).toBe(false)
+  expect(await matchesAtEqualCost(long, hash, COST)).toBe(true)
+  expect(await matchesAtEqualCost(`${long}y`, hash, COST)).toBe(false)
 })
 
 test.each([undefined, 4, 5, 7])('it takes the work of the greatest cost where its own is %s', async (own) => {
@@ -167,6 +167,6 @@ test.each([undefined, 4, 5, 7])('it takes the work of the greatest cost where it
     work += 2 ** getRounds(hash)
     return Promise.resolve(false)
   }
-  await fitsAtCost('wrong', own === undefined ? undefined : hashSync('word', own), 7, counting)
+  await matchesAtEqualCost('wrong', own === undefined ? undefined : hashSync('word', own), 7, counting)
   expect(work).toBe(2 ** 7)
 })

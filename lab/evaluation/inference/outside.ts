@@ -2,7 +2,7 @@ import type { Chance } from '../../../packages/control-plane/chance.ts'
 import { readAuditEvent } from '../../../src/kubernetes/read-audit-event.ts'
 import { readWatchEvent } from '../../../src/kubernetes/read-watch-event.ts'
 import type { JsonObject } from '../../../src/kubernetes/json-access.ts'
-import type { Observation, Vanished, WatchedVersion } from '../../../src/model/kubernetes/observation.ts'
+import type { Observation, MissingObject, WatchedVersion } from '../../../src/model/kubernetes/observation.ts'
 import type { Outage, Source } from '../../harness/inference/replay.ts'
 import { asJson, type Shown, type ShownWrite } from './as-shown.ts'
 import type { History } from './history.ts'
@@ -142,7 +142,7 @@ function relisted(missed: readonly ShownWrite[], atMs: number, known: Set<string
     if (!write.gone) return [tell(write, atMs, 'later list', known)]
     if (!known.has(uid)) return []
     const { object } = tell(write, atMs, 'event', known)
-    return [{ source: 'list', object, version, seenNs: nanos(atMs) } satisfies Vanished]
+    return [{ source: 'list', object, version, seenNs: nanos(atMs) } satisfies MissingObject]
   })
 }
 

@@ -1,4 +1,4 @@
-import { KINDS } from '../../query/traces/meets-condition.ts'
+import { KINDS } from '../../query/traces/matches-condition.ts'
 import type { TraceQuestion } from '../../query/traces/trace-question.ts'
 import { ANY_BOOLEAN, ANY_NUMBER, ANY_TEXT, BadParameter, traceIdOf, type Parameters } from './parameters.ts'
 import { readLegacySearch, readV3Search } from './read-jaeger-search.ts'

@@ -1,6 +1,6 @@
 import type { FromSql } from '../../threads/sql-messages.ts'
 import { QUICK_CHECK } from '../../sqlite/audit/quick-check.ts'
-import { isHeld } from '../../sqlite/hold-database.ts'
+import { isDatabaseLocked } from '../../sqlite/hold-database.ts'
 import { migrate } from '../../sqlite/migrate.ts'
 import { openForWriting } from '../../sqlite/open-database.ts'
 import { askSql } from '../sql/ask-sql.ts'
@@ -9,7 +9,7 @@ const MAX_FAULTS = 5
 
 /** Whether a Causeway runs on a database now. */
 export function isRunningOn(path: string): boolean {
-  return isHeld(path)
+  return isDatabaseLocked(path)
 }
 
 /** Makes a database, or brings its schema up to date; returns the names of the migrations that ran now. */

@@ -1,4 +1,4 @@
-import type { DropReason } from '../../doors/connections.ts'
+import type { DropReason } from '../../listeners/connections.ts'
 import type { DroppedConnection } from '../../receiver/observer.ts'
 
 const WHY: Readonly<Record<DropReason, string>> = {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { openAtMost } from '../../doors/connections.ts'
+import { openAtMost } from '../../listeners/connections.ts'
 
 /** What Causeway opens by itself at most: threads, database, WAL, files that it follows, connections to backends. */
 const OWN_FILES = 90

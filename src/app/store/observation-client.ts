@@ -1,10 +1,10 @@
-import type { Telling } from '../../model/kubernetes/telling.ts'
+import type { ObservationBatch } from '../../model/kubernetes/observation-batch.ts'
 import { bytesOfTold } from '../../model/kubernetes/telling-bytes.ts'
 import type {
   AskedHeld,
   HeldObject,
   ObservationPort,
-  TellingOutcome,
+  ObservationOutcome,
 } from '../../model/ports/observation-port.ts'
 import type { FromStore, ToStore } from '../../threads/thread-messages.ts'
 
@@ -15,7 +15,7 @@ const ENDED = 'the store thread has ended'
 /** The main thread's side of inference, which is worked on in the store thread. */
 export class ObservationClient implements ObservationPort {
   readonly #post: (message: ToStore, transfer?: ArrayBuffer[]) => void
-  readonly #told = new Map<number, (outcome: TellingOutcome) => void>()
+  readonly #told = new Map<number, (outcome: ObservationOutcome) => void>()
   readonly #asked = new Map<number, (answer: Known) => void>()
   #lastId = 0
   #stopped: string | undefined
@@ -24,9 +24,9 @@ export class ObservationClient implements ObservationPort {
     this.#post = post
   }
 
-  tell({ cluster, stream, position, observations }: Telling): Promise<TellingOutcome> {
+  tell({ cluster, stream, position, observations }: ObservationBatch): Promise<ObservationOutcome> {
     if (this.#stopped !== undefined) return Promise.resolve({ kind: 'failed', reason: this.#stopped })
-    const { promise, resolve } = Promise.withResolvers<TellingOutcome>()
+    const { promise, resolve } = Promise.withResolvers<ObservationOutcome>()
     const id = ++this.#lastId
     this.#told.set(id, resolve)
     const body = bytesOfTold(observations)

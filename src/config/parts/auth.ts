@@ -1,4 +1,4 @@
-import { NOT_HERE, refusedKeys, requiredField } from '../schema/field.ts'
+import { UNSUPPORTED_COLLECTOR_KEY, refusedKeys, requiredField } from '../schema/field.ts'
 import { TEXT } from '../schema/scalar-kinds.ts'
 import { optionalSection } from '../schema/section.ts'
 
@@ -9,7 +9,7 @@ const authenticator = (meaning: string) => ({
 /** The key of a listener by which it checks who connects. */
 export const serverAuth = optionalSection('Who is let in. Left out, everybody is.', {
   ...authenticator('An extension, by id: `bearertokenauth`, or `basicauth` with `htpasswd`.'),
-  ...refusedKeys(NOT_HERE, 'request_params'),
+  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'request_params'),
 })
 
 /** The key of an exporter by which it shows who it is. */

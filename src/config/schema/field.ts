@@ -65,7 +65,7 @@ export function refusedKeys<K extends string>(
 }
 
 /** The advice for keys that tune the Collector's own machinery. */
-export const NOT_HERE = 'a Collector setting that Causeway does not have; remove it'
+export const UNSUPPORTED_COLLECTOR_KEY = 'a Collector setting that Causeway does not have; remove it'
 
 function reader<T>(read: Reader<T>, absent: () => T | InvalidValue): Schema<T>['read'] {
   return (node, path, mistakes) => {

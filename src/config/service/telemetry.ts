@@ -1,6 +1,6 @@
 import type { SettingsOf } from '../schema/schema.ts'
 import type { TelemetryConfig } from '../causeway-config.ts'
-import { field, NOT_HERE, refuse, refusedKeys, type ValueKind } from '../schema/field.ts'
+import { field, UNSUPPORTED_COLLECTOR_KEY, refuse, refusedKeys, type ValueKind } from '../schema/field.ts'
 import { choice, FLAG, TEXT, wholeNumber } from '../schema/scalar-kinds.ts'
 import { section, sections } from '../schema/section.ts'
 
@@ -21,7 +21,7 @@ const prometheus = section('Serves `/metrics`.', {
   without_type_suffix: field(ALWAYS_TRUE, 'true', 'Metric names have no type suffix.'),
   without_units: field(ALWAYS_TRUE, 'true', 'Metric names have no unit suffix.'),
   without_scope_info: field(ALWAYS_TRUE, 'true', 'No labels name the scope.'),
-  ...refusedKeys(NOT_HERE, 'with_resource_constant_labels', 'translation_strategy'),
+  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'with_resource_constant_labels', 'translation_strategy'),
 })
 
 const exporter = section('What a reader serves.', { prometheus })
@@ -35,8 +35,21 @@ const logs = section("Causeway's own log, on stderr.", {
     'The least level written.',
   ),
   encoding: field(choice(['console', 'json']), 'console', 'Lines for people, or JSON.'),
-  ...refusedKeys(NOT_HERE, 'development', 'sampling', 'output_paths', 'error_output_paths', 'initial_fields'),
-  ...refusedKeys(NOT_HERE, 'disable_caller', 'disable_stacktrace', 'disable_zap_resource', 'processors'),
+  ...refusedKeys(
+    UNSUPPORTED_COLLECTOR_KEY,
+    'development',
+    'sampling',
+    'output_paths',
+    'error_output_paths',
+    'initial_fields',
+  ),
+  ...refusedKeys(
+    UNSUPPORTED_COLLECTOR_KEY,
+    'disable_caller',
+    'disable_stacktrace',
+    'disable_zap_resource',
+    'processors',
+  ),
 })
 
 const metrics = section(
@@ -49,7 +62,7 @@ const metrics = section(
     ),
     readers: sections('Where metrics are served; one at most.', '[{ pull: {} }]', reader),
     ...refusedKeys('write readers instead, with pull.exporter.prometheus.host and port', 'address'),
-    ...refusedKeys(NOT_HERE, 'views', 'processors'),
+    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'views', 'processors'),
   },
   [
     ({ readers }) =>
@@ -63,7 +76,7 @@ export const telemetry = section('What Causeway tells about itself.', {
   logs,
   metrics,
   ...refusedKeys('Causeway sends no traces of itself; remove it', 'traces'),
-  ...refusedKeys(NOT_HERE, 'resource'),
+  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'resource'),
 })
 
 export function buildTelemetry(settings: SettingsOf<typeof telemetry>): TelemetryConfig {

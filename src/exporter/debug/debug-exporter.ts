@@ -1,5 +1,5 @@
 import { componentType } from '../../config/component-type.ts'
-import { field, NOT_HERE, refusedKeys } from '../../config/schema/field.ts'
+import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys } from '../../config/schema/field.ts'
 import { choice } from '../../config/schema/scalar-kinds.ts'
 import { section } from '../../config/schema/section.ts'
 import type { ExporterType } from '../exporter-type.ts'
@@ -17,8 +17,13 @@ export const debugExporter: ExporterType<DebugExporterSettings> = {
         'basic',
         '`basic`: one line a batch. `normal`: one line a span. `detailed`: everything.',
       ),
-      ...refusedKeys(NOT_HERE, 'sampling_initial', 'sampling_thereafter', 'use_internal_logger'),
-      ...refusedKeys(NOT_HERE, 'output_paths', 'sending_queue'),
+      ...refusedKeys(
+        UNSUPPORTED_COLLECTOR_KEY,
+        'sampling_initial',
+        'sampling_thereafter',
+        'use_internal_logger',
+      ),
+      ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'output_paths', 'sending_queue'),
     }),
     build: ({ verbosity }): DebugExporterSettings => ({ verbosity }),
   }),

@@ -1,7 +1,7 @@
 import type { Listener } from '../../config/causeway-config.ts'
 import { POSITIVE_DURATION } from '../../config/schema/duration.ts'
 import { formatEndpoint } from '../../config/schema/endpoint.ts'
-import { field, NOT_HERE, refusedKeys, requiredField } from '../../config/schema/field.ts'
+import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys, requiredField } from '../../config/schema/field.ts'
 import { section } from '../../config/schema/section.ts'
 import { componentType } from '../../config/component-type.ts'
 import { GRPC_TARGET } from '../../config/parts/url-kinds.ts'
@@ -25,7 +25,7 @@ const schema = section(
     ),
     timeout: field(POSITIVE_DURATION, '5s', 'How long one request may take.'),
     ...sendingKeys,
-    ...refusedKeys(NOT_HERE, 'balancer_name', 'wait_for_ready', 'authority', 'user_agent'),
+    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'balancer_name', 'wait_for_ready', 'authority', 'user_agent'),
   },
   [
     ({ endpoint, tls }) =>

@@ -1,6 +1,6 @@
 import type { SentSignal } from '../../model/ingest.ts'
 import { POSITIVE_DURATION } from '../../config/schema/duration.ts'
-import { field, NOT_HERE, optionalField, refusedKeys } from '../../config/schema/field.ts'
+import { field, UNSUPPORTED_COLLECTOR_KEY, optionalField, refusedKeys } from '../../config/schema/field.ts'
 import { choice } from '../../config/schema/scalar-kinds.ts'
 import { section } from '../../config/schema/section.ts'
 import { componentType } from '../../config/component-type.ts'
@@ -28,15 +28,25 @@ const schema = section(
     ...sendingKeys,
     ...refusedKeys('Causeway sends no profiles; remove it', 'profiles_endpoint'),
     ...refusedKeys(
-      NOT_HERE,
+      UNSUPPORTED_COLLECTOR_KEY,
       'proxy_url',
       'cookies',
       'compression_params',
       'max_idle_conns',
       'idle_conn_timeout',
     ),
-    ...refusedKeys(NOT_HERE, 'max_idle_conns_per_host', 'max_conns_per_host', 'disable_keep_alives'),
-    ...refusedKeys(NOT_HERE, 'http2_read_idle_timeout', 'http2_ping_timeout', 'force_attempt_http2'),
+    ...refusedKeys(
+      UNSUPPORTED_COLLECTOR_KEY,
+      'max_idle_conns_per_host',
+      'max_conns_per_host',
+      'disable_keep_alives',
+    ),
+    ...refusedKeys(
+      UNSUPPORTED_COLLECTOR_KEY,
+      'http2_read_idle_timeout',
+      'http2_ping_timeout',
+      'force_attempt_http2',
+    ),
   },
   [
     ({ endpoint, traces_endpoint, logs_endpoint, metrics_endpoint }) =>

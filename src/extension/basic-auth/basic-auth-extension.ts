@@ -1,6 +1,6 @@
 import { componentType } from '../../config/component-type.ts'
 import { present } from '../../config/parts/present.ts'
-import { NOT_HERE, optionalField, refusedKeys } from '../../config/schema/field.ts'
+import { UNSUPPORTED_COLLECTOR_KEY, optionalField, refusedKeys } from '../../config/schema/field.ts'
 import { SECRET_TEXT, TEXT } from '../../config/schema/scalar-kinds.ts'
 import { optionalSection, section } from '../../config/schema/section.ts'
 import type { ExtensionType } from '../extension-type.ts'
@@ -25,7 +25,7 @@ const clientAuth = optionalSection('What exporters log in with.', {
   username_file: optionalField(TEXT, 'File with the user, used instead of `username`.'),
   password: optionalField(SECRET_TEXT, 'The password. Never shown by `print-config`.'),
   password_file: optionalField(TEXT, 'File with the password, used instead of `password`.'),
-  ...refusedKeys(NOT_HERE, 'aws_secrets_manager'),
+  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'aws_secrets_manager'),
 })
 
 const schema = section(

@@ -2,7 +2,7 @@ import type { Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
 import { URL_PATH } from '../../config/parts/url-kinds.ts'
 import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
-import { field, NOT_HERE, refusedKeys } from '../../config/schema/field.ts'
+import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys } from '../../config/schema/field.ts'
 import { section } from '../../config/schema/section.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
@@ -16,8 +16,15 @@ export const healthCheckExtension: ExtensionType<HealthCheckSettings> = {
     schema: section('Answers 200 once all listeners are bound and the database is ready, and 503 before.', {
       endpoint: field(LISTEN_ENDPOINT, 'localhost:13133', 'Where to listen.'),
       path: field(URL_PATH, '/', 'The path that answers.'),
-      ...refusedKeys(NOT_HERE, 'tls', 'auth', 'cors', 'response_body', 'response_headers'),
-      ...refusedKeys(NOT_HERE, 'check_collector_pipeline', 'use_v2', 'http', 'grpc', 'component_health'),
+      ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'tls', 'auth', 'cors', 'response_body', 'response_headers'),
+      ...refusedKeys(
+        UNSUPPORTED_COLLECTOR_KEY,
+        'check_collector_pipeline',
+        'use_v2',
+        'http',
+        'grpc',
+        'component_health',
+      ),
     }),
     build: ({ endpoint, path }): HealthCheckSettings => ({ ...endpoint, path }),
   }),

@@ -1,11 +1,17 @@
 import { createServer } from 'node:http'
-import { ASKED_SERVER, listen, type Door, type ListenAddress, type Listening } from '../../doors/listen.ts'
+import {
+  ASKED_SERVER,
+  listen,
+  type ListenerOptions,
+  type ListenAddress,
+  type Listening,
+} from '../../listeners/listen.ts'
 import type { HealthWatcher } from '../extension-type.ts'
 import { isFromPage } from '../../trust/own-site.ts'
 
 export interface HealthServer extends Listening, HealthWatcher {}
 
-export interface HealthSettings extends ListenAddress, Door {
+export interface HealthSettings extends ListenAddress, ListenerOptions {
   /** Where to ask; one that ends in a slash answers for everything below it, as in the Collector. */
   path: string
 }

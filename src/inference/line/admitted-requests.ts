@@ -12,7 +12,7 @@ const MAX_PREFIX = 63 - MADE_LENGTH
 const CLOCKS_DIFFER_NS = 1_000_000_000n
 
 /** What is known of a write by others: its version, or the request itself, or both. */
-export interface ToldWrite {
+export interface ReportedWrite {
   readonly watched: WatchedVersion | undefined
   readonly audited: AuditedRequest | undefined
 }
@@ -72,7 +72,7 @@ export class AdmittedRequests {
   }
 
   /** The request that made a write; it is used up. Undefined where none is known. */
-  takeFor(told: ToldWrite): AdmittedRequest | undefined {
+  takeFor(told: ReportedWrite): AdmittedRequest | undefined {
     let best: Waiting | undefined
     let bestRank: Rank | undefined
     for (const key of keysOf((told.watched ?? told.audited)?.object)) {
@@ -111,7 +111,7 @@ const isBetter = (one: Rank, other: Rank): boolean =>
   one.hasContent === other.hasContent ? one.versionBefore > other.versionBefore : one.hasContent
 
 /** How well a request fits a write; undefined where it cannot have made it. */
-function rankOf({ admitted, hasMarked }: Waiting, { watched, audited }: ToldWrite): Rank | undefined {
+function rankOf({ admitted, hasMarked }: Waiting, { watched, audited }: ReportedWrite): Rank | undefined {
   if (audited !== undefined && !areSame(admitted, audited)) return undefined
   const version = watched?.version ?? audited?.version
   const versionBefore = admitted.versionBefore ?? 0n

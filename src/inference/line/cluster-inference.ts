@@ -1,6 +1,6 @@
 import type { UnixNanos } from '../../model/clock.ts'
 import type { Observation } from '../../model/kubernetes/observation.ts'
-import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
+import type { ClusterEvent } from '../../model/kubernetes/cluster-event.ts'
 import type { Write } from '../../model/kubernetes/write.ts'
 import { AwaitedStreams } from './awaited-streams.ts'
 import { LineOfWrites, type LineFault, type LineSettings, type WaitingLine } from './line-of-writes.ts'
@@ -8,11 +8,11 @@ import { LineOfWrites, type LineFault, type LineSettings, type WaitingLine } fro
 /** Writes and Events that can be worked on now. */
 export interface Work {
   readonly writes: readonly Write[]
-  readonly events: readonly ToldEvent[]
+  readonly events: readonly ClusterEvent[]
 }
 
 interface WaitingEvent {
-  readonly event: ToldEvent
+  readonly event: ClusterEvent
   readonly sinceNs: UnixNanos
 }
 
@@ -78,7 +78,7 @@ export class ClusterInference {
   }
 
   add(
-    told: readonly (Observation | ToldEvent)[],
+    told: readonly (Observation | ClusterEvent)[],
     { row, bytes }: { row: number; bytes: number },
     nowNs: UnixNanos,
   ): void {
@@ -94,7 +94,7 @@ export class ClusterInference {
   take(nowNs: UnixNanos, most: number): Work {
     if (this.#work !== undefined) return this.#work
     const writes = this.#line.takeDue(nowNs, most)
-    const events: ToldEvent[] = []
+    const events: ClusterEvent[] = []
     for (let next = this.#events[0]; next !== undefined && events.length < most; next = this.#events[0]) {
       if (nowNs - next.sinceNs < this.#eventsWaitNs) break
       events.push(next.event)

@@ -4,13 +4,13 @@ import type {
   AdmittedRequest,
   AuditedRequest,
   Observation,
-  Vanished,
+  MissingObject,
   WatchedVersion,
 } from '../../model/kubernetes/observation.ts'
 import type { Write } from '../../model/kubernetes/write.ts'
 import { isOutOfMemory, reasonOf } from '../../model/set-aside.ts'
 import { AdmittedRequests } from './admitted-requests.ts'
-import { CLOCKS_DIFFER_NS, couldMake, isMark, requestOf } from './request-of-version.ts'
+import { CLOCKS_DIFFER_NS, mayHaveMade, isMark, requestOf } from './request-of-version.ts'
 import { SortedLine } from './sorted-line.ts'
 
 export interface LineSettings {
@@ -31,7 +31,7 @@ interface Pending {
   readonly version: bigint | undefined
   /** By when it had been made: a watch told of it then, or of one above it. */
   madeNs?: UnixNanos | undefined
-  watched?: WatchedVersion | Vanished | undefined
+  watched?: WatchedVersion | MissingObject | undefined
   audited?: AuditedRequest | undefined
   admitted?: AdmittedRequest | undefined
   /** The eviction that it is has marked the Pod in a version before the one that deletes it. */
@@ -291,7 +291,7 @@ export class LineOfWrites {
     if (watched?.source !== 'watch' || audited !== undefined) return
     const made = this.#byName
       .get(nameOf(watched.object))
-      ?.find((one) => one.audited && couldMake(one.audited, watched, one.hasMarked === true))
+      ?.find((one) => one.audited && mayHaveMade(one.audited, watched, one.hasMarked === true))
     pending.audited = made?.audited ?? this.#deletionOf(watched)
     if (made?.audited === undefined) return
     if (isMark(made.audited.request, watched)) {

@@ -8,7 +8,7 @@ import type { Request } from '../../model/kubernetes/write.ts'
 export const CLOCKS_DIFFER_NS = 1_000_000_000n
 
 /** Whether a request whose answer names no version may have made one that a watch told of. */
-export function couldMake(
+export function mayHaveMade(
   { object, request, gone }: AuditedRequest,
   version: WatchedVersion,
   hasMarked: boolean,

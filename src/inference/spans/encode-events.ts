@@ -1,7 +1,7 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { CLUSTER_NAME, CPID_ID, SERVICE_NAME } from '../../model/attributes.ts'
 import type { Cpid } from '../../model/cpid.ts'
-import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
+import type { ClusterEvent } from '../../model/kubernetes/cluster-event.ts'
 import { ownValue } from '../../model/own-value.ts'
 import { rfc3339 } from '../../model/rfc3339.ts'
 import { encodeLogRecord } from '../../otlp/write/encode-log.ts'
@@ -15,7 +15,7 @@ const SEVERITY: Readonly<Record<string, number>> = { normal: 9, warning: 13, err
 
 /** An Event, and the change that the version of its object comes from, where one is known. */
 export interface PlacedEvent {
-  readonly event: ToldEvent
+  readonly event: ClusterEvent
   readonly cpid: Cpid | undefined
 }
 
@@ -43,7 +43,7 @@ export function encodeEvents(cluster: string, events: readonly PlacedEvent[]): B
   return Buffer.from(request.finish())
 }
 
-function encodeResource(cluster: string, event: ToldEvent): Uint8Array {
+function encodeResource(cluster: string, event: ClusterEvent): Uint8Array {
   const { controller, regarding } = event
   const { kind, name, uid, apiVersion, version } = regarding
   return encodeKeyValues(1, {
@@ -80,7 +80,7 @@ function encodeRecord({ event, cpid }: PlacedEvent): Uint8Array {
 }
 
 /** The node whose kubelet tells; other controllers name their own Pods there. */
-function hostOf({ controller, instance }: ToldEvent): string {
+function hostOf({ controller, instance }: ClusterEvent): string {
   return controller === 'kubelet' ? instance : ''
 }
 

@@ -11,6 +11,6 @@ export function follow(ctx: LinkContext, arrival: number, step: Step): void {
 }
 
 /** Whether something was left to the next turns. */
-export function isMoreToFollow({ followed }: LinkContext): boolean {
+export function hasMoreToFollow({ followed }: LinkContext): boolean {
   return followed > MOST_AT_ONCE
 }

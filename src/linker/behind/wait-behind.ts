@@ -1,7 +1,7 @@
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 import type { Waiting } from '../../model/ports/linking/waiting.ts'
 import type { LinkContext } from '../link-context.ts'
-import { isKnotted } from './knots.ts'
+import { isInWaitCycle } from './wait-cycles.ts'
 
 /** What a span waits for, besides mergelogs. */
 export interface Awaited {
@@ -46,7 +46,7 @@ export function waitsOn(
     // What lets it look around before its time is up is no reason to give up sooner.
     const untilMs = Math.max(dueMs, afterOthersMs) + ctx.settings.waitMs
     ctx.waiting.add({ ...waiting, behindUntilMs: untilMs }, afterOthersMs)
-  } else if (behindUntilMs <= activeMs || isKnotted(ctx, span)) return false
+  } else if (behindUntilMs <= activeMs || isInWaitCycle(ctx, span)) return false
   else ctx.waiting.add(waiting, behindUntilMs)
   return true
 }

@@ -54,13 +54,13 @@ function newestWriter(
     const writer = row === span.row ? undefined : ctx.spans.span(row)
     if (writer === undefined || writer.origin === span.origin) continue
     const part = partWith(ctx, trace, row)
-    if (part !== undefined && mayHoldBelow(ctx, part, writer, span)) return { writer, trace: part, version }
+    if (part !== undefined && canBeParentOf(ctx, part, writer, span)) return { writer, trace: part, version }
   }
   return undefined
 }
 
 /** True when the span can hang under the writer: the way up from it is short enough and does not pass the span. */
-export function mayHoldBelow(
+export function canBeParentOf(
   { outbox, spans }: Pick<LinkPorts, 'outbox' | 'spans'>,
   part: Trace,
   writer: ArrivedSpan,

@@ -58,7 +58,7 @@ export function openingTime(ctx: LinkContext, root: number, told: readonly UnixN
 }
 
 /** True when a trace that begins then has no plausible time yet. */
-export function isDoubtful(ctx: LinkContext, openedNs: UnixNanos): boolean {
+export function lacksPlausibleTime(ctx: LinkContext, openedNs: UnixNanos): boolean {
   return plausibilityOf(openedNs, plausibleRange(ctx)) === 'old'
 }
 

@@ -11,7 +11,7 @@ import { changeSpanId, derivedSpanId } from './derived-ids.ts'
 import type { LinkContext } from '../link-context.ts'
 import { noteChange } from '../causes/plausible-time.ts'
 import { sendSynthetic, stampIn } from './synthetic-span.ts'
-import { fits, mergelogBytes } from '../traces/trace-room.ts'
+import { hasRoomFor, mergelogBytes } from '../traces/trace-room.ts'
 
 /** Jaeger's page fails near depth 3,000; deeper change spans hang under the root. */
 const MAX_DEPTH = 256
@@ -84,7 +84,7 @@ export function sendMergedInto(
   to: { trace: Trace; change: ChangeSpan; node: CpidNode },
 ): void {
   const mergelog = ctx.mergelogs.find(to.node.id)
-  if (!fits(ctx, from.trace, { spans: 1, bytes: mergelogBytes(ctx.scopes, mergelog) })) {
+  if (!hasRoomFor(ctx, from.trace, { spans: 1, bytes: mergelogBytes(ctx.scopes, mergelog) })) {
     ctx.counts.leftOut++
     return
   }

@@ -32,7 +32,7 @@ export function waitsForParent(ctx: LinkContext, span: ArrivedSpan, cpid: number
  * For which span, and until when, a change of several roots waits that told of it. One that counted as a root until its
  * mergelog came waits for nobody.
  */
-export function waitsForTeller(
+export function waitsForReporter(
   ctx: LinkContext,
   cpid: number,
 ): { spanId: bigint; until: number } | undefined {

@@ -11,7 +11,7 @@ import { keepsRootOpen, listedRoots } from '../traces/trace-openings.ts'
 /** The span a log record names: not arrived, arrived but not sent yet, or sent. */
 type SpanState = { kind: 'none' | 'missing' | 'waiting' } | { kind: 'sent'; span: ArrivedSpan }
 
-export function hearLog(ctx: LinkContext, log: ArrivedLog): void {
+export function handleLog(ctx: LinkContext, log: ArrivedLog): void {
   if (log.repeated) {
     ctx.logs.removeRepeated(log.row)
     ctx.counts.duplicateLogs++

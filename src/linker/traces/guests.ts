@@ -1,7 +1,7 @@
 import type { ArrivedSpan } from '../../model/ports/linking/spans.ts'
 import type { Trace } from '../../model/ports/linking/traces.ts'
 import type { LinkContext } from '../link-context.ts'
-import { rightTo } from '../../model/senders/claims.ts'
+import { claimStrength } from '../../model/senders/claims.ts'
 import { spanBytes } from './trace-room.ts'
 
 /** The part of a trace that spans of other clusters than its root's may fill, where senders are told apart. */
@@ -35,5 +35,5 @@ function isGuest(
   const mergelog = mergelogs.find(trace.root)
   if (mergelog !== undefined) return (mergelog.cluster ?? '') !== cluster
   const claim = graph.maybeNode(trace.root)?.claim
-  return claim !== undefined && rightTo(claim, { service: span.service, cluster }) === 0
+  return claim !== undefined && claimStrength(claim, { service: span.service, cluster }) === 0
 }

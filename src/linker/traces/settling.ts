@@ -12,7 +12,7 @@ export function noteActivity({ clock, traces }: Pick<LinkPorts, 'clock' | 'trace
 }
 
 /** A trace goes on with one that was full, for something that is no activity of it: it has been silent for as long. */
-export function goOnSilent({ traces }: Pick<LinkPorts, 'traces'>, trace: Trace, full: Trace): void {
+export function inheritSilence({ traces }: Pick<LinkPorts, 'traces'>, trace: Trace, full: Trace): void {
   trace.lastArrivalMs = full.lastArrivalMs
   trace.lastWallMs = full.lastWallMs
   trace.dueMs = full.dueMs

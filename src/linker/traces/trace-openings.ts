@@ -16,15 +16,15 @@ import { sendRootChange } from '../changes/change-spans.ts'
 import { changeSpanId, derivedSpanId, numberBytes, traceIdOf } from '../changes/derived-ids.ts'
 import { drives, type Drivers } from '../drives/drivers.ts'
 import type { LinkContext } from '../link-context.ts'
-import { extendBounds, isDoubtful, openingTime, possibleTime } from '../causes/plausible-time.ts'
-import { endFull, goOnSilent } from './settling.ts'
+import { extendBounds, lacksPlausibleTime, openingTime, possibleTime } from '../causes/plausible-time.ts'
+import { endFull, inheritSilence } from './settling.ts'
 import { firstEpisodeOf } from './first-episode.ts'
 import { sendSynthetic, stampIn } from '../changes/synthetic-span.ts'
 import { hasShareFor } from './guests.ts'
-import { changeBytes, fits } from './trace-room.ts'
+import { changeBytes, hasRoomFor } from './trace-room.ts'
 
 /** What goes into traces: of which CPID it is, the roots that this lists, and those of them that drive it. */
-export interface Going {
+export interface RoutingInput {
   readonly cpid: number
   readonly roots: readonly CpidNode[]
   readonly drivers: Drivers
@@ -38,7 +38,7 @@ export interface Going {
  */
 export function tracesFor(
   ctx: LinkContext,
-  { cpid, roots, drivers }: Going,
+  { cpid, roots, drivers }: RoutingInput,
   activityNs: UnixNanos,
   bytes = 0,
   span?: ArrivedSpan,
@@ -72,7 +72,7 @@ export function tracesFor(
 /** The same traces as far as they are open and not left out, without opening others than episodes of full ones. */
 export function openTracesOf(
   ctx: LinkContext,
-  { cpid, roots, drivers }: Going,
+  { cpid, roots, drivers }: RoutingInput,
   activityNs: UnixNanos,
   bytes = 0,
   isLeftOut: (trace: Trace) => boolean = none,
@@ -166,12 +166,12 @@ function withRoom(ctx: LinkContext, trace: Trace, { cpid, activityNs, bytes, dri
     bytes: bytes + (isThere ? 0 : changeBytes(ctx, cpid)),
   }
   const isEmpty = trace.sentSpans <= (trace.rootSent ? 1 : 0)
-  if (load.spans === 0 || isEmpty || fits(ctx, trace, load)) return trace
+  if (load.spans === 0 || isEmpty || hasRoomFor(ctx, trace, load)) return trace
   endFull(ctx, trace)
   // A change extends no cascade, nor does what another root drives.
   const beginsNs = driven && bytes > 0 ? activityNs : boundedBy(trace, activityNs)
   const episode = openEpisode(ctx, ctx.graph.node(trace.root), beginsNs, trace)
-  if (!driven) goOnSilent(ctx, episode, trace)
+  if (!driven) inheritSilence(ctx, episode, trace)
   return episode
 }
 
@@ -218,7 +218,7 @@ function addTrace(
     firstNs,
     lastNs: firstNs,
     clockSkew: false,
-    doubtfulTimes: isDoubtful(ctx, firstNs),
+    doubtfulTimes: lacksPlausibleTime(ctx, firstNs),
     sentSpans: 0,
     sentBytes: 0,
     guestSpans: 0,

@@ -45,7 +45,7 @@ export function mergelogBytes(scopes: LinkScopes, mergelog: StoredMergelog | und
 }
 
 /** True when activity or a back link fits: what ends the trace, and parents that come late, must fit after it. */
-export function fits(ctx: LinkContext, trace: Trace, load: Load): boolean {
+export function hasRoomFor(ctx: LinkContext, trace: Trace, load: Load): boolean {
   const { maxTraceSpans, maxTraceBytes } = ctx.settings
   const owed = trace.rootSent ? NOTHING : { spans: 1, bytes: changeBytes(ctx, trace.root) }
   return (
@@ -55,7 +55,7 @@ export function fits(ctx: LinkContext, trace: Trace, load: Load): boolean {
 }
 
 /** True when a parent fits that came after its children: a trace that is full otherwise has room left for some. */
-export function fitsLate({ settings }: LinkContext, trace: Trace, bytes: number): boolean {
+export function hasRoomForParent({ settings }: LinkContext, trace: Trace, bytes: number): boolean {
   const closing = Math.min(MAX_CLOSING_BYTES, Math.trunc(settings.maxTraceBytes / SPARE_PART))
   return trace.sentBytes + bytes <= settings.maxTraceBytes - closing
 }

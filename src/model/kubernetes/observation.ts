@@ -3,7 +3,7 @@ import type { ObjectFacts, ObjectIdentity } from './object-facts.ts'
 import type { Request } from './write.ts'
 
 /** What a source told of one version of an object, or of one request. */
-export type Observation = WatchedVersion | AuditedRequest | AdmittedRequest | Vanished
+export type Observation = WatchedVersion | AuditedRequest | AdmittedRequest | MissingObject
 
 /** A version that a watch or a list delivered. */
 export interface WatchedVersion {
@@ -57,7 +57,7 @@ export interface AdmittedRequest {
 }
 
 /** An object that was known and that a later list does not have: it went while nobody looked. */
-export interface Vanished {
+export interface MissingObject {
   readonly source: 'list'
   readonly object: ObjectIdentity
   /** That of the list: the object went at it or before. */

@@ -1,7 +1,7 @@
 import { deserialize, serialize } from 'node:v8'
-import type { Telling } from './telling.ts'
+import type { ObservationBatch } from './observation-batch.ts'
 
-type Told = Telling['observations']
+type Told = ObservationBatch['observations']
 
 /** What was told, as it is handed from thread to thread and kept until it is decided; empty where nothing was. */
 export function bytesOfTold(told: Told): Uint8Array<ArrayBuffer> {

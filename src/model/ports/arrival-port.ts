@@ -18,7 +18,7 @@ export interface SentFrom {
 }
 
 /** The span in which something was told, as far as it is known: its trace id's 16 bytes as latin1, and its id. */
-export interface ToldIn {
+export interface ReportingSpanIds {
   /** Empty for none. */
   readonly traceKey: string
   /** 0n for none. */
@@ -58,7 +58,7 @@ export interface ArrivalStore {
     record: MergelogRecord,
     timeNs: UnixNanos,
     from: SentFrom,
-    told?: ToldIn,
+    told?: ReportingSpanIds,
   ): void
   /** Puts the mergelog of a CPID among the refused: another takes its place. */
   contestMergelog(cpid: number, text: Cpid): void

@@ -32,7 +32,7 @@ export interface RankedCpid {
 }
 
 /** What is still known of pruned CPIDs whose tombstones are forgotten too. */
-export interface Forgotten {
+export interface ForgottenTombstones {
   /** None of those that were pruned was made or first seen later, in milliseconds of wall-clock time. */
   readonly untilMs: number
   /** None of them has had this episode, or a later one; 0 as long as none is forgotten. */
@@ -49,7 +49,7 @@ export interface GraphWatcher {
 
 /** What the merge graph's rules read and write. Synchronous: it is used inside one transaction. */
 export interface MergeGraph {
-  readonly forgotten: Forgotten
+  readonly forgotten: ForgottenTombstones
   /** The node of a CPID, made at its first sighting. */
   sight(cpid: Cpid): CpidNode
   /** The node of a CPID, if it was sighted before. */

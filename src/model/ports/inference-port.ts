@@ -2,7 +2,7 @@ import type { ClusterObjects } from '../kubernetes/cluster-objects.ts'
 import type { AskedHeld, HeldObject } from './observation-port.ts'
 
 /** What was told and is not decided yet. */
-export interface StoredTelling {
+export interface StoredObservationBatch {
   readonly id: number
   readonly cluster: string
   /** As it was handed over. */
@@ -17,7 +17,7 @@ export interface InferenceStore {
   /** What was told up to a number is decided. */
   removeTellings(cluster: string, upTo: number): void
   /** What is not decided, in the order in which it was told. */
-  tellings(after: number, most: number): StoredTelling[]
+  tellings(after: number, most: number): StoredObservationBatch[]
   moveTo(cluster: string, stream: string, position: string): void
   position(cluster: string, stream: string): string | undefined
   held(asked: AskedHeld): HeldObject[]

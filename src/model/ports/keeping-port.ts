@@ -14,7 +14,7 @@ export interface SetAsideStore {
 }
 
 /** What came of a turn. */
-export interface Kept {
+export interface HousekeepingResult {
   /** There is more to remove. */
   readonly more: boolean
   /** What nothing names takes room still, so that `max_bytes` is no reason yet to remove anything else. */
@@ -22,9 +22,9 @@ export interface Kept {
 }
 
 /** Keeps small what belongs to no CPID, inside a transaction. */
-export interface Keeper {
+export interface Housekeeper {
   /** `isAgeKnown`: the calendar may be believed. */
-  turn(isAgeKnown: boolean): Kept
+  turn(isAgeKnown: boolean): HousekeepingResult
 }
 
 /** How far each exporter of a signal has come in its outbox, inside a transaction. */

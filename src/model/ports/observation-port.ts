@@ -1,5 +1,5 @@
 import type { ObjectIdentity } from '../kubernetes/object-facts.ts'
-import type { Telling } from '../kubernetes/telling.ts'
+import type { ObservationBatch } from '../kubernetes/observation-batch.ts'
 
 /**
  * What became of a telling.
@@ -7,7 +7,7 @@ import type { Telling } from '../kubernetes/telling.ts'
  * - busy: nothing was stored, since too much waits to be decided; tell it again after `retryAfterMs`.
  * - failed: nothing was stored because of a fault here (disk full, shutting down); tell it again.
  */
-export type TellingOutcome =
+export type ObservationOutcome =
   | { kind: 'stored' }
   | { kind: 'busy'; retryAfterMs: number; reason: string }
   | { kind: 'failed'; reason: string }
@@ -30,7 +30,7 @@ export interface AskedHeld {
 /** Takes what receivers see of clusters. Never rejects, unless it says so. */
 export interface ObservationPort {
   /** Resolves once it is durable. Tellings of one stream are stored in the order in which they are handed over. */
-  tell(telling: Telling): Promise<TellingOutcome>
+  tell(telling: ObservationBatch): Promise<ObservationOutcome>
   /**
    * A receiver that watches a cluster has, or no longer has, streams that may be behind the others: what is told meanwhile may follow
    * from what is still to come, and is decided later, though not for long.

@@ -52,13 +52,13 @@ export interface Reached {
 }
 
 /** Why a CPID may not go, as the earliest point at which that may be over. */
-export interface Hold {
+export interface PruneHold {
   readonly until: keyof Reached
   readonly at: number
 }
 
 /** A CPID that goes, since no edge points to it any more; a forced one whatever holds it. */
-export interface Condemned {
+export interface CpidToPrune {
   readonly id: number
   readonly forced: boolean
 }
@@ -66,7 +66,7 @@ export interface Condemned {
 /** What one step of a removal came to: all is gone, more is left, or something that must stay came in between. */
 export interface RemovalStep {
   rows: number
-  outcome: 'gone' | 'more' | Hold
+  outcome: 'gone' | 'more' | PruneHold
 }
 
 /**
@@ -95,10 +95,10 @@ export interface PruneStore {
   /** Wall-clock time of the last activity of the CPID, or of its first sighting. */
   lastActivityMs(cpid: number): number
   /** Its cascade is open, something of it is not linked or waits, or some exporter has not sent all of it. */
-  hold(cpid: number): Hold | undefined
+  hold(cpid: number): PruneHold | undefined
   /** Writes down that the CPID goes, so that its removal survives a restart. */
   condemn(cpid: number, forced: boolean): void
-  condemned(limit: number): Condemned[]
+  condemned(limit: number): CpidToPrune[]
   /** It stays after all; returns its place among the candidates. */
   spare(cpid: number): PruneCandidate
   /** Removes some of what belongs to the CPID, all but its mergelog and its place in the graph; unforced only what may go. */

@@ -148,7 +148,7 @@ export interface LinkedSpan {
   /** It has arrived, and waits for what decides its place; it was not sent yet, and what it hangs under may be another span. */
   readonly beingPlaced?: boolean | undefined
   /** What it hangs under in its cascade, when that is in another trace. */
-  readonly above?: SpanElsewhere | undefined
+  readonly above?: CrossTraceSpan | undefined
   /** `cpid.time` of one of Causeway's own making: when what it stands for happened, wherever it is stamped. */
   readonly time?: string | undefined
   /** The object references it names, as it wrote them. */
@@ -159,7 +159,7 @@ export interface LinkedSpan {
 }
 
 /** A span in another trace of the same cascade: a received one by its row, one of Causeway's own by its id. */
-export interface SpanElsewhere {
+export interface CrossTraceSpan {
   readonly trace: number
   readonly row?: number
   readonly spanId?: bigint

@@ -2,7 +2,7 @@ import type { Signal } from '../ingest.ts'
 import type { StorageFaults } from '../storage-fault.ts'
 import type { ArrivalStore } from './arrival-port.ts'
 import type { MergeGraph } from './graph-port.ts'
-import type { ArrivalMarks, Keeper, PositionStore, SetAsideStore } from './keeping-port.ts'
+import type { ArrivalMarks, Housekeeper, PositionStore, SetAsideStore } from './keeping-port.ts'
 import type { InferenceStore } from './inference-port.ts'
 import type { LinkPorts } from './linking/link-ports.ts'
 import type { PruneStore } from './prune-port.ts'
@@ -17,7 +17,7 @@ export interface Stores {
   readonly graph: MergeGraph
   readonly links: LinkPorts
   readonly pruning: PruneStore
-  readonly keeper: Keeper
+  readonly keeper: Housekeeper
   readonly marks: ArrivalMarks
   readonly setAside: SetAsideStore
   readonly inference: InferenceStore

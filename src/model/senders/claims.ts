@@ -9,7 +9,7 @@ export function claimOf({ service, cluster }: Owner): Buffer {
 }
 
 /** How good somebody's claim to a CPID is: 2 for whoever it belongs to, 1 for others of the same cluster, else 0. */
-export function rightTo(claim: Buffer, who: Owner): 0 | 1 | 2 {
+export function claimStrength(claim: Buffer, who: Owner): 0 | 1 | 2 {
   const own = claimOf(who)
   if (own.equals(claim)) return 2
   return own.subarray(0, BYTES).equals(claim.subarray(0, BYTES)) ? 1 : 0

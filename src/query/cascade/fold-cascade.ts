@@ -1,4 +1,4 @@
-import type { LinkedSpan, SpanElsewhere, TraceFacts } from '../../model/ports/query-port.ts'
+import type { LinkedSpan, CrossTraceSpan, TraceFacts } from '../../model/ports/query-port.ts'
 import { parseRfc3339 } from '../../model/rfc3339.ts'
 
 /** A span of a cascade that may be in several traces. `spanId` and `parentId` are numbers within the cascade. */
@@ -70,7 +70,7 @@ export class CascadeFold {
     return parentId === 0n ? 0n : (this.#bySpanId.get(part.id)?.get(parentId) ?? MISSING)
   }
 
-  #find({ trace, row, spanId }: SpanElsewhere): bigint | undefined {
+  #find({ trace, row, spanId }: CrossTraceSpan): bigint | undefined {
     if (row !== undefined) return this.#byRow.get(row)
     return spanId === undefined ? undefined : this.#bySpanId.get(trace)?.get(spanId)
   }

@@ -2,7 +2,7 @@ import type { CausewayQueries, TraceFacts } from '../../model/ports/query-port.t
 import type { UnixNanos } from '../../model/clock.ts'
 import { serviceIn, type Condition } from './condition.ts'
 import { MatchingEffort } from './matching-effort.ts'
-import { meets, type TraceAround } from './meets-condition.ts'
+import { matchesCondition, type TraceAround } from './matches-condition.ts'
 import { attributesOf, plainValue, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 /** How many traces are looked into for one search. */
@@ -69,7 +69,7 @@ function* lookInto(
     for (const shown of page.flatMap((item) => shower.show(item))) {
       around ??= aroundOf(trace, shown)
       if (effort.next()) yield
-      if (!meets(condition, shown, around, effort)) continue
+      if (!matchesCondition(condition, shown, around, effort)) continue
       matched++
       if (spans.length < most) spans.push(shown)
     }

@@ -6,7 +6,7 @@ import { sentRecords } from '../cascade/sent-spans-json.ts'
 import { durationNs } from '../cascade/span-times.ts'
 import { findTraces, serviceOf, type TraceSearch } from './find-traces.ts'
 import { jaegerTags, type JaegerTag } from './jaeger-tags.ts'
-import { KINDS, startAndEnd } from './meets-condition.ts'
+import { KINDS, startAndEnd } from './matches-condition.ts'
 import { attributesOf, listOf, plainValue, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 const END = '],"total":0,"limit":0,"offset":0,"errors":null}'

@@ -1,7 +1,7 @@
 import type { CausewayQueries, TraceFacts } from '../../model/ports/query-port.ts'
 import type { JsonObject } from '../../otlp/json/protobuf-to-json.ts'
 import { findTraces, serviceOf, type TraceSearch } from './find-traces.ts'
-import { startAndEnd } from './meets-condition.ts'
+import { startAndEnd } from './matches-condition.ts'
 import { objectOf, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 const ERROR = 2

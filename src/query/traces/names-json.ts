@@ -2,7 +2,7 @@ import type { CausewayQueries } from '../../model/ports/query-port.ts'
 import { serviceOf } from './find-traces.ts'
 import { ALL, type Condition } from './condition.ts'
 import { MatchingEffort } from './matching-effort.ts'
-import { KINDS, meets, STATUSES } from './meets-condition.ts'
+import { KINDS, matchesCondition, STATUSES } from './matches-condition.ts'
 import { attributesOf, plainValue, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 /** How many of the newest sent spans names are taken from. */
@@ -34,7 +34,7 @@ function* lately(
   for (const page of queries.sentLately()) {
     for (const shown of page.flatMap((item) => shower.show(item))) {
       if (effort.next()) yield ''
-      if (meets(condition, shown, NO_TRACE, effort)) look(shown)
+      if (matchesCondition(condition, shown, NO_TRACE, effort)) look(shown)
     }
     seen += page.length
     yield ''

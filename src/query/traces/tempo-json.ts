@@ -8,7 +8,7 @@ import { durationNs } from '../cascade/span-times.ts'
 import { findTraces, type FoundTrace, type TraceSearch } from './find-traces.ts'
 import { MatchingEffort } from './matching-effort.ts'
 import { MAX_MATCHED_LENGTH } from './regular-expression.ts'
-import { KINDS, startAndEnd, STATUSES } from './meets-condition.ts'
+import { KINDS, startAndEnd, STATUSES } from './matches-condition.ts'
 import { listOf, objectOf, SpanRenderer, textOf, type ShownSpan } from './shown-span.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { errorText } from '../../model/error-text.ts'
-import type { DropReason } from '../../doors/connections.ts'
+import type { DropReason } from '../../listeners/connections.ts'
 import type { IngestOutcome, IngestPort, Signal } from '../../model/ingest.ts'
 import type { Encoding } from '../../otlp/write/export-response.ts'
 import { protobufOfJson } from '../../otlp/json/json-to-protobuf.ts'

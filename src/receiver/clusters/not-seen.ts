@@ -33,7 +33,7 @@ export function adviceOn(error: unknown, authType: AskedCluster['authType']): st
 }
 
 /** A few of several names, those without a domain first (`v1/pods`, `apps/v1/deployments`), and how many more there are. */
-export function fewOf(names: readonly string[]): string {
+export function shortListOf(names: readonly string[]): string {
   const [plain, others] = [false, true].map((isOther) =>
     names.filter((name) => name.includes('.') === isOther),
   )
@@ -45,7 +45,7 @@ export function fewOf(names: readonly string[]): string {
 /** What to add to whoever may not list and watch these: lines of a role, in YAML's short form. */
 export function rulesFor(refused: readonly WatchedResource[]): string {
   const namespaces = new Set(refused.map(({ namespace }) => namespace))
-  const role = namespaces.has('') ? 'ClusterRole' : `Role in ${fewOf([...namespaces])}`
+  const role = namespaces.has('') ? 'ClusterRole' : `Role in ${shortListOf([...namespaces])}`
   const byGroup = Map.groupBy(refused, ({ apiVersion }) => apiVersion.split('/').slice(0, -1).join(''))
   const rules = [...byGroup]
     .sort(([one], [other]) => (one < other ? -1 : 1))

@@ -1,6 +1,6 @@
 import type { StreamObserver } from '../../cluster/resource-follower.ts'
 import type { ClusterObserver } from './cluster-observer.ts'
-import { fewOf } from './not-seen.ts'
+import { shortListOf } from './not-seen.ts'
 
 /** What the streams of a cluster meet, as metrics and as sentences for an operator. */
 export class StreamReports implements StreamObserver {
@@ -131,7 +131,7 @@ export class StreamReports implements StreamObserver {
     const what =
       names.length === 1
         ? `${stream} of the cluster ${this.#cluster} is not seen: ${reason}; allow it`
-        : `${names.length} resources of the cluster ${this.#cluster} are not seen: ${fewOf(names)}; of ${stream} is said: ${reason}; allow them`
+        : `${names.length} resources of the cluster ${this.#cluster} are not seen: ${shortListOf(names)}; of ${stream} is said: ${reason}; allow them`
     this.#say(`${what} (causeway doctor says how), or name in objects what to watch`)
   }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { peerOf } from '../../doors/peer.ts'
+import { peerOf } from '../../listeners/peer.ts'
 import { ownValue } from '../../model/own-value.ts'
 import type { Sender } from '../../model/senders/sender.ts'
 import type { Authenticator } from '../../trust/authenticator.ts'

@@ -9,14 +9,17 @@ const AGAIN_MS = 1_000
 
 type AdmissionThread = ChildThread<ToAdmission, FromAdmission>
 /** What it hears of a thread besides what it sees to itself. */
-export type Heard = Exclude<FromAdmission, { kind: 'ready' | 'fatal' | 'check' | 'connections' | 'stopped' }>
+export type AdmissionEvent = Exclude<
+  FromAdmission,
+  { kind: 'ready' | 'fatal' | 'check' | 'connections' | 'stopped' }
+>
 
 export interface AdmissionListenerSettings extends AdmissionThreadData {
   /** The id of the receiver. */
   readonly receiver: string
   readonly authenticator: Authenticator | undefined
   /** Is told what comes, and gives back each review that it was told of by calling `release`. */
-  readonly hear: (message: Heard, release: () => void) => void
+  readonly hear: (message: AdmissionEvent, release: () => void) => void
   readonly onTrouble: (reason: string) => void
 }
 

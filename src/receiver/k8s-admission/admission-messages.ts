@@ -1,4 +1,4 @@
-import type { DropReason } from '../../doors/connections.ts'
+import type { DropReason } from '../../listeners/connections.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import type { Checked } from '../../trust/authenticator.ts'
 import type { ListenerSettings } from '../listening/receiver-settings.ts'

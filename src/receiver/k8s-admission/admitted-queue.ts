@@ -5,7 +5,7 @@ import { readAdmissionReview } from '../../kubernetes/read-admission-review.ts'
 import { errorText } from '../../model/error-text.ts'
 import type { AdmittedRequest, Skipped } from '../../model/kubernetes/observation.ts'
 import type { SourceObserver } from '../clusters/source-observer.ts'
-import type { StreamTeller } from '../clusters/stream-teller.ts'
+import type { StreamReporter } from '../clusters/stream-reporter.ts'
 import type { Answered } from './admission-webhook.ts'
 
 /** So many are told at a time. */
@@ -17,7 +17,7 @@ const RETRY_MS = 500
 /** Reads and tells what was answered before, one after the other, so that nobody who asks waits for it. */
 export class AdmittedQueue implements AsyncDisposable {
   readonly #receiver: string
-  readonly #teller: Pick<StreamTeller, 'tell'>
+  readonly #teller: Pick<StreamReporter, 'tell'>
   readonly #observer: SourceObserver
   readonly #stop = new AbortController()
   #answered: Answered[] = []
@@ -25,7 +25,7 @@ export class AdmittedQueue implements AsyncDisposable {
   #skipped: Partial<Record<Skipped, number>> = {}
   #working: Promise<void> | undefined
 
-  constructor(receiver: string, teller: Pick<StreamTeller, 'tell'>, observer: SourceObserver) {
+  constructor(receiver: string, teller: Pick<StreamReporter, 'tell'>, observer: SourceObserver) {
     this.#receiver = receiver
     this.#teller = teller
     this.#observer = observer

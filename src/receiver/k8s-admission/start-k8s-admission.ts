@@ -1,6 +1,6 @@
-import { StreamTeller } from '../clusters/stream-teller.ts'
+import { StreamReporter } from '../clusters/stream-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
-import { AdmissionListener, type Heard } from './admission-listener.ts'
+import { AdmissionListener, type AdmissionEvent } from './admission-listener.ts'
 import { AdmittedQueue } from './admitted-queue.ts'
 import type { K8sAdmissionSettings } from './k8s-admission-receiver.ts'
 
@@ -11,7 +11,7 @@ export async function startReceiver(
 ): Promise<RunningReceiver> {
   const { cluster, auth, maxBytes, ...listener } = settings
   const { maxConnections, maxConnectionsPerAddress, requestTimeoutMs, shutdownGraceMs } = host
-  const teller = new StreamTeller({
+  const teller = new StreamReporter({
     ...{ receiver: id, cluster, stream: id, port: host.inference },
     ...{ memory: host.memory, observer: host.clusters, onTrouble: host.onTrouble },
   })
@@ -46,7 +46,7 @@ export async function startReceiver(
 }
 
 function hear(
-  message: Heard,
+  message: AdmissionEvent,
   release: () => void,
   { id: receiver, host, queue }: { id: string; host: ReceiverHost; queue: AdmittedQueue },
 ): void {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { errorText } from '../../model/error-text.ts'
 import { serveHttp } from '../http/serve-http.ts'
-import { StreamTeller } from '../clusters/stream-teller.ts'
+import { StreamReporter } from '../clusters/stream-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith, Way } from '../receiver-type.ts'
 import type { AuditLogSettings, AuditWebhookConfig, K8sAuditSettings } from './k8s-audit-receiver.ts'
 import { LogFollower } from './log/log-follower.ts'
@@ -18,8 +18,8 @@ export async function startReceiver(
   host: ReceiverHost,
 ): Promise<RunningReceiver> {
   await using open = new AsyncDisposableStack()
-  const tellerOf = (stream: string): StreamTeller =>
-    new StreamTeller({
+  const tellerOf = (stream: string): StreamReporter =>
+    new StreamReporter({
       ...{ receiver: id, cluster, stream, port: host.inference },
       ...{ memory: host.memory, observer: host.clusters, onTrouble: host.onTrouble },
     })
@@ -48,7 +48,7 @@ export async function startReceiver(
 function listenForEvents(
   receiver: string,
   { auth, maxBytes, ...listener }: AuditWebhookConfig,
-  teller: StreamTeller,
+  teller: StreamReporter,
   host: ReceiverHost,
 ) {
   const { authenticator } = host.authenticatorOf(auth === undefined ? {} : { auth })
@@ -75,7 +75,7 @@ function listenForEvents(
 function followLog(
   receiver: string,
   { pollMs, ...settings }: AuditLogSettings,
-  teller: StreamTeller,
+  teller: StreamReporter,
   { clusters, references, onTrouble }: ReceiverHost,
 ): AsyncDisposable {
   const stop = new AbortController()

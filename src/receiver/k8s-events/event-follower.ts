@@ -3,17 +3,17 @@ import type { JsonObject } from '../../kubernetes/json-access.ts'
 import { readEvent } from '../../kubernetes/read-event.ts'
 import type { UnixNanos } from '../../model/clock.ts'
 import type { Skipped } from '../../model/kubernetes/observation.ts'
-import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
-import type { StreamTeller } from '../clusters/stream-teller.ts'
+import type { ClusterEvent } from '../../model/kubernetes/cluster-event.ts'
+import type { StreamReporter } from '../clusters/stream-reporter.ts'
 
 /** Tells of every Event that comes, and of every time that one comes again. */
-export class EventFollower implements ResourceFollower<ToldEvent> {
-  readonly #teller: StreamTeller
+export class EventFollower implements ResourceFollower<ClusterEvent> {
+  readonly #teller: StreamReporter
   readonly #now: () => UnixNanos
   readonly #signal: AbortSignal
   #skipped: Partial<Record<Skipped, number>> = {}
 
-  constructor(teller: StreamTeller, now: () => UnixNanos, signal: AbortSignal) {
+  constructor(teller: StreamReporter, now: () => UnixNanos, signal: AbortSignal) {
     this.#teller = teller
     this.#now = now
     this.#signal = signal
@@ -23,7 +23,7 @@ export class EventFollower implements ResourceFollower<ToldEvent> {
     return this.#teller.position()
   }
 
-  read(change: Change, object: JsonObject, seen: Seen): ToldEvent | undefined {
+  read(change: Change, object: JsonObject, seen: Seen): ClusterEvent | undefined {
     // Events go an hour after they came. What was there before anybody looked is about writes that nobody saw.
     const isNew = change !== 'DELETED' && seen !== 'first list'
     const read = isNew ? readEvent(object, this.#now()) : 'event'
@@ -38,7 +38,7 @@ export class EventFollower implements ResourceFollower<ToldEvent> {
     // Each is told of as it comes: nothing is noted of a list.
   }
 
-  async take(items: readonly ToldEvent[], version: string | undefined): Promise<void> {
+  async take(items: readonly ClusterEvent[], version: string | undefined): Promise<void> {
     const skipped = this.#skipped
     this.#skipped = {}
     const position = version === undefined ? {} : { position: version }

@@ -1,5 +1,5 @@
 import { componentType } from '../../config/component-type.ts'
-import { field, NOT_HERE, refusedKeys } from '../../config/schema/field.ts'
+import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys } from '../../config/schema/field.ts'
 import { TEXT_LIST } from '../../config/schema/scalar-kinds.ts'
 import { section } from '../../config/schema/section.ts'
 import {
@@ -15,7 +15,7 @@ const schema = section(
   {
     ...clusterKeys,
     namespaces: field(TEXT_LIST, '[]', 'Events of those alone; all when empty.'),
-    ...refusedKeys(NOT_HERE, 'storage', 'k8s_leader_elector', 'dedup_interval'),
+    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'storage', 'k8s_leader_elector', 'dedup_interval'),
   },
   [kubeconfigRule],
 )

@@ -6,7 +6,7 @@ import { MACHINE_WAITING, Outage, Pauses } from '../../cluster/waiting.ts'
 import { nameOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
 import { troubleText } from '../../cluster/trouble-text.ts'
 import { openCluster } from '../clusters/open-cluster.ts'
-import { StreamTeller } from '../clusters/stream-teller.ts'
+import { StreamReporter } from '../clusters/stream-reporter.ts'
 import { StreamReports } from '../clusters/stream-reports.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
 import { EventFollower } from './event-follower.ts'
@@ -57,7 +57,7 @@ async function watchEvents(
   await Promise.all(
     watched.map((one) => {
       const stream = `${receiver} ${nameOfResource(one)}`
-      const teller = new StreamTeller({
+      const teller = new StreamReporter({
         ...{ receiver, cluster, stream, port, memory },
         ...{ observer: clusters, onTrouble },
       })

@@ -9,7 +9,7 @@ import {
   type WatchedResource,
 } from '../../cluster/watched-resource.ts'
 import type { Examined } from '../../config/component-type.ts'
-import { adviceOn, fewOf, rulesFor } from '../clusters/not-seen.ts'
+import { adviceOn, shortListOf, rulesFor } from '../clusters/not-seen.ts'
 import { openCluster } from '../clusters/open-cluster.ts'
 import { followedResources } from './followed-resources.ts'
 import type { K8sObjectsSettings } from './k8s-objects-receiver.ts'
@@ -60,13 +60,13 @@ async function examineRights(
   if (refused.length > 0)
     return {
       state: refused.length === watched.length ? 'fail' : 'warn',
-      message: `${id} may not list and watch ${refused.length} of ${watched.length} resources: ${fewOf(refused.map(nameOfResource))}`,
+      message: `${id} may not list and watch ${refused.length} of ${watched.length} resources: ${shortListOf(refused.map(nameOfResource))}`,
       advice: rulesFor(refused),
     }
   if (failed.length > 0)
     return {
       state: 'warn',
-      message: `${id} does not see ${fewOf(failed)}`,
+      message: `${id} does not see ${shortListOf(failed)}`,
       advice: `name under receivers::${id}::objects what there is`,
     }
   return { state: 'ok', message: `${id} may list and watch all ${watched.length} resources` }

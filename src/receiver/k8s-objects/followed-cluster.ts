@@ -8,7 +8,7 @@ import { troubleText } from '../../cluster/trouble-text.ts'
 import type { StreamReports } from '../clusters/stream-reports.ts'
 import { followedResources } from './followed-resources.ts'
 import type { K8sObjectsSettings } from './k8s-objects-receiver.ts'
-import { ObjectFollower, type ObjectTeller } from './object-follower.ts'
+import { ObjectFollower, type ObjectReporter } from './object-follower.ts'
 
 /** Lists that are made at a time: each may hold a page in memory. */
 const LISTS_AT_ONCE = 3
@@ -16,7 +16,7 @@ const LISTS_AT_ONCE = 3
 export interface FollowedCluster {
   readonly settings: K8sObjectsSettings
   readonly server: ApiServer
-  readonly teller: Omit<ObjectTeller, 'signal'>
+  readonly teller: Omit<ObjectReporter, 'signal'>
   readonly limits: StreamLimits
   readonly waiting: Waiting
   readonly streams: StreamReports

@@ -1,6 +1,12 @@
 import { componentType } from '../../config/component-type.ts'
 import { DURATION } from '../../config/schema/duration.ts'
-import { field, NOT_HERE, optionalField, refusedKeys, requiredField } from '../../config/schema/field.ts'
+import {
+  field,
+  UNSUPPORTED_COLLECTOR_KEY,
+  optionalField,
+  refusedKeys,
+  requiredField,
+} from '../../config/schema/field.ts'
 import { choice, TEXT, TEXT_LIST } from '../../config/schema/scalar-kinds.ts'
 import type { SettingsOf } from '../../config/schema/schema.ts'
 import { section, sections } from '../../config/schema/section.ts'
@@ -21,7 +27,7 @@ const object = section('Objects of one resource.', {
   field_selector: optionalField(TEXT, 'Only objects with such fields, as kubectl takes it.'),
   mode: field(choice(['watch']), 'watch', 'Always watched; a list is made where a watch needs one.'),
   ...refusedKeys('objects are always watched; remove it', 'interval'),
-  ...refusedKeys(NOT_HERE, 'exclude_watch_type', 'resource_version'),
+  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'exclude_watch_type', 'resource_version'),
 })
 
 const schema = section(
@@ -43,7 +49,13 @@ const schema = section(
       '30s',
       'How often is asked which resources there are, so that those of new CustomResourceDefinitions are watched; at least 1s.',
     ),
-    ...refusedKeys(NOT_HERE, 'error_mode', 'storage', 'k8s_leader_elector', 'include_initial_state'),
+    ...refusedKeys(
+      UNSUPPORTED_COLLECTOR_KEY,
+      'error_mode',
+      'storage',
+      'k8s_leader_elector',
+      'include_initial_state',
+    ),
   },
   [
     kubeconfigRule,

@@ -4,13 +4,13 @@ import type { CustomReference } from '../../model/kubernetes/custom-reference.ts
 import { objectIn, textIn, type JsonObject } from '../../kubernetes/json-access.ts'
 import { readVersion } from '../../kubernetes/read-version.ts'
 import { readWatchEvent } from '../../kubernetes/read-watch-event.ts'
-import type { Skipped, Vanished, WatchedVersion } from '../../model/kubernetes/observation.ts'
-import type { Telling } from '../../model/kubernetes/telling.ts'
+import type { Skipped, MissingObject, WatchedVersion } from '../../model/kubernetes/observation.ts'
+import type { ObservationBatch } from '../../model/kubernetes/observation-batch.ts'
 import type { HeldObject } from '../../model/ports/observation-port.ts'
 import type { ClusterObserver } from '../clusters/cluster-observer.ts'
-import { tellUntilStored, type Teller } from '../clusters/tell-until-stored.ts'
+import { sendUntilStored, type ObservationSender } from '../clusters/send-until-stored.ts'
 
-export interface ObjectTeller extends Teller {
+export interface ObjectReporter extends ObservationSender {
   /** What has to be read of custom resources beside what all objects have. */
   readonly references: readonly CustomReference[]
   readonly cluster: string
@@ -24,13 +24,13 @@ export interface ObjectTeller extends Teller {
 /** Tells of every version of a resource's objects, and of those that went while nobody looked. */
 export class ObjectFollower implements ResourceFollower<WatchedVersion> {
   readonly #watched: WatchedResource
-  readonly #teller: ObjectTeller
+  readonly #teller: ObjectReporter
   readonly #stream: string
   #skipped: Partial<Record<Skipped, number>> = {}
   /** The uids in the list that is being made. */
   #listed = new Set<string>()
 
-  constructor(watched: WatchedResource, teller: ObjectTeller) {
+  constructor(watched: WatchedResource, teller: ObjectReporter) {
     this.#watched = watched
     this.#teller = teller
     this.#stream = `${teller.receiver} ${nameOfResource(watched)}`
@@ -85,7 +85,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
       const last = held.at(-1)
       if (last === undefined) return
       const gone = held.filter((object) => this.#isGone(object, version))
-      const vanished = gone.map(({ identity }): Vanished => {
+      const vanished = gone.map(({ identity }): MissingObject => {
         return { source: 'list', object: identity, version, seenNs: waiting.now() }
       })
       if (vanished.length > 0) await this.#tell(vanished, undefined)
@@ -100,7 +100,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
     return isWithin && version <= listVersion && !this.#listed.has(identity.uid)
   }
 
-  async #tell(observations: Telling['observations'], position: string | undefined): Promise<void> {
+  async #tell(observations: ObservationBatch['observations'], position: string | undefined): Promise<void> {
     const { cluster, receiver, observer, signal } = this.#teller
     const skipped = this.#skipped
     this.#skipped = {}
@@ -111,7 +111,7 @@ export class ObjectFollower implements ResourceFollower<WatchedVersion> {
       skipped,
       ...(position !== undefined && { position }),
     }
-    await tellUntilStored(this.#teller, telling, signal)
+    await sendUntilStored(this.#teller, telling, signal)
     if (observations.length > 0) observer.told(receiver, observations.length)
     for (const [reason, count] of Object.entries(skipped)) observer.skipped(receiver, reason, count)
   }

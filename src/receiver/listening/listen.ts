@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
-import type { Connections } from '../../doors/connections.ts'
+import type { Connections } from '../../listeners/connections.ts'
 import { cannotListen, type ListenPurpose } from './cannot-listen.ts'
 import {
   DEFAULT_SHUTDOWN_GRACE_MS,

@@ -1,5 +1,5 @@
 import type { Signal } from '../../model/ingest.ts'
-import type { ConnectionLimits } from '../../doors/connections.ts'
+import type { ConnectionLimits } from '../../listeners/connections.ts'
 import type { Authenticator } from '../../trust/authenticator.ts'
 import type { ServerTlsSettings } from '../../trust/server-tls.ts'
 import type { Flows } from '../admission/flows.ts'

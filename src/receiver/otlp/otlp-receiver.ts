@@ -3,7 +3,7 @@ import type { CorsConfig, DeclaredListener, Listener, ServerTls } from '../../co
 import { componentType } from '../../config/component-type.ts'
 import { DURATION } from '../../config/schema/duration.ts'
 import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
-import { field, NOT_HERE, refusedKeys } from '../../config/schema/field.ts'
+import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys } from '../../config/schema/field.ts'
 import { choice, wholeNumber } from '../../config/schema/scalar-kinds.ts'
 import { section, switchedSection } from '../../config/schema/section.ts'
 import { size } from '../../config/schema/size.ts'
@@ -38,7 +38,13 @@ const grpc = switchedSection('OTLP over gRPC. Off unless named.', {
     'Most requests at a time on one connection; a sender holds further ones back.',
   ),
   keepalive,
-  ...refusedKeys(NOT_HERE, 'read_buffer_size', 'write_buffer_size', 'include_metadata', 'middlewares'),
+  ...refusedKeys(
+    UNSUPPORTED_COLLECTOR_KEY,
+    'read_buffer_size',
+    'write_buffer_size',
+    'include_metadata',
+    'middlewares',
+  ),
 })
 
 const http = switchedSection(
@@ -72,8 +78,14 @@ const http = switchedSection(
     traces_url_path: field(URL_PATH, '/v1/traces', 'Path that takes traces.'),
     logs_url_path: field(URL_PATH, '/v1/logs', 'Path that takes logs.'),
     ...refusedKeys('Causeway takes traces and logs; remove it', 'metrics_url_path', 'profiles_url_path'),
-    ...refusedKeys(NOT_HERE, 'transport', 'include_metadata', 'response_headers', 'compression_algorithms'),
-    ...refusedKeys(NOT_HERE, 'keep_alives_enabled', 'middlewares'),
+    ...refusedKeys(
+      UNSUPPORTED_COLLECTOR_KEY,
+      'transport',
+      'include_metadata',
+      'response_headers',
+      'compression_algorithms',
+    ),
+    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'keep_alives_enabled', 'middlewares'),
   },
   [
     ({ traces_url_path, logs_url_path }) =>

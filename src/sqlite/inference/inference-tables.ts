@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { InferenceStore, StoredTelling } from '../../model/ports/inference-port.ts'
+import type { InferenceStore, StoredObservationBatch } from '../../model/ports/inference-port.ts'
 import type { AskedHeld, HeldObject } from '../../model/ports/observation-port.ts'
 import type { Cached } from '../../model/ports/transactor.ts'
 import type { Sqlite } from '../open-database.ts'
@@ -23,7 +23,7 @@ export class InferenceTables implements InferenceStore, Cached {
   readonly #toldNow: Statement
   readonly #addTelling: Statement
   readonly #removeTellings: Statement
-  readonly #tellings: Statement<[number, number], StoredTelling>
+  readonly #tellings: Statement<[number, number], StoredObservationBatch>
   readonly #move: Statement
   readonly #position: Statement<[string, string], string>
 
@@ -42,7 +42,7 @@ export class InferenceTables implements InferenceStore, Cached {
     this.#toldNow = db.prepare('UPDATE k8s_clusters SET told_ms = ? WHERE id = ?')
     this.#addTelling = db.prepare('INSERT INTO k8s_tellings (cluster, body) VALUES (?, ?)')
     this.#removeTellings = db.prepare('DELETE FROM k8s_tellings WHERE cluster = ? AND id <= ?')
-    this.#tellings = db.prepare<[number, number], StoredTelling>(
+    this.#tellings = db.prepare<[number, number], StoredObservationBatch>(
       `SELECT t.id, c.name AS cluster, t.body FROM k8s_tellings t JOIN k8s_clusters c ON c.id = t.cluster
          WHERE t.id > ? ORDER BY t.id LIMIT ?`,
     )
@@ -74,7 +74,7 @@ export class InferenceTables implements InferenceStore, Cached {
     this.#removeTellings.run(this.#idOf(cluster), upTo)
   }
 
-  tellings(after: number, most: number): StoredTelling[] {
+  tellings(after: number, most: number): StoredObservationBatch[] {
     return this.#tellings.all(after, most)
   }
 

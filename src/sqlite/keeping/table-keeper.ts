@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Keeper, Kept } from '../../model/ports/keeping-port.ts'
+import type { Housekeeper, HousekeepingResult } from '../../model/ports/keeping-port.ts'
 import type { Retention } from '../../model/ports/prune-port.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
@@ -47,7 +47,7 @@ export interface KeptElsewhere {
 }
 
 /** Keeps tables small that belong to no CPID. Every turn looks at some thousand rows, whatever is stored. */
-export class TableKeeper implements Keeper {
+export class TableHousekeeper implements Housekeeper {
   readonly #progress: Progress
   readonly #maxAgeMs: number
   readonly #most: number
@@ -82,7 +82,7 @@ export class TableKeeper implements Keeper {
   }
 
   /** `isAgeKnown`: the calendar may be believed. */
-  turn(isAgeKnown: boolean): Kept {
+  turn(isAgeKnown: boolean): HousekeepingResult {
     const { wallMs, activeMs } = this.#progress
     const keptMs = this.#maxAgeMs === 0 ? WEEK_MS : this.#maxAgeMs
     let more = this.#refused.run(this.#most).changes === ROWS

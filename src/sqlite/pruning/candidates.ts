@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Condemned, PruneCandidate } from '../../model/ports/prune-port.ts'
+import type { CpidToPrune, PruneCandidate } from '../../model/ports/prune-port.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Statements } from './statements.ts'
 
@@ -63,7 +63,7 @@ export class Candidates {
     )
   }
 
-  condemned(limit: number): Condemned[] {
+  condemned(limit: number): CpidToPrune[] {
     return this.#sql
       .rows<{ id: number; prune_ns: number }>(
         `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0 AND prune_ns < 0

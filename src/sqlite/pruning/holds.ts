@@ -1,10 +1,10 @@
-import type { Hold, Reached } from '../../model/ports/prune-port.ts'
+import type { PruneHold, Reached } from '../../model/ports/prune-port.ts'
 import type { Progress } from '../progress.ts'
-import type { BroughtSpans } from './brought-spans.ts'
+import type { SpansSentForChildren } from './spans-sent-for-children.ts'
 import type { Statements } from './statements.ts'
 
 /** What is not known to come free at a certain point is looked at again in the next round. */
-const NEXT_ROUND: Hold = { until: 'activeMs', at: 0 }
+const NEXT_ROUND: PruneHold = { until: 'activeMs', at: 0 }
 
 /**
  * Spans of the original traces that a CPID's work is in, from the newest trace on, so many at most: one with more is
@@ -18,13 +18,13 @@ const sentUpTo = (exporters: string, outbox: string): string =>
   `SELECT min(decision) - 1 FROM ${outbox} WHERE decision > (SELECT min(position) FROM ${exporters})`
 
 /** Why CPIDs may not go yet, and when they last had something to do. */
-export class Holds {
+export class PruneHolds {
   readonly #sql: Statements
   readonly #progress: Progress
-  readonly #brought: BroughtSpans
+  readonly #brought: SpansSentForChildren
   #reached: Reached | undefined
 
-  constructor(sql: Statements, progress: Progress, brought: BroughtSpans) {
+  constructor(sql: Statements, progress: Progress, brought: SpansSentForChildren) {
     this.#sql = sql
     this.#progress = progress
     this.#brought = brought
@@ -52,7 +52,7 @@ export class Holds {
     return Math.min(this.reached.decision, this.#progress.lastDecision)
   }
 
-  hold(cpid: number): Hold | undefined {
+  hold(cpid: number): PruneHold | undefined {
     return (
       this.#byTrace(cpid) ??
       this.#byWaiting(cpid) ??
@@ -63,7 +63,7 @@ export class Holds {
   }
 
   /** What stands in traces, whether the CPID is their root or not: its root may have been pruned before it. */
-  #byTrace(cpid: number): Hold | undefined {
+  #byTrace(cpid: number): PruneHold | undefined {
     const isHeld = '(state = 0 OR last_decision > +?) LIMIT 1'
     const found =
       this.#traces(`traces WHERE root = +? AND ${isHeld}`, cpid)[0] ??
@@ -81,7 +81,7 @@ export class Holds {
     return this.#sql.rows(`SELECT state, due_ms, last_decision FROM ${rest}`, cpid, this.sentDecision)
   }
 
-  #byWaiting(cpid: number): Hold | undefined {
+  #byWaiting(cpid: number): PruneHold | undefined {
     const waits =
       this.#sql.number('SELECT 1 FROM waiting WHERE cpid = +? LIMIT 1', cpid) ??
       this.#sql.number('SELECT 1 FROM waiting_logs WHERE cpid = +? LIMIT 1', cpid)
@@ -95,7 +95,7 @@ export class Holds {
   }
 
   /** What has arrived but is not linked. */
-  #byArrival(cpid: number): Hold | undefined {
+  #byArrival(cpid: number): PruneHold | undefined {
     const { linkedArrival, lastArrival } = this.#progress
     if (linkedArrival >= lastArrival) return undefined
     const newest = Math.max(
@@ -107,7 +107,7 @@ export class Holds {
   }
 
   /** Spans that were sent on in their original traces, and so stand in no trace of ours. */
-  #inPlace(cpid: number): Hold | undefined {
+  #inPlace(cpid: number): PruneHold | undefined {
     if (this.sentDecision >= this.#progress.lastDecision) return undefined
     const decision = this.#sql.number(
       `SELECT max(o.decision) FROM (${ITS_SPANS}) i CROSS JOIN outbox o ON o.trace = 0 AND o.span = i.id`,
@@ -119,7 +119,7 @@ export class Holds {
   }
 
   /** Spans that children of theirs brought into traces of other CPIDs. */
-  #asBrought(cpid: number): Hold | undefined {
+  #asBrought(cpid: number): PruneHold | undefined {
     return this.#brought.holdOf(
       `SELECT id FROM (${ITS_SPANS}) WHERE cpid = +?`,
       [cpid, cpid],

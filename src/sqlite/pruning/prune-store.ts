@@ -1,8 +1,8 @@
 import type { UnixNanos } from '../../model/clock.ts'
 import type { ArrivalMarks } from '../../model/ports/keeping-port.ts'
 import type {
-  Condemned,
-  Hold,
+  CpidToPrune,
+  PruneHold,
   PruneCandidate,
   PruneCounts,
   PruneStore,
@@ -13,10 +13,10 @@ import type { SqliteMergeGraph } from '../writer/merge-graph-store.ts'
 import type { Sqlite } from '../open-database.ts'
 import type { Progress } from '../progress.ts'
 import type { TraceIndex } from '../writer/trace-index.ts'
-import { Belongings } from './belongings.ts'
-import { BroughtSpans } from './brought-spans.ts'
+import { ContentsOfPrunedCpids } from './contents-of-pruned-cpids.ts'
+import { SpansSentForChildren } from './spans-sent-for-children.ts'
 import { Candidates } from './candidates.ts'
-import { Holds } from './holds.ts'
+import { PruneHolds } from './holds.ts'
 import { ObjectRemoval } from './object-removal.ts'
 import { removeOldRequests } from './old-requests.ts'
 import type { PrunedRows } from './pruned-rows.ts'
@@ -32,8 +32,8 @@ export class SqlitePruneStore implements PruneStore, ArrivalMarks {
   readonly #progress: Progress
   readonly #sql: Statements
   readonly #candidates: Candidates
-  readonly #holds: Holds
-  readonly #belongings: Belongings
+  readonly #holds: PruneHolds
+  readonly #belongings: ContentsOfPrunedCpids
   readonly #unattributed: Unattributed
   readonly #tombstones: Tombstones
 
@@ -47,13 +47,13 @@ export class SqlitePruneStore implements PruneStore, ArrivalMarks {
     const sql = new Statements(db)
     this.#sql = sql
     const objects = new ObjectRemoval(sql, rows)
-    const brought = new BroughtSpans({ sql, objects, index, rows })
-    const holds = new Holds(sql, progress, brought)
+    const brought = new SpansSentForChildren({ sql, objects, index, rows })
+    const holds = new PruneHolds(sql, progress, brought)
     const parts = { sql, progress, holds, objects, index, rows, brought, graph }
     this.#candidates = new Candidates(db, sql)
     this.#holds = holds
     const spans = new SpanRemoval(sql, progress, parts)
-    this.#belongings = new Belongings({ ...parts, spans, traces: new TraceRemoval(parts) })
+    this.#belongings = new ContentsOfPrunedCpids({ ...parts, spans, traces: new TraceRemoval(parts) })
     this.#unattributed = new Unattributed(parts)
     this.#tombstones = new Tombstones(sql, progress, graph, objects)
   }
@@ -99,7 +99,7 @@ export class SqlitePruneStore implements PruneStore, ArrivalMarks {
     return this.#holds.lastActivityMs(cpid)
   }
 
-  hold(cpid: number): Hold | undefined {
+  hold(cpid: number): PruneHold | undefined {
     return this.#holds.hold(cpid)
   }
 
@@ -107,7 +107,7 @@ export class SqlitePruneStore implements PruneStore, ArrivalMarks {
     this.#candidates.condemn(cpid, forced)
   }
 
-  condemned(limit: number): Condemned[] {
+  condemned(limit: number): CpidToPrune[] {
     return this.#candidates.condemned(limit)
   }
 

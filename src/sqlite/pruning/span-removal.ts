@@ -1,8 +1,8 @@
 import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
-import type { Hold } from '../../model/ports/prune-port.ts'
+import type { PruneHold } from '../../model/ports/prune-port.ts'
 import type { Progress } from '../progress.ts'
-import { IS_BROUGHT, type BroughtSpans } from './brought-spans.ts'
-import type { Holds } from './holds.ts'
+import { IS_BROUGHT, type SpansSentForChildren } from './spans-sent-for-children.ts'
+import type { PruneHolds } from './holds.ts'
 import type { ObjectRemoval } from './object-removal.ts'
 import type { Statements } from './statements.ts'
 
@@ -30,21 +30,21 @@ export interface RemovedSpans {
   spans: number
   /** All rows that went. */
   rows: number
-  hold?: Hold
+  hold?: PruneHold
 }
 
 /** Removes the spans of a CPID, trace by trace. */
 export class SpanRemoval {
   readonly #sql: Statements
   readonly #progress: Progress
-  readonly #holds: Holds
+  readonly #holds: PruneHolds
   readonly #objects: ObjectRemoval
-  readonly #brought: BroughtSpans
+  readonly #brought: SpansSentForChildren
 
   constructor(
     sql: Statements,
     progress: Progress,
-    { holds, objects, brought }: { holds: Holds; objects: ObjectRemoval; brought: BroughtSpans },
+    { holds, objects, brought }: { holds: PruneHolds; objects: ObjectRemoval; brought: SpansSentForChildren },
   ) {
     this.#sql = sql
     this.#progress = progress
@@ -93,11 +93,11 @@ export class SpanRemoval {
     return removed
   }
 
-  #asBrought(span: number, isBrought: boolean): Hold | undefined {
+  #asBrought(span: number, isBrought: boolean): PruneHold | undefined {
     return isBrought ? this.#brought.holdOf('+?', [span], this.#holds.sentDecision) : undefined
   }
 
-  #holdOf(newest: number, decision: number | null): Hold | undefined {
+  #holdOf(newest: number, decision: number | null): PruneHold | undefined {
     if (newest > this.#progress.linkedArrival) return { until: 'arrival', at: newest }
     if (decision !== null && decision > this.#holds.sentDecision) return { until: 'decision', at: decision }
     return undefined

@@ -1,8 +1,8 @@
 import { SENT_FOR_CHILD } from '../../model/ports/linking/decisions.ts'
 import type { PruneCounts } from '../../model/ports/prune-port.ts'
 import type { SqliteMergeGraph } from '../writer/merge-graph-store.ts'
-import type { BroughtSpans } from './brought-spans.ts'
-import type { Holds } from './holds.ts'
+import type { SpansSentForChildren } from './spans-sent-for-children.ts'
+import type { PruneHolds } from './holds.ts'
 import type { PrunedRows } from './pruned-rows.ts'
 import type { Statements } from './statements.ts'
 
@@ -25,8 +25,8 @@ interface Parts {
   readonly sql: Statements
   readonly graph: SqliteMergeGraph
   readonly rows: PrunedRows
-  readonly holds: Holds
-  readonly brought: BroughtSpans
+  readonly holds: PruneHolds
+  readonly brought: SpansSentForChildren
 }
 
 /** Its change spans go last: by them what is left of a trace is found again in the next turn. */
@@ -37,8 +37,8 @@ export class TraceRemoval {
   readonly #sql: Statements
   readonly #graph: SqliteMergeGraph
   readonly #rows: PrunedRows
-  readonly #holds: Holds
-  readonly #brought: BroughtSpans
+  readonly #holds: PruneHolds
+  readonly #brought: SpansSentForChildren
 
   constructor({ sql, graph, rows, holds, brought }: Parts) {
     this.#sql = sql

@@ -1,8 +1,8 @@
 import type { UnixNanos } from '../../model/clock.ts'
 import type { PruneCounts } from '../../model/ports/prune-port.ts'
 import type { Progress } from '../progress.ts'
-import { IS_BROUGHT, type BroughtSpans } from './brought-spans.ts'
-import type { Holds } from './holds.ts'
+import { IS_BROUGHT, type SpansSentForChildren } from './spans-sent-for-children.ts'
+import type { PruneHolds } from './holds.ts'
 import type { PrunedRows } from './pruned-rows.ts'
 import type { Statements } from './statements.ts'
 import { UnsentSpans } from './unsent-spans.ts'
@@ -10,8 +10,8 @@ import { UnsentSpans } from './unsent-spans.ts'
 interface Parts {
   readonly sql: Statements
   readonly progress: Progress
-  readonly holds: Holds
-  readonly brought: BroughtSpans
+  readonly holds: PruneHolds
+  readonly brought: SpansSentForChildren
   readonly rows: PrunedRows
 }
 

@@ -5,7 +5,7 @@ import type {
   RefusedFrom,
   RequestAnswer,
   SentFrom,
-  ToldIn,
+  ReportingSpanIds,
 } from '../../model/ports/arrival-port.ts'
 import {
   SPAN_HAS_LINKS,
@@ -191,7 +191,7 @@ export class SqliteArrivals implements ArrivalStore {
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
     { scope, cluster }: SentFrom,
-    told?: ToldIn,
+    told?: ReportingSpanIds,
   ): void {
     const teller = told !== undefined && told.traceKey !== '' && told.spanId !== 0n ? told : undefined
     const blob = Buffer.concat(sources.map(cpidBytes))

@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3'
 import { cpidBytes, cpidOfBytes, type Cpid } from '../../model/cpid.ts'
 import type {
   CpidNode,
-  Forgotten,
+  ForgottenTombstones,
   GraphEventKind,
   GraphWatcher,
   MergeGraph,
@@ -109,7 +109,7 @@ export class SqliteMergeGraph implements MergeGraph {
     this.#announce = db.prepare('INSERT INTO graph_events (arrival, cpid, kind) VALUES (?, ?, ?)')
   }
 
-  get forgotten(): Forgotten {
+  get forgotten(): ForgottenTombstones {
     return this.#progress.forgotten
   }
 

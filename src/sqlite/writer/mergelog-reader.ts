@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Mergelogs, StoredMergelog, Teller } from '../../model/ports/linking/changes.ts'
+import type { Mergelogs, StoredMergelog, ChangeReporter } from '../../model/ports/linking/changes.ts'
 import { cpidsOf } from './source-set.ts'
 import type { Sqlite } from '../open-database.ts'
 
@@ -39,7 +39,7 @@ export class MergelogReader implements Mergelogs {
       .safeIntegers()
   }
 
-  toldBy(cpid: number): Teller | undefined {
+  toldBy(cpid: number): ChangeReporter | undefined {
     const row = this.#toldBy.get(cpid)
     return row && { traceId: row.told_trace, spanId: row.told_span, sinceMs: Number(row.told_ms) }
   }

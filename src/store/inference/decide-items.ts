@@ -4,13 +4,13 @@ import { encodeEvents } from '../../inference/spans/encode-events.ts'
 import { placeEvent } from '../../inference/place-event.ts'
 import type { InferenceCounts } from '../../model/kubernetes/inference-counts.ts'
 import type { ClusterObjects } from '../../model/kubernetes/cluster-objects.ts'
-import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
+import type { ClusterEvent } from '../../model/kubernetes/cluster-event.ts'
 import type { Write } from '../../model/kubernetes/write.ts'
 import type { SetAside } from '../../model/set-aside.ts'
 import type { DecisionRecords } from './record-decisions.ts'
 
 /** A write to be decided, or an Event to be told. */
-export type Item = Write | ToldEvent
+export type Item = Write | ClusterEvent
 
 interface Deciding {
   readonly objects: ClusterObjects
@@ -39,7 +39,7 @@ export function decideItems(items: readonly Item[], { objects, records, settings
 }
 
 /** How an item is named where it could not be worked on. */
-export function asideOf(item: Item): Pick<SetAside, 'stage' | 'kind' | 'item'> {
+export function setAsideItemOf(item: Item): Pick<SetAside, 'stage' | 'kind' | 'item'> {
   const kind = isEvent(item)
     ? `Event of ${item.regarding.namespace}/${item.regarding.name}`
     : `write of ${item.object.resource} ${item.object.namespace}/${item.object.name}`
@@ -50,6 +50,6 @@ function isWrite(item: Item): item is Write {
   return !isEvent(item)
 }
 
-function isEvent(item: Item): item is ToldEvent {
+function isEvent(item: Item): item is ClusterEvent {
   return 'regarding' in item
 }

@@ -4,18 +4,18 @@ import { ClusterInference, type WaitingOfCluster, type Work } from '../../infere
 import type { InferenceRules, SeenOfCluster } from '../../inference/inference-rules.ts'
 import { nanosOfMs, type Clock, type UnixNanos } from '../../model/clock.ts'
 import { noInferenceCounts, type InferenceCounts } from '../../model/kubernetes/inference-counts.ts'
-import type { Telling } from '../../model/kubernetes/telling.ts'
+import type { ObservationBatch } from '../../model/kubernetes/observation-batch.ts'
 import { toldOfBytes } from '../../model/kubernetes/telling-bytes.ts'
 import { ownValue } from '../../model/own-value.ts'
 import type { ArrivalStore, IngestCounts } from '../../model/ports/arrival-port.ts'
 import type { InferenceStore } from '../../model/ports/inference-port.ts'
-import type { AskedHeld, HeldObject, TellingOutcome } from '../../model/ports/observation-port.ts'
+import type { AskedHeld, HeldObject, ObservationOutcome } from '../../model/ports/observation-port.ts'
 import type { Transactor } from '../../model/ports/transactor.ts'
 import type { SetAsideStore } from '../../model/ports/keeping-port.ts'
 import type { WriterStores } from '../../model/ports/writer-port.ts'
 import { reasonOf, type SetAside } from '../../model/set-aside.ts'
 import type { StorageFaults } from '../../model/storage-fault.ts'
-import { asideOf, decideItems, type Item } from './decide-items.ts'
+import { setAsideItemOf, decideItems, type Item } from './decide-items.ts'
 import { DecisionRecords } from './record-decisions.ts'
 
 /** What waits to be decided, as it was told; beyond it nothing more is taken in. */
@@ -27,7 +27,7 @@ const EVERY_SOURCE: SeenOfCluster = { versions: true, requests: true, admissions
 const PAGE = 64
 
 /** What was told at one time, as it came from the receiver. */
-export interface PendingTelling {
+export interface PendingObservationBatch {
   readonly cluster: string
   readonly stream: string
   readonly position?: string | undefined
@@ -98,7 +98,7 @@ export class InferenceRounds {
   }
 
   /** Stores what was told in one transaction; throws where that fails, nothing being stored. */
-  tell(tellings: readonly PendingTelling[]): TellingOutcome[] {
+  tell(tellings: readonly PendingObservationBatch[]): ObservationOutcome[] {
     if (this.#isFull) {
       const reason = 'what was told before waits to be decided'
       return tellings.map(() => ({ kind: 'busy', retryAfterMs: RETRY_MS, reason }))
@@ -120,7 +120,7 @@ export class InferenceRounds {
    * Takes in what its caller keeps until it is decided, as an import keeps its place; false while too much waits, or what was told
    * before is not read yet.
    */
-  take(cluster: string, told: Telling['observations'], bytes: number): boolean {
+  take(cluster: string, told: ObservationBatch['observations'], bytes: number): boolean {
     if (this.#isFull) return false
     this.#clusterNamed(cluster).add(told, { row: 0, bytes }, this.#nowNs)
     return true
@@ -216,7 +216,7 @@ export class InferenceRounds {
   }
 
   /** A row that cannot be read is passed over: the others tell of other writes. */
-  #toldOf(row: number, body: Uint8Array): Telling['observations'] {
+  #toldOf(row: number, body: Uint8Array): ObservationBatch['observations'] {
     try {
       return toldOfBytes(body)
     } catch (error) {
@@ -298,7 +298,7 @@ export class InferenceRounds {
   }
 
   #passOver(item: Item, { name, workedRow }: Part, reason: string): void {
-    const aside: SetAside = { ...asideOf(item), cpid: undefined, exporter: undefined, reason }
+    const aside: SetAside = { ...setAsideItemOf(item), cpid: undefined, exporter: undefined, reason }
     this.#transactor.run(({ inference, setAside }) => {
       setAside.add(aside)
       if (workedRow !== undefined) inference.removeTellings(name, workedRow)

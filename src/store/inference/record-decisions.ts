@@ -7,7 +7,7 @@ import { encodeDecisions } from '../../inference/spans/encode-decisions.ts'
 import type { Cpid } from '../../model/cpid.ts'
 import type { Signal } from '../../model/ingest.ts'
 import type { Changes } from '../../model/kubernetes/cluster-objects.ts'
-import { rightTo } from '../../model/senders/claims.ts'
+import { claimStrength } from '../../model/senders/claims.ts'
 import type { ArrivalStore, IngestCounts } from '../../model/ports/arrival-port.ts'
 import type { MergeGraph } from '../../model/ports/graph-port.ts'
 
@@ -53,7 +53,7 @@ export class DecisionRecords implements Changes {
     if (node === undefined) return true
     const owner = this.#ownerOf(node.id)
     if (owner !== undefined) return owner.cluster === this.#cluster
-    return node.claim === undefined || rightTo(node.claim, { service: '', cluster: this.#cluster }) > 0
+    return node.claim === undefined || claimStrength(node.claim, { service: '', cluster: this.#cluster }) > 0
   }
 
   add(decision: Decision): void {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect } from '@jest/globals'
 import { Cluster } from '../../../lab/harness/kubernetes/cluster.ts'
-import type { ToldEvent } from '../../../src/model/kubernetes/told-event.ts'
+import type { ClusterEvent } from '../../../src/model/kubernetes/cluster-event.ts'
 import { examineEvents } from '../../../src/receiver/k8s-events/examine-events.ts'
 import { startReceiver } from '../../../src/receiver/k8s-events/start-k8s-events.ts'
 import { SourceHost } from '../../receiver/support/source-host.ts'
@@ -30,7 +30,7 @@ sceneTest('Events of a real rollout are told, each with the object that it is ab
   await scene.eventually(() => expect(host.store.positions.size).toBe(1))
   await cluster.kubectl('alice', 'create', 'deployment', 'web', '--image=nginx:1', '--replicas=3')
   await cluster.kubectl('alice', 'rollout', 'status', 'deployment/web', '--timeout=60s')
-  const told = (): ToldEvent[] =>
+  const told = (): ClusterEvent[] =>
     host.store.tellings.flatMap(({ observations }) => observations).filter((one) => one.source === 'event')
   await scene.eventually(() => {
     const reasons = told().map(({ reason, regarding }) => `${reason} ${regarding.kind}`)

@@ -5,7 +5,7 @@ import type {
   Owner,
   RequestAnswer,
   SentFrom,
-  ToldIn,
+  ReportingSpanIds,
 } from '../../../src/model/ports/arrival-port.ts'
 import type { Mergelog } from '../../../src/model/ports/graph-port.ts'
 import type { MemoryTables } from './memory-tables.ts'
@@ -57,7 +57,7 @@ export class MemoryArrivals implements ArrivalStore {
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
     { scope }: SentFrom,
-    told?: ToldIn,
+    told?: ReportingSpanIds,
   ): void {
     const { wallMs, activeMs, mergelogs, tellers, cpids, scopes } = this.#tables
     const owner = [...scopes.values()].find(({ id }) => id === scope)

@@ -2,7 +2,7 @@ import type { Cpid } from '../../../src/model/cpid.ts'
 import { nanosOfMs } from '../../../src/model/clock.ts'
 import type {
   CpidNode,
-  Forgotten,
+  ForgottenTombstones,
   GraphEventKind,
   GraphWatcher,
   MergeGraph,
@@ -22,7 +22,7 @@ export class MemoryGraph implements MergeGraph, Cached {
     this.#tables = tables
   }
 
-  get forgotten(): Forgotten {
+  get forgotten(): ForgottenTombstones {
     return this.#tables.forgotten
   }
 

@@ -5,7 +5,7 @@ import type {
   ChangeSpans,
   Mergelogs,
   StoredMergelog,
-  Teller,
+  ChangeReporter,
 } from '../../../src/model/ports/linking/changes.ts'
 import type { Waiting, WaitingItems } from '../../../src/model/ports/linking/waiting.ts'
 import type { MemoryTables } from './memory-tables.ts'
@@ -53,7 +53,7 @@ export class MemoryMergelogs implements Mergelogs {
     return this.#tables.mergelogs.get(cpid)
   }
 
-  toldBy(cpid: number): Teller | undefined {
+  toldBy(cpid: number): ChangeReporter | undefined {
     return this.#tables.tellers.get(cpid)
   }
 }

@@ -1,5 +1,5 @@
 import { nanosOfMs } from '../../../src/model/clock.ts'
-import type { Condemned, PruneCandidate } from '../../../src/model/ports/prune-port.ts'
+import type { CpidToPrune, PruneCandidate } from '../../../src/model/ports/prune-port.ts'
 import type { GraphPruning } from '../opened.ts'
 import type { MemoryGraph } from './memory-graph.ts'
 import type { CpidRow, MemoryTables } from './memory-tables.ts'
@@ -46,7 +46,7 @@ export class MemoryPruning implements GraphPruning {
     this.#put(cpid, forced ? CONDEMNED_BY_FORCE : CONDEMNED)
   }
 
-  condemned(limit: number): Condemned[] {
+  condemned(limit: number): CpidToPrune[] {
     return this.#places()
       .filter(({ timeNs }) => timeNs < 0n)
       .slice(0, limit)

@@ -1,6 +1,6 @@
-import type { CpidNode, Forgotten, GraphEventKind } from '../../../src/model/ports/graph-port.ts'
+import type { CpidNode, ForgottenTombstones, GraphEventKind } from '../../../src/model/ports/graph-port.ts'
 import type { RequestAnswer } from '../../../src/model/ports/arrival-port.ts'
-import type { ChangeSpan, StoredMergelog, Teller } from '../../../src/model/ports/linking/changes.ts'
+import type { ChangeSpan, StoredMergelog, ChangeReporter } from '../../../src/model/ports/linking/changes.ts'
 import type { Trace } from '../../../src/model/ports/linking/traces.ts'
 import type { Waiting } from '../../../src/model/ports/linking/waiting.ts'
 import type { WriterProgress } from '../../../src/model/ports/writer-port.ts'
@@ -25,14 +25,14 @@ export class MemoryTables implements WriterProgress {
   readonly lastLogDecision = 0
   committedActiveMs = 0
   lastCpid = 0
-  forgotten: Forgotten = { untilMs: 0, nextEpisode: 0 }
+  forgotten: ForgottenTombstones = { untilMs: 0, nextEpisode: 0 }
   lastTrace = 0
   cpids = new Map<number, CpidRow>()
   edges = new Map<string, readonly [source: number, target: number]>()
   explainLater = new Map<number, number>()
   events = new Map<number, readonly [cpid: number, kind: GraphEventKind]>()
   mergelogs = new Map<number, StoredMergelog>()
-  tellers = new Map<number, Teller>()
+  tellers = new Map<number, ChangeReporter>()
   requests = new Map<string, RequestAnswer>()
   scopes = new Map<string, { readonly id: number; readonly service: string; readonly cluster: string }>()
   positions = new Map<string, number>()

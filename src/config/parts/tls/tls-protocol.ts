@@ -2,7 +2,7 @@ import type { TlsProtocol } from '../../causeway-config.ts'
 import { DURATION } from '../../schema/duration.ts'
 import {
   field,
-  NOT_HERE,
+  UNSUPPORTED_COLLECTOR_KEY,
   optionalField,
   refuse,
   InvalidValue,
@@ -81,7 +81,12 @@ export const tlsProtocolKeys = {
     'How often the files are looked at; a change counts for new connections, those there are go on. 0s looks at them at ' +
       'start only, as the Collector does by default.',
   ),
-  ...refusedKeys(NOT_HERE, 'include_system_ca_certs_pool', 'include_insecure_cipher_suites', 'tpm'),
+  ...refusedKeys(
+    UNSUPPORTED_COLLECTOR_KEY,
+    'include_system_ca_certs_pool',
+    'include_insecure_cipher_suites',
+    'tpm',
+  ),
 }
 
 interface ProtocolSettings {

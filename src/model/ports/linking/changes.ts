@@ -30,7 +30,7 @@ export interface ChangeSpans {
 }
 
 /** The span that told of a change, by the ids it was sent with. */
-export interface Teller {
+export interface ChangeReporter {
   readonly traceId: Buffer
   readonly spanId: bigint
   /** Up time in milliseconds when it told of it. */
@@ -41,7 +41,7 @@ export interface Teller {
 export interface Mergelogs {
   find(cpid: number): StoredMergelog | undefined
   /** The span that sent the mergelog, as far as it said so. */
-  toldBy(cpid: number): Teller | undefined
+  toldBy(cpid: number): ChangeReporter | undefined
 }
 
 /** Under whose name spans go out, and what that weighs. */

@@ -1,5 +1,5 @@
 import type { CustomReference } from '../../../model/kubernetes/custom-reference.ts'
-import type { Told } from '../../clusters/stream-teller.ts'
+import type { Told } from '../../clusters/stream-reporter.ts'
 import { AuditEvents } from '../read-audit-events.ts'
 import { fileAt, openLog, rotatedFiles } from './log-files.ts'
 import type { LogFile, LogState } from './log-file.ts'

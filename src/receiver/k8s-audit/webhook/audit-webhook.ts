@@ -1,11 +1,11 @@
 import type { CustomReference } from '../../../model/kubernetes/custom-reference.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as yieldTurn } from 'node:timers/promises'
-import { peerOf } from '../../../doors/peer.ts'
+import { peerOf } from '../../../listeners/peer.ts'
 import { arrayIn, isObject, textIn, type Json } from '../../../kubernetes/json-access.ts'
 import { parseBounded } from '../../../kubernetes/parse-bounded.ts'
 import { errorText } from '../../../model/error-text.ts'
-import type { TellingOutcome } from '../../../model/ports/observation-port.ts'
+import type { ObservationOutcome } from '../../../model/ports/observation-port.ts'
 import { holderOf } from '../../admission/holder-of.ts'
 import type { InFlight } from '../../admission/in-flight.ts'
 import { answerJson, answerText } from '../../http/answer-text.ts'
@@ -13,7 +13,7 @@ import { checkCaller, type CallerRules } from '../../http/check-caller.ts'
 import { readBody } from '../../http/read-body.ts'
 import type { HttpGuards } from '../../http/serve-http.ts'
 import type { SourceObserver } from '../../clusters/source-observer.ts'
-import type { StreamTeller } from '../../clusters/stream-teller.ts'
+import type { StreamReporter } from '../../clusters/stream-reporter.ts'
 import { AuditEvents } from '../read-audit-events.ts'
 
 /** So many events are read, and told, at a time. */
@@ -28,7 +28,7 @@ export interface AuditWebhookSettings extends CallerRules, HttpGuards {
   readonly maxBytes: number
   readonly inFlight: InFlight
   readonly memory: { readonly isRefusing: boolean }
-  readonly teller: StreamTeller
+  readonly teller: StreamReporter
   /** What has to be read of custom resources beside what all objects have. */
   readonly references: readonly CustomReference[]
   readonly observer: SourceObserver
@@ -38,7 +38,7 @@ export interface AuditWebhookSettings extends CallerRules, HttpGuards {
 /** Takes the `EventList`s (`audit.k8s.io/v1`) that an API server posts, and answers once they are stored. */
 export class AuditWebhook {
   readonly #settings: AuditWebhookSettings
-  readonly #stopped = Promise.withResolvers<TellingOutcome>()
+  readonly #stopped = Promise.withResolvers<ObservationOutcome>()
 
   constructor(settings: AuditWebhookSettings) {
     this.#settings = settings
@@ -107,7 +107,7 @@ export class AuditWebhook {
     answerJson(response, 200, '{}')
   }
 
-  async #tell(some: readonly Json[]): Promise<TellingOutcome> {
+  async #tell(some: readonly Json[]): Promise<ObservationOutcome> {
     const { receiver, teller, observer, references } = this.#settings
     const events = new AuditEvents(references)
     for (const event of some) events.add(event)

@@ -1,6 +1,6 @@
 import type { SettingsOf } from '../../../config/schema/schema.ts'
 import { DURATION } from '../../../config/schema/duration.ts'
-import { field, NOT_HERE, refusedKeys } from '../../../config/schema/field.ts'
+import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys } from '../../../config/schema/field.ts'
 import { section } from '../../../config/schema/section.ts'
 
 /** For each of these but `timeoutMs` 0 means never. */
@@ -31,7 +31,7 @@ const parameters = section('When connections end. 0s means never.', {
 /** The keys are the Collector's; there everything but the pings goes on for ever by default. */
 export const keepalive = section('Which connections are kept.', {
   server_parameters: parameters,
-  ...refusedKeys(NOT_HERE, 'enforcement_policy'),
+  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'enforcement_policy'),
 })
 
 export function buildKeepalive({ server_parameters }: SettingsOf<typeof keepalive>): GrpcKeepaliveConfig {

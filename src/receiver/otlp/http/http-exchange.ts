@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { peerOf } from '../../../doors/peer.ts'
+import { peerOf } from '../../../listeners/peer.ts'
 import type { Signal } from '../../../model/ingest.ts'
 import type { Sender } from '../../../model/senders/sender.ts'
 import type { Authenticator, Checked } from '../../../trust/authenticator.ts'

@@ -5,7 +5,7 @@ import {
   SENT_SYNTHETIC,
   SENT_UNDRIVEN,
 } from '../../../model/ports/linking/decisions.ts'
-import type { LinkedSpan, SpanElsewhere } from '../../../model/ports/query-port.ts'
+import type { LinkedSpan, CrossTraceSpan } from '../../../model/ports/query-port.ts'
 import { readOwnSpan } from '../../../otlp/read/read-own-span.ts'
 import type { Sqlite } from '../../open-database.ts'
 import { ScopeFacts } from '../../linking/scope-facts.ts'
@@ -116,7 +116,7 @@ export class LinkedSpans {
   }
 }
 
-function elsewhere(trace: bigint, above: bigint, received: boolean, endNs: bigint | null): SpanElsewhere {
+function elsewhere(trace: bigint, above: bigint, received: boolean, endNs: bigint | null): CrossTraceSpan {
   return {
     trace: Number(trace),
     ...(received ? { row: Number(above) } : { spanId: above }),

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LogFollower, type LogFollowerSettings } from '../../../../src/receiver/k8s-audit/log/log-follower.ts'
-import type { Told } from '../../../../src/receiver/clusters/stream-teller.ts'
+import type { Told } from '../../../../src/receiver/clusters/stream-reporter.ts'
 
 /** An event as the API server writes it into a line of its log; `id` tells it from others. */
 export function auditLine(id: string, change: Record<string, unknown> = {}): string {

@@ -1,9 +1,9 @@
 import type { Observation } from '../../../../src/model/kubernetes/observation.ts'
-import type { Telling } from '../../../../src/model/kubernetes/telling.ts'
+import type { ObservationBatch } from '../../../../src/model/kubernetes/observation-batch.ts'
 import type {
   HeldObject,
   ObservationPort,
-  TellingOutcome,
+  ObservationOutcome,
 } from '../../../../src/model/ports/observation-port.ts'
 
 const PAGE = 3
@@ -11,15 +11,15 @@ const PAGE = 3
 /** What is told of clusters, in maps; a telling is taken whole or not at all. */
 export class MemoryObservations implements ObservationPort {
   readonly told: Observation[] = []
-  readonly tellings: Telling[] = []
+  readonly tellings: ObservationBatch[] = []
   /** What was said of how its streams are. */
   readonly streams: string[] = []
   readonly positions = new Map<string, string>()
   readonly known = new Map<string, HeldObject>()
   /** What becomes of the tellings to come, the first of it first; they are stored when there is none. */
-  readonly outcomes: TellingOutcome[] = []
+  readonly outcomes: ObservationOutcome[] = []
 
-  async tell(telling: Telling): Promise<TellingOutcome> {
+  async tell(telling: ObservationBatch): Promise<ObservationOutcome> {
     const outcome = this.outcomes.shift()
     if (outcome !== undefined && outcome.kind !== 'stored') return outcome
     this.tellings.push(telling)

@@ -8,7 +8,7 @@ const MOST_LOOKED_AT = 64
 type Asked = Pick<LinkPorts, 'objects' | 'waiting' | 'spans' | 'events'>
 
 /** Whether a span waits for one that waits for it, on however many ways round, so that none of them could ever go. */
-export function isKnotted(ctx: Asked, span: ArrivedSpan): boolean {
+export function isInWaitCycle(ctx: Asked, span: ArrivedSpan): boolean {
   const seen = new Set<number>()
   const stack = [span]
   let looked = 0

@@ -12,7 +12,7 @@ export interface EventObject {
 }
 
 /** An Event of the API server (events.k8s.io/v1, or core v1): what a controller says of an object. It is no write. */
-export interface ToldEvent {
+export interface ClusterEvent {
   readonly source: 'event'
   readonly uid: string
   /** The Event's own version: another one tells of it again, as one of a series. */

@@ -17,7 +17,7 @@ export const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer',
  * True when the span is one that is looked for. What is not there meets no comparison, nor does a text that is too long
  * for an expression.
  */
-export function meets(
+export function matchesCondition(
   condition: Condition,
   shown: ShownSpan,
   trace: TraceAround,
@@ -27,11 +27,17 @@ export function meets(
     case 'all':
       return true
     case 'and':
-      return meets(condition.left, shown, trace, effort) && meets(condition.right, shown, trace, effort)
+      return (
+        matchesCondition(condition.left, shown, trace, effort) &&
+        matchesCondition(condition.right, shown, trace, effort)
+      )
     case 'or':
-      return meets(condition.left, shown, trace, effort) || meets(condition.right, shown, trace, effort)
+      return (
+        matchesCondition(condition.left, shown, trace, effort) ||
+        matchesCondition(condition.right, shown, trace, effort)
+      )
     case 'not':
-      return !meets(condition.of, shown, trace, effort)
+      return !matchesCondition(condition.of, shown, trace, effort)
     case 'exists':
       return valuesOf(condition.subject, shown, trace).length > 0
     case 'compare': {

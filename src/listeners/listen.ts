@@ -40,7 +40,7 @@ export interface ListenPurpose {
 }
 
 /** Who may be connected. */
-export interface Door extends RequestCounting {
+export interface ListenerOptions extends RequestCounting {
   /** 64 with a request under way, 32 of them from one address, unless given. */
   connections?: ConnectionLimits | undefined
   /** Told once it listens; what it is given says how many are connected now. */
@@ -55,7 +55,7 @@ export interface Door extends RequestCounting {
 export async function listen(
   server: Server,
   at: ListenAddress,
-  purpose: ListenPurpose & Door,
+  purpose: ListenPurpose & ListenerOptions,
 ): Promise<Listening> {
   // What is asked here is asked again by whoever is cut off.
   const limits = { ...(purpose.connections ?? DEFAULT_LIMITS), makesRoom: true }

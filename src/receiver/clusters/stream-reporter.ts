@@ -1,19 +1,19 @@
 import { MACHINE_WAITING } from '../../cluster/waiting.ts'
 import type { Observation, Skipped } from '../../model/kubernetes/observation.ts'
-import type { Telling } from '../../model/kubernetes/telling.ts'
-import type { ToldEvent } from '../../model/kubernetes/told-event.ts'
-import type { ObservationPort, TellingOutcome } from '../../model/ports/observation-port.ts'
+import type { ObservationBatch } from '../../model/kubernetes/observation-batch.ts'
+import type { ClusterEvent } from '../../model/kubernetes/cluster-event.ts'
+import type { ObservationPort, ObservationOutcome } from '../../model/ports/observation-port.ts'
 import type { SourceObserver } from './source-observer.ts'
-import { tellUntilStored } from './tell-until-stored.ts'
+import { sendUntilStored } from './send-until-stored.ts'
 
 /** What is read of a source, and how far it was read with that. */
 export interface Told {
-  readonly observations: readonly (Observation | ToldEvent)[]
+  readonly observations: readonly (Observation | ClusterEvent)[]
   readonly skipped: Readonly<Partial<Record<Skipped, number>>>
   readonly position?: string
 }
 
-export interface StreamTellerSettings {
+export interface StreamReporterSettings {
   /** The id of the receiver. */
   readonly receiver: string
   readonly cluster: string
@@ -25,15 +25,15 @@ export interface StreamTellerSettings {
 }
 
 /** Tells the inference what one stream of a receiver sees; what is stored is counted. */
-export class StreamTeller {
-  readonly #settings: StreamTellerSettings
+export class StreamReporter {
+  readonly #settings: StreamReporterSettings
 
-  constructor(settings: StreamTellerSettings) {
+  constructor(settings: StreamReporterSettings) {
     this.#settings = settings
   }
 
   /** Tells once, and says what became of it. */
-  async tell(told: Told): Promise<TellingOutcome> {
+  async tell(told: Told): Promise<ObservationOutcome> {
     const outcome = await this.#settings.port.tell(this.#tellingOf(told))
     if (outcome.kind === 'stored') this.#count(told)
     return outcome
@@ -43,7 +43,7 @@ export class StreamTeller {
   async tellUntilStored(told: Told, signal: AbortSignal): Promise<boolean> {
     try {
       const teller = { ...this.#settings, waiting: MACHINE_WAITING }
-      await tellUntilStored(teller, this.#tellingOf(told), signal)
+      await sendUntilStored(teller, this.#tellingOf(told), signal)
     } catch {
       return false
     }
@@ -57,7 +57,7 @@ export class StreamTeller {
     return port.position(cluster, stream)
   }
 
-  #tellingOf(told: Told): Telling {
+  #tellingOf(told: Told): ObservationBatch {
     const { cluster, stream } = this.#settings
     return { cluster, stream, ...told }
   }

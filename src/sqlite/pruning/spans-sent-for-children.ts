@@ -1,5 +1,5 @@
 import { SENT_FOR_CHILD } from '../../model/ports/linking/decisions.ts'
-import type { Hold, PruneCounts } from '../../model/ports/prune-port.ts'
+import type { PruneHold, PruneCounts } from '../../model/ports/prune-port.ts'
 import type { TraceIndex } from '../writer/trace-index.ts'
 import type { ObjectRemoval } from './object-removal.ts'
 import type { PrunedRows } from './pruned-rows.ts'
@@ -30,7 +30,7 @@ const HOLDING = `SELECT t.state, t.due_ms, b.decision FROM outbox b CROSS JOIN t
   WHERE b.flags & ${SENT_FOR_CHILD} AND (t.state = 0 OR b.decision > +?)`
 
 /** Spans that children of theirs brought into their own traces. */
-export class BroughtSpans {
+export class SpansSentForChildren {
   readonly #parts: Parts
   /** Tells of a span without a CPID that stands in no trace any more and cannot go yet. */
   #left: (span: number) => void = () => undefined
@@ -44,7 +44,7 @@ export class BroughtSpans {
   }
 
   /** What holds one of the spans that `spans`, a query of their ids, finds. */
-  holdOf(spans: string, values: readonly unknown[], sentDecision: number): Hold | undefined {
+  holdOf(spans: string, values: readonly unknown[], sentDecision: number): PruneHold | undefined {
     const { sql } = this.#parts
     if (sql.number(`SELECT 1 FROM outbox WHERE flags & ${SENT_FOR_CHILD} LIMIT 1`) === undefined)
       return undefined

@@ -1,4 +1,4 @@
-import type { Hold, PruneCounts, RemovalStep } from '../../model/ports/prune-port.ts'
+import type { PruneHold, PruneCounts, RemovalStep } from '../../model/ports/prune-port.ts'
 import type { Progress } from '../progress.ts'
 import type { TraceIndex } from '../writer/trace-index.ts'
 import type { PrunedRows } from './pruned-rows.ts'
@@ -24,7 +24,7 @@ interface Step {
 }
 
 /** Removes the spans, logs and traces of CPIDs, some rows at a time. */
-export class Belongings {
+export class ContentsOfPrunedCpids {
   readonly #parts: Parts
 
   constructor(parts: Parts) {
@@ -39,7 +39,7 @@ export class Belongings {
     return { rows, outcome: hold ?? (step.left > 0 ? 'gone' : 'more') }
   }
 
-  #removeSpans(step: Step): Hold | undefined {
+  #removeSpans(step: Step): PruneHold | undefined {
     const { sql, spans, index, rows } = this.#parts
     while (step.left > 0) {
       const origin = sql.number('SELECT origin FROM cpid_origins WHERE cpid = +? LIMIT 1', step.cpid)
@@ -56,7 +56,7 @@ export class Belongings {
     return undefined
   }
 
-  #removeLogs(step: Step): Hold | undefined {
+  #removeLogs(step: Step): PruneHold | undefined {
     const { sql, rows, progress } = this.#parts
     if (step.left <= 0) return undefined
     const logs = sql.rows<{ id: number; decision: number | null }>(

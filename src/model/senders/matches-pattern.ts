@@ -1,5 +1,5 @@
 /** Whether a text fits a pattern, in which a `*` stands for any characters. */
-export function fitsPattern(pattern: string, text: string): boolean {
+export function matchesPattern(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.split('*')
   const last = rest.pop()
   if (last === undefined) return text === first
@@ -14,5 +14,5 @@ export function fitsPattern(pattern: string, text: string): boolean {
   return at <= end
 }
 
-export const fitsOne = (patterns: readonly string[], text: string): boolean =>
-  patterns.some((pattern) => fitsPattern(pattern, text))
+export const matchesOnePattern = (patterns: readonly string[], text: string): boolean =>
+  patterns.some((pattern) => matchesPattern(pattern, text))

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ASKED_SERVER, listen } from '../../src/doors/listen.ts'
+import { ASKED_SERVER, listen } from '../../src/listeners/listen.ts'
 import { connectingClient, fetchingClient, keepingClient } from './support/bursting-clients.ts'
 
 /** What the metrics and the health check have, which is the least of all listeners. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { Connections, type ConnectionLimits, type DropReason } from '../../../src/doors/connections.ts'
-import { countRequests } from '../../../src/doors/count-requests.ts'
+import { Connections, type ConnectionLimits, type DropReason } from '../../../src/listeners/connections.ts'
+import { countRequests } from '../../../src/listeners/count-requests.ts'
 
 const HERE = '127.0.0.1'
 const LONGEST_MS = 5_000

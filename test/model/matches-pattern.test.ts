@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { fitsPattern } from '../../src/model/senders/fits-pattern.ts'
+import { matchesPattern } from '../../src/model/senders/matches-pattern.ts'
 
 test('a * stands for any characters', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*') })
   fc.assert(
     fc.property(piece, fc.string({ unit: fc.constantFrom('a', 'b', '.') }), (pattern, text) => {
       const parts = pattern.split('*').map((part) => part.replaceAll('.', '\\.'))
-      expect(fitsPattern(pattern, text)).toBe(new RegExp(`^${parts.join('.*')}$`).test(text))
+      expect(matchesPattern(pattern, text)).toBe(new RegExp(`^${parts.join('.*')}$`).test(text))
     }),
   )
 })

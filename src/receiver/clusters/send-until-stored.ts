@@ -1,8 +1,8 @@
 import { Pauses, type Waiting } from '../../cluster/waiting.ts'
-import type { Telling } from '../../model/kubernetes/telling.ts'
+import type { ObservationBatch } from '../../model/kubernetes/observation-batch.ts'
 import type { ObservationPort } from '../../model/ports/observation-port.ts'
 
-export interface Teller {
+export interface ObservationSender {
   readonly port: ObservationPort
   readonly waiting: Waiting
   /** Nothing is told while memory is short. */
@@ -13,7 +13,11 @@ export interface Teller {
 const MEMORY_PAUSE_MS = 1_000
 
 /** Resolves once it is durable, told as often as it takes. Rejects when it is not before the signal aborts. */
-export async function tellUntilStored(teller: Teller, telling: Telling, signal: AbortSignal): Promise<void> {
+export async function sendUntilStored(
+  teller: ObservationSender,
+  telling: ObservationBatch,
+  signal: AbortSignal,
+): Promise<void> {
   const { port, waiting, memory, onTrouble } = teller
   const pauses = new Pauses(waiting)
   for (;;) {
