@@ -32,9 +32,10 @@ export function renderApiDocs(): string {
   const { components } = openApiDocument(ROUTES, '') as {
     components: { schemas: Record<string, JsonSchema> }
   }
-  const shapes = Object.entries(components.schemas).filter(
-    ([name, { properties }]) => properties !== undefined && name !== ITSELF && !(name in TEXTS),
-  )
+  // In order of their names: their own order is that in which modules were loaded.
+  const shapes = Object.entries(components.schemas)
+    .filter(([name, { properties }]) => properties !== undefined && name !== ITSELF && !(name in TEXTS))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
   return [
     INTRODUCTION,
     '## Paths',

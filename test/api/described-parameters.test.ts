@@ -1,4 +1,4 @@
-import { afterAll, expect, jest, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { cpid, hexSpan, hexTrace } from '../support/otlp-requests.ts'
 import type { TestWriter } from '../support/test-writer.ts'
 import { cascadesForBackends } from './support/jaeger-exchanges.ts'
@@ -120,21 +120,17 @@ test.each(described)('%s answers something else with another %s', async (path, n
 
 test.each(Object.keys(paths))('%s reads what is described of it and nothing else', async (path) => {
   const read = new Set<string>()
-  const spies = (['get', 'getAll', 'has'] as const).map((method) => {
+  using watched = new DisposableStack()
+  for (const method of ['get', 'getAll', 'has'] as const) {
     const real = Reflect.get(URLSearchParams.prototype, method) as (name: string) => unknown
-    return jest.spyOn(URLSearchParams.prototype, method).mockImplementation(function (
-      this: URLSearchParams,
-      name: string,
-    ) {
+    const noting = function (this: URLSearchParams, name: string): unknown {
       read.add(name)
-      return real.call(this, name) as never
-    })
-  })
-  try {
-    await ask(targetOf(path, FIRST, []))
-  } finally {
-    for (const spy of spies) spy.mockRestore()
+      return real.call(this, name)
+    }
+    Reflect.set(URLSearchParams.prototype, method, noting)
+    watched.defer(() => void Reflect.set(URLSearchParams.prototype, method, real))
   }
+  await ask(targetOf(path, FIRST, []))
   expect([...read].sort()).toEqual(namesBehind(path).sort())
 })
 
