@@ -22,16 +22,14 @@ export function readYaml(text: string): YamlReading {
     } as const
     const document = parseDocument(text, options)
     const found = [...document.errors, ...repeatedKeys(document)]
-    if (found.length > 0) {
-      const faults = found.map((fault) =>
-        fault.message.includes('call stack') ? TOO_DEEP : describeFault(fault, lineCounter),
-      )
-      return { kind: 'faulty', faults }
-    }
+    // The parser calls itself for each level, until the stack is used up; what else it says then follows from that.
+    if (found.some(({ message }) => message.includes('call stack')))
+      return { kind: 'faulty', faults: [TOO_DEEP] }
+    if (found.length > 0)
+      return { kind: 'faulty', faults: found.map((fault) => describeFault(fault, lineCounter)) }
     const node = (document.toJS() ?? null) as RawNode
     return isTooDeep(node, MAX_DEPTH) ? { kind: 'faulty', faults: [TOO_DEEP] } : { kind: 'read', node }
   } catch (fault) {
-    // The parser calls itself for each level, until the stack is used up.
     if (fault instanceof RangeError) return { kind: 'faulty', faults: [TOO_DEEP] }
     return { kind: 'faulty', faults: [errorText(fault)] }
   }
