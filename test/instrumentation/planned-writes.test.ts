@@ -1,7 +1,10 @@
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from '@jest/globals'
-import { diag, trace } from '@opentelemetry/api'
+import { trace } from '@opentelemetry/api'
 import { activeTraceContext } from '../../packages/instrumentation/src/context/active-trace-context.ts'
 import { createInstrumentation } from '../../packages/instrumentation/src/create-instrumentation.ts'
 import { cpid } from '../support/otlp-requests.ts'
@@ -130,17 +133,14 @@ test('wrote tells of the planned change that it is called in, and of that on the
 
 test('a status keeps its change, though the API server drops the annotations', async () => {
   await using sdk = startSdk()
-  const warnings = warningsOf()
   const { write, extractFromObject, injectIntoObject } = instrumentation()
   const before = injectIntoObject(GAMMA, WEB)
   // What a status subresource answers: the annotations of the version before.
   const status = () => Promise.resolve(stored(before, '8'))
   const written = await write(before, status, { causes: [ALPHA, BETA] })
   await write(before, () => Promise.resolve(stored(before, '9')), { causes: [ALPHA, BETA] })
-  diag.disable()
   expect(extractFromObject(written)?.cpid).toBe(cpid(100))
   expect(extractFromObject(stored(before, '7'))).toEqual(GAMMA)
-  expect(warnings.filter((text) => text.includes('came back from a write without the CPID'))).toHaveLength(1)
   expect(sdk.spans()[0]?.attributes['cpid.wrote']).toEqual(['apps/v1/deployments/default/web?uid=u1&rv=8'])
 })
 
@@ -158,9 +158,8 @@ test('a deletion has a change of its own from its beginning, also on the last th
   expect(told(sdk)[1]).toMatchObject({ of: [cpid(2), cpid(1)], object: expect.stringContaining('shop') })
 })
 
-test('what cannot be referred to is told once, and the type of a list serves for its items', async () => {
+test('the type of a list serves for its items', async () => {
   await using sdk = startSdk()
-  const warnings = warningsOf()
   const { observed, newRoot } = instrumentation()
   const list = { apiVersion: 'v1', kind: 'PodList', items: [{ metadata: { name: 'a' } }] }
   trace.getTracer('test').startActiveSpan('reconcile', (span) => {
@@ -170,8 +169,6 @@ test('what cannot be referred to is told once, and the type of a list serves for
     newRoot({ object: list.items[0], type: list })
     span.end()
   })
-  diag.disable()
-  expect(warnings.filter((text) => text.includes('an object without kind is not noted'))).toHaveLength(1)
   expect(sdk.spans()[0]?.attributes['cpid.observed']).toEqual(['v1/pods/a'])
   expect(told(sdk)[0]?.object).toBe('v1/pods/a')
 })
@@ -185,16 +182,12 @@ test('parts of objects, as merge patches are, can be marked', () => {
   expect(injectIntoObject(undefined, { spec: {} })).toEqual({ spec: {} })
 })
 
-/** What is told to the diagnostics of OpenTelemetry from now on. */
-function warningsOf(): string[] {
-  const warnings: string[] = []
-  const nothing = () => undefined
-  diag.setLogger(
-    {
-      ...{ error: nothing, info: nothing, debug: nothing, verbose: nothing },
-      warn: (text) => warnings.push(text),
-    },
-    { suppressOverrideMessage: true },
-  )
-  return warnings
-}
+test('what is passed over is told once in a process', async () => {
+  const program = fileURLToPath(new URL('support/passed-over-twice.ts', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', program])
+  const lines = stdout.trimEnd().split('\n')
+  expect(lines.toSorted()).toEqual([
+    expect.stringContaining('came back from a write without the CPID'),
+    expect.stringContaining('an object without kind is not noted'),
+  ])
+})
