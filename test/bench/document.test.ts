@@ -147,6 +147,9 @@ test('the peers have a table for each load, bars with their spread, and ratios; 
   expect(document).toContain('75,000 (60,000 to 90,000)')
   expect(document).not.toMatch(/NaN|undefined|null/)
   const pictures = [...document.matchAll(/!\[[^\]]*\]\(([^)]+)\)/g)].map(([, path]) => `/reports/${path}`)
-  expect(pictures).toEqual(['/reports/benchmarks/peers-acknowledged.svg', '/reports/benchmarks/peers-endToEnd.svg'])
+  expect(pictures).toEqual([
+    '/reports/benchmarks/peers-acknowledged.svg',
+    '/reports/benchmarks/peers-endToEnd.svg',
+  ])
   for (const picture of pictures) expect(files.get(picture)).not.toMatch(/NaN|undefined/)
 })
