@@ -11,7 +11,7 @@ import {
   SECOND,
   wrote,
 } from '../support/changed-again.ts'
-import { cpid, mergelogEvent } from '../support/otlp-requests.ts'
+import { cpid, hexSpan, mergelogEvent } from '../support/otlp-requests.ts'
 import { drawTrace, traceOf, type SentSpan } from '../support/sent-spans.ts'
 import { wholeAnalysis } from '../../src/query/cascade/cascade-analysis.ts'
 import type { Cpid } from '../../src/model/cpid.ts'
@@ -199,6 +199,20 @@ test('a merge whose span never comes is of all its roots, once that has been mis
   expect(merges()).toBe(0)
   writer.pass(2)
   expect(merges()).toBe(2)
+})
+
+test('a late mergelog whose span is of one root opens the cascade of the other for what both drive', async () => {
+  using writer = await TestWriter.open()
+  const [known, unknown, merged] = [cpid(1), cpid(2), cpid(3)]
+  writer.mergelogs('kubectl', [{ new: known }])
+  writer.spans('teller', [{ trace: 7, id: 7, cpid: known }])
+  writer.spans('controller', [{ trace: 5, id: 5, cpid: merged }])
+  writer.pass(20_000)
+  writer.mergelogs('teller', [{ new: merged, sources: [known, unknown], told: { trace: 7, id: 7 } }])
+  writer.pass(20_000)
+  const traces = writer.sent().flatMap(({ spanId, traceId }) => (spanId === hexSpan(5) ? traceId : []))
+  expect(traces).toEqual(expect.arrayContaining([traceOf(known), traceOf(unknown)]))
+  expectSoundTraces(writer.sent())
 })
 
 test('of many objects that it observed the one written last counts, and none that another change wrote', async () => {

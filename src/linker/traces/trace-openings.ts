@@ -69,7 +69,10 @@ export function tracesFor(
   return copies === undefined ? open : [...open, ...copies]
 }
 
-/** The same traces as far as they are open and not left out, without opening others than episodes of full ones. */
+/**
+ * The same traces as far as they are open and not left out, for what is sent again: a root that drives it and has had no trace
+ * yet gets its first, one that has settled no episode.
+ */
 export function openTracesOf(
   ctx: LinkContext,
   { cpid, roots, drivers }: RoutingInput,
@@ -77,7 +80,10 @@ export function openTracesOf(
   bytes = 0,
   isLeftOut: (trace: Trace) => boolean = none,
 ): Trace[] {
-  const current = roots.map((root) => ctx.traces.currentOf(root.id))
+  const current = roots.map((root) => {
+    const opens = drivers === undefined || drivers.includes(root.id)
+    return ctx.traces.currentOf(root.id) ?? (opens ? openFirst(ctx, root, activityNs) : undefined)
+  })
   const open = current.filter(keepsRootOpen)
   if (open.length === 0 && current[0]?.open === true) open.push(current[0])
   return open

@@ -156,14 +156,18 @@ export function expectedInTheEnd(cascade: DrawnCascade): Expected {
   const [before, all] = [Known.byTime(cascade), Known.everything(cascade)]
   const exactly = [...before.spans.values()].flatMap((span) => before.placesOf(span))
   const there = new Set(exactly.map(traceAndSpan))
+  const optional = new Set(exactly.filter(({ isOptional }) => isOptional).map(traceAndSpan))
   const also: string[] = []
   const allowed = new Set<string>()
   for (const span of all.spans.values()) {
     const places = all.placesOf(span)
     for (const place of places) {
       if (there.has(traceAndSpan(place))) continue
-      // What has a local parent is below that wherever it goes.
-      if (span.parent !== undefined) exactly.push(place)
+      // What has a local parent is below that wherever it goes, but where that one need not have gone before.
+      const parent = { trace: place.trace, span: hexSpan(span.parent ?? 0) }
+      if (span.parent !== undefined && optional.has(traceAndSpan(parent)))
+        exactly.push({ ...place, parent: SOME_PARENT })
+      else if (span.parent !== undefined) exactly.push(place)
       else if (place.isOptional) allowed.add(traceAndSpan(place))
       else also.push(traceAndSpan(place))
     }
