@@ -47,8 +47,8 @@ send as fast as they can, one kind after another, which stand with the figures. 
 well-behaved ones, 99 % within; none of their requests may be refused.
 
 Then the same with people who ask: 20 questions a second that are answered soon, beside one that asks what takes long, on one
-connection and on 40, and beside fifty connections of OTLP/gRPC. All come from one address. Each ratio is to the phase just before, in which
-nobody else was there.`,
+connection and on 40, and beside fifty connections of OTLP/gRPC. Who asks what takes long comes from another address, and once more on 40
+connections from the same address as the others. All others come from one address. Each ratio is to the phase just before, in which nobody else was there.`,
   soak: `Memory under a steady load, sampled twice a second: what Kubernetes' scalability envelope allows, at half its rate, to one
 backend, every span of which has to come exactly once, while somebody asks. "Growth over the last half" is the slope of a
 straight line through the samples. Run with \`npm run bench -- --only soak --minutes N\`.`,
