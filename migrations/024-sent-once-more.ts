@@ -1,5 +1,5 @@
-import { sql, type Kysely } from 'kysely'
-import { digestOfLog } from '../src/otlp/read/log-digest.ts'
+import { type Kysely, sql } from 'kysely'
+import { digestOfLog } from '../src/model/otlp/same-content.ts'
 
 /**
  * Two spans may have the same trace id and span id. What views leave out is a span of the same bytes, resource and scope

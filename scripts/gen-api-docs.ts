@@ -1,7 +1,5 @@
-import { openApiDocument } from '../src/api/openapi/document.ts'
-import { PARAMETERS } from '../src/api/routes/parameters.ts'
-import { ROUTES } from '../src/api/routes/routes.ts'
-import type { Route } from '../src/api/routes/route.ts'
+import { openApiDocument, PARAMETERS, type Route } from '../src/query/http/route.ts'
+import { ROUTES } from '../src/query/http/routes.ts'
 import { markdownTable } from './markdown-table.ts'
 
 export const API_DOCS = new URL('../docs/reference/api.md', import.meta.url)

@@ -1,5 +1,5 @@
-import { COMMANDS } from '../src/cli/commands/commands.ts'
-import { commandHelp, helpText } from '../src/cli/text/help-text.ts'
+import { COMMANDS } from '../src/cli/commands.ts'
+import { commandHelp, helpText } from '../src/cli/run-command.ts'
 
 export const CLI_DOCS = new URL('../docs/reference/cli.md', import.meta.url)
 

@@ -1,7 +1,7 @@
 import { COMPONENTS } from '../src/app/components.ts'
 import type { ComponentDeclaration } from '../src/config/component-type.ts'
-import type { Schema } from '../src/config/schema/schema.ts'
-import { pipeline, service } from '../src/config/service/service.ts'
+import type { Schema } from '../src/config/schema.ts'
+import { pipeline, service } from '../src/config/service-section.ts'
 import { anchorOf } from './anchor-of.ts'
 import { markdownTable } from './markdown-table.ts'
 

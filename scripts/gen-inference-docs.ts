@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { RELATIONS, type Reads, type Relation } from '../src/inference/relations.ts'
+import { type Reads, type Relation, RELATIONS } from '../src/kube/inference/relations.ts'
 
 export const INFERENCE_DOCS = new URL('../docs/inference.md', import.meta.url)
 

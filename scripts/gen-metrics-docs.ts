@@ -1,12 +1,11 @@
-import { METRICS } from '../src/telemetry/metric-catalogue.ts'
-import type { MetricSpec } from '../src/telemetry/metric-spec.ts'
+import { METRICS, type MetricSpec } from '../src/platform/metric-catalogue.ts'
 import { markdownTable } from './markdown-table.ts'
 
 export const METRICS_DOCS = new URL('../docs/reference/metrics.md', import.meta.url)
 
 const HEADINGS = ['Name', 'Kind', 'Unit', 'Labels', 'Meaning']
 
-const INTRODUCTION = `<!-- Written by npm run gen from src/telemetry/metric-catalogue.ts; change it there. -->
+const INTRODUCTION = `<!-- Written by npm run gen from src/platform/metric-catalogue.ts; change it there. -->
 
 # Metrics
 

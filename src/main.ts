@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { runCauseway } from './app/run-causeway.ts'
-import { runCli } from './cli/run-cli.ts'
-import { readVersion } from './cli/version.ts'
+import { runCli } from './cli/commands.ts'
+import { readVersion } from './cli/run-command.ts'
 
 let isServing = false
 

@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 import { SpanRequests } from './load/span-requests.ts'
 
 /** What a sender floods with, and each time with what costs Causeway most. */

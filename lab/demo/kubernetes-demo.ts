@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildDashboard } from '../../examples/demo/build-dashboard.ts'
 import { isListening } from '../../examples/demo/processes/busy-ports.ts'
+import { EVERYTHING_LISTED } from '../../src/model/kubernetes-observations.ts'
 import { BIN } from '../harness/causeway/causeway-process.ts'
 import { eventually } from '../harness/eventually.ts'
 import { Cluster } from '../harness/kubernetes/cluster.ts'
 import { RunningProgram } from '../harness/processes/running-program.ts'
-import { EVERYTHING_LISTED } from '../../src/model/kubernetes/everything-listed.ts'
 import { oldestGo } from '../peers/peer-versions.ts'
 
 const USAGE = `Usage: npm run demo:kubernetes -- [options]

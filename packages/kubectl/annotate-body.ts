@@ -1,5 +1,5 @@
-import { isObject, objectIn, textIn, type Json, type JsonObject } from '../../src/kubernetes/json-access.ts'
-import { ownValue } from '../../src/model/own-value.ts'
+import { isObject, type Json, type JsonObject, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
+import { ownValue } from '../../src/model/names-from-outside.ts'
 
 /** Annotations by their keys. */
 export type Annotations = Readonly<Record<string, string>>

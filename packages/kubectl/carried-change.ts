@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { ApiServer } from '../../src/cluster/api-server.ts'
-import type { ClusterAccess } from '../../src/cluster/cluster-access.ts'
+import { ApiServer } from '../../src/kube/cluster/api-server.ts'
+import type { ClusterAccess } from '../../src/kube/cluster/cluster-access.ts'
 import { ChangeProxy } from './change-proxy.ts'
 import type { KubectlChange } from './kubectl-change.ts'
 import type { LocalListener } from './local-listener.ts'
 import type { OtlpEndpoint } from './otlp-endpoint.ts'
 import { publicArguments } from './public-arguments.ts'
-import { mergelogRequest, spanRequest, type CommandEnd } from './told-change.ts'
+import { type CommandEnd, mergelogRequest, spanRequest } from './told-change.ts'
 
 /** After kubectl has ended nobody waits longer. */
 const LONGEST_TELLING_MS = 900

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
-import type { ClusterAccess } from '../../src/cluster/cluster-access.ts'
-import { kubeconfigAccess } from '../../src/cluster/kubeconfig-access.ts'
-import { kubeconfigFiles } from '../../src/cluster/kubeconfig-files.ts'
-import { serviceAccountAccess } from '../../src/cluster/service-account.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { ownValue } from '../../src/model/own-value.ts'
+import { type ClusterAccess, serviceAccountAccess } from '../../src/kube/cluster/cluster-access.ts'
+import { kubeconfigAccess, kubeconfigFiles } from '../../src/kube/cluster/kubeconfig.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { ownValue } from '../../src/model/names-from-outside.ts'
 import type { Connection } from './kubectl-arguments.ts'
 
 const OF_CLUSTER = ['server', 'certificate-authority', 'tls-server-name'] as const

@@ -1,5 +1,5 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import { arrayIn, objectIn } from '../../src/kubernetes/json-access.ts'
+import { arrayIn, objectIn } from '../../src/kube/objects/object-json.ts'
 import { MAGIC, RAW } from './annotate-protobuf.ts'
 import { parseExactly } from './exact-json.ts'
 import type { WriteTarget } from './write-target.ts'

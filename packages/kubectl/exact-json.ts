@@ -1,4 +1,4 @@
-import type { Json } from '../../src/kubernetes/json-access.ts'
+import type { Json } from '../../src/kube/objects/object-json.ts'
 
 /** What TypeScript does not know of yet: a number as it is written, which `stringify` writes again as it was. */
 interface RawJson {

@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import { objectIn, textIn, type Json } from '../../src/kubernetes/json-access.ts'
+import { type Json, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
 import { annotateBody, lockOf, withLock } from './annotate-body.ts'
 import { annotateProtobuf } from './annotate-protobuf.ts'
 import { parseExactly } from './exact-json.ts'
-import { annotationsOf, KEYS, noteWrote, traceparentOf, type KubectlChange } from './kubectl-change.ts'
+import { annotationsOf, KEYS, type KubectlChange, noteWrote, traceparentOf } from './kubectl-change.ts'
 import type { WriteTarget } from './write-target.ts'
 
 /** A request of kubectl, whole. */

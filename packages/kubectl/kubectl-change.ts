@@ -1,6 +1,6 @@
+import type { Cpid } from '../../src/model/merge-graph.ts'
+import type { UnixNanos } from '../../src/model/time-and-size.ts'
 import type { Annotations } from './annotate-body.ts'
-import type { Cpid } from '../../src/model/cpid.ts'
-import type { UnixNanos } from '../../src/model/clock.ts'
 
 /** The root change that one command of kubectl is. */
 export interface KubectlChange {

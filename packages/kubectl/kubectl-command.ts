@@ -1,4 +1,4 @@
-import type { Command, Run } from '../../src/cli/commands/command.ts'
+import type { Command, Run } from '../../src/cli/command-line.ts'
 
 const HELP = `
 Runs kubectl, and makes one change of all that it writes: objects carry the change, and Causeway is told of it at --endpoint by OTLP over

@@ -28,7 +28,7 @@ export class OtlpEndpoint {
 
   /** Sends a request in JSON. Resolves once it is answered with success, and rejects with the reason otherwise. */
   async send(signal: 'traces' | 'logs', content: object, abort: AbortSignal): Promise<void> {
-    const { http, https } = await import('../../src/cluster/own-http.ts')
+    const { http, https } = await import('../../src/kube/cluster/api-server.ts')
     const { promise, resolve, reject } = Promise.withResolvers<undefined>()
     const body = JSON.stringify(content)
     const request = (this.#url.startsWith('https:') ? https : http).request(`${this.#url}/v1/${signal}`, {

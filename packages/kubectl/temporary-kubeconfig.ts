@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { ClusterAccess } from '../../src/cluster/cluster-access.ts'
+import type { ClusterAccess } from '../../src/kube/cluster/cluster-access.ts'
 
 /** As whom kubectl shows the token. */
 export const PROXY_USER = 'causeway'

@@ -9,7 +9,7 @@ import {
   MERGELOG_EVENT,
   SERVICE_NAME,
 } from '../../src/model/attributes.ts'
-import type { UnixNanos } from '../../src/model/clock.ts'
+import type { UnixNanos } from '../../src/model/time-and-size.ts'
 import type { KubectlChange } from './kubectl-change.ts'
 
 /** How a command ended. */

@@ -1,4 +1,4 @@
-import { whyUntraced } from '../../src/kubernetes/untraced.ts'
+import { reasonNotTraced } from '../../src/kube/objects/object-json.ts'
 
 /** What a writing request to an API server is about. */
 export interface WriteTarget {
@@ -40,7 +40,8 @@ export function writeTarget(method: string, url: string): WriteTarget | undefine
     first === 'namespaces' && third !== '' && !(parts.length === 3 && OF_NAMESPACES.has(third))
   const [resource = '', name = '', subresource = '', ...more] = isNamespaced ? parts.slice(2) : parts
   if (!SUBRESOURCES.has(subresource)) return undefined
-  if (resource === '' || more.length > 0 || whyUntraced(apiVersion, resource) !== undefined) return undefined
+  if (resource === '' || more.length > 0 || reasonNotTraced(apiVersion, resource) !== undefined)
+    return undefined
   if (name === '' && method !== 'POST') return undefined
   const namespace = isNamespaced ? decodeURIComponent(second) : ''
   const whole = subresource === '' ? pathname : pathname.slice(0, -subresource.length - 1)

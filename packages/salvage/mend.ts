@@ -1,8 +1,8 @@
-import { cpidOfBytes } from '../../src/model/cpid.ts'
-import { MalformedOtlp } from '../../src/otlp/read/malformed.ts'
-import { readReceived } from '../../src/otlp/read/read-received.ts'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { RECOUNT_SCOPE_USES } from '../../src/sqlite/writer/scope-uses.ts'
+import { cpidOfBytes } from '../../src/model/merge-graph.ts'
+import { MalformedOtlp } from '../../src/model/otlp/protobuf-wire.ts'
+import { readReceived } from '../../src/model/otlp/read-stored-span.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { RECOUNT_SCOPE_USES } from '../../src/store/sqlite/transactions.ts'
 
 /** What was taken out or set right, and how many rows that were. */
 export interface Mended {

@@ -1,8 +1,7 @@
-import Database from 'better-sqlite3'
 import {
   closeSync,
-  copyFileSync,
   constants,
+  copyFileSync,
   existsSync,
   openSync,
   readSync,
@@ -10,8 +9,8 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { storageFault } from '../../src/sqlite/storage-fault.ts'
+import Database from 'better-sqlite3'
+import { type Sqlite, storageFault } from '../../src/store/sqlite/open-database.ts'
 
 const HEADER_BYTES = 100
 const PAGE_BYTES = 4096

@@ -1,5 +1,4 @@
-import { storageFault } from '../../src/sqlite/storage-fault.ts'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
+import { type Sqlite, storageFault } from '../../src/store/sqlite/open-database.ts'
 
 /** A row: the rowid first where the table has one, then the columns asked for. */
 export type Row = readonly unknown[]

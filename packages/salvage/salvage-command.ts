@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs'
-import { wantsJson } from '../../src/cli/arguments.ts'
-import { CliError } from '../../src/cli/cli-error.ts'
-import type { Run } from '../../src/cli/commands/command.ts'
-import { configOf } from '../../src/cli/config-of.ts'
-import { count } from '../../src/cli/text/show.ts'
+import { CliError, type Run, wantsJson } from '../../src/cli/command-line.ts'
+import { loadCommandConfig } from '../../src/cli/configuration.ts'
+import { count } from '../../src/cli/text.ts'
 import { salvage, type Salvaged, type SalvagedTable } from './salvage.ts'
 
 const MAX_NAMED = 5
@@ -11,7 +9,7 @@ const MAX_NAMED = 5
 export const runSalvage: Run = async (line, io) => {
   const json = wantsJson(line)
   const [to = ''] = line.args
-  const { path } = configOf(line, io).config.cpid.storage
+  const { path } = loadCommandConfig(line, io).config.cpid.storage
   if (!existsSync(path)) {
     throw new CliError(`there is no database at ${path}; correct connectors::cpid::storage::path`)
   }

@@ -1,9 +1,12 @@
-import Database from 'better-sqlite3'
 import { existsSync, rmSync } from 'node:fs'
-import { holdDatabase } from '../../src/sqlite/hold-database.ts'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
-import { storageFault } from '../../src/sqlite/storage-fault.ts'
+import Database from 'better-sqlite3'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import {
+  holdDatabase,
+  openForWriting,
+  type Sqlite,
+  storageFault,
+} from '../../src/store/sqlite/open-database.ts'
 import { mend, type Mended } from './mend.ts'
 import { openDamaged } from './open-damaged.ts'
 import { readAroundDamage, type Row, type TableToRead } from './read-around-damage.ts'

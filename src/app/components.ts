@@ -1,5 +1,5 @@
-import { cpidConnector } from '../connector/cpid/cpid-connector.ts'
-import type { Declarations } from '../config/declarations.ts'
+import type { Declarations } from '../config/component-type.ts'
+import { cpidConnector } from '../config/cpid-connector.ts'
 import { debugExporter } from '../exporter/debug/debug-exporter.ts'
 import type { ExporterType } from '../exporter/exporter-type.ts'
 import { otlpGrpcExporter } from '../exporter/otlp-grpc/otlp-grpc-exporter.ts'
@@ -31,7 +31,7 @@ const LIMITER =
   'Causeway has it as an extension of that name with the same keys; move it there and into service::extensions'
 
 /** By which types a cluster is watched that has nothing installed for it, and shown to whoever watches. */
-export const WATCHING = { receiver: k8sObjectsReceiver.name, dashboard: queryExtension.name }
+export const OBSERVE_COMPONENTS = { receiver: k8sObjectsReceiver.name, dashboard: queryExtension.name }
 
 export const COMPONENTS: Components = {
   module: import.meta.url,

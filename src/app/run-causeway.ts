@@ -1,16 +1,18 @@
 import { flushCompileCache } from 'node:module'
-import { createLogger, type Logger } from '../telemetry/logger.ts'
+import type { CausewayConfig, ComponentConfig } from '../config/causeway-config.ts'
+import { type ComponentDeclaration, typeNamed } from '../config/component-type.ts'
+import { errorText } from '../model/faults.ts'
+import { createLogger, type Logger } from '../platform/logger.ts'
+import { surviveDescriptorExhaustion } from '../platform/open-files.ts'
+import { systemClock } from '../platform/system-clock.ts'
 import { COMPONENTS, type Components } from './components.ts'
-import { reload, type ReadConfig } from './reloading.ts'
-import { RecentNotices } from './metrics/recent-notices.ts'
-import { startCauseway, type RunningCauseway } from './start-causeway.ts'
-import { surviveDescriptorExhaustion } from './resources/descriptor-exhaustion.ts'
-import { systemClock } from './system-clock.ts'
+import { NoticeLimiter } from './rate-limited-logs.ts'
+import { type RunningCauseway, startCauseway } from './start-causeway.ts'
 
 /** The promise of the README: gone within 10 s of a signal, even with a dead backend. */
 const SHUTDOWN_LIMIT_MS = 9_500
 
-export interface RunOptions {
+interface RunOptions {
   readonly components?: Components | undefined
   /** Where lines of the log go; to the standard error unless given. */
   readonly writeLog?: ((line: string) => void) | undefined
@@ -34,7 +36,7 @@ export async function runCauseway(
   process.on('SIGTERM', () => asked.end(0))
   process.on('SIGHUP', () => asked.reload())
   endWithParent()
-  const lately = new RecentNotices(() => performance.now())
+  const lately = new NoticeLimiter(() => performance.now())
   surviveDescriptorExhaustion((reason) => {
     if (lately.isNew(reason)) log.error('No descriptor was left; it is tried again.', { reason })
   })
@@ -117,4 +119,73 @@ function endWithParent(): void {
   if (process.send === undefined || process.env['CAUSEWAY_PARENT'] === undefined) return
   process.on('disconnect', () => process.exit(1))
   process.channel?.unref()
+}
+
+/** A configuration, and what is to be said about it. */
+interface ReadConfig {
+  readonly config: CausewayConfig
+  readonly warnings: readonly string[]
+}
+
+interface Reloading {
+  /** Reads the configuration again. Throws what is wrong with it, a line for each mistake. */
+  read: () => ReadConfig
+  start: (config: ReadConfig) => Promise<RunningCauseway>
+  /** The types that the configuration is read with. */
+  components: Components
+  log: () => Logger
+}
+
+interface Current {
+  readonly read: ReadConfig
+  readonly running: RunningCauseway
+}
+
+const KEPT = 'The configuration is not taken over; the one before stays in use.'
+
+/**
+ * Takes the configuration over as it is now. What runs is stopped only once nothing is wrong with the configuration and the
+ * files it names; when the new one does not start all the same, the one before is started again. Rejects when that fails too.
+ */
+async function reload(current: Current, { read, start, components, log }: Reloading): Promise<Current> {
+  const next = await readNext(read, components, log())
+  if (next === undefined) return current
+  log().info('Configuration read again; restarting with it.')
+  await current.running.stopForRestart()
+  try {
+    return { read: next, running: await start(next) }
+  } catch (error) {
+    log().error(KEPT, { reason: errorText(error) })
+    return { read: current.read, running: await start(current.read) }
+  }
+}
+
+async function readNext(
+  read: () => ReadConfig,
+  components: Components,
+  log: Logger,
+): Promise<ReadConfig | undefined> {
+  try {
+    const next = read()
+    await checkFiles(next.config, components)
+    return next
+  } catch (error) {
+    for (const reason of errorText(error).split('\n')) log.error(KEPT, { reason })
+    return undefined
+  }
+}
+
+/** Reads every file with certificates, tokens and passwords that the configuration names. Rejects with what is wrong with one. */
+async function checkFiles(
+  { receivers, exporters, extensions }: CausewayConfig,
+  components: Components,
+): Promise<void> {
+  using opened = new DisposableStack()
+  const check = async (types: readonly ComponentDeclaration[], configs: readonly ComponentConfig[]) => {
+    for (const { id, type, settings } of configs)
+      opened.use(await typeNamed(types, type)?.openFiles?.(id, settings))
+  }
+  await check(components.receivers, receivers)
+  await check(components.exporters, exporters)
+  await check(components.extensions, extensions)
 }

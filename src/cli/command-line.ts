@@ -1,8 +1,141 @@
 import { parseArgs } from 'node:util'
-import { nearest } from '../config/schema/did-you-mean.ts'
-import { CliError, EXIT_USAGE } from './cli-error.ts'
-import type { Command, Commands } from './commands/command.ts'
-import { OPTIONS, optionsOf, writtenOption, type Option, type OptionName } from './options.ts'
+import type { Components } from '../app/components.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
+import { nearest } from '../config/schema.ts'
+import { parseDuration } from '../config/value-kinds.ts'
+import { type Cpid, type CpidPrefix, parseCpid, parseCpidPrefix } from '../model/merge-graph.ts'
+import type { CausewayQueries } from '../model/queries.ts'
+import type { TextSink } from './config-commands.ts'
+
+/** The commands that there are, by name. */
+export type Commands = ReadonlyMap<string, Command>
+
+/** One thing that causeway does. */
+export interface Command {
+  /** Its arguments, as the help shows them. */
+  usage: string
+  summary: string
+  /** What its own help says beside that. */
+  help?: string
+  /** The options it takes beside those about the configuration, --config and --set. */
+  options: readonly OptionName[]
+  /** Whether it needs no --config, is a configuration by itself, or has none; it needs one unless given. */
+  config?: 'optional' | 'itself' | 'none'
+  /** Whether what stands behind -- is for another program. */
+  passesOn?: boolean
+  /** What options mean to it, where that is not what they mean to others. */
+  meanings?: Readonly<Partial<Record<OptionName, string>>>
+  leastArgs: number
+  mostArgs: number
+  /** What runs, which is loaded for this command alone. */
+  load: () => Promise<Run>
+}
+
+/** Does what a command line says and returns the exit code. Throws CliError or ConfigError. */
+export type Run = (line: CommandLine, io: CliIo) => Promise<number> | number
+
+export interface Option {
+  readonly type: 'string' | 'boolean'
+  readonly short?: string
+  readonly multiple?: true
+  /** What stands after it in the help. */
+  readonly value?: string
+  readonly meaning: string
+}
+
+/** Every option of the command line, in the order of the help. */
+export const OPTIONS = {
+  config: {
+    type: 'string',
+    multiple: true,
+    value: '<uri>',
+    meaning:
+      'the configuration: a file, or env:NAME or yaml:TEXT; may be repeated, later ones are laid over earlier ones',
+  },
+  set: {
+    type: 'string',
+    multiple: true,
+    value: '<a.b=c>',
+    meaning: 'one setting laid over all of them; may be repeated',
+  },
+  format: { type: 'string', value: 'text|json', meaning: 'for people or for programs' },
+  state: { type: 'string', value: 'open|settled', meaning: 'only cascades in this state' },
+  object: {
+    type: 'string',
+    value: '<reference>',
+    meaning: 'only cascades of this object, or of all below a prefix such as apps/v1/deployments/default',
+  },
+  service: { type: 'string', value: '<name>', meaning: 'only cascades in which the service takes part' },
+  actor: {
+    type: 'string',
+    value: '<name>',
+    meaning: 'only cascades in which this user wrote something, or this service takes part',
+  },
+  namespace: {
+    type: 'string',
+    value: '<name>',
+    meaning: 'only cascades that wrote into the namespace, or began in it; of observe, only what is in it',
+  },
+  limit: { type: 'string', value: '<n>', meaning: 'at most so many' },
+  all: {
+    type: 'boolean',
+    meaning: 'every span, however many and however deep, and each write of a status alone',
+  },
+  wide: { type: 'boolean', meaning: 'whole cells, however wide the terminal is' },
+  timeout: {
+    type: 'string',
+    value: '<duration>',
+    meaning: 'how long a query of the database may take (sql 10s, doctor 30s)',
+  },
+  'max-rows': { type: 'string', value: '<n>', meaning: 'how many rows to print at most (1000)' },
+  cluster: {
+    type: 'string',
+    value: '<name>',
+    meaning: 'whose recordings are imported: its k8s.cluster.name',
+  },
+  audit: { type: 'string', multiple: true, value: '<file>', meaning: 'an audit log; may be repeated' },
+  watch: {
+    type: 'string',
+    multiple: true,
+    value: '<file>',
+    meaning: 'what a watch delivered; may be repeated',
+  },
+  follow: {
+    type: 'boolean',
+    meaning: 'go on as the recordings grow, until Ctrl-C; what is open then stays open',
+  },
+  kubeconfig: {
+    type: 'string',
+    value: '<path>',
+    meaning: 'the kubeconfig; where kubectl looks for it unless given',
+  },
+  context: { type: 'string', value: '<name>', meaning: 'its context; the current one unless given' },
+  database: { type: 'string', value: '<path>', meaning: 'where what is seen is kept; nowhere unless given' },
+  reason: { type: 'string', value: '<text>', meaning: 'why something is changed' },
+  endpoint: {
+    type: 'string',
+    value: '<url>',
+    meaning: 'where Causeway takes OTLP over HTTP (http://127.0.0.1:4318, or OTEL_EXPORTER_OTLP_ENDPOINT)',
+  },
+  help: { type: 'boolean', short: 'h', meaning: 'print the help; after a command, that of the command' },
+  version: { type: 'boolean', short: 'v', meaning: 'print the version' },
+} as const satisfies Record<string, Option>
+
+export type OptionName = keyof typeof OPTIONS
+
+const OF_CONFIG: readonly OptionName[] = ['config', 'set']
+
+/** The options that a command takes, with those about the configuration where it has one. */
+export function optionsOf({ options, config }: Pick<Command, 'options' | 'config'>): OptionName[] {
+  if (config === 'none') return [...options]
+  return [...OF_CONFIG.filter((option) => config !== 'itself' || option === 'set'), ...options]
+}
+
+/** How an option is written, such as `--limit <n>`. */
+export function writtenOption(name: OptionName): string {
+  const { short, value }: Option = OPTIONS[name]
+  return `${short === undefined ? '' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`
+}
 
 type Values = ReturnType<typeof valuesOf>
 type Token = ReturnType<typeof tokensOf>[number]
@@ -156,4 +289,126 @@ function isOption(name: string): boolean {
 
 function meant(names: readonly string[]): string {
   return names.length === 0 ? '' : `; did you mean ${names.join(', ')}?`
+}
+
+/** How many CPIDs are named where several are meant. */
+const MOST_NAMED = 8
+const MAX_LIMIT = 10_000
+const MAX_ROWS = 1_000_000
+const WHOLE_NUMBER = /^[0-9]{1,7}$/
+const MAX_TIMEOUT_MS = 3_600_000
+
+/**
+ * Reads an argument that names a CPID, whole or by how it begins; what is given back looks for it. Throws CliError where it
+ * cannot be one, and later where none that is known begins so, or several do.
+ */
+export function cpidOf(text: string): (queries: CausewayQueries) => Cpid {
+  const cpid = parseCpid(text)
+  if (cpid !== undefined) return () => cpid
+  const prefix = parseCpidPrefix(text)
+  if (prefix !== undefined) return (queries) => theOneBeginning(prefix, queries)
+  throw new CliError(
+    `${JSON.stringify(text.slice(0, 64))} is no CPID; write a UUID, or at least its first eight digits`,
+    EXIT_USAGE,
+  )
+}
+
+function theOneBeginning(prefix: CpidPrefix, queries: CausewayQueries): Cpid {
+  const [first, ...others] = queries.cpidsBeginning(prefix, MOST_NAMED + 1)
+  if (first === undefined) {
+    throw new CliError(
+      `no mergelog, span or log has named a CPID that begins with ${prefix}; check it, and whether its sender reaches Causeway`,
+    )
+  }
+  if (others.length === 0) return first
+  const named = [first, ...others].slice(0, MOST_NAMED).join(', ')
+  const more = others.length < MOST_NAMED ? '' : ' and others'
+  throw new CliError(
+    `several CPIDs begin with ${prefix}: ${named}${more}; write more digits of the one you mean`,
+  )
+}
+
+/** True when JSON was asked for. */
+export function wantsJson({ format }: CommandLine): boolean {
+  if (format === undefined || format === 'text') return false
+  if (format === 'json') return true
+  throw new CliError(`--format ${JSON.stringify(format)} is unknown; write text or json`, EXIT_USAGE)
+}
+
+/** The value of --limit. */
+export function limitOf<T>({ limit }: CommandLine, otherwise: T): number | T {
+  return wholeNumber('--limit', limit, MAX_LIMIT) ?? otherwise
+}
+
+/** The value of --max-rows. */
+export function maxRowsOf({ 'max-rows': maxRows }: CommandLine, otherwise: number): number {
+  return wholeNumber('--max-rows', maxRows, MAX_ROWS) ?? otherwise
+}
+
+function wholeNumber(option: string, text: string | undefined, most: number): number | undefined {
+  if (text === undefined) return undefined
+  const value = WHOLE_NUMBER.test(text) ? Number(text) : 0
+  if (value >= 1 && value <= most) return value
+  throw new CliError(
+    `${option} ${JSON.stringify(text)} is out of range; write a whole number from 1 to ${most}`,
+    EXIT_USAGE,
+  )
+}
+
+/** The value of --timeout in milliseconds. */
+export function timeoutOf({ timeout }: CommandLine, otherwise: number): number {
+  if (timeout === undefined) return otherwise
+  const ms = parseDuration(timeout)
+  if (typeof ms === 'number' && ms > 0 && ms <= MAX_TIMEOUT_MS) return ms
+  throw new CliError(
+    `--timeout ${JSON.stringify(timeout)} is out of range, and there is no off; write a duration up to 1h, such as 500ms, 30s or 5m`,
+    EXIT_USAGE,
+  )
+}
+
+/** The value of --state. */
+export function stateOf({ state }: CommandLine): 'open' | 'settled' | undefined {
+  if (state === undefined || state === 'open' || state === 'settled') return state
+  throw new CliError(`--state ${JSON.stringify(state)} is unknown; write open or settled`, EXIT_USAGE)
+}
+
+/** What the command line works on; tests give their own. */
+export interface CliIo {
+  stdout: TextSink
+  stderr: TextSink
+  /** All of the standard input, as text. */
+  readInput: () => Promise<string>
+  /** How wide the terminal is that stdout goes to; undefined when it goes elsewhere. */
+  terminalWidth: number | undefined
+  /** The types of component that there are; those of Causeway unless given. */
+  components?: Components
+  env: Readonly<Record<string, string | undefined>>
+  /** Aborts once the process is asked to end; until it is called, being asked ends it. */
+  untilAsked?: () => AbortSignal
+  /**
+   * Runs Causeway until it is told to stop, and returns the exit code. `read` reads the configuration again; lines of the log go
+   * to the standard error unless `writeLog` takes them.
+   */
+  run: (loaded: LoadedConfig, read: () => LoadedConfig, writeLog?: (line: string) => void) => Promise<number>
+}
+
+/** Exit codes: something was not found or did not work; the command line itself is wrong. */
+export const EXIT_FAILED = 1
+export const EXIT_USAGE = 2
+
+/** Why a command ends without doing what it was asked: one sentence that ends with what to do. */
+export class CliError extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = EXIT_FAILED) {
+    super(message)
+    this.name = 'CliError'
+    this.exitCode = exitCode
+  }
+}
+
+/** What an error says, on one line. */
+export function messageOf(error: unknown): string {
+  const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : error
+  return String(message).trim()
 }

@@ -1,10 +1,21 @@
-import { ConfigError, describeMistake } from '../config/config-error.ts'
-import { CliError, EXIT_FAILED, EXIT_USAGE, messageOf } from './cli-error.ts'
-import type { CliIo } from './cli-io.ts'
-import { readCommandLine, UNNAMED, type CommandLine } from './command-line.ts'
-import type { Command, Commands } from './commands/command.ts'
-import { commandHelp, helpText } from './text/help-text.ts'
-import { readVersion } from './version.ts'
+import { readFileSync } from 'node:fs'
+import { ConfigError, describeMistake } from '../config/schema.ts'
+import {
+  CliError,
+  type CliIo,
+  type Command,
+  type CommandLine,
+  type Commands,
+  EXIT_FAILED,
+  EXIT_USAGE,
+  messageOf,
+  type OptionName,
+  OPTIONS,
+  optionsOf,
+  readCommandLine,
+  UNNAMED,
+  writtenOption,
+} from './command-line.ts'
 
 /**
  * Does what a command line says (without `node` and the script's name) and returns the exit code: 0, or another one
@@ -60,4 +71,65 @@ function isBusy(error: unknown): boolean {
     'code' in error &&
     String(error.code).startsWith('SQLITE_BUSY')
   )
+}
+
+/** Those of which it is not said which commands take them. */
+const WIDESPREAD: readonly OptionName[] = ['config', 'set', 'format', 'help', 'version']
+const HELP = ['help [<command>]', 'say what Causeway does, or what a command does'] as const
+
+/** What `causeway --help` prints. */
+export function helpText(commands: ReadonlyMap<string, Command>): string {
+  const named = [...commands].map(
+    ([name, { usage, summary }]) => [`${name} ${usage}`.trimEnd(), summary] as const,
+  )
+  return `Causeway shows a cascading Kubernetes change as one trace.
+
+Usage: causeway [<command>] --config <file> [options]
+
+Commands:
+${listed([...named, HELP])}
+
+Options:
+${listed((Object.keys(OPTIONS) as OptionName[]).map((name) => [writtenOption(name), `${takersOf(name, commands)}${OPTIONS[name].meaning}`]))}
+
+causeway <command> --help, or causeway help <command>, says more. Every command exits 0, or with another code and a line on stderr that says what to do.
+`
+}
+
+/** What `causeway <command> --help` prints. */
+export function commandHelp(name: string, command: Command): string {
+  const { usage, summary, help, config, meanings, passesOn } = command
+  const own = optionsOf(command).map(
+    (option) => [writtenOption(option), meanings?.[option] ?? OPTIONS[option].meaning] as const,
+  )
+  const file = config === undefined ? ' --config <file>' : config === 'optional' ? ' [--config <file>]' : ''
+  // What stands behind -- is no option of Causeway's.
+  const all = `${file} [options]`
+  const form = passesOn === true ? `${all} ${usage}` : `${` ${usage}`.trimEnd()}${all}`
+  return `causeway ${name}: ${summary}
+
+Usage: causeway ${name}${form}
+${help === undefined ? '' : `\n${help.trim()}\n`}
+Options:
+${listed(own)}
+`
+}
+
+function takersOf(name: OptionName, commands: ReadonlyMap<string, Command>): string {
+  if (WIDESPREAD.includes(name)) return ''
+  const takers = [...commands].filter(([, { options }]) => options.includes(name)).map(([command]) => command)
+  return `${takers.join(', ')}: `
+}
+
+function listed(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')
+}
+
+/** The version of this Causeway. */
+export function readVersion(): string {
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+  return manifest.version
 }

@@ -1,7 +1,6 @@
-import type { RelationSettings } from '../model/kubernetes/relation-settings.ts'
-import type { SentSignal, Signal } from '../model/ingest.ts'
-import type { LinkSettings } from '../model/link-settings.ts'
-import type { SenderPolicy } from '../model/senders/sender-policy.ts'
+import type { RelationSettings } from '../model/kubernetes-objects.ts'
+import type { LinkSettings } from '../model/linker-settings-and-metrics.ts'
+import type { SenderPolicy, SentSignal, Signal } from '../model/otlp-requests.ts'
 
 /** What an operator configured, checked and with every default filled in: times in milliseconds, sizes in bytes. */
 export interface CausewayConfig {

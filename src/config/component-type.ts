@@ -1,9 +1,7 @@
-import type { SentSignal, Signal } from '../model/ingest.ts'
-import type { DeclaredListener, Destination, SendingConfig } from './causeway-config.ts'
-import type { Findings } from './findings.ts'
-import { readSettings } from './schema/read-settings.ts'
-import type { Schema } from './schema/schema.ts'
-import type { RawNode } from './tree/raw-node.ts'
+import type { SentSignal, Signal } from '../model/otlp-requests.ts'
+import type { ConnectorSettings, DeclaredListener, Destination, SendingConfig } from './causeway-config.ts'
+import { type Findings, readSettings, type Schema } from './schema.ts'
+import type { RawNode } from './yaml-tree.ts'
 
 /**
  * What is known of every type of component before anything runs: how it is called, what may be written, and what that comes
@@ -37,7 +35,7 @@ export type Examined =
   | { readonly state: 'warn' | 'fail'; readonly message: string; readonly advice: string }
 
 /** What a receiver sees of a cluster: the versions of its objects, the requests that made them or are about to, or Events. */
-export interface ObservedCluster {
+interface ObservedCluster {
   /** What becomes its `k8s.cluster.name`; receivers of one cluster work as one. */
   readonly cluster: string
   readonly what: 'versions' | 'requests' | 'admissions' | 'events'
@@ -103,4 +101,27 @@ export function componentType<Written, Settings>({
       return build(reading.settings)
     },
   }
+}
+
+export type ComponentSection = 'receivers' | 'processors' | 'exporters' | 'connectors' | 'extensions'
+
+/** Every type of component that may be configured. */
+export interface Declarations {
+  readonly receivers: readonly ReceiverDeclaration[]
+  /** None yet; the section is read so that each one in it can be named. */
+  readonly processors: readonly ComponentDeclaration[]
+  readonly exporters: readonly ExporterDeclaration[]
+  /** One, which is the merge graph: everything that comes in goes through it. */
+  readonly connectors: readonly [ConnectorDeclaration<ConnectorSettings>]
+  readonly extensions: readonly ExtensionDeclaration[]
+  /** What to write instead of types that the Collector has and Causeway does not. */
+  readonly instead: Readonly<Record<ComponentSection, Readonly<Record<string, string>>>>
+}
+
+/** The type that a name or an older name stands for. */
+export function typeNamed<Type extends ComponentDeclaration>(
+  types: readonly Type[],
+  name: string,
+): Type | undefined {
+  return types.find((type) => type.name === name || type.aliases.includes(name))
 }

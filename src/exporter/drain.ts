@@ -1,10 +1,20 @@
-import type { ScopeEnvelopes } from '../model/ports/outbox-port.ts'
-import type { Transport } from '../model/send-outcome.ts'
-import { buildRequest, type ReadyItem } from '../otlp/write/build-request.ts'
-import { sleep as realSleep, type Sleep } from './sleep.ts'
-import { sendSplitting } from './split-refused.ts'
+import { CPID_ID, CPID_ORIGINAL_TRACE_ID } from '../model/attributes.ts'
+import { isOutOfMemory, reasonOf } from '../model/faults.ts'
+import type { LogOutboxItem, LogOutboxReader } from '../model/linking-ports.ts'
+import { encodeAttribute } from '../model/otlp/encode-telemetry.ts'
+import {
+  buildRequest,
+  hasOwnAttribute,
+  outgoingSpan,
+  patchLog,
+  type ReadyItem,
+  traceIdOfLog,
+} from '../model/otlp/outgoing-records.ts'
+import { MalformedOtlp } from '../model/otlp/protobuf-wire.ts'
+import type { OutboxReader, ScopeEnvelopes, Transport } from '../model/outbox.ts'
+import { sleep as realSleep, type Sleep } from './open-transport.ts'
 
-export interface DrainSettings {
+interface DrainSettings {
   name: string
   /** Spans or log records a request holds at most. */
   batchMaxItems: number
@@ -21,7 +31,7 @@ export interface DrainProgress {
   refused: number
 }
 
-export interface DrainHooks {
+interface DrainHooks {
   onProgress: (progress: DrainProgress) => void
   onDrop: (dropped: { items: number; reason: string }) => void
   onInFlight: (requests: number) => void
@@ -37,7 +47,7 @@ export interface BrokenDecision {
 }
 
 /** A decision and the bytes of the span or log record it sends; undefined when that has been pruned. */
-export interface Outgoing {
+interface Outgoing {
   readonly decision: number
   readonly scope: number
   readonly bytes: Buffer | undefined
@@ -200,5 +210,132 @@ export class Drain {
     if (passedOver.length > 0) this.#hooks.onBroken(passedOver)
     this.#readUpTo = items.at(-1)?.decision ?? this.#readUpTo
     return batches
+  }
+}
+
+/**
+ * What became of a batch, in items.
+ * - done: every item was delivered or refused for good; `reasons` are the first few different reasons and
+ *   warnings that the backend gave.
+ * - unfinished: some items have no verdict; send the whole batch again later, in which the delivered repeat.
+ */
+export type SplitOutcome =
+  | { kind: 'done'; delivered: number; refused: number; reasons: string[] }
+  | { kind: 'unfinished'; reason: string; afterMs?: number }
+
+interface SplitTools<Item> {
+  /** Builds the request of some items, each of which must be one span or one log record in it. */
+  encode: (items: readonly Item[]) => Uint8Array
+  transport: Transport
+  signal: AbortSignal
+  /** Called for each refusal that is final; log it as `DROPPING`. */
+  onDrop?: (dropped: { items: number; reason: string }) => void
+}
+
+const MAX_REASONS = 10
+
+/**
+ * Sends a batch and, where a smaller one might fare better, halves it, so that only items which the backend
+ * refuses by themselves are passed over. Parts are sent one after another, in order.
+ */
+export async function sendSplitting<Item>(
+  items: readonly Item[],
+  { encode, transport, signal, onDrop }: SplitTools<Item>,
+): Promise<SplitOutcome> {
+  const reasons = new Set<string>()
+  let delivered = 0
+  let refused = 0
+  const note = (reason: string): void => {
+    if (reason !== '' && reasons.size < MAX_REASONS) reasons.add(reason)
+  }
+  const drop = (count: number, reason: string): void => {
+    refused += count
+    note(reason)
+    onDrop?.({ items: count, reason })
+  }
+
+  const waiting = items.length === 0 ? [] : [items]
+  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
+    const outcome = await transport.send(encode(part), signal)
+    switch (outcome.kind) {
+      case 'delivered': {
+        const lost = Math.min(outcome.refused, part.length)
+        delivered += part.length - lost
+        if (lost > 0) drop(lost, outcome.message)
+        else note(outcome.message)
+        break
+      }
+      case 'retry': {
+        const { reason, afterMs } = outcome
+        return afterMs === undefined
+          ? { kind: 'unfinished', reason }
+          : { kind: 'unfinished', reason, afterMs }
+      }
+      case 'refused':
+        if (outcome.splittable && part.length > 1) {
+          const middle = Math.ceil(part.length / 2)
+          waiting.push(part.slice(middle), part.slice(0, middle))
+        } else {
+          drop(part.length, outcome.reason)
+        }
+    }
+  }
+  return { kind: 'done', delivered, refused, reasons: [...reasons] }
+}
+
+/** What a drain of spans sends. */
+export function outgoingSpans(outbox: OutboxReader): OutgoingItems {
+  return {
+    after: (position, limit) => outbox.after(position, limit).map((item) => outgoing(item, outgoingSpan)),
+    envelopes: (scope) => outbox.envelopes(scope),
+  }
+}
+
+/**
+ * The bytes of the log record a decision sends; the same whenever they are built. Undefined when it was pruned. One that
+ * was damaged in the database goes as it is, as a span does.
+ */
+export function outgoingLog(item: LogOutboxItem): Buffer | undefined {
+  try {
+    return patched(item)
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return item.raw
+    throw error
+  }
+}
+
+function patched({ raw, traceId, withoutSpanId, inherited }: LogOutboxItem): Buffer | undefined {
+  if (raw === undefined || (traceId === undefined && inherited === undefined && !withoutSpanId)) return raw
+  const attributes: Uint8Array[] = []
+  // A record that another Causeway sent says already where it came from: a key may stand in it once.
+  const isNamed = traceId === undefined || hasOwnAttribute(raw, CPID_ORIGINAL_TRACE_ID)
+  const original = isNamed ? undefined : traceIdOfLog(raw)
+  if (original !== undefined)
+    attributes.push(encodeAttribute(CPID_ORIGINAL_TRACE_ID, original.toString('hex')))
+  if (inherited !== undefined) attributes.push(encodeAttribute(CPID_ID, inherited))
+  return patchLog(raw, { traceId, withoutSpanId, attributes })
+}
+
+/** What a drain of log records sends. */
+export function outgoingLogs(outbox: LogOutboxReader): OutgoingItems {
+  return {
+    after: (position, limit) => outbox.after(position, limit).map((item) => outgoing(item, outgoingLog)),
+    envelopes: (scope) => outbox.envelopes(scope),
+  }
+}
+
+interface Decision {
+  readonly decision: number
+  readonly scope: number
+}
+
+/** What a decision sends. One that cannot be built is passed over, with why, lest it hold up all that comes after it. */
+function outgoing<Item extends Decision>(item: Item, build: (item: Item) => Buffer | undefined): Outgoing {
+  const { decision, scope } = item
+  try {
+    return { decision, scope, bytes: build(item) }
+  } catch (error) {
+    if (isOutOfMemory(error)) throw error
+    return { decision, scope, bytes: undefined, broken: reasonOf(error) }
   }
 }

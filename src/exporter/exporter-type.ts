@@ -1,8 +1,8 @@
-import type { ExporterDeclaration } from '../config/component-type.ts'
-import type { Clock } from '../model/clock.ts'
-import type { SentSignal } from '../model/ingest.ts'
-import type { Transport } from '../model/send-outcome.ts'
-import type { Credentials } from '../trust/authenticator.ts'
+import type { ComponentDeclaration, ExporterDeclaration } from '../config/component-type.ts'
+import type { SentSignal } from '../model/otlp-requests.ts'
+import type { Transport } from '../model/outbox.ts'
+import type { Clock } from '../model/time-and-size.ts'
+import type { Credentials } from '../platform/credentials.ts'
 
 /**
  * A type of exporter. It is drained: somebody else reads the outbox, keeps its position and tries again, and it is given OTLP
@@ -11,6 +11,19 @@ import type { Credentials } from '../trust/authenticator.ts'
 export interface ExporterType<Settings = unknown> extends ExporterDeclaration<Settings> {
   /** Loads what opens it, in the thread that sends. */
   load(): Promise<ExporterModule<Settings>>
+}
+
+/** The exporters that there are, and what they may show to their backends (src/app/components.ts). */
+export interface ExporterTypes {
+  readonly exporters: readonly ExporterType[]
+  readonly extensions: readonly (ComponentDeclaration & {
+    loadCredentials?(): Promise<CredentialsSource>
+  })[]
+}
+
+/** What opens the credential that an exporter shows. Throws what is wrong with its files. */
+interface CredentialsSource {
+  openCredentials(id: string, settings: unknown, hooks: { onTrouble: (reason: string) => void }): Credentials
 }
 
 export interface ExporterModule<Settings> {

@@ -1,12 +1,12 @@
-import type { QueryService } from '../api/query-service.ts'
 import type { ExtensionConfig } from '../config/causeway-config.ts'
 import type { ExtensionDeclaration } from '../config/component-type.ts'
-import type { ListenerOptions } from '../listeners/listen.ts'
-import type { StorageFault } from '../model/storage-fault.ts'
-import type { Logger } from '../telemetry/logger.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
-import type { Authenticator, Credentials } from '../trust/authenticator.ts'
-import type { LoginGuard } from '../trust/basic-logins.ts'
+import type { StorageFault } from '../model/faults.ts'
+import type { LoginGuard } from '../platform/basic-auth.ts'
+import type { Authenticator, Credentials } from '../platform/credentials.ts'
+import type { ListenerOptions } from '../platform/http-listener.ts'
+import type { Logger } from '../platform/logger.ts'
+import type { Metrics } from '../platform/metrics.ts'
+import type { QueryService } from '../query/question.ts'
 
 /** How often files with tokens and passwords are looked at, in milliseconds. */
 export const SECRET_REFRESH_MS = 5_000

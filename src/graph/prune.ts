@@ -1,21 +1,17 @@
-import type { MergeGraph } from '../model/ports/graph-port.ts'
-import { nanosOfMs } from '../model/clock.ts'
+import type { MergeGraph } from '../model/merge-graph.ts'
 import {
   noPruneCounts,
-  type PruneHold,
   type PruneAttempt,
   type PruneCandidate,
+  type PruneConditions,
   type PruneCounts,
-  type PruneLook,
+  type PruneHold,
   type PruneStore,
   type Retention,
-} from '../model/ports/prune-port.ts'
-import { CandidateScan } from './candidate-scan.ts'
-import { CascadeWalk } from './cascade-walk.ts'
-import { PruneGuard } from './prune-guard.ts'
-import { forgetRequests, forgetTombstones } from './prune-leftovers.ts'
-import { LOOK_COST, PruneWork } from './prune-work.ts'
-import { Removal } from './removal.ts'
+} from '../model/store-ports.ts'
+import { nanosOfMs } from '../model/time-and-size.ts'
+import { CandidateScan, CascadeWalk } from './prune-candidates.ts'
+import { LOOK_COST, PruneGuard, PruneWork, Removal } from './prune-removal.ts'
 
 const PAGE = 200
 const ROWS_AT_ONCE = 100
@@ -80,7 +76,10 @@ export class Pruner {
   }
 
   /** Does one turn: about as much as `budget` CPIDs cost at most. */
-  prune(budget: number, { isAgeKnown = true, isRoomKnown = true, mayGoOn }: PruneLook = {}): PruneResult {
+  prune(
+    budget: number,
+    { isAgeKnown = true, isRoomKnown = true, mayGoOn }: PruneConditions = {},
+  ): PruneResult {
     this.#counts = noPruneCounts()
     this.#work = new PruneWork(budget, mayGoOn ?? (() => true))
     this.#store.begin()
@@ -293,4 +292,103 @@ export class Pruner {
     this.#work.spend(LOOK_COST + looked / 10)
     return looked
   }
+}
+
+const LEFTOVERS_AT_ONCE = 100
+/** How long a repeated request is recognised. Senders give up on a lost reply after minutes. */
+const REQUEST_MEMORY_MS = 3_600_000
+const TOMBSTONES_WITHOUT_LIMIT = 1_000_000
+
+function forgetRequests(store: PruneStore, work: PruneWork): void {
+  while (!work.isUp) {
+    const removed = store.removeRequests(store.reached.wallMs - REQUEST_MEMORY_MS, LEFTOVERS_AT_ONCE)
+    work.spend(removed / 2)
+    if (removed < LEFTOVERS_AT_ONCE) return
+  }
+}
+
+/** Keeps as many tombstones as CPIDs. */
+function forgetTombstones(store: PruneStore, work: PruneWork, maxCpids: number): void {
+  const keep = maxCpids === 0 ? TOMBSTONES_WITHOUT_LIMIT : maxCpids
+  while (!work.isUp) {
+    const looked = store.removeOldTombstones(keep, LEFTOVERS_AT_ONCE)
+    if (looked === 0) return
+    work.spend(looked / 2)
+  }
+}
+
+const MINUTE_MS = 60_000
+/** More than any correction by NTP that does no harm. */
+export const LEAP_MS = 10 * MINUTE_MS
+/** A clock may gain or lose that much of the time that goes by: no clock that works drifts, or is slewed for long, faster. */
+export const DRIFT = 0.01
+/** Causeway may have been down; less than this does no harm to what is kept for days. */
+const DOWN_MS = 24 * 60 * MINUTE_MS
+/** How long a new time must last before anything is removed because of it: time to set a wrong clock right. */
+export const UNSURE_MS = 60 * MINUTE_MS
+
+interface ClockReading {
+  /** What the calendar says, Unix milliseconds. */
+  readonly wallMs: number
+  /** Up time in milliseconds. */
+  readonly activeMs: number
+}
+
+/** Whether the calendar may be believed; `leapMs` is there when it has just leapt, below zero when backward. */
+interface CalendarVerdict {
+  readonly isSure: boolean
+  readonly leapMs?: number
+}
+
+/** How far the calendar was ahead of up time, at least and at most, and when it was looked at last. */
+interface Ahead {
+  leastMs: number
+  mostMs: number
+  activeMs: number
+}
+
+/**
+ * Compares the calendar with up time. A calendar that leaps is wrong now, or was wrong before, and nobody can tell which:
+ * what depends on how old things are waits then, so that a wrong clock does not remove everything. Many small leaps are a large one:
+ * it is compared with all that it said since the last leap, less what a clock may drift meanwhile.
+ */
+export class CalendarWatch {
+  #ahead: Ahead | undefined
+  #unsureUntilMs = 0
+
+  /** `lastSeenMs`: what the calendar said when it was last written down, by an earlier process perhaps. */
+  look({ wallMs, activeMs }: ClockReading, lastSeenMs: number | undefined): CalendarVerdict {
+    const aheadMs = wallMs - activeMs
+    const leapMs =
+      this.#ahead === undefined ? leapWhileAway(wallMs, lastSeenMs) : leapFrom(this.#ahead, aheadMs, activeMs)
+    const { leastMs, mostMs } = (leapMs === undefined ? this.#ahead : undefined) ?? {
+      leastMs: aheadMs,
+      mostMs: aheadMs,
+    }
+    const driftMs = driftSince(this.#ahead, activeMs)
+    this.#ahead = {
+      leastMs: Math.min(aheadMs, leastMs + driftMs),
+      mostMs: Math.max(aheadMs, mostMs - driftMs),
+      activeMs,
+    }
+    if (leapMs !== undefined) this.#unsureUntilMs = activeMs + UNSURE_MS
+    return { isSure: activeMs >= this.#unsureUntilMs, ...(leapMs !== undefined && { leapMs }) }
+  }
+}
+
+function leapFrom(ahead: Ahead, aheadMs: number, activeMs: number): number | undefined {
+  const driftMs = driftSince(ahead, activeMs)
+  const forwardMs = aheadMs - ahead.leastMs
+  const backwardMs = aheadMs - ahead.mostMs
+  if (forwardMs > LEAP_MS + driftMs) return forwardMs
+  return backwardMs < -LEAP_MS - driftMs ? backwardMs : undefined
+}
+
+function driftSince(ahead: Ahead | undefined, activeMs: number): number {
+  return ahead === undefined ? 0 : (activeMs - ahead.activeMs) * DRIFT
+}
+
+function leapWhileAway(wallMs: number, lastSeenMs = wallMs): number | undefined {
+  const leapMs = wallMs - lastSeenMs
+  return leapMs > DOWN_MS || leapMs < -LEAP_MS ? leapMs : undefined
 }

@@ -1,6 +1,15 @@
-import type { CpidNode, Mergelog, MergelogOutcome, MergeGraph } from '../model/ports/graph-port.ts'
-import { explain } from './explain.ts'
-import { cycleBudget, refillCycleBudget, type CycleBudget, findPlace, putInPlace } from './merge-order.ts'
+import type { MergelogRecord } from '../model/arrivals.ts'
+import {
+  type Cpid,
+  type CpidNode,
+  type MergeGraph,
+  type Mergelog,
+  type MergelogOutcome,
+  type MergelogRefusal,
+  parseCpid,
+  type RankedCpid,
+} from '../model/merge-graph.ts'
+import { newestRoots } from './ancestry.ts'
 
 export interface RecordMergelog {
   maxFanout: number
@@ -59,4 +68,354 @@ export function recordMergelog(
 
 function sameSources(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((source, i) => source === b[i])
+}
+
+/** Checks a mergelog on its own, without the graph: its CPIDs, their number, and that it does not name itself. */
+export function checkMergelog(record: MergelogRecord, maxSources: number): Mergelog | MergelogRefusal {
+  const cpid = parseCpid(record.newCpid)
+  if (cpid === undefined) return 'malformed_cpid'
+  const sources = new Set<Cpid>()
+  for (const text of record.sources) {
+    const source = parseCpid(text)
+    if (source === undefined) return 'malformed_cpid'
+    // What is named again is no other source.
+    if (sources.add(source).size > maxSources) return 'too_many_sources'
+  }
+  if (sources.has(cpid)) return 'names_itself'
+  return { cpid, sources: [...sources].sort() }
+}
+
+/** What a sender reads when its mergelog is refused. */
+export function refusalSentence(refusal: MergelogRefusal, cpid: string, maxSources: number): string {
+  const named = JSON.stringify(cpid.slice(0, 64))
+  switch (refusal) {
+    case 'malformed_cpid':
+      return `mergelog ${named}: a CPID in cpid.new or cpid.sources is not a UUID or is all zeros`
+    case 'names_itself':
+      return `mergelog ${named}: it names itself as a source`
+    case 'closes_cycle':
+      return `mergelog ${named}: one of its sources descends from it, so it would close a cycle`
+    case 'cycle_unknown':
+      return `mergelog ${named}: too much descends from it, and too much led to its sources, to rule out a cycle; send the mergelog of a merge before those that build on it`
+    case 'different_sources':
+      return `mergelog ${named}: this CPID is already known with different sources; generate a new CPID for each merge`
+    case 'sender_not_allowed':
+      return `mergelog ${named}: you may not send mergelogs for this service and cluster; see connectors::cpid::senders`
+    case 'foreign_source':
+      return `mergelog ${named}: you may not merge one of its sources, a change of another cluster or service; see connectors::cpid::senders`
+    case 'contested':
+      return `mergelog ${named}: a mergelog of somebody with a better claim to this CPID took its place`
+    case 'repeated_attribute':
+      return `mergelog ${named}: an attribute that says whose it is, or what it merges, is there more than once; give service.name, k8s.cluster.name, cpid.new and cpid.sources once each`
+    case 'too_many_sources':
+      return `mergelog ${named}: more than ${maxSources} sources; raise connectors::cpid::max_sources or merge in steps`
+  }
+}
+
+const EDGES_A_PAGE = 64
+
+/** How many edges may still be looked at for the mergelogs of one request. */
+interface CycleBudget {
+  left: number
+  /** What mergelogs that are taken may still add. */
+  toEarn: number
+}
+
+const EARNED = 100
+const MAX_EARNED = 20
+
+/**
+ * What looking for cycles may cost one request: some ten milliseconds, and more where it has many mergelogs. Those that arrive in
+ * order cost nothing, a thousand in random order some thirty edges each.
+ */
+export function cycleBudget(edges = 5_000): CycleBudget {
+  return { left: edges, toEarn: edges * MAX_EARNED }
+}
+
+/** A mergelog was taken, and those that follow build on it. */
+function refillCycleBudget(budget: CycleBudget): void {
+  const earned = Math.min(EARNED, budget.toEarn)
+  budget.left += earned
+  budget.toEarn -= earned
+}
+
+/** Where a mergelog's CPIDs go in the order, once its edges are added. */
+interface Place {
+  /** New ranks of CPIDs that are known, by their number. */
+  readonly moves: ReadonlyMap<number, number>
+  /** Whether something descends from the new CPID, so that sources nobody knew have to go below it. */
+  readonly hasTargets: boolean
+}
+
+const AS_THEY_ARE: ReadonlyMap<number, number> = new Map()
+
+/**
+ * Finds out whether a mergelog would close a cycle, and where its CPIDs go in the order of the graph (ADR-020): a CPID's rank
+ * is never below those of its sources, so that only what lies between the new CPID and a source above it is looked at, down
+ * from the one and up from the others in turn, until one side is known whole; that side then moves. Looks at no edge at
+ * all where the sources come first already. 'tooFar' when the budget runs out.
+ */
+export function findPlace(
+  graph: MergeGraph,
+  { cpid, sources }: Mergelog,
+  budget: CycleBudget,
+): Place | 'closesCycle' | 'tooFar' {
+  const start = graph.find(cpid)
+  if (start === undefined) return { moves: AS_THEY_ARE, hasTargets: false }
+  const above = new Map<number, number>()
+  let areAllKnown = true
+  let top = -Infinity
+  for (const source of sources) {
+    const node = graph.find(source)
+    if (node === undefined) areAllKnown = false
+    else if (node.rank >= start.rank) {
+      above.set(node.id, node.rank)
+      top = Math.max(top, node.rank)
+    }
+  }
+  if (above.size === 0 && areAllKnown) return { moves: AS_THEY_ARE, hasTargets: true }
+
+  const down = new Side(new Map([[start.id, start.rank]]), {
+    page: (id, after) => graph.rankedTargets(id, after, EDGES_A_PAGE),
+    isWithin: (rank) => rank <= top,
+    nearer: Math.min,
+    farthest: Infinity,
+  })
+  const up = new Side(above, {
+    page: (id, after) => graph.rankedSources(id, after, EDGES_A_PAGE),
+    isWithin: (rank) => rank >= start.rank,
+    nearer: Math.max,
+    farthest: -Infinity,
+  })
+  const spent = (): number => down.cost + up.cost
+  // At least once, to know whether anything descends from it.
+  do {
+    const [side, other] = down.cost <= up.cost ? [down, up] : [up, down]
+    const isMet = side.step(other)
+    if (isMet || spent() > budget.left) {
+      budget.left -= spent()
+      return isMet ? 'closesCycle' : 'tooFar'
+    }
+  } while (!down.isDone && !up.isDone)
+  const hasTargets = !down.isDone || down.found.size > 1 || down.nearestBeyond !== Infinity
+  const moves =
+    above.size === 0 || !hasTargets
+      ? AS_THEY_ARE
+      : down.isDone
+        ? spread(down.found, top, Math.min(down.nearestBeyond, top + 1))
+        : spread(up.found, Math.max(up.nearestBeyond, start.rank - 1), start.rank)
+  budget.left -= spent() + moves.size
+  return { moves, hasTargets }
+}
+
+/** Brings the CPIDs of a mergelog into order, before its edges are added. `sources` and `node` are sighted. */
+function putInPlace(
+  graph: MergeGraph,
+  { moves, hasTargets }: Place,
+  node: CpidNode,
+  sources: readonly CpidNode[],
+): void {
+  for (const [id, rank] of moves) graph.place(id, rank)
+  const rank = moves.get(node.id) ?? node.rank
+  let top = -Infinity
+  for (const source of sources) {
+    const at = moves.get(source.id) ?? source.rank
+    if (at <= rank || source.pruned) continue
+    // Nothing led to a source that is above without having been looked at: nobody knew it.
+    if (hasTargets) graph.place(source.id, rank - 1)
+    else top = Math.max(top, at)
+  }
+  // Halfway to the number of whatever is sighted next, which so comes after it.
+  if (top > rank) graph.place(node.id, top + 0.5)
+}
+
+/** Gives CPIDs ranks between two others, in the order they had. Where there is no room left they get the same. */
+function spread(ranks: ReadonlyMap<number, number>, low: number, high: number): Map<number, number> {
+  const inOrder = [...new Set(ranks.values())].sort((a, b) => a - b)
+  const part = (high - low) / (inOrder.length + 1)
+  const placed = new Map(inOrder.map((rank, at) => [rank, Math.min(high, low + part * (at + 1))]))
+  return new Map(Array.from(ranks, ([id, rank]) => [id, placed.get(rank) ?? low]))
+}
+
+interface Direction {
+  /** Edges of a CPID to others with numbers above `after`, by number. */
+  page: (id: number, after: number) => RankedCpid[]
+  isWithin: (rank: number) => boolean
+  /** Which of two ranks outside is nearer. */
+  nearer: (a: number, b: number) => number
+  farthest: number
+}
+
+/** One of the two directions of the search. */
+class Side {
+  /** Edges looked at, and CPIDs whose edges were. */
+  cost = 0
+  /** What was found within the bounds, and its rank. */
+  readonly found: Map<number, number>
+  /** The rank nearest to the bounds of what lies beyond them. */
+  nearestBeyond: number
+  readonly #direction: Direction
+  readonly #waiting: number[]
+  /** The CPID whose edges are being looked at, and the last of them. */
+  #at: number | undefined
+  #after = 0
+
+  constructor(found: Map<number, number>, direction: Direction) {
+    this.found = found
+    this.nearestBeyond = direction.farthest
+    this.#direction = direction
+    this.#waiting = [...found.keys()]
+  }
+
+  get isDone(): boolean {
+    return this.#at === undefined && this.#waiting.length === 0
+  }
+
+  /** Looks at one page of edges; true when it meets what the other side has found. */
+  step(other: Side): boolean {
+    const id = this.#at ?? this.#waiting.pop()
+    if (id === undefined) return false
+    const page = this.#direction.page(id, this.#after)
+    const last = page.length === EDGES_A_PAGE ? page.at(-1)?.id : undefined
+    this.#at = last === undefined ? undefined : id
+    this.#after = last ?? 0
+    this.cost += page.length + 1
+    for (const { id: next, rank } of page) {
+      if (other.found.has(next)) return true
+      if (this.found.has(next)) continue
+      if (this.#direction.isWithin(rank)) {
+        this.found.set(next, rank)
+        this.#waiting.push(next)
+      } else this.nearestBeyond = this.#direction.nearer(this.nearestBeyond, rank)
+    }
+    return false
+  }
+}
+
+/** CPIDs and edges that are gone over at once; the rest is for `explainMore`. */
+const AT_ONCE = 500
+const TARGETS_A_PAGE = 100
+/** Of a CPID that is to be explained later. */
+const NOT_YET = -1
+
+/**
+ * Marks a CPID explained, fixes its root list, and goes on to every descendant that waited only for it, as far as a turn goes.
+ * `sources` are those its mergelog names, tombstones among them.
+ */
+export function explain(
+  graph: MergeGraph,
+  first: CpidNode,
+  maxFanout: number,
+  sources: readonly CpidNode[],
+  atOnce = AT_ONCE,
+): void {
+  const explaining = new Explaining(graph, maxFanout, atOnce)
+  explaining.mark(first, sources)
+  explaining.goOn()
+}
+
+/** Goes on with what was left for later, over about `work` CPIDs and edges; returns how many those were, 0 when all is done. */
+export function explainMore(graph: MergeGraph, maxFanout: number, work: number): number {
+  const explaining = new Explaining(graph, maxFanout, work)
+  for (let next = graph.nextToExplain(); next !== undefined; next = graph.nextToExplain()) {
+    if (explaining.isOver) break
+    explaining.resume(next.id, next.after)
+  }
+  return explaining.done
+}
+
+/** A CPID that has heard of its own explanation, and up to which target others have. */
+interface Telling {
+  id: number
+  after: number
+  /** Whether those that have not heard yet may count it or not: edges were added meanwhile. */
+  isLate: boolean
+}
+
+class Explaining {
+  done = 0
+  readonly #graph: MergeGraph
+  readonly #maxFanout: number
+  readonly #work: number
+  readonly #ready: number[] = []
+  #telling: Telling | undefined
+
+  constructor(graph: MergeGraph, maxFanout: number, work: number) {
+    this.#graph = graph
+    this.#maxFanout = maxFanout
+    this.#work = work
+  }
+
+  get isOver(): boolean {
+    return this.done >= this.#work
+  }
+
+  /** Goes on until all is told or the work is done; what is left is kept. */
+  goOn(): void {
+    for (;;) {
+      if (this.#telling === undefined) {
+        const id = this.#ready.pop()
+        if (id === undefined) return
+        const node = this.#graph.node(id)
+        if (node.explained) continue
+        this.mark(node, namedSources(this.#graph, node.id))
+        this.#graph.announce(node.id, 'explained')
+      }
+      while (this.#telling !== undefined) {
+        // Some at least, so that every turn gets on.
+        this.#tellSome(this.#telling)
+        if (this.isOver) break
+      }
+      if (!this.isOver) continue
+      if (this.#telling !== undefined) this.#graph.explainLater(this.#telling.id, this.#telling.after)
+      this.#telling = undefined
+      for (const id of this.#ready.splice(0)) this.#graph.explainLater(id, NOT_YET)
+      return
+    }
+  }
+
+  mark(node: CpidNode, sources: readonly CpidNode[]): void {
+    const wasExplained = node.explained
+    node.explained = true
+    node.roots = sources.length === 0 ? [node.id] : newestRoots(sources.map(rootsOf), this.#maxFanout)
+    this.#graph.save(node)
+    this.done++
+    if (!wasExplained) this.#telling = { id: node.id, after: 0, isLate: false }
+  }
+
+  /** Takes up one that was left. */
+  resume(id: number, after: number): void {
+    this.#graph.explainedNow(id)
+    this.done++
+    const node = this.#graph.maybeNode(id)
+    if (node === undefined || node.pruned) return
+    if (after !== NOT_YET) this.#telling = { id, after, isLate: true }
+    else if (!node.explained && node.hasMergelog && node.unexplainedSources === 0) this.#ready.push(id)
+    this.goOn()
+  }
+
+  #tellSome(telling: Telling): void {
+    const limit = Math.max(1, Math.min(TARGETS_A_PAGE, this.#work - this.done))
+    const targets = this.#graph.targetsAfter(telling.id, telling.after, limit)
+    for (const target of targets) {
+      const descendant = this.#graph.node(target)
+      if (telling.isLate) descendant.unexplainedSources = this.#graph.countUnexplained(target)
+      else descendant.unexplainedSources--
+      this.#graph.save(descendant)
+      if (descendant.unexplainedSources === 0 && descendant.hasMergelog && !descendant.explained)
+        this.#ready.push(target)
+    }
+    this.done += targets.length
+    telling.after = targets.at(-1) ?? telling.after
+    if (targets.length < limit) this.#telling = undefined
+  }
+}
+
+function namedSources(graph: MergeGraph, id: number): CpidNode[] {
+  return (graph.storedSources(id) ?? []).flatMap((source) => graph.find(source) ?? [])
+}
+
+/** A tombstone stands for itself: a root that has settled. */
+function rootsOf(node: CpidNode): number[] {
+  return node.roots ?? [node.id]
 }

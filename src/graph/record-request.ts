@@ -1,28 +1,31 @@
 import type {
   ArrivalStore,
+  Decoded,
   IngestCounts,
-  Owner,
-  RequestAnswer,
+  LogRecord,
+  MergelogRecord,
   ReportingSpanIds,
-} from '../model/ports/arrival-port.ts'
-import type { LogRecord, MergelogRecord, ResourceGroup, SpanRecord } from '../model/arrivals.ts'
-import { nanosOfMs } from '../model/clock.ts'
+  RequestAnswer,
+  ResourceGroup,
+  ServiceInCluster,
+  SpanRecord,
+} from '../model/arrivals.ts'
 import { CPID_ID } from '../model/attributes.ts'
-import { parseCpid } from '../model/cpid.ts'
-import type { MergeGraph } from '../model/ports/graph-port.ts'
-import { nameOfSender, type Sender } from '../model/senders/sender.ts'
-import type { SenderPolicy } from '../model/senders/sender-policy.ts'
-import { withoutFilters } from '../otlp/read/without-filters.ts'
-import { AnswerBuilder } from './answer-builder.ts'
-import { noCounts } from './ingest-counts.ts'
-import { cycleBudget } from './merge-order.ts'
-import { claimOf } from '../model/senders/claims.ts'
-import { checkMergelog, refusalSentence } from './check-mergelog.ts'
-import type { ReadRequest } from './read-request.ts'
-import type { Recording } from './recording.ts'
-import { recordMergelog } from './record-mergelog.ts'
-import { SenderRules } from './sender-rules.ts'
-import { forbidden, foreign, inDoubt, SenderVerdicts, type From } from './sender-verdicts.ts'
+import { type MergeGraph, type MergelogRefusal, parseCpid } from '../model/merge-graph.ts'
+import { nameOfSender, type Sender, type SenderPolicy } from '../model/otlp-requests.ts'
+import type { ReadRequest } from '../model/otlp/decode-requests.ts'
+import { withoutFilters } from '../model/otlp/request-envelopes.ts'
+import { nanosOfMs } from '../model/time-and-size.ts'
+import { checkMergelog, cycleBudget, recordMergelog, refusalSentence } from './record-mergelog.ts'
+import {
+  claimOf,
+  foreignChangeSentence,
+  type ItemOrigin,
+  notAllowedSentence,
+  repeatedAttributeSentence,
+  SenderRules,
+  SenderVerdicts,
+} from './sender-permissions.ts'
 
 const WORK_AT_ONCE = 100
 /** So many refused mergelogs of a request are kept for auditors: as many as are kept of all requests. The rest is counted alone. */
@@ -114,7 +117,7 @@ export class RequestRecorder {
     const budget = cycleBudget(this.#settings.maxCycleEdges)
     const name = sender && nameOfSender(sender)
     const answer = new AnswerBuilder(request.traces ?? request.logs)
-    const from = (resource: ResourceGroup<unknown>, envelope: Buffer): From => {
+    const from = (resource: ResourceGroup<unknown>, envelope: Buffer): ItemOrigin => {
       // What was there before a pause may be gone.
       this.#before = undefined
       this.#budget = budget
@@ -151,8 +154,8 @@ export class RequestRecorder {
   *#each<T>(
     resources: readonly ResourceGroup<T>[],
     turn: Turn,
-    from: (resource: ResourceGroup<T>, envelope: Buffer) => From,
-    record: (item: T, sent: From) => boolean,
+    from: (resource: ResourceGroup<T>, envelope: Buffer) => ItemOrigin,
+    record: (item: T, sent: ItemOrigin) => boolean,
   ): Generator<undefined> {
     for (const resource of resources) {
       for (const { envelope, records } of resource.scopes) {
@@ -180,7 +183,7 @@ export class RequestRecorder {
   }
 
   /** False where it is to go on: its mergelogs are as many as whole requests may have. */
-  #span(span: SpanRecord, from: From, turn: Turn, answer: AnswerBuilder): boolean {
+  #span(span: SpanRecord, from: ItemOrigin, turn: Turn, answer: AnswerBuilder): boolean {
     const { counts } = turn
     for (;;) {
       const mergelog = span.mergelogs?.[turn.mergelogsOfSpan]
@@ -195,12 +198,14 @@ export class RequestRecorder {
     const doubt = from.allowed && (from.repeated ?? (span.repeatsCpid ? CPID_ID : undefined))
     if (doubt !== undefined || from.allowed?.may('spans', from.service, from.cluster) === false) {
       counts.forbiddenSpans++
-      answer.reject(doubt === undefined ? forbidden('spans', from) : inDoubt('spans', doubt))
+      answer.reject(
+        doubt === undefined ? notAllowedSentence('spans', from) : repeatedAttributeSentence('spans', doubt),
+      )
       return true
     }
     if (from.joinsOwn === true && this.#verdicts.isForeign(span.cpid, from)) {
       counts.forbiddenSpans++
-      answer.reject(foreign(from))
+      answer.reject(foreignChangeSentence(from))
       return true
     }
     const cpid = this.#carried(span.cpid, counts, answer, from.allowed && from)
@@ -209,7 +214,7 @@ export class RequestRecorder {
     return true
   }
 
-  #log(log: LogRecord, from: From, turn: Turn, answer: AnswerBuilder): boolean {
+  #log(log: LogRecord, from: ItemOrigin, turn: Turn, answer: AnswerBuilder): boolean {
     const { counts } = turn
     const { allowed, service, cluster } = from
     const doubt = allowed && (from.repeated ?? (log.repeatsCpid ? CPID_ID : undefined))
@@ -234,14 +239,16 @@ export class RequestRecorder {
   }
 
   /** Nothing of what its sender may not send is taken in, not even that it carries a CPID. */
-  #forbidLog(log: LogRecord, from: From, turn: Turn, doubt: string | undefined): string {
+  #forbidLog(log: LogRecord, from: ItemOrigin, turn: Turn, doubt: string | undefined): string {
     const { mergelog } = log
     const refusal =
       mergelog &&
       this.#mergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, log, from, turn)
     if (refusal !== undefined) return refusal
     turn.counts.forbiddenLogs++
-    return doubt === undefined ? forbidden('log records', from) : inDoubt('log records', doubt)
+    return doubt === undefined
+      ? notAllowedSentence('log records', from)
+      : repeatedAttributeSentence('log records', doubt)
   }
 
   /** The number of the CPID a span or log carries; malformed ones are a warning. It belongs to whoever has it first. */
@@ -249,7 +256,7 @@ export class RequestRecorder {
     text: string | null | undefined,
     counts: IngestCounts,
     answer: AnswerBuilder,
-    claimant?: Owner,
+    claimant?: ServiceInCluster,
   ): number | undefined {
     if (text === undefined) return undefined
     if (this.#before !== undefined && this.#before.text === text) return this.#before.id
@@ -268,7 +275,12 @@ export class RequestRecorder {
   }
 
   /** Records a mergelog; a sentence when it is refused. */
-  #mergelog(record: MergelogRecord, told: ReportingSpanIds, from: From, turn: Turn): string | undefined {
+  #mergelog(
+    record: MergelogRecord,
+    told: ReportingSpanIds,
+    from: ItemOrigin,
+    turn: Turn,
+  ): string | undefined {
     const { counts } = turn
     const checked = checkMergelog(record, this.#settings.maxSources)
     this.#work += record.sources.length
@@ -306,5 +318,65 @@ export class RequestRecorder {
         return refusalSentence(outcome.refusal, record.newCpid, this.#settings.maxSources)
       }
     }
+  }
+}
+
+/** A request that is being recorded. */
+export interface Recording {
+  /**
+   * Goes on, inside the caller's transaction, until all is recorded or `mayGoOn`, asked every hundred items or so, says no;
+   * returns the answer once all is. After a transaction that was rolled back the request has to be begun anew.
+   */
+  goOn(counts: IngestCounts, mayGoOn: () => boolean): RequestAnswer | undefined
+}
+
+const MAX_REASONS = 10
+
+/** Gathers what a request is answered: how many items were refused, and each reason once. */
+class AnswerBuilder {
+  #rejected: number
+  readonly #reasons: Set<string>
+
+  constructor(decoded: Decoded<unknown> | undefined) {
+    this.#rejected = decoded?.rejected ?? 0
+    this.#reasons = new Set(decoded?.reasons.map((reason) => `${reason} is refused`))
+  }
+
+  reject(reason: string): void {
+    this.#rejected++
+    this.warn(reason)
+  }
+
+  warn(reason: string): void {
+    if (this.#reasons.size < MAX_REASONS) this.#reasons.add(reason)
+  }
+
+  build(): RequestAnswer {
+    return { rejected: this.#rejected, message: [...this.#reasons].join('; ') }
+  }
+}
+
+export function noCounts(): IngestCounts {
+  return {
+    spans: 0,
+    logs: 0,
+    mergelogs: 0,
+    merges: 0,
+    repeatedMergelogs: 0,
+    refusedMergelogs: {},
+    malformedCpids: 0,
+    forbiddenSpans: 0,
+    forbiddenLogs: 0,
+    filterSpans: 0,
+    repeatedRequests: 0,
+  }
+}
+
+/** Adds counts to others. */
+export function addCounts(to: IngestCounts, { refusedMergelogs, ...counts }: IngestCounts): void {
+  for (const name of Object.keys(counts) as (keyof typeof counts)[]) to[name] += counts[name]
+  for (const [reason, count] of Object.entries(refusedMergelogs)) {
+    const known = reason as MergelogRefusal
+    to.refusedMergelogs[known] = (to.refusedMergelogs[known] ?? 0) + count
   }
 }

@@ -1,11 +1,8 @@
-import type { Ancestry } from '../dag/ancestry.ts'
-import type { CascadeObservation } from '../model/cascade-figures.ts'
-import type { UnixNanos } from '../model/clock.ts'
-import type { LinkCounts } from '../model/link-counts.ts'
-import type { LinkerSettings } from '../model/link-settings.ts'
-import type { MergeGraph } from '../model/ports/graph-port.ts'
-import type { LinkPorts } from '../model/ports/linking/link-ports.ts'
-import type { Step } from './steps.ts'
+import type { Ancestry } from '../graph/ancestry.ts'
+import type { CascadeObservation, LinkCounts, LinkerSettings } from '../model/linker-settings-and-metrics.ts'
+import type { LinkEvent, LinkPorts, Waiting } from '../model/linking-ports.ts'
+import type { MergeGraph } from '../model/merge-graph.ts'
+import type { UnixNanos } from '../model/time-and-size.ts'
 
 /** Between which times activity that arrives now can have taken place. */
 export interface PlausibleRange {
@@ -29,3 +26,20 @@ export interface LinkContext extends LinkPorts {
   /** How much of what waited has followed others in this call. */
   followed: number
 }
+
+/**
+ * What is to be done next, in a queue: chains of spans may be longer than a stack is deep. An event that has arrived is the
+ * first step of what it leads to.
+ */
+export type Step =
+  | LinkEvent
+  /** It may have waited long enough, or what it waited for is there. */
+  | { kind: 'waited'; waiting: Waiting }
+  /** It waited for what a span wrote that has been sent; it may wait for more. */
+  | { kind: 'observer'; row: number }
+  /** It waited for its parent, which has been sent, with that CPID or without one. */
+  | { kind: 'child'; row: number; cpid: number | undefined; joined: boolean }
+  /** What waits for it has waited as long as it may. */
+  | { kind: 'given up'; row: number }
+  /** A log record whose wait may be over. */
+  | { kind: 'waited log'; row: number }

@@ -1,37 +1,42 @@
-import { Ancestry } from '../dag/ancestry.ts'
-import type { CascadeObservation } from '../model/cascade-figures.ts'
-import { noLinkCounts, type LinkCounts } from '../model/link-counts.ts'
-import type { MergeGraph } from '../model/ports/graph-port.ts'
-import type { LinkPorts } from '../model/ports/linking/link-ports.ts'
-import { EXPIRY_STAGES, lookAtDue, type ExpiryStage } from './expiry.ts'
-import type { LinkerSettings } from '../model/link-settings.ts'
-import type { LinkContext } from './link-context.ts'
-import { takeSteps } from './take-steps.ts'
+import { Ancestry } from '../graph/ancestry.ts'
+import {
+  type CascadeObservation,
+  type LinkCounts,
+  type LinkerSettings,
+  noLinkCounts,
+} from '../model/linker-settings-and-metrics.ts'
+import type { ArrivedSpan, LinkPorts, Waiting } from '../model/linking-ports.ts'
+import type { MergeGraph } from '../model/merge-graph.ts'
+import { attributeSpan, giveUp } from './attribute-span.ts'
+import { awaitChange, placeChange, waitToEnter } from './enter-change.ts'
+import type { LinkContext, Step } from './link-context.ts'
+import { handleLog, lookAtLogAgain } from './link-log.ts'
+import { settleDue } from './open-traces.ts'
+import { sendChild, sendObserver, sendOrWait, sendOrWaitOn } from './send-span.ts'
+import { hasMoreToFollow, scheduleFollower, waitsForReporter, waitsUntil } from './waiting.ts'
 
 /*
  * The way of a span, from where it was stored to the outbox:
  *
- * 1. Arrivals have one number each, spans, log records and news of the merge graph alike. `link` takes the next of them
- *    (`events`), moves the linker's position past each, and makes it the first step in the queue (steps.ts). take-steps.ts is
- *    the one place that says which code does which step; steps add steps, and the queue is empty before the next arrival.
- * 2. hearing.ts. A span that was sent before goes away. One without a CPID looks for its nearest ancestor's (attribute.ts); where
- *    that has not arrived, or waits itself, it waits for its parent. A parent that does not come is missed for `wait`, and then the
- *    span goes to its original trace as it came. One that waits is waited for until it goes, for twice `wait` at most: then
- *    the topmost that waits gives up (behind/topmost-waiting.ts), and the others follow it.
- *    One that names a request, a Pod or a link joins what that is (joins/find-join.ts), and waits for it as long.
- * 3. send-or-wait.ts. With a CPID it waits (`waiting`) until all mergelogs above are there, or those that are not have been
- *    missed for `wait` (causes/waits.ts), and until what it observed has been sent by whoever wrote it (behind/awaited-writers.ts).
- * 4. send-span.ts. traces/trace-openings.ts says which traces it goes into: those of its CPID's roots, opened where there is
- *    none, divided where one is full (traces/trace-room.ts). place-span.ts finds its parent there (its own, its cause, or the
- *    change span of its CPID, which changes/change-spans.ts makes) and writes the decision to `outbox`: it is on its way.
+ * 1. Arrivals have one number each: spans, log records and news of the merge graph alike. `link` takes the next of them
+ *    (`events`), moves the linker's position past each, and makes it the first step in the queue. `take` below is the one place
+ *    that says which code does which step. Steps add steps, and the queue is empty before the next arrival.
+ * 2. attribute-span.ts. A span that was sent before is dropped. One without a CPID looks for that of its nearest ancestor; if that
+ *    one has not arrived, or waits itself, the span waits for its parent. A parent that does not come is missed for `wait`, and
+ *    then the span goes to its original trace as it came. A parent that waits is waited for until it goes, at most twice
+ *    `wait`: then the topmost that waits gives up, and the others follow it. A span that names a request, a Pod or a link
+ *    joins that, and waits for it as long.
+ * 3. waiting.ts. With a CPID it waits (`waiting`) until all mergelogs above have arrived or have been missed for `wait`, and until
+ *    the writers of what it observed have been sent.
+ * 4. send-span.ts. open-traces.ts says which traces it goes into: those of its CPID's roots, opened where there is none, divided
+ *    where one is full (trace-room.ts). place-span.ts finds its parent there (its own, its cause by causes.ts, or the change span
+ *    of its CPID, which change-spans.ts makes) and writes the decision to `outbox`: the span is on its way.
  * 5. What waited for it becomes steps: children that take its CPID or parent, spans that observed what it wrote, log records
- *    of it. Children that went ahead are followed by it (`parents`).
- * 6. What misses nothing any more goes behind those that wait themselves (behind/wait-behind.ts), and many follow in turns
- *    (behind/follow.ts).
+ *    of it. Children that were sent before it are followed by it (`parents`).
  *
- * What else moves spans that wait: release.ts, once a mergelog has arrived or a CPID is explained; expiry.ts, once their time
- * is up. A mergelog enters its change into the traces (changes/enter-change.ts), late ones with all that was sent already
- * (changes/late-mergelogs.ts). Traces end in traces/settling.ts. Log records take a shorter way: logs/link-log.ts.
+ * Spans that wait also move when a mergelog has arrived, when a CPID is explained, and when their time is up (waiting.ts,
+ * enter-change.ts). A mergelog enters its change into the traces (enter-change.ts), a late one with all that was sent already.
+ * Log records take a shorter way: link-log.ts.
  */
 
 /**
@@ -105,5 +110,160 @@ export class Linker {
     // What a call that threw left undone was rolled back with it.
     this.#ctx.steps.length = 0
     this.#ctx.followed = 0
+  }
+}
+
+/** Takes the steps that are in the queue, and those that they lead to. */
+function takeSteps(ctx: LinkContext): void {
+  const { steps } = ctx
+  for (let at = 0; at < steps.length; at++) {
+    const step = steps[at]
+    if (step !== undefined) take(ctx, step)
+  }
+  steps.length = 0
+}
+
+function take(ctx: LinkContext, step: Step): void {
+  switch (step.kind) {
+    case 'span':
+      handleSpan(ctx, step.span)
+      return
+    case 'mergelog':
+      handleMergelog(ctx, step.arrival, step.cpid)
+      return
+    case 'explained':
+      handleExplained(ctx, step.cpid)
+      return
+    case 'log':
+      handleLog(ctx, step.log)
+      return
+    case 'waited':
+      lookAgain(ctx, step.waiting)
+      return
+    case 'observer':
+      sendObserver(ctx, step.row)
+      return
+    case 'child':
+      letChildGo(ctx, step.row, step.cpid, step.joined)
+      return
+    case 'given up':
+      giveUp(ctx, step.row)
+      return
+    case 'waited log':
+      lookAtLogAgain(ctx, step.row)
+      return
+  }
+}
+
+function letChildGo(ctx: LinkContext, row: number, cpid: number | undefined, joined: boolean): void {
+  const child = ctx.waiting.remove(row) ? ctx.spans.span(row) : undefined
+  if (child === undefined) return
+  if (child.names === 0) sendChild(ctx, child, cpid, joined)
+  else attributeSpan(ctx, child)
+}
+
+function handleSpan(ctx: LinkContext, span: ArrivedSpan): void {
+  if (span.repeated) {
+    ctx.spans.removeRepeated(span)
+    ctx.counts.duplicateSpans++
+  } else if (span.cpid === undefined) attributeSpan(ctx, span)
+  else {
+    awaitChange(ctx, span, span.cpid)
+    sendOrWait(ctx, span, span.cpid)
+  }
+}
+
+function handleMergelog(ctx: LinkContext, arrival: number, cpid: number): void {
+  if (isPruned(ctx, cpid)) return
+  if (ctx.traces.ofRoot(cpid).some((trace) => trace.provisional && trace.rootSent)) ctx.counts.lateMergelogs++
+  const until = waitsUntil(ctx, cpid)
+  const teller = until === undefined ? waitsForReporter(ctx, cpid) : undefined
+  if (until !== undefined) waitToEnter(ctx, arrival, cpid, until)
+  else if (teller !== undefined) waitToEnter(ctx, arrival, cpid, teller.until, teller.spanId)
+  else placeChange(ctx, cpid)
+  release(ctx, cpid, until === undefined && teller === undefined)
+}
+
+function handleExplained(ctx: LinkContext, cpid: number): void {
+  if (!isPruned(ctx, cpid)) release(ctx, cpid, false)
+}
+
+/** Pruned between arriving and being linked, as `max_bytes` may force it; its tombstone may be gone as well. */
+function isPruned({ graph }: LinkContext, cpid: number): boolean {
+  return graph.maybeNode(cpid)?.pruned !== false
+}
+
+/** Everything that waited for this CPID looks again, if that waits for nothing more; its change no more once it has entered. */
+function release(ctx: LinkContext, cpid: number, hasEntered: boolean): void {
+  if (waitsUntil(ctx, cpid) !== undefined) return
+  for (const waiting of ctx.waiting.forCpid(cpid)) {
+    if (hasEntered && waiting.kind === 'change') ctx.waiting.remove(waiting.arrival)
+    else if (!isForSpan(waiting)) scheduleFollower(ctx, waiting.arrival, { kind: 'waited', waiting })
+  }
+  if (!ctx.settings.logs) return
+  for (const row of ctx.logs.waitingForCpid(cpid)) ctx.steps.push({ kind: 'waited log', row })
+}
+
+/** It is let go by the spans that it waits for, not by its CPID. */
+function isForSpan({ kind, parentId }: Waiting): boolean {
+  return kind === 'cause' || kind === 'parent' || (kind === 'change' && parentId !== undefined)
+}
+
+/** Looks whether what has waited can go, and lets it wait on if not. */
+function lookAgain(ctx: LinkContext, waiting: Waiting): void {
+  const dueMs = ctx.waiting.untilOf(waiting.arrival)
+  if (waiting.kind === 'join') ctx.joins.stopAwaiting(waiting.arrival)
+  // One looked at before in this round may have let it go already.
+  if (dueMs === undefined) return
+  ctx.waiting.remove(waiting.arrival)
+  if (waiting.kind === 'orphan' || waiting.kind === 'join') {
+    const span = ctx.spans.span(waiting.arrival)
+    if (span !== undefined) attributeSpan(ctx, span, { waiting, dueMs })
+    return
+  }
+  const { cpid } = waiting
+  if (cpid === undefined) return
+  const until = waitsUntil(ctx, cpid)
+  if (until !== undefined) ctx.waiting.add(waiting, until)
+  else if (waiting.kind === 'change') {
+    // A mergelog that is stored but not heard of yet enters the change itself.
+    const mergelog = ctx.mergelogs.find(cpid)
+    if (mergelog !== undefined && !ctx.events.isLinked(mergelog.arrival)) return
+    const teller = mergelog && waitsForReporter(ctx, cpid)
+    if (teller === undefined) placeChange(ctx, cpid)
+    else ctx.waiting.add({ ...waiting, parentId: teller.spanId }, teller.until)
+  } else {
+    const span = ctx.spans.span(waiting.arrival)
+    if (span === undefined) return
+    if (waiting.kind === 'cause' || waiting.kind === 'parent')
+      sendOrWaitOn(ctx, { waiting, dueMs }, span, cpid)
+    else sendOrWait(ctx, span, cpid, dueMs)
+  }
+}
+
+export const EXPIRY_STAGES = ['waiting', 'waitingLogs', 'settling'] as const
+export type ExpiryStage = (typeof EXPIRY_STAGES)[number]
+
+/** Looks at what of one kind has waited long enough, at most `limit`; true when more may be due. */
+function lookAtDue(ctx: LinkContext, stage: ExpiryStage, limit: number): boolean {
+  const { steps } = ctx
+  switch (stage) {
+    case 'waiting': {
+      const due = ctx.waiting.due(limit)
+      for (const waiting of due) {
+        steps.push({ kind: 'waited', waiting })
+        takeSteps(ctx)
+      }
+      return due.length === limit || hasMoreToFollow(ctx)
+    }
+    case 'waitingLogs': {
+      if (!ctx.settings.logs) return false
+      const due = ctx.logs.due(limit)
+      for (const row of due) steps.push({ kind: 'waited log', row })
+      takeSteps(ctx)
+      return due.length === limit
+    }
+    case 'settling':
+      return settleDue(ctx, limit)
   }
 }

@@ -1,32 +1,23 @@
-import type { LinkPorts } from '../model/ports/linking/link-ports.ts'
-import type { ChangeSpan } from '../model/ports/linking/changes.ts'
+import type { ArrivedSpan, AwaitedParent, ChangeSpan, LinkPorts, Trace } from '../model/linking-ports.ts'
+import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
+import { CAUSE_BYTES } from '../model/otlp/outgoing-records.ts'
 import {
+  type ExtraPatch,
   SENT_COPY,
   SENT_FOR_CHILD,
   SENT_INHERITED_CPID,
   SENT_JOINED,
   SENT_PATCHED,
   SENT_UNDRIVEN,
-  type ExtraPatch,
-} from '../model/ports/linking/decisions.ts'
-import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
-import type { Trace } from '../model/ports/linking/traces.ts'
-import type { AwaitedParent } from '../model/ports/linking/waiting.ts'
-import { spanIdHex } from '../otlp/write/encode-span.ts'
-import { CAUSE_BYTES } from '../otlp/write/sent-size.ts'
-import { hasOtherParts, partWith } from './traces/cascade-parts.ts'
-import { causeIn, canBeParentOf, type Cause } from './causes/causes.ts'
-import { ensureChangeSpan } from './changes/change-spans.ts'
+} from '../model/outbox.ts'
+import { canBeParentOf, type Cause, causeIn, hasOtherParts, observeHop, partWith } from './causes.ts'
+import { ensureChangeSpan } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
-import { repointedLinks } from './causes/repoint-links.ts'
-import { observeHop } from './causes/observe.ts'
-import { extendBounds } from './causes/plausible-time.ts'
-import { countGuest } from './traces/guests.ts'
-import { noteActivity } from './traces/settling.ts'
-import { listedRoots } from './traces/trace-openings.ts'
-import { changeBytes, hasRoomForParent, spanBytes } from './traces/trace-room.ts'
+import { listedRoots, noteActivity } from './open-traces.ts'
+import { extendBounds } from './synthetic-spans.ts'
+import { changeBytes, countGuest, hasRoomForParent, spanBytes } from './trace-room.ts'
 
-export interface Placing {
+interface Placing {
   trace: Trace
   /** The CPID under whose change span it hangs when it has no parent in the trace. */
   cpid: number
@@ -228,4 +219,27 @@ function noteActivityOf(ctx: LinkContext, trace: Trace, span: ArrivedSpan, isCou
   if (ctx.traces.addService(trace, span.service)) trace.services++
   if (span.seen && !isCounted) ctx.actors.add(trace, span)
   noteActivity(ctx, trace)
+}
+
+/**
+ * The trace ids of a span's links whose target is known to have moved, by position: into this trace where the target
+ * is here too, else into its newest one. Undefined when no link changes.
+ */
+function repointedLinks(
+  { spans, outbox, traces: all }: Pick<LinkPorts, 'spans' | 'outbox' | 'traces'>,
+  trace: Trace,
+  row: number,
+  parentId: bigint,
+): ExtraPatch['links'] {
+  const links: Record<number, string> = {}
+  spans.linksOf(row).forEach((link, position) => {
+    // Jaeger would show a link to the parent in the parent's place.
+    if (link.spanId === parentId) return
+    const target = spans.find(link.traceId, link.spanId)
+    if (target === undefined) return
+    const traces = outbox.tracesOfSpan(target)
+    const into = target === row || traces.includes(trace.id) ? trace : all.trace(Math.max(0, ...traces))
+    if (into !== undefined) links[position] = into.traceId.toString('hex')
+  })
+  return Object.keys(links).length === 0 ? undefined : links
 }

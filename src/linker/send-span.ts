@@ -1,27 +1,75 @@
-import { SENT_INHERITED_CPID } from '../model/ports/linking/decisions.ts'
-import type { ArrivedSpan } from '../model/ports/linking/spans.ts'
 import {
+  type ArrivedSpan,
   AWAITED_AFTER_FORWARD,
   AWAITED_FOR_CPID,
   type AwaitedParent,
-} from '../model/ports/linking/waiting.ts'
+  type Waiting,
+} from '../model/linking-ports.ts'
+import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
+import { type ExtraPatch, SENT_INHERITED_CPID, SENT_PATCHED } from '../model/outbox.ts'
+import { driversIn, driversOf, drives, partWith, rootsDriving } from './causes.ts'
+import { needsChangeSpan, placeChange } from './enter-change.ts'
 import type { LinkContext } from './link-context.ts'
-import { follow } from './behind/follow.ts'
-import { waitsForWriters } from './behind/awaited-writers.ts'
-import { drives, driversIn, driversOf, rootsDriving } from './drives/drivers.ts'
-import { mayJoin } from './may-join.ts'
+import { listedRoots, openTracesOf, tracesFor } from './open-traces.ts'
 import { bringParent, placeSpan } from './place-span.ts'
-import { sendInPlace } from './passthrough.ts'
-import { partWith } from './traces/cascade-parts.ts'
-import { hasShareFor } from './traces/guests.ts'
-import { listedRoots, openTracesOf, tracesFor } from './traces/trace-openings.ts'
-import { spanBytes } from './traces/trace-room.ts'
-import { waitsUntil } from './causes/waits.ts'
+import { changeSpanId, traceIdOf } from './synthetic-spans.ts'
+import { hasShareFor, mayJoin, spanBytes } from './trace-room.ts'
+import {
+  beginToWait,
+  missParent,
+  scheduleFollower,
+  type Waited,
+  waitsForParent,
+  waitsForWriters,
+  waitsOn,
+  waitsUntil,
+} from './waiting.ts'
 
-const NOTHING = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
+const NO_PARENT = { origin: undefined, parentId: undefined, behindUntilMs: undefined }
+
+/**
+ * Sends a span, unless its CPID is not explained yet, or what it observed or is to be driven by has not been sent.
+ * `dueMs` is until when it has waited for the former.
+ */
+export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number, dueMs?: number): void {
+  // Asked first, so that what is missing counts as missed from now on.
+  const written = waitsForWriters(ctx, span)
+  const explained = ctx.settings.mode === 'links' ? undefined : waitsUntil(ctx, cpid)
+  if (explained !== undefined) {
+    missParent(ctx, span)
+    ctx.waiting.add({ ...NO_PARENT, arrival: span.row, cpid, kind: 'span' }, explained)
+    return
+  }
+  const awaited = written ?? waitsForParent(ctx, span, cpid)
+  if (awaited === undefined) {
+    send(ctx, span, cpid)
+    return
+  }
+  const waiting: Waiting = {
+    ...NO_PARENT,
+    ...{ arrival: span.row, cpid, kind: written === undefined ? 'parent' : 'cause' },
+    ...(written === undefined && { origin: span.origin, parentId: span.parentId }),
+  }
+  if (dueMs === undefined) beginToWait(ctx, waiting, awaited)
+  else if (!waitsOn(ctx, { waiting, dueMs }, span, awaited)) send(ctx, span, cpid)
+}
+
+/** Looks whether a span can go that waited for others, and lets it wait on if not. */
+export function sendOrWaitOn(ctx: LinkContext, waited: Waited, span: ArrivedSpan, cpid: number): void {
+  const awaited =
+    waited.waiting.kind === 'cause' ? waitsForWriters(ctx, span) : waitsForParent(ctx, span, cpid)
+  if (awaited === undefined || !waitsOn(ctx, waited, span, awaited)) send(ctx, span, cpid)
+}
+
+function send(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
+  if (ctx.settings.mode === 'passthrough' && needsChangeSpan(ctx, cpid)) placeChange(ctx, cpid)
+  sendSpan(ctx, span, cpid)
+}
+
+const ARRIVAL_ONLY = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
 /** Sends a span whose CPID is known to where its CPID's activity goes now. */
-export function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
+function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   const awaited = ctx.parents.take(span)
   if (ctx.settings.mode === 'passthrough') sendInPlace(ctx, span, cpid)
   else {
@@ -54,7 +102,8 @@ function sendWhereItIs(ctx: LinkContext, span: ArrivedSpan): void {
 /** Spans that waited for what this one wrote go after it. */
 function releaseObservers(ctx: LinkContext, writer: ArrivedSpan): void {
   for (const version of ctx.objects.versions(writer.row, 'wrote')) {
-    for (const row of ctx.objects.takeObservers(version)) follow(ctx, row, { kind: 'observer', row })
+    for (const row of ctx.objects.takeObservers(version))
+      scheduleFollower(ctx, row, { kind: 'observer', row })
   }
 }
 
@@ -70,14 +119,14 @@ export function sendObserver(ctx: LinkContext, row: number): void {
 /** Spans that waited to join this one look whether they can. */
 function releaseJoining({ joins, steps }: LinkContext, span: ArrivedSpan): void {
   for (const arrival of joins.waitingFor(span))
-    steps.push({ kind: 'waited', waiting: { arrival, kind: 'join', ...NOTHING } })
+    steps.push({ kind: 'waited', waiting: { arrival, kind: 'join', ...ARRIVAL_ONLY } })
 }
 
 /** Changes that waited for the span, which told of them, and log records of it follow. */
 function releaseTold(ctx: LinkContext, span: ArrivedSpan): void {
   const { waiting: changes, logs, steps, settings } = ctx
   for (const waiting of changes.changesToldBy(span.spanId))
-    follow(ctx, waiting.arrival, { kind: 'waited', waiting })
+    scheduleFollower(ctx, waiting.arrival, { kind: 'waited', waiting })
   if (!settings.logs) return
   for (const row of logs.waitingForSpan(span)) steps.push({ kind: 'waited log', row })
 }
@@ -120,7 +169,7 @@ function followAwaited(
     for (const waiting of ctx.waiting.forParent(span.origin, span.spanId)) {
       const { arrival: row, kind } = waiting
       const child = { kind: 'child', row, cpid, joined: span.joined } as const
-      follow(ctx, row, kind === 'parent' ? { kind: 'waited', waiting } : child)
+      scheduleFollower(ctx, row, kind === 'parent' ? { kind: 'waited', waiting } : child)
     }
   }
   if (cpid !== undefined && awaited.some((child) => child.trace === AWAITED_AFTER_FORWARD)) {
@@ -166,4 +215,27 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
     }
   }
   if (sent) ctx.counts.lateParents++
+}
+
+/** A span that stays in its original trace gains the roots of its CPID and links to their change spans. */
+function sendInPlace(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
+  const { graph } = ctx
+  const self = graph.node(cpid)
+  const roots = ctx.ancestry.roots(cpid).flatMap((root) => graph.maybeNode(root)?.cpid ?? [])
+  const linked = [...new Set([self.cpid, ...roots])]
+  const patch: ExtraPatch = {
+    roots,
+    addLinks: linked.map((target) => {
+      const traceId = traceIdOf(target, 0)
+      return { traceId: traceId.toString('hex'), spanId: spanIdHex(changeSpanId(traceId, target)) }
+    }),
+  }
+  ctx.outbox.send({
+    trace: 0,
+    span: span.row,
+    parentId: span.parentId,
+    flags: SENT_PATCHED | (span.inherited ? SENT_INHERITED_CPID : 0),
+    extra: Buffer.from(JSON.stringify(patch)),
+  })
+  ctx.counts.sent++
 }

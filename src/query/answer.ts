@@ -1,20 +1,30 @@
-import type { Cpid } from '../model/cpid.ts'
-import type { Absent, CascadeFacts, CausewayQueries, Pages, Position } from '../model/ports/query-port.ts'
-import { cascadeJson, cascadeOutline, cascadeVersion } from './cascade/cascade-json.ts'
-import { compareJson } from './cascade/compare-json.ts'
-import { cpidJson, mergelogJson } from './cpid-json.ts'
-import { positionOf } from './cursor.ts'
-import { findJson } from './find-json.ts'
-import { graphJson } from './graph-json.ts'
-import { objectJson, objectVersionJson } from './object-json.ts'
-import { findSentSpan } from './cascade/sent-spans-json.ts'
-import { cpidListJson, listJson } from './list-json.ts'
-import { recordsJson } from './records-json.ts'
-import { answerTraceQuestion } from './traces/answer-trace-question.ts'
-import type { Part, Question, NoAnswer } from './question.ts'
+import { namespaceOfObject } from '../model/kubernetes-objects.ts'
+import { type Cpid, parseCpid, parseCpidPrefix } from '../model/merge-graph.ts'
+import type { OutboxItem } from '../model/outbox.ts'
+import type { Absent, CascadeFacts, CausewayQueries, Pages, Position } from '../model/queries.ts'
+import type { Found } from './answer-schemas.ts'
+import { cascadeJson, cascadeOutline, cascadeVersion, compareJson } from './cascade-json.ts'
+import {
+  jaegerSearchJson,
+  jaegerSummariesJson,
+  jaegerTraceJson,
+  jaegerV3SearchJson,
+  jaegerV3TraceJson,
+} from './jaeger-json.ts'
+import { cpidListJson, decodeCursor, listJson, recordsJson } from './list-json.ts'
+import { cpidJson, graphJson, mergelogJson, objectJson, objectVersionJson } from './object-json.ts'
+import type { FindFilter, NoAnswer, PageRequest, Question, TraceQuestion, TraceShape } from './question.ts'
+import { findSentSpan } from './sent-span-json.ts'
+import { tempoJson, tempoProtobuf, tempoSearchJson } from './tempo-json.ts'
+import {
+  jaegerOperationsJson,
+  jaegerServicesJson,
+  tempoTagsJson,
+  tempoTagValuesJson,
+} from './trace-names-json.ts'
 
 /** JSON text in pieces, to be read lazily: a piece, which may be empty, takes a bounded bite at the database. */
-export type JsonPieces = Iterable<string>
+type JsonPieces = Iterable<string>
 
 /** `version`, where it is known beforehand, changes with whatever the pieces say. */
 export type Answer = { kind: 'found'; pieces: JsonPieces; version?: string } | { kind: NoAnswer }
@@ -155,12 +165,151 @@ function unlessAbsent<T extends object>(found: T | Absent, toPieces: (found: T) 
 
 /** Positions in the list have `parts` parts (see CausewayQueries). */
 function inPart<T>(
-  { after }: Part,
+  { after }: PageRequest,
   parts: number,
   read: (after: Position | undefined) => Pages<T> | Absent,
   toPieces: (pages: Pages<T>) => JsonPieces,
 ): Answer {
-  const position = after === undefined ? undefined : positionOf(after, parts)
+  const position = after === undefined ? undefined : decodeCursor(after, parts)
   if (after !== undefined && position === undefined) return { kind: 'badCursor' }
   return unlessAbsent(read(position), toPieces)
+}
+
+const SEARCHES = {
+  jaeger: jaegerSearchJson,
+  jaegerV3: jaegerV3SearchJson,
+  jaegerSummaries: jaegerSummariesJson,
+  tempo: tempoSearchJson,
+} as const
+
+/** The pieces of the answer; undefined for a trace that was not sent. */
+function answerTraceQuestion(
+  queries: CausewayQueries,
+  question: TraceQuestion,
+): Iterable<string> | undefined {
+  switch (question.kind) {
+    case 'sentTrace': {
+      const pages = queries.traceSent(Buffer.from(question.traceId, 'hex'))
+      return pages && inShape(queries, question.traceId, question.shape, pages)
+    }
+    case 'searchTraces':
+      return SEARCHES[question.shape](queries, question.search)
+    case 'services':
+      return jaegerServicesJson(queries, question.version)
+    case 'operations':
+      return jaegerOperationsJson(queries, question)
+    case 'tags':
+      return tempoTagsJson(queries, question)
+    case 'tagValues':
+      return tempoTagValuesJson(queries, question)
+  }
+}
+
+function inShape(
+  queries: CausewayQueries,
+  traceId: string,
+  shape: TraceShape,
+  pages: Pages<OutboxItem>,
+): Iterable<string> {
+  switch (shape) {
+    case 'jaeger':
+      return jaegerTraceJson(queries, traceId, pages)
+    case 'jaegerV3':
+      return jaegerV3TraceJson(queries, pages)
+    case 'tempoProtobuf':
+      return tempoProtobuf(queries, pages, 1)
+    case 'tempoProtobufV2':
+      return tempoProtobuf(queries, pages, 2)
+    case 'tempoJson':
+      return tempoJson(queries, pages, 1)
+    case 'tempoJsonV2':
+      return tempoJson(queries, pages, 2)
+  }
+}
+
+/** How much of what happened to a found object is looked at for its cascades. */
+const HAPPENINGS = 100
+/** How many objects are looked at for somebody who may have touched none of them. */
+const LOOKED_AT = 1_000
+
+/**
+ * What a text may mean: a CPID, whole or by how it begins, or the id of an outgoing trace, and objects whose reference contains it; with the
+ * cascades of either, newest first.
+ */
+function* findJson(
+  queries: CausewayQueries,
+  asked: string,
+  limit: number,
+  filter: FindFilter = {},
+): Generator<string> {
+  const text = asked.trim()
+  const prefix = parseCpidPrefix(text)
+  const beginning = prefix === undefined ? [] : queries.cpidsBeginning(prefix, Math.max(limit, 2))
+  // Where one CPID alone begins so, it is as if all of it had been written.
+  const whole = parseCpid(text)
+  const cpid = whole ?? (beginning.length === 1 ? beginning[0] : undefined)
+  const objects: string[] = []
+  const roots = new Set<Cpid>()
+  let state: NonNullable<Found['cpid']>['state'] = 'unknown'
+  if (cpid !== undefined) {
+    const ofTrace = queries.rootOfTrace(Buffer.from(cpid.replaceAll('-', ''), 'hex'))
+    if (ofTrace !== undefined) roots.add(ofTrace)
+    const found = queries.cascadesOf(cpid)
+    if (typeof found !== 'string') for (const root of found) roots.add(root)
+    state = typeof found === 'string' ? found : 'known'
+  }
+  if (whole === undefined && text !== '') {
+    for (const object of objectsNamed(queries, text, filter)) {
+      if (object !== undefined && objects.push(object) >= limit) break
+      yield ''
+    }
+    for (const object of objects) {
+      for (const root of cascadesTouching(queries, object)) roots.add(root)
+      yield ''
+      if (roots.size >= limit) break
+    }
+  }
+  const cascades = []
+  for (const page of queries.cascadesAmong([...roots], undefined, filter)) cascades.push(...page)
+  yield JSON.stringify({
+    cpid: cpid === undefined ? null : { cpid, state },
+    cpids: cpid === undefined ? beginning.slice(0, limit) : [],
+    cascades: cascades.slice(0, limit).map(cascadeOutline),
+    objects,
+  } satisfies Found)
+}
+
+/** Undefined between objects stands for work that found none. */
+function* objectsNamed(
+  queries: CausewayQueries,
+  text: string,
+  filter: FindFilter,
+): Generator<string | undefined> {
+  let left = LOOKED_AT
+  for (const page of queries.objectsNamed(text)) {
+    yield undefined
+    for (const object of page) {
+      if (filter.namespace !== undefined && namespaceOfObject(object) !== filter.namespace) continue
+      if (filter.actor === undefined) yield object
+      else if (left-- === 0) return
+      else yield isTouched(queries, object, filter) ? object : undefined
+    }
+  }
+}
+
+function isTouched(queries: CausewayQueries, object: string, filter: FindFilter): boolean {
+  for (const page of queries.cascadesAmong([...cascadesTouching(queries, object)], undefined, filter))
+    if (page.length > 0) return true
+  return false
+}
+
+function cascadesTouching(queries: CausewayQueries, object: string): Set<Cpid> {
+  const roots = new Set<Cpid>()
+  let seen = 0
+  for (const page of queries.objects(object, undefined, HAPPENINGS)) {
+    for (const { cascades } of page) for (const root of cascades) roots.add(root)
+    seen += page.length
+    if (seen >= HAPPENINGS) break
+  }
+  return roots
 }

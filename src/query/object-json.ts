@@ -1,8 +1,23 @@
-import type { ObjectFacts, ObjectVersionFacts } from '../model/ports/object-history.ts'
-import { rfc3339 } from '../model/rfc3339.ts'
-import { spanIdHex } from '../otlp/write/encode-span.ts'
-import type { ObjectEvent, ObjectVersion } from './answers/objects.ts'
-import { seenJson } from './seen-json.ts'
+import type { Cpid } from '../model/merge-graph.ts'
+import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
+import type {
+  CpidFacts,
+  GraphAround,
+  MergelogFacts,
+  GraphNode as NodeFacts,
+  ObjectActivity,
+  ObjectVersionFacts,
+} from '../model/queries.ts'
+import type { SeenWrite } from '../model/seen-write.ts'
+import { rfc3339 } from '../model/time-and-size.ts'
+import type {
+  CpidFactsAnswer,
+  GraphNode,
+  Mergelog,
+  ObjectEvent,
+  ObjectVersion,
+  Span,
+} from './answer-schemas.ts'
 
 const REFERENCES_SHOWN = 128
 
@@ -15,7 +30,7 @@ export function objectJson({
   service,
   cluster,
   cascades,
-}: ObjectFacts): ObjectEvent {
+}: ObjectActivity): ObjectEvent {
   return {
     object,
     cpid: cpid ?? null,
@@ -41,4 +56,70 @@ export function objectVersionJson(facts: ObjectVersionFacts): ObjectVersion {
     cascades: facts.cascades,
     observed: facts.observed.slice(0, REFERENCES_SHOWN),
   }
+}
+
+/** A CPID as the API shows it; null where nothing is known. */
+export function cpidJson({ cpid, timeNs, sources, explained, service, object }: CpidFacts): CpidFactsAnswer {
+  return {
+    cpid,
+    timestamp: timeNs === undefined ? null : rfc3339(timeNs),
+    sources: sources ?? null,
+    explained,
+    service: service ?? null,
+    object: object ?? null,
+  }
+}
+
+/** A mergelog as the API shows it. */
+export function mergelogJson({
+  cpid,
+  sources,
+  timeNs,
+  service,
+  object,
+  reason,
+  cluster,
+}: MergelogFacts): Mergelog {
+  return {
+    cpid,
+    sources,
+    timestamp: rfc3339(timeNs),
+    service: service ?? null,
+    object: object ?? null,
+    reason: reason ?? null,
+    cluster: cluster ?? null,
+  }
+}
+
+/** The merge graph around a CPID as the API shows it. */
+export function* graphJson(cpid: Cpid, { nodes, edges, truncated }: GraphAround): Generator<string> {
+  yield `{"cpid":"${cpid}","nodes":${JSON.stringify(nodes.map(nodeJson))},"truncated":${truncated},"edges":[`
+  let separator = ''
+  for (const page of edges) {
+    if (page.length === 0) continue
+    yield separator + page.map((edge) => JSON.stringify(edge)).join(',')
+    separator = ','
+  }
+  yield ']}'
+}
+
+function nodeJson(node: NodeFacts): GraphNode {
+  return {
+    cpid: node.cpid,
+    timestamp: node.timeNs === undefined ? null : rfc3339(node.timeNs),
+    service: node.service ?? null,
+    object: node.object ?? null,
+    reason: node.reason ?? null,
+    cluster: node.cluster ?? null,
+    root: node.root,
+    explained: node.explained,
+    distance: node.distance,
+  }
+}
+
+/** What is said of a write that was seen from outside; nothing of any other. */
+export function seenJson(seen: SeenWrite | undefined): Pick<Span, 'user' | 'cause' | 'gap'> {
+  if (seen === undefined) return {}
+  const { user, cause, gap } = seen
+  return { ...(user !== undefined && { user }), cause, ...(gap && { gap }) }
 }

@@ -1,5 +1,5 @@
-import { errorText } from '../model/error-text.ts'
-import type { StorageFault, StorageFaults } from '../model/storage-fault.ts'
+import { errorText, type StorageFault, type StorageFaults } from '../model/faults.ts'
+import type { FromStore } from './store-messages.ts'
 
 /** A small write may fit where a large one did not: how long nothing must have failed for all to be well. */
 const CALM_MS = 2_000
@@ -46,5 +46,28 @@ export class StorageHealth {
     if (this.#nowMs() - this.#failedMs < CALM_MS) return
     this.#fault = undefined
     this.#report(undefined)
+  }
+}
+
+/** Keeps a fault of the disk from ending the thread: what is to be done is durable or kept, and is tried again. */
+export class StorageGuard {
+  readonly #health: StorageHealth
+  readonly #post: (message: FromStore) => void
+
+  constructor(health: StorageHealth, post: (message: FromStore) => void) {
+    this.#health = health
+    this.#post = post
+  }
+
+  /** Does `work`; false when it failed, which is said, and when the database is damaged, into which nothing is written. */
+  run(what: string, work: () => void): boolean {
+    if (this.#health.isDamaged) return false
+    try {
+      work()
+      return true
+    } catch (error) {
+      this.#post({ kind: 'trouble', reason: `${what}: ${this.#health.failed(error)}` })
+      return false
+    }
   }
 }

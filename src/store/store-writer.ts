@@ -1,22 +1,23 @@
-import type { InferenceRules } from '../inference/inference-rules.ts'
-import { RELATIONS } from '../inference/relations.ts'
-import { explainMore } from '../graph/explain.ts'
-import type { LinkerSettings } from '../model/link-settings.ts'
-import type { CascadeFigures } from '../model/cascade-figures.ts'
-import type { Clock } from '../model/clock.ts'
-import type { Signal } from '../model/ingest.ts'
-import type { LinkCounts } from '../model/link-counts.ts'
-import type { Retention } from '../model/ports/prune-port.ts'
-import type { Transactor } from '../model/ports/transactor.ts'
-import type { Stores, WriterProgress, WriterReader, WriterStores } from '../model/ports/writer-port.ts'
-import type { SetAside } from '../model/set-aside.ts'
-import type { SenderPolicy } from '../model/senders/sender-policy.ts'
-import { InferenceRounds } from './inference/inference-rounds.ts'
-import { IngestRounds, type Ingested, type PendingRequest } from './admission/ingest-rounds.ts'
-import { LinkRounds } from './linking/link-rounds.ts'
-import { PruneRounds, type PruneTurn, type PruneTurnResult } from './pruning/prune-rounds.ts'
-import { savePositions, type MovedExporter } from './save-positions.ts'
-import type { WriterGauges } from './writer-gauges.ts'
+import { explainMore } from '../graph/record-mergelog.ts'
+import type { InferenceRules } from '../kube/inference/decide.ts'
+import { RELATIONS } from '../kube/inference/relations.ts'
+import { reasonOf, type SetAside, type StorageFaults } from '../model/faults.ts'
+import type { CascadeFigures, LinkCounts, LinkerSettings } from '../model/linker-settings-and-metrics.ts'
+import type { SenderPolicy, Signal } from '../model/otlp-requests.ts'
+import type {
+  Retention,
+  StoredGauges,
+  Stores,
+  Transactor,
+  WriterProgress,
+  WriterReader,
+  WriterStores,
+} from '../model/store-ports.ts'
+import type { Clock } from '../model/time-and-size.ts'
+import { InferenceRounds } from './inference-rounds.ts'
+import { type Ingested, IngestRounds, type PendingRequest } from './ingest-rounds.ts'
+import { LinkRounds } from './link-rounds.ts'
+import { PruneRounds, type PruneTurn, type PruneTurnResult } from './prune-rounds.ts'
 
 /** Label values of one histogram that are told apart unless something else is said. */
 const MAX_SERIES = 500
@@ -181,4 +182,38 @@ export class StoreWriter {
   tryWriting(): void {
     this.#transactor.run(() => undefined)
   }
+}
+
+/** What the writer has to show at a moment. */
+interface WriterGauges extends StoredGauges {
+  /** CPIDs that retention has come to but keeps. */
+  held: number
+}
+
+/** How far an exporter has come, and how much its backend refused on the way. */
+interface MovedExporter {
+  signal: Signal
+  exporter: string
+  position: number
+  refused: number
+}
+
+/** Saves each by itself; sets aside those that could not be, which are lost, and returns them. */
+function savePositions(
+  moved: Iterable<MovedExporter>,
+  { positions, setAside, attempt }: Stores,
+  faults: StorageFaults,
+): SetAside[] {
+  const aside: SetAside[] = []
+  for (const { signal, exporter, position, refused } of moved) {
+    try {
+      attempt('positions', () => positions[signal].moveTo(exporter, position, refused))
+    } catch (error) {
+      if (!faults.isAboutOneItem(error)) throw error
+      const kind = `position in ${signal}`
+      aside.push({ stage: 'sending', kind, item: 0, cpid: undefined, exporter, reason: reasonOf(error) })
+    }
+  }
+  for (const item of aside) setAside.add(item)
+  return aside
 }

@@ -1,12 +1,12 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startQueryServer } from '../../src/api/query-server.ts'
-import { QueriesOnDemand } from '../../src/app/questions/queries-on-demand.ts'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { freePort } from '../../lab/harness/free-ports.ts'
+import { startQueryServer } from '../../src/query/http/query-server.ts'
+import { QueryThreads } from '../../src/query/threads/query-threads.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { freePort } from '../../lab/harness/free-ports.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -35,7 +35,7 @@ test('cascades are listed, filtered and shown one by one', async () => {
 
   // The port is not known from outside, so a free one is asked for first.
   const port = await freePort()
-  await using queries = new QueriesOnDemand(path)
+  await using queries = new QueryThreads(path)
   await using server = await startQueryServer({
     host: '127.0.0.1',
     port,

@@ -1,15 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { request, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { startQueryServer } from '../../src/api/query-server.ts'
-import type { Authenticator } from '../../src/trust/authenticator.ts'
-import { acceptLogins } from '../../src/trust/basic-logins.ts'
-import { ThreadQueryService } from '../../src/app/questions/thread-query-service.ts'
+import { openBasicAuthenticator } from '../../src/platform/basic-auth.ts'
+import type { Authenticator } from '../../src/platform/credentials.ts'
+import { startQueryServer } from '../../src/query/http/query-server.ts'
+import { QueryThreadClient } from '../../src/query/threads/query-threads.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 
 /** What the tests built before they began. */
@@ -28,7 +28,7 @@ beforeAll(async () => {
   open.defer(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'causeway.db')
   open.use(await figureSeven(path))
-  const queries = open.use(await ThreadQueryService.start({ path, salt: '', answers: 'any' }))
+  const queries = open.use(await QueryThreadClient.start({ path, salt: '', answers: 'any' }))
   const start = async (dashboard: string, gate: { authenticator?: Authenticator } = {}) => {
     const about = { version: '1', traceUrl: undefined }
     const settings = { host: '127.0.0.1', port: 0, queries, about, dashboard, ...gate }
@@ -38,7 +38,7 @@ beforeAll(async () => {
   built = await start(BUILT)
   unbuilt = await start(join(folder, 'empty'))
   const users = { id: 'basicauth', inline: 'alice:word', reloadIntervalMs: 0, onTrouble: () => undefined }
-  guarded = await start(BUILT, { authenticator: open.use(acceptLogins(users)) })
+  guarded = await start(BUILT, { authenticator: open.use(openBasicAuthenticator(users)) })
 })
 afterAll(() => open.disposeAsync())
 

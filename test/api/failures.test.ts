@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { startQueryServer } from '../../src/api/query-server.ts'
-import { ThreadQueryService } from '../../src/app/questions/thread-query-service.ts'
+import { startQueryServer } from '../../src/query/http/query-server.ts'
+import { QueryThreadClient } from '../../src/query/threads/query-threads.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { ABOUT, QueryApi } from './support/query-api.ts'
@@ -74,7 +74,7 @@ test('a path that is no path', async () => {
 })
 
 test('an occupied port', async () => {
-  await using queries = await ThreadQueryService.start({ path: api.writer.db.name, salt: '', answers: 'any' })
+  await using queries = await QueryThreadClient.start({ path: api.writer.db.name, salt: '', answers: 'any' })
   const port = Number(new URL(api.url).port)
   await expect(startQueryServer({ host: '127.0.0.1', port, queries, about: ABOUT })).rejects.toThrow(
     `The query API cannot listen on 127.0.0.1:${port}: another program has the port; change extensions.cpid_query.endpoint`,
@@ -83,13 +83,13 @@ test('an occupied port', async () => {
 
 test('no database', async () => {
   await expect(
-    ThreadQueryService.start({ path: '/nowhere/causeway.db', salt: '', answers: 'any' }),
+    QueryThreadClient.start({ path: '/nowhere/causeway.db', salt: '', answers: 'any' }),
   ).rejects.toThrow(/^cannot open the database \/nowhere\/causeway\.db .*; check that/)
 })
 
 test('a fault here is a 500 that tells the caller nothing, and one line for the log', async () => {
   const troubles: string[] = []
-  const queries = await ThreadQueryService.start({ path: api.writer.db.name, salt: '', answers: 'any' })
+  const queries = await QueryThreadClient.start({ path: api.writer.db.name, salt: '', answers: 'any' })
   await using server = await startQueryServer({
     host: '127.0.0.1',
     port: 0,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { parseCpid, type Cpid } from '../../src/model/cpid.ts'
-import type { Found } from '../../src/query/answers/objects.ts'
+import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
+import type { Found } from '../../src/query/answer-schemas.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { QueryApi } from './support/query-api.ts'
 

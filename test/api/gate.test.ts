@@ -1,16 +1,16 @@
-import { describe, expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startQueryServer, type QueryServerSettings } from '../../src/api/query-server.ts'
-import type { QueryService } from '../../src/api/query-service.ts'
-import { acceptLogins } from '../../src/trust/basic-logins.ts'
-import { acceptBearerTokens } from '../../src/trust/bearer-tokens.ts'
+import { describe, expect, test } from '@jest/globals'
 import { Authority } from '../../lab/harness/certificates.ts'
+import { openBasicAuthenticator } from '../../src/platform/basic-auth.ts'
+import { openBearerAuthenticator } from '../../src/platform/credentials.ts'
+import { type QueryServerSettings, startQueryServer } from '../../src/query/http/query-server.ts'
+import type { QueryService } from '../../src/query/question.ts'
 import { ABOUT } from './support/query-api.ts'
 
 interface Answer {
@@ -186,7 +186,13 @@ test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
 describe('credentials', () => {
   const common = { reloadIntervalMs: 0, onTrouble: () => undefined }
   const tokens = () =>
-    acceptBearerTokens({ ...common, id: 'a', header: 'Authorization', scheme: 'Bearer', tokens: ['right'] })
+    openBearerAuthenticator({
+      ...common,
+      id: 'a',
+      header: 'Authorization',
+      scheme: 'Bearer',
+      tokens: ['right'],
+    })
 
   test('a token is asked for', async () => {
     const turnedAway: string[] = []
@@ -206,7 +212,7 @@ describe('credentials', () => {
 
   test('a browser is told to ask for user and password', async () => {
     await using api = await starting({
-      authenticator: acceptLogins({ ...common, id: 'a', inline: 'alice:word' }),
+      authenticator: openBasicAuthenticator({ ...common, id: 'a', inline: 'alice:word' }),
     })
     const authorization = `Basic ${Buffer.from('alice:word').toString('base64')}`
     expect((await api.ask({})).headers['www-authenticate']).toMatch(/^Basic realm=/)
@@ -232,7 +238,7 @@ test('where a credential is asked for, those that ask for nothing keep nobody of
     connections: { max: 2, maxPerAddress: 1 },
     onDrop: (reason: string) => void dropped.push(reason),
   }
-  const authenticator = acceptBearerTokens({
+  const authenticator = openBearerAuthenticator({
     id: 'bearertokenauth',
     header: 'Authorization',
     scheme: 'Bearer',

@@ -1,9 +1,8 @@
-import { expect, test } from '@jest/globals'
 import { request } from 'node:http'
-import { startQueryServer } from '../../src/api/query-server.ts'
-import type { QueryService, Reply } from '../../src/api/query-service.ts'
-import type { Question } from '../../src/query/question.ts'
+import { expect, test } from '@jest/globals'
 import { eventually } from '../../lab/harness/eventually.ts'
+import { startQueryServer } from '../../src/query/http/query-server.ts'
+import type { QueryService, Question, Reply } from '../../src/query/question.ts'
 import { ABOUT } from './support/query-api.ts'
 
 /** Thinks about every question until nobody waits any more. */

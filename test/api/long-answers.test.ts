@@ -1,18 +1,15 @@
-import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MessageChannel } from 'node:worker_threads'
-import type { Reply } from '../../src/api/query-service.ts'
-import { CostlyAskers } from '../../src/app/questions/costly-askers.ts'
-import { QueriesOnDemand } from '../../src/app/questions/queries-on-demand.ts'
-import { serveQueries } from '../../src/app/questions/serve-queries.ts'
-import { systemTimers } from '../../src/app/system-timers.ts'
-import { cpidOfDigits } from '../../src/model/cpid.ts'
-import type { Asker } from '../../src/query/asker.ts'
-import type { Question } from '../../src/query/question.ts'
-import type { FromQuery, ToQuery } from '../../src/threads/query-messages.ts'
+import { expect, test } from '@jest/globals'
+import { cpidOfDigits } from '../../src/model/merge-graph.ts'
+import { systemTimers } from '../../src/platform/system-clock.ts'
+import type { Asker, Question, Reply } from '../../src/query/question.ts'
+import { CostlyAskers } from '../../src/query/threads/answer-stream.ts'
+import { type FromQuery, QueryThreads, type ToQuery } from '../../src/query/threads/query-threads.ts'
+import { serveQueries } from '../../src/query/threads/serve-questions.ts'
 import { figureSeven } from '../query/figure-seven.ts'
 import { cpid, spansRequest } from '../support/otlp-requests.ts'
 
@@ -42,7 +39,7 @@ test('nobody waits for the long answers of somebody else', async () => {
         { trace: 9_000 + row, id: 9_000 + row, attributes: { note: 'x'.repeat(LARGE) } },
       ]),
     )
-  await using queries = new QueriesOnDemand(path)
+  await using queries = new QueryThreads(path)
 
   // The neighbour has shown that it asks what is answered soon, the other one what is not.
   await queries.ask(SHORT, [], undefined, NEIGHBOUR)
@@ -67,7 +64,7 @@ test('an answer is known again by its etag, whichever thread gave it', async () 
   using folder = freshFolder()
   const path = join(folder.path, 'causeway.db')
   using writer = await figureSeven(path, {})
-  await using queries = new QueriesOnDemand(path)
+  await using queries = new QueryThreads(path)
   const cascades = JSON.parse(
     await textOf(await queries.ask({ kind: 'cascades', filter: {}, part: {} })),
   ) as {

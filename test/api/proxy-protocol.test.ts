@@ -1,8 +1,8 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
 import {
   Command,
   INETProtocol,
@@ -17,10 +17,10 @@ import {
   V2ProxyProtocol,
 } from 'proxy-protocol-js'
 import { Authority } from '../../lab/harness/certificates.ts'
-import { startQueryServer, type QueryServerSettings } from '../../src/api/query-server.ts'
-import type { QueryService } from '../../src/api/query-service.ts'
-import { peerOf } from '../../src/listeners/peer.ts'
-import { readProxyHeader } from '../../src/listeners/proxy-headers.ts'
+import { peerOf } from '../../src/platform/connections.ts'
+import { readProxyHeader } from '../../src/platform/trusted-proxies.ts'
+import { type QueryServerSettings, startQueryServer } from '../../src/query/http/query-server.ts'
+import type { QueryService } from '../../src/query/question.ts'
 
 const PORT = 4711
 

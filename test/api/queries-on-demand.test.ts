@@ -1,15 +1,14 @@
-import { expect, test } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
-import { QueriesOnDemand } from '../../src/app/questions/queries-on-demand.ts'
-import { ThreadQueryService } from '../../src/app/questions/thread-query-service.ts'
-import { cpidOfDigits } from '../../src/model/cpid.ts'
-import type { Question } from '../../src/query/question.ts'
-import { figureSeven } from '../query/figure-seven.ts'
+import { expect, test } from '@jest/globals'
 import { eventually } from '../../lab/harness/eventually.ts'
+import { cpidOfDigits } from '../../src/model/merge-graph.ts'
+import type { Question } from '../../src/query/question.ts'
+import { QueryThreadClient, QueryThreads } from '../../src/query/threads/query-threads.ts'
+import { figureSeven } from '../query/figure-seven.ts'
 import { cpid } from '../support/otlp-requests.ts'
 
 const QUESTION: Question = { kind: 'cpid', cpid: cpidOfDigits(cpid(2).replaceAll('-', '')) }
@@ -18,7 +17,7 @@ test('the thread is there while people ask', async () => {
   using folder = freshFolder()
   const path = join(folder.path, 'causeway.db')
   using writer = await figureSeven(path, {})
-  await using queries = new QueriesOnDemand(path, { idleMs: 1 })
+  await using queries = new QueryThreads(path, { idleMs: 1 })
   expect(queries.isRunning).toBe(false)
 
   for (let time = 0; time < 2; time++) {
@@ -31,7 +30,7 @@ test('the thread is there while people ask', async () => {
 test('a question that failed stops no later one', async () => {
   using folder = freshFolder()
   const path = join(folder.path, 'causeway.db')
-  await using queries = new QueriesOnDemand(path)
+  await using queries = new QueryThreads(path)
   await expect(queries.ask(QUESTION)).rejects.toThrow('cannot open the database')
 
   using writer = await figureSeven(path, {})
@@ -43,7 +42,7 @@ test('the thread rests after a question that could not be handed to it', async (
   using folder = freshFolder()
   const path = join(folder.path, 'causeway.db')
   using writer = await figureSeven(path, {})
-  await using queries = new QueriesOnDemand(path, { idleMs: 1 })
+  await using queries = new QueryThreads(path, { idleMs: 1 })
   const uncopied = { kind: 'cpid', cpid: () => undefined } as unknown as Question
   await expect(queries.ask(uncopied)).rejects.toThrow('could not be cloned')
   await eventually(() => expect(queries.isRunning).toBe(false))
@@ -56,7 +55,7 @@ test('a question that was given up is not waited for', async () => {
   using folder = freshFolder()
   const path = join(folder.path, 'causeway.db')
   using writer = await figureSeven(path, {})
-  await using thread = await ThreadQueryService.start({ path, salt: '', answers: 'any' })
+  await using thread = await QueryThreadClient.start({ path, salt: '', answers: 'any' })
   const gone = new AbortController()
   const asked = thread.ask(QUESTION, [], gone.signal)
   expect(thread.isAnswering).toBe(true)
@@ -73,7 +72,7 @@ test('one thread takes the place of one that has ended, however many ask at once
   const path = join(folder.path, 'causeway.db')
   using writer = await figureSeven(path, {})
   using started = startedThreads()
-  await using queries = new QueriesOnDemand(path)
+  await using queries = new QueryThreads(path)
   await queries.ask(QUESTION)
   await started.threads[0]?.terminate()
 
@@ -84,7 +83,7 @@ test('one thread takes the place of one that has ended, however many ask at once
 })
 
 test('nobody is answered after the end', async () => {
-  const queries = new QueriesOnDemand('/nowhere/causeway.db')
+  const queries = new QueryThreads('/nowhere/causeway.db')
   await queries[Symbol.asyncDispose]()
   await expect(queries.ask(QUESTION)).rejects.toThrow('shutting down')
 })

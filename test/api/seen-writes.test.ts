@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import type { CascadeList } from '../../src/query/answers/cascades.ts'
-import type { Found, ObjectVersion, ObjectVersions } from '../../src/query/answers/objects.ts'
+import type { CascadeList, Found, ObjectVersion, ObjectVersions } from '../../src/query/answer-schemas.ts'
 import { liveThroughRollout } from '../support/recorded-rollout.ts'
 import { QueryApi } from './support/query-api.ts'
 

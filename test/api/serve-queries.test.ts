@@ -1,10 +1,9 @@
-import { afterEach, expect, test } from '@jest/globals'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import type { FromQuery, ToQuery } from '../../src/threads/query-messages.ts'
-import { systemClock } from '../../src/app/system-clock.ts'
-import { systemTimers } from '../../src/app/system-timers.ts'
-import { serveQueries } from '../../src/app/questions/serve-queries.ts'
-import type { CausewayQueries, MergelogFacts } from '../../src/model/ports/query-port.ts'
+import { afterEach, expect, test } from '@jest/globals'
+import type { CausewayQueries, MergelogFacts } from '../../src/model/queries.ts'
+import { systemClock, systemTimers } from '../../src/platform/system-clock.ts'
+import type { FromQuery, ToQuery } from '../../src/query/threads/query-threads.ts'
+import { serveQueries } from '../../src/query/threads/serve-questions.ts'
 import { id as cpidOf } from '../query/asking.ts'
 
 const ports: MessagePort[] = []

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { ROUTES as API_ROUTES } from '../../src/api/routes/routes.ts'
+import { ROUTES as API_ROUTES } from '../../src/query/http/routes.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
 import { cascadesForBackends } from './support/jaeger-exchanges.ts'
 import { QueryApi } from './support/query-api.ts'

@@ -1,9 +1,9 @@
-import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import type { QueryService, Reply } from '../../src/api/query-service.ts'
-import { startQueryServer } from '../../src/api/query-server.ts'
+import { expect, test } from '@jest/globals'
 import { eventually } from '../../lab/harness/eventually.ts'
+import { startQueryServer } from '../../src/query/http/query-server.ts'
+import type { QueryService, Reply } from '../../src/query/question.ts'
 import { ABOUT } from './support/query-api.ts'
 
 const PIECE = 'x'.repeat(64 * 1024)

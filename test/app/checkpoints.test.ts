@@ -1,14 +1,13 @@
-import { expect, test } from '@jest/globals'
-import Database from 'better-sqlite3'
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Checkpoints, type CheckpointSettings } from '../../src/store/checkpoints/checkpoints.ts'
-import { openForReading, openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
-import type { LogPages } from '../../src/model/ports/write-ahead-log.ts'
-import { WalMover } from '../../src/sqlite/log/wal-mover.ts'
-import { startCheckpointThread } from '../../src/app/store/start-checkpoint-thread.ts'
+import { expect, test } from '@jest/globals'
+import Database from 'better-sqlite3'
+import type { WalPages } from '../../src/model/store-ports.ts'
+import { Checkpoints, type CheckpointSettings, startCheckpointThread } from '../../src/store/checkpoints.ts'
+import { openForReading, openForWriting, type Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { SqliteWalCheckpointer } from '../../src/store/sqlite/write-ahead-log.ts'
 
 const MIB = 1024 * 1024
 
@@ -112,7 +111,7 @@ interface Written extends AsyncDisposable {
   path: string
   db: Sqlite
   checkpoints: Checkpoints
-  state: () => LogPages
+  state: () => WalPages
 }
 
 /** With `movedTo`, the file has another name when the thread begins. */
@@ -125,7 +124,7 @@ async function written(
   const db = openForWriting(path)
   db.exec('CREATE TABLE blobs (id INTEGER PRIMARY KEY, bytes BLOB)')
   if (movedTo !== undefined) renameSync(path, join(folder, movedTo))
-  const log = new WalMover(db)
+  const log = new SqliteWalCheckpointer(db)
   const checkpoints = new Checkpoints(log, {
     nowMs: () => performance.now(),
     ...settings,

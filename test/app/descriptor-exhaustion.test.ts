@@ -1,8 +1,8 @@
-import { expect, test } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { expect, test } from '@jest/globals'
 
-const MODULE = new URL('../../src/app/resources/descriptor-exhaustion.ts', import.meta.url).href
+const MODULE = new URL('../../src/platform/open-files.ts', import.meta.url).href
 
 /** Runs a program in which an error with this code is thrown in a timer, where nobody handles it. */
 async function throwing(code: string): Promise<{ code: number; stdout: string; stderr: string }> {

@@ -1,6 +1,6 @@
-import { test, expect } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { FairQueue } from '../../src/store/admission/fair-queue.ts'
+import { FairQueue } from '../../src/platform/fair-queue.ts'
 
 interface Item {
   path: [peer: number, flow: number]

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { fitQuotas, openFilesLimit } from '../../src/app/resources/open-files.ts'
+import { fitQuotas, openFilesLimit } from '../../src/platform/open-files.ts'
 
 /** So many a listener may have open beyond those with a request under way, and as many at most as with one. */
 const SPARE = 64

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { systemClock } from '../../src/app/system-clock.ts'
-import { TelemetryFeed } from '../../src/app/metrics/telemetry-feed.ts'
-import { noLinkCounts } from '../../src/model/link-counts.ts'
-import type { SetAside } from '../../src/model/set-aside.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { OwnTelemetry } from '../../src/app/telemetry-feed.ts'
+import type { SetAside } from '../../src/model/faults.ts'
+import { noLinkCounts } from '../../src/model/linker-settings-and-metrics.ts'
+import { createLogger } from '../../src/platform/logger.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { systemClock } from '../../src/platform/system-clock.ts'
 
 const EXPORTER = 'otlp_grpc/jaeger'
 const HOUR_MS = 3_600_000
@@ -29,7 +29,7 @@ function feedAt(position: number, lastDecision: number) {
   let ms = 0
   const warnings: (string | undefined)[] = []
   const onWarning = (_: string, warning: string | undefined): void => void warnings.push(warning)
-  const feed = new TelemetryFeed({ metrics, log, onFault: () => undefined, onWarning, nowMs: () => ms })
+  const feed = new OwnTelemetry({ metrics, log, onFault: () => undefined, onWarning, nowMs: () => ms })
   feed.begin({
     positions: { traces: new Map([[EXPORTER, position]]), logs: new Map() },
     lastDecisions: { traces: lastDecision, logs: 0 },

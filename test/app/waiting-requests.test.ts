@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { FlowShares } from '../../src/store/admission/flow-shares.ts'
-import { WaitingRequests } from '../../src/store/admission/waiting-requests.ts'
+import { FlowShares, WaitingRequests } from '../../src/store/ingest-turns.ts'
 
 const KIB = 1024
 const LOOPING = 1

@@ -1,10 +1,9 @@
-import { expect, test } from '@jest/globals'
 import { execFileSync } from 'node:child_process'
-import { memoryLimitsOf } from '../../src/extension/memory-limiter/memory-limits.ts'
-import { watchMemory } from '../../src/extension/memory-limiter/watch-memory.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { systemClock } from '../../src/app/system-clock.ts'
+import { expect, test } from '@jest/globals'
+import { memoryLimitsOf, watchMemory } from '../../src/extension/memory-limiter/memory-limiter.ts'
+import { createLogger } from '../../src/platform/logger.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
+import { systemClock } from '../../src/platform/system-clock.ts'
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30
@@ -47,7 +46,7 @@ test('with memory enough nothing is refused', async () => {
 
 // In a process of its own, which has no freed memory lying about.
 test('memory that is taken counts', () => {
-  const module = new URL('../../src/extension/memory-limiter/memory-in-use.ts', import.meta.url).href
+  const module = new URL('../../src/extension/memory-limiter/memory-limiter.ts', import.meta.url).href
   const code = `import { memoryInUse } from ${JSON.stringify(module)}
     const before = memoryInUse()
     const taken = Buffer.alloc(${100 * MIB}, 1)

@@ -4,10 +4,9 @@ import { fill, REQUESTS, templateOf } from '../../lab/bench/anchor/requests.ts'
 import { LATEST, scheduleOf, type Sending } from '../../lab/bench/anchor/schedule.ts'
 import { SendTimes } from '../../lab/bench/anchor/send-times.ts'
 import { FIRST_SPAN, SPANS_PER_CHANGE, STEPS } from '../../lab/bench/anchor/steps.ts'
-import { decodeLogs } from '../../src/otlp/read/decode-logs.ts'
-import { decodeTraces } from '../../src/otlp/read/decode-traces.ts'
+import { decodeLogs, decodeTraces } from '../../src/model/otlp/decode-requests.ts'
 import { START_NS } from '../support/otlp-requests.ts'
-import { drawTrace, traceOf, type SentSpan } from '../support/sent-spans.ts'
+import { drawTrace, type SentSpan, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const SEED = 12_345

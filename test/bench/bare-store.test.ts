@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { BareRows } from '../../lab/bench/fill/bare-rows.ts'
 import { BareStore } from '../../lab/bench/fill/bare-store.ts'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { openForWriting, type Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 /** What ingest writes: every column of it but the numbers of arrivals, which the real writer also gives to changes. */

@@ -1,13 +1,13 @@
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
-import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
 import { HelperProcess } from '../../lab/bench/load/helper-process.ts'
 import type { FromGenerator, SendOrder } from '../../lab/bench/load/messages.ts'
 import { openClient } from '../../lab/harness/clients/otlp-client.ts'
-import { encodeRpcStatus } from '../../src/otlp/write/rpc-status.ts'
+import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
+import { encodeRpcStatus } from '../../src/model/otlp/responses.ts'
 
 type Answer = { code: number; metadata?: Metadata } | { reply: Buffer }
 

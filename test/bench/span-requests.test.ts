@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { SpanRequests } from '../../lab/bench/load/span-requests.ts'
-import { decodeTraces } from '../../src/otlp/read/decode-traces.ts'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
+import { decodeTraces } from '../../src/model/otlp/decode-requests.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 
 const NOW_MS = 1_790_000_000_123
 const CPIDS = ['00000001-0000-4000-8000-000000000000', '00000002-0000-4000-8000-000000000000']

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import type { Cascade } from '../../src/query/answers/cascades.ts'
-import type { Span } from '../../src/query/answers/spans.ts'
+import type { Cascade, Span } from '../../src/query/answer-schemas.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { Cli } from './cli.ts'

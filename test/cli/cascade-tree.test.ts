@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { cascadeTree } from '../../src/cli/text/cascade-tree.ts'
-import { terminalOf } from '../../src/cli/text/terminal.ts'
-import type { LinkedSpan } from '../../src/model/ports/query-port.ts'
-import { spanTree } from '../../src/query/cascade/span-tree.ts'
+import { cascadeTree } from '../../src/cli/cascade-command.ts'
+import { terminalOf } from '../../src/cli/text.ts'
+import type { LinkedSpan } from '../../src/model/queries.ts'
+import { spanTree } from '../../src/query/span-tree.ts'
 import { linkedSpan } from '../query/linked-span.ts'
 
 const MS = 1_000_000n

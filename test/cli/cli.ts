@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { runCli } from '../../src/cli/run-cli.ts'
+import { runCli } from '../../src/cli/commands.ts'
 import type { CausewayConfig } from '../../src/config/causeway-config.ts'
 
 /** What a command line came to. */

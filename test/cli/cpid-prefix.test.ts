@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { parseCpid, type Cpid } from '../../src/model/cpid.ts'
+import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { Cli } from './cli.ts'
 

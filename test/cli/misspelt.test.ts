@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { COMMANDS } from '../../src/cli/commands/commands.ts'
-import { OPTIONS, optionsOf, type Option } from '../../src/cli/options.ts'
+import { type Option, OPTIONS, optionsOf } from '../../src/cli/command-line.ts'
+import { COMMANDS } from '../../src/cli/commands.ts'
 import { Cli } from './cli.ts'
 
 const LETTERS = fc.constantFrom(...Array.from('abcdefghijklmnopqrstuvwxyz'))

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { count, duration, plain } from '../../src/cli/text/show.ts'
-import { textTable } from '../../src/cli/text/text-table.ts'
+import { count, duration, printable, textTable } from '../../src/cli/text.ts'
 
 test.each([
   [0n, '0ns'],
@@ -22,8 +21,8 @@ test.each([
 })
 
 test('text from outside stays on its line', () => {
-  expect(plain('a\nb\u001b[2Jc\u0085')).toBe('a\ufffdb\ufffd[2Jc\ufffd')
-  expect([plain(''), plain(undefined), plain('ä → b')]).toEqual(['-', '-', 'ä → b'])
+  expect(printable('a\nb\u001b[2Jc\u0085')).toBe('a\ufffdb\ufffd[2Jc\ufffd')
+  expect([printable(''), printable(undefined), printable('ä → b')]).toEqual(['-', '-', 'ä → b'])
 })
 
 test('counts', () => {
@@ -45,6 +44,6 @@ test('columns are aligned', () => {
 test.each(['\u202e', '\u2066', '\u200b', '\u061c', '\ufeff', '\u{e0041}', '\u001b', '\u009b', '\n'])(
   'a name with the character %j is shown without it',
   (character) => {
-    expect(plain(`web${character}txt.sh`)).toBe('web\ufffdtxt.sh')
+    expect(printable(`web${character}txt.sh`)).toBe('web\ufffdtxt.sh')
   },
 )

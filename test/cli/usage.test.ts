@@ -1,9 +1,9 @@
-import { expect, test } from '@jest/globals'
-import Database from 'better-sqlite3'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { COMMANDS } from '../../src/cli/commands/commands.ts'
-import { OPTIONS, optionsOf } from '../../src/cli/options.ts'
+import { expect, test } from '@jest/globals'
+import Database from 'better-sqlite3'
+import { OPTIONS, optionsOf } from '../../src/cli/command-line.ts'
+import { COMMANDS } from '../../src/cli/commands.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { Cli } from './cli.ts'
 

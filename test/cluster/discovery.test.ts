@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { ApiServer } from '../../src/cluster/api-server.ts'
-import { discover } from '../../src/cluster/discovery.ts'
-import { answerStatus, TestApiServer, type Instead } from './support/test-api-server.ts'
+import { discover } from '../../src/kube/cluster/api-resources.ts'
+import { ApiServer } from '../../src/kube/cluster/api-server.ts'
+import { answerStatus, type Instead, TestApiServer } from './support/test-api-server.ts'
 
 const VERBS = ['get', 'list', 'watch']
 

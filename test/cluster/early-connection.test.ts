@@ -4,9 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { expect, test } from '@jest/globals'
 import { Authority } from '../../lab/harness/certificates.ts'
 import { freePorts } from '../../lab/harness/free-ports.ts'
-import { ApiServer } from '../../src/cluster/api-server.ts'
-import type { ClusterAccess } from '../../src/cluster/cluster-access.ts'
-import { fixedCredential, type Credential } from '../../src/cluster/credentials/credential.ts'
+import { ApiServer } from '../../src/kube/cluster/api-server.ts'
+import {
+  type ClusterAccess,
+  type Credential,
+  fixedCredential,
+} from '../../src/kube/cluster/cluster-access.ts'
 
 const authority = new Authority()
 const TOKEN = fixedCredential({ headers: { authorization: 'Bearer t' } })

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { execCredential } from '../../src/cluster/credentials/exec-plugin.ts'
+import { execCredential } from '../../src/kube/cluster/cluster-access.ts'
 
 /** A plugin that waits for a program which it has started, and which holds its outputs open. */
 const startsAnother = (program: string) => ({

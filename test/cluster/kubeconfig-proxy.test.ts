@@ -1,13 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { connect, type AddressInfo, type Server, type Socket } from 'node:net'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, connect, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Authority } from '../../lab/harness/certificates.ts'
-import { ApiServer } from '../../src/cluster/api-server.ts'
-import { kubeconfigAccess } from '../../src/cluster/kubeconfig-access.ts'
+import { ApiServer } from '../../src/kube/cluster/api-server.ts'
+import { kubeconfigAccess } from '../../src/kube/cluster/kubeconfig.ts'
 
 const authority = new Authority()
 let directory: string

@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:https'
 import type { IncomingMessage } from 'node:http'
+import { createServer } from 'node:https'
 import type { AddressInfo, Server, Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { TLSSocket } from 'node:tls'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { Authority } from '../../lab/harness/certificates.ts'
-import { ApiServer } from '../../src/cluster/api-server.ts'
-import { kubeconfigAccess } from '../../src/cluster/kubeconfig-access.ts'
-import { serviceAccountAccess } from '../../src/cluster/service-account.ts'
+import { ApiServer } from '../../src/kube/cluster/api-server.ts'
+import { serviceAccountAccess } from '../../src/kube/cluster/cluster-access.ts'
+import { kubeconfigAccess } from '../../src/kube/cluster/kubeconfig.ts'
 
 const authority = new Authority()
 let directory: string

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
-import { Outage, Pauses, type Waiting } from '../../src/cluster/waiting.ts'
-import { StreamReports } from '../../src/receiver/clusters/stream-reports.ts'
+import { Backoff, type BackoffClock, Outage } from '../../src/kube/cluster/flow-control.ts'
+import { WatchReports } from '../../src/receiver/watched-cluster.ts'
 
 /** Nothing comes but by a signal. */
-const FOR_EVER: Waiting = {
+const FOR_EVER: BackoffClock = {
   now: () => 0n,
   sleep: (_, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
   random: () => 0,
@@ -14,7 +14,7 @@ test('once one reaches the server, the others ask it as well, and wait again whe
   const { signal } = new AbortController()
   const ended: string[] = []
   const waits = async (name: string): Promise<void> => {
-    await outage.wait(new Pauses(FOR_EVER), signal)
+    await outage.wait(new Backoff(FOR_EVER), signal)
     ended.push(name)
   }
   const both = Promise.all([waits('a'), waits('b')])
@@ -32,7 +32,7 @@ test('once one reaches the server, the others ask it as well, and wait again whe
 test('after an outage those that are behind are waited for from when the first is level', () => {
   const told: boolean[] = []
   const none = (): void => undefined
-  const reports = new StreamReports(
+  const reports = new WatchReports(
     { receiver: 'r', cluster: 'c', address: 'https://c' },
     { told: none, skipped: none, unreadable: none, relisted: none, watched: none, refused: none },
     none,

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
 import {
+  type ConfigCommand,
   runComponents,
   runPrintConfig,
   runValidate,
-  type ConfigCommand,
-} from '../../src/cli/commands/config-commands.ts'
+} from '../../src/cli/config-commands.ts'
 import { SMALLEST } from './load-text.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))

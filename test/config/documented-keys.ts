@@ -1,6 +1,6 @@
-import type { Schema } from '../../src/config/schema/schema.ts'
 import { COMPONENTS } from '../../src/app/components.ts'
-import { pipeline, service } from '../../src/config/service/service.ts'
+import type { Schema } from '../../src/config/schema.ts'
+import { pipeline, service } from '../../src/config/service-section.ts'
 
 export interface DocumentedKey {
   /** From the top, with the type in place of an id and 0 for an item of a list. */

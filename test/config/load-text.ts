@@ -1,6 +1,6 @@
 import { COMPONENTS } from '../../src/app/components.ts'
-import { ConfigError, describeMistake } from '../../src/config/config-error.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
+import { ConfigError, describeMistake } from '../../src/config/schema.ts'
 
 interface Around {
   sets?: string[]

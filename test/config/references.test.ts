@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { Findings } from '../../src/config/findings.ts'
-import { expandReferences } from '../../src/config/tree/expand-references.ts'
-import { Substituted, UNRESOLVED, type RawNode } from '../../src/config/tree/raw-node.ts'
+import { expandReferences } from '../../src/config/resolve-tree.ts'
+import { Findings } from '../../src/config/schema.ts'
+import { type RawNode, Substituted, UNRESOLVED } from '../../src/config/yaml-tree.ts'
 import { loadText, mistakesIn, SMALLEST, WITH_EXPORTER } from './load-text.ts'
 
 const ENV = {

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { COMPONENTS } from '../../src/app/components.ts'
 import { loadConfig } from '../../src/config/load-config.ts'
-import { mergeTrees, splitKeys } from '../../src/config/tree/merge-trees.ts'
-import type { RawMap } from '../../src/config/tree/raw-node.ts'
+import { mergeTrees, splitKeys } from '../../src/config/resolve-tree.ts'
+import type { RawMap } from '../../src/config/yaml-tree.ts'
 import { loadText, mistakesIn, SMALLEST, WITH_EXPORTER } from './load-text.ts'
 
 const around = { sets: [], env: {}, readFile: () => SMALLEST }

@@ -1,9 +1,14 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { DURATION, parseDuration } from '../../src/config/schema/duration.ts'
-import { formatEndpoint, parseEndpoint } from '../../src/config/schema/endpoint.ts'
-import { InvalidValue } from '../../src/config/schema/field.ts'
-import { parseSize, size } from '../../src/config/schema/size.ts'
+import { InvalidValue } from '../../src/config/schema.ts'
+import {
+  DURATION,
+  formatEndpoint,
+  parseDuration,
+  parseEndpoint,
+  parseSize,
+  size,
+} from '../../src/config/value-kinds.ts'
 
 const NANOS = { h: 3600e9, m: 60e9, s: 1e9, ms: 1e6, us: 1e3, ns: 1 }
 const unit = fc.constantFrom(...(Object.keys(NANOS) as (keyof typeof NANOS)[]))

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { Ancestry } from '../../src/dag/ancestry.ts'
-import { explainMore } from '../../src/graph/explain.ts'
-import type { Cpid } from '../../src/model/cpid.ts'
+import { Ancestry } from '../../src/graph/ancestry.ts'
+import { explainMore } from '../../src/graph/record-mergelog.ts'
+import type { Cpid } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { TestGraph } from './test-graph.ts'
 import { plainEnds, plainRoots } from './plain-walk.ts'
+import { TestGraph } from './test-graph.ts'
 
 const CPIDS = 9
 const WAIT_MS = 20

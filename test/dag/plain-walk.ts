@@ -1,5 +1,5 @@
-import { newestRoots } from '../../src/dag/newest-roots.ts'
-import type { CpidNode, MergeGraph } from '../../src/model/ports/graph-port.ts'
+import { newestRoots } from '../../src/graph/ancestry.ts'
+import type { CpidNode, MergeGraph } from '../../src/model/merge-graph.ts'
 
 /** The CPIDs that end what is looked at above one: those that are explained, or whose mergelog is missing. */
 function endsAbove(graph: MergeGraph, id: number): CpidNode[] {

@@ -1,8 +1,7 @@
-import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
+import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import { METRICS } from '../../src/telemetry/metric-catalogue.ts'
-import type { MetricSpec } from '../../src/telemetry/metric-spec.ts'
+import { METRICS, type MetricSpec } from '../../src/platform/metric-catalogue.ts'
 import { anchorsOf } from './anchors-of.ts'
 import { readPromql, type Selector } from './promql.ts'
 

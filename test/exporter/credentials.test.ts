@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { systemClock } from '../../src/app/system-clock.ts'
-import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
-import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
-import type { Credentials } from '../../src/trust/authenticator.ts'
 import { startGrpcBackend, tookAll } from '../../lab/harness/sinks/grpc-backend.ts'
 import { startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
+import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
+import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
+import type { Credentials } from '../../src/platform/credentials.ts'
+import { systemClock } from '../../src/platform/system-clock.ts'
 import { going, grpcSettings, httpSettings, REQUEST } from './transport-settings.ts'
 
 /** A credential that is another one each time. */

@@ -1,9 +1,9 @@
 import { status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
-import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
-import { sendSplitting } from '../../src/exporter/split-refused.ts'
-import { startGrpcBackend, tookAll } from '../../lab/harness/sinks/grpc-backend.ts'
 import { freePort } from '../../lab/harness/free-ports.ts'
+import { startGrpcBackend, tookAll } from '../../lab/harness/sinks/grpc-backend.ts'
+import { sendSplitting } from '../../src/exporter/drain.ts'
+import { openGrpcTransport } from '../../src/exporter/otlp-grpc/grpc-transport.ts'
 import { partialSuccess } from './otlp-bytes.ts'
 import { going, grpcSettings, REQUEST } from './transport-settings.ts'
 

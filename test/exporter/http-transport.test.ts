@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { createServer as createTlsServer } from 'node:https'
-import { gunzipSync } from 'node:zlib'
 import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
 import { expect, test } from '@jest/globals'
-import { type HttpTransportSettings, openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
-import { type Transport } from '../../src/model/send-outcome.ts'
-import { startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
 import { freePort } from '../../lab/harness/free-ports.ts'
+import { startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
 import { startRawBackend } from '../../lab/harness/sinks/raw-backend.ts'
+import { type HttpTransportSettings, openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
+import type { Transport } from '../../src/model/outbox.ts'
 import { going, httpSettings, REQUEST } from './transport-settings.ts'
 
 const clock = { wallMs: () => Date.UTC(2026, 0, 1) }

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals'
-import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
+import { freePort } from '../../lab/harness/free-ports.ts'
+import { type HttpBackend, startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
 import {
   retrying,
   type RetryNotice,
   type RetrySettings,
   type RetryTools,
-} from '../../src/exporter/retrying-transport.ts'
-import { type HttpBackend, startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
-import { freePort } from '../../lab/harness/free-ports.ts'
+} from '../../src/exporter/open-transport.ts'
+import { openHttpTransport } from '../../src/exporter/otlp-http/http-transport.ts'
 import { DELIVERED, refused, retry, scripted } from './scripted-transport.ts'
 import { going, httpSettings, REQUEST } from './transport-settings.ts'
 

@@ -1,4 +1,4 @@
-import { type SendOutcome, type Transport } from '../../src/model/send-outcome.ts'
+import type { SendOutcome, Transport } from '../../src/model/outbox.ts'
 
 export const DELIVERED: SendOutcome = { kind: 'delivered', refused: 0, message: '' }
 export const retry = (afterMs?: number): SendOutcome =>

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { sleep } from '../../src/exporter/sleep.ts'
+import { sleep } from '../../src/exporter/open-transport.ts'
 
 const LONGEST_MS = 2 ** 31 - 1
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { sendSplitting, type SplitOutcome } from '../../src/exporter/split-refused.ts'
-import { type SendOutcome } from '../../src/model/send-outcome.ts'
+import { sendSplitting, type SplitOutcome } from '../../src/exporter/drain.ts'
+import type { SendOutcome } from '../../src/model/outbox.ts'
 import { DELIVERED, refused, retry, scripted } from './scripted-transport.ts'
 import { going } from './transport-settings.ts'
 

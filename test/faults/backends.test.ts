@@ -1,32 +1,32 @@
 import type { ServerResponse } from 'node:http'
 import { status } from '@grpc/grpc-js'
 import { expect, test } from '@jest/globals'
-import { WILL_RETRY } from '../../src/exporter/failure-log.ts'
-import { startHttpBackend, type HttpRequest } from '../../lab/harness/sinks/http-backend.ts'
-import { rpcStatus } from '../exporter/otlp-bytes.ts'
-import { cascadeLoad } from '../process/support/cascade-load.ts'
 import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
-import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
 import { exporterTo, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
-import { eventually } from '../../lab/harness/eventually.ts'
-import { expectDelivered, expectStoredOnce } from '../process/support/expect-delivered.ts'
 import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
-import { receivedSpans, type ReceivedSpan } from '../../lab/harness/sinks/received-spans.ts'
-import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
-import { seededRandom, shuffled } from '../../lab/harness/seeded-random.ts'
 import { storedPositions, storedProgress } from '../../lab/harness/causeway/stored-data.ts'
-import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
-import { spansRequest } from '../support/otlp-requests.ts'
+import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { seededRandom, shuffled } from '../../lab/harness/seeded-random.ts'
+import { type HttpRequest, startHttpBackend } from '../../lab/harness/sinks/http-backend.ts'
 import {
   answersStatus,
   cancelsTheStream,
   endsWithoutStatus,
   failsInTheStream,
   hangsInItsReply,
-  resetsTheConnection,
   refusesTheStream,
+  resetsTheConnection,
   startRawGrpcBackend,
 } from '../../lab/harness/sinks/raw-grpc-backend.ts'
+import { type ReceivedSpan, receivedSpans } from '../../lab/harness/sinks/received-spans.ts'
+import { TraceBackend } from '../../lab/harness/sinks/trace-backend.ts'
+import { WILL_RETRY } from '../../src/exporter/open-transport.ts'
+import { rpcStatus } from '../exporter/otlp-bytes.ts'
+import { cascadeLoad } from '../process/support/cascade-load.ts'
+import { expectDelivered, expectStoredOnce } from '../process/support/expect-delivered.ts'
+import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
+import { spansRequest } from '../support/otlp-requests.ts'
 
 const HARD = { sending_queue: { batch: { max_size: 20 } }, timeout: '500ms', compression: 'none' }
 const ROUNDS = 3

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals'
-import { openForReading, WAL_KEPT_BYTES } from '../../src/sqlite/open-database.ts'
-import { spansRequest } from '../support/otlp-requests.ts'
 import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
-import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
 import { freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
 import { doctorFindings } from '../../lab/harness/causeway/doctor-findings.ts'
-import { eventually } from '../../lab/harness/eventually.ts'
 import { ownMetric } from '../../lab/harness/causeway/scraped-metrics.ts'
 import { RequestSender } from '../../lab/harness/clients/request-sender.ts'
+import { eventually } from '../../lab/harness/eventually.ts'
+import { openForReading, WAL_KEPT_BYTES } from '../../src/store/sqlite/open-database.ts'
+import { leaveNothingBehind } from '../process/support/leave-nothing-behind.ts'
+import { spansRequest } from '../support/otlp-requests.ts'
 
 const WARNED_BYTES = 256 * 1024 * 1024
 const REQUEST_BYTES = 3_000_000

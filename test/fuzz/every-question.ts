@@ -1,9 +1,8 @@
-import { cpidOfBytes, type Cpid } from '../../src/model/cpid.ts'
+import { type Cpid, cpidOfBytes } from '../../src/model/merge-graph.ts'
 import { answer } from '../../src/query/answer.ts'
-import type { Question } from '../../src/query/question.ts'
-import type { TraceShape } from '../../src/query/traces/trace-question.ts'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
+import type { Question, TraceShape } from '../../src/query/question.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { SqliteQueries } from '../../src/store/sqlite/queries.ts'
 
 const SHAPES: readonly TraceShape[] = [
   'jaeger',

@@ -1,5 +1,5 @@
-import { fieldHeader } from '../../src/otlp/write/patch-span.ts'
-import { WireCursor } from '../../src/otlp/read/wire-cursor.ts'
+import { fieldHeader } from '../../src/model/otlp/outgoing-records.ts'
+import { WireCursor } from '../../src/model/otlp/protobuf-wire.ts'
 import type { Random, Target } from './target.ts'
 
 const MAX_BYTES = 16_384

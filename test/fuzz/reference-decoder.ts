@@ -1,27 +1,26 @@
 import {
-  createFileRegistry,
   create,
+  createFileRegistry,
+  type DescMessage,
   fromBinary,
   fromJson,
-  toJson,
-  type DescMessage,
   type JsonValue,
+  toJson,
 } from '@bufbuild/protobuf'
 import {
   FieldDescriptorProto_Label,
   FieldDescriptorProto_Type,
   FileDescriptorProtoSchema,
 } from '@bufbuild/protobuf/wkt'
-import type { Json, JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
-import { wireTypeOf } from '../../src/otlp/json/read-json-scalar.ts'
-import { WireCursor } from '../../src/otlp/read/wire-cursor.ts'
 import {
-  MAX_DEPTH,
-  MESSAGES,
   type Field,
+  MAX_DEPTH,
   type MessageName,
+  MESSAGES,
   type ScalarKind,
-} from '../../src/otlp/json/schema.ts'
+} from '../../src/model/otlp/message-schema.ts'
+import { type Json, type JsonObject, wireTypeOf } from '../../src/model/otlp/protobuf-to-json.ts'
+import { WireCursor } from '../../src/model/otlp/protobuf-wire.ts'
 
 const TYPES: Record<ScalarKind, FieldDescriptorProto_Type> = {
   string: FieldDescriptorProto_Type.STRING,

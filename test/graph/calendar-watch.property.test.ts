@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { CalendarWatch, DRIFT, LEAP_MS, UNSURE_MS } from '../../src/graph/calendar-watch.ts'
+import { CalendarWatch, DRIFT, LEAP_MS, UNSURE_MS } from '../../src/graph/prune.ts'
 
 const MINUTE = 60_000
 const RUNS = process.env.CAUSEWAY_ATTACK === '1' ? 20_000 : 500

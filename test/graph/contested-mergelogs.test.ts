@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Sender } from '../../src/model/senders/sender.ts'
+import type { Sender } from '../../src/model/otlp-requests.ts'
 import { loadText, SMALLEST } from '../config/load-text.ts'
 import { cpid, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
-import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { type Observation, serializeObservations } from '../../src/model/kubernetes-observations.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -96,7 +95,7 @@ function prune(): void {
 function tellOfCluster({ writer: { inference }, clock }: TestWriter, day: number, look: () => void): void {
   const seenNs = BigInt(clock.wallMs()) * 1_000_000n
   const tell = (observations: readonly Observation[]): void => {
-    const body = bytesOfTold(observations)
+    const body = serializeObservations(observations)
     expect(inference.tell([{ cluster: 'kept', stream: 'watch', position: String(day), body }])).toEqual([
       { kind: 'stored' },
     ])

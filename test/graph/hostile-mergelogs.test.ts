@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { cpid, mergelogsRequest, spansRequest, type MergelogSketch } from '../support/otlp-requests.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { cpid, type MergelogSketch, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const HOUR = 3_600_000

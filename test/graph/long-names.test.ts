@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { MAX_TEXT_BYTES } from '../../src/otlp/read/wire-cursor.ts'
-import { ALL } from '../../src/query/traces/condition.ts'
-import { tempoTagsJson, tempoTagValuesJson } from '../../src/query/traces/names-json.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { MAX_TEXT_BYTES } from '../../src/model/otlp/protobuf-wire.ts'
+import { tempoTagsJson, tempoTagValuesJson } from '../../src/query/trace-names-json.ts'
+import { ANY_SPAN } from '../../src/query/trace-search.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -90,7 +90,7 @@ test('values as long as a request are listed cut', async () => {
   const request = { resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }
   writer.ingest('traces', Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(request)))))
   writer.pass(60_000)
-  const asked = { version: 1, limit: 100, condition: ALL } as const
+  const asked = { version: 1, limit: 100, condition: ANY_SPAN } as const
   const texts = [
     tempoTagValuesJson(writer.queries(), { ...asked, tag: 'resource.x' }),
     tempoTagValuesJson(writer.queries(), { ...asked, tag: 'name' }),

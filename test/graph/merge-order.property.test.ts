@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { againstOrder } from '../process/support/merge-graph-of.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { newestChanges } from '../../src/graph/newest-changes.ts'
-import { parseCpid, type Cpid } from '../../src/model/cpid.ts'
+import { newestChanges } from '../../src/graph/ancestry.ts'
+import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

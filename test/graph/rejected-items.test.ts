@@ -1,6 +1,6 @@
-import { expect, test } from '@jest/globals'
 import { createHash } from 'node:crypto'
-import { requestLimits, RequestTable } from '../../src/sqlite/writer/request-table.ts'
+import { expect, test } from '@jest/globals'
+import { requestLimits, RequestTable } from '../../src/store/sqlite/arrivals.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import type { Sender } from '../../src/model/senders/sender.ts'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { firstSender } from '../../src/otlp/read/first-sender.ts'
-import { namedObjects } from '../../src/otlp/read/named-objects.ts'
+import type { Sender } from '../../src/model/otlp-requests.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { namedObjects } from '../../src/model/otlp/read-stored-span.ts'
+import { claimedSender } from '../../src/model/otlp/request-envelopes.ts'
+import { parseTraceQl } from '../../src/query/traceql.ts'
 import { loadText, SMALLEST } from '../config/load-text.ts'
-import { parseTraceQl } from '../../src/query/traces/parse-traceql.ts'
 import { ask } from '../query/asking.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -128,7 +128,7 @@ test('without a policy the first counts: in the graph, in views, in answers and 
   )
   expect(writer.ingest('traces', spans)).toMatchObject({ stored: 1, rejected: 0 })
   expect(writer.ingest('logs', request('logs', resource, merged))).toMatchObject({ stored: 1, rejected: 0 })
-  expect(firstSender(spans)).toEqual({ service: 'a', cluster: 'eu' })
+  expect(claimedSender(spans)).toEqual({ service: 'a', cluster: 'eu' })
   expect(writer.db.prepare('SELECT cpid, service, cluster FROM audit_spans').all()).toEqual([
     { cpid: cpid(1), service: 'a', cluster: 'eu' },
   ])

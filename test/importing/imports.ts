@@ -1,17 +1,20 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Imported } from '../../src/app/importing/import-counts.ts'
-import { IMPORT_STREAM, readPlace } from '../../src/app/importing/import-place.ts'
-import { importRecordings, type ImportOptions } from '../../src/app/importing/import-recordings.ts'
-import type { RecordedSource } from '../../src/app/importing/read-line.ts'
-import { RecordedClock } from '../../src/app/importing/recorded-clock.ts'
-import type { NamedRecording } from '../../src/app/importing/recording.ts'
-import { RELATIONS } from '../../src/inference/relations.ts'
-import { sqliteStores } from '../../src/sqlite/writer-stores.ts'
+import {
+  IMPORT_STREAM,
+  type Imported,
+  type ImportOptions,
+  importRecordings,
+  readPlace,
+} from '../../src/importing/import-recordings.ts'
+import { RecordedClock } from '../../src/importing/recorded-time.ts'
+import type { NamedRecording, RecordedSource } from '../../src/importing/recordings.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { closeWriting, openForReading, openForWriting } from '../../src/store/sqlite/open-database.ts'
+import { sqliteStores } from '../../src/store/sqlite/writer-stores.ts'
 import { StoreWriter } from '../../src/store/store-writer.ts'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { closeWriting, openForReading, openForWriting } from '../../src/sqlite/open-database.ts'
 import { writerSettings } from '../support/test-writer.ts'
 import type { RecordedLine } from './recorded-lines.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import Database from 'better-sqlite3'
-import type { RecordedSource } from '../../src/app/importing/read-line.ts'
+import type { RecordedSource } from '../../src/importing/recordings.ts'
 
 /** A line of a recording, and when it was told. */
 export interface RecordedLine {

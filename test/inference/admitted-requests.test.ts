@@ -1,12 +1,9 @@
 import { expect, test } from '@jest/globals'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAdmissionReview } from '../../src/kubernetes/read-admission-review.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
-import type { Write } from '../../src/model/kubernetes/write.ts'
-import { rfc3339 } from '../../src/model/rfc3339.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAdmissionReview, readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { ClusterWrite, Observation } from '../../src/model/kubernetes-observations.ts'
+import { rfc3339 } from '../../src/model/time-and-size.ts'
 
 const SETTINGS = { windowNs: 10n, whoWaitNs: 100n, isWatched: true }
 const NOW = 1_767_225_600_000_000_000n
@@ -59,13 +56,13 @@ const audited = (user: string, verb: string): Observation =>
 function decided(
   observations: readonly Observation[],
   settings: object = {},
-): { writes: Write[]; line: LineOfWrites } {
-  const line = new LineOfWrites({ ...SETTINGS, ...settings })
+): { writes: ClusterWrite[]; line: WriteQueue } {
+  const line = new WriteQueue({ ...SETTINGS, ...settings })
   for (const observation of observations) line.add(observation, NOW)
   return { writes: line.takeDue(NOW + 1_000n), line }
 }
 
-const whoOf = ({ writes }: { writes: readonly Write[] }): unknown[] =>
+const whoOf = ({ writes }: { writes: readonly ClusterWrite[] }): unknown[] =>
   writes.map(({ request }) => [request?.actor.user, request?.traceparent])
 
 test('of two who delete at the same time, the trace is of the one whom audit names', () => {
@@ -104,7 +101,7 @@ test('who was refused made nothing: neither by another content, nor of a name th
 })
 
 test('a request alone is no write, and goes after a while', () => {
-  const line = new LineOfWrites(SETTINGS)
+  const line = new WriteQueue(SETTINGS)
   line.add(admitted('alice', { operation: 'CREATE', object: pod('', { uid: '' }) }), NOW)
   expect([line.size, line.oldestNs]).toEqual([0, NOW])
   expect(line.takeDue(NOW + 209n)).toEqual([])
@@ -114,7 +111,7 @@ test('a request alone is no write, and goes after a while', () => {
 })
 
 test('however many are told, so many wait', () => {
-  const line = new LineOfWrites(SETTINGS)
+  const line = new WriteQueue(SETTINGS)
   const one = admitted('alice', { operation: 'DELETE', oldObject: pod('5') })
   for (let at = 0; at < 20_010; at++) line.add(one, NOW)
   expect(line.takeUnmatched()).toBe(10)
@@ -124,7 +121,7 @@ test('where admission alone says who, nobody is waited for beyond the window', (
   const object = pod('6', { labels: { a: 'b' } })
   const told = [admitted('alice', { operation: 'UPDATE', object, oldObject: pod('5') }), seen(object)]
   for (const isAudited of [true, false]) {
-    const line = new LineOfWrites({ ...SETTINGS, isAudited })
+    const line = new WriteQueue({ ...SETTINGS, isAudited })
     for (const observation of told) line.add(observation, NOW)
     expect(line.takeDue(NOW + 9n)).toHaveLength(0)
     expect(line.takeDue(NOW + 10n)).toHaveLength(isAudited ? 0 : 1)

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
-import type { SenderGrants } from '../../src/model/senders/sender-policy.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { serializeObservations } from '../../src/model/kubernetes-observations.ts'
+import type { SenderGrants } from '../../src/model/otlp-requests.ts'
 import { cpid } from '../support/otlp-requests.ts'
-import { TestWriter, type TestSettings } from '../support/test-writer.ts'
+import { type TestSettings, TestWriter } from '../support/test-writer.ts'
 
 const OTHERS = cpid(1)
 const OWN = cpid(2)
@@ -27,7 +27,7 @@ async function joined(said: string, settings: TestSettings): Promise<string | un
   const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata }
   const read = readWatchEvent({ type: 'ADDED', object }, BigInt(writer.clock.wallMs()) * 1_000_000n)
   if (typeof read === 'string') throw new Error(read)
-  inference.tell([{ cluster: 'test', stream: 'watch', body: bytesOfTold([read]) }])
+  inference.tell([{ cluster: 'test', stream: 'watch', body: serializeObservations([read]) }])
   writer.clock.advance(5_000)
   while (inference.infer(100));
   return writer.db

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { replay } from '../../lab/harness/inference/replay.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
 import { cpid } from '../support/otlp-requests.ts'
 
 const START = Date.UTC(2026, 0, 1)

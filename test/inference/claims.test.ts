@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { replay } from '../../lab/harness/inference/replay.ts'
-import type { Decision } from '../../src/inference/decide.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
+import type { Decision } from '../../src/kube/inference/decide.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 
 interface Told {
   kind: string

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
+import type { ClusterObjects, KnownObject, KnownVersion } from '../../src/model/inference-store.ts'
+import type { ObjectFacts, ObjectIdentity } from '../../src/model/kubernetes-objects.ts'
+import { parseCpid } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import type { ClusterObjects, KnownObject, KnownVersion } from '../../src/model/kubernetes/cluster-objects.ts'
-import type { ObjectFacts, ObjectIdentity } from '../../src/model/kubernetes/object-facts.ts'
-import { parseCpid } from '../../src/model/cpid.ts'
 
 const KEPT = 8
 const HOUR = 3_600_000

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const MS = 1_000_000n
 const LINE = { windowNs: 500n * MS, whoWaitNs: 2_000n * MS, isWatched: true }
@@ -49,7 +48,7 @@ function known(read: Observation | string): Observation {
 
 /** Versions, and who made them, of what is due when a line was told of these. */
 function due(nowMs: number, ...observations: Observation[]): [number, string][] {
-  const line = new LineOfWrites(LINE)
+  const line = new WriteQueue(LINE)
   for (const observation of observations) line.add(observation, at(10))
   return line
     .takeDue(at(nowMs))
@@ -92,7 +91,7 @@ test('a request that began long after a version was seen did not make it', () =>
 })
 
 test('who deleted an object before is not who deletes the next of its name', () => {
-  const line = new LineOfWrites(LINE)
+  const line = new WriteQueue(LINE)
   line.add(deleted(6, 0, 7), at(10))
   line.add(seen('DELETED', 6, 6), at(10))
   line.takeDue(at(600))

@@ -1,11 +1,9 @@
 import { expect, test } from '@jest/globals'
-import { RELATIONS } from '../../src/inference/relations.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAdmissionReview } from '../../src/kubernetes/read-admission-review.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import { nanosOfMs } from '../../src/model/clock.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
-import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAdmissionReview, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { type Observation, serializeObservations } from '../../src/model/kubernetes-observations.ts'
+import { nanosOfMs } from '../../src/model/time-and-size.ts'
 import { migratedMemory } from '../support/migrated-memory.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -51,7 +49,7 @@ async function started(): Promise<TestWriter> {
 }
 
 const tell = ({ writer }: TestWriter, told: readonly Observation[]): unknown =>
-  writer.inference.tell([{ cluster: 'test', stream: 'all', body: bytesOfTold(told) }])
+  writer.inference.tell([{ cluster: 'test', stream: 'all', body: serializeObservations(told) }])
 
 test('a request that makes no write is kept no longer than it may be asked for', async () => {
   const writer = await started()

@@ -1,10 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
-import { NANOS_PER_MS } from '../../src/model/clock.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
-import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
-import type { ObservationBatch } from '../../src/model/kubernetes/observation-batch.ts'
-import type { PendingObservationBatch } from '../../src/store/inference/inference-rounds.ts'
+import {
+  type Observation,
+  type ObservationBatch,
+  serializeObservations,
+} from '../../src/model/kubernetes-observations.ts'
+import { NANOS_PER_MS } from '../../src/model/time-and-size.ts'
+import type { PendingObservationBatch } from '../../src/store/inference-rounds.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -16,7 +18,7 @@ const telling = (
   position = 'there',
 ): PendingObservationBatch => ({
   ...{ cluster: 'test', stream: 'watch', position },
-  body: bytesOfTold(observations),
+  body: serializeObservations(observations),
 })
 
 async function opened(): Promise<TestWriter> {
@@ -145,7 +147,7 @@ test('a row of the inbox that cannot be read is set aside at the next start, and
 test('more than may wait is refused for now, and taken once the rest is decided', async () => {
   const writer = await opened()
   const { inference } = writer.writer
-  const body = bytesOfTold(OBSERVED)
+  const body = serializeObservations(OBSERVED)
   let told = 0
   while (inference.tell([{ cluster: 'test', stream: 'watch', body }])[0]?.kind === 'stored') told++
   expect(told * body.length).toBeGreaterThan(16 * 1024 * 1024)

@@ -1,15 +1,14 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { RELATIONS } from '../../src/inference/relations.ts'
-import { NANOS_PER_MS } from '../../src/model/clock.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
-import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
-import { referenceOf } from '../../src/inference/spans/reference-of.ts'
+import { replay, type Source } from '../../lab/harness/inference/replay.ts'
+import { recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
+import { versionReference } from '../../src/kube/inference/inferred-telemetry.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
+import { type Observation, serializeObservations } from '../../src/model/kubernetes-observations.ts'
+import { NANOS_PER_MS } from '../../src/model/time-and-size.ts'
 import { migratedMemory } from '../support/migrated-memory.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { replay, type Source } from '../../lab/harness/inference/replay.ts'
-import { recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
 
 const BOTH: readonly Source[] = ['audit', 'watch']
 const SETTINGS = {
@@ -44,7 +43,7 @@ function decidedInMemory(): string[] {
   return decisions
     .filter(({ version }) => version !== undefined)
     .map(({ cpid, version, write: { object } }) => {
-      const [reference] = referenceOf(object, undefined).split('?')
+      const [reference] = versionReference(object, undefined).split('?')
       return `${reference}@${version} ${cpid} of ${(merges.get(cpid) ?? []).join(',')}`
     })
     .sort()
@@ -67,7 +66,12 @@ async function lived(observed: readonly Observation[], { cuts, kills }: Life): P
     if (kills.has(at)) writer = writer.reopened()
     passUntil(writer, Number(one.seenNs / NANOS_PER_MS))
     while (writer.writer.inference.infer(50));
-    const telling = { cluster: 'test', stream: 'all', position: String(at), body: bytesOfTold(told) }
+    const telling = {
+      cluster: 'test',
+      stream: 'all',
+      position: String(at),
+      body: serializeObservations(told),
+    }
     expect(writer.writer.inference.tell([telling])).toEqual([{ kind: 'stored' }])
     told = []
     if (kills.has(at + 1)) writer = writer.reopened()

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals'
-import { encodeEvents } from '../../src/inference/spans/encode-events.ts'
-import { readEvent } from '../../src/kubernetes/read-event.ts'
-import type { LogRecord } from '../../src/model/arrivals.ts'
-import type { Cpid } from '../../src/model/cpid.ts'
-import type { ClusterEvent } from '../../src/model/kubernetes/cluster-event.ts'
-import { decodeLogs } from '../../src/otlp/read/decode-logs.ts'
-import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
 import { recordedLines } from '../../lab/harness/inference/rollout-recording.ts'
-import { objectIn, textIn } from '../../src/kubernetes/json-access.ts'
+import { encodeEvents } from '../../src/kube/inference/inferred-telemetry.ts'
+import { objectIn, textIn } from '../../src/kube/objects/object-json.ts'
+import { readEvent } from '../../src/kube/objects/observations.ts'
+import type { LogRecord } from '../../src/model/arrivals.ts'
+import type { ClusterEvent } from '../../src/model/kubernetes-observations.ts'
+import type { Cpid } from '../../src/model/merge-graph.ts'
+import { decodeLogs } from '../../src/model/otlp/decode-requests.ts'
+import { jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 
 const CPID = '11111111-2222-4333-8444-555555555555' as Cpid
 

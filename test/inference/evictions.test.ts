@@ -1,12 +1,10 @@
 import { expect, test } from '@jest/globals'
 import { replay } from '../../lab/harness/inference/replay.ts'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAdmissionReview } from '../../src/kubernetes/read-admission-review.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
-import { rfc3339 } from '../../src/model/rfc3339.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAdmissionReview, readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
+import { rfc3339 } from '../../src/model/time-and-size.ts'
 
 const NOW = 1_767_225_600_000_000_000n
 const SETTINGS = { windowNs: 10n, whoWaitNs: 100n, isWatched: true }
@@ -56,7 +54,7 @@ const admitted = known(
 )
 
 function whoOf(settings: object, ...observations: Observation[]): [number, string][] {
-  const line = new LineOfWrites({ ...SETTINGS, ...settings })
+  const line = new WriteQueue({ ...SETTINGS, ...settings })
   for (const observation of observations) line.add(observation, NOW)
   return line
     .takeDue(NOW + 1_000n)

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals'
-import { decide, type Decision } from '../../src/inference/decide.ts'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import { RELATIONS } from '../../src/inference/relations.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { WatchedVersion } from '../../src/model/kubernetes/observation.ts'
 import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
+import { decide, type Decision } from '../../src/kube/inference/decide.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { WatchedVersion } from '../../src/model/kubernetes-observations.ts'
 
 const SETTINGS = { cluster: 'test', relations: RELATIONS, operators: [], controllers: [] }
 const LINE = { windowNs: 10n, whoWaitNs: 0n, isWatched: true }
@@ -46,7 +46,7 @@ function seen({
 }
 
 function decided(...sketches: Sketch[]): Decision[] {
-  const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new LineOfWrites(LINE)]
+  const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new WriteQueue(LINE)]
   for (const sketch of sketches) line.add(seen(sketch), 0n)
   return line.takeDue(100n).flatMap((write) => {
     const decision = decide(write, objects, changes, SETTINGS)

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const MS = 1_000_000n
 const LINE = { windowNs: 500n * MS, whoWaitNs: 2_000n * MS, isWatched: true }
@@ -47,7 +46,7 @@ const BINDING = known(
 
 /** Versions, and who made them, of what is due in the end. */
 function told(...observations: Observation[]): [number | undefined, string][] {
-  const line = new LineOfWrites(LINE)
+  const line = new WriteQueue(LINE)
   for (const observation of observations) line.add(observation, at(10))
   return line
     .takeDue(at(9_000))

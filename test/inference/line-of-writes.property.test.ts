@@ -1,12 +1,9 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAdmissionReview } from '../../src/kubernetes/read-admission-review.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
-import type { Write } from '../../src/model/kubernetes/write.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAdmissionReview, readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { ClusterWrite, Observation } from '../../src/model/kubernetes-observations.ts'
 
 const WINDOW = 500
 const WHO_WAIT = 2_000
@@ -118,13 +115,13 @@ function observed(write: Told, at: number, ms: number): Timed[] {
 const userOf = ({ verb }: Told): string => `${verb}r`
 
 interface Lived {
-  out: Write[]
+  out: ClusterWrite[]
   unmatched: number
 }
 
 /** What comes out when the sources tell of writes in the order in which they do, and are asked as often as they tell. */
 function lived(writes: readonly Told[], isAudited: boolean): Lived {
-  const line = new LineOfWrites({
+  const line = new WriteQueue({
     windowNs: BigInt(WINDOW) * MS,
     whoWaitNs: BigInt(WHO_WAIT) * MS,
     isWatched: true,
@@ -132,7 +129,7 @@ function lived(writes: readonly Told[], isAudited: boolean): Lived {
   })
   let ms = 0
   const all = writes.flatMap((write, at) => observed(write, at, (ms += write.afterMs)))
-  const out: Write[] = []
+  const out: ClusterWrite[] = []
   const told: { nowNs: bigint; version: bigint }[] = []
   for (const { atMs, observation } of all.sort((one, other) => one.atMs - other.atMs)) {
     const nowNs = BigInt(START_MS + atMs) * MS

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
-import { decide, type Decision } from '../../src/inference/decide.ts'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import { RELATIONS } from '../../src/inference/relations.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
+import { decide, type Decision } from '../../src/kube/inference/decide.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 
 const SETTINGS = { cluster: 'test', relations: RELATIONS, operators: [], controllers: [] }
 const LINE = { windowNs: 0n, whoWaitNs: 0n, isWatched: true }
@@ -19,7 +19,7 @@ interface Sketch {
 }
 
 function decided(...sketches: Sketch[]): Decision[] {
-  const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new LineOfWrites(LINE)]
+  const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new WriteQueue(LINE)]
   sketches.forEach(({ kind, name, meta = {}, status = {}, gone = false }, index) => {
     const metadata = { name, namespace: 'shop', uid: `uid of ${name}`, resourceVersion: String(index + 1) }
     const object = { kind, apiVersion: 'v1', metadata: { ...metadata, ...meta }, spec: {}, status }

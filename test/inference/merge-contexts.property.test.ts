@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { KnownVersion } from '../../src/model/kubernetes/cluster-objects.ts'
-import { mergeContexts } from '../../src/inference/merge-contexts.ts'
-import { parseCpid, type Cpid } from '../../src/model/cpid.ts'
-import { cpid } from '../support/otlp-requests.ts'
 import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
+import { mergeContexts } from '../../src/kube/inference/decide.ts'
+import type { KnownVersion } from '../../src/model/inference-store.ts'
+import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
+import { cpid } from '../support/otlp-requests.ts'
 
 const OBJECTS = 5
 

@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { replay, type Source } from '../../lab/harness/inference/replay.ts'
 import { recordedLines, recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
-import type { Decision } from '../../src/inference/decide.ts'
-import { textIn, type JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
-import { parseRfc3339 } from '../../src/model/rfc3339.ts'
+import type { Decision } from '../../src/kube/inference/decide.ts'
+import { type JsonObject, textIn } from '../../src/kube/objects/object-json.ts'
+import { readAuditEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
+import { parseRfc3339 } from '../../src/model/time-and-size.ts'
 
 const BOTH: readonly Source[] = ['audit', 'watch']
 const NANOS_PER_MICRO = 1_000n

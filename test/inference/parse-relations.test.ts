@@ -1,13 +1,12 @@
 import { describe, expect, test } from '@jest/globals'
-import { decide } from '../../src/inference/decide.ts'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import { parseRelations } from '../../src/inference/parse-relations.ts'
-import type { RelationSettings } from '../../src/model/kubernetes/relation-settings.ts'
-import { RELATIONS } from '../../src/inference/relations.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
 import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
+import { decide } from '../../src/kube/inference/decide.ts'
+import { parseRelations, RELATIONS } from '../../src/kube/inference/relations.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { RelationSettings } from '../../src/model/kubernetes-objects.ts'
 
 const CONTROLLER = { manager: 'widget-controller', time: 't' }
 
@@ -25,7 +24,7 @@ function readsWith(settings: readonly RelationSettings[], ...all: Custom[]): (st
   const { relations, references, problems } = parseRelations(settings)
   expect(problems).toEqual([])
   const [objects, changes] = [new MemoryObjects(), new MemoryChanges()]
-  const line = new LineOfWrites({ windowNs: 0n, whoWaitNs: 0n, isWatched: true })
+  const line = new WriteQueue({ windowNs: 0n, whoWaitNs: 0n, isWatched: true })
   for (const { kind, name, version, namespace = 'shop', rest, metadata } of all) {
     const managedFields = [kind === 'Widget' ? CONTROLLER : { manager: 'kubectl', time: `t${version}` }]
     const whole = { name, namespace, uid: `${kind} ${name}`, resourceVersion: String(version), managedFields }

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
-import type { Decision } from '../../src/inference/decide.ts'
-import { objectIn, textIn, type JsonObject } from '../../src/kubernetes/json-access.ts'
 import { replay, type Replayed, type Source } from '../../lab/harness/inference/replay.ts'
 import { recordedLines, recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
+import type { Decision } from '../../src/kube/inference/decide.ts'
+import { type JsonObject, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
 
 const BOTH: readonly Source[] = ['audit', 'watch']
 const rollout = replay(recordedObservations(BOTH), BOTH)

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { parseCpid } from '../../src/model/cpid.ts'
+import { parseCpid } from '../../src/model/merge-graph.ts'
 import { ask } from '../query/asking.ts'
 import { liveThroughRollout } from '../support/recorded-rollout.ts'
 

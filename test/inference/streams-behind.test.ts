@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals'
-import { RELATIONS } from '../../src/inference/relations.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import { nanosOfMs } from '../../src/model/clock.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
-import { bytesOfTold } from '../../src/model/kubernetes/telling-bytes.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import { type Observation, serializeObservations } from '../../src/model/kubernetes-observations.ts'
+import { nanosOfMs } from '../../src/model/time-and-size.ts'
 import { migratedMemory } from '../support/migrated-memory.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -34,7 +33,7 @@ function version(number: number, padding = ''): Observation {
 }
 
 const tell = ({ writer }: TestWriter, told: readonly Observation[]): unknown =>
-  writer.inference.tell([{ cluster: 'test', stream: 'pods', body: bytesOfTold(told) }])
+  writer.inference.tell([{ cluster: 'test', stream: 'pods', body: serializeObservations(told) }])
 
 function decidedAfter(writer: TestWriter, ms: number): number {
   writer.clock.advance(ms)

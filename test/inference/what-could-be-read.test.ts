@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { replay, type Source } from '../../lab/harness/inference/replay.ts'
-import type { Decision } from '../../src/inference/decide.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation, MissingObject } from '../../src/model/kubernetes/observation.ts'
+import type { Decision } from '../../src/kube/inference/decide.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { MissingObject, Observation } from '../../src/model/kubernetes-observations.ts'
 
 const START = Date.UTC(2026, 0, 1)
 const KINDS: Readonly<Record<string, string>> = {

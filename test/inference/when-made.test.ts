@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { Observation } from '../../src/model/kubernetes/observation.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const nanos = (ms: number): bigint => BigInt(START_MS + ms) * 1_000_000n
@@ -36,7 +35,7 @@ function audited(version: number, ms: number): Observation {
 
 /** The version of each write, and by when it had been made, in nanoseconds since a start. */
 function given(...told: Observation[]): [bigint | undefined, bigint][] {
-  const line = new LineOfWrites({ windowNs: nanos(500) - nanos(0), whoWaitNs: 0n, isWatched: true })
+  const line = new WriteQueue({ windowNs: nanos(500) - nanos(0), whoWaitNs: 0n, isWatched: true })
   for (const observation of told) line.add(observation, observation.seenNs)
   return line.takeDue(nanos(10_000)).map(({ version, seenNs }) => [version, seenNs - nanos(0)])
 }
@@ -68,7 +67,7 @@ test('the clock of an API server says nothing of when a watch told of others', (
 })
 
 test('a clock that was set back is followed', () => {
-  const line = new LineOfWrites({ windowNs: 0n, whoWaitNs: 0n, isWatched: true })
+  const line = new WriteQueue({ windowNs: 0n, whoWaitNs: 0n, isWatched: true })
   const seen = [watched(6, 5_000), watched(7, 4_000)].flatMap((one) => {
     line.add(one, one.seenNs)
     return line.takeDue(one.seenNs).map(({ seenNs }) => seenNs - nanos(0))

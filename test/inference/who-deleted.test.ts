@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { MemoryChanges } from '../../lab/harness/inference/memory-changes.ts'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
-import { decide, type Decision } from '../../src/inference/decide.ts'
-import { LineOfWrites } from '../../src/inference/line/line-of-writes.ts'
-import { RELATIONS } from '../../src/inference/relations.ts'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
+import { decide, type Decision } from '../../src/kube/inference/decide.ts'
+import { RELATIONS } from '../../src/kube/inference/relations.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
 
 const SETTINGS = { cluster: 'test', relations: RELATIONS, operators: [], controllers: [] }
 const LINE = { windowNs: 0n, whoWaitNs: 0n, isWatched: true }
@@ -21,7 +21,7 @@ interface Sketch {
 
 /** What is decided when a watch tells of these, one version after the other, and nothing tells who. */
 function decided(...sketches: Sketch[]): Decision[] {
-  const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new LineOfWrites(LINE)]
+  const [objects, changes, line] = [new MemoryObjects(), new MemoryChanges(), new WriteQueue(LINE)]
   sketches.forEach(({ kind, name, gone = false, meta = {}, spec = {}, status = {} }, index) => {
     const version = index + 1
     const namespace = kind === 'Namespace' || kind === 'Node' ? '' : 'shop'

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import type { Write } from '../../src/model/kubernetes/write.ts'
-import { whoWrote } from '../../src/inference/who-wrote.ts'
+import { inferWriter } from '../../src/kube/inference/write-attribution.ts'
+import { readAuditEvent } from '../../src/kube/objects/observations.ts'
+import type { ClusterWrite } from '../../src/model/kubernetes-observations.ts'
 
 /** A program that Causeway does not know as one that people use. */
 const PROGRAM = 'deployer/1.0'
@@ -14,9 +14,9 @@ function writerNamed(username: string, userAgent = PROGRAM): { service: string; 
     objectRef: { apiVersion: 'v1', resource: 'configmaps', namespace: 'shop', name: 'web' },
   })
   if (typeof told === 'string') throw new Error(told)
-  const write: Write = { ...told, listed: undefined }
+  const write: ClusterWrite = { ...told, listed: undefined }
   const settings = { operators: [], controllers: [] }
-  return whoWrote(write, 'authored', undefined, { objects: new MemoryObjects(), settings })
+  return inferWriter(write, 'authored', undefined, { objects: new MemoryObjects(), settings })
 }
 
 test.each([

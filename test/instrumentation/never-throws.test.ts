@@ -1,19 +1,17 @@
-import { test, expect } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { context, diag, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import fc from 'fast-check'
 import {
-  createInstrumentation,
   CpidPropagator,
+  createInstrumentation,
+  type InstrumentationSettings,
+  type KubernetesObject,
   linkFromTraceparent,
   parseCpidFromLine,
+  type TraceContext,
   withTraceContext,
 } from '../../packages/instrumentation/src/index.ts'
-import type {
-  InstrumentationSettings,
-  KubernetesObject,
-  TraceContext,
-} from '../../packages/instrumentation/src/index.ts'
-import { parseCpid } from '../../src/model/cpid.ts'
+import { parseCpid } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startSdk } from './support/start-sdk.ts'
 

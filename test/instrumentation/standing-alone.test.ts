@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { test, expect } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import * as names from '../../packages/instrumentation/src/attributes.ts'
 import { parseCpid } from '../../packages/instrumentation/src/cpid.ts'
 import * as words from '../../src/model/attributes.ts'
-import { parseCpid as parseInCauseway } from '../../src/model/cpid.ts'
+import { parseCpid as parseInCauseway } from '../../src/model/merge-graph.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

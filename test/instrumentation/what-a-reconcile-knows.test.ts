@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { expect, test } from '@jest/globals'
-import { derivedCpid } from '../../src/inference/derive-change-ids.ts'
+import { derivedCpid } from '../../src/kube/inference/decide.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { startServer } from './support/asked-server.ts'
-import { startSdk, type Sdk } from './support/start-sdk.ts'
+import { type Sdk, startSdk } from './support/start-sdk.ts'
 import { carried, object, told, traced, WEB } from './support/traced-scene.ts'
 
 const OBJECTS = '/apis/apps/v1/namespaces/default/deployments'

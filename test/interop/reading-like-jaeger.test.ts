@@ -1,6 +1,5 @@
+import { buildRequest, outgoingSpan } from '../../src/model/otlp/outgoing-records.ts'
 import { cascadesForBackends, exchangesWith, JAEGER_REQUESTS } from '../api/support/jaeger-exchanges.ts'
-import { buildRequest } from '../../src/otlp/write/build-request.ts'
-import { outgoingSpan } from '../../src/otlp/write/outgoing-span.ts'
 import { freeJaegerPorts, startJaeger } from './peers/start-jaeger.ts'
 import { sceneTest } from './support/scene.ts'
 import { expectGolden } from './traces/golden-file.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { Cpid } from '../../src/model/cpid.ts'
-import type { ArrivalStore, ReportingSpanIds } from '../../src/model/ports/arrival-port.ts'
+import type { ArrivalStore, ReportingSpanIds } from '../../src/model/arrivals.ts'
+import type { Cpid } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { Inside, Open } from './opened.ts'
 

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { Cpid } from '../../src/model/cpid.ts'
-import type { MergeGraph } from '../../src/model/ports/graph-port.ts'
+import type { Cpid, MergeGraph } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { Open } from './opened.ts'
 

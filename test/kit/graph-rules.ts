@@ -1,10 +1,8 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { Ancestry } from '../../src/dag/ancestry.ts'
-import { explainMore } from '../../src/graph/explain.ts'
-import { recordMergelog } from '../../src/graph/record-mergelog.ts'
-import type { Cpid } from '../../src/model/cpid.ts'
-import type { MergeGraph, MergelogOutcome } from '../../src/model/ports/graph-port.ts'
+import { Ancestry } from '../../src/graph/ancestry.ts'
+import { explainMore, recordMergelog } from '../../src/graph/record-mergelog.ts'
+import type { Cpid, MergeGraph, MergelogOutcome } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { Inside, Open } from './opened.ts'
 

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { Cpid } from '../../src/model/cpid.ts'
-import type { Trace } from '../../src/model/ports/linking/traces.ts'
-import type { Waiting } from '../../src/model/ports/linking/waiting.ts'
+import type { Trace, Waiting } from '../../src/model/linking-ports.ts'
+import type { Cpid } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { Open } from './opened.ts'
 

@@ -1,13 +1,8 @@
-import type { Signal } from '../../src/model/ingest.ts'
-import type { ArrivalStore } from '../../src/model/ports/arrival-port.ts'
-import type { MergeGraph } from '../../src/model/ports/graph-port.ts'
-import type { PositionStore } from '../../src/model/ports/keeping-port.ts'
-import type { ChangeSpans, Mergelogs } from '../../src/model/ports/linking/changes.ts'
-import type { Traces } from '../../src/model/ports/linking/traces.ts'
-import type { WaitingItems } from '../../src/model/ports/linking/waiting.ts'
-import type { PruneStore } from '../../src/model/ports/prune-port.ts'
-import type { Transactor } from '../../src/model/ports/transactor.ts'
-import type { WriterReader } from '../../src/model/ports/writer-port.ts'
+import type { ArrivalStore } from '../../src/model/arrivals.ts'
+import type { ChangeSpans, Mergelogs, Traces, WaitingItems } from '../../src/model/linking-ports.ts'
+import type { MergeGraph } from '../../src/model/merge-graph.ts'
+import type { Signal } from '../../src/model/otlp-requests.ts'
+import type { PositionStore, PruneStore, Transactor, WriterReader } from '../../src/model/store-ports.ts'
 import type { TestClock } from '../support/test-clock.ts'
 
 /** The part of pruning that is about places in the graph, and not about what belongs to a CPID. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { Cpid } from '../../src/model/cpid.ts'
-import { nanosOfMs } from '../../src/model/clock.ts'
+import type { Cpid } from '../../src/model/merge-graph.ts'
+import { nanosOfMs } from '../../src/model/time-and-size.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { merge } from './arrivals-contract.ts'
 import { openedTrace } from './linking-contract.ts'

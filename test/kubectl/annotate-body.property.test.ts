@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Json, JsonObject } from '../../src/kubernetes/json-access.ts'
 import { annotateBody, lockOf, withLock } from '../../packages/kubectl/annotate-body.ts'
 import { parseExactly } from '../../packages/kubectl/exact-json.ts'
+import type { Json, JsonObject } from '../../src/kube/objects/object-json.ts'
 
 const OURS = { 'causeway.io/cpid': 'c', 'causeway.io/ancestor-cpids': '' }
 const MERGE = 'application/merge-patch+json'

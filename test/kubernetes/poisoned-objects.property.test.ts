@@ -1,13 +1,15 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { recordedLines } from '../../lab/harness/inference/rollout-recording.ts'
-import type { Json, JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAdmissionReview } from '../../src/kubernetes/read-admission-review.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
-import { readEvent } from '../../src/kubernetes/read-event.ts'
-import { readObjectFacts } from '../../src/kubernetes/read-object-facts.ts'
-import { readWatchEvent } from '../../src/kubernetes/read-watch-event.ts'
-import type { CustomReference } from '../../src/model/kubernetes/custom-reference.ts'
+import type { Json, JsonObject } from '../../src/kube/objects/object-json.ts'
+import {
+  readAdmissionReview,
+  readAuditEvent,
+  readEvent,
+  readObjectFacts,
+  readWatchEvent,
+} from '../../src/kube/objects/observations.ts'
+import type { CustomReference } from '../../src/model/kubernetes-objects.ts'
 
 const RUNS = process.env.CAUSEWAY_ATTACK === '1' ? 500 : 30
 /** More than an API server takes. */

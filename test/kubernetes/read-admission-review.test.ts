@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { isObject, type JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAdmissionReview, uidOfReview } from '../../src/kubernetes/read-admission-review.ts'
-import { readObjectFacts } from '../../src/kubernetes/read-object-facts.ts'
+import { isObject, type JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAdmissionReview, readObjectFacts, uidOfReview } from '../../src/kube/objects/observations.ts'
 
 const TOLD = { seenNs: 5n, traceparent: '00-aa-bb-01' }
 const DEPLOYMENTS = { group: 'apps', version: 'v1', resource: 'deployments' }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readAuditEvent } from '../../src/kubernetes/read-audit-event.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAuditEvent } from '../../src/kube/objects/observations.ts'
 
 const EVENT = {
   kind: 'Event',

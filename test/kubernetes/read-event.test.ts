@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readEvent } from '../../src/kubernetes/read-event.ts'
-import { parseRfc3339 } from '../../src/model/rfc3339.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readEvent } from '../../src/kube/objects/observations.ts'
+import { parseRfc3339 } from '../../src/model/time-and-size.ts'
 
 const metadata = { name: 'web-1.18e', namespace: 'shop', uid: 'e1', resourceVersion: '12' }
 const pod = {

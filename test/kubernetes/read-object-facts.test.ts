@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { readObjectFacts } from '../../src/kubernetes/read-object-facts.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readObjectFacts } from '../../src/kube/objects/observations.ts'
 
 const CPID = '11111111-2222-4333-8444-555555555555'
 

@@ -1,4 +1,6 @@
 import { expect, test } from '@jest/globals'
+import type { Cpid } from '../../src/model/merge-graph.ts'
+import { analyseCascadeAtOnce } from '../../src/query/cascade-analysis.ts'
 import {
   changeIt,
   DEPLOYMENT,
@@ -12,9 +14,7 @@ import {
   wrote,
 } from '../support/changed-again.ts'
 import { cpid, hexSpan, mergelogEvent } from '../support/otlp-requests.ts'
-import { drawTrace, traceOf, type SentSpan } from '../support/sent-spans.ts'
-import { wholeAnalysis } from '../../src/query/cascade/cascade-analysis.ts'
-import type { Cpid } from '../../src/model/cpid.ts'
+import { drawTrace, type SentSpan, traceOf } from '../support/sent-spans.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -245,7 +245,7 @@ test('where the time went is told of activity alone', async () => {
   makeIt(writer)
   changeIt(writer)
   writer.pass(11_000)
-  const { path, services } = wholeAnalysis(writer.queries(), FIRST as Cpid)
+  const { path, services } = analyseCascadeAtOnce(writer.queries(), FIRST as Cpid)
   expect(path.map(({ span }) => span.name)).toEqual(['change apps/v1/deployments', 'span 1', 'span 2'])
   expect(services.map(({ service, spans }) => [service, spans])).toEqual([
     ['deployment-controller', 1],

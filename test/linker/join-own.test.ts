@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals'
-import type { Sender } from '../../src/model/senders/sender.ts'
-import type { SenderGrants } from '../../src/model/senders/sender-policy.ts'
+import type { Sender, SenderGrants } from '../../src/model/otlp-requests.ts'
 import { cpid, hexSpan, hexTrace, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { sentSpans, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'

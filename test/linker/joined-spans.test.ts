@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
-import type { SenderGrants } from '../../src/model/senders/sender-policy.ts'
+import type { SenderGrants } from '../../src/model/otlp-requests.ts'
 import { CHANGE, drawn, inPlace, opened, POD, REQUEST, tellWrite, WAIT } from '../support/joined-spans.ts'
-import { cpid, hexSpan, hexTrace, spansRequest, type SpanSketch } from '../support/otlp-requests.ts'
+import { cpid, hexSpan, hexTrace, type SpanSketch, spansRequest } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import type { TestWriter } from '../support/test-writer.ts'
 

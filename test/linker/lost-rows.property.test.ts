@@ -1,9 +1,9 @@
-import { afterAll, expect, test } from '@jest/globals'
-import fc from 'fast-check'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openForWriting } from '../../src/sqlite/open-database.ts'
+import { afterAll, expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { openForWriting } from '../../src/store/sqlite/open-database.ts'
 import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { NANOS_PER_MS } from '../../src/model/clock.ts'
 import { recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
+import { NANOS_PER_MS } from '../../src/model/time-and-size.ts'
 import { recordedSpans, requestOfApiServer } from '../support/recorded-api-server.ts'
 import { liveThroughRollout } from '../support/recorded-rollout.ts'
 import type { SentSpan } from '../support/sent-spans.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { namespaceOfObject } from '../../src/model/object-reference.ts'
+import { namespaceOfObject } from '../../src/model/kubernetes-objects.ts'
 import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { cpid, logsRequest, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { sentLogs } from '../support/sent-logs.ts'
 import { sentSpans } from '../support/sent-spans.ts'

@@ -1,11 +1,11 @@
-import { afterAll, describe, expect, test } from '@jest/globals'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
+import { afterAll, describe, expect, test } from '@jest/globals'
+import { openForWriting, type Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
 import { sentSpans } from '../support/sent-spans.ts'
-import { TestWriter, type TestSettings } from '../support/test-writer.ts'
+import { type TestSettings, TestWriter } from '../support/test-writer.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'causeway-set-aside-'))
 let files = 0

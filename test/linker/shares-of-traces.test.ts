@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
-import type { SenderPolicy } from '../../src/model/senders/sender-policy.ts'
-import { cpid, hexTrace, mergelogsRequest, spansRequest, type SpanSketch } from '../support/otlp-requests.ts'
-import { traceOf } from '../support/sent-spans.ts'
+import type { SenderPolicy } from '../../src/model/otlp-requests.ts'
 import { exporterAt, pruneAll } from '../graph/pruning/stored.ts'
+import { cpid, hexTrace, mergelogsRequest, type SpanSketch, spansRequest } from '../support/otlp-requests.ts'
+import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 const EVERYTHING: SenderPolicy = {

@@ -1,8 +1,8 @@
-import { expect, test } from '@jest/globals'
-import fc from 'fast-check'
 import { createServer } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ASKED_SERVER, listen } from '../../src/listeners/listen.ts'
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { HTTP_SERVER_TIMEOUTS, listen } from '../../src/platform/http-listener.ts'
 import { connectingClient, fetchingClient, keepingClient } from './support/bursting-clients.ts'
 
 /** What the metrics and the health check have, which is the least of all listeners. */
@@ -25,7 +25,7 @@ test(
   async () => {
     await fc.assert(
       fc.asyncProperty(bursts, async (some) => {
-        const server = createServer(ASKED_SERVER, (_, response) => {
+        const server = createServer(HTTP_SERVER_TIMEOUTS, (_, response) => {
           setTimeout(() => response.end('x'), 1)
         })
         const purpose = { what: 'the test', setting: 'none', connections: LIMITS }

@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
-import { Connections, type ConnectionLimits, type DropReason } from '../../src/listeners/connections.ts'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { expect, test } from '@jest/globals'
+import { type ConnectionLimits, Connections, type DropReason } from '../../src/platform/connections.ts'
 
 const HERE = '127.0.0.1'
 const ELSEWHERE = '127.0.0.2'

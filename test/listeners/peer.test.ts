@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { peerOf } from '../../src/listeners/peer.ts'
+import { peerOf } from '../../src/platform/connections.ts'
 
 test.each([
   ['192.0.2.7', '192.0.2.7'],

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { isAddressRange } from '../../src/config/parts/address-range.ts'
-import { TrustedProxies } from '../../src/listeners/trusted-proxies.ts'
+import { isAddressRange } from '../../src/config/value-kinds.ts'
+import { TrustedProxies } from '../../src/platform/trusted-proxies.ts'
 
 const proxies = new TrustedProxies(['10.0.0.0/8', '192.0.2.1', '2001:db8::/32'])
 const asked = (remoteAddress: string, header?: string): string =>

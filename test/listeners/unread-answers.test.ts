@@ -1,8 +1,8 @@
-import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import { connect, type AddressInfo, type Socket } from 'node:net'
-import { chargeAnswer, UnreadAnswers, type UnreadSettings } from '../../src/listeners/unread-answers.ts'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { expect, test } from '@jest/globals'
+import { chargeAnswer, UnreadAnswers, type UnreadSettings } from '../../src/platform/http-listener.ts'
 
 /** More than the system keeps for a reader that does not read. */
 const LARGE = 32 * 1024 * 1024

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { kindOfObject, parseObjectReference } from '../../src/model/object-reference.ts'
+import { kindOfObject, parseObjectReference } from '../../src/model/kubernetes-objects.ts'
 import { objectName } from '../../web/src/text/object-name.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'

@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { decodeLogs } from '../../src/otlp/read/decode-logs.ts'
-import { decodeTraces } from '../../src/otlp/read/decode-traces.ts'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { MalformedOtlp } from '../../src/otlp/read/malformed.ts'
+import { decodeLogs, decodeTraces } from '../../src/model/otlp/decode-requests.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { MalformedOtlp } from '../../src/model/otlp/protobuf-wire.ts'
 import { cpid, mergelogEvent, mergelogsRequest, spansRequest } from '../support/otlp-requests.ts'
 import { anOtlpMessage } from './otlp-arbitraries.ts'
 

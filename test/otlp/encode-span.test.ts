@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
-import { encodeSpan } from '../../src/otlp/write/encode-span.ts'
+import { encodeSpan } from '../../src/model/otlp/encode-telemetry.ts'
+import { jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 
 const traceId = Buffer.from('00112233445566778899aabbccddeeff', 'hex')
 /** Sizes around which a length takes another byte. */

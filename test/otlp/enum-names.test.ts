@@ -1,8 +1,13 @@
-import { test, expect } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { jsonOfProtobuf, type Json } from '../../src/otlp/json/protobuf-to-json.ts'
-import { EXPORT_REQUEST, MESSAGES, type Field, type MessageName } from '../../src/otlp/json/schema.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import {
+  EXPORT_REQUEST,
+  type Field,
+  type MessageName,
+  MESSAGES,
+} from '../../src/model/otlp/message-schema.ts'
+import { type Json, jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 
 /** The enums of opentelemetry-proto v1 as the .proto files write them: the name before its number. */
 const PROTO: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
-import { test, expect } from '@jest/globals'
-import { encodeExportResponse } from '../../src/otlp/write/export-response.ts'
+import { expect, test } from '@jest/globals'
+import { encodeExportResponse } from '../../src/model/otlp/responses.ts'
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()

@@ -1,7 +1,7 @@
-import { test, expect } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { firstSender } from '../../src/otlp/read/first-sender.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { claimedSender } from '../../src/model/otlp/request-envelopes.ts'
 
 function requestFrom(...resources: Record<string, unknown>[]): Uint8Array {
   const resourceSpans = resources.map((attributes) => ({
@@ -20,19 +20,19 @@ test('names service and cluster of the first resource', () => {
     { 'host.name': 'a', 'service.name': 'scheduler', 'k8s.cluster.name': 'prod' },
     { 'service.name': 'kubelet' },
   )
-  expect(firstSender(request)).toEqual({ service: 'scheduler', cluster: 'prod' })
+  expect(claimedSender(request)).toEqual({ service: 'scheduler', cluster: 'prod' })
 })
 
 test('what a request does not say, or not as text, is empty', () => {
-  expect(firstSender(requestFrom({ 'service.name': 7 }))).toEqual({ service: '', cluster: '' })
-  expect(firstSender(requestFrom({}))).toEqual({ service: '', cluster: '' })
-  expect(firstSender(new Uint8Array())).toEqual({ service: '', cluster: '' })
+  expect(claimedSender(requestFrom({ 'service.name': 7 }))).toEqual({ service: '', cluster: '' })
+  expect(claimedSender(requestFrom({}))).toEqual({ service: '', cluster: '' })
+  expect(claimedSender(new Uint8Array())).toEqual({ service: '', cluster: '' })
 })
 
 test('bytes that are no request name nobody and throw nothing', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      const { service, cluster } = firstSender(bytes)
+      const { service, cluster } = claimedSender(bytes)
       expect(typeof service + typeof cluster).toBe('stringstring')
     }),
   )

@@ -1,10 +1,10 @@
-import { expect, test } from '@jest/globals'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { decodeTraces } from '../../src/otlp/read/decode-traces.ts'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { MalformedOtlp } from '../../src/otlp/read/malformed.ts'
-import { fieldHeader } from '../../src/otlp/write/patch-span.ts'
-import { recordJson } from '../../src/query/record-json.ts'
+import { expect, test } from '@jest/globals'
+import { decodeTraces } from '../../src/model/otlp/decode-requests.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { fieldHeader } from '../../src/model/otlp/outgoing-records.ts'
+import { MalformedOtlp } from '../../src/model/otlp/protobuf-wire.ts'
+import { recordJson } from '../../src/query/sent-span-json.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 /** What takes time in their square would never end; test/process/bombs sends four times as many. */

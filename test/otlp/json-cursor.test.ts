@@ -1,6 +1,6 @@
-import { test, expect } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { JsonCursor } from '../../src/otlp/json/json-cursor.ts'
+import { JsonCursor } from '../../src/model/otlp/json-cursor.ts'
 
 function isJson(text: string): boolean {
   try {

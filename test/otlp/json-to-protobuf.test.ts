@@ -1,6 +1,6 @@
-import { test, expect } from '@jest/globals'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
+import { expect, test } from '@jest/globals'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 
 /** What a span given as JSON text looks like after the way through protobuf. */
 function span(json: string): unknown {

@@ -1,6 +1,11 @@
 import fc from 'fast-check'
-import type { Json, JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
-import { MESSAGES, type Field, type MessageName, type ScalarKind } from '../../src/otlp/json/schema.ts'
+import {
+  type Field,
+  type MessageName,
+  MESSAGES,
+  type ScalarKind,
+} from '../../src/model/otlp/message-schema.ts'
+import type { Json, JsonObject } from '../../src/model/otlp/protobuf-to-json.ts'
 
 const text = fc.string({ unit: 'grapheme' })
 const bytes = fc.uint8Array({ maxLength: 20 }).map((array) => Buffer.from(array))

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { encodeAttribute } from '../../src/otlp/write/encode-span.ts'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { patchSpan } from '../../src/otlp/write/patch-span.ts'
-import { jsonOfProtobuf, type JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
-import { decodeTraces } from '../../src/otlp/read/decode-traces.ts'
+import { decodeTraces } from '../../src/model/otlp/decode-requests.ts'
+import { encodeAttribute } from '../../src/model/otlp/encode-telemetry.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { patchSpan } from '../../src/model/otlp/outgoing-records.ts'
+import { type JsonObject, jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 import { anOtlpMessage } from './otlp-arbitraries.ts'
 
 const id = (bytes: number): fc.Arbitrary<string> =>

@@ -1,6 +1,6 @@
-import { test, expect } from '@jest/globals'
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
-import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
+import { expect, test } from '@jest/globals'
+import { jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 
 const bytes = (hex: string) => Buffer.from(hex.replaceAll(' ', ''), 'hex')
 

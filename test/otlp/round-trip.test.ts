@@ -1,8 +1,8 @@
-import { test, expect } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
-import { EXPORT_REQUEST } from '../../src/otlp/json/schema.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { EXPORT_REQUEST } from '../../src/model/otlp/message-schema.ts'
+import { jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 import { anOtlpMessage } from './otlp-arbitraries.ts'
 
 test.each(['traces', 'logs'] as const)('JSON of %s survives the way to protobuf and back', (signal) => {

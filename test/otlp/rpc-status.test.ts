@@ -1,6 +1,6 @@
-import { test, expect } from '@jest/globals'
 import { BinaryReader } from '@bufbuild/protobuf/wire'
-import { encodeRpcStatus } from '../../src/otlp/write/rpc-status.ts'
+import { expect, test } from '@jest/globals'
+import { encodeRpcStatus } from '../../src/model/otlp/responses.ts'
 
 const text = (bytes: Uint8Array) => Buffer.from(bytes).toString()
 

@@ -1,5 +1,5 @@
-import { test, expect } from '@jest/globals'
-import { MESSAGES } from '../../src/otlp/json/schema.ts'
+import { expect, test } from '@jest/globals'
+import { MESSAGES } from '../../src/model/otlp/message-schema.ts'
 
 test.each(Object.entries(MESSAGES))('the fields of %s have distinct numbers and names', (_, fields) => {
   expect(new Set(fields.map(({ no }) => no)).size).toBe(fields.length)

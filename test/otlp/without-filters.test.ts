@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { readRequest } from '../../src/graph/read-request.ts'
-import { withoutFilters } from '../../src/otlp/read/without-filters.ts'
-import { requestOfApiServer, type RecordedSpan } from '../support/recorded-api-server.ts'
+import { readRequest } from '../../src/model/otlp/decode-requests.ts'
+import { withoutFilters } from '../../src/model/otlp/request-envelopes.ts'
+import { type RecordedSpan, requestOfApiServer } from '../support/recorded-api-server.ts'
 
 const FILTERS = 'k8s.io/apiserver/pkg/endpoints/filterlatency'
 const hex = (id: number): string => id.toString(16).padStart(16, '0')

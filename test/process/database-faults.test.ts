@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../src/sqlite/open-database.ts'
 import { CausewayProcess } from '../../lab/harness/causeway/causeway-process.ts'
-import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 import { CONFIG_FILE, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../src/store/sqlite/open-database.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 
 leaveNothingBehind()
 

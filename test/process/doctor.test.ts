@@ -1,20 +1,20 @@
-import { expect, test } from '@jest/globals'
-import Database from 'better-sqlite3'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { runCli } from '../../src/cli/run-cli.ts'
+import { expect, test } from '@jest/globals'
+import Database from 'better-sqlite3'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import {
+  argumentsFor,
+  type CausewaySettings,
+  exporterTo,
+  freshSettings,
+} from '../../lab/harness/causeway/causeway-settings.ts'
+import { freePorts, occupy } from '../../lab/harness/free-ports.ts'
+import { runCli } from '../../src/cli/commands.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
-import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
 import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
-import {
-  argumentsFor,
-  exporterTo,
-  freshSettings,
-  type CausewaySettings,
-} from '../../lab/harness/causeway/causeway-settings.ts'
-import { freePorts, occupy } from '../../lab/harness/free-ports.ts'
 
 interface Finding {
   state: string

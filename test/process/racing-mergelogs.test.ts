@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals'
-import { outcomeOfReply } from '../../src/exporter/export-reply.ts'
+import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
+import { type CausewaySettings, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
+import { askStored } from '../../lab/harness/causeway/stored-data.ts'
 import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
-import { cpid, mergelogsRequest, type MergelogSketch } from '../support/otlp-requests.ts'
-import { startCauseway } from '../../lab/harness/causeway/causeway-process.ts'
-import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
-import { freshSettings, type CausewaySettings } from '../../lab/harness/causeway/causeway-settings.ts'
 import { seededRandom } from '../../lab/harness/seeded-random.ts'
-import { askStored } from '../../lab/harness/causeway/stored-data.ts'
+import { outcomeOfReply } from '../../src/exporter/backend-replies.ts'
+import { cpid, type MergelogSketch, mergelogsRequest } from '../support/otlp-requests.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 
 const SENDERS = 4
 const ROUNDS = 3

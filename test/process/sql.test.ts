@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect, test } from '@jest/globals'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../src/sqlite/open-database.ts'
 import { BIN } from '../../lab/harness/causeway/causeway-process.ts'
-import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 import { argumentsFor, freshSettings } from '../../lab/harness/causeway/causeway-settings.ts'
 import { eventually } from '../../lab/harness/eventually.ts'
 import { childrenOf, processesWith } from '../../lab/harness/processes/process-table.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../src/store/sqlite/open-database.ts'
+import { leaveNothingBehind } from './support/leave-nothing-behind.ts'
 
 const ENDLESS = 'WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) SELECT count(*) FROM x'
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { Cascade } from '../../src/query/answers/cascades.ts'
+import type { Cascade } from '../../src/query/answer-schemas.ts'
 import { cpid, hexSpan, type SpanSketch } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 import { ask, id } from './asking.ts'

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { LinkedSpan } from '../../src/model/ports/query-port.ts'
+import type { LinkedSpan } from '../../src/model/queries.ts'
 import { linkedSpan } from './linked-span.ts'
 
 /** Up to a dozen spans with any parents, loops and missing ones among them, and any times. */

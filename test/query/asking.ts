@@ -1,9 +1,9 @@
-import { parseCpid, type Cpid } from '../../src/model/cpid.ts'
-import type { Absent, Pages } from '../../src/model/ports/query-port.ts'
+import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
+import type { Absent, Pages } from '../../src/model/queries.ts'
 import { answer } from '../../src/query/answer.ts'
 import type { Question } from '../../src/query/question.ts'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { SqliteQueries } from '../../src/store/sqlite/queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 
 /** The CPID with this number. */

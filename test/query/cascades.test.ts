@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { CascadeFilter } from '../../src/model/ports/query-port.ts'
+import type { CascadeFilter } from '../../src/model/queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'

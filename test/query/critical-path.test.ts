@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { LinkedSpan } from '../../src/model/ports/query-port.ts'
-import { criticalPath } from '../../src/query/cascade/critical-path.ts'
-import { stepTimes } from '../../src/query/cascade/step-times.ts'
-import { spanTree } from '../../src/query/cascade/span-tree.ts'
+import type { LinkedSpan } from '../../src/model/queries.ts'
+import { criticalPath, stepTimes } from '../../src/query/cascade-analysis.ts'
+import { spanTree } from '../../src/query/span-tree.ts'
 import { anyTrace } from './any-trace.ts'
 import { linkedSpan } from './linked-span.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { type SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
+import type { SqliteQueries } from '../../src/store/sqlite/queries.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import type { TestWriter } from '../support/test-writer.ts'
 import { all, ask, id, inParts, numbersOf } from './asking.ts'

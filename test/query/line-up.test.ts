@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { pairByName } from '../../src/query/cascade/pair-by-name.ts'
+import { pairByName } from '../../src/query/cascade-json.ts'
 
 test('what got slower comes first, what is only on one side stands alone', () => {
   const total = (name: string, totalNs: bigint): { name: string; totalNs: bigint } => ({ name, totalNs })

@@ -1,4 +1,4 @@
-import type { LinkedSpan } from '../../src/model/ports/query-port.ts'
+import type { LinkedSpan } from '../../src/model/queries.ts'
 
 /** A span of a trace; its row is its id. */
 export function linkedSpan(spanId: number, parentId: number, rest: Partial<LinkedSpan> = {}): LinkedSpan {

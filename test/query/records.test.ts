@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { SENT_PATCHED } from '../../src/model/ports/linking/decisions.ts'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { SENT_PATCHED } from '../../src/model/outbox.ts'
 import { answer } from '../../src/query/answer.ts'
 import { cpid, hexSpan, hexTrace, nanosAfter } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'

@@ -2,11 +2,11 @@ import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import {
   MAX_EXPRESSIONS,
-  MAX_PROGRAM_SIZE,
   MAX_PATTERN_LENGTH,
+  MAX_PROGRAM_SIZE,
   regularExpression,
   type RegularExpression,
-} from '../../src/query/traces/regular-expression.ts'
+} from '../../src/query/trace-search.ts'
 
 const HEX = '0123456789abcdef'.repeat(2)
 

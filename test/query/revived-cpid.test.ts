@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { SqliteSenderFacts } from '../../src/sqlite/readers/records/sender-facts.ts'
+import { SqliteSenderFacts } from '../../src/store/sqlite/setup-facts.ts'
 import { cpid, hexSpan } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'

@@ -1,9 +1,14 @@
 import { afterAll, expect, test } from '@jest/globals'
-import { parseCpid } from '../../src/model/cpid.ts'
-import type { CascadeFilter } from '../../src/model/ports/query-port.ts'
-import type { Cascade, CascadeList, CascadeOutline } from '../../src/query/answers/cascades.ts'
-import type { Facets, Found } from '../../src/query/answers/objects.ts'
-import type { Span } from '../../src/query/answers/spans.ts'
+import { parseCpid } from '../../src/model/merge-graph.ts'
+import type { CascadeFilter } from '../../src/model/queries.ts'
+import type {
+  Cascade,
+  CascadeList,
+  CascadeOutline,
+  Facets,
+  Found,
+  Span,
+} from '../../src/query/answer-schemas.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { liveThroughRollout } from '../support/recorded-rollout.ts'
 import { TestWriter } from '../support/test-writer.ts'

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { LinkedSpan } from '../../src/model/ports/query-port.ts'
-import { durationNs, spanTimes } from '../../src/query/cascade/span-times.ts'
-import { spanTree } from '../../src/query/cascade/span-tree.ts'
+import type { LinkedSpan } from '../../src/model/queries.ts'
+import { durationNs, spanTimes, spanTree } from '../../src/query/span-tree.ts'
 import { anyTrace } from './any-trace.ts'
 import { linkedSpan } from './linked-span.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { LinkedSpan } from '../../src/model/ports/query-port.ts'
-import { spanTree } from '../../src/query/cascade/span-tree.ts'
+import type { LinkedSpan } from '../../src/model/queries.ts'
+import { spanTree } from '../../src/query/span-tree.ts'
 import { linkedSpan } from './linked-span.ts'
 
 function draw(spans: readonly LinkedSpan[]): string[] {

@@ -1,9 +1,7 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { criticalPath } from '../../src/query/cascade/critical-path.ts'
-import { stepTimes, positionOfMost } from '../../src/query/cascade/step-times.ts'
-import { dominantSpans } from '../../src/query/cascade/dominant-spans.ts'
-import { spanTree } from '../../src/query/cascade/span-tree.ts'
+import { criticalPath, dominantSpans, positionOfMost, stepTimes } from '../../src/query/cascade-analysis.ts'
+import { spanTree } from '../../src/query/span-tree.ts'
 import { anyTrace } from './any-trace.ts'
 import { linkedSpan } from './linked-span.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { TimePerService } from '../../src/query/cascade/time-per-service.ts'
+import { TimePerService } from '../../src/query/time-totals.ts'
 import { linkedSpan } from './linked-span.ts'
 
 test('durations are added up by service, most first', () => {

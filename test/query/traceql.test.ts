@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
-import { matchesCondition } from '../../src/query/traces/matches-condition.ts'
-import { parseTraceQl, TraceQlError } from '../../src/query/traces/parse-traceql.ts'
+import type { JsonObject } from '../../src/model/otlp/protobuf-to-json.ts'
+import { matchesCondition } from '../../src/query/trace-search.ts'
+import { parseTraceQl, TraceQlError } from '../../src/query/traceql.ts'
 
 const SPAN = {
   resource: { attributes: [{ key: 'service.name', value: { stringValue: 'web' } }] },

@@ -1,23 +1,22 @@
-import { ChannelCredentials } from '@grpc/grpc-js'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { hashSync } from 'bcryptjs'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { connect as connectHttp2 } from 'node:http2'
 import type { IncomingMessage } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
 import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { encodeRpcStatus } from '../../src/otlp/write/rpc-status.ts'
-import type { Authenticator } from '../../src/trust/authenticator.ts'
-import { acceptLogins } from '../../src/trust/basic-logins.ts'
-import { acceptBearerTokens } from '../../src/trust/bearer-tokens.ts'
-import type { ServerTlsSettings } from '../../src/trust/server-tls.ts'
+import { ChannelCredentials } from '@grpc/grpc-js'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { hashSync } from 'bcryptjs'
 import { Authority } from '../../lab/harness/certificates.ts'
-import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
 import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { JSON_TYPE, post, PROTOBUF, send } from '../../lab/harness/clients/http-sender.ts'
+import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
+import { encodeRpcStatus } from '../../src/model/otlp/responses.ts'
+import { openBasicAuthenticator } from '../../src/platform/basic-auth.ts'
+import { type Authenticator, openBearerAuthenticator } from '../../src/platform/credentials.ts'
+import type { ServerTlsSettings } from '../../src/platform/tls.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 
@@ -25,7 +24,7 @@ const bytes = Buffer.from('bytes')
 const basic = (login: string) => `Basic ${Buffer.from(login).toString('base64')}`
 
 const tokens = (): Authenticator =>
-  acceptBearerTokens({
+  openBearerAuthenticator({
     id: 'bearertokenauth',
     header: 'Authorization',
     scheme: 'Bearer',
@@ -34,7 +33,7 @@ const tokens = (): Authenticator =>
     onTrouble: () => undefined,
   })
 const users = (): Authenticator =>
-  acceptLogins({
+  openBasicAuthenticator({
     id: 'basicauth',
     inline: `alice:${hashSync('right', 4)}`,
     reloadIntervalMs: 0,

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { BodyPace } from '../../src/receiver/http/body-pace.ts'
+import { SlowBodyWatch } from '../../src/receiver/http-body.ts'
 
 const NEVER_MS = 3_600_000
 
 test('a body of which a kilobyte comes between two looks goes on, another ends', () => {
-  using pace = new BodyPace(NEVER_MS)
+  using pace = new SlowBodyWatch(NEVER_MS)
   const ended: string[] = []
   const slow = pace.begin(() => ended.push('slow'))
   const fair = pace.begin(() => ended.push('fair'))
@@ -20,7 +20,7 @@ test('a body of which a kilobyte comes between two looks goes on, another ends',
 })
 
 test('one that has just begun has until the look after the next, and one that has ended is left alone', () => {
-  using pace = new BodyPace(NEVER_MS)
+  using pace = new SlowBodyWatch(NEVER_MS)
   const ended: string[] = []
   pace.begin(() => ended.push('first'))
   pace.end(pace.begin(() => ended.push('over')))

@@ -1,24 +1,24 @@
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { type AddressInfo, connect as connectPlain } from 'node:net'
+import { connect, createServer, type TLSSocket } from 'node:tls'
 import {
+  type Metadata,
   Server,
   ServerCredentials,
   ServerInterceptingCall,
-  type Metadata,
   type ServerInterceptor,
 } from '@grpc/grpc-js'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { once } from 'node:events'
-import { connect as connectHttp2 } from 'node:http2'
-import { connect as connectPlain, type AddressInfo } from 'node:net'
-import { connect, createServer, type TLSSocket } from 'node:tls'
-import type { Sender } from '../../src/model/senders/sender.ts'
-import { GrpcSenders } from '../../src/receiver/otlp/grpc/grpc-senders.ts'
-import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
-import { senderOver } from '../../src/receiver/http/http-sender-names.ts'
-import { sessionOf } from '../../src/receiver/otlp/grpc/grpc-js-call.ts'
-import { InFlight } from '../../src/receiver/admission/in-flight.ts'
-import { Intake } from '../../src/receiver/admission/intake.ts'
-import { certificateNames } from '../../src/trust/certificate-names.ts'
 import { Authority, type Certificate } from '../../lab/harness/certificates.ts'
+import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
+import type { Sender } from '../../src/model/otlp-requests.ts'
+import { certificateNames } from '../../src/platform/tls.ts'
+import { senderOfConnection } from '../../src/receiver/http-server.ts'
+import { InFlight } from '../../src/receiver/in-flight.ts'
+import { Intake } from '../../src/receiver/intake.ts'
+import { sessionOf } from '../../src/receiver/otlp/grpc-call.ts'
+import { GrpcSenders } from '../../src/receiver/otlp/grpc-server.ts'
 import { RecordingPort } from './support/recording-port.ts'
 
 const authority = new Authority()
@@ -73,7 +73,7 @@ const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure(
 /** Lets everybody in, whatever their certificate is worth. */
 const letsEverybodyIn = { requestCert: true, rejectUnauthorized: false, ca: authority.cert }
 const listener = createServer({ ...server, ...letsEverybodyIn, ALPNProtocols: ['h2'] }, (socket) => {
-  seen.push({ names: certificateNames(socket), http: senderOver(socket) })
+  seen.push({ names: certificateNames(socket), http: senderOfConnection(socket) })
   senders.connected(socket)
   injector.injectConnection(socket)
 })

@@ -1,11 +1,11 @@
-import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import type { IngestPort } from '../../src/model/ingest.ts'
-import { acceptBearerTokens } from '../../src/trust/bearer-tokens.ts'
+import { expect, test } from '@jest/globals'
 import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
 import { RawHttp2 } from '../../lab/harness/clients/raw-http2.ts'
+import type { IngestPort } from '../../src/model/otlp-requests.ts'
+import { openBearerAuthenticator } from '../../src/platform/credentials.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 
@@ -77,7 +77,7 @@ test('headers larger than a sender has use for are refused', async () => {
 })
 
 const bearer = () =>
-  acceptBearerTokens({
+  openBearerAuthenticator({
     id: 'bearertokenauth/test',
     header: 'Authorization',
     scheme: 'Bearer',

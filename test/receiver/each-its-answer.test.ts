@@ -1,8 +1,8 @@
-import { test, expect } from '@jest/globals'
-import type { IngestOutcome } from '../../src/model/ingest.ts'
-import { REPLIES } from '../../src/receiver/otlp/reply.ts'
+import { expect, test } from '@jest/globals'
 import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
+import type { IngestOutcome } from '../../src/model/otlp-requests.ts'
+import { ANSWER_STATUSES } from '../../src/receiver/answer-statuses.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 
@@ -32,7 +32,7 @@ test('of many requests at once over both transports, each gets the answer to its
     Array.from({ length: 100 }, async (_, index) => {
       const request = Buffer.alloc(4)
       request.writeUInt32BE(index)
-      const reply = REPLIES[outcomeOf(index).kind]
+      const reply = ANSWER_STATUSES[outcomeOf(index).kind]
       if (index % 2 === 0) expect((await sender.export('traces', request)).code).toBe(reply.grpc)
       else expect((await post(http.port, '/v1/traces', PROTOBUF, request)).status).toBe(reply.http)
     }),

@@ -1,16 +1,14 @@
-import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
-import { connect, type ClientHttp2Stream } from 'node:http2'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { Flow } from '../../src/receiver/admission/flow.ts'
-import { Flows } from '../../src/receiver/admission/flows.ts'
-import { InFlight } from '../../src/receiver/admission/in-flight.ts'
-import { Intake } from '../../src/receiver/admission/intake.ts'
-import { AnswerDelays } from '../../src/receiver/admission/answer-delays.ts'
-import { acceptLogins } from '../../src/trust/basic-logins.ts'
+import { type ClientHttp2Stream, connect } from 'node:http2'
+import { expect, test } from '@jest/globals'
+import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
 import { post, PROTOBUF } from '../../lab/harness/clients/http-sender.ts'
 import { EXPORT_METHODS } from '../../lab/harness/export-methods.ts'
-import { GrpcSender } from '../../lab/harness/clients/grpc-sender.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import { openBasicAuthenticator } from '../../src/platform/basic-auth.ts'
+import { Flow, Flows } from '../../src/receiver/flows.ts'
+import { InFlight } from '../../src/receiver/in-flight.ts'
+import { Intake, RefusalDelays } from '../../src/receiver/intake.ts'
 import { holdingPort, RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 
@@ -117,7 +115,7 @@ test('however long the names are that senders give themselves, little of them is
 })
 
 test('only so many answers are held back at a time; the next is given at once', async () => {
-  const pauses = new AnswerDelays()
+  const pauses = new RefusalDelays()
   const held = Array.from({ length: 2_048 }, () => pauses.one().then(() => 'held'))
   expect(await Promise.race([...held, pauses.one().then(() => 'at once')])).toBe('at once')
   pauses.end()
@@ -149,7 +147,7 @@ test('who is over its share waits a little for the answer, and nobody else; the 
 test('who logged in is what tells requests apart first', async () => {
   const { port, release } = holdingPort()
   const flows = new Flows({ maxRequests: 1 })
-  using authenticator = acceptLogins({
+  using authenticator = openBasicAuthenticator({
     id: 'basicauth',
     inline: 'alice:word\nbob:word',
     reloadIntervalMs: 0,

@@ -1,9 +1,8 @@
-import { expect, test } from '@jest/globals'
 import { once } from 'node:events'
-import { request, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
+import { expect, test } from '@jest/globals'
 import { startHealthServer } from '../../src/extension/health-check/health-server.ts'
-import { startMetricsServer } from '../../src/telemetry/metrics-server.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { createMetrics, startMetricsServer } from '../../src/platform/metrics.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startHttp } from './support/start-receivers.ts'
 

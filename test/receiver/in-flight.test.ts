@@ -1,6 +1,6 @@
-import { test, expect } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { InFlight } from '../../src/receiver/admission/in-flight.ts'
+import { InFlight } from '../../src/receiver/in-flight.ts'
 
 test('requests share the budget and give back what they took', () => {
   const inFlight = new InFlight(100)

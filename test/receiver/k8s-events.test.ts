@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
-import type { JsonObject } from '../../src/kubernetes/json-access.ts'
-import { EventFollower } from '../../src/receiver/k8s-events/event-follower.ts'
-import { watchedEvents } from '../../src/receiver/k8s-events/watched-events.ts'
-import { StreamReporter } from '../../src/receiver/clusters/stream-reporter.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { EventFollower, watchedEvents } from '../../src/receiver/k8s-events/start-k8s-events.ts'
+import { ObservationReporter } from '../../src/receiver/observation-reporter.ts'
 import { SourceHost } from './support/source-host.ts'
 
 const VERBS = ['get', 'list', 'watch']
@@ -36,7 +35,7 @@ function followed() {
   const host = new SourceHost()
   const stop = new AbortController()
   const given = host.of()
-  const teller = new StreamReporter({
+  const teller = new ObservationReporter({
     ...{ receiver: 'k8s_events', cluster: 'prod', stream: 'k8s_events v1/events', port: given.inference },
     ...{ memory: host.memory, observer: given.clusters, onTrouble: given.onTrouble },
   })

@@ -1,11 +1,10 @@
-import { expect, test } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { InFlight } from '../../src/receiver/admission/in-flight.ts'
-import { ReadingTurns } from '../../src/receiver/admission/reading-turns.ts'
+import { expect, test } from '@jest/globals'
+import { InFlight, ReadFairness } from '../../src/receiver/in-flight.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startGrpc } from './support/start-receivers.ts'
 
@@ -58,7 +57,7 @@ test('however many connections send at once, most turns of the event loop read l
 /** Connections that have always something to be read, and what was read of each in every turn. */
 class Loop {
   readonly read = new Map<string, number>()
-  readonly #turns = new ReadingTurns(
+  readonly #turns = new ReadFairness(
     () => this.#nowMs,
     (work) => void this.#soon.push(work),
   )

@@ -1,5 +1,5 @@
-import { test, expect } from '@jest/globals'
-import { REPLIES, retryAfterSeconds, rpcStatusOf } from '../../src/receiver/otlp/reply.ts'
+import { expect, test } from '@jest/globals'
+import { ANSWER_STATUSES, retryAfterSeconds, rpcStatusOf } from '../../src/receiver/answer-statuses.ts'
 
 const OK = 0
 const INVALID_ARGUMENT = 3
@@ -8,7 +8,7 @@ const UNIMPLEMENTED = 12
 const UNAVAILABLE = 14
 
 test('each outcome has one answer on gRPC and one on HTTP', () => {
-  expect(REPLIES).toEqual({
+  expect(ANSWER_STATUSES).toEqual({
     accepted: { grpc: OK, http: 200, retryable: false },
     malformed: { grpc: INVALID_ARGUMENT, http: 400, retryable: false },
     tooLarge: { grpc: RESOURCE_EXHAUSTED, http: 413, retryable: false },
@@ -30,7 +30,7 @@ test('senders retry exactly what the table calls retryable', () => {
   const retriedOnHttp = [429, 502, 503, 504]
   // CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS
   const retriedOnGrpc = [1, 4, 10, 11, 14, 15]
-  for (const [kind, { grpc, http, retryable }] of Object.entries(REPLIES)) {
+  for (const [kind, { grpc, http, retryable }] of Object.entries(ANSWER_STATUSES)) {
     expect(retriedOnHttp.includes(http)).toBe(retryable)
     // RESOURCE_EXHAUSTED is retried where RetryInfo comes with it.
     expect(retriedOnGrpc.includes(grpc) || kind === 'tooManyConnections').toBe(retryable)

@@ -1,7 +1,7 @@
-import { afterEach, test, expect } from '@jest/globals'
+import { afterEach, expect, test } from '@jest/globals'
 import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { NodeSDK } from '@opentelemetry/sdk-node'
-import { jsonOfProtobuf, type JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
+import { type JsonObject, jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
 import { RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 

@@ -1,8 +1,8 @@
-import { test, expect } from '@jest/globals'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { InFlight } from '../../src/receiver/admission/in-flight.ts'
+import { expect, test } from '@jest/globals'
 import { Authority } from '../../lab/harness/certificates.ts'
+import { InFlight } from '../../src/receiver/in-flight.ts'
 import { holdingPort, RecordingPort } from './support/recording-port.ts'
 import { startGrpc, startHttp } from './support/start-receivers.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { collectGarbage } from '../../src/store/collect-garbage.ts'
+import { collectGarbage } from '../../src/platform/collect-garbage.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

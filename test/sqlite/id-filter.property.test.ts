@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { IdFilter } from '../../src/sqlite/writer/id-filter.ts'
+import { TraceIdBloomFilter } from '../../src/store/sqlite/trace-id-index.ts'
 
 const latin1 = (id: Uint8Array): string => Buffer.from(id).toString('latin1')
 const ids = fc.array(fc.uint8Array({ minLength: 16, maxLength: 16 }).map(latin1), { maxLength: 200 })
@@ -17,7 +17,7 @@ function counted(from: number, count: number): string[] {
 test('what was added is never said not to be there, however full it is', () => {
   fc.assert(
     fc.property(ids, fc.integer({ min: 0, max: 300 }), (drawn, expected) => {
-      const filter = new IdFilter(expected)
+      const filter = new TraceIdBloomFilter(expected)
       const bytes = Buffer.from(drawn.join(''), 'latin1')
       drawn.forEach((key, at) => (at % 2 === 0 ? filter.addKey(key) : filter.add(bytes, at * 16)))
       expect(drawn.filter((key) => !filter.mayHaveKey(key))).toEqual([])
@@ -26,7 +26,7 @@ test('what was added is never said not to be there, however full it is', () => {
 })
 
 test('filled to its capacity, it is right about 95 in a hundred others, though ids be counted up', () => {
-  const filter = new IdFilter(10_000)
+  const filter = new TraceIdBloomFilter(10_000)
   expect(filter.capacity).toBeGreaterThanOrEqual(10_000)
   for (const key of counted(0, filter.capacity)) filter.addKey(key)
   const wrong = counted(1_000_000, 10_000).filter((key) => filter.mayHaveKey(key))
@@ -34,5 +34,5 @@ test('filled to its capacity, it is right about 95 in a hundred others, though i
 })
 
 test('it takes 32 MiB at most', () => {
-  expect(new IdFilter(2 ** 31).capacity).toBe(2 ** 25)
+  expect(new TraceIdBloomFilter(2 ** 31).capacity).toBe(2 ** 25)
 })

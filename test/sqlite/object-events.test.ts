@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { Position } from '../../src/model/ports/query-port.ts'
-import type { ObjectFacts } from '../../src/model/ports/object-history.ts'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { ObjectFactsReader } from '../../src/sqlite/readers/objects/object-facts.ts'
+import type { ObjectActivity, Position } from '../../src/model/queries.ts'
 import {
   ALL_EVENTS,
-  RECENT_EVENTS,
   ObjectEvents,
-} from '../../src/sqlite/readers/objects/object-event-rows.ts'
+  ObjectFactsReader,
+  RECENT_EVENTS,
+} from '../../src/store/sqlite/object-queries.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -48,9 +47,9 @@ const plainly = (db: Sqlite, prefix: string): string[] =>
 /** The same in pages, each asked for from where the one before ended. */
 function inPages(db: Sqlite, prefix: string, first: number, namedLately: number): string[] {
   const reader = new ObjectFactsReader(db, () => [], new ObjectEvents(db, namedLately))
-  const found: ObjectFacts[] = []
+  const found: ObjectActivity[] = []
   for (let after: Position | undefined; ;) {
-    let page: readonly ObjectFacts[] = []
+    let page: readonly ObjectActivity[] = []
     for (const read of reader.pages(prefix, after, first)) {
       page = read
       if (page.length > 0) break

@@ -1,10 +1,9 @@
-import { afterAll, expect, test } from '@jest/globals'
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { holdDatabase } from '../../src/sqlite/hold-database.ts'
-import { openForWriting } from '../../src/sqlite/open-database.ts'
-import { whyNotPrivate } from '../../src/sqlite/private-file.ts'
+import { afterAll, expect, test } from '@jest/globals'
+import { holdDatabase, openForWriting } from '../../src/store/sqlite/open-database.ts'
+import { whyNotPrivate } from '../../src/store/sqlite/private-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'causeway-private-'))
 afterAll(() => rmSync(folder, { recursive: true }))

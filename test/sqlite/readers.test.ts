@@ -1,8 +1,8 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openForReading } from '../../src/sqlite/open-database.ts'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { openForReading } from '../../src/store/sqlite/open-database.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

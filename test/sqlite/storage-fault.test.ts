@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
+import { sqliteFaults, storageFault } from '../../src/store/sqlite/open-database.ts'
 import { StorageHealth } from '../../src/store/storage-health.ts'
-import { sqliteFaults, storageFault } from '../../src/sqlite/storage-fault.ts'
 import { cpid, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 

@@ -1,10 +1,10 @@
-import { expect, test } from '@jest/globals'
-import fc from 'fast-check'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { inOrder } from '../../src/sqlite/writer/trace-index.ts'
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { sortedByPrefix } from '../../src/store/sqlite/trace-id-index.ts'
 import { cpid, scattered, spansRequest } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -172,9 +172,9 @@ test('ids go into the index in its order, so that neighbours share a page', () =
   fc.assert(
     fc.property(ids, (drawn) => {
       const keys = drawn.map((id) => Buffer.from(id).toString('latin1'))
-      const prefixes = inOrder(keys).map((key) => key.slice(0, 4))
+      const prefixes = sortedByPrefix(keys).map((key) => key.slice(0, 4))
       expect(prefixes).toEqual(keys.map((key) => key.slice(0, 4)).sort())
-      expect(new Set(inOrder(keys))).toEqual(new Set(keys))
+      expect(new Set(sortedByPrefix(keys))).toEqual(new Set(keys))
     }),
   )
 })

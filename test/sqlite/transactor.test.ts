@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { WriterStores } from '../../src/model/ports/writer-port.ts'
+import type { WriterStores } from '../../src/model/store-ports.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 /** Never called: that it compiles says what can be reached. */

@@ -1,11 +1,11 @@
-import { afterAll, expect, test } from '@jest/globals'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mock } from 'node:test'
+import { afterAll, expect, test } from '@jest/globals'
 import type { PragmaOptions } from 'better-sqlite3'
-import { openForReading, type Sqlite } from '../../src/sqlite/open-database.ts'
-import { WalKeeper } from '../../src/sqlite/log/wal-keeper.ts'
+import { openForReading, type Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { WalLength } from '../../src/store/sqlite/write-ahead-log.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -38,7 +38,7 @@ test('the write-ahead log that a reader made grow is shortened once the reader i
   // A file that is there is migrated where it is, which leaves a long log.
   writeFileSync(path, '')
   using writer = await TestWriter.open({}, path)
-  const wal = new WalKeeper(writer.db, KEPT_BYTES)
+  const wal = new WalLength(writer.db, KEPT_BYTES)
   expect(wal.shorten()).toBe('shortened')
   expect(wal.shorten()).toBe('short')
 
@@ -60,6 +60,6 @@ test('the write-ahead log that a reader made grow is shortened once the reader i
 
 test('a database in memory has none', async () => {
   using writer = await TestWriter.open()
-  const wal = new WalKeeper(writer.db, 0)
+  const wal = new WalLength(writer.db, 0)
   expect([wal.bytes(), wal.shorten(), wal.freeBytes()]).toEqual([0, 'short', 0])
 })

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { preparesLate } from './late-statements.ts'
 import { TestWriter } from './test-writer.ts'
 

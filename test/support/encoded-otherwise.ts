@@ -1,8 +1,13 @@
-import { jsonOfProtobuf, type Json, type JsonObject } from '../../src/otlp/json/protobuf-to-json.ts'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
-import { EXPORT_REQUEST, MESSAGES, type Field, type MessageName } from '../../src/otlp/json/schema.ts'
-import { WireCursor } from '../../src/otlp/read/wire-cursor.ts'
 import { shuffled } from '../../lab/harness/seeded-random.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
+import {
+  EXPORT_REQUEST,
+  type Field,
+  type MessageName,
+  MESSAGES,
+} from '../../src/model/otlp/message-schema.ts'
+import { type Json, type JsonObject, jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
+import { WireCursor } from '../../src/model/otlp/protobuf-wire.ts'
 
 const LENGTH = 2
 

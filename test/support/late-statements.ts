@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 
 /** The texts that SQLite has taken in this process. */
 const taken = new Set<string>()

@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
+import Database from 'better-sqlite3'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 import { preparesLate } from './late-statements.ts'
 
 let migrated: Promise<Buffer> | undefined

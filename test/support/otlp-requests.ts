@@ -1,4 +1,4 @@
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 
 /** 2026-01-01T00:00:00Z in nanoseconds: where the test clock starts. */
 export const START_NS = BigInt(Date.UTC(2026, 0, 1)) * 1_000_000n

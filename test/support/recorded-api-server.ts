@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { protobufOfJson } from '../../src/otlp/json/json-to-protobuf.ts'
+import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 
 /** A span as an API server sent it while the rollout was recorded. */
 export interface RecordedSpan {

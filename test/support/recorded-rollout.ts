@@ -1,8 +1,8 @@
-import { encodeDecisions } from '../../src/inference/spans/encode-decisions.ts'
-import type { Decision } from '../../src/inference/decide.ts'
-import { NANOS_PER_MS } from '../../src/model/clock.ts'
 import { replay, type Source } from '../../lab/harness/inference/replay.ts'
 import { recordedObservations } from '../../lab/harness/inference/rollout-recording.ts'
+import type { Decision } from '../../src/kube/inference/decide.ts'
+import { encodeDecisions } from '../../src/kube/inference/inferred-telemetry.ts'
+import { NANOS_PER_MS } from '../../src/model/time-and-size.ts'
 import { TestClock } from './test-clock.ts'
 import { TestWriter } from './test-writer.ts'
 

@@ -1,7 +1,7 @@
-import { outgoingSpans } from '../../src/exporter/outgoing-spans.ts'
-import { buildRequest, type ReadyItem } from '../../src/otlp/write/build-request.ts'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { SqliteOutbox } from '../../src/sqlite/sending/outbox-reader.ts'
+import { outgoingSpans } from '../../src/exporter/drain.ts'
+import { buildRequest, type ReadyItem } from '../../src/model/otlp/outgoing-records.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { SqliteOutbox } from '../../src/store/sqlite/outbox.ts'
 import { bytesPerTrace } from './tempo-count.ts'
 
 const ALL = 1_000_000

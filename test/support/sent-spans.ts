@@ -1,7 +1,7 @@
-import { outgoingSpan } from '../../src/otlp/write/outgoing-span.ts'
-import { jsonOfProtobuf } from '../../src/otlp/json/protobuf-to-json.ts'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
-import { SqliteOutbox } from '../../src/sqlite/sending/outbox-reader.ts'
+import { outgoingSpan } from '../../src/model/otlp/outgoing-records.ts'
+import { jsonOfProtobuf } from '../../src/model/otlp/protobuf-to-json.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { SqliteOutbox } from '../../src/store/sqlite/outbox.ts'
 
 /** A span as a backend receives it. */
 export interface SentSpan {

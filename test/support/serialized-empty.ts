@@ -1,5 +1,5 @@
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../src/sqlite/open-database.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../src/store/sqlite/open-database.ts'
 
 /** A database that every migration has run on, and nothing else. */
 export async function serializedEmpty(): Promise<Buffer> {

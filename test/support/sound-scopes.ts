@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import type { Sqlite } from '../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../src/store/sqlite/open-database.ts'
 
 /** The tables whose rows name a scope, from the schema itself. */
 export function tablesNamingScopes(db: Sqlite): string[] {

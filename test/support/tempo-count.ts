@@ -1,4 +1,4 @@
-import { WireCursor } from '../../src/otlp/read/wire-cursor.ts'
+import { WireCursor } from '../../src/model/otlp/protobuf-wire.ts'
 
 interface Group {
   envelope: Uint8Array

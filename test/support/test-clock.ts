@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/model/clock.ts'
+import type { Clock } from '../../src/model/time-and-size.ts'
 
 /** A clock that stands still until it is told to go on. */
 export class TestClock implements Clock {

@@ -1,4 +1,4 @@
-import type { Cancel, Timers } from '../../src/model/timers.ts'
+import type { Cancel, Timers } from '../../src/model/time-and-size.ts'
 import type { TestClock } from './test-clock.ts'
 
 interface Planned {

@@ -1,28 +1,25 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { InferenceRules } from '../../src/inference/inference-rules.ts'
-import { StoreWriter, type WriterSettings } from '../../src/store/store-writer.ts'
-import type { Signal } from '../../src/model/ingest.ts'
-import type { WriterStores } from '../../src/model/ports/writer-port.ts'
-import type { IngestOutcome } from '../../src/model/ingest.ts'
-import type { Sender } from '../../src/model/senders/sender.ts'
-import type { SenderPolicy } from '../../src/model/senders/sender-policy.ts'
-import { migrate } from '../../src/sqlite/migrate.ts'
-import { openForWriting, type Sqlite } from '../../src/sqlite/open-database.ts'
-import { SqliteQueries } from '../../src/sqlite/readers/sqlite-queries.ts'
-import { sqliteStores, type SqliteStoresSettings } from '../../src/sqlite/writer-stores.ts'
-import {
-  logsRequest,
-  mergelogsRequest,
-  spansRequest,
-  type LogSketch,
-  type MergelogSketch,
-  type SpanSketch,
-} from './otlp-requests.ts'
 import type { SentLog } from '../../lab/harness/sinks/log-json.ts'
+import type { InferenceRules } from '../../src/kube/inference/decide.ts'
+import type { IngestOutcome, Sender, SenderPolicy, Signal } from '../../src/model/otlp-requests.ts'
+import type { WriterStores } from '../../src/model/store-ports.ts'
+import { migrate } from '../../src/store/sqlite/migrate.ts'
+import { openForWriting, type Sqlite } from '../../src/store/sqlite/open-database.ts'
+import { SqliteQueries } from '../../src/store/sqlite/queries.ts'
+import { sqliteStores, type SqliteStoresSettings } from '../../src/store/sqlite/writer-stores.ts'
+import { StoreWriter, type WriterSettings } from '../../src/store/store-writer.ts'
 import { migratedBytes, migratedMemory } from './migrated-memory.ts'
+import {
+  type LogSketch,
+  logsRequest,
+  type MergelogSketch,
+  mergelogsRequest,
+  type SpanSketch,
+  spansRequest,
+} from './otlp-requests.ts'
 import { sentLogs } from './sent-logs.ts'
-import { sentSpans, type SentSpan } from './sent-spans.ts'
+import { type SentSpan, sentSpans } from './sent-spans.ts'
 import { TestClock } from './test-clock.ts'
 
 /** Others are found by what an autoscaler names. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import type { Exemplar } from '../../src/model/cascade-figures.ts'
-import { ExemplarHistogram } from '../../src/telemetry/exemplar-histogram.ts'
+import type { Exemplar } from '../../src/model/linker-settings-and-metrics.ts'
+import { ExemplarHistogram } from '../../src/platform/openmetrics.ts'
 
 const of = (value: number, traceId = 'a'): Exemplar => ({ value, timeMs: 1_000, traceId, spanId: 'b' })
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { createLogger, type Logger, type LoggerSettings } from '../../src/telemetry/logger.ts'
+import { createLogger, type Logger, type LoggerSettings } from '../../src/platform/logger.ts'
 
 function recording(changes: Partial<LoggerSettings> = {}): { log: Logger; lines: string[] } {
   const lines: string[] = []

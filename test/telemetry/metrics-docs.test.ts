@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import { METRICS_DOCS, renderMetricsDocs } from '../../scripts/gen-metrics-docs.ts'
-import { METRICS } from '../../src/telemetry/metric-catalogue.ts'
+import { METRICS } from '../../src/platform/metric-catalogue.ts'
 
 test('docs/reference/metrics.md is what the catalogue says; npm run gen writes it', () => {
   expect(readFileSync(METRICS_DOCS, 'utf8')).toBe(renderMetricsDocs())

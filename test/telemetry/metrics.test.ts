@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { METRICS } from '../../src/telemetry/metric-catalogue.ts'
-import type { MetricSpec } from '../../src/telemetry/metric-spec.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { METRICS, type MetricSpec } from '../../src/platform/metric-catalogue.ts'
+import { createMetrics } from '../../src/platform/metrics.ts'
 
 const service = { serviceName: 'causeway', serviceVersion: '0.1.0', serviceInstanceId: 'one' }
 

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { prefersOpenMetrics } from '../../src/telemetry/exposition-text.ts'
-import { startMetricsServer } from '../../src/telemetry/metrics-server.ts'
-import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
+import { createMetrics, type Metrics, startMetricsServer } from '../../src/platform/metrics.ts'
+import { prefersOpenMetrics } from '../../src/platform/openmetrics.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'

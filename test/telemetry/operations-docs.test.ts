@@ -1,6 +1,6 @@
-import { expect, test } from '@jest/globals'
 import { existsSync, readFileSync } from 'node:fs'
-import { METRICS } from '../../src/telemetry/metric-catalogue.ts'
+import { expect, test } from '@jest/globals'
+import { METRICS } from '../../src/platform/metric-catalogue.ts'
 import { anchorsOf } from '../examples/anchors-of.ts'
 
 const DOCUMENT = new URL('../../docs/operations.md', import.meta.url)

@@ -1,8 +1,7 @@
-import { expect, test } from '@jest/globals'
 import { connect } from 'node:net'
+import { expect, test } from '@jest/globals'
 import { startHealthServer } from '../../src/extension/health-check/health-server.ts'
-import { startMetricsServer } from '../../src/telemetry/metrics-server.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { createMetrics, startMetricsServer } from '../../src/platform/metrics.ts'
 
 const service = { serviceName: 'causeway', serviceVersion: '0.1.0', serviceInstanceId: 'one' }
 const local = { host: '127.0.0.1', port: 0 }

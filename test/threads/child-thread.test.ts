@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { ChildThread, type ThreadSettings } from '../../src/threads/child-thread.ts'
+import { ChildThread, type ThreadSettings } from '../../src/platform/child-thread.ts'
 
 type Said =
   { kind: 'ready'; rows: number } | { kind: 'fatal'; reason: string } | { kind: 'echo'; text: string }

@@ -1,12 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { hashSync } from 'bcryptjs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { acceptLogins, loginGuard, showLogin } from '../../src/trust/basic-logins.ts'
-import { LoginAttempts } from '../../src/trust/login-attempts.ts'
-import { readHtpasswd } from '../../src/trust/htpasswd.ts'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { hashSync } from 'bcryptjs'
 import { eventually } from '../../lab/harness/eventually.ts'
+import {
+  LoginAttempts,
+  loginGuard,
+  openBasicAuthenticator,
+  openBasicCredentials,
+  readHtpasswd,
+} from '../../src/platform/basic-auth.ts'
 
 const COST = 4
 const settings = { id: 'basicauth/test', reloadIntervalMs: 5, onTrouble: () => undefined }
@@ -30,7 +34,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 test('users are let in with their own password', async () => {
   const inline = `# people\n\nalice:${hashSync('wonder:land', COST)}\nbob:plain text\n`
-  using accepting = acceptLogins({ ...settings, inline, guard: forgiving() })
+  using accepting = openBasicAuthenticator({ ...settings, inline, guard: forgiving() })
   expect(await accepting.check(login('alice', 'wonder:land'))).toEqual(knownAs('alice'))
   expect(await accepting.check(login('alice', 'wonder:land'))).toEqual(knownAs('alice'))
   expect(await accepting.check(login('bob', 'plain text'))).toEqual(knownAs('bob'))
@@ -53,7 +57,11 @@ test.each([
   ['hashed', (password: string) => hashSync(password, COST)],
 ])('a password that is kept %s is known letter by letter, before and after it was shown', async (_, kept) => {
   const password = 'Päss-wörd'
-  using accepting = acceptLogins({ ...settings, inline: `alice:${kept(password)}`, guard: forgiving() })
+  using accepting = openBasicAuthenticator({
+    ...settings,
+    inline: `alice:${kept(password)}`,
+    guard: forgiving(),
+  })
   const others = ['Päss-wör', 'Päss-wörds', 'päss-wörd', 'Pass-word', password.normalize('NFD'), '']
   const refused = async (): Promise<void> => {
     for (const other of others)
@@ -73,18 +81,18 @@ test.each([
   `Basic ${Buffer.from('alice').toString('base64')}`,
   'Bearer a',
 ])('a header such as %s is no login', async (header) => {
-  using accepting = acceptLogins({ ...settings, inline: 'alice:word' })
+  using accepting = openBasicAuthenticator({ ...settings, inline: 'alice:word' })
   expect(await accepting.check(header)).toMatchObject({ kind: 'unknown' })
 })
 
 test('whoever is no user is checked for as long as a user', async () => {
-  using accepting = acceptLogins({ ...settings, inline: `alice:${hashSync('word', COST)}` })
+  using accepting = openBasicAuthenticator({ ...settings, inline: `alice:${hashSync('word', COST)}` })
   expect(accepting.check(login('mallory', 'word'))).toBeInstanceOf(Promise)
   expect(accepting.check(login('alice', 'wrong'))).toBeInstanceOf(Promise)
 })
 
 test('guesses have to queue, and only a few of one peer may', async () => {
-  using accepting = acceptLogins({
+  using accepting = openBasicAuthenticator({
     ...settings,
     inline: `alice:${hashSync('word', COST)}`,
     guard: forgiving(),
@@ -101,7 +109,7 @@ test('guesses have to queue, and only a few of one peer may', async () => {
 
 test('passwords are checked one at a time, however fast the next would be', async () => {
   const inline = `alice:${hashSync('word', 12)}\nbob:${hashSync('word', COST)}`
-  using accepting = acceptLogins({ ...settings, inline })
+  using accepting = openBasicAuthenticator({ ...settings, inline })
   const checked: string[] = []
   const check = async (user: string): Promise<void> => {
     await accepting.check(login(user, 'wrong'))
@@ -114,7 +122,7 @@ test('passwords are checked one at a time, however fast the next would be', asyn
 test('what is inline counts before the file, and changes of the file count', async () => {
   const file = join(folder, 'users')
   await writeFile(file, 'alice:file\nbob:file\n')
-  using accepting = acceptLogins({ ...settings, file, inline: 'alice:inline' })
+  using accepting = openBasicAuthenticator({ ...settings, file, inline: 'alice:inline' })
   expect(await accepting.check(login('alice', 'inline'))).toEqual(knownAs('alice'))
   expect(await accepting.check(login('alice', 'file'))).toMatchObject({ kind: 'unknown' })
   expect(await accepting.check(login('bob', 'file'))).toEqual(knownAs('bob'))
@@ -152,20 +160,20 @@ test.each([
   ],
 ])('a line such as %j is refused without showing it', (text, reason) => {
   expect(readHtpasswd(text)).toBe(reason)
-  expect(() => acceptLogins({ ...settings, inline: text })).toThrow(
+  expect(() => openBasicAuthenticator({ ...settings, inline: text })).toThrow(
     `extensions::basicauth/test::htpasswd::inline: ${reason}`,
   )
 })
 
 test('nobody at all is an error', () => {
-  expect(() => acceptLogins({ ...settings, inline: '# nobody' })).toThrow('names no user')
+  expect(() => openBasicAuthenticator({ ...settings, inline: '# nobody' })).toThrow('names no user')
 })
 
 test('a login is shown, from files where there are some', async () => {
   const passwordFile = join(folder, 'word')
   await writeFile(passwordFile, 'from a file\n')
-  using plain = showLogin({ ...settings, username: 'alice', password: 'word' })
-  using filed = showLogin({ ...settings, username: 'alice', password: 'word', passwordFile })
+  using plain = openBasicCredentials({ ...settings, username: 'alice', password: 'word' })
+  using filed = openBasicCredentials({ ...settings, username: 'alice', password: 'word', passwordFile })
   expect(plain.value()).toBe(login('alice', 'word'))
   expect(filed.value()).toBe(login('alice', 'from a file'))
   await writeFile(passwordFile, 'changed\n')

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { acceptBearerTokens, showBearerToken } from '../../src/trust/bearer-tokens.ts'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { eventually } from '../../lab/harness/eventually.ts'
+import { openBearerAuthenticator, openBearerCredentials } from '../../src/platform/credentials.ts'
 
 let folder = ''
 beforeAll(async () => {
@@ -22,7 +22,7 @@ const settings = {
 }
 
 test('each of the tokens is let in, and nothing else', () => {
-  using accepting = acceptBearerTokens(settings)
+  using accepting = openBearerAuthenticator(settings)
   const known = { kind: 'known', sender: { authenticator: 'bearertokenauth/test' } }
   expect(accepting.check('Bearer first')).toEqual(known)
   expect(accepting.check('bearer second')).toEqual(known)
@@ -43,7 +43,7 @@ test('each of the tokens is let in, and nothing else', () => {
 test('a file of tokens that is far too large is not read to its end', () => {
   const filename = join(folder, 'huge.tokens')
   writeFileSync(filename, 'token\n'.repeat(1_000_000))
-  expect(() => acceptBearerTokens({ ...settings, filename })).toThrow(
+  expect(() => openBearerAuthenticator({ ...settings, filename })).toThrow(
     'huge.tokens holds more than 4 MiB, too much for what it is named for',
   )
 })
@@ -57,8 +57,8 @@ test.each([
   ['letters that share their last byte', 'Ā', 'Ȁ'],
   ['the same letter written in another way', 'é', 'é'.normalize('NFD')],
 ])('a token is known letter by letter: %s is not enough', (_, token, shown) => {
-  using accepting = acceptBearerTokens({ ...settings, tokens: ['first', token, 'last'] })
-  using shownTo = acceptBearerTokens({ ...settings, tokens: ['first', shown, 'last'] })
+  using accepting = openBearerAuthenticator({ ...settings, tokens: ['first', token, 'last'] })
+  using shownTo = openBearerAuthenticator({ ...settings, tokens: ['first', shown, 'last'] })
   expect(accepting.check(`Bearer ${token}`)).toMatchObject({ kind: 'known' })
   expect(shownTo.check(`Bearer ${shown}`)).toMatchObject({ kind: 'known' })
   expect(accepting.check(`Bearer ${shown}`)).toMatchObject({ kind: 'unknown' })
@@ -66,14 +66,14 @@ test.each([
 })
 
 test('nobody is told the token or what they sent', () => {
-  using accepting = acceptBearerTokens(settings)
+  using accepting = openBearerAuthenticator(settings)
   for (const value of [undefined, 'Basic c2VjcmV0', 'Bearer secret']) {
     expect(JSON.stringify(accepting.check(value))).not.toMatch(/secret|c2VjcmV0|first/)
   }
 })
 
 test('a token that stands alone in a header of its own', () => {
-  using accepting = acceptBearerTokens({ ...settings, header: 'X-Token', scheme: '' })
+  using accepting = openBearerAuthenticator({ ...settings, header: 'X-Token', scheme: '' })
   expect(accepting.header).toBe('x-token')
   expect(accepting.check('first')).toMatchObject({ kind: 'known' })
   expect(accepting.check('Bearer first')).toMatchObject({ kind: 'unknown' })
@@ -82,8 +82,8 @@ test('a token that stands alone in a header of its own', () => {
 test('a file counts instead of the tokens, and its changes count', async () => {
   const filename = join(folder, 'changing.token')
   await writeFile(filename, 'third\n\n fourth \n')
-  using accepting = acceptBearerTokens({ ...settings, filename })
-  using showing = showBearerToken({ ...settings, filename })
+  using accepting = openBearerAuthenticator({ ...settings, filename })
+  using showing = openBearerCredentials({ ...settings, filename })
   expect(accepting.check('Bearer third')).toMatchObject({ kind: 'known' })
   expect(accepting.check('Bearer fourth')).toMatchObject({ kind: 'known' })
   expect(accepting.check('Bearer first')).toMatchObject({ kind: 'unknown' })
@@ -99,7 +99,7 @@ test('a file that is emptied or goes away changes nothing, and is told of once',
   const filename = join(folder, 'vanishing.token')
   await writeFile(filename, 'third')
   const troubles: string[] = []
-  using accepting = acceptBearerTokens({
+  using accepting = openBearerAuthenticator({
     ...settings,
     filename,
     onTrouble: (reason) => troubles.push(reason),
@@ -117,8 +117,8 @@ test('whoever is disposed of looks at its file no more', async () => {
   const filename = join(folder, 'left.token')
   await writeFile(filename, 'third')
   const told = { left: 0, following: [] as string[] }
-  acceptBearerTokens({ ...settings, filename, onTrouble: () => told.left++ })[Symbol.dispose]()
-  using following = acceptBearerTokens({
+  openBearerAuthenticator({ ...settings, filename, onTrouble: () => told.left++ })[Symbol.dispose]()
+  using following = openBearerAuthenticator({
     ...settings,
     filename,
     onTrouble: (reason) => told.following.push(reason),
@@ -134,7 +134,7 @@ test('whoever is disposed of looks at its file no more', async () => {
 
 test('a file that is not there is an error that names it', () => {
   const filename = join(folder, 'none.token')
-  expect(() => acceptBearerTokens({ ...settings, filename })).toThrow(
+  expect(() => openBearerAuthenticator({ ...settings, filename })).toThrow(
     /^cannot read extensions::bearertokenauth\/test::filename: ENOENT.*; correct the path$/,
   )
 })

@@ -1,10 +1,14 @@
 import { expect, test } from '@jest/globals'
 import { getRounds, hashSync } from 'bcryptjs'
-import type { Checked } from '../../src/trust/authenticator.ts'
-import { acceptLogins, loginGuard } from '../../src/trust/basic-logins.ts'
-import { BcryptTurns } from '../../src/trust/bcrypt-turns.ts'
-import { matchesAtEqualCost, greatestCost } from '../../src/trust/equal-cost.ts'
-import { LoginAttempts } from '../../src/trust/login-attempts.ts'
+import {
+  BcryptTurns,
+  greatestCost,
+  LoginAttempts,
+  loginGuard,
+  matchesAtEqualCost,
+  openBasicAuthenticator,
+} from '../../src/platform/basic-auth.ts'
+import type { Checked } from '../../src/platform/credentials.ts'
 
 const COST = 4
 const settings = { id: 'basicauth/test', reloadIntervalMs: 0, onTrouble: () => undefined }
@@ -20,7 +24,7 @@ function guarded() {
 
 test('whoever guesses has to wait, ever longer, and others do not', async () => {
   const { clock, guard } = guarded()
-  using accepting = acceptLogins({ ...settings, inline: 'carol:plain', guard })
+  using accepting = openBasicAuthenticator({ ...settings, inline: 'carol:plain', guard })
   const guess = (peer: string): Checked | Promise<Checked> => accepting.check(login('carol', 'wrong'), peer)
   for (let at = 0; at < 5; at++) expect(await guess('here')).toMatchObject({ kind: 'unknown' })
   expect(await guess('here')).toMatchObject({ kind: 'busy', retryAfterMs: 1_000 })
@@ -36,7 +40,7 @@ test('whoever guesses has to wait, ever longer, and others do not', async () => 
 
 test('who was right before from the same address is let in while others there have to wait', async () => {
   const { guard } = guarded()
-  using accepting = acceptLogins({ ...settings, inline: USERS, guard })
+  using accepting = openBasicAuthenticator({ ...settings, inline: USERS, guard })
   expect(await accepting.check(login('bob', 'builder'), 'gateway')).toMatchObject({ kind: 'known' })
   for (let at = 0; at < 30; at++) await accepting.check(login(`user ${at}`, 'wrong'), 'gateway')
   expect(await accepting.check(login('alice', 'wonderland'), 'gateway')).toMatchObject({ kind: 'busy' })
@@ -45,7 +49,7 @@ test('who was right before from the same address is let in while others there ha
 
 test('who has shown the right password anywhere need not wait for what others of an address got wrong', async () => {
   const { guard } = guarded()
-  using accepting = acceptLogins({ ...settings, inline: USERS, guard })
+  using accepting = openBasicAuthenticator({ ...settings, inline: USERS, guard })
   expect(await accepting.check(login('bob', 'builder'), 'home')).toMatchObject({ kind: 'known' })
   for (let at = 0; at < 30; at++) await accepting.check(login(`user ${at}`, 'wrong'), 'gateway')
   expect(await accepting.check(login('bob', 'builder'), 'gateway')).toMatchObject({ kind: 'known' })
@@ -53,7 +57,7 @@ test('who has shown the right password anywhere need not wait for what others of
 
 test('an address gets no more guesses by trying a new user each time', async () => {
   const { clock, guard } = guarded()
-  using accepting = acceptLogins({ ...settings, inline: 'bob:builder', guard })
+  using accepting = openBasicAuthenticator({ ...settings, inline: 'bob:builder', guard })
   expect(await accepting.check(login('bob', 'builder'), 'home')).toMatchObject({ kind: 'known' })
   let checked = 0
   for (let second = 0; second < 3_600; second++) {
@@ -68,7 +72,7 @@ test('an address gets no more guesses by trying a new user each time', async () 
 
 test('guesses at who has shown the right password are as slow as others while their address has to wait', async () => {
   const { clock, guard } = guarded()
-  using accepting = acceptLogins({ ...settings, inline: USERS, guard })
+  using accepting = openBasicAuthenticator({ ...settings, inline: USERS, guard })
   expect(await accepting.check(login('bob', 'builder'), 'home')).toMatchObject({ kind: 'known' })
   for (let at = 0; at < 30; at++) await accepting.check(login(`user ${at}`, 'wrong'), 'gateway')
   for (let at = 0; at < 5; at++)
@@ -80,14 +84,14 @@ test('guesses at who has shown the right password are as slow as others while th
 
 test('an old password of one user keeps out no other user of the same address', async () => {
   const { guard } = guarded()
-  using accepting = acceptLogins({ ...settings, inline: USERS, guard })
+  using accepting = openBasicAuthenticator({ ...settings, inline: USERS, guard })
   for (let at = 0; at < 30; at++) await accepting.check(login('bob', 'old'), 'gateway')
   expect(await accepting.check(login('alice', 'wonderland'), 'gateway')).toMatchObject({ kind: 'known' })
 })
 
 test('strangers who guess from everywhere do not keep out who knows', async () => {
   const { guard } = guarded()
-  using accepting = acceptLogins({ ...settings, inline: USERS, guard })
+  using accepting = openBasicAuthenticator({ ...settings, inline: USERS, guard })
   const stranger = (at: number): Promise<Checked> =>
     Promise.resolve(accepting.check(login('bob', `guess ${at}`), `stranger ${at % 48}`))
   await Promise.all(Array.from({ length: 48 }, (_, at) => stranger(at)))
@@ -138,7 +142,11 @@ test.each(['alice', 'bob', 'carol', 'nobody'])(
       ...guard,
       turns: { check: (_: string, check: () => Promise<boolean>) => (turns++, check()) },
     }
-    using accepting = acceptLogins({ ...settings, inline: USERS, guard: counted as unknown as typeof guard })
+    using accepting = openBasicAuthenticator({
+      ...settings,
+      inline: USERS,
+      guard: counted as unknown as typeof guard,
+    })
     expect(await accepting.check(login(user, 'wrong'))).toMatchObject({ kind: 'unknown' })
     expect(turns).toBe(1)
   },

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isFromPage, isDnsRebinding } from '../../src/trust/own-site.ts'
+import { isDnsRebinding, isFromPage } from '../../src/platform/browser-origins.ts'
 
 const HERE = 'localhost'
 const EVERYWHERE = '0.0.0.0'

@@ -9,7 +9,7 @@ import type {
   Listener,
 } from '../../../src/config/causeway-config.ts'
 import { loadConfig } from '../../../src/config/load-config.ts'
-import { formatEndpoint } from '../../../src/config/schema/endpoint.ts'
+import { formatEndpoint } from '../../../src/config/value-kinds.ts'
 import type { Options } from '../options.ts'
 
 /** The Causeway that the demo starts. */

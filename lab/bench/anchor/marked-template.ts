@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
-import type { Signal } from '../../../src/model/ingest.ts'
+import type { Signal } from '../../../src/model/otlp-requests.ts'
+import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 
 /** Stands in a template where a value will be written; all values of a mark have the same length. */
 export class Marks {

@@ -1,22 +1,22 @@
-import type { Signal } from '../../../src/model/ingest.ts'
+import type { Signal } from '../../../src/model/otlp-requests.ts'
 import { MarkedTemplate, type Marks } from './marked-template.ts'
 import {
-  OBJECT_LENGTH,
-  SPAN_ID_PREFIX,
   cpidText,
   nodeName,
+  OBJECT_LENGTH,
   objectOf,
   previousChange,
   scrambled,
+  SPAN_ID_PREFIX,
 } from './pod-change.ts'
 import {
   FIRST_SPAN,
   MERGELOGS,
-  SPANS_PER_CHANGE,
-  STEPS,
   type MergelogShape,
+  SPANS_PER_CHANGE,
   type SpanShape,
   type Step,
+  STEPS,
 } from './steps.ts'
 
 const CPID_LENGTH = 36

@@ -1,4 +1,4 @@
-import { WireCursor } from '../../../src/otlp/read/wire-cursor.ts'
+import { WireCursor } from '../../../src/model/otlp/protobuf-wire.ts'
 import { eachSpan } from '../load/each-span.ts'
 import { cpuSeconds, epochMs } from '../load/messages.ts'
 import { serveTraces } from '../load/serve-traces.ts'

@@ -1,8 +1,7 @@
 import { hash, randomInt } from 'node:crypto'
 import type { ScopeGroup, SpanRecord } from '../../../src/model/arrivals.ts'
-import { decodeTraces } from '../../../src/otlp/read/decode-traces.ts'
-import { TRACE_INDEX_SIZES } from '../../../src/sqlite/writer/indexed-traces.ts'
-import { inOrder } from '../../../src/sqlite/writer/trace-index.ts'
+import { decodeTraces } from '../../../src/model/otlp/decode-requests.ts'
+import { sortedByPrefix, TRACE_INDEX_SIZES } from '../../../src/store/sqlite/trace-id-index.ts'
 import { SpanRequests } from '../load/span-requests.ts'
 
 /** The values of one INSERT. */
@@ -67,7 +66,7 @@ export class BareRows {
     for (const traceKey of this.#going.splice(0, origins.length))
       indexed.push([Buffer.from(traceKey, 'latin1'), this.#numbers.get(traceKey) ?? 0])
     if (this.#going.length > 0 || this.#unindexed.length < TRACE_INDEX_SIZES.batch) return
-    this.#going = inOrder(this.#unindexed)
+    this.#going = sortedByPrefix(this.#unindexed)
     this.#unindexed = []
   }
 

@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import type { RequestRows, Row } from './bare-rows.ts'
 
 /** Puts prepared rows into the tables that Causeway puts them into, and does nothing else. */

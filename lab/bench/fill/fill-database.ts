@@ -1,5 +1,5 @@
-import { migrate } from '../../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../../src/sqlite/open-database.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
 import { fillCascades, type FilledCascades } from './fill-cascades.ts'
 
 /** No row is pruned while a filled database is measured. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { cpidOfBytes, type Cpid } from '../../../src/model/cpid.ts'
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
+import { type Cpid, cpidOfBytes } from '../../../src/model/merge-graph.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 
 export interface GraphShape {
   /** CPIDs in all; `count / perRoot` of them are roots. */

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
+import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 
 export const CPIDS_PER_CHANGE = 6
 export const SPANS_PER_CPID = 3

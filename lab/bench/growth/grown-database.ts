@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import type { Cpid } from '../../../src/model/cpid.ts'
-import { migrate } from '../../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../../src/sqlite/open-database.ts'
+import type { Cpid } from '../../../src/model/merge-graph.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
 import { fillCascades } from '../fill/fill-cascades.ts'
 import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../../src/model/time-and-size.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
+import { sqliteStores } from '../../../src/store/sqlite/writer-stores.ts'
 import { StoreWriter, type WriterSettings } from '../../../src/store/store-writer.ts'
-import type { Clock } from '../../../src/model/clock.ts'
-import { openForWriting } from '../../../src/sqlite/open-database.ts'
-import { sqliteStores } from '../../../src/sqlite/writer-stores.ts'
 import { logsRequest, mergelogRecord, tracesRequest, workOf } from './fresh-changes.ts'
 import type { FromWriter, ToWriter } from './messages.ts'
 

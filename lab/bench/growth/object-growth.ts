@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { migrate } from '../../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../../src/sqlite/open-database.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
 import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'
 import { HelperProcess } from '../load/helper-process.ts'

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import { cpidOfBytes } from '../../../src/model/cpid.ts'
-import { SENT_SYNTHETIC } from '../../../src/model/ports/linking/decisions.ts'
-import { encodeSpan } from '../../../src/otlp/write/encode-span.ts'
-import { scopeEnvelope, serviceEnvelope } from '../../../src/otlp/write/own-envelopes.ts'
-import { migrate } from '../../../src/sqlite/migrate.ts'
-import { openForWriting, type Sqlite } from '../../../src/sqlite/open-database.ts'
-import { RECOUNT_SCOPE_USES } from '../../../src/sqlite/writer/scope-uses.ts'
+import { cpidOfBytes } from '../../../src/model/merge-graph.ts'
+import { encodeSpan, scopeEnvelope, serviceEnvelope } from '../../../src/model/otlp/encode-telemetry.ts'
+import { SENT_SYNTHETIC } from '../../../src/model/outbox.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting, type Sqlite } from '../../../src/store/sqlite/open-database.ts'
+import { RECOUNT_SCOPE_USES } from '../../../src/store/sqlite/transactions.ts'
 
 const MS = 1_000_000n
 

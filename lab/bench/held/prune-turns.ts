@@ -1,8 +1,8 @@
-import { systemClock } from '../../../src/app/system-clock.ts'
+import { systemClock } from '../../../src/platform/system-clock.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
+import { sqliteStores } from '../../../src/store/sqlite/writer-stores.ts'
 import { StoreWriter } from '../../../src/store/store-writer.ts'
 import { cpuSeconds } from '../load/messages.ts'
-import { openForWriting } from '../../../src/sqlite/open-database.ts'
-import { sqliteStores } from '../../../src/sqlite/writer-stores.ts'
 
 /** As Causeway's own turns. */
 const CPIDS = 200

@@ -1,5 +1,5 @@
-import { migrate } from '../../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../../src/sqlite/open-database.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
 import { BareRows, type RequestRows } from '../fill/bare-rows.ts'
 import { BareStore } from '../fill/bare-store.ts'
 import type { CommitOrder, FromBare } from './messages.ts'

@@ -1,4 +1,4 @@
-import { WireCursor } from '../../../src/otlp/read/wire-cursor.ts'
+import { WireCursor } from '../../../src/model/otlp/protobuf-wire.ts'
 
 /** Visits the spans of an ExportTraceServiceRequest, by walking length prefixes, each from `start` to `end`. */
 export function eachSpan(request: Buffer, visit: (start: number, end: number) => void): void {

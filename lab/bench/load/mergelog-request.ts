@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
+import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 
 /** The CPIDs of the changes a round replays: `levels[i]` has the i-th CPID of every cascade. */
 export interface Cascades {

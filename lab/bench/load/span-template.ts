@@ -1,4 +1,4 @@
-import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
+import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 
 export const SPANS_PER_TRACE = 4
 /** Where a stream begins within a trace: so each request cuts one trace in two, as batches of span processors do. */

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { openForReading } from '../../../src/sqlite/open-database.ts'
+import { openForReading } from '../../../src/store/sqlite/open-database.ts'
 
 const LOOK_AGAIN_MS = 100
 const LONGEST_MS = 60_000

@@ -1,7 +1,7 @@
 import type { Statement } from 'better-sqlite3'
-import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
-import { WireCursor } from '../../../src/otlp/read/wire-cursor.ts'
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
+import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
+import { WireCursor } from '../../../src/model/otlp/protobuf-wire.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import type { FilledCpid } from '../fill/fill-cascades.ts'
 
 const SPANS_PER_ORIGIN = 5

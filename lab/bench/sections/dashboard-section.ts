@@ -1,14 +1,14 @@
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { migrate } from '../../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../../src/sqlite/open-database.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
 import { findChromium } from '../../harness/browser/chromium.ts'
 import { launchChromium } from '../../harness/browser/launch.ts'
 import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
+import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { fillCascades, SPANS_PER_CASCADE } from '../fill/fill-cascades.ts'
 import { UNPRUNED } from '../fill/fill-database.ts'
 import type { Figure, SectionResult } from '../measure/figures.ts'
-import { freshDirectory } from '../../harness/fresh-directory.ts'
 import type { Options } from '../options.ts'
 
 const STORED_SPANS = 200_000

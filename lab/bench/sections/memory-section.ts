@@ -1,22 +1,22 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { migrate } from '../../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../../src/sqlite/open-database.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
 import {
   DATABASE,
-  startMeasuredCauseway,
   type MeasuredCauseway,
+  startMeasuredCauseway,
 } from '../../harness/causeway/measured-causeway.ts'
-import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
-import type { SectionResult } from '../measure/figures.ts'
-import { UNPRUNED } from '../fill/fill-database.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
+import { UNPRUNED } from '../fill/fill-database.ts'
+import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
 import { HelperProcess } from '../load/helper-process.ts'
 import type { FromGenerator, SendOrder } from '../load/messages.ts'
-import type { Options } from '../options.ts'
+import type { SectionResult } from '../measure/figures.ts'
 import { usageOf } from '../measure/process-usage.ts'
 import { sizeRound } from '../measure/round-size.ts'
+import type { Options } from '../options.ts'
 
 const GRAPH = { count: 1_000_000, perRoot: 1_000 }
 const LITTLE = { spans: 20_000 }

@@ -1,13 +1,13 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Cpid } from '../../../src/model/cpid.ts'
-import { migrate } from '../../../src/sqlite/migrate.ts'
-import { openForReading, openForWriting } from '../../../src/sqlite/open-database.ts'
-import { SqliteQueries } from '../../../src/sqlite/readers/sqlite-queries.ts'
+import type { Cpid } from '../../../src/model/merge-graph.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForReading, openForWriting } from '../../../src/store/sqlite/open-database.ts'
+import { SqliteQueries } from '../../../src/store/sqlite/queries.ts'
 import { DATABASE, startMeasuredCauseway } from '../../harness/causeway/measured-causeway.ts'
+import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { cpidOf, fillMergeGraph } from '../fill/fill-merge-graph.ts'
 import { percentile, type SectionResult } from '../measure/figures.ts'
-import { freshDirectory } from '../../harness/fresh-directory.ts'
 import type { Options } from '../options.ts'
 
 const GRAPH = { count: 1_000_000, perRoot: 1_000 }

@@ -1,7 +1,7 @@
-import type { AcceptedWrite } from '../../../packages/control-plane/api/local-client.ts'
 import type { KubeObject } from '../../../packages/control-plane/api/kube-objects.ts'
+import type { AcceptedWrite } from '../../../packages/control-plane/api/local-client.ts'
 import { hasSame } from '../../../packages/control-plane/api/same-content.ts'
-import type { JsonObject } from '../../../src/kubernetes/json-access.ts'
+import type { JsonObject } from '../../../src/kube/objects/object-json.ts'
 
 /** A write as a cluster would show it whose controllers carry no CPIDs. */
 export interface ShownWrite {

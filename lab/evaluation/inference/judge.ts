@@ -1,4 +1,4 @@
-import type { Decision } from '../../../src/inference/decide.ts'
+import type { Decision } from '../../../src/kube/inference/decide.ts'
 import type { Replayed } from '../../harness/inference/replay.ts'
 import type { Shown, ShownWrite } from './as-shown.ts'
 import { auditIdOf } from './outside.ts'

@@ -1,12 +1,12 @@
 import { Chance } from '../../../packages/control-plane/chance.ts'
-import { KEPT_VERSIONS } from '../../../src/sqlite/inference/object-rows.ts'
+import { KEPT_VERSIONS } from '../../../src/store/sqlite/observed-objects.ts'
 import { MemoryObjects } from '../../harness/inference/memory-objects.ts'
 import { replay, type Source } from '../../harness/inference/replay.ts'
 import { classOfParent, classOfRoots, type WrongClass } from './classes.ts'
 import { historyOf } from './history.ts'
 import { judge, type Verdict } from './judge.ts'
 import { seenFromOutside } from './outside.ts'
-import { playHistory, type PlayedHistory } from './play-history.ts'
+import { type PlayedHistory, playHistory } from './play-history.ts'
 
 /** What came out for some writes. */
 export interface Tally {

@@ -1,5 +1,5 @@
-import type { Decision } from '../../../src/inference/decide.ts'
-import type { Observation } from '../../../src/model/kubernetes/observation.ts'
+import type { Decision } from '../../../src/kube/inference/decide.ts'
+import type { Observation } from '../../../src/model/kubernetes-observations.ts'
 import { replay, type Source } from '../../harness/inference/replay.ts'
 import { recordedLines, recordedObservations } from '../../harness/inference/rollout-recording.ts'
 import { readEvent } from './said-by-events.ts'

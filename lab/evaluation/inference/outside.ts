@@ -1,8 +1,11 @@
 import type { Chance } from '../../../packages/control-plane/chance.ts'
-import { readAuditEvent } from '../../../src/kubernetes/read-audit-event.ts'
-import { readWatchEvent } from '../../../src/kubernetes/read-watch-event.ts'
-import type { JsonObject } from '../../../src/kubernetes/json-access.ts'
-import type { Observation, MissingObject, WatchedVersion } from '../../../src/model/kubernetes/observation.ts'
+import type { JsonObject } from '../../../src/kube/objects/object-json.ts'
+import { readAuditEvent, readWatchEvent } from '../../../src/kube/objects/observations.ts'
+import type {
+  MissingObject,
+  Observation,
+  WatchedVersion,
+} from '../../../src/model/kubernetes-observations.ts'
 import type { Outage, Source } from '../../harness/inference/replay.ts'
 import { asJson, type Shown, type ShownWrite } from './as-shown.ts'
 import type { History } from './history.ts'

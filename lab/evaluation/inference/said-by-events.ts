@@ -1,11 +1,11 @@
-import type { Part } from '../../../src/inference/part-of-write.ts'
-import { objectIn, textIn, type JsonObject } from '../../../src/kubernetes/json-access.ts'
+import type { WritePart } from '../../../src/kube/inference/write-attribution.ts'
+import { type JsonObject, objectIn, textIn } from '../../../src/kube/objects/object-json.ts'
 
 /** What an Event about a write says of the version that was read for it: an answer sheet, not a source. */
 export interface SaidByEvent {
   readonly reason: string
   /** What kind of write it is about. */
-  readonly parts: readonly Part[]
+  readonly parts: readonly WritePart[]
   /** The name of the object that was written. */
   readonly object: string
   readonly version: string

@@ -1,4 +1,4 @@
-import { runCli } from '../../../src/cli/run-cli.ts'
+import { runCli } from '../../../src/cli/commands.ts'
 import { argumentsFor, type CausewaySettings } from './causeway-settings.ts'
 
 /** What causeway doctor finds, each as `state: message`. */

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import type { CausewaySettings } from './causeway-settings.ts'
 
 /** Asks the database through a connection of its own that can only read. */

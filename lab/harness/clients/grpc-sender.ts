@@ -1,12 +1,12 @@
 import {
   ChannelCredentials,
   Client,
+  type ClientOptions,
   compressionAlgorithms,
   Metadata,
-  type ClientOptions,
   type ServiceError,
 } from '@grpc/grpc-js'
-import type { Signal } from '../../../src/model/ingest.ts'
+import type { Signal } from '../../../src/model/otlp-requests.ts'
 import { EXPORT_METHODS } from '../export-methods.ts'
 
 /** What a gRPC call ended with: a response, or an error with its code and its google.rpc.Status. */

@@ -1,7 +1,7 @@
-import { Client, credentials, status, type MethodDefinition, type ServiceError } from '@grpc/grpc-js'
-import { Agent, request, type IncomingMessage } from 'node:http'
-import { readRpcStatus } from '../../../src/exporter/rpc-status.ts'
-import { WireCursor } from '../../../src/otlp/read/wire-cursor.ts'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { Client, credentials, type MethodDefinition, type ServiceError, status } from '@grpc/grpc-js'
+import { readRpcStatus } from '../../../src/exporter/backend-replies.ts'
+import { WireCursor } from '../../../src/model/otlp/protobuf-wire.ts'
 import { EXPORT_METHODS } from '../export-methods.ts'
 
 export type Protocol = 'grpc' | 'http/json'

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ChannelCredentials, Client, Metadata, type ServiceError } from '@grpc/grpc-js'
-import type { Signal } from '../../../src/model/ingest.ts'
+import type { Signal } from '../../../src/model/otlp-requests.ts'
 import { EXPORT_METHODS } from '../export-methods.ts'
 
 export interface SendableRequest {

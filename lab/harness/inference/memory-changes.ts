@@ -1,5 +1,5 @@
-import type { Changes } from '../../../src/model/kubernetes/cluster-objects.ts'
-import type { Cpid } from '../../../src/model/cpid.ts'
+import type { Changes } from '../../../src/model/inference-store.ts'
+import type { Cpid } from '../../../src/model/merge-graph.ts'
 
 /** A merge graph that walks all there is. */
 export class MemoryChanges implements Changes {

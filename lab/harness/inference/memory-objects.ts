@@ -1,9 +1,5 @@
-import type { ObjectIdentity } from '../../../src/model/kubernetes/object-facts.ts'
-import type {
-  ClusterObjects,
-  KnownObject,
-  KnownVersion,
-} from '../../../src/model/kubernetes/cluster-objects.ts'
+import type { ClusterObjects, KnownObject, KnownVersion } from '../../../src/model/inference-store.ts'
+import type { ObjectIdentity } from '../../../src/model/kubernetes-objects.ts'
 
 /** The objects of a cluster in memory, with the last so many versions of each; with every one unless a number is given. */
 export class MemoryObjects implements ClusterObjects {

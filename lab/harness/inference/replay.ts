@@ -1,9 +1,9 @@
-import { decide, type Decision } from '../../../src/inference/decide.ts'
-import { LineOfWrites } from '../../../src/inference/line/line-of-writes.ts'
-import { ownersFirst } from '../../../src/inference/line/owners-first.ts'
-import type { WhoSettings } from '../../../src/inference/who-wrote.ts'
-import { RELATIONS } from '../../../src/inference/relations.ts'
-import type { Observation } from '../../../src/model/kubernetes/observation.ts'
+import { orderOwnersFirst } from '../../../src/kube/inference/cluster-inference.ts'
+import { decide, type Decision } from '../../../src/kube/inference/decide.ts'
+import { RELATIONS } from '../../../src/kube/inference/relations.ts'
+import type { AttributionSettings } from '../../../src/kube/inference/write-attribution.ts'
+import { WriteQueue } from '../../../src/kube/inference/write-queue.ts'
+import type { Observation } from '../../../src/model/kubernetes-observations.ts'
 import { MemoryChanges } from './memory-changes.ts'
 import { MemoryObjects } from './memory-objects.ts'
 
@@ -29,12 +29,12 @@ export function replay(
   observations: readonly Observation[],
   sources: readonly Source[],
   decided: (some: readonly Decision[], nowNs: bigint) => void = () => undefined,
-  who: WhoSettings = { operators: [], controllers: ['kwok'] },
+  who: AttributionSettings = { operators: [], controllers: ['kwok'] },
   objects = new MemoryObjects(),
   outages: readonly Outage[] = [],
 ): Replayed {
   const changes = new MemoryChanges()
-  const line = new LineOfWrites({
+  const line = new WriteQueue({
     windowNs: SECOND_NS / 2n,
     whoWaitNs: sources.includes('audit') ? 2n * SECOND_NS : 0n,
     isWatched: sources.includes('watch'),
@@ -44,7 +44,7 @@ export function replay(
   const turn = (nowNs: bigint): void => {
     if (outages.some(({ fromNs, untilNs }) => fromNs <= nowNs && nowNs < untilNs)) return
     const some: Decision[] = []
-    for (const write of ownersFirst(line.takeDue(nowNs), objects)) {
+    for (const write of orderOwnersFirst(line.takeDue(nowNs), objects)) {
       const decision = decide(write, objects, changes, settings)
       if (decision === undefined) continue
       if (decision.sources !== undefined) changes.merge(decision.cpid, decision.sources)

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
-import { textIn, type JsonObject } from '../../../src/kubernetes/json-access.ts'
-import { readAuditEvent } from '../../../src/kubernetes/read-audit-event.ts'
-import { readWatchEvent } from '../../../src/kubernetes/read-watch-event.ts'
-import type { Observation } from '../../../src/model/kubernetes/observation.ts'
-import { parseRfc3339 } from '../../../src/model/rfc3339.ts'
+import { type JsonObject, textIn } from '../../../src/kube/objects/object-json.ts'
+import { readAuditEvent, readWatchEvent } from '../../../src/kube/objects/observations.ts'
+import type { Observation } from '../../../src/model/kubernetes-observations.ts'
+import { parseRfc3339 } from '../../../src/model/time-and-size.ts'
 import type { Source } from './replay.ts'
 
 const ROLLOUT = new URL('../../../test/inference/recordings/rollout/', import.meta.url)

@@ -1,7 +1,7 @@
-import { jsonOfProtobuf } from '../../../src/otlp/json/protobuf-to-json.ts'
+import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
 import { freePort } from '../free-ports.ts'
 import { type GrpcAnswer, tookAll } from './grpc-backend.ts'
-import { logOf, type LogJson, type SentLog } from './log-json.ts'
+import { type LogJson, logOf, type SentLog } from './log-json.ts'
 import { SteadyBackend } from './steady-backend.ts'
 
 /** A log record that a backend got; `content` is all of it, with the resource and scope it came in. */

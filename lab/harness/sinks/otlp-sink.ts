@@ -1,4 +1,4 @@
-import { jsonOfProtobuf } from '../../../src/otlp/json/protobuf-to-json.ts'
+import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
 import { startHttpBackend } from './http-backend.ts'
 
 /** A span or log record as it arrived: what it is called and its attributes, the arrays among them joined by commas. */

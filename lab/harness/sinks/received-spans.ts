@@ -1,5 +1,5 @@
-import { jsonOfProtobuf } from '../../../src/otlp/json/protobuf-to-json.ts'
-import { WireCursor } from '../../../src/otlp/read/wire-cursor.ts'
+import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
+import { WireCursor } from '../../../src/model/otlp/protobuf-wire.ts'
 
 /** A span in a request that a backend got. */
 export interface ReceivedSpan {

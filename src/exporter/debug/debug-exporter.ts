@@ -1,7 +1,6 @@
 import { componentType } from '../../config/component-type.ts'
-import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys } from '../../config/schema/field.ts'
-import { choice } from '../../config/schema/scalar-kinds.ts'
-import { section } from '../../config/schema/section.ts'
+import { field, refusedKeys, section, UNSUPPORTED_COLLECTOR_KEY } from '../../config/schema.ts'
+import { choice } from '../../config/value-kinds.ts'
 import type { ExporterType } from '../exporter-type.ts'
 
 export interface DebugExporterSettings {

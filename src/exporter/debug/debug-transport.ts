@@ -1,11 +1,11 @@
-import type { SentSignal } from '../../model/ingest.ts'
-import type { Transport } from '../../model/send-outcome.ts'
-import { errorText } from '../../model/error-text.ts'
-import { delivered } from '../export-reply.ts'
-import { logLine, logLines, type LogRecordJson } from './log-text.ts'
-import { metricLine, metricLines, type MetricJson } from './metric-text.ts'
-import { requestItems, type RequestItem } from './request-items.ts'
-import { spanLine, spanLines, type SpanJson } from './span-text.ts'
+import { errorText } from '../../model/faults.ts'
+import { ownValue } from '../../model/names-from-outside.ts'
+import type { SentSignal } from '../../model/otlp-requests.ts'
+import { EXPORT_REQUEST } from '../../model/otlp/message-schema.ts'
+import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
+import type { Transport } from '../../model/outbox.ts'
+import { rfc3339 } from '../../model/time-and-size.ts'
+import { delivered } from '../backend-replies.ts'
 import type { SendingHost } from '../exporter-type.ts'
 import type { DebugExporterSettings } from './debug-exporter.ts'
 
@@ -83,4 +83,244 @@ function itemLines<T>(
     case 'detailed':
       return items.flatMap(lines)
   }
+}
+
+interface EventJson {
+  timeUnixNano?: string
+  name?: string
+  attributes?: KeyValueJson[]
+}
+
+interface LinkJson {
+  traceId?: string
+  spanId?: string
+  attributes?: KeyValueJson[]
+}
+
+/** What is shown of a Span in OTLP/JSON. */
+export interface SpanJson extends LinkJson {
+  parentSpanId?: string
+  name?: string
+  kind?: number
+  startTimeUnixNano?: string
+  endTimeUnixNano?: string
+  droppedAttributesCount?: number
+  events?: EventJson[]
+  droppedEventsCount?: number
+  links?: LinkJson[]
+  droppedLinksCount?: number
+  status?: { message?: string; code?: number }
+}
+
+type SpanItem = RequestItem<SpanJson>
+
+const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer']
+const STATUSES = ['unset', 'ok', 'error']
+
+/** A span on one line: name, trace id, span id, attributes. */
+export function spanLine({ item }: SpanItem): string {
+  const { name = '', traceId = '', spanId = '', attributes } = item
+  return [name, traceId, spanId, ...attributeTexts(attributes)].join(' ')
+}
+
+/** A span with all that is in it, a fact a line. */
+export function spanLines({ resource, scope, item }: SpanItem): string[] {
+  return [
+    `Span ${item.name ?? ''}`,
+    `    trace id: ${item.traceId ?? ''}`,
+    `    span id: ${item.spanId ?? ''}`,
+    `    parent span id: ${item.parentSpanId ?? 'none'}`,
+    `    kind: ${named(KINDS, item.kind)}`,
+    `    start: ${timeText(item.startTimeUnixNano)}`,
+    `    end: ${timeText(item.endTimeUnixNano)}`,
+    `    status: ${named(STATUSES, item.status?.code)} ${item.status?.message ?? ''}`.trimEnd(),
+    `    scope: ${scope.name ?? ''} ${scope.version ?? ''}`.trimEnd(),
+    ...attributeTexts(resource.attributes).map((text) => `    resource attribute: ${text}`),
+    ...attributeTexts(item.attributes).map((text) => `    attribute: ${text}`),
+    ...(item.events ?? []).map((event) => `    event: ${eventText(event)}`),
+    ...(item.links ?? []).map((link) => `    link: ${linkText(link)}`),
+    ...droppedTexts(item),
+  ]
+}
+
+function eventText({ timeUnixNano, name = '', attributes }: EventJson): string {
+  return [timeText(timeUnixNano), name, ...attributeTexts(attributes)].join(' ')
+}
+
+function linkText({ traceId = '', spanId = '', attributes }: LinkJson): string {
+  return [traceId, spanId, ...attributeTexts(attributes)].join(' ')
+}
+
+function droppedTexts(item: SpanJson): string[] {
+  const counts = {
+    attributes: item.droppedAttributesCount,
+    events: item.droppedEventsCount,
+    links: item.droppedLinksCount,
+  }
+  return Object.entries(counts).flatMap(([what, count = 0]) =>
+    count > 0 ? [`    dropped ${what}: ${count}`] : [],
+  )
+}
+
+function timeText(nanos = '0'): string {
+  return rfc3339(BigInt(nanos))
+}
+
+function named(names: readonly string[], value = 0): string {
+  return names[value] ?? String(value)
+}
+
+/** What is shown of a LogRecord in OTLP/JSON. */
+export interface LogRecordJson {
+  timeUnixNano?: string
+  observedTimeUnixNano?: string
+  severityNumber?: number
+  severityText?: string
+  body?: AnyValueJson
+  attributes?: KeyValueJson[]
+  traceId?: string
+  spanId?: string
+  eventName?: string
+}
+
+type LogItem = RequestItem<LogRecordJson>
+
+/** A log record on one line: event name, body, attributes. */
+export function logLine({ item: { eventName, body, attributes } }: LogItem): string {
+  const event = eventName === undefined ? [] : [eventName]
+  return [...event, anyValueText(body), ...attributeTexts(attributes)].join(' ')
+}
+
+/** A log record with all that is in it, a fact a line. */
+export function logLines({ resource, scope, item }: LogItem): string[] {
+  return [
+    `LogRecord ${item.eventName ?? ''}`,
+    `    time: ${rfc3339(BigInt(item.timeUnixNano ?? 0))}`,
+    `    observed time: ${rfc3339(BigInt(item.observedTimeUnixNano ?? 0))}`,
+    `    severity: ${item.severityNumber ?? 0} ${item.severityText ?? ''}`,
+    `    body: ${anyValueText(item.body)}`,
+    `    trace id: ${item.traceId ?? ''}`,
+    `    span id: ${item.spanId ?? ''}`,
+    `    scope: ${scope.name ?? ''} ${scope.version ?? ''}`,
+    ...attributeTexts(resource.attributes).map((text) => `    resource attribute: ${text}`),
+    ...attributeTexts(item.attributes).map((text) => `    attribute: ${text}`),
+  ].map((line) => line.trimEnd())
+}
+
+/** What is shown of a Metric in OTLP/JSON: Causeway's own are sums of integers and histograms. */
+export interface MetricJson {
+  name?: string
+  unit?: string
+  sum?: { dataPoints?: { attributes?: KeyValueJson[]; asInt?: string }[] }
+  histogram?: { dataPoints?: { attributes?: KeyValueJson[]; count?: string; sum?: number }[] }
+}
+
+type MetricItem = RequestItem<MetricJson>
+
+/** One of Causeway's own metrics on one line: name, unit, how many points. */
+export function metricLine({ item }: MetricItem): string {
+  return `${item.name ?? ''} ${item.unit ?? ''} points=${pointsOf(item).length}`
+}
+
+/** One of Causeway's own metrics with its points, one a line. */
+export function metricLines(metric: MetricItem): string[] {
+  return [`Metric ${metricLine(metric)}`, ...pointsOf(metric.item).map((text) => `    ${text}`)]
+}
+
+function pointsOf({ sum, histogram }: MetricJson): string[] {
+  return [
+    ...(sum?.dataPoints ?? []).map(({ attributes, asInt = '0' }) =>
+      [...attributeTexts(attributes), `value=${asInt}`].join(' '),
+    ),
+    ...(histogram?.dataPoints ?? []).map((point) =>
+      [...attributeTexts(point.attributes), `count=${point.count ?? 0}`, `sum=${point.sum ?? 0}`].join(' '),
+    ),
+  ]
+}
+
+/** An AnyValue in OTLP/JSON: one of these, or none where it is empty. */
+export interface AnyValueJson {
+  stringValue?: string
+  boolValue?: boolean
+  intValue?: string
+  doubleValue?: number | string
+  arrayValue?: { values?: AnyValueJson[] }
+  kvlistValue?: { values?: KeyValueJson[] }
+  bytesValue?: string
+}
+
+export interface KeyValueJson {
+  key?: string
+  value?: AnyValueJson
+}
+
+/** Deeper values are shown as an ellipsis. */
+const DEEPEST = 16
+
+/** Each attribute as `key=value`, values written as JSON. */
+export function attributeTexts(attributes: readonly KeyValueJson[] = []): string[] {
+  return attributes.map(({ key = '', value }) => `${key}=${anyValueText(value)}`)
+}
+
+/** An AnyValue as JSON text; bytes as base64, an empty value as null. */
+export function anyValueText(value: AnyValueJson = {}, depth = 0): string {
+  if (depth === DEEPEST) return '…'
+  const { arrayValue, kvlistValue, intValue, doubleValue } = value
+  if (arrayValue !== undefined)
+    return `[${(arrayValue.values ?? []).map((item) => anyValueText(item, depth + 1)).join(',')}]`
+  if (kvlistValue !== undefined) {
+    const pairs = (kvlistValue.values ?? []).map(
+      (pair) => `${JSON.stringify(pair.key ?? '')}:${anyValueText(pair.value, depth + 1)}`,
+    )
+    return `{${pairs.join(',')}}`
+  }
+  // Integers of 64 bits, and what is not finite, are texts in OTLP/JSON.
+  if (intValue !== undefined || doubleValue !== undefined) return String(intValue ?? doubleValue)
+  return JSON.stringify(value.stringValue ?? value.boolValue ?? value.bytesValue ?? null)
+}
+
+/** A resource or an instrumentation scope in OTLP/JSON. */
+export interface EnvelopeJson {
+  name?: string
+  version?: string
+  attributes?: KeyValueJson[]
+}
+
+/** A span, log record or metric in OTLP/JSON, with the resource and scope it came under. */
+export interface RequestItem<T> {
+  resource: EnvelopeJson
+  scope: EnvelopeJson
+  item: T
+}
+
+type Nested = Readonly<Record<string, unknown>>
+
+/** What each signal's messages call their lists, from the outermost in (opentelemetry-proto v1). */
+const LISTS: Record<SentSignal, readonly [string, string, string]> = {
+  traces: ['resourceSpans', 'scopeSpans', 'spans'],
+  logs: ['resourceLogs', 'scopeLogs', 'logRecords'],
+  metrics: ['resourceMetrics', 'scopeMetrics', 'metrics'],
+}
+
+/** What an export request holds, and how many resources it came under. Throws MalformedOtlp when the bytes are none. */
+export function requestItems<T>(
+  signal: SentSignal,
+  request: Uint8Array,
+): { resources: number; items: RequestItem<T>[] } {
+  const [groups, scopes, records] = LISTS[signal]
+  const resources = listIn(jsonOfProtobuf(EXPORT_REQUEST[signal], request), groups)
+  const items = resources.flatMap((group) =>
+    listIn(group, scopes).flatMap((scoped) =>
+      listIn(scoped, records).map((item) => ({
+        resource: group['resource'] ?? {},
+        scope: scoped['scope'] ?? {},
+        item: item as T,
+      })),
+    ),
+  )
+  return { resources: resources.length, items }
+}
+
+function listIn(message: Nested, name: string): readonly Nested[] {
+  return (ownValue(message, name) ?? []) as readonly Nested[]
 }

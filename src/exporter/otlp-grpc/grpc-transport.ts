@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import {
   ChannelCredentials,
   Client,
@@ -6,18 +7,24 @@ import {
   compressionAlgorithms,
   connectivityState,
   Metadata,
+  type ServiceError,
   status,
 } from '@grpc/grpc-js'
-import { type SentSignal } from '../../model/ingest.ts'
-import { type SendOutcome, type Transport } from '../../model/send-outcome.ts'
-import { errorText } from '../../model/error-text.ts'
-import { MAX_REPLY_BYTES, outcomeOfReply } from '../export-reply.ts'
-import { outcomeOfGrpcError } from './grpc-outcome.ts'
-import { bufferOf } from '../wire-fields.ts'
-import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import type { Credentials } from '../../trust/authenticator.ts'
-import { openClientTls, type ClientTlsSettings } from '../../trust/client-tls.ts'
-import { isLoopback } from '../../model/host-names.ts'
+import { errorText } from '../../model/faults.ts'
+import { isLoopback } from '../../model/names-from-outside.ts'
+import type { SentSignal } from '../../model/otlp-requests.ts'
+import type { SendOutcome, Transport } from '../../model/outbox.ts'
+import type { Credentials } from '../../platform/credentials.ts'
+import { type ClientTlsSettings, openClientTls } from '../../platform/tls.ts'
+import { bufferOf, MAX_REPLY_BYTES, outcomeOfReply, readRpcStatus, shorten } from '../backend-replies.ts'
+import type { SendingHost } from '../exporter-type.ts'
+import type { OtlpGrpcSettings } from './otlp-grpc-exporter.ts'
+
+/** As the configuration has it. */
+export function openTransport(settings: OtlpGrpcSettings, signal: SentSignal, host: SendingHost): Transport {
+  const { userAgent, onTrouble, credentials, longestMs: timeoutMs = settings.timeoutMs } = host
+  return openGrpcTransport({ ...settings, signal, userAgent, onTrouble, credentials, timeoutMs })
+}
 
 export interface GrpcTransportSettings {
   host: string
@@ -169,4 +176,37 @@ function metadataOf(headers: Readonly<Record<string, string>>): Metadata {
     }
   }
   return metadata
+}
+
+const RETRYABLE: ReadonlySet<status> = new Set([
+  status.CANCELLED,
+  status.DEADLINE_EXCEEDED,
+  status.ABORTED,
+  status.OUT_OF_RANGE,
+  status.UNAVAILABLE,
+  status.DATA_LOSS,
+])
+
+/** Refusals that may be about the size of the batch or about one span in it. */
+const SPLITTABLE: ReadonlySet<status> = new Set([status.RESOURCE_EXHAUSTED, status.INVALID_ARGUMENT])
+
+/** What a failed export call means (OTLP specification, "OTLP/gRPC Response" and "OTLP/gRPC Throttling"). */
+export function outcomeOfGrpcError(error: ServiceError): SendOutcome {
+  const reason = shorten(`${status[error.code]}: ${error.details}`)
+  const afterMs = retryInfoMs(error)
+  const throttled = error.code === status.RESOURCE_EXHAUSTED && afterMs !== undefined
+  if (RETRYABLE.has(error.code) || throttled || isUnsaid(error)) {
+    return afterMs === undefined ? { kind: 'retry', reason } : { kind: 'retry', afterMs, reason }
+  }
+  return { kind: 'refused', splittable: SPLITTABLE.has(error.code), reason }
+}
+
+/** The stream ended without a status, so that grpc-js made one: the backend has not refused anything. */
+function isUnsaid({ code, details }: ServiceError): boolean {
+  return code === status.INTERNAL && details.startsWith('Received RST_STREAM')
+}
+
+function retryInfoMs(error: ServiceError): number | undefined {
+  const details = error.metadata.get('grpc-status-details-bin')[0]
+  return Buffer.isBuffer(details) ? readRpcStatus(details)?.retryAfterMs : undefined
 }

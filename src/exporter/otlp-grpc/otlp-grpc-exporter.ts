@@ -1,19 +1,16 @@
 import type { Listener } from '../../config/causeway-config.ts'
-import { POSITIVE_DURATION } from '../../config/schema/duration.ts'
-import { formatEndpoint } from '../../config/schema/endpoint.ts'
-import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys, requiredField } from '../../config/schema/field.ts'
-import { section } from '../../config/schema/section.ts'
 import { componentType } from '../../config/component-type.ts'
-import { GRPC_TARGET } from '../../config/parts/url-kinds.ts'
+import { field, refusedKeys, requiredField, section, UNSUPPORTED_COLLECTOR_KEY } from '../../config/schema.ts'
+import { formatEndpoint, GRPC_TARGET, POSITIVE_DURATION } from '../../config/value-kinds.ts'
 import type { ExporterType } from '../exporter-type.ts'
 import {
   buildSending,
   openSendingFiles,
+  type OtlpSending,
   sendingKeys,
   sendingOf,
   warnOfSending,
-  type OtlpSending,
-} from '../otlp-sending.ts'
+} from '../otlp-exporter-settings.ts'
 
 const schema = section(
   'Sends OTLP over gRPC, to Jaeger, Grafana Tempo or a Collector.',
@@ -64,5 +61,5 @@ export const otlpGrpcExporter: ExporterType<OtlpGrpcSettings> = {
   auth: ({ auth }) => auth,
   sending: sendingOf,
   openFiles: openSendingFiles,
-  load: () => import('./open-grpc-exporter.ts'),
+  load: () => import('./grpc-transport.ts'),
 }

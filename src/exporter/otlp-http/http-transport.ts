@@ -1,15 +1,46 @@
 import * as http from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import * as https from 'node:https'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { type Clock } from '../../model/clock.ts'
-import { type SendOutcome, type Transport } from '../../model/send-outcome.ts'
-import { errorText } from '../../model/error-text.ts'
-import { MAX_REPLY_BYTES } from '../export-reply.ts'
-import { outcomeOfHttpReply } from './http-outcome.ts'
-import { post } from './http-post.ts'
-import type { Credentials } from '../../trust/authenticator.ts'
-import { openClientTls, type ClientTlsSettings } from '../../trust/client-tls.ts'
+import { errorText } from '../../model/faults.ts'
+import { ownValue } from '../../model/names-from-outside.ts'
+import type { SentSignal } from '../../model/otlp-requests.ts'
+import { EXPORT_REQUEST } from '../../model/otlp/message-schema.ts'
+import { jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'
+import type { SendOutcome, Transport } from '../../model/outbox.ts'
+import type { Clock } from '../../model/time-and-size.ts'
+import type { Credentials } from '../../platform/credentials.ts'
+import { type ClientTlsSettings, openClientTls } from '../../platform/tls.ts'
+import {
+  delivered,
+  MAX_REPLY_BYTES,
+  outcomeOfReply,
+  readRpcStatus,
+  shorten,
+  textOf,
+} from '../backend-replies.ts'
+import type { SendingHost } from '../exporter-type.ts'
+import { type OtlpHttpSettings, urlOf } from './otlp-http-exporter.ts'
+
+/** As the configuration has it. */
+export function openTransport(settings: OtlpHttpSettings, signal: SentSignal, host: SendingHost): Transport {
+  const { clock, userAgent, onTrouble, credentials, longestMs: timeoutMs = settings.timeoutMs } = host
+  const toJson = (request: Uint8Array): string =>
+    JSON.stringify(jsonOfProtobuf(EXPORT_REQUEST[signal], request))
+  return openHttpTransport(
+    {
+      ...settings,
+      userAgent,
+      onTrouble,
+      credentials,
+      timeoutMs,
+      url: urlOf(settings, signal),
+      ...(settings.encoding === 'json' && { toJson }),
+    },
+    clock,
+  )
+}
 
 export interface HttpTransportSettings {
   /** Where to post, path included, such as http://localhost:4318/v1/traces. */
@@ -127,4 +158,156 @@ function agentFor(
       for (const socket of resting ?? []) socket.destroy()
   })
   return { agent, secured }
+}
+
+export interface HttpReply {
+  status: number
+  headers: http.IncomingHttpHeaders
+  body: Buffer
+  /** The body was longer than the limit, or broke off; `body` is its beginning. */
+  cut: boolean
+}
+
+export interface PostLimits {
+  /** From the first byte out to the last byte in, connecting included. */
+  timeoutMs: number
+  maxReplyBytes: number
+  signal: AbortSignal
+}
+
+/** Posts a body and reads the reply. Rejects when none comes in time, the connection fails or the signal aborts. */
+export function post(
+  url: URL,
+  options: https.RequestOptions,
+  body: Uint8Array,
+  limits: PostLimits,
+): Promise<HttpReply> {
+  const { promise, resolve, reject } = Promise.withResolvers<HttpReply>()
+  const request = (url.protocol === 'https:' ? https : http).request(url, { ...options, method: 'POST' })
+  const chunks: Buffer[] = []
+  let response: http.IncomingMessage | undefined
+
+  const timer = setTimeout(() => fail(new Error(`no answer within ${limits.timeoutMs} ms`)), limits.timeoutMs)
+  const onAbort = (): void => fail(new Error('stopped while sending'))
+  limits.signal.addEventListener('abort', onAbort, { once: true })
+
+  function settle(): void {
+    clearTimeout(timer)
+    limits.signal.removeEventListener('abort', onAbort)
+  }
+  function finish(answer: http.IncomingMessage, cut: boolean): void {
+    settle()
+    resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks), cut })
+    if (cut) request.destroy()
+  }
+  function fail(error: Error): void {
+    settle()
+    request.destroy()
+    reject(error)
+  }
+  function broken(error: Error): void {
+    // A backend that turns a large body away closes before reading it all; its status counts all the same.
+    if (response?.statusCode !== undefined && response.statusCode >= 400) finish(response, true)
+    else fail(error)
+  }
+
+  request.on('error', broken)
+  request.on('response', (answer) => {
+    response = answer
+    let size = 0
+    answer.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > limits.maxReplyBytes) finish(answer, true)
+      else chunks.push(chunk)
+    })
+    answer.on('end', () => finish(answer, false))
+    answer.on('error', broken)
+  })
+  request.end(body)
+  return promise
+}
+
+const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
+
+/** What was turned away, by signal. */
+const REJECTED = ['rejectedSpans', 'rejectedLogRecords', 'rejectedDataPoints']
+
+/** Refusals that may be about the size of the batch or about one span in it. */
+const SPLITTABLE: ReadonlySet<number> = new Set([400, 413])
+
+/** What a backend's answer means (OTLP specification, "OTLP/HTTP Response"); `nowMs` is Unix time. */
+export function outcomeOfHttpReply(reply: HttpReply, nowMs: number): SendOutcome {
+  if (reply.status >= 200 && reply.status < 300) return outcomeOfSuccess(reply)
+  const reason = reasonOf(reply)
+  if (RETRYABLE.has(reply.status)) {
+    const afterMs = retryAfterMs(reply.headers['retry-after'], backendMs(reply) ?? nowMs)
+    return afterMs === undefined ? { kind: 'retry', reason } : { kind: 'retry', afterMs, reason }
+  }
+  return { kind: 'refused', splittable: SPLITTABLE.has(reply.status), reason }
+}
+
+/** What the backend's own clock says: the date it asks for is by that one, however wrong this machine's is. */
+function backendMs({ headers }: HttpReply): number | undefined {
+  const ms = Date.parse(headers.date ?? '')
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+function outcomeOfSuccess(reply: HttpReply): SendOutcome {
+  if (reply.cut) return delivered(0, 'the backend accepted the request with a reply too large to read')
+  if (isJson(reply)) return outcomeOfJson(textOf(reply.body))
+  return outcomeOfReply(reply.body)
+}
+
+function outcomeOfJson(text: string): SendOutcome {
+  const partial = member(parseJson(text), 'partialSuccess')
+  const rejected = REJECTED.map((name) => member(partial, name)).find((count) => count !== undefined)
+  const message = member(partial, 'errorMessage')
+  return delivered(Number(rejected ?? 0), typeof message === 'string' ? message : '')
+}
+
+function reasonOf(reply: HttpReply): string {
+  const line = `HTTP ${reply.status} ${STATUS_CODES[reply.status] ?? ''}`.trimEnd()
+  const said = reply.status < 400 ? `redirected to ${reply.headers.location ?? 'nowhere'}` : messageOf(reply)
+  return said === '' ? line : shorten(`${line}: ${said}`)
+}
+
+function messageOf(reply: HttpReply): string {
+  if (isJson(reply)) {
+    const message = member(parseJson(textOf(reply.body)), 'message')
+    return typeof message === 'string' ? message : ''
+  }
+  if (contentType(reply) === 'application/x-protobuf') return readRpcStatus(reply.body)?.message ?? ''
+  return textOf(reply.body).replaceAll(/\s+/g, ' ').trim()
+}
+
+const isJson = (reply: HttpReply): boolean => contentType(reply) === 'application/json'
+
+function contentType(reply: HttpReply): string {
+  return (reply.headers['content-type'] ?? '').split(';', 1).join('').trim().toLowerCase()
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function member(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? ownValue(value as Record<string, unknown>, name)
+    : undefined
+}
+
+/**
+ * Milliseconds that a Retry-After header asks for: whole seconds or an HTTP-date (RFC 9110, section 10.2.3).
+ * A date in the past is 0; undefined when the header is absent or unreadable.
+ */
+export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  const text = header?.trim() ?? ''
+  if (/^\d+$/.test(text)) return Number(text) * 1000
+  if (!/^[A-Za-z]+, .*GMT$/.test(text)) return undefined
+  const at = Date.parse(text)
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs)
 }

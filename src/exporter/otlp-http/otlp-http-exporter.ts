@@ -1,20 +1,23 @@
-import type { SentSignal } from '../../model/ingest.ts'
-import { POSITIVE_DURATION } from '../../config/schema/duration.ts'
-import { field, UNSUPPORTED_COLLECTOR_KEY, optionalField, refusedKeys } from '../../config/schema/field.ts'
-import { choice } from '../../config/schema/scalar-kinds.ts'
-import { section } from '../../config/schema/section.ts'
 import { componentType } from '../../config/component-type.ts'
-import { present } from '../../config/parts/present.ts'
-import { HTTP_URL } from '../../config/parts/url-kinds.ts'
+import {
+  field,
+  optionalField,
+  refusedKeys,
+  section,
+  UNSUPPORTED_COLLECTOR_KEY,
+  withoutUndefined,
+} from '../../config/schema.ts'
+import { choice, HTTP_URL, POSITIVE_DURATION } from '../../config/value-kinds.ts'
+import type { SentSignal } from '../../model/otlp-requests.ts'
 import type { ExporterType } from '../exporter-type.ts'
 import {
   buildSending,
   openSendingFiles,
+  type OtlpSending,
   sendingKeys,
   sendingOf,
   warnOfSending,
-  type OtlpSending,
-} from '../otlp-sending.ts'
+} from '../otlp-exporter-settings.ts'
 
 const schema = section(
   'Sends OTLP over HTTP.',
@@ -75,7 +78,7 @@ export const otlpHttpExporter: ExporterType<OtlpHttpSettings> = {
       encoding,
       ...rest
     }): OtlpHttpSettings => ({
-      urls: present({
+      urls: withoutUndefined({
         traces: traces_endpoint ?? underBase(endpoint, 'v1/traces'),
         logs: logs_endpoint ?? underBase(endpoint, 'v1/logs'),
         metrics: metrics_endpoint ?? underBase(endpoint, 'v1/metrics'),
@@ -107,7 +110,7 @@ export const otlpHttpExporter: ExporterType<OtlpHttpSettings> = {
   auth: ({ auth }) => auth,
   sending: sendingOf,
   openFiles: openSendingFiles,
-  load: () => import('./open-http-exporter.ts'),
+  load: () => import('./http-transport.ts'),
 }
 
 /** Checked to be there for every signal that a pipeline sends here. */

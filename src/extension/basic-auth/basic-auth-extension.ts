@@ -1,8 +1,13 @@
 import { componentType } from '../../config/component-type.ts'
-import { present } from '../../config/parts/present.ts'
-import { UNSUPPORTED_COLLECTOR_KEY, optionalField, refusedKeys } from '../../config/schema/field.ts'
-import { SECRET_TEXT, TEXT } from '../../config/schema/scalar-kinds.ts'
-import { optionalSection, section } from '../../config/schema/section.ts'
+import {
+  optionalField,
+  optionalSection,
+  refusedKeys,
+  section,
+  UNSUPPORTED_COLLECTOR_KEY,
+  withoutUndefined,
+} from '../../config/schema.ts'
+import { SECRET_TEXT, TEXT } from '../../config/value-kinds.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
 /** One of both. */
@@ -58,11 +63,11 @@ export const basicAuthExtension: ExtensionType<BasicAuthSettings> = {
     name: 'basicauth',
     schema,
     build: ({ htpasswd: kept, client_auth: login }): BasicAuthSettings =>
-      present({
-        htpasswd: kept && present({ file: kept.file, inline: kept.inline }),
+      withoutUndefined({
+        htpasswd: kept && withoutUndefined({ file: kept.file, inline: kept.inline }),
         clientAuth:
           login &&
-          present({
+          withoutUndefined({
             username: login.username,
             usernameFile: login.username_file,
             password: login.password,

@@ -1,6 +1,6 @@
-import type { Authenticator, Credentials } from '../../trust/authenticator.ts'
-import { acceptLogins, loginGuard, showLogin } from '../../trust/basic-logins.ts'
-import { SECRET_REFRESH_MS, type CredentialsHooks } from '../extension-type.ts'
+import { loginGuard, openBasicAuthenticator, openBasicCredentials } from '../../platform/basic-auth.ts'
+import type { Authenticator, Credentials } from '../../platform/credentials.ts'
+import { type CredentialsHooks, SECRET_REFRESH_MS } from '../extension-type.ts'
 import type { BasicAuthSettings } from './basic-auth-extension.ts'
 
 /** Opens it for a listener. Throws what is wrong with its file. */
@@ -9,7 +9,7 @@ export function openAuthenticator(
   { htpasswd }: BasicAuthSettings,
   { onTrouble, guard = loginGuard() }: CredentialsHooks,
 ): Authenticator {
-  return acceptLogins({ ...htpasswd, id, onTrouble, guard, reloadIntervalMs: SECRET_REFRESH_MS })
+  return openBasicAuthenticator({ ...htpasswd, id, onTrouble, guard, reloadIntervalMs: SECRET_REFRESH_MS })
 }
 
 /** Opens what an exporter logs in with. Throws what is wrong with its files. */
@@ -18,5 +18,5 @@ export function openCredentials(
   { clientAuth }: BasicAuthSettings,
   { onTrouble }: CredentialsHooks,
 ): Credentials {
-  return showLogin({ ...clientAuth, id, onTrouble, reloadIntervalMs: SECRET_REFRESH_MS })
+  return openBasicCredentials({ ...clientAuth, id, onTrouble, reloadIntervalMs: SECRET_REFRESH_MS })
 }

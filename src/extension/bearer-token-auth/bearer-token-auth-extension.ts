@@ -1,9 +1,14 @@
 import { componentType } from '../../config/component-type.ts'
-import { present } from '../../config/parts/present.ts'
-import { field, optionalField, refuse, type ValueKind } from '../../config/schema/field.ts'
-import { SECRET_LIST, SECRET_WORD, TEXT } from '../../config/schema/scalar-kinds.ts'
-import { section } from '../../config/schema/section.ts'
-import { textOf } from '../../config/tree/raw-node.ts'
+import {
+  field,
+  invalid,
+  optionalField,
+  section,
+  type ValueKind,
+  withoutUndefined,
+} from '../../config/schema.ts'
+import { SECRET_LIST, SECRET_WORD, TEXT } from '../../config/value-kinds.ts'
+import { textOf } from '../../config/yaml-tree.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
 export interface BearerTokenSettings {
@@ -19,7 +24,7 @@ export interface BearerTokenSettings {
 const MAYBE_EMPTY: ValueKind<string> = {
   type: 'text',
   textual: true,
-  read: (node) => textOf(node) ?? refuse('must be text'),
+  read: (node) => textOf(node) ?? invalid('must be text'),
 }
 
 const schema = section(
@@ -56,7 +61,7 @@ export const bearerTokenAuthExtension: ExtensionType<BearerTokenSettings> = {
       header,
       scheme,
       tokens: token === undefined ? (tokens ?? []) : [token],
-      ...present({ filename }),
+      ...withoutUndefined({ filename }),
     }),
   }),
   isPlural: true,

@@ -1,6 +1,10 @@
-import type { Authenticator, Credentials } from '../../trust/authenticator.ts'
-import { acceptBearerTokens, showBearerToken } from '../../trust/bearer-tokens.ts'
-import { SECRET_REFRESH_MS, type CredentialsHooks } from '../extension-type.ts'
+import {
+  type Authenticator,
+  type Credentials,
+  openBearerAuthenticator,
+  openBearerCredentials,
+} from '../../platform/credentials.ts'
+import { type CredentialsHooks, SECRET_REFRESH_MS } from '../extension-type.ts'
 import type { BearerTokenSettings } from './bearer-token-auth-extension.ts'
 
 /** Opens it for a listener. Throws what is wrong with its file. */
@@ -9,7 +13,7 @@ export function openAuthenticator(
   settings: BearerTokenSettings,
   { onTrouble }: CredentialsHooks,
 ): Authenticator {
-  return acceptBearerTokens({ ...settings, id, onTrouble, reloadIntervalMs: SECRET_REFRESH_MS })
+  return openBearerAuthenticator({ ...settings, id, onTrouble, reloadIntervalMs: SECRET_REFRESH_MS })
 }
 
 /** Opens what an exporter shows to its backend. Throws what is wrong with its file. */
@@ -18,5 +22,5 @@ export function openCredentials(
   settings: BearerTokenSettings,
   { onTrouble }: CredentialsHooks,
 ): Credentials {
-  return showBearerToken({ ...settings, id, onTrouble, reloadIntervalMs: SECRET_REFRESH_MS })
+  return openBearerCredentials({ ...settings, id, onTrouble, reloadIntervalMs: SECRET_REFRESH_MS })
 }

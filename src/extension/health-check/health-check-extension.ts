@@ -1,9 +1,7 @@
 import type { Listener } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
-import { URL_PATH } from '../../config/parts/url-kinds.ts'
-import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
-import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys } from '../../config/schema/field.ts'
-import { section } from '../../config/schema/section.ts'
+import { field, refusedKeys, section, UNSUPPORTED_COLLECTOR_KEY } from '../../config/schema.ts'
+import { LISTEN_ENDPOINT, URL_PATH } from '../../config/value-kinds.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
 export interface HealthCheckSettings extends Listener {
@@ -30,5 +28,5 @@ export const healthCheckExtension: ExtensionType<HealthCheckSettings> = {
   }),
   listeners: ({ host, port, path }) => [{ host, port, what: 'health check', page: { path, status: 200 } }],
   startsFirst: true,
-  load: () => import('./start-health-check.ts'),
+  load: () => import('./health-server.ts'),
 }

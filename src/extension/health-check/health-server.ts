@@ -1,13 +1,24 @@
 import { createServer } from 'node:http'
+import { isFromPage } from '../../platform/browser-origins.ts'
 import {
-  ASKED_SERVER,
+  HTTP_SERVER_TIMEOUTS,
   listen,
-  type ListenerOptions,
   type ListenAddress,
+  type ListenerOptions,
   type Listening,
-} from '../../listeners/listen.ts'
-import type { HealthWatcher } from '../extension-type.ts'
-import { isFromPage } from '../../trust/own-site.ts'
+} from '../../platform/http-listener.ts'
+import type { ExtensionHost, HealthWatcher, RunningExtension, StartedWith } from '../extension-type.ts'
+import type { HealthCheckSettings } from './health-check-extension.ts'
+
+/** Starts the health check, which tells that Causeway is not ready until it is. */
+export async function startExtension(
+  { settings, listeners }: StartedWith<HealthCheckSettings>,
+  { doorOf }: ExtensionHost,
+): Promise<RunningExtension> {
+  const [{ path } = { path: '' }] = listeners
+  const watcher = await startHealthServer({ ...settings, ...doorOf(path) })
+  return { watcher, [Symbol.asyncDispose]: () => watcher[Symbol.asyncDispose]() }
+}
 
 export interface HealthServer extends Listening, HealthWatcher {}
 
@@ -25,7 +36,7 @@ export async function startHealthServer(settings: HealthSettings): Promise<Healt
   let isReady = false
   const faults = new Map<string, string>()
   const warnings = new Map<string, string>()
-  const server = createServer(ASKED_SERVER, (request, response) => {
+  const server = createServer(HTTP_SERVER_TIMEOUTS, (request, response) => {
     if (isFromPage(settings.host, request.headers)) {
       response.writeHead(403).end()
       return

@@ -1,10 +1,13 @@
-import type { SettingsOf } from '../../config/schema/schema.ts'
-import { POSITIVE_DURATION } from '../../config/schema/duration.ts'
-import { field, optionalField } from '../../config/schema/field.ts'
-import { wholeNumber } from '../../config/schema/scalar-kinds.ts'
-import { section, type Rule } from '../../config/schema/section.ts'
 import { componentType } from '../../config/component-type.ts'
-import { present } from '../../config/parts/present.ts'
+import {
+  field,
+  optionalField,
+  type Rule,
+  section,
+  type SettingsOf,
+  withoutUndefined,
+} from '../../config/schema.ts'
+import { POSITIVE_DURATION, wholeNumber } from '../../config/value-kinds.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
 /** Its memory with an empty database and nobody sending, and some room to take a request in. */
@@ -107,14 +110,14 @@ export const memoryLimiterExtension: ExtensionType<MemoryLimiterSettings> = {
         : [],
   }),
   unnamed: () => ({ checkIntervalMs: 1_000, limitPercentage: 80 }),
-  load: () => import('./start-memory-limiter.ts'),
+  load: () => import('./memory-limiter.ts'),
 }
 
 function buildLimiter(written: SettingsOf<typeof schema>): MemoryLimiterSettings {
   return {
     checkIntervalMs: written.check_interval,
     limitPercentage: written.limit_percentage,
-    ...present({
+    ...withoutUndefined({
       limitMib: written.limit_mib,
       spikeLimitMib: written.spike_limit_mib,
       spikeLimitPercentage: written.spike_limit_percentage,

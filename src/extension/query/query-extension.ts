@@ -1,18 +1,33 @@
 import type { ConnectionsConfig, CorsConfig, Listener, ServerTls } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
-import { serverAuth } from '../../config/parts/auth.ts'
-import { buildCors, cors } from '../../config/parts/cors.ts'
-import { perAddressRule } from '../../config/parts/per-address-rule.ts'
-import { present } from '../../config/parts/present.ts'
-import { buildServerTls, serverTls } from '../../config/parts/tls/server-tls.ts'
-import { TRACE_URL } from '../../config/parts/url-kinds.ts'
-import { DURATION } from '../../config/schema/duration.ts'
-import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
-import { field, InvalidValue, optionalField, refuse, type ValueKind } from '../../config/schema/field.ts'
-import { FLAG, TEXT_LIST, wholeNumber } from '../../config/schema/scalar-kinds.ts'
-import { section, type Rule } from '../../config/schema/section.ts'
-import { isAddressRange } from '../../config/parts/address-range.ts'
-import { openServerTls } from '../../trust/server-tls.ts'
+import {
+  field,
+  invalid,
+  InvalidValue,
+  optionalField,
+  type Rule,
+  section,
+  type ValueKind,
+  withoutUndefined,
+} from '../../config/schema.ts'
+import {
+  buildCors,
+  buildServerTls,
+  cors,
+  perAddressRule,
+  serverAuth,
+  serverTls,
+} from '../../config/tls-auth-cors.ts'
+import {
+  DURATION,
+  FLAG,
+  isAddressRange,
+  LISTEN_ENDPOINT,
+  TEXT_LIST,
+  TRACE_URL,
+  wholeNumber,
+} from '../../config/value-kinds.ts'
+import { openServerTls } from '../../platform/tls.ts'
 import type { ExtensionType } from '../extension-type.ts'
 
 export interface QuerySettings extends Listener, ConnectionsConfig {
@@ -39,7 +54,7 @@ const ADDRESS_RANGES: ValueKind<string[]> = {
     const wrong = texts.find((text) => !isAddressRange(text))
     return wrong === undefined
       ? texts
-      : refuse(`must be a list of addresses or ranges such as 10.0.0.0/8, got "${wrong}" in it`)
+      : invalid(`must be a list of addresses or ranges such as 10.0.0.0/8, got "${wrong}" in it`)
   },
 }
 
@@ -115,7 +130,7 @@ export const queryExtension: ExtensionType<QuerySettings> = {
       writeTimeoutMs: settings.write_timeout,
       trustedProxies: settings.trusted_proxies,
       proxyProtocol: settings.proxy_protocol,
-      ...present({
+      ...withoutUndefined({
         traceUrl: settings.trace_url,
         tls: buildServerTls(settings.tls),
         auth: settings.auth?.authenticator,
@@ -130,9 +145,9 @@ export const queryExtension: ExtensionType<QuerySettings> = {
       port,
       what: 'query API',
       exposes: 'shows all that is kept to',
-      connections: { maxConnections, ...present({ maxConnectionsPerAddress }) },
+      connections: { maxConnections, ...withoutUndefined({ maxConnectionsPerAddress }) },
       page: { path: '/api/v1/cascades?limit=1', status: auth === undefined ? 200 : 401 },
-      ...present({ tls, auth }),
+      ...withoutUndefined({ tls, auth }),
     },
   ],
   openFiles: (id, { tls }) => (tls === undefined ? undefined : openServerTls(`extension ${id}`, tls)),

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { startQueryServer } from '../../api/query-server.ts'
-import { formatEndpoint } from '../../config/schema/endpoint.ts'
+import { formatEndpoint } from '../../config/value-kinds.ts'
+import { startQueryServer } from '../../query/http/query-server.ts'
 import type { ExtensionHost, RunningExtension, StartedWith } from '../extension-type.ts'
 import type { QuerySettings } from './query-extension.ts'
 

@@ -1,12 +1,17 @@
-import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
-import { MACHINE_WAITING } from '../../cluster/waiting.ts'
-import { errorText } from '../../model/error-text.ts'
-import { MIB } from '../../model/sizes.ts'
-import { InFlight } from '../admission/in-flight.ts'
-import { serveHttp } from '../http/serve-http.ts'
-import type { AdmissionThreadData, FromAdmission, ToAdmission } from './admission-messages.ts'
-import { AdmissionWebhook, type Answered } from './admission-webhook.ts'
-import { AskedCredentials } from './asked-credentials.ts'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { SYSTEM_BACKOFF_CLOCK } from '../../kube/cluster/flow-control.ts'
+import { errorText } from '../../model/faults.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import { serveHttp } from '../http-server.ts'
+import { InFlight } from '../in-flight.ts'
+import {
+  type AdmissionThreadData,
+  AdmissionWebhook,
+  type Answered,
+  type FromAdmission,
+  MainThreadAuthenticator,
+  type ToAdmission,
+} from './admission-webhook.ts'
 
 /** What reviews may hold that are read and not looked at yet. */
 const MAX_BYTES = 32 * MIB
@@ -18,7 +23,7 @@ const COUNT_MS = 500
 async function run(port: MessagePort): Promise<void> {
   const { listener, maxBytes, credentials } = workerData as AdmissionThreadData
   const post = (message: FromAdmission): void => port.postMessage(message)
-  const authenticator = credentials && new AskedCredentials(credentials, post)
+  const authenticator = credentials && new MainThreadAuthenticator(credentials, post)
   const held = new Map<number, () => void>()
   let lastId = 0
   const handOver = ({ release, body, ...answered }: Answered): void => {
@@ -37,7 +42,7 @@ async function run(port: MessagePort): Promise<void> {
     const webhook = new AdmissionWebhook({
       ...guards,
       ...{ maxBytes, authenticator, host: listener.host, inFlight: new InFlight(MAX_BYTES) },
-      now: () => MACHINE_WAITING.now(),
+      now: () => SYSTEM_BACKOFF_CLOCK.now(),
       handOver,
       unreadable: (reason) => post({ kind: 'unreadable', reason }),
       lost: () => post({ kind: 'lost' }),

@@ -1,14 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isObject } from '../../kubernetes/json-access.ts'
-import { parseBounded } from '../../kubernetes/parse-bounded.ts'
-import { uidOfReview } from '../../kubernetes/read-admission-review.ts'
-import type { UnixNanos } from '../../model/clock.ts'
-import type { InFlight } from '../admission/in-flight.ts'
-import { answerJson, answerText } from '../http/answer-text.ts'
-import { checkCaller, type CallerRules, type CheckedCaller } from '../http/check-caller.ts'
-import type { HttpGuards } from '../http/serve-http.ts'
-import { readReview, uidIn } from './read-review.ts'
+import { isObject, parseBounded } from '../../kube/objects/object-json.ts'
+import { uidOfReview } from '../../kube/objects/observations.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
+import type { DropReason } from '../../platform/connections.ts'
+import type { Authenticator, Checked } from '../../platform/credentials.ts'
+import {
+  answerJson,
+  answerText,
+  type CheckedCaller,
+  checkWebhookCaller,
+  type HttpGuards,
+  type WebhookCallerRules,
+} from '../http-server.ts'
+import type { InFlight, Reservation } from '../in-flight.ts'
+import type { ListenerSettings } from '../listener.ts'
 
 /** An answer does not wait for longer to know who asks. */
 const KNOWN_WITHIN_MS = 1
@@ -23,7 +29,7 @@ export interface Answered {
   readonly release: () => void
 }
 
-export interface AdmissionWebhookSettings extends CallerRules, HttpGuards {
+interface AdmissionWebhookSettings extends WebhookCallerRules, HttpGuards {
   readonly maxBytes: number
   /** Of this webhook alone: what others send must not keep writes from being allowed. */
   readonly inFlight: InFlight
@@ -50,7 +56,7 @@ export class AdmissionWebhook {
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { inFlight, maxBytes, awaited, pace, now, authenticator } = this.#settings
     const seenNs = now()
-    const checking = checkCaller(request, this.#settings)
+    const checking = checkWebhookCaller(request, this.#settings)
     const caller = await (authenticator === undefined ? checking : soon(checking))
     if (caller?.kind === 'refused') {
       if (caller.status === 401) this.#settings.turnedAway(caller.reason)
@@ -117,3 +123,150 @@ function uidOf(whole: Uint8Array): string | undefined {
     return undefined
   }
 }
+
+/** Within these first bytes an API server says what it asks by. */
+const PREFIX_BYTES = 4_096
+const HEAD = String.raw`\s*"(?:kind|apiVersion)"\s*:\s*"(?:AdmissionReview|admission\.k8s\.io\/v1)"\s*,`
+const UID = new RegExp(String.raw`^\s*\{(?:${HEAD}){2}\s*"request"\s*:\s*\{\s*"uid"\s*:\s*"([^"\\]{1,128})"`)
+
+interface ReviewReading extends Pick<HttpGuards, 'awaited' | 'pace'> {
+  readonly maxBytes: number
+  /** What it may hold; undefined when nothing but its beginning is to be kept. */
+  readonly reservation: Reservation | undefined
+}
+
+/** A review as far as it was kept. */
+interface ReadReview {
+  readonly prefix: string
+  /** In memory of its own; undefined where it is too long, or came too slowly, or there is no room for it. */
+  readonly whole: Uint8Array<ArrayBuffer> | undefined
+}
+
+/** The uid by which a review is answered, as API servers write it before all else; undefined where it stands elsewhere. */
+function uidIn(prefix: string): string | undefined {
+  return UID.exec(prefix)?.[1]
+}
+
+/** Reads a review to its end, however long it is; undefined when the caller hung up. */
+function readReview(
+  request: IncomingMessage,
+  { maxBytes, reservation, awaited, pace }: ReviewReading,
+): Promise<ReadReview | undefined> {
+  const { promise, resolve } = Promise.withResolvers<ReadReview | undefined>()
+  const connection = request.socket
+  let chunks: Buffer[] = []
+  let [prefix, length] = ['', 0]
+  let isKept = reservation !== undefined
+  const stop = (isWhole: boolean): void => {
+    awaited.end(connection, giveUp)
+    pace.end(paced)
+    resolve({ prefix, whole: isWhole && isKept ? joined(chunks, length) : undefined })
+  }
+  const giveUp = (): void => stop(false)
+  const drop = (): void => {
+    isKept = false
+    chunks = []
+  }
+  const paced = pace.begin(giveUp)
+  awaited.begin(connection, giveUp)
+  reservation?.onGiveWay(drop)
+  request.on('data', (chunk: Buffer) => {
+    paced.came += chunk.length
+    if (prefix.length < PREFIX_BYTES) prefix += chunk.toString('latin1', 0, PREFIX_BYTES - prefix.length)
+    if (!isKept) return
+    length += chunk.length
+    if (length > maxBytes || reservation?.take(chunk.length) !== true) drop()
+    else chunks.push(chunk)
+  })
+  request.on('end', () => stop(true))
+  request.on('error', () => resolve(undefined))
+  request.on('close', () => {
+    if (!request.complete) resolve(undefined)
+  })
+  return promise
+}
+
+function joined(chunks: readonly Buffer[], length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
+}
+
+/** Has the main thread check credentials: what counts guesses, and follows files, is there. */
+export class MainThreadAuthenticator implements Authenticator {
+  readonly header: string
+  readonly challenge: string
+  readonly #ask: (question: Extract<FromAdmission, { kind: 'check' }>) => void
+  readonly #asked = new Map<number, (checked: Checked) => void>()
+  #lastId = 0
+
+  constructor(
+    { header, challenge }: NonNullable<AdmissionThreadData['credentials']>,
+    ask: (question: Extract<FromAdmission, { kind: 'check' }>) => void,
+  ) {
+    this.header = header
+    this.challenge = challenge
+    this.#ask = ask
+  }
+
+  check(value: string | undefined, peer?: string): Promise<Checked> {
+    const { promise, resolve } = Promise.withResolvers<Checked>()
+    const id = ++this.#lastId
+    this.#asked.set(id, resolve)
+    this.#ask({ kind: 'check', id, value, peer })
+    return promise
+  }
+
+  /** It has been found out. */
+  answer(id: number, checked: Checked): void {
+    this.#asked.get(id)?.(checked)
+    this.#asked.delete(id)
+  }
+
+  [Symbol.dispose](): void {
+    this.#asked.clear()
+  }
+}
+
+/** What an admission thread is started with. */
+export interface AdmissionThreadData {
+  /** Without what cannot be handed to another thread. */
+  readonly listener: Omit<ListenerSettings, 'authenticator' | 'onTrouble'>
+  readonly maxBytes: number
+  /** Where credentials are asked for: which header carries them, and what is said to whoever shows none. */
+  readonly credentials?: { readonly header: string; readonly challenge: string }
+}
+
+export type ToAdmission =
+  /** What a credential is worth that was asked about. */
+  | { kind: 'checked'; id: number; checked: Checked }
+  /** A review is not held any more. */
+  | { kind: 'released'; id: number }
+  | { kind: 'stop' }
+
+export type FromAdmission =
+  | { kind: 'ready' }
+  | { kind: 'fatal'; reason: string }
+  /** A review that was answered; the bytes are handed over. */
+  | {
+      kind: 'answered'
+      id: number
+      body: Uint8Array<ArrayBuffer>
+      seenNs: UnixNanos
+      traceparent: string
+    }
+  | { kind: 'check'; id: number; value: string | undefined; peer: string | undefined }
+  | { kind: 'unreadable'; reason: string }
+  /** A review was answered and is not looked at. */
+  | { kind: 'lost' }
+  | { kind: 'turnedAway'; reason: string }
+  | { kind: 'dropped'; reason: DropReason }
+  | { kind: 'unread' }
+  | { kind: 'trouble'; reason: string }
+  /** So many are open now. */
+  | { kind: 'connections'; count: number }
+  | { kind: 'stopped' }

@@ -1,15 +1,10 @@
-import { serverAuth } from '../../config/parts/auth.ts'
-import { present } from '../../config/parts/present.ts'
-import { buildServerTls, serverTls } from '../../config/parts/tls/server-tls.ts'
 import type { Listener, ServerTls } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
-import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
-import { field } from '../../config/schema/field.ts'
-import type { SettingsOf } from '../../config/schema/schema.ts'
-import { section } from '../../config/schema/section.ts'
-import { size } from '../../config/schema/size.ts'
-import { openServerTls } from '../../trust/server-tls.ts'
-import { clusterName } from '../clusters/cluster-keys.ts'
+import { field, section, type SettingsOf, withoutUndefined } from '../../config/schema.ts'
+import { buildServerTls, serverAuth, serverTls } from '../../config/tls-auth-cors.ts'
+import { LISTEN_ENDPOINT, size } from '../../config/value-kinds.ts'
+import { openServerTls } from '../../platform/tls.ts'
+import { clusterName } from '../cluster-settings.ts'
 import type { ReceiverType } from '../receiver-type.ts'
 
 const schema = section(
@@ -55,7 +50,7 @@ export const k8sAdmissionReceiver: ReceiverType<K8sAdmissionSettings> = {
   listeners: ({ host, port, tls, auth }) => [
     {
       ...{ host, port, what: 'admission webhook', exposes: 'takes who is about to write what from' },
-      ...present({ tls, auth }),
+      ...withoutUndefined({ tls, auth }),
     },
   ],
   observes: ({ cluster }) => ({ cluster, what: 'admissions' }),
@@ -67,6 +62,6 @@ function build(settings: SettingsOf<typeof schema>): K8sAdmissionSettings {
   const { cluster, endpoint, tls, auth, max_request_body_size: maxBytes } = settings
   return {
     ...{ ...endpoint, cluster, maxBytes },
-    ...present({ tls: buildServerTls(tls), auth: auth?.authenticator }),
+    ...withoutUndefined({ tls: buildServerTls(tls), auth: auth?.authenticator }),
   }
 }

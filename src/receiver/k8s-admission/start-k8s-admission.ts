@@ -1,7 +1,13 @@
-import { StreamReporter } from '../clusters/stream-reporter.ts'
-import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
-import { AdmissionListener, type AdmissionEvent } from './admission-listener.ts'
-import { AdmittedQueue } from './admitted-queue.ts'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { isObject, parseBounded } from '../../kube/objects/object-json.ts'
+import { readAdmissionReview } from '../../kube/objects/observations.ts'
+import { errorText } from '../../model/faults.ts'
+import type { AdmittedRequest, SkipReason } from '../../model/kubernetes-observations.ts'
+import { ChildThread } from '../../platform/child-thread.ts'
+import type { Authenticator } from '../../platform/credentials.ts'
+import { ObservationReporter } from '../observation-reporter.ts'
+import type { ReceiverHost, RunningReceiver, SourceObserver, StartedWith } from '../receiver-type.ts'
+import type { AdmissionThreadData, Answered, FromAdmission, ToAdmission } from './admission-webhook.ts'
 import type { K8sAdmissionSettings } from './k8s-admission-receiver.ts'
 
 /** Listens for reviews. */
@@ -11,7 +17,7 @@ export async function startReceiver(
 ): Promise<RunningReceiver> {
   const { cluster, auth, maxBytes, ...listener } = settings
   const { maxConnections, maxConnectionsPerAddress, requestTimeoutMs, shutdownGraceMs } = host
-  const teller = new StreamReporter({
+  const teller = new ObservationReporter({
     ...{ receiver: id, cluster, stream: id, port: host.inference },
     ...{ memory: host.memory, observer: host.clusters, onTrouble: host.onTrouble },
   })
@@ -76,5 +82,235 @@ function hear(
       return
     case 'trouble':
       host.onTrouble(message.reason)
+  }
+}
+
+/** After a thread has ended by itself, the next one is started so much later. */
+const AGAIN_MS = 1_000
+
+type AdmissionThread = ChildThread<ToAdmission, FromAdmission>
+/** What it hears of a thread besides what it sees to itself. */
+export type AdmissionEvent = Exclude<
+  FromAdmission,
+  { kind: 'ready' | 'fatal' | 'check' | 'connections' | 'stopped' }
+>
+
+export interface AdmissionListenerSettings extends AdmissionThreadData {
+  /** The id of the receiver. */
+  readonly receiver: string
+  readonly authenticator: Authenticator | undefined
+  /** Is told what comes, and gives back each review that it was told of by calling `release`. */
+  readonly hear: (message: AdmissionEvent, release: () => void) => void
+  readonly onTrouble: (reason: string) => void
+}
+
+/**
+ * Listens for reviews on a thread of its own, so that an answer waits for nothing that this process does besides. A thread that
+ * ends by itself is followed by another. Disposing lets what is under way finish.
+ */
+export class AdmissionListener implements AsyncDisposable {
+  readonly #settings: AdmissionListenerSettings
+  readonly #stop = new AbortController()
+  #thread: AdmissionThread
+  #connections = 0
+  /** Until no thread is left. */
+  readonly #life: Promise<void>
+
+  private constructor(thread: AdmissionThread, settings: AdmissionListenerSettings) {
+    this.#settings = settings
+    this.#thread = thread
+    this.#life = this.#live()
+  }
+
+  /** Rejects with what to do when it cannot listen. */
+  static async start(settings: AdmissionListenerSettings): Promise<AdmissionListener> {
+    return new AdmissionListener(await startThread(settings), settings)
+  }
+
+  /** How many connections were open a moment ago. */
+  get connections(): number {
+    return this.#connections
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    this.#thread.post({ kind: 'stop' })
+    await this.#life
+  }
+
+  async #live(): Promise<void> {
+    const { receiver, onTrouble } = this.#settings
+    const { signal } = this.#stop
+    for (;;) {
+      const thread = this.#thread
+      thread.listen((message) => this.#hear(thread, message))
+      const why = await thread.ended
+      this.#connections = 0
+      if (signal.aborted) return
+      onTrouble(
+        `${receiver}: the thread that answers admissions ended by itself (${why}); another is started`,
+      )
+      const next = await this.#next()
+      if (next === undefined) return
+      this.#thread = next
+    }
+  }
+
+  /** Undefined once it is to stop. */
+  async #next(): Promise<AdmissionThread | undefined> {
+    const { onTrouble } = this.#settings
+    const { signal } = this.#stop
+    for (;;) {
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined)
+      if (signal.aborted) return undefined
+      try {
+        const next = await startThread(this.#settings)
+        if (this.#isStopping()) next.post({ kind: 'stop' })
+        return next
+      } catch (error) {
+        onTrouble(errorText(error))
+      }
+    }
+  }
+
+  #isStopping(): boolean {
+    return this.#stop.signal.aborted
+  }
+
+  #hear(thread: AdmissionThread, message: FromAdmission): void {
+    switch (message.kind) {
+      case 'ready':
+      case 'fatal':
+        return
+      case 'check':
+        void this.#check(thread, message)
+        return
+      case 'connections':
+        this.#connections = message.count
+        return
+      case 'stopped':
+        // Nothing is left for it to do.
+        thread.terminate()
+        return
+      case 'answered':
+        this.#settings.hear(message, () => thread.post({ kind: 'released', id: message.id }))
+        return
+      case 'unreadable':
+      case 'lost':
+      case 'turnedAway':
+      case 'dropped':
+      case 'unread':
+      case 'trouble':
+        this.#settings.hear(message, () => undefined)
+    }
+  }
+
+  async #check(
+    thread: AdmissionThread,
+    { id, value, peer }: Extract<FromAdmission, { kind: 'check' }>,
+  ): Promise<void> {
+    const checked = await this.#settings.authenticator?.check(value, peer)
+    if (checked !== undefined) thread.post({ kind: 'checked', id, checked })
+  }
+}
+
+async function startThread({
+  listener,
+  maxBytes,
+  credentials,
+}: AdmissionThreadData): Promise<AdmissionThread> {
+  const data: AdmissionThreadData = { listener, maxBytes, ...(credentials && { credentials }) }
+  const { thread } = await ChildThread.start<ToAdmission, FromAdmission>({
+    name: 'admission',
+    file: new URL('./admission-thread.ts', import.meta.url),
+    data,
+    youngMib: 4,
+    oldMib: 256,
+  })
+  return thread
+}
+
+/** So many are told at a time. */
+const BATCH = 200
+/** More do not wait: by the time that they would be told, their writes are decided. */
+const MAX_WAITING = 5_000
+const RETRY_MS = 500
+
+/** Reads and tells what was answered before, one after the other, so that nobody who asks waits for it. */
+export class AdmittedQueue implements AsyncDisposable {
+  readonly #receiver: string
+  readonly #teller: Pick<ObservationReporter, 'tell'>
+  readonly #observer: SourceObserver
+  readonly #stop = new AbortController()
+  #answered: Answered[] = []
+  #observations: AdmittedRequest[] = []
+  #skipped: Partial<Record<SkipReason, number>> = {}
+  #working: Promise<void> | undefined
+
+  constructor(receiver: string, teller: Pick<ObservationReporter, 'tell'>, observer: SourceObserver) {
+    this.#receiver = receiver
+    this.#teller = teller
+    this.#observer = observer
+  }
+
+  add(answered: Answered): void {
+    if (this.#answered.length >= MAX_WAITING) {
+      answered.release()
+      this.#observer.lost(this.#receiver, 1)
+      return
+    }
+    this.#answered.push(answered)
+    this.#working ??= this.#work().finally(() => (this.#working = undefined))
+  }
+
+  /** Tells what there is once more, and then drops it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort()
+    await this.#working
+  }
+
+  async #work(): Promise<void> {
+    while (this.#answered.length + this.#observations.length > 0) {
+      const some = this.#answered.splice(0, BATCH)
+      for (const answered of some) {
+        // Whoever asks meanwhile is answered first.
+        await nextTurn()
+        this.#read(answered)
+        answered.release()
+      }
+      await this.#tell()
+    }
+  }
+
+  #read({ body, seenNs, traceparent }: Answered): void {
+    try {
+      const review = parseBounded(Buffer.from(body.buffer))
+      const read = isObject(review) ? readAdmissionReview(review, { seenNs, traceparent }) : 'no_object'
+      if (typeof read === 'string') this.#skipped[read] = (this.#skipped[read] ?? 0) + 1
+      else this.#observations.push(read)
+    } catch (error) {
+      this.#observer.unreadable(this.#receiver, 1, `a review cannot be read: ${errorText(error)}`)
+    }
+  }
+
+  async #tell(): Promise<void> {
+    const [observations, skipped] = [this.#observations, this.#skipped]
+    this.#observations = []
+    this.#skipped = {}
+    const outcome = await this.#teller.tell({ observations, skipped })
+    if (outcome.kind === 'stored') return
+    const { signal } = this.#stop
+    this.#keep(observations, signal.aborted ? 0 : MAX_WAITING)
+    this.#skipped = skipped
+    const afterMs = outcome.kind === 'busy' ? outcome.retryAfterMs : RETRY_MS
+    await sleep(afterMs, undefined, { signal }).catch(() => undefined)
+  }
+
+  /** For the next time, the newest ones. */
+  #keep(observations: AdmittedRequest[], most: number): void {
+    const kept = most === 0 ? [] : observations.slice(-most)
+    if (kept.length < observations.length)
+      this.#observer.lost(this.#receiver, observations.length - kept.length)
+    this.#observations = kept
   }
 }

@@ -1,8 +1,8 @@
 import type { Examined } from '../../config/component-type.ts'
-import { isObject, objectIn, textIn, type Json, type JsonObject } from '../../kubernetes/json-access.ts'
-import { errorText } from '../../model/error-text.ts'
+import { isObject, type Json, type JsonObject, objectIn, textIn } from '../../kube/objects/object-json.ts'
+import { errorText } from '../../model/faults.ts'
+import { openLog } from './audit-log.ts'
 import type { K8sAuditSettings } from './k8s-audit-receiver.ts'
-import { openLog } from './log/log-files.ts'
 
 /** How much of the end of a log is looked at, in bytes. */
 const NEWEST_BYTES = 1_048_576

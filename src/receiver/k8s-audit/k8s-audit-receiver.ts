@@ -1,17 +1,18 @@
-import { serverAuth } from '../../config/parts/auth.ts'
-import { present } from '../../config/parts/present.ts'
-import { buildServerTls, serverTls } from '../../config/parts/tls/server-tls.ts'
 import type { DeclaredListener, Listener, ServerTls } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
-import { DURATION } from '../../config/schema/duration.ts'
-import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
-import { field, requiredField } from '../../config/schema/field.ts'
-import { choice, TEXT } from '../../config/schema/scalar-kinds.ts'
-import type { SettingsOf } from '../../config/schema/schema.ts'
-import { optionalSection, section, switchedSection } from '../../config/schema/section.ts'
-import { size } from '../../config/schema/size.ts'
-import { openServerTls } from '../../trust/server-tls.ts'
-import { clusterName } from '../clusters/cluster-keys.ts'
+import {
+  field,
+  optionalSection,
+  requiredField,
+  section,
+  type SettingsOf,
+  switchedSection,
+  withoutUndefined,
+} from '../../config/schema.ts'
+import { buildServerTls, serverAuth, serverTls } from '../../config/tls-auth-cors.ts'
+import { choice, DURATION, LISTEN_ENDPOINT, size, TEXT } from '../../config/value-kinds.ts'
+import { openServerTls } from '../../platform/tls.ts'
+import { clusterName } from '../cluster-settings.ts'
 import type { ReceiverType } from '../receiver-type.ts'
 
 const LEAST_LINE_BYTES = 4_096
@@ -103,7 +104,7 @@ export const k8sAuditReceiver: ReceiverType<K8sAuditSettings> = {
 function build({ cluster, log: file, webhook: listens }: SettingsOf<typeof schema>): K8sAuditSettings {
   return {
     cluster,
-    ...present({
+    ...withoutUndefined({
       log: file && {
         path: file.path,
         startAt: file.start_at,
@@ -113,7 +114,7 @@ function build({ cluster, log: file, webhook: listens }: SettingsOf<typeof schem
       webhook: listens && {
         ...listens.endpoint,
         maxBytes: listens.max_request_body_size,
-        ...present({ tls: buildServerTls(listens.tls), auth: listens.auth?.authenticator }),
+        ...withoutUndefined({ tls: buildServerTls(listens.tls), auth: listens.auth?.authenticator }),
       },
     }),
   }
@@ -121,5 +122,5 @@ function build({ cluster, log: file, webhook: listens }: SettingsOf<typeof schem
 
 function listenerOf({ host, port, tls, auth }: AuditWebhookConfig): DeclaredListener {
   const exposes = 'takes who wrote what in the cluster from'
-  return { host, port, at: 'webhook', what: 'audit webhook', exposes, ...present({ tls, auth }) }
+  return { host, port, at: 'webhook', what: 'audit webhook', exposes, ...withoutUndefined({ tls, auth }) }
 }

@@ -1,12 +1,9 @@
-import { ApiError } from '../../cluster/api-error.ts'
-import { discover } from '../../cluster/discovery.ts'
-import { troubleText } from '../../cluster/trouble-text.ts'
-import { pathOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
 import type { Examined } from '../../config/component-type.ts'
-import { adviceOn, rulesFor } from '../clusters/not-seen.ts'
-import { openCluster } from '../clusters/open-cluster.ts'
+import { discover, pathOfResource, type WatchedResource } from '../../kube/cluster/api-resources.ts'
+import { ApiError, apiFailureText } from '../../kube/cluster/api-server.ts'
+import { adviceForUnreachableCluster, missingRoleRules, openCluster } from '../watched-cluster.ts'
 import type { K8sEventsSettings } from './k8s-events-receiver.ts'
-import { watchedEvents } from './watched-events.ts'
+import { watchedEvents } from './start-k8s-events.ts'
 
 const LONGEST_MS = 5_000
 const FORBIDDEN = 403
@@ -32,8 +29,11 @@ export async function* examineEvents(id: string, settings: K8sEventsSettings): A
     const isForbidden = error instanceof ApiError && error.status === FORBIDDEN
     yield {
       state: 'fail',
-      message: `${id} does not see the Events of the cluster ${cluster}: ${troubleText(error)}`,
-      advice: isForbidden && asked !== undefined ? rulesFor([asked]) : adviceOn(error, settings.authType),
+      message: `${id} does not see the Events of the cluster ${cluster}: ${apiFailureText(error)}`,
+      advice:
+        isForbidden && asked !== undefined
+          ? missingRoleRules([asked])
+          : adviceForUnreachableCluster(error, settings.authType),
     }
   }
 }

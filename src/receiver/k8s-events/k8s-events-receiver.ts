@@ -1,13 +1,7 @@
 import { componentType } from '../../config/component-type.ts'
-import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys } from '../../config/schema/field.ts'
-import { TEXT_LIST } from '../../config/schema/scalar-kinds.ts'
-import { section } from '../../config/schema/section.ts'
-import {
-  buildAskedCluster,
-  clusterKeys,
-  kubeconfigRule,
-  type AskedCluster,
-} from '../clusters/cluster-keys.ts'
+import { field, refusedKeys, section, UNSUPPORTED_COLLECTOR_KEY } from '../../config/schema.ts'
+import { TEXT_LIST } from '../../config/value-kinds.ts'
+import { type AskedCluster, buildAskedCluster, clusterKeys, kubeconfigRule } from '../cluster-settings.ts'
 import type { ReceiverType } from '../receiver-type.ts'
 
 const schema = section(

@@ -1,17 +1,27 @@
-import type { ApiServer } from '../../cluster/api-server.ts'
-import { discover } from '../../cluster/discovery.ts'
-import { ListPlaces } from '../../cluster/list-places.ts'
-import { ResourceStream, USUAL_LIMITS } from '../../cluster/resource-stream.ts'
-import { MACHINE_WAITING, Outage, Pauses } from '../../cluster/waiting.ts'
-import { nameOfResource, type WatchedResource } from '../../cluster/watched-resource.ts'
-import { troubleText } from '../../cluster/trouble-text.ts'
-import { openCluster } from '../clusters/open-cluster.ts'
-import { StreamReporter } from '../clusters/stream-reporter.ts'
-import { StreamReports } from '../clusters/stream-reports.ts'
+import {
+  type ApiResource,
+  discover,
+  nameOfResource,
+  type WatchedResource,
+} from '../../kube/cluster/api-resources.ts'
+import { apiFailureText, type ApiServer } from '../../kube/cluster/api-server.ts'
+import { Backoff, ListSlots, Outage, SYSTEM_BACKOFF_CLOCK } from '../../kube/cluster/flow-control.ts'
+import {
+  DEFAULT_STREAM_LIMITS,
+  type ResourceFollower,
+  ResourceNotFollowed,
+  ResourceStream,
+  type SeenThrough,
+  type WatchEventType,
+} from '../../kube/cluster/resource-stream.ts'
+import type { JsonObject } from '../../kube/objects/object-json.ts'
+import { readEvent } from '../../kube/objects/observations.ts'
+import type { ClusterEvent, SkipReason } from '../../model/kubernetes-observations.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
+import { ObservationReporter } from '../observation-reporter.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
-import { EventFollower } from './event-follower.ts'
+import { openCluster, WatchReports } from '../watched-cluster.ts'
 import type { K8sEventsSettings } from './k8s-events-receiver.ts'
-import { watchedEvents } from './watched-events.ts'
 
 /** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
 export function startReceiver(
@@ -43,21 +53,21 @@ async function watchEvents(
   { inference: port, clusters, memory, onTrouble }: ReceiverHost,
   signal: AbortSignal,
 ): Promise<void> {
-  const reports = new StreamReports({ receiver, cluster, address: server.address }, clusters, onTrouble)
+  const reports = new WatchReports({ receiver, cluster, address: server.address }, clusters, onTrouble)
   const watched = await untilFound(server, namespaces, reports, signal)
-  const waiting = MACHINE_WAITING
+  const waiting = SYSTEM_BACKOFF_CLOCK
   const context = {
     server,
     waiting,
     observer: reports,
-    limits: USUAL_LIMITS,
-    lists: new ListPlaces(1),
+    limits: DEFAULT_STREAM_LIMITS,
+    lists: new ListSlots(1),
     outage: new Outage(),
   }
   await Promise.all(
     watched.map((one) => {
       const stream = `${receiver} ${nameOfResource(one)}`
-      const teller = new StreamReporter({
+      const teller = new ObservationReporter({
         ...{ receiver, cluster, stream, port, memory },
         ...{ observer: clusters, onTrouble },
       })
@@ -71,17 +81,17 @@ async function watchEvents(
 async function untilFound(
   server: ApiServer,
   namespaces: readonly string[],
-  reports: StreamReports,
+  reports: WatchReports,
   signal: AbortSignal,
 ): Promise<WatchedResource[]> {
-  const pauses = new Pauses(MACHINE_WAITING)
+  const pauses = new Backoff(SYSTEM_BACKOFF_CLOCK)
   while (!signal.aborted) {
     try {
       const found = watchedEvents(await discover(server, signal), namespaces)
       if (found.length > 0) return found
       reports.unreachable('it has no Events that can be watched')
     } catch (error) {
-      if (!isOver(signal)) reports.unreachable(troubleText(error))
+      if (!isOver(signal)) reports.unreachable(apiFailureText(error))
     }
     await pauses.pause(signal)
   }
@@ -90,3 +100,73 @@ async function untilFound(
 
 /** Asked anew each time: it changes while something is awaited. */
 const isOver = (signal: AbortSignal): boolean => signal.aborted
+
+/** Tells of every Event that comes, and of every time that one comes again. */
+export class EventFollower implements ResourceFollower<ClusterEvent> {
+  readonly #teller: ObservationReporter
+  readonly #now: () => UnixNanos
+  readonly #signal: AbortSignal
+  #skipped: Partial<Record<SkipReason, number>> = {}
+
+  constructor(teller: ObservationReporter, now: () => UnixNanos, signal: AbortSignal) {
+    this.#teller = teller
+    this.#now = now
+    this.#signal = signal
+  }
+
+  position(): Promise<string | undefined> {
+    return this.#teller.position()
+  }
+
+  read(change: WatchEventType, object: JsonObject, seen: SeenThrough): ClusterEvent | undefined {
+    // Events go an hour after they came. What was there before anybody looked is about writes that nobody saw.
+    const isNew = change !== 'DELETED' && seen !== 'first list'
+    const read = isNew ? readEvent(object, this.#now()) : 'event'
+    if (read === 'unversioned')
+      throw new ResourceNotFollowed(
+        'its resourceVersions are no integers, by which one is known from the next',
+      )
+    if (typeof read !== 'string') return read
+    this.#skipped[read] = (this.#skipped[read] ?? 0) + 1
+    return undefined
+  }
+
+  listBegins(): void {
+    // Each is told of as it comes: nothing is noted of a list.
+  }
+
+  async take(items: readonly ClusterEvent[], version: string | undefined): Promise<void> {
+    const skipped = this.#skipped
+    this.#skipped = {}
+    const position = version === undefined ? {} : { position: version }
+    const isStored = await this.#teller.tellUntilStored(
+      { observations: items, skipped, ...position },
+      this.#signal,
+    )
+    if (!isStored) this.#signal.throwIfAborted()
+  }
+
+  async listEnds(version: string): Promise<void> {
+    await this.take([], version)
+  }
+}
+
+const GROUPS = ['events.k8s.io', '']
+const EVERY_NAMESPACE = ['']
+
+/** The Events to watch: as events.k8s.io has them, which tells of series, else as the core does; none where neither is there. */
+export function watchedEvents(
+  there: readonly ApiResource[],
+  namespaces: readonly string[],
+): WatchedResource[] {
+  const found = GROUPS.flatMap((wanted) =>
+    there.filter(({ group, resource }) => group === wanted && resource === 'events'),
+  )
+  const [best] = found.filter(({ verbs }) => verbs.includes('list') && verbs.includes('watch'))
+  if (best === undefined) return []
+  const { apiVersion, resource, kind } = best
+  return (namespaces.length > 0 ? namespaces : EVERY_NAMESPACE).map((namespace) => ({
+    ...{ apiVersion, resource, kind, namespace },
+    ...{ labelSelector: '', fieldSelector: '', isMetadataOnly: false },
+  }))
+}

@@ -1,18 +1,20 @@
-import { ApiError } from '../../cluster/api-error.ts'
-import type { ApiServer } from '../../cluster/api-server.ts'
-import { discover } from '../../cluster/discovery.ts'
-import { troubleText } from '../../cluster/trouble-text.ts'
+import type { Examined } from '../../config/component-type.ts'
 import {
   acceptOf,
+  discover,
   nameOfResource,
   pathOfResource,
   type WatchedResource,
-} from '../../cluster/watched-resource.ts'
-import type { Examined } from '../../config/component-type.ts'
-import { adviceOn, shortListOf, rulesFor } from '../clusters/not-seen.ts'
-import { openCluster } from '../clusters/open-cluster.ts'
-import { followedResources } from './followed-resources.ts'
+} from '../../kube/cluster/api-resources.ts'
+import { ApiError, apiFailureText, type ApiServer } from '../../kube/cluster/api-server.ts'
+import {
+  adviceForUnreachableCluster,
+  missingRoleRules,
+  openCluster,
+  shortListOf,
+} from '../watched-cluster.ts'
 import type { K8sObjectsSettings } from './k8s-objects-receiver.ts'
+import { followedResources } from './start-k8s-objects.ts'
 
 const LONGEST_MS = 5_000
 const FORBIDDEN = 403
@@ -36,8 +38,8 @@ export async function* examineObjects(id: string, settings: K8sObjectsSettings):
       }
     yield await examineRights(id, server, watched)
   } catch (error) {
-    const message = `${id} does not reach the cluster ${cluster}: ${troubleText(error)}`
-    yield { state: 'fail', message, advice: adviceOn(error, settings.authType) }
+    const message = `${id} does not reach the cluster ${cluster}: ${apiFailureText(error)}`
+    yield { state: 'fail', message, advice: adviceForUnreachableCluster(error, settings.authType) }
   }
 }
 
@@ -53,7 +55,7 @@ async function examineRights(
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const error = await refusalOf(server, next)
       if (error instanceof ApiError && error.status === FORBIDDEN) refused.push(next)
-      else if (error !== undefined) failed.push(`${nameOfResource(next)} (${troubleText(error)})`)
+      else if (error !== undefined) failed.push(`${nameOfResource(next)} (${apiFailureText(error)})`)
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, examineNext))
@@ -61,7 +63,7 @@ async function examineRights(
     return {
       state: refused.length === watched.length ? 'fail' : 'warn',
       message: `${id} may not list and watch ${refused.length} of ${watched.length} resources: ${shortListOf(refused.map(nameOfResource))}`,
-      advice: rulesFor(refused),
+      advice: missingRoleRules(refused),
     }
   if (failed.length > 0)
     return {

@@ -1,22 +1,17 @@
 import { componentType } from '../../config/component-type.ts'
-import { DURATION } from '../../config/schema/duration.ts'
 import {
   field,
-  UNSUPPORTED_COLLECTOR_KEY,
   optionalField,
   refusedKeys,
   requiredField,
-} from '../../config/schema/field.ts'
-import { choice, TEXT, TEXT_LIST } from '../../config/schema/scalar-kinds.ts'
-import type { SettingsOf } from '../../config/schema/schema.ts'
-import { section, sections } from '../../config/schema/section.ts'
-import { present } from '../../config/parts/present.ts'
-import {
-  buildAskedCluster,
-  clusterKeys,
-  kubeconfigRule,
-  type AskedCluster,
-} from '../clusters/cluster-keys.ts'
+  section,
+  sections,
+  type SettingsOf,
+  UNSUPPORTED_COLLECTOR_KEY,
+  withoutUndefined,
+} from '../../config/schema.ts'
+import { choice, DURATION, TEXT, TEXT_LIST } from '../../config/value-kinds.ts'
+import { type AskedCluster, buildAskedCluster, clusterKeys, kubeconfigRule } from '../cluster-settings.ts'
 import type { ReceiverType } from '../receiver-type.ts'
 
 const object = section('Objects of one resource.', {
@@ -111,7 +106,7 @@ function build(settings: SettingsOf<typeof schema>): K8sObjectsSettings {
     ...buildAskedCluster(settings),
     objects: settings.objects.map(({ name, group, namespaces, label_selector, field_selector }) => ({
       name,
-      ...present({ group }),
+      ...withoutUndefined({ group }),
       namespaces: namespaces.length > 0 ? namespaces : settings.namespaces,
       labelSelector: label_selector ?? '',
       fieldSelector: field_selector ?? '',

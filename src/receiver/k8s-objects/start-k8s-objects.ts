@@ -1,11 +1,48 @@
-import { USUAL_LIMITS } from '../../cluster/resource-stream.ts'
-import { MACHINE_WAITING } from '../../cluster/waiting.ts'
-import { EVERYTHING_LISTED } from '../../model/kubernetes/everything-listed.ts'
-import { openCluster } from '../clusters/open-cluster.ts'
-import type { ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
-import { followCluster } from './followed-cluster.ts'
-import type { K8sObjectsSettings } from './k8s-objects-receiver.ts'
-import { StreamReports } from '../clusters/stream-reports.ts'
+import {
+  type ApiResource,
+  discover,
+  nameOfResource,
+  type WatchedResource,
+} from '../../kube/cluster/api-resources.ts'
+import { apiFailureText, type ApiServer } from '../../kube/cluster/api-server.ts'
+import {
+  Backoff,
+  type BackoffClock,
+  ListSlots,
+  Outage,
+  SYSTEM_BACKOFF_CLOCK,
+} from '../../kube/cluster/flow-control.ts'
+import {
+  DEFAULT_STREAM_LIMITS,
+  type ResourceFollower,
+  ResourceNotFollowed,
+  ResourceStream,
+  type SeenThrough,
+  type StreamContext,
+  type StreamLimits,
+  type WatchEventType,
+} from '../../kube/cluster/resource-stream.ts'
+import {
+  type JsonObject,
+  objectIn,
+  parseResourceVersion,
+  reasonNotTraced,
+  textIn,
+} from '../../kube/objects/object-json.ts'
+import { readWatchEvent } from '../../kube/objects/observations.ts'
+import type { CustomReference } from '../../model/kubernetes-objects.ts'
+import {
+  EVERYTHING_LISTED,
+  type KnownObjectVersion,
+  type MissingObject,
+  type ObservationBatch,
+  type SkipReason,
+  type WatchedVersion,
+} from '../../model/kubernetes-observations.ts'
+import { type ObservationSender, sendUntilStored } from '../observation-reporter.ts'
+import type { ClusterObserver, ReceiverHost, RunningReceiver, StartedWith } from '../receiver-type.ts'
+import { openCluster, WatchReports } from '../watched-cluster.ts'
+import type { K8sObjectsSettings, WantedObjects } from './k8s-objects-receiver.ts'
 
 /** Begins to watch. A cluster that does not answer yet keeps nothing from starting; throws when its kubeconfig or service account does. */
 export function startReceiver(
@@ -15,7 +52,7 @@ export function startReceiver(
   const server = openCluster(id, settings)
   const { cluster } = settings
   const stop = new AbortController()
-  const streams = new StreamReports(
+  const streams = new WatchReports(
     { receiver: id, cluster, address: server.address },
     clusters,
     onTrouble,
@@ -26,13 +63,13 @@ export function startReceiver(
       }),
     (isBehind) => inference.behind(cluster, id, isBehind),
   )
-  const waiting = MACHINE_WAITING
+  const waiting = SYSTEM_BACKOFF_CLOCK
   const teller = {
     ...{ port: inference, references, waiting, memory, onTrouble },
     ...{ cluster, receiver: id, observer: clusters },
   }
   const ended = followCluster(
-    { settings, server, teller, limits: USUAL_LIMITS, waiting, streams },
+    { settings, server, teller, limits: DEFAULT_STREAM_LIMITS, waiting, streams },
     stop.signal,
   )
   started('Starting to watch', { endpoint: server.address, 'otelcol.component.id': id, cluster })
@@ -44,4 +81,271 @@ export function startReceiver(
       server[Symbol.dispose]()
     },
   })
+}
+
+/** Lists that are made at a time: each may hold a page in memory. */
+const LISTS_AT_ONCE = 3
+
+export interface FollowedCluster {
+  readonly settings: K8sObjectsSettings
+  readonly server: ApiServer
+  readonly teller: Omit<ObjectReporter, 'signal'>
+  readonly limits: StreamLimits
+  readonly waiting: BackoffClock
+  readonly streams: WatchReports
+}
+
+interface Running {
+  readonly stop: AbortController
+  readonly ended: Promise<void>
+}
+
+/**
+ * Watches everything that is wanted of a cluster, and what comes to be there later, until the signal aborts. An API server that
+ * does not answer is asked again; nothing that cannot be watched keeps the others from it. Never rejects.
+ */
+export async function followCluster(cluster: FollowedCluster, signal: AbortSignal): Promise<void> {
+  const { settings, server, waiting, streams } = cluster
+  const context: StreamContext = {
+    ...cluster,
+    observer: streams,
+    lists: new ListSlots(LISTS_AT_ONCE),
+    outage: new Outage(),
+  }
+  const running = new Map<string, Running>()
+  const pauses = new Backoff(waiting)
+  const told = new Set<string>()
+  let isLate = false
+  while (!signal.aborted) {
+    const there = await discovered(server, streams, signal)
+    if (there === undefined) {
+      await pauses.pause(signal)
+      continue
+    }
+    pauses.over()
+    const { watched, missing } = followedResources(settings, there)
+    for (const reason of missing) if (!told.has(reason)) streams.trouble('', reason)
+    for (const reason of missing) told.add(reason)
+    const names = new Set(watched.map(nameOfResource))
+    for (const [name, { stop }] of running)
+      if (!names.has(name)) {
+        stop.abort()
+        running.delete(name)
+        streams.gone(name)
+      }
+    streams.begun([...names])
+    for (const resource of watched) {
+      const name = nameOfResource(resource)
+      if (!running.has(name)) running.set(name, start(cluster, context, resource, isLate, signal))
+    }
+    isLate = true
+    await waiting.sleep(settings.discoveryIntervalMs, signal)
+  }
+  await Promise.all([...running.values()].map(({ ended }) => ended))
+}
+
+async function discovered(
+  server: ApiServer,
+  streams: WatchReports,
+  signal: AbortSignal,
+): Promise<ApiResource[] | undefined> {
+  try {
+    return await discover(server, signal)
+  } catch (error) {
+    if (!signal.aborted) streams.unreachable(apiFailureText(error))
+    return undefined
+  }
+}
+
+function start(
+  { teller }: FollowedCluster,
+  context: StreamContext,
+  watched: WatchedResource,
+  isLate: boolean,
+  signal: AbortSignal,
+): Running {
+  const stop = new AbortController()
+  const either = AbortSignal.any([signal, stop.signal])
+  const follower = new ObjectFollower(watched, { ...teller, signal: either })
+  const stream = new ResourceStream(watched, follower, context, isLate)
+  return { stop, ended: stream.run(either) }
+}
+
+export interface Followed {
+  readonly watched: readonly WatchedResource[]
+  /** What is asked for by name and not there, or cannot be watched, and why. */
+  readonly missing: readonly string[]
+}
+
+/** Groups whose objects say how the API server itself is doing, and follow from no change. */
+const OF_THE_SERVER = new Set([
+  'metrics.k8s.io',
+  'custom.metrics.k8s.io',
+  'external.metrics.k8s.io',
+  'flowcontrol.apiserver.k8s.io',
+  'internal.apiserver.k8s.io',
+])
+const EVERY_NAMESPACE = ['']
+
+/** What is watched of a cluster that has these resources. */
+export function followedResources(
+  { objects, namespaces }: K8sObjectsSettings,
+  there: readonly ApiResource[],
+): Followed {
+  if (objects.length === 0) {
+    const all = there.filter((resource) => isTraced(resource) && canBeWatched(resource))
+    const within = namespaces.length === 0 ? all : all.filter(({ isNamespaced }) => isNamespaced)
+    const wanted = { namespaces, labelSelector: '', fieldSelector: '' }
+    return { watched: within.flatMap((resource) => watchedOf(resource, wanted)), missing: [] }
+  }
+  const watched: WatchedResource[] = []
+  const missing: string[] = []
+  for (const wanted of objects) {
+    const name = wanted.group === undefined ? wanted.name : `${wanted.name}.${wanted.group}`
+    const found = there.find((resource) => isWanted(resource, wanted))
+    if (found === undefined) missing.push(`${name} is not there; it is watched once it is`)
+    else if (!canBeWatched(found)) missing.push(`${name} cannot be watched; remove it from objects`)
+    else if (!isTraced(found)) missing.push(`${name} takes no part in cascades; remove it from objects`)
+    else watched.push(...watchedOf(found, wanted))
+  }
+  return { watched, missing }
+}
+
+function isWanted({ group, resource }: ApiResource, wanted: WantedObjects): boolean {
+  return resource === wanted.name && (wanted.group === undefined || group === wanted.group)
+}
+
+function isTraced({ group, apiVersion, resource }: ApiResource): boolean {
+  return reasonNotTraced(apiVersion, resource) === undefined && !OF_THE_SERVER.has(group)
+}
+
+function canBeWatched({ verbs }: ApiResource): boolean {
+  return verbs.includes('list') && verbs.includes('watch')
+}
+
+function watchedOf(
+  { group, apiVersion, resource, kind, isNamespaced }: ApiResource,
+  wanted: Omit<WantedObjects, 'name'>,
+): WatchedResource[] {
+  const { namespaces, labelSelector, fieldSelector } = wanted
+  const each = isNamespaced && namespaces.length > 0 ? namespaces : EVERY_NAMESPACE
+  return each.map((namespace) => ({
+    apiVersion,
+    resource,
+    kind,
+    namespace,
+    labelSelector,
+    fieldSelector,
+    // What stands in a Secret does not leave the API server.
+    isMetadataOnly: group === '' && resource === 'secrets',
+  }))
+}
+
+export interface ObjectReporter extends ObservationSender {
+  /** What has to be read of custom resources beside what all objects have. */
+  readonly references: readonly CustomReference[]
+  readonly cluster: string
+  /** The id of the receiver. */
+  readonly receiver: string
+  readonly observer: ClusterObserver
+  /** Ends what is told again and again. */
+  readonly signal: AbortSignal
+}
+
+/** Tells of every version of a resource's objects, and of those that went while nobody looked. */
+export class ObjectFollower implements ResourceFollower<WatchedVersion> {
+  readonly #watched: WatchedResource
+  readonly #teller: ObjectReporter
+  readonly #stream: string
+  #skipped: Partial<Record<SkipReason, number>> = {}
+  /** The uids in the list that is being made. */
+  #listed = new Set<string>()
+
+  constructor(watched: WatchedResource, teller: ObjectReporter) {
+    this.#watched = watched
+    this.#teller = teller
+    this.#stream = `${teller.receiver} ${nameOfResource(watched)}`
+  }
+
+  position(): Promise<string | undefined> {
+    return this.#teller.port.position(this.#teller.cluster, this.#stream)
+  }
+
+  read(change: WatchEventType, object: JsonObject, seen: SeenThrough): WatchedVersion | undefined {
+    const now = this.#teller.waiting.now()
+    // What is listed is there, also where it cannot be read.
+    if (seen !== 'event') this.#listed.add(textIn(objectIn(object, 'metadata'), 'uid'))
+    const read = readWatchEvent(
+      { type: change, object },
+      now,
+      this.#watched.resource,
+      this.#teller.references,
+    )
+    if (read === 'unversioned')
+      throw new ResourceNotFollowed(
+        'its resourceVersions are no integers, by which writes could be put in order',
+      )
+    if (typeof read === 'string') {
+      this.#skipped[read] = (this.#skipped[read] ?? 0) + 1
+      return undefined
+    }
+    return seen === 'event' ? read : { ...read, by: seen }
+  }
+
+  listBegins(): void {
+    this.#listed = new Set()
+  }
+
+  async take(items: readonly WatchedVersion[], version: string | undefined): Promise<void> {
+    await this.#tell(items, version)
+  }
+
+  async listEnds(version: string): Promise<void> {
+    // Of a first list as well: one before it may have broken off, when some of it was told.
+    await this.#tellVanished(version)
+    this.#listed = new Set()
+    await this.#tell([], version)
+  }
+
+  async #tellVanished(listVersion: string): Promise<void> {
+    const { cluster, port, waiting } = this.#teller
+    const { apiVersion, resource, labelSelector, fieldSelector } = this.#watched
+    const version = parseResourceVersion(listVersion)
+    // Objects that no longer match a selector are gone from the list, and not from the cluster.
+    if (version === undefined || labelSelector !== '' || fieldSelector !== '') return
+    for (let after = ''; ;) {
+      const held = await port.held(cluster, apiVersion, resource, after)
+      const last = held.at(-1)
+      if (last === undefined) return
+      const gone = held.filter((object) => this.#isGone(object, version))
+      const vanished = gone.map(({ identity }): MissingObject => {
+        return { source: 'list', object: identity, version, seenNs: waiting.now() }
+      })
+      if (vanished.length > 0) await this.#tell(vanished, undefined)
+      after = last.identity.uid
+    }
+  }
+
+  /** Known before the list was made, within what is listed, and not in it. */
+  #isGone({ identity, version }: KnownObjectVersion, listVersion: bigint): boolean {
+    const { namespace } = this.#watched
+    const isWithin = namespace === '' || identity.namespace === namespace
+    return isWithin && version <= listVersion && !this.#listed.has(identity.uid)
+  }
+
+  async #tell(observations: ObservationBatch['observations'], position: string | undefined): Promise<void> {
+    const { cluster, receiver, observer, signal } = this.#teller
+    const skipped = this.#skipped
+    this.#skipped = {}
+    const telling = {
+      cluster,
+      stream: this.#stream,
+      observations,
+      skipped,
+      ...(position !== undefined && { position }),
+    }
+    await sendUntilStored(this.#teller, telling, signal)
+    if (observations.length > 0) observer.told(receiver, observations.length)
+    for (const [reason, count] of Object.entries(skipped)) observer.skipped(receiver, reason, count)
+  }
 }

@@ -1,21 +1,60 @@
-import type { SettingsOf } from '../../config/schema/schema.ts'
 import type { CorsConfig, DeclaredListener, Listener, ServerTls } from '../../config/causeway-config.ts'
 import { componentType } from '../../config/component-type.ts'
-import { DURATION } from '../../config/schema/duration.ts'
-import { LISTEN_ENDPOINT } from '../../config/schema/endpoint.ts'
-import { field, UNSUPPORTED_COLLECTOR_KEY, refusedKeys } from '../../config/schema/field.ts'
-import { choice, wholeNumber } from '../../config/schema/scalar-kinds.ts'
-import { section, switchedSection } from '../../config/schema/section.ts'
-import { size } from '../../config/schema/size.ts'
-import { serverAuth } from '../../config/parts/auth.ts'
-import { buildCors, cors } from '../../config/parts/cors.ts'
-import { openServerTls } from '../../trust/server-tls.ts'
+import {
+  field,
+  refusedKeys,
+  section,
+  type SettingsOf,
+  switchedSection,
+  UNSUPPORTED_COLLECTOR_KEY,
+  withoutUndefined,
+} from '../../config/schema.ts'
+import { buildCors, buildServerTls, cors, serverAuth, serverTls } from '../../config/tls-auth-cors.ts'
+import { choice, DURATION, LISTEN_ENDPOINT, size, URL_PATH, wholeNumber } from '../../config/value-kinds.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import { openServerTls } from '../../platform/tls.ts'
 import type { ReceiverType } from '../receiver-type.ts'
-import { buildKeepalive, keepalive, type GrpcKeepaliveConfig } from './grpc/keepalive.ts'
-import { present } from '../../config/parts/present.ts'
-import { buildServerTls, serverTls } from '../../config/parts/tls/server-tls.ts'
-import { URL_PATH } from '../../config/parts/url-kinds.ts'
-import { MIB } from '../../model/sizes.ts'
+
+/** For each of these but `timeoutMs` 0 means never. */
+interface GrpcKeepaliveConfig {
+  maxConnectionIdleMs: number
+  maxConnectionAgeMs: number
+  maxConnectionAgeGraceMs: number
+  timeMs: number
+  timeoutMs: number
+}
+
+const parameters = section('When connections end. 0s means never.', {
+  max_connection_idle: field(DURATION, '15m', 'After so long without a request a connection is closed.'),
+  max_connection_age: field(
+    DURATION,
+    '0s',
+    'A connection this old is closed, a tenth earlier or later; what is under way on it is finished.',
+  ),
+  max_connection_age_grace: field(
+    DURATION,
+    '0s',
+    'How much longer that may take; 0s means as long as it does.',
+  ),
+  time: field(DURATION, '2m', 'How often a connection is pinged.'),
+  timeout: field(DURATION, '20s', 'A connection is closed when a ping is not answered within this.'),
+})
+
+/** The keys are the Collector's; there everything but the pings goes on for ever by default. */
+const keepalive = section('Which connections are kept.', {
+  server_parameters: parameters,
+  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'enforcement_policy'),
+})
+
+function buildKeepalive({ server_parameters }: SettingsOf<typeof keepalive>): GrpcKeepaliveConfig {
+  return {
+    maxConnectionIdleMs: server_parameters.max_connection_idle,
+    maxConnectionAgeMs: server_parameters.max_connection_age,
+    maxConnectionAgeGraceMs: server_parameters.max_connection_age_grace,
+    timeMs: server_parameters.time,
+    timeoutMs: server_parameters.timeout,
+  }
+}
 
 // gRPC counts message bytes in a signed 32-bit number.
 const MAX_GRPC_MIB = 2047
@@ -126,14 +165,14 @@ interface ServerConfig extends Listener {
   auth?: string
 }
 
-export interface GrpcServerConfig extends ServerConfig {
+interface GrpcServerConfig extends ServerConfig {
   maxRecvMsgSizeBytes: number
   /** On one connection. */
   maxConcurrentStreams: number
   keepalive: GrpcKeepaliveConfig
 }
 
-export interface HttpServerConfig extends ServerConfig {
+interface HttpServerConfig extends ServerConfig {
   maxRequestBodyBytes: number
   /** For each of these times 0 means for ever. */
   headersTimeoutMs: number
@@ -151,7 +190,10 @@ export const otlpReceiver: ReceiverType<OtlpReceiverSettings> = {
     name: 'otlp',
     schema: section('Takes traces, logs and mergelogs from controllers.', { protocols }),
     build: (settings): OtlpReceiverSettings =>
-      present({ grpc: buildGrpc(settings.protocols.grpc), http: buildHttp(settings.protocols.http) }),
+      withoutUndefined({
+        grpc: buildGrpc(settings.protocols.grpc),
+        http: buildHttp(settings.protocols.http),
+      }),
   }),
   signals: ['traces', 'logs'],
   listeners: ({ grpc, http }) => [
@@ -169,7 +211,14 @@ export const otlpReceiver: ReceiverType<OtlpReceiverSettings> = {
 
 function listenerOf(server: ServerConfig, at: string, what: string): DeclaredListener {
   const { host, port, tls, auth } = server
-  return { host, port, at, what, exposes: 'takes spans and mergelogs from', ...present({ tls, auth }) }
+  return {
+    host,
+    port,
+    at,
+    what,
+    exposes: 'takes spans and mergelogs from',
+    ...withoutUndefined({ tls, auth }),
+  }
 }
 
 function buildGrpc(settings: SettingsOf<typeof grpc>): GrpcServerConfig | undefined {
@@ -179,7 +228,7 @@ function buildGrpc(settings: SettingsOf<typeof grpc>): GrpcServerConfig | undefi
       maxRecvMsgSizeBytes: settings.max_recv_msg_size_mib * MIB,
       maxConcurrentStreams: settings.max_concurrent_streams,
       keepalive: buildKeepalive(settings.keepalive),
-      ...present({
+      ...withoutUndefined({
         tls: buildServerTls(settings.tls),
         auth: settings.auth?.authenticator,
       }),
@@ -198,7 +247,7 @@ function buildHttp(settings: SettingsOf<typeof http>): HttpServerConfig | undefi
       writeTimeoutMs: settings.write_timeout,
       tracesUrlPath: settings.traces_url_path,
       logsUrlPath: settings.logs_url_path,
-      ...present({
+      ...withoutUndefined({
         tls: buildServerTls(settings.tls),
         auth: settings.auth?.authenticator,
         cors: buildCors(settings.cors),

@@ -1,6 +1,6 @@
 import type { ReceiverHost, RunningReceiver, StartedWith, Way } from '../receiver-type.ts'
-import { startGrpcReceiver } from './grpc/grpc-receiver.ts'
-import { startHttpReceiver } from './http/http-receiver.ts'
+import { startGrpcReceiver } from './grpc-server.ts'
+import { startHttpReceiver } from './otlp-http.ts'
 import type { OtlpReceiverSettings } from './otlp-receiver.ts'
 
 /** Listens for each of the protocols that are configured. */

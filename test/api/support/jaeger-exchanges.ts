@@ -1,4 +1,4 @@
-import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
+import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 import { cpid, hexSpan, hexTrace, nanosAfter } from '../../support/otlp-requests.ts'
 import type { TestWriter } from '../../support/test-writer.ts'
 import { webCascades } from './web-cascade.ts'

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startQueryServer } from '../../../src/api/query-server.ts'
-import { QueriesOnDemand } from '../../../src/app/questions/queries-on-demand.ts'
+import { startQueryServer } from '../../../src/query/http/query-server.ts'
+import { QueryThreads } from '../../../src/query/threads/query-threads.ts'
 import type { TestWriter } from '../../support/test-writer.ts'
 
 /** What the API says about itself in tests. */
@@ -42,7 +42,7 @@ export class QueryApi implements AsyncDisposable {
     const path = join(folder, 'causeway.db')
     const writer = open.use(await fill(path))
     const troubles: string[] = []
-    const queries = open.use(new QueriesOnDemand(path))
+    const queries = open.use(new QueryThreads(path))
     const server = open.use(
       await startQueryServer({
         host: '127.0.0.1',

@@ -1,12 +1,12 @@
-import { hashOfRequest } from '../../../src/graph/read-request.ts'
-import type { SetAside } from '../../../src/model/set-aside.ts'
-import { WalKeeper } from '../../../src/sqlite/log/wal-keeper.ts'
+import type { SetAside } from '../../../src/model/faults.ts'
+import { hashOfRequest } from '../../../src/model/otlp/decode-requests.ts'
+import { WalLength } from '../../../src/store/sqlite/write-ahead-log.ts'
 import { StorageHealth } from '../../../src/store/storage-health.ts'
-import { StoreTurns } from '../../../src/store/turns/store-turns.ts'
-import type { FromStore } from '../../../src/threads/thread-messages.ts'
+import type { FromStore } from '../../../src/store/store-messages.ts'
+import { StoreTurns } from '../../../src/store/store-turns.ts'
 import { cpid, spansRequest } from '../../support/otlp-requests.ts'
 import { TestTimers } from '../../support/test-timers.ts'
-import { TestWriter, type TestSettings } from '../../support/test-writer.ts'
+import { type TestSettings, TestWriter } from '../../support/test-writer.ts'
 
 export const MINUTE = 60_000
 export const PRUNE_EVERY_MS = 10_000
@@ -31,7 +31,7 @@ export class Turns implements Disposable {
       pruneIntervalMs: PRUNE_EVERY_MS,
       post: (message) => this.#said.push(message),
       health: this.health,
-      wal: new WalKeeper(store.db),
+      wal: new WalLength(store.db),
       clock: store.clock,
       timers: this.timers,
       ...(rest && { rest }),

@@ -3,8 +3,8 @@ import { promisify } from 'node:util'
 import { expect, test } from '@jest/globals'
 import { BIN } from '../../../lab/harness/causeway/causeway-process.ts'
 import { argumentsFor, freshSettings } from '../../../lab/harness/causeway/causeway-settings.ts'
-import { migrate } from '../../../src/sqlite/migrate.ts'
-import { openForWriting } from '../../../src/sqlite/open-database.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { openForWriting } from '../../../src/store/sqlite/open-database.ts'
 
 const ENDLESS = 'WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) SELECT count(*) FROM x'
 

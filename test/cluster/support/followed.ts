@@ -1,10 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
-import { ApiServer } from '../../../src/cluster/api-server.ts'
-import { ListPlaces } from '../../../src/cluster/list-places.ts'
-import type { ResourceFollower, Seen } from '../../../src/cluster/resource-follower.ts'
-import { ResourceStream, USUAL_LIMITS, type StreamLimits } from '../../../src/cluster/resource-stream.ts'
-import { Outage, type Waiting } from '../../../src/cluster/waiting.ts'
-import type { WatchedResource } from '../../../src/cluster/watched-resource.ts'
+import type { WatchedResource } from '../../../src/kube/cluster/api-resources.ts'
+import { ApiServer } from '../../../src/kube/cluster/api-server.ts'
+import { type BackoffClock, ListSlots, Outage } from '../../../src/kube/cluster/flow-control.ts'
+import {
+  DEFAULT_STREAM_LIMITS,
+  type ResourceFollower,
+  ResourceStream,
+  type SeenThrough,
+  type StreamLimits,
+} from '../../../src/kube/cluster/resource-stream.ts'
 import type { TestApiServer } from './test-api-server.ts'
 
 export const WIDGETS: WatchedResource = {
@@ -18,7 +22,7 @@ export const WIDGETS: WatchedResource = {
 }
 
 /** Nobody has to wait; what was waited for is noted. */
-export function noWaiting(slept: number[] = []): Waiting {
+export function noWaiting(slept: number[] = []): BackoffClock {
   return {
     now: () => 0n,
     sleep: async (ms) => {
@@ -57,10 +61,10 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
       this,
       {
         server: this.#server,
-        lists: new ListPlaces(1),
+        lists: new ListSlots(1),
         outage: new Outage(),
         waiting: noWaiting(this.slept),
-        limits: { ...USUAL_LIMITS, ...limits },
+        limits: { ...DEFAULT_STREAM_LIMITS, ...limits },
         observer: {
           behind: () => (this.isBehind = true),
           level: () => (this.isBehind = false),
@@ -84,7 +88,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
 
   position = async (): Promise<string | undefined> => this.stored
 
-  read(change: string, object: { metadata?: unknown }, seen: Seen): string {
+  read(change: string, object: { metadata?: unknown }, seen: SeenThrough): string {
     const { name, resourceVersion } = object.metadata as { name: string; resourceVersion: string }
     if (name === this.poisoned) throw new RangeError('Maximum call stack size exceeded')
     return `${change} ${name}@${resourceVersion} ${seen}`
@@ -100,7 +104,7 @@ export class Followed implements ResourceFollower<string>, AsyncDisposable {
     this.stored = version ?? this.stored
   }
 
-  async listEnds(version: string, seen: Seen): Promise<void> {
+  async listEnds(version: string, seen: SeenThrough): Promise<void> {
     this.told.push(`list ends ${version} ${seen}`)
     this.stored = version
   }

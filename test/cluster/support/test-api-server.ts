@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { ClusterAccess } from '../../../src/cluster/cluster-access.ts'
-import { fixedCredential } from '../../../src/cluster/credentials/credential.ts'
-import { ResourceHistory, type HistoryEvent, type KubeObject } from './resource-history.ts'
+import { type ClusterAccess, fixedCredential } from '../../../src/kube/cluster/cluster-access.ts'
+import { type HistoryEvent, type KubeObject, ResourceHistory } from './resource-history.ts'
 
 interface Watcher {
   readonly resource: string

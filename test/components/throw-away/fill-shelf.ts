@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs'
-import type { SentSignal } from '../../../src/model/ingest.ts'
-import type { Transport } from '../../../src/model/send-outcome.ts'
-import { jsonOfProtobuf } from '../../../src/otlp/json/protobuf-to-json.ts'
-import { EXPORT_REQUEST } from '../../../src/otlp/json/schema.ts'
+import type { SentSignal } from '../../../src/model/otlp-requests.ts'
+import { EXPORT_REQUEST } from '../../../src/model/otlp/message-schema.ts'
+import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
+import type { Transport } from '../../../src/model/outbox.ts'
 import type { ShelfExporterSettings } from './shelf-exporter.ts'
 
 export function openTransport({ file }: ShelfExporterSettings, signal: SentSignal): Transport {

@@ -1,7 +1,6 @@
 import { componentType } from '../../../src/config/component-type.ts'
-import { requiredField } from '../../../src/config/schema/field.ts'
-import { SECRET_WORD } from '../../../src/config/schema/scalar-kinds.ts'
-import { section } from '../../../src/config/schema/section.ts'
+import { requiredField, section } from '../../../src/config/schema.ts'
+import { SECRET_WORD } from '../../../src/config/value-kinds.ts'
 import type { ExtensionType } from '../../../src/extension/extension-type.ts'
 
 export interface KnockSettings {

@@ -1,4 +1,4 @@
-import type { Authenticator, Credentials } from '../../../src/trust/authenticator.ts'
+import type { Authenticator, Credentials } from '../../../src/platform/credentials.ts'
 import type { KnockSettings } from './knock-extension.ts'
 
 export function openAuthenticator(id: string, { word }: KnockSettings): Authenticator {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
+import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
 import type { ReceiverHost, RunningReceiver, StartedWith } from '../../../src/receiver/receiver-type.ts'
 import type { ShelfReceiverSettings } from './shelf-receiver.ts'
 

@@ -1,7 +1,6 @@
 import { componentType } from '../../../src/config/component-type.ts'
-import { requiredField } from '../../../src/config/schema/field.ts'
-import { TEXT } from '../../../src/config/schema/scalar-kinds.ts'
-import { section } from '../../../src/config/schema/section.ts'
+import { requiredField, section } from '../../../src/config/schema.ts'
+import { TEXT } from '../../../src/config/value-kinds.ts'
 import type { ReceiverType } from '../../../src/receiver/receiver-type.ts'
 
 export interface ShelfReceiverSettings {

@@ -1,15 +1,17 @@
 import { deepStrictEqual, strictEqual } from 'node:assert/strict'
-import { parseCpid } from '../../../src/model/cpid.ts'
-import { decodeLogs } from '../../../src/otlp/read/decode-logs.ts'
-import { decodeTraces } from '../../../src/otlp/read/decode-traces.ts'
-import { firstSender } from '../../../src/otlp/read/first-sender.ts'
-import { MalformedOtlp } from '../../../src/otlp/read/malformed.ts'
-import { hasOwnAttribute, patchLog, traceIdOfLog } from '../../../src/otlp/write/patch-log.ts'
-import { patchSpan } from '../../../src/otlp/write/patch-span.ts'
-import { jsonOfProtobuf, type JsonObject } from '../../../src/otlp/json/protobuf-to-json.ts'
-import { readLinks } from '../../../src/otlp/read/read-links.ts'
-import { readOwnSpan } from '../../../src/otlp/read/read-own-span.ts'
-import type { MessageName } from '../../../src/otlp/json/schema.ts'
+import { parseCpid } from '../../../src/model/merge-graph.ts'
+import { decodeLogs, decodeTraces } from '../../../src/model/otlp/decode-requests.ts'
+import type { MessageName } from '../../../src/model/otlp/message-schema.ts'
+import {
+  hasOwnAttribute,
+  patchLog,
+  patchSpan,
+  traceIdOfLog,
+} from '../../../src/model/otlp/outgoing-records.ts'
+import { type JsonObject, jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
+import { MalformedOtlp } from '../../../src/model/otlp/protobuf-wire.ts'
+import { readLinks, readOwnSpan } from '../../../src/model/otlp/read-stored-span.ts'
+import { claimedSender } from '../../../src/model/otlp/request-envelopes.ts'
 import { onlyThrows } from '../only-throws.ts'
 import { hasForeignTypes, otlpJson, referenceJson } from '../reference-decoder.ts'
 import { logRequests, traceRequests } from '../seed-requests.ts'
@@ -62,7 +64,7 @@ export const traces: Target = {
   words: WORDS,
   seeds: traceRequests,
   run(input) {
-    firstSender(input)
+    claimedSender(input)
     const reference = compare('ExportTraceServiceRequest', input)
     const decoded = onlyThrows(isMalformed, () => decodeTraces(input))
     if (decoded === undefined) return

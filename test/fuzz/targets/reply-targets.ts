@@ -1,19 +1,15 @@
 import { ok } from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import type { IncomingMessage } from 'node:http'
-import { Metadata, status, type ServiceError } from '@grpc/grpc-js'
-import { outcomeOfReply } from '../../../src/exporter/export-reply.ts'
-import { outcomeOfGrpcError } from '../../../src/exporter/otlp-grpc/grpc-outcome.ts'
-import { outcomeOfHttpReply } from '../../../src/exporter/otlp-http/http-outcome.ts'
-import { retryAfterMs } from '../../../src/exporter/otlp-http/retry-after.ts'
-import { encodeExportResponse } from '../../../src/otlp/write/export-response.ts'
-import { encodeRpcStatus } from '../../../src/otlp/write/rpc-status.ts'
-import { HTTP_CODINGS } from '../../../src/receiver/codings/codings.ts'
-import { AwaitedBodies } from '../../../src/receiver/http/awaited-bodies.ts'
-import { BodyPace } from '../../../src/receiver/http/body-pace.ts'
-import { InFlight } from '../../../src/receiver/admission/in-flight.ts'
-import { readBody } from '../../../src/receiver/http/read-body.ts'
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js'
+import { outcomeOfReply } from '../../../src/exporter/backend-replies.ts'
+import { outcomeOfGrpcError } from '../../../src/exporter/otlp-grpc/grpc-transport.ts'
+import { outcomeOfHttpReply, retryAfterMs } from '../../../src/exporter/otlp-http/http-transport.ts'
+import { encodeExportResponse, encodeRpcStatus } from '../../../src/model/otlp/responses.ts'
+import { HTTP_CODINGS } from '../../../src/receiver/compression.ts'
+import { AwaitedBodies, readBody, SlowBodyWatch } from '../../../src/receiver/http-body.ts'
+import { InFlight } from '../../../src/receiver/in-flight.ts'
 import { lz4Zeros } from '../../receiver/codings/as-lz4.ts'
 import { ENCODED } from '../../receiver/codings/encoded-by-go.ts'
 import { traceRequests } from '../seed-requests.ts'
@@ -80,7 +76,7 @@ export const bodies: Target = {
   async run(input) {
     for (const coding of [...Object.keys(HTTP_CODINGS), 'identity', '']) {
       const inFlight = new InFlight()
-      using pace = new BodyPace()
+      using pace = new SlowBodyWatch()
       using reservation = inFlight.open()
       const request = Object.assign(Readable.from([input]), {
         headers: { 'content-encoding': coding },

@@ -1,9 +1,8 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { prepareSelect, sentenceOf } from '../../../src/sqlite/audit/prepare-select.ts'
-import { openForAudit } from '../../../src/sqlite/audit/open-for-audit.ts'
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
+import { openForAudit, prepareSelect, sqlErrorSentence } from '../../../src/store/sqlite/audit-sql.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import { TestWriter } from '../../support/test-writer.ts'
 import { askEverything } from '../every-question.ts'
 import { logRequests, traceRequests } from '../seed-requests.ts'
@@ -89,7 +88,7 @@ export const sql: Target = {
       prepareSelect(db, input.toString()).iterate().next()
     } catch (error) {
       // Errors of the driver may come from another realm than the test's, so they are known by what they say.
-      if (sentenceOf(error) === '' || error instanceof TypeError) throw error
+      if (sqlErrorSentence(error) === '' || error instanceof TypeError) throw error
     }
   },
 }

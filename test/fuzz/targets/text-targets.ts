@@ -1,11 +1,6 @@
 import { ok, strictEqual } from 'node:assert/strict'
 import { ROOT_CONTEXT } from '@opentelemetry/api'
 import { hashSync } from 'bcryptjs'
-import { readEtags } from '../../../src/api/etags.ts'
-import { FAILURES } from '../../../src/api/failure.ts'
-import { readRequest } from '../../../src/api/read-request.ts'
-import { readTraceRequest } from '../../../src/api/compat/read-trace-request.ts'
-import { ConfigError } from '../../../src/config/config-error.ts'
 import {
   CpidPropagator,
   getTraceContext,
@@ -16,14 +11,17 @@ import {
   ANNOTATION_KEYS,
   readAnnotations,
 } from '../../../packages/instrumentation/src/objects/object-annotations.ts'
-import { parseCpid } from '../../../src/model/cpid.ts'
-import { kindOfObject, parseObjectReference } from '../../../src/model/object-reference.ts'
-import { cursorOf, positionOf } from '../../../src/query/cursor.ts'
-import { parseRfc3339, rfc3339 } from '../../../src/model/rfc3339.ts'
-import { parseTraceQl, TraceQlError } from '../../../src/query/traces/parse-traceql.ts'
-import { acceptLogins } from '../../../src/trust/basic-logins.ts'
-import { acceptBearerTokens } from '../../../src/trust/bearer-tokens.ts'
-import { readHtpasswd } from '../../../src/trust/htpasswd.ts'
+import { ConfigError } from '../../../src/config/schema.ts'
+import { kindOfObject, parseObjectReference } from '../../../src/model/kubernetes-objects.ts'
+import { parseCpid } from '../../../src/model/merge-graph.ts'
+import { parseRfc3339, rfc3339 } from '../../../src/model/time-and-size.ts'
+import { openBasicAuthenticator, readHtpasswd } from '../../../src/platform/basic-auth.ts'
+import { openBearerAuthenticator } from '../../../src/platform/credentials.ts'
+import { FAILURES, readEtags } from '../../../src/query/http/replies.ts'
+import { readRequest } from '../../../src/query/http/routes.ts'
+import { readTraceRequest } from '../../../src/query/http/trace-requests.ts'
+import { decodeCursor, encodeCursor } from '../../../src/query/list-json.ts'
+import { parseTraceQl, TraceQlError } from '../../../src/query/traceql.ts'
 import { loadText, SMALLEST, WITH_EXPORTER } from '../../config/load-text.ts'
 import { cpid } from '../../support/otlp-requests.ts'
 import { onlyThrows } from '../only-throws.ts'
@@ -126,8 +124,9 @@ export const queryTexts: Target = {
   run(input) {
     const text = input.toString()
     for (const parts of [1, 2, 3, 4]) {
-      const position = positionOf(text, parts)
-      if (position !== undefined) strictEqual(positionOf(cursorOf(position), parts)?.join(), position.join())
+      const position = decodeCursor(text, parts)
+      if (position !== undefined)
+        strictEqual(decodeCursor(encodeCursor(position), parts)?.join(), position.join())
     }
     const time = parseRfc3339(text)
     if (time !== undefined) strictEqual(parseRfc3339(rfc3339(time)), time)
@@ -181,7 +180,7 @@ export const credentials: Target = {
   seeds: texts('Bearer token', `Basic ${btoa('ann:secret')}`, `ann:${HASH}\nbob:plain`),
   async run(input) {
     const header = input.toString('latin1')
-    using tokens = acceptBearerTokens({
+    using tokens = openBearerAuthenticator({
       id: 'b',
       header: 'authorization',
       scheme: 'Bearer',
@@ -192,7 +191,7 @@ export const credentials: Target = {
       (await tokens.check(header)).kind === 'known',
       /^bearer token$/i.test(header) && header.endsWith('token'),
     )
-    using logins = acceptLogins({ id: 'a', inline: 'bob:plain', ...SECRETS })
+    using logins = openBasicAuthenticator({ id: 'a', inline: 'bob:plain', ...SECRETS })
     const checked = await logins.check(header)
     if (checked.kind === 'known') strictEqual(checked.sender.username, 'bob')
     readHtpasswd(input.toString())

@@ -1,6 +1,6 @@
-import type { Signal } from '../../../src/model/ingest.ts'
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
-import { readerOf, type Decisions, type ReadDecided } from './decisions.ts'
+import type { Signal } from '../../../src/model/otlp-requests.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
+import { type Decisions, type ReadDecided, readerOf } from './decisions.ts'
 import { check, same } from './faults.ts'
 
 /** One exporter with its backend: what it took, in order, and how far it is known to have come. */

@@ -1,4 +1,4 @@
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import { check, same } from './faults.ts'
 
 /** Tables with rows in a database without arrivals, and those whose owners keep some for good. */

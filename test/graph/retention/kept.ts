@@ -1,7 +1,7 @@
 import type { Statement } from 'better-sqlite3'
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
-import type { LifeSettings } from './life.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import { check, same } from './faults.ts'
+import type { LifeSettings } from './life.ts'
 
 type Row = Record<string, unknown>
 
@@ -129,7 +129,7 @@ const statements = new WeakMap<Sqlite, Map<string, Statement>>()
 function rowsOf(db: Sqlite, sql: string): Row[] {
   const prepared = statements.get(db) ?? new Map<string, Statement>()
   statements.set(db, prepared)
-  const statement = prepared.get(sql) ?? db.prepare(sql)
+  const statement: Statement = prepared.get(sql) ?? db.prepare(sql)
   prepared.set(sql, statement)
   return statement.all() as Row[]
 }

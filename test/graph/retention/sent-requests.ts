@@ -1,4 +1,4 @@
-import type { Signal } from '../../../src/model/ingest.ts'
+import type { Signal } from '../../../src/model/otlp-requests.ts'
 import { cpid, logsRequest, mergelogsRequest, spansRequest } from '../../support/otlp-requests.ts'
 import { HOUR_MS, type LifeStep } from './life.ts'
 

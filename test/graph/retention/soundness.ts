@@ -1,5 +1,5 @@
 import type { Statement } from 'better-sqlite3'
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import { same } from './faults.ts'
 
 /** Each finds rows that nothing refers to any more, or that refer to what is not there: there must be none. */

@@ -4,11 +4,10 @@ import { expect } from '@jest/globals'
 import { Authority } from '../../../lab/harness/certificates.ts'
 import { freePort } from '../../../lab/harness/free-ports.ts'
 import { Cluster } from '../../../lab/harness/kubernetes/cluster.ts'
-import { LineOfWrites } from '../../../src/inference/line/line-of-writes.ts'
-import type { JsonObject } from '../../../src/kubernetes/json-access.ts'
-import { readAuditEvent } from '../../../src/kubernetes/read-audit-event.ts'
-import type { AuditedRequest, Observation } from '../../../src/model/kubernetes/observation.ts'
-import type { Write } from '../../../src/model/kubernetes/write.ts'
+import { WriteQueue } from '../../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../../src/kube/objects/object-json.ts'
+import { readAuditEvent } from '../../../src/kube/objects/observations.ts'
+import type { AuditedRequest, ClusterWrite, Observation } from '../../../src/model/kubernetes-observations.ts'
 import { startReceiver as startAdmission } from '../../../src/receiver/k8s-admission/start-k8s-admission.ts'
 import { startReceiver as startObjects } from '../../../src/receiver/k8s-objects/start-k8s-objects.ts'
 import { SourceHost } from '../../receiver/support/source-host.ts'
@@ -28,14 +27,14 @@ function auditedIn(path: string): AuditedRequest[] {
 }
 
 /** The writes of a namespace, by object and version, as they are known by what was told. */
-function writesOf(told: readonly Observation[], isAudited: boolean): Map<string, Write> {
-  const line = new LineOfWrites({
+function writesOf(told: readonly Observation[], isAudited: boolean): Map<string, ClusterWrite> {
+  const line = new WriteQueue({
     windowNs: SECOND_NS / 2n,
     whoWaitNs: 2n * SECOND_NS,
     isWatched: true,
     isAudited,
   })
-  const writes: Write[] = []
+  const writes: ClusterWrite[] = []
   for (const one of [...told].sort((first, other) => (first.seenNs < other.seenNs ? -1 : 1))) {
     line.add(one, one.seenNs)
     writes.push(...line.takeDue(one.seenNs))
@@ -134,7 +133,7 @@ sceneTest('admission tells of a real rollout who wrote what, as the audit log do
     // How many writes there are depends on how many changes a controller finds at once; who made some does not.
     const actors = named.map(([, { request }]) => request?.actor.user.replace(/^system:(?:.*:)?/, ''))
     expect(actors).toEqual(expect.arrayContaining(ACTORS))
-    const users = (writes: ReadonlyMap<string, Write>): unknown =>
+    const users = (writes: ReadonlyMap<string, ClusterWrite>): unknown =>
       named.map(([name, { object }]) => [object.resource, name, writes.get(name)?.request?.actor.user])
     expect(users(found)).toEqual(users(truth))
   })

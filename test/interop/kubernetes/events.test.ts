@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect } from '@jest/globals'
 import { Cluster } from '../../../lab/harness/kubernetes/cluster.ts'
-import type { ClusterEvent } from '../../../src/model/kubernetes/cluster-event.ts'
+import type { ClusterEvent } from '../../../src/model/kubernetes-observations.ts'
 import { examineEvents } from '../../../src/receiver/k8s-events/examine-events.ts'
 import { startReceiver } from '../../../src/receiver/k8s-events/start-k8s-events.ts'
 import { SourceHost } from '../../receiver/support/source-host.ts'

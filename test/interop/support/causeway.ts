@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { openForReading, type Sqlite } from '../../../src/sqlite/open-database.ts'
 import { BIN } from '../../../lab/harness/causeway/causeway-process.ts'
+import { ScrapedMetrics } from '../../../lab/harness/causeway/scraped-metrics.ts'
 import { freePorts } from '../../../lab/harness/free-ports.ts'
 import type { RunningProgram } from '../../../lab/harness/processes/running-program.ts'
+import { openForReading, type Sqlite } from '../../../src/store/sqlite/open-database.ts'
 import type { Scene } from './scene.ts'
-import { ScrapedMetrics } from '../../../lab/harness/causeway/scraped-metrics.ts'
 
 export interface CausewaySettings {
   /** Where linked traces go: settings by exporter id. */

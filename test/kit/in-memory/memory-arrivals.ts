@@ -1,13 +1,13 @@
-import { nanosOfMs, type UnixNanos } from '../../../src/model/clock.ts'
-import type { MergelogRecord } from '../../../src/model/arrivals.ts'
 import type {
   ArrivalStore,
-  Owner,
-  RequestAnswer,
-  SentFrom,
+  MergelogRecord,
+  RecordOrigin,
   ReportingSpanIds,
-} from '../../../src/model/ports/arrival-port.ts'
-import type { Mergelog } from '../../../src/model/ports/graph-port.ts'
+  RequestAnswer,
+  ServiceInCluster,
+} from '../../../src/model/arrivals.ts'
+import type { Mergelog } from '../../../src/model/merge-graph.ts'
+import { nanosOfMs, type UnixNanos } from '../../../src/model/time-and-size.ts'
 import type { MemoryTables } from './memory-tables.ts'
 
 /** Arrivals in maps. Of spans and log records it only counts that they came: no port that it has reads them. */
@@ -56,7 +56,7 @@ export class MemoryArrivals implements ArrivalStore {
     { sources }: Mergelog,
     { object, reason }: MergelogRecord,
     timeNs: UnixNanos,
-    { scope }: SentFrom,
+    { scope }: RecordOrigin,
     told?: ReportingSpanIds,
   ): void {
     const { wallMs, activeMs, mergelogs, tellers, cpids, scopes } = this.#tables
@@ -86,7 +86,7 @@ export class MemoryArrivals implements ArrivalStore {
     // Only auditors read them.
   }
 
-  ownerOf(cpid: number): Owner | undefined {
+  ownerOf(cpid: number): ServiceInCluster | undefined {
     const stored = this.#tables.mergelogs.get(cpid)
     const scope = [...this.#tables.scopes.values()].find(({ id }) => id === stored?.scope)
     return scope && { service: scope.service, cluster: scope.cluster }

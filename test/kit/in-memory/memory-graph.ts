@@ -1,14 +1,14 @@
-import type { Cpid } from '../../../src/model/cpid.ts'
-import { nanosOfMs } from '../../../src/model/clock.ts'
 import type {
+  Cpid,
   CpidNode,
   ForgottenTombstones,
   GraphEventKind,
   GraphWatcher,
   MergeGraph,
   RankedCpid,
-} from '../../../src/model/ports/graph-port.ts'
-import type { Cached } from '../../../src/model/ports/transactor.ts'
+} from '../../../src/model/merge-graph.ts'
+import type { Cached } from '../../../src/model/store-ports.ts'
+import { nanosOfMs } from '../../../src/model/time-and-size.ts'
 import type { MemoryTables } from './memory-tables.ts'
 
 /** The merge graph in maps, every question answered by going through all there is. */

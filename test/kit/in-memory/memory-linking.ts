@@ -1,13 +1,14 @@
-import type { Signal } from '../../../src/model/ingest.ts'
-import type { PositionStore } from '../../../src/model/ports/keeping-port.ts'
 import type {
+  ChangeReporter,
   ChangeSpan,
   ChangeSpans,
   Mergelogs,
   StoredMergelog,
-  ChangeReporter,
-} from '../../../src/model/ports/linking/changes.ts'
-import type { Waiting, WaitingItems } from '../../../src/model/ports/linking/waiting.ts'
+  Waiting,
+  WaitingItems,
+} from '../../../src/model/linking-ports.ts'
+import type { Signal } from '../../../src/model/otlp-requests.ts'
+import type { PositionStore } from '../../../src/model/store-ports.ts'
 import type { MemoryTables } from './memory-tables.ts'
 
 export class MemoryPositions implements PositionStore {

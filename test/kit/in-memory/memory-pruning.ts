@@ -1,5 +1,5 @@
-import { nanosOfMs } from '../../../src/model/clock.ts'
-import type { CpidToPrune, PruneCandidate } from '../../../src/model/ports/prune-port.ts'
+import type { CpidToPrune, PruneCandidate } from '../../../src/model/store-ports.ts'
+import { nanosOfMs } from '../../../src/model/time-and-size.ts'
 import type { GraphPruning } from '../opened.ts'
 import type { MemoryGraph } from './memory-graph.ts'
 import type { CpidRow, MemoryTables } from './memory-tables.ts'

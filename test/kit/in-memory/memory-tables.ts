@@ -1,9 +1,13 @@
-import type { CpidNode, ForgottenTombstones, GraphEventKind } from '../../../src/model/ports/graph-port.ts'
-import type { RequestAnswer } from '../../../src/model/ports/arrival-port.ts'
-import type { ChangeSpan, StoredMergelog, ChangeReporter } from '../../../src/model/ports/linking/changes.ts'
-import type { Trace } from '../../../src/model/ports/linking/traces.ts'
-import type { Waiting } from '../../../src/model/ports/linking/waiting.ts'
-import type { WriterProgress } from '../../../src/model/ports/writer-port.ts'
+import type { RequestAnswer } from '../../../src/model/arrivals.ts'
+import type {
+  ChangeReporter,
+  ChangeSpan,
+  StoredMergelog,
+  Trace,
+  Waiting,
+} from '../../../src/model/linking-ports.ts'
+import type { CpidNode, ForgottenTombstones, GraphEventKind } from '../../../src/model/merge-graph.ts'
+import type { WriterProgress } from '../../../src/model/store-ports.ts'
 import type { TestClock } from '../../support/test-clock.ts'
 
 export interface CpidRow {

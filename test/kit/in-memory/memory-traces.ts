@@ -1,5 +1,5 @@
-import type { Trace, Traces } from '../../../src/model/ports/linking/traces.ts'
-import type { Cached } from '../../../src/model/ports/transactor.ts'
+import type { Trace, Traces } from '../../../src/model/linking-ports.ts'
+import type { Cached } from '../../../src/model/store-ports.ts'
 import type { MemoryTables } from './memory-tables.ts'
 
 /** Outgoing traces in a map; those that were touched are written at the end of a round. */

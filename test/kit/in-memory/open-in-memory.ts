@@ -1,4 +1,4 @@
-import type { Cached, Transactor } from '../../../src/model/ports/transactor.ts'
+import type { Cached, Transactor } from '../../../src/model/store-ports.ts'
 import { TestClock } from '../../support/test-clock.ts'
 import type { Inside, Opened } from '../opened.ts'
 import { MemoryArrivals } from './memory-arrivals.ts'

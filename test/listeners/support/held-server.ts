@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
-import { connect, type AddressInfo, type Socket } from 'node:net'
-import { Connections, type ConnectionLimits, type DropReason } from '../../../src/listeners/connections.ts'
-import { countRequests } from '../../../src/listeners/count-requests.ts'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type ConnectionLimits, Connections, type DropReason } from '../../../src/platform/connections.ts'
+import { countRequests } from '../../../src/platform/http-listener.ts'
 
 const HERE = '127.0.0.1'
 const LONGEST_MS = 5_000

@@ -1,4 +1,4 @@
-import type { Sqlite } from '../../../src/sqlite/open-database.ts'
+import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
 
 /** A merge graph as text, sorted, without what depends on the order of arrival. */
 export interface StoredGraph {

@@ -1,4 +1,4 @@
-import { Xxh32 } from '../../../src/receiver/codings/xxh32.ts'
+import { Xxh32 } from '../../../src/receiver/lz4.ts'
 import type { Step } from './steps.ts'
 
 const KIB = 1024

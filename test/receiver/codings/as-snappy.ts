@@ -1,4 +1,4 @@
-import { crc32c } from '../../../src/receiver/codings/crc32c.ts'
+import { crc32c } from '../../../src/receiver/snappy.ts'
 import type { Step } from './steps.ts'
 
 const LONGEST_COPY = 64

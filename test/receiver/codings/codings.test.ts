@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import { crc32c } from '../../../src/receiver/codings/crc32c.ts'
-import { asSnappy, SNAPPY_STREAM, snappyChunk } from './as-snappy.ts'
+import { crc32c } from '../../../src/receiver/snappy.ts'
 import { lz4Block, lz4Frame, lz4Skipped, xxh32 } from './as-lz4.ts'
+import { asSnappy, SNAPPY_STREAM, snappyChunk } from './as-snappy.ts'
 import { decoded } from './decoded.ts'
 import { ENCODED } from './encoded-by-go.ts'
-import { cutAt, meaningOf, stepsArbitrary, type Step } from './steps.ts'
+import { cutAt, meaningOf, type Step, stepsArbitrary } from './steps.ts'
 
 const KIB = 1024
 const CUTS = fc.array(fc.nat(2 ** 31 - 1), { maxLength: 20 })

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { HTTP_CODINGS } from '../../../src/receiver/codings/codings.ts'
+import { HTTP_CODINGS } from '../../../src/receiver/compression.ts'
 
 /** What a body that comes in these parts is decoded to. Rejects when it is corrupt. */
 export function decoded(coding: string, parts: readonly Buffer[]): Promise<Buffer> {

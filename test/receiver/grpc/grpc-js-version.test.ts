@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module'
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { gzipSync } from 'node:zlib'
 import {
   Client,
@@ -11,7 +11,7 @@ import {
   status,
 } from '@grpc/grpc-js'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { GRPC_JS_VERSION, GrpcJsCall, type Ending } from '../../../src/receiver/otlp/grpc/grpc-js-call.ts'
+import { type Ending, GRPC_JS_VERSION, GrpcJsCall } from '../../../src/receiver/otlp/grpc-call.ts'
 
 /** What the hooks of a call were told, in their order. */
 type Heard = ['bytes', number] | ['decompress', string, Buffer] | ['ending', status] | ['head'] | ['closed']

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { keepaliveOptions } from '../../../src/receiver/otlp/grpc/grpc-keepalive.ts'
+import { keepaliveOptions } from '../../../src/receiver/otlp/grpc-server.ts'
 
 const NEVER = {
   maxConnectionIdleMs: 0,

@@ -1,9 +1,8 @@
-import { test, expect } from '@jest/globals'
-import type { IngestOutcome } from '../../../src/model/ingest.ts'
-import { encodeExportResponse } from '../../../src/otlp/write/export-response.ts'
-import { protobufOfJson } from '../../../src/otlp/json/json-to-protobuf.ts'
-import { encodeRpcStatus } from '../../../src/otlp/write/rpc-status.ts'
+import { expect, test } from '@jest/globals'
 import { JSON_TYPE, post, PROTOBUF, send } from '../../../lab/harness/clients/http-sender.ts'
+import type { IngestOutcome } from '../../../src/model/otlp-requests.ts'
+import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
+import { encodeExportResponse, encodeRpcStatus } from '../../../src/model/otlp/responses.ts'
 import { RecordingPort } from '../support/recording-port.ts'
 import { startHttp } from '../support/start-receivers.ts'
 

@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { Authority } from '../../../lab/harness/certificates.ts'
 import { freePort } from '../../../lab/harness/free-ports.ts'
+import { openBearerAuthenticator } from '../../../src/platform/credentials.ts'
 import type { AuditWebhookConfig } from '../../../src/receiver/k8s-audit/k8s-audit-receiver.ts'
 import { startReceiver } from '../../../src/receiver/k8s-audit/start-k8s-audit.ts'
-import { acceptBearerTokens } from '../../../src/trust/bearer-tokens.ts'
 import { postTls, type TlsAnswer } from '../support/post-tls.ts'
 import { SourceHost } from '../support/source-host.ts'
 import { auditLine } from './support/audit-log.ts'
@@ -143,7 +143,7 @@ test('who shows no certificate that is known is not heard', async () => {
 })
 
 test('who shows no token that is known is turned away', async () => {
-  const tokens = acceptBearerTokens({
+  const tokens = openBearerAuthenticator({
     ...{ id: 'bearertokenauth', header: 'Authorization', scheme: 'Bearer', tokens: ['right'] },
     ...{ reloadIntervalMs: 0, onTrouble: () => undefined },
   })

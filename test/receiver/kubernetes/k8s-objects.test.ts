@@ -5,14 +5,14 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { eventually } from '../../../lab/harness/eventually.ts'
 import { freePort } from '../../../lab/harness/free-ports.ts'
 import type { Examined } from '../../../src/config/component-type.ts'
-import { Flows } from '../../../src/receiver/admission/flows.ts'
-import { InFlight } from '../../../src/receiver/admission/in-flight.ts'
+import { Flows } from '../../../src/receiver/flows.ts'
+import { InFlight } from '../../../src/receiver/in-flight.ts'
 import {
   k8sObjectsReceiver,
   type K8sObjectsSettings,
 } from '../../../src/receiver/k8s-objects/k8s-objects-receiver.ts'
 import type { ReceiverHost, RunningReceiver } from '../../../src/receiver/receiver-type.ts'
-import { answerStatus, TestApiServer, type ServedResource } from '../../cluster/support/test-api-server.ts'
+import { answerStatus, type ServedResource, TestApiServer } from '../../cluster/support/test-api-server.ts'
 import { MemoryObservations } from './support/memory-observations.ts'
 
 const RESOURCES: ServedResource[] = [

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { eventually } from '../../../lab/harness/eventually.ts'
-import type { Observation } from '../../../src/model/kubernetes/observation.ts'
+import type { Observation } from '../../../src/model/kubernetes-observations.ts'
 import { TestApiServer } from '../../cluster/support/test-api-server.ts'
 import { MemoryObservations } from './support/memory-observations.ts'
 import { STREAM, Watching } from './support/watching.ts'

@@ -1,6 +1,5 @@
 import { EventEmitter, once } from 'node:events'
-import type { IngestOutcome, IngestPort, Signal } from '../../../src/model/ingest.ts'
-import type { Sender } from '../../../src/model/senders/sender.ts'
+import type { IngestOutcome, IngestPort, Sender, Signal } from '../../../src/model/otlp-requests.ts'
 
 export const ACCEPTED: IngestOutcome = { kind: 'accepted', stored: 1, rejected: 0, message: '' }
 

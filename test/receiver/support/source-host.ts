@@ -1,7 +1,7 @@
-import { Flows } from '../../../src/receiver/admission/flows.ts'
-import { InFlight } from '../../../src/receiver/admission/in-flight.ts'
+import type { Authenticator } from '../../../src/platform/credentials.ts'
+import { Flows } from '../../../src/receiver/flows.ts'
+import { InFlight } from '../../../src/receiver/in-flight.ts'
 import type { ReceiverHost } from '../../../src/receiver/receiver-type.ts'
-import type { Authenticator } from '../../../src/trust/authenticator.ts'
 import { MemoryObservations } from '../kubernetes/support/memory-observations.ts'
 import { RecordingPort } from './recording-port.ts'
 

@@ -1,15 +1,13 @@
-import type { IngestPort } from '../../../src/model/ingest.ts'
-import {
-  startGrpcReceiver,
-  type GrpcReceiverSettings,
-} from '../../../src/receiver/otlp/grpc/grpc-receiver.ts'
-import {
-  startHttpReceiver,
-  type HttpReceiverSettings,
-} from '../../../src/receiver/otlp/http/http-receiver.ts'
-import { InFlight } from '../../../src/receiver/admission/in-flight.ts'
-import type { AnsweredRequest, ReceiverObserver, TurnedAwayRequest } from '../../../src/receiver/observer.ts'
-import type { RunningReceiver } from '../../../src/receiver/listening/receiver-settings.ts'
+import type { IngestPort } from '../../../src/model/otlp-requests.ts'
+import { InFlight } from '../../../src/receiver/in-flight.ts'
+import type { RunningReceiver } from '../../../src/receiver/listener.ts'
+import { type GrpcReceiverSettings, startGrpcReceiver } from '../../../src/receiver/otlp/grpc-server.ts'
+import { type HttpReceiverSettings, startHttpReceiver } from '../../../src/receiver/otlp/otlp-http.ts'
+import type {
+  AnsweredRequest,
+  ReceiverObserver,
+  TurnedAwayRequest,
+} from '../../../src/receiver/receiver-type.ts'
 
 /** A receiver on a free port, with what its observer was told. */
 export interface TestReceiver extends RunningReceiver {

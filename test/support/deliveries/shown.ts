@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals'
-import { parseCpid, type Cpid } from '../../../src/model/cpid.ts'
-import type { SqliteQueries } from '../../../src/sqlite/readers/sqlite-queries.ts'
+import { type Cpid, parseCpid } from '../../../src/model/merge-graph.ts'
+import type { SqliteQueries } from '../../../src/store/sqlite/queries.ts'
 import type { TestWriter } from '../test-writer.ts'
 import type { DrawnMergelog, DrawnSpan } from './drawn-cascade.ts'
 import { Known } from './expected-places.ts'

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../../src/kubernetes/json-access.ts'
+import type { Json, JsonObject } from '../../../src/kube/objects/object-json.ts'
 
 export interface HostileJson {
   readonly name: string

@@ -1,7 +1,12 @@
-import { EXPORT_REQUEST, MESSAGES, type Field, type MessageName } from '../../../src/otlp/json/schema.ts'
-import type { Signal } from '../../../src/model/ingest.ts'
-import type { Encoding } from '../../../src/otlp/write/export-response.ts'
-import { fieldHeader } from '../../../src/otlp/write/patch-span.ts'
+import type { Signal } from '../../../src/model/otlp-requests.ts'
+import {
+  EXPORT_REQUEST,
+  type Field,
+  type MessageName,
+  MESSAGES,
+} from '../../../src/model/otlp/message-schema.ts'
+import { fieldHeader } from '../../../src/model/otlp/outgoing-records.ts'
+import type { Encoding } from '../../../src/model/otlp/responses.ts'
 
 /** What is sent too much of: fields with nothing in them, fields that are just taken, one large field, or fields within fields. */
 export type Excess = 'empty' | 'smallest' | 'large' | 'deep'

@@ -1,5 +1,5 @@
 import { SpanRequests } from '../../../lab/bench/load/span-requests.ts'
-import type { Encoding } from '../../../src/otlp/write/export-response.ts'
+import type { Encoding } from '../../../src/model/otlp/responses.ts'
 
 const CPIDS = Array.from({ length: 50 }, (_, at) =>
   Buffer.from(`cccccccc-cccc-4ccc-8ccc-${String(at).padStart(12, '0')}`),

@@ -1,4 +1,4 @@
-import type { Cascade } from '../../../src/query/answers/cascades.ts'
+import type { Cascade } from '../../../src/query/answer-schemas.ts'
 import { duration } from '../text/duration.ts'
 
 /** With a watch alone nobody knows how long a write took, and a step has no length. */

@@ -1,6 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { DashboardSettings } from '../../../src/query/answers/dashboard.ts'
-import type { Cascade } from '../../../src/query/answers/cascades.ts'
+import type { Cascade, DashboardSettings } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefWith } from '../app/address.ts'
 import { Pending, TroubleNotice } from '../parts/notice.tsx'

@@ -1,9 +1,9 @@
-import type { Span } from '../../../src/query/answers/spans.ts'
+import type { Span } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Pending } from '../parts/notice.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { timeOfDay } from '../text/moment.ts'
-import { attribute, logLines, nanosOf, valueText, type LogLine, type LogsAnswer } from './otlp-record.ts'
+import { attribute, type LogLine, logLines, type LogsAnswer, nanosOf, valueText } from './otlp-record.ts'
 
 /** Enough for one change; it comes with those of everything that descends from it. */
 const ASKED = 1_000

@@ -1,9 +1,9 @@
+import type { CriticalStep } from '../../../src/query/answer-schemas.ts'
 import { Notice } from '../parts/notice.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
-import { duration } from '../text/duration.ts'
-import type { CriticalStep } from '../../../src/query/answers/times.ts'
-import type { PanelProps } from './panel-props.ts'
 import { TableScroll } from '../parts/table-scroll.tsx'
+import { duration } from '../text/duration.ts'
+import type { PanelProps } from './panel-props.ts'
 
 /** The chain of steps that decided how long the cascade took. */
 export function CriticalPanel({ cascade, rows, chosen, onChoose }: PanelProps) {

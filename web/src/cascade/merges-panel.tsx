@@ -1,11 +1,10 @@
-import type { Cascade } from '../../../src/query/answers/cascades.ts'
-import type { Mergelog } from '../../../src/query/answers/cpids.ts'
+import type { Cascade, Mergelog } from '../../../src/query/answer-schemas.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { Notice } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
-import { timeOfDay } from '../text/moment.ts'
 import { TableScroll } from '../parts/table-scroll.tsx'
+import { timeOfDay } from '../text/moment.ts'
 
 /** The changes of a cascade: where they merged, with what, and who said so. */
 export function MergesPanel({ cascade }: { cascade: Cascade }) {

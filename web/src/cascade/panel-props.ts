@@ -1,4 +1,4 @@
-import type { Cascade } from '../../../src/query/answers/cascades.ts'
+import type { Cascade } from '../../../src/query/answer-schemas.ts'
 import type { SpanRows } from './span-rows.ts'
 
 /** What every panel of a cascade is given. Spans are named by their position in `rows`. */

@@ -1,4 +1,4 @@
-import type { Span } from '../../../src/query/answers/spans.ts'
+import type { Span } from '../../../src/query/answer-schemas.ts'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { CAUSES, GAP } from '../text/seen-write.ts'
 

@@ -1,5 +1,4 @@
-import type { Cascade } from '../../../src/query/answers/cascades.ts'
-import type { Span, Trace } from '../../../src/query/answers/spans.ts'
+import type { Cascade, Span, Trace } from '../../../src/query/answer-schemas.ts'
 
 /** The spans of a cascade in tree order, trace after trace, and who caused whom. */
 export interface SpanRows {

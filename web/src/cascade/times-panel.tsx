@@ -1,12 +1,12 @@
-import type { Cascade } from '../../../src/query/answers/cascades.ts'
 import type {
+  Cascade,
   KindTimeAnswer as KindTime,
   ServiceTimeAnswer as ServiceTime,
-} from '../../../src/query/answers/times.ts'
-import { ServiceMark } from '../parts/service-mark.tsx'
+} from '../../../src/query/answer-schemas.ts'
 import { colourOf } from '../parts/service-colour.ts'
-import { duration } from '../text/duration.ts'
+import { ServiceMark } from '../parts/service-mark.tsx'
 import { TableScroll } from '../parts/table-scroll.tsx'
+import { duration } from '../text/duration.ts'
 
 /** Where the time went, by service, by cluster where there are several, and by kind of object. */
 export function TimesPanel({ cascade }: { cascade: Cascade }) {

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
-import type { CascadeList, CascadeOutline } from '../../../src/query/answers/cascades.ts'
+import type { CascadeList, CascadeOutline } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { useOlder } from '../api/use-older.ts'
 import { Notice, Pending, TroubleNotice } from '../parts/notice.tsx'
 import { OlderButton } from '../parts/older-button.tsx'
 import { useNow } from '../parts/use-now.ts'
-import { CascadeRows } from './cascade-rows.tsx'
 import { cascadesPath, FILTERS } from './cascade-filter.ts'
+import { CascadeRows } from './cascade-rows.tsx'
 import { FilterBar } from './filter-bar.tsx'
 
 const PAGE = 100

@@ -1,8 +1,8 @@
-import type { Facets } from '../../../src/query/answers/objects.ts'
+import type { Facets } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefWith } from '../app/address.ts'
 import { TypedFilter } from '../parts/typed-filter.tsx'
-import { FILTERS, RECENT, type FilterName } from './cascade-filter.ts'
+import { type FilterName, FILTERS, RECENT } from './cascade-filter.ts'
 
 /** Narrows the list down; what is chosen stands in the address. */
 export function FilterBar({ search }: { search: URLSearchParams }) {

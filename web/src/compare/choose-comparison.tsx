@@ -1,4 +1,4 @@
-import type { CascadeList, CascadeOutline } from '../../../src/query/answers/cascades.ts'
+import type { CascadeList, CascadeOutline } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { Notice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'

@@ -1,18 +1,19 @@
-import type { Comparison, CascadeOutline } from '../../../src/query/answers/cascades.ts'
 import type {
+  CascadeOutline,
+  Comparison,
   KindTimeAnswer as KindTime,
   ServiceTimeAnswer as ServiceTime,
-} from '../../../src/query/answers/times.ts'
+} from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'
 import { Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { ServiceMark } from '../parts/service-mark.tsx'
 import { StateMark } from '../parts/state-mark.tsx'
+import { TableScroll } from '../parts/table-scroll.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { difference, duration } from '../text/duration.ts'
 import { ago, moment } from '../text/moment.ts'
-import { TableScroll } from '../parts/table-scroll.tsx'
 
 const ASK_AGAIN_MS = 3_000
 

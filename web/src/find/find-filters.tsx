@@ -1,4 +1,4 @@
-import type { Facets } from '../../../src/query/answers/objects.ts'
+import type { Facets } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefWith } from '../app/address.ts'
 import { TypedFilter } from '../parts/typed-filter.tsx'

@@ -1,12 +1,12 @@
 import { useEffect } from 'preact/hooks'
-import type { Found } from '../../../src/query/answers/objects.ts'
+import type { Found } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { go, hrefTo } from '../app/address.ts'
-import { FindFilters, filtersOf } from './find-filters.tsx'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
 import { Notice, Pending } from '../parts/notice.tsx'
 import { ObjectMark } from '../parts/object-mark.tsx'
 import { useNow } from '../parts/use-now.ts'
+import { filtersOf, FindFilters } from './find-filters.tsx'
 
 const ASK_AGAIN_MS = 3_000
 

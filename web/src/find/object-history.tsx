@@ -1,4 +1,4 @@
-import type { ObjectEvent, ObjectHistory } from '../../../src/query/answers/objects.ts'
+import type { ObjectEvent, ObjectHistory } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { useOlder } from '../api/use-older.ts'
 import { CpidMark } from '../parts/cpid-mark.tsx'

@@ -1,4 +1,4 @@
-import type { ObjectVersion, ObjectVersions } from '../../../src/query/answers/objects.ts'
+import type { ObjectVersion, ObjectVersions } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { useOlder } from '../api/use-older.ts'
 import { hrefTo, hrefWith } from '../app/address.ts'

@@ -1,7 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { CascadeList } from '../../../src/query/answers/cascades.ts'
-import type { MergelogList } from '../../../src/query/answers/cpids.ts'
-import type { Graph } from '../../../src/query/answers/graph.ts'
+import type { CascadeList, Graph, MergelogList } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
@@ -11,7 +9,7 @@ import { Tabs } from '../parts/tabs.tsx'
 import { useNow } from '../parts/use-now.ts'
 import { GraphPanel } from './graph-panel.tsx'
 import { GraphTable } from './graph-table.tsx'
-import { withOtherSources, type DrawnGraph } from './other-sources.ts'
+import { type DrawnGraph, withOtherSources } from './other-sources.ts'
 
 const ASK_AGAIN_MS = 3_000
 const NODES = 200

@@ -1,5 +1,4 @@
-import type { Mergelog } from '../../../src/query/answers/cpids.ts'
-import type { Graph, GraphNode } from '../../../src/query/answers/graph.ts'
+import type { Graph, GraphNode, Mergelog } from '../../../src/query/answer-schemas.ts'
 
 export interface DrawnNode extends GraphNode {
   /** Neither ancestor nor descendant: it was merged into one of those. */

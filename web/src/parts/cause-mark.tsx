@@ -1,4 +1,4 @@
-import type { Span } from '../../../src/query/answers/spans.ts'
+import type { Span } from '../../../src/query/answer-schemas.ts'
 import { CAUSES, GAP } from '../text/seen-write.ts'
 
 /** Why a write was made, and whether versions before it were not seen. */

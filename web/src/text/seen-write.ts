@@ -1,4 +1,4 @@
-import type { Span } from '../../../src/query/answers/spans.ts'
+import type { Span } from '../../../src/query/answer-schemas.ts'
 
 type Write = Pick<Span, 'user' | 'service' | 'cause' | 'gap'>
 

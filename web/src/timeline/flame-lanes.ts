@@ -1,6 +1,6 @@
+import type { Span } from '../../../src/query/answer-schemas.ts'
 import type { SpanRows } from '../cascade/span-rows.ts'
 import { colourIndex } from '../parts/service-colour.ts'
-import type { Span } from '../../../src/query/answers/spans.ts'
 import {
   BEING_PLACED,
   CRITICAL,

@@ -1,4 +1,4 @@
-import type { Span } from '../../../src/query/answers/spans.ts'
+import type { Span } from '../../../src/query/answer-schemas.ts'
 import { duration } from '../text/duration.ts'
 import { seenWords } from '../text/seen-write.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { EVERYTHING_LISTED } from '../../../../src/model/kubernetes/everything-listed.ts'
+import { EVERYTHING_LISTED } from '../../../../src/model/kubernetes-observations.ts'
 import type { Causeway } from '../../support/causeway.ts'
 import type { Scene } from '../../support/scene.ts'
 

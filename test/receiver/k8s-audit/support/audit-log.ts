@@ -11,8 +11,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { LogFollower, type LogFollowerSettings } from '../../../../src/receiver/k8s-audit/log/log-follower.ts'
-import type { Told } from '../../../../src/receiver/clusters/stream-reporter.ts'
+import { LogFollower, type LogFollowerSettings } from '../../../../src/receiver/k8s-audit/audit-log.ts'
+import type { ReadObservations } from '../../../../src/receiver/observation-reporter.ts'
 
 /** An event as the API server writes it into a line of its log; `id` tells it from others. */
 export function auditLine(id: string, change: Record<string, unknown> = {}): string {
@@ -84,7 +84,7 @@ export class AuditLog implements Disposable {
 /** What a follower told, over all its lives: it begins anew where it was, as after a restart. */
 export class Followed {
   readonly ids: string[] = []
-  readonly told: Told[] = []
+  readonly told: ReadObservations[] = []
   readonly troubles: string[] = []
   unreadable = 0
   behind = 0
@@ -133,7 +133,7 @@ export class Followed {
     this.isStopped = false
   }
 
-  #take(told: Told): boolean {
+  #take(told: ReadObservations): boolean {
     if (this.isStopped) return false
     this.told.push(told)
     for (const one of told.observations) if (one.source === 'audit') this.ids.push(one.request.auditId ?? '')

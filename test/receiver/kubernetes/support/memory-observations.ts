@@ -1,10 +1,10 @@
-import type { Observation } from '../../../../src/model/kubernetes/observation.ts'
-import type { ObservationBatch } from '../../../../src/model/kubernetes/observation-batch.ts'
 import type {
-  HeldObject,
-  ObservationPort,
+  KnownObjectVersion,
+  Observation,
+  ObservationBatch,
   ObservationOutcome,
-} from '../../../../src/model/ports/observation-port.ts'
+  ObservationPort,
+} from '../../../../src/model/kubernetes-observations.ts'
 
 const PAGE = 3
 
@@ -15,7 +15,7 @@ export class MemoryObservations implements ObservationPort {
   /** What was said of how its streams are. */
   readonly streams: string[] = []
   readonly positions = new Map<string, string>()
-  readonly known = new Map<string, HeldObject>()
+  readonly known = new Map<string, KnownObjectVersion>()
   /** What becomes of the tellings to come, the first of it first; they are stored when there is none. */
   readonly outcomes: ObservationOutcome[] = []
 
@@ -37,7 +37,12 @@ export class MemoryObservations implements ObservationPort {
     return this.positions.get(`${cluster} ${stream}`)
   }
 
-  async held(_: string, apiVersion: string, resource: string, after: string): Promise<readonly HeldObject[]> {
+  async held(
+    _: string,
+    apiVersion: string,
+    resource: string,
+    after: string,
+  ): Promise<readonly KnownObjectVersion[]> {
     return [...this.known.values()]
       .filter(({ identity }) => identity.apiVersion === apiVersion && identity.resource === resource)
       .filter(({ identity }) => identity.uid > after)

@@ -1,8 +1,7 @@
-import { ApiServer } from '../../../../src/cluster/api-server.ts'
-import { ListPlaces } from '../../../../src/cluster/list-places.ts'
-import { Outage } from '../../../../src/cluster/waiting.ts'
-import { ResourceStream, USUAL_LIMITS } from '../../../../src/cluster/resource-stream.ts'
-import { ObjectFollower } from '../../../../src/receiver/k8s-objects/object-follower.ts'
+import { ApiServer } from '../../../../src/kube/cluster/api-server.ts'
+import { ListSlots, Outage } from '../../../../src/kube/cluster/flow-control.ts'
+import { DEFAULT_STREAM_LIMITS, ResourceStream } from '../../../../src/kube/cluster/resource-stream.ts'
+import { ObjectFollower } from '../../../../src/receiver/k8s-objects/start-k8s-objects.ts'
 import { noWaiting, WIDGETS } from '../../../cluster/support/followed.ts'
 import type { TestApiServer } from '../../../cluster/support/test-api-server.ts'
 import type { MemoryObservations } from './memory-observations.ts'
@@ -54,9 +53,16 @@ export class Watching implements AsyncDisposable {
       unreachable: none,
       trouble: none,
     }
-    const lists = new ListPlaces(1)
+    const lists = new ListSlots(1)
     const outage = new Outage()
-    const context = { server: this.#server, lists, outage, waiting, observer: streams, limits: USUAL_LIMITS }
+    const context = {
+      server: this.#server,
+      lists,
+      outage,
+      waiting,
+      observer: streams,
+      limits: DEFAULT_STREAM_LIMITS,
+    }
     this.ended = new ResourceStream(WIDGETS, follower, context).run(signal)
   }
 

@@ -1,0 +1,119 @@
+import type { CausewayConfig, ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
+import { typeNamed } from '../config/component-type.ts'
+import { cascadeMetrics, startMetricsPipeline } from '../exporter/metrics-pipeline.ts'
+import type { Signal } from '../model/otlp-requests.ts'
+import { ChildThread } from '../platform/child-thread.ts'
+import { systemClock } from '../platform/system-clock.ts'
+import type { ExportThreadData, FromExport, ToExport } from '../exporter/export-messages.ts'
+import type { Components } from './components.ts'
+import type { StartContext } from './start-context.ts'
+import type { StartedStore } from './start-store.ts'
+
+const METRICS_GRACE_MS = 1_000
+
+/** Starts the thread that sends what was linked, where a pipeline sends it anywhere. */
+export async function startSending(starting: StartContext, { store, ready }: StartedStore): Promise<void> {
+  const { config, components, feed, grace, open, onFatal } = starting
+  const exporters = {
+    traces: exportersNamed(config.pipelines.outTraces, config),
+    logs: exportersNamed(config.pipelines.outLogs, config),
+  }
+  if (exporters.traces.length + exporters.logs.length === 0) return
+  const hear = (message: FromExport): void => {
+    feed.fromExport(message)
+    if (message.kind === 'moved')
+      store.exporterMoved(message.signal, message.exporter, message.position, message.refused)
+    if (message.kind === 'setAside') store.setAside(message.items)
+    if (message.kind === 'fatal') onFatal(message.reason)
+  }
+  const sending = await ExportClient.start(
+    {
+      path: config.cpid.storage.path,
+      components: components.module,
+      exporters,
+      authenticators: authenticatorsOf(config, components),
+      positions: ready.positions,
+      lastDecisions: ready.lastDecisions,
+      userAgent: userAgentOf(starting),
+    },
+    hear,
+  )
+  store.onMessage((message) => {
+    if (message.kind === 'linked' || message.kind === 'caughtUp') sending.linked(message.lastDecisions)
+  })
+  open.defer(() => sending.stop(grace.exportMs))
+}
+
+/** Starts to send what was measured of cascades, where a pipeline sends it anywhere. */
+export async function startSendingMetrics(starting: StartContext): Promise<void> {
+  const { config, components, resource, log, metrics, feed, open } = starting
+  const exporters = exportersNamed(config.pipelines.outMetrics, config)
+  if (exporters.length === 0) return
+  const settings = {
+    components,
+    exporters,
+    authenticators: authenticatorsOf(config, components),
+    intervalMs: config.cpid.metrics.intervalMs,
+    graceMs: METRICS_GRACE_MS,
+    userAgent: userAgentOf(starting),
+    resource,
+    read: () => cascadeMetrics(metrics, feed.merges),
+  }
+  const onTrouble = (reason: string): void => feed.notice(reason)
+  open.use(await startMetricsPipeline(settings, { clock: systemClock, log, metrics, onTrouble }))
+}
+
+const exportersNamed = (ids: readonly string[], { exporters }: CausewayConfig): ExporterConfig[] =>
+  exporters.filter(({ id }) => ids.includes(id))
+
+const userAgentOf = ({ resource }: StartContext): string => `Causeway/${resource['service.version']}`
+
+/** Those extensions that exporters may name under `auth`. */
+export function authenticatorsOf({ extensions }: CausewayConfig, components: Components): ComponentConfig[] {
+  return extensions
+    .filter(({ type }) => typeNamed(components.extensions, type)?.loadCredentials !== undefined)
+    .map(({ id, type, settings }) => ({ id, type, settings }))
+}
+
+/** The main thread's side of the export thread. */
+class ExportClient {
+  readonly #thread: ChildThread<ToExport, FromExport>
+  #isStopping = false
+
+  private constructor(thread: ChildThread<ToExport, FromExport>, listener: (message: FromExport) => void) {
+    this.#thread = thread
+    thread.listen((message) => {
+      listener(message)
+      // A connection still being made would keep the thread, and nothing is left for it to do.
+      if (message.kind === 'stopped') thread.terminate()
+    })
+    void thread.ended.then((why) => {
+      if (this.#isStopping) return
+      const reason = `the export thread ended by itself (${why}); nothing acknowledged is lost: start Causeway again`
+      listener({ kind: 'fatal', reason })
+    })
+  }
+
+  /** Starts the thread; rejects with what to do when an exporter's settings are unusable. */
+  static async start(data: ExportThreadData, listener: (message: FromExport) => void): Promise<ExportClient> {
+    const { thread } = await ChildThread.start<ToExport, FromExport>({
+      name: 'export',
+      file: new URL('../exporter/export-thread.ts', import.meta.url),
+      data,
+      youngMib: 8,
+      oldMib: 2048,
+    })
+    return new ExportClient(thread, listener)
+  }
+
+  linked(lastDecisions: Record<Signal, number>): void {
+    this.#thread.post({ kind: 'linked', lastDecisions })
+  }
+
+  /** Sends what it can within the grace period, then ends; the rest is sent after the next start. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true
+    this.#thread.post({ kind: 'stop', graceMs })
+    await this.#thread.ended
+  }
+}

@@ -1,0 +1,61 @@
+import type { CausewayConfig } from '../config/causeway-config.ts'
+import { collectGarbage } from '../platform/collect-garbage.ts'
+import { inferenceRules } from '../store/inference-rules.ts'
+import { whyNotPrivate } from '../store/sqlite/private-file.ts'
+import { StoreClient } from '../store/store-client.ts'
+import type { FromStore } from '../store/store-messages.ts'
+import type { Components } from './components.ts'
+import type { StartContext } from './start-context.ts'
+
+export interface StartedStore {
+  readonly store: StoreClient
+  /** How things stand: what was decided, and how far each exporter has come. */
+  readonly ready: Extract<FromStore, { kind: 'ready' }>
+}
+
+/** Starts the thread that stores and links: the database is open and migrated when it resolves. */
+export async function startStore({
+  config,
+  components,
+  feed,
+  open,
+  onFatal,
+}: StartContext): Promise<StartedStore> {
+  const started = await StoreClient.start(threadData(config, components))
+  const { store, ready } = started
+  open.defer(() => store.stop())
+  feed.begin(ready)
+  const wide = whyNotPrivate(config.cpid.storage.path)
+  if (wide !== undefined) feed.notice(wide)
+  store.onMessage((message) => {
+    feed.fromStore(message)
+    if (message.kind === 'fatal') onFatal(message.reason)
+    if (message.kind === 'resting') collectGarbage()
+  })
+  return started
+}
+
+/** `components` tell what is seen of which cluster. */
+function threadData(
+  { cpid, receivers, pipelines: { outTraces, outLogs } }: CausewayConfig,
+  components: Components,
+) {
+  const inference = inferenceRules(cpid.inference, receivers, components)
+  const seen = Object.values(inference.clusters)
+  return {
+    inference,
+    path: cpid.storage.path,
+    linking: {
+      ...cpid.linking,
+      logs: outLogs.length > 0,
+      awaitsRequests: seen.some(({ requests, admissions }) => requests || admissions === true),
+      awaitsPods: seen.length > 0,
+    },
+    maxSources: cpid.maxSources,
+    keepsFilters: cpid.keepsFilters,
+    maxSeries: cpid.metrics.maxSeries,
+    ...(cpid.senders && { senders: cpid.senders }),
+    retention: cpid.retention,
+    exporters: { traces: outTraces, logs: outLogs },
+  }
+}

@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs'
+import type { Cpid } from '../model/merge-graph.ts'
+import type { Absent, CausewayQueries, SchemaState } from '../model/queries.ts'
+import { answer } from '../query/answer.ts'
+import type { Question } from '../query/question.ts'
+import { type ChangesDatabase, openForChanges, openForQuestions } from './database-file.ts'
+import { CliError, type CliIo, type CommandLine, messageOf } from './command-line.ts'
+import type { TextSink } from './config-commands.ts'
+import { loadCommandConfig } from './configuration.ts'
+
+/** Asks the configured database, whether or not a Causeway runs on it. Throws CliError when there is none. */
+export async function withQueries<T>(
+  line: CommandLine,
+  io: CliIo,
+  ask: (queries: CausewayQueries) => Promise<T> | T,
+): Promise<T> {
+  const { path } = loadCommandConfig(line, io).config.cpid.storage
+  return await withStore(path, openForQuestions, (database) => ask(database.queries()))
+}
+
+/** The path of the configured database, which is there and can be asked. Throws CliError when it is not. */
+export async function readablePath(line: CommandLine, io: CliIo): Promise<string> {
+  const { path } = loadCommandConfig(line, io).config.cpid.storage
+  await withStore(path, openForQuestions, () => undefined)
+  return path
+}
+
+/** Works on a database that is there and has the schema of this Causeway. */
+export async function withWritableStore<T>(
+  path: string,
+  work: (database: ChangesDatabase) => Promise<T> | T,
+): Promise<T> {
+  return await withStore(path, openForChanges, work)
+}
+
+interface Checked extends Disposable {
+  readonly schema: SchemaState
+}
+
+async function withStore<T, Database extends Checked>(
+  path: string,
+  open: (path: string) => Database,
+  work: (database: Database) => Promise<T> | T,
+): Promise<T> {
+  if (!existsSync(path)) {
+    throw new CliError(
+      `there is no database at ${path} yet; start causeway, or correct connectors::cpid::storage::path`,
+    )
+  }
+  using database = open(path)
+  readableSchema(database, path)
+  return await work(database)
+}
+
+/** A file that is no database, or one beside which SQLite cannot make its own files, shows only at the first question. */
+function readableSchema(database: Checked, path: string): void {
+  try {
+    checkSchema(database, path)
+  } catch (error) {
+    if (error instanceof CliError) throw error
+    throw new CliError(
+      `cannot read the database ${path}: ${messageOf(error)}; ` +
+        'check that it is one and that you may write in its folder, or correct connectors::cpid::storage::path',
+    )
+  }
+}
+
+function checkSchema({ schema }: Checked, path: string): void {
+  switch (schema) {
+    case 'current':
+      return
+    case 'older':
+      throw new CliError(`the database ${path} is not up to date; run causeway migrate, or start causeway`)
+    case 'newer':
+      throw new CliError(
+        `the database ${path} was written by a newer Causeway; use that version, ` +
+          'or correct connectors::cpid::storage::path',
+      )
+  }
+}
+
+/** What was found of a CPID. Throws CliError when there is nothing. */
+export function requireFound<T>(cpid: Cpid, result: T | Absent): T {
+  if (result === 'unknown') throw new CliError(absenceOf(cpid, 'unknown'))
+  if (result === 'pruned') throw new CliError(absenceOf(cpid, 'pruned'))
+  return result
+}
+
+/** Why nothing is known of a CPID, and what to do. */
+export function absenceOf(cpid: Cpid, why: Absent): string {
+  return why === 'unknown'
+    ? `no mergelog, span or log has named CPID ${cpid}; check it, and whether its sender reaches Causeway`
+    : `CPID ${cpid} was pruned; raise connectors::cpid::retention to keep CPIDs longer`
+}
+
+/** Writes the JSON that answers a question about a CPID, or about everything, as the API does. */
+export function writeJson(to: TextSink, queries: CausewayQueries, question: Question, about?: Cpid): void {
+  const answered = answer(queries, question)
+  if (answered.kind === 'found') {
+    for (const piece of answered.pieces) to.write(piece)
+    to.write('\n')
+    return
+  }
+  if (about !== undefined && answered.kind !== 'badCursor') requireFound(about, answered.kind)
+  throw new Error(`a question of the command line was refused: ${answered.kind}`)
+}

@@ -1,0 +1,96 @@
+import { statSync } from 'node:fs'
+import type { CausewayQueries, SchemaState, SenderFactsReader, SetAsideFacts } from '../model/queries.ts'
+import { systemClock } from '../platform/system-clock.ts'
+import { askSql, type FromSql } from '../query/threads/ask-sql.ts'
+import { migrate, schemaState } from '../store/sqlite/migrate.ts'
+import {
+  checkWritable,
+  isDatabaseLocked,
+  openForReading,
+  openForWriting,
+  QUICK_CHECK,
+  WAL_KEPT_BYTES,
+} from '../store/sqlite/open-database.ts'
+import { SqliteQueries } from '../store/sqlite/queries.ts'
+import { readSetAside, SqliteSenderFacts } from '../store/sqlite/setup-facts.ts'
+import { sqliteStores } from '../store/sqlite/writer-stores.ts'
+import { StoreWriter, type WriterSettings } from '../store/store-writer.ts'
+
+/** A database that is there, as a command asks it, whether or not a Causeway runs on it. */
+interface QuestionsDatabase extends Disposable {
+  /** Throws when the file is no database. */
+  readonly schema: SchemaState
+  queries(): CausewayQueries
+  senders(): SenderFactsReader
+  /** Undefined when nothing was set aside. */
+  setAside(): SetAsideFacts | undefined
+}
+
+/** Opens a database for questions. Throws an Error that says what to do. */
+export function openForQuestions(path: string): QuestionsDatabase {
+  const db = openForReading(path)
+  return {
+    get schema() {
+      return schemaState(db)
+    },
+    queries: () => new SqliteQueries(db),
+    senders: () => new SqliteSenderFacts(db),
+    setAside: () => readSetAside(db),
+    [Symbol.dispose]: () => db.close(),
+  }
+}
+
+/** A database that is there, as a command changes it; a Causeway may run on it. */
+export interface ChangesDatabase extends Disposable {
+  /** Throws when the file is no database. */
+  readonly schema: SchemaState
+  /** Throws when it cannot be written; changes nothing. */
+  checkWritable(): void
+  writer(settings: WriterSettings): StoreWriter
+}
+
+/** Opens a database for changes. Throws an Error that says what to do. */
+export function openForChanges(path: string): ChangesDatabase {
+  const db = openForWriting(path)
+  return {
+    get schema() {
+      return schemaState(db)
+    },
+    checkWritable: () => checkWritable(db),
+    writer: (settings) => new StoreWriter(sqliteStores(db, settings, systemClock), settings, systemClock),
+    [Symbol.dispose]: () => db.close(),
+  }
+}
+
+/** How long the write-ahead log of a database is, in bytes, where that is longer than it gets by itself. */
+export function longLogBytes(path: string): number | undefined {
+  const bytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  return bytes > WAL_KEPT_BYTES ? bytes : undefined
+}
+
+const MAX_FAULTS = 5
+
+/** Whether a Causeway runs on a database now. */
+export function isRunningOn(path: string): boolean {
+  return isDatabaseLocked(path)
+}
+
+/** Makes a database, or brings its schema up to date; returns the names of the migrations that ran now. */
+export async function migrateDatabase(path: string): Promise<string[]> {
+  const db = openForWriting(path)
+  try {
+    return (await migrate(db)).applied
+  } finally {
+    db.close()
+  }
+}
+
+/** Looks at every page of a database in a process of its own; returns what is wrong, in SQLite's words. */
+export async function faultyPages(path: string, timeoutMs: number): Promise<string[]> {
+  const found: string[] = []
+  const take = (answer: FromSql): void => {
+    if (answer.kind === 'rows') found.push(...answer.rows.map(([text]) => String(text)))
+  }
+  await askSql({ path, sql: QUICK_CHECK, maxRows: MAX_FAULTS }, timeoutMs, take)
+  return found.join() === 'ok' ? [] : found
+}

@@ -1,0 +1,338 @@
+import { existsSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { COMPONENTS, type Components } from '../app/components.ts'
+import { listenerLimits } from '../app/listener-limits.ts'
+import { authenticatorsOf } from '../app/start-sending.ts'
+import type {
+  CausewayConfig,
+  ConfiguredListener,
+  ExporterConfig,
+  Listener,
+} from '../config/causeway-config.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
+import { ConfigError, describeMistake } from '../config/schema.ts'
+import { openOnce } from '../exporter/open-transport.ts'
+import { ownValue } from '../model/names-from-outside.ts'
+import type { SentSignal } from '../model/otlp-requests.ts'
+import type { SendOutcome } from '../model/outbox.ts'
+import { openFilesLimit } from '../platform/open-files.ts'
+import { systemClock } from '../platform/system-clock.ts'
+import { isRunningOn, openForQuestions } from './database-file.ts'
+import {
+  CliError,
+  type CliIo,
+  type CommandLine,
+  messageOf,
+  type Run,
+  timeoutOf,
+  wantsJson,
+} from './command-line.ts'
+import { loadCommandConfig } from './configuration.ts'
+import { checkDatabase, checkExporters, checkSenders, checkSetAside } from './doctor-database.ts'
+import { checkReceivers, fail, type Finding, type FindingState, ok, warn } from './doctor-finding.ts'
+import { readVersion } from './run-command.ts'
+import { count, printable, terminalOf } from './text.ts'
+
+const DEFAULT_TIMEOUT_MS = 30_000
+const CHECK_WIDTH = 15
+const COLOURS = { ok: 'green', warn: 'yellow', fail: 'red' } as const
+
+export const runDoctor: Run = async (line, io) => {
+  const json = wantsJson(line)
+  const findings: Finding[] = []
+  for await (const finding of examine(line, io)) {
+    findings.push(finding)
+    if (!json) io.stdout.write(textOf(finding, io))
+  }
+  const failed = countOf(findings, 'fail')
+  if (json) io.stdout.write(`${JSON.stringify({ state: worst(findings), findings })}\n`)
+  else {
+    const summary = [
+      `${countOf(findings, 'ok')} ok`,
+      count(countOf(findings, 'warn'), 'warning'),
+      `${failed} failed`,
+    ]
+    io.stdout.write(`\n${summary.join(', ')}\n`)
+  }
+  if (failed > 0)
+    throw new CliError(`${count(failed, 'check')} failed; do what stands beside each, and ask again`)
+  return 0
+}
+
+async function* examine(line: CommandLine, io: CliIo): AsyncGenerator<Finding> {
+  const timeoutMs = timeoutOf(line, DEFAULT_TIMEOUT_MS)
+  const loaded = load(line, io)
+  if (Array.isArray(loaded)) {
+    yield* loaded
+    return
+  }
+  const { config, warnings } = loaded
+  yield ok('configuration', 'is right')
+  for (const warning of warnings) yield warn('configuration', warning, 'see docs/reference/configuration.md')
+  const { storage, retention, linking } = config.cpid
+  const isRunning = isRunningOn(storage.path)
+  yield ok('causeway', isRunning ? 'runs on this database' : 'does not run on this database')
+  yield checkOpenFiles(config)
+  yield* checkPorts(config, isRunning)
+  yield* checkDatabase(storage.path, retention, timeoutMs)
+  yield* checkBackends(config, io.components ?? COMPONENTS)
+  yield* checkReceivers(config, io.components ?? COMPONENTS)
+  if (!isReadable(storage.path)) return
+  using database = openForQuestions(storage.path)
+  try {
+    const facts = database.senders()
+    yield* checkExporters(facts, isRunning)
+    yield checkSetAside(database.setAside())
+    const isSentTo = config.receivers.some(({ listeners }) => listeners.length > 0)
+    yield* checkSenders(facts, { nowMs: systemClock.wallMs(), waitMs: linking.waitMs, isSentTo })
+  } catch (error) {
+    yield fail(
+      'senders',
+      `what has arrived cannot be read: ${messageOf(error)}`,
+      'see what stands beside database and integrity above, and ask again',
+    )
+  }
+}
+
+function load(line: CommandLine, io: CliIo): LoadedConfig | Finding[] {
+  try {
+    return loadCommandConfig(line, io)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.mistakes.map((mistake) =>
+      fail('configuration', describeMistake(mistake), 'correct it; causeway validate checks again'),
+    )
+  }
+}
+
+function isReadable(path: string): boolean {
+  if (!existsSync(path)) return false
+  try {
+    using database = openForQuestions(path)
+    return database.schema === 'current'
+  } catch {
+    return false
+  }
+}
+
+function textOf({ state, check, message, advice }: Finding, io: CliIo): string {
+  const { paint } = terminalOf(io)
+  const first = `${paint(COLOURS[state], state.padEnd(4))}  ${check.padEnd(CHECK_WIDTH)}  ${message}\n`
+  const margin = ' '.repeat(4 + 2 + CHECK_WIDTH + 2)
+  return advice === undefined ? first : `${first}${margin}→ ${advice.replaceAll('\n', `\n${margin}  `)}\n`
+}
+
+function countOf(findings: readonly Finding[], state: FindingState): number {
+  return findings.filter((finding) => finding.state === state).length
+}
+
+function worst(findings: readonly Finding[]): FindingState {
+  if (countOf(findings, 'fail') > 0) return 'fail'
+  return countOf(findings, 'warn') > 0 ? 'warn' : 'ok'
+}
+
+const CHECK = 'backends'
+const LONGEST_SEND_MS = 5_000
+const EMPTY_REQUEST = Buffer.alloc(0)
+
+type Ask = (exporter: ExporterConfig, signal: SentSignal) => Promise<SendOutcome>
+
+/** Whether every backend takes the OTLP signals that pipelines send it: it is sent a request without content. */
+export async function* checkBackends(
+  config: CausewayConfig,
+  components: Components,
+): AsyncGenerator<Finding> {
+  const { outTraces, outLogs, outMetrics } = config.pipelines
+  if (outTraces.length === 0) {
+    yield warn(
+      CHECK,
+      'no pipeline sends traces on: Causeway only stores and answers',
+      'add an exporter to a traces pipeline that receives from cpid, if a Jaeger or Tempo is to show them',
+    )
+  }
+  const ask = asking(config, components)
+  for (const [signal, ids] of [
+    ['traces', outTraces],
+    ['logs', outLogs],
+    ['metrics', outMetrics],
+  ] as const) {
+    for (const exporter of config.exporters)
+      if (ids.includes(exporter.id)) yield await checkBackend(exporter, signal, ask)
+  }
+}
+
+async function checkBackend(exporter: ExporterConfig, signal: SentSignal, ask: Ask): Promise<Finding> {
+  const { id, destinations } = exporter
+  const destination = destinations[signal]
+  if (destination?.kind !== 'backend') return ok(CHECK, `${id} ${destination?.does ?? 'is sent nothing'}`)
+  const { host, port, where } = destination
+  const how = `${destination.speaks}${signal === 'traces' ? '' : ` ${signal}`}`
+  const advice = `start it, or correct exporters::${id}::endpoint; what is not sent waits in the database`
+  const error = await connectionError(host, port)
+  if (error !== undefined) {
+    const why = error === 'ECONNREFUSED' ? 'nothing listens there' : error
+    return fail(CHECK, `${id} cannot be reached at ${where}: ${why}`, advice)
+  }
+  const outcome = await ask(exporter, signal)
+  if (outcome.kind === 'delivered') return ok(CHECK, `${id} answers ${how} at ${where}`)
+  return fail(
+    CHECK,
+    `${id} at ${where} does not take ${how}: ${printable(outcome.reason)}`,
+    `check that ${how} is what it speaks there, and endpoint, tls, auth and headers of exporters::${id}`,
+  )
+}
+
+function asking(config: CausewayConfig, components: Components): Ask {
+  const hooks = {
+    components,
+    userAgent: `Causeway/${readVersion()}`,
+    authenticators: authenticatorsOf(config, components),
+    longestMs: LONGEST_SEND_MS,
+    show: () => undefined,
+    onTrouble: () => undefined,
+  }
+  return async (exporter, signal) => {
+    try {
+      await using transport = await openOnce(exporter, signal, hooks)
+      return await transport.send(EMPTY_REQUEST, AbortSignal.timeout(LONGEST_SEND_MS))
+    } catch (error) {
+      return { kind: 'refused', splittable: false, reason: messageOf(error) }
+    }
+  }
+}
+
+interface Port extends Listener {
+  what: string
+  setting: string
+  /** Where to ask whether it is well. */
+  url?: string
+  /** What that answers when all is well. */
+  expects?: number
+}
+
+/** Whether a running Causeway listens on all its ports, or, when none runs, whether they are free. */
+export async function* checkPorts(config: CausewayConfig, isRunning: boolean): AsyncGenerator<Finding> {
+  for (const port of portsOf(config)) {
+    if (port.port === 0) yield ok(port.what, 'takes any free port')
+    else yield isRunning ? await whileRunning(port) : await whileStopped(port)
+  }
+}
+
+async function whileRunning({ what, setting, host, port, url, expects = 200 }: Port): Promise<Finding> {
+  const where = addressOf({ host, port })
+  const error = await connectionError(host, port)
+  if (error !== undefined) {
+    return fail(
+      what,
+      `a Causeway holds the database, but nothing answers on ${where} (${error})`,
+      `restart it with this configuration, or correct ${setting}`,
+    )
+  }
+  const status = url === undefined ? expects : await httpStatus(url)
+  if (status === expects) return ok(what, `Causeway listens on ${where}`)
+  return fail(
+    what,
+    `${where} answers ${url ?? ''} with ${status ?? 'nothing'}, not with ${expects}`,
+    `look at Causeway's log; if another program listens there, correct ${setting}`,
+  )
+}
+
+async function whileStopped({ what, setting, host, port, url, expects = 200 }: Port): Promise<Finding> {
+  const where = addressOf({ host, port })
+  if ((await connectionError(host, port)) === undefined) {
+    const other =
+      url !== undefined && (await httpStatus(url)) === expects
+        ? 'a Causeway on another database'
+        : 'another program'
+    return fail(
+      what,
+      `${other} listens on ${where}, and none runs on this database`,
+      `stop it (ss -ltnp shows it), or write another port in ${setting}`,
+    )
+  }
+  const error = await listenError(host, port)
+  if (error === undefined) return ok(what, `${where} is free`)
+  return fail(what, `cannot listen on ${where} (${error})`, `write another address in ${setting}`)
+}
+
+function portsOf({ receivers, extensions, telemetry }: CausewayConfig): Port[] {
+  const listeners = [...receivers, ...extensions].flatMap((component) => component.listeners)
+  const { metrics } = telemetry
+  return [
+    ...listeners.map(portOf),
+    ...(metrics === undefined
+      ? []
+      : [
+          {
+            ...metrics,
+            what: 'metrics',
+            setting: 'service::telemetry::metrics::readers',
+            url: `http://${addressOf(metrics)}/metrics`,
+          },
+        ]),
+  ]
+}
+
+function portOf({ host, port, what, path, page, tls }: ConfiguredListener): Port {
+  const about = { host, port, what, setting: `${path}::endpoint` }
+  // Over TLS the name in the certificate is not known here, so that no more than the connection is tried.
+  if (page === undefined || tls !== undefined) return about
+  return { ...about, url: `http://${addressOf({ host, port })}${page.path}`, expects: page.status }
+}
+
+function addressOf({ host, port }: Listener): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+const LONGEST_MS = 3_000
+const EVERY_ADDRESS: Readonly<Record<string, string>> = {
+  '0.0.0.0': '127.0.0.1',
+  '::': '::1',
+  '': '127.0.0.1',
+}
+
+/** Whether something takes connections there: undefined when it does, or the code of the error, such as ECONNREFUSED. */
+export function connectionError(host: string, port: number): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  const socket = connect({ host: ownValue(EVERY_ADDRESS, host) ?? host, port, timeout: LONGEST_MS })
+  socket.once('connect', () => resolve(undefined))
+  socket.once('timeout', () => resolve('ETIMEDOUT'))
+  socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+  return promise.finally(() => socket.destroy())
+}
+
+/** Whether this process could listen there: undefined when it could, or the code of the error, such as EACCES. */
+export function listenError(host: string, port: number): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>()
+  const server = createServer()
+  server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+  server.listen({ host, port }, () => server.close(() => resolve(undefined)))
+  return promise
+}
+
+/** The HTTP status of a page; undefined when there is no answer in time. */
+export async function httpStatus(url: string): Promise<number | undefined> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(LONGEST_MS) })
+    await response.body?.cancel()
+    return response.status
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether whoever asks may have as many files open as the connections need that are configured. */
+export function checkOpenFiles(config: CausewayConfig): Finding {
+  const limit = openFilesLimit()
+  const { warning } = listenerLimits(config, limit)
+  if (warning === undefined)
+    return ok(
+      'open files',
+      limit === undefined ? 'nothing limits them here' : `${limit} may be open, which is enough`,
+    )
+  return warn(
+    'open files',
+    warning,
+    'raise the limit for the user, service or container that starts causeway',
+  )
+}

@@ -1,0 +1,228 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { COMPONENTS, OBSERVE_COMPONENTS } from '../app/components.ts'
+import { NOTICE_MESSAGE } from '../app/rate-limited-logs.ts'
+import type { LoadedConfig } from '../config/load-config.ts'
+import { kubeconfigAccess } from '../kube/cluster/kubeconfig.ts'
+import { EVERYTHING_LISTED } from '../model/kubernetes-observations.ts'
+import { NANOS_PER_MS } from '../model/time-and-size.ts'
+import { CliError, type CliIo, type CommandLine, messageOf, type Run } from './command-line.ts'
+import { loadCommandConfig } from './configuration.ts'
+import { checkReceivers } from './doctor-finding.ts'
+import { count, duration, objectText, printable } from './text.ts'
+
+const LOOK_EVERY_MS = 1_000
+const SHOWN_SERVICES = 5
+/** What is answered for a page of a dashboard that was not built. */
+const NOT_BUILT = 503
+
+export const runObserve: Run = async (line, io) => {
+  using folder = line.database === undefined ? temporaryFolder() : undefined
+  const loaded = load(line, line.database ?? join(folder?.path ?? '', 'causeway.db'), io)
+  await sayWhatIsSeen(loaded, io)
+  const [listener] = loaded.config.extensions.flatMap(({ listeners }) => listeners)
+  const url = `http://${listener?.host ?? 'localhost'}:${listener?.port ?? 0}`
+  const stop = new AbortController()
+  const show = (cascade: SettledCascade): void => void io.stdout.write(`${lineOf(cascade, url)}\n`)
+  const watching = watchSettled(new SettledCascades(url), LOOK_EVERY_MS, show, stop.signal)
+  const writeLog = logForPeople({
+    listed: (resources, refused) => {
+      const all = refused === 0 ? `${resources}` : `${resources} of ${resources + refused}`
+      const quiet = duration(BigInt(loaded.config.cpid.linking.settleAfterMs) * NANOS_PER_MS)
+      io.stdout.write(
+        `Watching ${all} resources. A change is printed once nothing has followed from it for ${quiet}; the dashboard is at ${url}/. Ctrl-C ends it.\n`,
+      )
+      void sayIfNotBuilt(url, io)
+    },
+    complaint: (text) => io.stderr.write(`${text}\n`),
+  })
+  try {
+    return await io.run(loaded, () => loaded, writeLog)
+  } finally {
+    stop.abort()
+    await watching
+  }
+}
+
+function load(line: CommandLine, database: string, io: CliIo): LoadedConfig {
+  const { kubeconfig, context } = line
+  const namespaces = line.namespace?.split(',') ?? []
+  const cluster = nameOfCluster(kubeconfig, context)
+  const source = observeConfig(OBSERVE_COMPONENTS, { cluster, kubeconfig, context, namespaces, database })
+  return loadCommandConfig({ ...line, sources: [source] }, io)
+}
+
+function nameOfCluster(path: string | undefined, context: string | undefined): string {
+  try {
+    return kubeconfigAccess({ path, context }).name
+  } catch (error) {
+    throw new CliError(messageOf(error))
+  }
+}
+
+/** Says what is seen and what is not. Throws CliError when nothing is. */
+async function sayWhatIsSeen({ config }: LoadedConfig, io: CliIo): Promise<void> {
+  for await (const { state, message, advice = '' } of checkReceivers(config, io.components ?? COMPONENTS)) {
+    const indented = advice.replaceAll('\n', '\n  ')
+    if (state === 'fail' && !advice.includes('\n')) throw new CliError(`${printable(message)}; ${advice}`)
+    io.stdout.write(`${printable(message)}${advice === '' ? '' : `\n  ${indented}`}\n`)
+    if (state === 'fail') throw new CliError('nothing of the cluster can be seen; do what stands above')
+  }
+}
+
+function temporaryFolder(): { path: string } & Disposable {
+  const path = mkdtempSync(join(tmpdir(), 'causeway-observe-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+/** In a checkout it may not have been built; whatever else is wrong shows in the browser. */
+async function sayIfNotBuilt(url: string, io: CliIo): Promise<void> {
+  const { status } = await fetch(`${url}/`, { headers: { accept: 'text/html' } }).catch(() => ({ status: 0 }))
+  if (status === NOT_BUILT)
+    io.stdout.write('The dashboard has not been built yet: run npm run build, and load its page then.\n')
+}
+
+/** What, why and by whom, which services, how long; and where there is more. */
+function lineOf(cascade: SettledCascade, url: string): string {
+  const { root, object, actor, reason, services, spans, durationMs } = cascade
+  const shown = services.slice(0, SHOWN_SERVICES).map(printable).join(', ')
+  const more = services.length > SHOWN_SERVICES ? ` and ${services.length - SHOWN_SERVICES} more` : ''
+  // A write that nothing followed has no duration that anybody could have seen.
+  const took = spans === 1 ? '' : ` in ${duration(BigInt(Math.round(durationMs * Number(NANOS_PER_MS))))}`
+  const why = printable(reason ?? `by ${actor ?? 'nobody known'}`)
+  const wrote = `${count(spans, 'write')} of ${shown}${more}${took}`
+  return `${objectText(object ?? undefined)}, ${why}: ${wrote}  ${url}/cascades/${root}`
+}
+
+/** What is observed, as the command line says it. */
+export interface Observed {
+  readonly cluster: string
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+  readonly namespaces: readonly string[]
+  /** Where the database is. */
+  readonly database: string
+}
+
+/** By which types of component. */
+export interface ObservedBy {
+  readonly receiver: string
+  readonly dashboard: string
+}
+
+/** The configuration of a Causeway that watches one cluster and shows what it sees; JSON is YAML as well. */
+export function observeConfig({ receiver, dashboard }: ObservedBy, observed: Observed): string {
+  const { cluster, kubeconfig, context, namespaces, database } = observed
+  const asked = { cluster, auth_type: 'kubeConfig', kubeconfig, context, namespaces }
+  return `yaml:${JSON.stringify({
+    receivers: { [receiver]: asked },
+    // Somebody waits for each cascade.
+    connectors: { cpid: { storage: { path: database }, linking: { wait: '3s', settle_after: '30s' } } },
+    extensions: { [dashboard]: {} },
+    service: {
+      extensions: [dashboard],
+      telemetry: { logs: { level: 'info', encoding: 'json' }, metrics: { level: 'none' } },
+      pipelines: { 'traces/in': { receivers: [receiver], exporters: ['cpid'] } },
+    },
+  })}`
+}
+
+/** A cascade as the query API tells of it. */
+export interface SettledCascade {
+  readonly root: string
+  readonly durationMs: number
+  readonly spans: number
+  readonly object: string | null
+  readonly actor: string | null
+  /** Why it began, such as `scale by alice`; null where nothing said. */
+  readonly reason: string | null
+  /** Those that took part, most time first. */
+  readonly services: readonly string[]
+}
+
+interface Outline extends Omit<SettledCascade, 'services'> {
+  readonly state: 'open' | 'settled'
+}
+
+const LIMIT = 500
+
+/** Asks a query API which cascades were open and have settled since; each is told once. */
+export class SettledCascades {
+  readonly #url: string
+  #open = new Set<string>()
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  /** Those that settled since the last look. Rejects when the API does not answer. */
+  async look(): Promise<SettledCascade[]> {
+    const { cascades } = await this.#get<{ cascades: Outline[] }>(`cascades?state=open&limit=${LIMIT}`)
+    const open = new Set(cascades.map(({ root }) => root))
+    const ended = [...this.#open].filter((root) => !open.has(root))
+    const found = await Promise.all(ended.map((root) => this.#cascade(root)))
+    // Whatever is beyond the limit is open as well, and looked at again.
+    this.#open = new Set([...open, ...found.flatMap((one) => (one?.state === 'open' ? [one.root] : []))])
+    return found.flatMap((one) => (one?.state === 'settled' ? [one] : []))
+  }
+
+  /** Undefined once it was pruned. */
+  async #cascade(root: string): Promise<(Outline & SettledCascade) | undefined> {
+    type Answer = Outline & { timePerService: { service: string }[] }
+    try {
+      const cascade = await this.#get<Answer>(`cascades/${root}`)
+      return { ...cascade, services: cascade.timePerService.map(({ service }) => service) }
+    } catch {
+      return undefined
+    }
+  }
+
+  async #get<Answer>(path: string): Promise<Answer> {
+    const response = await fetch(`${this.#url}/api/v1/${path}`)
+    if (!response.ok) throw new Error(`${path} is answered ${response.status}`)
+    return (await response.json()) as Answer
+  }
+}
+
+/** Looks again and again until the signal aborts; `show` is told of each cascade. */
+export async function watchSettled(
+  cascades: SettledCascades,
+  everyMs: number,
+  show: (cascade: SettledCascade) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      for (const cascade of await cascades.look()) show(cascade)
+    } catch {
+      // It does not listen yet, or no longer; whoever runs it says why.
+    }
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+export interface LogReader {
+  /** All that is to be watched was listed: so many resources, and so many more may not be. */
+  readonly listed: (resources: number, refused: number) => void
+  /** Somebody should see to something. */
+  readonly complaint: (text: string) => void
+}
+
+type Line = Readonly<Record<string, string | undefined>>
+
+/** Takes lines of the log in JSON, and tells of those that say something to whoever watches a terminal. */
+export function logForPeople({ listed, complaint }: LogReader): (line: string) => void {
+  return (text) => {
+    const line = JSON.parse(text) as Line
+    if (line['msg'] === EVERYTHING_LISTED) listed(Number(line['resources']), Number(line['refused'] ?? 0))
+    else if (line['level'] !== 'info' && line['level'] !== 'debug') complaint(printable(wordsOf(line)))
+  }
+}
+
+/** That something needs to be looked at is clear on a terminal. */
+function wordsOf({ msg, reason }: Line): string {
+  const parts = msg === NOTICE_MESSAGE && reason !== undefined ? [reason] : [msg, reason]
+  return parts.filter((part) => part !== undefined).join(' ')
+}

@@ -1,0 +1,179 @@
+import type { LinkedSpan } from '../model/queries.ts'
+import type { UnixNanos } from '../model/time-and-size.ts'
+import type { CliIo } from './command-line.ts'
+
+const NS_PER_US = 1_000n
+const NS_PER_MS = 1_000_000n
+const NS_PER_S = 1_000_000_000n
+const NS_PER_MIN = 60n * NS_PER_S
+const NS_PER_H = 60n * NS_PER_MIN
+
+// Names come from outside; on a terminal a control character in one could do anything, and one that formats, such as U+202E,
+// has it read as another.
+const CONTROLS = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+
+/** Text from outside on one line, without control characters; a dash where there is none. */
+export function printable(text: string | undefined): string {
+  return text === undefined || text === '' ? '-' : text.replaceAll(CONTROLS, '\ufffd')
+}
+
+/** An object reference without its uid and resourceVersion, on one line. */
+export function objectText(reference: string | undefined): string {
+  return printable(reference?.split('?', 1)[0])
+}
+
+/** A duration with about three digits: 12.3ms, 1.23s, 2m03s, 1h02m. */
+export function duration(ns: bigint): string {
+  if (ns < 0n) return `-${duration(-ns)}`
+  if (ns < NS_PER_US) return `${ns}ns`
+  if (ns < NS_PER_MS) return `${threeDigits(ns, NS_PER_US)}µs`
+  if (ns < NS_PER_S) return `${threeDigits(ns, NS_PER_MS)}ms`
+  if (ns < NS_PER_MIN) return `${threeDigits(ns, NS_PER_S)}s`
+  if (ns < NS_PER_H) return `${ns / NS_PER_MIN}m${twoDigits((ns % NS_PER_MIN) / NS_PER_S)}s`
+  return `${ns / NS_PER_H}h${twoDigits((ns % NS_PER_H) / NS_PER_MIN)}m`
+}
+
+/** `1 span`, `2 spans` */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** Cuts instead of rounding, so that 999.9 ms does not become 1000 ms. */
+function threeDigits(ns: bigint, unit: bigint): string {
+  const whole = ns / unit
+  const decimals = whole >= 100n ? 0 : whole >= 10n ? 1 : 2
+  const fraction = ((ns % unit) * 100n) / unit
+  const digits = twoDigits(fraction).slice(0, decimals).replace(/0+$/, '')
+  return digits === '' ? String(whole) : `${whole}.${digits}`
+}
+
+function twoDigits(value: bigint): string {
+  return value.toString().padStart(2, '0')
+}
+
+/** Who did the work of a span: its service, and before it the person who used it. */
+export function writerText({ seen, service }: Pick<LinkedSpan, 'seen' | 'service'>): string {
+  return seen?.cause === 'operator' ? actorText(seen.user, service) : printable(service)
+}
+
+/** A user and by what service: `alice (kubectl)`. */
+export function actorText(actor: string | undefined, service: string | undefined): string {
+  if (actor === undefined || actor === service) return printable(service)
+  return service === undefined ? printable(actor) : `${printable(actor)} (${printable(service)})`
+}
+
+/** Lines of aligned columns under headings; a heading that begins with a blank aligns its column to the right. */
+export function textTable(headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const all = [headings.map((heading) => heading.trim()), ...rows]
+  const widths = headings.map((_, column) =>
+    all.reduce((width, row) => Math.max(width, row[column]?.length ?? 0), 0),
+  )
+  return all.map((row) =>
+    row
+      .map((cell, column) => {
+        const width = widths[column] ?? 0
+        return headings[column]?.startsWith(' ') === true ? cell.padStart(width) : cell.padEnd(width)
+      })
+      .join('  ')
+      .trimEnd(),
+  )
+}
+
+/**
+ * Lays out rows that come a page at a time: a column is as wide as the widest cell so far, so that a long list is
+ * aligned without being held. The last column is as long as it likes.
+ */
+export class AlignedRows {
+  readonly #widths: number[] = []
+
+  lines(rows: readonly (readonly string[])[]): string {
+    for (const row of rows) {
+      for (const [at, cell] of row.entries()) this.#widths[at] = Math.max(this.#widths[at] ?? 0, cell.length)
+    }
+    return rows
+      .map((row) => {
+        const cells = row.map((cell, at) => (at < row.length - 1 ? cell.padEnd(this.#widths[at] ?? 0) : cell))
+        return `${cells.join('  ').trimEnd()}\n`
+      })
+      .join('')
+  }
+}
+
+const PIPED_WIDTH = 100
+const MIN_WIDTH = 40
+const MAX_WIDTH = 400
+const DIGITS = /^\d{1,4}$/
+
+type Colour = 'dim' | 'red' | 'cyan' | 'yellow' | 'green'
+
+const CODES: Readonly<Record<Colour, number>> = { dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 }
+
+/** What text is laid out for. */
+export interface Terminal {
+  /** Characters in a line. */
+  readonly width: number
+  /** Colours only on a terminal, and never against NO_COLOR. */
+  paint: (colour: Colour, text: string) => string
+}
+
+/** The terminal; COLUMNS, or else 100 characters, where the output goes elsewhere. */
+export function terminalOf({ terminalWidth, env }: Pick<CliIo, 'terminalWidth' | 'env'>): Terminal {
+  const { COLUMNS = '', NO_COLOR = '', TERM } = env
+  const width = terminalWidth ?? (DIGITS.test(COLUMNS) ? Number(COLUMNS) : PIPED_WIDTH)
+  const isColoured = terminalWidth !== undefined && NO_COLOR === '' && TERM !== 'dumb'
+  return {
+    width: Math.min(Math.max(width, MIN_WIDTH), MAX_WIDTH),
+    paint: (colour, text) => (isColoured && text !== '' ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text),
+  }
+}
+
+/** Text that is at most so wide; what is cut off is shown by an ellipsis. Counts code points, not columns. */
+export function fitted(text: string, width: number): string {
+  const characters = Array.from(text)
+  return characters.length <= width ? text : `${characters.slice(0, Math.max(width - 1, 0)).join('')}…`
+}
+
+/** Pads by code points, as `fitted` cuts. */
+export function padded(text: string, width: number): string {
+  return text + ' '.repeat(Math.max(width - Array.from(text).length, 0))
+}
+
+/** The time that a row of bars spans, and how many characters it takes. */
+export interface Scale {
+  readonly startNs: UnixNanos
+  readonly lastNs: UnixNanos
+  readonly width: number
+}
+
+interface Bar {
+  readonly waitFromNs: UnixNanos | undefined
+  readonly startNs: UnixNanos
+  readonly endNs: UnixNanos
+}
+
+/** A bar on the scale: blanks, what was waited, and the span itself, which is never less than one character. */
+export function barParts(bar: Bar, scale: Scale): { before: string; wait: string; span: string } {
+  const start = Math.min(cellOf(bar.startNs, scale), scale.width - 1)
+  const end = Math.max(start + 1, cellUp(bar.endNs, scale))
+  const waited = bar.waitFromNs === undefined ? start : Math.min(cellOf(bar.waitFromNs, scale), start)
+  const isMoment = bar.endNs <= bar.startNs
+  return {
+    before: ' '.repeat(waited),
+    wait: '░'.repeat(start - waited),
+    span: isMoment ? '│' : '█'.repeat(end - start),
+  }
+}
+
+function cellOf(ns: UnixNanos, { startNs, lastNs, width }: Scale): number {
+  if (lastNs <= startNs || ns <= startNs) return 0
+  const cell = ((ns - startNs) * BigInt(width)) / (lastNs - startNs)
+  return cell > BigInt(width) ? width : Number(cell)
+}
+
+/** The first cell that begins at or after a time. */
+function cellUp(ns: UnixNanos, scale: Scale): number {
+  const { startNs, lastNs, width } = scale
+  const down = cellOf(ns, scale)
+  const isExact = lastNs > startNs && ((ns - startNs) * BigInt(width)) % (lastNs - startNs) === 0n
+  return Math.min(isExact ? down : down + 1, width)
+}

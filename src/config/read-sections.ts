@@ -1,0 +1,271 @@
+import { ownValue } from '../model/names-from-outside.ts'
+import type { SentSignal } from '../model/otlp-requests.ts'
+import type { ConfiguredListener } from './causeway-config.ts'
+import {
+  type ComponentDeclaration,
+  type ComponentSection,
+  type ConnectorDeclaration,
+  type Declarations,
+  type ExporterDeclaration,
+  type ExtensionDeclaration,
+  type ReceiverDeclaration,
+  typeNamed,
+} from './component-type.ts'
+import { didYouMean, type Findings, invalid, InvalidValue, readSettings } from './schema.ts'
+import { pipeline, service } from './service-section.ts'
+import { TEXT_LIST } from './value-kinds.ts'
+import {
+  childOf,
+  describeNode,
+  isBlank,
+  isMap,
+  mapOf,
+  type RawMap,
+  type RawNode,
+  UNRESOLVED,
+  valueOf,
+} from './yaml-tree.ts'
+
+/** Every section of a configuration, read on its own; what refers to what is not looked at yet. */
+export interface Sections {
+  readonly tree: RawMap
+  readonly declarations: Declarations
+  readonly receivers: Components<ReceiverDeclaration>
+  readonly processors: Components<ComponentDeclaration>
+  readonly exporters: Components<ExporterDeclaration>
+  readonly connectors: Components<ConnectorDeclaration>
+  readonly extensions: Components<ExtensionDeclaration>
+  readonly service: ServiceLists
+}
+
+const SECTION_NAMES = ['receivers', 'processors', 'exporters', 'connectors', 'extensions', 'service']
+
+export function readSections(tree: RawMap, declarations: Declarations, findings: Findings): Sections {
+  const unknown = Object.keys(tree).filter((key) => !SECTION_NAMES.includes(key))
+  if (unknown.length > 0) {
+    const hint = didYouMean(unknown, SECTION_NAMES)
+    findings.mistake('', `the top level has invalid keys: ${unknown.join(', ')}${hint}`)
+  }
+  const { receivers, processors, exporters, connectors, extensions, instead } = declarations
+  const tables = {
+    receivers: { types: receivers, instead: instead.receivers },
+    processors: { types: processors, instead: instead.processors },
+    exporters: { types: exporters, instead: instead.exporters },
+    connectors: { types: connectors, instead: instead.connectors },
+    extensions: { types: extensions, instead: instead.extensions },
+  }
+  return {
+    tree,
+    declarations,
+    receivers: readComponents('receivers', tree['receivers'], tables.receivers, findings),
+    processors: readComponents('processors', tree['processors'], tables.processors, findings),
+    exporters: readComponents('exporters', tree['exporters'], tables.exporters, findings),
+    connectors: readComponents('connectors', tree['connectors'], tables.connectors, findings),
+    extensions: readComponents('extensions', tree['extensions'], tables.extensions, findings),
+    service: readService(tree, declarations, findings),
+  }
+}
+
+/** True when no component of any kind is configured. */
+export function isEmpty({ receivers, processors, exporters, connectors, extensions }: Sections): boolean {
+  return [receivers, processors, exporters, connectors, extensions].every(
+    ({ typeById, isUnreadable }) => typeById.size === 0 && !isUnreadable,
+  )
+}
+
+/** One component without mistakes. */
+export interface Built<Type> {
+  readonly id: string
+  readonly type: Type
+  /** What its type made of what is written. */
+  readonly settings: unknown
+}
+
+/** One section of components. */
+export interface Components<Type> {
+  /** The type of every component named, by id, also of those with mistakes in them. */
+  readonly typeById: ReadonlyMap<string, string>
+  /** Those without mistakes. */
+  readonly built: ReadonlyMap<string, Built<Type>>
+  /** Something unreadable stands where the section should be, so nothing can be said of what is missing. */
+  readonly isUnreadable: boolean
+}
+
+/** Reads a section; `instead` says what to write in place of types that there are not. */
+function readComponents<Type extends ComponentDeclaration>(
+  section: ComponentSection,
+  node: RawNode | undefined,
+  { types, instead }: { types: readonly Type[]; instead: Readonly<Record<string, string>> },
+  findings: Findings,
+): Components<Type> {
+  const typeById = new Map<string, string>()
+  const built = new Map<string, Built<Type>>()
+  const map = isBlank(node) ? {} : valueOf(node)
+  if (!isMap(map)) {
+    if (map !== UNRESOLVED)
+      findings.mistake(section, `must be a map from ids to settings, got ${describeNode(map)}`)
+    return { typeById, built, isUnreadable: true }
+  }
+  for (const [id, written] of Object.entries(map)) {
+    const parsed = parseComponentId(id)
+    if (parsed instanceof InvalidValue) {
+      findings.mistake(`${section}::${id}`, parsed.reason)
+      continue
+    }
+    const type = typeNamed(types, parsed.type)
+    typeById.set(id, type?.name ?? parsed.type)
+    if (type === undefined) {
+      const known = types.map(({ name }) => name)
+      findings.mistake(`${section}::${id}`, describeUnknownType(section, id, parsed.type, { known, instead }))
+      continue
+    }
+    const settings = type.read(written, [section, id], findings)
+    if (settings !== undefined) built.set(id, { id, type, settings })
+  }
+  return { typeById, built, isUnreadable: false }
+}
+
+const TYPE = /^[a-zA-Z][0-9a-zA-Z_]{0,62}$/
+const NAME = /^[^\p{Z}\p{C}\p{S}]{1,1024}$/u
+
+/** The type in an id such as `otlp_grpc/jaeger`. */
+function parseComponentId(id: string): { type: string } | InvalidValue {
+  const slash = id.indexOf('/')
+  const type = slash < 0 ? id : id.slice(0, slash)
+  const name = slash < 0 ? undefined : id.slice(slash + 1)
+  const wanted = 'write type or type/name, such as otlp_grpc/jaeger'
+  if (!TYPE.test(type)) {
+    return invalid(`"${id}" is not an id: a type is a letter, then letters, digits and _; ${wanted}`)
+  }
+  if (name === '') return invalid(`"${id}" is not an id: the part after / must not be empty; ${wanted}`)
+  if (name !== undefined && !NAME.test(name)) {
+    return invalid(
+      `"${id}" is not an id: a name has no spaces or symbols and at most 1024 characters; ${wanted}`,
+    )
+  }
+  return { type }
+}
+
+const NO_PROCESSORS =
+  'Causeway has no processors; run it in a Collector in front of Causeway and remove it here'
+
+/** What to say of a component whose type does not exist, and what to write instead. */
+function describeUnknownType(
+  section: ComponentSection,
+  id: string,
+  type: string,
+  { known, instead }: { known: readonly string[]; instead: Readonly<Record<string, string>> },
+): string {
+  const advice = ownValue(instead, type) ?? (section === 'processors' ? NO_PROCESSORS : undefined)
+  const hint = advice === undefined ? didYouMean([type], known) : `; ${advice}`
+  return `unknown type: "${type}" for id: "${id}" (valid values: [${known.join(' ')}])${hint}`
+}
+
+export interface Pipeline {
+  readonly path: string
+  readonly signal: SentSignal
+  readonly receivers: readonly string[]
+  readonly processors: readonly string[]
+  readonly exporters: readonly string[]
+  /** Has a mistake of its own, so nothing can be said of what is missing. */
+  readonly isFaulty: boolean
+}
+
+interface ServiceLists {
+  readonly extensions: readonly string[]
+  readonly pipelines: readonly Pipeline[]
+  /** No pipeline is written at all. */
+  readonly isMissing: boolean
+  /** Something unreadable stands where a pipeline or all of them should be. */
+  readonly isUnreadable: boolean
+}
+
+const PIPELINES_PATH = 'service::pipelines'
+const SIGNALS: readonly SentSignal[] = ['traces', 'logs', 'metrics']
+
+/** Reads the service section; lists in it are used even where other parts of it are faulty. */
+function readService(tree: RawMap, declarations: Declarations, findings: Findings): ServiceLists {
+  const node = tree['service']
+  const reading = readSettings(service, node, ['service'])
+  if (reading.kind === 'faulty')
+    for (const { path, message } of reading.mistakes) findings.mistake(path, message)
+  const written = childOf(node, 'pipelines')
+  const entries = Object.entries(mapOf(written))
+  const pipelines = entries.map(([id, settings]) => readPipeline(id, settings, declarations, findings))
+  return {
+    extensions: listOf(childOf(node, 'extensions')),
+    pipelines: pipelines.filter((one) => one !== undefined),
+    isMissing: entries.length === 0 && isMapOrBlank(node) && isMapOrBlank(written),
+    isUnreadable: entries.length === 0 || pipelines.includes(undefined),
+  }
+}
+
+function readPipeline(
+  id: string,
+  node: RawNode,
+  declarations: Declarations,
+  findings: Findings,
+): Pipeline | undefined {
+  const path = `${PIPELINES_PATH}::${id}`
+  const [signal = '', name] = id.split(/\/(.*)/s)
+  if (signal === 'profiles' || (signal === 'metrics' && !isFedByConnector(node, declarations))) {
+    findings.mistake(
+      path,
+      `Causeway takes traces and logs, not ${signal}; remove this pipeline and send ${signal} to a Collector`,
+    )
+    return undefined
+  }
+  if (!isSignal(signal) || name === '') {
+    const hint = didYouMean([signal], ['traces', 'logs'])
+    findings.mistake(
+      path,
+      `"${id}" is not a pipeline; write traces or logs, or traces/name or logs/name${hint}`,
+    )
+    return undefined
+  }
+  const reading = readSettings(pipeline, node, ['service', 'pipelines', id])
+  if (reading.kind === 'faulty')
+    for (const { path, message } of reading.mistakes) findings.mistake(path, message)
+  return {
+    path,
+    signal,
+    receivers: listOf(childOf(node, 'receivers')),
+    processors: listOf(childOf(node, 'processors')),
+    exporters: listOf(childOf(node, 'exporters')),
+    isFaulty: reading.kind === 'faulty',
+  }
+}
+
+/** Only the connector makes metrics. */
+function isFedByConnector(node: RawNode, { connectors }: Declarations): boolean {
+  const receivers = listOf(childOf(node, 'receivers'))
+  return (
+    receivers.length > 0 &&
+    receivers.every((id) => typeNamed(connectors, id.split('/', 1).join()) !== undefined)
+  )
+}
+
+function isSignal(text: string): text is SentSignal {
+  return (SIGNALS as readonly string[]).includes(text)
+}
+
+function isMapOrBlank(node: RawNode | undefined): boolean {
+  return isBlank(node) || isMap(valueOf(node))
+}
+
+function listOf(node: RawNode | undefined): string[] {
+  const list = isBlank(node) ? [] : TEXT_LIST.read(node)
+  return list instanceof InvalidValue ? [] : list
+}
+
+/** The addresses that a component takes, each with where its keys stand. */
+export function listenersOf(
+  section: 'receivers' | 'extensions',
+  { id, type, settings }: Built<ReceiverDeclaration | ExtensionDeclaration>,
+): ConfiguredListener[] {
+  const listeners = type.listeners?.(settings) ?? []
+  return listeners.map(({ at, ...listener }) => ({
+    ...listener,
+    path: [section, id, ...(at === undefined ? [] : [at])].join('::'),
+  }))
+}

@@ -1,0 +1,357 @@
+import { ownValue } from '../model/names-from-outside.ts'
+import {
+  describeNode,
+  isBlank,
+  isMap,
+  isUnresolved,
+  type RawNode,
+  readYaml,
+  UNRESOLVED,
+  valueOf,
+} from './yaml-tree.ts'
+
+/** What may be written somewhere, and how it is read. */
+export interface Schema<T> {
+  readonly doc: SchemaDoc
+  /** Reads what stands under `path`. With a mistake in it the value is `FAULTY`, or has that somewhere in it. */
+  read(node: RawNode | undefined, path: readonly string[], mistakes: Mistakes): T
+}
+
+/** What is read with a schema. */
+export type SettingsOf<S> = S extends Schema<infer T> ? T : never
+
+/** The keys of a section. */
+export type Shape = Readonly<Record<string, Schema<unknown>>>
+
+/** What a value is, for people: the configuration docs and print-config are made from these. */
+export type SchemaDoc =
+  | {
+      kind: 'field'
+      type: string
+      meaning: string
+      /** As YAML text; without one the key may be left out, or must be written when `required`. */
+      default?: string
+      required?: boolean
+      /** Reads text, so a substituted value is printed as the text it came from. */
+      textual?: boolean
+      /** The value, or every entry of the map, is never shown. */
+      secret?: boolean
+    }
+  | { kind: 'refused'; advice: string }
+  | { kind: 'section'; meaning: string; shape: Shape; absent: 'filled' | 'off'; bare: 'filled' | 'off' }
+  | { kind: 'sections'; meaning: string; item: Schema<unknown>; default: string }
+
+/** A rule between keys of one section: nothing, or what is wrong under which key. It says nothing where it looks at a faulty value. */
+export type Rule<Settings> = (settings: Settings) => { key: string; message: string } | undefined
+
+type Settings<S extends Shape> = { [K in keyof S]: SettingsOf<S[K]> }
+type Path = readonly string[]
+
+/** A section that is always there: left out or bare, it has its defaults. */
+export function section<S extends Shape>(
+  meaning: string,
+  shape: S,
+  rules: Rule<Settings<S>>[] = [],
+): Schema<Settings<S>> {
+  const readMap = mapReader(shape, rules)
+  return {
+    doc: { kind: 'section', meaning, shape, absent: 'filled', bare: 'filled' },
+    read: (node, path, mistakes) => readMap(isBlank(node) ? {} : node, path, mistakes),
+  }
+}
+
+/** A section that turns something on by being named, even with nothing in it. */
+export function switchedSection<S extends Shape>(
+  meaning: string,
+  shape: S,
+  rules: Rule<Settings<S>>[] = [],
+): Schema<Settings<S> | undefined> {
+  const readMap = mapReader(shape, rules)
+  return {
+    doc: { kind: 'section', meaning, shape, absent: 'off', bare: 'filled' },
+    read: (node, path, mistakes) =>
+      node === undefined ? undefined : readMap(isBlank(node) ? {} : node, path, mistakes),
+  }
+}
+
+/** A section that has an effect only with something in it. */
+export function optionalSection<S extends Shape>(
+  meaning: string,
+  shape: S,
+  rules: Rule<Settings<S>>[] = [],
+): Schema<Settings<S> | undefined> {
+  const readMap = mapReader(shape, rules)
+  return {
+    doc: { kind: 'section', meaning, shape, absent: 'off', bare: 'off' },
+    read: (node, path, mistakes) => (isBlank(node) ? undefined : readMap(node, path, mistakes)),
+  }
+}
+
+/** A list of sections; left out or bare it is read from the text of its default. */
+export function sections<T>(meaning: string, written: string, item: Schema<T>): Schema<T[]> {
+  const fallback = readYaml(written)
+  if (fallback.kind === 'faulty') throw new Error(`the default ${written} is no YAML`)
+  return {
+    doc: { kind: 'sections', meaning, item, default: written },
+    read(node, path, mistakes) {
+      const list = valueOf(isBlank(node) ? fallback.node : node)
+      if (list === UNRESOLVED) return mistakes.silently()
+      if (!Array.isArray(list)) return mistakes.add(path, `must be a list, got ${describeNode(list)}`)
+      return list.map((entry, at) => item.read(entry, [...path, String(at)], mistakes))
+    },
+  }
+}
+
+function mapReader<S extends Shape>(shape: S, rules: Rule<Settings<S>>[]) {
+  const keys = Object.entries(shape)
+  const known = keys.flatMap(([key, { doc }]) => (doc.kind === 'refused' ? [] : [key]))
+  const example = known.slice(0, 3).join(', ')
+  return (node: RawNode, path: Path, mistakes: Mistakes): Settings<S> => {
+    const map = valueOf(node)
+    if (map === UNRESOLVED) return mistakes.silently()
+    if (!isMap(map))
+      return mistakes.add(path, `must be a map with keys such as ${example}, got ${describeNode(map)}`)
+    const settings: Record<string, unknown> = {}
+    for (const [key, schema] of keys) {
+      const value = schema.read(ownValue(map, key), [...path, key], mistakes)
+      Object.defineProperty(settings, key, value === FAULTY ? GUARDED : { value, ...PLAIN })
+    }
+    const strange = Object.keys(map).filter((key) => !Object.hasOwn(shape, key))
+    if (strange.length > 0) {
+      const hint = didYouMean(strange, known)
+      mistakes.add(path, `'${path.join('::')}' has invalid keys: ${strange.join(', ')}${hint}`)
+    }
+    for (const rule of rules) {
+      const broken = unlessFaulty(() => rule(settings as Settings<S>))
+      if (broken !== undefined) mistakes.add([...path, broken.key], broken.message)
+    }
+    return settings as Settings<S>
+  }
+}
+
+const PLAIN = { enumerable: true, writable: true, configurable: true }
+const GUARDED: PropertyDescriptor = {
+  enumerable: true,
+  get: () => {
+    throw new FaultyValue()
+  },
+}
+
+function unlessFaulty<T>(look: () => T): T | undefined {
+  try {
+    return look()
+  } catch (error) {
+    if (error instanceof FaultyValue) return undefined
+    throw error
+  }
+}
+
+/** Why a value cannot be taken, and what to write instead. */
+export class InvalidValue {
+  readonly reason: string
+
+  constructor(reason: string) {
+    this.reason = reason
+  }
+}
+
+export const invalid = (reason: string): InvalidValue => new InvalidValue(reason)
+
+/** Reads what an operator wrote; never given a blank. */
+type Reader<T> = (node: RawNode) => T | InvalidValue
+
+/** One kind of value: how it is called in the docs and how it is read. */
+export interface ValueKind<T> {
+  readonly type: string
+  readonly read: Reader<T>
+  readonly textual?: boolean
+  readonly secret?: boolean
+}
+
+/** A key with a default, given as it would be written. */
+export function field<T>(kind: ValueKind<T>, written: string, meaning: string): Schema<T> {
+  const fallback = readDefault(kind, written)
+  return {
+    doc: { kind: 'field', ...aboutKind(kind), default: written, meaning },
+    read: reader(kind.read, () => fallback),
+  }
+}
+
+/** A key that may be left out and then means nothing. */
+export function optionalField<T>(kind: ValueKind<T>, meaning: string): Schema<T | undefined> {
+  return {
+    doc: { kind: 'field', ...aboutKind(kind), meaning },
+    read: reader<T | undefined>(kind.read, () => undefined),
+  }
+}
+
+/** A key that must be written. */
+export function requiredField<T>(kind: ValueKind<T>, example: string, meaning: string): Schema<T> {
+  return {
+    doc: { kind: 'field', ...aboutKind(kind), required: true, meaning },
+    read: reader(kind.read, () => invalid(`is required; write for example ${example}`)),
+  }
+}
+
+/** Keys the Collector knows and Causeway does not take; the advice says what to do instead. */
+export function refusedKeys<K extends string>(
+  advice: string,
+  ...keys: readonly K[]
+): Record<K, Schema<undefined>> {
+  const refused: Schema<undefined> = {
+    doc: { kind: 'refused', advice },
+    read: reader<undefined>(
+      () => invalid(advice),
+      () => undefined,
+    ),
+  }
+  return Object.fromEntries(keys.map((key) => [key, refused])) as Record<K, Schema<undefined>>
+}
+
+/** The advice for keys that tune the Collector's own machinery. */
+export const UNSUPPORTED_COLLECTOR_KEY = 'a Collector setting that Causeway does not have; remove it'
+
+function reader<T>(read: Reader<T>, absent: () => T | InvalidValue): Schema<T>['read'] {
+  return (node, path, mistakes) => {
+    if (isUnresolved(node)) return mistakes.silently()
+    const result = isBlank(node) ? absent() : read(node)
+    return result instanceof InvalidValue ? mistakes.add(path, result.reason) : result
+  }
+}
+
+function readDefault<T>({ read }: ValueKind<T>, written: string): T {
+  const reading = readYaml(written)
+  const value = reading.kind === 'read' ? read(reading.node) : invalid(reading.faults.join())
+  if (value instanceof InvalidValue) throw new Error(`the default ${written} ${value.reason}`)
+  return value
+}
+
+function aboutKind({ type, textual = false, secret = false }: ValueKind<unknown>) {
+  return { type, textual, secret }
+}
+
+type SettingsReading<T> = { kind: 'read'; settings: T } | { kind: 'faulty'; mistakes: Mistake[] }
+
+/** Reads what stands under `path`; every mistake carries its full path. */
+export function readSettings<T>(
+  schema: Schema<T>,
+  node: RawNode | undefined,
+  path: readonly string[],
+): SettingsReading<T> {
+  const mistakes = new Mistakes()
+  const settings = schema.read(node, path, mistakes)
+  return mistakes.isFaulty ? { kind: 'faulty', mistakes: mistakes.found } : { kind: 'read', settings }
+}
+
+/** What is wrong with the settings being read. */
+class Mistakes {
+  readonly found: Mistake[] = []
+  #isFaulty = false
+
+  /** Nothing can be built from settings with a mistake, nor with one that is reported elsewhere. */
+  get isFaulty(): boolean {
+    return this.#isFaulty
+  }
+
+  /** Returns what stands for the value from here on. */
+  add(path: readonly string[], message: string): never {
+    this.found.push({ path: path.join('::'), message })
+    return this.silently()
+  }
+
+  /** Something is wrong that is already reported. */
+  silently(): never {
+    this.#isFaulty = true
+    return FAULTY
+  }
+}
+
+/** Thrown where a rule looks at a faulty value: nothing can be said of it then. */
+class FaultyValue extends Error {}
+
+/** Stands for a value that cannot be used. */
+const FAULTY = new FaultyValue() as never
+
+/** What reading a configuration has found so far; every step adds to it and none stops at the first mistake. */
+export class Findings {
+  readonly mistakes: Mistake[] = []
+  readonly warnings: string[] = []
+
+  mistake(path: string, message: string): void {
+    this.mistakes.push({ path, message })
+  }
+
+  warn(path: string, message: string): void {
+    this.warnings.push(`${path}: ${message}`)
+  }
+}
+
+/** One thing wrong with the configuration: where, as `a::b::c`, and what to write instead. */
+interface Mistake {
+  path: string
+  message: string
+}
+
+/** Everything wrong with a configuration, all at once. */
+export class ConfigError extends Error {
+  readonly mistakes: Mistake[]
+
+  constructor(mistakes: Mistake[]) {
+    super(mistakes.map(describeMistake).join('\n'))
+    this.name = 'ConfigError'
+    this.mistakes = mistakes
+  }
+}
+
+/** A mistake as one line; a message that already names its path stands alone. */
+export function describeMistake({ path, message }: Mistake): string {
+  const line = path === '' || message.startsWith(`'${path}'`) ? message : `${path}: ${message}`
+  return line.replaceAll(/\s*\n\s*/g, ' ')
+}
+
+/** A hint for misspelt names, such as `; did you mean endpoint?`, or nothing when no known name is near. */
+export function didYouMean(written: readonly string[], known: readonly string[]): string {
+  const near = written.flatMap((name) => nearest(name, known))
+  return near.length === 0 ? '' : `; did you mean ${[...new Set(near)].join(', ')}?`
+}
+
+/** Those of the known names that are nearest to what was written; none when it is like none of them. */
+export function nearest(written: string, known: readonly string[]): string[] {
+  const tolerated = Math.max(1, Math.floor(written.length / 3))
+  const distances = known.map((name) => editDistance(written.toLowerCase(), name.toLowerCase()))
+  const least = Math.min(tolerated, ...distances)
+  return known.filter((_, at) => distances[at] === least)
+}
+
+/** How many letters must be added, taken away, changed or swapped with their neighbour. */
+function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row]
+    for (let column = 1; column <= to.length; column++) {
+      const cost = from[row - 1] === to[column - 1] ? 0 : 1
+      const swapped = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      current.push(
+        Math.min(
+          (current[column - 1] ?? 0) + 1,
+          (last[column] ?? 0) + 1,
+          (last[column - 1] ?? 0) + cost,
+          swapped ? (beforeLast[column - 2] ?? 0) + 1 : Infinity,
+        ),
+      )
+    }
+    beforeLast = last
+    last = current
+  }
+  return last[to.length] ?? 0
+}
+
+type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
+}
+
+/** The same object without the keys whose value is undefined. */
+export function withoutUndefined<T extends object>(object: T): Present<T> {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Present<T>
+}

@@ -1,0 +1,302 @@
+import { ownValue } from '../model/names-from-outside.ts'
+import type { ClientTls, CorsConfig, ServerTls, TlsProtocol } from './causeway-config.ts'
+import {
+  field,
+  invalid,
+  InvalidValue,
+  optionalField,
+  optionalSection,
+  refusedKeys,
+  requiredField,
+  type Rule,
+  section,
+  type SettingsOf,
+  UNSUPPORTED_COLLECTOR_KEY,
+  type ValueKind,
+  withoutUndefined,
+} from './schema.ts'
+import { DURATION, FLAG, SECRET_TEXT, TEXT, TEXT_LIST, wholeNumber } from './value-kinds.ts'
+import { describeNode, textOf, valueOf } from './yaml-tree.ts'
+
+type Version = '1.2' | '1.3'
+
+const VERSION: ValueKind<Version> = {
+  type: '"1.2" or "1.3"',
+  textual: true,
+  read: (node) => {
+    const text = textOf(node)
+    if (text === '1.2' || text === '1.3') return text
+    if (text === '1.0' || text === '1.1') return invalid(`TLS ${text} is broken; write "1.2" or "1.3"`)
+    const quote = typeof valueOf(node) === 'number' ? '; put it in quotes' : ''
+    return invalid(`must be "1.2" or "1.3", got ${describeNode(node)}${quote}`)
+  },
+}
+
+/** The Collector's names are Go's; OpenSSL has its own. */
+const CIPHERS: Readonly<Record<string, string>> = {
+  TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
+  TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384: 'ECDHE-ECDSA-AES256-GCM-SHA384',
+  TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-ECDSA-CHACHA20-POLY1305',
+  TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
+  TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384: 'ECDHE-RSA-AES256-GCM-SHA384',
+  TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256: 'ECDHE-RSA-CHACHA20-POLY1305',
+}
+const CURVES: Readonly<Record<string, string>> = {
+  X25519MLKEM768: 'X25519MLKEM768',
+  X25519: 'X25519',
+  P256: 'P-256',
+  P384: 'P-384',
+  P521: 'P-521',
+}
+
+function namesOf(type: string, table: Readonly<Record<string, string>>): ValueKind<string[]> {
+  const known = Object.keys(table)
+  return {
+    type,
+    read: (node) => {
+      const written = TEXT_LIST.read(node)
+      if (written instanceof InvalidValue) return written
+      const unknown = written.find((name) => !Object.hasOwn(table, name))
+      if (unknown !== undefined)
+        return invalid(`"${unknown}" is not known here; write some of ${known.join(', ')}`)
+      return written.map((name) => ownValue(table, name) ?? name)
+    },
+  }
+}
+
+/** The keys about TLS itself, which listeners and exporters have in common. */
+const tlsProtocolKeys = {
+  min_version: field(VERSION, '"1.2"', 'The oldest TLS that is spoken.'),
+  max_version: optionalField(VERSION, 'The newest TLS that is spoken; left out, the newest there is.'),
+  cipher_suites: field(
+    namesOf('list of cipher suites', CIPHERS),
+    '[]',
+    'For TLS 1.2, by the names the Collector has for them; left out, those that are thought safe.',
+  ),
+  curve_preferences: field(
+    namesOf('list of curves', CURVES),
+    '[]',
+    'Curves for the key exchange, the preferred one first.',
+  ),
+  reload_interval: field(
+    DURATION,
+    '60s',
+    'How often the files are looked at; a change counts for new connections, those there are go on. 0s looks at them at ' +
+      'start only, as the Collector does by default.',
+  ),
+  ...refusedKeys(
+    UNSUPPORTED_COLLECTOR_KEY,
+    'include_system_ca_certs_pool',
+    'include_insecure_cipher_suites',
+    'tpm',
+  ),
+}
+
+interface ProtocolSettings {
+  min_version: Version
+  max_version: Version | undefined
+  cipher_suites: string[]
+  curve_preferences: string[]
+  reload_interval: number
+}
+
+const versionRule: Rule<Pick<ProtocolSettings, 'min_version' | 'max_version'>> = (settings) =>
+  settings.min_version === '1.3' && settings.max_version === '1.2'
+    ? { key: 'max_version', message: 'is below min_version; write "1.3" or leave it out' }
+    : undefined
+
+function buildTlsProtocol(tls: ProtocolSettings): TlsProtocol {
+  return {
+    minVersion: `TLSv${tls.min_version}`,
+    cipherSuites: tls.cipher_suites,
+    curves: tls.curve_preferences,
+    reloadIntervalMs: tls.reload_interval,
+    ...withoutUndefined({ maxVersion: tls.max_version && (`TLSv${tls.max_version}` as const) }),
+  }
+}
+
+interface CertificateAndKey {
+  cert_file?: string | undefined
+  cert_pem?: string | undefined
+  key_file?: string | undefined
+  key_pem?: string | undefined
+}
+
+/** A certificate comes with its key. */
+const pairRule: Rule<CertificateAndKey> = ({ cert_file, cert_pem, key_file, key_pem }) => {
+  const hasCertificate = (cert_file ?? cert_pem) !== undefined
+  const hasKey = (key_file ?? key_pem) !== undefined
+  if (hasCertificate === hasKey) return undefined
+  return {
+    key: hasCertificate ? 'key_file' : 'cert_file',
+    message: 'for auth via TLS, provide both certificate and key, or neither',
+  }
+}
+
+/** A thing is given as a file or as PEM text, not as both. */
+function eitherRule<K extends 'ca' | 'cert' | 'key'>(
+  thing: K,
+): Rule<Partial<Record<`${K}_file` | `${K}_pem`, string | undefined>>> {
+  return (settings) => {
+    const written: Record<string, unknown> = settings
+    return written[`${thing}_file`] === undefined || written[`${thing}_pem`] === undefined
+      ? undefined
+      : { key: `${thing}_pem`, message: `provide either ${thing}_file or ${thing}_pem, not both` }
+  }
+}
+
+export const serverTls = optionalSection(
+  'Serve TLS. Left out, the listener speaks plain text.',
+  {
+    cert_file: optionalField(TEXT, 'File with the certificate chain, PEM.'),
+    cert_pem: optionalField(SECRET_TEXT, 'The certificate chain itself, instead of `cert_file`.'),
+    key_file: optionalField(TEXT, 'File with the private key, PEM.'),
+    key_pem: optionalField(SECRET_TEXT, 'The private key itself, instead of `key_file`.'),
+    client_ca_file: optionalField(
+      TEXT,
+      'File with the authorities, PEM, one of which must have signed the certificate of every client.',
+    ),
+    client_ca_file_reload: optionalField(
+      FLAG,
+      'Taken for the sake of configurations that have it; `reload_interval` counts for all files.',
+    ),
+    ...tlsProtocolKeys,
+    ...refusedKeys('write client_ca_file, by which clients are checked', 'ca_file', 'ca_pem'),
+  },
+  [
+    pairRule,
+    versionRule,
+    eitherRule('cert'),
+    eitherRule('key'),
+    ({ cert_file, cert_pem, key_file, key_pem }) =>
+      (cert_file ?? cert_pem ?? key_file ?? key_pem) === undefined
+        ? {
+            key: 'cert_file',
+            message:
+              'a listener needs a certificate and its key; write cert_file and key_file, or leave tls out',
+          }
+        : undefined,
+  ],
+)
+
+export function buildServerTls(tls: SettingsOf<typeof serverTls>): ServerTls | undefined {
+  return (
+    tls && {
+      ...buildTlsProtocol(tls),
+      ...withoutUndefined({
+        certFile: tls.cert_file,
+        certPem: tls.cert_pem,
+        keyFile: tls.key_file,
+        keyPem: tls.key_pem,
+        clientCaFile: tls.client_ca_file,
+      }),
+    }
+  )
+}
+
+export const clientTls = section(
+  'How the connection is secured. TLS is on unless `insecure` says otherwise.',
+  {
+    insecure: optionalField(
+      FLAG,
+      'Plain text, no TLS; default `false`. An `https://` endpoint or a `ca_file` overrules it.',
+    ),
+    insecure_skip_verify: field(FLAG, 'false', 'TLS without checking the certificate of the server.'),
+    ca_file: optionalField(TEXT, 'File with the authorities to trust, PEM, instead of the well-known ones.'),
+    ca_pem: optionalField(SECRET_TEXT, 'The authorities themselves, instead of `ca_file`.'),
+    cert_file: optionalField(TEXT, 'File with the certificate to show the server, PEM.'),
+    cert_pem: optionalField(SECRET_TEXT, 'That certificate itself, instead of `cert_file`.'),
+    key_file: optionalField(TEXT, 'File with the private key of that certificate, PEM.'),
+    key_pem: optionalField(SECRET_TEXT, 'That key itself, instead of `key_file`.'),
+    server_name_override: optionalField(TEXT, 'The name the certificate of the server must carry.'),
+    ...tlsProtocolKeys,
+  },
+  [pairRule, versionRule, eitherRule('ca'), eitherRule('cert'), eitherRule('key')],
+)
+
+/** The scheme of an endpoint, where there is one, decides between TLS and plain text. */
+export function buildClientTls(
+  tls: SettingsOf<typeof clientTls>,
+  scheme: 'http' | 'https' | undefined,
+): ClientTls {
+  const hasCa = (tls.ca_file ?? tls.ca_pem) !== undefined
+  const insecure = tls.insecure ?? scheme === 'http'
+  return {
+    insecure: insecure && !hasCa && scheme !== 'https',
+    insecureSkipVerify: tls.insecure_skip_verify,
+    ...buildTlsProtocol(tls),
+    ...withoutUndefined({
+      caFile: tls.ca_file,
+      caPem: tls.ca_pem,
+      certFile: tls.cert_file,
+      certPem: tls.cert_pem,
+      keyFile: tls.key_file,
+      keyPem: tls.key_pem,
+      serverNameOverride: tls.server_name_override,
+    }),
+  }
+}
+
+const authenticator = (meaning: string) => ({
+  authenticator: requiredField(TEXT, 'authenticator: bearertokenauth', meaning),
+})
+
+/** The key of a listener by which it checks who connects. */
+export const serverAuth = optionalSection('Who is let in. Left out, everybody is.', {
+  ...authenticator('An extension, by id: `bearertokenauth`, or `basicauth` with `htpasswd`.'),
+  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'request_params'),
+})
+
+/** The key of an exporter by which it shows who it is. */
+export const clientAuth = optionalSection('What is shown to the backend.', {
+  ...authenticator('An extension, by id: `bearertokenauth`, or `basicauth` with `client_auth`.'),
+})
+
+export const cors = optionalSection(
+  'Lets pages of other origins send from a browser.',
+  {
+    allowed_origins: field(
+      TEXT_LIST,
+      '[]',
+      'Origins such as `https://*.example.com`; `*` stands for anything.',
+    ),
+    allowed_headers: field(TEXT_LIST, '[]', 'Request headers allowed beside the usual ones; `*` allows all.'),
+    exposed_headers: field(TEXT_LIST, '[]', 'Response headers that the page may read.'),
+    max_age: field(
+      wholeNumber(0),
+      '0',
+      'Seconds, without a unit, that a browser may remember the answer; 0 leaves it to the browser.',
+    ),
+  },
+  [
+    ({ allowed_origins, allowed_headers }) =>
+      allowed_origins.length === 0 && allowed_headers.length > 0
+        ? {
+            key: 'allowed_headers',
+            message: 'has no effect without allowed_origins; write allowed_origins too',
+          }
+        : undefined,
+  ],
+)
+
+export function buildCors(settings: SettingsOf<typeof cors>): CorsConfig | undefined {
+  if (settings === undefined || settings.allowed_origins.length === 0) return undefined
+  return {
+    allowedOrigins: settings.allowed_origins,
+    allowedHeaders: settings.allowed_headers,
+    exposedHeaders: settings.exposed_headers,
+    maxAgeSeconds: settings.max_age,
+  }
+}
+
+/** One address cannot have more connections than there are. */
+export const perAddressRule: Rule<{
+  max_connections: number
+  max_connections_per_address: number | undefined
+}> = ({ max_connections, max_connections_per_address }) =>
+  max_connections_per_address !== undefined && max_connections_per_address > max_connections
+    ? {
+        key: 'max_connections_per_address',
+        message: 'must not exceed max_connections; write less, or a larger max_connections',
+      }
+    : undefined

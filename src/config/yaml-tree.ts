@@ -1,0 +1,168 @@
+import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml'
+import { errorText } from '../model/faults.ts'
+import { ownValue } from '../model/names-from-outside.ts'
+
+/** Stands where a reference could not be followed; that mistake is already reported, so readers stay silent. */
+export const UNRESOLVED = Symbol('unresolved')
+
+/** A value that came whole from a reference such as `${env:PORT}`. Fields that want text take `text` as it was. */
+export class Substituted {
+  readonly value: RawNode
+  readonly text: string
+
+  constructor(value: RawNode, text: string) {
+    this.value = value
+    this.text = text
+  }
+}
+
+export interface RawMap {
+  [key: string]: RawNode
+}
+
+/** The configuration as written: YAML values, references already followed. */
+export type RawNode = null | boolean | number | string | RawNode[] | RawMap | Substituted | typeof UNRESOLVED
+
+/** The YAML value, without the memory of where it came from. */
+export function valueOf(node: RawNode | undefined): Exclude<RawNode, Substituted> | undefined {
+  return node instanceof Substituted ? valueOf(node.value) : node
+}
+
+/** The text a text field reads here; undefined when this is no text. */
+export function textOf(node: RawNode): string | undefined {
+  if (node instanceof Substituted) return node.text
+  return typeof node === 'string' ? node : undefined
+}
+
+export function isMap(node: RawNode | undefined): node is RawMap {
+  return typeof node === 'object' && node !== null && !Array.isArray(node) && !(node instanceof Substituted)
+}
+
+/** The map here, or an empty one when something else stands in its place. */
+export function mapOf(node: RawNode | undefined): RawMap {
+  const value = valueOf(node)
+  return isMap(value) ? value : {}
+}
+
+/** The child under a key, and undefined where there is none. */
+export function childOf(node: RawNode | undefined, key: string): RawNode | undefined {
+  return ownValue(mapOf(node), key)
+}
+
+/** True where nothing is written: no key, or a bare one. */
+export function isBlank(node: RawNode | undefined): node is null | undefined {
+  const value = valueOf(node)
+  return value === null || value === undefined
+}
+
+/** True where some reference in here could not be followed. */
+export function isUnresolved(node: RawNode | undefined): boolean {
+  const value = valueOf(node)
+  if (Array.isArray(value)) return value.some(isUnresolved)
+  return value === UNRESOLVED || (isMap(value) && Object.values(value).some(isUnresolved))
+}
+
+/** What stands here, without showing it: for values that may be secret. */
+export function kindOf(node: RawNode | undefined): string {
+  const value = valueOf(node)
+  if (value === null || value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'string') return 'text'
+  if (typeof value === 'number') return 'a number'
+  return typeof value === 'boolean' ? 'true or false' : 'a map'
+}
+
+/** A longer text is not quoted in messages; quoted in part, it might show half a password. */
+const MAX_QUOTED = 1_000
+
+/** What stands here, as a mistake's message quotes it. */
+export function describeNode(node: RawNode | undefined): string {
+  const value = valueOf(node)
+  if (typeof value === 'string') {
+    return value.length > MAX_QUOTED
+      ? `a text of ${value.length} characters`
+      : JSON.stringify(withoutSecrets(value))
+  }
+  if (typeof value === 'number') return `the number ${String(value)}`
+  return typeof value === 'boolean' ? String(value) : kindOf(value)
+}
+
+type YamlReading = { kind: 'read'; node: RawNode } | { kind: 'faulty'; faults: string[] }
+
+/** More than any configuration needs, and little enough for whatever walks over it. */
+const MAX_DEPTH = 100
+const TOO_DEEP = `nested more than ${MAX_DEPTH} deep, or an anchor that contains itself; write it flatter`
+
+/** Reads one YAML (or JSON) document; each fault says its line and column. */
+export function readYaml(text: string): YamlReading {
+  const lineCounter = new LineCounter()
+  try {
+    // The parser compares each key with all before it; here that is done by looking it up.
+    const options = {
+      lineCounter,
+      prettyErrors: false,
+      merge: true,
+      uniqueKeys: false,
+      logLevel: 'error',
+    } as const
+    const document = parseDocument(text, options)
+    const found = [...document.errors, ...repeatedKeys(document)]
+    // The parser calls itself for each level, until the stack is used up; what else it says then follows from that.
+    if (found.some(({ message }) => message.includes('call stack')))
+      return { kind: 'faulty', faults: [TOO_DEEP] }
+    if (found.length > 0)
+      return { kind: 'faulty', faults: found.map((fault) => describeFault(fault, lineCounter)) }
+    const node = (document.toJS() ?? null) as RawNode
+    return isTooDeep(node, MAX_DEPTH) ? { kind: 'faulty', faults: [TOO_DEEP] } : { kind: 'read', node }
+  } catch (fault) {
+    if (fault instanceof RangeError) return { kind: 'faulty', faults: [TOO_DEEP] }
+    return { kind: 'faulty', faults: [errorText(fault)] }
+  }
+}
+
+interface Fault {
+  readonly message: string
+  readonly pos: readonly [number, number]
+}
+
+function repeatedKeys(document: Document.Parsed): Fault[] {
+  const faults: Fault[] = []
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        const [start = 0, end = 0] = key.range ?? []
+        if (seen.has(key.value)) faults.push({ message: 'Map keys must be unique', pos: [start, end] })
+        seen.add(key.value)
+      }
+    },
+  })
+  return faults
+}
+
+function isTooDeep(node: unknown, levels: number): boolean {
+  if (typeof node !== 'object' || node === null) return false
+  return levels === 0 || Object.values(node).some((inner) => isTooDeep(inner, levels - 1))
+}
+
+function describeFault(fault: Fault, lines: LineCounter): string {
+  const { line, col } = lines.linePos(fault.pos[0])
+  return `line ${line}, column ${col}: ${fault.message.split('\n', 1).join('')}`
+}
+
+const REDACTED = '[REDACTED]'
+/** A user and password before a host, with or without a scheme. */
+const LOGIN = /(^|\/\/)[^/?#\s@]*:[^/?#\s]*@|(\/\/)[^/?#\s@]+@/g
+/** What a parameter is set to, unless that is a placeholder. */
+const PARAMETER = /([?&][^=&#\s]+=)(?!\{)[^&#\s]+/g
+
+/** A text that may be shown: passwords and keys in a URL are blacked out. */
+export function withoutSecrets(text: string): string {
+  if (!text.includes('@') && !text.includes('?')) return text
+  const anonymous = text.replaceAll(
+    LOGIN,
+    (_, before: string | undefined, slashes: string | undefined) => `${before ?? slashes ?? ''}${REDACTED}@`,
+  )
+  return text.includes('://') ? anonymous.replaceAll(PARAMETER, `$1${REDACTED}`) : anonymous
+}

@@ -1,0 +1,137 @@
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import type { SendOutcome } from '../model/outbox.ts'
+import { MIB } from '../model/time-and-size.ts'
+
+const PARTIAL_SUCCESS = 1
+const REJECTED = 1
+const ERROR_MESSAGE = 2
+
+/** The largest reply read from a backend, in bytes (OTLP specification, "Message Size Limits"). */
+export const MAX_REPLY_BYTES = 4 * MIB
+
+/**
+ * Reads an Export*ServiceResponse, which are the same for every signal (OTLP
+ * specification, "Partial Success"). The backend has said yes, so an unreadable reply is still delivered.
+ */
+export function outcomeOfReply(reply: Uint8Array): SendOutcome {
+  try {
+    const partial = wireFields(lastBytes(wireFields(reply), PARTIAL_SUCCESS))
+    return delivered(Number(lastInt(partial, REJECTED)), lastText(partial, ERROR_MESSAGE))
+  } catch {
+    return delivered(0, 'the backend accepted the request with an unreadable reply')
+  }
+}
+
+/** A delivery of which `refused` spans were turned away; a count that no backend may send, below zero or beyond 2^53, is none. */
+export function delivered(refused: number, message: string): SendOutcome {
+  const isCount = Number.isSafeInteger(refused) && refused > 0
+  return { kind: 'delivered', refused: isCount ? refused : 0, message: shorten(message) }
+}
+
+/** What Causeway uses of a google.rpc.Status. */
+interface RpcStatus {
+  message: string
+  /** The delay of a RetryInfo detail, in milliseconds; absent without one. */
+  retryAfterMs?: number
+}
+
+const MESSAGE = 2
+const DETAILS = 3
+const TYPE_URL = 1
+const VALUE = 2
+const RETRY_DELAY = 1
+const SECONDS = 1
+const NANOS = 2
+
+/** Reads a serialized google.rpc.Status; undefined when the bytes are not one. */
+export function readRpcStatus(bytes: Uint8Array): RpcStatus | undefined {
+  try {
+    const status = wireFields(bytes)
+    const retryAfterMs = allBytes(status, DETAILS)
+      .map(retryDelayMs)
+      .find((ms) => ms !== undefined)
+    const message = lastText(status, MESSAGE)
+    return retryAfterMs === undefined ? { message } : { message, retryAfterMs }
+  } catch {
+    return undefined
+  }
+}
+
+function retryDelayMs(detail: Uint8Array): number | undefined {
+  const any = wireFields(detail)
+  if (!lastText(any, TYPE_URL).endsWith('/google.rpc.RetryInfo')) return undefined
+  const delay = wireFields(lastBytes(wireFields(lastBytes(any, VALUE)), RETRY_DELAY))
+  const ms = Number(lastInt(delay, SECONDS)) * 1000 + Number(lastInt(delay, NANOS)) / 1_000_000
+  return Math.max(0, Math.ceil(ms))
+}
+
+/** One field of a protobuf message: numbers as their raw unsigned bits, everything else as a view of its bytes. */
+interface WireField {
+  no: number
+  value: bigint | Uint8Array
+}
+
+/** Reads the top level of a protobuf message; throws when the bytes are not one. Groups are skipped. */
+function wireFields(message: Uint8Array): WireField[] {
+  const reader = new BinaryReader(message)
+  const fields: WireField[] = []
+  while (reader.pos < reader.len) {
+    const [no, type] = reader.tag()
+    switch (type) {
+      case WireType.Varint:
+        fields.push({ no, value: BigInt(reader.uint64()) })
+        break
+      case WireType.Bit64:
+        fields.push({ no, value: BigInt(reader.fixed64()) })
+        break
+      case WireType.Bit32:
+        fields.push({ no, value: BigInt(reader.fixed32()) })
+        break
+      case WireType.LengthDelimited:
+        fields.push({ no, value: reader.bytes() })
+        break
+      case WireType.StartGroup:
+      case WireType.EndGroup:
+        reader.skip(type, no)
+    }
+  }
+  return fields
+}
+
+/** Every value of a bytes, string or message field, in order. */
+function allBytes(fields: readonly WireField[], no: number): Uint8Array[] {
+  return fields.flatMap((field) => (field.no === no && typeof field.value !== 'bigint' ? [field.value] : []))
+}
+
+/** The last value of a bytes, string or message field, as proto3 has it; empty when absent. */
+function lastBytes(fields: readonly WireField[], no: number): Uint8Array {
+  return allBytes(fields, no).at(-1) ?? new Uint8Array()
+}
+
+/** The last value of a string field; empty when absent. */
+function lastText(fields: readonly WireField[], no: number): string {
+  return textOf(lastBytes(fields, no))
+}
+
+/** The last value of an int32, int64 or enum field; 0 when absent. */
+function lastInt(fields: readonly WireField[], no: number): bigint {
+  const value = fields.findLast((field) => field.no === no && typeof field.value === 'bigint')?.value
+  return typeof value === 'bigint' ? BigInt.asIntN(64, value) : 0n
+}
+
+/** UTF-8 text of bytes; what is not UTF-8 becomes the replacement character. */
+export function textOf(bytes: Uint8Array): string {
+  return bufferOf(bytes).toString('utf8')
+}
+
+/** The same bytes as a Buffer, not copied. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+const LONGEST = 1000
+
+/** Cuts a text that came from a backend to what a log line or a stored reason can bear. */
+export function shorten(text: string): string {
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`
+}

@@ -1,0 +1,157 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { ComponentConfig, ExporterConfig } from '../config/causeway-config.ts'
+import { typeNamed } from '../config/component-type.ts'
+import type { SentSignal } from '../model/otlp-requests.ts'
+import type { SendOutcome, Transport } from '../model/outbox.ts'
+import type { Clock } from '../model/time-and-size.ts'
+import type { Credentials } from '../platform/credentials.ts'
+import { systemClock } from '../platform/system-clock.ts'
+import type { ExporterTypes } from './exporter-type.ts'
+
+interface SendingHooks {
+  components: ExporterTypes
+  userAgent: string
+  /** What exporters may show to their backends; each names its own by id. */
+  authenticators: readonly ComponentConfig[]
+  /** How long a request may take, whatever is configured, in milliseconds. */
+  longestMs?: number
+  /** Takes a line for the log. */
+  show: (line: string) => void
+  /** Told of what an operator should see to, such as certificates that cannot be read again; sending goes on. */
+  onTrouble: (reason: string) => void
+}
+
+export interface TransportHooks extends SendingHooks {
+  onRetry: (notice: RetryNotice) => void
+}
+
+/** Opens what an exporter of the configuration sends a signal with, retries included. Rejects when a setting is unusable. */
+export async function openTransport(
+  config: ExporterConfig,
+  signal: SentSignal,
+  hooks: TransportHooks,
+): Promise<Transport> {
+  const transport = await openOnce(config, signal, hooks)
+  const { retry } = config.sending
+  if (retry === undefined) return transport
+  const { onRetry } = hooks
+  return retrying(transport, retry, { clock: systemClock, sleep, random: Math.random, onRetry })
+}
+
+/** Opens what sends each request of a signal once. Rejects when a setting is unusable. */
+export async function openOnce(
+  config: ExporterConfig,
+  signal: SentSignal,
+  hooks: SendingHooks,
+): Promise<Transport> {
+  const { components, userAgent, longestMs, show, onTrouble } = hooks
+  const exporter = await typeNamed(components.exporters, config.type)?.load()
+  if (exporter === undefined) throw new Error(`there is no exporter of the type ${config.type}`)
+  using open = new DisposableStack()
+  const credentials = open.use(await openCredentials(config, hooks))
+  const host = { clock: systemClock, userAgent, longestMs, show, onTrouble, credentials }
+  const transport = exporter.openTransport(config.settings, signal, host)
+  // From here on the transport disposes of them.
+  open.move()
+  return transport
+}
+
+async function openCredentials(
+  { auth }: ExporterConfig,
+  { components, authenticators, onTrouble }: SendingHooks,
+): Promise<Credentials | undefined> {
+  if (auth === undefined) return undefined
+  const named = authenticators.find(({ id }) => id === auth)
+  const module = named && (await typeNamed(components.extensions, named.type)?.loadCredentials?.())
+  if (named === undefined || module === undefined) throw new Error(`the authenticator ${auth} is not there`)
+  return module.openCredentials(named.id, named.settings, { onTrouble })
+}
+
+/** The `retry_on_failure` settings of an exporter, all times in milliseconds. */
+export interface RetrySettings {
+  enabled: boolean
+  initialIntervalMs: number
+  multiplier: number
+  /** Spreads each delay over [1 - factor, 1 + factor] times the interval. */
+  randomizationFactor: number
+  maxIntervalMs: number
+  /** When to give a batch up, counted from its first attempt; 0 means never. */
+  maxElapsedMs: number
+}
+
+export interface RetryNotice {
+  reason: string
+  delayMs: number
+}
+
+export interface RetryTools {
+  clock: Pick<Clock, 'monotonicMs'>
+  sleep: Sleep
+  /** A number from 0 up to 1. */
+  random: () => number
+  /** Called before each wait; log it as `WILL_RETRY`. */
+  onRetry: (notice: RetryNotice) => void
+}
+
+/** A timer given more fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+
+/**
+ * Repeats a send that may be repeated, waiting longer each time and never less than the backend asked for
+ * (OTLP specification, "Failures" and "Throttling"). It answers retry only when the signal aborts, which ends
+ * the wait at once; what is out of retries is refused. It closes the transport it wraps.
+ */
+export function retrying(transport: Transport, retry: RetrySettings, tools: RetryTools): Transport {
+  return {
+    async send(request, signal) {
+      const startedMs = tools.clock.monotonicMs()
+      const stopped = (): boolean => signal.aborted
+      let intervalMs = retry.initialIntervalMs
+      for (;;) {
+        const outcome = await transport.send(request, signal)
+        if (outcome.kind !== 'retry' || stopped()) return outcome
+        if (!retry.enabled) return givenUp(`not retried, since retry_on_failure is off: ${outcome.reason}`)
+        const delayMs = delayBefore(intervalMs, outcome.afterMs, retry, tools.random)
+        if (retry.maxElapsedMs > 0 && tools.clock.monotonicMs() - startedMs + delayMs > retry.maxElapsedMs) {
+          return givenUp(`no more retries left within ${retry.maxElapsedMs} ms: ${outcome.reason}`)
+        }
+        tools.onRetry({ reason: outcome.reason, delayMs })
+        await tools.sleep(delayMs, signal)
+        if (stopped()) return outcome
+        intervalMs = Math.min(intervalMs * retry.multiplier, retry.maxIntervalMs)
+      }
+    },
+    [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
+  }
+}
+
+function delayBefore(
+  intervalMs: number,
+  afterMs: number | undefined,
+  retry: RetrySettings,
+  random: () => number,
+): number {
+  const spread = 1 + retry.randomizationFactor * (2 * random() - 1)
+  return Math.min(Math.max(Math.round(intervalMs * spread), afterMs ?? 0), MAX_TIMER_MS)
+}
+
+function givenUp(reason: string): SendOutcome {
+  return { kind: 'refused', splittable: false, reason }
+}
+
+/** Resolves after `ms` milliseconds, or at once when the signal aborts; never rejects. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
+
+export const sleep: Sleep = async (ms, signal) => {
+  try {
+    await wait(ms, undefined, { signal })
+  } catch {
+    // Only the abort can end it early.
+  }
+}
+
+/** What Collector users search their logs for when a backend is down. */
+export const WILL_RETRY = 'Exporting failed. Will retry the request after interval.'
+
+/** What Collector users search their logs for when data was given up. */
+export const DROPPING = 'Exporting failed. Dropping data.'

@@ -1,0 +1,157 @@
+import type { ClientTls, RetryConfig, SendingConfig } from '../config/causeway-config.ts'
+import {
+  field,
+  optionalField,
+  refusedKeys,
+  type Rule,
+  section,
+  type SettingsOf,
+  UNSUPPORTED_COLLECTOR_KEY,
+  withoutUndefined,
+} from '../config/schema.ts'
+import { buildClientTls, clientAuth, clientTls } from '../config/tls-auth-cors.ts'
+import { choice, decimalNumber, DURATION, FLAG, HEADERS, wholeNumber } from '../config/value-kinds.ts'
+import { openClientTls } from '../platform/tls.ts'
+
+/** What both OTLP exporters have. */
+export interface OtlpSending {
+  tls: ClientTls
+  /** The id of an authenticator. */
+  auth?: string
+  headers: Record<string, string>
+  compression: 'gzip' | 'none'
+  timeoutMs: number
+  retry: RetryConfig
+  queue: { consumers: number; batchMaxSpans: number }
+}
+
+interface RetryBounds {
+  initial_interval: number
+  max_elapsed_time: number
+}
+
+const elapsedRule: Rule<RetryBounds> = ({ initial_interval, max_elapsed_time }) =>
+  max_elapsed_time > 0 && max_elapsed_time < initial_interval
+    ? {
+        key: 'max_elapsed_time',
+        message: "'max_elapsed_time' must not be less than 'initial_interval'; write 0s to never give up",
+      }
+    : undefined
+
+const retry = section(
+  'What happens after a send failed for now.',
+  {
+    enabled: field(FLAG, 'true', 'Send again; `false` passes over what failed once.'),
+    initial_interval: field(DURATION, '5s', 'The first pause.'),
+    randomization_factor: field(
+      decimalNumber(0, 1),
+      '0.5',
+      'Each pause is longer or shorter by up to this share.',
+    ),
+    multiplier: field(decimalNumber(1), '1.5', 'Each pause is this many times the last.'),
+    max_interval: field(DURATION, '30s', 'The longest pause.'),
+    max_elapsed_time: field(
+      DURATION,
+      '0s',
+      'Pass over what failed for this long; 0s never gives up, unlike the Collector, which gives up after 300s.',
+    ),
+  },
+  [elapsedRule],
+)
+
+const OUTBOX = 'the outbox in SQLite is the queue, durable and unbounded; remove this key'
+
+const queue = section('How the outbox is sent. It is always on, durable and unbounded.', {
+  enabled: field(FLAG, 'true', 'Taken for the sake of configurations that have it; the outbox is always on.'),
+  num_consumers: field(wholeNumber(1), '4', 'Most requests under way at a time.'),
+  batch: section('How much goes into one request.', {
+    max_size: field(wholeNumber(1), '512', 'Most spans or log records in one request.'),
+    min_size: optionalField(wholeNumber(0), 'Taken but without effect: what is there is sent at once.'),
+    flush_timeout: optionalField(DURATION, 'Taken but without effect: what is there is sent at once.'),
+    ...refusedKeys('batches are counted in spans and log records; remove it', 'sizer'),
+    ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'partition'),
+  }),
+  ...refusedKeys(OUTBOX, 'queue_size', 'storage', 'block_on_overflow', 'sizer', 'wait_for_result'),
+})
+
+/** The keys that both OTLP exporters have. */
+export const sendingKeys = {
+  tls: clientTls,
+  auth: clientAuth,
+  headers: field(HEADERS, '{}', 'Sent with every request. Never shown by `print-config`.'),
+  compression: field(choice(['gzip', 'none']), 'gzip', 'How requests are compressed.'),
+  retry_on_failure: retry,
+  sending_queue: queue,
+  ...refusedKeys(
+    UNSUPPORTED_COLLECTOR_KEY,
+    'keepalive',
+    'read_buffer_size',
+    'write_buffer_size',
+    'middlewares',
+    'batcher',
+  ),
+}
+
+interface SendingSettings {
+  tls: SettingsOf<typeof clientTls>
+  auth: SettingsOf<typeof clientAuth>
+  headers: Record<string, string>
+  compression: 'gzip' | 'none'
+  timeout: number
+  retry_on_failure: SettingsOf<typeof retry>
+  sending_queue: SettingsOf<typeof queue>
+}
+
+export function buildSending(settings: SendingSettings, scheme: 'http' | 'https' | undefined): OtlpSending {
+  const { retry_on_failure: again, sending_queue: outbox } = settings
+  return {
+    tls: buildClientTls(settings.tls, scheme),
+    ...withoutUndefined({ auth: settings.auth?.authenticator }),
+    headers: settings.headers,
+    compression: settings.compression,
+    timeoutMs: settings.timeout,
+    retry: {
+      enabled: again.enabled,
+      initialIntervalMs: again.initial_interval,
+      randomizationFactor: again.randomization_factor,
+      multiplier: again.multiplier,
+      maxIntervalMs: again.max_interval,
+      maxElapsedMs: again.max_elapsed_time,
+    },
+    queue: { consumers: outbox.num_consumers, batchMaxSpans: outbox.batch.max_size },
+  }
+}
+
+/** How the outbox is sent to it. */
+export function sendingOf({ retry, queue }: OtlpSending): SendingConfig {
+  return { batchMaxItems: queue.batchMaxSpans, consumers: queue.consumers, retry }
+}
+
+/** Reads the files with its certificates. Throws what is wrong with one. */
+export function openSendingFiles(_id: string, { tls }: OtlpSending): Disposable | undefined {
+  return tls.insecure ? undefined : openClientTls(tls)
+}
+
+/** Keys that are taken but have no effect. */
+export function warnOfSending({
+  sending_queue: outbox,
+}: SendingSettings): { key: string; message: string }[] {
+  const idle = [
+    { key: 'sending_queue::enabled', isSet: !outbox.enabled, message: 'the outbox is always on' },
+    {
+      key: 'sending_queue::batch::min_size',
+      isSet: outbox.batch.min_size !== undefined,
+      message: SENT_AT_ONCE,
+    },
+    {
+      key: 'sending_queue::batch::flush_timeout',
+      isSet: outbox.batch.flush_timeout !== undefined,
+      message: SENT_AT_ONCE,
+    },
+  ]
+  return idle
+    .filter(({ isSet }) => isSet)
+    .map(({ key, message }) => ({ key, message: `has no effect: ${message}` }))
+}
+
+const SENT_AT_ONCE = 'what is in the outbox is sent at once'

@@ -1,0 +1,199 @@
+import type { CpidNode, MergeGraph } from '../model/merge-graph.ts'
+import type {
+  PruneAttempt,
+  PruneCandidate,
+  PruneCounts,
+  PruneHold,
+  PruneStore,
+} from '../model/store-ports.ts'
+import { explain } from './record-mergelog.ts'
+
+const PAGE = 50
+/** Rows removed before the clock is looked at. */
+const ROWS_AT_ONCE = 500
+
+interface RemovalParts {
+  readonly store: PruneStore
+  readonly graph: MergeGraph
+  readonly guard: PruneGuard
+  readonly maxFanout: number
+  /** Hears of those that stay after all. */
+  readonly spared: (place: PruneCandidate) => void
+}
+
+/**
+ * Removes CPIDs that were condemned, and condemns those that thereby lose their last incoming edge. A cascade that is too
+ * large for one turn goes in many; at every moment only CPIDs without incoming edges have gone.
+ */
+export class Removal {
+  readonly #store: PruneStore
+  readonly #graph: MergeGraph
+  readonly #guard: PruneGuard
+  readonly #maxFanout: number
+  readonly #spared: (place: PruneCandidate) => void
+
+  constructor({ store, graph, guard, maxFanout, spared }: RemovalParts) {
+    this.#store = store
+    this.#graph = graph
+    this.#guard = guard
+    this.#maxFanout = maxFanout
+    this.#spared = spared
+  }
+
+  /** Goes on until nothing is condemned or the turn is up; what holds those in `free` was looked at in this turn. */
+  goOn(work: PruneWork, counts: PruneCounts, free: ReadonlySet<number> = new Set()): void {
+    for (;;) {
+      const condemned = this.#store.condemned(PAGE)
+      for (const { id, forced } of condemned) {
+        if (work.isUp) return
+        const before = { ...counts }
+        const isDone = this.#guard.attempt(id, 'writes', () => {
+          const hold = forced || free.has(id) ? undefined : this.#store.hold(id)
+          work.spend(LOOK_COST)
+          if (hold === undefined) return this.#remove(id, forced, work, counts)
+          this.#spare(id)
+          return true
+        })
+        if (isDone === undefined) {
+          Object.assign(counts, before)
+          this.#spared(this.#store.spare(id))
+        } else if (!isDone) return
+      }
+      if (condemned.length === 0 || work.isUp) return
+    }
+  }
+
+  /** False when the turn is up before all of it is gone. */
+  #remove(id: number, forced: boolean, work: PruneWork, counts: PruneCounts): boolean {
+    for (;;) {
+      const { rows, outcome } = this.#store.removeSome(id, ROWS_AT_ONCE, forced, counts)
+      work.remove(rows)
+      if (outcome === 'gone') break
+      if (outcome !== 'more') {
+        this.#spare(id)
+        return true
+      }
+      if (work.isUp) return false
+    }
+    while (this.#removeEdges(id, forced, work)) if (work.isUp) return false
+    this.#store.bury(id)
+    work.remove(CPID_COST)
+    counts.cpids++
+    if (forced) counts.unsettled++
+    return true
+  }
+
+  /** Removes a page of the edges that leave the CPID; true when there may be more. */
+  #removeEdges(id: number, forced: boolean, work: PruneWork): boolean {
+    const wasExplained = this.#graph.node(id).explained
+    const isTold = wasExplained && !this.#graph.isExplainedLater(id)
+    const targets = this.#graph.targetsAfter(id, 0, ROWS_AT_ONCE)
+    for (const target of targets) {
+      this.#store.removeEdge(id, target)
+      const descendant = this.#graph.node(target)
+      descendant.inDegree--
+      if (!wasExplained) descendant.unexplainedSources--
+      else if (!isTold) descendant.unexplainedSources = this.#graph.countUnexplained(target)
+      this.#graph.save(descendant)
+      if (descendant.inDegree === 0) this.#store.condemn(target, forced)
+      else this.#explainIfReady(descendant)
+    }
+    work.remove(targets.length * 2)
+    return targets.length === ROWS_AT_ONCE
+  }
+
+  #spare(id: number): void {
+    this.#spared(this.#store.spare(id))
+    this.#explainIfReady(this.#graph.node(id))
+  }
+
+  /** A pruned ancestor counts as settled, not as missing. */
+  #explainIfReady(node: CpidNode): void {
+    if (node.unexplainedSources > 0 || !node.hasMergelog || node.explained) return
+    const sources = (this.#graph.storedSources(node.id) ?? []).flatMap(
+      (source) => this.#graph.find(source) ?? [],
+    )
+    this.#graph.announce(node.id, 'explained')
+    explain(this.#graph, node, this.#maxFanout, sources)
+  }
+}
+
+/** How long a CPID for which something threw is left alone, in up time. */
+const LATER_MS = 3_600_000
+/** More are left alone than looked at anew too soon; the oldest are forgotten. */
+const MOST = 10_000
+
+/** Keeps what throws for one CPID from stopping a turn of pruning: it is left alone for an hour, and all others go on. */
+export class PruneGuard {
+  readonly #attempt: PruneAttempt
+  readonly #activeMs: () => number
+  readonly #until = new Map<number, number>()
+
+  constructor(attempt: PruneAttempt = ATTEMPT_ONLY, activeMs: () => number) {
+    this.#attempt = attempt
+    this.#activeMs = activeMs
+  }
+
+  /** What holds a CPID that is left alone. */
+  hold(cpid: number): PruneHold | undefined {
+    const at = this.#until.get(cpid)
+    return at === undefined || at <= this.#activeMs() ? undefined : { until: 'activeMs', at }
+  }
+
+  /** Does what is about one CPID; undefined when that threw, so that nothing of it was done. */
+  attempt<T>(cpid: number, does: 'reads' | 'writes', work: () => T): T | undefined {
+    let done: T | undefined
+    const hasWorked = this.#attempt(cpid, does, () => {
+      done = work()
+    })
+    if (hasWorked) return done
+    if (this.#until.size >= MOST) this.#until.delete(this.#until.keys().next().value ?? 0)
+    this.#until.set(cpid, this.#activeMs() + LATER_MS)
+    return undefined
+  }
+
+  forget(): void {
+    this.#until.clear()
+  }
+}
+
+/** Nothing is caught. */
+const ATTEMPT_ONLY: PruneAttempt = (_cpid, _does, work) => {
+  work()
+  return true
+}
+
+/** What removing a CPID itself, or looking at what holds one, costs beside a removed row. */
+const CPID_COST = 10
+export const LOOK_COST = 2
+const COST_OF_BUDGET = 50
+
+/** How much may still be done in one turn. Something is always done, so that every turn gets on. */
+export class PruneWork {
+  #left: number
+  readonly #mayGoOn: () => boolean
+  #hasBegun = false
+  /** Rows that went. */
+  removed = 0
+
+  /** `budget`: about how many CPIDs may go; `mayGoOn` is asked between steps. */
+  constructor(budget: number, mayGoOn: () => boolean) {
+    this.#left = budget * COST_OF_BUDGET
+    this.#mayGoOn = mayGoOn
+  }
+
+  spend(cost: number): void {
+    this.#left -= cost
+    this.#hasBegun = true
+  }
+
+  /** So many rows have gone. */
+  remove(rows: number): void {
+    this.removed += rows
+    this.spend(rows)
+  }
+
+  get isUp(): boolean {
+    return this.#hasBegun && (this.#left <= 0 || !this.#mayGoOn())
+  }
+}

@@ -1,0 +1,398 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { deserialize, serialize } from 'node:v8'
+import type { CausewayConfig } from '../config/causeway-config.ts'
+import type { ClusterInferenceState } from '../kube/inference/cluster-inference.ts'
+import { parseRelations } from '../kube/inference/relations.ts'
+import type { LongLine } from '../kube/objects/object-json.ts'
+import type { CustomReference } from '../model/kubernetes-objects.ts'
+import {
+  deserializeObservations,
+  type Observation,
+  type SkipReason,
+} from '../model/kubernetes-observations.ts'
+import { ownValue } from '../model/names-from-outside.ts'
+import { nanosOfMs } from '../model/time-and-size.ts'
+import { inferenceRules, soughtReferences } from '../store/inference-rules.ts'
+import {
+  type LineKey,
+  NO_LINES,
+  type OrderedLine,
+  OrderedLines,
+  type SetOfLines,
+  withLine,
+} from '../store/sqlite/import-order.ts'
+import { migrate } from '../store/sqlite/migrate.ts'
+import { closeWriting, holdDatabase, openForWriting } from '../store/sqlite/open-database.ts'
+import { sqliteStores } from '../store/sqlite/writer-stores.ts'
+import { StoreWriter } from '../store/store-writer.ts'
+import { firstLookMs, RecordedClock, ReplayedTime } from './recorded-time.ts'
+import { GrowingRecordings, type NamedRecording, readLine, Recording } from './recordings.ts'
+
+/**
+ * Imports recordings of a cluster into the configured database, on which no Causeway may run; it is made where there is none.
+ * What is decided is left for the configured exporters, which a Causeway sends once it runs. Rejects with what to do.
+ */
+export async function importInto(
+  { cpid, pipelines: { outTraces, outLogs } }: CausewayConfig,
+  cluster: string,
+  recordings: readonly NamedRecording[],
+  options: ImportOptions = {},
+): Promise<Imported> {
+  const { path } = cpid.storage
+  const db = openForWriting(path)
+  let hold: Disposable | undefined
+  try {
+    hold = holdDatabase(path)
+    await migrate(db)
+    const inference = {
+      ...inferenceRules(cpid.inference, [], { receivers: [] }),
+      clusters: { [cluster]: seenBy(recordings) },
+    }
+    const { references } = parseRelations(cpid.inference.relations)
+    const openWriter: OpenWriter = (startMs) => {
+      const clock = new RecordedClock(startMs)
+      const stores = sqliteStores(
+        db,
+        { retention: cpid.retention, sought: soughtReferences(inference) },
+        clock,
+      )
+      const linking = { ...cpid.linking, logs: outLogs.length > 0 }
+      const { maxSources, retention, senders } = cpid
+      const writer = new StoreWriter(
+        stores,
+        { linking, maxSources, retention, inference, ...(senders && { senders }) },
+        clock,
+      )
+      writer.keepExporters('traces', outTraces)
+      writer.keepExporters('logs', outLogs)
+      return { writer, clock }
+    }
+    const stored = sqliteStores(db, { retention: cpid.retention }, new RecordedClock(0)).transactor.run(
+      ({ inference: kept }) => kept.position(cluster, IMPORT_STREAM),
+      { mayOnlyRead: true },
+    )
+    return await importRecordings({ cluster, recordings, references, openWriter, stored }, options)
+  } finally {
+    closeWriting(db)
+    hold?.[Symbol.dispose]()
+  }
+}
+
+function seenBy(recordings: readonly NamedRecording[]): { versions: boolean; requests: boolean } {
+  const has = (of: NamedRecording['source']): boolean => recordings.some(({ source }) => source === of)
+  return { versions: has('watch'), requests: has('audit') }
+}
+
+/** Turns that are committed at once. */
+const TURNS_TOGETHER = 400
+/** After all lines without a time. */
+const TIMELESS = { atNs: 0n, version: 2n ** 63n - 1n, hash: Buffer.alloc(0) }
+
+export interface ImportOptions {
+  /** The recordings grow: what comes is imported until it aborts, and nothing is settled because they end for now. */
+  readonly follow?: AbortSignal
+  /** How many turns are committed at once; as is fast unless given. */
+  readonly turnsTogether?: number
+}
+
+/** Begins to write at a time of a recording, Unix milliseconds. */
+type OpenWriter = (startMs: number) => { writer: StoreWriter; clock: RecordedClock }
+
+interface RecordingsOfCluster {
+  readonly cluster: string
+  readonly recordings: readonly NamedRecording[]
+  /** What has to be read of custom resources beside what all objects have. */
+  readonly references: readonly CustomReference[]
+  readonly openWriter: OpenWriter
+  /** Where the last import of the cluster stands, as it was written down. */
+  readonly stored: string | undefined
+}
+
+/**
+ * Stores what a Causeway would have stored that had been there when recordings of a cluster were made. What comes of it depends on
+ * the lines of all recordings together, not on the files that they stand in, nor on how often an import was interrupted. Rejects with
+ * what to do when a recording cannot be read.
+ */
+export async function importRecordings(
+  of: RecordingsOfCluster,
+  { follow, turnsTogether = TURNS_TOGETHER }: ImportOptions = {},
+): Promise<Imported> {
+  const recordings = await Promise.all(of.recordings.map((named) => Recording.open(named)))
+  using lines = new OrderedLines()
+  const counts = new ImportCounts()
+  let begun: LineImport | undefined
+  const add = ({ source, path }: Recording, line: Buffer | LongLine, number: number): bigint => {
+    const read = readLine(source, line, of.references)
+    if (read === undefined) return 0n
+    if ('fault' in read) {
+      counts.addFault(path, number, read.fault)
+      return 0n
+    }
+    const isNew = lines.add(begun?.notBeforeTold(read.line) ?? read.line, read.isTimed)
+    if (!isNew) counts.known++
+    return read.line.atNs
+  }
+  const work = async (untilMs?: number): Promise<void> => {
+    begun ??= begin(of, lines, counts, untilMs)
+    while (begun?.mayTurn(untilMs) === true && follow?.aborted !== true) {
+      begun.turns(turnsTogether, untilMs)
+      await nextTurn()
+    }
+  }
+  if (follow === undefined) {
+    for (const recording of recordings) {
+      let number = 0
+      for await (const some of recording.lines()) for (const line of some) add(recording, line, ++number)
+    }
+    await work()
+    begun?.end()
+  } else {
+    await using growing = new GrowingRecordings(recordings, follow, add)
+    await growing.firstEnd()
+    while (!growing.isOver) {
+      await work(growing.toldToMs)
+      await growing.more()
+    }
+  }
+  return counts
+}
+
+/** Goes on where the last import of the cluster stands; undefined while there is nothing to do. */
+function begin(
+  { cluster, openWriter, stored }: RecordingsOfCluster,
+  lines: OrderedLines,
+  counts: ImportCounts,
+  untilMs = Infinity,
+): LineImport | undefined {
+  const before = stored === undefined ? undefined : readPlace(stored)
+  const place = before && placeAmong(lines, before)
+  const [next] = lines.after(place?.last, 1)
+  const isUnfinished = before?.waiting !== undefined
+  const [first = next] = lines.after(place?.last ?? TIMELESS, 1)
+  const startMs = isUnfinished ? before.clockMs : first && firstLookMs(first.atNs)
+  counts.known += place?.told.lines ?? 0
+  if (startMs === undefined || (startMs > untilMs && !isUnfinished)) return undefined
+  if (before !== undefined) warn(before, place !== undefined, counts)
+  const { writer, clock } = openWriter(startMs)
+  writer.inference.readStored()
+  if (before?.waiting !== undefined) writer.inference.goOnFrom(cluster, before.waiting)
+  return new LineImport({ cluster, writer, time: new ReplayedTime(writer, clock), lines, counts }, place)
+}
+
+/** Where the import stood, unless other lines had been told by then than those that are at hand. */
+function placeAmong(lines: OrderedLines, before: ImportCheckpoint): ImportCheckpoint | undefined {
+  const there = lines.upTo(before.last)
+  const areSame = there.lines === before.told.lines && there.digest === before.told.digest
+  return areSame ? before : undefined
+}
+
+function warn({ waiting, clockMs }: ImportCheckpoint, areSame: boolean, { warnings }: ImportCounts): void {
+  const time = new Date(clockMs).toISOString()
+  if (waiting !== undefined && !areSame)
+    warnings.push(
+      `an import of this cluster was interrupted at ${time} of its recordings, which had other lines than these: name the same files to go on with it`,
+    )
+  else if (waiting === undefined && areSame)
+    warnings.push(
+      `an import of this cluster had ended at ${time} of its recordings, and what was open then was settled: import recordings that grow with --follow`,
+    )
+}
+
+const MOST_TOGETHER = 500
+
+/** What an import works with. */
+interface ImportedInto {
+  readonly cluster: string
+  readonly writer: StoreWriter
+  readonly time: ReplayedTime
+  readonly lines: OrderedLines
+  readonly counts: ImportCounts
+}
+
+/**
+ * Tells a writer of the lines of recordings in their order, each at the time at which it was told then, in small turns. Where it
+ * stands is stored with what the turns stored: a later process goes on from there as this one would have.
+ */
+class LineImport {
+  readonly #into: ImportedInto
+  #last: ImportCheckpoint['last'] | undefined
+  #told: ImportCheckpoint['told']
+  /** Lines that are read from the file of all lines, and not told. */
+  #next: OrderedLine[] = []
+
+  /** `place` is where the lines that are at hand were told to. */
+  constructor(into: ImportedInto, place: Pick<ImportCheckpoint, 'last' | 'told'> | undefined) {
+    this.#into = into
+    this.#last = place?.last
+    this.#told = place?.told ?? NO_LINES
+  }
+
+  /** A line that came too late is told next. */
+  notBeforeTold(line: OrderedLine): OrderedLine {
+    // Those that are next may come after it.
+    this.#next = []
+    const last = this.#last
+    return last === undefined || line.atNs > last.atNs ? line : { ...line, atNs: last.atNs + 1n }
+  }
+
+  /** Something can be done up to a moment, Unix milliseconds, or at all. */
+  mayTurn(untilMs = Infinity): boolean {
+    const nextMs = this.#nextMs()
+    return nextMs !== undefined && nextMs <= untilMs
+  }
+
+  /** Does some of what can be done up to a moment, or at all, and stores it together with where it stands. */
+  turns(most: number, untilMs = Infinity): void {
+    this.#into.writer.together(() => {
+      for (let turns = 0; turns < most && this.mayTurn(untilMs); turns++) this.#turn()
+      this.#save(this.#into.writer.inference.waitingOf(this.#into.cluster))
+    })
+  }
+
+  /** The recording is over, and nothing is left to do. */
+  end(): void {
+    this.#into.writer.together(() => this.#save(undefined))
+  }
+
+  #turn(): void {
+    const { time } = this.#into
+    const tellMs = this.#tellMs
+    if (tellMs !== undefined && tellMs <= time.nowMs) this.#tell()
+    else time.goTowards(this.#nextMs() ?? time.nowMs)
+  }
+
+  /** When something is to be done next; undefined where nothing is. */
+  #nextMs(): number | undefined {
+    const [tellMs, lookMs] = [this.#tellMs, this.#into.time.nextLookMs]
+    return tellMs === undefined || lookMs === undefined ? (tellMs ?? lookMs) : Math.min(tellMs, lookMs)
+  }
+
+  /** When the next line is told; undefined where there is none. */
+  get #tellMs(): number | undefined {
+    const next = this.#nextLine()
+    return next && Math.max(firstLookMs(next.atNs), this.#into.time.nowMs)
+  }
+
+  #save(waiting: ImportCheckpoint['waiting']): void {
+    const { writer, cluster, time } = this.#into
+    if (this.#last === undefined) return
+    const place = { last: this.#last, told: this.#told, clockMs: time.nowMs, waiting }
+    writer.inference.moveTo(cluster, IMPORT_STREAM, writePlace(place))
+  }
+
+  /** Tells of all that was told by now, or some of it. */
+  #tell(): void {
+    const { cluster, time, counts } = this.#into
+    const nowNs = nanosOfMs(time.nowMs)
+    const told: Observation[] = []
+    let bytes = 0
+    for (let most = MOST_TOGETHER; most > 0; most--) {
+      const line = this.#nextLine()
+      if (line === undefined || line.atNs > nowNs) break
+      this.#next.shift()
+      this.#last = { atNs: line.atNs, version: line.version, hash: line.hash }
+      this.#told = withLine(this.#told, line.hash)
+      counts.add(line.skipped)
+      bytes += line.told.length
+      if (line.told.length > 0) told.push(...(deserializeObservations(line.told) as Observation[]))
+    }
+    if (told.length > 0) time.take(cluster, told, bytes)
+  }
+
+  #nextLine(): OrderedLine | undefined {
+    if (this.#next.length === 0) this.#next = this.#into.lines.after(this.#last, MOST_TOGETHER)
+    return this.#next[0]
+  }
+}
+
+/** Where an import of a cluster stands; all that it stored by then is stored together with it. */
+interface ImportCheckpoint {
+  /** The last line that was told. */
+  readonly last: LineKey
+  /** The lines up to it. */
+  readonly told: SetOfLines
+  /** The clock of the recording, Unix milliseconds. */
+  readonly clockMs: number
+  /** What was told and not decided; undefined once the recording is over, and everything settled. */
+  readonly waiting: ClusterInferenceState | undefined
+}
+
+/** By what the place of the imports of a cluster is found, among the streams of its receivers. */
+export const IMPORT_STREAM = 'import'
+
+interface Written {
+  last: { atNs: string; version: string; hash: string }
+  lines: number
+  digest: string
+  clockMs: number
+  /** Base64 of V8's own format: it keeps what is one object one object. */
+  waiting?: string
+}
+
+function writePlace({ last, told, clockMs, waiting }: ImportCheckpoint): string {
+  const written: Written = {
+    last: { atNs: `${last.atNs}`, version: `${last.version}`, hash: last.hash.toString('hex') },
+    ...{ lines: told.lines, digest: told.digest.toString(16), clockMs },
+    ...(waiting && { waiting: serialize(waiting).toString('base64') }),
+  }
+  return JSON.stringify(written)
+}
+
+export function readPlace(text: string): ImportCheckpoint {
+  const { last, lines, digest, clockMs, waiting } = JSON.parse(text) as Written
+  return {
+    last: {
+      ...{ atNs: BigInt(last.atNs), version: BigInt(last.version) },
+      hash: Buffer.from(last.hash, 'hex'),
+    },
+    told: { lines, digest: BigInt(`0x${digest}`) },
+    clockMs,
+    waiting:
+      waiting === undefined
+        ? undefined
+        : (deserialize(Buffer.from(waiting, 'base64')) as ClusterInferenceState),
+  }
+}
+
+const MAX_FAULTS = 5
+
+/** What came of an import. */
+export interface Imported {
+  /** Lines that were imported now, or could not be read. */
+  readonly lines: number
+  /** Lines that were imported before. */
+  readonly known: number
+  /** Versions and requests that were told. */
+  readonly told: number
+  /** Lines that make no write, by why. */
+  readonly skipped: Readonly<Partial<Record<SkipReason, number>>>
+  /** Lines that could not be read. */
+  readonly faulty: number
+  /** The first of them: where they stand, and what is wrong. */
+  readonly faults: readonly string[]
+  /** What the person has to know who imported. */
+  readonly warnings: readonly string[]
+}
+
+/** Counts the lines of recordings. */
+class ImportCounts implements Imported {
+  readonly skipped: Partial<Record<SkipReason, number>> = {}
+  readonly faults: string[] = []
+  readonly warnings: string[] = []
+  lines = 0
+  known = 0
+  told = 0
+  faulty = 0
+
+  add(skipped: SkipReason | undefined): void {
+    this.lines++
+    if (skipped === undefined) this.told++
+    else this.skipped[skipped] = (ownValue(this.skipped, skipped) ?? 0) + 1
+  }
+
+  addFault(path: string, line: number, fault: string): void {
+    this.lines++
+    this.faulty++
+    if (this.faults.length < MAX_FAULTS) this.faults.push(`${path}, line ${line} ${fault}`)
+  }
+}

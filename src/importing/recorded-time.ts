@@ -1,0 +1,97 @@
+import type { Observation } from '../model/kubernetes-observations.ts'
+import { type Clock, NANOS_PER_MS, type UnixNanos } from '../model/time-and-size.ts'
+import type { StoreWriter } from '../store/store-writer.ts'
+
+/** How often a Causeway looks for what is due while nothing waits. */
+const IDLE_LOOK_MS = 1_000
+const MOST_AT_ONCE = 500
+
+/**
+ * Lets a writer live through the time of a recording: it decides, links and settles when it would have then. The moments at which it
+ * looks follow from what is stored and what waits alone, so that an import which goes on looks at the same moments.
+ */
+export class ReplayedTime {
+  readonly #writer: StoreWriter
+  readonly #clock: RecordedClock
+  /** `nextLookMs`, where nothing happened since it was asked for. */
+  #nextLook: { ms: number | undefined } | undefined
+
+  constructor(writer: StoreWriter, clock: RecordedClock) {
+    this.#writer = writer
+    this.#clock = clock
+  }
+
+  get nowMs(): number {
+    return this.#clock.wallMs()
+  }
+
+  /** When it looks next by itself; undefined where nothing can become due, since nothing waits and no cascade is open. */
+  get nextLookMs(): number | undefined {
+    this.#nextLook ??= { ms: this.#lookAfterNow() }
+    return this.#nextLook.ms
+  }
+
+  /** Goes on to its next look, or to a moment before that. */
+  goTowards(untilMs: number): void {
+    this.#clock.goOn(Math.min(this.nextLookMs ?? untilMs, untilMs) - this.nowMs)
+    this.#look()
+  }
+
+  /** Has it take in what was told; where too much waits, time goes on until there is room. */
+  take(cluster: string, told: readonly Observation[], bytes: number): void {
+    while (!this.#writer.inference.take(cluster, told, bytes)) this.goTowards(this.nowMs + REPLAY_STEP_MS)
+    this.#nextLook = undefined
+  }
+
+  #lookAfterNow(): number | undefined {
+    const { waiting, openTraces } = this.#writer.gauges()
+    const isBusy = this.#writer.inference.waiting > 0 || this.#writer.isLinkDue || waiting > 0
+    if (!isBusy && openTraces === 0) return undefined
+    const everyMs = isBusy ? REPLAY_STEP_MS : IDLE_LOOK_MS
+    return (Math.floor(this.nowMs / everyMs) + 1) * everyMs
+  }
+
+  #look(): void {
+    this.#nextLook = undefined
+    while (this.#writer.inference.infer(MOST_AT_ONCE));
+    while (this.#writer.isLinkDue) if (this.#writer.link(MOST_AT_ONCE) === 0) break
+    while (this.#writer.isAnythingDue()) if (!this.#writer.expire(MOST_AT_ONCE)) break
+  }
+}
+
+/** The clock of a recording: it stands still until it is told to go on, and never goes back. */
+export class RecordedClock implements Clock {
+  #nowMs: number
+  readonly #startedMs: number
+
+  constructor(startMs: number) {
+    this.#nowMs = startMs
+    this.#startedMs = startMs
+  }
+
+  wallMs(): number {
+    return this.#nowMs
+  }
+
+  monotonicMs(): number {
+    return this.#nowMs - this.#startedMs
+  }
+
+  goOn(ms: number): void {
+    this.#nowMs += ms
+  }
+}
+
+/** How often a Causeway looks for what is due, while something waits. Recorded time goes on in these steps alone. */
+const REPLAY_STEP_MS = 50
+const LOOK_NS = BigInt(REPLAY_STEP_MS) * NANOS_PER_MS
+
+/** When a Causeway looks first at what was told at a time, Unix milliseconds. */
+export function firstLookMs(ns: UnixNanos): number {
+  return Number((ns + LOOK_NS - 1n) / LOOK_NS) * REPLAY_STEP_MS
+}
+
+/** When a Causeway looked last by a time, Unix milliseconds. */
+export function lastLookMs(ns: UnixNanos): number {
+  return Number(ns / LOOK_NS) * REPLAY_STEP_MS
+}

@@ -1,0 +1,320 @@
+import { hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { constants, createGunzip } from 'node:zlib'
+import {
+  arrayIn,
+  isObject,
+  type Json,
+  type JsonObject,
+  linesOf,
+  type LongLine,
+  objectIn,
+  textIn,
+} from '../kube/objects/object-json.ts'
+import { readAuditEvent, readWatchEvent } from '../kube/objects/observations.ts'
+import { errorText, isOutOfMemory, reasonOf } from '../model/faults.ts'
+import type { CustomReference } from '../model/kubernetes-objects.ts'
+import { serializeObservations } from '../model/kubernetes-observations.ts'
+import { parseRfc3339, type UnixNanos } from '../model/time-and-size.ts'
+import { systemClock } from '../platform/system-clock.ts'
+import type { OrderedLine } from '../store/sqlite/import-order.ts'
+import { lastLookMs } from './recorded-time.ts'
+
+/** No object that an API server stores comes near it, twice with all its managers and in an audit event. */
+const MAX_LINE_BYTES = 32 * 1024 * 1024
+const GZIP = Buffer.from([0x1f, 0x8b])
+const NEWLINE = Buffer.from('\n')
+const CHUNK_BYTES = 262_144
+/** How often is looked for more. */
+const POLL_MS = 200
+
+export interface NamedRecording {
+  readonly source: RecordedSource
+  readonly path: string
+}
+
+/** How a recording is read that grows. */
+interface Following {
+  readonly signal: AbortSignal
+  /** All that stands in it now is read; called again while nothing more comes. */
+  readonly onEnd: () => void
+}
+
+/** A file with a JSON object a line, compressed with gzip or not. */
+export class Recording implements NamedRecording {
+  readonly source: RecordedSource
+  readonly path: string
+  readonly isCompressed: boolean
+
+  private constructor({ source, path }: NamedRecording, isCompressed: boolean) {
+    this.source = source
+    this.path = path
+    this.isCompressed = isCompressed
+  }
+
+  /** Rejects with what to do when it cannot be read. */
+  static async open(named: NamedRecording): Promise<Recording> {
+    const { path } = named
+    try {
+      const file = await open(path)
+      try {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(GZIP.length), 0, GZIP.length, 0)
+        return new Recording(named, bytesRead === GZIP.length && buffer.equals(GZIP))
+      } finally {
+        await file.close()
+      }
+    } catch (error) {
+      throw new Error(`cannot read ${path}: ${errorText(error)}; name a file that is there and may be read`)
+    }
+  }
+
+  /** Its lines, as many at a time as come together; a last one without an end is told of too, unless more may come. */
+  lines(following?: Following): AsyncGenerator<readonly (Buffer | LongLine)[]> {
+    return linesOf(following === undefined ? this.#whole() : this.#growing(following), MAX_LINE_BYTES)
+  }
+
+  /** With an end for the last line: a recording that was cut off may end in the middle of one. */
+  async *#whole(): AsyncGenerator<Buffer> {
+    yield* this.#bytes()
+    yield NEWLINE
+  }
+
+  async *#bytes(): AsyncGenerator<Buffer> {
+    const file = createReadStream(this.path)
+    if (!this.isCompressed) {
+      yield* file as AsyncIterable<Buffer>
+      return
+    }
+    // One that was cut off is read as far as it goes.
+    const gunzip = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH })
+    // What fails ends the reading below.
+    pipeline(file, gunzip, () => undefined)
+    yield* gunzip as AsyncIterable<Buffer>
+  }
+
+  /** What stands in it and what is written to it later, until the signal aborts. After it was rotated, the file that has its name. */
+  async *#growing({ signal, onEnd }: Following): AsyncGenerator<Buffer> {
+    let file = await open(this.path)
+    let read = 0
+    try {
+      while (!signal.aborted) {
+        const { buffer, bytesRead } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, read)
+        read += bytesRead
+        if (bytesRead > 0) {
+          yield buffer.subarray(0, bytesRead)
+          continue
+        }
+        const next = await this.#nextFile(file, read)
+        if (next !== undefined) {
+          await file.close()
+          file = next
+          read = 0
+          yield NEWLINE
+          continue
+        }
+        onEnd()
+        await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
+      }
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** The file that has its name now, where that is another one or begins anew. */
+  async #nextFile(file: FileHandle, read: number): Promise<FileHandle | undefined> {
+    const named = await stat(this.path).catch(() => undefined)
+    if (named === undefined) return undefined
+    const { ino, dev } = await file.stat()
+    return named.ino !== ino || named.dev !== dev || named.size < read ? await open(this.path) : undefined
+  }
+}
+
+/** A recording to which nothing came for so long holds the others up no longer. */
+const QUIET_MS = 10_000
+/** How much before those above them lines may stand in a recording: an API server logs what it did at the same time in any order. */
+const OUT_OF_ORDER_NS = 1_000_000_000n
+
+/** Takes a line and says when it was told. */
+type TakeLine = (from: Recording, line: Buffer | LongLine, number: number) => UnixNanos
+
+interface Growing {
+  readonly recording: Recording
+  lastNs: UnixNanos
+  /** When its end was reached; undefined while it is read. */
+  endMs: number | undefined
+}
+
+/** Reads recordings as they grow, all at the same time, until a signal aborts. */
+export class GrowingRecordings implements AsyncDisposable {
+  readonly #growing: readonly Growing[]
+  readonly #ended = new AbortController()
+  readonly #signal: AbortSignal
+  readonly #take: TakeLine
+  readonly #reading: Promise<unknown>
+  #moved = Promise.withResolvers<undefined>()
+
+  /** Rejects in `more` with what to do where one cannot be read any more. */
+  constructor(recordings: readonly Recording[], signal: AbortSignal, take: TakeLine) {
+    const compressed = recordings.find(({ isCompressed }) => isCompressed)
+    if (compressed !== undefined)
+      throw new Error(
+        `--follow cannot read ${compressed.path}, which is compressed; name the file that is written to`,
+      )
+    this.#signal = AbortSignal.any([signal, this.#ended.signal])
+    this.#take = take
+    this.#growing = recordings.map((recording) => ({ recording, lastNs: 0n, endMs: undefined }))
+    this.#reading = Promise.all(this.#growing.map((one) => this.#read(one)))
+    this.#reading.then(
+      () => this.#moved.resolve(undefined),
+      (error: unknown) => this.#moved.reject(error),
+    )
+    this.#moved.promise.catch(() => undefined)
+  }
+
+  get isOver(): boolean {
+    return this.#signal.aborted
+  }
+
+  /** Up to when all has been told of that happened, Unix milliseconds. */
+  get toldToMs(): number {
+    const nowMs = systemClock.monotonicMs()
+    const isQuiet = ({ endMs = nowMs }: Growing): boolean => nowMs - endMs > QUIET_MS
+    const times = (some: readonly Growing[]): UnixNanos[] => some.map(({ lastNs }) => lastNs)
+    const lively = this.#growing.filter((one) => !isQuiet(one))
+    const toldNs =
+      lively.length > 0
+        ? times(lively).reduce((first, ns) => (ns < first ? ns : first))
+        : times(this.#growing).reduce((last, ns) => (ns > last ? ns : last))
+    return lastLookMs(toldNs > OUT_OF_ORDER_NS ? toldNs - OUT_OF_ORDER_NS : 0n)
+  }
+
+  /** Resolves once the end of each was reached. */
+  async firstEnd(): Promise<void> {
+    while (!this.isOver && this.#growing.some(({ endMs }) => endMs === undefined)) await this.more()
+  }
+
+  /** Resolves once there may be more to do. */
+  async more(): Promise<void> {
+    await this.#moved.promise
+    if (this.isOver) return
+    this.#moved = Promise.withResolvers()
+    this.#moved.promise.catch(() => undefined)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort()
+    await this.#reading.catch(() => undefined)
+  }
+
+  async #read(one: Growing): Promise<void> {
+    const { recording } = one
+    const onEnd = (): void => {
+      one.endMs ??= systemClock.monotonicMs()
+      this.#moved.resolve(undefined)
+    }
+    let number = 0
+    for await (const lines of recording.lines({ signal: this.#signal, onEnd })) {
+      one.endMs = undefined
+      for (const line of lines) {
+        const atNs = this.#take(recording, line, ++number)
+        if (atNs > one.lastNs) one.lastNs = atNs
+      }
+    }
+  }
+}
+
+export type RecordedSource = 'audit' | 'watch'
+
+/** A line of a recording: what it tells and when, or why it cannot be read. */
+type ReadLine = { readonly line: OrderedLine; readonly isTimed: boolean } | { readonly fault: string }
+
+/** What every event has, and what is said of a line without it. */
+const MARK = {
+  audit: { key: 'stage', lacking: 'is no event of an audit log' },
+  watch: { key: 'type', lacking: 'is no event of a watch' },
+} as const
+/** Some programs begin a file with it, and end lines with a carriage return. */
+const NOT_CONTENT = /^\uFEFF|\r$/g
+const HASH_BYTES = 16
+
+/** Reads a line; undefined where nothing stands in it. */
+export function readLine(
+  source: RecordedSource,
+  line: Buffer | LongLine,
+  references: readonly CustomReference[],
+): ReadLine | undefined {
+  if (!Buffer.isBuffer(line)) return { fault: `has more than ${MAX_LINE_BYTES >> 20} MiB` }
+  const text = line.toString('utf8').replaceAll(NOT_CONTENT, '')
+  if (text === '') return undefined
+  const event = eventOf(text)
+  if ('fault' in event) return event
+  if (textIn(event.event, MARK[source].key) === '') return { fault: MARK[source].lacking }
+  try {
+    return lineOf(source, event.event, hash('sha256', `${source} ${text}`, 'buffer'), references)
+  } catch (error) {
+    if (isOutOfMemory(error)) throw error
+    return { fault: `cannot be read: ${reasonOf(error)}` }
+  }
+}
+
+function lineOf(
+  source: RecordedSource,
+  event: JsonObject,
+  digest: Buffer,
+  references: readonly CustomReference[],
+): ReadLine {
+  const { atNs, isTimed } = source === 'audit' ? timeOfAudit(event) : timeOfWatch(event)
+  const told =
+    source === 'audit'
+      ? readAuditEvent(event, references)
+      : readWatchEvent(event, atNs, undefined, references)
+  const key = { atNs, hash: digest.subarray(0, HASH_BYTES) }
+  if (typeof told === 'string')
+    return { line: { ...key, version: 0n, told: serializeObservations([]), skipped: told }, isTimed: true }
+  const line = {
+    ...key,
+    version: told.version ?? 0n,
+    told: serializeObservations([told]),
+    skipped: undefined,
+  }
+  return { line, isTimed }
+}
+
+function eventOf(text: string): { readonly event: JsonObject } | { readonly fault: string } {
+  try {
+    const event = JSON.parse(text) as Json
+    return isObject(event) ? { event } : { fault: 'is no JSON object' }
+  } catch {
+    return { fault: 'is no JSON, or was cut off' }
+  }
+}
+
+interface TimeOfLine {
+  readonly atNs: UnixNanos
+  /** It is known when the line was told; else it is only known before when it was not. */
+  readonly isTimed: boolean
+}
+
+function timeOfAudit(event: JsonObject): TimeOfLine {
+  return { atNs: parseRfc3339(textIn(event, 'stageTimestamp')) ?? 0n, isTimed: true }
+}
+
+/** When a watch delivered a version: where the recording does not say, not before anything that the object says itself. */
+function timeOfWatch(event: JsonObject): TimeOfLine {
+  const told = parseRfc3339(textIn(event, 'time'))
+  if (told !== undefined) return { atNs: told, isTimed: true }
+  const metadata = objectIn(objectIn(event, 'object'), 'metadata')
+  const times = [
+    textIn(metadata, 'creationTimestamp'),
+    textIn(metadata, 'deletionTimestamp'),
+    ...arrayIn(metadata, 'managedFields').map((entry) => textIn(entry, 'time')),
+  ]
+  const atNs = times.reduce((latest, text) => {
+    const time = parseRfc3339(text) ?? 0n
+    return time > latest ? time : latest
+  }, 0n)
+  return { atNs, isTimed: false }
+}

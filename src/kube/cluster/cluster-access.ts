@@ -1,0 +1,297 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { isIPv6 } from 'node:net'
+import { join } from 'node:path'
+import { errorText } from '../../model/faults.ts'
+import { type Json, type JsonObject, objectIn, textIn } from '../objects/object-json.ts'
+
+/** Where the API server of a cluster is, whom to trust there, and what to show of oneself. */
+export interface ClusterAccess {
+  /** The context of the kubeconfig, or `in cluster`. */
+  readonly name: string
+  /** `https://10.0.0.1:6443`, with a path where there is one. */
+  readonly server: URL
+  readonly tls: ServerTrust
+  /** Through which proxy; empty for that of the environment, if there is one. */
+  readonly proxy: string
+  readonly credential: Credential
+  /** The namespace of the context; empty where it names none. */
+  readonly namespace: string
+}
+
+export interface ServerTrust {
+  /** PEM; the machine's authorities where there is none. */
+  readonly ca?: string
+  /** The name in its certificate, where that is not the one in the address. */
+  readonly servername?: string
+  readonly rejectUnauthorized?: boolean
+}
+
+/** Where a Pod finds its service account. */
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** The cluster that this process is a Pod of. Throws an Error that says what is missing. */
+export function serviceAccountAccess(
+  directory = SERVICE_ACCOUNT,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): ClusterAccess {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
+  if (host === undefined || port === undefined)
+    throw new Error(
+      'KUBERNETES_SERVICE_HOST is not set, so this is no Pod; outside of a cluster write auth_type: kubeConfig',
+    )
+  return {
+    name: 'in cluster',
+    server: new URL(`https://${isIPv6(host) ? `[${host}]` : host}:${port}`),
+    tls: { ca: fileOfAccount(directory, 'ca.crt') },
+    proxy: '',
+    credential: tokenFileCredential(join(directory, 'token')),
+    namespace: '',
+  }
+}
+
+function fileOfAccount(directory: string, name: string): string {
+  try {
+    return readFileSync(join(directory, name), 'utf8')
+  } catch (cause) {
+    const path = join(directory, name)
+    throw new Error(
+      `${path} cannot be read; let the Pod have its service account (automountServiceAccountToken: true)`,
+      { cause },
+    )
+  }
+}
+
+/** What a request shows of who asks. */
+export interface PresentedCredential {
+  readonly headers: Readonly<Record<string, string | string[]>>
+  /** A client certificate and its key, PEM. */
+  readonly cert?: string
+  readonly key?: string
+}
+
+/** By what the API server is to know who asks; tokens run out, and so do certificates of plugins. */
+export interface Credential {
+  /** What is shown, where that never changes. */
+  readonly fixed?: PresentedCredential
+  /** What to show now; obtained anew where it ran out. Rejects with what to do. */
+  present(): Promise<PresentedCredential>
+  /** The API server did not take it: what is remembered is not shown again. */
+  refused(): void
+}
+
+/** What never changes: certificates, a token or a password of a kubeconfig, nothing at all. */
+export function fixedCredential(presented: PresentedCredential): Credential {
+  return { fixed: presented, present: () => Promise.resolve(presented), refused: () => undefined }
+}
+
+export const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` })
+
+/** Shows what both show; each has its own part of it. */
+export function bothCredentials(one: Credential, other: Credential): Credential {
+  return {
+    async present() {
+      const [first, second] = await Promise.all([one.present(), other.present()])
+      return { ...first, ...second, headers: { ...first.headers, ...second.headers } }
+    },
+    refused() {
+      one.refused()
+      other.refused()
+    },
+  }
+}
+
+/** A token that somebody else keeps fresh, as a kubelet does for Pods: it is read for every request. */
+export function tokenFileCredential(path: string): Credential {
+  return {
+    async present() {
+      const token = await readFile(path, 'utf8').catch((error: unknown) => {
+        throw new Error(`the token in ${path} cannot be read: ${errorText(error)}`)
+      })
+      return { headers: bearer(token.trim()) }
+    },
+    refused: () => undefined,
+  }
+}
+
+/** A program that prints credentials (client.authentication.k8s.io), as a kubeconfig names it. */
+export interface ExecPlugin {
+  readonly apiVersion: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** What its vendor says to whoever lacks it. */
+  readonly installHint: string
+  /** What it is told of the cluster; nothing unless it asks for that. */
+  readonly cluster?: JsonObject
+}
+
+interface ExecLimits {
+  readonly timeoutMs: number
+  readonly nowMs: () => number
+}
+
+const USUAL_LIMITS: ExecLimits = { timeoutMs: 60_000, nowMs: () => Date.now() }
+const MAX_OUTPUT_BYTES = 1_048_576
+const MAX_COMPLAINT = 500
+
+/** Runs the plugin when there is no credential or it ran out, once for all who wait for it. */
+export function execCredential(plugin: ExecPlugin, limits = USUAL_LIMITS): Credential {
+  let held: { presented: PresentedCredential; untilMs: number } | undefined
+  let running: Promise<PresentedCredential> | undefined
+  const obtain = async (): Promise<PresentedCredential> => {
+    held = readCredential(plugin, await run(plugin, limits.timeoutMs))
+    return held.presented
+  }
+  return {
+    present() {
+      if (held !== undefined && held.untilMs > limits.nowMs()) return Promise.resolve(held.presented)
+      running ??= obtain().finally(() => (running = undefined))
+      return running
+    },
+    refused: () => (held = undefined),
+  }
+}
+
+async function run(plugin: ExecPlugin, timeoutMs: number): Promise<string> {
+  const { apiVersion, command, args, cluster } = plugin
+  const spec = { interactive: false, ...(cluster !== undefined && { cluster }) }
+  const told = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec })
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const child = spawn(command, args, {
+    env: { ...process.env, ...plugin.env, KUBERNETES_EXEC_INFO: told },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  let complaint = ''
+  // What the plugin started may hold its outputs open for as long as it likes.
+  const end = (why: string): void => {
+    child.kill('SIGKILL')
+    child.stdout.destroy()
+    child.stderr.destroy()
+    reject(new Error(`the credential plugin ${command} ${why} and was ended: ${complaint.trim()}`))
+  }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text
+    if (output.length > MAX_OUTPUT_BYTES) end(`printed more than ${MAX_OUTPUT_BYTES} bytes`)
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-MAX_COMPLAINT)
+  })
+  child.on('error', (error) => {
+    const hint = plugin.installHint === '' ? '' : `; ${plugin.installHint.trim()}`
+    reject(new Error(`the credential plugin ${command} cannot be run: ${errorText(error)}${hint}`))
+  })
+  child.on('close', (code, signal) => {
+    if (code === 0) resolve(output)
+    else {
+      const how = signal === null ? `with ${code ?? 'an error'}` : `by ${signal}`
+      reject(new Error(`the credential plugin ${command} ended ${how}: ${complaint.trim()}`))
+    }
+  })
+  const late = setTimeout(() => end(`took longer than ${timeoutMs / 1_000} s`), timeoutMs)
+  return await promise.finally(() => clearTimeout(late))
+}
+
+function readCredential(
+  { command, apiVersion }: ExecPlugin,
+  output: string,
+): { presented: PresentedCredential; untilMs: number } {
+  const printed = parse(command, output)
+  const says = textIn(printed, 'apiVersion')
+  if (says !== apiVersion)
+    throw new Error(
+      `the credential plugin ${command} answers in ${says || 'nothing'} instead of ${apiVersion}`,
+    )
+  const status = objectIn(printed, 'status')
+  const [token, cert, key] = ['token', 'clientCertificateData', 'clientKeyData'].map((name) =>
+    textIn(status, name),
+  )
+  if (!token && !(cert && key))
+    throw new Error(`the credential plugin ${command} printed neither a token nor a certificate with its key`)
+  const until = Date.parse(textIn(status, 'expirationTimestamp'))
+  return {
+    presented: { headers: token ? bearer(token) : {}, ...(cert && key && { cert, key }) },
+    untilMs: Number.isNaN(until) ? Number.POSITIVE_INFINITY : until,
+  }
+}
+
+function parse(command: string, output: string): Json {
+  try {
+    return JSON.parse(output) as Json
+  } catch {
+    throw new Error(`the credential plugin ${command} printed no ExecCredential`)
+  }
+}
+
+/** What a kubeconfig says of the provider `oidc`; texts are empty where it says nothing. */
+interface OidcUser {
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly idToken: string
+  readonly refreshToken: string
+  /** Who signed the issuer's certificate, PEM; a file or the text itself. */
+  readonly caFile: string
+  readonly caPem: string
+}
+
+/** A token that would run out on its way counts as run out. */
+const LEEWAY_MS = 10_000
+
+/**
+ * The id token of the kubeconfig, refreshed at its issuer when it runs out. What the issuer gives instead of the refresh token is
+ * kept in memory alone: the file is not written to.
+ */
+export function oidcCredential(user: OidcUser, nowMs: () => number = () => Date.now()): Credential {
+  let { idToken, refreshToken } = user
+  let running: Promise<string> | undefined
+  const refresh = async (): Promise<string> => {
+    if (refreshToken === '' || user.issuer === '')
+      throw new Error('the id token ran out, and the kubeconfig has nothing to refresh it with; log in again')
+    try {
+      ;({ idToken, refreshToken } = await askIssuer(user, refreshToken))
+    } catch (error) {
+      throw new Error(`${user.issuer} gives no new token: ${errorText(error)}; log in again`, {
+        cause: error,
+      })
+    }
+    return idToken
+  }
+  return {
+    async present() {
+      if (expiryMs(idToken) > nowMs() + LEEWAY_MS) return { headers: bearer(idToken) }
+      running ??= refresh().finally(() => (running = undefined))
+      return { headers: bearer(await running) }
+    },
+    refused: () => (idToken = ''),
+  }
+}
+
+async function askIssuer(
+  user: OidcUser,
+  refreshToken: string,
+): Promise<{ idToken: string; refreshToken: string }> {
+  const client = await import('openid-client')
+  const { fetchTrusting } = await import('./oidc-fetch.ts')
+  const ca = user.caFile === '' ? user.caPem : await readFile(user.caFile, 'utf8')
+  const options = ca === '' ? {} : { [client.customFetch]: fetchTrusting(ca) }
+  const issuer = new URL(user.issuer)
+  const secret = user.clientSecret === '' ? undefined : user.clientSecret
+  const configuration = await client.discovery(issuer, user.clientId, secret, undefined, options)
+  const answer = await client.refreshTokenGrant(configuration, refreshToken)
+  if (answer.id_token === undefined) throw new Error('its answer holds no id token')
+  return { idToken: answer.id_token, refreshToken: answer.refresh_token ?? refreshToken }
+}
+
+/** When a token runs out; at once where it does not say. Nobody is trusted by this: the API server checks it. */
+function expiryMs(token: string): number {
+  const [, claims = ''] = token.split('.')
+  try {
+    const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { exp?: unknown }
+    return typeof exp === 'number' ? exp * 1_000 : 0
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,446 @@
+import { isOutOfMemory, reasonOf } from '../../model/faults.ts'
+import { NANOS_PER_MS } from '../../model/time-and-size.ts'
+import {
+  arrayIn,
+  isObject,
+  type Json,
+  type JsonObject,
+  linesOf,
+  type LongLine,
+  namespaceOf,
+  objectIn,
+  parseBounded,
+  textIn,
+} from '../objects/object-json.ts'
+import { acceptOf, nameOfResource, pathOfResource, type WatchedResource } from './api-resources.ts'
+import { AnswerTooLong, ApiError, apiFailureText, type ApiServer, ApiServerTimeout } from './api-server.ts'
+import {
+  Backoff,
+  type BackoffClock,
+  Handover,
+  type ListSlots,
+  type Outage,
+  RefusalBackoff,
+} from './flow-control.ts'
+
+export interface StreamLimits {
+  /** Of one object; longer ones are passed over. */
+  readonly maxObjectBytes: number
+  /** Of a page of a list, where the server does not stream lists. */
+  readonly maxPageBytes: number
+  /** Read and not taken yet. */
+  readonly maxItems: number
+  readonly maxBytes: number
+  /** How long a watch may be silent, in milliseconds; there is a bookmark every minute. */
+  readonly silenceMs: number
+  /** How long one request watches. */
+  readonly watchMs: number
+  /** After how long what is refused for long is asked for again. */
+  readonly refusedMs: number
+}
+
+export const DEFAULT_STREAM_LIMITS: StreamLimits = {
+  maxObjectBytes: 16_777_216,
+  maxPageBytes: 4_194_304,
+  maxItems: 500,
+  maxBytes: 1_048_576,
+  silenceMs: 180_000,
+  watchMs: 300_000,
+  refusedMs: 300_000,
+}
+
+/** What the streams of one cluster share. */
+export interface StreamContext {
+  readonly server: ApiServer
+  readonly lists: ListSlots
+  readonly waiting: BackoffClock
+  readonly outage: Outage
+  readonly observer: StreamObserver
+  readonly limits: StreamLimits
+}
+
+/** How often a server may say that a version is newer than all it has, before that is believed. */
+const TOO_NEW_BELIEVED = 3
+
+/**
+ * Follows one resource: lists it, as a stream where the server does that, watches it with bookmarks, goes on from the last version
+ * after whatever ended a watch, and lists it anew when that version is no longer kept. Nothing is read while nothing is taken.
+ */
+export class ResourceStream<Item> {
+  readonly name: string
+  readonly #watched: WatchedResource
+  readonly #follower: ResourceFollower<Item>
+  readonly #context: StreamContext
+  readonly #handover: Handover<Item>
+  readonly #pauses: Backoff
+  readonly #refusals: RefusalBackoff
+  #version: string | undefined
+  #seen: SeenThrough
+  #streamsLists = true
+  /** Counts what came. */
+  #moves = 0
+  #movesBefore = 0
+  #tooNew = 0
+
+  /** `isLate` says that the cluster was watched before the resource came to be: nothing of it was there before anybody looked. */
+  constructor(
+    watched: WatchedResource,
+    follower: ResourceFollower<Item>,
+    context: StreamContext,
+    isLate = false,
+  ) {
+    this.name = nameOfResource(watched)
+    this.#watched = watched
+    this.#follower = follower
+    this.#context = context
+    this.#handover = new Handover((items, version) => follower.take(items, version), context.limits)
+    this.#pauses = new Backoff(context.waiting)
+    this.#refusals = new RefusalBackoff(context.waiting, context.limits.refusedMs)
+    this.#seen = isLate ? 'later list' : 'first list'
+  }
+
+  /** Resolves once the signal aborts, or the resource is left out for good. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#runOn(signal)
+    } finally {
+      this.#context.observer.level(this.name)
+    }
+  }
+
+  async #runOn(signal: AbortSignal): Promise<void> {
+    let isPlaced = false
+    while (!signal.aborted)
+      try {
+        this.#context.observer.behind(this.name)
+        if (!isPlaced) {
+          this.#version = await this.#follower.position()
+          if (this.#version !== undefined) this.#seen = 'later list'
+          isPlaced = true
+        }
+        await this.#follow(signal)
+      } catch (error) {
+        if (error instanceof ResourceNotFollowed) {
+          this.#context.observer.refused(this.name, error.message)
+          return
+        }
+        if (!isOver(signal)) await this.#afterFailure(error, signal)
+      }
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    await this.#handover.drained()
+    if (this.#version === undefined) await this.#begin(signal)
+    else await this.#watch(this.#version, signal)
+  }
+
+  /** By a list, once it is this one's turn. */
+  async #begin(signal: AbortSignal): Promise<void> {
+    const leave = await this.#context.lists.enter()
+    try {
+      if (isOver(signal)) return
+      this.#follower.listBegins()
+      if (this.#streamsLists) await this.#streamList(leave, signal)
+      else await this.#list(signal)
+    } finally {
+      leave()
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { server, limits } = this.#context
+    for await (const { items, version, isLast } of listPages(server, this.#watched, limits, signal)) {
+      for (const object of items) this.#add('ADDED', object, 0, undefined)
+      await this.#handover.drained()
+      if (isLast) await this.#listEnds(version)
+    }
+  }
+
+  async #watch(version: string, signal: AbortSignal): Promise<void> {
+    this.#context.observer.restarted(this.name)
+    const { waiting, limits } = this.#context
+    const begun = waiting.now()
+    this.#movesBefore = this.#moves
+    await this.#read({ resourceVersion: version }, () => undefined, signal)
+    // A server that ends every watch at once is not to be asked again and again.
+    const lastedMs = Number(waiting.now() - begun) / Number(NANOS_PER_MS)
+    if (this.#moves === this.#movesBefore && lastedMs < limits.watchMs) await this.#pauses.pause(signal)
+  }
+
+  async #streamList(listed: () => void, signal: AbortSignal): Promise<void> {
+    const query = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
+    await this.#read(query, listed, signal)
+    if (this.#version === undefined) throw new Error('a list ended before it was complete')
+  }
+
+  /** Reads one watch to its end; `listed` is called when the list that it begins with is complete. */
+  async #read(
+    query: Readonly<Record<string, string | boolean>>,
+    listed: () => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { server, limits, waiting } = this.#context
+    const { silenceMs } = limits
+    const timeoutSeconds = Math.ceil((limits.watchMs * (1 + waiting.random())) / 1_000)
+    const whole = { watch: true, allowWatchBookmarks: true, timeoutSeconds, ...query }
+    const path = pathOfResource(this.#watched, whole)
+    const answer = await server.open(path, { signal, silenceMs, accept: acceptOf(this.#watched, 'watch') })
+    this.#isAllowed()
+    if (this.#version !== undefined) this.#context.observer.level(this.name)
+    try {
+      for await (const lines of linesOf(answer, limits.maxObjectBytes)) {
+        for (const line of lines)
+          if (this.#readLine(line)) {
+            await this.#listEnds(this.#version ?? '')
+            listed()
+          }
+        await this.#handover.room()
+      }
+    } finally {
+      answer.destroy()
+      this.#context.observer.behind(this.name)
+    }
+  }
+
+  /** Takes in one line; true when the list that the watch began with is complete. */
+  #readLine(text: Buffer | LongLine): boolean {
+    const line = readWatchLine(text)
+    switch (line.kind) {
+      case 'error':
+        throw line.error
+      case 'unreadable':
+        this.#context.observer.unreadable(this.name, line.reason)
+        return false
+      case 'bookmark':
+        this.#moved()
+        if (line.isListEnd || this.#version !== undefined) this.#version = line.version
+        if (!line.isListEnd && this.#version !== undefined) this.#handover.add(undefined, 0, line.version)
+        return line.isListEnd
+      case 'change':
+        this.#moved()
+        this.#add(line.change, line.object, line.bytes, line.version)
+        return false
+    }
+  }
+
+  #add(change: WatchEventType, object: JsonObject, bytes: number, version: string | undefined): void {
+    const { apiVersion, kind } = this.#watched
+    const isListing = this.#version === undefined
+    // Items of lists do not say what they are, and metadata alone says that it is metadata.
+    const item = this.#readObject(change, { ...object, apiVersion, kind }, isListing ? this.#seen : 'event')
+    this.#handover.add(item, bytes, isListing ? undefined : version)
+    if (!isListing) this.#version = version
+  }
+
+  /** What is kept of an object; nothing of one that cannot be read, which keeps no other from being seen. */
+  #readObject(change: WatchEventType, object: JsonObject, seen: SeenThrough): Item | undefined {
+    try {
+      return this.#follower.read(change, object, seen)
+    } catch (error) {
+      if (error instanceof ResourceNotFollowed || isOutOfMemory(error)) throw error
+      const name = `${namespaceOf(object)}/${textIn(objectIn(object, 'metadata'), 'name')}`
+      this.#context.observer.unreadable(
+        this.name,
+        `left out ${name}, which cannot be read: ${reasonOf(error)}`,
+      )
+      return undefined
+    }
+  }
+
+  async #listEnds(version: string): Promise<void> {
+    await this.#handover.drained()
+    await this.#follower.listEnds(version, this.#seen)
+    this.#context.observer.listed(this.name)
+    this.#context.observer.level(this.name)
+    this.#version = version
+    this.#seen = 'later list'
+    this.#moved()
+    this.#isAllowed()
+  }
+
+  #moved(): void {
+    this.#moves++
+    this.#tooNew = 0
+    this.#pauses.over()
+  }
+
+  #isAllowed(): void {
+    this.#context.outage.over()
+    if (this.#refusals.over()) this.#context.observer.refused(this.name, undefined)
+  }
+
+  async #afterFailure(error: unknown, signal: AbortSignal): Promise<void> {
+    if (this.#version === undefined && this.#streamsLists && cannotStreamLists(error)) {
+      this.#streamsLists = false
+      return
+    }
+    if (!(error instanceof ApiError)) {
+      this.#context.observer.unreachable(apiFailureText(error))
+      await this.#context.outage.wait(this.#pauses, signal)
+    } else await this.#afterAnswer(error, signal)
+  }
+
+  async #afterAnswer(error: ApiError, signal: AbortSignal): Promise<void> {
+    const { observer } = this.#context
+    const isListing = this.#version === undefined
+    if (error.isRefusal) {
+      if (this.#refusals.areMeant(this.#seen !== 'first list')) {
+        observer.level(this.name)
+        observer.refused(this.name, error.message)
+      }
+      await this.#refusals.pause(signal)
+      return
+    }
+    const isTooNewForLong = error.isTooNew && ++this.#tooNew >= TOO_NEW_BELIEVED
+    const isLost = error.isExpired || (error.isInvalid && !isListing) || isTooNewForLong
+    if (!isLost && error.isGeneral) observer.unreachable(apiFailureText(error))
+    else if (!isLost || isListing) observer.trouble(this.name, error.message)
+    else {
+      observer.relisted(this.name, error.message)
+      this.#version = undefined
+      if (this.#moves > this.#movesBefore) return
+    }
+    await this.#pauses.pause(signal, error.retryAfterMs)
+  }
+}
+
+/** Asked anew each time: it changes while something is awaited. */
+const isOver = (signal: AbortSignal): boolean => signal.aborted
+
+/** It does not know of streamed lists, or takes the request for an ordinary watch. */
+function cannotStreamLists(error: unknown): boolean {
+  return error instanceof ApiServerTimeout || (error instanceof ApiError && error.isInvalid)
+}
+
+/**
+ * How an object came to be seen.
+ * - first list: the first one of it that was ever made; what is in it was there before anybody looked.
+ * - later list: a list after the stream was lost; what is new in it came while nobody looked.
+ * - event: as it changed.
+ */
+export type SeenThrough = 'first list' | 'later list' | 'event'
+
+export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+/** Who is told of a resource, object by object: it reads each at once, so that nothing else of it is held. */
+export interface ResourceFollower<Item> {
+  /** Up to which version it has everything; undefined when it has nothing. */
+  position(): Promise<string | undefined>
+  /** What is kept of an object; undefined for nothing. Throws a `LeftOut` when the resource cannot be followed at all. */
+  read(change: WatchEventType, object: JsonObject, seen: SeenThrough): Item | undefined
+  /** A list begins, and what was noted of an earlier one that broke off is void. */
+  listBegins(): void
+  /**
+   * Resolves once they are taken; rejects only when everything ends. `version` is how far the stream is read with them;
+   * undefined within a list, which begins anew when it breaks off. There may be no items, and only a version.
+   */
+  take(items: readonly Item[], version: string | undefined): Promise<void>
+  /** The list is complete as of `version`: what is not in it does not exist. As `take`. */
+  listEnds(version: string, seen: SeenThrough): Promise<void>
+}
+
+/** A resource that cannot be followed, for a reason that will not pass. */
+export class ResourceNotFollowed extends Error {}
+
+/** Is told of how a stream fares; must not throw. `stream` is its name. */
+export interface StreamObserver {
+  /** What there is may be more than what came: it is about to be listed, or its watch is to go on. */
+  behind(stream: string): void
+  /** It is listed, or its watch goes on; or nothing more is to come of it. */
+  level(stream: string): void
+  /** A list is complete, and taken. */
+  listed(stream: string): void
+  /** Everything is listed anew. */
+  relisted(stream: string, reason: string): void
+  /** The watch goes on in another request. */
+  restarted(stream: string): void
+  /** It may not be seen, or is not there; undefined once it can be. */
+  refused(stream: string, reason: string | undefined): void
+  /** The API server does not answer, or nobody is known to it: nothing of the cluster is seen. It is asked again. */
+  unreachable(reason: string): void
+  /** One object, or a line, cannot be read and is left out; all others are seen. */
+  unreadable(stream: string, reason: string): void
+  /** Something else is wrong, which is tried again. */
+  trouble(stream: string, reason: string): void
+}
+
+interface Page {
+  readonly items: readonly JsonObject[]
+  /** How long it was. */
+  readonly version: string
+  readonly isLast: boolean
+}
+
+const FIRST_LIMIT = 250
+const FEWER = 5
+
+/**
+ * A list, page by page, each of at most `maxPageBytes`: what is longer is asked for again in smaller pages, and a single object may
+ * have `maxObjectBytes`. Throws as `ApiServer.json` does; an ApiError that says Expired when it took too long.
+ */
+async function* listPages(
+  server: ApiServer,
+  watched: WatchedResource,
+  { maxPageBytes, maxObjectBytes }: { maxPageBytes: number; maxObjectBytes: number },
+  signal: AbortSignal,
+): AsyncGenerator<Page> {
+  let limit = FIRST_LIMIT
+  let after = ''
+  for (;;) {
+    const path = pathOfResource(watched, { limit, ...(after !== '' && { continue: after }) })
+    const asked = { signal, accept: acceptOf(watched, 'list') }
+    let page
+    try {
+      page = await server.json(path, limit === 1 ? maxObjectBytes : maxPageBytes, asked)
+    } catch (error) {
+      if (!(error instanceof AnswerTooLong) || limit === 1) throw error
+      limit = Math.ceil(limit / FEWER)
+      continue
+    }
+    const metadata = objectIn(page, 'metadata')
+    after = textIn(metadata, 'continue')
+    yield {
+      items: arrayIn(page, 'items').filter(isObject),
+      version: textIn(metadata, 'resourceVersion'),
+      isLast: after === '',
+    }
+    if (after === '') return
+  }
+}
+
+/** What a line of a watch says. */
+type WatchLine =
+  | { kind: 'change'; change: WatchEventType; object: JsonObject; version: string; bytes: number }
+  /** Nothing changed up to that version; `isListEnd` says that the list that the watch began with is complete. */
+  | { kind: 'bookmark'; version: string; isListEnd: boolean }
+  | { kind: 'error'; error: ApiError }
+  | { kind: 'unreadable'; reason: string }
+
+const CHANGES: ReadonlySet<string> = new Set<WatchEventType>(['ADDED', 'MODIFIED', 'DELETED'])
+const LIST_END = 'k8s.io/initial-events-end'
+
+export function readWatchLine(line: Buffer | LongLine): WatchLine {
+  if ('passedOver' in line)
+    return { kind: 'unreadable', reason: `left out an object of more than ${line.passedOver} bytes` }
+  const event = parsed(line)
+  const type = textIn(event, 'type')
+  const object = objectIn(event, 'object')
+  if (type === 'ERROR') return { kind: 'error', error: new ApiError(0, object) }
+  const metadata = objectIn(object, 'metadata')
+  const version = textIn(metadata, 'resourceVersion')
+  if (type === 'BOOKMARK') {
+    const isListEnd = textIn(objectIn(metadata, 'annotations'), LIST_END) === 'true'
+    return { kind: 'bookmark', version, isListEnd }
+  }
+  if (!CHANGES.has(type)) return { kind: 'unreadable', reason: 'left out a line that is no watch event' }
+  return { kind: 'change', change: type as WatchEventType, object, version, bytes: line.length }
+}
+
+function parsed(line: Buffer): Json | undefined {
+  try {
+    const event = parseBounded(line)
+    return isObject(event) ? event : undefined
+  } catch {
+    return undefined
+  }
+}

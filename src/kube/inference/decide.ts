@@ -1,0 +1,331 @@
+import { hash } from 'node:crypto'
+import type { Changes, ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import {
+  FINGERPRINT,
+  fingerprintOf,
+  type ObjectFacts,
+  type ObjectIdentity,
+} from '../../model/kubernetes-objects.ts'
+import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
+import { actorForOwner, newestBelow, type ReadVersion, readVersions } from './read-versions.ts'
+import type { Relation } from './relations.ts'
+import {
+  type AttributionSettings,
+  completesEviction,
+  inferWriter,
+  partOfWrite,
+  type WritePart,
+  type Writer,
+} from './write-attribution.ts'
+
+export interface InferenceSettings extends AttributionSettings {
+  readonly cluster: string
+  readonly relations: readonly Relation[]
+}
+
+/** What is decided about a write; it never changes. */
+export interface Decision {
+  readonly key: WriteKey
+  readonly write: ClusterWrite
+  /** The version that it made; where none is told, the lowest that it can have made. */
+  readonly version: bigint | undefined
+  readonly part: WritePart
+  readonly writer: Writer
+  /** The change that the version comes from. */
+  readonly cpid: Cpid
+  /** The changes that it merges; none where it begins one; undefined where it is one that was there. */
+  readonly sources: readonly Cpid[] | undefined
+  /** Changes that it is known to come from. */
+  readonly includes: readonly Cpid[]
+  readonly reads: readonly ReadVersion[]
+  readonly cause: 'operator' | 'exact' | 'inferred'
+  /** Versions between this one and the last that is known were not seen. */
+  readonly gap: boolean
+}
+
+const LAST = 2n ** 62n
+
+/** Decides what a write follows from, and notes the version that it made; undefined for a heartbeat, and for one decided before. */
+export function decide(
+  write: ClusterWrite,
+  objects: ClusterObjects,
+  changes: Changes,
+  settings: InferenceSettings,
+): Decision | undefined {
+  const object = objects.get(write.object.uid)
+  if (isDecided(write, object, objects)) return undefined
+  const below = write.version ?? LAST
+  const before = object && newestBelow(object, below)
+  const part = partOfWrite(write, before?.facts)
+  if (write.listed === 'first' && object === undefined) {
+    note(write, { cpid: parseCpid(write.facts?.cpid ?? ''), includes: [] }, undefined, objects)
+    return undefined
+  }
+  if (part === 'heartbeat') {
+    if (before !== undefined) note(write, before, before, objects)
+    return undefined
+  }
+  const writer = inferWriter(write, part, before?.facts, { objects, settings })
+  const { reads, upTo, isWhole } = readVersions(
+    { write, part, by: writer.service, before, objects, below, tooLate: new Set() },
+    settings.relations,
+  )
+  const key = keyOfWrite(settings.cluster, write)
+  const gap = hasGap(write, part, before)
+  // What a list shows is the work of several writes, each of which may have read something else.
+  const isCertain = isWhole && !gap
+  const decision = {
+    ...{ key, write, version: versionOf(write, before), part, writer, gap },
+    ...follows({ write, part, writer, reads, object, before, key, isCertain }, changes),
+  }
+  note(write, decision, before, objects)
+  if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
+  return decision
+}
+
+/** The same was told again, or by another source too late: what is decided never changes. */
+function isDecided(write: ClusterWrite, object: KnownObject | undefined, objects: ClusterObjects): boolean {
+  const { version, request } = write
+  // A list may show by its lack what a request has told already.
+  if (write.gone && request === undefined && object?.versions[0]?.gone === true) return true
+  if (object?.versions.some((known) => known.version === version)) return true
+  if (version !== undefined && version <= (object?.forgotten ?? -1n)) return true
+  return request?.tellsVersion === false && !objects.isFirstTold(requestKey(request, write.object))
+}
+
+/** An Audit-ID can be chosen by whoever asks: it tells requests for one object apart, no more. */
+function requestKey(
+  { auditId = '', verb }: ApiRequest,
+  { resource, namespace, name }: ObjectIdentity,
+): string {
+  return [auditId, verb, resource, namespace, name].join(' ')
+}
+
+/** A list may leave versions out; a request may say that it read one that nobody saw; a generation counts what authors wrote. */
+function hasGap(
+  { listed, request, facts, version }: ClusterWrite,
+  part: WritePart,
+  before: KnownVersion | undefined,
+): boolean {
+  if (listed !== undefined) return true
+  if (before === undefined) return part !== 'creation'
+  const read = request?.readVersion ?? 0n
+  if (read > before.version && read < (version ?? read)) return true
+  return facts !== undefined && facts.generation > before.facts.generation + 1
+}
+
+interface Following {
+  write: ClusterWrite
+  part: WritePart
+  writer: Writer
+  reads: readonly ReadVersion[]
+  object: KnownObject | undefined
+  before: KnownVersion | undefined
+  key: WriteKey
+  isCertain: boolean
+}
+
+function follows(
+  { write, part, writer, reads, object, before, key, isCertain }: Following,
+  changes: Changes,
+): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause'> {
+  const begins =
+    writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, reads))
+  const said =
+    ownCpid(write.facts, before?.facts, reads) ?? (begins ? announcedChange(write, object) : undefined)
+  const own = said !== undefined && changes.mayJoin(said) ? said : undefined
+  if (own !== undefined)
+    return { cpid: own, sources: undefined, includes: [], reads, cause: begins ? 'operator' : 'exact' }
+  if (completesEviction(write, part, before)) {
+    const marks = reads.filter(({ identity }) => identity.uid === write.object.uid)
+    const mark = marks[0]?.known
+    const context = mark && mergeContexts([mark], mark, changes, key)
+    if (context !== undefined) return { ...context, reads: marks, cause: 'exact' }
+  }
+  if (begins)
+    return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'operator' }
+  const cause = isCertain && reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
+  const self = reads.find(({ identity }) => identity.uid === write.object.uid)
+  const versions = reads.map(({ known }) => known)
+  const merged = mergeContexts(versions, self?.known, changes, key)
+  if (merged !== undefined) return { ...merged, reads, cause }
+  return { cpid: derivedCpid('root', key), sources: [], includes: [], reads, cause: 'inferred' }
+}
+
+/** Somebody nobody can name reacts where there is something to react to; else it is a person. */
+function reactsToOthers(write: ClusterWrite, part: WritePart, reads: readonly ReadVersion[]): boolean {
+  if (part === 'status' || part === 'removal' || part === 'binding') return true
+  const others = reads.filter(({ identity }) => identity.uid !== write.object.uid)
+  return part === 'deletion'
+    ? others.some(({ known }) => known.gone || known.facts.deleting)
+    : others.length > 0
+}
+
+/** The CPID that an instrumented writer put on this version: not one that was there, nor one copied from an owner. */
+function ownCpid(
+  facts: ObjectFacts | undefined,
+  before: ObjectFacts | undefined,
+  reads: readonly ReadVersion[],
+): Cpid | undefined {
+  const cpid = facts?.cpid
+  if (cpid === undefined || cpid === before?.cpid) return undefined
+  const owners = new Set(facts?.owners.map(({ uid }) => uid))
+  const isCopy = reads.some(({ identity, known }) => owners.has(identity.uid) && known.facts.cpid === cpid)
+  return isCopy ? undefined : parseCpid(cpid)
+}
+
+/** Every write of a cluster makes a version above all that were made before it. */
+function versionOf(
+  { version, after = -1n }: ClusterWrite,
+  before: KnownVersion | undefined,
+): bigint | undefined {
+  if (version !== undefined || before === undefined) return version
+  return (after > before.version ? after : before.version) + 1n
+}
+
+function note(
+  write: ClusterWrite,
+  { cpid, includes }: Pick<KnownVersion, 'cpid' | 'includes'>,
+  before: KnownVersion | undefined,
+  objects: ClusterObjects,
+): void {
+  const { object, facts, gone, request } = write
+  const at = versionOf(write, before)
+  const known = facts ?? before?.facts
+  if (known === undefined || at === undefined) return
+  // What nobody had asked for yet, nobody had read.
+  const readableNs = request?.startNs
+  objects.add(object, { version: at, cpid, facts: known, gone, includes, readableNs })
+}
+
+/** What a controller does to what an object owns, it does for that object. */
+function noteActed(
+  { object, version = 0n, facts }: ClusterWrite,
+  part: WritePart,
+  { service }: Writer,
+  objects: ClusterObjects,
+  upTo = version,
+): void {
+  objects.noteActed(object.uid, service, upTo)
+  if (part === 'status' || part === 'binding' || part === 'removal') return
+  for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, actorForOwner(service), upTo)
+}
+
+/**
+ * The change that an object was given for a write that has no place for it: a deletion, a scaling. Whoever is about to make one may
+ * write the CPID into the object and nothing else; until an author writes something else there, it stands for what comes next.
+ */
+function announcedChange(
+  { version, facts }: Pick<ClusterWrite, 'version' | 'facts'>,
+  object: KnownObject | undefined,
+): Cpid | undefined {
+  const before = object?.versions.filter((one) => version === undefined || one.version < version) ?? []
+  const cpid = before[0]?.facts.cpid
+  if (cpid === undefined || (facts !== undefined && facts.cpid !== cpid)) return undefined
+  for (const [index, one] of before.entries()) {
+    const earlier = before[index + 1]
+    if (earlier === undefined || contentOf(one) !== contentOf(earlier)) return undefined
+    if (earlier.facts.cpid !== cpid) return parseCpid(cpid)
+  }
+  return undefined
+}
+
+/** What an author wrote, but for what names the change. */
+function contentOf({ facts }: KnownVersion): string | undefined {
+  return fingerprintOf(facts, FINGERPRINT.content) ?? fingerprintOf(facts, FINGERPRINT.authored)
+}
+
+/** How many changes a version remembers to come from. */
+const MAX_INCLUDED = 64
+
+/** The change of a version that somebody wrote who had read others. */
+interface MergedContexts {
+  readonly cpid: Cpid
+  /** The changes that it merges; undefined where it is one of those that were read. */
+  readonly sources: readonly Cpid[] | undefined
+  /** Changes that it is known to come from. */
+  readonly includes: readonly Cpid[]
+}
+
+/**
+ * Algorithm 1 of the paper over the versions that were read, with the merge graph for "descends from". `before` is the version of
+ * the written object among them: what its change is known to come from is not looked for again, so that what an object has
+ * gone through before costs nothing. Undefined where none of them is of a change.
+ */
+export function mergeContexts(
+  reads: readonly KnownVersion[],
+  before: KnownVersion | undefined,
+  changes: Pick<Changes, 'newest'>,
+  key: WriteKey,
+): MergedContexts | undefined {
+  const cpids = [...new Set(reads.flatMap(({ cpid }) => cpid ?? []))]
+  const own = before?.cpid
+  const known = new Set(own === undefined ? [] : before?.includes)
+  const open = cpids.filter((cpid) => cpid === own || !known.has(cpid))
+  const newest = open.length < 2 ? open : changes.newest(open)
+  const [only] = newest
+  if (only === undefined) return undefined
+  const isMerge = newest.length > 1
+  const cpid = isMerge ? derivedCpid('merge', key) : only
+  const above = new Set([...cpids, ...known])
+  above.delete(cpid)
+  return {
+    cpid,
+    sources: isMerge ? newest.sort() : undefined,
+    includes: [...above].slice(0, MAX_INCLUDED),
+  }
+}
+
+/** What makes one write of one cluster known again, whoever tells of it, and however often. */
+interface WriteKey {
+  readonly cluster: string
+  readonly uid: string
+  /** The resourceVersion; where none is known, what the request is known by. */
+  readonly version: string
+}
+
+function keyOfWrite(cluster: string, { object, version, request }: ClusterWrite): WriteKey {
+  const known = version === undefined ? `${request?.verb ?? ''} ${request?.auditId ?? ''}` : String(version)
+  return { cluster, uid: object.uid, version: known }
+}
+
+/** The CPID that a write begins or merges into: version 8 of RFC 9562, out of SHA-256. Once released it never changes. */
+export function derivedCpid(kind: 'root' | 'merge', key: WriteKey): Cpid {
+  const bytes = digest(kind, key).subarray(0, 16)
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  return cpidOfBytes(bytes)
+}
+
+/** The ids of a write's span, in a trace of its own. */
+export function derivedSpanIds(key: WriteKey): { traceId: Buffer; spanId: bigint } {
+  const bytes = digest('span', key)
+  const spanId = bytes.readBigInt64BE(16)
+  return { traceId: bytes.subarray(0, 16), spanId: spanId === 0n ? 1n : spanId }
+}
+
+function digest(kind: string, { cluster, uid, version }: WriteKey): Buffer {
+  return hash('sha256', [kind, cluster, uid, version].join('\0'), 'buffer')
+}
+
+/** How inference decides, in all clusters that are watched. */
+export interface InferenceRules extends Omit<InferenceSettings, 'cluster'> {
+  /** How long streams of other resources may take to catch up. */
+  readonly windowMs: number
+  /** How long it is waited for who wrote, where a source tells. */
+  readonly whoWaitMs: number
+  /** What is seen of each cluster that is configured. */
+  readonly clusters: Readonly<Record<string, ClusterSources>>
+}
+
+export interface ClusterSources {
+  /** The versions of its objects. */
+  readonly versions: boolean
+  /** A receiver watches them, whose streams have to catch up first after a start; not unless given. */
+  readonly isFollowed?: boolean
+  /** The requests that make them. */
+  readonly requests: boolean
+  /** The requests that are about to be done: they say who, and come before the versions. Not unless given. */
+  readonly admissions?: boolean
+}

@@ -1,0 +1,275 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import {
+  CLUSTER_NAME,
+  CPID_AUDIT_ID,
+  CPID_CAUSE,
+  CPID_GAP,
+  CPID_ID,
+  CPID_NEW,
+  CPID_OBJECT,
+  CPID_OBSERVED,
+  CPID_REASON,
+  CPID_SOURCES,
+  CPID_TRACEPARENT,
+  CPID_WROTE,
+  MERGELOG_EVENT,
+  SERVICE_NAME,
+  USER_NAME,
+} from '../../model/attributes.ts'
+import type { ClusterObjects, KnownObject } from '../../model/inference-store.ts'
+import type { ObjectIdentity } from '../../model/kubernetes-objects.ts'
+import { type ClusterEvent, type EventObject, readTraceparent } from '../../model/kubernetes-observations.ts'
+import type { Cpid } from '../../model/merge-graph.ts'
+import { ownValue } from '../../model/names-from-outside.ts'
+import {
+  type AttributeValue,
+  bytesOf,
+  encodeAttribute,
+  encodeLogRecord,
+  type NewSpan,
+  scopeEnvelope,
+  serviceEnvelope,
+  type SpanEvent,
+  type SpanLink,
+  writeSpan,
+} from '../../model/otlp/encode-telemetry.ts'
+import { rfc3339 } from '../../model/time-and-size.ts'
+import { type Decision, derivedSpanIds } from './decide.ts'
+
+const OWN_SCOPE = scopeEnvelope('causeway.inference')
+/** How many read versions a span names. */
+const MAX_OBSERVED = 128
+
+/**
+ * An ExportTraceServiceRequest that says of each decision what an instrumented controller would have said of the write: a
+ * span, and where it begins or merges changes a mergelog in it.
+ */
+export function encodeDecisions(decisions: readonly Decision[]): Buffer {
+  const byService = Map.groupBy(decisions, ({ writer, key }) => `${key.cluster}\0${writer.service}`)
+  const request = new BinaryWriter()
+  for (const group of byService.values())
+    writeGroup(request.tag(1, WireType.LengthDelimited).fork(), group).join()
+  return bytesOf(request)
+}
+
+function writeGroup(to: BinaryWriter, group: readonly Decision[]): BinaryWriter {
+  const [{ writer, key } = { writer: { service: '' }, key: { cluster: '' } }] = group
+  to.raw(serviceEnvelope(writer.service, key.cluster))
+  to.tag(2, WireType.LengthDelimited).fork().raw(OWN_SCOPE)
+  for (const decision of group) writeSpan(to.tag(2, WireType.LengthDelimited).fork(), spanOf(decision)).join()
+  return to.join()
+}
+
+function spanOf(decision: Decision): NewSpan {
+  const { write, key } = decision
+  const endNs = write.request?.endNs ?? write.seenNs
+  const startNs = write.request?.startNs ?? endNs - 1n
+  return {
+    ...derivedSpanIds(key),
+    parentId: 0n,
+    name: nameOfWrite(decision),
+    startNs,
+    endNs,
+    attributes: attributesOf(decision),
+    links: linksOf(decision),
+    events: mergelogOf(decision, startNs),
+  }
+}
+
+function attributesOf(decision: Decision): Record<string, AttributeValue> {
+  const { write, version, writer, cpid, cause, reads, gap } = decision
+  const { auditId, traceparent } = write.request ?? {}
+  const observed = reads
+    .slice(0, MAX_OBSERVED)
+    .map(({ identity, known }) => versionReference(identity, known.version))
+  return {
+    [CPID_ID]: cpid,
+    [CPID_CAUSE]: cause,
+    [CPID_WROTE]: [versionReference(write.object, version)],
+    ...(observed.length > 0 && { [CPID_OBSERVED]: observed }),
+    ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
+    ...(gap && { [CPID_GAP]: true }),
+    ...(auditId !== undefined && { [CPID_AUDIT_ID]: auditId }),
+    ...(traceparent !== undefined && { [CPID_TRACEPARENT]: traceparent }),
+    ...objectAttributes(write.object),
+  }
+}
+
+function mergelogOf({ write, writer, part, cpid, sources }: Decision, timeNs: bigint): SpanEvent[] {
+  if (sources === undefined) return []
+  const attributes = {
+    [CPID_NEW]: cpid,
+    [CPID_SOURCES]: sources,
+    [CPID_OBJECT]: versionReference(write.object, write.version),
+    [CPID_REASON]: `${part} by ${writer.user ?? writer.service}`,
+  }
+  return [{ name: MERGELOG_EVENT, timeNs, attributes }]
+}
+
+/** The trace of whoever wrote the object, which says so in the object itself. */
+function linksOf({ write: { facts } }: Decision): SpanLink[] {
+  const parent = readTraceparent(facts?.traceparent ?? '')
+  return parent === undefined ? [] : [parent]
+}
+
+/** What the span of a write is called: `create v1/pods`, `bind v1/pods`, `update apps/v1/deployments status`. */
+function nameOfWrite({ write, part }: Pick<Decision, 'write' | 'part'>): string {
+  const of = `${write.object.apiVersion}/${write.object.resource}`
+  switch (part) {
+    case 'creation':
+      return `create ${of}`
+    case 'binding':
+      return `bind ${of}`
+    case 'scale':
+      return `scale ${of}`
+    case 'deletion':
+    case 'removal':
+      return `delete ${of}`
+    case 'status':
+      return `update ${of} status`
+    case 'authored':
+    case 'heartbeat':
+      return `${write.request?.verb === 'patch' ? 'patch' : 'update'} ${of}`
+  }
+}
+
+/** How a written or read object is named in spans: `<apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<version>`. */
+export function versionReference(
+  { apiVersion, resource, namespace, name, uid }: ObjectIdentity,
+  version: bigint | undefined,
+): string {
+  const object = [apiVersion, resource, ...(namespace === '' ? [] : [namespace]), name].join('/')
+  const known = [uid === '' ? '' : `uid=${uid}`, version === undefined ? '' : `rv=${version}`]
+  const query = known.filter((one) => one !== '').join('&')
+  return query === '' ? object : `${object}?${query}`
+}
+
+/** Which objects OpenTelemetry's semantic conventions have attributes for (`k8s.pod.name`, `k8s.pod.uid`), by their resource. */
+const NAMED: Readonly<Record<string, string>> = {
+  pods: 'pod',
+  replicasets: 'replicaset',
+  deployments: 'deployment',
+  statefulsets: 'statefulset',
+  daemonsets: 'daemonset',
+  jobs: 'job',
+  cronjobs: 'cronjob',
+  namespaces: 'namespace',
+  nodes: 'node',
+  horizontalpodautoscalers: 'hpa',
+  replicationcontrollers: 'replicationcontroller',
+  resourcequotas: 'resourcequota',
+}
+
+/** The attributes `k8s.*` of an object. */
+function objectAttributes({ resource, namespace, name, uid }: ObjectIdentity): Record<string, string> {
+  const kind = ownValue(NAMED, resource)
+  return {
+    ...(namespace !== '' && { 'k8s.namespace.name': namespace }),
+    ...(kind !== undefined && { [`k8s.${kind}.name`]: name }),
+    ...(kind !== undefined && uid !== '' && { [`k8s.${kind}.uid`]: uid }),
+  }
+}
+
+/**
+ * The change that an Event belongs to: that of the version of its object which whoever tells had seen, else of the newest that
+ * was there. Undefined for one that was told before.
+ */
+export function eventWithChange(event: ClusterEvent, objects: ClusterObjects): EventWithChange | undefined {
+  if (!objects.isFirstTold(`event ${event.uid} ${event.version}`)) return undefined
+  const { regarding } = event
+  const { versions = [] } = objectOf(regarding, objects) ?? {}
+  const seen = regarding.version ?? event.version
+  const known = versions.find(({ version }) => version <= seen) ?? versions.at(-1)
+  return { event, cpid: known?.cpid }
+}
+
+function objectOf({ uid }: EventObject, objects: ClusterObjects): KnownObject | undefined {
+  return uid === '' ? undefined : objects.get(uid)
+}
+
+const SCOPE = 'causeway.inference'
+
+/** OTLP's SeverityNumbers, by which the Collector's k8s_events receiver tells of the types of Events. */
+const SEVERITY: Readonly<Record<string, number>> = { normal: 9, warning: 13, error: 17, critical: 21 }
+
+/** An Event, and the change that the version of its object comes from, where one is known. */
+interface EventWithChange {
+  readonly event: ClusterEvent
+  readonly cpid: Cpid | undefined
+}
+
+/**
+ * An ExportLogsServiceRequest with a record for each Event, in their order, named as the Collector's `k8s_events` receiver names
+ * them. The bytes follow from the Events alone, not from when they were told: the same Event told twice is the same record.
+ */
+export function encodeEvents(cluster: string, events: readonly EventWithChange[]): Buffer {
+  const byResource = new Map<string, { resource: Uint8Array; records: Uint8Array[] }>()
+  for (const placed of events) {
+    const { controller, regarding } = placed.event
+    const key = [controller, hostOf(placed.event), ...Object.values(regarding).map(String)].join('\0')
+    const group = byResource.get(key) ?? { resource: encodeResource(cluster, placed.event), records: [] }
+    byResource.set(key, group)
+    group.records.push(encodeRecord(placed))
+  }
+  const request = new BinaryWriter()
+  for (const { resource, records } of byResource.values()) {
+    const scope = new BinaryWriter().raw(scopeEnvelope(SCOPE))
+    for (const record of records) scope.tag(2, WireType.LengthDelimited).bytes(record)
+    const envelope = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(resource)
+    envelope.tag(2, WireType.LengthDelimited).bytes(scope.finish())
+    request.tag(1, WireType.LengthDelimited).bytes(envelope.finish())
+  }
+  return Buffer.from(request.finish())
+}
+
+function encodeResource(cluster: string, event: ClusterEvent): Uint8Array {
+  const { controller, regarding } = event
+  const { kind, name, uid, apiVersion, version } = regarding
+  return encodeKeyValues(1, {
+    [SERVICE_NAME]: controller,
+    [CLUSTER_NAME]: cluster,
+    'k8s.node.name': hostOf(event),
+    'k8s.object.kind': kind,
+    'k8s.object.name': name,
+    'k8s.object.uid': uid,
+    'k8s.object.api_version': apiVersion,
+    'k8s.object.resource_version': version === undefined ? '' : String(version),
+  })
+}
+
+function encodeRecord({ event, cpid }: EventWithChange): Uint8Array {
+  const { type, note, reason, action, name, uid, count, firstNs, lastNs, regarding } = event
+  return encodeLogRecord({
+    timeNs: lastNs,
+    observedNs: lastNs,
+    severity: ownValue(SEVERITY, type.toLowerCase()) ?? 0,
+    severityText: type,
+    body: note,
+    attributes: withoutBlanks({
+      [CPID_ID]: cpid ?? '',
+      'k8s.event.reason': reason,
+      'k8s.event.action': action,
+      'k8s.event.start_time': rfc3339(firstNs),
+      'k8s.event.name': name,
+      'k8s.event.uid': uid,
+      'k8s.event.count': BigInt(count),
+      'k8s.namespace.name': regarding.namespace,
+    }),
+  })
+}
+
+/** The node whose kubelet tells; other controllers name their own Pods there. */
+function hostOf({ controller, instance }: ClusterEvent): string {
+  return controller === 'kubelet' ? instance : ''
+}
+
+function encodeKeyValues(field: number, attributes: Record<string, AttributeValue>): Uint8Array {
+  const writer = new BinaryWriter()
+  for (const [key, value] of Object.entries(withoutBlanks(attributes)))
+    writer.tag(field, WireType.LengthDelimited).bytes(encodeAttribute(key, value))
+  return writer.finish()
+}
+
+function withoutBlanks(attributes: Record<string, AttributeValue>): Record<string, AttributeValue> {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''))
+}

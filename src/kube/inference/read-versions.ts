@@ -1,0 +1,411 @@
+import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import {
+  type ContentReference,
+  fingerprintOf,
+  type ObjectFacts,
+  type ObjectIdentity,
+} from '../../model/kubernetes-objects.ts'
+import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { type Counts, type Reads, type Relation, relationsOf } from './relations.ts'
+import type { WritePart } from './write-attribution.ts'
+
+/** A version of an object that a writer is taken to have read. */
+export interface ReadVersion {
+  readonly identity: ObjectIdentity
+  readonly known: KnownVersion
+  /** The request names it, or the content can come from no other; else it is the newest below the write. */
+  readonly exact: boolean
+}
+
+interface ReadVersions {
+  readonly reads: readonly ReadVersion[]
+  /** Up to which version what bears on the write was known; undefined where nothing tells. */
+  readonly upTo: bigint | undefined
+  /** No object is left out or added that the content does not name. */
+  readonly isWhole: boolean
+}
+
+/** What a controller read for a write: the version before, and what the relations name. */
+export function readVersions(reading: ReadContext, table: readonly Relation[]): ReadVersions {
+  const { write, part, by, tooLate } = reading
+  const found = new Map<string, ReadVersion>()
+  const add = (read: ReadVersion | undefined): void => {
+    if (read !== undefined && !found.has(read.identity.uid)) found.set(read.identity.uid, read)
+  }
+  add(versionBefore(reading))
+  let upTo: bigint | undefined
+  let isWhole = true
+  for (const relation of relationsOf(table, { resource: write.object.resource, part, by })) {
+    const { kind } = relation.reads
+    if (kind === 'dependents' || kind === 'fellows') isWhole = false
+    const counted = countedVersions(relation, reading)
+    upTo = counted?.upTo ?? upTo
+    if (counted === undefined) {
+      const objects = relatedObjects(relation.reads, reading, (uid) => found.get(uid)?.known)
+      for (const object of objects) add(versionOf(object, relation, reading))
+    } else for (const { identity, known } of counted.versions) add({ identity, known, exact: false })
+  }
+  return { reads: [...found.values()], upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
+}
+
+function lowest(all: readonly (bigint | undefined)[]): bigint | undefined {
+  const known = all.filter((one) => one !== undefined)
+  return known.reduce<bigint | undefined>(
+    (least, one) => (least === undefined || one < least ? one : least),
+    undefined,
+  )
+}
+
+/** A PUT says which version it read, a deletion may; any other request read the newest. */
+function versionBefore({ write, before, objects, below }: ReadContext): ReadVersion | undefined {
+  const named = write.request?.readVersion
+  const object = objects.get(write.object.uid)
+  if (object === undefined || before === undefined) return undefined
+  const known = object.versions.find(({ version }) => version === named)
+  if (known !== undefined) return { identity: object.identity, known, exact: true }
+  const newest = newestBelow(object, below)
+  return newest && { identity: object.identity, known: newest, exact: false }
+}
+
+function versionOf(
+  { object, fits }: RelatedObject,
+  { copies, alive, reads }: Relation,
+  reading: ReadContext,
+): ReadVersion | undefined {
+  const { write, below } = reading
+  const { identity, versions } = object
+  const isOwner = reads.kind === 'owner'
+  const earlier = versions.filter(({ version, gone }) => version < below && !(alive === true && gone))
+  const fitting = fits === undefined ? copied(copies ?? [], write, earlier) : earlier.filter(fits)
+  const shown = isOwner ? shownLater(versions, earlier, copies ?? [], reading) : undefined
+  if (shown !== undefined) return { identity, known: shown, exact: false }
+  const known = newestOf(fitting, reading) ?? earlier.find((one) => mayHaveRead(one, reading))
+  return known && { identity, known, exact: fitting.length === 1 && earlier.length > 1 }
+}
+
+/**
+ * An owner was there, and as it was copied, before what was made for it, though a list showed it only as it was later; and wanted fewer
+ * before one of them went. None where an earlier version may have been what was read: more of what was copied stands in none.
+ */
+function shownLater(
+  versions: readonly KnownVersion[],
+  earlier: readonly KnownVersion[],
+  copies: NonNullable<Relation['copies']>,
+  { write: { facts, request }, part }: ReadContext,
+): KnownVersion | undefined {
+  const equal = (version: KnownVersion): number =>
+    copies.filter(({ theirs, ours }) => {
+      const said = facts && fingerprintOf(facts, ours)
+      return said !== undefined && fingerprintOf(version.facts, theirs) === said
+    }).length
+  const most = (some: readonly KnownVersion[]): number => Math.max(-1, ...some.map(equal))
+  const later = versions.filter((one) => !one.gone && !earlier.includes(one))
+  const [newest] = earlier
+  if (part === 'deletion')
+    return request || !newest
+      ? undefined
+      : later.findLast((one) => wantsFewerReplicas(one.facts, newest.facts))
+  const asMuch = most(later)
+  return asMuch > most(earlier) ? later.findLast((one) => equal(one) === asMuch) : undefined
+}
+
+/** Among those that were there when the request began, where there are such. */
+function newestOf(versions: readonly KnownVersion[], reading: ReadContext): KnownVersion | undefined {
+  return versions.find((known) => mayHaveRead(known, reading)) ?? versions[0]
+}
+
+/** Those whose content is what the write copies, as far as both have it; none where nothing can be compared. */
+function copied(
+  copies: readonly { theirs: string; ours: string }[],
+  { facts }: ClusterWrite,
+  versions: readonly KnownVersion[],
+): KnownVersion[] {
+  const compared = copies.flatMap(({ theirs, ours }) => {
+    const said = facts && fingerprintOf(facts, ours)
+    const isThere = versions.some((version) => fingerprintOf(version.facts, theirs) === said)
+    return said !== undefined && isThere ? [{ theirs, said }] : []
+  })
+  if (compared.length === 0) return []
+  return versions.filter((version) =>
+    compared.every(({ theirs, said }) => fingerprintOf(version.facts, theirs) === said),
+  )
+}
+
+/** What is known of a write when it is asked what was read for it. */
+interface ReadContext {
+  readonly write: ClusterWrite
+  readonly part: WritePart
+  readonly by: string
+  /** The version before, with what the writer knew of the object. */
+  readonly before: KnownVersion | undefined
+  readonly objects: ClusterObjects
+  /** Only versions below that count. */
+  readonly below: bigint
+  /** Versions below that came too late to be read are noted here: they are news when the writer writes next. */
+  readonly tooLate: Set<bigint>
+}
+
+/** How many objects of one relation are looked at. */
+const MAX_OBJECTS = 64
+
+/** Under which name it is noted that a controller did something to what an object owns. */
+export function actorForOwner(by: string): string {
+  return `${by} for its owner`
+}
+
+interface RelatedObject {
+  readonly object: KnownObject
+  /** What the written object says of it, where that tells its version. */
+  readonly fits?: (version: KnownVersion) => boolean
+}
+
+/** The objects that a relation names, for one write. */
+function relatedObjects(
+  reads: Reads,
+  reading: ReadContext,
+  readOf: (uid: string) => KnownVersion | undefined,
+): RelatedObject[] {
+  const { write, before, objects, by, below } = reading
+  const newest = (object: KnownObject): KnownVersion | undefined => newestRead(object, reading)
+  const changedAfter = (object: KnownObject, after: bigint): boolean =>
+    (newest(object)?.version ?? 0n) > after
+  const { uid, namespace, resource, name } = write.object
+  const facts = write.facts ?? before?.facts
+  const since = (of: string, as = by): bigint => objects.lastActed(of, as)
+  const ownedAfter = (owner: string, of: string, after: bigint): KnownObject[] =>
+    objects
+      .ownedBy(owner, of, after, below, MAX_OBJECTS)
+      .filter((object) => object.identity.uid !== uid && changedAfter(object, after))
+  const othersOfOwners = (after: (owner: string) => bigint): KnownObject[] =>
+    (facts?.owners ?? []).flatMap((owner) => ownedAfter(owner.uid, resource, after(owner.uid)))
+  switch (reads.kind) {
+    case 'owner':
+      return (facts?.owners ?? []).flatMap((owner) => candidate(objects.get(owner.uid)))
+    case 'dependents': {
+      const changed = ownedAfter(uid, reads.resource, since(uid))
+      // What changed while it wrote last, it may have read only now.
+      const latest = changed.length > 0 ? changed : objects.ownedBy(uid, reads.resource, 0n, below, 1)
+      return latest.map((object) => ({ object }))
+    }
+    case 'leaving':
+      // Several that go at once are made anew at once, before their owner counts them again.
+      return othersOfOwners((owner) => lower(since(owner, actorForOwner(by)), readOf(owner)?.version))
+        .filter((object) => isGoing(newest(object)))
+        .map((object) => ({ object }))
+    case 'fellows':
+      return othersOfOwners(() => since(uid))
+        .filter((object) => isInUse(newest(object)))
+        .map((object) => ({ object }))
+    case 'predecessor':
+      return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
+        const [last] = object.versions
+        const isOf = (owner: string): boolean => last?.facts.owners.some((one) => one.uid === owner) ?? false
+        return facts?.owners.some(
+          ({ uid: owner }) => isOf(owner) && isMissed(newest(object), objects.get(owner), readOf(owner)),
+        )
+      })
+    case 'named':
+      return (facts?.references ?? [])
+        .filter(({ field }) => field === reads.field)
+        .flatMap((reference) => {
+          const named = candidate(objectOf(reference, namespace, objects))
+          return isNamedIn(before?.facts, reference)
+            ? named.filter(({ object }) => changedAfter(object, since(uid)))
+            : named
+        })
+    case 'ended':
+      return (facts?.references ?? [])
+        .filter(({ field }) => field === reads.field)
+        .flatMap((one) => candidate(objects.lastGone(one.resource, one.namespace, one.name)))
+        .filter(({ object }) => wentAfter(newest(object), before))
+    case 'entries':
+      return changedEntries(reads.field, facts, before?.facts).flatMap(({ reference, says }) =>
+        candidate(objectOf(reference, namespace, objects)).map(({ object }) => ({
+          object,
+          fits: (version) => (version.gone ? '' : fingerprintOf(version.facts, reads.print)) === says,
+        })),
+      )
+    case 'naming':
+      return objects
+        .naming(
+          reads.field,
+          reads.resource,
+          reads.isSeries ? seriesOf(write.object) : write.object,
+          MAX_OBJECTS,
+        )
+        .map((object) => ({ object }))
+    case 'namespace':
+      return candidate(objects.named('namespaces', '', namespace))
+  }
+}
+
+function lower(one: bigint, other = one): bigint {
+  return one < other ? one : other
+}
+
+/** Entries that a list has now and had not, or had and has not; `says` is empty for those. */
+function changedEntries(
+  field: string,
+  facts: ObjectFacts | undefined,
+  before: ObjectFacts | undefined,
+): { reference: ContentReference; says: string }[] {
+  const entriesOf = (of: ObjectFacts | undefined): Map<string, ContentReference> =>
+    new Map(of?.references.filter((one) => one.field === field).map((one) => [one.uid ?? one.name, one]))
+  const [now, then] = [entriesOf(facts), entriesOf(before)]
+  const fresh = [...now].flatMap(([key, reference]) =>
+    reference.says === then.get(key)?.says ? [] : [{ reference, says: reference.says ?? '' }],
+  )
+  const left = [...then].flatMap(([key, reference]) => (now.has(key) ? [] : [{ reference, says: '' }]))
+  return [...fresh, ...left].slice(0, MAX_OBJECTS)
+}
+
+function objectOf(
+  { uid, resource, namespace, name }: ContentReference,
+  ofWrite: string,
+  objects: ClusterObjects,
+): KnownObject | undefined {
+  const known = uid === undefined ? undefined : objects.get(uid)
+  return known ?? objects.named(resource, namespace, name) ?? objects.named(resource, ofWrite, name)
+}
+
+function candidate(object: KnownObject | undefined): RelatedObject[] {
+  return object === undefined ? [] : [{ object }]
+}
+
+function seriesOf(object: ObjectIdentity): ObjectIdentity {
+  return { ...object, name: object.name.replace(/-\d+$/, '') }
+}
+
+function isNamedIn(
+  facts: ObjectFacts | undefined,
+  { field, resource, namespace, name }: ContentReference,
+): boolean {
+  const isSame = (one: ContentReference): boolean =>
+    one.field === field && one.resource === resource && one.namespace === namespace && one.name === name
+  return facts?.references.some(isSame) === true
+}
+
+/** An object went since its owner's author last wrote: it was wanted still, whatever status the owner got meanwhile. */
+function isMissed(
+  end: KnownVersion | undefined,
+  owner: KnownObject | undefined,
+  read: KnownVersion | undefined,
+): boolean {
+  if (end?.gone !== true) return false
+  const then = owner && newestBelow(owner, end.version)
+  return end.version > (read?.version ?? 0n) || then?.facts.generation === read?.facts.generation
+}
+
+/** An object went, and later than a version of another was made. */
+function wentAfter(end: KnownVersion | undefined, known: KnownVersion | undefined): boolean {
+  return end?.gone === true && end.version > (known?.version ?? 0n)
+}
+
+/** Something of it is there or wanted. */
+function isInUse(version: KnownVersion | undefined): boolean {
+  if (version === undefined || version.gone) return false
+  return ['size', 'replicas'].some((print) => (fingerprintOf(version.facts, print) ?? '0') !== '0')
+}
+
+function isGoing(version: KnownVersion | undefined): boolean {
+  return version !== undefined && (version.gone || version.facts.deleting)
+}
+
+/** Of another object than the one that is written, the newest version that can have been read. */
+function newestRead({ versions }: KnownObject, reading: ReadContext): KnownVersion | undefined {
+  return versions.find((known) => mayHaveRead(known, reading))
+}
+
+/**
+ * It was there when the request began, as far as anybody tells; without that, it is enough that it came before the write. A version below
+ * that was asked for after the request had ended shows that the two API servers' clocks differ, and nothing else.
+ */
+function mayHaveRead({ version, readableNs = 0n }: KnownVersion, reading: ReadContext): boolean {
+  const { request } = reading.write
+  if (version >= reading.below) return false
+  if (request === undefined || readableNs <= request.startNs || readableNs > request.endNs) return true
+  reading.tooLate.add(version)
+  return false
+}
+
+export function newestBelow({ versions }: KnownObject, below: bigint): KnownVersion | undefined {
+  return versions.find(({ version }) => version < below)
+}
+
+interface CountedObject {
+  readonly identity: ObjectIdentity
+  /** Below the write, newest first. */
+  readonly versions: readonly KnownVersion[]
+}
+
+interface CountedVersions {
+  readonly versions: readonly { readonly identity: ObjectIdentity; readonly known: KnownVersion }[]
+  /** What came later was not counted. */
+  readonly upTo: bigint
+}
+
+/**
+ * What a status that counts others was written for: the newest state of all of them that it is the sum of, and of that those
+ * versions which made them count as they do and which were not counted when the writer wrote last. Undefined where nothing is
+ * counted, there are too many, or no state of them fits.
+ */
+function countedVersions({ reads, counts }: Relation, reading: ReadContext): CountedVersions | undefined {
+  const { objects, below, by } = reading
+  const { object, facts } = reading.write
+  if (counts === undefined || reads.kind !== 'dependents' || facts === undefined) return undefined
+  const owned = objects.ownedBy(object.uid, reads.resource, 0n, below, MAX_OBJECTS)
+  if (owned.length === MAX_OBJECTS) return undefined
+  const all = owned.map(({ identity, versions }) => ({
+    identity,
+    versions: versions.filter(({ version }) => version < below),
+  }))
+  const said = counts.sums.map(({ ours }) => fingerprintOf(facts, ours))
+  const fits = (upTo: bigint): boolean =>
+    counts.sums.every(({ theirs }, at) => String(sumOf(all, theirs, upTo)) === said[at])
+  const read = all.map(({ identity, versions }) => ({
+    identity,
+    versions: versions.filter((known) => mayHaveRead(known, reading)),
+  }))
+  const upTo = momentsOf(read).find(fits) ?? momentsOf(all).find(fits)
+  if (upTo === undefined) return undefined
+  const since = objects.lastActed(object.uid, by)
+  const versions = all.flatMap(({ identity, versions: known }) => {
+    const first = firstThatCountsSo(
+      known.filter(({ version }) => version <= upTo),
+      counts,
+    )
+    return first === undefined || first.version <= since ? [] : [{ identity, known: first }]
+  })
+  return { versions, upTo }
+}
+
+/** After each version of each of them, the last first; and before all. */
+function momentsOf(all: readonly CountedObject[]): bigint[] {
+  const moments = all.flatMap(({ versions }) => versions.map(({ version }) => version))
+  return [...moments.sort((one, other) => (one > other ? -1 : 1)), 0n]
+}
+
+function sumOf(all: readonly CountedObject[], print: string, upTo: bigint): number {
+  return all.reduce((sum, { versions }) => {
+    const known = versions.find(({ version }) => version <= upTo)
+    return sum + (known === undefined || known.gone ? 0 : Number(fingerprintOf(known.facts, print) ?? 0))
+  }, 0)
+}
+
+/** Going back from the newest, the last version before which it counted otherwise. */
+function firstThatCountsSo(versions: readonly KnownVersion[], counts: Counts): KnownVersion | undefined {
+  const [newest] = versions
+  if (newest === undefined) return undefined
+  const prints = [...counts.sums.map(({ theirs }) => theirs), ...(counts.also ?? [])]
+  const isSame = (one: KnownVersion): boolean =>
+    one.gone === newest.gone &&
+    prints.every((print) => fingerprintOf(one.facts, print) === fingerprintOf(newest.facts, print))
+  const other = versions.findIndex((one) => !isSame(one))
+  return other < 0 ? versions.at(-1) : versions[other - 1]
+}
+
+/** Whether an owner wants fewer of what it owns than at another version of it. */
+export function wantsFewerReplicas(one: ObjectFacts, other: ObjectFacts): boolean {
+  const [size, before] = [fingerprintOf(one, 'size'), fingerprintOf(other, 'size')]
+  return size !== undefined && before !== undefined && Number(size) < Number(before)
+}

@@ -1,0 +1,343 @@
+import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import {
+  type FieldManager,
+  FINGERPRINT,
+  fingerprintOf,
+  type ObjectFacts,
+} from '../../model/kubernetes-objects.ts'
+import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { matchesOnePattern, ownValue } from '../../model/names-from-outside.ts'
+
+/**
+ * What of an object a write is about.
+ * - creation, authored: what an author writes, for the first time or again.
+ * - status, scale, binding: those subresources.
+ * - deletion: it begins to go, goes at once, or is marked to go.
+ * - removal: it is gone, after it began to, or has less time left for that.
+ * - heartbeat: nothing changed but when its writer lived last.
+ */
+export type WritePart =
+  'creation' | 'authored' | 'status' | 'scale' | 'binding' | 'deletion' | 'removal' | 'heartbeat'
+
+/** `before` are the facts of the version before, where one is known. */
+export function partOfWrite(write: ClusterWrite, before: ObjectFacts | undefined): WritePart {
+  const { request, facts, gone } = write
+  if (gone) return before?.deleting === true ? 'removal' : 'deletion'
+  if (facts?.deleting === true && before?.deleting !== true) return 'deletion'
+  if (before !== undefined && isMarkedAsEvicted(facts) && !isMarkedAsEvicted(before)) return 'deletion'
+  if (request?.verb === 'delete') return before?.deleting === true ? 'removal' : 'deletion'
+  const asked = request && partOfSubresource(request.subresource)
+  if (asked !== undefined && asked !== 'status') return asked
+  if (request?.verb === 'create' || (before === undefined && asked === undefined)) return 'creation'
+  if (facts === undefined || before === undefined) return asked ?? 'authored'
+  if (asked !== 'status') return partThatChanged(facts, before)
+  // Controllers write annotations along with a status.
+  return changed(FINGERPRINT.authored, facts, before) ? 'status' : statusOr('heartbeat', facts, before)
+}
+
+function partThatChanged(facts: ObjectFacts, before: ObjectFacts): WritePart {
+  if (changed('node', facts, before) && before.prints.node === '') return 'binding'
+  // Controllers write annotations along with a status; what an author writes makes a new generation.
+  const isStatus = facts.generation === before.generation && changed(FINGERPRINT.status, facts, before)
+  if (isStatus || !changed(FINGERPRINT.authored, facts, before)) return statusOr('authored', facts, before)
+  return before.deleting ? 'removal' : 'authored'
+}
+
+/** A write of a status may have changed nothing but heartbeats; a write that changed nothing at all is one of those. */
+function statusOr(otherwise: 'heartbeat' | 'authored', facts: ObjectFacts, before: ObjectFacts): WritePart {
+  if (changed(FINGERPRINT.status, facts, before)) return 'status'
+  return changed(FINGERPRINT.heartbeat, facts, before) ? 'heartbeat' : otherwise
+}
+
+function partOfSubresource(subresource: string): WritePart | undefined {
+  switch (subresource) {
+    case '':
+      return undefined
+    case 'status':
+    case 'scale':
+    case 'binding':
+      return subresource
+    case 'eviction':
+      return 'deletion'
+    default:
+      return 'authored'
+  }
+}
+
+function changed(print: string, facts: ObjectFacts, before: ObjectFacts): boolean {
+  return fingerprintOf(facts, print) !== fingerprintOf(before, print)
+}
+
+/** Who made a write: under which name its work is shown, and whether it reacts to others or begins a change. */
+export interface Writer {
+  /** `replicaset-controller`, `kube-scheduler`, `kubectl`. */
+  readonly service: string
+  /** As the API server knows it; undefined where only a watch saw the write. */
+  readonly user: string | undefined
+  readonly role: 'controller' | 'operator' | 'unknown'
+}
+
+export interface AttributionSettings {
+  /** Users or services that begin changes, though they look like controllers; with wildcards. */
+  readonly operators: readonly string[]
+  /** Users or services that react to changes, though they look like people. */
+  readonly controllers: readonly string[]
+}
+
+const SERVICE_ACCOUNT = /^system:serviceaccount:([^:]+):(.+)$/
+const NODE = /^system:node:/
+/** Whom k3s and OpenShift give to whoever installs a cluster, though by its name it would be part of it. */
+const ADMIN = 'system:admin'
+/** Programs that people and pipelines use: what they write begins a change, whoever's credentials they have. */
+const TOOLS = /^(?:kubectl|helm|oc|k9s|lens|terraform|pulumi|Mozilla|curl)\b/i
+
+const KUBERNETES = /^(?:kube-scheduler|kubelet|cloud-controller-manager|kube-apiserver)$/
+
+/** Which controllers write a status, where the name of the process does not tell them apart. */
+const OF_STATUS: Readonly<Record<string, string>> = {
+  deployments: 'deployment-controller',
+  replicasets: 'replicaset-controller',
+  statefulsets: 'statefulset-controller',
+  daemonsets: 'daemon-set-controller',
+  pods: 'kubelet',
+  nodes: 'kubelet',
+  jobs: 'job-controller',
+  cronjobs: 'cronjob-controller',
+  horizontalpodautoscalers: 'horizontal-pod-autoscaler',
+  namespaces: 'namespace-controller',
+  persistentvolumeclaims: 'persistent-volume-binder',
+  persistentvolumes: 'persistent-volume-binder',
+}
+/** Which controllers write what an author would. */
+const OF_CONTENT: Readonly<Record<string, string>> = {
+  replicasets: 'deployment-controller',
+  endpointslices: 'endpointslice-controller',
+  endpoints: 'endpoint-controller',
+  persistentvolumeclaims: 'persistent-volume-binder',
+  persistentvolumes: 'persistent-volume-binder',
+}
+/** Which controllers make what nobody owns. */
+const OF_NEW: Readonly<Record<string, string>> = {
+  endpoints: 'endpoint-controller',
+  persistentvolumeclaims: 'statefulset-controller',
+  'serviceaccounts/default': 'service-account-controller',
+  'configmaps/kube-root-ca.crt': 'root-ca-cert-publisher',
+}
+/** Who deletes a Pod after saying so in its condition DisruptionTarget, by the reason that stands there. */
+const OF_DISRUPTION: Readonly<Record<string, string>> = {
+  DeletionByTaintManager: 'node-controller',
+  DeletionByPodGC: 'pod-garbage-collector',
+  PreemptionByScheduler: 'kube-scheduler',
+}
+const OF_REMOVAL: Readonly<Record<string, string>> = {
+  pods: 'kubelet',
+  namespaces: 'namespace-controller',
+}
+const OF_OWNER: Readonly<Record<string, string>> = {
+  Deployment: 'deployment-controller',
+  ReplicaSet: 'replicaset-controller',
+  StatefulSet: 'statefulset-controller',
+  DaemonSet: 'daemon-set-controller',
+  Job: 'job-controller',
+  CronJob: 'cronjob-controller',
+  Service: 'endpointslice-controller',
+}
+
+const LAST = 2n ** 62n
+const MAX_COUNTED = 1_000
+
+export function inferWriter(
+  write: ClusterWrite,
+  part: WritePart,
+  before: ObjectFacts | undefined,
+  { objects, settings }: { objects: ClusterObjects; settings: AttributionSettings },
+): Writer {
+  const writer = write.request ? writerOfActor(write.request.actor) : guessed(write, part, before, objects)
+  const names = [writer.service, writer.user ?? '']
+  const isListed = (patterns: readonly string[]): boolean =>
+    names.some((name) => matchesOnePattern(patterns, name))
+  if (isListed(settings.operators)) return { ...writer, role: 'operator' }
+  return isListed(settings.controllers) ? { ...writer, role: 'controller' } : writer
+}
+
+function writerOfActor({ user, userAgent }: Actor): Writer {
+  const [program = ''] = userAgent.split('/', 1)
+  const [, , account] = SERVICE_ACCOUNT.exec(user) ?? []
+  if (TOOLS.test(program)) return { service: program, user, role: 'operator' }
+  if (account !== undefined) return { service: account, user, role: 'controller' }
+  if (NODE.test(user)) return { service: 'kubelet', user, role: 'controller' }
+  if (user.startsWith('system:') && user !== ADMIN)
+    return { service: user.slice('system:'.length), user, role: 'controller' }
+  return { service: program === '' ? user : program, user, role: 'operator' }
+}
+
+/** By the entry of managedFields that is new, else by what the write does. */
+function guessed(
+  write: ClusterWrite,
+  part: WritePart,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): Writer {
+  if (part === 'binding') return controller('kube-scheduler')
+  if (part === 'deletion' || part === 'removal') return whoDeletes(write, part, before, objects)
+  const usual = usualWriter(write, part, before, objects)
+  // Within the second of every new template its controller notes the revision, which is no author's second write.
+  const isNote = part === 'authored' && usual === 'deployment-controller'
+  const program =
+    (part === 'creation' ? firstManager(write.facts) : newManager(write.facts, before, part)?.manager) ??
+    (isNote ? undefined : sameManager(write.facts, part))
+  if (program !== undefined && TOOLS.test(program))
+    return { service: 'kubectl', user: undefined, role: 'operator' }
+  if (program !== undefined && program !== 'kube-controller-manager') {
+    return { service: program, user: undefined, role: KUBERNETES.test(program) ? 'controller' : 'unknown' }
+  }
+  if (usual !== undefined) return controller(usual)
+  return program === undefined ? unknown() : controller(program)
+}
+
+/** Who writes such a thing where everything is as usual. */
+function usualWriter(
+  { object, facts }: ClusterWrite,
+  part: WritePart,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): string | undefined {
+  const { resource, name } = object
+  if (part === 'creation') {
+    const owner = (facts ?? before)?.owners.find((one) => one.controller)
+    return owner
+      ? ownValue(OF_OWNER, owner.kind)
+      : (ownValue(OF_NEW, `${resource}/${name}`) ?? ownValue(OF_NEW, resource))
+  }
+  if (part === 'status') {
+    const isNew = facts?.prints.evicted !== before?.prints.evicted
+    return (isNew ? disrupterOf(facts) : undefined) ?? ownValue(OF_STATUS, resource)
+  }
+  if (resource !== 'deployments') return ownValue(OF_CONTENT, resource)
+  if (facts?.prints.template !== before?.prints.template) return undefined
+  if (facts?.prints.wanted === before?.prints.wanted) return 'deployment-controller'
+  const isScaled = objects.naming('target', 'horizontalpodautoscalers', object, 1).length > 0
+  return isScaled ? 'horizontal-pod-autoscaler' : undefined
+}
+
+function disrupterOf(facts: ObjectFacts | undefined): string | undefined {
+  return ownValue(OF_DISRUPTION, facts?.prints.evicted ?? '')
+}
+
+/** A kubelet removes what began to go. What lost its owner is garbage; what its owner has too many of, its owner's. */
+function whoDeletes(
+  { object, facts }: ClusterWrite,
+  part: WritePart,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): Writer {
+  if (part === 'removal') {
+    const remover = ownValue(OF_REMOVAL, object.resource)
+    return remover === undefined ? unknown() : controller(remover)
+  }
+  const known = facts ?? before
+  if (part === 'deletion' && isMarkedAsEvicted(known)) return unknown()
+  const reference = known?.owners.find((one) => one.controller)
+  const owner = newestOf(objects.get(reference?.uid ?? ''))
+  if (isGoing(owner)) return controller('generic-garbage-collector')
+  // The API server deletes Endpoints along with their Service itself.
+  if (
+    object.resource === 'endpoints' &&
+    isGoing(newestOf(objects.named('services', object.namespace, object.name)))
+  )
+    return controller('kube-apiserver')
+  const maker =
+    owner !== undefined &&
+    reference !== undefined &&
+    hasSurplus(owner.facts, reference.uid, object.resource, objects)
+      ? ownValue(OF_OWNER, reference.kind)
+      : undefined
+  const usual = disrupterOf(known) ?? maker
+  if (usual !== undefined) return controller(usual)
+  const isEnding = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
+  return isEnding ? controller('namespace-controller') : unknown()
+}
+
+function newestOf(object: KnownObject | undefined): KnownVersion | undefined {
+  return object?.versions[0]
+}
+
+function isGoing(version: KnownVersion | undefined): boolean {
+  return version !== undefined && (version.gone || version.facts.deleting)
+}
+
+/** More are there than are wanted, by what its status says or by what is seen of them. */
+function hasSurplus(owner: ObjectFacts, uid: string, resource: string, objects: ClusterObjects): boolean {
+  const { surplus, size } = owner.prints
+  if (surplus === 'true' || size === undefined) return surplus === 'true'
+  const owned = objects.ownedBy(uid, resource, 0n, LAST, MAX_COUNTED)
+  return (
+    owned.filter(({ versions: [one] }) => one?.gone === false && one.facts.prints.replicas === '1').length >
+    Number(size)
+  )
+}
+
+function unknown(service = 'unknown'): Writer {
+  return { service, user: undefined, role: 'unknown' }
+}
+
+/** Where a list shows an object for the first time, others may have written it since it was made. */
+function firstManager(facts: ObjectFacts | undefined): string | undefined {
+  const authors = facts?.managers.filter(({ subresource }) => subresource === '') ?? []
+  const [first, ...others] = authors
+  return others.reduce((earliest, one) => (one.time < (earliest?.time ?? '') ? one : earliest), first)
+    ?.manager
+}
+
+/** Where a list shows what an author wrote, its status may have been written since. */
+function newManager(
+  facts: ObjectFacts | undefined,
+  before: ObjectFacts | undefined,
+  part: WritePart,
+): FieldManager | undefined {
+  const known = new Set(before?.managers.map(keyOf))
+  const fresh = facts?.managers.filter((entry) => !known.has(keyOf(entry)))
+  const author =
+    part === 'authored' ? fresh?.findLast(({ subresource }) => subresource !== 'status') : undefined
+  return author ?? fresh?.at(-1)
+}
+
+/**
+ * Whoever writes twice within a second leaves the same entry: of what an author writes, that of the latest second, unless there
+ * are several that people may not all stand behind.
+ */
+function sameManager(facts: ObjectFacts | undefined, part: WritePart): string | undefined {
+  if (facts === undefined || (part !== 'authored' && part !== 'scale')) return undefined
+  const authors = facts.managers.filter(({ subresource }) => subresource !== 'status')
+  const latest = authors.reduce((time, one) => (one.time > time ? one.time : time), '')
+  const [one, ...others] = new Set(
+    authors.filter(({ time }) => time === latest).map(({ manager }) => manager),
+  )
+  const areTools = one !== undefined && [one, ...others].every((manager) => TOOLS.test(manager))
+  return others.length === 0 || areTools ? one : undefined
+}
+
+function keyOf({ manager, operation, subresource, time }: FieldManager): string {
+  return `${manager} ${operation} ${subresource} ${time}`
+}
+
+function controller(service: string): Writer {
+  return { service, user: undefined, role: 'controller' }
+}
+
+const BY_API = 'EvictionByEvictionAPI'
+
+/** The API server marks a Pod that somebody evicts, in a version of its own, and deletes it then: two versions of one request. */
+export function isMarkedAsEvicted(facts: ObjectFacts | undefined): boolean {
+  return facts !== undefined && fingerprintOf(facts, 'evicted') === BY_API
+}
+
+/** It is the second version of an eviction, whose first is the version before. */
+export function completesEviction(
+  { request }: ClusterWrite,
+  part: WritePart,
+  before: KnownVersion | undefined,
+): boolean {
+  const isOfEviction = request === undefined || request.subresource === 'eviction'
+  return part === 'deletion' && isOfEviction && isMarkedAsEvicted(before?.facts)
+}

@@ -1,0 +1,436 @@
+import { isOutOfMemory, reasonOf } from '../../model/faults.ts'
+import { fingerprintOf, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
+import type {
+  AdmittedRequest,
+  AuditedRequest,
+  ClusterWrite,
+  MissingObject,
+  Observation,
+  WatchedVersion,
+} from '../../model/kubernetes-observations.ts'
+import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
+import {
+  AdmittedRequests,
+  API_CLOCK_SKEW_NS,
+  combinedRequest,
+  isEvictionMark,
+  mayHaveMade,
+} from './requests-of-writes.ts'
+
+export interface WriteQueueSettings {
+  /** How long streams of other resources may take to catch up. */
+  readonly windowNs: bigint
+  /** How long it is waited for who wrote; 0 where no source tells. */
+  readonly whoWaitNs: bigint
+  /** The versions of all objects are watched, so that requests wait for the version that they made. */
+  readonly isWatched: boolean
+  /** Audit tells of requests, and is waited for even where admission has told who wrote; true unless given. */
+  readonly isAudited?: boolean
+}
+
+/** What is known of a write so far. */
+interface Pending {
+  readonly sinceNs: UnixNanos
+  /** Undefined for a request whose answer names none. */
+  readonly version: bigint | undefined
+  /** By when it had been made: a watch told of it then, or of one above it. */
+  madeNs?: UnixNanos | undefined
+  watched?: WatchedVersion | MissingObject | undefined
+  audited?: AuditedRequest | undefined
+  admitted?: AdmittedRequest | undefined
+  /** The eviction that it is has marked the Pod in a version before the one that deletes it. */
+  hasMarked?: true
+  /** What waited by itself and turned out to be this one's request. */
+  joined?: Pending
+  /** Something threw for it, which was told of. */
+  isFaulty?: true
+}
+
+/** What was told and cannot be worked on as it stands, and why. */
+export interface WriteQueueFault {
+  /** A kind of thing and its name, as far as they can be read. */
+  readonly kind: string
+  readonly version: bigint | undefined
+  readonly reason: string
+}
+
+/** So many are kept until they are taken; of more nothing but these is told. */
+const MOST_FAULTS = 100
+
+/** What waits in a line, and what was given last: plain data, of which `LineOfWrites` makes the same line again. */
+export interface WriteQueueState {
+  readonly byKey: Map<string, Pending>
+  readonly versioned: readonly Pending[]
+  readonly unversioned: readonly Pending[]
+  readonly byName: Map<string, Pending[]>
+  readonly deletions: Map<string, Pending>
+  readonly waiting: Set<Pending>
+  readonly given: bigint | undefined
+  readonly lastMadeNs: UnixNanos
+}
+
+/** Versions that were made by the same moment are told apart by a nanosecond each: there are fewer of them than this. */
+const MOST_AT_ONCE_NS = nanosOfMs(1)
+
+const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' } as const
+
+/**
+ * Puts together what the sources of a cluster tell of each write, and gives writes in order of their versions. A write that is
+ * told of after those above it were given comes late, and out of order.
+ */
+export class WriteQueue {
+  readonly #settings: WriteQueueSettings
+  readonly #byKey: Map<string, Pending>
+  readonly #versioned: SortedQueue<Pending>
+  /** Requests whose answer names no version, by when they ended, and by object: each joins the version that it made. */
+  readonly #unversioned: SortedQueue<Pending>
+  readonly #byName: Map<string, Pending[]>
+  /** Requests that deleted an object, by its uid, as long as they wait. */
+  readonly #deletions: Map<string, Pending>
+  /** All that wait, those that began to first. */
+  readonly #waiting: Set<Pending>
+  /** The newest version that was given. */
+  #given: bigint | undefined
+  /** When the last that was given had been made. */
+  #lastMadeNs: UnixNanos
+  /** What may have been refused: it waits beside the line, for the write that it made. */
+  readonly #admitted: AdmittedRequests
+  #faults: WriteQueueFault[] = []
+
+  /** `from` is the state of another line, which this one goes on from; it is not copied. */
+  constructor(settings: WriteQueueSettings, from?: WriteQueueState) {
+    this.#settings = settings
+    this.#byKey = from?.byKey ?? new Map<string, Pending>()
+    this.#versioned = new SortedQueue(({ version = 0n }) => version, from?.versioned)
+    this.#unversioned = new SortedQueue(seenNs, from?.unversioned)
+    this.#byName = from?.byName ?? new Map<string, Pending[]>()
+    this.#deletions = from?.deletions ?? new Map<string, Pending>()
+    this.#waiting = from?.waiting ?? new Set()
+    this.#given = from?.given
+    this.#lastMadeNs = from?.lastMadeNs ?? 0n
+    // A version may come by the end of a wait for it, and then wait itself.
+    this.#admitted = new AdmittedRequests(settings.windowNs + 2n * settings.whoWaitNs)
+  }
+
+  /** How many writes wait. */
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  /** What it is in, without what admission told. To be written down before anything else happens. */
+  get state(): WriteQueueState {
+    return {
+      ...{ byKey: this.#byKey, byName: this.#byName, deletions: this.#deletions, waiting: this.#waiting },
+      ...{ versioned: this.#versioned.items, unversioned: this.#unversioned.items },
+      ...{ given: this.#given, lastMadeNs: this.#lastMadeNs },
+    }
+  }
+
+  /** Since when the one waits that waits longest: what was told before is decided. Undefined where none does. */
+  get oldestNs(): UnixNanos | undefined {
+    const [oldest] = this.#waiting
+    const admittedNs = this.#admitted.oldestNs
+    if (oldest === undefined || admittedNs === undefined) return oldest?.sinceNs ?? admittedNs
+    return oldest.sinceNs < admittedNs ? oldest.sinceNs : admittedNs
+  }
+
+  /** How many requests that admission told of made no write that anybody told of, since the last call. */
+  takeUnmatched(): number {
+    return this.#admitted.takeUnmatched()
+  }
+
+  /** What could not be taken in, or not be put together with what others told of it, since the last call. */
+  takeFaults(): WriteQueueFault[] {
+    return this.#faults.splice(0)
+  }
+
+  /** One that cannot be read is left out and told of by `takeFaults`. */
+  add(observation: Observation, nowNs: UnixNanos): void {
+    try {
+      this.#add(observation, nowNs)
+    } catch (thrown) {
+      this.#noteFault(observation, thrown)
+    }
+  }
+
+  #add(observation: Observation, nowNs: UnixNanos): void {
+    const { version } = observation
+    if (observation.source === 'admission') this.#admitted.add(observation, nowNs)
+    else if (version !== undefined) this.#addVersioned(observation, version, nowNs)
+    else this.#addUnversioned(observation, nowNs)
+  }
+
+  /**
+   * The writes that can be decided now, lowest version first, `most` or a few more; one that waits for its writer holds back all
+   * above it.
+   */
+  takeDue(nowNs: UnixNanos, most = Infinity): ClusterWrite[] {
+    const due: ClusterWrite[] = []
+    for (
+      let next = this.#versioned.first;
+      next !== undefined && due.length < most;
+      next = this.#versioned.first
+    ) {
+      this.#attempt(next, () => this.#join(next))
+      if (!this.#isDue(next, nowNs)) break
+      this.#takeUnversioned(seenNs(next), due)
+      this.#takeDeletionsBefore(next, due)
+      this.#versioned.shift()
+      this.#given = next.version
+      this.#byKey.delete(keyOf(next))
+      this.#forgetDeletion(next)
+      this.#waiting.delete(next)
+      if (next.joined !== undefined) this.#waiting.delete(next.joined)
+      due.push(writeOf(next, this.#madeNs(next)))
+    }
+    if (this.#versioned.first === undefined) this.#takeUnversioned(nowNs - this.#settings.windowNs, due)
+    this.#admitted.dropOld(nowNs)
+    return due
+  }
+
+  /** By when a version had been made: those of one line in their order, however far their watches are behind one another. */
+  #madeNs({ madeNs }: Pending): UnixNanos | undefined {
+    if (madeNs === undefined) return undefined
+    const lastNs = this.#lastMadeNs
+    this.#lastMadeNs = lastNs >= madeNs && lastNs - madeNs < MOST_AT_ONCE_NS ? lastNs + 1n : madeNs
+    return this.#lastMadeNs
+  }
+
+  #addVersioned(observation: Exclude<Observation, AdmittedRequest>, version: bigint, nowNs: UnixNanos): void {
+    const key = `${observation.object.uid} ${version}`
+    const known = this.#byKey.get(key)
+    const pending: Pending = known ?? { sinceNs: nowNs, version }
+    if (observation.source === 'audit') pending.audited ??= observation
+    else pending.watched ??= observation
+    if (observation.source === 'audit' && observation.gone)
+      this.#deletions.set(observation.object.uid, pending)
+    if (known !== undefined) return
+    this.#byKey.set(key, pending)
+    this.#waiting.add(pending)
+    const above = this.#versioned.add(pending)
+    if (observation.source !== 'audit') pending.madeNs = earlier(observation.seenNs, above?.madeNs)
+  }
+
+  #addUnversioned(audited: AuditedRequest, nowNs: UnixNanos): void {
+    const name = nameOf(audited.object)
+    const waiting = this.#byName.get(name) ?? []
+    const { auditId, verb } = audited.request
+    const isKnown = waiting.some(
+      ({ audited: one }) => one?.request.auditId === auditId && one?.request.verb === verb,
+    )
+    if (isKnown) return
+    const pending = { sinceNs: nowNs, version: undefined, audited }
+    this.#byName.set(name, [...waiting, pending])
+    this.#unversioned.add(pending)
+    this.#waiting.add(pending)
+  }
+
+  #isDue(pending: Pending, nowNs: UnixNanos): boolean {
+    const waitedNs = nowNs - pending.sinceNs
+    const { windowNs, whoWaitNs, isAudited = true } = this.#settings
+    if (waitedNs < windowNs) return false
+    const isOver = pending.audited !== undefined || waitedNs >= whoWaitNs || wasThere(pending)
+    if (isOver || !isAudited) this.#attempt(pending, () => this.#admit(pending))
+    return isOver || pending.admitted !== undefined
+  }
+
+  /** The request that made it, as far as admission told of it. */
+  #admit(pending: Pending): void {
+    const { watched, audited } = pending
+    if (pending.admitted !== undefined || watched?.source === 'list') return
+    pending.admitted = this.#admitted.takeFor({ watched, audited })
+  }
+
+  /** Requests without a version that come before a moment; where versions are watched, one may still join them by then. */
+  #takeUnversioned(untilNs: UnixNanos, due: ClusterWrite[]): void {
+    const { whoWaitNs, isWatched } = this.#settings
+    for (let next = this.#unversioned.first; next !== undefined; next = this.#unversioned.first) {
+      const atNs = isWatched ? next.sinceNs + whoWaitNs : seenNs(next)
+      if (atNs > untilNs) return
+      this.#drop(next)
+      this.#waiting.delete(next)
+      this.#attempt(next, () => this.#admit(next))
+      // Where versions are watched it has waited, and others have been given that came after it.
+      due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given })
+    }
+  }
+
+  /** What had the name of something else before went before that was made, though nobody has told of its end yet. */
+  #takeDeletionsBefore({ watched, audited }: Pending, due: ClusterWrite[]): void {
+    const object = (watched ?? audited)?.object
+    if (object === undefined) return
+    for (const one of this.#byName.get(nameOf(object)) ?? []) {
+      const { verb } = one.audited?.request ?? {}
+      const uid = one.audited?.object.uid ?? ''
+      if (verb !== 'delete' || uid === '' || uid === object.uid) continue
+      this.#drop(one)
+      this.#waiting.delete(one)
+      due.push(writeOf(one))
+    }
+  }
+
+  /** Where what is told of a write cannot be compared, the write is decided as it stands, and the fault stops no other. */
+  #attempt(pending: Pending, work: () => void): void {
+    try {
+      work()
+    } catch (thrown) {
+      const told = pending.watched ?? pending.audited
+      if (told !== undefined && pending.isFaulty !== true) this.#noteFault(told, thrown)
+      pending.isFaulty = true
+    }
+  }
+
+  /** That there is no memory says nothing of what was told. */
+  #noteFault(observation: Observation, thrown: unknown): void {
+    if (isOutOfMemory(thrown)) throw thrown
+    const { source, version, object } = observation as Partial<Observation>
+    const name = object === undefined ? '' : ` of ${nameOf(object)}`
+    if (this.#faults.length < MOST_FAULTS)
+      this.#faults.push({ kind: `${source ?? 'telling'}${name}`, version, reason: reasonOf(thrown) })
+  }
+
+  /** The request that made a watched version, by what both say of it. */
+  #join(pending: Pending): void {
+    const { watched, audited } = pending
+    if (watched?.source !== 'watch' || audited !== undefined) return
+    const made = this.#byName
+      .get(nameOf(watched.object))
+      ?.find((one) => one.audited && mayHaveMade(one.audited, watched, one.hasMarked === true))
+    pending.audited = made?.audited ?? this.#deletionOf(watched)
+    if (made?.audited === undefined) return
+    if (isEvictionMark(made.audited.request, watched)) {
+      made.hasMarked = true
+      const { request } = made.audited
+      pending.audited = { ...made.audited, request: { ...request, tellsVersion: true } }
+      return
+    }
+    pending.joined = made
+    this.#drop(made)
+  }
+
+  /**
+   * The request that deleted an object at once, where this is the version that it made on the way: with a grace period of 0 the API
+   * server first says that the Pod goes, and then that it is gone, and answers with the latter.
+   */
+  #deletionOf({ object, version, facts, gone, seenNs: atNs }: WatchedVersion): AuditedRequest | undefined {
+    if (gone || fingerprintOf(facts, 'atOnce') !== 'true') return undefined
+    const deletion = this.#deletions.get(object.uid)
+    if (deletion?.audited === undefined || (deletion.version ?? 0n) <= version) return undefined
+    return deletion.audited.request.startNs <= atNs + API_CLOCK_SKEW_NS ? deletion.audited : undefined
+  }
+
+  #forgetDeletion(pending: Pending): void {
+    const uid = pending.audited?.object.uid ?? ''
+    if (this.#deletions.get(uid) === pending) this.#deletions.delete(uid)
+  }
+
+  #drop(pending: Pending): void {
+    this.#unversioned.remove(pending)
+    if (pending.audited === undefined) return
+    const name = nameOf(pending.audited.object)
+    const left = (this.#byName.get(name) ?? []).filter((one) => one !== pending)
+    if (left.length === 0) this.#byName.delete(name)
+    else this.#byName.set(name, left)
+  }
+}
+
+/** It was there before anybody looked: nobody is told of who wrote it. */
+function wasThere({ watched }: Pending): boolean {
+  return watched?.source === 'watch' && watched.by === 'first list'
+}
+
+function writeOf({ watched, audited, admitted, version }: Pending, madeNs?: UnixNanos): ClusterWrite {
+  const one = watched ?? audited
+  if (one === undefined) throw new Error('a write that no source told of')
+  const seenNs = madeNs ?? one.seenNs
+  return {
+    object: one.object,
+    version,
+    gone: one.source === 'list' || one.gone,
+    facts: watched?.source === 'watch' ? watched.facts : audited?.facts,
+    request: combinedRequest(audited?.request, admitted?.request, seenNs),
+    seenNs,
+    listed: watched && (watched.source === 'list' ? 'later' : LISTED[watched.by]),
+  }
+}
+
+function keyOf({ watched, audited, version }: Pending): string {
+  return `${(watched ?? audited)?.object.uid ?? ''} ${version}`
+}
+
+function nameOf({ resource, namespace, name }: ObjectIdentity): string {
+  return `${resource}/${namespace}/${name}`
+}
+
+function seenNs({ watched, audited }: Pending): UnixNanos {
+  return audited?.request.endNs ?? watched?.seenNs ?? 0n
+}
+
+function earlier(one: UnixNanos, other: UnixNanos = one): UnixNanos {
+  return one < other ? one : other
+}
+
+/** Things in order of a number that each of them has; most come with a higher one than those before. */
+class SortedQueue<T> {
+  readonly #rank: (one: T) => bigint
+  #items: T[] = []
+  /** Items before it have left. */
+  #head = 0
+
+  /** `items` are in order. */
+  constructor(rank: (one: T) => bigint, items: readonly T[] = []) {
+    this.#rank = rank
+    this.#items = [...items]
+  }
+
+  /** All of them, in order. */
+  get items(): readonly T[] {
+    return this.#items.slice(this.#head)
+  }
+
+  get size(): number {
+    return this.#items.length - this.#head
+  }
+
+  get first(): T | undefined {
+    return this.#items[this.#head]
+  }
+
+  /** Behind all that have no higher number; gives the first of those that have one. */
+  add(one: T): T | undefined {
+    const at = this.#after(this.#rank(one))
+    const next = this.#items[at]
+    this.#items.splice(at, 0, one)
+    return next
+  }
+
+  shift(): T | undefined {
+    const first = this.first
+    if (first === undefined) return undefined
+    this.#head++
+    if (this.#head * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#head)
+      this.#head = 0
+    }
+    return first
+  }
+
+  remove(one: T): void {
+    if (this.first === one) this.shift()
+    else {
+      const at = this.#items.indexOf(one, this.#head)
+      if (at >= 0) this.#items.splice(at, 1)
+    }
+  }
+
+  #after(rank: bigint): number {
+    let [low, high] = [this.#head, this.#items.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const item = this.#items[middle]
+      if (item !== undefined && this.#rank(item) <= rank) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

@@ -1,0 +1,380 @@
+import { hash } from 'node:crypto'
+import type { ContentReference, CustomReference } from '../../model/kubernetes-objects.ts'
+import { ownValue } from '../../model/names-from-outside.ts'
+import {
+  arrayIn,
+  booleanIn,
+  isObject,
+  type Json,
+  type JsonObject,
+  namespaceOf,
+  numberIn,
+  objectIn,
+  textIn,
+} from './object-json.ts'
+
+/** What one kind of object says of others, and the fingerprints by which copies of its content are known again. */
+interface Content {
+  readonly references: readonly ContentReference[]
+  readonly prints: Readonly<Record<string, string>>
+}
+
+const HASH_LABELS = new Set(['pod-template-hash', 'controller-revision-hash', 'pod-template-generation'])
+const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas'
+
+const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
+  Deployment: (object) =>
+    withCounts(object, withTemplate(object, numberIn(objectIn(object, 'spec'), 'replicas'))),
+  ReplicaSet: replicaSetContent,
+  StatefulSet: statefulSetContent,
+  DaemonSet: (object) => withSurplus(withTemplate(object, ''), renewsDaemons(object)),
+  Job: (object) => withTemplate(object, ''),
+  CronJob: (object) => withTemplate(objectIn(objectIn(object, 'spec'), 'jobTemplate'), ''),
+  ControllerRevision: (object) => withTemplate(objectIn(object, 'data'), ''),
+  Pod: podContent,
+  EndpointSlice: endpointSliceContent,
+  Endpoints: endpointsContent,
+  HorizontalPodAutoscaler: autoscalerContent,
+  PersistentVolumeClaim: (object) =>
+    references(named(object, 'volume', 'persistentvolumes', 'volumeName', '')),
+  PersistentVolume: volumeContent,
+}
+
+const NOTHING: Content = { references: [], prints: {} }
+
+/** What GitOps controllers write on what they apply: which of their objects it comes from. */
+const GITOPS_LABELS = [
+  {
+    name: 'kustomize.toolkit.fluxcd.io/name',
+    namespace: 'kustomize.toolkit.fluxcd.io/namespace',
+    resource: 'kustomizations',
+  },
+  {
+    name: 'helm.toolkit.fluxcd.io/name',
+    namespace: 'helm.toolkit.fluxcd.io/namespace',
+    resource: 'helmreleases',
+  },
+  { name: 'argocd.argoproj.io/instance', namespace: '', resource: 'applications' },
+]
+const ARGO_TRACKING = 'argocd.argoproj.io/tracking-id'
+
+export function contentOf(object: JsonObject): Content {
+  const kind = textIn(object, 'kind')
+  const content = ownValue(CONTENT, kind)?.(object) ?? NOTHING
+  return { ...content, references: [...content.references, ...appliedFrom(object)] }
+}
+
+/** The template of what a workload makes, without the labels that tell its makings apart, and how many are wanted. */
+function withTemplate(object: JsonObject, wanted: number | string): Content {
+  const template = objectIn(objectIn(object, 'spec'), 'template')
+  const metadata = objectIn(template, 'metadata')
+  const labels = Object.entries(objectIn(metadata, 'labels')).filter(([key]) => !HASH_LABELS.has(key))
+  const print = fingerprintOf({
+    labels: Object.fromEntries(labels),
+    annotations: objectIn(metadata, 'annotations'),
+    spec: objectIn(template, 'spec'),
+  })
+  return { references: [], prints: { template: print, ...(wanted !== '' && { wanted: String(wanted) }) } }
+}
+
+function statefulSetContent(object: JsonObject): Content {
+  const { prints } = withSurplus(withTemplate(object, ''), renewsStateful(object))
+  return { references: claimsOf(object), prints }
+}
+
+/** What the claims of its Pods are called, before the number of the Pod. */
+function claimsOf(object: JsonObject): ContentReference[] {
+  const name = textIn(objectIn(object, 'metadata'), 'name')
+  return arrayIn(objectIn(object, 'spec'), 'volumeClaimTemplates').map((template) => ({
+    ...{ field: 'claims', resource: 'persistentvolumeclaims', namespace: namespaceOf(object) },
+    name: `${textIn(objectIn(template, 'metadata'), 'name')}-${name}`,
+  }))
+}
+
+function replicaSetContent(object: JsonObject): Content {
+  const { references: none, prints } = withTemplate(object, textIn(annotationsOf(object), DESIRED_REPLICAS))
+  const size = String(numberIn(objectIn(object, 'spec'), 'replicas'))
+  return withCounts(object, withSurplus({ references: none, prints: { ...prints, size } }, hasMore(object)))
+}
+
+/** Whether it has Pods that its controller is about to delete: too many, or such as are to be renewed. */
+function withSurplus({ references: named, prints }: Content, isSurplus: boolean): Content {
+  return { references: named, prints: { ...prints, surplus: isSurplus ? 'true' : '' } }
+}
+
+function hasMore(object: JsonObject): boolean {
+  const [asked, there] = ['spec', 'status'].map((part) => numberIn(objectIn(object, part), 'replicas'))
+  return (there ?? 0) > (asked ?? 0)
+}
+
+function renewsStateful(object: JsonObject): boolean {
+  const status = objectIn(object, 'status')
+  const isBehind = textIn(status, 'currentRevision') !== textIn(status, 'updateRevision')
+  return hasMore(object) || (renewsItself(object) && (isBehind || isUnseen(object)))
+}
+
+function renewsDaemons(object: JsonObject): boolean {
+  const status = objectIn(object, 'status')
+  const isBehind = numberIn(status, 'updatedNumberScheduled') < numberIn(status, 'currentNumberScheduled')
+  return renewsItself(object) && (isBehind || isUnseen(object))
+}
+
+/** Else somebody else deletes the Pods that are to be renewed. */
+function renewsItself(object: JsonObject): boolean {
+  return textIn(objectIn(objectIn(object, 'spec'), 'updateStrategy'), 'type') !== 'OnDelete'
+}
+
+/** Its controller has not said yet that it saw what the author wrote last. */
+function isUnseen(object: JsonObject): boolean {
+  const seen = numberIn(objectIn(object, 'status'), 'observedGeneration')
+  return seen < numberIn(objectIn(object, 'metadata'), 'generation')
+}
+
+/** How many it counts, as its status says. */
+function withCounts(object: JsonObject, { references: named, prints }: Content): Content {
+  const status = objectIn(object, 'status')
+  const [replicas, ready] = ['replicas', 'readyReplicas'].map((key) => String(numberIn(status, key)))
+  return { references: named, prints: { ...prints, replicas: replicas ?? '', ready: ready ?? '' } }
+}
+
+function autoscalerContent(object: JsonObject): Content {
+  const target = objectIn(objectIn(object, 'spec'), 'scaleTargetRef')
+  const resource =
+    ownValue(RESOURCE_OF_TARGET, textIn(target, 'kind')) ?? `${textIn(target, 'kind').toLowerCase()}s`
+  return references({
+    field: 'target',
+    resource,
+    namespace: namespaceOf(object),
+    name: textIn(target, 'name'),
+  })
+}
+
+const RESOURCE_OF_TARGET: Readonly<Record<string, string>> = {
+  Deployment: 'deployments',
+  ReplicaSet: 'replicasets',
+  StatefulSet: 'statefulsets',
+}
+
+function volumeContent(object: JsonObject): Content {
+  const claim = objectIn(objectIn(object, 'spec'), 'claimRef')
+  return references({
+    field: 'claim',
+    resource: 'persistentvolumeclaims',
+    namespace: textIn(claim, 'namespace'),
+    name: textIn(claim, 'name'),
+  })
+}
+
+function named(
+  object: JsonObject,
+  field: string,
+  resource: string,
+  key: string,
+  namespace: string,
+): ContentReference {
+  return { field, resource, namespace, name: textIn(objectIn(object, 'spec'), key) }
+}
+
+function references(...all: readonly ContentReference[]): Content {
+  return { references: all.filter(({ name }) => name !== ''), prints: {} }
+}
+
+function appliedFrom(object: JsonObject): ContentReference[] {
+  const labels = objectIn(objectIn(object, 'metadata'), 'labels')
+  const found = GITOPS_LABELS.map(({ name, namespace, resource }) => ({
+    field: 'applied from',
+    resource,
+    namespace: textIn(labels, namespace),
+    name: textIn(labels, name),
+  }))
+  // `<application>:<group>/<kind>:<namespace>/<name>`
+  const [application = ''] = textIn(annotationsOf(object), ARGO_TRACKING).split(':')
+  found.push({ field: 'applied from', resource: 'applications', namespace: '', name: application })
+  return found.filter(({ name }) => name !== '')
+}
+
+function annotationsOf(object: JsonObject): JsonObject {
+  return objectIn(objectIn(object, 'metadata'), 'annotations')
+}
+
+const SERVICE_LABEL = 'kubernetes.io/service-name'
+const FINISHED = new Set(['Succeeded', 'Failed'])
+
+/** What a Pod shows to those who list it as an endpoint, by the words of EndpointSlice and of Endpoints. */
+function podContent(object: JsonObject): Content {
+  const [spec, status, metadata] = ['spec', 'status', 'metadata'].map((key) => objectIn(object, key))
+  const ip = textIn(status, 'podIP')
+  const terminating = textIn(metadata, 'deletionTimestamp') !== ''
+  const isListed = ip !== '' && !FINISHED.has(textIn(status, 'phase'))
+  const isCounted = !terminating && !FINISHED.has(textIn(status, 'phase'))
+  const isReady = hasCondition(object, 'Ready')
+  const node = textIn(spec, 'nodeName')
+  return {
+    references: [
+      ...(node === '' ? [] : [{ field: 'node', resource: 'nodes', namespace: '', name: node }]),
+      ...arrayIn(spec, 'volumes').flatMap((volume) => claimOf(volume, namespaceOf(object))),
+    ],
+    prints: {
+      node,
+      slice: isListed ? endpointSays(ip, isReady, terminating) : '',
+      endpoints: isListed && !terminating ? endpointSays(ip, isReady, false) : '',
+      atOnce: terminating && numberIn(metadata, 'deletionGracePeriodSeconds') === 0 ? 'true' : '',
+      evicted: textIn(conditionOf(object, 'DisruptionTarget'), 'reason'),
+      replicas: isCounted ? '1' : '0',
+      ready: isCounted && isReady ? '1' : '0',
+    },
+  }
+}
+
+function endpointSliceContent(object: JsonObject): Content {
+  const namespace = namespaceOf(object)
+  const service = textIn(objectIn(objectIn(object, 'metadata'), 'labels'), SERVICE_LABEL)
+  const pods = arrayIn(object, 'endpoints').flatMap((endpoint) => {
+    const conditions = objectIn(endpoint, 'conditions')
+    const serving = booleanIn(conditions, 'serving') || booleanIn(conditions, 'ready')
+    const [address] = arrayIn(endpoint, 'addresses')
+    const says = endpointSays(
+      typeof address === 'string' ? address : '',
+      serving,
+      booleanIn(conditions, 'terminating'),
+    )
+    return podReference(endpoint, namespace, says)
+  })
+  return { references: [...serviceReference(namespace, service), ...pods], prints: {} }
+}
+
+function endpointsContent(object: JsonObject): Content {
+  const namespace = namespaceOf(object)
+  const pods = arrayIn(object, 'subsets').flatMap((subset) => [
+    ...addresses(subset, 'addresses', namespace, true),
+    ...addresses(subset, 'notReadyAddresses', namespace, false),
+  ])
+  const service = textIn(objectIn(object, 'metadata'), 'name')
+  return { references: [...serviceReference(namespace, service), ...pods], prints: {} }
+}
+
+function addresses(subset: Json, key: string, namespace: string, isReady: boolean): ContentReference[] {
+  return arrayIn(subset, key).flatMap((address) =>
+    podReference(address, namespace, endpointSays(textIn(address, 'ip'), isReady, false)),
+  )
+}
+
+function endpointSays(ip: string, isServing: boolean, isTerminating: boolean): string {
+  return `${ip} ${isServing ? 'serving' : 'not serving'}${isTerminating ? ' terminating' : ''}`
+}
+
+function podReference(endpoint: Json, namespace: string, says: string): ContentReference[] {
+  const target = objectIn(endpoint, 'targetRef')
+  if (textIn(target, 'kind') !== 'Pod') return []
+  const [name, uid] = [textIn(target, 'name'), textIn(target, 'uid')]
+  return [{ field: 'pods', resource: 'pods', namespace, name, says, ...(uid !== '' && { uid }) }]
+}
+
+function serviceReference(namespace: string, name: string): ContentReference[] {
+  return name === '' ? [] : [{ field: 'service', resource: 'services', namespace, name }]
+}
+
+function claimOf(volume: Json, namespace: string): ContentReference[] {
+  const name = textIn(objectIn(volume, 'persistentVolumeClaim'), 'claimName')
+  return name === '' ? [] : [{ field: 'claims', resource: 'persistentvolumeclaims', namespace, name }]
+}
+
+function hasCondition(object: JsonObject, type: string): boolean {
+  return conditionOf(object, type) !== undefined
+}
+
+/** A condition that holds. */
+function conditionOf(object: JsonObject, type: string): JsonObject | undefined {
+  const conditions = arrayIn(objectIn(object, 'status'), 'conditions').filter(isObject)
+  return conditions.find(
+    (condition) => textIn(condition, 'type') === type && textIn(condition, 'status') === 'True',
+  )
+}
+
+/** How many names of one place are kept. */
+const MAX_NAMES = 64
+
+/** What an object names in the places that configuration tells of. */
+export function customContent(
+  object: JsonObject,
+  resource: string,
+  custom: readonly CustomReference[],
+): ContentReference[] {
+  return custom.flatMap((one) => {
+    if (one.resource !== resource) return []
+    const [namespace = ''] = one.namespacePath === undefined ? [] : textsAt(object, one.namespacePath)
+    const names = textsAt(object, one.path).slice(0, MAX_NAMES)
+    return names.map((name) => ({ field: one.field, resource: one.of, namespace, name }))
+  })
+}
+
+function textsAt(value: Json | undefined, [key, ...rest]: readonly string[]): string[] {
+  if (key === undefined) return typeof value === 'string' && value !== '' ? [value] : []
+  if (key === '*') return Array.isArray(value) ? value.flatMap((one) => textsAt(one, rest)) : []
+  return isObject(value) ? textsAt(ownValue(value, key), rest) : []
+}
+
+/** The same for equal content, whatever the order of keys; `without` names fields that do not count. */
+export function fingerprintOf(content: Json | undefined, without?: ReadonlySet<string>): string {
+  return printOfText(textOf(content ?? null, without))
+}
+
+/** The print of content, and the print without the fields that do not count: the same where it has none of them. */
+export function printsOf(
+  content: Json | undefined,
+  without: ReadonlySet<string>,
+): { whole: string; counted: string } {
+  const text = textOf(content ?? null)
+  const whole = printOfText(text)
+  const hasSome = [...without].some((key) => text.includes(key))
+  return { whole, counted: hasSome ? fingerprintOf(content, without) : whole }
+}
+
+function printOfText(text: string): string {
+  return hash('sha1', text, 'base64url').slice(0, 14)
+}
+
+/** Objects that people write are not nested a tenth as deep; an API server takes 10,000 levels. */
+const MAX_DEPTH = 200
+
+/** JSON whose objects have their keys in order; of what is nested deeper than most is, its print. */
+function textOf(content: Json, without?: ReadonlySet<string>): string {
+  return JSON.stringify(inOrder(content, MAX_DEPTH, without))
+}
+
+/** A copy is written in one go, where a replacer would be asked about every value. */
+function inOrder(value: Json, depth: number, without?: ReadonlySet<string>): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === 0) return printOfText(deepText(value))
+  if (Array.isArray(value)) return value.map((one) => inOrder(one, depth - 1, without))
+  const ordered: [string, Json][] = []
+  for (const [key, one] of Object.entries(value).sort(byKey))
+    if (without?.has(key) !== true) ordered.push([key, inOrder(one, depth - 1, without)])
+  return Object.fromEntries(ordered)
+}
+
+/** The same text for the same content, however deep it is. */
+function deepText(content: Json): string {
+  const texts: string[] = []
+  /** What is still to be written, the next last: values, and texts as they are. */
+  const left: ({ text: string } | { value: Json })[] = [{ value: content }]
+  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+    if ('text' in next) texts.push(next.text)
+    else if (typeof next.value !== 'object' || next.value === null) texts.push(JSON.stringify(next.value))
+    else if (Array.isArray(next.value)) {
+      left.push({ text: ']' })
+      for (const value of next.value.toReversed()) left.push({ value })
+      left.push({ text: '[' })
+    } else {
+      left.push({ text: '}' })
+      for (const [key, value] of Object.entries(next.value).sort(byKey).toReversed())
+        left.push({ value }, { text: JSON.stringify(key) })
+      left.push({ text: '{' })
+    }
+  }
+  return texts.join(' ')
+}
+
+function byKey([one]: [string, unknown], [other]: [string, unknown]): number {
+  return one < other ? -1 : 1
+}

@@ -1,0 +1,405 @@
+import {
+  type CustomReference,
+  type FieldManager,
+  FINGERPRINT,
+  type ObjectFacts,
+  type OwnerReference,
+} from '../../model/kubernetes-objects.ts'
+import type {
+  AdmittedRequest,
+  ApiRequest,
+  AuditedRequest,
+  ClusterEvent,
+  EventObject,
+  SkipReason,
+  Verb,
+  WatchedVersion,
+} from '../../model/kubernetes-observations.ts'
+import { parseCpid } from '../../model/merge-graph.ts'
+import { ownValue } from '../../model/names-from-outside.ts'
+import { parseRfc3339, type UnixNanos } from '../../model/time-and-size.ts'
+import { contentOf, customContent, fingerprintOf, printsOf } from './object-content.ts'
+import {
+  arrayIn,
+  booleanIn,
+  isObject,
+  type Json,
+  type JsonObject,
+  namespaceOf,
+  numberIn,
+  objectIn,
+  parseResourceVersion,
+  reasonNotTraced,
+  resourceOfKind,
+  textIn,
+} from './object-json.ts'
+
+/**
+ * What a watch event says; `resource` is the plural that was watched, guessed where a recording does not tell; `custom` are
+ * places that configuration tells of.
+ */
+export function readWatchEvent(
+  event: JsonObject,
+  seenNs: UnixNanos,
+  resource?: string,
+  custom: readonly CustomReference[] = [],
+): WatchedVersion | SkipReason {
+  const object = objectIn(event, 'object')
+  const metadata = objectIn(object, 'metadata')
+  const identity = {
+    apiVersion: textIn(object, 'apiVersion'),
+    resource: resource ?? resourceOfKind(textIn(object, 'kind')),
+    namespace: namespaceOf(object),
+    name: textIn(metadata, 'name'),
+    uid: textIn(metadata, 'uid'),
+  }
+  const untraced = reasonNotTraced(identity.apiVersion, identity.resource)
+  if (untraced !== undefined) return untraced
+  if (identity.name === '' || identity.uid === '') return 'no_object'
+  const version = parseResourceVersion(textIn(metadata, 'resourceVersion'))
+  if (version === undefined) return 'unversioned'
+  const type = textIn(event, 'type')
+  return {
+    source: 'watch',
+    object: identity,
+    version,
+    facts: readObjectFacts(object, identity.resource, custom),
+    by: 'event',
+    gone: type === 'DELETED',
+    isNew: type === 'ADDED',
+    seenNs,
+  }
+}
+
+const AUDITED_VERBS: readonly string[] = ['create', 'update', 'patch', 'delete']
+/** Subresources that are answered without a version of the object having been made by the request itself. */
+const NOT_STORED = new Set(['token', 'log', 'exec', 'attach', 'portforward', 'proxy'])
+
+/** What an event of an audit log or webhook (`audit.k8s.io/v1`) says of an accepted write. */
+export function readAuditEvent(
+  event: JsonObject,
+  custom: readonly CustomReference[] = [],
+): AuditedRequest | SkipReason {
+  if (textIn(event, 'stage') !== 'ResponseComplete') return 'stage'
+  const verb = textIn(event, 'verb')
+  if (!isVerb(verb)) return 'read'
+  const code = numberIn(objectIn(event, 'responseStatus'), 'code')
+  if (code < 200 || code >= 300) return 'failed'
+  const reference = objectIn(event, 'objectRef')
+  const subresource = textIn(reference, 'subresource')
+  const [group, groupVersion] = [textIn(reference, 'apiGroup'), textIn(reference, 'apiVersion')]
+  const apiVersion = group === '' ? groupVersion : `${group}/${groupVersion}`
+  const resource = textIn(reference, 'resource')
+  const untraced = reasonNotTraced(apiVersion, resource)
+  if (untraced !== undefined) return untraced
+  if (resource === '' || NOT_STORED.has(subresource)) return 'no_object'
+  if (textIn(event, 'requestURI').includes('dryRun=')) return 'dry_run'
+  const answer = objectIn(event, 'responseObject')
+  const asked = objectIn(event, 'requestObject')
+  const metadata = objectIn(answer, 'metadata')
+  const isStatus = textIn(answer, 'kind') === 'Status'
+  const isWhole = !isStatus && textIn(metadata, 'uid') !== '' && textIn(answer, 'kind') !== 'Scale'
+  const facts = isWhole ? readObjectFacts(answer, resource, custom) : undefined
+  const told = parseResourceVersion(textIn(metadata, 'resourceVersion'))
+  const version = verb === 'delete' && isStatus ? undefined : told
+  const request = { ...readRequest(event, verb, subresource, asked), tellsVersion: version !== undefined }
+  return {
+    source: 'audit',
+    object: {
+      apiVersion: isWhole ? textIn(answer, 'apiVersion') : apiVersion,
+      resource,
+      namespace: textIn(reference, 'namespace'),
+      name: firstOf(textIn(metadata, 'name'), textIn(reference, 'name')),
+      uid: firstOf(
+        textIn(metadata, 'uid'),
+        textIn(objectIn(answer, 'details'), 'uid'),
+        textIn(reference, 'uid'),
+        textIn(objectIn(asked, 'metadata'), 'uid'),
+        textIn(objectIn(asked, 'preconditions'), 'uid'),
+      ),
+    },
+    version,
+    facts,
+    gone: verb === 'delete' && subresource === '' && (isStatus || isGone(answer, asked)),
+    request,
+    seenNs: request.endNs,
+  }
+}
+
+function readRequest(
+  event: JsonObject,
+  verb: Verb,
+  subresource: string,
+  asked: JsonObject,
+): Omit<ApiRequest, 'tellsVersion'> {
+  const body = verb === 'update' ? objectIn(asked, 'metadata') : objectIn(asked, 'preconditions')
+  const read = parseResourceVersion(textIn(body, 'resourceVersion'))
+  const auditId = textIn(event, 'auditID')
+  return {
+    actor: { user: textIn(objectIn(event, 'user'), 'username'), userAgent: textIn(event, 'userAgent') },
+    verb,
+    subresource,
+    startNs: auditTimeOf(event, 'requestReceivedTimestamp'),
+    endNs: auditTimeOf(event, 'stageTimestamp'),
+    ...(read !== undefined && { readVersion: read }),
+    ...(auditId !== '' && { auditId }),
+  }
+}
+
+/**
+ * A deletion is answered with the object as it is with it: one that is still there has a time at which it is to go, and something to
+ * wait for. A Pod that has no node yet gets no grace period, whatever was asked for.
+ */
+function isGone(answer: JsonObject, asked: JsonObject): boolean {
+  const metadata = objectIn(answer, 'metadata')
+  if (textIn(metadata, 'uid') === '') return asked.gracePeriodSeconds === 0
+  if (textIn(metadata, 'deletionTimestamp') === '') return true
+  const isAtOnce = metadata.deletionGracePeriodSeconds === 0 || asked.gracePeriodSeconds === 0
+  return isAtOnce && arrayIn(metadata, 'finalizers').length === 0
+}
+
+function auditTimeOf(event: Json, key: string): UnixNanos {
+  return parseRfc3339(textIn(event, key)) ?? 0n
+}
+
+function firstOf(...texts: readonly string[]): string {
+  return texts.find((text) => text !== '') ?? ''
+}
+
+function isVerb(verb: string): verb is Verb {
+  return AUDITED_VERBS.includes(verb)
+}
+
+const VERB_OF_OPERATION: Readonly<Record<string, Verb>> = {
+  CREATE: 'create',
+  UPDATE: 'update',
+  DELETE: 'delete',
+}
+/** Subresources whose body is another object than the one that is written. */
+const OTHER_BODY = new Set(['scale', 'binding', 'eviction'])
+
+/** The uid by which an AdmissionReview is answered; empty where it has none. */
+export function uidOfReview(review: JsonObject): string {
+  return textIn(objectIn(review, 'request'), 'uid')
+}
+
+/** What an AdmissionReview (`admission.k8s.io/v1`) says of the request that is about to be done. */
+export function readAdmissionReview(
+  review: JsonObject,
+  { seenNs, traceparent }: { seenNs: UnixNanos; traceparent: string },
+): AdmittedRequest | SkipReason {
+  const request = objectIn(review, 'request')
+  const verb = ownValue(VERB_OF_OPERATION, textIn(request, 'operation'))
+  if (verb === undefined) return 'read'
+  // As the request names it: the webhook may be given the object in another version of its API.
+  const asked = isObject(request.requestResource) ? request.requestResource : objectIn(request, 'resource')
+  const [group, resource] = [textIn(asked, 'group'), textIn(asked, 'resource')]
+  const apiVersion = group === '' ? textIn(asked, 'version') : `${group}/${textIn(asked, 'version')}`
+  const untraced = reasonNotTraced(apiVersion, resource)
+  if (untraced !== undefined) return untraced
+  if (booleanIn(request, 'dryRun')) return 'dry_run'
+  const subresource = textIn(request, 'subResource')
+  const [object, before] = [objectIn(request, 'object'), objectIn(request, 'oldObject')]
+  const [metadata, metadataBefore] = [objectIn(object, 'metadata'), objectIn(before, 'metadata')]
+  const name = [textIn(request, 'name'), textIn(metadata, 'name'), textIn(metadataBefore, 'name')].find(
+    (one) => one !== '',
+  )
+  const generateName = name === undefined ? textIn(metadata, 'generateName') : ''
+  if (resource === '' || (name === undefined && generateName === '')) return 'no_object'
+  const isWhole = verb !== 'delete' && !OTHER_BODY.has(subresource)
+  return {
+    source: 'admission',
+    object: {
+      apiVersion,
+      resource,
+      // A request for a namespace tells that as the namespace too.
+      namespace: resource === 'namespaces' ? '' : textIn(request, 'namespace'),
+      name: name ?? '',
+      uid: textIn(metadataBefore, 'uid'),
+    },
+    version: undefined,
+    generateName,
+    versionBefore: parseResourceVersion(textIn(metadataBefore, 'resourceVersion')),
+    facts: isWhole ? readObjectFacts(object) : undefined,
+    request: {
+      actor: { user: textIn(objectIn(request, 'userInfo'), 'username'), userAgent: '' },
+      verb,
+      subresource,
+      startNs: seenNs,
+      endNs: seenNs,
+      // It is joined to a version that another source tells.
+      tellsVersion: true,
+      ...(traceparent !== '' && { traceparent }),
+    },
+    seenNs,
+  }
+}
+
+/** Longer notes are cut: the API server takes no longer ones from those who keep to events.k8s.io/v1. */
+const MAX_NOTE = 1_024
+
+/**
+ * What an Event says, of events.k8s.io/v1 or of core v1; both are views of the same objects. An Event that names nothing it is
+ * about, or has no number as its version, is none.
+ */
+export function readEvent(event: JsonObject, seenNs: UnixNanos): ClusterEvent | SkipReason {
+  const metadata = objectIn(event, 'metadata')
+  const isCore = textIn(event, 'apiVersion') === 'v1'
+  const regarding = readEventObject(objectIn(event, isCore ? 'involvedObject' : 'regarding'))
+  const [uid, name] = [textIn(metadata, 'uid'), textIn(metadata, 'name')]
+  if (regarding === undefined || uid === '' || name === '') return 'no_object'
+  const version = parseResourceVersion(textIn(metadata, 'resourceVersion'))
+  if (version === undefined) return 'unversioned'
+  const related = readEventObject(objectIn(event, 'related'))
+  const source = objectIn(event, isCore ? 'source' : 'deprecatedSource')
+  const series = objectIn(event, 'series')
+  const firstNs =
+    eventTimeOf(event, isCore ? 'firstTimestamp' : 'deprecatedFirstTimestamp') ??
+    eventTimeOf(event, 'eventTime') ??
+    eventTimeOf(metadata, 'creationTimestamp') ??
+    seenNs
+  const lastNs =
+    eventTimeOf(series, 'lastObservedTime') ??
+    eventTimeOf(event, isCore ? 'lastTimestamp' : 'deprecatedLastTimestamp') ??
+    eventTimeOf(event, 'eventTime') ??
+    firstNs
+  return {
+    source: 'event',
+    uid,
+    version,
+    name,
+    namespace: textIn(metadata, 'namespace'),
+    regarding,
+    ...(related !== undefined && { related }),
+    reason: textIn(event, 'reason'),
+    note: textIn(event, isCore ? 'message' : 'note').slice(0, MAX_NOTE),
+    type: textIn(event, 'type'),
+    action: textIn(event, 'action'),
+    controller:
+      textIn(event, isCore ? 'reportingComponent' : 'reportingController') || textIn(source, 'component'),
+    instance: textIn(event, 'reportingInstance') || textIn(source, 'host'),
+    count: countIn(series, 'count') ?? countIn(event, isCore ? 'count' : 'deprecatedCount') ?? 1,
+    firstNs,
+    lastNs,
+    seenNs,
+  }
+}
+
+function readEventObject(object: JsonObject): EventObject | undefined {
+  const [kind, name] = [textIn(object, 'kind'), textIn(object, 'name')]
+  if (kind === '' || name === '') return undefined
+  const version = parseResourceVersion(textIn(object, 'resourceVersion'))
+  return {
+    apiVersion: textIn(object, 'apiVersion'),
+    kind,
+    namespace: textIn(object, 'namespace'),
+    name,
+    uid: textIn(object, 'uid'),
+    ...(version !== undefined && { version }),
+  }
+}
+
+function countIn(object: JsonObject, key: string): number | undefined {
+  const count = numberIn(object, key)
+  return Number.isSafeInteger(count) && count > 0 ? count : undefined
+}
+
+function eventTimeOf(object: JsonObject, key: string): UnixNanos | undefined {
+  return parseRfc3339(textIn(object, key))
+}
+
+const CPID = 'causeway.io/cpid'
+const ANCESTORS = 'causeway.io/ancestor-cpids'
+const TRACEPARENT = 'tracing.k8s.io/traceparent'
+const OF_A_CHANGE = new Set([CPID, ANCESTORS, TRACEPARENT])
+const MAX_OWNERS = 16
+const MAX_MANAGERS = 32
+/** An EndpointSlice lists a thousand Pods at most. */
+const MAX_REFERENCES = 2_000
+
+/** Fields of a status that its writer sets to say that it lives, wherever they stand. */
+const HEARTBEATS = new Set(['lastHeartbeatTime', 'lastProbeTime', 'renewTime', 'observedTime'])
+/** What the API server keeps of an object, which no author writes, and the name that it may have made. */
+const OF_THE_SERVER = new Set([
+  'managedFields',
+  'resourceVersion',
+  'generation',
+  'uid',
+  'creationTimestamp',
+  'selfLink',
+  'name',
+  'generateName',
+])
+
+/**
+ * What inference needs to know of a version of an object of a resource; the rest of it is not kept. `custom` are places that
+ * configuration tells of.
+ */
+export function readObjectFacts(
+  object: JsonObject,
+  resource = '',
+  custom: readonly CustomReference[] = [],
+): ObjectFacts {
+  const metadata = objectIn(object, 'metadata')
+  const annotations = objectIn(metadata, 'annotations')
+  const { status, ...authored } = object
+  const { references, prints } = contentOf(object)
+  const cpid = parseCpid(textIn(annotations, CPID))
+  const ancestors = textIn(annotations, ANCESTORS)
+  const traceparent = textIn(annotations, TRACEPARENT)
+  const ofAuthor = withoutServerFields(metadata)
+  const ofStatus = printsOf(status, HEARTBEATS)
+  return {
+    generation: numberIn(metadata, 'generation'),
+    owners: arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner),
+    references: [
+      ...references.slice(0, MAX_REFERENCES),
+      ...(custom.length === 0 ? [] : customContent(object, resource, custom)),
+    ],
+    managers: arrayIn(metadata, 'managedFields').slice(-MAX_MANAGERS).map(readManager),
+    deleting: textIn(metadata, 'deletionTimestamp') !== '',
+    prints: {
+      ...prints,
+      [FINGERPRINT.authored]: fingerprintOf({ ...authored, metadata: ofAuthor }),
+      ...(cpid !== undefined && {
+        [FINGERPRINT.content]: fingerprintOf({ ...authored, metadata: withoutChange(ofAuthor) }),
+      }),
+      [FINGERPRINT.status]: ofStatus.counted,
+      [FINGERPRINT.heartbeat]: ofStatus.whole,
+    },
+    ...(cpid !== undefined && { cpid }),
+    ...(ancestors !== '' && { ancestors }),
+    ...(traceparent !== '' && { traceparent }),
+  }
+}
+
+function withoutServerFields(metadata: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(metadata).filter(([key]) => !OF_THE_SERVER.has(key)))
+}
+
+/** Nothing is left of annotations where there are no others. */
+function withoutChange(metadata: JsonObject): JsonObject {
+  const { annotations, ...rest } = metadata
+  const others = Object.entries(objectIn({ annotations: annotations ?? null }, 'annotations')).filter(
+    ([key]) => !OF_A_CHANGE.has(key),
+  )
+  return others.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(others) }
+}
+
+function readOwner(owner: Json): OwnerReference {
+  return {
+    kind: textIn(owner, 'kind'),
+    name: textIn(owner, 'name'),
+    uid: textIn(owner, 'uid'),
+    controller: booleanIn(owner, 'controller'),
+  }
+}
+
+function readManager(entry: Json): FieldManager {
+  return {
+    manager: textIn(entry, 'manager'),
+    operation: textIn(entry, 'operation'),
+    subresource: textIn(entry, 'subresource'),
+    time: textIn(entry, 'time'),
+  }
+}

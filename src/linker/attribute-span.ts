@@ -1,0 +1,295 @@
+import { SPAN_HAS_LINKS, SPAN_NAMES_POD, SPAN_NAMES_REQUEST } from '../model/arrivals.ts'
+import {
+  type ArrivedSpan,
+  AWAITED_AFTER_FORWARD,
+  AWAITED_FOR_CPID,
+  keyOfLink,
+  keyOfPod,
+  keyOfRequest,
+  keyOfTrace,
+  type LinkPorts,
+} from '../model/linking-ports.ts'
+import type { UnixNanos } from '../model/time-and-size.ts'
+import { isSent } from './causes.ts'
+import { awaitChange } from './enter-change.ts'
+import type { LinkContext } from './link-context.ts'
+import { forwardUnattributed, sendOrWait } from './send-span.ts'
+import { mayJoin } from './trace-room.ts'
+import type { Waited } from './waiting.ts'
+
+/** How many spans that name no request stand between two of one that do: filters. */
+const MAX_NESTED = 16
+const ARRIVAL_ONLY = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
+
+interface Taken {
+  readonly cpid: number
+  readonly joined: boolean
+}
+
+/**
+ * Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived, or that of what the span says it
+ * belongs to. `waited` is as what it has waited for one of these.
+ */
+export function attributeSpan(ctx: LinkContext, span: ArrivedSpan, waited?: Waited): void {
+  // What comes after a parent that has a CPID need not wait for it; what came before goes after it.
+  const above = waited === undefined ? knownOf(aboveOf(ctx, span)) : aboveOf(ctx, span)
+  if (waitsForAncestor(ctx, span, above, waited?.waiting.behindUntilMs)) return
+  attributeNow(ctx, span, knownOf(above), waited)
+}
+
+/** A span has waited for its parent as long as it may, and so have those that wait for the span. */
+export function giveUp(ctx: LinkContext, row: number): void {
+  const span = ctx.spans.span(row)
+  if (span === undefined || span.cpid !== undefined || !ctx.waiting.remove(row)) return
+  ctx.joins.stopAwaiting(row)
+  const waiting = { ...ARRIVAL_ONLY, arrival: row, kind: 'join' } as const
+  attributeNow(ctx, span, knownOf(aboveOf(ctx, span)), { waiting, dueMs: ctx.clock.activeMs })
+}
+
+function aboveOf(ctx: LinkContext, span: ArrivedSpan): NearestAncestor {
+  return span.malformed ? 'none' : nearestAbove(ctx, span)
+}
+
+/** What is known when nothing above is waited for: a parent that waits may have a CPID. */
+function knownOf(above: NearestAncestor): NearestAncestor {
+  const parent = above !== 'none' && above.kind === 'awaited' ? above.parent : undefined
+  return parent?.cpid === undefined ? above : { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
+}
+
+function attributeNow(
+  ctx: LinkContext,
+  span: ArrivedSpan,
+  above: NearestAncestor,
+  waited: Waited | undefined,
+): void {
+  if (span.names !== 0 && !span.malformed && joins(ctx, span, above, waited)) return
+  if (above !== 'none' && above.kind === 'cpid' && mayJoin(ctx, span, above.cpid))
+    takeCpid(ctx, span, above, waited?.dueMs)
+  else {
+    if (above !== 'none' && above.kind === 'awaited')
+      ctx.parents.add(span.origin, above.parentId, AWAITED_AFTER_FORWARD, undefined, true)
+    forwardUnattributed(ctx, span)
+  }
+}
+
+/** `dueMs` is until when the span has waited for it, where it has. */
+function takeCpid(ctx: LinkContext, span: ArrivedSpan, { cpid, joined }: Taken, dueMs?: number): void {
+  ctx.spans.inheritCpid(span, cpid, joined)
+  awaitChange(ctx, span, cpid)
+  sendOrWait(ctx, span, cpid, dueMs)
+}
+
+/**
+ * A parent that has not come is waited for until it has been missed for `wait`. One that is there is waited for as long as it
+ * waits itself, and at most twice `wait` in all: then the topmost span that waits above goes, and those below follow it.
+ */
+function waitsForAncestor(
+  ctx: LinkContext,
+  span: ArrivedSpan,
+  above: NearestAncestor,
+  behindUntilMs: number | undefined,
+): boolean {
+  if (above === 'none' || above.kind === 'cpid') return false
+  const { parents, clock, settings, waiting, steps } = ctx
+  const { origin } = span
+  const { parentId, row } = above
+  const sinceMs = (row === undefined ? parents.since(origin, parentId) : undefined) ?? clock.activeMs
+  const mostMs = behindUntilMs ?? sinceMs + 2 * settings.waitMs
+  const until = row === undefined ? Math.min(sinceMs + settings.waitMs, mostMs) : mostMs
+  if (until <= clock.activeMs) {
+    const top = topmostWaiting(ctx, span)
+    if (top.row === span.row) return false
+    steps.push({ kind: 'given up', row: top.row })
+  }
+  parents.add(origin, parentId, AWAITED_FOR_CPID, undefined, true)
+  const orphan = { arrival: span.row, kind: 'orphan', cpid: undefined, origin, parentId } as const
+  waiting.add({ ...orphan, behindUntilMs: mostMs }, until)
+  return true
+}
+
+/**
+ * Joins what the span says it belongs to, or waits for that, once its parent is no longer waited for; false where there is
+ * nothing of it. What is below a span that has joined goes with it.
+ */
+function joins(
+  ctx: LinkContext,
+  span: ArrivedSpan,
+  above: NearestAncestor,
+  waited: Waited | undefined,
+): boolean {
+  const hasCpid = above !== 'none' && above.kind === 'cpid'
+  if (hasCpid && above.joined) return false
+  const { activeMs } = ctx.clock
+  // It has been waited for the parent as long as for anything, and what a request's span did not find is not there for those below it.
+  const mayWait = hasCpid || (above === 'none' && !isBelowRequest(ctx, span))
+  const dueMs = waited?.waiting.kind === 'join' ? waited.dueMs : undefined
+  const until = mayWait ? (dueMs ?? activeMs + ctx.settings.waitMs) : activeMs
+  if (take(ctx, span, joiningByRequest(ctx, span), until)) return true
+  // A request's span may go on with its caller's trace; what else has a parent belongs there.
+  return !hasCpid && take(ctx, span, joiningByOther(ctx, span), span.parentId === 0n ? until : activeMs)
+}
+
+function isBelowRequest({ spans }: LinkContext, span: ArrivedSpan): boolean {
+  let at: ArrivedSpan | undefined = span
+  for (let depth = 0; depth < MAX_NESTED && at?.parentRow !== undefined; depth++) {
+    at = spans.span(at.parentRow)
+    if (at !== undefined && (at.names & SPAN_NAMES_REQUEST) !== 0) return true
+  }
+  return false
+}
+
+function take(ctx: LinkContext, span: ArrivedSpan, joining: Joining | undefined, until: number): boolean {
+  if (joining?.kind === 'found') {
+    ctx.joins.add(span, joining.target.row)
+    takeCpid(ctx, span, { cpid: joining.cpid, joined: true })
+    return true
+  }
+  if (joining === undefined || until <= ctx.clock.activeMs) return false
+  ctx.joins.await(span.row, joining.keys)
+  ctx.waiting.add({ arrival: span.row, kind: 'join', ...ARRIVAL_ONLY }, until)
+  return true
+}
+
+/** Where a span without a CPID may get one; `row` is of an ancestor that was stored, and waits itself or is about to be linked. */
+type NearestAncestor =
+  | 'none'
+  | { kind: 'cpid'; cpid: number; joined: boolean }
+  | { kind: 'awaited'; parentId: bigint; row: number | undefined; parent: ArrivedSpan | undefined }
+
+/**
+ * The CPID of the nearest ancestor that has one, or the ancestor that has to arrive first. An ancestor that was
+ * forwarded without a CPID had none above it; one whose own `cpid.id` is malformed is looked past.
+ */
+function nearestAbove(
+  { events, spans, waiting }: Pick<LinkPorts, 'events' | 'spans' | 'waiting'>,
+  span: ArrivedSpan,
+): NearestAncestor {
+  const seen = new Set<number>()
+  let at = span
+  while (at.parentId !== 0n && !seen.has(at.row)) {
+    seen.add(at.row)
+    const { parentId, parentRow: row } = at
+    const parent = row !== undefined && events.isLinked(row) ? spans.span(row) : undefined
+    if (parent === undefined || waiting.hasSpan(parent.row)) return { kind: 'awaited', parentId, row, parent }
+    if (parent.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
+    if (!parent.malformed) return 'none'
+    at = parent
+  }
+  return 'none'
+}
+
+/** How many spans are climbed at most. */
+const MOST_CLIMBED = 64
+
+/**
+ * The topmost of the spans without a CPID that wait above a span, each for the next one. It is the span itself where they wait
+ * in a circle, or where more are above it than are climbed.
+ */
+function topmostWaiting(
+  ctx: Pick<LinkPorts, 'events' | 'spans' | 'waiting'>,
+  span: ArrivedSpan,
+): ArrivedSpan {
+  let at = span
+  for (let climbed = 0; climbed < MOST_CLIMBED; climbed++) {
+    const above = nearestAbove(ctx, at)
+    const row = above !== 'none' && above.kind === 'awaited' ? above.row : undefined
+    const next = row === undefined || !ctx.waiting.hasSpan(row) ? undefined : ctx.spans.span(row)
+    if (next === undefined || next.cpid !== undefined) return at
+    if (next.row === span.row) return span
+    at = next
+  }
+  return span
+}
+
+/** Links of one span that are looked at. */
+const MAX_LINKS = 8
+/** How much the clocks of those who tell of a request may differ. */
+const CLOCKS_DIFFER_NS = 1_000_000_000n
+
+/** What a span without a CPID belongs to by what it says itself: what is there, or by which keys it may come. */
+type Joining =
+  | { readonly kind: 'found'; readonly target: ArrivedSpan; readonly cpid: number }
+  | { readonly kind: 'awaited'; readonly keys: readonly string[] }
+
+/** The write that a span of an API server is part of, as its number says, or the trace in which admission was called for it. */
+function joiningByRequest(ctx: LinkContext, span: ArrivedSpan): Joining | undefined {
+  if ((span.names & SPAN_NAMES_REQUEST) === 0) return undefined
+  const { auditId, reads } = ctx.joins.namedBy(span.row)
+  if (auditId === undefined) return undefined
+  const byNumber = ctx.joins.writesOf(auditId)
+  const rows = byNumber.length > 0 || reads ? byNumber : ctx.joins.writesAdmittedIn(span.origin)
+  const writes = rows.flatMap((row) => targetAt(ctx, span, row) ?? [])
+  const ofCluster = writes.filter(({ target }) => isOfCluster(ctx, span, target))
+  const admitted = byNumber.length > 0 ? ofCluster : ofCluster.filter(({ target }) => overlap(target, span))
+  const [nearest] = admitted.sort((a, b) => compare(apart(a.target, span), apart(b.target, span)))
+  if (nearest !== undefined)
+    return nearest.isSent ? nearest : { kind: 'awaited', keys: keysOf(span, auditId) }
+  // One that may not be joined is not waited for.
+  const isAwaited = ctx.settings.awaitsRequests === true && !reads && byNumber.length === 0
+  return isAwaited ? { kind: 'awaited', keys: keysOf(span, auditId) } : undefined
+}
+
+/** The span that one links to, or the version of its Pod that a kubelet's has to do with. */
+function joiningByOther(ctx: LinkContext, span: ArrivedSpan): Joining | undefined {
+  return joiningByLink(ctx, span) ?? joiningByPod(ctx, span)
+}
+
+function joiningByLink(ctx: LinkContext, span: ArrivedSpan): Joining | undefined {
+  if ((span.names & SPAN_HAS_LINKS) === 0) return undefined
+  const keys: string[] = []
+  for (const link of ctx.spans.linksOf(span.row).slice(0, MAX_LINKS)) {
+    if (link.traceId.length === 0 || link.spanId === 0n) continue
+    const row = ctx.spans.find(link.traceId, link.spanId)
+    const linked = row === undefined ? undefined : ctx.spans.span(row)
+    if (linked === undefined || !isSent(ctx, linked.row)) {
+      if (linked?.origin !== span.origin) keys.push(keyOfLink(link.spanId))
+      continue
+    }
+    const found = targetAt(ctx, span, linked.row)
+    if (found !== undefined) return found
+  }
+  return keys.length === 0 ? undefined : { kind: 'awaited', keys }
+}
+
+function joiningByPod(ctx: LinkContext, span: ArrivedSpan): Joining | undefined {
+  if ((span.names & SPAN_NAMES_POD) === 0) return undefined
+  const { pod } = ctx.joins.namedBy(span.row)
+  if (pod === undefined) return undefined
+  const row = ctx.joins.newestWriteOf(pod, ctx.scopes.clusterOf(span.scope), span.startNs)
+  const found = row === undefined ? undefined : targetAt(ctx, span, row)
+  if (found !== undefined) return found.isSent ? found : { kind: 'awaited', keys: [keyOfPod(pod.uid)] }
+  return row === undefined && ctx.settings.awaitsPods === true
+    ? { kind: 'awaited', keys: [keyOfPod(pod.uid)] }
+    : undefined
+}
+
+type Target = Extract<Joining, { kind: 'found' }> & { readonly isSent: boolean }
+
+/** A span that another may join: of another original trace, with a CPID that the other's sender may join. */
+function targetAt(ctx: LinkContext, span: ArrivedSpan, row: number): Target | undefined {
+  const target = ctx.spans.span(row)
+  if (target?.cpid === undefined || target.origin === span.origin) return undefined
+  if (ctx.graph.maybeNode(target.cpid)?.pruned !== false || !mayJoin(ctx, span, target.cpid)) return undefined
+  return { kind: 'found', target, cpid: target.cpid, isSent: isSent(ctx, row) }
+}
+
+/** An API server need not say of which cluster it is. */
+function isOfCluster({ scopes }: LinkContext, span: ArrivedSpan, target: ArrivedSpan): boolean {
+  const cluster = scopes.clusterOf(span.scope)
+  return cluster === '' || cluster === scopes.clusterOf(target.scope)
+}
+
+const keysOf = (span: ArrivedSpan, auditId: string): string[] => [
+  keyOfRequest(auditId),
+  keyOfTrace(span.origin),
+]
+
+function overlap(a: ArrivedSpan, b: ArrivedSpan): boolean {
+  return a.startNs <= b.endNs + CLOCKS_DIFFER_NS && b.startNs <= a.endNs + CLOCKS_DIFFER_NS
+}
+
+function apart(a: ArrivedSpan, b: ArrivedSpan): UnixNanos {
+  return a.startNs < b.startNs ? b.startNs - a.startNs : a.startNs - b.startNs
+}
+
+const compare = (a: bigint, b: bigint): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -1,0 +1,297 @@
+import type { ArrivedSpan, ChangeSpan, LinkPorts, ObjectVersion, Trace } from '../model/linking-ports.ts'
+import type { CpidNode } from '../model/merge-graph.ts'
+import { NANOS_PER_MS } from '../model/time-and-size.ts'
+import type { LinkContext } from './link-context.ts'
+
+/** Jaeger's page fails near depth 3,000, and nobody reads beyond this. */
+const MAX_DEPTH = 256
+/** Writes of one object that are looked at, the highest version first. */
+const MAX_WRITERS = 64
+
+/** A span that wrote what another observed, and the version through which the other is known to. */
+export interface Cause {
+  readonly writer: ArrivedSpan
+  /** The trace of the cascade in which the writer is: the observer's own where it is there too. */
+  readonly trace: Trace
+  readonly version: ObjectVersion
+}
+
+/**
+ * The causal parent of a span in a trace: among the spans of its cascade, from another original trace and not below it, the one
+ * that wrote the highest version, at or below the observed one, of an object which the span observed. Among several
+ * objects, and among writers of one version, it is the one ending last.
+ */
+export function causeIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): Cause | undefined {
+  let cause: Cause | undefined
+  for (const version of highestOfEach(ctx.objects.versions(span.row, 'observed'))) {
+    const found = newestWriter(ctx, trace, span, version)
+    if (found !== undefined && (cause === undefined || endsLater(found.writer, cause.writer))) cause = found
+  }
+  return cause
+}
+
+/** Of an object that was observed at several versions, the highest. */
+function highestOfEach(observed: readonly ObjectVersion[]): Iterable<ObjectVersion> {
+  if (observed.length < 2) return observed
+  const highest = new Map<string, ObjectVersion>()
+  for (const version of observed) {
+    const key = `${version.object} ${version.uid ?? ''}`
+    const other = highest.get(key)
+    if (other === undefined || version.version > other.version) highest.set(key, version)
+  }
+  return highest.values()
+}
+
+function newestWriter(
+  ctx: LinkContext,
+  trace: Trace,
+  span: ArrivedSpan,
+  version: ObjectVersion,
+): Cause | undefined {
+  for (const row of ctx.objects.writersIn(trace.cascade, version, MAX_WRITERS)) {
+    const writer = row === span.row ? undefined : ctx.spans.span(row)
+    if (writer === undefined || writer.origin === span.origin) continue
+    const part = partWith(ctx, trace, row)
+    if (part !== undefined && canBeParentOf(ctx, part, writer, span)) return { writer, trace: part, version }
+  }
+  return undefined
+}
+
+/** True when the span can hang under the writer: the way up from it is short enough and does not pass the span. */
+export function canBeParentOf(
+  { outbox, spans }: Pick<LinkPorts, 'outbox' | 'spans'>,
+  part: Trace,
+  writer: ArrivedSpan,
+  span: ArrivedSpan,
+): boolean {
+  let at: ArrivedSpan | undefined = writer
+  let trace = part.id
+  for (let depth = 0; depth < MAX_DEPTH; depth++) {
+    if (at.row === span.row) return false
+    const placed = outbox.placed(trace, at.row)
+    if (placed === undefined) return true
+    if (placed.cause === undefined && placed.parentId !== at.parentId) return true
+    // A local parent that has not arrived may be the span itself.
+    if (placed.cause === undefined && at.origin === span.origin && at.parentId === span.spanId) return false
+    const above: number | undefined = placed.cause ?? at.parentRow
+    trace = placed.causeTrace ?? trace
+    at = above === undefined ? undefined : spans.span(above)
+    if (at === undefined) return true
+  }
+  return false
+}
+
+/** Of two writers, which ends last. */
+function endsLater(a: ArrivedSpan, b: ArrivedSpan): boolean {
+  return a.endNs > b.endNs || (a.endNs === b.endNs && a.row > b.row)
+}
+
+/** Those of its listed roots whose activity something is (docs/linking.md, rule 6); undefined for all of them. What joined is of none. */
+export type Drivers = readonly number[] | undefined
+
+type Asked = Pick<LinkPorts, 'events' | 'spans' | 'objects' | 'mergelogs' | 'outbox' | 'traces' | 'waiting'>
+
+const NONE: Drivers = []
+
+/** Objects whose writers are looked for in the traces of each root, where nobody is known to have written the observed version. */
+const MAX_SEARCHED = 16
+/** Writes of one object that are looked at in a trace. */
+const MAX_WRITERS_A_TRACE = 8
+
+/**
+ * What drives a span: what drives its local parent; without one that arrived the changes that it began itself, whatever it
+ * read; else what drives its cause, of those in all its traces. One that has nothing of this is driven by all its roots, and so
+ * is one that nothing drives any more that is listed.
+ */
+export function driversOf(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
+  if (span.joined) return NONE
+  if (roots.length < 2) return undefined
+  const driving = isSent(ctx, span.parentRow) ? rootsDriving(ctx, span.parentRow) : []
+  if (driving.length > 0) return listedOf(driving, roots)
+  const begun = roots.flatMap(({ id }) => (began(ctx, span, id) ? id : []))
+  if (begun.length > 0) return begun
+  return span.observes ? driversByCause(ctx, span, roots) : undefined
+}
+
+/** What drives a change: what drives the span that told of it, if that is known. */
+export function driversOfChange(ctx: Asked, cpid: number, roots: readonly CpidNode[]): Drivers {
+  if (roots.length < 2) return undefined
+  const told = ctx.mergelogs.toldBy(cpid)
+  const row = told && ctx.spans.find(told.traceId, told.spanId)
+  return isSent(ctx, row) ? listedOf(rootsDriving(ctx, row), roots) : undefined
+}
+
+/** What of the drivers of something is left where it goes: all its traces, when none of them is of a driver. */
+export function driversIn(traces: readonly Trace[], drivers: Drivers): Drivers {
+  if (drivers?.length === 0) return drivers
+  return drivers !== undefined && traces.some((trace) => drivers.includes(trace.root)) ? drivers : undefined
+}
+
+export function drives(drivers: Drivers, trace: Trace): boolean {
+  return drivers === undefined || drivers.includes(trace.root)
+}
+
+/** The roots whose activity a span is that was sent. */
+export function rootsDriving({ outbox, traces }: Pick<Asked, 'outbox' | 'traces'>, row: number): number[] {
+  const roots = new Set<number>()
+  for (const id of outbox.tracesDriven(row)) {
+    const trace = traces.trace(id)
+    if (trace !== undefined) roots.add(trace.root)
+  }
+  return [...roots]
+}
+
+/** True of a span that has arrived and waits for nothing any more. */
+export function isSent(
+  { events, waiting }: Pick<Asked, 'events' | 'waiting'>,
+  row: number | undefined,
+): row is number {
+  return row !== undefined && events.isLinked(row) && !waiting.hasSpan(row)
+}
+
+function began({ mergelogs, spans }: Asked, span: ArrivedSpan, root: number): boolean {
+  const told = mergelogs.toldBy(root)
+  return told?.spanId === span.spanId && spans.find(told.traceId, told.spanId) === span.row
+}
+
+function listedOf(driving: readonly number[], roots: readonly CpidNode[]): Drivers {
+  const listed = driving.filter((root) => roots.some(({ id }) => id === root))
+  return listed.length === 0 ? undefined : listed
+}
+
+interface Writer {
+  readonly span: ArrivedSpan
+  readonly driving: readonly number[]
+}
+
+/** As causal parents are found (docs/linking.md, rule 4), in all traces at once: how deep it hangs there does not matter. */
+function driversByCause(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
+  let last: Writer | undefined
+  let searched = 0
+  for (const version of highestOfEach(ctx.objects.versions(span.row, 'observed'))) {
+    const row = ctx.objects.writerOf(version)
+    let found = row === undefined ? undefined : writerAt(ctx, span, row, roots)
+    if (found === undefined && searched++ < MAX_SEARCHED) found = highestWriter(ctx, span, version, roots)
+    if (found !== undefined && (last === undefined || endsLater(found.span, last.span))) last = found
+  }
+  return last?.driving
+}
+
+function writerAt(
+  ctx: Asked,
+  span: ArrivedSpan,
+  row: number,
+  roots: readonly CpidNode[],
+): Writer | undefined {
+  if (row === span.row || !isSent(ctx, row)) return undefined
+  const driving = listedOf(rootsDriving(ctx, row), roots)
+  const writer = driving === undefined ? undefined : ctx.spans.span(row)
+  if (writer === undefined || driving === undefined || writer.origin === span.origin) return undefined
+  return { span: writer, driving }
+}
+
+/** Who wrote the highest version up to one, in the newest cascades of the roots. */
+function highestWriter(
+  ctx: Asked,
+  span: ArrivedSpan,
+  version: ObjectVersion,
+  roots: readonly CpidNode[],
+): Writer | undefined {
+  let highest: Writer | undefined
+  for (const root of roots) {
+    const trace = ctx.traces.currentOf(root.id)
+    if (trace === undefined) continue
+    for (const row of ctx.objects.writersIn(trace.cascade, version, MAX_WRITERS_A_TRACE)) {
+      const found = writerAt(ctx, span, row, roots)
+      if (found === undefined) continue
+      if (highest === undefined || wroteLater(ctx, version, found.span, highest.span)) highest = found
+      break
+    }
+  }
+  return highest
+}
+
+function wroteLater(ctx: Asked, upTo: ObjectVersion, a: ArrivedSpan, b: ArrivedSpan): boolean {
+  if (a.row === b.row) return false
+  const [ofA, ofB] = [writtenVersion(ctx, upTo, a.row), writtenVersion(ctx, upTo, b.row)]
+  return ofA > ofB || (ofA === ofB && endsLater(a, b))
+}
+
+function writtenVersion({ objects }: Asked, upTo: ObjectVersion, row: number): bigint {
+  let highest = -1n
+  for (const { object, version } of objects.versions(row, 'wrote')) {
+    if (object === upTo.object && version <= upTo.version && version > highest) highest = version
+  }
+  return highest
+}
+
+/** As many traces in which a CPID has a change span as are looked at, newest first, for one of the same cascade. */
+const MAX_LOOKED_AT = 32
+
+/** True when spans of the trace's cascade may be in other traces: a full trace goes on in an episode. */
+export function hasOtherParts(trace: Trace): boolean {
+  return trace.cascade !== trace.id || !trace.open
+}
+
+/** The trace in which a span stands in a cascade: this one if it was sent there, else another part of the same cascade. */
+export function partWith(
+  { outbox, traces }: Pick<LinkPorts, 'outbox' | 'traces'>,
+  trace: Trace,
+  row: number,
+): Trace | undefined {
+  if (outbox.wasSent(trace.id, row)) return trace
+  if (!hasOtherParts(trace)) return undefined
+  for (const id of outbox.tracesOfSpan(row)) {
+    const part = traces.trace(id)
+    if (part !== undefined && part.id !== trace.id && part.cascade === trace.cascade) return part
+  }
+  return undefined
+}
+
+/** The change span of a CPID in a cascade: in this trace if it is there, else in another part. */
+export function changeInCascade(
+  { changes, traces }: Pick<LinkPorts, 'changes' | 'traces'>,
+  trace: Trace,
+  cpid: number,
+): ChangeSpan | undefined {
+  const here = changes.find(cpid, trace.id)
+  if (here !== undefined || !hasOtherParts(trace)) return here
+  return changes
+    .newest(cpid, MAX_LOOKED_AT)
+    .find((change) => traces.trace(change.trace)?.cascade === trace.cascade)
+}
+
+const MS_PER_SECOND = 1000
+
+/**
+ * How long a write took to be seen: only where the span observed exactly what the writer wrote, and only the first time
+ * its service did, since controllers look at the same version again at every resync. Clocks that differ between
+ * machines may make it negative; it counts as nothing then.
+ */
+export function observeHop(
+  { objects, observations }: LinkContext,
+  trace: Trace,
+  span: ArrivedSpan,
+  { writer, version }: Cause,
+): void {
+  if (!objects.wrote(writer.row, version) || !objects.isFirstToObserve(span.service, version)) return
+  const waitedNs = span.startNs - writer.endNs
+  observations.push({
+    kind: 'hop',
+    service: span.service,
+    objectKind: objects.kindOf(version.object),
+    seconds: waitedNs > 0n ? secondsOf(waitedNs) : 0,
+    traceId: trace.traceId,
+    spanId: span.spanId,
+  })
+}
+
+/** How long a cascade took, once it has settled; the ids are those of its `cascade` span. */
+export function observeCascade(
+  { observations }: LinkContext,
+  { ns, traceId, spanId }: { ns: bigint; traceId: Buffer; spanId: bigint },
+): void {
+  observations.push({ kind: 'cascade', seconds: secondsOf(ns), traceId, spanId })
+}
+
+const secondsOf = (ns: bigint): number => Number(ns) / Number(NANOS_PER_MS) / MS_PER_SECOND

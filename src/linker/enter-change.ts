@@ -1,0 +1,220 @@
+import type { ArrivedSpan, ChangeSpan, Trace } from '../model/linking-ports.ts'
+import { type Cpid, cpidBytes, type CpidNode } from '../model/merge-graph.ts'
+import { nanosOfMs } from '../model/time-and-size.ts'
+import { changeInCascade, driversIn, driversOf, driversOfChange, drives, partWith } from './causes.ts'
+import { ensureChangeSpan, sendMergedInto, sendRootChange, sourceLinks } from './change-spans.ts'
+import type { LinkContext } from './link-context.ts'
+import { listedRoots, noteActivity, openTracesOf, settle, tracesFor } from './open-traces.ts'
+import { placeSpan } from './place-span.ts'
+import {
+  changeAttributes,
+  changeTime,
+  derivedSpanId,
+  extendBounds,
+  openingTime,
+  sendSynthetic,
+  stampIn,
+} from './synthetic-spans.ts'
+import { changeBytes, hasShareFor, spanBytes } from './trace-room.ts'
+import { waitsUntil } from './waiting.ts'
+
+/** The change of a CPID takes its place in the traces. */
+export function placeChange(ctx: LinkContext, cpid: number): void {
+  if (ctx.settings.mode === 'cascade') enterChange(ctx, cpid)
+  else enterOwnTrace(ctx, cpid)
+}
+
+export function waitToEnter(
+  { waiting }: LinkContext,
+  arrival: number,
+  cpid: number,
+  until: number,
+  toldBy?: bigint,
+): void {
+  if (waiting.forCpid(cpid).some(({ kind }) => kind === 'change')) return
+  waiting.add(
+    { arrival, kind: 'change', cpid, origin: undefined, parentId: toldBy, behindUntilMs: undefined },
+    until,
+  )
+}
+
+/** In links mode a CPID seen first on a span has its change span sent after the wait, mergelog or not. */
+export function awaitChange(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
+  if (ctx.settings.mode !== 'links' || !needsChangeSpan(ctx, cpid)) return
+  const until = waitsUntil(ctx, cpid)
+  if (until === undefined) placeChange(ctx, cpid)
+  else waitToEnter(ctx, span.row, cpid, until)
+}
+
+export function needsChangeSpan({ graph, changes }: LinkContext, cpid: number): boolean {
+  return !graph.node(cpid).hasMergelog && changes.newest(cpid, 1).length === 0
+}
+
+/** A CPID whose mergelog arrived takes its place: a change span in each of its traces, back links from its sources. */
+function enterChange(ctx: LinkContext, cpid: number): void {
+  const { graph } = ctx
+  const node = graph.node(cpid)
+  const mergelog = ctx.mergelogs.find(cpid)
+  const ns = mergelog === undefined ? nanosOfMs(ctx.clock.wallMs) : changeTime(mergelog)
+  const hasSources = mergelog !== undefined && mergelog.sources.length > 0
+  const provisional = hasSources ? ctx.traces.ofRoot(cpid).filter((trace) => trace.provisional) : []
+  const roots = listedRoots(ctx, cpid)
+  const drivers = driversOfChange(ctx, cpid, roots)
+  const traces = tracesFor(ctx, { cpid, roots, drivers }, ns)
+  const left = driversIn(traces, drivers)
+  for (const trace of traces) {
+    const driven = drives(left, trace)
+    ensureChangeSpan(ctx, trace, cpid, ns, driven)
+    if (driven) noteActivity(ctx, trace)
+  }
+  markCutRoots(ctx, node)
+  const into = traces[0]
+  if (into === undefined) return
+  const change = ensureChangeSpan(ctx, into, cpid, ns, true)
+  linkSourcesForward(ctx, mergelog?.sources ?? [], { trace: into, change, node }, traces)
+  relinkProvisional(ctx, node, provisional, { trace: into, change, node })
+}
+
+type Target = Parameters<typeof sendMergedInto>[2]
+
+/** Every trace of a source that the merge does not enter says, once, where it went. */
+function linkSourcesForward(
+  ctx: LinkContext,
+  sources: readonly Cpid[],
+  to: Target,
+  entered: readonly Trace[],
+): void {
+  const done = new Set(entered.map((trace) => trace.id))
+  for (const cpid of sources) {
+    const source = ctx.graph.find(cpid)
+    if (source === undefined) continue
+    for (const { trace: id, spanId } of ctx.changes.newest(source.id, ctx.settings.maxFanout)) {
+      const trace = done.has(id) ? undefined : ctx.traces.trace(id)
+      done.add(id)
+      if (trace === undefined || ctx.changes.find(to.node.id, id) !== undefined) continue
+      sendMergedInto(ctx, { trace, parentId: spanId, source }, to)
+    }
+  }
+}
+
+/** An open root that does not fit into the list of the CPID is counted, and its trace says so. */
+function markCutRoots(ctx: LinkContext, node: CpidNode): void {
+  const { graph, counts } = ctx
+  const kept = new Set(node.roots)
+  if (kept.size < ctx.settings.maxFanout) return
+  const cut = new Set<number>()
+  for (const source of graph.sourcesOf(node.id)) {
+    for (const root of graph.node(source).roots ?? []) if (!kept.has(root)) cut.add(root)
+  }
+  for (const root of cut) {
+    const trace = ctx.traces.currentOf(root)
+    if (trace?.open !== true) continue
+    counts.cutRoots++
+    trace.truncated = true
+    ctx.traces.touch(trace)
+  }
+}
+
+/**
+ * A CPID that had counted as a root turns out to have sources. What was sent into its provisional traces is sent
+ * again into the traces now right and still open; the provisional traces say where it went on, and settle.
+ */
+function relinkProvisional(
+  ctx: LinkContext,
+  node: CpidNode,
+  provisional: readonly Trace[],
+  to: { trace: Trace; change: ChangeSpan; node: CpidNode },
+): void {
+  if (ctx.settings.mode !== 'cascade') return
+  const old = new Set(provisional.map((trace) => trace.id))
+  for (const trace of provisional) {
+    for (const cpid of ctx.changes.cpidsIn(trace.id)) resendSpansOf(ctx, cpid, old)
+  }
+  for (const trace of provisional) {
+    sendMergedInto(ctx, { trace, parentId: trace.rootSpan, source: node }, to)
+    settle(ctx, trace)
+  }
+}
+
+/** Sends the linked spans of a CPID into its open cascades that they are not in, parents before children. */
+function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<number>): void {
+  const spans = ctx.spans
+    .ofCpid(cpid)
+    .filter((span) => ctx.events.isLinked(span.row) && !ctx.waiting.hasSpan(span.row))
+    .sort((a, b) => (a.startNs < b.startNs ? -1 : a.startNs > b.startNs ? 1 : a.row - b.row))
+  const now = spans[0]?.startNs ?? ctx.mergelogs.find(cpid)?.timeNs ?? 0n
+  const roots = listedRoots(ctx, cpid)
+  const ofChange = driversOfChange(ctx, cpid, roots)
+  const hasChange = (trace: Trace): boolean =>
+    except.has(trace.id) || changeInCascade(ctx, trace, cpid) !== undefined
+  for (const trace of openTracesOf(ctx, { cpid, roots, drivers: ofChange }, now, 0, hasChange))
+    ensureChangeSpan(ctx, trace, cpid, now, drives(ofChange, trace))
+  for (const span of parentsFirst(spans)) {
+    const drivers = driversOf(ctx, span, roots)
+    const hasSpan = (trace: Trace): boolean =>
+      except.has(trace.id) || partWith(ctx, trace, span.row) !== undefined
+    for (const trace of openTracesOf(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), hasSpan)) {
+      if (!hasShareFor(ctx, trace, span)) continue
+      placeSpan(ctx, span, { trace, cpid, copy: true, driven: drives(drivers, trace), awaited: [] })
+    }
+  }
+}
+
+/** Orders spans so that a local parent among them comes before its children. */
+function parentsFirst(spans: readonly ArrivedSpan[]): ArrivedSpan[] {
+  const byRow = new Map(spans.map((span) => [span.row, span]))
+  const done = new Set<number>()
+  const ordered: ArrivedSpan[] = []
+  for (const span of spans) {
+    const chain: ArrivedSpan[] = []
+    const climbing = new Set<number>()
+    for (
+      let at: ArrivedSpan | undefined = span;
+      at !== undefined && !done.has(at.row) && !climbing.has(at.row);
+      at = at.parentRow === undefined ? undefined : byRow.get(at.parentRow)
+    ) {
+      chain.push(at)
+      climbing.add(at.row)
+    }
+    for (const above of chain.reverse()) {
+      done.add(above.row)
+      ordered.push(above)
+    }
+  }
+  return ordered
+}
+
+/**
+ * Modes in which no span is duplicated: every CPID is a trace of its own. Its change span leaves once it is explained
+ * or has waited long enough; a mergelog that comes later adds its links in a span of their own.
+ */
+function enterOwnTrace(ctx: LinkContext, cpid: number): void {
+  const { graph } = ctx
+  const node = graph.node(cpid)
+  const mergelog = ctx.mergelogs.find(cpid)
+  const ns = mergelog === undefined ? openingTime(ctx, cpid, []) : changeTime(mergelog)
+  // A span that adds links to the one of a change that is there already.
+  const trace = tracesFor(ctx, { cpid, roots: [node], drivers: undefined }, ns, changeBytes(ctx, cpid))[0]
+  if (trace === undefined) return
+  noteActivity(ctx, trace)
+  if (!trace.rootSent) {
+    extendBounds(ctx, trace, ns, ns)
+    sendRootChange(ctx, trace, node, ns)
+  } else if (mergelog !== undefined && mergelog.sources.length > 0) {
+    const at = stampIn(ctx, trace, ns)
+    sendSynthetic(ctx, trace, {
+      spanId: derivedSpanId('merged from', trace.traceId, cpidBytes(node.cpid)),
+      parentId: trace.rootSpan,
+      name: 'merged from',
+      cpid: node.cpid,
+      startNs: at,
+      attributes: changeAttributes(mergelog, ns),
+      links: sourceLinks(ctx, trace, mergelog, undefined),
+      senderScope: mergelog.scope,
+    })
+  }
+  if (mergelog === undefined) return
+  const change = ctx.changes.find(cpid, trace.id)
+  if (change === undefined) return
+  linkSourcesForward(ctx, mergelog.sources, { trace, change, node }, [trace])
+}

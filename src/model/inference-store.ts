@@ -1,0 +1,97 @@
+import type { ObjectFacts, ObjectIdentity } from './kubernetes-objects.ts'
+import type { KnownObjectsQuery, KnownObjectVersion } from './kubernetes-observations.ts'
+import type { Cpid } from './merge-graph.ts'
+import type { UnixNanos } from './time-and-size.ts'
+
+/** What was told and is not decided yet. */
+export interface StoredObservationBatch {
+  readonly id: number
+  readonly cluster: string
+  /** As it was handed over. */
+  readonly body: Uint8Array
+}
+
+/** What inference keeps of clusters, inside a transaction. */
+export interface InferenceStore {
+  objectsOf(cluster: string): ClusterObjects
+  /** Keeps what was told until it is decided; returns its number, which grows. */
+  addTelling(cluster: string, body: Uint8Array): number
+  /** What was told up to a number is decided. */
+  removeTellings(cluster: string, upTo: number): void
+  /** What is not decided, in the order in which it was told. */
+  tellings(after: number, most: number): StoredObservationBatch[]
+  moveTo(cluster: string, stream: string, position: string): void
+  position(cluster: string, stream: string): string | undefined
+  held(asked: KnownObjectsQuery): KnownObjectVersion[]
+}
+
+/** A version of an object, and the change that it came from. */
+export interface KnownVersion {
+  readonly version: bigint
+  /** Undefined for what was there before anybody looked. */
+  readonly cpid: Cpid | undefined
+  readonly facts: ObjectFacts
+  readonly gone: boolean
+  /** Changes that its own is known to come from, as many as are remembered. */
+  readonly includes: readonly Cpid[]
+  /** Whose request began before this moment had not read it, by the API server's clock; undefined where no request is known. */
+  readonly readableNs?: UnixNanos | undefined
+}
+
+export interface KnownObject {
+  readonly identity: ObjectIdentity
+  /** Newest first; as many as are kept. */
+  readonly versions: readonly KnownVersion[]
+  /** Versions up to this one were decided and are no longer kept. */
+  readonly forgotten?: bigint
+}
+
+/** The objects of one cluster as inference has seen them. */
+export interface ClusterObjects {
+  get(uid: string): KnownObject | undefined
+  /** The newest that has that name. */
+  named(resource: string, namespace: string, name: string): KnownObject | undefined
+  /** The last that had that name and is gone. */
+  lastGone(resource: string, namespace: string, name: string): KnownObject | undefined
+  /** What it owns of a resource, with a version in (after, before); newest change first. */
+  ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): KnownObject[]
+  /** Objects of a resource whose content names that one as `field`. */
+  naming(field: string, resource: string, named: ObjectIdentity, most: number): KnownObject[]
+  add(identity: ObjectIdentity, version: KnownVersion): void
+  /**
+   * What was noted of a controller and an object last: up to which version it knew what bears on it when it wrote it, or, under
+   * another name, when it did something to what the object owns.
+   */
+  lastActed(uid: string, by: string): bigint
+  noteActed(uid: string, by: string, version: bigint): void
+  /** True the first time that a request whose version nobody told is asked for; it is remembered as long as sources repeat. */
+  isFirstTold(request: string): boolean
+}
+
+/** Which changes follow from which: the merge graph. */
+export interface Changes {
+  /** Those of them that no other of them descends from. */
+  newest(cpids: readonly Cpid[]): Cpid[]
+  /** Whether an object may say by its annotation that it is of this change. */
+  mayJoin(cpid: Cpid): boolean
+}
+
+/** What became of writes and Events of one observed cluster, for the metrics. */
+export interface InferenceCounts {
+  readonly cluster: string
+  /** Writes that were decided, by cause. */
+  operator: number
+  exact: number
+  inferred: number
+  /** Known already, or only a sign of life. */
+  unchanged: number
+  /** Decided, with versions before that nobody saw. */
+  gaps: number
+  events: number
+  /** Requests that admission told of and that made no write. */
+  unmatched: number
+}
+
+export function noInferenceCounts(cluster: string): InferenceCounts {
+  return { cluster, operator: 0, exact: 0, inferred: 0, unchanged: 0, gaps: 0, events: 0, unmatched: 0 }
+}

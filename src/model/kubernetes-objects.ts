@@ -1,0 +1,167 @@
+import { ownValue } from './names-from-outside.ts'
+
+/** An object as a span names it: `<apiVersion>/<resource>/[<namespace>/]<name>?uid=<uid>&rv=<resourceVersion>`. */
+interface ObjectReference {
+  /** The part before the question mark. */
+  object: string
+  uid: string | undefined
+  /** The resourceVersion as the integer it is; undefined when absent or no integer of 63 bits. */
+  version: bigint | undefined
+}
+
+/** `v1`: a version of the core group. Names of groups may begin like it: `v2.edp.epam.com`. */
+export const CORE_API_VERSION = /^v\d+(?:(?:alpha|beta)\d+)?$/
+const INTEGER = /^\d{1,18}$/
+const MAX_LENGTH = 1_024
+
+/** `<apiVersion>/<resource>` of an object reference, with or without what follows a question mark. */
+export function kindOfObject(reference: string): string | undefined {
+  const parts = reference.split('?', 1).join().split('/')
+  const length = CORE_API_VERSION.test(parts[0] ?? '') ? 2 : 3
+  const kind = parts.slice(0, length)
+  return parts.length > length && kind.every((part) => part !== '') ? kind.join('/') : undefined
+}
+
+/** The namespace of an object, given without uid and resourceVersion; a namespace lies in itself. Undefined where it has none. */
+export function namespaceOfObject(object: string): string | undefined {
+  const parts = object.split('/')
+  const within = parts.slice(CORE_API_VERSION.test(parts[0] ?? '') ? 1 : 2)
+  if (within.length === 3) return within[1]
+  return within.length === 2 && object.startsWith('v1/namespaces/') ? within[1] : undefined
+}
+
+/** Reads an object reference; undefined when it does not name a resource and an object of it. */
+export function parseObjectReference(text: string): ObjectReference | undefined {
+  if (text.length > MAX_LENGTH) return undefined
+  const [object = '', query = ''] = text.split('?', 2)
+  const parts = object.split('/')
+  const least = CORE_API_VERSION.test(parts[0] ?? '') ? 3 : 4
+  if (parts.length < least || parts.length > least + 1 || parts.includes('')) return undefined
+  const values = new URLSearchParams(query)
+  const version = values.get('rv') ?? ''
+  return {
+    object,
+    uid: values.get('uid') ?? undefined,
+    version: INTEGER.test(version) ? BigInt(version) : undefined,
+  }
+}
+
+/** An object reference without uid and resourceVersion. */
+export function objectOfReference(reference: string): string {
+  return reference.split('?', 1)[0] ?? ''
+}
+
+/** An object of a cluster, and which of those that had its name. */
+export interface ObjectIdentity {
+  /** `v1`, `apps/v1`. */
+  readonly apiVersion: string
+  /** The plural, as in paths: `pods`. */
+  readonly resource: string
+  /** Empty for objects of the whole cluster. */
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+}
+
+export interface OwnerReference {
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
+  /** The one that reconciles it. */
+  readonly controller: boolean
+}
+
+/** Another object that one names in its content: a Service's EndpointSlice its Pods, an autoscaler what it scales. */
+export interface ContentReference {
+  /** What it is named as; relations ask for it by this name. */
+  readonly field: string
+  readonly resource: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid?: string
+  /** What the content says of the other object, to be compared with what versions of that show. */
+  readonly says?: string
+}
+
+/** An entry of managedFields: who last set some fields, to the second. */
+export interface FieldManager {
+  readonly manager: string
+  readonly operation: string
+  readonly subresource: string
+  readonly time: string
+}
+
+/**
+ * What inference needs to know of one version of an object. Nothing else of the object is kept: no data of Secrets and
+ * ConfigMaps, no environment, no annotation but those that trace changes.
+ */
+export interface ObjectFacts {
+  readonly generation: number
+  readonly owners: readonly OwnerReference[]
+  readonly references: readonly ContentReference[]
+  readonly managers: readonly FieldManager[]
+  /** It has a deletionTimestamp: somebody began to delete it. */
+  readonly deleting: boolean
+  /** Fingerprints of parts of the content by name; equal where the contents are. */
+  readonly prints: Readonly<Record<string, string>>
+  /** `causeway.io/cpid`, when it is a CPID. */
+  readonly cpid?: string
+  /** `causeway.io/ancestor-cpids`, as it stands there. */
+  readonly ancestors?: string
+  /** `tracing.k8s.io/traceparent`. */
+  readonly traceparent?: string
+}
+
+/** A fingerprint by its name; undefined where the object has none of that name. */
+export function fingerprintOf({ prints }: ObjectFacts, name: string): string | undefined {
+  return ownValue(prints, name)
+}
+
+/** Fingerprints that every object has, and `content`, which those have that name a change. */
+export const FINGERPRINT = {
+  /** All that an author writes: no status, no metadata of the API server. */
+  authored: 'authored',
+  /** The same without the annotations that name a change; equal to `authored` where there are none. */
+  content: 'content',
+  /** The status without what only says that its writer lives. */
+  status: 'status',
+  /** The status with it. */
+  heartbeat: 'heartbeat',
+} as const
+
+/** Where objects of a resource name another object, as configuration says it. */
+export interface CustomReference {
+  /** The plural of those that name: `widgets`. */
+  readonly resource: string
+  /** What relations ask for it by. */
+  readonly field: string
+  /** Keys from the object down to the name; `*` stands for every entry of a list. */
+  readonly path: readonly string[]
+  /** Keys down to the namespace; where there are none, the named object is in no namespace or in that of whoever names it. */
+  readonly namespacePath?: readonly string[]
+  /** The plural of what is named. */
+  readonly of: string
+}
+
+/**
+ * What writes of a resource follow from, in plain settings.
+ * Resources are plurals. `on` says of which writes it speaks: `creation`, `authored`, `status`, `deletion`; the first two unless it
+ * is there. `by` speaks of one controller's writes alone.
+ */
+export interface RelationSettings {
+  readonly resource: string
+  readonly from: 'owner' | NamedSettings
+  readonly on?: readonly string[]
+  readonly by?: string
+}
+
+/** How one object names another: exactly one of label, annotation and field, each of them the place of a name. */
+export interface NamedSettings {
+  readonly label?: string
+  readonly annotation?: string
+  /** From the object down: `.spec.shop.name`, `.spec.parts[*].name`. */
+  readonly field?: string
+  readonly of: string
+  /** The place of its namespace, where that is neither the namer's nor none. */
+  readonly namespace?: string
+}

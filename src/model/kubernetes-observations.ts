@@ -1,0 +1,247 @@
+import { deserialize, serialize } from 'node:v8'
+import type { ObjectFacts, ObjectIdentity } from './kubernetes-objects.ts'
+import type { UnixNanos } from './time-and-size.ts'
+
+/**
+ * What became of a telling.
+ * - stored: it is durable. What was known already changes nothing.
+ * - busy: nothing was stored, since too much waits to be decided; tell it again after `retryAfterMs`.
+ * - failed: nothing was stored because of a fault here (disk full, shutting down); tell it again.
+ */
+export type ObservationOutcome =
+  | { kind: 'stored' }
+  | { kind: 'busy'; retryAfterMs: number; reason: string }
+  | { kind: 'failed'; reason: string }
+
+/** An object that is known and not gone, and its newest version. */
+export interface KnownObjectVersion {
+  readonly identity: ObjectIdentity
+  readonly version: bigint
+}
+
+/** Which of the objects that are known are asked for. */
+export interface KnownObjectsQuery {
+  readonly cluster: string
+  readonly apiVersion: string
+  readonly resource: string
+  /** Those whose uids come after it. */
+  readonly after: string
+}
+
+/** Takes what receivers see of clusters. Never rejects, unless it says so. */
+export interface ObservationPort {
+  /** Resolves once it is durable. Tellings of one stream are stored in the order in which they are handed over. */
+  tell(telling: ObservationBatch): Promise<ObservationOutcome>
+  /**
+   * A receiver that watches a cluster has, or no longer has, streams that may be behind the others: what is told meanwhile may follow
+   * from what is still to come, and is decided later, though not for long.
+   */
+  behind(cluster: string, receiver: string, isBehind: boolean): void
+  /** How far a stream of a cluster was read; undefined when it never was. Rejects when the store cannot be read. */
+  position(cluster: string, stream: string): Promise<string | undefined>
+  /**
+   * The objects of a resource (`apps/v1`, `deployments`) that are known and not gone, by their uids, at most 1,000 after the uid
+   * `after` ('' from the first). By them a list shows what vanished while nobody looked. Rejects when the store cannot be read.
+   */
+  held(
+    cluster: string,
+    apiVersion: string,
+    resource: string,
+    after: string,
+  ): Promise<readonly KnownObjectVersion[]>
+}
+
+/** What a source of a cluster told at one time; it is stored whole or not at all. */
+export interface ObservationBatch {
+  /** The `k8s.cluster.name` of the receiver. */
+  readonly cluster: string
+  /** Which stream told: the receiver's id, and where it has several, which (`k8s_objects apps/v1/deployments`). */
+  readonly stream: string
+  readonly observations: readonly (Observation | ClusterEvent)[]
+  /** What was read and makes no write, by why; counted. */
+  readonly skipped?: Readonly<Partial<Record<SkipReason, number>>>
+  /**
+   * How far the stream is read with this, in the receiver's own words (a resourceVersion, a place in a file); kept with it, so
+   * that what was told is neither told again after a restart nor missed.
+   */
+  readonly position?: string
+}
+
+/** What a source told of one version of an object, or of one request. */
+export type Observation = WatchedVersion | AuditedRequest | AdmittedRequest | MissingObject
+
+/** A version that a watch or a list delivered. */
+export interface WatchedVersion {
+  readonly source: 'watch'
+  readonly object: ObjectIdentity
+  readonly version: bigint
+  readonly facts: ObjectFacts
+  /**
+   * How it came to be seen. In the first list of a cluster is what was there before anybody looked; what a later list has that
+   * is not known came while nobody did.
+   */
+  readonly by: 'event' | 'first list' | 'later list'
+  /** An event told that the object was made with this version. */
+  readonly isNew?: boolean
+  readonly gone: boolean
+  readonly seenNs: UnixNanos
+}
+
+/** A request that the API server accepted, as its audit log or webhook tells. */
+export interface AuditedRequest {
+  readonly source: 'audit'
+  /** The uid is empty where the answer tells none. */
+  readonly object: ObjectIdentity
+  /** Undefined where the answer tells none: bindings, deletions that are answered with a Status. */
+  readonly version: bigint | undefined
+  /** Undefined where the answer is not the object: scale, bindings, deletions, or an audit policy without answers. */
+  readonly facts: ObjectFacts | undefined
+  /** The object is gone with it, as far as the answer tells. */
+  readonly gone: boolean
+  readonly request: ApiRequest
+  readonly seenNs: UnixNanos
+}
+
+/**
+ * A request of which an admission webhook was told before it was done. It may still have been refused, and does not tell the
+ * version that it makes: by itself it is no write, but says who made one that another source tells of.
+ */
+export interface AdmittedRequest {
+  readonly source: 'admission'
+  /** On creation without a uid; without a name where the API server makes one. */
+  readonly object: ObjectIdentity
+  readonly version: undefined
+  /** What the name that the API server makes begins with; empty where the request gives the name. */
+  readonly generateName: string
+  /** The version upon which the request is done; undefined on creation. */
+  readonly versionBefore: bigint | undefined
+  /** Of the object as it is about to be stored; undefined for deletions, and where it is another object: scale, bindings. */
+  readonly facts: ObjectFacts | undefined
+  readonly request: ApiRequest
+  readonly seenNs: UnixNanos
+}
+
+/** An object that was known and that a later list does not have: it went while nobody looked. */
+export interface MissingObject {
+  readonly source: 'list'
+  readonly object: ObjectIdentity
+  /** That of the list: the object went at it or before. */
+  readonly version: bigint
+  readonly seenNs: UnixNanos
+}
+
+/** Why something that a source told makes no write. */
+export type SkipReason =
+  'failed' | 'read' | 'stage' | 'dry_run' | 'heartbeat' | 'event' | 'lease' | 'no_object' | 'unversioned'
+
+/** What a request asked for. A binding and an eviction are creations of subresources. */
+export type Verb = 'create' | 'update' | 'patch' | 'delete'
+
+/** Who wrote, as audit and admission say it. */
+export interface Actor {
+  /** `alice`, `system:serviceaccount:kube-system:replicaset-controller`. */
+  readonly user: string
+  /** `kubectl/v1.36.3 (linux/amd64) …`; empty where it is not told. */
+  readonly userAgent: string
+}
+
+/** What audit or admission tell of the request that made a version. */
+export interface ApiRequest {
+  readonly actor: Actor
+  readonly verb: Verb
+  /** `status`, `scale`, `binding`; empty for the object itself. */
+  readonly subresource: string
+  readonly startNs: UnixNanos
+  readonly endNs: UnixNanos
+  /** The version that the request says it read: in the body of a PUT, or in a deletion's preconditions. */
+  readonly readVersion?: bigint
+  /** The answer tells the version that was made; where it does not, the number of the request is what it is known by. */
+  readonly tellsVersion: boolean
+  /** The API server's own number of the request. */
+  readonly auditId?: string
+  /** The W3C trace context with which admission was called; API server spans of the request have it. */
+  readonly traceparent?: string
+}
+
+/** One accepted request that made a version of an object, as far as the sources of its cluster tell. */
+export interface ClusterWrite {
+  readonly object: ObjectIdentity
+  /** The version that it made; undefined where only an audit log without it told of the write. */
+  readonly version: bigint | undefined
+  /** Where none is told: the newest version of any object that was told of before. */
+  readonly after?: bigint | undefined
+  /** The object is gone with it. */
+  readonly gone: boolean
+  /** Of the version, or where no source shows it of the version before. */
+  readonly facts: ObjectFacts | undefined
+  /** Undefined where only a watch saw it. */
+  readonly request: ApiRequest | undefined
+  /** When the watch told of it, or of one above it if that was before; or when the request ended. */
+  readonly seenNs: UnixNanos
+  /** It was there when a list was made, instead of being seen to be written. */
+  readonly listed: 'first' | 'later' | undefined
+}
+
+/** Which object an Event is about, or names beside it, as far as it says. */
+export interface EventObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  /** The version that whoever tells had seen. */
+  readonly version?: bigint
+}
+
+/** An Event of the API server (events.k8s.io/v1, or core v1): what a controller says of an object. It is no write. */
+export interface ClusterEvent {
+  readonly source: 'event'
+  readonly uid: string
+  /** The Event's own version: another one tells of it again, as one of a series. */
+  readonly version: bigint
+  readonly name: string
+  readonly namespace: string
+  readonly regarding: EventObject
+  readonly related?: EventObject
+  /** `SuccessfulCreate`. */
+  readonly reason: string
+  readonly note: string
+  /** `Normal` or `Warning`. */
+  readonly type: string
+  /** What was done to `regarding`, where it says so. */
+  readonly action: string
+  /** `replicaset-controller`, and which of them. */
+  readonly controller: string
+  readonly instance: string
+  /** How often it happened so far. */
+  readonly count: number
+  readonly firstNs: UnixNanos
+  readonly lastNs: UnixNanos
+  readonly seenNs: UnixNanos
+}
+
+const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/
+
+/** The trace and span that a W3C `traceparent` names; undefined when it is none. */
+export function readTraceparent(text: string): { traceId: Buffer; spanId: bigint } | undefined {
+  const [, trace = '', span = ''] = TRACEPARENT.exec(text) ?? []
+  if (/^0*$/.test(trace) || /^0*$/.test(span)) return undefined
+  return { traceId: Buffer.from(trace, 'hex'), spanId: Buffer.from(span, 'hex').readBigInt64BE(0) }
+}
+
+type Told = ObservationBatch['observations']
+
+/** What was told, as it is handed from thread to thread and kept until it is decided; empty where nothing was. */
+export function serializeObservations(told: Told): Uint8Array<ArrayBuffer> {
+  return told.length === 0 ? new Uint8Array() : new Uint8Array(serialize(told))
+}
+
+/** Throws where the bytes are none of `bytesOfTold`. */
+export function deserializeObservations(bytes: Uint8Array): Told {
+  const told: unknown = deserialize(bytes)
+  if (!Array.isArray(told)) throw new Error('what was told of a cluster cannot be read')
+  return told as Told
+}
+
+/** What is logged once all that is to be watched of a cluster was listed: no change from then on is missed. */
+export const EVERYTHING_LISTED = 'Everything is listed'

@@ -1,0 +1,112 @@
+/** The OTLP signals Causeway takes. */
+export type Signal = 'traces' | 'logs'
+
+/** The OTLP signals Causeway sends: what it takes, and metrics of what it saw. */
+export type SentSignal = Signal | 'metrics'
+
+/**
+ * What there was too little of to take a request in: memory of the process, room among the requests in flight, or room of
+ * its sender beside others, or time for it to arrive.
+ */
+type Shortage = 'memory' | 'in_flight' | 'flow' | 'time'
+
+/**
+ * What became of one OTLP export request.
+ * - accepted: `stored` spans or log records are durable (0 for a repeated request); `rejected` others were refused
+ *   one by one and `message` says why. With `rejected` 0 a non-empty message is a warning, an empty one full success.
+ * - malformed: the bytes are not an OTLP request; sending them again cannot help.
+ * - tooLarge: over the size limit, before or after decompression; sending it again cannot help.
+ * - busy: nothing was stored; the sender should try again after `retryAfterMs`. `cause` says what there was too little of.
+ * - failed: nothing was stored because of a fault here (disk full, shutting down); the sender should try again.
+ */
+export type IngestOutcome =
+  | { kind: 'accepted'; stored: number; rejected: number; message: string }
+  | { kind: 'malformed'; reason: string }
+  | { kind: 'tooLarge'; reason: string }
+  | { kind: 'busy'; retryAfterMs: number; reason: string; cause?: Shortage }
+  | { kind: 'failed'; reason: string }
+
+/**
+ * Whose turn a request takes: that of its flow, one of those that its peer, a credential or a connection, carries. All
+ * connections of an address without a credential are one client, which takes turns with other clients.
+ */
+export interface RequestFlow {
+  readonly client: string
+  readonly peer: number
+  readonly flow: number
+}
+
+/**
+ * Takes one OTLP export request as uncompressed protobuf bytes. Resolves once everything accepted in it is
+ * durable; never rejects. The same bytes again answer the same and change nothing. The caller gives the bytes
+ * away: afterwards the array may be empty. `sender` is there where the receiver knows who sent it. Requests are stored in
+ * turn with those of others.
+ */
+export interface IngestPort {
+  ingest(signal: Signal, request: Uint8Array, sender?: Sender, from?: RequestFlow): Promise<IngestOutcome>
+}
+
+/** Who sent a request, as far as the connection proves it; what the request says of itself is not in here. */
+export interface Sender {
+  /** The authenticator that knew the credential, by its id in the configuration, such as `basicauth/controllers`. */
+  readonly authenticator?: string
+  /** The user it logged in as; bearer tokens have none. */
+  readonly username?: string
+  /** The names in the client's certificate, each with its kind (`cn:web`): its common name, then its alternative names. */
+  readonly certificate?: readonly string[]
+}
+
+const KIND = /^[a-z]+:/
+
+/** How a sender is called in messages and rows. */
+export function nameOfSender(sender: Sender | undefined): string {
+  return (
+    sender?.username ??
+    sender?.certificate?.[0]?.replace(KIND, '') ??
+    sender?.authenticator ??
+    'an unknown sender'
+  )
+}
+
+/** All that a sender proved of itself, to tell senders apart; undefined where the connection proves nothing. */
+export function credentialOf({ authenticator, username, certificate }: Sender): string | undefined {
+  const proven = [authenticator, username, certificate?.[0]].filter((part) => part !== undefined)
+  return proven.length === 0 ? undefined : proven.join('/')
+}
+
+/** What senders may send. The first rule that fits a sender counts, else `otherwise`. */
+export interface SenderPolicy {
+  readonly rules: readonly SenderRule[]
+  readonly otherwise: SenderGrants
+}
+
+export interface SenderRule {
+  /** Patterns with `*`; all that are given have to fit. One for certificates has to fit one of the names, of the kind before
+   * it: `dns:`, `uri:`, `cn:`, `email:` or `ip:`, and `dns:` where there is none.
+   */
+  readonly match: {
+    readonly authenticator?: string
+    readonly username?: string
+    readonly certificate?: string
+  }
+  readonly grants: SenderGrants
+}
+
+/** Lists of patterns with `*`; a resource without a cluster has the empty name. */
+export interface SenderGrants {
+  readonly spans: boolean
+  readonly logs: boolean
+  readonly mergelogs: boolean
+  /** Of which changes its spans may be: `own`, those of the cluster that they are of themselves. */
+  readonly join: 'own' | 'any'
+  /** For which `k8s.cluster.name` and which `service.name`. */
+  readonly clusters: readonly string[]
+  readonly services: readonly string[]
+  /** Whose changes its mergelogs may name as sources. */
+  readonly mergeFrom: {
+    readonly clusters: readonly string[]
+    readonly services: readonly string[]
+    /** Also changes whose own mergelog has not arrived. */
+    readonly unknown: boolean
+  }
+}

@@ -1,0 +1,370 @@
+import { WireType } from '@bufbuild/protobuf/wire'
+import type { Signal } from '../otlp-requests.ts'
+import { JsonCursor } from './json-cursor.ts'
+import {
+  type EnumName,
+  ENUMS,
+  EXPORT_REQUEST,
+  type Field,
+  MAX_DEPTH,
+  type MessageName,
+  MESSAGES,
+} from './message-schema.ts'
+import { ItemCount, type ItemKind, MalformedOtlp } from './protobuf-wire.ts'
+
+const FIELDS_BY_NAME = new Map(
+  Object.entries(MESSAGES).map(([name, fields]) => [
+    name,
+    new Map(fields.map((field) => [field.name, field])),
+  ]),
+)
+
+/** The messages that objects are made for when the request is read. */
+const ITEMS: Partial<Record<MessageName, ItemKind>> = {
+  ResourceSpans: 'resources',
+  ResourceLogs: 'resources',
+  ScopeSpans: 'scopes',
+  ScopeLogs: 'scopes',
+  Span: 'spans',
+  LogRecord: 'log records',
+}
+
+/**
+ * The protobuf form of an OTLP/JSON export request (OTLP specification, JSON Protobuf Encoding): ids are
+ * hexadecimal in either case, 64-bit integers numbers or strings, enums integers or names of values, null is absent,
+ * unknown members are ignored. An id that is not hexadecimal becomes an empty one, so that its span can be refused alone. Throws
+ * MalformedOtlp, naming the member, when the JSON is not such a request, nests deeper than MAX_DEPTH, or holds too many items
+ * for its length.
+ */
+export function protobufOfJson(signal: Signal, body: Uint8Array): Uint8Array {
+  const transcoding = new Transcoding(body)
+  transcoding.request(EXPORT_REQUEST[signal])
+  return transcoding.writer.finish()
+}
+
+class Transcoding {
+  readonly writer: ProtobufWriter
+  readonly #json: JsonCursor
+  readonly #count: ItemCount
+  readonly #path: (string | number)[] = []
+  #depth = 0
+
+  constructor(body: Uint8Array) {
+    this.#json = new JsonCursor(body)
+    // In protobuf the same is about half as long.
+    this.writer = new ProtobufWriter(body.length / 2)
+    this.#count = new ItemCount(body.length)
+  }
+
+  request(name: MessageName): void {
+    try {
+      this.#message(name)
+      this.#json.end()
+    } catch (error) {
+      throw error instanceof MalformedOtlp ? new MalformedOtlp(`${this.#where()}: ${error.message}`) : error
+    }
+  }
+
+  #message(name: MessageName): void {
+    this.#mustBe('object')
+    if (++this.#depth > MAX_DEPTH) throw new MalformedOtlp(`messages are nested more than ${MAX_DEPTH} deep`)
+    const fields = FIELDS_BY_NAME.get(name)
+    this.#json.object((key) => {
+      const field = fields?.get(key)
+      if (field === undefined || this.#json.kind() === 'null') {
+        this.#json.skip()
+        return
+      }
+      this.#path.push(key)
+      if (field.occurs === 'many') this.#repeated(field)
+      else this.#value(field)
+      this.#path.pop()
+    })
+    this.#depth--
+  }
+
+  #repeated(field: Field): void {
+    this.#mustBe('array')
+    this.#json.array((index) => {
+      this.#path.push(index)
+      this.#value(field)
+      this.#path.pop()
+    })
+  }
+
+  #value(field: Field): void {
+    if (field.type === 'scalar') {
+      writeJsonScalar(this.writer, field, this.#json)
+      return
+    }
+    const kind = ITEMS[field.message]
+    if (kind !== undefined) this.#count.add(kind)
+    this.writer.begin(field.no)
+    this.#message(field.message)
+    this.writer.end()
+  }
+
+  #mustBe(kind: 'object' | 'array'): void {
+    const found = this.#json.kind()
+    if (found !== kind) throw new MalformedOtlp(`expected an ${kind}, found a JSON ${found}`)
+  }
+
+  #where(): string {
+    return this.#path.reduce<string>(
+      (path, step) => (typeof step === 'number' ? `${path}[${step}]` : `${path}.${step}`),
+      '$',
+    )
+  }
+}
+
+type ScalarField = Extract<Field, { type: 'scalar' }>
+
+const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
+const HEX = /^(?:[0-9A-Fa-f]{2})+$/
+const INTEGER = /^-?[0-9]+$/
+const DECIMAL = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/
+/** Converting digits to a bigint takes time quadratic in their number. */
+const MAX_NUMBER_LENGTH = 400
+const MAX_SHOWN_NAMES = 6
+const MAX_SHOWN_LENGTH = 100
+const NUMBERS_BY_NAME = new Map<string, ReadonlyMap<string, bigint>>(
+  Object.entries(ENUMS).map(([name, values]) => [
+    name,
+    new Map(values.map((value, number) => [value, BigInt(number)])),
+  ]),
+)
+const NOT_FINITE = ['NaN', 'Infinity', '-Infinity']
+const RANGE = {
+  enum: { min: -(2n ** 31n), max: 2n ** 31n - 1n },
+  uint32: { min: 0n, max: 2n ** 32n - 1n },
+  fixed32: { min: 0n, max: 2n ** 32n - 1n },
+  int64: { min: -(2n ** 63n), max: 2n ** 63n - 1n },
+  fixed64: { min: 0n, max: 2n ** 64n - 1n },
+}
+
+/**
+ * Reads one scalar of an OTLP/JSON message and writes it as protobuf, nothing where it holds its type's default
+ * and presence means nothing. Throws MalformedOtlp when the JSON value is not of the field's kind.
+ */
+function writeJsonScalar(writer: ProtobufWriter, field: ScalarField, json: JsonCursor): void {
+  const always = field.occurs !== 'one'
+  switch (field.kind) {
+    case 'string':
+    case 'bytes':
+    case 'hexBytes': {
+      const bytes = bytesOf(field.kind, json)
+      if (always || bytes.length > 0) writer.bytes(field.no, bytes)
+      return
+    }
+    case 'bool': {
+      if (json.kind() !== 'boolean') throw wrongKind('true or false', json)
+      const value = json.boolean()
+      if (always || value) writer.number(field.no, value ? 1 : 0)
+      return
+    }
+    case 'double': {
+      const value = doubleOf(json)
+      if (always || value !== 0) writer.double(field.no, value)
+      return
+    }
+    case 'enum':
+    case 'uint32':
+    case 'fixed32':
+    case 'int64':
+    case 'fixed64': {
+      const value =
+        field.kind === 'enum' && json.kind() === 'string'
+          ? numberOfName(field.values, json.string().toString())
+          : integerOf(field.kind, json)
+      if (always || value !== 0n) writeInteger(writer, field.no, field.kind, value)
+    }
+  }
+}
+
+function writeInteger(writer: ProtobufWriter, no: number, kind: keyof typeof RANGE, value: bigint): void {
+  switch (kind) {
+    case 'uint32':
+      writer.number(no, Number(value))
+      return
+    case 'fixed32':
+      writer.fixed32(no, Number(value))
+      return
+    case 'enum':
+    case 'int64':
+      writer.int64(no, value)
+      return
+    case 'fixed64':
+      writer.fixed64(no, value)
+  }
+}
+
+function bytesOf(kind: 'string' | 'bytes' | 'hexBytes', json: JsonCursor): Uint8Array {
+  if (json.kind() !== 'string') throw wrongKind('a string', json)
+  const text = json.string()
+  if (kind === 'string') return text
+  const digits = text.toString('latin1')
+  if (kind === 'hexBytes') return HEX.test(digits) ? Buffer.from(digits, 'hex') : new Uint8Array()
+  if (!BASE64.test(digits)) throw new MalformedOtlp('expected base64')
+  return Buffer.from(digits, 'base64')
+}
+
+/** The OTLP specification asks for numbers; the Collector and Tempo take names too. */
+function numberOfName(of: EnumName, name: string): bigint {
+  const number = NUMBERS_BY_NAME.get(of)?.get(name)
+  if (number !== undefined) return number
+  const names: readonly string[] = ENUMS[of]
+  const listed = names.length > MAX_SHOWN_NAMES ? [...names.slice(0, 2), '...', ...names.slice(-1)] : names
+  const shown = name.length > MAX_SHOWN_LENGTH ? `a text of ${name.length} characters` : JSON.stringify(name)
+  throw new MalformedOtlp(`${shown} is not a ${of}; write a number, or one of the names ${listed.join(', ')}`)
+}
+
+function integerOf(kind: keyof typeof RANGE, json: JsonCursor): bigint {
+  const text =
+    kind === 'enum'
+      ? numberText('an integer or a name', false, json)
+      : numberText('an integer or a string of one', true, json)
+  const value = INTEGER.test(text) ? BigInt(text) : wholeNumber(text)
+  if (value === undefined) throw new MalformedOtlp(`expected an integer, found "${text}"`)
+  if (value < RANGE[kind].min || value > RANGE[kind].max) throw new MalformedOtlp(`${text} is out of range`)
+  return value
+}
+
+/** An integer written with a fraction or an exponent, such as 1.5e3, which JSON does not tell from 1500. */
+function wholeNumber(text: string): bigint | undefined {
+  const value = Number(text)
+  return DECIMAL.test(text) && Number.isInteger(value) ? BigInt(value) : undefined
+}
+
+function doubleOf(json: JsonCursor): number {
+  const text = numberText('a number', true, json)
+  const value = Number(text)
+  if (NOT_FINITE.includes(text) || (DECIMAL.test(text) && Number.isFinite(value))) return value
+  throw new MalformedOtlp(`expected a number, found "${text}"`)
+}
+
+function numberText(expected: string, orString: boolean, json: JsonCursor): string {
+  const kind = json.kind()
+  if (kind !== 'number' && !(kind === 'string' && orString)) throw wrongKind(expected, json)
+  const text = kind === 'number' ? json.number() : json.string().toString('latin1')
+  if (text.length > MAX_NUMBER_LENGTH)
+    throw new MalformedOtlp(`expected ${expected}, found ${text.length} characters`)
+  return text
+}
+
+function wrongKind(expected: string, json: JsonCursor): MalformedOtlp {
+  return new MalformedOtlp(`expected ${expected}, found a JSON ${json.kind()}`)
+}
+
+/** Of a varint of 64 bits. */
+const MAX_VARINT_BYTES = 10
+const LONGEST_SCALAR = 2 * MAX_VARINT_BYTES
+
+/**
+ * Writes a protobuf message into one buffer that grows. Fields within fields cost no objects: a message begins with one byte for
+ * its length, and is moved on where it comes to need more.
+ */
+class ProtobufWriter {
+  #bytes: Buffer<ArrayBuffer>
+  #length = 0
+  /** Where the messages begin that are not ended yet. */
+  readonly #begun: number[] = []
+
+  /** `size`: how long it is likely to become. */
+  constructor(size: number) {
+    this.#bytes = Buffer.allocUnsafeSlow(Math.max(LONGEST_SCALAR, size))
+  }
+
+  /** Begins a field that is a message; what follows is in it until `end`. */
+  begin(no: number): void {
+    this.#makeRoom(LONGEST_SCALAR)
+    this.#tag(no, WireType.LengthDelimited)
+    this.#bytes[this.#length++] = 0
+    this.#begun.push(this.#length)
+  }
+
+  end(): void {
+    const start = this.#begun.pop() ?? 0
+    const size = this.#length - start
+    if (size < 0x80) {
+      this.#bytes[start - 1] = size
+      return
+    }
+    this.#makeRoom(MAX_VARINT_BYTES)
+    const more = varintBytes(size) - 1
+    this.#bytes.copyWithin(start + more, start, this.#length)
+    this.#length = start - 1
+    this.#varint(size)
+    this.#length += size
+  }
+
+  bytes(no: number, value: Uint8Array): void {
+    this.#makeRoom(LONGEST_SCALAR + value.length)
+    this.#tag(no, WireType.LengthDelimited)
+    this.#varint(value.length)
+    this.#bytes.set(value, this.#length)
+    this.#length += value.length
+  }
+
+  /** A whole number below 2^53 as a varint. */
+  number(no: number, value: number): void {
+    this.#makeRoom(LONGEST_SCALAR)
+    this.#tag(no, WireType.Varint)
+    this.#varint(value)
+  }
+
+  /** A whole number of 64 bits as a varint, a negative one in two's complement. */
+  int64(no: number, value: bigint): void {
+    this.#makeRoom(LONGEST_SCALAR)
+    this.#tag(no, WireType.Varint)
+    let left = BigInt.asUintN(64, value)
+    for (; left >= 0x80n; left >>= 7n) this.#bytes[this.#length++] = Number(left & 0x7fn) | 0x80
+    this.#bytes[this.#length++] = Number(left)
+  }
+
+  double(no: number, value: number): void {
+    this.#makeRoom(LONGEST_SCALAR)
+    this.#tag(no, WireType.Bit64)
+    this.#length = this.#bytes.writeDoubleLE(value, this.#length)
+  }
+
+  fixed32(no: number, value: number): void {
+    this.#makeRoom(LONGEST_SCALAR)
+    this.#tag(no, WireType.Bit32)
+    this.#length = this.#bytes.writeUInt32LE(value, this.#length)
+  }
+
+  fixed64(no: number, value: bigint): void {
+    this.#makeRoom(LONGEST_SCALAR)
+    this.#tag(no, WireType.Bit64)
+    this.#length = this.#bytes.writeBigUInt64LE(value, this.#length)
+  }
+
+  /** The message in memory of its own, of its size. */
+  finish(): Uint8Array<ArrayBuffer> {
+    return new Uint8Array(this.#bytes.subarray(0, this.#length))
+  }
+
+  #tag(no: number, wire: WireType): void {
+    this.#varint(no * 8 + wire)
+  }
+
+  #varint(value: number): void {
+    let left = value
+    for (; left >= 0x80; left = Math.floor(left / 0x80)) this.#bytes[this.#length++] = (left % 0x80) | 0x80
+    this.#bytes[this.#length++] = left
+  }
+
+  #makeRoom(more: number): void {
+    const needed = this.#length + more
+    if (needed <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+}
+
+function varintBytes(value: number): number {
+  let bytes = 1
+  for (let left = value; left >= 0x80; left = Math.floor(left / 0x80)) bytes++
+  return bytes
+}

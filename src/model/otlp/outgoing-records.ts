@@ -1,0 +1,399 @@
+import {
+  CPID_CAUSE_SPAN_ID,
+  CPID_CAUSE_TRACE_ID,
+  CPID_COPY,
+  CPID_ID,
+  CPID_ORIGINAL_TRACE_ID,
+  CPID_ROOTS,
+} from '../attributes.ts'
+import { isOutOfMemory } from '../faults.ts'
+import type { ExtraPatch, OutboxItem, ScopeEnvelopes } from '../outbox.ts'
+import {
+  type AttributeValue,
+  encodeAttribute,
+  encodeLink,
+  MAX_LINKS,
+  spanIdBytes,
+} from './encode-telemetry.ts'
+import { MalformedOtlp, mayBeCpidAttribute, readAttribute, WireCursor } from './protobuf-wire.ts'
+import { readReceived } from './read-stored-span.ts'
+
+/** A span or log record ready to leave, with the scope it came in. */
+export interface ReadyItem {
+  scope: number
+  bytes: Buffer
+}
+
+/** Parts of a message that is put together once, at the end. */
+interface Parts {
+  length: number
+  parts: Uint8Array[]
+}
+
+interface Envelopes {
+  envelopes(scope: number): ScopeEnvelopes | undefined
+}
+
+/**
+ * An ExportTraceServiceRequest of spans or an ExportLogsServiceRequest of log records, which nest alike, grouped under
+ * their resources and scopes.
+ */
+export function buildRequest(items: readonly ReadyItem[], outbox: Envelopes): Buffer {
+  const resources = new Map<number, { envelope: Buffer; scopes: Map<number, Parts> }>()
+  for (const { scope, bytes } of items) {
+    const envelopes = outbox.envelopes(scope)
+    const resourceId = envelopes?.resourceId ?? 0
+    let resource = resources.get(resourceId)
+    if (resource === undefined) {
+      resource = { envelope: envelopes?.resource ?? NO_ENVELOPE, scopes: new Map() }
+      resources.set(resourceId, resource)
+    }
+    let group = resource.scopes.get(scope)
+    if (group === undefined) {
+      group = partsOf(envelopes?.scope ?? NO_ENVELOPE)
+      resource.scopes.set(scope, group)
+    }
+    addField(group, 2, partsOf(bytes))
+  }
+  const request = partsOf(NO_ENVELOPE)
+  for (const { envelope, scopes } of resources.values()) {
+    const resource = partsOf(envelope)
+    for (const group of scopes.values()) addField(resource, 2, group)
+    addField(request, 1, resource)
+  }
+  return Buffer.concat(request.parts, request.length)
+}
+
+const NO_ENVELOPE = Buffer.alloc(0)
+
+function partsOf(bytes: Buffer): Parts {
+  return { length: bytes.length, parts: [bytes] }
+}
+
+function addField(to: Parts, number: number, contents: Parts): void {
+  const header = fieldHeader(number, contents.length)
+  to.parts.push(header)
+  for (const part of contents.parts) to.parts.push(part)
+  to.length += header.length + contents.length
+}
+
+const COPY = encodeAttribute(CPID_COPY, true)
+const ORIGINAL_TRACE_ID = encodeAttribute(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32))
+
+/**
+ * The bytes of the span a decision sends; the same whenever they are built. Undefined when the span was pruned. One that
+ * was damaged in the database goes as it is, for the backend to refuse: it must not hold up what comes after it. Throws when
+ * the decision itself is damaged.
+ */
+export function outgoingSpan(item: OutboxItem): Buffer | undefined {
+  try {
+    return patched(item)
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return item.raw
+    throw error
+  }
+}
+
+/** The bytes of the span that a decision sent; undefined as well when it is damaged, so that it sent nothing. */
+export function sentSpan(item: OutboxItem): Buffer | undefined {
+  try {
+    return outgoingSpan(item)
+  } catch (error) {
+    if (isOutOfMemory(error)) throw error
+    return undefined
+  }
+}
+
+function patched(item: OutboxItem): Buffer | undefined {
+  const { raw } = item
+  if (raw === undefined || item.synthetic) return raw
+  const { traceId } = item
+  if (traceId === 'lost') throw new Error('the trace that the span was decided to go into is lost')
+  const extra = item.extra === undefined ? undefined : (JSON.parse(item.extra.toString()) as ExtraPatch)
+  if (traceId === undefined && extra === undefined && item.inherited === undefined) return raw
+  const { traceId: original, own } = readReceived(raw)
+  const attributes: Uint8Array[] = []
+  // A span that another Causeway sent says already where it came from: a key may stand in it once.
+  if (traceId !== undefined && !own.has(CPID_ORIGINAL_TRACE_ID)) attributes.push(originalTraceId(original))
+  if (item.inherited !== undefined && !own.has(CPID_ID))
+    attributes.push(encodeAttribute(CPID_ID, item.inherited))
+  if (item.copy && !own.has(CPID_COPY)) attributes.push(COPY)
+  if (extra?.roots !== undefined && !own.has(CPID_ROOTS))
+    attributes.push(encodeAttribute(CPID_ROOTS, extra.roots))
+  if (extra?.cause !== undefined && !own.has(CPID_CAUSE_SPAN_ID)) {
+    attributes.push(encodeAttribute(CPID_CAUSE_TRACE_ID, extra.cause.traceId))
+    attributes.push(encodeAttribute(CPID_CAUSE_SPAN_ID, extra.cause.spanId))
+  }
+  return patchSpan(raw, {
+    traceId: traceId ?? original,
+    parentId: item.parentId,
+    attributes,
+    ...links(extra),
+  })
+}
+
+function links(extra: ExtraPatch | undefined): Pick<SpanPatch, 'linkTraceIds' | 'addLinks'> {
+  const added = [...(extra?.addLinks ?? []), ...(extra?.cause === undefined ? [] : [extra.cause])]
+  return {
+    ...(extra?.links !== undefined && {
+      linkTraceIds: new Map(
+        Object.entries(extra.links).map(([position, traceId]) => [
+          Number(position),
+          Buffer.from(traceId, 'hex'),
+        ]),
+      ),
+    }),
+    ...(added.length > 0 && {
+      addLinks: added.map(({ traceId, spanId }) => ({
+        traceId: Buffer.from(traceId, 'hex'),
+        spanId: Buffer.from(spanId, 'hex').readBigInt64BE(0),
+      })),
+    }),
+  }
+}
+
+/** The encoded attribute, with the digits written over those of a template. */
+function originalTraceId(traceId: Buffer): Buffer {
+  const attribute = Buffer.from(ORIGINAL_TRACE_ID)
+  attribute.write(traceId.toString('hex'), attribute.length - 32, 'latin1')
+  return attribute
+}
+
+const TRACE_ID = 1
+const PARENT_SPAN_ID = 4
+const ATTRIBUTES = 9
+const LINKS = 13
+const DROPPED_LINKS = 14
+const MAX_UINT32 = 2 ** 32 - 1
+
+/** How a stored span differs from the one sent. Everything else stays byte for byte. */
+interface SpanPatch {
+  traceId: Buffer
+  /** 0n for none. */
+  parentId: bigint
+  /** KeyValue messages to append. */
+  attributes: readonly Uint8Array[]
+  /** New trace ids of links, by position. */
+  linkTraceIds?: ReadonlyMap<number, Buffer>
+  addLinks?: readonly { traceId: Buffer; spanId: bigint }[]
+}
+
+/**
+ * The bytes of an OTLP Span with other ids. Fields keep their order and unknown ones are kept; a parent that was not
+ * there is appended. Links beyond OTLP's limit are cut and counted in dropped_links_count.
+ */
+export function patchSpan(span: Buffer, patch: SpanPatch): Buffer {
+  return patchInPlace(span, patch) ?? rebuild(span, patch)
+}
+
+/** Most spans: one copy, the ids written over, the rest appended. Undefined where links or fields stand otherwise. */
+function patchInPlace(span: Buffer, patch: SpanPatch): Buffer | undefined {
+  if (patch.linkTraceIds !== undefined || patch.addLinks !== undefined) return undefined
+  const cursor = new WireCursor(span)
+  let traceAt = -1
+  let parentAt = -1
+  let links = 0
+  while (cursor.next()) {
+    if (cursor.field === TRACE_ID) {
+      if (traceAt >= 0 || cursor.end - cursor.start !== 16) return undefined
+      traceAt = cursor.start
+    } else if (cursor.field === PARENT_SPAN_ID) {
+      if (parentAt >= 0 || cursor.end - cursor.start !== 8 || patch.parentId === 0n) return undefined
+      parentAt = cursor.start
+    } else if (cursor.field === LINKS && ++links > MAX_LINKS) return undefined
+  }
+  if (traceAt < 0) return undefined
+  const addsParent = parentAt < 0 && patch.parentId !== 0n
+  const headers = patch.attributes.map((attribute) => fieldHeader(ATTRIBUTES, attribute.length))
+  let length = span.length + (addsParent ? 10 : 0)
+  patch.attributes.forEach((attribute, at) => (length += (headers[at]?.length ?? 0) + attribute.length))
+  const bytes = Buffer.allocUnsafe(length)
+  span.copy(bytes)
+  patch.traceId.copy(bytes, traceAt)
+  let at = span.length
+  if (parentAt >= 0) bytes.writeBigInt64BE(patch.parentId, parentAt)
+  else if (addsParent) {
+    bytes[at] = PARENT_SPAN_ID * 8 + 2
+    bytes[at + 1] = 8
+    at = bytes.writeBigInt64BE(patch.parentId, at + 2)
+  }
+  patch.attributes.forEach((attribute, position) => {
+    at += headers[position]?.copy(bytes, at) ?? 0
+    bytes.set(attribute, at)
+    at += attribute.length
+  })
+  return bytes
+}
+
+function rebuild(span: Buffer, patch: SpanPatch): Buffer {
+  const parts: Uint8Array[] = []
+  const cursor = new WireCursor(span)
+  let keptFrom = 0
+  let hasParent = false
+  let links = 0
+  let dropped = 0
+  let droppedBefore = 0
+  const replace = (bytes: Uint8Array): void => {
+    if (cursor.tagAt > keptFrom) parts.push(span.subarray(keptFrom, cursor.tagAt))
+    if (bytes.length > 0) parts.push(bytes)
+    keptFrom = cursor.pos
+  }
+  while (cursor.next()) {
+    switch (cursor.field) {
+      case TRACE_ID:
+        replace(field(TRACE_ID, patch.traceId))
+        break
+      case PARENT_SPAN_ID:
+        replace(
+          patch.parentId === 0n || hasParent ? REMOVED : field(PARENT_SPAN_ID, spanIdBytes(patch.parentId)),
+        )
+        hasParent = true
+        break
+      case LINKS: {
+        const traceId = patch.linkTraceIds?.get(links)
+        if (links++ >= MAX_LINKS) {
+          replace(REMOVED)
+          dropped++
+        } else if (traceId !== undefined) {
+          replace(field(LINKS, linkWithTraceId(span.subarray(cursor.start, cursor.end), traceId)))
+        }
+        break
+      }
+      case DROPPED_LINKS:
+        droppedBefore = cursor.wire === 0 ? cursor.value : 0
+        break
+    }
+  }
+  parts.push(span.subarray(keptFrom))
+  if (!hasParent && patch.parentId !== 0n) parts.push(field(PARENT_SPAN_ID, spanIdBytes(patch.parentId)))
+  for (const attribute of patch.attributes) parts.push(field(ATTRIBUTES, attribute))
+  for (const link of patch.addLinks ?? []) {
+    if (links++ >= MAX_LINKS) dropped++
+    else parts.push(field(LINKS, encodeLink(link)))
+  }
+  // Where a field stands twice the last one counts (protobuf, "last one wins").
+  if (dropped > 0) parts.push(varintField(DROPPED_LINKS, Math.min(droppedBefore + dropped, MAX_UINT32)))
+  return Buffer.concat(parts)
+}
+
+/** A length-delimited field: tag, length, contents. */
+function field(number: number, contents: Uint8Array): Buffer {
+  const bytes = Buffer.allocUnsafe(8 + contents.length)
+  const at = writeVarint(bytes, writeVarint(bytes, 0, number * 8 + 2), contents.length)
+  bytes.set(contents, at)
+  return bytes.subarray(0, at + contents.length)
+}
+
+/** The tag and length that go before the contents of a length-delimited field. */
+export function fieldHeader(number: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8)
+  return bytes.subarray(0, writeVarint(bytes, writeVarint(bytes, 0, number * 8 + 2), length))
+}
+
+const REMOVED = new Uint8Array()
+
+function linkWithTraceId(link: Buffer, traceId: Buffer): Buffer {
+  const parts: Uint8Array[] = [field(1, traceId)]
+  const cursor = new WireCursor(link)
+  while (cursor.next()) if (cursor.field !== 1) parts.push(link.subarray(cursor.tagAt, cursor.pos))
+  return Buffer.concat(parts)
+}
+
+function varintField(number: number, value: number): Buffer {
+  const bytes = Buffer.alloc(16)
+  return bytes.subarray(0, writeVarint(bytes, writeVarint(bytes, 0, number * 8), value))
+}
+
+function writeVarint(bytes: Buffer, from: number, value: number): number {
+  let at = from
+  let rest = value
+  while (rest > 127) {
+    bytes[at++] = (rest % 128) | 128
+    rest = Math.floor(rest / 128)
+  }
+  bytes[at++] = rest
+  return at
+}
+
+const LOG_ATTRIBUTES = 6
+const LOG_TRACE_ID = 9
+const LOG_SPAN_ID = 10
+
+/** How a stored log record differs from the one sent. Everything else stays byte for byte. */
+interface LogPatch {
+  /** Undefined to keep its own. */
+  traceId: Buffer | undefined
+  withoutSpanId: boolean
+  /** KeyValue messages to append. */
+  attributes: readonly Uint8Array[]
+}
+
+/** The bytes of an OTLP LogRecord with other ids. Fields keep their order and unknown ones are kept; ids go to the end. */
+export function patchLog(log: Buffer, { traceId, withoutSpanId, attributes }: LogPatch): Buffer {
+  const parts: Uint8Array[] = []
+  const cursor = new WireCursor(log)
+  let keptFrom = 0
+  while (cursor.next()) {
+    const goes =
+      (cursor.field === LOG_TRACE_ID && traceId !== undefined) ||
+      (cursor.field === LOG_SPAN_ID && withoutSpanId)
+    if (!goes) continue
+    if (cursor.tagAt > keptFrom) parts.push(log.subarray(keptFrom, cursor.tagAt))
+    keptFrom = cursor.pos
+  }
+  parts.push(log.subarray(keptFrom))
+  for (const attribute of attributes) parts.push(fieldHeader(LOG_ATTRIBUTES, attribute.length), attribute)
+  if (traceId !== undefined) parts.push(fieldHeader(LOG_TRACE_ID, traceId.length), traceId)
+  return Buffer.concat(parts)
+}
+
+/** The trace id of a LogRecord; undefined where it has none, or an invalid one. The last one counts (protobuf). */
+export function traceIdOfLog(log: Buffer): Buffer | undefined {
+  const cursor = new WireCursor(log)
+  let traceId: Buffer | undefined
+  while (cursor.next()) {
+    if (cursor.field === LOG_TRACE_ID) traceId = log.subarray(cursor.start, cursor.end)
+  }
+  return traceId?.length !== 16 || traceId.every((byte) => byte === 0) ? undefined : traceId
+}
+
+/** True when a LogRecord has an attribute of that name, one of Causeway's own, whatever its value. */
+export function hasOwnAttribute(log: Buffer, key: string): boolean {
+  const cursor = new WireCursor(log)
+  while (cursor.next()) {
+    if (cursor.field !== LOG_ATTRIBUTES || !mayBeCpidAttribute(log, cursor.start, cursor.end)) continue
+    if (readAttribute(log, cursor.start, cursor.end).key === key) return true
+  }
+  return false
+}
+
+/** Tag and length of ResourceSpans, ScopeSpans and Span, each up to 256 MiB. */
+const FRAMING_BYTES = 15
+const FIELD_BYTES = 2
+
+const sizeOf = (key: string, value: AttributeValue): number =>
+  FIELD_BYTES + encodeAttribute(key, value).length
+
+/** The most that a decision adds to the bytes of a received span: a parent and three attributes. */
+export const ADDED_BYTES =
+  FIELD_BYTES +
+  8 +
+  sizeOf(CPID_ORIGINAL_TRACE_ID, '0'.repeat(32)) +
+  sizeOf(CPID_ID, '0'.repeat(36)) +
+  sizeOf(CPID_COPY, true)
+
+/** The same of a cause in another trace: two attributes, a link, and how many links there is no room for. */
+export const CAUSE_BYTES =
+  sizeOf(CPID_CAUSE_TRACE_ID, '0'.repeat(32)) +
+  sizeOf(CPID_CAUSE_SPAN_ID, '0'.repeat(16)) +
+  FIELD_BYTES +
+  encodeLink({ traceId: Buffer.alloc(16), spanId: 0n }).length +
+  6
+
+/**
+ * The most that a span counts for in a backend that adds up all it is sent for a trace: it may come in a request of its
+ * own, and then its resource and its scope come with it.
+ */
+export function sentSize(spanBytes: number, envelopeBytes: number): number {
+  return spanBytes + envelopeBytes + FRAMING_BYTES
+}

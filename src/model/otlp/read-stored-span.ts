@@ -1,0 +1,184 @@
+import {
+  AUDIT_ID,
+  CPID_ID,
+  CPID_OBSERVED,
+  CPID_TIME,
+  CPID_WROTE,
+  NAMESPACE_NAME,
+  POD_NAME,
+  POD_UID,
+} from '../attributes.ts'
+import type { JoinTargets } from '../linking-ports.ts'
+import { type Cpid, parseCpid } from '../merge-graph.ts'
+import type { UnixNanos } from '../time-and-size.ts'
+import { MalformedOtlp, mayBeCpidAttribute, readAttribute, WireCursor } from './protobuf-wire.ts'
+
+const TRACE_ID = 1
+const ATTRIBUTES = 9
+const ZERO_TRACE_ID: Buffer = Buffer.alloc(16)
+const NONE: ReadonlySet<string> = new Set()
+
+/** The trace id of a span as it was received, and the names of Causeway's own attributes that it came with. */
+interface Received {
+  /** The last one where there are several, as everywhere in protobuf. */
+  traceId: Buffer
+  own: ReadonlySet<string>
+}
+
+/** Throws MalformedOtlp when the bytes are no message. */
+export function readReceived(span: Buffer): Received {
+  const cursor = new WireCursor(span)
+  let traceId = ZERO_TRACE_ID
+  let own: Set<string> | undefined
+  while (cursor.next()) {
+    if (cursor.field === TRACE_ID) traceId = span.subarray(cursor.start, cursor.end)
+    else if (cursor.field === ATTRIBUTES && mayBeCpidAttribute(span, cursor.start, cursor.end)) {
+      const { key } = readAttribute(span, cursor.start, cursor.end)
+      if (key.startsWith('cpid.')) (own ??= new Set()).add(key)
+    }
+  }
+  return { traceId, own: own ?? NONE }
+}
+
+const LINKS = 13
+const LINK_TRACE_ID = 1
+const LINK_SPAN_ID = 2
+
+interface SpanLinkIds {
+  traceId: Buffer
+  spanId: bigint
+}
+
+/** The first links of an OTLP Span, in order. One with ids of the wrong length, or that is no message, has an empty trace id. */
+export function readLinks(span: Buffer, most: number): SpanLinkIds[] {
+  const links: SpanLinkIds[] = []
+  const cursor = new WireCursor(span)
+  while (links.length < most && cursor.next()) {
+    if (cursor.field === LINKS && cursor.wire === 2) links.push(readLink(span, cursor.start, cursor.end))
+  }
+  return links
+}
+
+function readLink(span: Buffer, start: number, end: number): SpanLinkIds {
+  const link: SpanLinkIds = { traceId: INVALID_TRACE_ID, spanId: 0n }
+  const cursor = new WireCursor(span, start, end)
+  try {
+    while (cursor.next()) {
+      const length = cursor.wire === 2 ? cursor.end - cursor.start : 0
+      if (cursor.field === LINK_TRACE_ID)
+        link.traceId = length === 16 ? span.subarray(cursor.start, cursor.end) : INVALID_TRACE_ID
+      else if (cursor.field === LINK_SPAN_ID)
+        link.spanId = length === 8 ? span.readBigInt64BE(cursor.start) : 0n
+    }
+    return link
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return { traceId: INVALID_TRACE_ID, spanId: 0n }
+    throw error
+  }
+}
+
+const INVALID_TRACE_ID = Buffer.alloc(0)
+
+const ATTRIBUTES_WITH_TARGETS = 9
+/** Under which names API servers tell of the method: of the request, of its handling, of writing the answer. */
+const METHODS: ReadonlySet<string> = new Set(['http.request.method', 'http.method', 'verb', 'method'])
+const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'LIST', 'WATCH'])
+
+/** What a stored span of an API server or a kubelet says it belongs to. */
+export function readJoinTargets(span: Buffer): JoinTargets {
+  const said = new Map<string, string>()
+  try {
+    readTextAttributes(said, span)
+  } catch (error) {
+    if (!(error instanceof MalformedOtlp)) throw error
+  }
+  const method = [...METHODS].map((name) => said.get(name)).find((one) => one !== undefined) ?? ''
+  const [uid, name, namespace] = [POD_UID, POD_NAME, NAMESPACE_NAME].map((key) => said.get(key) ?? '')
+  return {
+    auditId: said.get(AUDIT_ID),
+    reads: READING.has(method.toUpperCase()),
+    pod: uid && name && namespace ? { uid, object: `v1/pods/${namespace}/${name}` } : undefined,
+  }
+}
+
+/** Where an attribute is there more than once the first counts. */
+function readTextAttributes(said: Map<string, string>, span: Buffer): void {
+  const cursor = new WireCursor(span)
+  while (cursor.next()) {
+    if (cursor.field !== ATTRIBUTES_WITH_TARGETS || cursor.wire !== 2) continue
+    const { key, value } = readAttribute(span, cursor.start, cursor.end)
+    if (typeof value === 'string' && value !== '' && !said.has(key)) said.set(key, value)
+  }
+}
+
+const ATTRIBUTES_WITH_OBJECTS = 9
+
+interface NamedObjects {
+  observed?: readonly string[]
+  wrote?: readonly string[]
+}
+
+/** The object references that a stored span says it observed and wrote, as it wrote them; as far as it can be read. */
+export function namedObjects(span: Buffer): Required<NamedObjects> {
+  const named: NamedObjects = {}
+  try {
+    readObjectAttributes(named, span)
+  } catch (error) {
+    if (!(error instanceof MalformedOtlp)) throw error
+  }
+  return { observed: named.observed ?? [], wrote: named.wrote ?? [] }
+}
+
+function readObjectAttributes(named: NamedObjects, span: Buffer): void {
+  const cursor = new WireCursor(span)
+  while (cursor.next()) {
+    if (cursor.field !== ATTRIBUTES_WITH_OBJECTS || !mayBeCpidAttribute(span, cursor.start, cursor.end))
+      continue
+    const { key, value } = readAttribute(span, cursor.start, cursor.end)
+    if (key === CPID_OBSERVED) named.observed ??= textsOf(value)
+    else if (key === CPID_WROTE) named.wrote ??= textsOf(value)
+  }
+}
+
+function textsOf(value: string | readonly string[] | undefined): readonly string[] {
+  return value === undefined ? [] : typeof value === 'string' ? [value] : value
+}
+
+/** What a list shows of a span of Causeway's own making. */
+interface OwnSpan {
+  readonly spanId: bigint
+  readonly name: string
+  readonly startNs: UnixNanos
+  readonly endNs: UnixNanos
+  readonly kind: number
+  readonly cpid: Cpid | undefined
+  /** When what it stands for happened, in RFC 3339, wherever it is stamped. */
+  readonly time: string | undefined
+}
+
+/** Reads what `encodeSpan` wrote; as far as it can be read, where the database is damaged. */
+export function readOwnSpan(span: Buffer): OwnSpan {
+  const own = { spanId: 0n, name: '', startNs: 0n, endNs: 0n, kind: 0, cpid: undefined, time: undefined }
+  try {
+    readFields(own, span)
+  } catch (error) {
+    if (!(error instanceof MalformedOtlp)) throw error
+  }
+  return own
+}
+
+function readFields(own: { -readonly [Key in keyof OwnSpan]: OwnSpan[Key] }, span: Buffer): void {
+  const cursor = new WireCursor(span)
+  while (cursor.next()) {
+    if (cursor.field === 2 && cursor.end - cursor.start === 8) own.spanId = span.readBigInt64BE(cursor.start)
+    else if (cursor.field === 5) own.name = cursor.text()
+    else if (cursor.field === 6) own.kind = cursor.int32('kind')
+    else if (cursor.field === 7) own.startNs = cursor.nanos('startTimeUnixNano')
+    else if (cursor.field === 8) own.endNs = cursor.nanos('endTimeUnixNano')
+    else if (cursor.field === 9 && (own.cpid === undefined || own.time === undefined)) {
+      const { key, value } = readAttribute(span, cursor.start, cursor.end)
+      if (key === CPID_ID && typeof value === 'string') own.cpid = parseCpid(value)
+      if (key === CPID_TIME && typeof value === 'string') own.time = value
+    }
+  }
+}

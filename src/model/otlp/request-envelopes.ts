@@ -1,0 +1,231 @@
+import type { Decoded, ResourceGroup, ScopeGroup, SpanRecord } from '../arrivals.ts'
+import { CLUSTER_NAME, SERVICE_NAME } from '../attributes.ts'
+import { ItemCount, type ItemKind, maySayWho, readAttribute, WireCursor } from './protobuf-wire.ts'
+
+const RESOURCE_GROUPS = 1
+const RESOURCE = 1
+const SCOPE_GROUPS = 2
+const RECORDS = 2
+const RESOURCE_ATTRIBUTES = 1
+const NOTHING: Buffer = Buffer.alloc(0)
+
+/** How the records of a signal are read. */
+export interface RecordReader<T> {
+  readonly kind: ItemKind
+  /** Reads one record at [start, end) of the request, or says in a sentence why it is refused. */
+  readonly read: (bytes: Buffer, start: number, end: number, count: ItemCount) => T | string
+}
+
+interface Decoding<T> {
+  readonly reader: RecordReader<T>
+  readonly count: ItemCount
+  readonly decoded: Decoded<T>
+}
+
+/**
+ * Decodes an ExportTraceServiceRequest or ExportLogsServiceRequest, whose outer messages share one shape.
+ * What holds no record is left out. Throws MalformedOtlp when the bytes are not one, or hold too many items for their length.
+ */
+export function decodeRequest<T>(request: Buffer, reader: RecordReader<T>): Decoded<T> {
+  const decoded: Decoded<T> = { resources: [], rejected: 0, reasons: [] }
+  const decoding = { reader, count: new ItemCount(request.length), decoded }
+  const cursor = new WireCursor(request)
+  while (cursor.next()) {
+    if (cursor.field !== RESOURCE_GROUPS) continue
+    cursor.expectLength('resource group')
+    decoding.count.add('resources')
+    const group = decodeResource(request, cursor.start, cursor.end, decoding)
+    if (group.scopes.length > 0) decoded.resources.push(group)
+  }
+  return decoded
+}
+
+function decodeResource<T>(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  decoding: Decoding<T>,
+): ResourceGroup<T> {
+  const group: ResourceGroup<T> = {
+    envelope: NOTHING,
+    service: '',
+    cluster: undefined,
+    repeated: undefined,
+    scopes: [],
+  }
+  const said = { group, count: decoding.count, hasService: false, hasCluster: false }
+  const cursor = new WireCursor(bytes, start, end)
+  while (cursor.next()) {
+    if (cursor.field === RESOURCE) {
+      cursor.expectLength('resource')
+      readResource(bytes, cursor.start, cursor.end, said)
+    } else if (cursor.field === SCOPE_GROUPS) {
+      cursor.expectLength('scope group')
+      decoding.count.add('scopes')
+      const scope = decodeScope(bytes, cursor.start, cursor.end, decoding)
+      if (scope.records.length > 0) group.scopes.push(scope)
+    }
+  }
+  if (group.scopes.length > 0) group.envelope = bytesBeside(bytes, start, end, SCOPE_GROUPS)
+  return group
+}
+
+function decodeScope<T>(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  { reader, count, decoded }: Decoding<T>,
+): ScopeGroup<T> {
+  const records: T[] = []
+  const cursor = new WireCursor(bytes, start, end)
+  while (cursor.next()) {
+    if (cursor.field !== RECORDS) continue
+    cursor.expectLength('record')
+    count.add(reader.kind)
+    const record = reader.read(bytes, cursor.start, cursor.end, count)
+    if (typeof record !== 'string') records.push(record)
+    else {
+      decoded.rejected++
+      if (!decoded.reasons.includes(record)) decoded.reasons.push(record)
+    }
+  }
+  return { envelope: records.length === 0 ? NOTHING : bytesBeside(bytes, start, end, RECORDS), records }
+}
+
+interface Said<T> {
+  readonly group: ResourceGroup<T>
+  readonly count: ItemCount
+  /** Whether the attributes that say who it is were there, whatever their value. */
+  hasService: boolean
+  hasCluster: boolean
+}
+
+/** Keys are unique (OTLP); where one is not, the first counts, as in Jaeger and Tempo. */
+function readResource<T>(bytes: Buffer, start: number, end: number, said: Said<T>): void {
+  const { group } = said
+  const cursor = new WireCursor(bytes, start, end)
+  while (cursor.next()) {
+    if (cursor.field !== RESOURCE_ATTRIBUTES || cursor.wire !== 2) continue
+    if (!maySayWho(bytes, cursor.start, cursor.end)) continue
+    const { key, value } = readAttribute(bytes, cursor.start, cursor.end, said.count)
+    if (key === SERVICE_NAME) {
+      if (said.hasService) group.repeated ??= key
+      else if (typeof value === 'string') group.service = value
+      said.hasService = true
+    } else if (key === CLUSTER_NAME) {
+      if (said.hasCluster) group.repeated ??= key
+      else if (typeof value === 'string') group.cluster = value
+      said.hasCluster = true
+    }
+  }
+}
+
+/** The fields of a message other than `field`, byte for byte. */
+function bytesBeside(bytes: Buffer, start: number, end: number, field: number): Buffer {
+  const parts: Buffer[] = []
+  const cursor = new WireCursor(bytes, start, end)
+  let from = start
+  while (cursor.next()) {
+    if (cursor.field !== field) continue
+    if (cursor.tagAt > from) parts.push(bytes.subarray(from, cursor.tagAt))
+    from = cursor.pos
+  }
+  if (end > from) parts.push(bytes.subarray(from, end))
+  return parts.length === 0 ? NOTHING : Buffer.concat(parts)
+}
+
+const RESOURCE_SPANS_OR_LOGS = 1
+const RESOURCE_OF_GROUP = 1
+const ATTRIBUTES = 1
+/** So many fields are looked at, and so much of an attribute: other requests wait meanwhile. */
+const MOST_FIELDS = 1_000
+const MOST_ATTRIBUTE_BYTES = 8_192
+
+/** Who an OTLP request says it comes from. */
+interface ClaimedSender {
+  service: string
+  cluster: string
+}
+
+/**
+ * The sender that the first resource of an OTLP request names among its first fields; both are empty where it says nothing there,
+ * and for bytes that are no request.
+ */
+export function claimedSender(request: Uint8Array): ClaimedSender {
+  const found: Partial<ClaimedSender> = {}
+  const bytes = Buffer.from(request.buffer, request.byteOffset, request.byteLength)
+  const cursor = new WireCursor(bytes)
+  try {
+    if (!enter(cursor, RESOURCE_SPANS_OR_LOGS) || !enter(cursor, RESOURCE_OF_GROUP)) return named(found)
+    for (let looked = 0; looked < MOST_FIELDS && cursor.next(); looked++) {
+      if (cursor.field !== ATTRIBUTES || cursor.wire !== 2) continue
+      if (cursor.end - cursor.start > MOST_ATTRIBUTE_BYTES) continue
+      if (!maySayWho(bytes, cursor.start, cursor.end)) continue
+      const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
+      const text = typeof value === 'string' ? value : ''
+      if (key === SERVICE_NAME) found.service ??= text
+      else if (key === CLUSTER_NAME) found.cluster ??= text
+    }
+  } catch {
+    // Whoever decodes the request says what is wrong with it.
+  }
+  return named(found)
+}
+
+function named({ service = '', cluster = '' }: Partial<ClaimedSender>): ClaimedSender {
+  return { service, cluster }
+}
+
+/** Goes into the first field of this number that is a message; false when there is none. */
+function enter(cursor: WireCursor, field: number): boolean {
+  for (let looked = 0; looked < MOST_FIELDS && cursor.next(); looked++) {
+    if (cursor.field !== field || cursor.wire !== 2) continue
+    cursor.reset(cursor.start, cursor.end)
+    return true
+  }
+  return false
+}
+
+/**
+ * How the scope of an API server's filter spans ends (`audit`, `authentication`, …): k8s.io/apiserver's package of that name. What
+ * comes before is written in more than one way.
+ */
+const FILTERS = Buffer.from('/apiserver/pkg/endpoints/filterlatency')
+/** How many filters may stand one within another. */
+const MAX_NESTED = 64
+
+/** Spans without those of an API server's filters, of which there were `dropped`; what was below one is below what that was below. */
+export function withoutFilters(traces: Decoded<SpanRecord>): {
+  traces: Decoded<SpanRecord>
+  dropped: number
+} {
+  const parents = new Map<string, bigint>()
+  for (const { scopes } of traces.resources)
+    for (const { envelope, records } of scopes)
+      if (envelope.includes(FILTERS))
+        for (const span of records) parents.set(keyOf(span, span.spanId), span.parentId)
+  if (parents.size === 0) return { traces, dropped: 0 }
+  let dropped = 0
+  const resources = traces.resources.map((resource) => ({
+    ...resource,
+    scopes: resource.scopes.flatMap((scope) => {
+      if (!scope.envelope.includes(FILTERS))
+        return [{ ...scope, records: scope.records.map((span) => above(span, parents)) }]
+      dropped += scope.records.length
+      return []
+    }),
+  }))
+  return { traces: { ...traces, resources }, dropped }
+}
+
+function above(span: SpanRecord, parents: ReadonlyMap<string, bigint>): SpanRecord {
+  let { parentId } = span
+  for (let at = 0; at < MAX_NESTED; at++) {
+    const next = parents.get(keyOf(span, parentId))
+    if (next === undefined) return parentId === span.parentId ? span : { ...span, parentId }
+    parentId = next
+  }
+  return span
+}
+
+const keyOf = ({ traceKey }: SpanRecord, spanId: bigint): string => `${traceKey}${spanId}`

@@ -1,0 +1,89 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import type { Signal } from '../otlp-requests.ts'
+
+/** The two encodings of OTLP/HTTP; gRPC always uses protobuf. */
+export type Encoding = 'protobuf' | 'json'
+
+/** How much of a request was taken: `rejected` spans or log records were not, and `message` says why. */
+interface ExportResult {
+  rejected: number
+  message: string
+}
+
+const REJECTED = { traces: 'rejectedSpans', logs: 'rejectedLogRecords' } as const
+
+/**
+ * An Export{Trace,Logs}ServiceResponse (OTLP specification, Full Success and Partial Success): empty when nothing
+ * was rejected and there is nothing to warn of. The message is cut so that the response stays small.
+ */
+export function encodeExportResponse(signal: Signal, encoding: Encoding, result: ExportResult): Uint8Array {
+  const message = truncateMessage(result.message)
+  const partial = result.rejected > 0 || message !== ''
+  if (encoding === 'json') {
+    const partialSuccess = { [REJECTED[signal]]: String(result.rejected), errorMessage: message }
+    return Buffer.from(JSON.stringify(partial ? { partialSuccess } : {}))
+  }
+  const writer = new BinaryWriter()
+  if (!partial) return writer.finish()
+  writer.tag(1, WireType.LengthDelimited).fork()
+  if (result.rejected > 0) writer.tag(1, WireType.Varint).int64(result.rejected)
+  if (message !== '') writer.tag(2, WireType.LengthDelimited).string(message)
+  return writer.join().finish()
+}
+
+/**
+ * What a refused request is answered with: a gRPC status code, a message for people and, when the sender should
+ * wait before it tries again, for how many milliseconds.
+ */
+export interface RpcStatus {
+  code: number
+  message: string
+  retryAfterMs?: number
+}
+
+const RETRY_INFO = 'type.googleapis.com/google.rpc.RetryInfo'
+
+/** A google.rpc.Status, with a RetryInfo among its details when there is a delay (OTLP specification, Failures). */
+export function encodeRpcStatus(encoding: Encoding, status: RpcStatus): Uint8Array {
+  return encoding === 'json' ? jsonStatus(status) : protobufStatus(status)
+}
+
+function jsonStatus({ code, message, retryAfterMs }: RpcStatus): Uint8Array {
+  const details =
+    retryAfterMs === undefined
+      ? {}
+      : { details: [{ '@type': RETRY_INFO, retryDelay: `${retryAfterMs / 1000}s` }] }
+  return Buffer.from(JSON.stringify({ code, message: truncateMessage(message), ...details }))
+}
+
+function protobufStatus({ code, message, retryAfterMs }: RpcStatus): Uint8Array {
+  const writer = new BinaryWriter()
+  writer.tag(1, WireType.Varint).int32(code)
+  writer.tag(2, WireType.LengthDelimited).string(truncateMessage(message))
+  if (retryAfterMs !== undefined) {
+    writer.tag(3, WireType.LengthDelimited).fork()
+    writer.tag(1, WireType.LengthDelimited).string(RETRY_INFO)
+    writer.tag(2, WireType.LengthDelimited).bytes(retryInfo(retryAfterMs))
+    writer.join()
+  }
+  return writer.finish()
+}
+
+function retryInfo(retryAfterMs: number): Uint8Array {
+  const writer = new BinaryWriter()
+  writer.tag(1, WireType.LengthDelimited).fork()
+  writer.tag(1, WireType.Varint).int64(Math.trunc(retryAfterMs / 1000))
+  writer.tag(2, WireType.Varint).int32(Math.round((retryAfterMs % 1000) * 1e6))
+  return writer.join().finish()
+}
+
+const MAX_LENGTH = 1024
+
+/**
+ * A message for people, cut to 1,024 UTF-16 units so that it fits gRPC headers, which carry it percent-encoded and
+ * again as base64; a character cut in half becomes U+FFFD.
+ */
+export function truncateMessage(message: string): string {
+  const cut = message.length > MAX_LENGTH ? `${message.slice(0, MAX_LENGTH - 1)}…` : message
+  return cut.toWellFormed()
+}

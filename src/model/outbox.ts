@@ -1,0 +1,127 @@
+import type { Cpid } from './merge-graph.ts'
+import type { Signal } from './otlp-requests.ts'
+
+/** Bits of a decision. */
+export const SENT_COPY = 1
+export const SENT_INHERITED_CPID = 2
+export const SENT_SYNTHETIC = 4
+/** `extra` holds what to change about links or roots, as JSON (see ExtraPatch). */
+export const SENT_PATCHED = 8
+
+/** Its own CPID has nothing to do with the trace: a child's brought it there. */
+export const SENT_FOR_CHILD = 16
+
+/** It is no activity of the trace's root: something else drives it (docs/linking.md, rule 6). */
+export const SENT_UNDRIVEN = 32
+
+/** What it hangs under by `cause` is what it joined, not what it observed. */
+export const SENT_JOINED = 64
+
+/** Sends one stored span into a trace; trace 0 is the span's original one. */
+export interface SpanDecision {
+  trace: number
+  span: number
+  parentId: bigint
+  flags: number
+  extra: Buffer | undefined
+  /** The span it hangs under by cause, from another original trace; with `causeTrace`, by cause or as a local child. */
+  cause?: number
+  /** The trace of the same cascade in which that one is, when it is not this one: it is linked to, not the parent. */
+  causeTrace?: number
+}
+
+/** Where a span stands in a trace. */
+export interface PlacementInTrace {
+  readonly parentId: bigint
+  readonly cause: number | undefined
+  /** As in `SpanDecision`. */
+  readonly causeTrace: number | undefined
+}
+
+/** Sends one span of Causeway's own making, whose OTLP bytes are given. */
+export interface SyntheticDecision {
+  trace: number
+  spanId: bigint
+  parentId: bigint
+  scope: number
+  bytes: Buffer
+  /** The change span it stands under in its cascade, when that is in another trace. */
+  above?: { trace: number; spanId: bigint }
+}
+
+/** What an exporter changes in a span besides its ids: trace ids of links by position, added roots and links. */
+export interface ExtraPatch {
+  links?: Record<number, string>
+  roots?: Cpid[]
+  addLinks?: { traceId: string; spanId: string }[]
+  /** A span in another trace of the cascade: linked to, and named in attributes. */
+  cause?: { traceId: string; spanId: string }
+}
+
+/** What was decided, and where it sent spans. */
+export interface Decisions {
+  send(decision: SpanDecision): void
+  sendSynthetic(decision: SyntheticDecision): void
+  /** True when the span was sent into the trace (0: into its original one). */
+  wasSent(trace: number, row: number): boolean
+  /** The traces a span was sent into, without its original one. */
+  tracesOfSpan(row: number): number[]
+  /** Those of them of whose roots it is activity. */
+  tracesDriven(row: number): number[]
+  /** Where the span stands in the trace, if it was sent there. */
+  placed(trace: number, row: number): PlacementInTrace | undefined
+}
+
+/** One decision with what is needed to build its bytes. */
+export interface OutboxItem {
+  readonly decision: number
+  /** The stored span, or the synthetic one; undefined when its span has been pruned. */
+  readonly raw: Buffer | undefined
+  readonly synthetic: boolean
+  readonly scope: number
+  /** The outgoing trace id; undefined for the original trace. Lost when the trace is not in the database any more. */
+  readonly traceId: Buffer | 'lost' | undefined
+  readonly parentId: bigint
+  readonly copy: boolean
+  /** The CPID it inherited from an ancestor span. */
+  readonly inherited: Cpid | undefined
+  /** ExtraPatch as JSON. */
+  readonly extra: Buffer | undefined
+}
+
+/** Everything of a ResourceSpans but its scopes, and of a ScopeSpans but its spans. */
+export interface ScopeEnvelopes {
+  readonly resourceId: number
+  readonly resource: Buffer
+  readonly scope: Buffer
+}
+
+export const envelopeBytes = ({ resource, scope }: ScopeEnvelopes): number => resource.length + scope.length
+
+/** Reads the outbox; it never writes. */
+export interface OutboxReader {
+  /** Decisions after `position` in order, at most `limit`. */
+  after(position: number, limit: number): OutboxItem[]
+  envelopes(scope: number): ScopeEnvelopes | undefined
+  /** How many decisions there are after `position`. */
+  countAfter(position: number): number
+}
+
+/**
+ * What became of one batch sent to a backend.
+ * - delivered: the backend took it; `refused` spans of it were turned away for good (OTLP partial success).
+ * - retry: try the same bytes again, not before `afterMs` when the backend named a delay.
+ * - refused: never send these bytes again; `splittable` when a smaller batch might fare better.
+ */
+export type SendOutcome =
+  | { kind: 'delivered'; refused: number; message: string }
+  | { kind: 'retry'; afterMs?: number; reason: string }
+  | { kind: 'refused'; splittable: boolean; reason: string }
+
+/** Sends OTLP export requests (uncompressed protobuf bytes) to one backend. `send` never rejects. */
+export interface Transport extends AsyncDisposable {
+  send(request: Uint8Array, signal: AbortSignal): Promise<SendOutcome>
+}
+
+/** Where each exporter of a signal stands, by id. */
+export type Positions = Record<Signal, Map<string, number>>

@@ -1,5 +1,0 @@
-/** The value under a name from outside; undefined where nobody put one there, as under "constructor". */
-export function ownValue<T>(of: Readonly<Record<string, T>>, name: string): T | undefined {
-  // eslint-disable-next-line causeway/no-lookup-by-name -- this is what asks first
-  return Object.hasOwn(of, name) ? of[name] : undefined
-}

@@ -1,0 +1,370 @@
+import type { Cpid, CpidPrefix } from './merge-graph.ts'
+import type { Signal } from './otlp-requests.ts'
+import type { OutboxItem, ScopeEnvelopes } from './outbox.ts'
+import type { SeenWrite } from './seen-write.ts'
+import type { UnixNanos } from './time-and-size.ts'
+
+/** Why there is no answer about a CPID: it was never sighted, or retention removed it. */
+export type Absent = 'unknown' | 'pruned'
+
+/** Where an item stands in its list; what comes after it can be asked for. */
+export type Position = readonly bigint[]
+
+/** One item of a list that can be read in parts. */
+export interface ListItem {
+  readonly position: Position
+}
+
+/**
+ * A list, read a bounded page at a time; an empty page means only that there is more to search. No page holds on to
+ * the database, so that a slow reader stops nothing: what happens between two pages may or may not be seen.
+ */
+export type Pages<T> = Iterable<readonly T[]>
+
+export interface CpidFacts {
+  readonly cpid: Cpid
+  /** Undefined, like `sources`, while its mergelog is missing. */
+  readonly timeNs: UnixNanos | undefined
+  readonly sources: readonly Cpid[] | undefined
+  readonly explained: boolean
+  /** Who sent its mergelog. */
+  readonly service: string | undefined
+  readonly object: string | undefined
+}
+
+export interface MergelogFacts extends ListItem {
+  readonly cpid: Cpid
+  readonly sources: readonly Cpid[]
+  readonly timeNs: UnixNanos
+  readonly service: string | undefined
+  readonly object: string | undefined
+  readonly reason: string | undefined
+  readonly cluster: string | undefined
+}
+
+/** A span or log record as it was received. */
+export interface StoredRecord extends ListItem {
+  readonly scope: number
+  readonly raw: Buffer
+}
+
+/** What is known of the cascade of a root CPID: all its traces, the main one and the episodes, taken together. */
+export interface CascadeFacts extends ListItem {
+  readonly root: Cpid
+  /** The trace id of the first of its traces. */
+  readonly traceId: Buffer
+  readonly open: boolean
+  readonly startNs: UnixNanos
+  readonly lastNs: UnixNanos
+  readonly traces: number
+  readonly spans: number
+  readonly services: number
+  readonly merges: number
+  /** CPIDs without a mergelog: those of open traces now, those of settled ones when they settled. */
+  readonly missing: number
+  readonly truncated: boolean
+  /** A sender gave a time that cannot be; it is left out of start and end. */
+  readonly clockSkew: boolean
+  /** The object and the sender of the root's mergelog. */
+  readonly object: string | undefined
+  readonly service: string | undefined
+  /** The user who made the write that it begins with, or the service that did; known where a cluster was looked at from outside. */
+  readonly actor: string | undefined
+  /** Writes before which versions of their objects were not seen. */
+  readonly gaps: number
+  /** Of the root's mergelog too. */
+  readonly cluster: string | undefined
+  readonly reason: string | undefined
+}
+
+export interface CascadeFilter {
+  readonly state?: 'open' | 'settled'
+  /** An object reference of the root's mergelog, or whole parts of one between `/`: its name, or its beginning. */
+  readonly object?: string
+  /** A service that has spans in the cascade or began it. */
+  readonly service?: string
+  /** The cluster of whoever began it. */
+  readonly cluster?: string
+  /** A user who wrote something in it, or a service as above. */
+  readonly actor?: string
+  /** A namespace into which it wrote, or that of the object it began with. */
+  readonly namespace?: string
+  /** Its activity reaches into the time between these, ends included. */
+  readonly fromNs?: UnixNanos
+  readonly toNs?: UnixNanos
+}
+
+/** One outgoing trace of a cascade. */
+export interface TraceFacts {
+  readonly id: number
+  readonly traceId: Buffer
+  /** 0 is the main trace. */
+  readonly episode: number
+  /** The first trace of the cascade that it goes on with, because those before it were full; else its own number. */
+  readonly cascade: number
+  /** How many spans were sent into it, Causeway's own counted. */
+  readonly spans: number
+  readonly open: boolean
+  readonly startNs: UnixNanos
+  readonly lastNs: UnixNanos
+  /** Grows with everything that is sent into the trace. */
+  readonly lastDecision: number
+}
+
+/** Which outgoing traces are looked for. */
+export interface TraceRange {
+  /** Their activity reaches into the time between these. */
+  readonly fromNs?: UnixNanos
+  readonly toNs?: UnixNanos
+  /** A service that has spans in them or began them. */
+  readonly service?: string
+}
+
+/** A span as it was sent into a trace. */
+export interface LinkedSpan {
+  /** The number of the decision that sent it; of one that is being placed, that of the stored span below zero. */
+  readonly decision: number
+  readonly spanId: bigint
+  /** 0n for the root span of the trace. */
+  readonly parentId: bigint
+  readonly name: string
+  readonly service: string
+  /** The `k8s.cluster.name` of who sent it. */
+  readonly cluster?: string | undefined
+  readonly startNs: UnixNanos
+  readonly endNs: UnixNanos
+  readonly cpid: Cpid | undefined
+  /** OTLP's numbers. */
+  readonly kind: number
+  readonly status: number
+  /** The number of the stored span; undefined for one of Causeway's own making. */
+  readonly row: number | undefined
+  /** It also stands in another trace. */
+  readonly copy: boolean
+  /** The root of the trace drives it; else it is shown there and does not count. */
+  readonly activity: boolean
+  /** What it hangs under wrote what it observed: they are not of one original trace. */
+  readonly byCause: boolean
+  /** It has arrived, and waits for what decides its place; it was not sent yet, and what it hangs under may be another span. */
+  readonly beingPlaced?: boolean | undefined
+  /** What it hangs under in its cascade, when that is in another trace. */
+  readonly above?: CrossTraceSpan | undefined
+  /** `cpid.time` of one of Causeway's own making: when what it stands for happened, wherever it is stamped. */
+  readonly time?: string | undefined
+  /** The object references it names, as it wrote them. */
+  readonly observed: readonly string[]
+  readonly wrote: readonly string[]
+  /** What it says of a write that was seen from outside. */
+  readonly seen?: SeenWrite | undefined
+}
+
+/** A span in another trace of the same cascade: a received one by its row, one of Causeway's own by its id. */
+export interface CrossTraceSpan {
+  readonly trace: number
+  readonly row?: number
+  readonly spanId?: bigint
+  /** When the write ended that the span waited for; undefined where it is no cause. */
+  readonly endNs?: UnixNanos
+}
+
+/** A CPID in the merge graph around another one. */
+export interface GraphNode {
+  readonly cpid: Cpid
+  /** Undefined while its mergelog is missing. */
+  readonly timeNs: UnixNanos | undefined
+  readonly service: string | undefined
+  readonly object: string | undefined
+  readonly reason: string | undefined
+  readonly cluster: string | undefined
+  /** No edge points to it. */
+  readonly root: boolean
+  readonly explained: boolean
+  /** Steps from the middle, negative for ancestors. */
+  readonly distance: number
+}
+
+export interface GraphAround {
+  /** The middle first, then nearest first. */
+  readonly nodes: readonly GraphNode[]
+  /** Edges between the nodes. */
+  readonly edges: Pages<{ readonly source: Cpid; readonly target: Cpid }>
+  /** There are more nodes than were asked for. */
+  readonly truncated: boolean
+}
+
+/** What there is to choose from in filters. */
+export interface Facets {
+  readonly services: readonly string[]
+  readonly clusters: readonly string[]
+  readonly actors: readonly string[]
+  readonly namespaces: readonly string[]
+  /** `<apiVersion>/<resource>` */
+  readonly kinds: readonly string[]
+}
+
+/** What can be asked of what is stored. Synchronous; reads only. */
+export interface CausewayQueries {
+  /** How many bytes of stored spans, log records and envelopes were read until now. Whoever makes an answer of a page holds them. */
+  readonly bytesRead: number
+  /** From here on, throws TooMuchRead where more than so many of these bytes are read. */
+  allowBytes(bytes: number): void
+  cpid(cpid: Cpid): CpidFacts | Absent
+  /** The CPIDs that begin so, pruned ones that are still remembered too, in the order of their digits, at most `limit`. */
+  cpidsBeginning(prefix: CpidPrefix, limit: number): readonly Cpid[]
+  /** Itself first, then by mergelog time; those without a mergelog by first sighting. */
+  related(cpid: Cpid): Pages<Cpid> | Absent
+  /** Without itself, nearest first, then by mergelog time. */
+  ancestors(cpid: Cpid): Pages<Cpid> | Absent
+  /** Those of its ancestors and itself that no edge points to, in the order of `ancestors`. */
+  roots(cpid: Cpid): Pages<Cpid> | Absent
+  /** Mergelogs whose new CPID is related to it, in the order of `related`. Positions have three parts. */
+  mergelogsOf(cpid: Cpid, after: Position | undefined): Pages<MergelogFacts> | Absent
+  /** All mergelogs, oldest first. Positions have two parts. */
+  mergelogs(after: Position | undefined): Pages<MergelogFacts>
+  /** Spans of its related CPIDs, first sighted CPID first. Positions have four parts. */
+  spansOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent
+  /** Log records of its related CPIDs, first sighted CPID first. Positions have two parts. */
+  logsOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent
+  /** All spans, those without a CPID too, in the order of arrival. Positions have one part. */
+  spans(after: Position | undefined): Pages<StoredRecord>
+  /** All log records in the order of arrival. Positions have one part. */
+  logs(after: Position | undefined): Pages<StoredRecord>
+  /** The envelopes in which a record came. */
+  envelopes(scope: number): ScopeEnvelopes | undefined
+
+  /** Newest first. Positions have one part. */
+  cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts>
+  /** The cascades of these roots that a filter lets through, newest first. Positions as in `cascades`. */
+  cascadesAmong(
+    roots: readonly Cpid[],
+    after: Position | undefined,
+    filter?: CascadeFilter,
+  ): Pages<CascadeFacts>
+  /** The roots of the cascades in which the CPID takes part, newest first; none before it was linked. */
+  cascadesOf(cpid: Cpid): readonly Cpid[] | Absent
+  /** `'unknown'` also for a CPID that is not the root of a cascade. */
+  cascade(root: Cpid): CascadeFacts | Absent
+  /** The traces of a cascade, the main one first. */
+  tracesOf(root: Cpid): readonly TraceFacts[]
+  /** CPIDs of a cascade whose mergelog has not arrived yet, at most `limit`. */
+  missingIn(root: Cpid, limit: number): readonly Cpid[]
+  /** The mergelogs of the CPIDs of a cascade by time, at most `limit`. */
+  mergelogsIn(root: Cpid, limit: number): readonly MergelogFacts[]
+  /** The spans of one trace as linked, in the order in which they were sent; after them those that are being placed. */
+  linkedSpans(trace: number): readonly LinkedSpan[]
+  /** Those of some decisions, in their order. */
+  linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[]
+  /** The numbers of the stored spans that are being placed in a trace. */
+  beingPlacedIn(trace: number): readonly number[]
+  /** Spans with this id in a trace, as they were sent. */
+  sentSpans(trace: number, spanId: bigint): readonly OutboxItem[]
+  /** All that was sent into a trace, in order. */
+  sentInto(trace: number): Pages<OutboxItem>
+  /** What backends have under a trace id, an outgoing or an original one; undefined where they have nothing. */
+  traceSent(traceId: Buffer): Pages<OutboxItem> | undefined
+  /** Outgoing traces, newest first. */
+  traces(range: TraceRange): Pages<TraceFacts>
+  /** All that was sent, newest first. */
+  sentLately(): Pages<OutboxItem>
+
+  /** The merge graph around a CPID, at most `limit` of its nodes. */
+  graph(cpid: Cpid, limit: number): GraphAround | Absent
+  /**
+   * What happened to objects, newest arrival first. `ref` as in CascadeFilter.object. Positions have two parts. The first
+   * page holds no more than `first`.
+   */
+  objects(ref: string, after: Position | undefined, first?: number): Pages<ObjectActivity>
+  /** What versions of objects were written, the highest first. `ref` and `first` as in `objects`. Positions have three parts. */
+  objectVersions(ref: string, after: Position | undefined, first?: number): Pages<ObjectVersionFacts>
+  /** Objects whose reference contains the text, in any case of its letters, newest first; whole references without query. */
+  objectsNamed(text: string): Pages<string>
+  /** The root of the outgoing trace with this id. */
+  rootOfTrace(traceId: Buffer): Cpid | undefined
+  facets(): Facets
+}
+
+/** What happened to an object once: a span read or wrote it, or a mergelog named it. */
+export interface ObjectActivity extends ListItem {
+  /** The reference, with uid and resourceVersion where they were given. */
+  readonly object: string
+  readonly action: 'observed' | 'wrote' | 'mergelog'
+  readonly cpid: Cpid | undefined
+  readonly timeNs: UnixNanos
+  readonly service: string | undefined
+  readonly cluster: string | undefined
+  /** Roots of the cascades in which its CPID takes part, the newest ones. */
+  readonly cascades: readonly Cpid[]
+}
+
+/** A version of an object that a span wrote. */
+export interface ObjectVersionFacts extends ListItem {
+  /** The reference, with uid and resourceVersion where they were given. */
+  readonly object: string
+  /** When the span ended that wrote it. */
+  readonly timeNs: UnixNanos
+  readonly name: string
+  readonly spanId: bigint
+  readonly service: string
+  readonly cluster: string | undefined
+  readonly cpid: Cpid | undefined
+  /** Roots of the cascades in which its CPID takes part, the newest ones. */
+  readonly cascades: readonly Cpid[]
+  /** The object references that whoever wrote it had read. */
+  readonly observed: readonly string[]
+  /** Where the write was seen from outside. */
+  readonly seen: SeenWrite | undefined
+}
+
+/** What the newest spans and mergelogs of a service say about it. */
+export interface SenderFacts {
+  readonly service: string
+  readonly spans: number
+  readonly unattributed: number
+  /** CPIDs that its spans carried, and how many of them lack a mergelog although there was time for it. */
+  readonly cpids: number
+  readonly missing: number
+}
+
+/** How far a sender's clock is ahead of this machine's at least, and behind at most, in milliseconds. */
+export interface ClockFacts {
+  readonly service: string
+  readonly aheadMs: number
+  readonly behindMs: number
+}
+
+export interface RefusalFacts {
+  readonly service: string
+  readonly reason: string
+  readonly count: number
+}
+
+/** How far an exporter of one signal has come. */
+export interface ExporterFacts {
+  readonly name: string
+  readonly signal: Signal
+  readonly waiting: number
+  readonly refused: number
+}
+
+/** What was set aside, and the newest reason. */
+export interface SetAsideFacts {
+  readonly items: number
+  readonly time: string
+  readonly reason: string
+}
+
+/** Reads what tells whether senders are set up well; looks at the newest arrivals only, however many there are. */
+export interface SenderFactsReader {
+  lastArrivalMs(): number | undefined
+  /** By service; a CPID counts as missing its mergelog when it was first seen before a time. */
+  senders(seenBeforeMs: number): SenderFacts[]
+  /** By service, from its mergelogs and from spans that arrived between two marks. */
+  clocks(nowMs: number): ClockFacts[]
+  refusals(sinceMs: number): RefusalFacts[]
+  /** Refused items, mergelogs included, and the newest of their messages. */
+  rejected(sinceMs: number): { items: number; message: string }
+  exporters(): ExporterFacts[]
+}
+
+/** How the schema of a file compares with the one this Causeway knows. */
+export type SchemaState = 'current' | 'older' | 'newer'

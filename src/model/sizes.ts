@@ -1,2 +1,0 @@
-/** In bytes. */
-export const MIB = 2 ** 20

@@ -1,0 +1,123 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
+import { bareHost, isLoopback } from '../model/names-from-outside.ts'
+
+/**
+ * Whether a Host header names a server by what nobody else can give it as a name (DNS rebinding): an address, localhost, or
+ * the name it listens at, which is `host`.
+ */
+export function isOwnName(host: string, header: string | undefined): boolean {
+  const name = bareHost(header ?? '')
+  return isIP(name) !== 0 || name === 'localhost' || name === bareHost(host)
+}
+
+/**
+ * Whether a request was sent by a page that somebody has made look as if it came from this server, by a name of theirs that
+ * leads here. Pages of other origins are the browser's to stop, by `cors`; programs name no origin.
+ */
+export function isDnsRebinding(
+  host: string,
+  headers: IncomingHttpHeaders,
+  cors: CorsSettings | undefined,
+): boolean {
+  const { origin } = headers
+  if (origin === undefined || isOwnName(host, headers.host)) return false
+  if (cors !== undefined && isAllowedOrigin(cors, origin)) return false
+  return origin === 'null' || URL.parse(origin)?.host === headers.host?.toLowerCase()
+}
+
+/**
+ * Whether a request for what programs read, such as metrics, was sent by a page: of another origin, or by a name that is not
+ * this server's. Listening on this machine alone it has no other names; listening wider, programs may call it by any, and
+ * browsers, which tell of themselves, by its address.
+ */
+export function isFromPage(host: string, headers: IncomingHttpHeaders): boolean {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'user-agent': agent = '' } = headers
+  if (!isOwnName(host, headers.host)) {
+    const isBrowser = origin !== undefined || site !== undefined || /^mozilla\//i.test(agent)
+    if (isLoopback(host) || isBrowser) return true
+  }
+  if (origin !== undefined && URL.parse(origin)?.host !== headers.host?.toLowerCase()) return true
+  return (site === 'cross-site' || site === 'same-site') && mode !== 'navigate'
+}
+
+/**
+ * Which web pages may send from a browser (Fetch standard, CORS protocol). Origins may hold one `*`, which stands
+ * for any characters; headers may be `*`, which allows all.
+ */
+export interface CorsSettings {
+  allowedOrigins: readonly string[]
+  /** Request headers beyond accept, content-type and x-requested-with. */
+  allowedHeaders?: readonly string[]
+  exposedHeaders?: readonly string[]
+  /** How long a browser may remember a preflight; absent or 0 leaves it to the browser. */
+  maxAgeSeconds?: number
+}
+
+const ALWAYS_ALLOWED = [
+  'accept',
+  'accept-language',
+  'content-language',
+  'content-type',
+  'origin',
+  'x-requested-with',
+]
+
+/**
+ * Adds the CORS headers of a response to a request with the one method that is taken. Returns true when the request is a
+ * preflight, which needs no other answer.
+ */
+export function applyCors(
+  cors: CorsSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+  taken = 'POST',
+): boolean {
+  const { origin, 'access-control-request-method': method } = request.headers
+  const preflight = request.method === 'OPTIONS' && origin !== undefined && method !== undefined
+  response.setHeader(
+    'Vary',
+    preflight ? 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers' : 'Origin',
+  )
+  if (origin === undefined || !isAllowedOrigin(cors, origin)) return preflight
+  if (preflight && method === taken) allowPreflight(cors, request, response, taken)
+  else if (!preflight && cors.exposedHeaders?.length)
+    response.setHeader('Access-Control-Expose-Headers', cors.exposedHeaders.join(', '))
+  if (cors.allowedOrigins.includes('*')) response.setHeader('Access-Control-Allow-Origin', '*')
+  else {
+    response.setHeader('Access-Control-Allow-Origin', origin)
+    response.setHeader('Access-Control-Allow-Credentials', 'true')
+  }
+  return preflight
+}
+
+/** Whether pages of this origin may read what they ask for. */
+export function isAllowedOrigin({ allowedOrigins }: CorsSettings, origin: string): boolean {
+  return allowedOrigins.some((pattern) => matches(pattern, origin))
+}
+
+function allowPreflight(
+  cors: CorsSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+  taken: string,
+): void {
+  const asked = (request.headers['access-control-request-headers'] ?? '')
+    .split(',')
+    .map((name) => name.trim().toLowerCase())
+    .filter((name) => name !== '')
+  const allowed = [...ALWAYS_ALLOWED, ...(cors.allowedHeaders ?? []).map((name) => name.toLowerCase())]
+  if (!(allowed.includes('*') || asked.every((name) => allowed.includes(name)))) return
+  response.setHeader('Access-Control-Allow-Methods', taken)
+  if (asked.length > 0) response.setHeader('Access-Control-Allow-Headers', asked.join(', '))
+  if (cors.maxAgeSeconds) response.setHeader('Access-Control-Max-Age', cors.maxAgeSeconds)
+}
+
+function matches(pattern: string, origin: string): boolean {
+  const [before = '', after] = pattern.toLowerCase().split('*', 2)
+  const subject = origin.toLowerCase()
+  if (after === undefined) return subject === before
+  return (
+    subject.length >= before.length + after.length && subject.startsWith(before) && subject.endsWith(after)
+  )
+}

@@ -1,0 +1,105 @@
+import { closeSync, openSync, readSync } from 'node:fs'
+import { errorText } from '../model/faults.ts'
+import { MIB } from '../model/time-and-size.ts'
+
+/** A file, and the setting that names it. */
+export interface NamedFile {
+  setting: string
+  path: string
+}
+
+interface Following<T> {
+  files: readonly NamedFile[]
+  /** How often the files are read again, in milliseconds; 0 is never. */
+  intervalMs: number
+  /** Makes what is used from the bytes of the files, in their order; throws what is wrong with them. */
+  make: (contents: readonly Buffer[]) => T
+  /** Told once of a change that could not be used; what was read before stays in use. */
+  onTrouble: (reason: string) => void
+}
+
+/**
+ * What is made of files, such as a certificate, and made anew when one of them changes. They are read again on an interval
+ * instead of being watched, because a mounted Secret changes by a link somewhere above the file.
+ */
+export class FollowedFiles<T> implements Disposable {
+  readonly #following: Following<T>
+  readonly #timer: NodeJS.Timeout | undefined
+  #contents: readonly Buffer[]
+  #current: T
+  #told = ''
+  #onChange: (made: T) => void = () => undefined
+
+  /** Throws when a file cannot be read, or what is in them cannot be used. */
+  constructor(following: Following<T>) {
+    this.#following = following
+    this.#contents = following.files.map(read)
+    this.#current = following.make(this.#contents)
+    const isFollowed = following.intervalMs > 0 && following.files.length > 0
+    this.#timer = isFollowed ? setInterval(() => this.look(), following.intervalMs).unref() : undefined
+  }
+
+  get current(): T {
+    return this.#current
+  }
+
+  /** Has the listener called with what is made of every change from now on. */
+  onChange(listener: (made: T) => void): void {
+    this.#onChange = listener
+  }
+
+  /** Reads the files again now. */
+  look(): void {
+    try {
+      const contents = this.#following.files.map(read)
+      if (contents.every((bytes, at) => this.#contents[at]?.equals(bytes))) return
+      this.#current = this.#following.make(contents)
+      this.#contents = contents
+      this.#told = ''
+    } catch (error) {
+      const reason = errorText(error)
+      if (reason !== this.#told) this.#following.onTrouble(`${reason}; what was read before stays in use`)
+      this.#told = reason
+      return
+    }
+    this.#onChange(this.#current)
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+}
+
+function read({ setting, path }: NamedFile): Buffer {
+  try {
+    return readNamedFile(path)
+  } catch (cause) {
+    throw new Error(`cannot read ${setting}: ${errorText(cause)}; correct the path`, { cause })
+  }
+}
+
+/** Far more than a configuration, tokens, passwords or certificates need. */
+const MAX_BYTES = 4 * MIB
+const PIECE_BYTES = 64 * 1024
+
+/**
+ * A file that somebody named, or what a pipe or device (`/dev/stdin`) gives, read to its end but no further than 4 MiB.
+ * Throws what the system says, or that there is more.
+ */
+export function readNamedFile(path: string): Buffer {
+  const file = openSync(path, 'r')
+  try {
+    const pieces: Buffer[] = []
+    for (let length = 0; ;) {
+      const piece = Buffer.allocUnsafe(PIECE_BYTES)
+      const bytes = readSync(file, piece, 0, PIECE_BYTES, null)
+      if (bytes === 0) return Buffer.concat(pieces)
+      pieces.push(piece.subarray(0, bytes))
+      length += bytes
+      if (length > MAX_BYTES)
+        throw new Error(`${path} holds more than ${MAX_BYTES / MIB} MiB, too much for what it is named for`)
+    }
+  } finally {
+    closeSync(file)
+  }
+}

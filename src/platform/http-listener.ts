@@ -1,0 +1,370 @@
+import { lookup } from 'node:dns/promises'
+import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http'
+import { type AddressInfo, isIP, type Socket } from 'node:net'
+import { MIB } from '../model/time-and-size.ts'
+import { type ConnectionLimits, Connections, type DropReason, type Endpoints, peerOf } from './connections.ts'
+
+export interface ListenAddress {
+  /** An address or a name; empty means every address of the machine. */
+  host: string
+  /** 0 takes any free port. */
+  port: number
+}
+
+/** A server that is listening; closing it ends its open connections. */
+export interface Listening extends AsyncDisposable {
+  /** The port it got. */
+  readonly port: number
+  /** How many connections are open now. */
+  readonly connections: number
+  /** A credential that is known was shown on this connection. */
+  known(connection: Endpoints): void
+}
+
+/** How a server that people and probes ask is made: whoever connects and says nothing, or says it slowly, is not waited for. */
+export const HTTP_SERVER_TIMEOUTS: ServerOptions = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 1_000,
+}
+
+/** How many may be connected to a server of which nothing else is said. */
+const DEFAULT_LIMITS: ConnectionLimits = { max: 64, maxPerAddress: 32 }
+
+interface ListenPurpose {
+  /** What the server is, for error messages. */
+  what: string
+  /** The setting an operator changes to have it listen elsewhere. */
+  setting: string
+}
+
+/** Who may be connected. */
+export interface ListenerOptions extends RequestCounting {
+  /** 64 with a request under way, 32 of them from one address, unless given. */
+  connections?: ConnectionLimits | undefined
+  /** Told once it listens; what it is given says how many are connected now. */
+  onOpen?: ((connections: () => number) => void) | undefined
+  /** Told of every connection that was closed, and request that was refused, because there are too many. */
+  onDrop?: ((reason: DropReason) => void) | undefined
+  /** What becomes of answers that nobody reads. */
+  unread?: UnreadSettings | undefined
+}
+
+/** Starts listening. Rejects with an error that says what cannot listen where, why, and what to change. */
+export async function listen(
+  server: Server,
+  at: ListenAddress,
+  purpose: ListenPurpose & ListenerOptions,
+): Promise<Listening> {
+  // What is asked here is asked again by whoever is cut off.
+  const limits = { ...(purpose.connections ?? DEFAULT_LIMITS), makesRoom: true }
+  const connections = new Connections(server, limits, purpose.onDrop)
+  countRequests(server, connections, purpose)
+  new UnreadAnswers({ ...purpose.unread, peerOf: purpose.peerOf }).watch(server)
+  try {
+    const host = await bindAddress(at.host)
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>()
+    server.once('error', reject)
+    server.listen({ port: at.port, ...(host !== undefined && { host }) }, () => resolve(undefined))
+    await promise
+    server.off('error', reject)
+    // A connection that could not be accepted must not end the process.
+    server.on('error', () => undefined)
+  } catch (cause) {
+    throw new Error(
+      `${purpose.what} cannot listen on ${at.host}:${at.port}: ${why(cause)}; change ${purpose.setting}`,
+      {
+        cause,
+      },
+    )
+  }
+  purpose.onOpen?.(() => connections.size)
+  return {
+    port: (server.address() as AddressInfo).port,
+    get connections() {
+      return connections.size
+    },
+    known: (connection) => connections.known(connection),
+    [Symbol.asyncDispose]: () => close(server),
+  }
+}
+
+/** A name binds its IPv4 address when it has one, as in the Collector: localhost is then 127.0.0.1 everywhere. */
+async function bindAddress(host: string): Promise<string | undefined> {
+  if (host === '') return undefined
+  return isIP(host) ? host : (await lookup(host, { order: 'ipv4first' })).address
+}
+
+function why(cause: unknown): string {
+  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined
+  if (code === 'EADDRINUSE') return 'another program has the port'
+  if (code === 'EACCES') return 'the port needs more rights'
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return 'this machine has no such address'
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+function close(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  // A server closed before calls back with an error, which is no news.
+  server.close(() => resolve(undefined))
+  server.closeAllConnections()
+  return promise
+}
+
+interface RequestCounting {
+  /** Who asks, where a proxy asks for others. */
+  peerOf?: ((request: IncomingMessage) => string) | undefined
+  /** Answers a request that is refused for now with this reason, once the headers are set that say when to come again. */
+  refuse?: ((request: IncomingMessage, response: ServerResponse, reason: string) => void) | undefined
+}
+
+const RETRY_AFTER_S = '1'
+
+/**
+ * Counts the requests of a server's connections while they are answered, and refuses those beyond the limits. To be called once
+ * everything else listens for its requests: one that is refused is shown to nobody.
+ */
+export function countRequests(
+  server: Server,
+  connections: Connections,
+  { peerOf, refuse = refuseAsText }: RequestCounting = {},
+): void {
+  const takers = server.listeners('request') as RequestListener[]
+  server.removeAllListeners('request')
+  server.on('request', (request, response) => {
+    const begun = connections.begin(request.socket, peerOf?.(request))
+    if (begun.kind === 'refused') {
+      response.setHeader('Retry-After', RETRY_AFTER_S)
+      refuse(request, response, refusalText(begun.reason, connections.limits))
+      return
+    }
+    response.once('close', begun.end)
+    if (begun.isLast) closeAfter(request, response)
+    for (const take of takers) take.call(server, request, response)
+  })
+}
+
+/** What somebody reads whose request is one too many. */
+export function refusalText(
+  reason: 'limit' | 'address',
+  { max, maxPerAddress = max, advice }: ConnectionLimits,
+): string {
+  const what =
+    reason === 'address'
+      ? `${maxPerAddress} connections of your address have a request under way, which is as many as one address may have`
+      : `${max} connections have a request under way, which is as many as there may be`
+  const raise = advice === undefined ? '' : `; ${advice}`
+  return `${what}; send this again later, or over fewer connections${raise}`
+}
+
+/** Ends the connection with the answer. The body is read first, since what comes of it after the end would cut off the answer. */
+function closeAfter(request: IncomingMessage, response: ServerResponse): void {
+  const close = (): void => {
+    if (!response.headersSent) response.setHeader('Connection', 'close')
+  }
+  const hasBody =
+    request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0
+  if (hasBody) request.once('end', close)
+  else close()
+}
+
+function refuseAsText(_: IncomingMessage, response: ServerResponse, reason: string): void {
+  response.writeHead(503, { 'content-type': 'text/plain; charset=utf-8' }).end(`${reason}\n`)
+}
+
+export interface UnreadSettings {
+  /** How long an answer may wait for its reader to take more of it, in milliseconds; 30 s unless given, 0 is for ever. */
+  writeTimeoutMs?: number | undefined
+  /** How much answers that are not read to their end may hold together; 32 MiB unless given. */
+  maxBytes?: number | undefined
+  /** Told of every answer that was ended because nobody read it. */
+  onEnded?: (() => void) | undefined
+  /** A clock that never leaps; the process's unless given. */
+  nowMs?: (() => number) | undefined
+  /** Who asks; by the address of the connection unless given. */
+  peerOf?: ((request: IncomingMessage) => string) | undefined
+}
+
+const DEFAULT_WRITE_TIMEOUT_MS = 30_000
+const DEFAULT_MAX_BYTES = 32 * MIB
+const LOOK_MS = 1_000
+/** More requests than these on one connection, before the first is answered, are no client's way to ask (RFC 9112, section 9.3.2). */
+const MAX_UNANSWERED = 16
+
+/** An answer that is being given. */
+interface Answer {
+  readonly response: ServerResponse
+  readonly socket: Socket
+  readonly peer: string
+  /** What it may hold, in bytes. */
+  charged: number
+  /** How much its reader had taken when it was looked at last, and since when it has been no more. */
+  taken: number
+  sinceMs: number
+}
+
+const answers = new WeakMap<ServerResponse, { charge: (bytes: number) => boolean; end: () => void }>()
+
+/**
+ * Says how much an answer may hold until it is read. False when those that are being read hold too much already: then the
+ * caller has to ask again later.
+ */
+export function chargeAnswer(response: ServerResponse, bytes: number): boolean {
+  return answers.get(response)?.charge(bytes) ?? true
+}
+
+/** Ends an answer that nobody reads, as others say. */
+export function endUnread(response: ServerResponse): void {
+  answers.get(response)?.end()
+}
+
+/**
+ * Ends answers that nobody reads: after a while without any of them being taken, and at once when others need the memory,
+ * first the one that has stood still for longest. A connection with too many requests before the first is answered ends. Disposing ends the watch.
+ */
+export class UnreadAnswers implements Disposable {
+  readonly #writeTimeoutMs: number
+  readonly #maxBytes: number
+  readonly #onEnded: () => void
+  readonly #nowMs: () => number
+  readonly #peerOf: (request: IncomingMessage) => string
+  readonly #open = new Set<Answer>()
+  readonly #unanswered = new WeakMap<Socket, number>()
+  readonly #timer: NodeJS.Timeout
+  #charged = 0
+
+  constructor(settings: UnreadSettings = {}) {
+    this.#writeTimeoutMs = settings.writeTimeoutMs ?? DEFAULT_WRITE_TIMEOUT_MS
+    this.#maxBytes = settings.maxBytes ?? DEFAULT_MAX_BYTES
+    this.#onEnded = settings.onEnded ?? (() => undefined)
+    this.#nowMs = settings.nowMs ?? (() => performance.now())
+    this.#peerOf = settings.peerOf ?? ((request) => peerOf(request.socket.remoteAddress))
+    this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
+  }
+
+  /**
+   * Watches the answers of a server for as long as it listens. To be called once everything else listens for its requests: one
+   * too many on its connection is shown to nobody.
+   */
+  watch(server: Server): void {
+    const takers = server.listeners('request') as RequestListener[]
+    server.removeAllListeners('request')
+    server.on('request', (request, response) => {
+      if (this.#begin(response)) for (const take of takers) take.call(server, request, response)
+    })
+    server.once('close', () => this[Symbol.dispose]())
+  }
+
+  /** Looks at all answers, and ends those that have waited too long. */
+  look(): void {
+    const untilMs = this.#nowMs() - this.#writeTimeoutMs
+    for (const answer of this.#open) {
+      this.#note(answer)
+      if (this.#writeTimeoutMs > 0 && answer.sinceMs <= untilMs) this.#end(answer)
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer)
+  }
+
+  #begin(response: ServerResponse): boolean {
+    const { socket } = response.req
+    // What came in one piece with requests before it is read on, though the connection is over.
+    if (socket.destroyed) return false
+    const unanswered = this.#unanswered.get(socket) ?? 0
+    if (unanswered >= MAX_UNANSWERED) {
+      socket.destroy()
+      this.#onEnded()
+      return false
+    }
+    this.#unanswered.set(socket, unanswered + 1)
+    const answer: Answer = {
+      response,
+      socket,
+      peer: this.#peerOf(response.req),
+      charged: 0,
+      taken: takenOver(socket),
+      sinceMs: this.#nowMs(),
+    }
+    this.#open.add(answer)
+    answers.set(response, {
+      charge: (bytes) => this.#charge(answer, bytes),
+      end: () => this.#end(answer),
+    })
+    response.once('close', () => {
+      this.#unanswered.set(socket, (this.#unanswered.get(socket) ?? 1) - 1)
+      this.#forget(answer)
+    })
+    return true
+  }
+
+  #charge(answer: Answer, bytes: number): boolean {
+    while (this.#charged + bytes > this.#maxBytes) {
+      const still = this.#longestStill(answer) ?? this.#firstOfMost(answer, bytes)
+      if (still === undefined) return false
+      this.#end(still)
+    }
+    answer.charged += bytes
+    this.#charged += bytes
+    return true
+  }
+
+  /** Of the answers that hold something, the one that has stood still for longest, and for a while at least. */
+  #longestStill(besides: Answer): Answer | undefined {
+    let found: Answer | undefined
+    for (const answer of this.#open) {
+      if (answer === besides || answer.charged === 0) continue
+      this.#note(answer)
+      if (found === undefined || answer.sinceMs < found.sinceMs) found = answer
+    }
+    return found !== undefined && found.sinceMs <= this.#nowMs() - LOOK_MS ? found : undefined
+  }
+
+  /** Of the address whose answers hold the most, where that is more than the asker's would, the one that came first. */
+  #firstOfMost(asking: Answer, bytes: number): Answer | undefined {
+    const held = new Map<string, { bytes: number; first: Answer }>()
+    for (const answer of this.#open) {
+      if (answer === asking || answer.charged === 0) continue
+      const of = held.get(answer.peer)
+      if (of === undefined) held.set(answer.peer, { bytes: answer.charged, first: answer })
+      else of.bytes += answer.charged
+    }
+    const own = (held.get(asking.peer)?.bytes ?? 0) + asking.charged + bytes
+    held.delete(asking.peer)
+    const [most] = [...held.values()].sort((one, other) => other.bytes - one.bytes)
+    return most !== undefined && most.bytes > own ? most.first : undefined
+  }
+
+  /** Sees whether something of the answer was taken, or nothing of it waits for its reader. */
+  #note(answer: Answer): void {
+    const taken = takenOver(answer.socket)
+    const isWaiting = answer.response.headersSent && answer.response.writableLength > 0
+    if (taken === answer.taken && isWaiting) return
+    answer.taken = taken
+    answer.sinceMs = this.#nowMs()
+  }
+
+  #end(answer: Answer): void {
+    this.#forget(answer)
+    answer.socket.destroy()
+    this.#onEnded()
+  }
+
+  #forget(answer: Answer): void {
+    if (!this.#open.delete(answer)) return
+    this.#charged -= answer.charged
+    answer.charged = 0
+  }
+}
+
+/** What a socket has inside, and Node looks at for its own timeouts: the bytes of one write that the system has not taken yet. */
+interface WithHandle {
+  readonly _handle?: { readonly writeQueueSize?: number } | null
+}
+
+/** A number that changes whenever the system has taken more for the other side, even of one long piece. */
+function takenOver(socket: Socket): number {
+  const { _handle: handle }: WithHandle = socket as unknown as WithHandle
+  return socket.bytesWritten - socket.writableLength - (handle?.writeQueueSize ?? 0)
+}

@@ -1,0 +1,82 @@
+import { ownValue } from '../model/names-from-outside.ts'
+import type { Clock } from '../model/time-and-size.ts'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** What a field may hold: plain values, so that a line can always be written. */
+export type LogValue = string | number | bigint | boolean | undefined | readonly string[]
+export type LogFields = Readonly<Record<string, LogValue>>
+
+/** Writes log lines. Nobody passes it a secret: not a header's value, not a token, not an environment. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+  /** A logger for a part of the program; `fields` go with every line of it. */
+  child(caller: string, fields?: LogFields): Logger
+}
+
+export interface LoggerSettings {
+  /** Less serious lines are left out. */
+  level: LogLevel
+  /** console: tab-separated for people. json: one object a line. */
+  encoding: 'console' | 'json'
+  clock: Pick<Clock, 'wallMs'>
+  /** Takes one line, without its end. */
+  write: (line: string) => void
+  /** Who speaks, where the Collector names a source file. */
+  caller: string
+  fields?: LogFields
+}
+
+const SERIOUSNESS: Record<LogLevel, number> = { debug: 0, info: 1, warn: 2, error: 3 }
+
+/** Makes a logger whose lines look like the Collector's own. */
+export function createLogger(settings: LoggerSettings): Logger {
+  const lineOf = settings.encoding === 'json' ? jsonLine : consoleLine
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields?: LogFields): void => {
+      if (SERIOUSNESS[level] < SERIOUSNESS[settings.level]) return
+      const time = new Date(settings.clock.wallMs()).toISOString()
+      settings.write(lineOf(time, level, settings.caller, message, { ...settings.fields, ...fields }))
+    }
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (caller, fields) =>
+      createLogger({ ...settings, caller, fields: { ...settings.fields, ...fields } }),
+  }
+}
+
+function consoleLine(
+  time: string,
+  level: LogLevel,
+  caller: string,
+  message: string,
+  fields: LogFields,
+): string {
+  const context = toJson(fields)
+  const columns = [time, level, caller, oneLine(message), ...(context === '{}' ? [] : [context])]
+  return columns.join('\t')
+}
+
+function jsonLine(time: string, level: LogLevel, caller: string, message: string, fields: LogFields): string {
+  return toJson({ ...fields, level, ts: time, caller, msg: message }, ['level', 'ts', 'caller', 'msg'])
+}
+
+function toJson(fields: LogFields, first: readonly string[] = []): string {
+  const names = [...first, ...Object.keys(fields).filter((name) => !first.includes(name))]
+  const ordered = names.map((name) => [name, ownValue(fields, name)] as const)
+  return JSON.stringify(Object.fromEntries(ordered), (_, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
+}
+
+/** Keeps text from outside from starting a line or a column of its own. */
+function oneLine(message: string): string {
+  return message.replaceAll(/[\n\r\t]+/g, ' ')
+}

@@ -1,0 +1,195 @@
+import { BlockList, isIP, type Server, type Socket } from 'node:net'
+import { type Endpoints, peerOf } from './connections.ts'
+
+const BRACKETED = /^\[([^\]]+)\](?::\d+)?$/
+const WITH_PORT = /^(\d+\.\d+\.\d+\.\d+):\d+$/
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+/** A request, as far as it tells who asks. */
+interface Forwarded {
+  readonly socket: Endpoints
+  readonly headers: { readonly [name: string]: string | string[] | undefined }
+}
+
+/** More proxies in a row than these are nobody's. */
+const MOST_HOPS = 32
+
+/**
+ * Tells who asks where a proxy asks for others: by what its connection began with in the PROXY protocol, and by `X-Forwarded-For`,
+ * which are believed of the listed proxies alone. That header is read from its end: the first address there that is no
+ * proxy's is who asks, and what stands before it may be made up.
+ */
+export class TrustedProxies {
+  readonly #trusted = new BlockList()
+  /** Who connects through a proxy, by the proxy's end of the connection. */
+  readonly #connected = new Map<string, string>()
+
+  /** Of addresses, and ranges of them such as 10.0.0.0/8. */
+  constructor(ranges: readonly string[]) {
+    for (const range of ranges) {
+      const [address = '', bits] = range.split('/')
+      const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+      if (bits === undefined) this.#trusted.addAddress(address, family)
+      else this.#trusted.addSubnet(address, Number(bits), family)
+    }
+  }
+
+  /** By what the peer counts who asks. */
+  peerOf({ socket, headers }: Forwarded): string {
+    let address = this.#connected.get(endOf(socket)) ?? socket.remoteAddress
+    const header = headers['x-forwarded-for']
+    if (header === undefined || !this.isTrusted(address)) return peerOf(address)
+    const hops = String(header).split(',').slice(-MOST_HOPS)
+    while (hops.length > 0 && this.isTrusted(address)) {
+      const before = bareAddress(hops.pop() ?? '')
+      // What is no address was written by somebody who is not to be believed.
+      if (before === undefined) break
+      address = before
+    }
+    return peerOf(address)
+  }
+
+  /** A proxy's connection says that it is this address that connects; until the connection ends. */
+  connects(socket: Socket, address: string): void {
+    const end = endOf(socket)
+    this.#connected.set(end, address)
+    socket.once('close', () => this.#connected.delete(end))
+  }
+
+  isTrusted(address = ''): boolean {
+    const bare = MAPPED.exec(address)?.[1] ?? address.replace(/%.*$/, '')
+    const family = isIP(bare)
+    return family !== 0 && this.#trusted.check(bare, family === 4 ? 'ipv4' : 'ipv6')
+  }
+}
+
+/** The same on both sides of encryption. */
+function endOf({ remoteAddress = '', remotePort = 0 }: Endpoints): string {
+  return `${remoteAddress} ${remotePort}`
+}
+
+function bareAddress(written: string): string | undefined {
+  const text = written.trim()
+  const bare = BRACKETED.exec(text)?.[1] ?? WITH_PORT.exec(text)?.[1] ?? text
+  return isIP(bare) === 0 ? undefined : bare
+}
+
+const V2_SIGNATURE = Buffer.from('0d0a0d0a000d0a515549540a', 'hex')
+const V2_FIXED_BYTES = 16
+/** What a header of version 2 may have after its fixed part: addresses and whatever a proxy adds. */
+const V2_MOST_BYTES = 4096
+const V1_MOST_BYTES = 107
+const IPV4 = { family: 1, bytes: 4 }
+const IPV6 = { family: 2, bytes: 16 }
+/** How long a proxy may take to say who connects, in milliseconds. */
+const WITHIN_MS = 5_000
+
+/** A header of the PROXY protocol, and how many bytes it has. `address` is left out where the proxy speaks for itself. */
+interface ProxyHeader {
+  readonly address?: string
+  readonly bytes: number
+}
+
+/**
+ * Reads the header of the PROXY protocol, version 1 or 2 (haproxy.org/download/3.2/doc/proxy-protocol.txt), with which a connection
+ * begins. 'more' where more bytes are needed; undefined where it begins with something else.
+ */
+export function readProxyHeader(bytes: Buffer): ProxyHeader | 'more' | undefined {
+  const isV2 = V2_SIGNATURE.subarray(0, bytes.length).equals(bytes.subarray(0, V2_SIGNATURE.length))
+  return isV2 ? readV2(bytes) : readV1(bytes)
+}
+
+function readV1(bytes: Buffer): ProxyHeader | 'more' | undefined {
+  const text = bytes.toString('latin1', 0, V1_MOST_BYTES)
+  const end = text.indexOf('\r\n')
+  if (end === -1) {
+    const mayBe = text.length < V1_MOST_BYTES && 'PROXY '.startsWith(text.slice(0, 6))
+    return mayBe ? 'more' : undefined
+  }
+  const [word, protocol, address] = text.slice(0, end).split(' ')
+  if (word !== 'PROXY') return undefined
+  if (protocol === 'UNKNOWN') return { bytes: end + 2 }
+  if ((protocol !== 'TCP4' && protocol !== 'TCP6') || address === undefined) return undefined
+  return { address, bytes: end + 2 }
+}
+
+function readV2(bytes: Buffer): ProxyHeader | 'more' | undefined {
+  if (bytes.length < V2_FIXED_BYTES) return 'more'
+  const [versionAndCommand, familyAndTransport] = [bytes.readUInt8(12), bytes.readUInt8(13)]
+  const length = bytes.readUInt16BE(14)
+  if (versionAndCommand >> 4 !== 2 || length > V2_MOST_BYTES) return undefined
+  const end = V2_FIXED_BYTES + length
+  if (bytes.length < end) return 'more'
+  const isLocal = (versionAndCommand & 0x0f) === 0
+  const known = [IPV4, IPV6].find(({ family }) => family === familyAndTransport >> 4)
+  if (isLocal || known === undefined) return { bytes: end }
+  if (length < 2 * known.bytes) return undefined
+  const source = bytes.subarray(V2_FIXED_BYTES, V2_FIXED_BYTES + known.bytes)
+  return { address: known === IPV4 ? source.join('.') : ipv6Text(source), bytes: end }
+}
+
+function ipv6Text(bytes: Buffer): string {
+  return Array.from({ length: 8 }, (_, at) => bytes.readUInt16BE(2 * at).toString(16)).join(':')
+}
+
+/**
+ * Has connections of trusted proxies begin with a header of the PROXY protocol, which tells them who connects. Connections of
+ * others begin as they do without it. To be called before anything else wraps what listens for the server's connections;
+ * `onFault` is told of a proxy that does not speak the protocol.
+ */
+export function acceptProxyHeaders(
+  server: Server,
+  proxies: TrustedProxies,
+  onFault: (reason: string) => void = () => undefined,
+): void {
+  const takers = server.listeners('connection') as ((socket: Socket) => void)[]
+  server.removeAllListeners('connection')
+  const take = (socket: Socket): void => {
+    for (const taker of takers) taker.call(server, socket)
+  }
+  server.on('connection', (socket: Socket) => {
+    if (!proxies.isTrusted(socket.remoteAddress)) take(socket)
+    else
+      readHeader(socket, {
+        onHeader: ({ address }) => {
+          if (address !== undefined) proxies.connects(socket, address)
+          take(socket)
+        },
+        onFault,
+      })
+  })
+}
+
+interface HeaderHooks {
+  readonly onHeader: (header: ProxyHeader) => void
+  readonly onFault: (reason: string) => void
+}
+
+function readHeader(socket: Socket, { onHeader, onFault }: HeaderHooks): void {
+  let bytes = Buffer.alloc(0)
+  const timer = setTimeout(() => socket.destroy(), WITHIN_MS)
+  const over = (): void => {
+    clearTimeout(timer)
+    socket.off('readable', onReadable).off('close', over).off('error', ignore)
+  }
+  const onReadable = (): void => {
+    const chunk = socket.read() as Buffer | null
+    if (chunk === null) return
+    bytes = Buffer.concat([bytes, chunk])
+    const header = readProxyHeader(bytes)
+    if (header === 'more') return
+    over()
+    if (header === undefined) {
+      onFault(
+        `a connection of the proxy at ${socket.remoteAddress ?? 'an unknown address'} does not begin with a header of the PROXY ` +
+          'protocol: have the proxy send one, or take proxy_protocol out',
+      )
+      socket.destroy()
+      return
+    }
+    const rest = bytes.subarray(header.bytes)
+    if (rest.length > 0) socket.unshift(rest)
+    onHeader(header)
+  }
+  const ignore = (): void => undefined
+  socket.on('readable', onReadable).on('close', over).on('error', ignore)
+}

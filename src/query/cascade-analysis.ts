@@ -1,0 +1,358 @@
+import type { Cpid } from '../model/merge-graph.ts'
+import type { CausewayQueries, LinkedSpan, TraceFacts } from '../model/queries.ts'
+import type { UnixNanos } from '../model/time-and-size.ts'
+import {
+  CascadeFold,
+  type FoldedSpan,
+  spanTimes,
+  type SpanTimes,
+  spanTree,
+  type TreeSpan,
+} from './span-tree.ts'
+import {
+  type KindTime,
+  serviceInCluster,
+  type ServiceTime,
+  TimePerKind,
+  TimePerService,
+} from './time-totals.ts'
+
+/** In which order the spans of one cascade are shown, and what was found out about each: a few bytes a span. */
+export interface CascadePlan {
+  /** Its traces: more than one where some were full. */
+  readonly traces: readonly [TraceFacts, ...TraceFacts[]]
+  readonly decisions: Float64Array
+  /** Positions in `traces`. */
+  readonly parts: Uint32Array
+  readonly depths: Uint32Array
+  /** Ids of the spans above, as sent; 0n for none. */
+  readonly parentIds: BigInt64Array
+  readonly selfMs: Float64Array
+  readonly waitMs: Float64Array
+  /** PARENT_MISSING, CRITICAL */
+  readonly marks: Uint8Array
+}
+
+export const PARENT_MISSING = 1
+export const CRITICAL = 2
+
+/** A step of the critical path of a whole cascade. */
+export interface PathStep extends StepTime {
+  readonly traceId: Buffer
+  readonly span: LinkedSpan
+  readonly selfNs: bigint
+  /** The span inside it that took most of what it held up, when that is not the step itself. */
+  readonly mostly: DominantSpan | undefined
+}
+
+type StepWithin = Omit<PathStep, keyof StepTime>
+
+export interface CascadeAnalysis {
+  /** As the traces of the cascade are listed. */
+  readonly plans: readonly CascadePlan[]
+  readonly services: readonly ServiceTime[]
+  /** The same in each cluster; none where all of it is in one. */
+  readonly clusters: readonly ServiceTime[]
+  readonly kinds: readonly KindTime[]
+  readonly path: readonly PathStep[]
+}
+
+type Read = Pick<CausewayQueries, 'tracesOf' | 'linkedSpans' | 'linkedSpansOf'>
+
+/**
+ * Finds out where the time of a cascade went, a trace at a step; only what is small is kept. Traces that were divided
+ * because they were full count as one. The critical path leads to the span ending last, and where that stands in an
+ * episode that began later, on to what ended last before the episode began.
+ */
+export function* analyseCascade(queries: Read, root: Cpid): Generator<undefined, CascadeAnalysis> {
+  const services = new TimePerService()
+  const clusters = new TimePerService(serviceInCluster)
+  const kinds = new TimePerKind()
+  const plans: CascadePlan[] = []
+  const path: StepWithin[] = []
+  const all = queries.tracesOf(root)
+  const lastActive = newestActivity(all)
+  let byNs: bigint | undefined
+  for (const traces of joinDividedTraces(all).reverse()) {
+    const fold = new CascadeFold(traces)
+    for (const trace of traces) {
+      const spans = queries.linkedSpans(trace.id)
+      kinds.add(spans.filter(isPlaced))
+      fold.add(trace, spans.map(slim))
+      yield
+    }
+    const folded = fold.spans()
+    const tree = spanTree(folded)
+    const times = spanTimes(tree)
+    const counted = folded.filter(isPlaced)
+    services.add(counted, times)
+    clusters.add(counted, times)
+    kinds.addTimes(times)
+    const placed = withoutUnplacedSpans(tree)
+    const steps = traces[0].episode > lastActive ? [] : criticalPath(placed, byNs)
+    plans.push(planOf(traces, tree, times, new Set(steps)))
+    path.unshift(...stepsWithin(queries, placed, steps, times))
+    byNs = path[0]?.span.startNs
+    yield
+  }
+  return {
+    plans: plans.reverse(),
+    services: services.totals(),
+    clusters: ofSeveral(clusters.totals()),
+    kinds: kinds.totals(),
+    path: heldOf(path),
+  }
+}
+
+/** The same at once, for callers who keep nobody waiting. */
+export function analyseCascadeAtOnce(...args: Parameters<typeof analyseCascade>): CascadeAnalysis {
+  const analysing = analyseCascade(...args)
+  for (let found = analysing.next(); ; found = analysing.next()) if (found.done === true) return found.value
+}
+
+function ofSeveral(times: readonly ServiceTime[]): readonly ServiceTime[] {
+  return new Set(times.map(({ cluster }) => cluster)).size > 1 ? times : []
+}
+
+function isPlaced(span: LinkedSpan): boolean {
+  return span.beingPlaced !== true
+}
+
+const NONE: readonly string[] = []
+
+/** A span without what is read again when it is shown. */
+function slim(span: LinkedSpan): LinkedSpan {
+  return {
+    ...span,
+    name: span.row === undefined ? span.name : '',
+    cpid: span.row === undefined ? span.cpid : undefined,
+    observed: NONE,
+    wrote: NONE,
+  }
+}
+
+/** The episode that was active last. */
+function newestActivity(traces: readonly TraceFacts[]): number {
+  let newest: TraceFacts | undefined
+  for (const trace of traces) if (newest === undefined || trace.lastNs >= newest.lastNs) newest = trace
+  return newest?.episode ?? 0
+}
+
+function stepsWithin(
+  queries: Read,
+  tree: readonly TreeSpan<FoldedSpan>[],
+  steps: readonly FoldedSpan[],
+  times: ReadonlyMap<LinkedSpan, SpanTimes>,
+): StepWithin[] {
+  const most = dominantSpans(tree, steps, stepTimes(steps))
+  const shown = asSent(queries, [...steps, ...most.flatMap((within) => within?.span ?? [])])
+  return steps.map((span, at) => {
+    const mostly = most[at]
+    return {
+      traceId: span.part.traceId,
+      span: shown(span),
+      selfNs: times.get(span)?.selfNs ?? 0n,
+      mostly: mostly && { ...mostly, span: shown(mostly.span) },
+    }
+  })
+}
+
+/** Spans with the names and ids with which they were sent, and the times that they have in the cascade. */
+function asSent(queries: Read, spans: readonly LinkedSpan[]): (span: LinkedSpan) => LinkedSpan {
+  const sent = new Map(
+    queries.linkedSpansOf(spans.map(({ decision }) => decision)).map((span) => [span.decision, span]),
+  )
+  return (span) => ({ ...(sent.get(span.decision) ?? span), startNs: span.startNs, endNs: span.endNs })
+}
+
+/** Divides the time of the path through all traces among its steps. */
+function heldOf(path: readonly StepWithin[]): PathStep[] {
+  const held = stepTimes(path.map(({ span }) => span))
+  return path.flatMap((step, at) => {
+    const time = held[at]
+    return time === undefined ? [] : [{ ...step, ...time }]
+  })
+}
+
+function planOf(
+  traces: CascadePlan['traces'],
+  tree: readonly TreeSpan<FoldedSpan>[],
+  times: ReadonlyMap<LinkedSpan, SpanTimes>,
+  critical: ReadonlySet<LinkedSpan>,
+): CascadePlan {
+  const positions = new Map(traces.map((trace, at) => [trace, at]))
+  return {
+    traces,
+    decisions: Float64Array.from(tree, ({ span }) => span.decision),
+    parts: Uint32Array.from(tree, ({ span }) => positions.get(span.part) ?? 0),
+    depths: Uint32Array.from(tree, ({ depth }) => depth),
+    parentIds: BigInt64Array.from(tree, ({ span, parent }) => parent?.sentId ?? span.sentParentId),
+    selfMs: Float64Array.from(tree, ({ span }) => Number(times.get(span)?.selfNs ?? 0n) / 1e6),
+    waitMs: Float64Array.from(tree, ({ span }) => Number(times.get(span)?.waitNs ?? 0n) / 1e6),
+    marks: Uint8Array.from(
+      tree,
+      ({ span, parentMissing }) => (parentMissing ? PARENT_MISSING : 0) | (critical.has(span) ? CRITICAL : 0),
+    ),
+  }
+}
+
+/** As many spans as are looked at as one tree, whatever a cascade has: some 50 MB. */
+const MAX_SPANS = 100_000
+
+/**
+ * The traces of a root, of which each that was full is together with what its cascade goes on in; each list stands for one
+ * tree. An episode that began after its root had settled is a cascade of its own. A cascade of more spans than can be
+ * looked at together comes in several lists.
+ */
+export function joinDividedTraces(
+  traces: readonly TraceFacts[],
+  mostSpans = MAX_SPANS,
+): (readonly [TraceFacts, ...TraceFacts[]])[] {
+  const wholes: [TraceFacts, ...TraceFacts[]][] = []
+  let spans = 0
+  for (const trace of traces) {
+    const whole = wholes.at(-1)
+    spans += trace.spans
+    if (whole?.[0].cascade === trace.cascade && spans <= mostSpans) whole.push(trace)
+    else {
+      wholes.push([trace])
+      spans = trace.spans
+    }
+  }
+  return wholes
+}
+
+/** A tree without the spans that are being placed and all below them, whose way from the root is not known yet. */
+function withoutUnplacedSpans<Span extends LinkedSpan>(tree: readonly TreeSpan<Span>[]): TreeSpan<Span>[] {
+  let leftOutFrom = Infinity
+  return tree.filter(({ span, depth }) => {
+    if (depth > leftOutFrom) return false
+    leftOutFrom = span.beingPlaced === true ? depth : Infinity
+    return span.beingPlaced !== true
+  })
+}
+
+/**
+ * The way from the top of a trace to the received span that ends last, among those that are activity of it and end by `byNs`: that span, its
+ * parent, and so on, the top first. Of several that end at once the deepest is taken. Empty when there is none.
+ */
+export function criticalPath<Span extends LinkedSpan>(
+  tree: readonly TreeSpan<Span>[],
+  byNs?: bigint,
+): Span[] {
+  let last: TreeSpan<Span> | undefined
+  for (const at of tree) {
+    if (at.span.row === undefined || !at.span.activity || (byNs !== undefined && at.span.endNs > byNs))
+      continue
+    if (last === undefined || endsLater(at, last)) last = at
+  }
+  if (last === undefined) return []
+  const parents = new Map(tree.map(({ span, parent }) => [span, parent]))
+  const path: Span[] = []
+  for (let span: Span | undefined = last.span; span !== undefined; span = parents.get(span)) path.push(span)
+  return path.reverse()
+}
+
+function endsLater(a: TreeSpan, b: TreeSpan): boolean {
+  if (a.span.endNs !== b.span.endNs) return a.span.endNs > b.span.endNs
+  return a.depth > b.depth
+}
+
+/** What a step of the critical path adds to the time that the path takes. */
+interface StepTime {
+  /** From when the step before let go to when this one began; 0n when it began by then. */
+  readonly waitNs: bigint
+  /** When this step began to hold up the path: the wait is over. */
+  readonly fromNs: UnixNanos
+  /** From there to the start of the next step, or to its own end when that is earlier: what runs inside it counts. */
+  readonly heldNs: bigint
+}
+
+/**
+ * Divides the time from the start of a path to the end of its last step among its steps. The pieces follow one another
+ * without gap or overlap, so that all waits and held times add up to the whole, whatever clocks say.
+ */
+export function stepTimes(path: readonly { startNs: UnixNanos; endNs: UnixNanos }[]): StepTime[] {
+  const startNs = path[0]?.startNs ?? 0n
+  const overNs = latest(startNs, path.at(-1)?.endNs ?? startNs)
+  let atNs = startNs
+  return path.map((step, index) => {
+    const fromNs = earliest(latest(atNs, step.startNs), overNs)
+    const nextNs = path[index + 1]?.startNs ?? overNs
+    const untilNs = latest(fromNs, earliest(earliest(step.endNs, nextNs), overNs))
+    const held = { waitNs: fromNs - atNs, fromNs, heldNs: untilNs - fromNs }
+    atNs = untilNs
+    return held
+  })
+}
+
+/** The position of the first with the most of something; undefined when none has any. */
+export function positionOfMost<T>(items: readonly T[], ofItem: (item: T) => bigint): number | undefined {
+  let found: number | undefined
+  let most = 0n
+  items.forEach((item, position) => {
+    if (ofItem(item) <= most) return
+    most = ofItem(item)
+    found = position
+  })
+  return found
+}
+
+function latest(a: bigint, b: bigint): bigint {
+  return a > b ? a : b
+}
+
+function earliest(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
+/** A span inside a step of the critical path, and how much of what the step held up was its own time. */
+export interface DominantSpan {
+  readonly span: LinkedSpan
+  readonly heldNs: bigint
+}
+
+/**
+ * For each step of a path through a trace, the span inside it that took most of the time that the step held up;
+ * undefined where the step itself did. Inside are the spans of its own work, not what they caused nor the next step.
+ */
+export function dominantSpans(
+  tree: readonly TreeSpan[],
+  path: readonly LinkedSpan[],
+  times: readonly StepTime[],
+): (DominantSpan | undefined)[] {
+  const steps = new Map(path.map((span, position) => [span, position]))
+  const stepOf = new Map(steps)
+  const whole = new Map<LinkedSpan, LinkedSpan>()
+  const pieces = new Map<LinkedSpan, LinkedSpan>()
+  const work: TreeSpan[] = []
+  for (const placed of tree) {
+    const { span, parent } = placed
+    if (!steps.has(span) && parent !== undefined && !span.byCause && span.row !== undefined) {
+      const above = stepOf.get(parent)
+      if (above !== undefined) stepOf.set(span, above)
+    }
+    const held = times[stepOf.get(span) ?? -1]
+    if (held === undefined) continue
+    const piece = cut(span, held)
+    whole.set(piece, span)
+    pieces.set(span, piece)
+    const within = steps.has(span) ? undefined : parent && pieces.get(parent)
+    work.push({ ...placed, span: piece, parent: within })
+  }
+  const most: (DominantSpan | undefined)[] = path.map(() => undefined)
+  for (const [piece, { selfNs }] of spanTimes(work)) {
+    const span = whole.get(piece)
+    const position = span && stepOf.get(span)
+    if (span === undefined || position === undefined) continue
+    if (selfNs > (most[position]?.heldNs ?? 0n)) most[position] = { span, heldNs: selfNs }
+  }
+  return most.map((found) => (found === undefined || steps.has(found.span) ? undefined : found))
+}
+
+/** The part of a span in the time that a step held up. */
+function cut(span: LinkedSpan, { fromNs, heldNs }: StepTime): LinkedSpan {
+  const untilNs = fromNs + heldNs
+  const within = (ns: bigint): bigint => (ns < fromNs ? fromNs : ns > untilNs ? untilNs : ns)
+  return { ...span, startNs: within(span.startNs), endNs: within(span.endNs) }
+}

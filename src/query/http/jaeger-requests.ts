@@ -1,0 +1,234 @@
+import type { TraceQuestion } from '../question.ts'
+import { allOf, ANY_SPAN, type Condition, KINDS, type Operator, type Subject } from '../trace-search.ts'
+import {
+  ANY_BOOLEAN,
+  ANY_NUMBER,
+  ANY_TEXT,
+  BadParameter,
+  type Dialect,
+  JSON_TYPE,
+  type TraceApiParameters,
+  traceIdOf,
+  type TraceRequest,
+} from './trace-parameters.ts'
+
+const NO_DEPENDENCIES = '{"data":[],"total":0,"limit":0,"offset":0,"errors":null}'
+
+/** Which of Jaeger's ways of answering a path has. */
+export function jaegerDialect(parts: readonly string[]): Dialect {
+  return parts[0] === 'v3' ? 'jaegerV3' : 'jaeger'
+}
+
+/**
+ * A request of Jaeger's page or of Grafana's Jaeger data source; undefined for any other path. Throws BadParameter.
+ * A trace is answered whole and as it was sent, whatever `raw` and the times that narrow down where to look say.
+ */
+export function readJaegerRequest(
+  parts: readonly string[],
+  parameters: TraceApiParameters,
+): TraceRequest | undefined {
+  const [first = '', second, third, ...more] = parts
+  if (more.length > 0) return undefined
+  if (first === 'v3')
+    return third === undefined ? readV3(second, parameters) : readV3Trace(second, third, parameters)
+  parameters.pass(ANY_BOOLEAN, 'prettyPrint')
+  switch (first) {
+    case 'services':
+      if (second === undefined) return asked('jaeger', { kind: 'services', version: 1 })
+      return third === 'operations'
+        ? asked('jaeger', { kind: 'operations', service: second, shape: 'names' })
+        : undefined
+    case 'operations':
+      return second === undefined ? readOperations('jaeger', 'legacy', parameters) : undefined
+    case 'dependencies':
+      if (second !== undefined) return undefined
+      parameters.pass(ANY_NUMBER, 'endTs', 'lookback')
+      parameters.pass(ANY_TEXT, 'service')
+      return { kind: 'fixed', text: NO_DEPENDENCIES, type: JSON_TYPE }
+    case 'traces':
+      if (third !== undefined) return undefined
+      return second === undefined ? readSearch(parameters) : readLegacyTrace(second, parameters)
+    default:
+      return undefined
+  }
+}
+
+function asked(dialect: Dialect, question: TraceQuestion): TraceRequest {
+  return { kind: 'question', question, dialect }
+}
+
+function readSearch(parameters: TraceApiParameters): TraceRequest {
+  const traceId = parameters.text('traceID')
+  return traceId === undefined
+    ? asked('jaeger', readLegacySearch(parameters))
+    : readLegacyTrace(traceId, parameters)
+}
+
+function readLegacyTrace(text: string, parameters: TraceApiParameters): TraceRequest {
+  parameters.pass(ANY_NUMBER, 'start', 'end')
+  parameters.pass(ANY_BOOLEAN, 'raw')
+  return readTrace('jaeger', text)
+}
+
+function readTrace(dialect: 'jaeger' | 'jaegerV3', text: string): TraceRequest {
+  const traceId = traceIdOf(text)
+  if (traceId === undefined) throw new BadParameter('malformed trace id: it is 1 to 32 hex digits')
+  return asked(dialect, { kind: 'sentTrace', traceId, shape: dialect })
+}
+
+function readOperations(
+  dialect: 'jaeger' | 'jaegerV3',
+  shape: 'legacy' | 'v3',
+  parameters: TraceApiParameters,
+): TraceRequest {
+  const service = parameters.text('service')
+  const spanKind = parameters.oneOf(KINDS, 'spanKind', ...(shape === 'v3' ? ['span_kind'] : []))
+  if (service === undefined) throw new BadParameter("parameter 'service' is required")
+  return asked(dialect, { kind: 'operations', service, shape, ...(spanKind !== undefined && { spanKind }) })
+}
+
+function readV3(what = '', parameters: TraceApiParameters): TraceRequest | undefined {
+  switch (what) {
+    case 'services':
+      return asked('jaegerV3', { kind: 'services', version: 3 })
+    case 'operations':
+      return readOperations('jaegerV3', 'v3', parameters)
+    case 'traces':
+      return asked('jaegerV3', readV3Search('jaegerV3', parameters))
+    case 'trace-summaries':
+      return asked('jaegerV3', readV3Search('jaegerSummaries', parameters))
+    default:
+      return undefined
+  }
+}
+
+function readV3Trace(
+  what: string | undefined,
+  traceId: string,
+  parameters: TraceApiParameters,
+): TraceRequest | undefined {
+  if (what !== 'traces') return undefined
+  parameters.rfc3339('startTime', 'start_time')
+  parameters.rfc3339('endTime', 'end_time')
+  parameters.pass(ANY_BOOLEAN, 'rawTraces', 'raw_traces')
+  return readTrace('jaegerV3', traceId)
+}
+
+const TRACES = 100
+const MAX_TRACES = 1_500
+const MICROSECOND = 1_000n
+
+/** A search through Jaeger's older API; `lookback` and `view` are what its page tells itself. */
+function readLegacySearch(parameters: TraceApiParameters): TraceQuestion {
+  const service = parameters.text('service')
+  const operation = parameters.text('operation')
+  const [from, to] = [parameters.time('start', MICROSECOND), parameters.time('end', MICROSECOND)]
+  const condition = [
+    hasTags('tags', parameters.text('tags')),
+    ...parameters.all('tag').map(hasTag),
+    lasts(parameters.duration('minDuration'), parameters.duration('maxDuration')),
+  ].reduce(allOf, isOf(service, operation))
+  const limit = parameters.count(['limit'], TRACES, MAX_TRACES)
+  parameters.pass(ANY_BOOLEAN, 'raw', 'prettyPrint')
+  parameters.pass(ANY_TEXT, 'lookback', 'view')
+  if (service === undefined) throw new BadParameter("parameter 'service' is required")
+  return searchFor('jaeger', { condition, from, to, limit })
+}
+
+/** A search through Jaeger's newer API, for whole traces or for what a list of them shows. */
+function readV3Search(shape: 'jaegerV3' | 'jaegerSummaries', parameters: TraceApiParameters): TraceQuestion {
+  const names = (snake: string): [string, string] => [`query.${camel(snake)}`, `query.${snake}`]
+  const service = parameters.text(...names('service_name'))
+  const operation = parameters.text(...names('operation_name'))
+  const [from, to] = [
+    parameters.rfc3339(...names('start_time_min')),
+    parameters.rfc3339(...names('start_time_max')),
+  ]
+  const condition = [
+    hasTags('query.attributes', parameters.text('query.attributes')),
+    lasts(parameters.duration(...names('duration_min')), parameters.duration(...names('duration_max'))),
+  ].reduce(allOf, isOf(service, operation))
+  const depth = [...names('search_depth'), 'query.numTraces', 'query.num_traces']
+  const limit = parameters.count(depth, TRACES, MAX_TRACES)
+  parameters.pass(ANY_BOOLEAN, ...names('raw_traces'))
+  if (from === undefined || to === undefined)
+    throw new BadParameter('query.startTimeMin and query.startTimeMax are required, in RFC 3339')
+  if (from >= to) throw new BadParameter('query.startTimeMin must be before query.startTimeMax')
+  return searchFor(shape, { condition, from, to, limit })
+}
+
+/** `start_time_min` is startTimeMin, as protobuf's JSON has it. */
+function camel(snake: string): string {
+  return snake.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function searchFor(
+  shape: 'jaeger' | 'jaegerV3' | 'jaegerSummaries',
+  asking: { condition: Condition; from: bigint | undefined; to: bigint | undefined; limit: number },
+): TraceQuestion {
+  const { condition, from, to, limit } = asking
+  const range = { ...(from !== undefined && { fromNs: from }), ...(to !== undefined && { toNs: to }) }
+  return { kind: 'searchTraces', shape, search: { condition, ...range, limit, spansPerTrace: 0 } }
+}
+
+/** Spans of a service, with a name; without either they may be anybody's. */
+function isOf(service: string | undefined, operation: string | undefined): Condition {
+  return allOf(
+    service === undefined ? ANY_SPAN : compare({ scope: 'resource', key: 'service.name' }, '=', service),
+    operation === undefined ? ANY_SPAN : compare({ scope: 'intrinsic', key: 'name' }, '=', operation),
+  )
+}
+
+/** Spans that take at least and at most so many nanoseconds. */
+function lasts(least: number | undefined, most: number | undefined): Condition {
+  const limit = (operator: Operator, nanos: number | undefined): Condition =>
+    nanos === undefined ? ANY_SPAN : compare({ scope: 'intrinsic', key: 'duration' }, operator, nanos)
+  return allOf(limit('>=', least), limit('<=', most))
+}
+
+/** Spans with all of the tags in a JSON object of texts, as Jaeger's clients write them. */
+function hasTags(name: string, json: string | undefined): Condition {
+  if (json === undefined) return ANY_SPAN
+  return Object.entries(parsed(name, json)).reduce<Condition>((condition, [key, value]) => {
+    if (typeof value === 'object') throw notTags(name)
+    return allOf(condition, tagIs(key, String(value)))
+  }, ANY_SPAN)
+}
+
+/** A tag written as key:value. */
+function hasTag(text: string): Condition {
+  const [key = '', value] = text.split(/:(.*)/s)
+  if (value === undefined || key === '')
+    throw new BadParameter(`malformed parameter tag: ${JSON.stringify(text.slice(0, 100))}; write key:value`)
+  return tagIs(key, value)
+}
+
+function parsed(name: string, json: string): object {
+  try {
+    const value: unknown = JSON.parse(json)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  } catch {
+    // Said below, in our own words.
+  }
+  throw notTags(name)
+}
+
+function notTags(name: string): BadParameter {
+  return new BadParameter(
+    `malformed parameter ${name}: it is a JSON object of texts, such as {"http.status_code":"500"}`,
+  )
+}
+
+/** Tags are texts to Jaeger; error=true is a status here. */
+function tagIs(key: string, value: string): Condition {
+  if (key === 'error' && value === 'true') return compare({ scope: 'intrinsic', key: 'status' }, '=', 'error')
+  const subject: Subject = { scope: 'any', key }
+  const asText = compare(subject, '=', value)
+  const other = value === 'true' || value === 'false' ? value === 'true' : Number(value)
+  if (value === '' || Number.isNaN(other)) return asText
+  return { kind: 'or', left: asText, right: { kind: 'compare', subject, operator: '=', value: other } }
+}
+
+function compare(subject: Subject, operator: Operator, value: string | number): Condition {
+  return { kind: 'compare', subject, operator, value }
+}

@@ -1,0 +1,385 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { extname, join } from 'node:path'
+import { errorText } from '../../model/faults.ts'
+import { bareHost, isLoopback, matchesPattern, ownValue } from '../../model/names-from-outside.ts'
+import { applyCors, type CorsSettings, isAllowedOrigin, isOwnName } from '../../platform/browser-origins.ts'
+import type { ConnectionLimits, Endpoints } from '../../platform/connections.ts'
+import type { Authenticator } from '../../platform/credentials.ts'
+import {
+  endUnread,
+  HTTP_SERVER_TIMEOUTS,
+  listen,
+  type ListenAddress,
+  type ListenerOptions,
+  type Listening,
+} from '../../platform/http-listener.ts'
+import { followCertificates, openServerTls, type ServerTlsSettings } from '../../platform/tls.ts'
+import { acceptProxyHeaders, TrustedProxies } from '../../platform/trusted-proxies.ts'
+import { type Asker, type QueryService, UnreadAnswer } from '../question.ts'
+import { readEtags, sendBody, sendFailure, sendNotModified, sendText } from './replies.ts'
+import type { ServerInfo } from './route.ts'
+import { readRequest } from './routes.ts'
+import { readTraceRequest, serveTraceRequest } from './trace-requests.ts'
+
+export interface QueryServerSettings
+  extends ListenAddress, Omit<GateSettings, 'peerOf'>, Omit<ListenerOptions, 'peerOf'> {
+  queries: QueryService
+  about: ServerInfo
+  /** Where the built dashboard is; without one there is only the API. */
+  dashboard?: string
+  tls?: ServerTlsSettings
+  /** Addresses and ranges of the proxies that are believed about who asks; nobody is unless given. */
+  trustedProxies?: readonly string[]
+  /** Whether their connections begin with a header of the PROXY protocol. */
+  proxyProtocol?: boolean
+  /** Told of what an operator should see to, while questions go on to be answered. */
+  onNotice?: (reason: string) => void
+  /** Told of every question that could not be answered, or only in part, by a fault here. */
+  onTrouble?: (reason: string) => void
+}
+
+/**
+ * The HTTP API of the `cpid_query` extension. Rejects with an error that says what to change when it cannot listen;
+ * disposing ends what is under way.
+ */
+export async function startQueryServer(settings: QueryServerSettings): Promise<Listening> {
+  const server = serverOf(settings)
+  const known = (connection: Endpoints): void => listening.known(connection)
+  const proxies = new TrustedProxies(settings.trustedProxies ?? [])
+  if (settings.proxyProtocol === true) acceptProxyHeaders(server, proxies, settings.onNotice)
+  const peerOf = (request: IncomingMessage): string => proxies.peerOf(request)
+  const gated = { ...settings, onKnown: known, peerOf }
+  server.on('request', (request, response) => {
+    void serve(gated, request, response)
+  })
+  if (settings.authenticator === undefined) server.on('secureConnection', known)
+  const listening = await listen(server, settings, {
+    what: 'The query API',
+    setting: 'extensions.cpid_query.endpoint',
+    connections: settings.connections && connectionLimitsOf(settings.connections, settings),
+    onOpen: settings.onOpen,
+    onDrop: settings.onDrop,
+    unread: settings.unread,
+    peerOf,
+    refuse: (_, response, reason) => sendFailure(response, 'busy', reason),
+  })
+  return listening
+}
+
+const RAISE =
+  'behind a proxy, write its address under extensions::cpid_query::trusted_proxies; behind NAT, raise ' +
+  'extensions::cpid_query::max_connections_per_address, and max_connections with it'
+
+function connectionLimitsOf(
+  connections: ConnectionLimits,
+  { authenticator, tls }: QueryServerSettings,
+): ConnectionLimits {
+  const asksForCredential = authenticator !== undefined || tls?.clientCaFile !== undefined
+  return { ...connections, advice: RAISE, ...(asksForCredential && { credentialWithinMs: STRANGER_MS }) }
+}
+
+function serverOf({ tls, onNotice }: QueryServerSettings): Server {
+  if (tls === undefined) return createServer(HTTP_SERVER_TIMEOUTS)
+  const secured = openServerTls('extension cpid_query', tls, onNotice)
+  const server = createTlsServer({ ...HTTP_SERVER_TIMEOUTS, ...secured.current })
+  followCertificates(server, secured)
+  return server
+}
+
+async function serve(
+  settings: QueryServerSettings & GateSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { queries, about, dashboard, onTrouble, peerOf } = settings
+  const gone = new AbortController()
+  const asker = askerOf(request.socket, peerOf(request))
+  response.once('close', () => gone.abort())
+  try {
+    if (!(await admitRequest(settings, request, response))) return
+    if (dashboard !== undefined && (await serveDashboard(dashboard, request, response))) return
+    const traces = readTraceRequest(request.url ?? '/', request.headers.accept)
+    const asked = traces === undefined ? readRequest(request.url ?? '/') : undefined
+    const isNowhere = asked?.kind === 'failure' && asked.failure === 'unknownPath'
+    if (isNowhere) sendFailure(response, 'unknownPath')
+    else if (request.method !== 'GET' && request.method !== 'HEAD') sendFailure(response, 'methodNotAllowed')
+    else if (traces !== undefined)
+      await serveTraceRequest(queries, traces, { request, response, gone: gone.signal, asker })
+    else if (asked?.kind === 'failure') sendFailure(response, asked.failure, asked.message)
+    else if (asked?.kind === 'about')
+      sendBody(response, 200, 'application/json', JSON.stringify(asked.tell(about)))
+    else if (asked !== undefined) {
+      const known = readEtags(request.headers['if-none-match'])
+      const reply = await queries.ask(asked.question, known, gone.signal, asker)
+      if (reply.kind === 'found') await sendText(response, reply.text, { etag: reply.etag })
+      else if (reply.kind === 'notModified') sendNotModified(response, reply.etag)
+      else sendFailure(response, reply.kind)
+    }
+  } catch (error) {
+    if (error instanceof UnreadAnswer) endUnread(response)
+    if (error instanceof UnreadAnswer || isCallersHangup(error, gone.signal)) return
+    onTrouble?.(errorText(error))
+    // A half-sent answer must not look whole.
+    if (response.headersSent) response.destroy()
+    else sendFailure(response, 'internal')
+  }
+}
+
+/** How long a connection may go without a credential where one is asked for, in milliseconds. */
+const STRANGER_MS = 10_000
+
+const HANGUPS = [
+  'ERR_STREAM_PREMATURE_CLOSE',
+  'ERR_STREAM_UNABLE_TO_PIPE',
+  'ERR_STREAM_DESTROYED',
+  'ECONNRESET',
+  'EPIPE',
+]
+
+function isCallersHangup(error: unknown, gone: AbortSignal): boolean {
+  if (gone.aborted && error === gone.reason) return true
+  return (
+    typeof error === 'object' && error !== null && 'code' in error && HANGUPS.includes(String(error.code))
+  )
+}
+
+const NEVER_FRAMED = "default-src 'none'; frame-ancestors 'none'"
+/** What a browser says of a request for something inside another page. */
+const EMBEDDED: ReadonlySet<string> = new Set(['iframe', 'frame', 'fencedframe', 'embed', 'object'])
+
+interface GateSettings {
+  host: string
+  /** Whoever it does not know is turned away; the server does not dispose of it. */
+  authenticator?: Authenticator
+  /** Which pages of other origins may ask; without it none may. */
+  cors?: CorsSettings
+  /** By which names the server may be called besides its own, addresses and localhost; `*` stands for anything. */
+  allowedHosts?: readonly string[]
+  /** From where a request is asked. */
+  peerOf: (request: IncomingMessage) => string
+  /** Told of every request without a credential that is known. */
+  onTurnedAway?: (reason: string) => void
+  /** Told of every connection on which a credential was shown that is known. */
+  onKnown?: (connection: Socket) => void
+}
+
+/**
+ * Lets a request in, or answers it. Pages of other sites get nothing, not even by calling this server by a name of their
+ * own (DNS rebinding): the API only answers, so that there is nothing else a request could be forged for.
+ */
+async function admitRequest(
+  settings: GateSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  const { cors, authenticator } = settings
+  response.setHeader('X-Content-Type-Options', 'nosniff')
+  response.setHeader('X-Frame-Options', 'DENY')
+  response.setHeader('Content-Security-Policy', NEVER_FRAMED)
+  if (!isAName(settings, request.headers.host)) {
+    sendFailure(response, 'unknownHost')
+    return false
+  }
+  if (cors === undefined) response.setHeader('Cross-Origin-Resource-Policy', 'same-origin')
+  else if (applyCors(cors, request, response, 'GET')) {
+    response.writeHead(204).end()
+    return false
+  }
+  if (isFromElsewhere(cors, request)) {
+    sendFailure(response, 'crossSite')
+    return false
+  }
+  return authenticator === undefined || (await isKnown(authenticator, settings, request, response))
+}
+
+/** Listening wider than this machine, one can be called by names that nobody here knows, unless they are listed. */
+function isAName({ host, allowedHosts = [] }: GateSettings, header: string | undefined): boolean {
+  if (isOwnName(host, header)) return true
+  const name = bareHost(header ?? '')
+  if (allowedHosts.some((pattern) => matchesPattern(pattern.toLowerCase(), name))) return true
+  return allowedHosts.length === 0 && !isLoopback(host)
+}
+
+/**
+ * A page of another origin that asks by itself gets nothing. Following a link from elsewhere leads to the page alone, since
+ * an answer of the API may cost much; whoever writes an address into the browser gets what is there.
+ */
+function isFromElsewhere(cors: CorsSettings | undefined, { headers, url = '/' }: IncomingMessage): boolean {
+  const { origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': destination } = headers
+  if (EMBEDDED.has(String(destination))) return true
+  if (origin !== undefined) {
+    const isOwn = URL.parse(origin)?.host === headers.host?.toLowerCase()
+    return !isOwn && !(cors !== undefined && isAllowedOrigin(cors, origin))
+  }
+  if (site !== 'cross-site' && site !== 'same-site') return false
+  return mode !== 'navigate' || isApiPath(url)
+}
+
+/** Whether a request is for an answer of the API, and not for the page or its files. A target that cannot be read is. */
+function isApiPath(target: string): boolean {
+  const path = URL.parse(target, 'http://causeway')?.pathname ?? '/api'
+  return /^\/(?:api|jaeger|tempo)(?:\/|$)/.test(path)
+}
+
+async function isKnown(
+  authenticator: Authenticator,
+  { onTurnedAway, onKnown, peerOf }: GateSettings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  const value = ownValue(request.headers, authenticator.header)
+  const checked = await authenticator.check(typeof value === 'string' ? value : undefined, peerOf(request))
+  if (checked.kind === 'known') {
+    onKnown?.(request.socket)
+    return true
+  }
+  if (checked.kind === 'busy') {
+    response.setHeader('Retry-After', Math.ceil(checked.retryAfterMs / 1000))
+    sendFailure(response, 'busy')
+    return false
+  }
+  onTurnedAway?.(checked.reason)
+  response.setHeader('WWW-Authenticate', authenticator.challenge)
+  sendFailure(response, 'unauthenticated')
+  return false
+}
+
+/** Files of our own and nothing else; no code or style in the page itself. */
+const SECURITY = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+}
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+const ASSET = /^\/assets\/([A-Za-z0-9_-][A-Za-z0-9_.-]*)$/
+const FORMS = [
+  { encoding: 'br', extension: '.br' },
+  { encoding: 'gzip', extension: '.gz' },
+]
+const NOT_BUILT = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Causeway</title>
+<h1>The dashboard has not been built</h1>
+<p>Run <code>npm run build</code> in Causeway's folder, then load this page again. Causeway need not be restarted.</p>
+<p>Everything else works: the API answers under <code>/api/v1/</code>.</p>
+</html>
+`
+
+/**
+ * Answers requests for the dashboard from the folder that `npm run build` fills: its assets, and its one page at every
+ * address that a browser asks for. Resolves to false, nothing answered, when the request is for something else.
+ */
+async function serveDashboard(
+  folder: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return false
+  const path = URL.parse(request.url ?? '/', 'http://causeway')?.pathname ?? '/'
+  const asset = ASSET.exec(path)?.[1]
+  if (asset !== undefined) return sendAsset(join(folder, 'assets', asset), request, response)
+  if (path !== '/' && !isForBrowser(path, request)) return false
+  await sendPage(join(folder, 'index.html'), request, response)
+  return true
+}
+
+function isForBrowser(path: string, { headers }: IncomingMessage): boolean {
+  return !isApiPath(path) && !/^\/assets(?:\/|$)/.test(path) && headers.accept?.includes('text/html') === true
+}
+
+/** The name of an asset changes with its content, so that it may be kept for good. */
+async function sendAsset(file: string, request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  const type = ownValue(TYPES, extname(file))
+  const found = type === undefined ? undefined : await readForm(file, request)
+  if (found === undefined) return false
+  send(response, 200, found.bytes, {
+    'content-type': type,
+    'cache-control': 'public, max-age=31536000, immutable',
+    ...found.headers,
+  })
+  return true
+}
+
+async function sendPage(file: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const found = await readForm(file, request)
+  const headers = { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' }
+  if (found === undefined) {
+    send(response, 503, Buffer.from(NOT_BUILT), headers)
+    return
+  }
+  const etag = `"${createHash('sha256').update(found.bytes).digest('base64url')}"`
+  const isKnown = request.headers['if-none-match'] === etag
+  send(response, isKnown ? 304 : 200, isKnown ? undefined : found.bytes, {
+    ...headers,
+    etag,
+    ...found.headers,
+  })
+}
+
+function send(
+  response: ServerResponse,
+  status: number,
+  bytes: Buffer | undefined,
+  headers: Record<string, string | undefined>,
+): void {
+  const length = bytes === undefined ? {} : { 'content-length': String(bytes.length) }
+  response.writeHead(status, { ...SECURITY, ...headers, ...length })
+  response.end(response.req.method === 'HEAD' ? undefined : bytes)
+}
+
+/** The file in the smallest form that the caller takes; undefined when there is no such file. */
+async function readForm(
+  file: string,
+  { headers }: IncomingMessage,
+): Promise<{ bytes: Buffer; headers: Record<string, string> } | undefined> {
+  const accepted = (headers['accept-encoding']?.toString() ?? '').split(/\s*,\s*/)
+  for (const { encoding, extension } of FORMS) {
+    if (!accepted.some((item) => item.split(';', 1)[0] === encoding && !/;\s*q=0(?:\.0+)?$/.test(item)))
+      continue
+    const bytes = await read(file + extension)
+    if (bytes !== undefined) {
+      return { bytes, headers: { 'content-encoding': encoding, vary: 'accept-encoding' } }
+    }
+  }
+  const bytes = await read(file)
+  return bytes && { bytes, headers: { vary: 'accept-encoding' } }
+}
+
+async function read(file: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    ['ENOENT', 'ENOTDIR'].includes(String(error.code))
+  )
+}
+
+const numbers = new WeakMap<Socket, number>()
+let last = 0
+
+/** Who asks over a connection, from that address: behind a trusted proxy it is not the connection's own. */
+function askerOf(socket: Socket, address: string): Asker {
+  let connection = numbers.get(socket)
+  if (connection === undefined) numbers.set(socket, (connection = ++last))
+  return { address, connection }
+}

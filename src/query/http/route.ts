@@ -1,0 +1,282 @@
+import { z } from 'zod'
+import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
+import { parseRfc3339, type UnixNanos } from '../../model/time-and-size.ts'
+import type { Question } from '../question.ts'
+import type { Failure } from './replies.ts'
+
+type Name = keyof typeof PARAMETERS
+type ValueOf<N extends Name> = (typeof PARAMETERS)[N] extends Parameter<infer Value> ? Value : never
+/** The names in braces. */
+type InPath<Path extends string> = Path extends `${string}{${infer N}}${infer Rest}`
+  ? N | InPath<Rest>
+  : never
+type Given<Path extends string, Query extends Name> = {
+  readonly [N in InPath<Path> & Name]: ValueOf<N>
+} & {
+  readonly [N in Query]: (typeof PARAMETERS)[N] extends { missing: Failure }
+    ? ValueOf<N>
+    : ValueOf<N> | undefined
+}
+
+/** What the API says of itself; it needs no database. */
+export interface ServerInfo {
+  readonly version: string
+  /** Where a trace can be seen, with {trace_id} and {span_id} to be filled in. */
+  readonly traceUrl: string | undefined
+}
+
+export interface Route {
+  /** Braces stand for parameters. */
+  readonly path: string
+  readonly summary: string
+  readonly query: readonly Name[]
+  readonly answer: z.ZodType
+  /** Statuses of the failures it may have, besides those that every path has. */
+  readonly failures: readonly number[]
+  /** The question that it asks, given the values of its parameters. */
+  readonly ask?: (values: Readonly<Record<string, unknown>>) => Question
+  /** What Causeway says there of itself, where it asks nothing. */
+  readonly tell?: (about: ServerInfo) => unknown
+}
+
+interface RouteSettings<Path extends string, Query extends Name> {
+  readonly summary: string
+  readonly query?: readonly Query[]
+  readonly answer: z.ZodType
+  readonly failures?: readonly number[]
+  readonly ask: (given: Given<Path, Query>) => Question
+}
+
+const MALFORMED = 400
+
+/** A path that leads to a question. */
+export function route<const Path extends string, const Query extends Name = never>(
+  path: Path,
+  { summary, query = [], answer, failures = [MALFORMED], ask }: RouteSettings<Path, Query>,
+): Route {
+  return { path, summary, query, answer, failures, ask: (values) => ask(values as Given<Path, Query>) }
+}
+
+/** A path at which Causeway tells of itself. */
+export function aboutRoute(
+  path: string,
+  { summary, answer, tell }: Required<Pick<Route, 'summary' | 'answer' | 'tell'>>,
+): Route {
+  return { path, summary, query: [], answer, failures: [MALFORMED], tell }
+}
+
+/** A parameter of the API: how it is described, and how it is read. */
+export interface Parameter<Value> {
+  readonly description: string
+  /** Its JSON Schema. */
+  readonly schema: Readonly<Record<string, unknown>>
+  /** The value, or why there is none; undefined for a text that counts as not given. */
+  readonly read: (text: string) => { readonly value: Value } | Failure | undefined
+  /** Why nothing can be answered without it; a parameter without this may be left out. */
+  readonly missing?: Failure
+}
+
+/** One that nothing can be answered without. */
+interface NeededParameter<Value> extends Parameter<Value> {
+  readonly missing: Failure
+}
+
+const MAX_LIMIT = 10_000
+const MAX_TEXT = 1_024
+const WHOLE_NUMBER = /^[0-9]{1,5}$/
+
+const cpid = (description: string): Parameter<Cpid> => ({
+  description,
+  schema: {
+    type: 'string',
+    pattern: '^([0-9A-Fa-f]{32}|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$',
+  },
+  read: (text) => {
+    const value = parseCpid(text)
+    return value === undefined ? 'malformedCpid' : { value }
+  },
+})
+
+const id = (description: string, digits: number, malformed: Failure): Parameter<string> => ({
+  description,
+  schema: { type: 'string', pattern: `^[0-9A-Fa-f]{${digits}}$` },
+  read: (text) =>
+    text.length === digits && /^[0-9a-f]+$/i.test(text) ? { value: text.toLowerCase() } : malformed,
+})
+
+/** A text to look for; an empty one is none. */
+const text = (description: string): Parameter<string> => ({
+  description,
+  schema: { type: 'string' },
+  read: (given) => {
+    if (given.trim() === '') return undefined
+    return given.length > MAX_TEXT ? 'badText' : { value: given }
+  },
+})
+
+const neededText = (description: string, missing: Failure): NeededParameter<string> => ({
+  ...text(description),
+  missing,
+})
+
+const time = (description: string): Parameter<UnixNanos> => ({
+  description,
+  schema: { type: 'string', format: 'date-time' },
+  read: (given) => {
+    const value = parseRfc3339(given)
+    return value === undefined ? 'badTime' : { value }
+  },
+})
+
+const limit: Parameter<number> = {
+  description: 'How many at most',
+  schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT },
+  read: (given) => {
+    const value = WHOLE_NUMBER.test(given) ? Number(given) : 0
+    return value >= 1 && value <= MAX_LIMIT ? { value } : 'badLimit'
+  },
+}
+
+const state: Parameter<'open' | 'settled'> = {
+  description: 'Only open or only settled ones',
+  schema: { type: 'string', enum: ['open', 'settled'] },
+  read: (given) => (given === 'open' || given === 'settled' ? { value: given } : 'badState'),
+}
+
+const after: Parameter<string> = {
+  description: 'The `next` of an earlier answer from the same path',
+  schema: { type: 'string' },
+  read: (value) => ({ value }),
+}
+
+/** Every parameter of the API, in a path or behind it. */
+export const PARAMETERS = {
+  cpid: cpid('A CPID in any case, with or without dashes'),
+  root: cpid('The root CPID of a cascade'),
+  other: cpid('The root CPID of another cascade'),
+  spanId: id('A span id: 16 hex digits', 16, 'badSpanId'),
+  trace: id(
+    'The trace in which the span is meant, 32 hex digits; else all traces of the cascade are searched',
+    32,
+    'badTraceId',
+  ),
+  limit,
+  after,
+  state,
+  object: text(
+    'The object of the root mergelog: a reference, or whole parts of one between slashes, such as its name',
+  ),
+  service: text('A service that has spans in it or began it'),
+  cluster: text('The cluster of whoever began it'),
+  actor: text('A user who wrote something in it, or a service that has spans in it or began it'),
+  namespace: text('A namespace into which it wrote, or that of the object with which it began'),
+  from: time('Active at this time or later (RFC 3339)'),
+  to: time('Active at this time or before (RFC 3339)'),
+  ref: neededText(
+    'An object reference with or without its query, the beginning of one, or a name',
+    'noReference',
+  ),
+  q: neededText(
+    "A CPID in any form or its first eight digits or more, a trace id, or a part of an object's name",
+    'nothingToFind',
+  ),
+}
+
+/** The shape of every failure. */
+const ErrorAnswer = z
+  .strictObject({
+    error: z.strictObject({
+      code: z.string().describe('for programs'),
+      message: z.string().describe('what to do next'),
+    }),
+  })
+  .meta({ id: 'Error' })
+
+const FAILURES: Readonly<Record<number, string>> = {
+  400: 'The request is malformed',
+  401: 'A credential that is known has to be shown',
+  403: 'It came by a name that is not this server’s, or from a page of another origin',
+  404: 'Nothing is known by this name',
+  410: 'Retention removed it',
+  503: 'Too many passwords are being checked; ask again in a second',
+}
+/** What the door answers, before any path is looked at. */
+const AT_THE_DOOR = [401, 403, 503]
+
+/** The OpenAPI document of the API under /api/v1. */
+export function openApiDocument(routes: readonly Route[], version: string): unknown {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Causeway',
+      version,
+      description:
+        'Cascades, merge graph and everything stored, to be read. Answers carry an ETag; with If-None-Match what has ' +
+        'not changed is answered 304. Large answers are streamed. A parameter that a path does not have is refused, by its name.',
+    },
+    servers: [{ url: '/api/v1' }],
+    paths: Object.fromEntries(routes.map((route) => [route.path, { get: operationOf(route) }])),
+    components: { schemas: componentSchemas() },
+  }
+}
+
+function operationOf({ path, summary, query, answer, failures, ask }: Route): unknown {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name as keyof typeof PARAMETERS)
+  return {
+    operationId: operationIdOf(path),
+    summary,
+    parameters: [
+      ...inPath.map((name) => ({ name, in: 'path', ...described(PARAMETERS[name]), required: true })),
+      ...query.map((name) => ({ name, in: 'query', ...described(PARAMETERS[name]) })),
+    ],
+    responses: {
+      200: { description: 'The answer', content: jsonOf(answer) },
+      ...(ask !== undefined && { 304: { description: 'It has not changed' } }),
+      ...Object.fromEntries(
+        [...failures, ...AT_THE_DOOR].map((status) => [
+          status,
+          { description: FAILURES[status], content: jsonOf(ErrorAnswer) },
+        ]),
+      ),
+    },
+  }
+}
+
+function described({ description, schema, missing }: Parameter<unknown>): object {
+  return { description, schema, ...(missing !== undefined && { required: true }) }
+}
+
+/** `/cpids/{cpid}/related` is getCpidsCpidRelated. */
+function operationIdOf(path: string): string {
+  const words = path.split(/[^\w]+/).filter((word) => word !== '')
+  return `get${words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')}`
+}
+
+const refOf = (id: string): string => `#/components/schemas/${id}`
+
+function jsonOf(shape: z.ZodType): object {
+  const id = shape.meta()?.id
+  if (id === undefined) throw new Error('an answer of the API has no name')
+  return { 'application/json': { schema: { $ref: refOf(id) } } }
+}
+
+/** The shapes of all answers and of what they are made of, by name. */
+function componentSchemas(): object {
+  const { schemas } = z.toJSONSchema(z.globalRegistry, { uri: refOf, override: withoutBounds })
+  for (const schema of Object.values(schemas)) {
+    delete schema.$schema
+    delete schema.$id
+  }
+  return schemas
+}
+
+/** Whole numbers are not said to be those that a double can hold. */
+function withoutBounds({
+  jsonSchema,
+}: {
+  jsonSchema: { type?: unknown; minimum?: unknown; maximum?: unknown }
+}): void {
+  if (jsonSchema.type !== 'integer') return
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+}

@@ -1,0 +1,294 @@
+import { z } from 'zod'
+import type { CascadeFilter } from '../../model/queries.ts'
+import {
+  Ancestors,
+  Cascade,
+  CascadeList,
+  Comparison,
+  CpidFactsAnswer,
+  DashboardSettings,
+  Facets,
+  Found,
+  Graph,
+  LogList,
+  MergelogList,
+  ObjectHistory,
+  ObjectVersions,
+  RelatedCpids,
+  Roots,
+  SpanList,
+} from '../answer-schemas.ts'
+import type { PageRequest, Question } from '../question.ts'
+import type { Failure } from './replies.ts'
+import {
+  aboutRoute,
+  openApiDocument,
+  type Parameter,
+  PARAMETERS,
+  route,
+  type Route,
+  type ServerInfo,
+} from './route.ts'
+
+/** Where a CPID is asked about: it may be malformed, unknown or pruned. */
+const CPID_FAILURES = [400, 404, 410] as const
+
+/** How a list is asked for in parts. */
+const PAGE_PARAMETERS = ['limit', 'after'] as const
+
+/** Of a list that may hold everything there is. */
+const DEFAULT_LIMIT = 1_000
+
+interface Given {
+  readonly limit: number | undefined
+  readonly after: string | undefined
+}
+
+function pageOf({ limit, after }: Given, otherwise?: number): PageRequest {
+  const most = limit ?? otherwise
+  return { ...(most !== undefined && { limit: most }), ...(after !== undefined && { after }) }
+}
+
+const GRAPH_NODES = 200
+
+const CPID_ROUTES = [
+  route('/cpids/{cpid}', {
+    summary: 'What is known of a CPID',
+    answer: CpidFactsAnswer,
+    failures: CPID_FAILURES,
+    ask: ({ cpid }) => ({ kind: 'cpid', cpid }),
+  }),
+  route('/cpids/{cpid}/related', {
+    summary: 'The CPID and every CPID reachable from it, by mergelog time',
+    answer: RelatedCpids,
+    failures: CPID_FAILURES,
+    ask: ({ cpid }) => ({ kind: 'related', cpid }),
+  }),
+  route('/cpids/{cpid}/ancestors', {
+    summary: 'Its ancestors, nearest first',
+    answer: Ancestors,
+    failures: CPID_FAILURES,
+    ask: ({ cpid }) => ({ kind: 'ancestors', cpid }),
+  }),
+  route('/cpids/{cpid}/roots', {
+    summary: 'Its ancestors without sources; a root is its own',
+    answer: Roots,
+    failures: CPID_FAILURES,
+    ask: ({ cpid }) => ({ kind: 'roots', cpid }),
+  }),
+  route('/cpids/{cpid}/mergelogs', {
+    summary: 'The mergelogs of its related CPIDs; whole unless `limit` is given',
+    query: PAGE_PARAMETERS,
+    answer: MergelogList,
+    failures: CPID_FAILURES,
+    ask: ({ cpid, ...part }) => ({ kind: 'mergelogs', cpid, part: pageOf(part) }),
+  }),
+  route('/cpids/{cpid}/spans', {
+    summary: 'The spans of its related CPIDs as received; whole unless `limit` is given',
+    query: PAGE_PARAMETERS,
+    answer: SpanList,
+    failures: CPID_FAILURES,
+    ask: ({ cpid, ...part }) => ({ kind: 'spans', cpid, part: pageOf(part) }),
+  }),
+  route('/cpids/{cpid}/logs', {
+    summary: 'The log records of its related CPIDs as received; whole unless `limit` is given',
+    query: PAGE_PARAMETERS,
+    answer: LogList,
+    failures: CPID_FAILURES,
+    ask: ({ cpid, ...part }) => ({ kind: 'logs', cpid, part: pageOf(part) }),
+  }),
+  route('/cpids/{cpid}/cascades', {
+    summary: 'The cascades in which it takes part, newest first',
+    query: PAGE_PARAMETERS,
+    answer: CascadeList,
+    failures: CPID_FAILURES,
+    ask: ({ cpid, ...part }) => ({ kind: 'cascadesOf', cpid, part: pageOf(part, DEFAULT_LIMIT) }),
+  }),
+  route('/cpids/{cpid}/graph', {
+    summary: 'The merge graph around it: ancestors and descendants, nearest first, at most `limit` (200)',
+    query: ['limit'],
+    answer: Graph,
+    failures: CPID_FAILURES,
+    ask: ({ cpid, limit = GRAPH_NODES }) => ({ kind: 'graph', cpid, limit }),
+  }),
+]
+
+const CASCADE_ROUTES = [
+  route('/cascades', {
+    summary: 'Cascades, newest first',
+    query: ['state', 'object', 'service', 'cluster', 'actor', 'namespace', 'from', 'to', ...PAGE_PARAMETERS],
+    answer: CascadeList,
+    ask: ({ state, object, service, cluster, actor, namespace, from, to, ...part }) => {
+      const filter: CascadeFilter = {
+        ...(state !== undefined && { state }),
+        ...(object !== undefined && { object }),
+        ...(service !== undefined && { service }),
+        ...(cluster !== undefined && { cluster }),
+        ...(actor !== undefined && { actor }),
+        ...(namespace !== undefined && { namespace }),
+        ...(from !== undefined && { fromNs: from }),
+        ...(to !== undefined && { toNs: to }),
+      }
+      return { kind: 'cascades', filter, part: pageOf(part, DEFAULT_LIMIT) }
+    },
+  }),
+  route('/cascades/{root}', {
+    summary: 'A cascade: its spans as trees, where its time went, its critical path, its mergelogs',
+    answer: Cascade,
+    failures: CPID_FAILURES,
+    ask: ({ root }) => ({ kind: 'cascade', root }),
+  }),
+  route('/cascades/{root}/compare/{other}', {
+    summary: 'Two cascades beside one another: what got slower',
+    answer: Comparison,
+    failures: CPID_FAILURES,
+    ask: ({ root, other }) => ({ kind: 'compare', a: root, b: other }),
+  }),
+  route('/cascades/{root}/spans/{spanId}', {
+    summary: 'One span as it was sent out',
+    query: ['trace'],
+    answer: SpanList,
+    failures: CPID_FAILURES,
+    ask: ({ root, spanId, trace }) => ({
+      kind: 'span',
+      root,
+      spanId,
+      ...(trace !== undefined && { traceId: trace }),
+    }),
+  }),
+]
+
+const MAX_FOUND = 20
+
+const LIST_ROUTES = [
+  route('/mergelogs', {
+    summary: 'All mergelogs, oldest first',
+    query: PAGE_PARAMETERS,
+    answer: MergelogList,
+    ask: (part) => ({ kind: 'mergelogs', part: pageOf(part, DEFAULT_LIMIT) }),
+  }),
+  route('/spans', {
+    summary: 'All spans as received, in the order of arrival',
+    query: PAGE_PARAMETERS,
+    answer: SpanList,
+    ask: (part) => ({ kind: 'spans', part: pageOf(part, DEFAULT_LIMIT) }),
+  }),
+  route('/logs', {
+    summary: 'All log records as received, in the order of arrival',
+    query: PAGE_PARAMETERS,
+    answer: LogList,
+    ask: (part) => ({ kind: 'logs', part: pageOf(part, DEFAULT_LIMIT) }),
+  }),
+  route('/objects', {
+    summary: 'What happened to an object, newest first',
+    query: ['ref', ...PAGE_PARAMETERS],
+    answer: ObjectHistory,
+    ask: ({ ref, ...part }) => ({ kind: 'objects', ref, part: pageOf(part, DEFAULT_LIMIT) }),
+  }),
+  route('/objects/versions', {
+    summary: 'Which versions of an object were written, the highest first: by whom, why, in which cascades',
+    query: ['ref', ...PAGE_PARAMETERS],
+    answer: ObjectVersions,
+    ask: ({ ref, ...part }) => ({ kind: 'objectVersions', ref, part: pageOf(part, DEFAULT_LIMIT) }),
+  }),
+  route('/find', {
+    summary:
+      "What a CPID, how one begins, a trace id or a part of an object's name leads to; at most `limit` (20) of each",
+    query: ['q', 'actor', 'namespace', 'limit'],
+    answer: Found,
+    ask: ({ q: text, actor, namespace, limit = MAX_FOUND }) => ({
+      kind: 'find',
+      text,
+      limit,
+      filter: { ...(actor !== undefined && { actor }), ...(namespace !== undefined && { namespace }) },
+    }),
+  }),
+  route('/facets', {
+    summary: 'Services, clusters, actors, namespaces and kinds of objects seen lately, at most 200 of each',
+    answer: Facets,
+    ask: () => ({ kind: 'facets' }),
+  }),
+]
+
+/** Every path under /api/v1: requests are read, and the OpenAPI document is made, by this table. */
+export const ROUTES: readonly Route[] = [
+  ...CPID_ROUTES,
+  ...LIST_ROUTES,
+  ...CASCADE_ROUTES,
+  aboutRoute('/dashboard', {
+    summary: 'What the dashboard needs to know of the configuration',
+    answer: DashboardSettings,
+    tell: ({ version, traceUrl }): DashboardSettings => ({ traceUrl: traceUrl ?? null, version }),
+  }),
+  aboutRoute('/openapi.json', {
+    summary: 'This document',
+    answer: z.looseObject({}).meta({ id: 'OpenApi' }),
+    tell: ({ version }) => openApiDocument(ROUTES, version),
+  }),
+]
+
+const PREFIX = '/api/v1'
+const MAX_SHOWN = 100
+
+/** What a request asks, or why it asks nothing. */
+type ParsedRequest =
+  | { readonly kind: 'question'; readonly question: Question }
+  | { readonly kind: 'about'; readonly tell: (about: ServerInfo) => unknown }
+  | { readonly kind: 'failure'; readonly failure: Failure; readonly message?: string }
+
+const KNOWN = ROUTES.map((route) => ({
+  route,
+  pattern: new RegExp(
+    `^${PREFIX}${route.path.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`,
+  ),
+}))
+
+/** What a path and its query string ask. */
+export function readRequest(target: string): ParsedRequest {
+  const url = URL.parse(target, 'http://causeway')
+  if (url === null) return failed('unknownPath')
+  for (const { route, pattern } of KNOWN) {
+    const found = pattern.exec(url.pathname)
+    if (found !== null) return readRoute(route, found.groups ?? {}, url.searchParams)
+  }
+  return failed('unknownPath')
+}
+
+function readRoute(
+  { query, ask, tell }: Route,
+  inPath: Readonly<Record<string, string>>,
+  search: URLSearchParams,
+): ParsedRequest {
+  const wrong = wrongNames(query, search)
+  if (wrong !== undefined) return failed('badParameter', wrong)
+  const texts = [
+    ...Object.entries(inPath),
+    ...query.map((name) => [name, search.get(name) ?? undefined] as const),
+  ] as [keyof typeof PARAMETERS, string | undefined][]
+  const values: Record<string, unknown> = {}
+  for (const [name, text] of texts) {
+    const parameter: Parameter<unknown> = PARAMETERS[name]
+    const read = text === undefined ? undefined : parameter.read(text)
+    if (typeof read === 'string') return failed(read)
+    if (read === undefined && parameter.missing !== undefined) return failed(parameter.missing)
+    values[name] = read?.value
+  }
+  if (ask !== undefined) return { kind: 'question', question: ask(values) }
+  return tell === undefined ? failed('unknownPath') : { kind: 'about', tell }
+}
+
+/** What is wrong with the names of the parameters: a filter that is ignored would answer with more than was asked for. */
+function wrongNames(names: readonly string[], search: URLSearchParams): string | undefined {
+  const given = [...search.keys()]
+  const unknown = given.find((name) => !names.includes(name))
+  if (unknown !== undefined) {
+    const known = names.length === 0 ? 'none' : names.join(', ')
+    return `unknown parameter ${JSON.stringify(unknown.slice(0, MAX_SHOWN))}; what is understood here: ${known}`
+  }
+  const twice = given.find((name, at) => given.indexOf(name) !== at)
+  return twice === undefined ? undefined : `parameter ${twice} is given twice; give it once`
+}
+
+function failed(failure: Failure, message?: string): ParsedRequest {
+  return { kind: 'failure', failure, ...(message !== undefined && { message }) }
+}

@@ -1,0 +1,182 @@
+import { ownValue } from '../../model/names-from-outside.ts'
+import { parseRfc3339 } from '../../model/time-and-size.ts'
+import type { TraceQuestion } from '../question.ts'
+
+/** Whose way of answering: Jaeger's older and newer API, Tempo's. */
+export type Dialect = 'jaeger' | 'jaegerV3' | 'tempo'
+
+/** What a client of Jaeger or Tempo wants. */
+export type TraceRequest =
+  | { readonly kind: 'question'; readonly question: TraceQuestion; readonly dialect: Dialect }
+  | { readonly kind: 'fixed'; readonly text: string; readonly type: string }
+  | TraceRefusal
+
+export interface TraceRefusal {
+  readonly kind: 'refused'
+  readonly status: number
+  readonly message: string
+  readonly dialect: Dialect
+}
+
+export function refused(dialect: Dialect, message: string, status = 400): TraceRefusal {
+  return { kind: 'refused', status, message, dialect }
+}
+
+/** A refusal as the client's own backend would write it. */
+export function refusalText({ dialect, message, status }: TraceRefusal): { type: string; text: string } {
+  switch (dialect) {
+    case 'jaeger': {
+      const errors = [{ code: status, msg: message }]
+      return {
+        type: JSON_TYPE,
+        text: JSON.stringify({ data: null, total: 0, limit: 0, offset: 0, errors }),
+      }
+    }
+    case 'jaegerV3':
+      return { type: JSON_TYPE, text: JSON.stringify({ error: { httpCode: status, message } }) }
+    case 'tempo':
+      return { type: 'text/plain; charset=utf-8', text: message }
+  }
+}
+
+export const JSON_TYPE = 'application/json'
+
+/** A parameter that is not understood, for whoever sent it. */
+export class BadParameter extends Error {}
+
+/**
+ * The query parameters of one request. What is asked for by name counts as known; whatever else came is refused in the
+ * end, since a filter that is ignored would answer with more than was asked for.
+ */
+export class TraceApiParameters {
+  readonly #search: URLSearchParams
+  readonly #known = new Set<string>()
+
+  constructor(search: URLSearchParams) {
+    this.#search = search
+  }
+
+  /** The text under the first of these names that has one; an empty one is none. */
+  text(...names: readonly string[]): string | undefined {
+    for (const name of names) {
+      this.#known.add(name)
+      const texts = this.#search.getAll(name)
+      if (texts.length > 1)
+        throw new BadParameter(`parameter ${name} is given ${texts.length} times; give it once`)
+    }
+    const name = names.find((one) => this.#has(one))
+    return name === undefined ? undefined : (this.#search.get(name) ?? undefined)
+  }
+
+  /** Every text under this name. */
+  all(name: string): string[] {
+    this.#known.add(name)
+    return this.#search.getAll(name)
+  }
+
+  /** Takes what has no meaning here, as long as it has the form that clients send. */
+  pass(form: RegExp, ...names: readonly string[]): void {
+    for (const name of names) {
+      const text = this.text(name)
+      if (text !== undefined && !form.test(text)) throw malformed(name, text)
+    }
+  }
+
+  /** A whole number from 1; larger ones than `most` mean `most`. */
+  count(names: readonly string[], otherwise: number, most: number): number {
+    const text = this.text(...names)
+    if (text === undefined) return otherwise
+    if (!/^\d{1,9}$/.test(text) || Number(text) === 0)
+      throw malformed(this.#nameOf(names), text, 'a whole number from 1')
+    return Math.min(Number(text), most)
+  }
+
+  /** A time in whole units since 1970, in nanoseconds; 0 is none. */
+  time(name: string, unitNanos: bigint): bigint | undefined {
+    const text = this.text(name)
+    if (text === undefined) return undefined
+    if (!/^\d{1,16}$/.test(text)) throw malformed(name, text, 'a whole number')
+    return BigInt(text) === 0n ? undefined : BigInt(text) * unitNanos
+  }
+
+  rfc3339(...names: readonly string[]): bigint | undefined {
+    const text = this.text(...names)
+    if (text === undefined) return undefined
+    const time = parseRfc3339(text)
+    if (time === undefined) throw malformed(this.#nameOf(names), text, '2026-01-31T08:00:00Z')
+    return time
+  }
+
+  /** One of Go's durations, in nanoseconds. */
+  duration(...names: readonly string[]): number | undefined {
+    const text = this.text(...names)
+    if (text === undefined) return undefined
+    const nanos = durationNanos(text)
+    if (nanos === undefined) throw malformed(this.#nameOf(names), text, '100ms or 1.5s')
+    return nanos
+  }
+
+  oneOf(words: readonly string[], ...names: readonly string[]): string | undefined {
+    const text = this.text(...names)
+    if (text !== undefined && !words.includes(text))
+      throw malformed(this.#nameOf(names), text, `one of ${words.join(', ')}`)
+    return text
+  }
+
+  /** Throws when something came that nobody asked for. */
+  refuseOthers(): void {
+    const unknown = [...this.#search.keys()].find((name) => !this.#known.has(name))
+    if (unknown === undefined) return
+    const known = this.#known.size === 0 ? 'none' : [...this.#known].join(', ')
+    throw new BadParameter(`unknown parameter ${short(unknown)}; what is understood here: ${known}`)
+  }
+
+  #has(name: string): boolean {
+    return (this.#search.get(name) ?? '') !== ''
+  }
+
+  #nameOf(names: readonly string[]): string {
+    return names.find((one) => this.#has(one)) ?? ''
+  }
+}
+
+export const ANY_BOOLEAN = /^(?:1|0|t|f|true|false)$/i
+export const ANY_NUMBER = /^\d{1,20}$/
+export const ANY_TEXT = /^/
+
+export function malformed(name: string, text: string, form?: string): BadParameter {
+  return new BadParameter(
+    `malformed parameter ${name}: ${short(text)}${form === undefined ? '' : `; write ${form}`}`,
+  )
+}
+
+const MAX_SHOWN = 100
+const short = (text: string): string => JSON.stringify(text.slice(0, MAX_SHOWN))
+
+const TRACE_ID = /^[0-9a-f]{1,32}$/
+const DURATION = /^\+?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
+const UNIT_NANOS: Readonly<Record<string, number>> = {
+  ns: 1,
+  us: 1e3,
+  µs: 1e3,
+  μs: 1e3,
+  ms: 1e6,
+  s: 1e9,
+  m: 60e9,
+  h: 3600e9,
+}
+
+/** A trace id in full; short ones have zeros before them. */
+export function traceIdOf(text: string): string | undefined {
+  const lower = text.toLowerCase()
+  return TRACE_ID.test(lower) ? lower.padStart(32, '0') : undefined
+}
+
+function durationNanos(text: string): number | undefined {
+  if (text.length > MAX_SHOWN || !DURATION.test(text)) return undefined
+  let total = 0
+  for (const [, digits = '', unit = ''] of text.matchAll(/([\d.]+)(ns|us|µs|μs|ms|s|m|h)/g)) {
+    total += Number(digits) * (ownValue(UNIT_NANOS, unit) ?? 0)
+  }
+  return total
+}

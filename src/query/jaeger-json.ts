@@ -1,0 +1,289 @@
+import type { Json, JsonObject } from '../model/otlp/protobuf-to-json.ts'
+import type { OutboxItem } from '../model/outbox.ts'
+import type { CausewayQueries, Pages, TraceFacts } from '../model/queries.ts'
+import { recordsJson } from './list-json.ts'
+import {
+  attributesOf,
+  attributeValue,
+  jsonObjectOf,
+  jsonObjectsOf,
+  jsonTextOf,
+  sentRecords,
+  type SentSpanJson,
+  SpanRenderer,
+} from './sent-span-json.ts'
+import { durationNs } from './span-tree.ts'
+import { findTraces, KINDS, serviceOf, startAndEnd, type TraceSearch } from './trace-search.ts'
+
+const END = '],"total":0,"limit":0,"offset":0,"errors":null}'
+
+/** A trace in the shape that Jaeger's page reads. */
+export function* jaegerTraceJson(
+  queries: CausewayQueries,
+  traceId: string,
+  pages: Pages<OutboxItem>,
+): Generator<string> {
+  yield '{"data":['
+  yield* traceObject(queries, traceId, pages)
+  yield END
+}
+
+/** Traces with a span that is looked for, each whole. */
+export function* jaegerSearchJson(queries: CausewayQueries, search: TraceSearch): Generator<string> {
+  let separator = ''
+  yield '{"data":['
+  for (const found of findTraces(queries, search)) {
+    if (found === undefined) {
+      yield ''
+      continue
+    }
+    yield separator
+    yield* traceObject(queries, found.trace.traceId.toString('hex'), queries.sentInto(found.trace.id))
+    separator = ','
+  }
+  yield END
+}
+
+/** The same as OTLP/JSON, as Jaeger's newer API answers. */
+export function* jaegerV3SearchJson(queries: CausewayQueries, search: TraceSearch): Generator<string> {
+  yield '{"result":'
+  yield* recordsJson('spans', sentRecords(pagesFound(queries, search)), {}, queries)
+  yield '}'
+}
+
+function* pagesFound(queries: CausewayQueries, search: TraceSearch): Generator<readonly OutboxItem[]> {
+  for (const found of findTraces(queries, search)) {
+    if (found === undefined) yield []
+    else yield* queries.sentInto(found.trace.id)
+  }
+}
+
+export function* jaegerV3TraceJson(queries: CausewayQueries, pages: Pages<OutboxItem>): Generator<string> {
+  yield '{"result":'
+  yield* recordsJson('spans', sentRecords(pages), {}, queries)
+  yield '}'
+}
+
+function* traceObject(
+  queries: CausewayQueries,
+  traceId: string,
+  pages: Pages<OutboxItem>,
+): Generator<string> {
+  const shower = new SpanRenderer(queries)
+  const processes = new Map<number, { id: string; resource: JsonObject }>()
+  yield `{"traceID":"${traceId}","spans":[`
+  let separator = ''
+  for (const page of pages) {
+    const spans = page
+      .flatMap((item) => shower.show(item))
+      .map((shown) => {
+        let process = processes.get(shown.resourceId)
+        if (process === undefined) {
+          process = { id: `p${processes.size + 1}`, resource: shown.resource }
+          processes.set(shown.resourceId, process)
+        }
+        return JSON.stringify(spanObject(shown, process.id))
+      })
+    if (spans.length === 0) continue
+    yield separator + spans.join(',')
+    separator = ','
+  }
+  const listed = [...processes.values()].map(({ id, resource }) => [id, processObject(resource)])
+  yield `],"processes":${JSON.stringify(Object.fromEntries(listed))},"warnings":null}`
+}
+
+function processObject(resource: JsonObject) {
+  const tags = jaegerTags(resource).filter(({ key }) => key !== 'service.name')
+  return { serviceName: serviceOf(resource), tags }
+}
+
+function spanObject({ span, scope }: SentSpanJson, processID: string) {
+  const times = startAndEnd(span)
+  return {
+    traceID: jsonTextOf(span['traceId']),
+    spanID: jsonTextOf(span['spanId']),
+    operationName: jsonTextOf(span['name']),
+    references: referencesOf(span),
+    startTime: Number(times.startNs / 1000n),
+    duration: Number(durationNs(times) / 1000n),
+    tags: spanTags(span, scope),
+    logs: jsonObjectsOf(span['events']).map((event) => ({
+      timestamp: Number(BigInt(jsonTextOf(event['timeUnixNano']) || '0') / 1000n),
+      fields: [{ key: 'event', type: 'string', value: jsonTextOf(event['name']) }, ...jaegerTags(event)],
+    })),
+    processID,
+    warnings: null,
+  }
+}
+
+/** The parent first, then the links. */
+function referencesOf(span: JsonObject) {
+  const parent = jsonTextOf(span['parentSpanId'])
+  const links = jsonObjectsOf(span['links']).map((link) => {
+    const isChild = attributesOf(link).some(
+      ([key, value]) => key === 'opentracing.ref_type' && attributeValue(value) === 'child_of',
+    )
+    return {
+      refType: isChild ? 'CHILD_OF' : 'FOLLOWS_FROM',
+      traceID: jsonTextOf(link['traceId']),
+      spanID: jsonTextOf(link['spanId']),
+    }
+  })
+  if (parent === '') return links
+  return [{ refType: 'CHILD_OF', traceID: jsonTextOf(span['traceId']), spanID: parent }, ...links]
+}
+
+/** Attributes with what else Jaeger keeps as tags, by key. */
+function spanTags(span: JsonObject, scope: JsonObject): JaegerTag[] {
+  const kind = KINDS[Number(span['kind'] ?? 0)] ?? 'unspecified'
+  const status = jsonObjectsOf([span['status'] ?? {}])[0] ?? {}
+  const code = Number(status['code'] ?? 0)
+  const text = (key: string, value: string): JaegerTag[] =>
+    value === '' ? [] : [{ key, type: 'string', value }]
+  return [
+    ...jaegerTags(span),
+    ...text('otel.scope.name', jsonTextOf(scope['name'])),
+    ...text('otel.scope.version', jsonTextOf(scope['version'])),
+    ...text('span.kind', kind === 'unspecified' ? '' : kind),
+    ...text('otel.status_code', code === 2 ? 'ERROR' : code === 1 ? 'OK' : ''),
+    ...text('otel.status_description', jsonTextOf(status['message'])),
+    ...text('w3c.tracestate', jsonTextOf(span['traceState'])),
+    ...(code === 2 ? [{ key: 'error', type: 'bool', value: true } as const] : []),
+  ].sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+const ERROR = 2
+
+/** What Jaeger's page lists of the traces with a span that is looked for (api_v3, FindTraceSummaries). */
+export function* jaegerSummariesJson(queries: CausewayQueries, search: TraceSearch): Generator<string> {
+  let separator = ''
+  yield '{"summaries":['
+  for (const found of findTraces(queries, search)) {
+    if (found === undefined) {
+      yield ''
+      continue
+    }
+    const summary = yield* summaryOf(queries, found.trace)
+    yield separator + JSON.stringify(summary)
+    separator = ','
+  }
+  yield ']}'
+}
+
+function* summaryOf(queries: CausewayQueries, { id, traceId }: TraceFacts): Generator<string, JsonObject> {
+  const shower = new SpanRenderer(queries)
+  const summing = new Summing()
+  for (const page of queries.sentInto(id)) {
+    for (const shown of page.flatMap((item) => shower.show(item))) summing.add(shown)
+    yield ''
+  }
+  return summing.json(traceId.toString('hex'))
+}
+
+interface Counts {
+  spans: number
+  errors: number
+}
+
+class Summing {
+  readonly #services = new Map<string, Counts>()
+  readonly #spanIds = new Set<string>()
+  /** How many spans name a parent, by its id. */
+  readonly #parents = new Map<string, number>()
+  readonly #all: Counts = { spans: 0, errors: 0 }
+  #root: { startNs: bigint; name: string; service: string } | undefined
+  #startNs: bigint | undefined
+  #endNs = 0n
+
+  add({ span, resource }: SentSpanJson): void {
+    const { startNs, endNs } = startAndEnd(span)
+    const service = serviceOf(resource)
+    const counts = this.#services.get(service) ?? { spans: 0, errors: 0 }
+    this.#services.set(service, counts)
+    const isError = Number(jsonObjectOf(span['status'])['code'] ?? 0) === ERROR
+    for (const one of [counts, this.#all]) {
+      one.spans++
+      if (isError) one.errors++
+    }
+    if (this.#startNs === undefined || startNs < this.#startNs) this.#startNs = startNs
+    if (endNs > this.#endNs) this.#endNs = endNs
+    this.#spanIds.add(jsonTextOf(span['spanId']))
+    const parent = jsonTextOf(span['parentSpanId'])
+    if (parent !== '') this.#parents.set(parent, (this.#parents.get(parent) ?? 0) + 1)
+    else if (this.#root === undefined || startNs < this.#root.startNs)
+      this.#root = { startNs, name: jsonTextOf(span['name']), service }
+  }
+
+  /** As protobuf's JSON has it: long numbers are texts, and what is zero or empty is left out. */
+  json(traceId: string): JsonObject {
+    const orphans = [...this.#parents].reduce(
+      (sum, [id, spans]) => sum + (this.#spanIds.has(id) ? 0 : spans),
+      0,
+    )
+    const services = [...this.#services].sort(([a], [b]) => (a < b ? -1 : 1))
+    return present({
+      traceId,
+      rootServiceName: this.#root?.service ?? '',
+      rootOperationName: this.#root?.name ?? '',
+      minStartTimeUnixNano: String(this.#startNs ?? 0n),
+      maxEndTimeUnixNano: String(this.#endNs),
+      spanCount: this.#all.spans,
+      errorSpanCount: this.#all.errors,
+      orphanSpanCount: orphans,
+      services: services.map(([name, { spans, errors }]) =>
+        present({ name, spanCount: spans, errorSpanCount: errors }),
+      ),
+    })
+  }
+}
+
+function present(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== 0 && value !== ''))
+}
+
+interface JaegerTag {
+  readonly key: string
+  readonly type: 'string' | 'bool' | 'int64' | 'float64' | 'binary'
+  readonly value: string | number | boolean
+}
+
+/** The attributes of something as Jaeger's tags; lists and maps are JSON in a text. */
+function jaegerTags(of: JsonObject): JaegerTag[] {
+  return attributesOf(of).map(([key, value]) => ({ key, ...tagValue(value) }))
+}
+
+function tagValue(value: JsonObject): Omit<JaegerTag, 'key'> {
+  const { boolValue, intValue, doubleValue, bytesValue } = value
+  if (boolValue !== undefined) return { type: 'bool', value: boolValue === true }
+  if (intValue !== undefined) {
+    const integer = Number(intValue)
+    return { type: 'int64', value: Number.isSafeInteger(integer) ? integer : jsonTextOf(intValue) }
+  }
+  if (doubleValue !== undefined) return { type: 'float64', value: Number(doubleValue) }
+  if (bytesValue !== undefined) return { type: 'binary', value: jsonTextOf(bytesValue) }
+  if (value['arrayValue'] === undefined && value['kvlistValue'] === undefined) {
+    return { type: 'string', value: jsonTextOf(value['stringValue']) }
+  }
+  return { type: 'string', value: escapedJson(plain(value)) }
+}
+
+function plain(value: JsonObject): Json {
+  const { arrayValue, kvlistValue, intValue } = value
+  if (arrayValue !== undefined) return jsonObjectsOf(jsonObjectOf(arrayValue)['values']).map(plain)
+  if (kvlistValue !== undefined) {
+    const pairs = jsonObjectsOf(jsonObjectOf(kvlistValue)['values'])
+    return Object.fromEntries(
+      pairs.map((pair) => [jsonTextOf(pair['key']), plain(jsonObjectOf(pair['value']))]),
+    )
+  }
+  if (intValue !== undefined) return Number(intValue)
+  return Object.values(value)[0] ?? ''
+}
+
+/** As Go writes JSON: without characters that mean something in HTML. */
+function escapedJson(value: Json): string {
+  return JSON.stringify(value).replaceAll(
+    /[&<>\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

@@ -1,0 +1,170 @@
+import { CPID_UNDECODABLE } from '../model/attributes.ts'
+import { sentSpan } from '../model/otlp/outgoing-records.ts'
+import { type Json, type JsonObject, jsonOfProtobuf } from '../model/otlp/protobuf-to-json.ts'
+import { MalformedOtlp, WireCursor } from '../model/otlp/protobuf-wire.ts'
+import { envelopeBytes, type OutboxItem } from '../model/outbox.ts'
+import type { CausewayQueries, Pages, StoredRecord } from '../model/queries.ts'
+
+/** A sent span with the resource and scope that it was sent under, in OTLP/JSON. */
+export interface SentSpanJson {
+  readonly span: JsonObject
+  readonly resource: JsonObject
+  readonly scope: JsonObject
+  readonly resourceId: number
+}
+
+/** Resources and scopes may be as long as a request. */
+const LARGE_BYTES = 65_536
+
+type Envelopes = Pick<CausewayQueries, 'envelopes'>
+
+/** Sent spans as they were sent; none for one that was pruned. Envelopes are read once. */
+export class SpanRenderer {
+  readonly #queries: Envelopes
+  readonly #scopes = new Map<number, Omit<SentSpanJson, 'span'>>()
+  /** The last one that is too large to be kept with the others. */
+  #large: { readonly scope: number; readonly shown: Omit<SentSpanJson, 'span'> } | undefined
+
+  constructor(queries: Envelopes) {
+    this.#queries = queries
+  }
+
+  show(item: OutboxItem): SentSpanJson[] {
+    const bytes = sentSpan(item)
+    return bytes === undefined ? [] : [{ span: recordJson('spans', bytes), ...this.#envelopesOf(item.scope) }]
+  }
+
+  #envelopesOf(scope: number): Omit<SentSpanJson, 'span'> {
+    let shown = this.#large?.scope === scope ? this.#large.shown : this.#scopes.get(scope)
+    if (shown === undefined) {
+      const envelopes = this.#queries.envelopes(scope)
+      const resource = envelopeJson('ResourceSpans', envelopes?.resource ?? NOTHING)['resource']
+      const inner = envelopeJson('ScopeSpans', envelopes?.scope ?? NOTHING)['scope']
+      shown = {
+        resource: jsonObjectOf(resource),
+        scope: jsonObjectOf(inner),
+        resourceId: envelopes?.resourceId ?? 0,
+      }
+      if (envelopes !== undefined && envelopeBytes(envelopes) > LARGE_BYTES) this.#large = { scope, shown }
+      else this.#scopes.set(scope, shown)
+    }
+    return shown
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+export function jsonObjectOf(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && !Array.isArray(value) ? value : {}
+}
+
+export function jsonObjectsOf(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.map(jsonObjectOf) : []
+}
+
+export function jsonTextOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** The attributes of a span, a resource, a scope, a link or an event: pairs of key and AnyValue. */
+export function attributesOf(of: JsonObject): [key: string, value: JsonObject][] {
+  return jsonObjectsOf(of['attributes']).map(({ key, value }) => [jsonTextOf(key), jsonObjectOf(value)])
+}
+
+/** An AnyValue where it is a text, a number or a flag; integers beyond 2^53 lose their last digits. */
+export function attributeValue(value: JsonObject): string | number | boolean | undefined {
+  const { stringValue, boolValue, intValue, doubleValue } = value
+  if (typeof stringValue === 'string') return stringValue
+  if (typeof boolValue === 'boolean') return boolValue
+  if (intValue !== undefined) return Number(intValue)
+  return doubleValue === undefined ? undefined : Number(doubleValue)
+}
+
+/** Sent spans as records to be shown, each exactly as it was sent; those pruned since are left out. */
+export function* sentRecords(pages: Pages<OutboxItem>): Generator<StoredRecord[]> {
+  for (const page of pages) yield page.flatMap(recordOf)
+}
+
+function recordOf(item: OutboxItem): StoredRecord[] {
+  const raw = sentSpan(item)
+  return raw === undefined ? [] : [{ position: [BigInt(item.decision)], scope: item.scope, raw }]
+}
+
+/** The span with this id in the traces of a cascade, or in one of them; undefined when it is not there. */
+export function findSentSpan(
+  queries: CausewayQueries,
+  {
+    root,
+    spanId,
+    traceId,
+  }: { root: Parameters<CausewayQueries['tracesOf']>[0]; spanId: string; traceId?: string },
+): readonly StoredRecord[] | undefined {
+  const id = Buffer.from(spanId, 'hex').readBigInt64BE(0)
+  for (const trace of queries.tracesOf(root)) {
+    if (traceId !== undefined && trace.traceId.toString('hex') !== traceId) continue
+    const records = queries.sentSpans(trace.id, id).flatMap(recordOf)
+    if (records.length > 0) return records
+  }
+  return undefined
+}
+
+/** Fields of Span and LogRecord that hold no messages. */
+const PLAIN_FIELDS = { spans: [1, 2, 3, 4, 5, 6, 7, 8, 16], logs: [1, 2, 3, 8, 9, 10, 11, 12] }
+const MESSAGE = { spans: 'Span', logs: 'LogRecord' } as const
+/** What an envelope holds beside the list that goes into it. */
+const HELD = { ResourceSpans: 'resource', ResourceLogs: 'resource', ScopeSpans: 'scope', ScopeLogs: 'scope' }
+
+/**
+ * A stored span or log record as OTLP/JSON. Ingest does not look into every attribute, so that something inside may be
+ * no protobuf; then the ids, name and times are shown, and all its bytes in the attribute `cpid.undecodable`.
+ */
+export function recordJson(signal: 'spans' | 'logs', raw: Buffer): JsonObject {
+  return unlessMalformed(
+    () => jsonOfProtobuf(MESSAGE[signal], raw),
+    () => ({
+      // A tag or length in more bytes than it needs is taken on arrival, and may be refused by this decoder.
+      ...unlessMalformed(
+        () => jsonOfProtobuf(MESSAGE[signal], fieldsOf(raw, PLAIN_FIELDS[signal])),
+        () => ({}),
+      ),
+      attributes: undecodable(raw),
+    }),
+  )
+}
+
+/** A stored resource or scope as OTLP/JSON, with what is no protobuf shown as in a record. */
+export function envelopeJson(message: keyof typeof HELD, envelope: Buffer): JsonObject {
+  return unlessMalformed(
+    () => jsonOfProtobuf(message, envelope),
+    () => ({ [HELD[message]]: { attributes: undecodable(envelope) } }),
+  )
+}
+
+/** What the work gives, or the other where what is stored turns out to be no protobuf. */
+function unlessMalformed<T>(work: () => T, otherwise: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return otherwise()
+    throw error
+  }
+}
+
+function undecodable(bytes: Buffer): JsonObject[] {
+  return [{ key: CPID_UNDECODABLE, value: { bytesValue: bytes.toString('base64') } }]
+}
+
+/** As far as the bytes can be read. */
+function fieldsOf(raw: Buffer, numbers: readonly number[]): Buffer {
+  const parts: Buffer[] = []
+  const cursor = new WireCursor(raw)
+  const isNext = (): boolean =>
+    unlessMalformed(
+      () => cursor.next(),
+      () => false,
+    )
+  while (isNext()) {
+    if (numbers.includes(cursor.field)) parts.push(raw.subarray(cursor.tagAt, cursor.pos))
+  }
+  return Buffer.concat(parts)
+}

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto'
+import { readlinkSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { basename } from 'node:path'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { errorText } from '../../model/faults.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import { collectGarbage } from '../../platform/collect-garbage.ts'
+import { systemClock, systemTimers } from '../../platform/system-clock.ts'
+import { dataVersion, openForReading, storageFault } from '../../store/sqlite/open-database.ts'
+import { SqliteQueries } from '../../store/sqlite/queries.ts'
+import type { FromQuery, QueryThreadData } from './query-threads.ts'
+import { serveQueries } from './serve-questions.ts'
+
+/** Long answers have what time others leave; the scheduler of Linux knows threads one by one. */
+const NICENESS_OF_LONG = 5
+
+/** Room for the pages of a walk over a few thousand CPIDs whose rows lie far apart. */
+const PAGE_CACHE_KIB = 8 * 1024
+
+/** Texts of such rows are collected by hand, after so many bytes of them. */
+const LARGE_BYTES = 256 * 1024
+const COLLECT_AFTER_BYTES = 8 * MIB
+
+/** The thread that answers questions through a connection of its own that only reads. */
+function run(port: MessagePort): void {
+  const { path, salt, answers } = workerData as QueryThreadData
+  try {
+    if (answers === 'any') giveWay()
+    const db = openForReading(path, PAGE_CACHE_KIB)
+    // Versions of the data are numbers of a connection.
+    const connection = randomUUID()
+    serveQueries(port, {
+      queries: new SqliteQueries(db),
+      salt,
+      answers,
+      dataVersion: () => `${connection} ${dataVersion(db)}`,
+      cpuMs: () => {
+        const { user, system } = process.threadCpuUsage()
+        return (user + system) / 1000
+      },
+      onStop: () => db.close(),
+      clock: systemClock,
+      timers: systemTimers,
+      onMade: collecting(),
+      reasonOf: (error) => {
+        const fault = storageFault(error)
+        if (fault?.kind === 'damaged') port.postMessage({ kind: 'storage', fault } satisfies FromQuery)
+        return fault?.reason ?? errorText(error)
+      },
+    })
+    port.postMessage({ kind: 'ready' } satisfies FromQuery)
+  } catch (error) {
+    port.postMessage({ kind: 'fatal', reason: errorText(error) } satisfies FromQuery)
+    port.close()
+  }
+}
+
+/**
+ * V8 lets the buffers and texts of large rows lie for long after they were used. Collecting them costs a small part of what
+ * making them did.
+ */
+function collecting(): (bytes: number) => void {
+  let left = 0
+  return (bytes) => {
+    if (bytes < LARGE_BYTES) return
+    left += bytes
+    if (left < COLLECT_AFTER_BYTES) return
+    left = 0
+    collectGarbage()
+  }
+}
+
+/** Has this thread run when others of the process, which senders and other askers wait for, have nothing to do. */
+function giveWay(): void {
+  try {
+    const thread = Number(basename(readlinkSync('/proc/thread-self')))
+    setPriority(thread, NICENESS_OF_LONG)
+  } catch {
+    // Other systems have no such file; all threads are alike there.
+  }
+}
+
+if (parentPort !== null) run(parentPort)

@@ -1,0 +1,423 @@
+import { randomUUID } from 'node:crypto'
+import type { StorageFault } from '../../model/faults.ts'
+import { ChildThread } from '../../platform/child-thread.ts'
+import {
+  type AnswerText,
+  type Asker,
+  type NoAnswer,
+  type QueryService,
+  type Question,
+  type Reply,
+  UnreadAnswer,
+} from '../question.ts'
+
+interface OnDemandSettings extends QueryThreadHooks {
+  /** How long nobody asks before a thread is ended, in milliseconds; one minute unless given. */
+  idleMs?: number
+}
+
+const NOBODY: Asker = { address: '', connection: 0 }
+
+/**
+ * Has questions answered by threads that are there while people ask: short answers by one, long ones by another, which gives
+ * way to everything else. A question goes to the first, and then to the second when that says that it is long. So nobody waits
+ * for the long answer of somebody else.
+ */
+export class QueryThreads implements QueryService, AsyncDisposable {
+  readonly #short: ThreadOnDemand
+  readonly #long: ThreadOnDemand
+  #isStopped = false
+
+  constructor(path: string, settings: OnDemandSettings = {}) {
+    const salt = randomUUID()
+    this.#short = new ThreadOnDemand({ path, salt, answers: 'short' }, settings)
+    this.#long = new ThreadOnDemand({ path, salt, answers: 'any' }, settings)
+  }
+
+  /** Whether a thread is there, or being started. */
+  get isRunning(): boolean {
+    return this.#short.isRunning || this.#long.isRunning
+  }
+
+  async ask(
+    question: Question,
+    known?: readonly string[],
+    gone?: AbortSignal,
+    asker = NOBODY,
+  ): Promise<Reply> {
+    if (this.#isStopped) throw new Error('Causeway is shutting down')
+    const short = await this.#short.ask(question, known, gone, asker)
+    if (short.kind !== 'long') return short
+    const reply = await this.#long.ask(question, known, gone, asker)
+    if (reply.kind === 'long') throw new Error('the thread for long answers left one out')
+    return reply
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopped = true
+    await Promise.all([this.#short.end(), this.#long.end()])
+  }
+}
+
+const IDLE_MS = 60_000
+
+/** A thread that answers questions while people ask: its memory is free while nobody does. One that failed is replaced for the next question. */
+class ThreadOnDemand {
+  readonly #data: QueryThreadData
+  readonly #settings: OnDemandSettings
+  #thread: Promise<QueryThreadClient> | undefined
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(data: QueryThreadData, settings: OnDemandSettings) {
+    this.#data = data
+    this.#settings = settings
+  }
+
+  /** Whether the thread is there, or being started. */
+  get isRunning(): boolean {
+    return this.#thread !== undefined
+  }
+
+  async ask(
+    question: Question,
+    known: readonly string[] | undefined,
+    gone: AbortSignal | undefined,
+    asker: Asker,
+  ): Promise<ThreadReply> {
+    this.#waitForQuiet()
+    const thread = await this.#running()
+    return thread.askThread(question, known, gone, asker)
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#idle)
+    const ending = this.#thread
+    // Whoever asks from now on gets a thread of its own.
+    this.#thread = undefined
+    const thread = await ending?.catch(() => undefined)
+    await thread?.[Symbol.asyncDispose]()
+  }
+
+  async #running(): Promise<QueryThreadClient> {
+    const running = (this.#thread ??= this.#start())
+    const thread = await running
+    if (!thread.isGone) return thread
+    // Another question may have replaced it already.
+    if (this.#thread === running) this.#thread = undefined
+    return (this.#thread ??= this.#start())
+  }
+
+  async #start(): Promise<QueryThreadClient> {
+    try {
+      return await QueryThreadClient.start(this.#data, this.#settings)
+    } catch (error) {
+      this.#thread = undefined
+      throw error
+    }
+  }
+
+  #waitForQuiet(): void {
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(() => void this.#endWhenQuiet(), this.#settings.idleMs ?? IDLE_MS).unref()
+  }
+
+  async #endWhenQuiet(): Promise<void> {
+    const thread = await this.#thread?.catch(() => undefined)
+    if (thread?.isAnswering === true) this.#waitForQuiet()
+    else await this.end()
+  }
+}
+
+/** A reply, or that the answer is a long one and this thread gives short ones alone. */
+type ThreadReply = Reply | { kind: 'long' }
+
+interface Asked {
+  readonly reply: PromiseWithResolvers<ThreadReply>
+  readonly text: IncomingText
+}
+
+interface QueryThreadHooks {
+  /** Told when a question shows that the database is damaged. */
+  onFault?: (fault: StorageFault) => void
+  /** Told why the thread ended by itself. */
+  onEnded?: (reason: string) => void
+}
+
+/** Asks the query thread. Disposing stops the thread; what was asked and not answered in full then fails. */
+export class QueryThreadClient implements QueryService, AsyncDisposable {
+  readonly #thread: ChildThread<ToQuery, FromQuery>
+  readonly #asked = new Map<number, Asked>()
+  #lastId = 0
+  #gone: Error | undefined
+  #isStopping = false
+
+  private constructor(thread: ChildThread<ToQuery, FromQuery>, { onFault, onEnded }: QueryThreadHooks) {
+    this.#thread = thread
+    thread.listen((message) => {
+      if (message.kind === 'storage') onFault?.(message.fault)
+      else this.#hear(message)
+    })
+    void thread.ended.then((why) => {
+      this.#gone = new Error('the query thread has ended')
+      this.#failAll(this.#gone)
+      if (!this.#isStopping)
+        onEnded?.(`the query thread ended by itself (${why}); the next question starts another`)
+    })
+  }
+
+  /** Starts the thread; rejects with what to do when the database cannot be opened. */
+  static async start(data: QueryThreadData, hooks: QueryThreadHooks = {}): Promise<QueryThreadClient> {
+    const { thread } = await ChildThread.start<ToQuery, FromQuery>({
+      name: 'query',
+      file: new URL('./query-thread.ts', import.meta.url),
+      data,
+      youngMib: 8,
+      oldMib: 2048,
+    })
+    return new QueryThreadClient(thread, hooks)
+  }
+
+  /** Whether the thread has ended, by itself or because of a failure. */
+  get isGone(): boolean {
+    return this.#gone !== undefined
+  }
+
+  /** Whether anybody waits for an answer, or reads one. */
+  get isAnswering(): boolean {
+    return this.#asked.size > 0
+  }
+
+  async ask(
+    question: Question,
+    known?: readonly string[],
+    gone?: AbortSignal,
+    asker?: Asker,
+  ): Promise<Reply> {
+    const reply = await this.askThread(question, known, gone, asker)
+    if (reply.kind === 'long') throw new Error('a thread for short answers alone was asked for a long one')
+    return reply
+  }
+
+  /** As `ask`; a thread that gives short answers alone may reply that the answer is long. */
+  async askThread(
+    question: Question,
+    known: readonly string[] = [],
+    gone?: AbortSignal,
+    asker?: Asker,
+  ): Promise<ThreadReply> {
+    if (this.#gone !== undefined) throw this.#gone
+    gone?.throwIfAborted()
+    const id = ++this.#lastId
+    const reply = Promise.withResolvers<ThreadReply>()
+    const text = new IncomingText(
+      () => this.#post({ kind: 'read', id }),
+      () => this.#cancel(id),
+    )
+    // What cannot be handed over is not waited for.
+    this.#post({ kind: 'ask', id, question, known, asker })
+    this.#asked.set(id, { reply, text })
+    const giveUp = (): void => {
+      this.#cancel(id)
+      reply.reject(gone?.reason)
+    }
+    gone?.addEventListener('abort', giveUp)
+    try {
+      return await reply.promise
+    } finally {
+      gone?.removeEventListener('abort', giveUp)
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isStopping = true
+    this.#post({ kind: 'stop' })
+    await this.#thread.ended
+  }
+
+  #post(message: ToQuery): void {
+    this.#thread.post(message)
+  }
+
+  #cancel(id: number): void {
+    this.#asked.delete(id)
+    this.#post({ kind: 'cancel', id })
+  }
+
+  #hear(message: Exclude<FromQuery, { kind: 'storage' }>): void {
+    if (message.kind === 'ready' || message.kind === 'fatal') return
+    const asked = this.#asked.get(message.id)
+    if (asked === undefined) return
+    switch (message.kind) {
+      case 'found':
+        asked.reply.resolve({ kind: 'found', text: asked.text, etag: message.etag })
+        return
+      case 'whole':
+        this.#asked.delete(message.id)
+        asked.reply.resolve({
+          kind: 'found',
+          text: new WholeText(message.text),
+          etag: message.etag,
+        })
+        return
+      case 'notModified':
+        this.#asked.delete(message.id)
+        asked.reply.resolve({ kind: 'notModified', etag: message.etag })
+        return
+      case 'refused':
+        this.#asked.delete(message.id)
+        asked.reply.resolve({ kind: message.refusal })
+        return
+      case 'long':
+        this.#asked.delete(message.id)
+        asked.reply.resolve({ kind: 'long' })
+        return
+      case 'chunk':
+        asked.text.add(message.text)
+        return
+      case 'end':
+        this.#asked.delete(message.id)
+        asked.text.end()
+        return
+      case 'unread':
+        this.#asked.delete(message.id)
+        asked.text.end(new UnreadAnswer())
+        return
+      case 'failed': {
+        this.#asked.delete(message.id)
+        const error = new Error(message.reason)
+        asked.reply.reject(error)
+        asked.text.end(error)
+      }
+    }
+  }
+
+  #failAll(error: Error): void {
+    for (const { reply, text } of this.#asked.values()) {
+      reply.reject(error)
+      text.end(error)
+    }
+    this.#asked.clear()
+  }
+}
+
+/** Chunks that arrive from elsewhere, handed on one at a time as they are read. */
+class IncomingText implements AnswerText {
+  readonly #chunks: string[] = []
+  readonly #onRead: () => void
+  readonly #onCancel: () => void
+  #ended: { error?: Error } | undefined
+  #wake: (() => void) | undefined
+
+  /** `onRead` is called for each chunk taken, `onCancel` when no more will be. */
+  constructor(onRead: () => void, onCancel: () => void) {
+    this.#onRead = onRead
+    this.#onCancel = onCancel
+  }
+
+  add(chunk: string): void {
+    this.#chunks.push(chunk)
+    this.#wake?.()
+  }
+
+  /** No more chunks come; with an error, reading rejects where they stop. */
+  end(error?: Error): void {
+    this.#ended ??= error === undefined ? {} : { error }
+    this.#wake?.()
+  }
+
+  cancel(): void {
+    if (this.#ended === undefined) this.#onCancel()
+    this.#chunks.length = 0
+    this.end()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    try {
+      for (;;) {
+        const chunk = this.#chunks.shift()
+        if (chunk !== undefined) {
+          this.#onRead()
+          yield chunk
+        } else if (this.#ended === undefined) await this.#arrival()
+        else if (this.#ended.error === undefined) return
+        else throw this.#ended.error
+      }
+    } finally {
+      this.cancel()
+    }
+  }
+
+  #arrival(): Promise<undefined> {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    this.#wake = () => {
+      this.#wake = undefined
+      resolve(undefined)
+    }
+    return promise
+  }
+}
+
+/** An answer that came at once. */
+class WholeText implements AnswerText {
+  readonly whole: string
+
+  constructor(text: string) {
+    this.whole = text
+  }
+
+  cancel(): void {
+    // Nothing more is being made.
+  }
+
+  // eslint-disable-next-line @typescript-eslint/require-await -- there is nothing to wait for
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    yield this.whole
+  }
+}
+
+/** Which answers a thread gives: those that are made soon, or any. */
+export type AnswerLength = 'short' | 'any'
+
+/** What a query thread is started with. */
+export interface QueryThreadData {
+  path: string
+  /** Different in each process: etags may be made of numbers that begin anew. */
+  salt: string
+  answers: AnswerLength
+}
+
+/** `known`: the etags of answers that the caller has; `asker`: who asks. */
+export interface Ask {
+  readonly kind: 'ask'
+  readonly id: number
+  readonly question: Question
+  readonly known: readonly string[]
+  readonly asker?: Asker | undefined
+}
+
+export type ToQuery =
+  | Ask
+  /** The oldest chunk of the answer that was not acknowledged yet has been read. */
+  | { kind: 'read'; id: number }
+  /** Nobody reads the answer any more. */
+  | { kind: 'cancel'; id: number }
+  | { kind: 'stop' }
+
+export type FromQuery =
+  | { kind: 'ready' }
+  | { kind: 'fatal'; reason: string }
+  /** A question showed that the database is damaged. */
+  | { kind: 'storage'; fault: StorageFault }
+  /** A short answer, complete. */
+  | { kind: 'whole'; id: number; etag: string; text: string }
+  /** Chunks follow, then `end` or `failed`. */
+  | { kind: 'found'; id: number; etag: string | undefined }
+  | { kind: 'notModified'; id: number; etag: string }
+  | { kind: 'refused'; id: number; refusal: NoAnswer }
+  /** The answer is a long one, and this thread gives short ones alone. */
+  | { kind: 'long'; id: number }
+  | { kind: 'chunk'; id: number; text: string }
+  | { kind: 'end'; id: number }
+  /** The answer ends here: nobody read it, and others waited for the memory that it held. */
+  | { kind: 'unread'; id: number }
+  | { kind: 'failed'; id: number; reason: string }

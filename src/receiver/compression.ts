@@ -1,0 +1,78 @@
+import { Transform, type TransformCallback } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import { constants, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
+import type { Decoder } from './decoder.ts'
+import { Lz4Frame } from './lz4.ts'
+import { SnappyEither, SnappyFramed } from './snappy.ts'
+
+type Codings = Readonly<Record<string, () => Transform>>
+
+/** The window RFC 8878 asks decoders to support; a frame that asks for more could take more than the size limit. */
+const ZSTD_WINDOW_LOG = 23
+
+const zstd = (): Transform =>
+  createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } })
+
+/** Each Content-Encoding that is taken over HTTP: all that the Collector's exporters have. */
+export const HTTP_CODINGS: Codings = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  zlib: createInflate,
+  zstd,
+  snappy: () => new Decompress(new SnappyEither()),
+  'x-snappy-framed': () => new Decompress(new SnappyFramed()),
+  lz4: () => new Decompress(new Lz4Frame()),
+}
+
+/** Each grpc-encoding that is taken, besides `identity`; to gRPC Snappy is always framed. */
+export const GRPC_CODINGS: Codings = {
+  deflate: createInflate,
+  gzip: createGunzip,
+  snappy: () => new Decompress(new SnappyFramed()),
+  zstd,
+}
+
+/** What is sent to be told which grpc-encodings are taken (gRPC, compression.md). */
+export const GRPC_ACCEPT_ENCODING = ['identity', ...Object.keys(GRPC_CODINGS)].join(',')
+
+/** How much is read without giving others a turn. */
+const SLICE_BYTES = 64 * 1024
+
+/** A decoder as a stream. It lets others take turns, and stops when it is destroyed. */
+class Decompress extends Transform {
+  readonly #decoder: Decoder
+
+  constructor(decoder: Decoder) {
+    super()
+    this.#decoder = decoder
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    this.#read(chunk).then(() => done(), done)
+  }
+
+  override _flush(done: TransformCallback): void {
+    try {
+      const rest = this.#decoder.finish()
+      done(null, rest.length === 0 ? undefined : rest)
+    } catch (error) {
+      done(error as Error)
+    }
+  }
+
+  async #read(chunk: Buffer): Promise<void> {
+    for (let from = 0; from < chunk.length; from += SLICE_BYTES) {
+      if (from > 0) await setImmediate()
+      const slice = chunk.subarray(from, from + SLICE_BYTES)
+      for (let at = 0; !this.destroyed;) {
+        at = this.#decoder.read(slice, at)
+        const piece = this.#decoder.take()
+        if (piece !== undefined) {
+          this.push(piece)
+          await setImmediate()
+        } else if (at === slice.length) break
+      }
+    }
+  }
+}

@@ -1,0 +1,238 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import { ownValue } from '../model/names-from-outside.ts'
+import type { Sender } from '../model/otlp-requests.ts'
+import { isDnsRebinding } from '../platform/browser-origins.ts'
+import { Connections, type DropReason, peerOf } from '../platform/connections.ts'
+import type { Authenticator } from '../platform/credentials.ts'
+import { countRequests, UnreadAnswers } from '../platform/http-listener.ts'
+import { certificateNames, followCertificates, openServerTls } from '../platform/tls.ts'
+import { ANSWER_STATUSES } from './answer-statuses.ts'
+import { reportFailedHandshakes } from './failed-handshakes.ts'
+import { AwaitedBodies, SlowBodyWatch } from './http-body.ts'
+import {
+  connectionLimitsOf,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  FIRST_BYTES_MS,
+  listen,
+  type ListenerSettings,
+  type ListenPurpose,
+  type RunningReceiver,
+} from './listener.ts'
+
+export interface HttpSettings extends ListenerSettings {
+  /** Within how many milliseconds a sender must have sent the headers; 10 s unless given, 0 is for ever. */
+  headersTimeoutMs?: number
+  /** How long a connection may rest between requests, in milliseconds; 75 s unless given, 0 is for ever. */
+  idleTimeoutMs?: number
+  /** How long an answer may wait for its reader, in milliseconds; 30 s unless given, 0 is for ever. */
+  writeTimeoutMs?: number
+  /** In so many milliseconds a kilobyte of a body has to come; 10 s unless given. */
+  bodyPaceMs?: number
+}
+
+/** What watches over a server's requests while they come. */
+export interface HttpGuards {
+  readonly awaited: AwaitedBodies
+  readonly pace: SlowBodyWatch
+  /** To be called for every connection on which a credential was shown that is known. */
+  readonly onKnown: (connection: Socket) => void
+}
+
+/** What becomes of a server's requests, and of whoever comes too often. */
+interface HttpService {
+  /** Answers; a request for which it rejects loses its connection. */
+  answer(request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** Answers at once whatever is still in flight when the grace period ends. */
+  giveUp(): void
+  dropped(reason: DropReason): void
+  /** Answers a request that is one too many; as text unless given. */
+  refuse?(request: IncomingMessage, response: ServerResponse, reason: string): void
+  unread(): void
+}
+
+/** Longer than the interval at which exporters commonly send. */
+const DEFAULT_IDLE_MS = 75_000
+const MAX_HEADER_BYTES = 16 * 1024
+
+/**
+ * Serves HTTP, or HTTPS, within the limits that all receivers have: of connections, of times, of answers that nobody reads.
+ * Rejects with an error that says what to do when it cannot listen.
+ */
+export async function serveHttp(
+  settings: HttpSettings,
+  purpose: ListenPurpose,
+  serviceOf: (guards: HttpGuards) => HttpService,
+): Promise<RunningReceiver> {
+  const server = serverOf(settings)
+  const awaited = new AwaitedBodies()
+  const pace = new SlowBodyWatch(settings.bodyPaceMs)
+  server.once('close', () => pace[Symbol.dispose]())
+  const service = serviceOf({ awaited, pace, onKnown: (socket) => connections.known(socket) })
+  const connections = new Connections(server, connectionLimitsOf(settings), (reason) =>
+    service.dropped(reason),
+  )
+  if (settings.authenticator === undefined)
+    server.on('secureConnection', (socket: TLSSocket) => connections.known(socket))
+  const open = new Set<ServerResponse>()
+  const closeIdle = (): void => {
+    if (!server.listening) server.closeIdleConnections()
+  }
+  closeFaultyConnections(server, awaited, open)
+  server.on('request', (request, response) => {
+    if (!server.listening) response.setHeader('Connection', 'close')
+    open.add(response)
+    response.once('close', () => {
+      open.delete(response)
+      closeIdle()
+    })
+    // The rest of a body may come after its answer.
+    request.once('close', closeIdle)
+    service.answer(request, response).catch(() => response.destroy())
+  })
+  countRequests(server, connections, {
+    refuse: service.refuse && ((...refused) => service.refuse?.(...refused)),
+  })
+  const onEnded = (): void => service.unread()
+  new UnreadAnswers({ writeTimeoutMs: settings.writeTimeoutMs, onEnded }).watch(server)
+  return listen(server, settings, purpose, connections, {
+    drain: () => {
+      for (const response of open) if (!response.headersSent) response.setHeader('Connection', 'close')
+    },
+    giveUp: () => service.giveUp(),
+  })
+}
+
+function serverOf(settings: HttpSettings): Server {
+  const requestTimeout = settings.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
+  const headersTimeout = settings.headersTimeoutMs ?? FIRST_BYTES_MS
+  const options = {
+    headersTimeout: requestTimeout === 0 ? headersTimeout : Math.min(headersTimeout, requestTimeout),
+    requestTimeout,
+    connectionsCheckingInterval: 1000,
+    keepAliveTimeout: settings.idleTimeoutMs ?? DEFAULT_IDLE_MS,
+    keepAlive: true,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  }
+  if (settings.tls === undefined) return createServer(options)
+  const secured = openServerTls(`receiver ${settings.receiver}`, settings.tls, settings.onTrouble)
+  const server = createTlsServer({ ...options, ...secured.current })
+  followCertificates(server, secured)
+  reportFailedHandshakes(server, settings)
+  return server
+}
+
+/** How long an answer to a request that was too slow has to leave, in milliseconds. */
+const LAST_ANSWER_MS = 5_000
+
+/** What Node's parser finds wrong, by its error code; everything else is malformed. */
+const FAULTS: Readonly<Record<string, keyof typeof ANSWER_STATUSES>> = {
+  HPE_HEADER_OVERFLOW: 'headersTooLarge',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'tooLarge',
+}
+
+/**
+ * Ends connections on which something is wrong. Node answers a request that is not whole in time with 408, which OTLP
+ * senders do not send again: here one whose body is awaited is refused for now, and one without its headers ends without
+ * an answer, as in Go's net/http, which senders take for a fault of the network. What is no HTTP is answered as Node does.
+ */
+function closeFaultyConnections(
+  server: Server,
+  awaited: AwaitedBodies,
+  open: ReadonlySet<ServerResponse>,
+): void {
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const code = error.code ?? ''
+    if (code === 'ERR_HTTP_REQUEST_TIMEOUT' && awaited.giveUp(socket)) {
+      const timer = setTimeout(() => socket.destroy(), LAST_ANSWER_MS)
+      socket.once('close', () => clearTimeout(timer))
+      return
+    }
+    const isAnswering = [...open].some((response) => response.socket === socket && response.headersSent)
+    if (!code.startsWith('HPE_') || !socket.writable || isAnswering) {
+      socket.destroy(error)
+      return
+    }
+    const { http } = ANSWER_STATUSES[ownValue(FAULTS, code) ?? 'malformed']
+    socket.write(`HTTP/1.1 ${http} ${STATUS_CODES[http] ?? ''}\r\nConnection: close\r\n\r\n`)
+    socket.destroySoon()
+  })
+}
+
+/** Whom a webhook listens to. */
+export interface WebhookCallerRules {
+  /** Where it listens. */
+  readonly host: string
+  readonly authenticator: Authenticator | undefined
+  readonly onKnown: (connection: Socket) => void
+}
+
+/** A request whose form is as asked for, or how it is answered otherwise. */
+export type CheckedCaller =
+  | { kind: 'known'; sender: Sender | undefined }
+  /** Nobody can be asked now who it is. */
+  | { kind: 'busy'; retryAfterMs: number }
+  | { kind: 'refused'; status: number; reason: string; header?: readonly [string, string] }
+
+const JSON_TYPE = /^application\/json\s*(?:;|$)/i
+
+/** Checks who calls a webhook, and that it is a program that posts JSON; nothing of the body is read. */
+export async function checkWebhookCaller(
+  request: IncomingMessage,
+  { host, authenticator, onKnown }: WebhookCallerRules,
+): Promise<CheckedCaller> {
+  if (isDnsRebinding(host, request.headers, undefined))
+    return {
+      kind: 'refused',
+      status: 403,
+      reason: 'a page in a browser sent this to a name that is not known here',
+    }
+  let sender = senderOfConnection(request.socket)
+  if (authenticator !== undefined) {
+    const value = ownValue(request.headers, authenticator.header)
+    const credential = typeof value === 'string' ? value : undefined
+    const checked = await authenticator.check(credential, peerOf(request.socket.remoteAddress))
+    if (checked.kind === 'busy') return checked
+    if (checked.kind === 'unknown') {
+      const header = ['WWW-Authenticate', authenticator.challenge] as const
+      return { kind: 'refused', status: 401, reason: checked.reason, header }
+    }
+    onKnown(request.socket)
+    sender = { ...sender, ...checked.sender }
+  }
+  if (request.method !== 'POST')
+    return { kind: 'refused', status: 405, reason: 'use POST', header: ['Allow', 'POST'] }
+  // Pages of browsers may post anything else to anybody.
+  if (!JSON_TYPE.test(request.headers['content-type'] ?? ''))
+    return { kind: 'refused', status: 415, reason: 'unsupported Content-Type; use application/json' }
+  return { kind: 'known', sender }
+}
+
+const senders = new WeakMap<TLSSocket, Sender>()
+
+/** The sender that the certificate of a connection names; undefined where none was asked for. */
+export function senderOfConnection(socket: Socket): Sender | undefined {
+  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+  let sender = senders.get(socket)
+  if (sender === undefined) {
+    sender = { certificate: certificateNames(socket) ?? [] }
+    senders.set(socket, sender)
+  }
+  return sender
+}
+
+/** Answers with a line of text, which the API server writes into its log. */
+export function answerText(response: ServerResponse, status: number, text: string): void {
+  answer(response, status, 'text/plain; charset=utf-8', `${text}\n`)
+}
+
+export function answerJson(response: ServerResponse, status: number, json: string): void {
+  answer(response, status, 'application/json', json)
+}
+
+function answer(response: ServerResponse, status: number, type: string, text: string): void {
+  const body = Buffer.from(text)
+  response.writeHead(status, { 'Content-Type': type, 'Content-Length': body.length }).end(body)
+}

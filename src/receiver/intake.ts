@@ -1,0 +1,195 @@
+import { errorText } from '../model/faults.ts'
+import {
+  credentialOf,
+  type IngestOutcome,
+  type IngestPort,
+  type Sender,
+  type Signal,
+} from '../model/otlp-requests.ts'
+import { protobufOfJson } from '../model/otlp/json-to-protobuf.ts'
+import { MalformedOtlp } from '../model/otlp/protobuf-wire.ts'
+import type { Encoding } from '../model/otlp/responses.ts'
+import type { DropReason } from '../platform/connections.ts'
+import type { Authenticator, Checked } from '../platform/credentials.ts'
+import type { Refusal } from './answer-statuses.ts'
+import { Flow, Flows, SingleFlowConnections } from './flows.ts'
+import { BUDGET_EXHAUSTED, type InFlight, type Reservation } from './in-flight.ts'
+import type { ReceiverSettings } from './listener.ts'
+import type { ReceiverObserver, ReceiverTransport } from './receiver-type.ts'
+
+const STOPPED: IngestOutcome = {
+  kind: 'failed',
+  reason: 'Causeway is shutting down and could not finish in time; send the request again',
+}
+
+/** What a request came with, besides its bytes. */
+export interface Origin {
+  sender?: Sender | undefined
+  /** The same object for every request of one connection. */
+  connection: object
+}
+
+/** What both transports do with a request once it is read: ingest it, and tell the observer of the answer. */
+export class Intake {
+  readonly inFlight: InFlight
+  /** Without one everybody may send. */
+  readonly authenticator: Authenticator | undefined
+  readonly #from: { receiver: string; transport: ReceiverTransport }
+  readonly #memory: { readonly isRefusing: boolean } | undefined
+  readonly #flows: Flows
+  readonly #lone = new SingleFlowConnections()
+  readonly #pauses = new RefusalDelays()
+  readonly #chance: () => number
+  readonly #port: IngestPort
+  readonly #observer: ReceiverObserver
+  readonly #pending = new Set<(outcome: IngestOutcome) => void>()
+
+  constructor(
+    settings: Pick<
+      ReceiverSettings,
+      'receiver' | 'inFlight' | 'flows' | 'memory' | 'authenticator' | 'chance'
+    >,
+    transport: ReceiverTransport,
+    { port, observer }: { port: IngestPort; observer: ReceiverObserver },
+  ) {
+    this.inFlight = settings.inFlight
+    this.authenticator = settings.authenticator
+    this.#from = { receiver: settings.receiver, transport }
+    this.#memory = settings.memory
+    this.#flows = settings.flows ?? new Flows()
+    this.#chance = settings.chance ?? Math.random
+    this.#port = port
+    this.#observer = observer
+  }
+
+  /** Why a request on this connection has to come again, before anything of its body is read; undefined when it may come. */
+  refusalOf(connection: object, reservation: Reservation): Refusal | undefined {
+    this.#flows.peers.comesFrom(connection, reservation.holder)
+    if (this.#memory?.isRefusing === true) return MEMORY_SHORT
+    if (!reservation.fits(1)) return BUDGET_EXHAUSTED
+    const flow = this.#lone.of(connection)
+    return flow && this.#flows.refusalOf(flow)
+  }
+
+  /**
+   * Makes a refusal ready to be given: who crowds out others waits a little for it, so that one who tries again at once
+   * does not keep the others waiting by that.
+   */
+  async ready<Outcome extends IngestOutcome>(outcome: Outcome): Promise<Outcome> {
+    if (outcome.kind === 'busy' && outcome.cause === 'flow') await this.#pauses.one()
+    return jitterRetry(outcome, this.#chance())
+  }
+
+  /** Never rejects: a port that does so against its contract counts as failed, so that the sender tries again. */
+  async ingest(signal: Signal, encoding: Encoding, body: Uint8Array, origin: Origin): Promise<IngestOutcome> {
+    const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
+    this.#pending.add(resolve)
+    void this.#outcomeOf(signal, encoding, body, origin).then(resolve)
+    const outcome = await promise
+    this.#pending.delete(resolve)
+    return outcome
+  }
+
+  /** Waits no longer for what is being ingested: it counts as failed, though the port may yet store it. */
+  stopWaiting(): void {
+    for (const resolve of this.#pending) resolve(STOPPED)
+    this.#pauses.end()
+  }
+
+  /** `bytes` is the uncompressed size of the request, 0 when it was not read whole. */
+  answered(signal: Signal, outcome: IngestOutcome, bytes: number): void {
+    this.#observer.answered({ ...this.#from, signal, outcome, bytes })
+  }
+
+  /** Tells the observer of a credential that is not known. */
+  turnedAway({ reason }: Extract<Checked, { kind: 'unknown' }>): void {
+    this.#observer.turnedAway({ ...this.#from, reason })
+  }
+
+  /** Tells the observer of a connection too many. */
+  dropped(reason: DropReason): void {
+    this.#observer.dropped({ ...this.#from, reason })
+  }
+
+  /** Tells the observer of an answer that nobody read. */
+  unread(): void {
+    this.#observer.unread(this.#from)
+  }
+
+  async #outcomeOf(
+    signal: Signal,
+    encoding: Encoding,
+    body: Uint8Array,
+    { sender, connection }: Origin,
+  ): Promise<IngestOutcome> {
+    try {
+      const request = encoding === 'json' ? protobufOfJson(signal, body) : body
+      const { length } = request
+      const credential = sender && credentialOf(sender)
+      const flow = this.#flows.enter(request, credential)
+      if (!(flow instanceof Flow)) return flow
+      this.#lone.note(connection, flow)
+      try {
+        const peer = this.#flows.peers.of(connection, credential)
+        const client = this.#flows.peers.clientOf(connection, credential)
+        return await this.#port.ingest(signal, request, sender, { client, peer, flow: flow.id })
+      } finally {
+        this.#flows.leave(flow, length)
+      }
+    } catch (error) {
+      if (error instanceof MalformedOtlp) return { kind: 'malformed', reason: error.message }
+      const reason = errorText(error)
+      return { kind: 'failed', reason: `the request could not be stored: ${reason}` }
+    }
+  }
+}
+
+const PAUSE_MS = 100
+/** More are not held back at a time: each is a request that is open. */
+const MOST = 2_048
+
+/** Short pauses before an answer that nobody should hurry for. */
+export class RefusalDelays {
+  readonly #waiting = new Map<() => void, NodeJS.Timeout>()
+  #isOver = false
+
+  /** Resolves after a pause; at once when too many wait already, or when pauses have ended. */
+  one(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<undefined>()
+    if (this.#isOver || this.#waiting.size >= MOST) resolve(undefined)
+    else {
+      const go = (): void => {
+        this.#waiting.delete(go)
+        resolve(undefined)
+      }
+      this.#waiting.set(go, setTimeout(go, PAUSE_MS))
+    }
+    return promise
+  }
+
+  /** Ends every pause, and has none any more. */
+  end(): void {
+    this.#isOver = true
+    for (const [go, timer] of this.#waiting) {
+      clearTimeout(timer)
+      go()
+    }
+  }
+}
+
+/**
+ * Makes those who are refused at the same time come again at different times: up to twice as late. `chance` is from 0 to 1.
+ * What the port itself says of the delay stays.
+ */
+function jitterRetry<Outcome extends IngestOutcome>(outcome: Outcome, chance: number): Outcome {
+  if (outcome.kind !== 'busy' || outcome.cause === undefined) return outcome
+  return { ...outcome, retryAfterMs: Math.round(outcome.retryAfterMs * (1 + chance)) }
+}
+
+/** The answer to a request that comes while memory is short. */
+const MEMORY_SHORT: Refusal = {
+  kind: 'busy',
+  retryAfterMs: 1000,
+  cause: 'memory',
+  reason: 'data refused due to high memory usage; send this request again later',
+}

@@ -1,0 +1,441 @@
+import { hash } from 'node:crypto'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join } from 'node:path'
+import { isObject, type Json, numberIn, textIn } from '../../kube/objects/object-json.ts'
+import { readAuditEvent } from '../../kube/objects/observations.ts'
+import { errorText, isOutOfMemory } from '../../model/faults.ts'
+import type { CustomReference } from '../../model/kubernetes-objects.ts'
+import type { AuditedRequest, SkipReason } from '../../model/kubernetes-observations.ts'
+import type { ReadObservations } from '../observation-reporter.ts'
+
+export interface LogFollowerSettings {
+  readonly path: string
+  /** Where a log begins to be read that never was. */
+  readonly startAt: 'beginning' | 'end'
+  /** The longest line that is read; a longer one is passed over. */
+  readonly maxLineBytes: number
+  /** How much is read at a time, unless one line is longer. */
+  readonly turnBytes: number
+  /** What has to be read of custom resources beside what all objects have. */
+  readonly references: readonly CustomReference[]
+}
+
+/** Who is told of a log. */
+interface LogReader {
+  /** How far it was read before; undefined when it never was. */
+  position(): Promise<string | undefined>
+  /** Resolves once it is stored; false when everything ends. */
+  tell(told: ReadObservations): Promise<boolean>
+  unreadable(count: number, reason: string): void
+  /** So much is written and not stored yet. */
+  behind(bytes: number): void
+  onTrouble(reason: string): void
+}
+
+const NEWLINE = 0x0a
+
+/**
+ * Follows an audit log: from where it was read to, through the files that it was meanwhile, to its end, and on as it grows. Each
+ * look reads a bounded part. Half a line waits for its end; a line that is none is passed over.
+ */
+export class LogFollower implements AsyncDisposable {
+  readonly #settings: LogFollowerSettings
+  readonly #reader: LogReader
+  #file: LogFile | undefined
+  /** Every line before it is stored. */
+  #offset = 0
+  /** Of a line that is too long so much was passed over; its end is still to come. */
+  #passed = 0
+  /** How the file begins, by what was read of it. */
+  #print: LogPrint | undefined
+  #isPlaced = false
+  /** How the file was when no whole line more was found in it. */
+  #seen: LogState | undefined
+  #state: 'reading' | 'ended' = 'reading'
+
+  constructor(settings: LogFollowerSettings, reader: LogReader) {
+    this.#settings = settings
+    this.#reader = reader
+  }
+
+  /** Reads a part of what is new; true when there may be more. Rejects when the log may not be read. */
+  async look(): Promise<boolean> {
+    const file = (this.#file ??= await this.#begin())
+    if (file === undefined || this.#isEnded()) return false
+    const state = await file.state()
+    const { size } = state
+    const isUnchanged = size === this.#seen?.size && state.mtimeNs === this.#seen.mtimeNs
+    if (!isUnchanged && (await this.#isTruncated(file, size))) return await this.#afterTruncation(file)
+    const isNew = !isUnchanged && size > this.#offset + this.#passed
+    if (isNew && (await this.#readPart(file, size))) return true
+    if (this.#isEnded()) return false
+    this.#seen = state
+    return await this.#goOn(file, size)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const file = this.#file
+    this.#file = undefined
+    await file?.[Symbol.asyncDispose]()
+  }
+
+  /** Nothing is stored any more; asked anew after whatever was awaited. */
+  #isEnded(): boolean {
+    return this.#state === 'ended'
+  }
+
+  /** The file to go on with; undefined while there is none. */
+  async #begin(): Promise<LogFile | undefined> {
+    const { path, startAt } = this.#settings
+    const text = this.#isPlaced ? undefined : await this.#reader.position()
+    const place = text === undefined ? undefined : readPlace(text)
+    if (place === undefined) {
+      const file = await openLog(path)
+      // What comes to be while it is looked for is new from its beginning.
+      if (file !== undefined && startAt === 'end' && !this.#isPlaced) this.#offset = await endOf(file)
+      this.#isPlaced = true
+      if (file !== undefined) await this.#keepPlace(file)
+      else
+        this.#reader.onTrouble(`there is no file ${path}; is it where the API server writes its audit log?`)
+      return file
+    }
+    const file = await fileAt(place, path)
+    this.#isPlaced = true
+    if (file !== undefined) {
+      this.#offset = place.offset
+      this.#print = place.print
+      return file
+    }
+    this.#reader.onTrouble(
+      `the file of ${path} that was read up to byte ${place.offset} is gone; what else was in it is not known`,
+    )
+    return await openLog(path)
+  }
+
+  /** It is shorter than what was read of it, or begins otherwise. */
+  async #isTruncated(file: LogFile, size: number): Promise<boolean> {
+    if (size < this.#offset) return true
+    return this.#print !== undefined && !(await file.isLike({ offset: this.#offset, print: this.#print }))
+  }
+
+  /** What was copied away before is read to its end first. */
+  async #afterTruncation(file: LogFile): Promise<boolean> {
+    const { path } = this.#settings
+    const place = { inode: '', offset: this.#offset, print: this.#print ?? { bytes: 0, hash: '' } }
+    const copy = await fileAt(place, path)
+    this.#seen = undefined
+    this.#passed = 0
+    if (copy !== undefined) {
+      await file[Symbol.asyncDispose]()
+      this.#file = copy
+      return true
+    }
+    this.#reader.onTrouble(
+      `${path} was truncated after ${this.#offset} bytes of it were read; what was written after them is not known`,
+    )
+    this.#offset = 0
+    this.#print = undefined
+    return true
+  }
+
+  /** Reads lines up to a bound; false where there is only the beginning of one. */
+  async #readPart(file: LogFile, size: number): Promise<boolean> {
+    const { turnBytes, maxLineBytes } = this.#settings
+    let length = turnBytes
+    for (;;) {
+      const bytes = await file.read(this.#offset + this.#passed, length)
+      const end = this.#passed > 0 ? bytes.indexOf(NEWLINE) : bytes.lastIndexOf(NEWLINE)
+      if (end >= 0) return await this.#tell(file, bytes.subarray(0, end + 1), size)
+      if (this.#passed > 0 || bytes.length >= maxLineBytes) {
+        this.#passed += bytes.length
+        return true
+      }
+      if (bytes.length < length) return false
+      length = Math.min(length * 2, maxLineBytes)
+    }
+  }
+
+  /** Tells what is in whole lines, and how far the log is read with them. */
+  async #tell(file: LogFile, lines: Buffer, size: number): Promise<boolean> {
+    const events = new AuditEvents(this.#settings.references)
+    if (this.#passed > 0) events.cannotRead(`it is longer than ${this.#settings.maxLineBytes} bytes`)
+    else for (const line of lines.toString('utf8').split('\n')) if (line.trim() !== '') events.addLine(line)
+    const offset = this.#offset + this.#passed + lines.length
+    const print = await file.print(offset)
+    const position = placeText({ inode: file.inode, offset, print })
+    const { observations, skipped, unreadable, reason } = events
+    if (!(await this.#reader.tell({ observations, skipped, position }))) {
+      this.#state = 'ended'
+      return false
+    }
+    if (unreadable > 0)
+      this.#reader.unreadable(
+        unreadable,
+        `of the lines of ${file.path} between the bytes ${this.#offset} and ${offset} ${unreadable} cannot be read: ${reason}`,
+      )
+    this.#offset = offset
+    this.#print = print
+    this.#passed = 0
+    this.#reader.behind(Math.max(0, size - offset))
+    return true
+  }
+
+  async #keepPlace(file: LogFile): Promise<void> {
+    this.#print = await file.print(this.#offset)
+    const position = placeText({ inode: file.inode, offset: this.#offset, print: this.#print })
+    await this.#reader.tell({ observations: [], skipped: {}, position })
+  }
+
+  /** At the end of a file: whether the log goes on in another, and if so that is next. */
+  async #goOn(file: LogFile, size: number): Promise<boolean> {
+    const { path } = this.#settings
+    const current = await openLog(path)
+    if (current === undefined || current.inode === file.inode) {
+      await current?.[Symbol.asyncDispose]()
+      this.#reader.behind(Math.max(0, size - this.#offset))
+      return false
+    }
+    const { size: sizeNow, mtimeNs } = await file.state()
+    // Something was written before it was renamed.
+    if (sizeNow !== size) {
+      await current[Symbol.asyncDispose]()
+      return true
+    }
+    const hasRest = sizeNow > this.#offset
+    if (hasRest && !(await this.#readRest(file, sizeNow))) {
+      await current[Symbol.asyncDispose]()
+      return false
+    }
+    const between = (await rotatedFiles(path)).find(
+      (other) => other.inode !== file.inode && other.inode !== current.inode && other.mtimeNs > mtimeNs,
+    )
+    const next = between === undefined ? current : ((await openLog(between.path)) ?? current)
+    if (next !== current) await current[Symbol.asyncDispose]()
+    await file[Symbol.asyncDispose]()
+    this.#file = next
+    this.#offset = 0
+    this.#passed = 0
+    this.#print = undefined
+    this.#seen = undefined
+    await this.#keepPlace(next)
+    return true
+  }
+
+  /** The last line of a file that grows no more has no end to wait for. */
+  async #readRest(file: LogFile, size: number): Promise<boolean> {
+    const { maxLineBytes } = this.#settings
+    const rest = await file.read(this.#offset + this.#passed, Math.min(size - this.#offset, maxLineBytes))
+    return await this.#tell(file, rest, size)
+  }
+}
+
+/** Where the last line begins that is not ended, or the end. */
+async function endOf(file: LogFile): Promise<number> {
+  const { size } = await file.state()
+  const from = Math.max(0, size - 65_536)
+  const last = (await file.read(from, size - from)).lastIndexOf(NEWLINE)
+  return last < 0 ? size : from + last + 1
+}
+
+/** More files than these beside a log are not looked at. */
+const MAX_FILES = 256
+const COMPRESSED = new Set(['.gz', '.zst', '.xz', '.bz2', '.lz4', '.zip'])
+
+/** A file beside the log whose name says that it was the log once. */
+interface RotatedFile {
+  readonly path: string
+  readonly inode: string
+  readonly mtimeNs: bigint
+}
+
+/**
+ * The files that the log was called before, those written last at the end. Kubernetes calls them `audit-<time>.log`, logrotate
+ * `audit.log.1` and `audit.log-<date>`. Compressed ones are none: what was in them was read before.
+ */
+async function rotatedFiles(path: string): Promise<RotatedFile[]> {
+  const [directory, name] = [dirname(path), basename(path)]
+  const stem = name.slice(0, name.length - extname(name).length)
+  const names = await readdir(directory).catch(() => [])
+  const found: RotatedFile[] = []
+  for (const other of names) {
+    if (other === name || COMPRESSED.has(extname(other))) continue
+    if (!other.startsWith(`${name}.`) && !other.startsWith(`${name}-`) && !other.startsWith(`${stem}-`))
+      continue
+    const file = await stat(join(directory, other), { bigint: true }).catch(() => undefined)
+    if (file?.isFile() !== true) continue
+    found.push({ path: join(directory, other), inode: String(file.ino), mtimeNs: file.mtimeNs })
+    if (found.length === MAX_FILES) break
+  }
+  return found.sort((one, other) => (one.mtimeNs < other.mtimeNs ? -1 : 1))
+}
+
+/** The file that was read up to a place, whatever it is called now; undefined when it is gone, or was compressed. */
+async function fileAt(place: LogPlace, path: string): Promise<LogFile | undefined> {
+  const rotated = (await rotatedFiles(path)).reverse().map((file) => file.path)
+  let copy: LogFile | undefined
+  for (const candidate of [path, ...rotated]) {
+    const file = await openLog(candidate)
+    if (file === undefined) continue
+    const isSame = file.inode === place.inode
+    // Of an empty file nothing is known by which a copy could be told from any other.
+    if ((isSame || (copy === undefined && place.print.bytes > 0)) && (await file.isLike(place))) {
+      if (isSame) {
+        await copy?.[Symbol.asyncDispose]()
+        return file
+      }
+      copy = file
+    } else await file[Symbol.asyncDispose]()
+  }
+  return copy
+}
+
+/** Undefined where there is no such file. Rejects when it may not be read. */
+export async function openLog(path: string): Promise<LogFile | undefined> {
+  try {
+    return await LogFile.open(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** How long a file is, and when it was written last. */
+interface LogState {
+  readonly size: number
+  readonly mtimeNs: bigint
+}
+
+/** A file of a log, open: it is the same one however it is called meanwhile. */
+class LogFile implements AsyncDisposable {
+  readonly path: string
+  readonly inode: string
+  readonly #handle: FileHandle
+
+  private constructor(path: string, inode: string, handle: FileHandle) {
+    this.path = path
+    this.inode = inode
+    this.#handle = handle
+  }
+
+  /** Rejects as `open` does. */
+  static async open(path: string): Promise<LogFile> {
+    const handle = await open(path, 'r')
+    const { ino } = await handle.stat({ bigint: true })
+    return new LogFile(path, String(ino), handle)
+  }
+
+  async state(): Promise<LogState> {
+    const { size, mtimeNs } = await this.#handle.stat({ bigint: true })
+    return { size: Number(size), mtimeNs }
+  }
+
+  /** At most so many bytes from a place on; fewer at the end. */
+  async read(offset: number, most: number): Promise<Buffer> {
+    const buffer = Buffer.allocUnsafe(most)
+    const { bytesRead } = await this.#handle.read(buffer, 0, most, offset)
+    return buffer.subarray(0, bytesRead)
+  }
+
+  /** The fingerprint by which it is known once so much of it was read. */
+  async print(offset: number): Promise<LogPrint> {
+    const bytes = printLength(offset)
+    return { bytes, hash: bytes === 0 ? '' : hash('sha256', await this.read(0, bytes), 'base64url') }
+  }
+
+  /** Whether it may be what was read up to a place: it is as long, and begins alike. */
+  async isLike({ offset, print }: Pick<LogPlace, 'offset' | 'print'>): Promise<boolean> {
+    const { size } = await this.state()
+    return size >= offset && (await this.print(print.bytes)).hash === print.hash
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#handle.close()
+  }
+}
+
+/** How much of a log's beginning it is known by. */
+const PRINT_BYTES = 1_024
+
+/** How far a log was read: in which file, known by its number on the disk and how it begins, and how many bytes of it. */
+interface LogPlace {
+  readonly inode: string
+  readonly offset: number
+  readonly print: LogPrint
+}
+
+/** The fingerprint of the first bytes of a file, as many as were read of it when it was taken. */
+interface LogPrint {
+  readonly bytes: number
+  readonly hash: string
+}
+
+/** Of how many bytes the fingerprint is of a file of which so many were read. */
+const printLength = (offset: number): number => Math.min(offset, PRINT_BYTES)
+
+function placeText(place: LogPlace): string {
+  return JSON.stringify(place)
+}
+
+/** Undefined when the text is no such place. */
+function readPlace(text: string): LogPlace | undefined {
+  let place: Json
+  try {
+    place = JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+  if (!isObject(place) || !isObject(place.print)) return undefined
+  const [inode, offset] = [textIn(place, 'inode'), numberIn(place, 'offset')]
+  const print = { bytes: numberIn(place.print, 'bytes'), hash: textIn(place.print, 'hash') }
+  const isSound = inode !== '' && Number.isSafeInteger(offset) && offset >= 0 && print.bytes <= PRINT_BYTES
+  return isSound ? { inode, offset, print } : undefined
+}
+
+/** What is read of several audit events. */
+export class AuditEvents {
+  readonly observations: AuditedRequest[] = []
+  readonly skipped: Partial<Record<SkipReason, number>> = {}
+  unreadable = 0
+  /** Why the first one that cannot be read cannot be. */
+  reason = ''
+  readonly #references: readonly CustomReference[]
+
+  /** `references`: what has to be read of custom resources beside what all objects have. */
+  constructor(references: readonly CustomReference[]) {
+    this.#references = references
+  }
+
+  /** Reads an event as it stands in a line of a log. */
+  addLine(line: string): void {
+    try {
+      this.add(JSON.parse(line) as Json)
+    } catch (error) {
+      this.cannotRead(errorText(error))
+    }
+  }
+
+  /** Reads one event; what is not needed of it is dropped here. */
+  add(event: Json): void {
+    if (!isObject(event)) {
+      this.cannotRead('it is no JSON object')
+      return
+    }
+    if (textIn(event, 'stage') === '') {
+      this.cannotRead('it is no event of an audit log')
+      return
+    }
+    try {
+      const read = readAuditEvent(event, this.#references)
+      if (typeof read === 'string') this.skipped[read] = (this.skipped[read] ?? 0) + 1
+      else this.observations.push(read)
+    } catch (error) {
+      if (isOutOfMemory(error)) throw error
+      this.cannotRead(errorText(error))
+    }
+  }
+
+  cannotRead(reason: string): void {
+    this.unreadable++
+    this.reason ||= reason
+  }
+}

@@ -1,0 +1,182 @@
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import type { AddressInfo, Server } from 'node:net'
+import { ownValue } from '../model/names-from-outside.ts'
+import type { Signal } from '../model/otlp-requests.ts'
+import { MIB } from '../model/time-and-size.ts'
+import type { ConnectionLimits, Connections } from '../platform/connections.ts'
+import type { Authenticator } from '../platform/credentials.ts'
+import type { ServerTlsSettings } from '../platform/tls.ts'
+import type { Flows } from './flows.ts'
+import type { InFlight } from './in-flight.ts'
+
+/** The size limit the OTLP specification recommends, in bytes, before and after decompression. */
+export const DEFAULT_MAX_MESSAGE_BYTES = 64 * MIB
+
+/** How long requests in flight may go on after shutdown begins, in milliseconds. */
+const DEFAULT_SHUTDOWN_GRACE_MS = 5000
+
+const DEFAULT_MAX_CONNECTIONS = 1024
+
+export const DEFAULT_REQUEST_TIMEOUT_MS = 60_000
+
+/** How long the first bytes of a protocol may take to arrive, in milliseconds. */
+export const FIRST_BYTES_MS = 10_000
+
+/** Where a receiver listens, and for whom. */
+export interface ListenerSettings {
+  /** The receiver's id in the configuration, such as `otlp/2`. */
+  receiver: string
+  /** Name or address; a name that has several addresses is bound at its first IPv4 one, as the Collector does. */
+  host: string
+  /** 0 takes any free port. */
+  port: number
+  /** So many may have a request under way; 1024 unless given. */
+  maxConnections?: number
+  /** So many of one address, for IPv6 of one /64; as many as there may be unless given. */
+  maxConnectionsPerAddress?: number
+  /** Within how many milliseconds a connection must have spoken, and shown its credential where one is asked for; 10 s unless given. */
+  firstBytesMs?: number
+  /** How long a request may take to arrive, in milliseconds; a minute unless given, 0 is for ever. */
+  requestTimeoutMs?: number
+  shutdownGraceMs?: number
+  tls?: ServerTlsSettings
+  /** Whoever it does not know is turned away; the receiver does not dispose of it. */
+  authenticator?: Authenticator
+  /** Told of what the sender cannot be told: certificates that cannot be read again, handshakes that failed. */
+  onTrouble?: (reason: string) => void
+}
+
+/** What the gRPC and the HTTP receiver share. */
+export interface ReceiverSettings extends ListenerSettings {
+  /** The signals of the pipelines this receiver feeds; others are answered as unknown. */
+  signals: readonly Signal[]
+  inFlight: InFlight
+  /** Shared by all receivers, as the budget is; one of its own unless given. */
+  flows?: Flows
+  /** Tells when memory is short; it never is unless given. */
+  memory?: { readonly isRefusing: boolean }
+  /** From 0 to 1; spreads the delays after which senders come again. */
+  chance?: () => number
+  maxMessageBytes?: number
+  /** In so many milliseconds a kilobyte of a body has to come; 10 s unless given. */
+  bodyPaceMs?: number
+}
+
+/**
+ * A receiver that is listening. Disposing stops accepting and lets requests in flight finish within the grace
+ * period; those that do not are answered as failed, so that their senders try again. It is safe twice.
+ */
+export interface RunningReceiver extends AsyncDisposable {
+  /** The port it is bound to. */
+  readonly port: number
+  /** How many connections are open now. */
+  readonly connections: number
+}
+
+const RAISE =
+  'behind a proxy or NAT, raise connectors::cpid::admission::max_connections_per_address, and max_connections with it'
+
+/** How many connections a receiver has, and how long without a credential where one is asked for. */
+export function connectionLimitsOf(settings: ListenerSettings): ConnectionLimits {
+  const { maxConnections: max = DEFAULT_MAX_CONNECTIONS, maxConnectionsPerAddress, firstBytesMs } = settings
+  const asksForCredential = settings.authenticator !== undefined || settings.tls?.clientCaFile !== undefined
+  return {
+    max,
+    ...(maxConnectionsPerAddress !== undefined && { maxPerAddress: maxConnectionsPerAddress }),
+    ...(asksForCredential && { credentialWithinMs: firstBytesMs ?? FIRST_BYTES_MS }),
+    advice: RAISE,
+  }
+}
+
+/** How long the answers given at the end of the grace period have to leave, in milliseconds. */
+const LAST_ANSWERS_MS = 500
+
+/** What a transport does when its server closes. */
+interface Closing {
+  /** Asks the connections to end once they have answered what they are at. */
+  drain: () => void
+  /** Answers at once whatever is still in flight when the grace period ends. */
+  giveUp: () => void
+}
+
+/**
+ * Binds a server to the receiver's address; disposing closes it and its connections. Rejects with an error that
+ * says what to do when it cannot listen.
+ */
+export async function listen(
+  server: Server,
+  settings: ListenerSettings,
+  purpose: ListenPurpose,
+  connections: Connections,
+  { drain, giveUp }: Closing,
+): Promise<RunningReceiver> {
+  const port = await bind(server, settings, purpose)
+  const close = async (): Promise<void> => {
+    const closed = once(server, 'close')
+    server.close()
+    drain()
+    for (const socket of connections.sockets()) if (socket.bytesRead === 0) socket.destroy()
+    const cutOff = (): void => {
+      for (const socket of connections.sockets()) socket.destroy()
+    }
+    let timer = setTimeout(() => {
+      giveUp()
+      timer = setTimeout(cutOff, LAST_ANSWERS_MS)
+    }, settings.shutdownGraceMs ?? DEFAULT_SHUTDOWN_GRACE_MS)
+    await closed
+    clearTimeout(timer)
+  }
+  let closing: Promise<void> | undefined
+  return {
+    port,
+    get connections() {
+      return connections.size
+    },
+    [Symbol.asyncDispose]: () => (closing ??= close()),
+  }
+}
+
+async function bind(server: Server, settings: ListenerSettings, purpose: ListenPurpose): Promise<number> {
+  try {
+    const bare = settings.host.replace(/^\[(.*)\]$/, '$1')
+    const { address } = await lookup(bare, { order: 'ipv4first' })
+    server.listen(settings.port, address)
+    await once(server, 'listening')
+  } catch (error) {
+    throw cannotListen(settings, purpose, error)
+  }
+  // A connection that could not be accepted is tried again by its sender; it must not end the process.
+  server.on('error', () => undefined)
+  return (server.address() as AddressInfo).port
+}
+
+const WHAT_TO_DO: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the address is already in use; stop the program that holds it or choose another port',
+  EADDRNOTAVAIL: 'this machine has no such address; choose one that it has, or 0.0.0.0 for all',
+  EACCES: 'this user may not bind that port; choose one above 1023',
+  ENOTFOUND: 'the host name is unknown; write an address or a name that resolves',
+  EAI_AGAIN: 'the host name cannot be looked up now; write an address or try again',
+}
+
+/** What a receiver listens for. */
+export interface ListenPurpose {
+  /** `OTLP/http`. */
+  readonly what: string
+  /** The setting of the receiver by which it listens elsewhere: `protocols::http::endpoint`. */
+  readonly setting: string
+}
+
+/** The error of a receiver that cannot listen: which one, on which address, and what to do about the system error. */
+function cannotListen(
+  { receiver, host, port }: ListenerSettings,
+  { what, setting }: ListenPurpose,
+  cause: unknown,
+): Error {
+  const { code = '', message } = cause as NodeJS.ErrnoException
+  return new Error(
+    `receiver ${receiver} cannot listen for ${what} on ${host}:${port}: ${ownValue(WHAT_TO_DO, code) ?? message} ` +
+      `(receivers::${receiver}::${setting})`,
+    { cause },
+  )
+}

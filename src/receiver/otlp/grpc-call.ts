@@ -1,0 +1,455 @@
+import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2'
+import {
+  Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  status,
+  type StatusObject,
+} from '@grpc/grpc-js'
+import { ownValue } from '../../model/names-from-outside.ts'
+import type { Sender } from '../../model/otlp-requests.ts'
+import { encodeRpcStatus, type RpcStatus, truncateMessage } from '../../model/otlp/responses.ts'
+import { type Endpoints, peerOf, type RequestAdmission } from '../../platform/connections.ts'
+import { ANSWER_STATUSES, type Refusal, rpcStatusOf } from '../answer-statuses.ts'
+import { GRPC_ACCEPT_ENCODING, GRPC_CODINGS } from '../compression.ts'
+import type { PacedBody, SlowBodyWatch } from '../http-body.ts'
+import {
+  BUDGET_EXHAUSTED,
+  budgetHolderOf,
+  type PausableReading,
+  pausableReadingOf,
+  REQUEST_BYTES,
+  type Reservation,
+} from '../in-flight.ts'
+import type { Intake } from '../intake.ts'
+
+export interface AdmissionSettings {
+  maxMessageBytes: number
+  /** How long a message may take to arrive; 0 is for ever. */
+  requestTimeoutMs: number
+  /** Told of calls that ended before their message was whole. */
+  refused: (path: string, refusal: Refusal) => void
+  /** Told which connection a call that is let in came on. */
+  onCall: (metadata: Metadata, connection: object) => void
+  /** Who makes a call that was let in; undefined where nobody is asked. */
+  senderOf: (metadata: Metadata) => Sender | undefined
+  pace: SlowBodyWatch
+  /** Told of every call that has begun on a connection. */
+  begin: (connection: GrpcConnection) => RequestAdmission
+  /** What whoever has one connection too many is told. */
+  refusalText: (reason: 'limit' | 'address') => string
+}
+
+/** The connection of calls. */
+export interface GrpcConnection extends Endpoints {
+  readonly peer: string
+  readonly session: Http2Session
+}
+
+/**
+ * Turns calls away before their message is read while memory, the budget or the place of their sender is spent; counts every
+ * byte toward the budget as it comes, also as it is decompressed, and ends calls whose message does not come in time. Reports
+ * these and the calls that grpc-js ends by itself before their message is whole. What a call holds is given back when it is over.
+ */
+export function admissionInterceptor(intake: Intake, settings: AdmissionSettings): ServerInterceptor {
+  const connections = new GrpcConnections()
+  return ({ path }, outer) => {
+    const call = new AdmittedCall(outer, {
+      ...{ intake, settings, path, connection: connections.of(sessionOf(outer)) },
+    })
+    return new ServerInterceptingCall(call.call, {
+      start(next) {
+        next({
+          onReceiveMetadata: (metadata, pass) => {
+            if (call.begin(metadata)) pass(metadata)
+          },
+          onReceiveMessage: (message, pass) => {
+            if (call.becomeWhole()) pass(message)
+          },
+        })
+      },
+    })
+  }
+}
+
+/** Where each session comes from. */
+class GrpcConnections {
+  readonly #known = new WeakMap<Http2Session, GrpcConnection>()
+
+  /** Undefined when the connection is gone. */
+  of(session: Http2Session | undefined): GrpcConnection | undefined {
+    if (session === undefined || session.destroyed) return undefined
+    const before = this.#known.get(session)
+    if (before !== undefined) return before
+    const { remoteAddress, remotePort, localAddress } = session.socket
+    const peer = peerOf(remoteAddress)
+    const connection = { peer, session, remoteAddress, remotePort, localAddress }
+    this.#known.set(session, connection)
+    return connection
+  }
+}
+
+interface Admitting {
+  intake: Intake
+  settings: AdmissionSettings
+  /** The method's. */
+  path: string
+  /** Undefined when it is gone. */
+  connection: GrpcConnection | undefined
+}
+
+/** A call from its first byte to its end: its message is being read, is whole, or was refused. */
+class AdmittedCall {
+  readonly #grpc: GrpcJsCall
+  readonly #admitting: Admitting
+  readonly #peer: string
+  readonly #reservation: Reservation
+  #state: 'reading' | 'whole' | 'refused' = 'reading'
+  #timer: NodeJS.Timeout | undefined
+  #paced: PacedBody | undefined
+  /** Who sends it, until the first byte has been counted. */
+  #sender: (() => Sender | undefined) | undefined
+  /** Tells its connection that it is over. */
+  #leave: () => void = () => undefined
+
+  constructor(call: ServerInterceptingCallInterface, admitting: Admitting) {
+    this.#admitting = admitting
+    this.#peer = admitting.connection?.peer ?? ''
+    this.#reservation = admitting.intake.inFlight.open(this.#peer)
+    this.#reservation.onGiveWay(() => this.#giveWay())
+    const { maxMessageBytes } = admitting.settings
+    this.#grpc = new GrpcJsCall(call, {
+      bytes: (chunk) => this.#count(chunk),
+      // grpc-js answers with what it could undo by itself.
+      head: (metadata) => metadata.set('grpc-accept-encoding', GRPC_ACCEPT_ENCODING),
+      decompress: (message, encoding) =>
+        decompressCounted(message, encoding, maxMessageBytes, this.#reservation),
+      ending: (ending) => this.#end(ending),
+      closed: () => {
+        this.#awaitNoMore()
+        this.#reservation[Symbol.dispose]()
+        this.#leave()
+      },
+    })
+  }
+
+  get call(): ServerInterceptingCallInterface {
+    return this.#grpc.call
+  }
+
+  /** Begins to wait for the message; false when the call is refused. */
+  begin(metadata: Metadata): boolean {
+    const { intake, settings } = this.#admitting
+    if (!this.#hasConnection()) return false
+    const { connection } = this.#grpc
+    this.#took(REQUEST_BYTES)
+    const refusal = intake.refusalOf(connection, this.#reservation)
+    if (refusal !== undefined) {
+      this.#refuse(refusal)
+      return false
+    }
+    const giveUp = (): void => this.#giveUp()
+    if (settings.requestTimeoutMs > 0) this.#timer = setTimeout(giveUp, settings.requestTimeoutMs)
+    this.#paced = settings.pace.begin(giveUp)
+    this.#sender = () => settings.senderOf(metadata)
+    settings.onCall(metadata, connection)
+    return true
+  }
+
+  /** Whether its connection may have a call under way. */
+  #hasConnection(): boolean {
+    const { connection, settings } = this.#admitting
+    if (connection === undefined) return true
+    const begun = settings.begin(connection)
+    if (begun.kind === 'begun') {
+      this.#leave = begun.end
+      return true
+    }
+    this.#become('refused')
+    this.#grpc.cutOff(tooManyConnectionsStatus(settings.refusalText(begun.reason)))
+    return false
+  }
+
+  /** The message is there; false when the call was refused, perhaps for its last bytes. */
+  becomeWhole(): boolean {
+    if (this.#state === 'refused') return false
+    this.#become('whole')
+    this.#reservation.isRead()
+    return true
+  }
+
+  #become(state: 'whole' | 'refused'): void {
+    this.#state = state
+    this.#awaitNoMore()
+  }
+
+  #awaitNoMore(): void {
+    clearTimeout(this.#timer)
+    if (this.#paced !== undefined) this.#admitting.settings.pace.end(this.#paced)
+  }
+
+  /** Others are read on when this connection has sent much. */
+  #took(bytes: number): void {
+    this.#reservation.came(this.#grpc.connection, bytes, this.#grpc.reading)
+  }
+
+  #count(chunk: Buffer): void {
+    this.#took(chunk.length)
+    if (this.#state !== 'reading') return
+    if (this.#sender !== undefined) this.#reservation.belongTo(budgetHolderOf(this.#sender(), this.#peer))
+    this.#sender = undefined
+    if (this.#paced !== undefined) this.#paced.came += chunk.length
+    if (!this.#reservation.take(chunk.length)) this.#giveWay()
+  }
+
+  #giveWay(): void {
+    if (this.#state !== 'reading') return
+    this.#grpc.readNoMore()
+    this.#refuse(BUDGET_EXHAUSTED)
+  }
+
+  /** Answers when the pause is over after which its sender should come again. */
+  #refuse(refusal: Refusal): void {
+    this.#become('refused')
+    this.#tell(refusal)
+    void this.#admitting.intake.ready(refusal).then((ready) => this.#grpc.cutOff(grpcStatusOf(ready)))
+  }
+
+  #giveUp(): void {
+    this.#become('refused')
+    this.#tell(TOO_SLOW)
+    this.#grpc.cutOff(tooSlowStatus())
+  }
+
+  /** Somebody else ends it: with an answer once the message is whole, before that since it cannot be taken. */
+  #end(ending: Ending): void {
+    if (this.#state === 'whole') {
+      this.#reservation[Symbol.dispose]()
+      this.#grpc.send(ending)
+    }
+    if (this.#state !== 'reading') return
+    this.#become('refused')
+    const refusal = refusalOfEnding(ending)
+    if (refusal !== undefined) this.#tell(refusal)
+    this.#grpc.cutOff(readableEnding(ending))
+  }
+
+  #tell(refusal: Refusal): void {
+    const { settings, path } = this.#admitting
+    settings.refused(path, refusal)
+  }
+}
+
+/** What this was written for; a test fails with any other, until somebody has read that one's server-interceptors.ts. */
+export const GRPC_JS_VERSION = '1.14.7'
+
+/** A flag for compression and four bytes of length (gRPC over HTTP/2, Length-Prefixed-Message). */
+const PREFIX_BYTES = 5
+
+export type Ending = Parameters<ServerInterceptingCallInterface['sendStatus']>[0]
+
+/** What grpc-js has inside a call and does not show in its types. */
+interface Inside extends ServerInterceptingCallInterface {
+  readonly stream: ServerHttp2Stream
+  decompressMessage(framed: Buffer, encoding: string): Promise<Buffer>
+}
+
+interface CallHooks {
+  /** Each piece of the message as it comes, before grpc-js keeps it. */
+  bytes(chunk: Buffer): void
+  /** Before an answer's headers go out. */
+  head(metadata: Metadata): void
+  /** A message without its compression; what it rejects with becomes the call's ending. */
+  decompress(message: Buffer, encoding: string): Promise<Buffer>
+  /** Somebody ends the call: a handler, an interceptor or grpc-js. Nothing is sent but by `send`. */
+  ending(ending: Ending): void
+  closed(): void
+}
+
+/**
+ * The only place that reaches into grpc-js: the bytes of a call as they come, how they are decompressed, and every way it
+ * ends. Without it memory could not be bounded, since grpc-js counts a message only once it is whole, and no hook of its
+ * interceptors shows the calls that it ends by itself before.
+ */
+export class GrpcJsCall {
+  /** The call as interceptors know it; all that goes through it is heard. */
+  readonly call: ServerInterceptingCallInterface
+  readonly #stream: ServerHttp2Stream
+  readonly #sendStatus: (ending: Ending) => void
+
+  /** `call`: what the first interceptor is given. Throws when grpc-js is one that this was not written for. */
+  constructor(call: ServerInterceptingCallInterface, hooks: CallHooks) {
+    const inside = insideOf(call)
+    this.call = inside
+    this.#stream = inside.stream
+    this.#sendStatus = inside.sendStatus.bind(inside)
+    const sendMetadata = inside.sendMetadata.bind(inside)
+    inside.sendStatus = (ending) => hooks.ending(ending)
+    inside.sendMetadata = (metadata) => {
+      hooks.head(metadata)
+      sendMetadata(metadata)
+    }
+    inside.decompressMessage = (framed, encoding) => hooks.decompress(framed.subarray(PREFIX_BYTES), encoding)
+    this.#stream.prependListener('data', (chunk: Buffer) => hooks.bytes(chunk))
+    this.#stream.once('close', () => hooks.closed())
+  }
+
+  /** What stands for the connection of the call; the call itself where that is gone. */
+  get connection(): object {
+    return this.#stream.session ?? this.#stream
+  }
+
+  /** Reading from the connection of the call. */
+  get reading(): PausableReading {
+    const { session } = this.#stream
+    const isOpen = session !== undefined && !session.destroyed
+    return pausableReadingOf(isOpen ? session.socket : {})
+  }
+
+  /** Ends the call with what is sent. */
+  send(ending: Ending): void {
+    this.#sendStatus(ending)
+  }
+
+  /** Ends the call whose message is not read to its end: what its sender still sends is dropped. */
+  cutOff(ending: Ending): void {
+    this.#sendStatus(ending)
+    if (!this.#stream.destroyed) this.#stream.close(constants.NGHTTP2_NO_ERROR)
+  }
+
+  /** Neither grpc-js nor `bytes` gets any more of the message. */
+  readNoMore(): void {
+    this.#stream.removeAllListeners('data')
+  }
+}
+
+/** The connection that a call came on; undefined when it is gone. Throws as GrpcJsCall does. */
+export function sessionOf(call: ServerInterceptingCallInterface): Http2Session | undefined {
+  return insideOf(call).stream.session
+}
+
+function insideOf(call: ServerInterceptingCallInterface): Inside {
+  const { stream, decompressMessage } = call as Partial<Inside>
+  if (typeof stream?.prependListener !== 'function' || typeof decompressMessage !== 'function')
+    throw new Error(
+      `this version of @grpc/grpc-js is not known; install ${GRPC_JS_VERSION}, as package.json has it`,
+    )
+  return call as Inside
+}
+
+/** A message that cannot be taken, with the status to answer with. */
+class NotTaken extends Error implements StatusObject {
+  readonly code: status
+  readonly details: string
+  readonly metadata: Metadata
+
+  constructor({ code, details, metadata }: StatusObject) {
+    super(details)
+    this.code = code
+    this.details = details
+    this.metadata = metadata
+  }
+}
+
+/**
+ * A gRPC message without its compression; what it grows to is counted while it grows. Rejects with NotTaken:
+ * larger than `maxBytes`, no room, corrupt, or compressed in a way that is not known.
+ */
+async function decompressCounted(
+  message: Buffer,
+  encoding: string,
+  maxBytes: number,
+  reservation: Reservation,
+): Promise<Buffer> {
+  if (encoding === 'identity') return message
+  const decompressor = ownValue(GRPC_CODINGS, encoding)?.()
+  if (decompressor === undefined) throw notKnown(encoding)
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  const parts: Buffer[] = []
+  let length = 0
+  const stop = (ending: StatusObject): void => {
+    parts.length = 0
+    decompressor.destroy()
+    reject(new NotTaken(ending))
+  }
+  decompressor.on('error', () =>
+    stop(grpcStatusOf({ kind: 'malformed', reason: 'the compressed message is corrupt' })),
+  )
+  decompressor.on('data', (part: Buffer) => {
+    length += part.length
+    if (length > maxBytes)
+      stop(bareStatus('tooLarge', `the message decompresses to more than ${maxBytes} bytes`))
+    else if (!reservation.take(part.length)) stop(grpcStatusOf(BUDGET_EXHAUSTED))
+    else parts.push(part)
+  })
+  decompressor.on('end', () => resolve(Buffer.concat(parts, length)))
+  decompressor.end(message)
+  return promise
+}
+
+/** As gRPC asks for it (compression.md): with what would have been taken. */
+function notKnown(encoding: string): NotTaken {
+  const details = `the message is compressed with ${encoding}; use one of ${GRPC_ACCEPT_ENCODING}`
+  const ending = bareStatus('unknownCoding', details)
+  ending.metadata.set('grpc-accept-encoding', GRPC_ACCEPT_ENCODING)
+  return new NotTaken(ending)
+}
+
+/** What grpc-js ends a call with whose message it cannot read, which is the sender's fault and not the server's. */
+const UNREADABLE = status.INTERNAL
+
+/** A message that did not come whole in time. */
+const TOO_SLOW = {
+  kind: 'busy',
+  retryAfterMs: 0,
+  cause: 'time',
+  reason: 'the request did not come whole in time; send it again',
+} as const satisfies Refusal
+
+/** After so many milliseconds a call is sent again for which there were too many connections. */
+const FEWER_CONNECTIONS_MS = 1_000
+
+/** A refusal as gRPC trailers. */
+export function grpcStatusOf(refusal: Refusal): StatusObject {
+  return detailedStatus(ANSWER_STATUSES[refusal.kind].grpc, rpcStatusOf(refusal))
+}
+
+/** Trailers for a call on one connection too many. */
+function tooManyConnectionsStatus(reason: string): StatusObject {
+  const { grpc } = ANSWER_STATUSES.tooManyConnections
+  return detailedStatus(grpc, { code: grpc, message: reason, retryAfterMs: FEWER_CONNECTIONS_MS })
+}
+
+/** Trailers with the whole google.rpc.Status, where gRPC clients look for RetryInfo. */
+function detailedStatus(code: status, rpc: RpcStatus): StatusObject {
+  const metadata = new Metadata()
+  metadata.set('grpc-status-details-bin', Buffer.from(encodeRpcStatus('protobuf', rpc)))
+  return { code, details: truncateMessage(rpc.message), metadata }
+}
+
+/** Trailers of a row of the table, with nothing for clients that look for RetryInfo. */
+export function bareStatus(row: keyof typeof ANSWER_STATUSES, details: string): StatusObject {
+  return { code: ANSWER_STATUSES[row].grpc, details, metadata: new Metadata() }
+}
+
+function tooSlowStatus(): StatusObject {
+  return bareStatus('tooSlow', TOO_SLOW.reason)
+}
+
+/** Why a call ended before its message was whole; undefined when the client gave up, or has no credential. */
+function refusalOfEnding({ code, details: reason }: Ending): Refusal | undefined {
+  if (code === ANSWER_STATUSES.busy.grpc) return BUDGET_EXHAUSTED
+  if (code === ANSWER_STATUSES.tooLarge.grpc) return { kind: 'tooLarge', reason }
+  const isMalformed = [
+    UNREADABLE,
+    ANSWER_STATUSES.malformed.grpc,
+    ANSWER_STATUSES.unknownCoding.grpc,
+  ].includes(code)
+  return isMalformed ? { kind: 'malformed', reason } : undefined
+}
+
+/** What a call is ended with where grpc-js would say that the server has failed. */
+function readableEnding(ending: Ending): Ending {
+  return ending.code === UNREADABLE ? grpcStatusOf({ kind: 'malformed', reason: ending.details }) : ending
+}

@@ -1,0 +1,342 @@
+import type { ServerHttp2Session } from 'node:http2'
+import { createServer, type Server as NetServer, type Socket } from 'node:net'
+import { createServer as createTlsServer, TLSSocket } from 'node:tls'
+import {
+  type handleUnaryCall,
+  type Metadata,
+  type MethodDefinition,
+  Server,
+  ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptor,
+  type ServerOptions,
+  type StatusObject,
+} from '@grpc/grpc-js'
+import type { IngestOutcome, IngestPort, Sender, Signal } from '../../model/otlp-requests.ts'
+import { encodeExportResponse } from '../../model/otlp/responses.ts'
+import { Connections, type Endpoints, peerOf } from '../../platform/connections.ts'
+import type { Checked } from '../../platform/credentials.ts'
+import { refusalText } from '../../platform/http-listener.ts'
+import { certificateNames, followCertificates, openServerTls } from '../../platform/tls.ts'
+import { reportFailedHandshakes } from '../failed-handshakes.ts'
+import { SlowBodyWatch } from '../http-body.ts'
+import { Intake, type Origin } from '../intake.ts'
+import {
+  connectionLimitsOf,
+  DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  FIRST_BYTES_MS,
+  listen,
+  type ReceiverSettings,
+  type RunningReceiver,
+} from '../listener.ts'
+import type { ReceiverObserver } from '../receiver-type.ts'
+import {
+  admissionInterceptor,
+  type AdmissionSettings,
+  bareStatus,
+  type GrpcConnection,
+  grpcStatusOf,
+} from './grpc-call.ts'
+
+export interface GrpcReceiverSettings extends ReceiverSettings {
+  /** How many requests one connection may have in flight; 100 unless given. */
+  maxConcurrentStreams?: number
+  keepalive?: KeepaliveSettings
+}
+
+const DEFAULT_MAX_CONCURRENT_STREAMS = 100
+/** What every HTTP/2 client sends first (RFC 9113, section 3.4). */
+const PREFACE_BYTES = 24
+
+/**
+ * Takes OTLP/gRPC (OTLP specification, OTLP/gRPC) and hands every request to the port as it came. A message counts
+ * toward the budget as it comes. Rejects with an error that says what
+ * to do when it cannot listen. The socket is not bound by grpc-js, which would hide the reason
+ * of a failure and leave connections open when they are to be cut off; nor does it speak TLS, since it could not exchange
+ * the certificates of a listener that is open.
+ */
+export async function startGrpcReceiver(
+  settings: GrpcReceiverSettings,
+  port: IngestPort,
+  observer: ReceiverObserver,
+): Promise<RunningReceiver> {
+  const intake = new Intake(settings, 'grpc', { port, observer })
+  const sessions = new WeakMap<Metadata, object>()
+  const asksForCredential = settings.authenticator !== undefined || settings.tls?.clientCaFile !== undefined
+  const senders = asksForCredential
+    ? new GrpcSenders({
+        connectionOf: (metadata) => sessions.get(metadata),
+        onKnown: (endpoints) => connections.known(endpoints),
+      })
+    : undefined
+  const pace = new SlowBodyWatch(settings.bodyPaceMs)
+  const limits = connectionLimitsOf(settings)
+  const grpc = serverOf(settings, intake, {
+    ...{ sessions, senders, pace },
+    begin: (connection) => connections.begin(connection),
+    refusalText: (reason) => refusalText(reason, limits),
+  })
+  const injector = grpc.createConnectionInjector(ServerCredentials.createInsecure())
+  const server = listenerOf(settings, (socket) => {
+    senders?.connected(socket)
+    if (settings.authenticator === undefined) connections.known(socket)
+    closeSilentSocket(socket, settings.firstBytesMs ?? FIRST_BYTES_MS)
+    injector.injectConnection(socket)
+  })
+  const connections = new Connections(
+    server,
+    limits,
+    (reason) => intake.dropped(reason),
+    (connection) => (connection as GrpcConnection).session.close(),
+  )
+  server.once('close', () => pace[Symbol.dispose]())
+  const purpose = { what: 'OTLP/grpc', setting: 'protocols::grpc::endpoint' }
+  return listen(server, settings, purpose, connections, {
+    drain: () => grpc.tryShutdown(() => undefined),
+    giveUp: () => intake.stopWaiting(),
+  })
+}
+
+/** What is known of the calls under way. */
+interface Calls extends Pick<AdmissionSettings, 'begin' | 'refusalText'> {
+  /** The connection that each came on. */
+  sessions: WeakMap<Metadata, object>
+  senders: GrpcSenders | undefined
+  pace: SlowBodyWatch
+}
+
+function serverOf(
+  settings: GrpcReceiverSettings,
+  intake: Intake,
+  { sessions, senders, pace, begin, refusalText }: Calls,
+): Server {
+  const maxMessageBytes = settings.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES
+  const requestTimeoutMs = settings.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS
+  const server = new Server({
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_concurrent_streams': settings.maxConcurrentStreams ?? DEFAULT_MAX_CONCURRENT_STREAMS,
+    'grpc.enable_channelz': 0,
+    ...(settings.keepalive && keepaliveOptions(settings.keepalive)),
+    interceptors: [
+      admissionInterceptor(intake, {
+        maxMessageBytes,
+        requestTimeoutMs,
+        refused: (path, refusal) => {
+          const signal = settings.signals.find((known) => EXPORT_METHODS[known].path === path)
+          if (signal !== undefined) intake.answered(signal, refusal, 0)
+        },
+        senderOf: (metadata) => senders?.of(metadata),
+        ...{ pace, begin, refusalText },
+        onCall: (metadata, connection) => sessions.set(metadata, connection),
+      }),
+      ...(senders === undefined ? [] : [senders.interceptor(intake)]),
+    ],
+  })
+  for (const signal of settings.signals) {
+    server.addService(
+      { export: EXPORT_METHODS[signal] },
+      {
+        export: exporting(signal, intake, (metadata) => ({
+          sender: senders?.of(metadata),
+          connection: sessions.get(metadata) ?? metadata,
+        })),
+      },
+    )
+  }
+  return server
+}
+
+function exporting(
+  signal: Signal,
+  intake: Intake,
+  originOf: (metadata: Metadata) => Origin,
+): handleUnaryCall<Buffer, Buffer> {
+  const ingest = async (request: Buffer, origin: Origin): Promise<IngestOutcome> =>
+    intake.ready(await intake.ingest(signal, 'protobuf', request, origin))
+  return ({ request, metadata }, answer) => {
+    const { length } = request
+    void ingest(request, originOf(metadata)).then((outcome) => {
+      intake.answered(signal, outcome, length)
+      if (outcome.kind !== 'accepted') answer(grpcStatusOf(outcome))
+      else answer(null, Buffer.from(encodeExportResponse(signal, 'protobuf', outcome)))
+    })
+  }
+}
+
+function listenerOf(settings: GrpcReceiverSettings, take: (socket: Socket) => void): NetServer {
+  const options = { noDelay: true, keepAlive: true }
+  if (settings.tls === undefined) return createServer(options, take)
+  const secured = openServerTls(`receiver ${settings.receiver}`, settings.tls, settings.onTrouble)
+  const server = createTlsServer({ ...options, ...secured.current, ALPNProtocols: ['h2'] }, take)
+  followCertificates(server, secured)
+  reportFailedHandshakes(server, settings)
+  return server
+}
+
+/** A connection on which nobody speaks HTTP/2 takes the place of one on which somebody would. */
+function closeSilentSocket(socket: Socket, withinMs: number): void {
+  const timer = setTimeout(() => {
+    if (socket.bytesRead < PREFACE_BYTES) socket.destroy()
+  }, withinMs)
+  socket.once('close', () => clearTimeout(timer))
+}
+
+type Turned = Exclude<Checked, { kind: 'known' }>
+
+const BY_CERTIFICATE = Symbol('the sender that the certificate of this connection names')
+
+/** A socket, or what stands for it in its HTTP/2 session, which shows what was put on the socket and is no socket itself. */
+interface Marked extends Endpoints {
+  [BY_CERTIFICATE]?: Sender
+}
+
+/** What is known of a connection. */
+interface Known {
+  byCertificate: Sender | undefined
+  endpoints: Endpoints
+  peer: string
+  hasShownCredential: boolean
+}
+
+interface GrpcSendersHooks {
+  /** The connection that a call came on. */
+  connectionOf: (metadata: Metadata) => object | undefined
+  /** Told of every connection on which a credential was shown that is known. */
+  onKnown: (endpoints: Endpoints) => void
+}
+
+/** Knows who makes a gRPC call: by the certificate of its connection, and by its credential. */
+export class GrpcSenders {
+  readonly #hooks: GrpcSendersHooks
+  readonly #byConnection = new WeakMap<object, Known>()
+  readonly #byMetadata = new WeakMap<Metadata, Sender>()
+
+  constructor(hooks: GrpcSendersHooks) {
+    this.#hooks = hooks
+  }
+
+  /** Notes the certificate of a connection on the connection itself, where no other can be taken for it. */
+  connected(socket: Socket): void {
+    if (!(socket instanceof TLSSocket) || !socket.authorized) return
+    const marked: Marked = socket
+    marked[BY_CERTIFICATE] = { certificate: certificateNames(socket) ?? [] }
+  }
+
+  /** Who made the call with this metadata. */
+  of(metadata: Metadata): Sender | undefined {
+    return this.#byMetadata.get(metadata)
+  }
+
+  /** Turns away calls whose credential is not known, before their message is read. */
+  interceptor(intake: Intake): ServerInterceptor {
+    return (_, call) =>
+      new ServerInterceptingCall(call, {
+        start: (next) => {
+          next({
+            onReceiveMetadata: (metadata, pass) => {
+              const connection = this.#connectionOf(metadata)
+              const settle = (checked: Checked): void => {
+                if (checked.kind !== 'known') {
+                  if (checked.kind === 'unknown') intake.turnedAway(checked)
+                  call.sendStatus(statusOf(checked))
+                  return
+                }
+                this.#byMetadata.set(metadata, { ...connection?.byCertificate, ...checked.sender })
+                if (connection?.hasShownCredential === false) {
+                  connection.hasShownCredential = true
+                  this.#hooks.onKnown(connection.endpoints)
+                }
+                pass(metadata)
+              }
+              const checked = check(intake, metadata, connection?.peer)
+              if ('then' in checked) void checked.then(settle)
+              else settle(checked)
+            },
+          })
+        },
+      })
+  }
+
+  #connectionOf(metadata: Metadata): Known | undefined {
+    const session = this.#hooks.connectionOf(metadata) as Partial<ServerHttp2Session> | undefined
+    if (session === undefined) return undefined
+    const before = this.#byConnection.get(session)
+    if (before !== undefined) return before
+    // A session that has lost its socket has nobody to answer.
+    if (session.destroyed === true || session.socket === undefined) return undefined
+    const marked: Marked = session.socket
+    const { remoteAddress, remotePort, localAddress } = marked
+    const known: Known = {
+      byCertificate: marked[BY_CERTIFICATE],
+      endpoints: { remoteAddress, remotePort, localAddress },
+      peer: peerOf(remoteAddress),
+      hasShownCredential: false,
+    }
+    this.#byConnection.set(session, known)
+    return known
+  }
+}
+
+function check(
+  { authenticator }: Intake,
+  metadata: Metadata,
+  peer: string | undefined,
+): Checked | Promise<Checked> {
+  if (authenticator === undefined) return { kind: 'known', sender: {} }
+  const [value] = metadata.get(authenticator.header)
+  return authenticator.check(value?.toString(), peer)
+}
+
+function statusOf(turned: Turned): StatusObject {
+  if (turned.kind === 'busy') return grpcStatusOf(turned)
+  return bareStatus('unauthenticated', turned.reason)
+}
+
+const same = (bytes: Buffer): Buffer => bytes
+
+const method = (path: string): MethodDefinition<Buffer, Buffer> => ({
+  path,
+  requestStream: false,
+  responseStream: false,
+  requestSerialize: same,
+  requestDeserialize: same,
+  responseSerialize: same,
+  responseDeserialize: same,
+})
+
+/** The OTLP Export method of each signal; requests and responses stay bytes. */
+const EXPORT_METHODS: Readonly<Record<Signal, MethodDefinition<Buffer, Buffer>>> = {
+  traces: method('/opentelemetry.proto.collector.trace.v1.TraceService/Export'),
+  logs: method('/opentelemetry.proto.collector.logs.v1.LogsService/Export'),
+}
+
+/** When connections end, in milliseconds; for each of these but `timeoutMs` 0 means never. */
+export interface KeepaliveSettings {
+  /** After so long without a request. */
+  maxConnectionIdleMs: number
+  maxConnectionAgeMs: number
+  maxConnectionAgeGraceMs: number
+  /** How often a connection is pinged, and how long it has for the answer. */
+  timeMs: number
+  timeoutMs: number
+}
+
+const OPTIONS: Readonly<Record<keyof KeepaliveSettings, string>> = {
+  maxConnectionIdleMs: 'grpc.max_connection_idle_ms',
+  maxConnectionAgeMs: 'grpc.max_connection_age_ms',
+  maxConnectionAgeGraceMs: 'grpc.max_connection_age_grace_ms',
+  timeMs: 'grpc.keepalive_time_ms',
+  timeoutMs: 'grpc.keepalive_timeout_ms',
+}
+/** Timers go no further; just below it, since grpc-js takes this number for never. */
+const MAX_MS = 2 ** 31 - 2
+
+/** The same in the words of grpc-js, which leaves out what never happens. */
+export function keepaliveOptions(settings: KeepaliveSettings): ServerOptions {
+  const entries = Object.entries(OPTIONS).map(([key, option]) => [
+    option,
+    Math.min(settings[key as keyof KeepaliveSettings], MAX_MS),
+  ])
+  return Object.fromEntries(entries.filter(([, ms]) => ms !== 0)) as ServerOptions
+}

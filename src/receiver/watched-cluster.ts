@@ -1,0 +1,212 @@
+import type { WatchedResource } from '../kube/cluster/api-resources.ts'
+import { ApiError, ApiServer, isCertificateTrouble, NotAnApiServer } from '../kube/cluster/api-server.ts'
+import { type ClusterAccess, serviceAccountAccess } from '../kube/cluster/cluster-access.ts'
+import { kubeconfigAccess } from '../kube/cluster/kubeconfig.ts'
+import type { StreamObserver } from '../kube/cluster/resource-stream.ts'
+import { errorText } from '../model/faults.ts'
+import type { AskedCluster } from './cluster-settings.ts'
+import type { ClusterObserver } from './receiver-type.ts'
+
+/** What the streams of a cluster meet, as metrics and as sentences for an operator. */
+export class WatchReports implements StreamObserver {
+  readonly #receiver: string
+  readonly #cluster: string
+  readonly #address: string
+  readonly #observer: ClusterObserver
+  readonly #onTrouble: (reason: string) => void
+  readonly #onAllSeen: (seen: number, refused: number) => void
+  readonly #onBehind: (isBehind: boolean) => void
+  readonly #behind = new Set<string>()
+  readonly #refused = new Set<string>()
+  /** Those that are followed and not refused. */
+  readonly #streams = new Set<string>()
+  #wereLevel = false
+  /** All of them were level once, then behind, and none is level since: the server was away. */
+  #isOut = false
+  /** Those that are being listed anew: the first of them is told of. */
+  readonly #anew = new Set<string>()
+  /** Why, of those that were refused and not told of. */
+  readonly #untold = new Map<string, string>()
+  /** Those that were begun and of which nothing is known yet; undefined before any was. */
+  #awaited: Set<string> | undefined
+  #begun = 0
+
+  constructor(
+    { receiver, cluster, address }: { receiver: string; cluster: string; address: string },
+    observer: ClusterObserver,
+    onTrouble: (reason: string) => void,
+    onAllSeen: (seen: number, refused: number) => void = () => undefined,
+    onBehind: (isBehind: boolean) => void = () => undefined,
+  ) {
+    this.#receiver = receiver
+    this.#cluster = cluster
+    this.#address = address
+    this.#observer = observer
+    this.#onTrouble = onTrouble
+    this.#onAllSeen = onAllSeen
+    this.#onBehind = onBehind
+  }
+
+  /** Once each of them is listed, or refused, that is told, and all that are refused in one; of later ones each by itself. */
+  begun(streams: readonly string[]): void {
+    if (this.#awaited !== undefined) return
+    this.#awaited = new Set(streams)
+    this.#begun = streams.length
+  }
+
+  behind(stream: string): void {
+    this.#streams.add(stream)
+    this.#behind.add(stream)
+    this.#isOut ||= this.#wereLevel && this.#behind.size === this.#streams.size
+    if (this.#behind.size === 1) this.#onBehind(true)
+  }
+
+  level(stream: string): void {
+    if (!this.#behind.delete(stream)) return
+    if (this.#behind.size === 0 || this.#isOut) this.#onBehind(false)
+    // The others come soon as well, and are waited for from now on.
+    if (this.#behind.size > 0 && this.#isOut) this.#onBehind(true)
+    this.#isOut = false
+    this.#wereLevel ||= this.#behind.size === 0
+  }
+
+  /** It is not there any more, and nobody wants to see it. */
+  gone(stream: string): void {
+    this.#anew.delete(stream)
+    this.#streams.delete(stream)
+    this.level(stream)
+    this.refused(stream, undefined)
+  }
+
+  listed(stream: string): void {
+    this.#anew.delete(stream)
+    if (this.#awaited?.delete(stream) !== true || this.#awaited.size > 0) return
+    this.#tellRefused()
+    this.#onAllSeen(this.#begun - this.#refused.size, this.#refused.size)
+  }
+
+  relisted(stream: string, reason: string): void {
+    this.#observer.relisted(this.#receiver)
+    this.#anew.add(stream)
+    if (this.#anew.size === 1)
+      this.#say(
+        `${stream} of the cluster ${this.#cluster} is listed anew, and perhaps others with it: ${reason}; what came meanwhile is marked as a gap`,
+      )
+  }
+
+  restarted(stream: string): void {
+    this.listed(stream)
+    this.#observer.watched(this.#receiver)
+  }
+
+  refused(stream: string, reason: string | undefined): void {
+    if (reason === undefined) {
+      this.#refused.delete(stream)
+      this.#untold.delete(stream)
+    } else if (!this.#refused.has(stream)) {
+      this.#refused.add(stream)
+      this.#streams.delete(stream)
+      this.#untold.set(stream, reason)
+    }
+    this.#observer.refused(this.#receiver, this.#refused.size)
+    this.listed(stream)
+    if (this.#awaited === undefined || this.#awaited.size === 0) this.#tellRefused()
+  }
+
+  unreachable(reason: string): void {
+    this.#say(
+      `the cluster ${this.#cluster} at ${this.#address} is asked again later: ${reason} (causeway doctor says what to do)`,
+    )
+  }
+
+  unreadable(stream: string, reason: string): void {
+    this.#observer.unreadable(this.#receiver, 1, `${stream} of the cluster ${this.#cluster}: ${reason}`)
+  }
+
+  trouble(stream: string, reason: string): void {
+    this.#say(stream === '' ? reason : `${stream} of the cluster ${this.#cluster}: ${reason}`)
+  }
+
+  #tellRefused(): void {
+    const [first] = this.#untold
+    if (first === undefined) return
+    const names = [...this.#untold.keys()]
+    this.#untold.clear()
+    const [stream, reason] = first
+    const what =
+      names.length === 1
+        ? `${stream} of the cluster ${this.#cluster} is not seen: ${reason}; allow it`
+        : `${names.length} resources of the cluster ${this.#cluster} are not seen: ${shortListOf(names)}; of ${stream} is said: ${reason}; allow them`
+    this.#say(`${what} (causeway doctor says how), or name in objects what to watch`)
+  }
+
+  #say(reason: string): void {
+    this.#onTrouble(`${this.#receiver}: ${reason}`)
+  }
+}
+
+const UNAUTHORIZED = 401
+const FORBIDDEN = 403
+const TOO_MANY = 429
+const SERVER_FAULT = 500
+const NAMED = 5
+
+/** What to do where a cluster cannot be asked. */
+export function adviceForUnreachableCluster(error: unknown, authType: AskedCluster['authType']): string {
+  const isPod = authType === 'serviceAccount'
+  const access = isPod ? 'its service account' : 'kubeconfig and context'
+  const isOther = error instanceof ApiError && !error.isStatus && error.status < SERVER_FAULT
+  if (isOther || error instanceof NotAnApiServer)
+    return `see what it asks: ${isPod ? 'KUBERNETES_SERVICE_HOST is' : 'the server in the kubeconfig is'} no API server`
+  if (isCertificateTrouble(error))
+    return `name who signed it in ${isPod ? 'ca.crt of its service account' : 'certificate-authority of the kubeconfig'}, or correct the server`
+  if (!(error instanceof ApiError))
+    return `start the API server, or correct ${access}; nothing is seen meanwhile`
+  if (error.status === UNAUTHORIZED)
+    return isPod
+      ? 'let the Pod have its service account (automountServiceAccountToken: true)'
+      : `log in again as for kubectl and start Causeway anew, or correct ${access}`
+  if (error.status === FORBIDDEN)
+    return 'let it ask which resources there are: bind it to the ClusterRole system:discovery'
+  if (error.status === TOO_MANY || error.status >= SERVER_FAULT)
+    return 'see how the API server is; it is asked again until it answers'
+  return `correct ${access}`
+}
+
+/** A few of several names, those without a domain first (`v1/pods`, `apps/v1/deployments`), and how many more there are. */
+export function shortListOf(names: readonly string[]): string {
+  const [plain, others] = [false, true].map((isOther) =>
+    names.filter((name) => name.includes('.') === isOther),
+  )
+  const sorted = [...(plain ?? []).sort(), ...(others ?? []).sort()]
+  if (sorted.length <= NAMED + 1) return sorted.join(', ')
+  return `${sorted.slice(0, NAMED).join(', ')} and ${sorted.length - NAMED} more`
+}
+
+/** What to add to whoever may not list and watch these: lines of a role, in YAML's short form. */
+export function missingRoleRules(refused: readonly WatchedResource[]): string {
+  const namespaces = new Set(refused.map(({ namespace }) => namespace))
+  const role = namespaces.has('') ? 'ClusterRole' : `Role in ${shortListOf([...namespaces])}`
+  const byGroup = Map.groupBy(refused, ({ apiVersion }) => apiVersion.split('/').slice(0, -1).join(''))
+  const rules = [...byGroup]
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([group, all]) => {
+      const resources = [...new Set(all.map(({ resource }) => resource))].sort().join(', ')
+      return `- { apiGroups: ["${group}"], resources: [${resources}], verbs: [list, watch] }`
+    })
+  return `add to the rules of its ${role}:${rules.length === 1 ? ' ' : '\n'}${rules.join('\n')}`
+}
+
+/** The API server that a receiver is configured with; nothing is asked yet. Throws an Error that says what to correct. */
+export function openCluster(id: string, asked: AskedCluster): ApiServer {
+  try {
+    return new ApiServer(accessOf(asked))
+  } catch (cause) {
+    throw new Error(`receiver ${id}: ${errorText(cause)}`, { cause })
+  }
+}
+
+function accessOf({ authType, kubeconfig, context }: AskedCluster): ClusterAccess {
+  if (authType === 'serviceAccount') return serviceAccountAccess()
+  return kubeconfigAccess({ path: kubeconfig, context })
+}

@@ -1,0 +1,27 @@
+import type { InferenceConfig, ReceiverConfig } from '../config/causeway-config.ts'
+import { type Declarations, typeNamed } from '../config/component-type.ts'
+import type { ClusterSources, InferenceRules } from '../kube/inference/decide.ts'
+import { parseRelations, RELATIONS } from '../kube/inference/relations.ts'
+
+/** How causes are inferred, by what is configured and by what receivers see of each cluster. */
+export function inferenceRules(
+  config: InferenceConfig,
+  receivers: readonly ReceiverConfig[],
+  { receivers: types }: Pick<Declarations, 'receivers'>,
+): InferenceRules {
+  const clusters = new Map<string, ClusterSources>()
+  for (const { type, settings } of receivers) {
+    const observed = typeNamed(types, type)?.observes?.(settings)
+    if (observed === undefined || observed.what === 'events') continue
+    const seen = clusters.get(observed.cluster) ?? { versions: false, requests: false }
+    const follows = observed.what === 'versions' ? { isFollowed: true } : {}
+    clusters.set(observed.cluster, { ...seen, ...follows, [observed.what]: true })
+  }
+  const { relations } = parseRelations(config.relations)
+  return { ...config, relations: [...RELATIONS, ...relations], clusters: Object.fromEntries(clusters) }
+}
+
+/** The references of objects by which others are found: those that relations of the kind `naming` go by. */
+export function soughtReferences({ relations }: Pick<InferenceRules, 'relations'>): Set<string> {
+  return new Set(relations.flatMap(({ reads }) => (reads.kind === 'naming' ? [reads.field] : [])))
+}

@@ -1,0 +1,347 @@
+import type { Statement } from 'better-sqlite3'
+import {
+  type ArrivalStore,
+  type LogRecord,
+  type MergelogRecord,
+  type RecordOrigin,
+  type RefusedRecordOrigin,
+  type ReportingSpanIds,
+  type RequestAnswer,
+  type ServiceInCluster,
+  SPAN_HAS_LINKS,
+  SPAN_JOINS_OWN,
+  SPAN_MALFORMED_CPID,
+  SPAN_OBSERVED,
+  SPAN_SEEN_WRITE,
+  SPAN_WROTE,
+  type SpanRecord,
+} from '../../model/arrivals.ts'
+import { type Cpid, cpidBytes, type Mergelog } from '../../model/merge-graph.ts'
+import { digestOfLog } from '../../model/otlp/same-content.ts'
+import type { SeenWrite } from '../../model/seen-write.ts'
+import type { Retention } from '../../model/store-ports.ts'
+import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
+import { GenerationCache } from './generation-cache.ts'
+import { cpidsOf } from './merge-graph.ts'
+import { ObjectTable } from './object-versions.ts'
+import type { Sqlite } from './open-database.ts'
+import { type ResourceEnvelope, ScopeNumbers } from './scopes.ts'
+import type { TraceIndex } from './trace-id-index.ts'
+import type { Progress } from './transactions.ts'
+
+const PAIRS = 20_000
+const MAX_KEPT_TEXT = 4_096
+
+/** How much is remembered of what came. */
+interface RememberedLimits {
+  refusedMergelogs: number
+  requests: RequestLimits
+}
+
+/** Arrivals in SQLite. */
+export class SqliteArrivals implements ArrivalStore {
+  readonly interner: ScopeNumbers
+  readonly traces: TraceIndex
+  readonly objects: ObjectTable
+  readonly #progress: Progress
+  /** Original traces, each with the CPID of its last span: most have one. */
+  readonly #pairs = new GenerationCache<number, number>(PAIRS)
+  #lastCpid = 0
+  #lastOrigin = 0
+  readonly #requests: RequestTable
+  readonly #addSpan: Statement
+  readonly #addPair: Statement
+  readonly #addSeen: Statement
+  readonly #addLog: Statement
+  readonly #addMergelog: Statement
+  readonly #removeMergelog: Statement<[number], { sources: Buffer; object: number | null }>
+  readonly #setPruneTime: Statement
+  readonly #addRejected: Statement
+  readonly #dropRejected: Statement
+  readonly #maxRefusedMergelogs: number
+  readonly #owner: Statement<[number], ServiceInCluster>
+
+  constructor(db: Sqlite, progress: Progress, traces: TraceIndex, remembered: RememberedLimits) {
+    this.#maxRefusedMergelogs = remembered.refusedMergelogs
+    this.#progress = progress
+    this.traces = traces
+    this.interner = new ScopeNumbers(db, traces)
+    this.objects = new ObjectTable(db, progress)
+    this.#requests = new RequestTable(db, remembered.requests)
+    this.#addSpan = db.prepare(
+      `INSERT INTO spans (id, cpid, origin, span_id, parent_id, start_ns, end_ns, scope, kind, status, flags, name, raw)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
+    this.#addSeen = db.prepare(
+      'INSERT INTO seen_writes (span, user_name, cause, gap, audit_id, admitted_trace) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    this.#addLog = db.prepare(
+      `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw, digest)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#addMergelog = db.prepare(
+      `INSERT INTO mergelogs (arrival, cpid, time_ns, arrived_ms, sources, scope, object, object_id, reason,
+         told_trace, told_span, told_ms)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#removeMergelog = db.prepare(
+      'DELETE FROM mergelogs WHERE cpid = ? RETURNING sources, object_id AS object',
+    )
+    this.#setPruneTime = db.prepare('UPDATE cpids SET prune_ns = ?, merged_ns = ? WHERE id = ?')
+    this.#addRejected = db.prepare(
+      'INSERT INTO rejected_mergelogs (arrived_ms, cpid, sources, reason, scope, sender) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    // Two for one, so that many from before are gone in time.
+    this.#dropRejected = db.prepare(
+      `DELETE FROM rejected_mergelogs WHERE id IN (
+         SELECT id FROM rejected_mergelogs WHERE id <= ? ORDER BY id LIMIT 2)`,
+    )
+    this.#owner = db.prepare(
+      `SELECT r.service, coalesce(r.cluster, '') AS cluster
+       FROM mergelogs m JOIN scopes s ON s.id = m.scope JOIN resources r ON r.id = s.resource WHERE m.cpid = ?`,
+    )
+  }
+
+  get wallMs(): number {
+    return this.#progress.wallMs
+  }
+
+  answerTo(hash: Buffer): RequestAnswer | undefined {
+    return this.#requests.answerTo(hash)
+  }
+
+  addRequest(hash: Buffer, answer: RequestAnswer): void {
+    this.#requests.add(hash, this.wallMs, answer)
+  }
+
+  scope(resource: ResourceEnvelope, envelope: Buffer): number {
+    return this.interner.scope(resource, envelope)
+  }
+
+  addSpan(span: SpanRecord, { scope, cluster, joinsOwn }: RecordOrigin, cpid: number | undefined): void {
+    const origin = this.interner.origin(span.traceKey)
+    const row = this.#progress.nextArrival()
+    this.#progress.scopeUses.add(scope)
+    this.#addSpan.run(
+      row,
+      cpid ?? null,
+      origin,
+      span.spanId,
+      span.parentId === span.spanId ? 0n : span.parentId,
+      span.startNs,
+      span.endNs,
+      scope,
+      span.kind,
+      span.status,
+      (span.hasLinks ? SPAN_HAS_LINKS : 0) |
+        (span.observed === undefined ? 0 : SPAN_OBSERVED) |
+        (span.wrote === undefined ? 0 : SPAN_WROTE) |
+        (span.cpid !== undefined && cpid === undefined ? SPAN_MALFORMED_CPID : 0) |
+        (joinsOwn === true && cpid === undefined ? SPAN_JOINS_OWN : 0) |
+        (span.seen === undefined ? 0 : SPAN_SEEN_WRITE) |
+        (span.cpid === undefined ? span.names : 0),
+      span.name,
+      span.raw,
+    )
+    if (cpid !== undefined) this.addCpidOrigin(cpid, origin)
+    if (span.observed !== undefined) this.objects.add(row, 'observed', span.observed, cluster)
+    if (span.wrote !== undefined) this.objects.add(row, 'wrote', span.wrote, cluster)
+    if (span.seen !== undefined) this.#addSeenWrite(row, span.seen)
+  }
+
+  #addSeenWrite(row: number, { user, cause, gap, auditId, admittedTrace }: SeenWrite): void {
+    this.#addSeen.run(row, user ?? null, cause, gap ? 1 : 0, auditId ?? null, admittedTrace ?? null)
+  }
+
+  addCpidOrigin(cpid: number, origin: number): void {
+    if (cpid === this.#lastCpid && origin === this.#lastOrigin) return
+    if (this.#pairs.get(origin) !== cpid) {
+      this.#addPair.run(cpid, origin)
+      this.#pairs.set(origin, cpid)
+    }
+    this.#lastCpid = cpid
+    this.#lastOrigin = origin
+  }
+
+  addLog(log: LogRecord, scope: number, cpid: number | undefined): void {
+    this.#progress.scopeUses.add(scope)
+    this.#addLog.run(
+      this.#progress.nextArrival(),
+      cpid ?? null,
+      log.timeNs === 0n ? nanosOfMs(this.wallMs) : log.timeNs,
+      scope,
+      log.severity,
+      log.eventName,
+      log.traceKey === '' ? null : Buffer.from(log.traceKey, 'latin1'),
+      log.spanId,
+      log.raw,
+      // Of two records alike that give no time, both may have happened.
+      log.timeNs === 0n ? null : digestOfLog(log.raw),
+    )
+  }
+
+  addMergelog(
+    cpid: number,
+    arrival: number,
+    { sources }: Mergelog,
+    { object, reason }: MergelogRecord,
+    timeNs: UnixNanos,
+    { scope, cluster }: RecordOrigin,
+    told?: ReportingSpanIds,
+  ): void {
+    const teller = told !== undefined && told.traceKey !== '' && told.spanId !== 0n ? told : undefined
+    const blob = Buffer.concat(sources.map(cpidBytes))
+    this.#progress.scopeUses.add(scope)
+    this.#addMergelog.run(
+      arrival,
+      cpid,
+      timeNs,
+      this.wallMs,
+      blob,
+      scope,
+      object ?? null,
+      object === undefined ? null : this.objects.numberOf(object, cluster),
+      reason ?? null,
+      teller === undefined ? null : Buffer.from(teller.traceKey, 'latin1'),
+      teller?.spanId ?? null,
+      teller === undefined ? null : this.#progress.activeMs,
+    )
+    // A time in the future counts as the arrival (pruning rule).
+    const arrivalNs = nanosOfMs(this.wallMs)
+    this.#setPruneTime.run(timeNs > arrivalNs ? arrivalNs : timeNs, timeNs, cpid)
+  }
+
+  contestMergelog(cpid: number, text: Cpid): void {
+    const owner = this.ownerOf(cpid)
+    const stored = this.#removeMergelog.get(cpid)
+    if (stored === undefined || owner === undefined) return
+    if (stored.object !== null) this.objects.removeUnnamed(stored.object)
+    const record = {
+      newCpid: text,
+      sources: cpidsOf(stored.sources),
+      timeNs: 0n,
+      object: undefined,
+      reason: undefined,
+    }
+    this.addRejectedMergelog(record, 'contested', { ...owner, sender: undefined })
+  }
+
+  addRejectedMergelog(record: MergelogRecord, reason: string, from: RefusedRecordOrigin): void {
+    const sources = JSON.stringify(record.sources.slice(0, 100)).slice(0, MAX_KEPT_TEXT)
+    const newCpid = record.newCpid.slice(0, MAX_KEPT_TEXT)
+    // What it came in may be large, and would stay with it.
+    const scope = this.interner.smallScope(
+      from.service.slice(0, MAX_KEPT_TEXT),
+      from.cluster.slice(0, MAX_KEPT_TEXT),
+    )
+    this.#progress.scopeUses.add(scope)
+    const { lastInsertRowid } = this.#addRejected.run(
+      this.wallMs,
+      newCpid,
+      sources,
+      reason,
+      scope,
+      from.sender?.slice(0, MAX_KEPT_TEXT) ?? null,
+    )
+    this.#dropRejected.run(Number(lastInsertRowid) - this.#maxRefusedMergelogs)
+  }
+
+  ownerOf(cpid: number): ServiceInCluster | undefined {
+    return this.#owner.get(cpid)
+  }
+
+  endRequests(): void {
+    this.traces.settle()
+  }
+
+  /** What was known of an original trace: some of its spans are gone. */
+  dropOrigin(origin: number): void {
+    this.interner.dropOrigin(origin)
+    this.#pairs.delete(origin)
+    if (this.#lastOrigin === origin) this.#lastCpid = 0
+  }
+
+  forget(): void {
+    this.interner.forget()
+    this.objects.forget()
+    this.#pairs.clear()
+    this.#lastCpid = 0
+  }
+}
+
+/** How many requests, and how many of those that had something refused, are remembered; one with a long answer counts as more. */
+interface RequestLimits {
+  requests: number
+  refused: number
+}
+
+const MOST: RequestLimits = { requests: 1_000_000, refused: 10_000 }
+const LEAST: RequestLimits = { requests: 100, refused: 50 }
+/** What one that counts as one takes at most, and which part of max_bytes all of them together. */
+const BYTES: RequestLimits = { requests: 128, refused: 1_024 }
+const SHARE: RequestLimits = { requests: 20, refused: 40 }
+
+/** Requests beyond the limit go so many at a time. */
+const AT_ONCE = 1_000
+
+/** As many as crowd nothing out of `max_bytes`. */
+export function requestLimits({ maxBytes }: Pick<Retention, 'maxBytes'>): RequestLimits {
+  if (maxBytes === 0) return MOST
+  const limit = (of: keyof RequestLimits): number =>
+    Math.min(MOST[of], Math.max(LEAST[of], Math.floor(maxBytes / SHARE[of] / BYTES[of])))
+  return { requests: limit('requests'), refused: limit('refused') }
+}
+
+/**
+ * By which a request that comes again is known, for an hour (pruning sees to that), and for auditors the newest of which
+ * something was refused. Their numbers grow by what they count as, so that the limit is a distance between two numbers.
+ */
+export class RequestTable {
+  readonly #limits: RequestLimits
+  readonly #answer: Statement<[Buffer], RequestAnswer>
+  readonly #add: Statement
+  readonly #dropOld: Statement
+  readonly #addRefused: Statement
+  readonly #dropOldRefused: Statement
+
+  constructor(db: Sqlite, limits: RequestLimits) {
+    this.#limits = limits
+    this.#answer = db.prepare('SELECT rejected, message FROM requests WHERE hash = ?')
+    this.#add = db.prepare(
+      `INSERT INTO requests (id, hash, arrived_ms, rejected, message)
+       SELECT coalesce(max(id), 0) + ?, ?, ?, ?, ? FROM requests`,
+    )
+    this.#addRefused = db.prepare(
+      `INSERT INTO rejected_items (id, arrived_ms, items, message)
+       SELECT coalesce(max(id), 0) + ?, ?, ?, ? FROM rejected_items`,
+    )
+    const dropOld = (table: string): Statement =>
+      db.prepare(
+        `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE id <= ? ORDER BY id LIMIT ?)`,
+      )
+    this.#dropOld = dropOld('requests')
+    this.#dropOldRefused = dropOld('rejected_items')
+  }
+
+  answerTo(hash: Buffer): RequestAnswer | undefined {
+    return this.#answer.get(hash)
+  }
+
+  add(hash: Buffer, wallMs: number, { rejected, message }: RequestAnswer): void {
+    const { requests, refused } = this.#limits
+    const counts = countsAs(message, BYTES.requests)
+    const id = Number(this.#add.run(counts, hash, wallMs, rejected, message).lastInsertRowid)
+    const step = Math.min(AT_ONCE, requests)
+    // Twice as many as come, so that many from before are gone in time.
+    if (id % step < counts) this.#dropOld.run(id - requests, 2 * step)
+    if (rejected === 0 && message === '') return
+    const countsRefused = countsAs(message, BYTES.refused)
+    const at = Number(this.#addRefused.run(countsRefused, wallMs, rejected, message).lastInsertRowid)
+    this.#dropOldRefused.run(at - refused, 2 * countsRefused)
+  }
+}
+
+function countsAs(message: string, bytes: number): number {
+  return 1 + Math.floor(Buffer.byteLength(message) / bytes)
+}

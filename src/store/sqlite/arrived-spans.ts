@@ -1,0 +1,220 @@
+import type { Statement } from 'better-sqlite3'
+import {
+  SPAN_HAS_LINKS,
+  SPAN_INHERITED_CPID,
+  SPAN_JOINED,
+  SPAN_JOINS_OWN,
+  SPAN_MALFORMED_CPID,
+  SPAN_NAMES_POD,
+  SPAN_NAMES_REQUEST,
+  SPAN_OBSERVED,
+  SPAN_SEEN_WRITE,
+  SPAN_WROTE,
+} from '../../model/arrivals.ts'
+import type { ArrivedSpan, Spans } from '../../model/linking-ports.ts'
+import { MAX_LINKS } from '../../model/otlp/encode-telemetry.ts'
+import { readLinks } from '../../model/otlp/read-stored-span.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
+import type { SqliteArrivals } from './arrivals.ts'
+import type { Sqlite } from './open-database.ts'
+import { SPAN_IS_NO_REPEAT, SPAN_IS_REPEAT } from './repeated-records.ts'
+import type { LinkScopeTable } from './scopes.ts'
+import type { Progress } from './transactions.ts'
+
+type SpanRow = [
+  bigint,
+  bigint | null,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint | null,
+  bigint,
+  bigint,
+  bigint | null,
+]
+
+const COLUMNS = `s.id, s.cpid, s.origin, s.span_id, s.parent_id, s.start_ns, s.end_ns, s.scope, length(s.raw), s.flags,
+  CASE WHEN s.parent_id <> 0 THEN
+    (SELECT min(p.id) FROM spans p WHERE p.origin = s.origin AND p.span_id = s.parent_id) END,
+  ${SPAN_IS_REPEAT},
+  EXISTS (SELECT 1 FROM awaited_parents a WHERE a.origin = s.origin AND a.span_id = s.span_id),
+  CASE WHEN s.parent_id <> 0 THEN
+    (SELECT max(p.id) FROM spans p WHERE p.origin = s.origin AND p.span_id = s.parent_id) END`
+
+const NAMES = SPAN_HAS_LINKS | SPAN_NAMES_REQUEST | SPAN_NAMES_POD
+
+/** How many spans with the same ids are looked at for the one of a resource. */
+const SHARING = 64
+
+/** How many spans are looked at for the earliest: a change may have any number before it is sent. */
+const FIRST_SPANS = 200
+
+/** Stored spans, as the linker sees them. */
+export class ArrivedSpanTable implements Spans {
+  readonly #progress: Progress
+  readonly #arrivals: SqliteArrivals
+  readonly #scopes: LinkScopeTable
+  readonly #next: Statement<[number, number], SpanRow>
+  readonly #one: Statement<[number], SpanRow>
+  readonly #ofCpid: Statement<[number], SpanRow>
+  readonly #children: Statement<[number, bigint], SpanRow>
+  readonly #raw: Statement<[number], Buffer>
+  readonly #find: Statement<[number, bigint], number | null>
+  readonly #ofResource: Statement<[number, bigint, number], number>
+  readonly #firstStart: Statement<[{ cpid: number; from: bigint; to: bigint }], bigint | null>
+  readonly #setCpid: Statement
+  readonly #remove: Statement
+  #round = new Map<number, ArrivedSpan>()
+
+  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, scopes: LinkScopeTable) {
+    this.#progress = progress
+    this.#arrivals = arrivals
+    this.#scopes = scopes
+    const spans = <Bind extends unknown[]>(rest: string): Statement<Bind, SpanRow> =>
+      db.prepare<Bind, SpanRow>(`SELECT ${COLUMNS} FROM ${rest}`).raw().safeIntegers()
+    this.#next = spans('spans s WHERE s.id > +? ORDER BY s.id LIMIT +?')
+    this.#one = spans('spans s WHERE s.id = ?')
+    this.#ofCpid = spans(
+      'cpid_origins c JOIN spans s ON s.origin = c.origin AND s.cpid = c.cpid WHERE c.cpid = +? ORDER BY s.id',
+    )
+    this.#children = spans(
+      'spans s WHERE s.origin = +? AND +s.parent_id = +? AND s.cpid IS NULL ORDER BY s.id',
+    )
+    this.#raw = db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
+    this.#find = db
+      .prepare<[number, bigint], number | null>(
+        'SELECT min(id) FROM spans WHERE origin = +? AND span_id = +?',
+      )
+      .pluck()
+    this.#ofResource = db
+      .prepare<[number, bigint, number], number>(
+        `SELECT s.id FROM (SELECT id FROM spans WHERE origin = +? AND span_id = +? ORDER BY id LIMIT ${SHARING}) c
+         CROSS JOIN spans s ON s.id = c.id CROSS JOIN scopes p ON p.id = s.scope
+         WHERE p.resource = (SELECT resource FROM scopes WHERE id = ?) AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id LIMIT 1`,
+      )
+      .pluck()
+    this.#firstStart = db
+      .prepare<[{ cpid: number; from: bigint; to: bigint }], bigint | null>(
+        `SELECT min(start_ns) FROM (
+           SELECT s.cpid, s.start_ns FROM (SELECT origin FROM cpid_origins WHERE cpid = @cpid ORDER BY origin LIMIT ${FIRST_SPANS}) c
+           CROSS JOIN spans s ON s.origin = c.origin LIMIT ${FIRST_SPANS}
+         ) WHERE cpid = @cpid AND start_ns BETWEEN @from AND @to`,
+      )
+      .pluck()
+      .safeIntegers()
+    this.#setCpid = db.prepare(`UPDATE spans SET cpid = ?, flags = flags | ? WHERE id = ?`)
+    this.#remove = db.prepare('DELETE FROM spans WHERE id = ?')
+  }
+
+  /** A new transaction: what was read before may be out of date. */
+  beginRound(): void {
+    this.#round.clear()
+  }
+
+  /** The next spans after an arrival; what was asked of them before may be out of date, and is read anew. */
+  next(after: number, limit: number): ArrivedSpan[] {
+    return this.#next.all(after, limit).map((row) => {
+      const span = this.#spanOf(row)
+      this.#round.set(span.row, span)
+      return span
+    })
+  }
+
+  span(row: number): ArrivedSpan | undefined {
+    const known = this.#round.get(row)
+    if (known !== undefined && (known.parentRow !== undefined || known.parentId === 0n)) return known
+    const found = this.#one.get(row)
+    return found === undefined ? undefined : this.#spanOf(found)
+  }
+
+  /** True when the span was read in this round, so that its `awaited` is still right. */
+  isOfThisRound(row: number): boolean {
+    return this.#round.has(row)
+  }
+
+  ofCpid(cpid: number): ArrivedSpan[] {
+    return this.#ofCpid.all(cpid).map((row) => this.#spanOf(row))
+  }
+
+  childrenWithoutCpid(origin: number, parentId: bigint): ArrivedSpan[] {
+    return this.#children
+      .all(origin, parentId)
+      .map((row) => this.#spanOf(row))
+      .filter(({ row }) => row <= this.#progress.linkedArrival)
+  }
+
+  linksOf(row: number): { traceId: Buffer; spanId: bigint }[] {
+    const raw = this.#raw.get(row)
+    return raw === undefined ? [] : readLinks(raw, MAX_LINKS)
+  }
+
+  find(traceId: Buffer, spanId: bigint): number | undefined {
+    const origin = this.#arrivals.traces.find(traceId.toString('latin1'))
+    return origin === undefined ? undefined : (this.#find.get(origin, spanId) ?? undefined)
+  }
+
+  /** The earliest start, from one time to another, of spans that carry the CPID, among the first of its original traces. */
+  firstStart(cpid: number, fromNs: UnixNanos, toNs: UnixNanos): UnixNanos | undefined {
+    return this.#firstStart.get({ cpid, from: fromNs, to: toNs }) ?? undefined
+  }
+
+  inheritCpid(span: ArrivedSpan, cpid: number, joined: boolean): void {
+    span.cpid = cpid
+    span.inherited = true
+    span.joined = joined
+    this.#setCpid.run(cpid, SPAN_INHERITED_CPID | (joined ? SPAN_JOINED : 0), span.row)
+    this.#arrivals.addCpidOrigin(cpid, span.origin)
+  }
+
+  removeRepeated({ row, observes, writes }: ArrivedSpan): void {
+    if (observes || writes) this.#arrivals.objects.remove(row)
+    this.#remove.run(row)
+    this.#round.delete(row)
+  }
+
+  forget(): void {
+    this.#round.clear()
+  }
+
+  #spanOf(row: SpanRow): ArrivedSpan {
+    const scope = Number(row[7])
+    const flags = Number(row[9])
+    const { service, envelopeBytes } = this.#scopes.of(scope)
+    return {
+      row: Number(row[0]),
+      cpid: row[1] === null ? undefined : Number(row[1]),
+      origin: Number(row[2]),
+      spanId: row[3],
+      parentId: row[4],
+      startNs: row[5],
+      endNs: row[6],
+      scope,
+      service,
+      bytes: Number(row[8]),
+      envelopeBytes,
+      hasLinks: (flags & SPAN_HAS_LINKS) !== 0,
+      observes: (flags & SPAN_OBSERVED) !== 0,
+      writes: (flags & SPAN_WROTE) !== 0,
+      seen: (flags & SPAN_SEEN_WRITE) !== 0,
+      names: flags & NAMES,
+      joined: (flags & SPAN_JOINED) !== 0,
+      joinsOwn: (flags & SPAN_JOINS_OWN) !== 0,
+      malformed: (flags & SPAN_MALFORMED_CPID) !== 0,
+      inherited: (flags & SPAN_INHERITED_CPID) !== 0,
+      parentRow: row[10] === row[13] ? numberOf(row[10]) : this.#parentOf(row),
+      repeated: row[11] === 1n,
+      awaited: row[12] === 1n,
+    }
+  }
+  /** Of several spans with the parent's ids the first of the child's own resource, else the first. */
+  #parentOf(row: SpanRow): number | undefined {
+    return this.#ofResource.get(Number(row[2]), row[4], Number(row[7])) ?? numberOf(row[10])
+  }
+}
+
+const numberOf = (id: bigint | null): number | undefined => (id === null ? undefined : Number(id))

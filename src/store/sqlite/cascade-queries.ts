@@ -1,0 +1,427 @@
+import type { Statement } from 'better-sqlite3'
+import { cpidOfBytes } from '../../model/merge-graph.ts'
+import type { CascadeFacts, CascadeFilter, Pages, Position, TraceFacts } from '../../model/queries.ts'
+import type { Sqlite } from './open-database.ts'
+
+const CASCADES_A_PAGE = 50
+const MAX_ID = 2n ** 63n - 1n
+
+/** CPIDs of a cascade, of which `part` is a trace, whose own mergelog has not arrived. */
+const MISSING = `SELECT count(DISTINCT cpids.id) FROM traces sibling
+     JOIN change_spans ON change_spans.trace = sibling.id
+     JOIN cpids ON cpids.id = change_spans.cpid
+     WHERE sibling.root = part.root AND coalesce(sibling.continues, sibling.id) = coalesce(part.continues, part.id)
+       AND cpids.has_mergelog = 0 AND cpids.explained = 0`
+
+/** All traces of a root together. */
+const CASCADES = `SELECT part.root, max(part.state = 0) AS open, max(part.clock_skew) AS clock_skew,
+   coalesce(min(CASE WHEN part.doubtful_times = 0 THEN part.first_ns END), min(part.first_ns)) AS start_ns,
+   coalesce(max(CASE WHEN part.doubtful_times = 0 THEN part.last_ns END), max(part.last_ns)) AS last_ns,
+   count(*) AS traces, sum(part.controller_spans) AS spans, sum(part.merges) AS merges, max(part.truncated) AS truncated,
+   sum(CASE part.state WHEN 1 THEN part.missing ELSE (${MISSING}) END) AS missing
+   FROM traces part WHERE part.root IN
+     (SELECT asked.root FROM json_each(@ids) wanted JOIN traces asked ON asked.id = wanted.value)
+   GROUP BY part.root`
+
+const FACTS = `SELECT first_trace.id, first_trace.trace_id, cpids.uuid, mergelogs.object, mergelogs.reason,
+  resources.service, resources.cluster, cascade.open, cascade.start_ns, cascade.last_ns, cascade.traces, cascade.spans,
+  cascade.merges, cascade.missing, cascade.truncated, cascade.clock_skew,
+  (SELECT count(DISTINCT trace_services.service) FROM traces part
+   JOIN trace_services ON trace_services.trace = part.id WHERE part.root = first_trace.root) AS services,
+  (SELECT trace_actors.actor FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
+   WHERE part.root = first_trace.root AND trace_actors.began = 1 ORDER BY part.episode LIMIT 1) AS actor,
+  (SELECT coalesce(sum(trace_actors.gaps), 0) FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
+   WHERE part.root = first_trace.root) AS gaps
+ FROM json_each(@ids) wanted
+ JOIN traces first_trace ON first_trace.id = wanted.value
+ JOIN (${CASCADES}) cascade ON cascade.root = first_trace.root
+ JOIN cpids ON cpids.id = first_trace.root
+ LEFT JOIN mergelogs ON mergelogs.cpid = first_trace.root
+ LEFT JOIN scopes ON scopes.id = mergelogs.scope
+ LEFT JOIN resources ON resources.id = scopes.resource
+ ORDER BY first_trace.id DESC`
+
+interface FactsRow {
+  id: bigint
+  trace_id: Buffer
+  uuid: Buffer
+  object: string | null
+  reason: string | null
+  service: string | null
+  cluster: string | null
+  open: bigint
+  start_ns: bigint
+  last_ns: bigint
+  traces: bigint
+  spans: bigint
+  services: bigint
+  actor: string | null
+  gaps: bigint
+  merges: bigint
+  missing: bigint
+  truncated: bigint
+  clock_skew: bigint
+}
+
+/** Reads what cascades come to, newest first. */
+export class CascadeFactsReader {
+  readonly #candidates: CascadeCandidates
+  readonly #facts: Statement<[{ ids: string }], FactsRow>
+  readonly #first: Statement<[number], number>
+  readonly #firsts: Statement<[string], number>
+
+  constructor(db: Sqlite) {
+    this.#candidates = new CascadeCandidates(db)
+    this.#facts = db.prepare<[{ ids: string }], FactsRow>(FACTS).safeIntegers()
+    this.#first = db
+      .prepare<[number], number>('SELECT id FROM traces WHERE root = ? ORDER BY episode LIMIT 1')
+      .pluck()
+    this.#firsts = db
+      .prepare<[string], number>(
+        'SELECT min(traces.id) FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value GROUP BY traces.root',
+      )
+      .pluck()
+  }
+
+  /** The cascade of a root, if it is one. */
+  of(root: number): CascadeFacts | undefined {
+    const first = this.#first.get(root)
+    return first === undefined ? undefined : this.#read(this.#candidates.among([first]))[0]
+  }
+
+  *pages(filter: CascadeFilter, after: Position = []): Pages<CascadeFacts> & Generator<CascadeFacts[]> {
+    const [before = MAX_ID] = after
+    for (const ids of this.#candidates.before(before, filter)) yield* this.#pagesOf(ids)
+  }
+
+  /** The cascades of these roots, newest first. */
+  *ofRoots(
+    roots: readonly number[],
+    after: Position = [],
+    filter: CascadeFilter = {},
+  ): Pages<CascadeFacts> & Generator<CascadeFacts[]> {
+    const [before = MAX_ID] = after
+    const firsts = this.#firsts.all(JSON.stringify(roots)).filter((id) => id < before)
+    yield* this.#pagesOf(this.#candidates.among(firsts, filter))
+  }
+
+  *#pagesOf(ids: readonly number[]): Generator<CascadeFacts[]> {
+    if (ids.length === 0) yield []
+    for (let at = 0; at < ids.length; at += CASCADES_A_PAGE)
+      yield this.#read(ids.slice(at, at + CASCADES_A_PAGE))
+  }
+
+  #read(ids: readonly number[]): CascadeFacts[] {
+    return ids.length === 0 ? [] : this.#facts.all({ ids: JSON.stringify(ids) }).map(factsOf)
+  }
+}
+
+function factsOf(row: FactsRow): CascadeFacts {
+  return {
+    position: [row.id],
+    root: cpidOfBytes(row.uuid),
+    traceId: row.trace_id,
+    open: row.open === 1n,
+    startNs: row.start_ns,
+    lastNs: row.last_ns,
+    traces: Number(row.traces),
+    spans: Number(row.spans),
+    services: Number(row.services),
+    merges: Number(row.merges),
+    missing: Number(row.missing),
+    truncated: row.truncated === 1n,
+    clockSkew: row.clock_skew === 1n,
+    object: textOf(row.object),
+    service: textOf(row.service),
+    actor: textOf(row.actor),
+    gaps: Number(row.gaps),
+    cluster: textOf(row.cluster),
+    reason: textOf(row.reason),
+  }
+}
+
+function textOf(column: string | null): string | undefined {
+  return column === null || column === '' ? undefined : column
+}
+
+/** How many traces are looked through at once. */
+const WINDOW = 4_000
+const CANDIDATES_A_PAGE = 500
+
+/**
+ * The first trace of each cascade, which stands for it. A CPID that turned out to have sources is no root, and what is
+ * left of its provisional traces no cascade. `where` narrows the traces down.
+ */
+const firstTraces = (from: string, where: string): string => `SELECT first_trace.id FROM ${from}
+ LEFT JOIN mergelogs ON mergelogs.cpid = first_trace.root
+ LEFT JOIN scopes ON scopes.id = mergelogs.scope
+ LEFT JOIN resources ON resources.id = scopes.resource
+ WHERE ${where} AND NOT (first_trace.provisional = 1 AND coalesce(length(mergelogs.sources), 0) > 0)
+   AND NOT EXISTS (SELECT 1 FROM traces part WHERE part.root = first_trace.root AND part.episode < first_trace.episode)
+   AND (@cluster IS NULL OR resources.cluster = @cluster)
+   AND (@object IS NULL OR mergelogs.object = @object
+     OR instr('/' || CASE instr(mergelogs.object, '?') WHEN 0 THEN mergelogs.object
+       ELSE substr(mergelogs.object, 1, instr(mergelogs.object, '?') - 1) END || '/', '/' || @object || '/') > 0)
+   AND (@open IS NULL OR (SELECT max(part.state = 0) FROM traces part WHERE part.root = first_trace.root) = @open)
+   AND (@from IS NULL OR (SELECT max(part.last_ns) FROM traces part WHERE part.root = first_trace.root) >= @from)
+   AND (@to IS NULL OR (SELECT min(part.first_ns) FROM traces part WHERE part.root = first_trace.root) <= @to)
+   AND (@service IS NULL OR resources.service = @service OR EXISTS
+     (SELECT 1 FROM traces part JOIN trace_services ON trace_services.trace = part.id
+      WHERE part.root = first_trace.root AND trace_services.service = @service))
+   AND (@actor IS NULL OR resources.service = @actor OR EXISTS
+     (SELECT 1 FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
+      WHERE part.root = first_trace.root AND trace_actors.actor = @actor) OR EXISTS
+     (SELECT 1 FROM traces part JOIN trace_services ON trace_services.trace = part.id
+      WHERE part.root = first_trace.root AND trace_services.service = @actor))
+   AND (@namespace IS NULL OR EXISTS
+     (SELECT 1 FROM traces part JOIN trace_namespaces ON trace_namespaces.trace = coalesce(part.continues, part.id)
+      WHERE part.root = first_trace.root AND trace_namespaces.namespace = @namespace))
+ ORDER BY first_trace.id DESC`
+
+interface FilterBind {
+  open: number | null
+  object: string | null
+  service: string | null
+  cluster: string | null
+  actor: string | null
+  namespace: string | null
+  from: bigint | null
+  to: bigint | null
+}
+
+/** Finds the cascades that a filter lets through, newest first, as the numbers of their first traces. */
+class CascadeCandidates {
+  readonly #window: Statement<[FilterBind & { least: bigint; before: bigint }], number>
+  readonly #among: Statement<[FilterBind & { ids: string }], number>
+  readonly #newest: Statement<[bigint], bigint | null>
+  readonly #open: Statement<[bigint], number>
+  readonly #rare: RareCascades
+
+  constructor(db: Sqlite) {
+    this.#window = db
+      .prepare<[FilterBind & { least: bigint; before: bigint }], number>(
+        firstTraces('traces first_trace', 'first_trace.id >= @least AND first_trace.id < @before'),
+      )
+      .pluck()
+    this.#among = db
+      .prepare<[FilterBind & { ids: string }], number>(
+        firstTraces(
+          'json_each(@ids) wanted JOIN traces first_trace ON first_trace.id = wanted.value',
+          'true',
+        ),
+      )
+      .pluck()
+    this.#newest = db
+      .prepare<[bigint], bigint | null>('SELECT max(id) FROM traces WHERE id < ?')
+      .pluck()
+      .safeIntegers()
+    this.#open = db
+      .prepare<[bigint], number>(
+        `SELECT min(id) FROM traces WHERE root IN (SELECT root FROM traces WHERE state = 0)
+         GROUP BY root HAVING min(id) < ? ORDER BY 1 DESC`,
+      )
+      .pluck()
+    this.#rare = new RareCascades(db)
+  }
+
+  /** Page by page; an empty one means only that there is more to look through. */
+  *before(id: bigint, filter: CascadeFilter): Generator<number[]> {
+    const bind = bindOf(filter)
+    const ids = filter.state === 'open' ? this.#open.all(id) : this.#rare.before(id, filter)
+    if (ids !== undefined) {
+      for (let at = 0; at < ids.length; at += CANDIDATES_A_PAGE) {
+        yield this.#among.all({ ...bind, ids: JSON.stringify(ids.slice(at, at + CANDIDATES_A_PAGE)) })
+      }
+      return
+    }
+    for (let before = id; ;) {
+      const newest = this.#newest.get(before) ?? null
+      if (newest === null) return
+      const least = newest - BigInt(WINDOW)
+      yield this.#window.all({ ...bind, least, before })
+      before = least
+    }
+  }
+
+  /** Those among these traces that stand for a cascade and that a filter lets through, newest first. */
+  among(ids: readonly number[], filter: CascadeFilter = {}): number[] {
+    return this.#among.all({ ...bindOf(filter), ids: JSON.stringify(ids) })
+  }
+}
+
+function bindOf(filter: CascadeFilter): FilterBind {
+  const { state, object, service, cluster, actor, namespace, fromNs, toNs } = filter
+  return {
+    open: state === undefined ? null : Number(state === 'open'),
+    object: object?.replace(/^\/+|\/+$/g, '') ?? null,
+    service: service ?? null,
+    cluster: cluster ?? null,
+    actor: actor ?? null,
+    namespace: namespace ?? null,
+    from: fromNs ?? null,
+    to: toNs ?? null,
+  }
+}
+
+/** In so many traces somebody, or a namespace, is found by the index; in more of them, soon enough among the newest. */
+const RARE = 2_000
+
+const firstOf = (roots: string): string => `SELECT min(part.id) FROM traces part WHERE part.root IN (${roots})
+ GROUP BY part.root HAVING min(part.id) < @before ORDER BY 1 DESC`
+
+interface Bind {
+  name: string
+  before: bigint
+}
+
+/** Finds the cascades of what is in few of them, without looking through all others. */
+class RareCascades {
+  readonly #isService: Statement<[string], number>
+  readonly #actorTraces: Statement<[string], number>
+  readonly #ofActor: Statement<[Bind], number>
+  readonly #namespaceTraces: Statement<[string], number>
+  readonly #inNamespace: Statement<[Bind], number>
+
+  constructor(db: Sqlite) {
+    const count = (table: string, column: string): Statement<[string], number> =>
+      db
+        .prepare<[string], number>(
+          `SELECT count(*) FROM (SELECT 1 FROM ${table} WHERE ${column} = ? LIMIT ${RARE + 1})`,
+        )
+        .pluck()
+    this.#isService = db
+      .prepare<[string], number>('SELECT EXISTS (SELECT 1 FROM resources WHERE service = ?)')
+      .pluck()
+    this.#actorTraces = count('trace_actors', 'actor')
+    this.#namespaceTraces = count('trace_namespaces', 'namespace')
+    this.#ofActor = db
+      .prepare<[Bind], number>(
+        firstOf(`SELECT traces.root FROM trace_actors JOIN traces ON traces.id = trace_actors.trace
+          WHERE trace_actors.actor = @name`),
+      )
+      .pluck()
+    // What a cascade wrote stands under its first trace, which may be gone before the others.
+    this.#inNamespace = db
+      .prepare<[Bind], number>(
+        firstOf(`SELECT traces.root FROM trace_namespaces JOIN traces ON traces.id = trace_namespaces.trace
+          WHERE trace_namespaces.namespace = @name
+          UNION SELECT traces.root FROM trace_namespaces JOIN traces ON traces.continues = trace_namespaces.trace
+          WHERE trace_namespaces.namespace = @name`),
+      )
+      .pluck()
+  }
+
+  /** The first traces of all cascades that the filter may let through, newest first; undefined where they may be many. */
+  before(before: bigint, { actor, namespace }: CascadeFilter): number[] | undefined {
+    if (actor !== undefined && this.#isRareActor(actor)) return this.#ofActor.all({ name: actor, before })
+    if (namespace !== undefined && (this.#namespaceTraces.get(namespace) ?? 0) <= RARE)
+      return this.#inNamespace.all({ name: namespace, before })
+    return undefined
+  }
+
+  /** A service takes part without having written anything. */
+  #isRareActor(actor: string): boolean {
+    return (this.#actorTraces.get(actor) ?? 0) <= RARE && this.#isService.get(actor) !== 1
+  }
+}
+
+/** As many roots as a CPID that takes part in no cascade yet is looked up under. */
+const MAX_ROOTS = 8
+
+/** Finds the traces of roots and the roots of CPIDs. */
+export class CascadeTraces {
+  readonly #ofRoot: Statement<[number], TraceRow>
+  readonly #merged: Statement<[number, number], number>
+  readonly #rootOf: Statement<[Buffer], number>
+  readonly #missing: Statement<[number, number], number>
+  readonly #rootsOf: Statement<[number], number>
+  readonly #rootsAmong: Statement<[string, number], number>
+
+  constructor(db: Sqlite) {
+    this.#ofRoot = db
+      .prepare<[number], TraceRow>(`SELECT ${TRACE_COLUMNS} FROM traces WHERE root = ? ORDER BY episode`)
+      .safeIntegers()
+    this.#missing = db
+      .prepare<[number, number], number>(
+        `SELECT DISTINCT cpids.id FROM traces JOIN change_spans ON change_spans.trace = traces.id
+         JOIN cpids ON cpids.id = change_spans.cpid
+         WHERE traces.root = ? AND cpids.has_mergelog = 0 AND cpids.explained = 0 ORDER BY cpids.id LIMIT ?`,
+      )
+      .pluck()
+    this.#merged = db
+      .prepare<[number, number], number>(
+        `SELECT DISTINCT mergelogs.cpid FROM traces JOIN change_spans ON change_spans.trace = traces.id
+         JOIN mergelogs ON mergelogs.cpid = change_spans.cpid
+         WHERE traces.root = ? ORDER BY mergelogs.time_ns, mergelogs.cpid LIMIT ?`,
+      )
+      .pluck()
+    this.#rootOf = db.prepare<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?').pluck()
+    this.#rootsOf = db
+      .prepare<[number], number>(
+        `SELECT traces.root FROM change_spans JOIN traces ON traces.id = change_spans.trace
+         LEFT JOIN mergelogs ON mergelogs.cpid = traces.root
+         WHERE change_spans.cpid = ? AND NOT (traces.provisional = 1 AND coalesce(length(mergelogs.sources), 0) > 0)
+         GROUP BY traces.root ORDER BY min(traces.id) DESC`,
+      )
+      .pluck()
+    this.#rootsAmong = db
+      .prepare<[string, number], number>(
+        `SELECT traces.root FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value
+         GROUP BY traces.root ORDER BY min(traces.id) DESC LIMIT ?`,
+      )
+      .pluck()
+  }
+
+  ofRoot(root: number): TraceFacts[] {
+    return this.#ofRoot.all(root).map(traceFactsOf)
+  }
+
+  missingIn(root: number, limit: number): number[] {
+    return this.#missing.all(root, limit)
+  }
+
+  /** The CPIDs of a cascade that have a mergelog, by its time. */
+  mergedIn(root: number, limit: number): number[] {
+    return this.#merged.all(root, limit)
+  }
+
+  /** The root of the outgoing trace with this id. */
+  rootOf(traceId: Buffer): number | undefined {
+    return this.#rootOf.get(traceId)
+  }
+
+  /** The roots of the traces in which the CPID has a change span; before it was linked, those of its roots. */
+  rootsOf(cpid: number, graphRoots: () => readonly number[]): number[] {
+    const roots = this.#rootsOf.all(cpid)
+    return roots.length > 0 ? roots : this.#rootsAmong.all(JSON.stringify(graphRoots()), MAX_ROOTS)
+  }
+}
+
+export const TRACE_COLUMNS = `id, trace_id, episode, state, first_ns, last_ns, last_decision, sent_spans,
+  coalesce(continues, id) AS cascade`
+
+export interface TraceRow {
+  id: bigint
+  trace_id: Buffer
+  episode: bigint
+  state: bigint
+  first_ns: bigint
+  last_ns: bigint
+  last_decision: bigint
+  sent_spans: bigint
+  cascade: bigint
+}
+
+export function traceFactsOf(row: TraceRow): TraceFacts {
+  return {
+    id: Number(row.id),
+    traceId: row.trace_id,
+    episode: Number(row.episode),
+    cascade: Number(row.cascade),
+    spans: Number(row.sent_spans),
+    open: row.state === 0n,
+    startNs: row.first_ns,
+    lastNs: row.last_ns,
+    lastDecision: Number(row.last_decision),
+  }
+}

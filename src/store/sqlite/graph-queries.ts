@@ -1,0 +1,378 @@
+import type { Statement } from 'better-sqlite3'
+import { type Cpid, cpidOfBytes, cpidOfDigits, type CpidPrefix } from '../../model/merge-graph.ts'
+import type {
+  Absent,
+  CpidFacts,
+  GraphAround,
+  GraphNode,
+  MergelogFacts,
+  Pages,
+  Position,
+} from '../../model/queries.ts'
+import { cpidsOf } from './merge-graph.ts'
+import type { Sqlite } from './open-database.ts'
+
+const CPIDS_A_PAGE = 500
+/** It sorts behind every digit and the dash. */
+const BEHIND_DIGITS = 'g'
+
+/** Turns CPIDs into their numbers and back. */
+export class CpidLookup {
+  readonly #find: Statement<[Cpid], { id: number; state: number }>
+  readonly #beginning: Statement<[string, string, number], Cpid>
+  readonly #uuids: Statement<[string], string | null>
+
+  constructor(db: Sqlite) {
+    this.#find = db.prepare('SELECT id, state FROM cpids WHERE text = +?')
+    this.#beginning = db
+      .prepare<[string, string, number], Cpid>(
+        'SELECT text FROM cpids WHERE text >= ? AND text < ? ORDER BY text LIMIT ?',
+      )
+      .pluck()
+    this.#uuids = db
+      .prepare<[string], string | null>(
+        `SELECT group_concat(lower(hex(cpids.uuid)), '' ORDER BY wanted.key)
+         FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value`,
+      )
+      .pluck()
+  }
+
+  /** The number of a live CPID. */
+  find(cpid: Cpid): number | Absent {
+    const row = this.#find.get(cpid)
+    if (row === undefined) return 'unknown'
+    return row.state === 0 ? row.id : 'pruned'
+  }
+
+  /** The number of a CPID, a tombstone's too. */
+  findEvenPruned(cpid: Cpid): number | undefined {
+    return this.#find.get(cpid)?.id
+  }
+
+  /** Those that begin so, tombstones too, at most `limit`: one range of the index. */
+  beginning(prefix: CpidPrefix, limit: number): Cpid[] {
+    return this.#beginning.all(prefix, prefix + BEHIND_DIGITS, limit)
+  }
+
+  cpids(ids: readonly number[]): Cpid[] {
+    // One text for all: a row each would take as long again as finding them.
+    const digits = this.#uuids.get(JSON.stringify(ids)) ?? ''
+    const cpids: Cpid[] = []
+    for (let at = 0; at < digits.length; at += 32) cpids.push(cpidOfDigits(digits.slice(at, at + 32)))
+    return cpids
+  }
+
+  /** The CPIDs with these numbers, in their order. */
+  *pages(ids: readonly number[]): Pages<Cpid> & Generator<Cpid[]> {
+    for (let at = 0; at < ids.length; at += CPIDS_A_PAGE) yield this.cpids(ids.slice(at, at + CPIDS_A_PAGE))
+  }
+}
+
+const RELATED = `WITH RECURSIVE related (id) AS
+  (SELECT @from UNION SELECT edges.target FROM related JOIN edges ON edges.source = related.id)`
+
+/** A CPID without a mergelog stands where it was first sighted. */
+const MOMENT = 'coalesce(cpids.merged_ns, cpids.first_seen_ms * 1000000)'
+
+interface RelatedBind {
+  from: number
+  rank: bigint
+  time: bigint
+  id: bigint
+}
+
+interface AncestorRow {
+  id: number
+  in_degree: number
+}
+
+/** Walks the merge graph by the numbers of its CPIDs. */
+export class GraphWalk {
+  readonly #inOrder: Statement<[RelatedBind], number>
+  readonly #sighted: Statement<[{ from: number; least: number }], number>
+  readonly #self: Statement<[number], AncestorRow>
+  readonly #sources: Statement<[string], AncestorRow>
+
+  constructor(db: Sqlite) {
+    this.#inOrder = db
+      .prepare<[RelatedBind], number>(
+        `${RELATED}
+         SELECT related.id FROM related JOIN cpids ON cpids.id = related.id
+         WHERE (related.id <> @from, ${MOMENT}, related.id) > (@rank, @time, @id)
+         ORDER BY related.id <> @from, ${MOMENT}, related.id`,
+      )
+      .pluck()
+    this.#sighted = db
+      .prepare<[{ from: number; least: number }], number>(
+        `${RELATED} SELECT id FROM related WHERE id >= @least ORDER BY id`,
+      )
+      .pluck()
+    this.#self = db.prepare('SELECT id, in_degree FROM cpids WHERE id = ?')
+    this.#sources = db.prepare(
+      `SELECT DISTINCT cpids.id, cpids.in_degree FROM json_each(?) wanted JOIN edges ON edges.target = wanted.value
+       JOIN cpids ON cpids.id = edges.source ORDER BY ${MOMENT}, cpids.id`,
+    )
+  }
+
+  /** The CPID and its descendants, itself first, then by time; `after` is rank (0 for itself), time and number. */
+  related(from: number, after: Position = []): number[] {
+    const [rank = -1n, time = 0n, id = 0n] = after
+    return this.#inOrder.all({ from, rank, time, id })
+  }
+
+  /** The same in the order of first sighting, beginning with a number. */
+  relatedBySighting(from: number, least: number): number[] {
+    return this.#sighted.all({ from, least })
+  }
+
+  /** The ancestors of a CPID, nearest first, ties by time. */
+  ancestors(id: number): number[] {
+    return this.#climb(id)
+      .filter((node) => node.id !== id)
+      .map((node) => node.id)
+  }
+
+  /** Those of its ancestors and itself that no edge points to. */
+  roots(id: number): number[] {
+    return this.#climb(id)
+      .filter((node) => node.in_degree === 0)
+      .map((node) => node.id)
+  }
+
+  /** Level by level, since one recursive query knows the distance only of paths, of which there may be very many. */
+  #climb(id: number): AncestorRow[] {
+    const climbed = this.#self.all(id)
+    const seen = new Set([id])
+    let level = [id]
+    while (level.length > 0) {
+      const above = this.#sources.all(JSON.stringify(level)).filter((node) => !seen.has(node.id))
+      for (const node of above) {
+        seen.add(node.id)
+        climbed.push(node)
+      }
+      level = above.map((node) => node.id)
+    }
+    return climbed
+  }
+}
+
+const EDGES_A_PAGE = 200
+
+interface NodeRow {
+  id: bigint
+  uuid: Buffer
+  in_degree: bigint
+  explained: bigint
+  time_ns: bigint | null
+  object: string | null
+  reason: string | null
+  service: string | null
+  cluster: string | null
+}
+
+interface EdgeRow {
+  source: Buffer
+  target: Buffer
+}
+
+/** Reads the merge graph around a CPID: its ancestors and its descendants, nearest first. */
+export class GraphAroundReader {
+  readonly #above: Statement<[string, number], number>
+  readonly #below: Statement<[string, number], number>
+  readonly #nodes: Statement<[string], NodeRow>
+  readonly #edges: Statement<[string, string], EdgeRow>
+
+  constructor(db: Sqlite) {
+    const step = (from: string, to: string): Statement<[string, number], number> =>
+      db
+        .prepare<[string, number], number>(
+          `SELECT DISTINCT edges.${to} FROM json_each(?) wanted JOIN edges ON edges.${from} = wanted.value ORDER BY 1 LIMIT ?`,
+        )
+        .pluck()
+    this.#above = step('target', 'source')
+    this.#below = step('source', 'target')
+    this.#nodes = db
+      .prepare<[string], NodeRow>(
+        `SELECT cpids.id, cpids.uuid, cpids.in_degree, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns,
+           mergelogs.object, mergelogs.reason, resources.service, resources.cluster
+         FROM json_each(?) wanted JOIN cpids ON cpids.id = wanted.value
+         LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id
+         LEFT JOIN scopes ON scopes.id = mergelogs.scope
+         LEFT JOIN resources ON resources.id = scopes.resource ORDER BY wanted.key`,
+      )
+      .safeIntegers()
+    this.#edges = db.prepare<[string, string], EdgeRow>(
+      `SELECT source_cpid.uuid AS source, target_cpid.uuid AS target
+       FROM json_each(?) wanted JOIN edges ON edges.target = wanted.value
+       JOIN cpids source_cpid ON source_cpid.id = edges.source
+       JOIN cpids target_cpid ON target_cpid.id = edges.target
+       WHERE edges.source IN (SELECT value FROM json_each(?)) ORDER BY edges.target, edges.source`,
+    )
+  }
+
+  /** A level above and a level below in turns, so that what is left out is farthest away. */
+  around(middle: number, limit: number): GraphAround {
+    const distances = new Map([[middle, 0]])
+    let [above, below] = [[middle], [middle]]
+    const cut = { truncated: false }
+    const widen = (level: number[], statement: Statement<[string, number], number>, at: number): number[] => {
+      if (level.length === 0) return level
+      // All that are known may come first.
+      const found = statement.all(JSON.stringify(level), limit + 1)
+      const unknown = found.filter((id) => !distances.has(id))
+      const room = limit - distances.size
+      if (unknown.length > room) cut.truncated = true
+      const taken = unknown.slice(0, room)
+      for (const id of taken) distances.set(id, at)
+      return taken
+    }
+    for (let step = 1; above.length + below.length > 0 && !cut.truncated; step++) {
+      above = widen(above, this.#above, -step)
+      below = widen(below, this.#below, step)
+    }
+    return { nodes: this.#read(distances), edges: this.#edgesAmong([...distances.keys()]), ...cut }
+  }
+
+  #read(distances: ReadonlyMap<number, number>): GraphNode[] {
+    return this.#nodes.all(JSON.stringify([...distances.keys()])).map((row) => ({
+      cpid: cpidOfBytes(row.uuid),
+      timeNs: row.time_ns ?? undefined,
+      service: textOfColumn(row.service),
+      object: textOfColumn(row.object),
+      reason: textOfColumn(row.reason),
+      cluster: textOfColumn(row.cluster),
+      root: row.in_degree === 0n,
+      explained: row.explained === 1n,
+      distance: distances.get(Number(row.id)) ?? 0,
+    }))
+  }
+
+  *#edgesAmong(
+    ids: readonly number[],
+  ): Pages<{ source: Cpid; target: Cpid }> & Generator<{ source: Cpid; target: Cpid }[]> {
+    const all = JSON.stringify(ids)
+    for (let at = 0; at < ids.length; at += EDGES_A_PAGE) {
+      yield this.#edges
+        .all(JSON.stringify(ids.slice(at, at + EDGES_A_PAGE)), all)
+        .map(({ source, target }) => ({ source: cpidOfBytes(source), target: cpidOfBytes(target) }))
+    }
+  }
+}
+
+function textOfColumn(column: string | null): string | undefined {
+  return column === null || column === '' ? undefined : column
+}
+
+const MERGELOGS_A_PAGE = 200
+
+const COLUMNS = `mergelogs.arrival, cpids.id, cpids.uuid, mergelogs.time_ns, mergelogs.sources, mergelogs.object,
+  mergelogs.reason, resources.service, resources.cluster`
+const SENDER = `LEFT JOIN scopes ON scopes.id = mergelogs.scope
+  LEFT JOIN resources ON resources.id = scopes.resource`
+
+interface MergelogRow {
+  arrival: bigint
+  id: bigint
+  uuid: Buffer
+  time_ns: bigint
+  sources: Buffer
+  object: string | null
+  reason: string | null
+  service: string | null
+  cluster: string | null
+}
+
+interface CpidRow {
+  uuid: Buffer
+  explained: bigint
+  time_ns: bigint | null
+  sources: Buffer | null
+  object: string | null
+  service: string | null
+}
+
+/** Reads mergelogs with their senders. */
+export class MergelogFactsReader {
+  readonly #cpid: Statement<[number], CpidRow>
+  readonly #of: Statement<[string], MergelogRow>
+  readonly #all: Statement<[bigint, bigint, number], MergelogRow>
+
+  constructor(db: Sqlite) {
+    this.#cpid = db
+      .prepare<[number], CpidRow>(
+        `SELECT cpids.uuid, ${CPID_IS_EXPLAINED} AS explained, mergelogs.time_ns, mergelogs.sources, mergelogs.object, resources.service
+         FROM cpids LEFT JOIN mergelogs ON mergelogs.cpid = cpids.id ${SENDER} WHERE cpids.id = ?`,
+      )
+      .safeIntegers()
+    this.#of = db
+      .prepare<[string], MergelogRow>(
+        `SELECT ${COLUMNS} FROM json_each(?) wanted JOIN mergelogs ON mergelogs.cpid = wanted.value
+         JOIN cpids ON cpids.id = mergelogs.cpid
+         ${SENDER} ORDER BY wanted.key`,
+      )
+      .safeIntegers()
+    this.#all = db
+      .prepare<[bigint, bigint, number], MergelogRow>(
+        `SELECT ${COLUMNS} FROM mergelogs JOIN cpids ON cpids.id = mergelogs.cpid ${SENDER}
+         WHERE (mergelogs.time_ns, mergelogs.arrival) > (?, ?) ORDER BY mergelogs.time_ns, mergelogs.arrival LIMIT ?`,
+      )
+      .safeIntegers()
+  }
+
+  cpid(id: number): CpidFacts | undefined {
+    const row = this.#cpid.get(id)
+    return row === undefined
+      ? undefined
+      : {
+          cpid: cpidOfBytes(row.uuid),
+          timeNs: row.time_ns ?? undefined,
+          sources: row.sources === null ? undefined : cpidsOf(row.sources),
+          explained: row.explained === 1n,
+          service: textOf(row.service),
+          object: textOf(row.object),
+        }
+  }
+
+  /** The mergelogs of these CPIDs in their order; one of them comes first whatever its time. */
+  *of(ids: readonly number[], first: number): Pages<MergelogFacts> & Generator<MergelogFacts[]> {
+    for (let at = 0; at < ids.length; at += MERGELOGS_A_PAGE) {
+      const rows = this.#of.all(JSON.stringify(ids.slice(at, at + MERGELOGS_A_PAGE)))
+      yield rows.map((row) => factsOf(row, [row.id === BigInt(first) ? 0n : 1n, row.time_ns, row.id]))
+    }
+  }
+
+  *all(after: Position = []): Pages<MergelogFacts> & Generator<MergelogFacts[]> {
+    let [time = -1n, arrival = 0n] = after
+    for (;;) {
+      const rows = this.#all.all(time, arrival, MERGELOGS_A_PAGE)
+      yield rows.map((row) => factsOf(row, [row.time_ns, row.arrival]))
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < MERGELOGS_A_PAGE) return
+      time = last.time_ns
+      arrival = last.arrival
+    }
+  }
+}
+
+function factsOf(row: MergelogRow, position: Position): MergelogFacts {
+  return {
+    position,
+    cpid: cpidOfBytes(row.uuid),
+    sources: cpidsOf(row.sources),
+    timeNs: row.time_ns,
+    service: textOf(row.service),
+    object: textOf(row.object),
+    reason: textOf(row.reason),
+    cluster: textOf(row.cluster),
+  }
+}
+
+function textOf(column: string | null): string | undefined {
+  return column === null || column === '' ? undefined : column
+}
+
+/**
+ * Whether the mergelogs of a row of `cpids` and its ancestors arrived. One that was pruned and is seen again is nothing to wait for,
+ * so that the graph holds it explained; its own mergelog is gone all the same.
+ */
+const CPID_IS_EXPLAINED = 'cpids.explained AND cpids.has_mergelog AND cpids.unexplained_sources = 0'

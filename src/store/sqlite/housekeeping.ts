@@ -1,0 +1,198 @@
+import type { Statement } from 'better-sqlite3'
+import type { Housekeeper, HousekeepingResult, Retention } from '../../model/store-ports.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './transactions.ts'
+
+const WEEK_MS = 7 * 24 * 3_600_000
+const ROWS = 1_000
+const MAX_REFUSED = 10_000
+const MIN_REFUSED = 50
+/** What a refused mergelog takes at most, and which part of max_bytes all of them together. */
+const REFUSED_BYTES = 16_384
+const SHARE_OF_REFUSED = 20
+
+const SWEPT: readonly Sweepable[] = [
+  {
+    table: 'awaited_parents',
+    key: ['origin', 'span_id', 'trace'],
+    useless: 'a.since_ms < @before OR NOT EXISTS (SELECT 1 FROM origin_traces o WHERE o.id = a.origin)',
+  },
+  {
+    table: 'awaited_versions',
+    key: ['object', 'version'],
+    useless: `NOT EXISTS (SELECT 1 FROM span_objects o WHERE o.object = a.object AND o.role = 0 AND o.version = a.version)`,
+  },
+  {
+    table: 'awaited_writers',
+    key: ['object', 'version', 'span'],
+    useless: 'NOT EXISTS (SELECT 1 FROM waiting w WHERE w.arrival = a.span)',
+  },
+]
+
+/** How many refused mergelogs are remembered: few enough to crowd nothing out of `max_bytes`. */
+export function maxRefusedMergelogs({ maxBytes }: Pick<Retention, 'maxBytes'>): number {
+  if (maxBytes === 0) return MAX_REFUSED
+  const share = Math.floor(maxBytes / SHARE_OF_REFUSED / REFUSED_BYTES)
+  return Math.min(MAX_REFUSED, Math.max(MIN_REFUSED, share))
+}
+
+interface HousekeepingHooks {
+  /** What remembers scopes by their envelopes must forget them. */
+  scopesRemoved: () => void
+  /** Removes a step of what nobody asks for any more of observed clusters; true when there is more. */
+  keepObserved: () => boolean
+}
+
+/** Keeps tables small that belong to no CPID. Every turn looks at some thousand rows, whatever is stored. */
+export class TableHousekeeper implements Housekeeper {
+  readonly #progress: Progress
+  readonly #maxAgeMs: number
+  readonly #most: number
+  readonly #sweeps: readonly TableSweep[]
+  readonly #scopes: UnusedScopes
+  readonly #refused: Statement
+  readonly #oldRefused: Statement
+  readonly #oldAside: Statement
+
+  readonly #keepObserved: () => boolean
+
+  constructor(
+    db: Sqlite,
+    progress: Progress,
+    retention: Retention,
+    { scopesRemoved, keepObserved }: HousekeepingHooks,
+  ) {
+    this.#progress = progress
+    this.#maxAgeMs = retention.maxAgeMs
+    this.#most = maxRefusedMergelogs(retention)
+    this.#scopes = new UnusedScopes(db, scopesRemoved)
+    this.#keepObserved = keepObserved
+    this.#sweeps = SWEPT.map((table) => new TableSweep(db, table))
+    this.#refused = db.prepare(
+      `DELETE FROM rejected_mergelogs WHERE id IN (SELECT id FROM rejected_mergelogs
+         WHERE id <= (SELECT max(id) FROM rejected_mergelogs) - ? ORDER BY id LIMIT ${ROWS})`,
+    )
+    const old = (table: string, time: string): Statement =>
+      db.prepare(`DELETE FROM ${table} WHERE id < (SELECT min(id) FROM ${table}) + ${ROWS} AND ${time} < ?`)
+    this.#oldRefused = old('rejected_mergelogs', 'arrived_ms')
+    this.#oldAside = old('set_aside', 'at_ms')
+  }
+
+  /** `isAgeKnown`: the calendar may be believed. */
+  turn(isAgeKnown: boolean): HousekeepingResult {
+    const { wallMs, activeMs } = this.#progress
+    const keptMs = this.#maxAgeMs === 0 ? WEEK_MS : this.#maxAgeMs
+    let more = this.#refused.run(this.#most).changes === ROWS
+    if (isAgeKnown) {
+      if (this.#maxAgeMs > 0) more = this.#oldRefused.run(wallMs - this.#maxAgeMs).changes === ROWS || more
+      this.#oldAside.run(wallMs - WEEK_MS)
+    }
+    for (const sweep of this.#sweeps) more = sweep.turn(activeMs - keptMs) || more
+    more = this.#keepObserved() || more
+    const isCrowded = this.#scopes.turn()
+    return { more: more || isCrowded, isCrowded }
+  }
+}
+
+/** What goes in one turn at most; envelopes may be as large as a request. */
+const SCOPES = 500
+const BYTES = 8 * MIB
+
+interface Unused {
+  id: number
+  resource: number
+  bytes: number
+}
+
+/** Removes scopes that no row names any more, and resources whose last scope goes. */
+class UnusedScopes {
+  readonly #find: Statement<[], Unused>
+  readonly #removeScope: Statement
+  readonly #removeResource: Statement
+  readonly #onRemoved: () => void
+
+  /** `onRemoved`: what remembers scopes by their envelopes must forget them. */
+  constructor(db: Sqlite, onRemoved: () => void) {
+    this.#find = db.prepare(
+      `SELECT s.id, s.resource, length(s.envelope) + length(r.envelope) AS bytes FROM scopes s INDEXED BY scopes_unused
+       LEFT JOIN resources r ON r.id = s.resource WHERE s.uses = 0 LIMIT ${SCOPES}`,
+    )
+    this.#removeScope = db.prepare('DELETE FROM scopes WHERE id = ?')
+    this.#removeResource = db.prepare(
+      'DELETE FROM resources WHERE id = ? AND NOT EXISTS (SELECT 1 FROM scopes WHERE resource = resources.id)',
+    )
+    this.#onRemoved = onRemoved
+  }
+
+  /** True when there may be more. */
+  turn(): boolean {
+    const unused = this.#find.all()
+    if (unused.length === 0) return false
+    let bytes = 0
+    let removed = 0
+    const resources = new Set<number>()
+    for (const scope of unused) {
+      if (removed > 0 && bytes + scope.bytes > BYTES) break
+      this.#removeScope.run(scope.id)
+      resources.add(scope.resource)
+      bytes += scope.bytes
+      removed++
+    }
+    for (const resource of resources) this.#removeResource.run(resource)
+    this.#onRemoved()
+    return removed === SCOPES || removed < unused.length
+  }
+}
+
+/** Rows that are looked at in one turn. */
+const ROWS_A_TURN = 1_000
+
+interface Sweepable {
+  readonly table: string
+  /** Its primary key. */
+  readonly key: readonly string[]
+  /** When a row `a` is of no use any more; may name @before. */
+  readonly useless: string
+}
+
+/** Goes round a table, a thousand rows a turn, and removes those that are of no use. Where it stands is not stored. */
+export class TableSweep {
+  readonly #first: Statement<[{ before: number }], bigint[]>
+  readonly #next: Statement<[{ before: number; [key: `k${number}`]: bigint }], bigint[]>
+  readonly #remove: Statement
+  #after: readonly bigint[] | undefined
+
+  constructor(db: Sqlite, { table, key, useless }: Sweepable) {
+    const rows = (where: string): string =>
+      `SELECT ${key.join(', ')}, (${useless}) FROM ${table} a ${where} ORDER BY ${key.join(', ')} LIMIT ${ROWS_A_TURN}`
+    this.#first = db.prepare<[{ before: number }], bigint[]>(rows('')).raw().safeIntegers()
+    const place = key.map((_, at) => `@k${at}`).join(', ')
+    this.#next = db
+      .prepare<[{ before: number; [key: `k${number}`]: bigint }], bigint[]>(
+        rows(`WHERE (${key.join(', ')}) > (${place})`),
+      )
+      .raw()
+      .safeIntegers()
+    this.#remove = db.prepare(
+      `DELETE FROM ${table} WHERE ${key.map((column) => `${column} = ?`).join(' AND ')}`,
+    )
+  }
+
+  /** Looks at the next rows; true when most of them were of no use, so that it should go on soon. */
+  turn(before: number): boolean {
+    const places = this.#after?.map((value, at) => [`k${at}`, value] as const)
+    const rows =
+      places === undefined
+        ? this.#first.all({ before })
+        : this.#next.all({ ...Object.fromEntries(places), before })
+    let removed = 0
+    for (const row of rows) {
+      if (row.at(-1) !== 1n) continue
+      this.#remove.run(...row.slice(0, -1))
+      removed++
+    }
+    this.#after = rows.length < ROWS_A_TURN ? undefined : rows.at(-1)?.slice(0, -1)
+    return removed * 2 >= ROWS_A_TURN
+  }
+}

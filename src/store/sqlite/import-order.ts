@@ -1,0 +1,132 @@
+import Database, { type Statement } from 'better-sqlite3'
+import type { SkipReason } from '../../model/kubernetes-observations.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
+import type { Sqlite } from './open-database.ts'
+
+/** By what lines are put in order: all of them together, whatever file they stand in. */
+export interface LineKey {
+  readonly atNs: UnixNanos
+  /** 0 where it tells none. */
+  readonly version: bigint
+  /** Of its content. */
+  readonly hash: Buffer
+}
+
+export interface OrderedLine extends LineKey {
+  /** Empty for one that makes no write. */
+  readonly told: Uint8Array
+  readonly skipped: SkipReason | undefined
+}
+
+/** Some lines, whatever their order: how many, and their hashes combined. */
+export interface SetOfLines {
+  readonly lines: number
+  readonly digest: bigint
+}
+
+interface Row {
+  at_ns: bigint
+  version: bigint
+  hash: Buffer
+  told: Buffer
+  skipped: SkipReason | null
+}
+
+export const NO_LINES: SetOfLines = { lines: 0, digest: 0n }
+
+export function withLine({ lines, digest }: SetOfLines, hash: Buffer): SetOfLines {
+  return { lines: lines + 1, digest: digest ^ BigInt(`0x${hash.toString('hex')}`) }
+}
+
+/**
+ * Puts the lines of recordings in order, each once, in a file that is gone with the process: there may be more of them than fit
+ * into memory.
+ */
+export class OrderedLines implements Disposable {
+  readonly #db: Sqlite
+  readonly #insert: Statement
+  readonly #next: Statement<[bigint, bigint, Buffer, number], Row>
+  readonly #upTo: Statement<[bigint, bigint, Buffer], Buffer>
+  readonly #below: Statement<[bigint], bigint>
+  readonly #above: Statement<[bigint], { id: bigint; at_ns: bigint }>
+  readonly #raise: Statement
+  /** Versions without a time up to which they are told, which no longer change their place. */
+  #fixedNs: UnixNanos = -1n
+
+  constructor() {
+    // An empty name is a file of SQLite's own, without a name.
+    this.#db = new Database('')
+    this.#db.pragma('journal_mode = OFF')
+    this.#db.pragma('synchronous = OFF')
+    this.#db.exec(`
+      CREATE TABLE lines (id INTEGER PRIMARY KEY, at_ns INTEGER, version INTEGER, hash BLOB UNIQUE, timed INTEGER, told BLOB, skipped TEXT);
+      CREATE UNIQUE INDEX in_order ON lines (at_ns, version, hash);
+      CREATE INDEX untimed ON lines (version, at_ns) WHERE timed = 0;
+    `)
+    this.#insert = this.#db.prepare(
+      'INSERT OR IGNORE INTO lines (at_ns, version, hash, timed, told, skipped) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    this.#next = this.#db
+      .prepare<[bigint, bigint, Buffer, number], Row>(
+        `SELECT at_ns, version, hash, told, skipped FROM lines WHERE (at_ns, version, hash) > (?, ?, ?)
+           ORDER BY at_ns, version, hash LIMIT ?`,
+      )
+      .safeIntegers()
+    this.#upTo = this.#db
+      .prepare<[bigint, bigint, Buffer], Buffer>(
+        'SELECT hash FROM lines WHERE (at_ns, version, hash) <= (?, ?, ?)',
+      )
+      .pluck()
+    this.#below = this.#db
+      .prepare<[bigint], bigint>(
+        'SELECT at_ns FROM lines WHERE timed = 0 AND version <= ? ORDER BY version DESC, at_ns DESC LIMIT 1',
+      )
+      .pluck()
+      .safeIntegers()
+    this.#above = this.#db
+      .prepare<[bigint], { id: bigint; at_ns: bigint }>(
+        'SELECT id, at_ns FROM lines WHERE timed = 0 AND version > ? ORDER BY version, at_ns',
+      )
+      .safeIntegers()
+    this.#raise = this.#db.prepare('UPDATE lines SET at_ns = ? WHERE id = ?')
+  }
+
+  /**
+   * Adds a line; false where it is there already. One that is not `isTimed` has a time that it cannot be before, and comes after all
+   * of lower versions of which the same is true.
+   */
+  add({ atNs, version, hash, told, skipped }: OrderedLine, isTimed: boolean): boolean {
+    if (isTimed) return this.#insert.run(atNs, version, hash, 1, told, skipped).changes > 0
+    const belowNs = this.#below.get(version) ?? 0n
+    const ownNs = belowNs > atNs ? belowNs : atNs
+    if (this.#insert.run(ownNs, version, hash, 0, told, skipped).changes === 0) return false
+    const late: bigint[] = []
+    for (const above of this.#above.iterate(version)) {
+      if (above.at_ns >= ownNs) break
+      if (above.at_ns > this.#fixedNs) late.push(above.id)
+    }
+    for (const id of late) this.#raise.run(ownNs, id)
+    return true
+  }
+
+  /** The next lines after a place, and after none from the first. */
+  after(key: LineKey | undefined, most: number): OrderedLine[] {
+    const { atNs = -1n, version = 0n, hash = Buffer.alloc(0) } = key ?? {}
+    if (atNs > this.#fixedNs) this.#fixedNs = atNs
+    return this.#next.all(atNs, version, hash, most).map((row) => ({
+      ...{ atNs: row.at_ns, version: row.version, hash: row.hash, told: row.told },
+      skipped: row.skipped ?? undefined,
+    }))
+  }
+
+  /** The lines up to a place, the line there included. */
+  upTo({ atNs, version, hash }: LineKey): SetOfLines {
+    let set = NO_LINES
+    for (const one of this.#upTo.iterate(atNs, version, hash)) set = withLine(set, one)
+    return set
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close()
+  }
+}

@@ -1,0 +1,168 @@
+import type { Statement } from 'better-sqlite3'
+import { CPID_ID } from '../../model/attributes.ts'
+import type {
+  ArrivedLog,
+  ArrivedSpan,
+  LinkEvent,
+  LogDecision,
+  LogLinkStore,
+  LogWaitingKind,
+} from '../../model/linking-ports.ts'
+import { hasOwnAttribute } from '../../model/otlp/outgoing-records.ts'
+import { GenerationCache } from './generation-cache.ts'
+import type { Sqlite } from './open-database.ts'
+import { LOG_IS_REPEAT } from './repeated-records.ts'
+import type { Progress } from './transactions.ts'
+
+/** The bit of `log_outbox.flags`. */
+export const LOG_WITHOUT_SPAN_ID = 1
+
+const KINDS: readonly LogWaitingKind[] = ['cpid', 'span']
+const MISSED_SPANS = 10_000
+const NO_TRACE = Buffer.alloc(16)
+
+type LogRow = [
+  id: bigint,
+  cpid: bigint | null,
+  traceId: Buffer | null,
+  spanId: bigint,
+  raw: Buffer | null,
+  repeated: bigint,
+]
+
+/** Log records that are linked, in SQLite. */
+export class ArrivedLogTable implements LogLinkStore {
+  readonly #progress: Progress
+  readonly #next: Statement<[number, number], LogRow>
+  readonly #one: Statement<[number], LogRow>
+  readonly #wait: Statement
+  readonly #stop: Statement<[number], number>
+  readonly #forCpid: Statement<[number], number>
+  readonly #forSpan: Statement<[bigint, number], number>
+  readonly #due: Statement<[number, number], number>
+  readonly #countForSpans: Statement<[], number>
+  readonly #insert: Statement
+  readonly #remove: Statement
+  /** Since when spans are missed; forgotten at a restart, when they are missed anew. */
+  readonly #missed = new GenerationCache<string, number>(MISSED_SPANS)
+  /** How many wait for a span, so that spans need not ask while none does. */
+  #waitingForSpans: number | undefined
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    const logs = <Bind extends unknown[]>(rest: string): Statement<Bind, LogRow> =>
+      db
+        .prepare<Bind, LogRow>(
+          `SELECT l.id, l.cpid, l.trace_id, l.span_id, CASE WHEN l.cpid IS NULL AND l.span_id <> 0 THEN l.raw END,
+             ${LOG_IS_REPEAT} FROM logs l ${rest}`,
+        )
+        .raw()
+        .safeIntegers()
+    const rows = <Bind extends unknown[]>(rest: string): Statement<Bind, number> =>
+      db.prepare<Bind, number>(`SELECT arrival FROM waiting_logs ${rest}`).pluck()
+    this.#next = logs('WHERE l.id > +? ORDER BY l.id LIMIT +?')
+    this.#one = logs('WHERE l.id = ?')
+    this.#wait = db.prepare(
+      'INSERT INTO waiting_logs (arrival, kind, cpid, trace_id, span_id, due_ms) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    this.#stop = db
+      .prepare<[number], number>('DELETE FROM waiting_logs WHERE arrival = ? RETURNING kind')
+      .pluck()
+    this.#forCpid = rows('WHERE cpid = +? AND kind = 0 ORDER BY arrival')
+    this.#forSpan = rows(
+      `WHERE kind = 1 AND span_id = ? AND trace_id = (SELECT trace_id FROM origin_traces WHERE id = ?)
+       ORDER BY arrival`,
+    )
+    this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
+    this.#countForSpans = db.prepare<[], number>('SELECT count(*) FROM waiting_logs WHERE kind = 1').pluck()
+    this.#remove = db.prepare('DELETE FROM logs WHERE id = ?')
+    this.#insert = db.prepare(
+      'INSERT INTO log_outbox (decision, log, trace_id, flags, cpid) VALUES (?, ?, ?, ?, ?)',
+    )
+  }
+
+  /** The first `limit` of these events and of the log records after an arrival, in order. */
+  addEvents(events: LinkEvent[], after: number, limit: number): LinkEvent[] {
+    // One that is not next need not be readable yet.
+    const end = events.length < limit ? Infinity : (events.at(-1)?.arrival ?? Infinity)
+    const logs = this.#next.all(after, limit).flatMap((row): LinkEvent[] => {
+      if (Number(row[0]) > end) return []
+      const log = logOf(row)
+      return [{ kind: 'log', arrival: log.row, log }]
+    })
+    if (logs.length === 0) return events
+    return [...events, ...logs].sort((a, b) => a.arrival - b.arrival).slice(0, limit)
+  }
+
+  log(row: number): ArrivedLog | undefined {
+    const found = this.#one.get(row)
+    return found === undefined ? undefined : logOf(found)
+  }
+
+  removeRepeated(row: number): void {
+    this.#remove.run(row)
+  }
+
+  wait({ row, cpid, traceId, spanId }: ArrivedLog, kind: LogWaitingKind, dueMs: number): void {
+    this.#wait.run(row, KINDS.indexOf(kind), cpid ?? null, traceId ?? null, spanId, dueMs)
+    if (kind === 'span' && this.#waitingForSpans !== undefined) this.#waitingForSpans++
+  }
+
+  stopWaiting(row: number): boolean {
+    const kind = this.#stop.get(row)
+    if (kind === KINDS.indexOf('span') && this.#waitingForSpans !== undefined) this.#waitingForSpans--
+    return kind !== undefined
+  }
+
+  waitingForCpid(cpid: number): number[] {
+    return this.#forCpid.all(cpid)
+  }
+
+  waitingForSpan({ spanId, origin }: ArrivedSpan): number[] {
+    this.#waitingForSpans ??= this.#countForSpans.get() ?? 0
+    return this.#waitingForSpans === 0 ? [] : this.#forSpan.all(spanId, origin)
+  }
+
+  due(limit: number): number[] {
+    return this.#due.all(this.#progress.activeMs, limit)
+  }
+
+  spanMissedSince(traceId: Buffer, spanId: bigint): number {
+    const key = `${traceId.toString('latin1')}${spanId}`
+    const since = this.#missed.get(key) ?? this.#progress.activeMs
+    this.#missed.set(key, since)
+    return since
+  }
+
+  send({ log, traceId, withoutSpanId, inherited }: LogDecision): void {
+    this.#insert.run(
+      this.#progress.nextLogDecision(),
+      log,
+      traceId ?? null,
+      withoutSpanId ? LOG_WITHOUT_SPAN_ID : 0,
+      inherited ?? null,
+    )
+  }
+
+  /** Somebody else has removed some that waited. */
+  countAgain(): void {
+    this.#waitingForSpans = undefined
+  }
+
+  /** Since when spans are missed stays true whatever was rolled back. */
+  forget(): void {
+    this.#waitingForSpans = undefined
+  }
+}
+
+function logOf([id, cpid, traceId, spanId, raw, repeated]: LogRow): ArrivedLog {
+  const hasTrace = traceId !== null && !traceId.equals(NO_TRACE)
+  return {
+    row: Number(id),
+    cpid: cpid === null ? undefined : Number(cpid),
+    traceId: hasTrace ? traceId : undefined,
+    spanId: hasTrace ? spanId : 0n,
+    repeated: repeated === 1n,
+    malformed: raw !== null && hasOwnAttribute(raw, CPID_ID),
+  }
+}

@@ -1,0 +1,280 @@
+import type { Statement } from 'better-sqlite3'
+import { SPAN_OBSERVED, SPAN_SEEN_WRITE, SPAN_WROTE } from '../../model/arrivals.ts'
+import { cpidOfBytes } from '../../model/merge-graph.ts'
+import { namedObjects, readOwnSpan } from '../../model/otlp/read-stored-span.ts'
+import { SENT_COPY, SENT_JOINED, SENT_SYNTHETIC, SENT_UNDRIVEN } from '../../model/outbox.ts'
+import type { CrossTraceSpan, LinkedSpan } from '../../model/queries.ts'
+import type { SeenWrite, WriteCause } from '../../model/seen-write.ts'
+import type { Sqlite } from './open-database.ts'
+import { CPID_OF_NEAREST_ANCESTOR } from './record-queries.ts'
+import { SPAN_IS_REPEAT } from './repeated-records.ts'
+import { ScopeFacts } from './scopes.ts'
+
+/** What is shown of a row of `spans`, joined as by RECEIVED_JOINED. */
+const RECEIVED_COLUMNS = `spans.span_id, spans.start_ns, spans.end_ns, spans.scope, spans.name, spans.kind,
+  spans.status, cpids.uuid, CASE WHEN spans.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN spans.raw END,
+  seen_writes.user_name, seen_writes.cause, seen_writes.gap`
+const RECEIVED_JOINED = `LEFT JOIN cpids ON cpids.id = spans.cpid
+  LEFT JOIN seen_writes ON spans.flags & ${SPAN_SEEN_WRITE} AND seen_writes.span = spans.id`
+
+type ReceivedColumns = [
+  spanId: bigint,
+  startNs: bigint,
+  endNs: bigint,
+  scope: bigint,
+  name: string,
+  kind: bigint,
+  status: bigint,
+  uuid: Buffer | null,
+  raw: Buffer | null,
+  ...seen: SeenColumns,
+]
+
+/** A received span without what was decided about it. */
+function receivedSpan(
+  row: number,
+  [spanId, startNs, endNs, scope, name, kind, status, uuid, raw, ...told]: ReceivedColumns,
+  scopes: ScopeFacts,
+): Omit<LinkedSpan, 'decision' | 'parentId' | 'copy' | 'activity' | 'byCause'> {
+  const seen = seenWriteOf(...told)
+  const { service, cluster } = scopes.of(Number(scope))
+  return {
+    spanId,
+    name,
+    service,
+    ...(cluster !== '' && { cluster }),
+    startNs,
+    endNs,
+    cpid: uuid === null ? undefined : cpidOfBytes(uuid),
+    kind: Number(kind),
+    status: Number(status),
+    row,
+    ...(raw === null ? { observed: NO_OBJECTS, wrote: NO_OBJECTS } : namedObjects(raw)),
+    ...(seen && { seen }),
+  }
+}
+
+const NO_OBJECTS: readonly string[] = []
+
+/** The columns user_name, cause and gap of `seen_writes`, all null where there is no row. */
+export type SeenColumns = [user: string | null, cause: string | null, gap: bigint | null]
+
+export function seenWriteOf(...[user, cause, gap]: SeenColumns): SeenWrite | undefined {
+  if (cause === null) return undefined
+  return { user: user ?? undefined, cause: cause as WriteCause, gap: gap === 1n }
+}
+
+type SentRow = [
+  decision: bigint,
+  parentId: bigint,
+  flags: bigint,
+  ownScope: bigint | null,
+  extra: Buffer | null,
+  cause: bigint | null,
+  causeTrace: bigint | null,
+  causeEnd: bigint | null,
+  id: bigint | null,
+  ...received: ReceivedColumns,
+]
+
+/** The end of a cause in another trace of the cascade; null for a local parent there. */
+const CAUSE_END = `CASE WHEN outbox.cause_trace IS NOT NULL AND spans.id IS NOT NULL
+  THEN (SELECT cause_span.end_ns FROM spans cause_span
+    WHERE cause_span.id = outbox.cause AND cause_span.origin <> spans.origin) END`
+const SENT_COLUMNS = `outbox.decision, outbox.parent_id, outbox.flags, outbox.scope,
+  CASE WHEN outbox.flags & ${SENT_SYNTHETIC} THEN outbox.extra END,
+  outbox.cause, outbox.cause_trace, ${CAUSE_END}, spans.id, ${RECEIVED_COLUMNS}`
+const JOINED = `LEFT JOIN spans ON spans.id = outbox.span ${RECEIVED_JOINED}`
+const NONE: readonly string[] = []
+
+/** Reads the spans of a trace as they were sent: what was decided about each, with the span it is about. Those being placed are among them. */
+export class LinkedSpans {
+  readonly #scopes: ScopeFacts
+  readonly #beingPlaced: SpansBeingPlaced
+  readonly #ofTrace: Statement<[number], SentRow>
+  readonly #ofDecisions: Statement<[string], SentRow>
+
+  constructor(db: Sqlite) {
+    this.#scopes = new ScopeFacts(db)
+    this.#beingPlaced = new SpansBeingPlaced(db, this.#scopes)
+    this.#ofTrace = db
+      .prepare<[number], SentRow>(`SELECT ${SENT_COLUMNS} FROM outbox ${JOINED} WHERE outbox.trace = ?`)
+      .raw()
+      .safeIntegers()
+    this.#ofDecisions = db
+      .prepare<[string], SentRow>(
+        `SELECT ${SENT_COLUMNS} FROM json_each(?) wanted CROSS JOIN outbox ON outbox.decision = wanted.value ${JOINED}`,
+      )
+      .raw()
+      .safeIntegers()
+  }
+
+  of(trace: number): LinkedSpan[] {
+    // Read first: one that is placed meanwhile is then in both.
+    const beingPlaced = this.#beingPlaced.of(trace)
+    const sent = this.#spansOf(this.#ofTrace.iterate(trace))
+    sent.sort((a, b) => a.decision - b.decision)
+    if (beingPlaced.length === 0) return sent
+    const placed = new Set(sent.map(({ row }) => row))
+    return [...sent, ...beingPlaced.filter(({ row }) => !placed.has(row))]
+  }
+
+  ofDecisions(decisions: readonly number[]): LinkedSpan[] {
+    const sent = this.#spansOf(this.#ofDecisions.iterate(JSON.stringify(decisions)))
+    const beingPlaced = this.#beingPlaced.ofRows(decisions.flatMap((at) => (at < 0 ? -at : [])))
+    const all = [...sent, ...beingPlaced]
+    const spans = new Map(all.map((span) => [span.decision, span]))
+    return decisions.flatMap((decision) => spans.get(decision) ?? [])
+  }
+
+  /** The rows of those that `of` tells of as being placed. */
+  beingPlacedIn(trace: number): number[] {
+    return this.#beingPlaced.rowsIn(trace)
+  }
+
+  /** Row by row: some come with all bytes of a span. */
+  #spansOf(rows: Iterable<SentRow>): LinkedSpan[] {
+    const spans: LinkedSpan[] = []
+    for (const row of rows) spans.push(...this.#spanOf(row))
+    return spans
+  }
+
+  /** None for a span that was pruned. */
+  #spanOf(row: SentRow): LinkedSpan[] {
+    const [decision, parentId, flags, ownScope, extra, cause, causeTrace, causeEnd, id] = row
+    const sent = {
+      decision: Number(decision),
+      parentId,
+      copy: (Number(flags) & SENT_COPY) !== 0,
+      activity: (Number(flags) & SENT_UNDRIVEN) === 0,
+      byCause:
+        extra === null &&
+        (Number(flags) & SENT_JOINED) === 0 &&
+        cause !== null &&
+        (causeTrace === null || causeEnd !== null),
+      ...(cause !== null &&
+        causeTrace !== null && { above: elsewhere(causeTrace, cause, extra === null, causeEnd) }),
+    }
+    if (extra !== null) {
+      const own = readOwnSpan(extra)
+      const service = this.#scopes.of(Number(ownScope ?? 0n)).service
+      // What stands for a moment is sent a nanosecond long, because Jaeger warns of less; it took no time.
+      const endNs = own.endNs === own.startNs + 1n ? own.startNs : own.endNs
+      return [{ ...sent, ...own, endNs, service, status: 0, row: undefined, observed: NONE, wrote: NONE }]
+    }
+    if (id === null) return []
+    const [, , , , , , , , , ...received] = row
+    return [{ ...sent, ...receivedSpan(Number(id), received, this.#scopes) }]
+  }
+}
+
+function elsewhere(trace: bigint, above: bigint, received: boolean, endNs: bigint | null): CrossTraceSpan {
+  return {
+    trace: Number(trace),
+    ...(received ? { row: Number(above) } : { spanId: above }),
+    ...(endNs !== null && { endNs }),
+  }
+}
+
+/** As many as are shown of one trace. */
+const MOST = 10_000
+
+/** A change that waits is no span. */
+const IS_SPAN = 'waiting.kind <> 1'
+
+/** No later trace of the same root has the CPID of `change`. */
+const IS_LAST = `NOT EXISTS (SELECT 1 FROM traces here JOIN traces later ON later.root = here.root AND later.episode > here.episode
+      JOIN change_spans ON change_spans.cpid = change.cpid AND change_spans.trace = later.id WHERE here.id = @trace)`
+
+/**
+ * Spans that wait and belong into a trace: those that spans sent into it hang under, those of its CPIDs, unless a later trace of
+ * the same root has the CPID, and those that wait for one of these. What the linker has not been through yet waits for that.
+ */
+const FOUND = `WITH RECURSIVE found(id) AS (
+  SELECT waiting.arrival FROM awaited_parents awaited
+    CROSS JOIN spans ON spans.origin = awaited.origin AND spans.span_id = awaited.span_id
+    CROSS JOIN waiting ON waiting.arrival = spans.id AND ${IS_SPAN} WHERE awaited.trace = @trace
+  UNION SELECT waiting.arrival FROM change_spans change
+    CROSS JOIN waiting ON waiting.cpid = change.cpid AND ${IS_SPAN} WHERE change.trace = @trace AND ${IS_LAST}
+  UNION SELECT s.id FROM progress
+    CROSS JOIN change_spans change ON change.trace = @trace AND ${IS_LAST}
+    CROSS JOIN cpid_origins ON cpid_origins.cpid = change.cpid
+    CROSS JOIN spans s ON s.origin = cpid_origins.origin AND s.id > progress.linked_arrival
+    WHERE progress.last_arrival > progress.linked_arrival AND coalesce(s.cpid, ${CPID_OF_NEAREST_ANCESTOR}) = change.cpid
+      AND NOT ${SPAN_IS_REPEAT}
+  UNION SELECT waiting.arrival FROM found CROSS JOIN spans ON spans.id = found.id
+    CROSS JOIN waiting ON waiting.origin = spans.origin AND waiting.parent_id = spans.span_id AND ${IS_SPAN}
+  LIMIT ${MOST})`
+
+type PlacingRow = [
+  id: bigint,
+  changeId: bigint | null,
+  parentRow: bigint | null,
+  ...received: ReceivedColumns,
+]
+
+/** Below its local parent where that is in the cascade, else below the change of its CPID. */
+const PLACED_COLUMNS = `spans.id,
+  (SELECT span_id FROM change_spans WHERE change_spans.cpid = spans.cpid AND change_spans.trace = @trace),
+  CASE WHEN spans.parent_id <> 0 THEN (SELECT min(above.id) FROM spans above
+    WHERE above.origin = spans.origin AND above.span_id = spans.parent_id) END, ${RECEIVED_COLUMNS}`
+
+/** Reads spans that have arrived and wait for something before they are sent into a trace. */
+class SpansBeingPlaced {
+  readonly #scopes: ScopeFacts
+  readonly #any: Statement<[], number>
+  readonly #rows: Statement<[{ trace: number }], number>
+  readonly #ofTrace: Statement<[{ trace: number }], PlacingRow>
+  readonly #ofRows: Statement<[{ trace: number; rows: string }], PlacingRow>
+
+  constructor(db: Sqlite, scopes: ScopeFacts) {
+    this.#scopes = scopes
+    this.#any = db
+      .prepare<[], number>(
+        'SELECT 1 FROM progress WHERE last_arrival > linked_arrival OR EXISTS (SELECT 1 FROM waiting)',
+      )
+      .pluck()
+    this.#rows = db.prepare<[{ trace: number }], number>(`${FOUND} SELECT id FROM found ORDER BY id`).pluck()
+    this.#ofTrace = db
+      .prepare<[{ trace: number }], PlacingRow>(
+        `${FOUND} SELECT ${PLACED_COLUMNS} FROM found CROSS JOIN spans ON spans.id = found.id ${RECEIVED_JOINED} ORDER BY spans.id`,
+      )
+      .raw()
+      .safeIntegers()
+    this.#ofRows = db
+      .prepare<[{ trace: number; rows: string }], PlacingRow>(
+        `SELECT ${PLACED_COLUMNS} FROM json_each(@rows) wanted CROSS JOIN spans ON spans.id = wanted.value ${RECEIVED_JOINED}`,
+      )
+      .raw()
+      .safeIntegers()
+  }
+
+  of(trace: number): LinkedSpan[] {
+    if (this.#any.get() === undefined) return []
+    return this.#ofTrace.all({ trace }).map((row) => this.#spanOf(row, trace))
+  }
+
+  /** Numbers of the spans in `of`. */
+  rowsIn(trace: number): number[] {
+    return this.#any.get() === undefined ? [] : this.#rows.all({ trace })
+  }
+
+  /** What is shown of spans by their numbers, without their places. */
+  ofRows(rows: readonly number[]): LinkedSpan[] {
+    if (rows.length === 0) return []
+    return this.#ofRows.all({ trace: 0, rows: JSON.stringify(rows) }).map((row) => this.#spanOf(row, 0))
+  }
+
+  #spanOf([id, changeId, parentRow, ...received]: PlacingRow, trace: number): LinkedSpan {
+    return {
+      ...receivedSpan(Number(id), received, this.#scopes),
+      decision: -Number(id),
+      parentId: changeId ?? 0n,
+      copy: false,
+      activity: true,
+      byCause: false,
+      beingPlaced: true,
+      ...(parentRow !== null && { above: { trace, row: Number(parentRow) } }),
+    }
+  }
+}

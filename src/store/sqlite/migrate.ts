@@ -1,0 +1,110 @@
+import { Kysely, SqliteDialect } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import { MIGRATIONS } from '../../../migrations/index.ts'
+import type { SchemaState } from '../../model/queries.ts'
+import type { Sqlite } from './open-database.ts'
+
+/** What migrating did: the names of the migrations that ran now. */
+type Migrated = { applied: string[] }
+
+/**
+ * Brings the schema up to date; a database that is up to date stays as it is. Throws an Error that says what to do
+ * when a migration fails or the file was written by a newer Causeway.
+ */
+export async function migrate(sqlite: Sqlite): Promise<Migrated> {
+  const kysely = new Kysely<unknown>({ dialect: new SqliteDialect({ database: lent(sqlite) }) })
+  const migrator = new Migrator({
+    db: kysely,
+    provider: { getMigrations: () => Promise.resolve(MIGRATIONS) },
+  })
+  checkApplied(sqlite)
+  sqlite.exec('BEGIN IMMEDIATE')
+  renameApplied(sqlite)
+  const { error, results } = await migrator.migrateToLatest()
+  sqlite.exec(error === undefined ? 'COMMIT' : 'ROLLBACK')
+  if (error !== undefined) {
+    const reason = error instanceof Error ? error.message : JSON.stringify(error)
+    throw new Error(
+      `cannot migrate the database: ${reason}; it is unchanged, restore it or name another file`,
+      {
+        cause: error,
+      },
+    )
+  }
+  return { applied: (results ?? []).map((result) => result.migrationName) }
+}
+
+function checkApplied(sqlite: Sqlite): void {
+  const applied = appliedMigrations(sqlite)
+  const newer = unknownMigrations(applied)
+  if (newer.length > 0) {
+    throw new Error(
+      `the database ${sqlite.name} was written by a newer Causeway (it has ${newer.join(', ')}); ` +
+        'start that version, or point connectors::cpid::storage::path at another file',
+    )
+  }
+  if (isUnfinished(applied)) {
+    throw new Error(
+      `the database ${sqlite.name} is of a development version from before the first release (it has ${applied.join(', ')}), ` +
+        'which cannot be gone on from; keep it for that version, and point connectors::cpid::storage::path at another file',
+    )
+  }
+}
+
+/** Kysely closes the database it is given; this one belongs to the caller. */
+function lent(sqlite: Sqlite): { close(): void; prepare: Sqlite['prepare'] } {
+  return { close: () => undefined, prepare: sqlite.prepare.bind(sqlite) }
+}
+
+/** Looks only; an empty file is an older one. */
+export function schemaState(db: Sqlite): SchemaState {
+  const applied = appliedMigrations(db)
+  if (unknownMigrations(applied).length > 0) return 'newer'
+  return Object.keys(MIGRATIONS).every((name) => applied.includes(name)) ? 'current' : 'older'
+}
+
+/** What 001-schema was before the first release: all of them together make the same tables. */
+const WAS_SCHEMA = [
+  '001-arrivals-and-graph',
+  '002-linking',
+  '003-audit-views',
+  '004-log-forwarding',
+  '005-refused-senders',
+  '006-counted-cpids',
+]
+const SCHEMA = '001-schema'
+
+/** The migrations that a file has; those from before the first release as what they are now. */
+function appliedMigrations(db: Sqlite): string[] {
+  const stored = storedNames(db)
+  return isFromBefore(stored) ? [SCHEMA, ...stored.filter((name) => !WAS_SCHEMA.includes(name))] : stored
+}
+
+/** Migrations that this Causeway does not know, as a newer one has left them. */
+function unknownMigrations(applied: readonly string[]): string[] {
+  return applied.filter((name) => !(name in MIGRATIONS) && !WAS_SCHEMA.includes(name))
+}
+
+/** Whether a development version from before the first release made it, and was older than any that can be gone on from. */
+function isUnfinished(applied: readonly string[]): boolean {
+  return applied.some((name) => WAS_SCHEMA.includes(name))
+}
+
+/** Writes down the migrations from before the first release as what they are now; inside a transaction. */
+function renameApplied(db: Sqlite): void {
+  if (!isFromBefore(storedNames(db))) return
+  const [first, ...others] = WAS_SCHEMA
+  db.prepare('UPDATE kysely_migration SET name = ? WHERE name = ?').run(SCHEMA, first)
+  const remove = db.prepare('DELETE FROM kysely_migration WHERE name = ?')
+  for (const name of others) remove.run(name)
+}
+
+function isFromBefore(stored: readonly string[]): boolean {
+  return WAS_SCHEMA.every((name) => stored.includes(name))
+}
+
+function storedNames(db: Sqlite): string[] {
+  const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'kysely_migration'").get()
+  if (table === undefined) return []
+  return db.prepare<[], string>('SELECT name FROM kysely_migration ORDER BY name').pluck().all()
+}

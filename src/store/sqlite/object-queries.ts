@@ -1,0 +1,412 @@
+import type { Statement } from 'better-sqlite3'
+import { CORE_API_VERSION } from '../../model/kubernetes-objects.ts'
+import { type Cpid, cpidOfBytes } from '../../model/merge-graph.ts'
+import { namedObjects } from '../../model/otlp/read-stored-span.ts'
+import type { ObjectActivity, ObjectVersionFacts, Pages, Position } from '../../model/queries.ts'
+import { type SeenColumns, seenWriteOf } from './linked-span-queries.ts'
+import type { Sqlite } from './open-database.ts'
+import { SPAN_IS_REPEAT } from './repeated-records.ts'
+
+const EVENTS_A_PAGE = 200
+const LAST_ARRIVAL = 2n ** 63n - 1n
+const ACTIONS = ['observed', 'wrote', 'mergelog'] as const
+const MERGELOG = 2n
+
+/** Reads what happened to objects. The time is when a span that wrote ended, when one that observed started, when a merge happened. */
+export class ObjectFactsReader {
+  readonly #numbers: ObjectNumbers
+  readonly #happenings: ObjectEvents
+  readonly #cascadesOf: (cpid: number) => readonly Cpid[]
+
+  constructor(db: Sqlite, cascadesOf: (cpid: number) => readonly Cpid[], happenings = new ObjectEvents(db)) {
+    this.#numbers = new ObjectNumbers(db)
+    this.#cascadesOf = cascadesOf
+    this.#happenings = happenings
+  }
+
+  named(text: string): Pages<string> {
+    return this.#numbers.named(text)
+  }
+
+  /** A position is an arrival and how many things of that arrival came before. The first page has at most `first`. */
+  *pages(
+    reference: string,
+    after: Position = [],
+    first = EVENTS_A_PAGE,
+  ): Pages<ObjectActivity> & Generator<ObjectActivity[]> {
+    const ids: number[] = []
+    for (const page of this.#numbers.of(reference.split('?', 1)[0] ?? '')) {
+      ids.push(...page)
+      yield []
+    }
+    const wanted = JSON.stringify(ids)
+    const isWanted = matchesReference(reference)
+    let [arrival = LAST_ARRIVAL, skip = 0n] = after
+    for (let most = Math.min(first, EVENTS_A_PAGE); ; most = EVENTS_A_PAGE) {
+      const rows = this.#happenings.upTo(arrival, wanted, most + Number(skip))
+      const fresh = rows.slice(Number(skip))
+      let place = skip
+      let at = arrival
+      const facts = fresh.map((row) => {
+        place = row.arrival === at ? place + 1n : 1n
+        at = row.arrival
+        return this.#factsOf(row, [at, place])
+      })
+      yield facts.filter(isWanted)
+      if (fresh.length < most) return
+      arrival = at
+      skip = place
+    }
+  }
+
+  #factsOf(row: ObjectEventRow, position: Position): ObjectActivity {
+    return {
+      position,
+      object: row.action === MERGELOG ? row.object : referenceOf(row),
+      action: ACTIONS[Number(row.action)] ?? 'observed',
+      cpid: row.uuid === null ? undefined : cpidOfBytes(row.uuid),
+      timeNs: row.time_ns,
+      service: textOf(row.service),
+      cluster: textOf(row.cluster),
+      cascades: row.cpid === null ? [] : this.#cascadesOf(Number(row.cpid)),
+    }
+  }
+}
+
+function textOf(column: string | null): string | undefined {
+  return column === null || column === '' ? undefined : column
+}
+
+const VERSIONS_A_PAGE = 200
+const LAST_VERSION = 2n ** 63n - 1n
+
+interface Written {
+  span: bigint
+  object: bigint
+  /** -1 where the span gave none. */
+  version: bigint
+}
+
+interface VersionsBind {
+  object: number
+  version: bigint
+  span: bigint
+  least: bigint
+  most: number
+}
+
+type Details = [
+  object: string,
+  uid: string | null,
+  name: string,
+  spanId: bigint,
+  endNs: bigint,
+  raw: Buffer,
+  cpid: bigint | null,
+  uuid: Buffer | null,
+  service: string,
+  cluster: string | null,
+  ...SeenColumns,
+]
+
+/** Reads who wrote which version of objects, the highest version first. The cost grows with what is asked for, not with what was written. */
+export class ObjectVersionsReader {
+  readonly #numbers: ObjectNumbers
+  readonly #cascadesOf: (cpid: number) => readonly Cpid[]
+  readonly #newest: Statement<[VersionsBind], Written>
+  readonly #details: Statement<[Written], Details>
+
+  constructor(db: Sqlite, cascadesOf: (cpid: number) => readonly Cpid[]) {
+    this.#numbers = new ObjectNumbers(db)
+    this.#cascadesOf = cascadesOf
+    this.#newest = db
+      .prepare<[VersionsBind], Written>(
+        `SELECT named.span, named.object, named.version FROM span_objects named
+         WHERE named.object = @object AND named.role = 1 AND named.version >= @least
+           AND (named.version, named.span) <= (@version, @span) AND ${NAMING_SPAN_IS_NO_REPEAT}
+         ORDER BY named.version DESC, named.span DESC LIMIT @most`,
+      )
+      .safeIntegers()
+    this.#details = db
+      .prepare<[Written], Details>(
+        `SELECT objects.object, span_objects.uid, spans.name, spans.span_id, spans.end_ns, spans.raw, cpids.id, cpids.uuid,
+           resources.service, resources.cluster, seen_writes.user_name, seen_writes.cause, seen_writes.gap
+         FROM spans JOIN objects ON objects.id = @object
+         JOIN span_objects ON span_objects.span = spans.id AND span_objects.role = 1
+           AND span_objects.object = @object AND span_objects.version = @version
+         JOIN scopes ON scopes.id = spans.scope JOIN resources ON resources.id = scopes.resource
+         LEFT JOIN cpids ON cpids.id = spans.cpid LEFT JOIN seen_writes ON seen_writes.span = spans.id
+         WHERE spans.id = @span`,
+      )
+      .raw()
+      .safeIntegers()
+  }
+
+  /** A position is a version, the span that wrote it, and its object. */
+  *pages(
+    reference: string,
+    after: Position = [],
+    first = VERSIONS_A_PAGE,
+  ): Pages<ObjectVersionFacts> & Generator<ObjectVersionFacts[]> {
+    const ids: number[] = []
+    for (const page of this.#numbers.of(reference.split('?', 1)[0] ?? '')) {
+      ids.push(...page)
+      yield []
+    }
+    const isWanted = matchesReference(reference)
+    const only = versionIn(reference)
+    let [version = only ?? LAST_VERSION, span = LAST_VERSION, object = LAST_VERSION] = after
+    for (let most = Math.min(first, VERSIONS_A_PAGE); ; most = VERSIONS_A_PAGE) {
+      const found = this.#upTo(ids, { version, span, object, least: only ?? -1n, most })
+      yield found.flatMap((written) => this.#factsOf(written)).filter(isWanted)
+      const last = found.at(-1)
+      if (last === undefined || found.length < most) return
+      ;({ version, span, object } = last)
+    }
+  }
+
+  #upTo(ids: readonly number[], bind: Omit<VersionsBind, 'object'> & { object: bigint }): Written[] {
+    const { version, span, object, most } = bind
+    return ids
+      .flatMap((id) => this.#newest.all({ ...bind, object: id, most: most + 1 }))
+      .filter((one) => one.version !== version || one.span !== span || one.object < object)
+      .sort(highestFirst)
+      .slice(0, most)
+  }
+
+  /** None for what was pruned since. */
+  #factsOf(written: Written): ObjectVersionFacts[] {
+    const row = this.#details.get(written)
+    if (row === undefined) return []
+    const [object, uid, name, spanId, timeNs, raw, cpid, uuid, service, cluster, ...seen] = row
+    return [
+      {
+        position: [written.version, written.span, written.object],
+        object: referenceOf({ object, uid, version: written.version }),
+        timeNs,
+        name,
+        spanId,
+        service,
+        cluster: cluster === null || cluster === '' ? undefined : cluster,
+        cpid: uuid === null ? undefined : cpidOfBytes(uuid),
+        cascades: cpid === null ? [] : this.#cascadesOf(Number(cpid)),
+        observed: namedObjects(raw).observed,
+        seen: seenWriteOf(...seen),
+      },
+    ]
+  }
+}
+
+function highestFirst(a: Written, b: Written): number {
+  if (a.version !== b.version) return a.version > b.version ? -1 : 1
+  if (a.span !== b.span) return a.span > b.span ? -1 : 1
+  return Number(b.object - a.object)
+}
+
+/** So much of what spans named is looked through for what happened lately, whatever it happened to. */
+const LATELY = 2_000
+
+/** What happened to an object once. Several things of one arrival are told apart by their place. */
+interface ObjectEventRow {
+  arrival: bigint
+  place: bigint
+  action: bigint
+  object: string
+  version: bigint
+  uid: string | null
+  cpid: bigint | null
+  uuid: Buffer | null
+  time_ns: bigint
+  service: string | null
+  cluster: string | null
+}
+
+interface EventsBind {
+  ids: string
+  /** Later arrivals than this, */
+  least: bigint
+  /** and none later than this. */
+  arrival: bigint
+  most: number
+}
+
+/** The span that named it was not sent before. */
+const NAMING_SPAN_IS_NO_REPEAT = `(named.span <= (SELECT linked_arrival FROM progress WHERE only = 1)
+     OR NOT EXISTS (SELECT 1 FROM spans s WHERE s.id = named.span AND ${SPAN_IS_REPEAT}))`
+
+/** The newest `@most` things are chosen by what indexes hold; only for them is the rest looked up. */
+const happenings = (spans: string): string => `WITH happened AS (
+   SELECT named.span AS arrival, named.object, named.role AS action, named.version,
+     (named.object * 2 + named.role) * 4 AS place
+   FROM ${spans} AND named.span > @least AND named.span <= @arrival AND ${NAMING_SPAN_IS_NO_REPEAT}
+   UNION ALL
+   SELECT mergelogs.arrival, mergelogs.object_id, 2, -1, mergelogs.object_id * 8 + 1
+   FROM json_each(@ids) wanted JOIN mergelogs ON mergelogs.arrival IN (
+     SELECT newest.arrival FROM mergelogs newest
+     WHERE newest.object_id = wanted.value AND newest.arrival > @least AND newest.arrival <= @arrival
+     ORDER BY newest.arrival DESC LIMIT @most)
+   ORDER BY 1 DESC, 5 DESC, 4 DESC LIMIT @most)
+ SELECT happened.arrival, happened.place, happened.action, coalesce(mergelogs.object, objects.object) AS object,
+   happened.version, span_objects.uid, cpids.id AS cpid, cpids.uuid,
+   coalesce(mergelogs.time_ns, CASE happened.action WHEN 1 THEN spans.end_ns ELSE spans.start_ns END) AS time_ns,
+   resources.service, resources.cluster
+ FROM happened JOIN objects ON objects.id = happened.object
+ LEFT JOIN spans ON happened.action < 2 AND spans.id = happened.arrival
+ LEFT JOIN span_objects ON span_objects.span = happened.arrival AND span_objects.role = happened.action
+   AND span_objects.object = happened.object AND span_objects.version = happened.version
+ LEFT JOIN mergelogs ON happened.action = 2 AND mergelogs.arrival = happened.arrival
+ LEFT JOIN cpids ON cpids.id = coalesce(mergelogs.cpid, spans.cpid)
+ LEFT JOIN scopes ON scopes.id = coalesce(mergelogs.scope, spans.scope)
+ LEFT JOIN resources ON resources.id = scopes.resource
+ ORDER BY happened.arrival DESC, happened.place DESC, happened.version DESC`
+
+/** Back through what spans named, newest first, until there is enough: the plus keeps SQLite from the object's index. */
+export const RECENT_EVENTS = happenings(
+  'span_objects named WHERE +named.object IN (SELECT value FROM json_each(@ids))',
+)
+
+/** No index has an object's spans by arrival: all that named it are looked through, in an index alone. */
+export const ALL_EVENTS = happenings(
+  'json_each(@ids) wanted JOIN span_objects named ON named.object = wanted.value WHERE true',
+)
+
+/**
+ * Reads what happened to some objects in the order of arrival, newest first. What happened lately costs the same however
+ * often the objects changed; where that is not enough, the cost grows with their changes.
+ */
+export class ObjectEvents {
+  readonly #lately: Statement<[EventsBind], ObjectEventRow>
+  readonly #ever: Statement<[EventsBind], ObjectEventRow>
+  readonly #lateness: Statement<[{ arrival: bigint; lately: number }], bigint>
+  readonly #namedLately: number
+
+  constructor(db: Sqlite, namedLately = LATELY) {
+    this.#lately = db.prepare<[EventsBind], ObjectEventRow>(RECENT_EVENTS).safeIntegers()
+    this.#ever = db.prepare<[EventsBind], ObjectEventRow>(ALL_EVENTS).safeIntegers()
+    this.#lateness = db
+      .prepare<[{ arrival: bigint; lately: number }], bigint>(
+        'SELECT span FROM span_objects WHERE span <= @arrival ORDER BY span DESC LIMIT 1 OFFSET @lately',
+      )
+      .pluck()
+      .safeIntegers()
+    this.#namedLately = namedLately
+  }
+
+  /** The newest `most` things of an arrival and those before; fewer only when there are no more. */
+  upTo(arrival: bigint, ids: string, most: number): ObjectEventRow[] {
+    const least = this.#lateness.get({ arrival, lately: this.#namedLately }) ?? 0n
+    const found = this.#lately.all({ ids, least, arrival, most })
+    return found.length === most || least === 0n ? found : this.#ever.all({ ids, least: 0n, arrival, most })
+  }
+}
+
+/** How many objects are looked through at once. */
+const WINDOW = 20_000
+/** How many objects a reference may stand for; the newest ones are taken. */
+const MOST = 1_000
+
+interface ObjectRow {
+  id: number
+  object: string
+}
+
+/** Finds objects by their reference, its beginning, or a part of it. */
+class ObjectNumbers {
+  readonly #within: Statement<[{ part: string }], number>
+  readonly #parts: Statement<[{ before: number; least: number; part: string }], ObjectRow>
+  readonly #containing: Statement<[{ before: number; least: number; pattern: string }], ObjectRow>
+  readonly #newest: Statement<[number], number | null>
+
+  constructor(db: Sqlite) {
+    this.#within = db
+      .prepare<[{ part: string }], number>(
+        `SELECT id FROM objects WHERE object = @part OR (object > @part || '/' AND object < @part || '0')
+         ORDER BY id DESC LIMIT ${MOST}`,
+      )
+      .pluck()
+    this.#parts = db.prepare(
+      `SELECT id, object FROM objects WHERE id >= @least AND id < @before
+         AND instr('/' || object || '/', '/' || @part || '/') > 0 ORDER BY id DESC`,
+    )
+    this.#containing = db.prepare(
+      `SELECT id, object FROM objects WHERE id >= @least AND id < @before AND object LIKE @pattern ESCAPE '\\'
+       ORDER BY id DESC`,
+    )
+    this.#newest = db.prepare<[number], number | null>('SELECT max(id) FROM objects WHERE id < ?').pluck()
+  }
+
+  /** The objects that a reference without query, the beginning of one or a part of one stands for, newest first. */
+  *of(reference: string): Pages<number> & Generator<number[]> {
+    const part = reference.replace(/^\/+|\/+$/g, '')
+    if (part === '') return
+    if (beginsWithKind(part)) {
+      yield this.#within.all({ part })
+      return
+    }
+    let found = 0
+    for (const window of this.#windows()) {
+      const ids = this.#parts.all({ ...window, part }).map(({ id }) => id)
+      yield ids.slice(0, MOST - found)
+      found += ids.length
+      if (found >= MOST) return
+    }
+  }
+
+  /** References that contain the text, in any case of ASCII letters, newest first. */
+  *named(text: string): Pages<string> & Generator<string[]> {
+    const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
+    const seen = new Set<string>()
+    for (const window of this.#windows()) {
+      const fresh = new Set(this.#containing.all({ ...window, pattern }).map(({ object }) => object))
+      const objects = [...fresh].filter((object) => !seen.has(object))
+      for (const object of objects) seen.add(object)
+      yield objects
+    }
+  }
+
+  *#windows(): Generator<{ least: number; before: number }> {
+    for (let before = Number.MAX_SAFE_INTEGER; ;) {
+      const newest = this.#newest.get(before) ?? null
+      if (newest === null) return
+      yield { least: newest - WINDOW, before }
+      before = newest - WINDOW
+    }
+  }
+}
+
+/** `v1/pods…` or `apps/v1/deployments…`: an index leads to what begins so. */
+function beginsWithKind(reference: string): boolean {
+  const parts = reference.split('/')
+  return parts.length > 1 && (CORE_API_VERSION.test(parts[0] ?? '') || CORE_API_VERSION.test(parts[1] ?? ''))
+}
+
+const INTEGER = /^\d{1,18}$/
+
+/** Of what happened to an object, what a reference asks for: with a uid or a version in it, only what has the same. */
+function matchesReference(reference: string): (facts: { object: string }) => boolean {
+  const wanted = [...new URLSearchParams(reference.split('?', 2)[1] ?? '')]
+  return ({ object }) => {
+    const has = new URLSearchParams(object.split('?', 2)[1] ?? '')
+    return wanted.every(([name, value]) => has.get(name) === value)
+  }
+}
+
+/** The version that a reference asks for. */
+function versionIn(reference: string): bigint | undefined {
+  const version = new URLSearchParams(reference.split('?', 2)[1] ?? '').get('rv') ?? ''
+  return INTEGER.test(version) ? BigInt(version) : undefined
+}
+
+/** A reference as spans write it; -1n stands for no version. */
+function referenceOf({
+  object,
+  uid,
+  version,
+}: {
+  object: string
+  uid: string | null
+  version: bigint
+}): string {
+  const values = [...(uid === null ? [] : [`uid=${uid}`]), ...(version < 0n ? [] : [`rv=${version}`])]
+  return values.length === 0 ? object : `${object}?${values.join('&')}`
+}

@@ -1,0 +1,282 @@
+import type { Statement } from 'better-sqlite3'
+import {
+  kindOfObject,
+  namespaceOfObject,
+  objectOfReference,
+  parseObjectReference,
+} from '../../model/kubernetes-objects.ts'
+import type { LinkedObjects, ObjectVersion, Writer } from '../../model/linking-ports.ts'
+import { GenerationCache } from './generation-cache.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './transactions.ts'
+
+const OBJECTS = 20_000
+/** What one span may name; the rest is stored with the span but not linked by. */
+const MAX_A_SPAN = 500
+
+const MAX_LENGTH = 1_024
+/** Which services have observed which versions: enough for what resyncs look at again. */
+const OBSERVATIONS = 20_000
+
+const ROLES = { observed: 0, wrote: 1 } as const
+
+interface WriterQuery {
+  cascade: number
+  object: number
+  version: bigint
+  uid: string | null
+  most: number
+}
+
+interface BelowQuery {
+  object: number
+  version: bigint
+  uid: string | null
+  upTo: number
+  most: number
+}
+
+interface VersionRow {
+  object: bigint
+  version: bigint
+  uid: string | null
+}
+
+/** Which spans read and wrote which versions of which objects. */
+export class ObjectTable implements LinkedObjects {
+  readonly #progress: Progress
+  readonly #objects = new GenerationCache<string, number>(OBJECTS)
+  readonly #kinds = new GenerationCache<number, string>(OBJECTS)
+  /** Of objects; empty for none. */
+  readonly #namespaces = new GenerationCache<number, string>(OBJECTS)
+  readonly #inCascades = new GenerationCache<string, true>(OBJECTS)
+  readonly #observed = new GenerationCache<string, true>(OBSERVATIONS)
+  readonly #find: Statement<[string, string], number>
+  readonly #addObject: Statement
+  readonly #name: Statement<[number], string>
+  readonly #wrote: Statement<[number, number, bigint], number>
+  readonly #addVersion: Statement
+  readonly #versions: Statement<[number, number], VersionRow>
+  readonly #writer: Statement<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>
+  readonly #below: Statement<[BelowQuery], { row: bigint; version: bigint }>
+  readonly #addWrite: Statement
+  readonly #addNamespace: Statement
+  readonly #writers: Statement<[WriterQuery], number>
+  readonly #await: Statement
+  readonly #since: Statement<[number, bigint], number>
+  readonly #addObserver: Statement
+  readonly #observers: Statement<[number, bigint], number>
+  readonly #dropObservers: Statement
+  readonly #dropAwaited: Statement
+  readonly #removeNamed: Statement<[number], number>
+  readonly #removeUnnamed: Statement
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    this.#find = db
+      .prepare<[string, string], number>('SELECT id FROM objects WHERE object = ? AND cluster = ?')
+      .pluck()
+    this.#addObject = db.prepare('INSERT INTO objects (object, cluster) VALUES (?, ?)')
+    this.#name = db.prepare<[number], string>('SELECT object FROM objects WHERE id = ?').pluck()
+    this.#wrote = db
+      .prepare<[number, number, bigint], number>(
+        'SELECT 1 FROM span_objects WHERE span = ? AND role = 1 AND object = ? AND version = ?',
+      )
+      .pluck()
+    this.#addVersion = db.prepare(
+      'INSERT OR IGNORE INTO span_objects (span, role, object, version, uid) VALUES (?, ?, ?, ?, ?)',
+    )
+    this.#versions = db
+      .prepare<[number, number], VersionRow>(
+        'SELECT object, version, uid FROM span_objects WHERE span = ? AND role = ?',
+      )
+      .safeIntegers()
+    this.#writer = db
+      .prepare<[{ object: number; version: bigint; uid: string | null; upTo: number }], number>(
+        `SELECT span FROM span_objects WHERE object = +@object AND role = 1 AND version = +@version AND span <= +@upTo
+           AND (uid = +@uid OR uid IS NULL OR +@uid IS NULL) LIMIT 1`,
+      )
+      .pluck()
+    this.#below = db
+      .prepare<[BelowQuery], { row: bigint; version: bigint }>(
+        `SELECT span AS row, version FROM (SELECT span, version, uid FROM span_objects
+           WHERE object = +@object AND role = 1 AND version < +@version AND version >= 0 AND span <= +@upTo
+           ORDER BY version DESC, span DESC LIMIT +@most)
+         WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
+      )
+      .safeIntegers()
+    this.#addWrite = db.prepare(
+      'INSERT OR IGNORE INTO trace_writes (trace, object, version, end_ns, span, uid) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    this.#addNamespace = db.prepare('INSERT OR IGNORE INTO trace_namespaces (trace, namespace) VALUES (?, ?)')
+    this.#writers = db
+      .prepare<[WriterQuery], number>(
+        `SELECT span FROM (SELECT span, uid FROM trace_writes
+           WHERE trace = +@cascade AND object = +@object AND version <= +@version
+           ORDER BY version DESC, end_ns DESC, span DESC LIMIT +@most)
+         WHERE uid = +@uid OR uid IS NULL OR +@uid IS NULL`,
+      )
+      .pluck()
+    this.#await = db.prepare(
+      'INSERT OR IGNORE INTO awaited_versions (object, version, since_ms) VALUES (?, ?, ?)',
+    )
+    this.#since = db
+      .prepare<[number, bigint], number>(
+        'SELECT since_ms FROM awaited_versions WHERE object = ? AND version = ?',
+      )
+      .pluck()
+    this.#addObserver = db.prepare(
+      'INSERT OR IGNORE INTO awaited_writers (object, version, span) VALUES (?, ?, ?)',
+    )
+    this.#observers = db
+      .prepare<[number, bigint], number>('SELECT span FROM awaited_writers WHERE object = ? AND version = ?')
+      .pluck()
+    this.#dropObservers = db.prepare('DELETE FROM awaited_writers WHERE object = ? AND version = ?')
+    this.#removeNamed = db
+      .prepare<[number], number>('DELETE FROM span_objects WHERE span = ? RETURNING object')
+      .pluck()
+    this.#removeUnnamed = db.prepare(
+      `DELETE FROM objects WHERE id = @object AND NOT EXISTS (SELECT 1 FROM span_objects WHERE object = @object)
+         AND NOT EXISTS (SELECT 1 FROM mergelogs WHERE object_id = @object)`,
+    )
+    this.#dropAwaited = db.prepare('DELETE FROM awaited_versions WHERE object = ? AND version = ?')
+  }
+
+  /** Stores what a span named; a reference without a resourceVersion cannot be compared and is left to its bytes. */
+  add(span: number, role: keyof typeof ROLES, references: readonly string[], cluster: string): void {
+    for (const text of references.slice(0, MAX_A_SPAN)) {
+      const reference = parseObjectReference(text)
+      if (reference === undefined) continue
+      const { object, uid, version } = reference
+      this.#addVersion.run(span, ROLES[role], this.#idOf(object, cluster), version ?? -1n, uid ?? null)
+    }
+  }
+
+  /** The number of the object that a mergelog names; null for a text too long to be a reference. */
+  numberOf(reference: string, cluster: string): number | null {
+    const object = reference.split('?', 1)[0] ?? ''
+    return object === '' || object.length > MAX_LENGTH ? null : this.#idOf(object, cluster)
+  }
+
+  versions(span: number, role: keyof typeof ROLES): ObjectVersion[] {
+    return this.#versions
+      .all(span, ROLES[role])
+      .flatMap(({ object, version, uid }) =>
+        version < 0n ? [] : [{ object: Number(object), version, uid: uid ?? undefined }],
+      )
+  }
+
+  writerOf({ object, version, uid }: ObjectVersion): number | undefined {
+    return this.#writer.get({ object, version, uid: uid ?? null, upTo: this.#progress.linkedArrival })
+  }
+
+  writersBelow({ object, version, uid }: ObjectVersion, most: number): { row: number; version: bigint }[] {
+    const upTo = this.#progress.linkedArrival
+    return this.#below
+      .all({ object, version, uid: uid ?? null, upTo, most })
+      .map((found) => ({ row: Number(found.row), version: found.version }))
+  }
+
+  addWrites(cascade: number, span: Writer, versions: readonly ObjectVersion[]): void {
+    for (const { object, version, uid } of versions) {
+      this.#addWrite.run(cascade, object, version, span.endNs, span.row, uid ?? null)
+      this.#noteNamespace(cascade, this.#namespaceOf(object))
+    }
+  }
+
+  addNamespace(cascade: number, reference: string): void {
+    this.#noteNamespace(cascade, namespaceOfObject(objectOfReference(reference)) ?? '')
+  }
+
+  writersIn(cascade: number, { object, version, uid }: ObjectVersion, most: number): number[] {
+    return this.#writers.all({ cascade, object, version, uid: uid ?? null, most })
+  }
+
+  wrote(span: number, { object, version }: ObjectVersion): boolean {
+    return this.#wrote.get(span, object, version) === 1
+  }
+
+  isFirstToObserve(service: string, { object, version }: ObjectVersion): boolean {
+    const key = `${object} ${version} ${service}`
+    if (this.#observed.get(key) === true) return false
+    this.#observed.set(key, true)
+    return true
+  }
+
+  /** `<apiVersion>/<resource>` of an object. */
+  kindOf(object: number): string {
+    const known = this.#kinds.get(object)
+    if (known !== undefined) return known
+    const kind = kindOfObject(this.#name.get(object) ?? '') ?? 'unknown'
+    this.#kinds.set(object, kind)
+    return kind
+  }
+
+  #noteNamespace(cascade: number, namespace: string): void {
+    if (namespace === '') return
+    const key = `${cascade} ${namespace}`
+    if (this.#inCascades.get(key) === true) return
+    this.#inCascades.set(key, true)
+    this.#addNamespace.run(cascade, namespace)
+  }
+
+  #namespaceOf(object: number): string {
+    const known = this.#namespaces.get(object)
+    if (known !== undefined) return known
+    const namespace = namespaceOfObject(this.#name.get(object) ?? '') ?? ''
+    this.#namespaces.set(object, namespace)
+    return namespace
+  }
+
+  awaitWriter({ object, version }: ObjectVersion, span: number): number {
+    this.#await.run(object, version, this.#progress.activeMs)
+    this.#addObserver.run(object, version, span)
+    return this.#since.get(object, version) ?? this.#progress.activeMs
+  }
+
+  takeObservers({ object, version }: ObjectVersion): number[] {
+    const spans = this.#observers.all(object, version)
+    if (spans.length > 0) this.#dropObservers.run(object, version)
+    this.#dropAwaited.run(object, version)
+    return spans
+  }
+
+  /** The object with this number is gone. */
+  drop(id: number, object: string, cluster: string): void {
+    this.#objects.delete(keyOf(object, cluster))
+    this.#kinds.delete(id)
+    this.#namespaces.delete(id)
+  }
+
+  /** Takes back what a span named, of which nothing was heard yet. */
+  remove(span: number): void {
+    let removed = 0
+    for (const object of this.#removeNamed.all(span)) removed += this.#removeUnnamed.run({ object }).changes
+    if (removed > 0) this.forget()
+  }
+
+  /** Removes an object that nothing names any more. */
+  removeUnnamed(object: number): void {
+    if (this.#removeUnnamed.run({ object }).changes > 0) this.forget()
+  }
+
+  forget(): void {
+    this.#objects.clear()
+    this.#kinds.clear()
+    this.#namespaces.clear()
+    this.#inCascades.clear()
+  }
+
+  #idOf(object: string, cluster: string): number {
+    const key = keyOf(object, cluster)
+    const cached = this.#objects.get(key)
+    if (cached !== undefined) return cached
+    const id = this.#find.get(object, cluster) ?? Number(this.#addObject.run(object, cluster).lastInsertRowid)
+    this.#objects.set(key, id)
+    return id
+  }
+}
+
+function keyOf(object: string, cluster: string): string {
+  return `${cluster} ${object}`
+}

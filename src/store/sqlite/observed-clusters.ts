@@ -1,0 +1,342 @@
+import type { Statement } from 'better-sqlite3'
+import type {
+  ClusterObjects,
+  InferenceStore,
+  KnownVersion,
+  StoredObservationBatch,
+} from '../../model/inference-store.ts'
+import type { ObjectIdentity } from '../../model/kubernetes-objects.ts'
+import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
+import type { Cached } from '../../model/store-ports.ts'
+import { GenerationCache } from './generation-cache.ts'
+import { TableSweep } from './housekeeping.ts'
+import { ActorRows, ObjectRows, RelationRows, type StoredObject } from './observed-objects.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './transactions.ts'
+
+/** What inference keeps of clusters, in SQLite. */
+export class InferenceTables implements InferenceStore, Cached {
+  readonly #progress: Progress
+  readonly #rows: InferenceRows
+  readonly #sought: ReadonlySet<string>
+  readonly #clusters = new Map<string, number>()
+  readonly #objects = new Map<number, SqliteClusterObjects>()
+  readonly #removal: ObservedRemoval
+  readonly #findCluster: Statement<[string], number>
+  readonly #addCluster: Statement
+  readonly #toldNow: Statement
+  readonly #addTelling: Statement
+  readonly #removeTellings: Statement
+  readonly #tellings: Statement<[number, number], StoredObservationBatch>
+  readonly #move: Statement
+  readonly #position: Statement<[string, string], string>
+
+  /** `sought`: references by which objects are asked for. */
+  constructor(db: Sqlite, progress: Progress, sought: ReadonlySet<string>) {
+    this.#progress = progress
+    this.#sought = sought
+    this.#rows = {
+      objects: new ObjectRows(db),
+      relations: new RelationRows(db),
+      acted: new ActorRows(db),
+    }
+    this.#removal = new ObservedRemoval(db, this.#rows)
+    this.#findCluster = db.prepare<[string], number>('SELECT id FROM k8s_clusters WHERE name = ?').pluck()
+    this.#addCluster = db.prepare('INSERT INTO k8s_clusters (name, told_ms) VALUES (?, ?)')
+    this.#toldNow = db.prepare('UPDATE k8s_clusters SET told_ms = ? WHERE id = ?')
+    this.#addTelling = db.prepare('INSERT INTO k8s_tellings (cluster, body) VALUES (?, ?)')
+    this.#removeTellings = db.prepare('DELETE FROM k8s_tellings WHERE cluster = ? AND id <= ?')
+    this.#tellings = db.prepare<[number, number], StoredObservationBatch>(
+      `SELECT t.id, c.name AS cluster, t.body FROM k8s_tellings t JOIN k8s_clusters c ON c.id = t.cluster
+         WHERE t.id > ? ORDER BY t.id LIMIT ?`,
+    )
+    this.#move = db.prepare(
+      `INSERT INTO k8s_streams (cluster, stream, position) VALUES (?, ?, ?)
+         ON CONFLICT (cluster, stream) DO UPDATE SET position = excluded.position`,
+    )
+    this.#position = db
+      .prepare<[string, string], string>(
+        `SELECT s.position FROM k8s_clusters c JOIN k8s_streams s ON s.cluster = c.id WHERE c.name = ? AND s.stream = ?`,
+      )
+      .pluck()
+  }
+
+  objectsOf(cluster: string): SqliteClusterObjects {
+    const id = this.#idOf(cluster)
+    const known = this.#objects.get(id)
+    if (known !== undefined) return known
+    const objects = new SqliteClusterObjects(id, this.#rows, this.#sought, this.#progress)
+    this.#objects.set(id, objects)
+    return objects
+  }
+
+  addTelling(cluster: string, body: Uint8Array): number {
+    return Number(this.#addTelling.run(this.#toldOf(cluster), body).lastInsertRowid)
+  }
+
+  removeTellings(cluster: string, upTo: number): void {
+    this.#removeTellings.run(this.#idOf(cluster), upTo)
+  }
+
+  tellings(after: number, most: number): StoredObservationBatch[] {
+    return this.#tellings.all(after, most)
+  }
+
+  moveTo(cluster: string, stream: string, position: string): void {
+    this.#move.run(this.#toldOf(cluster), stream, position)
+  }
+
+  position(cluster: string, stream: string): string | undefined {
+    return this.#position.get(cluster, stream)
+  }
+
+  held(asked: KnownObjectsQuery): KnownObjectVersion[] {
+    const id = this.#findCluster.get(asked.cluster)
+    return id === undefined ? [] : this.#rows.objects.held(id, asked)
+  }
+
+  forget(): void {
+    this.#clusters.clear()
+    for (const objects of this.#objects.values()) objects.forget()
+  }
+
+  /** Removes a step of what nobody can ask for any more; true when there is more. */
+  keep(): boolean {
+    return this.#removal.turn(this.#progress.activeMs, (cluster, uid) => {
+      this.#objects.get(cluster)?.drop(uid)
+      this.#clusters.clear()
+    })
+  }
+
+  /** The number of a cluster that is told of now. */
+  #toldOf(cluster: string): number {
+    const id = this.#idOf(cluster)
+    this.#toldNow.run(this.#progress.activeMs, id)
+    return id
+  }
+
+  #idOf(cluster: string): number {
+    const cached = this.#clusters.get(cluster)
+    if (cached !== undefined) return cached
+    const id =
+      this.#findCluster.get(cluster) ??
+      Number(this.#addCluster.run(cluster, this.#progress.activeMs).lastInsertRowid)
+    this.#clusters.set(cluster, id)
+    return id
+  }
+}
+
+/** Objects that are kept in memory, twice at most: what a cascade writes, it writes again within seconds. */
+const CACHED = 2_000
+
+interface InferenceRows {
+  readonly objects: ObjectRows
+  readonly relations: RelationRows
+  readonly acted: ActorRows
+}
+
+/** The objects of one cluster in SQLite. */
+class SqliteClusterObjects implements ClusterObjects {
+  readonly #cluster: number
+  readonly #rows: InferenceRows
+  readonly #sought: ReadonlySet<string>
+  readonly #progress: Pick<Progress, 'activeMs'>
+  readonly #cache = new GenerationCache<string, StoredObject>(CACHED)
+  /** The last that was asked for and is not there: of what a write makes it is asked several times. */
+  #missing: string | undefined
+
+  /** `sought`: references by which objects are asked for. */
+  constructor(
+    cluster: number,
+    rows: InferenceRows,
+    sought: ReadonlySet<string>,
+    progress: Pick<Progress, 'activeMs'>,
+  ) {
+    this.#cluster = cluster
+    this.#rows = rows
+    this.#sought = sought
+    this.#progress = progress
+  }
+
+  get(uid: string): StoredObject | undefined {
+    const cached = this.#cache.get(uid)
+    if (cached !== undefined) return cached
+    if (uid === this.#missing) return undefined
+    const found = this.#rows.objects.find(this.#cluster, uid)
+    if (found === undefined) this.#missing = uid
+    else this.#cache.set(uid, found)
+    return found
+  }
+
+  named(resource: string, namespace: string, name: string): StoredObject | undefined {
+    const uid = this.#rows.objects.named(this.#cluster, resource, namespace, name)
+    return uid === undefined ? undefined : this.get(uid)
+  }
+
+  lastGone(resource: string, namespace: string, name: string): StoredObject | undefined {
+    const uid = this.#rows.objects.lastGone(this.#cluster, resource, namespace, name)
+    return uid === undefined ? undefined : this.get(uid)
+  }
+
+  ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): StoredObject[] {
+    // Those that changed after `before` too may have a version between: few, where writes come in order.
+    const ids = this.#rows.relations.owned(this.#cluster, uid, resource, after, 2 * most)
+    const newest = ({ versions }: StoredObject): bigint =>
+      versions.find(({ version }) => version < before)?.version ?? 0n
+    return this.#all(ids)
+      .filter((object) => newest(object) > after)
+      .sort((one, other) => (newest(one) > newest(other) ? -1 : 1))
+      .slice(0, most)
+  }
+
+  naming(field: string, resource: string, named: ObjectIdentity, most: number): StoredObject[] {
+    return this.#all(this.#rows.relations.naming(this.#cluster, field, resource, named, most))
+  }
+
+  add(identity: ObjectIdentity, version: KnownVersion): void {
+    const { objects, relations } = this.#rows
+    const known = this.get(identity.uid)
+    const object = objects.add(this.#cluster, identity, known, version, this.#progress.activeMs)
+    const [before, after] = [known?.versions[0], object.versions[0]]
+    if (before !== after)
+      relations.replace(
+        this.#cluster,
+        { id: object.id, resource: object.identity.resource },
+        before,
+        after,
+        (field) => this.#sought.has(field),
+      )
+    if (identity.uid === this.#missing) this.#missing = undefined
+    this.#cache.set(identity.uid, object)
+  }
+
+  lastActed(uid: string, by: string): bigint {
+    return this.#rows.acted.last(this.#cluster, uid, by)
+  }
+
+  noteActed(uid: string, by: string, version: bigint): void {
+    this.#rows.acted.note(this.#cluster, uid, by, version)
+  }
+
+  isFirstTold(request: string): boolean {
+    return this.#rows.acted.isFirstTold(this.#cluster, request, this.#progress.activeMs)
+  }
+
+  /** The object with this uid is removed. */
+  drop(uid: string): void {
+    this.#cache.delete(uid)
+  }
+
+  forget(): void {
+    this.#missing = undefined
+    this.#cache.clear()
+  }
+
+  #all(ids: readonly number[]): StoredObject[] {
+    return ids.flatMap((id) => {
+      const uid = this.#rows.objects.uidOf(id)
+      return (uid === undefined ? undefined : this.get(uid)) ?? []
+    })
+  }
+}
+
+const HOUR_MS = 3_600_000
+/** What is collected as garbage after its owner goes within minutes: of longer ones nothing follows. */
+const GONE_KEPT_MS = HOUR_MS
+/** In a cluster that makes and removes more than that in an hour, fewer are kept. */
+const MOST_GONE = 50_000
+/** Where no watch tells what went, such as in an audit log of requests that delete many, objects stay that are not there. */
+const MOST_OBJECTS = 1_000_000
+/** A cluster of which nobody tells that long, while Causeway runs, is not configured any more. */
+const CLUSTER_KEPT_MS = 7 * 24 * HOUR_MS
+/** By then no source tells of a request again. */
+const TOLD_KEPT_MS = 24 * HOUR_MS
+const STEP = 200
+const STEP_OF_ROWS = 1_000
+
+interface Removable {
+  id: number
+  cluster: number
+}
+
+/** Removes objects that went, and clusters that nobody watches any more, a step at a time. */
+class ObservedRemoval {
+  readonly #rows: InferenceRows
+  readonly #gone: Statement<[number], Removable>
+  readonly #goneTooMany: Statement<[], number>
+  readonly #oldest: Statement<[], Removable>
+  readonly #last: Statement<[], number>
+  readonly #leftCluster: Statement<[number], number>
+  readonly #ofCluster: Statement<[number], Removable>
+  readonly #dropCluster: readonly Statement[]
+  readonly #acted: TableSweep
+  readonly #oldTold: Statement
+
+  constructor(db: Sqlite, rows: InferenceRows) {
+    this.#rows = rows
+    this.#gone = db.prepare(
+      `SELECT id, cluster FROM k8s_objects WHERE gone_ms < ? ORDER BY gone_ms LIMIT ${STEP}`,
+    )
+    this.#goneTooMany = db
+      .prepare<[], number>(
+        `SELECT gone_ms FROM k8s_objects WHERE gone_ms IS NOT NULL ORDER BY gone_ms DESC LIMIT 1 OFFSET ${MOST_GONE}`,
+      )
+      .pluck()
+    this.#oldest = db.prepare(`SELECT id, cluster FROM k8s_objects ORDER BY id LIMIT ${STEP}`)
+    this.#last = db
+      .prepare<[], number>(`SELECT id FROM k8s_objects ORDER BY id DESC LIMIT 1 OFFSET ${MOST_OBJECTS}`)
+      .pluck()
+    this.#leftCluster = db
+      .prepare<[number], number>('SELECT id FROM k8s_clusters WHERE told_ms < ? ORDER BY id LIMIT 1')
+      .pluck()
+    this.#ofCluster = db.prepare(`SELECT id, cluster FROM k8s_objects WHERE cluster = ? LIMIT ${STEP}`)
+    const some = (table: string, key: string): Statement =>
+      db.prepare(
+        `DELETE FROM ${table} WHERE ${key} IN (SELECT ${key} FROM ${table} WHERE cluster = ? LIMIT ${STEP_OF_ROWS})`,
+      )
+    this.#dropCluster = [
+      some('k8s_told_requests', 'id'),
+      some('k8s_acted', 'id'),
+      some('k8s_tellings', 'id'),
+      db.prepare('DELETE FROM k8s_streams WHERE cluster = ?'),
+      db.prepare('DELETE FROM k8s_clusters WHERE id = ?'),
+    ]
+    this.#oldTold = db.prepare(
+      `DELETE FROM k8s_told_requests WHERE id < (SELECT min(id) FROM k8s_told_requests) + ${STEP_OF_ROWS} AND told_ms < ?`,
+    )
+    this.#acted = new TableSweep(db, {
+      table: 'k8s_acted',
+      key: ['id'],
+      useless: 'NOT EXISTS (SELECT 1 FROM k8s_objects o WHERE o.cluster = a.cluster AND o.uid = a.uid)',
+    })
+  }
+
+  /** Removes some, and says which; true when there are more. `nowMs` is up time. */
+  turn(nowMs: number, onRemoved: (cluster: number, uid: string) => void): boolean {
+    const isSwept =
+      this.#acted.turn(nowMs) || this.#oldTold.run(nowMs - TOLD_KEPT_MS).changes === STEP_OF_ROWS
+    const goneBefore = Math.max(nowMs - GONE_KEPT_MS, this.#goneTooMany.get() ?? 0)
+    const gone = this.#gone.all(goneBefore)
+    const left = this.#leftCluster.get(nowMs - CLUSTER_KEPT_MS)
+    const ofLeft = left === undefined ? [] : this.#ofCluster.all(left)
+    const tooMany = this.#last.get() === undefined ? [] : this.#oldest.all()
+    for (const { id, cluster } of [...gone, ...ofLeft, ...tooMany]) this.#remove(id, cluster, onRemoved)
+    const isLeft = left !== undefined && ofLeft.length === 0
+    if (isLeft && this.#removeCluster(left)) onRemoved(left, '')
+    return isSwept || [gone, ofLeft, tooMany].some(({ length }) => length === STEP) || isLeft
+  }
+
+  #remove(id: number, cluster: number, onRemoved: (cluster: number, uid: string) => void): void {
+    const object = this.#rows.objects.remove(id)
+    if (object === undefined) return
+    const { uid, resource } = object.identity
+    this.#rows.relations.replace(cluster, { id, resource }, object.versions[0], undefined, () => true)
+    this.#rows.acted.remove(cluster, uid)
+    onRemoved(cluster, uid)
+  }
+
+  /** A step at a time; true when nothing of it is left. */
+  #removeCluster(cluster: number): boolean {
+    return this.#dropCluster.every((statement) => statement.run(cluster).changes < STEP_OF_ROWS)
+  }
+}

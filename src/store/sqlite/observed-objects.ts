@@ -1,0 +1,352 @@
+import { hash } from 'node:crypto'
+import type { Statement } from 'better-sqlite3'
+import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import type { ContentReference, ObjectFacts, ObjectIdentity } from '../../model/kubernetes-objects.ts'
+import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
+import { type Cpid, cpidBytes, cpidOfBytes } from '../../model/merge-graph.ts'
+import type { Sqlite } from './open-database.ts'
+
+/** How many versions of an object are kept: what a write read is one of the last ones. */
+export const KEPT_VERSIONS = 8
+const MOST_HELD = 1_000
+const LAST_VERSION = 2n ** 63n - 1n
+
+interface ObjectRow {
+  id: bigint
+  uid: string
+  api_version: string
+  resource: string
+  namespace: string
+  name: string
+  version: bigint
+  forgotten: bigint
+}
+
+/** An object and the number of its row. */
+export interface StoredObject extends KnownObject {
+  readonly id: number
+}
+
+const COLUMNS = 'id, uid, api_version, resource, namespace, name, version, forgotten'
+
+/** Objects of clusters and their last versions, as rows. */
+export class ObjectRows {
+  readonly #byUid: Statement<[number, string], ObjectRow>
+  readonly #byId: Statement<[number], ObjectRow>
+  readonly #uidOf: Statement<[number], string>
+  readonly #named: Statement<[number, string, string, string], string>
+  readonly #lastGone: Statement<[number, string, string, string], string>
+  readonly #there: Statement<[number, string, string, string], ObjectRow>
+  readonly #insert: Statement
+  readonly #update: Statement
+  readonly #versions: Statement<[number], VersionRow>
+  readonly #addVersion: Statement
+  readonly #dropVersions: Statement
+  readonly #remove: Statement
+
+  constructor(db: Sqlite) {
+    const rows = <P extends unknown[]>(where: string): Statement<P, ObjectRow> =>
+      db.prepare<P, ObjectRow>(`SELECT ${COLUMNS} FROM k8s_objects WHERE ${where}`).safeIntegers()
+    this.#byUid = rows('cluster = ? AND uid = ?')
+    this.#byId = rows('id = ?')
+    this.#uidOf = db.prepare<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?').pluck()
+    const uids = (where: string): Statement<[number, string, string, string], string> =>
+      db
+        .prepare<[number, string, string, string], string>(
+          `SELECT uid FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? ${where}
+             ORDER BY version DESC LIMIT 1`,
+        )
+        .pluck()
+    this.#named = uids('')
+    this.#lastGone = uids('AND gone_ms IS NOT NULL')
+    this.#there = rows(
+      `cluster = ? AND resource = ? AND api_version = ? AND uid > ? AND gone_ms IS NULL ORDER BY uid LIMIT ${MOST_HELD}`,
+    )
+    this.#insert = db.prepare(
+      `INSERT INTO k8s_objects (cluster, uid, api_version, resource, namespace, name, version, forgotten, gone_ms)
+         VALUES (?, ?, ?, ?, ?, ?, ?, -1, ?)`,
+    )
+    this.#update = db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ?, gone_ms = ? WHERE id = ?')
+    this.#versions = db
+      .prepare<[number], VersionRow>(
+        'SELECT version, cpid, gone, facts, includes, readable_ns FROM k8s_versions WHERE object = ? ORDER BY version DESC',
+      )
+      .safeIntegers()
+    this.#addVersion = db.prepare(
+      `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#remove = db.prepare('DELETE FROM k8s_objects WHERE id = ?')
+    this.#dropVersions = db.prepare('DELETE FROM k8s_versions WHERE object = ? AND version <= ?')
+  }
+
+  find(cluster: number, uid: string): StoredObject | undefined {
+    return this.#whole(this.#byUid.get(cluster, uid))
+  }
+
+  uidOf(id: number): string | undefined {
+    return this.#uidOf.get(id)
+  }
+
+  /** The uid of the newest that has that name. */
+  named(cluster: number, resource: string, namespace: string, name: string): string | undefined {
+    return this.#named.get(cluster, resource, namespace, name)
+  }
+
+  /** The uid of the last that had that name and is gone. */
+  lastGone(cluster: number, resource: string, namespace: string, name: string): string | undefined {
+    return this.#lastGone.get(cluster, resource, namespace, name)
+  }
+
+  held(cluster: number, { resource, apiVersion, after }: KnownObjectsQuery): KnownObjectVersion[] {
+    const rows = this.#there.all(cluster, resource, apiVersion, after)
+    return rows.map((row) => ({ identity: identityOf(row), version: row.version }))
+  }
+
+  /** Keeps a version of an object, and no more than the last ones; returns what is kept now. `nowMs` is up time. */
+  add(
+    cluster: number,
+    identity: ObjectIdentity,
+    known: StoredObject | undefined,
+    version: KnownVersion,
+    nowMs: number,
+  ): StoredObject {
+    const others = known?.versions.filter((one) => one.version !== version.version) ?? []
+    const all = [version, ...others].sort((one, other) => (one.version > other.version ? -1 : 1))
+    const versions = all.slice(0, KEPT_VERSIONS)
+    const [newest = version] = versions
+    const left = all[KEPT_VERSIONS]?.version
+    const forgotten = left ?? known?.forgotten ?? -1n
+    const goneMs = newest.gone ? nowMs : null
+    const id = known?.id ?? this.#add(cluster, identity, newest.version, goneMs)
+    if (known !== undefined) this.#update.run(newest.version, forgotten, goneMs, id)
+    const { cpid, gone, facts, includes, readable_ns } = versionRowOf(version)
+    this.#addVersion.run(id, version.version, cpid, gone, facts, includes, readable_ns)
+    if (left !== undefined) this.#dropVersions.run(id, left)
+    return { id, identity: known?.identity ?? identity, versions, forgotten }
+  }
+
+  #add(
+    cluster: number,
+    { uid, apiVersion, resource, namespace, name }: ObjectIdentity,
+    version: bigint,
+    goneMs: number | null,
+  ): number {
+    const { lastInsertRowid } = this.#insert.run(
+      ...[cluster, uid, apiVersion, resource, namespace, name],
+      version,
+      goneMs,
+    )
+    return Number(lastInsertRowid)
+  }
+
+  /** Removes an object; what it was, unless it is not there. */
+  remove(id: number): StoredObject | undefined {
+    const object = this.#whole(this.#byId.get(id))
+    this.#dropVersions.run(id, LAST_VERSION)
+    this.#remove.run(id)
+    return object
+  }
+
+  #whole(row: ObjectRow | undefined): StoredObject | undefined {
+    if (row === undefined) return undefined
+    const id = Number(row.id)
+    const versions = this.#versions.all(id).map((one) => new StoredVersion(one))
+    return { id, identity: identityOf(row), versions, forgotten: row.forgotten }
+  }
+}
+
+function identityOf({ uid, api_version, resource, namespace, name }: ObjectRow): ObjectIdentity {
+  return { uid, apiVersion: api_version, resource, namespace, name }
+}
+
+const CPID_BYTES = 16
+
+interface VersionRow {
+  version: bigint
+  cpid: Buffer | null
+  gone: bigint
+  facts: string
+  includes: Buffer
+  readable_ns: bigint | null
+}
+
+/** A version as a row holds it; what it says is read once somebody asks. */
+class StoredVersion implements KnownVersion {
+  readonly version: bigint
+  readonly cpid: Cpid | undefined
+  readonly gone: boolean
+  readonly readableNs: bigint | undefined
+  readonly #includes: Buffer
+  #text: string | undefined
+  #facts: ObjectFacts | undefined
+
+  constructor({ version, cpid, gone, facts, includes, readable_ns }: VersionRow) {
+    this.version = version
+    this.cpid = cpid === null ? undefined : cpidOfBytes(cpid)
+    this.gone = gone === 1n
+    this.readableNs = readable_ns ?? undefined
+    this.#text = facts
+    this.#includes = includes
+  }
+
+  get facts(): ObjectFacts {
+    if (this.#facts === undefined) {
+      this.#facts = JSON.parse(this.#text ?? '{}') as ObjectFacts
+      this.#text = undefined
+    }
+    return this.#facts
+  }
+
+  get includes(): readonly Cpid[] {
+    const cpids: Cpid[] = []
+    for (let at = 0; at < this.#includes.length; at += CPID_BYTES)
+      cpids.push(cpidOfBytes(this.#includes.subarray(at, at + CPID_BYTES)))
+    return cpids
+  }
+}
+
+/** What of a version goes into its row. */
+function versionRowOf({ version, cpid, gone, facts, includes, readableNs }: KnownVersion): VersionRow {
+  return {
+    version,
+    cpid: cpid === undefined ? null : cpidBytes(cpid),
+    gone: gone ? 1n : 0n,
+    facts: JSON.stringify(facts),
+    includes: Buffer.concat(includes.map(cpidBytes)),
+    readable_ns: readableNs ?? null,
+  }
+}
+
+/** What of an object's newest version others are found by. */
+interface Indexed {
+  readonly version: bigint
+  readonly facts: ObjectFacts
+}
+
+/** Who owns whom, and whose content names whom: that of the newest version of each object, as rows. */
+export class RelationRows {
+  readonly #addOwner: Statement
+  readonly #dropOwner: Statement
+  readonly #owned: Statement<[number, string, string, bigint, number], number>
+  readonly #addReference: Statement
+  readonly #dropReference: Statement
+  readonly #naming: Statement<[number, string, string, string, string, string, number], number>
+
+  constructor(db: Sqlite) {
+    this.#addOwner = db.prepare(
+      'INSERT OR IGNORE INTO k8s_owners (cluster, owner, resource, version, object) VALUES (?, ?, ?, ?, ?)',
+    )
+    this.#dropOwner = db.prepare(
+      'DELETE FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version = ? AND object = ?',
+    )
+    this.#owned = db
+      .prepare<[number, string, string, bigint, number], number>(
+        `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version > ?
+           ORDER BY version DESC LIMIT ?`,
+      )
+      .pluck()
+    this.#addReference = db.prepare(
+      `INSERT OR IGNORE INTO k8s_references (cluster, resource, namespace, name, field, by_resource, object)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#dropReference = db.prepare(
+      `DELETE FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
+         AND by_resource = ? AND object = ?`,
+    )
+    this.#naming = db
+      .prepare<[number, string, string, string, string, string, number], number>(
+        `SELECT object FROM k8s_references WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? AND field = ?
+           AND by_resource = ? LIMIT ?`,
+      )
+      .pluck()
+  }
+
+  /** Finds an object by its newest version instead of the one before. Only references that are sought are kept. */
+  replace(
+    cluster: number,
+    { id, resource }: { id: number; resource: string },
+    before: Indexed | undefined,
+    after: Indexed | undefined,
+    isSought: (field: string) => boolean,
+  ): void {
+    const run = (statement: Statement, { version, facts }: Indexed): void => {
+      for (const { uid } of facts.owners) statement.run(cluster, uid, resource, version, id)
+    }
+    if (before !== undefined) run(this.#dropOwner, before)
+    if (after !== undefined) run(this.#addOwner, after)
+    const named = (indexed: Indexed | undefined): ContentReference[] =>
+      indexed?.facts.references.filter(({ field }) => isSought(field)) ?? []
+    for (const one of named(before))
+      this.#dropReference.run(cluster, one.resource, one.namespace, one.name, one.field, resource, id)
+    for (const one of named(after))
+      this.#addReference.run(cluster, one.resource, one.namespace, one.name, one.field, resource, id)
+  }
+
+  /** What somebody owns, by its newest version, those above a version; newest first. */
+  owned(cluster: number, owner: string, resource: string, above: bigint, most: number): number[] {
+    return this.#owned.all(cluster, owner, resource, above, most)
+  }
+
+  /** Objects of the resource `by` whose content names an object as a field. */
+  naming(
+    cluster: number,
+    field: string,
+    by: string,
+    { resource, namespace, name }: ObjectIdentity,
+    most: number,
+  ): number[] {
+    return this.#naming.all(cluster, resource, namespace, name, field, by, most)
+  }
+}
+
+/** Requests whose version nobody told are remembered as long as sources repeat: the newest of all clusters. */
+const MOST_TOLD = 100_000
+
+/** Who acted last for which object, and which requests were told of, as rows. */
+export class ActorRows {
+  readonly #last: Statement<[number, string, string], bigint>
+  readonly #note: Statement
+  readonly #remove: Statement
+  readonly #told: Statement
+  readonly #dropTold: Statement
+
+  constructor(db: Sqlite) {
+    this.#last = db
+      .prepare<[number, string, string], bigint>(
+        'SELECT version FROM k8s_acted WHERE cluster = ? AND uid = ? AND actor = ?',
+      )
+      .pluck()
+      .safeIntegers()
+    this.#note = db.prepare(
+      `INSERT INTO k8s_acted (cluster, uid, actor, version) VALUES (?, ?, ?, ?)
+         ON CONFLICT (cluster, uid, actor) DO UPDATE SET version = excluded.version`,
+    )
+    this.#remove = db.prepare('DELETE FROM k8s_acted WHERE cluster = ? AND uid = ?')
+    this.#told = db.prepare(
+      'INSERT OR IGNORE INTO k8s_told_requests (cluster, request, told_ms) VALUES (?, ?, ?)',
+    )
+    this.#dropTold = db.prepare('DELETE FROM k8s_told_requests WHERE id <= ?')
+  }
+
+  last(cluster: number, uid: string, by: string): bigint {
+    return this.#last.get(cluster, uid, by) ?? 0n
+  }
+
+  note(cluster: number, uid: string, by: string, version: bigint): void {
+    this.#note.run(cluster, uid, by, version)
+  }
+
+  /** An object is removed. */
+  remove(cluster: number, uid: string): void {
+    this.#remove.run(cluster, uid)
+  }
+
+  /** `nowMs` is up time. */
+  isFirstTold(cluster: number, request: string, nowMs: number): boolean {
+    const key = hash('sha256', request, 'buffer').subarray(0, 16)
+    const { changes, lastInsertRowid } = this.#told.run(cluster, key, nowMs)
+    if (changes > 0) this.#dropTold.run(Number(lastInsertRowid) - MOST_TOLD)
+    return changes > 0
+  }
+}

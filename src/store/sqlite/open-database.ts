@@ -1,0 +1,201 @@
+import { existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import {
+  errorText,
+  isOutOfMemory,
+  type StorageFault,
+  type StorageFaultKind,
+  type StorageFaults,
+} from '../../model/faults.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import { makePrivate } from './private-file.ts'
+
+export type Sqlite = Database.Database
+
+const PAGE_CACHE_KIB = 16 * 1024
+const CHECKPOINT_PAGES = 8_000
+export const BUSY_TIMEOUT_MS = 5_000
+/** Twice what lies in the write-ahead log when nobody holds it up; one that has grown is cut back to this. */
+export const WAL_KEPT_BYTES = 64 * MIB
+
+/*
+ * Why hot statements say `= +?`: SQLite with STAT4, as better-sqlite3 brings it, plans a statement anew whenever a
+ * parameter is bound that its plan could depend on, at ten to forty times the cost of running it. An expression is no
+ * such parameter. Statements that find one row of one table by its key are planned once in any case.
+ */
+
+/**
+ * Opens the database for writing, making the file and its folder where there is none. WAL with FULL synchronisation:
+ * a commit is on the disk before it returns. Throws an Error that says what to do.
+ */
+export function openForWriting(path: string): Sqlite {
+  try {
+    if (path !== ':memory:') {
+      mkdirSync(dirname(path), { recursive: true })
+      makePrivate(path)
+    }
+    const db = new Database(path, { timeout: BUSY_TIMEOUT_MS })
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = FULL')
+    db.pragma(`cache_size = -${PAGE_CACHE_KIB}`)
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    db.pragma(`journal_size_limit = ${WAL_KEPT_BYTES}`)
+    db.pragma('temp_store = MEMORY')
+    return db
+  } catch (error) {
+    throw new Error(openFailureSentence(path, error), { cause: error })
+  }
+}
+
+/** Gives memory back that is of use only while there is work. */
+export function shrinkMemory(db: Sqlite): void {
+  db.pragma('shrink_memory')
+}
+
+/** Throws when the database cannot be written; changes nothing. */
+export function checkWritable(db: Sqlite): void {
+  db.exec('BEGIN IMMEDIATE')
+  db.exec('ROLLBACK')
+}
+
+/** Closes the writing connection. What lies in the write-ahead log stays there when it cannot be moved now; nothing of it is lost. */
+export function closeWriting(db: Sqlite): void {
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (storageFault(error) === undefined) throw error
+  }
+  db.close()
+}
+
+/** Which state of the database the connection reads: changes when another one commits. */
+export function dataVersion(db: Sqlite): string {
+  return String(db.pragma('data_version', { simple: true }))
+}
+
+/** Opens an existing database for questions only: nothing done through it can change the file. `cacheKib` is memory for pages. */
+export function openForReading(path: string, cacheKib?: number): Sqlite {
+  try {
+    const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+    db.pragma('query_only = ON')
+    if (cacheKib !== undefined) db.pragma(`cache_size = -${cacheKib}`)
+    return db
+  } catch (error) {
+    throw new Error(openFailureSentence(path, error), { cause: error })
+  }
+}
+
+const ADVICE: Record<StorageFaultKind | 'other', string> = {
+  full: 'free some of its disk, or name another path',
+  readOnly: 'give the file and its folder to the user that runs causeway, or name another path',
+  damaged:
+    'it is damaged, or no database of Causeway: causeway doctor says more, causeway salvage takes what is readable ' +
+    'into a new file (docs/recovery.md); or name another path',
+  io: 'check that the folder exists, is writable and has space, or name another path',
+  other: 'check that the folder exists, is writable and has space, or name another path',
+}
+
+/** Why a database cannot be opened, and what to do. */
+export function openFailureSentence(path: string, error: unknown): string {
+  const reason = errorText(error)
+  const advice = ADVICE[storageFault(error)?.kind ?? 'other']
+  return `cannot open the database ${path} (connectors::cpid::storage::path): ${reason}; ${advice}`
+}
+
+const WAIT_MS = 2_000
+
+/**
+ * Holds a database for one running Causeway, through a lock on a file beside it that ends with the process, however it
+ * ends. A second one would link the same arrivals again and forget the first one's exporters. Throws an Error that says
+ * what to do; commands that only read, prune or migrate need no hold.
+ */
+export function holdDatabase(path: string): Disposable {
+  if (path === ':memory:') return { [Symbol.dispose]: () => undefined }
+  makePrivate(lockOf(path))
+  const lock = new Database(lockOf(path), { timeout: WAIT_MS })
+  try {
+    lock.pragma('journal_mode = MEMORY')
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (error) {
+    lock.close()
+    throw new Error(
+      `another Causeway is running on the database ${path}; stop it, or give this one another file in ` +
+        'connectors::cpid::storage::path',
+      { cause: error },
+    )
+  }
+  return { [Symbol.dispose]: () => lock.close() }
+}
+
+/** Whether a Causeway runs on a database now; the lock of one that was killed is gone with it. */
+export function isDatabaseLocked(path: string): boolean {
+  if (!existsSync(lockOf(path))) return false
+  const lock = new Database(lockOf(path), { fileMustExist: true, timeout: 0 })
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    lock.exec('ROLLBACK')
+    return false
+  } catch {
+    return true
+  } finally {
+    lock.close()
+  }
+}
+
+/** The same file for every path that leads to the database, as with SQLite's own files beside it. */
+function lockOf(path: string): string {
+  return `${existsSync(path) ? realpathSync(path) : path}-lock`
+}
+
+/** SQLite's result codes, by how they begin. */
+const KINDS: readonly (readonly [string, StorageFaultKind])[] = [
+  ['SQLITE_FULL', 'full'],
+  ['SQLITE_READONLY', 'readOnly'],
+  ['SQLITE_CORRUPT', 'damaged'],
+  ['SQLITE_NOTADB', 'damaged'],
+  ['SQLITE_IOERR', 'io'],
+  ['SQLITE_CANTOPEN', 'io'],
+]
+
+/** How result codes begin that a single row can bring about. All others are about the database, or about the moment. */
+const OF_ONE_ROW = ['SQLITE_CONSTRAINT', 'SQLITE_MISMATCH', 'SQLITE_TOOBIG']
+
+const SENTENCES: Record<StorageFaultKind, (said: string) => string> = {
+  full: (said) =>
+    `the disk of the database is full (${said}); free some of it: senders keep what they could not hand over, ` +
+    'and storing goes on by itself',
+  readOnly: (said) =>
+    `the database cannot be written (${said}); give its file and folder to the user that runs causeway, on a disk ` +
+    'that is not read-only',
+  damaged: (said) =>
+    `the database is damaged (${said}); stop causeway, ask causeway doctor, and take what is readable into a new ` +
+    'file with causeway salvage (docs/recovery.md)',
+  io: (said) =>
+    `the disk of the database fails (${said}); look for it in the system's log, and for a limit on the size of files`,
+}
+
+/** What an error of SQLite means for the database; undefined when it is about something else. */
+export function storageFault(error: unknown): StorageFault | undefined {
+  const code = codeOf(error)
+  const kind = KINDS.find(([start]) => code.startsWith(start))?.[1]
+  if (kind === undefined) return undefined
+  const said = errorText(error)
+  return { kind, reason: SENTENCES[kind](kind === 'io' ? `${said}, ${code}` : said) }
+}
+
+function isAboutOneItem(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code.startsWith('SQLITE_')) return OF_ONE_ROW.some((start) => code.startsWith(start))
+  return !isOutOfMemory(error)
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : ''
+}
+
+/** What the errors of SQLite mean. */
+export const sqliteFaults: StorageFaults = { of: storageFault, isAboutOneItem }
+
+/** Asks for what is wrong with the pages of a database; the one row `ok` where nothing is. */
+export const QUICK_CHECK = 'SELECT * FROM pragma_quick_check'

@@ -1,0 +1,410 @@
+import type { Statement } from 'better-sqlite3'
+import type { LogOutboxItem, LogOutboxReader } from '../../model/linking-ports.ts'
+import { cpidOfBytes } from '../../model/merge-graph.ts'
+import type { Signal } from '../../model/otlp-requests.ts'
+import {
+  type Decisions,
+  envelopeBytes,
+  type OutboxItem,
+  type OutboxReader,
+  type PlacementInTrace,
+  type ScopeEnvelopes,
+  SENT_COPY,
+  SENT_FOR_CHILD,
+  SENT_INHERITED_CPID,
+  SENT_PATCHED,
+  SENT_SYNTHETIC,
+  SENT_UNDRIVEN,
+  type SpanDecision,
+  type SyntheticDecision,
+} from '../../model/outbox.ts'
+import type { PositionStore } from '../../model/store-ports.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import { GenerationCache } from './generation-cache.ts'
+import { LOG_WITHOUT_SPAN_ID } from './linked-logs.ts'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './transactions.ts'
+
+const SPANS = 30_000
+
+/** Of a decision that sends a span into a trace whose root does not drive it. */
+const NO_ACTIVITY = SENT_UNDRIVEN | SENT_FOR_CHILD
+
+interface PlacedRow {
+  parent_id: bigint
+  cause: bigint | null
+  cause_trace: bigint | null
+}
+
+/** Writes decisions, and remembers which spans went into which traces. */
+export class DecisionTable implements Decisions {
+  readonly #progress: Progress
+  readonly #insert: Statement
+  readonly #placed: Statement<[number, number], PlacedRow>
+  readonly #sent: Statement<[number, number], number>
+  readonly #traces: Statement<[{ span: number }], number>
+  readonly #driven: Statement<[number], number>
+  /** For spans first linked by this process: every trace they were sent into, below zero where they are no activity of it. */
+  readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    this.#insert = db.prepare(
+      `INSERT INTO outbox (decision, trace, span, parent_id, flags, scope, extra, cause, cause_trace)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#placed = db
+      .prepare<[number, number], PlacedRow>(
+        'SELECT parent_id, cause, cause_trace FROM outbox WHERE trace = ? AND span = ?',
+      )
+      .safeIntegers()
+    this.#sent = db
+      .prepare<[number, number], number>('SELECT 1 FROM outbox WHERE trace = ? AND span = ?')
+      .pluck()
+    this.#traces = db
+      .prepare<[{ span: number }], number>(
+        `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
+         JOIN outbox o ON o.trace = t.trace AND o.span = s.id WHERE s.id = +@span
+         UNION SELECT trace FROM outbox WHERE span = +@span AND flags & ${SENT_FOR_CHILD} ORDER BY 1`,
+      )
+      .pluck()
+    this.#driven = db
+      .prepare<[number], number>(
+        `SELECT t.trace FROM spans s JOIN change_spans t ON t.cpid = s.cpid
+         JOIN outbox o ON o.trace = t.trace AND o.span = s.id AND o.flags & ${NO_ACTIVITY} = 0
+         WHERE s.id = +? ORDER BY 1`,
+      )
+      .pluck()
+  }
+
+  /** A span that is linked for the first time has been sent nowhere. */
+  firstLinked(row: number): void {
+    this.#sentTo.set(row, [])
+  }
+
+  wasSent(trace: number, row: number): boolean {
+    const known = this.#sentTo.get(row)
+    if (known !== undefined) return known.includes(trace) || known.includes(-trace)
+    return this.#sent.get(trace, row) === 1
+  }
+
+  tracesOfSpan(row: number): number[] {
+    const known = this.#sentTo.get(row)
+    return known?.flatMap((trace) => (trace === 0 ? [] : Math.abs(trace))) ?? this.#traces.all({ span: row })
+  }
+
+  tracesDriven(row: number): number[] {
+    return this.#sentTo.get(row)?.filter((trace) => trace > 0) ?? this.#driven.all(row)
+  }
+
+  placed(trace: number, row: number): PlacementInTrace | undefined {
+    const found = this.#placed.get(trace, row)
+    return (
+      found && {
+        parentId: found.parent_id,
+        cause: found.cause === null ? undefined : Number(found.cause),
+        causeTrace: found.cause_trace === null ? undefined : Number(found.cause_trace),
+      }
+    )
+  }
+
+  send(decision: SpanDecision): void {
+    const { trace, span, parentId, flags, extra, cause, causeTrace } = decision
+    this.#insert.run(
+      this.#progress.nextDecision(),
+      trace,
+      span,
+      parentId,
+      flags,
+      null,
+      extra ?? null,
+      cause ?? null,
+      causeTrace ?? null,
+    )
+    this.#sentTo.get(span)?.push((flags & NO_ACTIVITY) === 0 ? trace : -trace)
+  }
+
+  sendSynthetic(decision: SyntheticDecision): void {
+    const { trace, parentId, scope, bytes, above } = decision
+    this.#progress.scopeUses.add(scope)
+    this.#insert.run(
+      this.#progress.nextDecision(),
+      trace,
+      null,
+      parentId,
+      SENT_SYNTHETIC,
+      scope,
+      bytes,
+      above?.spanId ?? null,
+      above?.trace ?? null,
+    )
+  }
+
+  forget(): void {
+    this.#sentTo.clear()
+  }
+}
+
+const SCOPES = 5_000
+const SCOPE_BYTES = 16 * MIB
+/** So much is read at a time, and one item more: items and envelopes may be as long as a request. */
+const AT_ONCE_BYTES = 16 * MIB
+const TRACES = 20_000
+
+const COLUMNS = `outbox.decision, outbox.trace, outbox.parent_id, outbox.flags, outbox.scope, outbox.extra,
+  spans.raw, spans.scope, spans.cpid`
+
+type ItemRow = [
+  bigint,
+  bigint,
+  bigint,
+  bigint,
+  bigint | null,
+  Buffer | null,
+  Buffer | null,
+  bigint | null,
+  bigint | null,
+]
+
+/** Reads the outbox through a connection of its own. */
+export class SqliteOutbox implements OutboxReader {
+  readonly #db: Sqlite
+  readonly #after: Statement<[number, number], ItemRow>
+  readonly #envelopes: Statement<[number], { resource_id: number; resource: Buffer; scope: Buffer }>
+  readonly #traceId: Statement<[number], Buffer>
+  readonly #uuid: Statement<[number], Buffer>
+  readonly #count: Statement<[number], number>
+  readonly #ofDecision: Statement<[number], ItemRow>
+  readonly #decisions: Statement<[number], number>
+  readonly #decisionsOfSpan: Statement<[number, bigint], number>
+  readonly #ownDecisions: Statement<[number], number>
+  readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
+    most: SCOPE_BYTES,
+    of: envelopeBytes,
+  })
+  readonly #traceCache = new GenerationCache<number, Buffer>(TRACES)
+
+  constructor(db: Sqlite) {
+    this.#db = db
+    this.#after = db
+      .prepare<[number, number], ItemRow>(
+        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
+         WHERE outbox.decision > ? ORDER BY outbox.decision LIMIT ?`,
+      )
+      .raw()
+      .safeIntegers()
+    this.#ofDecision = db
+      .prepare<[number], ItemRow>(
+        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span WHERE outbox.decision = +?`,
+      )
+      .raw()
+      .safeIntegers()
+    this.#decisions = db
+      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? ORDER BY 1')
+      .pluck()
+    this.#decisionsOfSpan = db
+      .prepare<[number, bigint], number>(
+        `SELECT outbox.decision FROM outbox CROSS JOIN spans ON spans.id = outbox.span
+         WHERE outbox.trace = ? AND spans.span_id = ? ORDER BY 1`,
+      )
+      .pluck()
+    this.#ownDecisions = db
+      .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
+      .pluck()
+    this.#envelopes = db.prepare(
+      `SELECT scopes.resource AS resource_id, resources.envelope AS resource, scopes.envelope AS scope
+       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
+    )
+    this.#traceId = db.prepare<[number], Buffer>('SELECT trace_id FROM traces WHERE id = ?').pluck()
+    this.#uuid = db.prepare<[number], Buffer>('SELECT uuid FROM cpids WHERE id = ?').pluck()
+    this.#count = db.prepare<[number], number>('SELECT count(*) FROM outbox WHERE decision > ?').pluck()
+  }
+
+  /** Reads what belongs to the decisions at the same moment: retention may remove it at the next. */
+  after(position: number, limit: number): OutboxItem[] {
+    return this.inOneMoment(() =>
+      this.upToBytes(this.#after.iterate(position, limit), (row) => this.#itemOf(row)),
+    )
+  }
+
+  /** Items of rows, and the envelopes they need, until they are more bytes than are to be held at a time. */
+  upToBytes<Row, Item extends { raw: Buffer | undefined; scope: number }>(
+    rows: Iterable<Row>,
+    itemOf: (row: Row) => Item,
+  ): Item[] {
+    const items: Item[] = []
+    const scopes = new Set<number>()
+    let bytes = 0
+    for (const row of rows) {
+      const item = itemOf(row)
+      items.push(item)
+      bytes += item.raw?.length ?? 0
+      if (!scopes.has(item.scope)) {
+        scopes.add(item.scope)
+        const envelopes = this.envelopes(item.scope)
+        bytes += envelopes === undefined ? 0 : envelopeBytes(envelopes)
+      }
+      if (bytes >= AT_ONCE_BYTES) break
+    }
+    return items
+  }
+
+  inOneMoment<T>(read: () => T): T {
+    return this.#db.transaction(read)()
+  }
+
+  envelopes(scope: number): ScopeEnvelopes | undefined {
+    const cached = this.#scopeCache.get(scope)
+    if (cached !== undefined) return cached
+    const row = this.#envelopes.get(scope)
+    if (row === undefined) return undefined
+    const envelopes = { resourceId: row.resource_id, resource: row.resource, scope: row.scope }
+    this.#scopeCache.set(scope, envelopes)
+    return envelopes
+  }
+
+  countAfter(position: number): number {
+    return this.#count.get(position) ?? 0
+  }
+
+  /** The numbers of the decisions that sent something into a trace, in order. */
+  decisionsOf(trace: number): number[] {
+    return this.#decisions.all(trace)
+  }
+
+  /** Those that sent received spans with this id, and those that sent spans of Causeway's own making. */
+  decisionsOfSpan(trace: number, spanId: bigint): { received: number[]; own: number[] } {
+    return { received: this.#decisionsOfSpan.all(trace, spanId), own: this.#ownDecisions.all(trace) }
+  }
+
+  /** What this decision sent; undefined when it was pruned. */
+  item(decision: number): OutboxItem | undefined {
+    const row = this.#ofDecision.get(decision)
+    return row && this.#itemOf(row)
+  }
+
+  #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: ItemRow): OutboxItem {
+    const flags = Number(flagBits)
+    const synthetic = (flags & SENT_SYNTHETIC) !== 0
+    return {
+      decision: Number(decision),
+      raw: (synthetic ? extra : raw) ?? undefined,
+      synthetic,
+      scope: Number(ownScope ?? spanScope ?? 0n),
+      traceId: trace === 0n ? undefined : this.#traceIdOf(Number(trace)),
+      parentId,
+      copy: (flags & SENT_COPY) !== 0,
+      inherited:
+        (flags & SENT_INHERITED_CPID) !== 0 && cpid !== null ? this.#cpidOf(Number(cpid)) : undefined,
+      extra: (flags & SENT_PATCHED) !== 0 ? (extra ?? undefined) : undefined,
+    }
+  }
+
+  #traceIdOf(trace: number): Buffer | 'lost' {
+    const cached = this.#traceCache.get(trace)
+    if (cached !== undefined) return cached
+    const id = this.#traceId.get(trace)
+    if (id !== undefined) this.#traceCache.set(trace, id)
+    return id ?? 'lost'
+  }
+
+  #cpidOf(cpid: number): OutboxItem['inherited'] {
+    const uuid = this.#uuid.get(cpid)
+    return uuid === undefined ? undefined : cpidOfBytes(uuid)
+  }
+}
+
+interface LogItemRow {
+  decision: number
+  trace_id: Buffer | null
+  flags: number
+  raw: Buffer | null
+  scope: number | null
+  uuid: Buffer | null
+}
+
+/** Reads what was decided about log records, through the connection of the outbox reader. */
+export class SqliteLogOutbox implements LogOutboxReader {
+  readonly #outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>
+  readonly #after: Statement<[number, number], LogItemRow>
+
+  constructor(db: Sqlite, outbox: Pick<SqliteOutbox, 'envelopes' | 'inOneMoment' | 'upToBytes'>) {
+    this.#outbox = outbox
+    this.#after = db.prepare(
+      `SELECT log_outbox.decision, log_outbox.trace_id, log_outbox.flags, logs.raw, logs.scope, cpids.uuid
+       FROM log_outbox LEFT JOIN logs ON logs.id = log_outbox.log
+       LEFT JOIN cpids ON cpids.id = log_outbox.cpid
+       WHERE log_outbox.decision > ? ORDER BY log_outbox.decision LIMIT ?`,
+    )
+  }
+
+  after(position: number, limit: number): LogOutboxItem[] {
+    return this.#outbox.inOneMoment(() =>
+      this.#outbox.upToBytes(this.#after.iterate(position, limit), logItemOf),
+    )
+  }
+
+  envelopes(scope: number): ScopeEnvelopes | undefined {
+    return this.#outbox.envelopes(scope)
+  }
+}
+
+function logItemOf({ decision, trace_id, flags, raw, scope, uuid }: LogItemRow): LogOutboxItem {
+  return {
+    decision,
+    raw: raw ?? undefined,
+    scope: scope ?? 0,
+    traceId: trace_id ?? undefined,
+    withoutSpanId: (flags & LOG_WITHOUT_SPAN_ID) !== 0,
+    inherited: uuid === null ? undefined : cpidOfBytes(uuid),
+  }
+}
+
+const TABLES: Record<Signal, string> = { traces: 'exporters', logs: 'log_exporters' }
+
+/** How far each exporter of a signal has come in its outbox. */
+export class ExporterPositions implements PositionStore {
+  readonly #db: Sqlite
+  readonly #signal: Signal
+  readonly #table: string
+
+  constructor(db: Sqlite, signal: Signal) {
+    this.#db = db
+    this.#signal = signal
+    this.#table = TABLES[signal]
+  }
+
+  /** Keeps exactly these exporters: a new one starts at `end`, a removed one is forgotten. Returns where each stands. */
+  keep(names: readonly string[], end: number): Map<string, number> {
+    const known = this.#db.prepare<[], { name: string }>(`SELECT name FROM ${this.#table}`).all()
+    for (const { name } of known) {
+      if (!names.includes(name)) this.#db.prepare(`DELETE FROM ${this.#table} WHERE name = ?`).run(name)
+    }
+    const add = this.#db.prepare(`INSERT OR IGNORE INTO ${this.#table} (name, position) VALUES (?, ?)`)
+    for (const name of names) add.run(name, end)
+    this.#removeSentLogs()
+    return this.all()
+  }
+
+  all(): Map<string, number> {
+    const rows = this.#db
+      .prepare<[], { name: string; position: number }>(`SELECT name, position FROM ${this.#table}`)
+      .all()
+    return new Map(rows.map((row) => [row.name, row.position]))
+  }
+
+  moveTo(name: string, position: number, refused: number): void {
+    this.#db
+      .prepare(`UPDATE ${this.#table} SET position = ?, refused = refused + ? WHERE name = ?`)
+      .run(position, refused, name)
+    this.#removeSentLogs()
+  }
+
+  /** Where spans were sent is kept on record; of log records only what some exporter has still to send. */
+  #removeSentLogs(): void {
+    if (this.#signal !== 'logs') return
+    const sent = this.#db.prepare<[], number | null>('SELECT min(position) FROM log_exporters').pluck().get()
+    if (typeof sent === 'number') this.#db.prepare('DELETE FROM log_outbox WHERE decision <= ?').run(sent)
+    else this.#db.exec('DELETE FROM log_outbox; DELETE FROM waiting_logs')
+  }
+}

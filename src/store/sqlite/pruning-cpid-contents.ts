@@ -1,0 +1,327 @@
+import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
+import { SENT_FOR_CHILD } from '../../model/outbox.ts'
+import type { PruneCounts, PruneHold, RemovalStep } from '../../model/store-ports.ts'
+import type { SqliteMergeGraph } from './merge-graph.ts'
+import {
+  IS_SENT_FOR_CHILD,
+  type ObjectRemoval,
+  type PreparedStatements,
+  type PrunedRows,
+  type PruneHolds,
+  type SpansSentForChildren,
+} from './pruning-holds.ts'
+import type { TraceIndex } from './trace-id-index.ts'
+import type { Progress } from './transactions.ts'
+
+interface Parts {
+  readonly sql: PreparedStatements
+  readonly progress: Progress
+  readonly traces: TraceRemoval
+  readonly spans: SpanRemoval
+  readonly index: TraceIndex
+  readonly rows: PrunedRows
+}
+
+/** How the removal of one CPID's belongings goes. */
+interface Step {
+  readonly cpid: number
+  readonly forced: boolean
+  readonly counts: PruneCounts
+  left: number
+}
+
+/** Removes the spans, logs and traces of CPIDs, some rows at a time. */
+export class CpidContentsRemoval {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  removeSome(cpid: number, limit: number, forced: boolean, counts: PruneCounts): RemovalStep {
+    const step: Step = { cpid, forced, counts, left: limit }
+    const hold = this.#removeSpans(step) ?? this.#removeLogs(step)
+    if (hold === undefined) this.#removeRest(step)
+    const rows = limit - step.left
+    return { rows, outcome: hold ?? (step.left > 0 ? 'gone' : 'more') }
+  }
+
+  #removeSpans(step: Step): PruneHold | undefined {
+    const { sql, spans, index, rows } = this.#parts
+    while (step.left > 0) {
+      const origin = sql.number('SELECT origin FROM cpid_origins WHERE cpid = +? LIMIT 1', step.cpid)
+      if (origin === undefined) return undefined
+      const removed = spans.remove(step.cpid, origin, step.left, step.forced)
+      step.counts.spans += removed.spans
+      step.left -= removed.rows
+      if (removed.hold !== undefined || step.left <= 0) return removed.hold
+      sql.run('DELETE FROM cpid_origins WHERE cpid = +? AND origin = +?', step.cpid, origin)
+      index.removeIfEmpty(origin)
+      rows.origin(origin)
+      step.left--
+    }
+    return undefined
+  }
+
+  #removeLogs(step: Step): PruneHold | undefined {
+    const { sql, rows, progress } = this.#parts
+    if (step.left <= 0) return undefined
+    const logs = sql.rows<{ id: number; decision: number | null }>(
+      `SELECT id, (SELECT max(decision) FROM log_outbox WHERE log = logs.id) AS decision FROM logs WHERE cpid = +? LIMIT +?`,
+      step.cpid,
+      step.left,
+    )
+    for (const { id, decision } of logs) {
+      if (!step.forced) {
+        if (id > progress.linkedArrival) return { until: 'arrival', at: id }
+        if (decision !== null) return { until: 'logDecision', at: decision }
+      }
+      if (decision !== null) sql.run('DELETE FROM log_outbox WHERE log = +?', id)
+      if (sql.run('DELETE FROM waiting_logs WHERE arrival = +?', id) > 0) rows.waitingLog()
+      sql.run('DELETE FROM logs WHERE id = +?', id)
+      step.left--
+      step.counts.logs++
+    }
+    return undefined
+  }
+
+  #removeRest(step: Step): void {
+    const { sql, traces } = this.#parts
+    const { cpid } = step
+    if (step.left > 0) step.left -= traces.removeOfRoot(cpid, step.left, step.counts)
+    if (step.left > 0) step.left -= traces.removeOthers(cpid, step.left, step.counts)
+    if (step.left > 0) step.left -= sql.run('DELETE FROM waiting WHERE cpid = +? LIMIT +?', cpid, step.left)
+  }
+}
+
+/** Of a CPID in one original trace. */
+const ITS = 'FROM spans AS s WHERE s.origin = +? AND s.cpid = +?'
+/** The decision that sent a span on in its original trace. */
+const IN_PLACE =
+  '(SELECT decision FROM outbox WHERE trace = 0 AND span = s.id ORDER BY decision DESC LIMIT 1)'
+
+interface Whole {
+  spans: number
+  newest: number | null
+  decision: number | null
+  objects: number
+  brought: number
+}
+
+interface OneSpan {
+  id: number
+  decision: number | null
+  brought: number
+}
+
+interface RemovedSpans {
+  spans: number
+  /** All rows that went. */
+  rows: number
+  hold?: PruneHold
+}
+
+/** Removes the spans of a CPID, trace by trace. */
+export class SpanRemoval {
+  readonly #sql: PreparedStatements
+  readonly #progress: Progress
+  readonly #holds: PruneHolds
+  readonly #objects: ObjectRemoval
+  readonly #brought: SpansSentForChildren
+
+  constructor(
+    sql: PreparedStatements,
+    progress: Progress,
+    { holds, objects, brought }: { holds: PruneHolds; objects: ObjectRemoval; brought: SpansSentForChildren },
+  ) {
+    this.#sql = sql
+    this.#progress = progress
+    this.#holds = holds
+    this.#objects = objects
+    this.#brought = brought
+  }
+
+  /** At most `most` spans; unforced none from the first on that must stay. */
+  remove(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
+    const [whole] = this.#sql.rows<Whole>(
+      `SELECT count(*) AS spans, max(id) AS newest, max(decision) AS decision, total(flags & ?) > 0 AS objects,
+         max(brought) AS brought
+       FROM (SELECT id, flags, ${IN_PLACE} AS decision, ${IS_SENT_FOR_CHILD} AS brought ${ITS} LIMIT +?)`,
+      SPAN_OBSERVED | SPAN_WROTE,
+      origin,
+      cpid,
+      most,
+    )
+    if (whole === undefined || whole.spans === 0) return { spans: 0, rows: 0 }
+    const hold = forced ? undefined : this.#holdOf(whole.newest ?? 0, whole.decision)
+    if (whole.spans < most && hold === undefined && whole.objects === 0 && whole.brought === 0) {
+      if (whole.decision !== null)
+        this.#sql.run(`DELETE FROM outbox WHERE trace = 0 AND span IN (SELECT id ${ITS})`, origin, cpid)
+      const spans = this.#sql.run(`DELETE ${ITS}`, origin, cpid)
+      return { spans, rows: spans }
+    }
+    return this.#oneByOne(cpid, origin, most, forced)
+  }
+
+  #oneByOne(cpid: number, origin: number, most: number, forced: boolean): RemovedSpans {
+    const removed = { spans: 0, rows: 0 }
+    const spans = this.#sql.rows<OneSpan>(
+      `SELECT id, ${IN_PLACE} AS decision, ${IS_SENT_FOR_CHILD} AS brought ${ITS} LIMIT +?`,
+      origin,
+      cpid,
+      most,
+    )
+    for (const { id, decision, brought } of spans) {
+      const hold = forced ? undefined : (this.#holdOf(id, decision) ?? this.#asBrought(id, brought === 1))
+      if (hold !== undefined) return { ...removed, hold }
+      if (decision !== null) this.#sql.run('DELETE FROM outbox WHERE trace = 0 AND span = +?', id)
+      removed.rows += this.#objects.removeOfSpan(id) + this.#sql.run('DELETE FROM spans WHERE id = +?', id)
+      removed.spans++
+    }
+    return removed
+  }
+
+  #asBrought(span: number, isBrought: boolean): PruneHold | undefined {
+    return isBrought ? this.#brought.holdOf('+?', [span], this.#holds.sentDecision) : undefined
+  }
+
+  #holdOf(newest: number, decision: number | null): PruneHold | undefined {
+    if (newest > this.#progress.linkedArrival) return { until: 'arrival', at: newest }
+    if (decision !== null && decision > this.#holds.sentDecision) return { until: 'decision', at: decision }
+    return undefined
+  }
+}
+
+interface TraceRow {
+  id: number
+  root: number
+  episode: number
+  /** The first trace of the cascade, when it is another one. */
+  continues: number | null
+}
+
+interface ChangeRow {
+  trace: number
+  root: number | null
+  episode: number | null
+  continues: number | null
+}
+
+interface TraceRemovalParts {
+  readonly sql: PreparedStatements
+  readonly graph: SqliteMergeGraph
+  readonly rows: PrunedRows
+  readonly holds: PruneHolds
+  readonly brought: SpansSentForChildren
+}
+
+/** Its change spans go last: by them what is left of a trace is found again in the next turn. */
+const TABLES = ['awaited_parents', 'trace_services', 'trace_actors', 'change_spans']
+
+/** Removes traces and what stands in them, some rows at a time. */
+export class TraceRemoval {
+  readonly #sql: PreparedStatements
+  readonly #graph: SqliteMergeGraph
+  readonly #rows: PrunedRows
+  readonly #holds: PruneHolds
+  readonly #brought: SpansSentForChildren
+
+  constructor({ sql, graph, rows, holds, brought }: TraceRemovalParts) {
+    this.#sql = sql
+    this.#graph = graph
+    this.#rows = rows
+    this.#holds = holds
+    this.#brought = brought
+  }
+
+  /** The traces of a root; returns how many rows went, `most` when there may be more. */
+  removeOfRoot(root: number, most: number, counts: PruneCounts): number {
+    let removed = 0
+    while (removed < most) {
+      const [trace] = this.#sql.rows<TraceRow>(
+        'SELECT id, root, episode, continues FROM traces WHERE root = +? LIMIT 1',
+        root,
+      )
+      if (trace === undefined) return removed
+      removed += this.#remove(trace, most - removed, counts)
+    }
+    return most
+  }
+
+  /**
+   * What a CPID has in the traces of others. Where its root was pruned before, nobody else stands in a trace but CPIDs that
+   * are still there: it goes with the last of them.
+   */
+  removeOthers(cpid: number, most: number, counts: PruneCounts): number {
+    let removed = 0
+    while (removed < most) {
+      const [change] = this.#sql.rows<ChangeRow>(
+        `SELECT c.trace, t.root, t.episode, t.continues FROM change_spans c LEFT JOIN traces t ON t.id = c.trace
+         WHERE c.cpid = +? LIMIT 1`,
+        cpid,
+      )
+      if (change === undefined) return removed
+      const { trace: id, root, episode, continues } = change
+      if (root !== null && episode !== null && this.#isLastIn(id, cpid, root)) {
+        removed += this.#remove({ id, root, episode, continues }, most - removed, counts)
+      } else removed += this.#sql.run('DELETE FROM change_spans WHERE cpid = +? AND trace = +?', cpid, id)
+    }
+    return most
+  }
+
+  #isLastIn(trace: number, cpid: number, root: number): boolean {
+    if (this.#graph.maybeNode(root)?.pruned === false) return false
+    const other = 'SELECT 1 FROM change_spans WHERE trace = +? AND cpid NOT IN (+?, +?) LIMIT 1'
+    return this.#sql.number(other, trace, cpid, root) === undefined
+  }
+
+  #remove(trace: TraceRow, most: number, counts: PruneCounts): number {
+    let removed = this.#removeWrites(trace, most)
+    if (removed >= most) return most
+    removed += this.#removeDecisions(trace.id, most - removed, counts)
+    if (removed >= most) return most
+    for (const table of TABLES) {
+      removed += this.#sql.run(`DELETE FROM ${table} WHERE trace = +? LIMIT +?`, trace.id, most - removed)
+      if (removed >= most) return most
+    }
+    this.#rememberEpisode(trace)
+    this.#sql.run('DELETE FROM traces WHERE id = +?', trace.id)
+    this.#rows.trace(trace.id, trace.root)
+    return removed + 1
+  }
+
+  /** With what was sent into it go the spans without a CPID that children brought into no other. */
+  #removeDecisions(trace: number, most: number, counts: PruneCounts): number {
+    const gone = this.#sql.rows<{ span: number | null; flags: number }>(
+      'DELETE FROM outbox WHERE trace = +? RETURNING span, flags LIMIT +?',
+      trace,
+      most,
+    )
+    const brought = gone.flatMap(({ span, flags }) =>
+      span !== null && (flags & SENT_FOR_CHILD) !== 0 ? [span] : [],
+    )
+    return gone.length + this.#brought.release(brought, this.#holds.sentDecision, counts)
+  }
+
+  /** What was written in a cascade stands under its first trace, and goes with the last. */
+  #removeWrites({ id, continues }: TraceRow, most: number): number {
+    const cascade = continues ?? id
+    const others = `SELECT 1 FROM traces WHERE id = +? AND id <> +?
+      UNION ALL SELECT 1 FROM traces WHERE continues = +? AND id <> +? LIMIT 1`
+    if (this.#sql.number(others, cascade, id, cascade, id) !== undefined) return 0
+    let removed = 0
+    for (const table of ['trace_writes', 'trace_namespaces']) {
+      if (removed < most)
+        removed += this.#sql.run(`DELETE FROM ${table} WHERE trace = +? LIMIT +?`, cascade, most - removed)
+    }
+    return removed
+  }
+
+  /** The next episode of its root must not be given the id of one that was sent. */
+  #rememberEpisode({ root, episode }: TraceRow): void {
+    const node = this.#graph.maybeNode(root)
+    if (node === undefined || node.nextEpisode > episode) return
+    node.nextEpisode = episode + 1
+    this.#graph.save(node)
+  }
+}

@@ -1,0 +1,333 @@
+import type { Statement } from 'better-sqlite3'
+import { SENT_FOR_CHILD } from '../../model/outbox.ts'
+import type { ProcessedUpTo, PruneCounts, PruneHold } from '../../model/store-ports.ts'
+import type { Sqlite } from './open-database.ts'
+import type { TraceIndex } from './trace-id-index.ts'
+import type { Progress } from './transactions.ts'
+
+/** What is not known to come free at a certain point is looked at again in the next round. */
+const NEXT_ROUND: PruneHold = { until: 'activeMs', at: 0 }
+
+/**
+ * Spans of the original traces that a CPID's work is in, from the newest trace on, so many at most: one with more is
+ * checked again span by span when it goes.
+ */
+const ITS_SPANS = `SELECT s.id AS id, s.cpid AS cpid
+  FROM (SELECT origin FROM cpid_origins WHERE cpid = +? ORDER BY origin DESC LIMIT 200) c
+  CROSS JOIN spans s ON s.origin = c.origin LIMIT 2000`
+/** How far all exporters have come: what lies between the position of the slowest and its next decision was taken by force. */
+const sentUpTo = (exporters: string, outbox: string): string =>
+  `SELECT min(decision) - 1 FROM ${outbox} WHERE decision > (SELECT min(position) FROM ${exporters})`
+
+/** Why CPIDs may not go yet, and when they last had something to do. */
+export class PruneHolds {
+  readonly #sql: PreparedStatements
+  readonly #progress: Progress
+  readonly #brought: SpansSentForChildren
+  #reached: ProcessedUpTo | undefined
+
+  constructor(sql: PreparedStatements, progress: Progress, brought: SpansSentForChildren) {
+    this.#sql = sql
+    this.#progress = progress
+    this.#brought = brought
+  }
+
+  /** A new transaction: what was reached is asked anew. */
+  begin(): void {
+    this.#reached = undefined
+  }
+
+  get reached(): ProcessedUpTo {
+    const { linkedArrival, activeMs, wallMs } = this.#progress
+    this.#reached ??= {
+      decision: this.#sql.number(sentUpTo('exporters', 'outbox')) ?? Infinity,
+      logDecision: this.#sql.number(sentUpTo('log_exporters', 'log_outbox')) ?? Infinity,
+      arrival: linkedArrival,
+      activeMs,
+      wallMs,
+    }
+    return this.#reached
+  }
+
+  /** The last decision about spans that every exporter has sent. */
+  get sentDecision(): number {
+    return Math.min(this.reached.decision, this.#progress.lastDecision)
+  }
+
+  hold(cpid: number): PruneHold | undefined {
+    return (
+      this.#byTrace(cpid) ??
+      this.#byWaiting(cpid) ??
+      this.#byArrival(cpid) ??
+      this.#inPlace(cpid) ??
+      this.#asBrought(cpid)
+    )
+  }
+
+  /** What stands in traces, whether the CPID is their root or not: its root may have been pruned before it. */
+  #byTrace(cpid: number): PruneHold | undefined {
+    const isHeld = '(state = 0 OR last_decision > +?) LIMIT 1'
+    const found =
+      this.#traces(`traces WHERE root = +? AND ${isHeld}`, cpid)[0] ??
+      this.#traces(
+        `change_spans c CROSS JOIN traces t ON t.id = c.trace WHERE c.cpid = +? AND ${isHeld}`,
+        cpid,
+      )[0]
+    if (found === undefined) return undefined
+    return found.state === 0
+      ? { until: 'activeMs', at: found.due_ms }
+      : { until: 'decision', at: found.last_decision }
+  }
+
+  #traces(rest: string, cpid: number): { state: number; due_ms: number; last_decision: number }[] {
+    return this.#sql.rows(`SELECT state, due_ms, last_decision FROM ${rest}`, cpid, this.sentDecision)
+  }
+
+  #byWaiting(cpid: number): PruneHold | undefined {
+    const waits =
+      this.#sql.number('SELECT 1 FROM waiting WHERE cpid = +? LIMIT 1', cpid) ??
+      this.#sql.number('SELECT 1 FROM waiting_logs WHERE cpid = +? LIMIT 1', cpid)
+    if (waits !== undefined) return NEXT_ROUND
+    const log = this.#sql.number(
+      `SELECT o.decision FROM logs l CROSS JOIN log_outbox o ON o.log = l.id
+       WHERE l.cpid = +? AND l.id >= (SELECT min(log) FROM log_outbox) LIMIT 1`,
+      cpid,
+    )
+    return log === undefined ? undefined : { until: 'logDecision', at: log }
+  }
+
+  /** What has arrived but is not linked. */
+  #byArrival(cpid: number): PruneHold | undefined {
+    const { linkedArrival, lastArrival } = this.#progress
+    if (linkedArrival >= lastArrival) return undefined
+    const newest = Math.max(
+      this.#sql.number('SELECT arrival FROM mergelogs WHERE cpid = +?', cpid) ?? 0,
+      this.#sql.number('SELECT max(id) FROM logs WHERE cpid = +?', cpid) ?? 0,
+      this.#newestSpan(cpid),
+    )
+    return newest > linkedArrival ? { until: 'arrival', at: newest } : undefined
+  }
+
+  /** Spans that were sent on in their original traces, and so stand in no trace of ours. */
+  #inPlace(cpid: number): PruneHold | undefined {
+    if (this.sentDecision >= this.#progress.lastDecision) return undefined
+    const decision = this.#sql.number(
+      `SELECT max(o.decision) FROM (${ITS_SPANS}) i CROSS JOIN outbox o ON o.trace = 0 AND o.span = i.id`,
+      cpid,
+    )
+    return decision !== undefined && decision > this.sentDecision
+      ? { until: 'decision', at: decision }
+      : undefined
+  }
+
+  /** Spans that children of theirs brought into traces of other CPIDs. */
+  #asBrought(cpid: number): PruneHold | undefined {
+    return this.#brought.holdOf(
+      `SELECT id FROM (${ITS_SPANS}) WHERE cpid = +?`,
+      [cpid, cpid],
+      this.sentDecision,
+    )
+  }
+
+  lastActivityMs(cpid: number): number {
+    const inTraces = this.#sql.number(
+      `SELECT max(coalesce((SELECT max(last_wall_ms) FROM traces WHERE root = +?), 0),
+         coalesce((SELECT max(t.last_wall_ms) FROM change_spans c CROSS JOIN traces t ON t.id = c.trace
+           WHERE c.cpid = +?), 0),
+         (SELECT prune_ns / 1000000 FROM cpids WHERE id = +?))`,
+      cpid,
+      cpid,
+      cpid,
+    )
+    return Math.max(inTraces ?? 0, this.#lastInPlaceMs(cpid))
+  }
+
+  /** When the newest span arrived, if it was sent on in its original trace: at most an interval of pruning later. */
+  #lastInPlaceMs(cpid: number): number {
+    const newest = this.#sql.number(`SELECT max(id) FROM (${ITS_SPANS}) WHERE cpid = +?`, cpid, cpid)
+    if (newest === undefined) return 0
+    const isInPlace = this.#sql.number('SELECT 1 FROM outbox WHERE trace = 0 AND span = +? LIMIT 1', newest)
+    if (isInPlace === undefined) return 0
+    return (
+      this.#sql.number(
+        'SELECT wall_ms FROM arrival_marks WHERE arrival >= +? ORDER BY wall_ms LIMIT 1',
+        newest,
+      ) ?? this.#progress.wallMs
+    )
+  }
+
+  /** The newest span that may be of its work; 0 when there is none. */
+  #newestSpan(cpid: number): number {
+    return this.#sql.number(`SELECT max(id) FROM (${ITS_SPANS})`, cpid) ?? 0
+  }
+}
+
+interface Parts {
+  readonly sql: PreparedStatements
+  readonly objects: ObjectRemoval
+  readonly index: TraceIndex
+  readonly rows: PrunedRows
+}
+
+/** A trace that a span was brought into, as far as it holds the span. */
+interface Into {
+  state: number
+  due_ms: number
+  decision: number
+}
+
+/** True of a span `s` that a child of it brought into a trace. */
+export const IS_SENT_FOR_CHILD = `EXISTS (SELECT 1 FROM outbox b WHERE b.span = s.id AND b.flags & ${SENT_FOR_CHILD})`
+
+/**
+ * What holds a span in traces that a child of it brought it into: a decision that not every exporter has sent, or a
+ * trace that is open. Such a span stands in traces of CPIDs that are not its own.
+ */
+const HOLDING = `SELECT t.state, t.due_ms, b.decision FROM outbox b CROSS JOIN traces t ON t.id = b.trace
+  WHERE b.flags & ${SENT_FOR_CHILD} AND (t.state = 0 OR b.decision > +?)`
+
+/** Spans that children of theirs brought into their own traces. */
+export class SpansSentForChildren {
+  readonly #parts: Parts
+  /** Tells of a span without a CPID that stands in no trace any more and cannot go yet. */
+  #left: (span: number) => void = () => undefined
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  onLeft(left: (span: number) => void): void {
+    this.#left = left
+  }
+
+  /** What holds one of the spans that `spans`, a query of their ids, finds. */
+  holdOf(spans: string, values: readonly unknown[], sentDecision: number): PruneHold | undefined {
+    const { sql } = this.#parts
+    if (sql.number(`SELECT 1 FROM outbox WHERE flags & ${SENT_FOR_CHILD} LIMIT 1`) === undefined)
+      return undefined
+    const [into] = sql.rows<Into>(`${HOLDING} AND b.span IN (${spans}) LIMIT 1`, sentDecision, ...values)
+    if (into === undefined) return undefined
+    return into.state === 0
+      ? { until: 'activeMs', at: into.due_ms }
+      : { until: 'decision', at: into.decision }
+  }
+
+  /** A trace that these spans were brought into is gone; with the last one goes what has no CPID. */
+  release(spans: Iterable<number>, sentDecision: number, counts: PruneCounts): number {
+    let removed = 0
+    for (const span of spans) removed += this.#release(span, sentDecision, counts)
+    return removed
+  }
+
+  /** Removes a span without a CPID and what belongs to it; returns how many rows went. */
+  remove(span: number, origin: number): number {
+    const { sql, objects, index, rows } = this.#parts
+    const removed =
+      sql.run('DELETE FROM outbox WHERE trace = 0 AND span = +?', span) + objects.removeOfSpan(span)
+    sql.run('DELETE FROM spans WHERE id = +?', span)
+    index.removeIfEmpty(origin)
+    rows.origin(origin)
+    return removed + 1
+  }
+
+  #release(span: number, sentDecision: number, counts: PruneCounts): number {
+    const [found] = this.#parts.sql.rows<{ origin: number; unsent: number; brought: number }>(
+      `SELECT s.origin, ${IS_SENT_FOR_CHILD} AS brought,
+         EXISTS (SELECT 1 FROM outbox o WHERE o.trace = 0 AND o.span = s.id AND o.decision > +?) AS unsent
+       FROM spans s WHERE s.id = +? AND s.cpid IS NULL`,
+      sentDecision,
+      span,
+    )
+    if (found === undefined || found.brought === 1) return 0
+    if (found.unsent === 1) {
+      this.#left(span)
+      return 0
+    }
+    counts.spans++
+    return this.remove(span, found.origin)
+  }
+}
+
+/** Removes what spans read and wrote, and the objects that nothing names any more. */
+export class ObjectRemoval {
+  readonly #sql: PreparedStatements
+  readonly #rows: PrunedRows
+
+  constructor(sql: PreparedStatements, rows: PrunedRows) {
+    this.#sql = sql
+    this.#rows = rows
+  }
+
+  /** Returns how many rows went. */
+  removeOfSpan(span: number): number {
+    const named = this.#sql.rows<{ object: number }>(
+      'SELECT DISTINCT object FROM span_objects WHERE span = +?',
+      span,
+    )
+    if (named.length === 0) return 0
+    const removed = this.#sql.run('DELETE FROM span_objects WHERE span = +?', span)
+    for (const { object } of named) this.removeUnnamed(object)
+    return removed + named.length
+  }
+
+  /** Removes an object that no span names, and no mergelog. */
+  removeUnnamed(object: number): void {
+    if (this.#sql.number('SELECT 1 FROM span_objects WHERE object = +? LIMIT 1', object) !== undefined) return
+    this.#sql.run('DELETE FROM awaited_versions WHERE object = +?', object)
+    this.#sql.run('DELETE FROM awaited_writers WHERE object = +?', object)
+    const [gone] = this.#sql.rows<{ object: string; cluster: string }>(
+      `DELETE FROM objects WHERE id = +? AND NOT EXISTS (SELECT 1 FROM mergelogs WHERE object_id = objects.id)
+       RETURNING object, cluster`,
+      object,
+    )
+    if (gone !== undefined) this.#rows.object(object, gone.object, gone.cluster)
+  }
+}
+
+/** What caches rows hears of those that pruning removes. */
+export interface PrunedRows {
+  origin(origin: number): void
+  object(id: number, object: string, cluster: string): void
+  trace(id: number, root: number): void
+  waitingLog(): void
+}
+
+/**
+ * Statements of one connection, each prepared when it is first used. A plus before a parameter keeps SQLite from planning
+ * the statement anew for each value.
+ */
+export class PreparedStatements {
+  readonly #db: Sqlite
+  readonly #prepared = new Map<string, Statement>()
+
+  constructor(db: Sqlite) {
+    this.#db = db
+  }
+
+  /** How many rows it changed. */
+  run(sql: string, ...values: unknown[]): number {
+    return this.#statement(sql).run(...values).changes
+  }
+
+  /** The first column of the first row; undefined when that is null or there is none. */
+  number(sql: string, ...values: unknown[]): number | undefined {
+    const found = this.#statement(sql)
+      .raw()
+      .get(...values) as [number | null] | undefined
+    return found?.[0] ?? undefined
+  }
+
+  /** Each as an object of its columns. */
+  rows<Row>(sql: string, ...values: unknown[]): Row[] {
+    return this.#statement(sql).all(...values) as Row[]
+  }
+
+  #statement(sql: string): Statement {
+    let statement = this.#prepared.get(sql)
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql)
+      this.#prepared.set(sql, statement)
+    }
+    return statement
+  }
+}

@@ -1,0 +1,195 @@
+import type { PruneCounts } from '../../model/store-ports.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
+import {
+  IS_SENT_FOR_CHILD,
+  type PreparedStatements,
+  type PrunedRows,
+  type PruneHolds,
+  type SpansSentForChildren,
+} from './pruning-holds.ts'
+import type { Progress } from './transactions.ts'
+
+interface Parts {
+  readonly sql: PreparedStatements
+  readonly progress: Progress
+  readonly holds: PruneHolds
+  readonly brought: SpansSentForChildren
+  readonly rows: PrunedRows
+}
+
+/**
+ * Removes spans and log records without a CPID, oldest first. A span that children brought into their traces goes with the
+ * last of these.
+ */
+export class UnattributedRemoval {
+  readonly #parts: Parts
+  readonly #unsent: UnsentSpans
+  /** Spans without a CPID up to here are all in traces that children brought them into. */
+  #passed = 0
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#unsent = new UnsentSpans(parts.sql)
+    parts.brought.onLeft((span) => {
+      this.#passed = Math.min(this.#passed, span - 1)
+    })
+  }
+
+  forget(): void {
+    this.#unsent.forget()
+    this.#passed = 0
+  }
+
+  /** Reads on through what is not sent; true once it is known which spans may go. */
+  readUnsent(): boolean {
+    const { sql, holds, progress } = this.#parts
+    if (holds.sentDecision >= progress.lastDecision) return true
+    if (sql.number('SELECT 1 FROM spans WHERE cpid IS NULL LIMIT 1') === undefined) return true
+    return this.#unsent.lowestAfter(holds.sentDecision, progress.lastDecision) !== undefined
+  }
+
+  /** Returns how many it looked at, `limit` of each kind at most. */
+  remove(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
+    return (
+      this.#removeSpans(beforeMs, limit, forced, counts) + this.#removeLogs(beforeMs, limit, forced, counts)
+    )
+  }
+
+  oldestNs(forced: boolean): UnixNanos | undefined {
+    const { sql, progress } = this.#parts
+    const upTo = forced ? progress.lastArrival : this.#spansUpTo(Infinity)
+    const ms = sql.number(
+      'SELECT start_ns / 1000000 FROM spans WHERE cpid IS NULL AND id > +? AND id <= +? ORDER BY id LIMIT 1',
+      this.#passed,
+      upTo,
+    )
+    return ms === undefined ? undefined : BigInt(ms) * 1_000_000n
+  }
+
+  #removeSpans(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
+    const { sql, progress, brought } = this.#parts
+    const mayGo = this.#spansUpTo(beforeMs)
+    const spans = sql.rows<{ id: number; origin: number; isBrought: number }>(
+      `SELECT s.id, s.origin, ${IS_SENT_FOR_CHILD} AS isBrought FROM spans s
+       WHERE s.cpid IS NULL AND s.id > +? AND s.id <= +? ORDER BY s.id LIMIT +?`,
+      this.#passed,
+      forced ? progress.lastArrival : mayGo,
+      limit,
+    )
+    for (const { id, origin, isBrought } of spans) {
+      this.#passed = id
+      if (isBrought === 1) continue
+      if (id > mayGo) {
+        counts.unsent++
+        sql.run('DELETE FROM waiting WHERE arrival = +?', id)
+      }
+      brought.remove(id, origin)
+      counts.spans++
+    }
+    return spans.length
+  }
+
+  #removeLogs(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
+    const { sql, progress, rows } = this.#parts
+    const mayGo = this.#logsUpTo(beforeMs)
+    const logs = sql.rows<{ id: number }>(
+      'SELECT id FROM logs WHERE cpid IS NULL AND id <= +? ORDER BY id LIMIT +?',
+      forced ? progress.lastArrival : mayGo,
+      limit,
+    )
+    for (const { id } of logs) {
+      if (id > mayGo) {
+        counts.unsent++
+        sql.run('DELETE FROM log_outbox WHERE log = +?', id)
+        if (sql.run('DELETE FROM waiting_logs WHERE arrival = +?', id) > 0) rows.waitingLog()
+      }
+      sql.run('DELETE FROM logs WHERE id = +?', id)
+    }
+    counts.logs += logs.length
+    return logs.length
+  }
+
+  /** Spans up to here arrived before the time, were linked, wait for nothing, and were sent by every exporter. */
+  #spansUpTo(beforeMs: number): number {
+    const { sql, holds, progress } = this.#parts
+    const waiting = sql.number('SELECT min(arrival) FROM waiting') ?? Infinity
+    const upTo = Math.min(this.#arrivedBefore(beforeMs), progress.linkedArrival, waiting - 1)
+    if (holds.sentDecision >= progress.lastDecision) return upTo
+    const unsent = this.#unsent.lowestAfter(holds.sentDecision, progress.lastDecision)
+    return unsent === undefined ? 0 : Math.min(upTo, unsent - 1)
+  }
+
+  #logsUpTo(beforeMs: number): number {
+    const { sql, progress } = this.#parts
+    return Math.min(
+      this.#arrivedBefore(beforeMs),
+      progress.linkedArrival,
+      (sql.number('SELECT min(log) FROM log_outbox') ?? Infinity) - 1,
+      (sql.number('SELECT min(arrival) FROM waiting_logs') ?? Infinity) - 1,
+    )
+  }
+
+  #arrivedBefore(beforeMs: number): number {
+    const { sql, progress } = this.#parts
+    if (beforeMs === Infinity) return progress.linkedArrival
+    sql.run(
+      'DELETE FROM arrival_marks WHERE wall_ms < (SELECT max(wall_ms) FROM arrival_marks WHERE wall_ms <= +?)',
+      beforeMs,
+    )
+    return sql.number('SELECT max(arrival) FROM arrival_marks WHERE wall_ms <= +?', beforeMs) ?? 0
+  }
+}
+
+/** Decisions in a block. */
+const BLOCK = 4_096
+const BLOCKS_AT_ONCE = 3
+
+/**
+ * The lowest span that decisions after a position are about. It is remembered block by block, so that only new decisions
+ * are read, however many a dead backend leaves.
+ */
+class UnsentSpans {
+  readonly #sql: PreparedStatements
+  #lowest = new Map<number, number>()
+  #upTo = 0
+
+  constructor(sql: PreparedStatements) {
+    this.#sql = sql
+  }
+
+  /** Infinity when there are none; undefined while not all decisions up to the last have been read. */
+  lowestAfter(position: number, last: number): number | undefined {
+    for (const block of this.#lowest.keys()) {
+      if ((block + 1) * BLOCK > position) break
+      this.#lowest.delete(block)
+    }
+    this.#upTo = Math.max(this.#upTo, position)
+    for (let read = 0; this.#upTo < last; read++) {
+      if (read === BLOCKS_AT_ONCE) return undefined
+      this.#readOn(last)
+    }
+    let lowest = Infinity
+    for (const span of this.#lowest.values()) if (span < lowest) lowest = span
+    return lowest
+  }
+
+  /** Decisions may have been given anew. */
+  forget(): void {
+    this.#lowest.clear()
+    this.#upTo = 0
+  }
+
+  /** The rest of the block after the last decision that was read. */
+  #readOn(last: number): void {
+    const block = Math.floor(this.#upTo / BLOCK)
+    const end = Math.min(last, (block + 1) * BLOCK)
+    const lowest = this.#sql.number(
+      'SELECT min(span) FROM outbox WHERE decision > +? AND decision <= +?',
+      this.#upTo,
+      end,
+    )
+    this.#upTo = end
+    if (lowest === undefined) return
+    this.#lowest.set(block, Math.min(lowest, this.#lowest.get(block) ?? Infinity))
+  }
+}

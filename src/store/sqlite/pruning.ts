@@ -1,0 +1,354 @@
+import type { Statement } from 'better-sqlite3'
+import type { Cpid } from '../../model/merge-graph.ts'
+import type {
+  ArrivalMarks,
+  CpidToPrune,
+  ProcessedUpTo,
+  PruneCandidate,
+  PruneCounts,
+  PruneHold,
+  PruneStore,
+  RemovalStep,
+} from '../../model/store-ports.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
+import type { SqliteMergeGraph } from './merge-graph.ts'
+import type { Sqlite } from './open-database.ts'
+import { CpidContentsRemoval, SpanRemoval, TraceRemoval } from './pruning-cpid-contents.ts'
+import {
+  ObjectRemoval,
+  PreparedStatements,
+  type PrunedRows,
+  PruneHolds,
+  SpansSentForChildren,
+} from './pruning-holds.ts'
+import { UnattributedRemoval } from './pruning-unattributed.ts'
+import type { TraceIndex } from './trace-id-index.ts'
+import type { Progress } from './transactions.ts'
+
+/** Where retention reads and removes. */
+export class SqlitePruneStore implements PruneStore, ArrivalMarks {
+  readonly #db: Sqlite
+  readonly #progress: Progress
+  readonly #sql: PreparedStatements
+  readonly #candidates: PruneCandidates
+  readonly #holds: PruneHolds
+  readonly #belongings: CpidContentsRemoval
+  readonly #unattributed: UnattributedRemoval
+  readonly #tombstones: Tombstones
+
+  constructor(
+    db: Sqlite,
+    progress: Progress,
+    { graph, index, rows }: { graph: SqliteMergeGraph; index: TraceIndex; rows: PrunedRows },
+  ) {
+    this.#db = db
+    this.#progress = progress
+    const sql = new PreparedStatements(db)
+    this.#sql = sql
+    const objects = new ObjectRemoval(sql, rows)
+    const brought = new SpansSentForChildren({ sql, objects, index, rows })
+    const holds = new PruneHolds(sql, progress, brought)
+    const parts = { sql, progress, holds, objects, index, rows, brought, graph }
+    this.#candidates = new PruneCandidates(db, sql)
+    this.#holds = holds
+    const spans = new SpanRemoval(sql, progress, parts)
+    this.#belongings = new CpidContentsRemoval({ ...parts, spans, traces: new TraceRemoval(parts) })
+    this.#unattributed = new UnattributedRemoval(parts)
+    this.#tombstones = new Tombstones(sql, progress, graph, objects)
+  }
+
+  begin(): void {
+    this.#holds.begin()
+  }
+
+  get reached(): ProcessedUpTo {
+    return this.#holds.reached
+  }
+
+  get lastArrival(): number {
+    return this.#progress.lastArrival
+  }
+
+  countCpids(): number {
+    return this.#progress.liveCpids
+  }
+
+  countTombstones(): number {
+    return this.#progress.tombstones
+  }
+
+  usedBytes(): number {
+    const pragma = (name: string): number => Number(this.#db.pragma(name, { simple: true }))
+    return (pragma('page_count') - pragma('freelist_count')) * pragma('page_size')
+  }
+
+  candidates(
+    after: PruneCandidate | undefined,
+    before: PruneCandidate | undefined,
+    limit: number,
+  ): PruneCandidate[] {
+    return this.#candidates.between(after, before, limit)
+  }
+
+  mergedAfter(arrival: number, limit: number): { arrival: number; place: PruneCandidate }[] {
+    return this.#candidates.mergedAfter(arrival, limit)
+  }
+
+  lastActivityMs(cpid: number): number {
+    return this.#holds.lastActivityMs(cpid)
+  }
+
+  hold(cpid: number): PruneHold | undefined {
+    return this.#holds.hold(cpid)
+  }
+
+  condemn(cpid: number, forced: boolean): void {
+    this.#candidates.condemn(cpid, forced)
+  }
+
+  condemned(limit: number): CpidToPrune[] {
+    return this.#candidates.condemned(limit)
+  }
+
+  spare(cpid: number): PruneCandidate {
+    return this.#candidates.spare(cpid)
+  }
+
+  removeSome(cpid: number, limit: number, forced: boolean, counts: PruneCounts): RemovalStep {
+    return this.#belongings.removeSome(cpid, limit, forced, counts)
+  }
+
+  removeEdge(source: number, target: number): void {
+    this.#sql.run('DELETE FROM edges WHERE source = +? AND target = +?', source, target)
+  }
+
+  bury(cpid: number): void {
+    this.#tombstones.bury(cpid)
+  }
+
+  readUnsent(): boolean {
+    return this.#unattributed.readUnsent()
+  }
+
+  removeUnattributed(beforeMs: number, limit: number, forced: boolean, counts: PruneCounts): number {
+    return this.#unattributed.remove(beforeMs, limit, forced, counts)
+  }
+
+  oldestUnattributedNs(forced: boolean): UnixNanos | undefined {
+    return this.#unattributed.oldestNs(forced)
+  }
+
+  removeOldTombstones(keep: number, limit: number): number {
+    return this.#tombstones.removeOld(keep, limit)
+  }
+
+  removeRequests(beforeMs: number, limit: number): number {
+    return removeOldRequests(this.#sql, beforeMs, this.#progress.wallMs, limit)
+  }
+
+  lastMarkMs(): number | undefined {
+    return this.#sql.number('SELECT max(wall_ms) FROM arrival_marks')
+  }
+
+  mark(): void {
+    const { wallMs, lastArrival } = this.#progress
+    this.#sql.run('INSERT OR REPLACE INTO arrival_marks VALUES (?, ?)', wallMs, lastArrival)
+  }
+
+  /** What is remembered of decisions may not be true any more. */
+  forget(): void {
+    this.#unattributed.forget()
+  }
+}
+
+/** In place of the time in `cpids.prune_ns`: no edge points to these any more, and they go before all others. */
+const CONDEMNED = -1
+const CONDEMNED_BY_FORCE = -2
+
+const FIRST: PruneCandidate = { timeNs: -1n, id: Number.MAX_SAFE_INTEGER }
+const LAST: PruneCandidate = { timeNs: 2n ** 63n - 1n, id: 0 }
+
+interface PlaceRow {
+  id: bigint
+  prune_ns: bigint
+}
+
+/** CPIDs that no edge points to, in the order in which they go. */
+class PruneCandidates {
+  readonly #sql: PreparedStatements
+  readonly #between: Statement<[bigint, number, bigint, number, number], PlaceRow>
+  readonly #merged: Statement<[number, number], PlaceRow & { arrival: bigint }>
+  readonly #spare: Statement<[number, number], PlaceRow>
+
+  constructor(db: Sqlite, sql: PreparedStatements) {
+    this.#sql = sql
+    this.#between = db
+      .prepare<[bigint, number, bigint, number, number], PlaceRow>(
+        `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0
+           AND (prune_ns, id) > (+?, +?) AND (prune_ns, id) < (+?, +?) ORDER BY prune_ns, id LIMIT +?`,
+      )
+      .safeIntegers()
+    this.#merged = db
+      .prepare<[number, number], PlaceRow & { arrival: bigint }>(
+        `SELECT m.arrival, c.id, c.prune_ns FROM mergelogs m CROSS JOIN cpids c ON c.id = m.cpid
+         WHERE m.arrival > +? ORDER BY m.arrival LIMIT +?`,
+      )
+      .safeIntegers()
+    this.#spare = db
+      .prepare<[number, number], PlaceRow>(
+        `UPDATE cpids SET prune_ns = coalesce(
+           (SELECT min(time_ns, arrived_ms * 1000000) FROM mergelogs WHERE cpid = +?), first_seen_ms * 1000000)
+         WHERE id = +? RETURNING id, prune_ns`,
+      )
+      .safeIntegers()
+  }
+
+  between(after: PruneCandidate = FIRST, before: PruneCandidate = LAST, limit: number): PruneCandidate[] {
+    return this.#between.all(after.timeNs, after.id, before.timeNs, before.id, limit).map(placeOf)
+  }
+
+  mergedAfter(arrival: number, limit: number): { arrival: number; place: PruneCandidate }[] {
+    return this.#merged
+      .all(arrival, limit)
+      .map((row) => ({ arrival: Number(row.arrival), place: placeOf(row) }))
+  }
+
+  condemn(cpid: number, forced: boolean): void {
+    this.#sql.run(
+      'UPDATE cpids SET prune_ns = ? WHERE id = +?',
+      forced ? CONDEMNED_BY_FORCE : CONDEMNED,
+      cpid,
+    )
+  }
+
+  condemned(limit: number): CpidToPrune[] {
+    return this.#sql
+      .rows<{ id: number; prune_ns: number }>(
+        `SELECT id, prune_ns FROM cpids WHERE state = 0 AND in_degree = 0 AND prune_ns < 0
+         ORDER BY prune_ns LIMIT +?`,
+        limit,
+      )
+      .map(({ id, prune_ns }) => ({ id, forced: prune_ns === CONDEMNED_BY_FORCE }))
+  }
+
+  spare(cpid: number): PruneCandidate {
+    const row = this.#spare.get(cpid, cpid)
+    if (row === undefined) throw new Error(`no CPID has the number ${cpid}`)
+    return placeOf(row)
+  }
+}
+
+function placeOf({ id, prune_ns }: PlaceRow): PruneCandidate {
+  return { id: Number(id), timeNs: prune_ns }
+}
+
+/** What is left of pruned CPIDs. */
+class Tombstones {
+  readonly #sql: PreparedStatements
+  readonly #progress: Progress
+  readonly #graph: SqliteMergeGraph
+  readonly #objects: ObjectRemoval
+  /** The last that was looked at. */
+  #looked = 0
+
+  constructor(sql: PreparedStatements, progress: Progress, graph: SqliteMergeGraph, objects: ObjectRemoval) {
+    this.#sql = sql
+    this.#progress = progress
+    this.#graph = graph
+    this.#objects = objects
+  }
+
+  /** Makes one of a CPID whose belongings are gone. */
+  bury(cpid: number): void {
+    this.#noteTime(cpid)
+    this.#removeMergelog(cpid)
+    const node = this.#graph.node(cpid)
+    node.pruned = true
+    this.#progress.liveCpids--
+    this.#progress.tombstones++
+    node.hasMergelog = false
+    node.explained = true
+    node.unexplainedSources = 0
+    node.inDegree = 0
+    node.roots = [cpid]
+    // Its main trace may be in a backend, even if it was never opened here.
+    node.nextEpisode = Math.max(node.nextEpisode, 1)
+    this.#graph.save(node)
+  }
+
+  /**
+   * Forgets the oldest beyond `keep`, but none whose traces are still there: they go with the last CPID in them, of which
+   * each keeps `max_fanout` roots, so that there are never many. Nor those that log records to be sent took from their
+   * spans. Looks at `limit` at most.
+   */
+  removeOld(keep: number, limit: number): number {
+    let excess = this.#progress.tombstones - keep
+    if (excess <= 0) {
+      this.#looked = 0
+      return 0
+    }
+    const page = this.#sql.rows<{ id: number; text: Cpid; nextEpisode: number; isNeeded: number }>(
+      `SELECT id, text, next_episode AS nextEpisode, EXISTS (SELECT 1 FROM traces WHERE root = cpids.id)
+         OR EXISTS (SELECT 1 FROM log_outbox WHERE cpid = cpids.id) AS isNeeded FROM cpids
+       WHERE state = 1 AND id > +? ORDER BY id LIMIT +?`,
+      this.#looked,
+      limit,
+    )
+    for (const { id, text, nextEpisode, isNeeded } of page) {
+      if (excess <= 0) break
+      if (isNeeded === 1) continue
+      this.#sql.run('DELETE FROM cpids WHERE id = +?', id)
+      this.#graph.drop(id, text)
+      this.#noteEpisode(nextEpisode)
+      this.#progress.tombstones--
+      excess--
+    }
+    this.#looked = page.at(-1)?.id ?? 0
+    return page.length
+  }
+
+  /** Taken while the mergelog is still there. A time to come is no later than now. */
+  #noteTime(cpid: number): void {
+    const timeMs =
+      this.#sql.number(
+        `SELECT max(c.first_seen_ms, min(coalesce(m.time_ns, 0) / 1000000 + 1, +?)) FROM cpids c
+         LEFT JOIN mergelogs m ON m.cpid = c.id WHERE c.id = +?`,
+        this.#progress.wallMs,
+        cpid,
+      ) ?? 0
+    const { forgotten } = this.#progress
+    if (timeMs > forgotten.untilMs) this.#progress.forgotten = { ...forgotten, untilMs: timeMs }
+  }
+
+  #noteEpisode(nextEpisode: number): void {
+    const { forgotten } = this.#progress
+    if (nextEpisode > forgotten.nextEpisode) this.#progress.forgotten = { ...forgotten, nextEpisode }
+  }
+
+  #removeMergelog(cpid: number): void {
+    const object = this.#sql.number('SELECT object_id FROM mergelogs WHERE cpid = +?', cpid)
+    this.#sql.run('DELETE FROM mergelogs WHERE cpid = +?', cpid)
+    this.#sql.run('UPDATE cpids SET merged_ns = NULL WHERE id = +?', cpid)
+    if (object !== undefined) this.#objects.removeUnnamed(object)
+  }
+}
+
+/** Forgets requests that arrived before a time, some at a time; returns how many. */
+function removeOldRequests(sql: PreparedStatements, beforeMs: number, wallMs: number, limit: number): number {
+  const page = sql.rows<{ id: number; arrived_ms: number }>(
+    'SELECT id, arrived_ms FROM requests ORDER BY id LIMIT +?',
+    limit,
+  )
+  let upTo = 0
+  let ahead = 0
+  for (const { id, arrived_ms } of page) {
+    if (arrived_ms < beforeMs) upTo = id
+    else if (arrived_ms > wallMs) ahead = id
+    else {
+      // One from a time when the clock was ahead is as old as those around it.
+      upTo = Math.max(upTo, ahead)
+      break
+    }
+  }
+  return upTo === 0 ? 0 : sql.run('DELETE FROM requests WHERE id <= +?', upTo)
+}

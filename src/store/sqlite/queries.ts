@@ -1,0 +1,292 @@
+import type { Statement } from 'better-sqlite3'
+import { kindOfObject } from '../../model/kubernetes-objects.ts'
+import type { Cpid, CpidPrefix } from '../../model/merge-graph.ts'
+import type { OutboxItem, ScopeEnvelopes } from '../../model/outbox.ts'
+import type {
+  Absent,
+  CascadeFacts,
+  CascadeFilter,
+  CausewayQueries,
+  CpidFacts,
+  Facets,
+  GraphAround,
+  LinkedSpan,
+  MergelogFacts,
+  ObjectActivity,
+  ObjectVersionFacts,
+  Pages,
+  Position,
+  StoredRecord,
+  TraceFacts,
+  TraceRange,
+} from '../../model/queries.ts'
+import { CascadeFactsReader, CascadeTraces } from './cascade-queries.ts'
+import { CpidLookup, GraphAroundReader, GraphWalk, MergelogFactsReader } from './graph-queries.ts'
+import { LinkedSpans } from './linked-span-queries.ts'
+import { ObjectFactsReader, ObjectVersionsReader } from './object-queries.ts'
+import type { Sqlite } from './open-database.ts'
+import { BytesRead, EnvelopeReader, LogPages, SpanPages } from './record-queries.ts'
+import { addContentSqlFunctions } from './repeated-records.ts'
+import { SentItems, SentTraces } from './sent-queries.ts'
+
+/** How many cascades are named beside what happened to an object. */
+const CASCADES_NAMED = 8
+
+/** Answers questions through a connection that only reads, which it is given and does not close. */
+export class SqliteQueries implements CausewayQueries {
+  readonly #read = new BytesRead()
+  readonly #cpids: CpidLookup
+  readonly #walk: GraphWalk
+  readonly #mergelogs: MergelogFactsReader
+  readonly #spans: SpanPages
+  readonly #logs: LogPages
+  readonly #envelopes: EnvelopeReader
+  readonly #cascades: CascadeFactsReader
+  readonly #traces: CascadeTraces
+  readonly #linked: LinkedSpans
+  readonly #sent: SentItems
+  readonly #sentTraces: SentTraces
+  readonly #around: GraphAroundReader
+  readonly #objects: ObjectFactsReader
+  readonly #versions: ObjectVersionsReader
+  readonly #facets: FacetsReader
+
+  constructor(db: Sqlite) {
+    addContentSqlFunctions(db)
+    this.#cpids = new CpidLookup(db)
+    this.#walk = new GraphWalk(db)
+    this.#mergelogs = new MergelogFactsReader(db)
+    this.#spans = new SpanPages(db, this.#read)
+    this.#logs = new LogPages(db, this.#read)
+    this.#envelopes = new EnvelopeReader(db, this.#read)
+    this.#cascades = new CascadeFactsReader(db)
+    this.#traces = new CascadeTraces(db)
+    this.#linked = new LinkedSpans(db)
+    this.#sent = new SentItems(db, this.#read)
+    this.#sentTraces = new SentTraces(db, this.#sent)
+    this.#around = new GraphAroundReader(db)
+    const cascadesOf = (cpid: number): Cpid[] => this.#rootsOf(cpid).slice(0, CASCADES_NAMED)
+    this.#objects = new ObjectFactsReader(db, cascadesOf)
+    this.#versions = new ObjectVersionsReader(db, cascadesOf)
+    this.#facets = new FacetsReader(db)
+  }
+
+  get bytesRead(): number {
+    return this.#read.count
+  }
+
+  allowBytes(bytes: number): void {
+    this.#read.allow(bytes)
+  }
+
+  cpid(cpid: Cpid): CpidFacts | Absent {
+    return this.#of(cpid, (id) => this.#mergelogs.cpid(id) ?? 'unknown')
+  }
+
+  cpidsBeginning(prefix: CpidPrefix, limit: number): readonly Cpid[] {
+    return this.#cpids.beginning(prefix, limit)
+  }
+
+  related(cpid: Cpid): Pages<Cpid> | Absent {
+    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.related(id)))
+  }
+
+  ancestors(cpid: Cpid): Pages<Cpid> | Absent {
+    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.ancestors(id)))
+  }
+
+  roots(cpid: Cpid): Pages<Cpid> | Absent {
+    return this.#of(cpid, (id) => this.#cpids.pages(this.#walk.roots(id)))
+  }
+
+  mergelogsOf(cpid: Cpid, after: Position | undefined): Pages<MergelogFacts> | Absent {
+    return this.#of(cpid, (id) => this.#mergelogs.of(this.#walk.related(id, after), id))
+  }
+
+  mergelogs(after: Position | undefined): Pages<MergelogFacts> {
+    return this.#mergelogs.all(after)
+  }
+
+  spansOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent {
+    return this.#of(cpid, (id) => this.#spans.ofCpids(this.#relatedFrom(id, after), after))
+  }
+
+  logsOf(cpid: Cpid, after: Position | undefined): Pages<StoredRecord> | Absent {
+    return this.#of(cpid, (id) => this.#logs.ofCpids(this.#relatedFrom(id, after), after))
+  }
+
+  spans(after: Position | undefined): Pages<StoredRecord> {
+    return this.#spans.all(after)
+  }
+
+  logs(after: Position | undefined): Pages<StoredRecord> {
+    return this.#logs.all(after)
+  }
+
+  envelopes(scope: number): ScopeEnvelopes | undefined {
+    return this.#envelopes.of(scope)
+  }
+
+  cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts> {
+    return this.#cascades.pages(filter, after)
+  }
+
+  cascadesAmong(
+    roots: readonly Cpid[],
+    after: Position | undefined,
+    filter: CascadeFilter = {},
+  ): Pages<CascadeFacts> {
+    return this.#cascades.ofRoots(
+      roots.flatMap((root) => this.#cpids.findEvenPruned(root) ?? []),
+      after,
+      filter,
+    )
+  }
+
+  cascadesOf(cpid: Cpid): readonly Cpid[] | Absent {
+    return this.#of(cpid, (id) => this.#rootsOf(id))
+  }
+
+  cascade(root: Cpid): CascadeFacts | Absent {
+    const id = this.#cpids.findEvenPruned(root)
+    const facts = id === undefined ? undefined : this.#cascades.of(id)
+    if (facts !== undefined) return facts
+    return this.#cpids.find(root) === 'pruned' ? 'pruned' : 'unknown'
+  }
+
+  tracesOf(root: Cpid): readonly TraceFacts[] {
+    const id = this.#cpids.findEvenPruned(root)
+    return id === undefined ? [] : this.#traces.ofRoot(id)
+  }
+
+  missingIn(root: Cpid, limit: number): readonly Cpid[] {
+    const id = this.#cpids.findEvenPruned(root)
+    return id === undefined ? [] : this.#cpids.cpids(this.#traces.missingIn(id, limit))
+  }
+
+  mergelogsIn(root: Cpid, limit: number): readonly MergelogFacts[] {
+    const id = this.#cpids.findEvenPruned(root)
+    if (id === undefined) return []
+    return [...this.#mergelogs.of(this.#traces.mergedIn(id, limit), id)].flat()
+  }
+
+  linkedSpans(trace: number): readonly LinkedSpan[] {
+    return this.#linked.of(trace)
+  }
+
+  linkedSpansOf(decisions: readonly number[]): readonly LinkedSpan[] {
+    return this.#linked.ofDecisions(decisions)
+  }
+
+  beingPlacedIn(trace: number): readonly number[] {
+    return this.#linked.beingPlacedIn(trace)
+  }
+
+  sentSpans(trace: number, spanId: bigint): readonly OutboxItem[] {
+    return this.#sent.withId(trace, spanId)
+  }
+
+  sentInto(trace: number): Pages<OutboxItem> {
+    return this.#sent.into(trace)
+  }
+
+  traceSent(traceId: Buffer): Pages<OutboxItem> | undefined {
+    return this.#sentTraces.withId(traceId)
+  }
+
+  traces(range: TraceRange): Pages<TraceFacts> {
+    return this.#sentTraces.inRange(range)
+  }
+
+  sentLately(): Pages<OutboxItem> {
+    return this.#sentTraces.lately()
+  }
+
+  graph(cpid: Cpid, limit: number): GraphAround | Absent {
+    return this.#of(cpid, (id) => this.#around.around(id, limit))
+  }
+
+  objects(ref: string, after: Position | undefined, first?: number): Pages<ObjectActivity> {
+    return this.#objects.pages(ref, after, first)
+  }
+
+  objectVersions(ref: string, after: Position | undefined, first?: number): Pages<ObjectVersionFacts> {
+    return this.#versions.pages(ref, after, first)
+  }
+
+  objectsNamed(text: string): Pages<string> {
+    return this.#objects.named(text)
+  }
+
+  rootOfTrace(traceId: Buffer): Cpid | undefined {
+    const root = this.#traces.rootOf(traceId)
+    return root === undefined ? undefined : this.#cpids.cpids([root])[0]
+  }
+
+  facets(): Facets {
+    return this.#facets.read()
+  }
+
+  #rootsOf(cpid: number): Cpid[] {
+    return this.#cpids.cpids(this.#traces.rootsOf(cpid, () => this.#walk.roots(cpid)))
+  }
+
+  #relatedFrom(id: number, after: Position | undefined): number[] {
+    return this.#walk.relatedBySighting(id, Number(after?.[0] ?? 0n))
+  }
+
+  #of<T>(cpid: Cpid, answer: (id: number) => T): T | Absent {
+    const id = this.#cpids.find(cpid)
+    return typeof id === 'number' ? answer(id) : id
+  }
+}
+
+/** How many of the newest resources and objects are looked at. */
+const LATELY = 5_000
+const MOST = 200
+
+/** Reads which services, clusters, actors, namespaces and kinds of objects came up lately. */
+class FacetsReader {
+  readonly #services: Statement<[], string>
+  readonly #clusters: Statement<[], string>
+  readonly #objects: Statement<[], string>
+  readonly #actors: Statement<[], string>
+  readonly #namespaces: Statement<[], string>
+
+  constructor(db: Sqlite) {
+    const newest = `(SELECT service, cluster FROM resources ORDER BY id DESC LIMIT ${LATELY})`
+    this.#services = db
+      .prepare<[], string>(
+        `SELECT DISTINCT service FROM ${newest} WHERE service <> '' ORDER BY 1 LIMIT ${MOST}`,
+      )
+      .pluck()
+    this.#clusters = db
+      .prepare<[], string>(
+        `SELECT DISTINCT cluster FROM ${newest} WHERE cluster <> '' ORDER BY 1 LIMIT ${MOST}`,
+      )
+      .pluck()
+    const inNewestTraces = (column: string, table: string): Statement<[], string> =>
+      db
+        .prepare<[], string>(
+          `SELECT DISTINCT ${column} FROM (SELECT ${column} FROM ${table} ORDER BY trace DESC LIMIT ${LATELY})
+           ORDER BY 1 LIMIT ${MOST}`,
+        )
+        .pluck()
+    this.#actors = inNewestTraces('actor', 'trace_actors')
+    this.#namespaces = inNewestTraces('namespace', 'trace_namespaces')
+    this.#objects = db
+      .prepare<[], string>(`SELECT object FROM objects ORDER BY id DESC LIMIT ${LATELY}`)
+      .pluck()
+  }
+
+  read(): Facets {
+    const kinds = new Set(this.#objects.all().flatMap((object) => kindOfObject(object) ?? []))
+    return {
+      services: this.#services.all(),
+      clusters: this.#clusters.all(),
+      actors: this.#actors.all(),
+      namespaces: this.#namespaces.all(),
+      kinds: [...kinds].sort().slice(0, MOST),
+    }
+  }
+}

@@ -1,0 +1,271 @@
+import type { Statement } from 'better-sqlite3'
+import { SPAN_JOINS_OWN, SPAN_MALFORMED_CPID, SPAN_NAMES_REQUEST } from '../../model/arrivals.ts'
+import { envelopeBytes, type ScopeEnvelopes } from '../../model/outbox.ts'
+import type { Pages, Position, StoredRecord } from '../../model/queries.ts'
+import { MIB } from '../../model/time-and-size.ts'
+import { GenerationCache } from './generation-cache.ts'
+import type { Sqlite } from './open-database.ts'
+import { LOG_IS_NO_REPEAT, SPAN_IS_NO_REPEAT } from './repeated-records.ts'
+
+/** How many original traces may be searched in vain before the reader gets an empty page. */
+const SEARCHES_AT_ONCE = 500
+const LEAST = -(2n ** 63n)
+
+interface SpanRow {
+  id: bigint
+  span_id: bigint
+  scope: bigint
+  raw: Buffer
+}
+
+/**
+ * Reads stored spans page by page. Those of a CPID come by original trace and span id, the order of the index, so that
+ * any page can be found without reading the ones before it.
+ */
+export class SpanPages {
+  readonly #origins: Statement<[number, bigint], bigint>
+  readonly #ofOrigin: Statement<[bigint, bigint, bigint, number], SpanRow>
+  readonly #all: Statement<[bigint], SpanRow>
+  readonly #read: BytesRead
+
+  constructor(db: Sqlite, read: BytesRead) {
+    this.#read = read
+    this.#origins = db
+      .prepare<[number, bigint], bigint>(
+        `SELECT origin FROM cpid_origins WHERE cpid = ? AND origin >= ? ORDER BY origin LIMIT ${SEARCHES_AT_ONCE}`,
+      )
+      .pluck()
+      .safeIntegers()
+    this.#ofOrigin = db
+      .prepare<[bigint, bigint, bigint, number], SpanRow>(
+        `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s
+         WHERE s.origin = ? AND (s.span_id, s.id) > (?, ?) AND coalesce(s.cpid, ${CPID_OF_NEAREST_ANCESTOR}) = ? AND ${SPAN_IS_NO_REPEAT}
+         ORDER BY s.span_id, s.id`,
+      )
+      .safeIntegers()
+    this.#all = db
+      .prepare<[bigint], SpanRow>(
+        `SELECT s.id, s.span_id, s.scope, s.raw FROM spans s WHERE s.id > ? AND ${SPAN_IS_NO_REPEAT} ORDER BY s.id`,
+      )
+      .safeIntegers()
+  }
+
+  /** The spans of these CPIDs, whose numbers grow; a position is CPID, original trace, span id and number. */
+  *ofCpids(cpids: readonly number[], after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
+    const [firstCpid = 0n, firstOrigin = 0n, firstSpanId = LEAST, firstId = 0n] = after
+    const page = new RecordPage(this.#read)
+    let searched = 0
+    for (const cpid of cpids) {
+      const goesOn = BigInt(cpid) === firstCpid
+      for (const origin of this.#originsOf(cpid, goesOn ? firstOrigin : 0n)) {
+        let [spanId, id] = goesOn && origin === firstOrigin ? [firstSpanId, firstId] : [LEAST, 0n]
+        const place = (row: SpanRow): Position => {
+          spanId = row.span_id
+          id = row.id
+          return [BigInt(cpid), origin, row.span_id, row.id]
+        }
+        while (!page.fill(this.#ofOrigin.iterate(origin, spanId, id, cpid), place)) yield page.take()
+        if (++searched % SEARCHES_AT_ONCE === 0) yield page.take()
+      }
+      if (++searched % SEARCHES_AT_ONCE === 0) yield page.take()
+    }
+    yield page.take()
+  }
+
+  *all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
+    let [id = 0n] = after
+    const page = new RecordPage(this.#read)
+    const place = (row: SpanRow): Position => {
+      id = row.id
+      return [row.id]
+    }
+    while (!page.fill(this.#all.iterate(id), place)) yield page.take()
+    yield page.take()
+  }
+
+  *#originsOf(cpid: number, least: bigint): Generator<bigint> {
+    for (let from = least; ;) {
+      const origins = this.#origins.all(cpid, from)
+      yield* origins
+      const last = origins.at(-1)
+      if (last === undefined || origins.length < SEARCHES_AT_ONCE) return
+      from = last + 1n
+    }
+  }
+}
+
+/** How many CPIDs may be searched in vain before the reader gets an empty page. */
+const CPIDS_AT_ONCE = 500
+
+interface LogRow {
+  id: bigint
+  scope: bigint
+  raw: Buffer
+}
+
+/** Reads stored log records page by page. */
+export class LogPages {
+  readonly #ofCpid: Statement<[number, bigint], LogRow>
+  readonly #all: Statement<[bigint], LogRow>
+  readonly #read: BytesRead
+
+  constructor(db: Sqlite, read: BytesRead) {
+    this.#read = read
+    this.#ofCpid = db
+      .prepare<[number, bigint], LogRow>(
+        `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.cpid = ? AND l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
+      )
+      .safeIntegers()
+    this.#all = db
+      .prepare<[bigint], LogRow>(
+        `SELECT l.id, l.scope, l.raw FROM logs l WHERE l.id > ? AND ${LOG_IS_NO_REPEAT} ORDER BY l.id`,
+      )
+      .safeIntegers()
+  }
+
+  /** The logs of these CPIDs, whose numbers grow; a position is the CPID's number and the record's. */
+  *ofCpids(cpids: readonly number[], after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
+    const [firstCpid = 0n, firstId = 0n] = after
+    const page = new RecordPage(this.#read)
+    let searched = 0
+    for (const cpid of cpids) {
+      let id = BigInt(cpid) === firstCpid ? firstId : 0n
+      const place = (row: LogRow): Position => {
+        id = row.id
+        return [BigInt(cpid), row.id]
+      }
+      while (!page.fill(this.#ofCpid.iterate(cpid, id), place)) yield page.take()
+      if (++searched % CPIDS_AT_ONCE === 0) yield page.take()
+    }
+    yield page.take()
+  }
+
+  *all(after: Position = []): Pages<StoredRecord> & Generator<StoredRecord[]> {
+    let [id = 0n] = after
+    const page = new RecordPage(this.#read)
+    const place = (row: LogRow): Position => {
+      id = row.id
+      return [row.id]
+    }
+    while (!page.fill(this.#all.iterate(id), place)) yield page.take()
+    yield page.take()
+  }
+}
+
+const MAX_RECORDS = 150
+const MAX_BYTES = MIB
+
+/** Gathers a page of stored records until it holds enough of them. */
+class RecordPage {
+  #records: StoredRecord[] = []
+  #bytes = 0
+  readonly #read: BytesRead
+
+  constructor(read: BytesRead) {
+    this.#read = read
+  }
+
+  /** Adds records until the page is full; true when it took all there are. */
+  fill<Row extends { scope: number | bigint; raw: Buffer }>(
+    rows: Iterable<Row>,
+    positionOf: (row: Row) => Position,
+  ): boolean {
+    for (const row of rows) {
+      this.#records.push({ position: positionOf(row), scope: Number(row.scope), raw: row.raw })
+      this.#bytes += row.raw.length
+      this.#read.add(row.raw.length)
+      if (this.isFull) return false
+    }
+    return true
+  }
+
+  get isFull(): boolean {
+    return this.#records.length >= MAX_RECORDS || this.#bytes >= MAX_BYTES
+  }
+
+  /** Hands the records over and begins anew. */
+  take(): StoredRecord[] {
+    const records = this.#records
+    this.#records = []
+    this.#bytes = 0
+    return records
+  }
+}
+
+const SCOPES = 1_000
+const SCOPE_BYTES = 8 * MIB
+
+/** The envelopes in which records came. */
+export class EnvelopeReader {
+  readonly #cache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
+    most: SCOPE_BYTES,
+    of: envelopeBytes,
+  })
+  readonly #find: Statement<[number], ScopeEnvelopes>
+  readonly #read: BytesRead
+
+  constructor(db: Sqlite, read: BytesRead) {
+    this.#read = read
+    this.#find = db.prepare(
+      `SELECT scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
+       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
+    )
+  }
+
+  of(scope: number): ScopeEnvelopes | undefined {
+    const cached = this.#cache.get(scope)
+    if (cached !== undefined) return cached
+    const found = this.#find.get(scope)
+    if (found === undefined) return undefined
+    this.#cache.set(scope, found)
+    this.#read.add(envelopeBytes(found))
+    return found
+  }
+}
+
+/** How many ancestors are looked at: a sender may make a chain of any length, and each span in it is asked about. */
+const MOST_ABOVE = 32
+/** The linker alone knows whether such a span takes the CPID of its parent. */
+const UNSURE = SPAN_JOINS_OWN | SPAN_NAMES_REQUEST
+
+/** Whether there are spans that the linker has not been through yet, or that wait. */
+const IS_ANY_UNPLACED =
+  '(SELECT last_arrival > linked_arrival FROM progress) OR EXISTS (SELECT 1 FROM waiting)'
+
+/**
+ * The CPID that a span `s` without one is about to take: that of its nearest ancestor that has one. Where nothing waits it has
+ * taken it already.
+ */
+export const CPID_OF_NEAREST_ANCESTOR = `CASE WHEN s.flags & ${UNSURE | SPAN_MALFORMED_CPID} = 0 AND (${IS_ANY_UNPLACED}) THEN (
+  WITH RECURSIVE above(cpid, parent_id, height) AS (
+    VALUES (NULL, s.parent_id, 0)
+    UNION ALL
+    SELECT p.cpid, p.parent_id, above.height + 1 FROM above CROSS JOIN spans p
+      ON p.id = (SELECT min(f.id) FROM spans f WHERE f.origin = s.origin AND f.span_id = above.parent_id)
+      WHERE above.cpid IS NULL AND above.parent_id <> 0 AND above.height < ${MOST_ABOVE}
+        AND (p.cpid IS NOT NULL OR p.flags & ${UNSURE} = 0))
+  SELECT above.cpid FROM above WHERE above.cpid IS NOT NULL) END`
+
+/** More bytes were read for an answer than it may take. */
+export class TooMuchRead extends Error {}
+
+/** How many bytes of stored spans, log records and envelopes were read through a connection. */
+export class BytesRead {
+  #count = 0
+  #most = Infinity
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** From here on, throws TooMuchRead where more is read than so many bytes. */
+  allow(bytes: number): void {
+    this.#most = this.#count + bytes
+  }
+
+  /** So many bytes were read. */
+  add(bytes: number): void {
+    this.#count += bytes
+    if (this.#count > this.#most) throw new TooMuchRead(`more than ${this.#most} bytes were read`)
+  }
+}

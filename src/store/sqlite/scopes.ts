@@ -1,0 +1,200 @@
+import { hash } from 'node:crypto'
+import type { Statement } from 'better-sqlite3'
+import type { LinkScopes } from '../../model/linking-ports.ts'
+import { scopeEnvelope, serviceEnvelope } from '../../model/otlp/encode-telemetry.ts'
+import { GenerationCache } from './generation-cache.ts'
+import type { Sqlite } from './open-database.ts'
+import type { TraceIndex } from './trace-id-index.ts'
+
+const ENVELOPES = 5_000
+/** A longer envelope is remembered by its digest: attributes may be as long as a request. */
+const LONGEST_KEY_BYTES = 1_024
+const NO_SCOPE = Buffer.alloc(0)
+
+/** A resource as it arrived: its bytes, and the two attributes questions are asked about. */
+export interface ResourceEnvelope {
+  envelope: Buffer
+  service: string
+  cluster: string | undefined
+}
+
+/** Gives resources, scopes and original traces small numbers, the same for the same bytes. */
+export class ScopeNumbers {
+  readonly #resources = new GenerationCache<string, number>(ENVELOPES)
+  readonly #scopes = new GenerationCache<string, number>(ENVELOPES)
+  readonly #traces: TraceIndex
+  readonly #highest: Statement<[], { resource: number | null; scope: number | null }>
+  /** No number is given twice, even when what had the highest is gone: readers remember envelopes by it. */
+  #lastResource = 0
+  #lastScope = 0
+  /** Spans of a trace often come one after another. */
+  #lastTrace = ''
+  #lastOrigin = 0
+  readonly #findResource: Statement<[Buffer], number>
+  readonly #addResource: Statement
+  readonly #findScope: Statement<[number, Buffer], number>
+  readonly #addScope: Statement
+
+  constructor(db: Sqlite, traces: TraceIndex) {
+    this.#traces = traces
+    this.#findResource = db.prepare<[Buffer], number>('SELECT id FROM resources WHERE hash = ?').pluck()
+    this.#addResource = db.prepare(
+      'INSERT INTO resources (id, hash, service, cluster, envelope) VALUES (?, ?, ?, ?, ?)',
+    )
+    this.#findScope = db
+      .prepare<[number, Buffer], number>('SELECT id FROM scopes WHERE resource = ? AND hash = ?')
+      .pluck()
+    this.#addScope = db.prepare('INSERT INTO scopes (id, resource, hash, envelope) VALUES (?, ?, ?, ?)')
+    this.#highest = db.prepare(
+      'SELECT (SELECT max(id) FROM resources) AS resource, (SELECT max(id) FROM scopes) AS scope',
+    )
+    this.#readHighest()
+  }
+
+  scope(resource: ResourceEnvelope, envelope: Buffer): number {
+    return this.scopeOf(this.#resource(resource), envelope)
+  }
+
+  /** The number of a scope under a resource already known. */
+  scopeOf(resourceId: number, envelope: Buffer): number {
+    const key = `${resourceId} ${keyOf(envelope)}`
+    const cached = this.#scopes.get(key)
+    if (cached !== undefined) return cached
+    const digest = digestOf(envelope)
+    let id = this.#findScope.get(resourceId, digest)
+    if (id === undefined) {
+      id = ++this.#lastScope
+      this.#addScope.run(id, resourceId, digest, envelope)
+    }
+    this.#scopes.set(key, id)
+    return id
+  }
+
+  /** The number of a scope that says nothing but a service and a cluster. */
+  smallScope(service: string, cluster: string): number {
+    const envelope = serviceEnvelope(service, cluster)
+    return this.scope({ envelope, service, cluster: cluster === '' ? undefined : cluster }, NO_SCOPE)
+  }
+
+  /** The number of an original trace; `traceKey` is its id's 16 bytes as latin1. */
+  origin(traceKey: string): number {
+    if (traceKey === this.#lastTrace) return this.#lastOrigin
+    this.#lastOrigin = this.#traces.numberOf(traceKey)
+    this.#lastTrace = traceKey
+    return this.#lastOrigin
+  }
+
+  /** An original trace is gone, or some of its spans. */
+  dropOrigin(origin: number): void {
+    if (this.#lastOrigin === origin) this.#lastTrace = ''
+  }
+
+  /** Scopes and resources have been removed. */
+  forgetEnvelopes(): void {
+    this.#resources.clear()
+    this.#scopes.clear()
+  }
+
+  forget(): void {
+    this.forgetEnvelopes()
+    this.#readHighest()
+    this.#lastTrace = ''
+  }
+
+  #readHighest(): void {
+    const { resource, scope } = this.#highest.get() ?? { resource: 0, scope: 0 }
+    this.#lastResource = Math.max(this.#lastResource, resource ?? 0)
+    this.#lastScope = Math.max(this.#lastScope, scope ?? 0)
+  }
+
+  #resource({ envelope, service, cluster }: ResourceEnvelope): number {
+    const key = keyOf(envelope)
+    const cached = this.#resources.get(key)
+    if (cached !== undefined) return cached
+    const digest = digestOf(envelope)
+    let id = this.#findResource.get(digest)
+    if (id === undefined) {
+      id = ++this.#lastResource
+      this.#addResource.run(id, digest, service, cluster ?? null, envelope)
+    }
+    this.#resources.set(key, id)
+    return id
+  }
+}
+
+function keyOf(envelope: Buffer): string {
+  return envelope.length > LONGEST_KEY_BYTES
+    ? `sha256 ${digestOf(envelope).toString('latin1')}`
+    : envelope.toString('latin1')
+}
+
+function digestOf(bytes: Buffer): Buffer {
+  return hash('sha256', bytes, 'buffer').subarray(0, 16)
+}
+
+const SCOPES = 5_000
+const UNKNOWN = { service: '', cluster: '', envelopeBytes: 0 }
+
+interface ScopeFact {
+  /** The service.name of its resource. */
+  readonly service: string
+  /** Its k8s.cluster.name; empty where there is none. */
+  readonly cluster: string
+  /** What it and its resource weigh. */
+  readonly envelopeBytes: number
+}
+
+/** What stands behind a scope. */
+export class ScopeFacts {
+  readonly #cache = new GenerationCache<number, ScopeFact>(SCOPES)
+  readonly #find: Statement<[number], ScopeFact>
+
+  constructor(db: Sqlite) {
+    this.#find = db.prepare<[number], ScopeFact>(
+      `SELECT r.service, coalesce(r.cluster, '') AS cluster, length(r.envelope) + length(s.envelope) AS envelopeBytes
+       FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?`,
+    )
+  }
+
+  of(scope: number): ScopeFact {
+    const cached = this.#cache.get(scope)
+    if (cached !== undefined) return cached
+    const fact = this.#find.get(scope) ?? UNKNOWN
+    this.#cache.set(scope, fact)
+    return fact
+  }
+
+  forget(): void {
+    this.#cache.clear()
+  }
+}
+
+const OWN_SERVICE = { envelope: serviceEnvelope('causeway'), service: 'causeway', cluster: undefined }
+const OWN_SCOPE = scopeEnvelope('causeway')
+
+/** What stands behind scopes, and the scopes of spans of Causeway's own making. */
+export class LinkScopeTable extends ScopeFacts implements LinkScopes {
+  readonly #interner: ScopeNumbers
+  readonly #resourceOf: Statement<[number], number>
+
+  constructor(db: Sqlite, interner: ScopeNumbers) {
+    super(db)
+    this.#interner = interner
+    this.#resourceOf = db.prepare<[number], number>('SELECT resource FROM scopes WHERE id = ?').pluck()
+  }
+
+  envelopeBytes(scope: number): number {
+    return this.of(scope).envelopeBytes
+  }
+
+  clusterOf(scope: number): string {
+    return this.of(scope).cluster
+  }
+
+  ownUnder(senderScope: number | undefined): number {
+    const resource = senderScope === undefined ? undefined : this.#resourceOf.get(senderScope)
+    return resource === undefined
+      ? this.#interner.scope(OWN_SERVICE, OWN_SCOPE)
+      : this.#interner.scopeOf(resource, OWN_SCOPE)
+  }
+}

@@ -1,0 +1,314 @@
+import type { Statement } from 'better-sqlite3'
+import type { Sqlite } from './open-database.ts'
+import type { Progress } from './transactions.ts'
+
+const PLACES = 2 ** 20
+
+/**
+ * The numbers of original traces by their ids. New ones are kept in memory until there are `batch` of them, which then go into
+ * the index in the order of their ids, some with each request, so that neighbours share the page that is written. Only
+ * what is put off is read when Causeway starts.
+ */
+export class TraceIndex {
+  readonly #db: Sqlite
+  readonly #progress: Progress
+  readonly #batch: number
+  /** Those that are not in the index, by their ids' 16 bytes as latin1. */
+  readonly #recent = new Map<string, number>()
+  /** Those that are going into the index, in the order of their ids. */
+  #going: string[] = []
+  #gone = 0
+  #added = 0
+  #last = 0
+  #isRead = false
+  readonly #indexed: TraceIdIndexTable
+  readonly #add: Statement
+  readonly #remove: Statement<[number, number], Buffer>
+
+  constructor(db: Sqlite, progress: Progress, sizes: TraceIndexSizes) {
+    this.#db = db
+    this.#progress = progress
+    this.#batch = sizes.batch
+    this.#indexed = new TraceIdIndexTable(db, sizes)
+    this.#add = db.prepare('INSERT INTO origin_traces (id, trace_id) VALUES (?, ?)')
+    this.#remove = db
+      .prepare<[number, number], Buffer>(
+        `DELETE FROM origin_traces WHERE id = ? AND NOT EXISTS (SELECT 1 FROM spans WHERE origin = ?)
+         RETURNING trace_id`,
+      )
+      .pluck()
+  }
+
+  /** The number of the trace with this id, given now if it has none; `traceKey` is the id's 16 bytes as latin1. */
+  numberOf(traceKey: string): number {
+    return this.find(traceKey) ?? this.#new(traceKey)
+  }
+
+  find(traceKey: string): number | undefined {
+    this.#read()
+    return this.#recent.get(traceKey) ?? this.#indexed.find(traceKey)
+  }
+
+  /** Removes a trace if no span of it is left. */
+  removeIfEmpty(origin: number): void {
+    this.#read()
+    const id = this.#remove.get(origin, origin)
+    if (id === undefined) return
+    this.#recent.delete(id.toString('latin1'))
+    this.#indexed.remove(id)
+  }
+
+  /** Puts as many into the index as were added since, so that what is left out stays as large as it is. */
+  settle(): void {
+    this.#indexed.readOn()
+    if (this.#added === 0) return
+    const upTo = this.#gone + this.#added
+    this.#added = 0
+    for (const traceKey of this.#going.slice(this.#gone, upTo)) {
+      const origin = this.#recent.get(traceKey)
+      if (origin === undefined) continue
+      this.#indexed.add(traceKey, origin)
+      this.#recent.delete(traceKey)
+    }
+    this.#gone = upTo
+    if (this.#gone >= this.#going.length) this.#nextBatch()
+    this.#progress.indexingPrefix = prefixOf(this.#going[this.#gone] ?? '')
+  }
+
+  /** After a rollback, or when someone else wrote: the next transaction reads again. */
+  forget(): void {
+    this.#recent.clear()
+    this.#going = []
+    this.#gone = 0
+    this.#added = 0
+    this.#isRead = false
+    this.#indexed.forget()
+  }
+
+  #nextBatch(): void {
+    const { indexedOrigins, indexingOrigins } = this.#progress
+    this.#progress.indexedOrigins = Math.max(indexedOrigins, indexingOrigins)
+    const isFull = this.#recent.size >= this.#batch
+    this.#progress.indexingOrigins = isFull ? this.#last : 0
+    this.#going = isFull ? sortedByPrefix([...this.#recent.keys()]) : []
+    this.#gone = 0
+  }
+
+  #new(traceKey: string): number {
+    const origin = ++this.#last
+    this.#add.run(origin, Buffer.from(traceKey, 'latin1'))
+    this.#recent.set(traceKey, origin)
+    this.#added++
+    return origin
+  }
+
+  #read(): void {
+    if (this.#isRead) return
+    this.#isRead = true
+    const { indexedOrigins, indexingOrigins, indexingPrefix } = this.#progress
+    const later = this.#db.prepare<[number], { id: number; trace_id: Buffer }>(
+      'SELECT id, trace_id FROM origin_traces WHERE id > ? ORDER BY id',
+    )
+    this.#last = Math.max(indexedOrigins, indexingOrigins)
+    const going: string[] = []
+    for (const { id, trace_id } of later.iterate(indexedOrigins)) {
+      const traceKey = trace_id.toString('latin1')
+      this.#last = Math.max(this.#last, id)
+      if (id <= indexingOrigins) {
+        if (prefixOf(traceKey) < indexingPrefix) continue
+        going.push(traceKey)
+      }
+      this.#recent.set(traceKey, id)
+    }
+    this.#going = sortedByPrefix(going)
+  }
+}
+
+/** The first four bytes of an id that is latin1. */
+function prefixOf(traceKey: string): number {
+  const byte = (at: number): number => traceKey.charCodeAt(at) || 0
+  return byte(0) * 2 ** 24 + byte(1) * 2 ** 16 + byte(2) * 2 ** 8 + byte(3)
+}
+
+/** Ids as latin1 in the order of their first four bytes, which is where neighbours part: numbers sort faster than text. */
+export function sortedByPrefix(traceKeys: readonly string[]): string[] {
+  const order = Float64Array.from(traceKeys, (key, at) => prefixOf(key) * PLACES + at).sort()
+  return Array.from(order, (place) => traceKeys[place % PLACES] ?? '')
+}
+
+const ID_BYTES = 16
+
+export interface TraceIndexSizes {
+  /** How many new ids are put into the index at a time. */
+  batch: number
+  /** How many ids of the index are read when it is opened, and how many with each request until all are. */
+  readAtStart: number
+  readAtOnce: number
+  /** How many ids there is room for before the filter is made anew; twice as many as are stored, if that is more. */
+  leastIds: number
+}
+
+/** Two million ids take a second. */
+export const TRACE_INDEX_SIZES: TraceIndexSizes = {
+  batch: 65_536,
+  readAtStart: 2_000_000,
+  readAtOnce: 4_096,
+  leastIds: 1_000_000,
+}
+
+/**
+ * The index of trace ids. Most ids that are asked for are new, and each would cost reading a page of its own: a filter in memory
+ * knows most of them, once it has read the ids that are stored.
+ */
+class TraceIdIndexTable {
+  /** Knows all that are stored, when there is one; the next one is being read, up to `#readUpTo`. */
+  #filter: TraceIdBloomFilter | undefined
+  #next: TraceIdBloomFilter | undefined
+  #readUpTo: Buffer = Buffer.alloc(0)
+  #remakeAt = 0
+  readonly #sizes: TraceIndexSizes
+  readonly #count: Statement<[], number>
+  readonly #chunk: Statement<[Buffer, number], string | null>
+  readonly #find: Statement<[Buffer], number>
+  readonly #add: Statement
+  readonly #remove: Statement
+
+  constructor(db: Sqlite, sizes: TraceIndexSizes) {
+    this.#sizes = sizes
+    this.#count = db.prepare<[], number>('SELECT count(*) FROM origin_trace_index').pluck()
+    this.#chunk = db
+      .prepare<[Buffer, number], string | null>(
+        `SELECT group_concat(hex(trace_id), '')
+         FROM (SELECT trace_id FROM origin_trace_index WHERE trace_id > ? ORDER BY trace_id LIMIT ?)`,
+      )
+      .pluck()
+    this.#find = db
+      .prepare<[Buffer], number>('SELECT origin FROM origin_trace_index WHERE trace_id = ?')
+      .pluck()
+    this.#add = db.prepare('INSERT OR REPLACE INTO origin_trace_index (trace_id, origin) VALUES (?, ?)')
+    this.#remove = db.prepare('DELETE FROM origin_trace_index WHERE trace_id = ?')
+    for (let left = sizes.readAtStart; left > 0 && !this.#isComplete; left -= this.#sizes.readAtOnce)
+      this.readOn()
+  }
+
+  find(traceKey: string): number | undefined {
+    if (this.#filter?.mayHaveKey(traceKey) === false) return undefined
+    return this.#find.get(Buffer.from(traceKey, 'latin1'))
+  }
+
+  add(traceKey: string, origin: number): void {
+    this.#add.run(Buffer.from(traceKey, 'latin1'), origin)
+    this.#filter?.addKey(traceKey)
+    this.#next?.addKey(traceKey)
+  }
+
+  remove(traceId: Buffer): void {
+    this.#remove.run(traceId)
+  }
+
+  /** Reads some of the ids that the filter does not know yet. */
+  readOn(): void {
+    if (this.#isComplete) return
+    if (this.#next === undefined) {
+      this.#next = new TraceIdBloomFilter(this.#roomFor(this.#count.get() ?? 0))
+      this.#readUpTo = Buffer.alloc(0)
+    }
+    const ids = Buffer.from(this.#chunk.get(this.#readUpTo, this.#sizes.readAtOnce) ?? '', 'hex')
+    for (let at = 0; at < ids.length; at += ID_BYTES) this.#next.add(ids, at)
+    this.#readUpTo = ids.subarray(-ID_BYTES)
+    if (ids.length === this.#sizes.readAtOnce * ID_BYTES) return
+    this.#filter = this.#next
+    this.#remakeAt = this.#roomFor(this.#filter.count)
+    this.#next = undefined
+  }
+
+  /** After a rollback, or when someone else wrote. */
+  forget(): void {
+    this.#filter = undefined
+    this.#next = undefined
+  }
+
+  /** False when there is no filter, or so much was added to it that another is wanted. */
+  get #isComplete(): boolean {
+    return this.#filter !== undefined && this.#filter.count <= this.#remakeAt
+  }
+
+  #roomFor(ids: number): number {
+    return Math.max(this.#sizes.leastIds, 2 * ids)
+  }
+}
+
+const BITS_PER_ID = 8
+const BLOCK_BITS = 512
+const BLOCK_WORDS = 16
+const MAX_BLOCKS = 2 ** 19
+const TRACE_ID_BYTES = 16
+
+/**
+ * Says of an id of 16 bytes that it was surely never added, or that it may have been: a Bloom filter in which the bits of an id
+ * lie in one block. Once it holds `capacity` ids, two or three others in a hundred are wrongly said to be there; more beyond. Takes a
+ * byte an id, 32 MiB at most.
+ */
+export class TraceIdBloomFilter {
+  readonly capacity: number
+  count = 0
+  readonly #words: Uint32Array
+  readonly #mask: number
+  readonly #id = Buffer.alloc(TRACE_ID_BYTES)
+  #block = 0
+  #bits = 0
+
+  /** `expected` is the least capacity, unless that takes more than 32 MiB. */
+  constructor(expected: number) {
+    const wanted = (expected * BITS_PER_ID) / BLOCK_BITS
+    const blocks = Math.min(MAX_BLOCKS, 2 ** Math.ceil(Math.log2(Math.max(1, wanted))))
+    this.capacity = (blocks * BLOCK_BITS) / BITS_PER_ID
+    this.#words = new Uint32Array(blocks * BLOCK_WORDS)
+    this.#mask = blocks - 1
+  }
+
+  /** `key` is the id as latin1. */
+  addKey(key: string): void {
+    this.#id.write(key, 'latin1')
+    this.add(this.#id, 0)
+  }
+
+  add(bytes: Buffer, at: number): void {
+    this.#place(bytes, at)
+    for (let left = 0; left < 3; left++) {
+      const bit = (this.#bits >>> (9 * left)) & (BLOCK_BITS - 1)
+      const word = this.#block + (bit >>> 5)
+      this.#words[word] = (this.#words[word] ?? 0) | (1 << (bit & 31))
+    }
+    this.count++
+  }
+
+  mayHaveKey(key: string): boolean {
+    this.#id.write(key, 'latin1')
+    this.#place(this.#id, 0)
+    for (let left = 0; left < 3; left++) {
+      const bit = (this.#bits >>> (9 * left)) & (BLOCK_BITS - 1)
+      if (((this.#words[this.#block + (bit >>> 5)] ?? 0) & (1 << (bit & 31))) === 0) return false
+    }
+    return true
+  }
+
+  /** Ids need not be random: all of their bytes are mixed into the block and the bits. */
+  #place(bytes: Buffer, at: number): void {
+    let block = 0x9e3779b9
+    let bits = 0x85ebca6b
+    for (let from = at; from < at + TRACE_ID_BYTES; from += 4) {
+      const word = bytes.readInt32LE(from)
+      block = mixed(block ^ word)
+      bits = mixed(bits + word)
+    }
+    this.#block = (block & this.#mask) * BLOCK_WORDS
+    this.#bits = bits
+  }
+}
+
+function mixed(value: number): number {
+  const once = Math.imul(value ^ (value >>> 16), 0x7feb352d)
+  const twice = Math.imul(once ^ (once >>> 15), 0x846ca68b)
+  return twice ^ (twice >>> 16)
+}

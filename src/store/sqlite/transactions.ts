@@ -1,0 +1,336 @@
+import type { Statement } from 'better-sqlite3'
+import type { ForgottenTombstones } from '../../model/merge-graph.ts'
+import type { Cached, RunOptions, Transactor } from '../../model/store-ports.ts'
+import type { Clock } from '../../model/time-and-size.ts'
+import type { Sqlite } from './open-database.ts'
+
+/**
+ * Runs each piece of the writer's work in a transaction of its own. After a rollback, or when another process wrote
+ * to the file, everything cached is forgotten first.
+ */
+export class WriterTransaction {
+  readonly #db: Sqlite
+  readonly #progress: Progress
+  readonly #caches: Cached[]
+  readonly #changes: Statement<[], number>
+  #dataVersion: unknown
+  /** What was to be forgotten could not be read anew; it is before the next transaction. */
+  #isStale = false
+  /** Transactions are parts of one that is open, and one of them runs. */
+  #isTogether = false
+  #isInPart = false
+
+  constructor(db: Sqlite, progress: Progress, caches: readonly Cached[]) {
+    this.#db = db
+    this.#progress = progress
+    this.#caches = [...caches]
+    this.#changes = db.prepare<[], number>('SELECT total_changes()').pluck()
+    this.#dataVersion = this.#version()
+  }
+
+  /**
+   * Runs `work` and commits; on a throw rolls back and throws on. With `mayOnlyRead` nothing is committed, and the disk not
+   * waited for, when it turns out that nothing was written.
+   */
+  run<T>(work: () => T, { mayOnlyRead = false }: RunOptions = {}): T {
+    if (this.#isTogether) return this.#runAsPart(work)
+    return this.#inTransaction(() => {
+      const changes = mayOnlyRead ? this.#changes.get() : undefined
+      const result = work()
+      const hasWritten = changes === undefined || this.#changes.get() !== changes
+      if (hasWritten) this.#progress.save()
+      return result
+    })
+  }
+
+  /**
+   * Commits all that `run` does meanwhile at once, or nothing of it. What throws in one `run` is undone by itself, as ever; what
+   * `work` throws undoes all. Up time goes on to the end of it.
+   */
+  together<T>(work: () => T): T {
+    if (this.#isTogether) throw new Error('transactions are together already')
+    return this.#inTransaction(() => {
+      this.#isTogether = true
+      try {
+        const result = work()
+        this.#progress.turn()
+        this.#progress.save()
+        return result
+      } finally {
+        this.#isTogether = false
+      }
+    })
+  }
+
+  #runAsPart<T>(work: () => T): T {
+    if (this.#isInPart) throw new Error('cannot start a transaction within a transaction')
+    this.#isInPart = true
+    try {
+      if (this.#isStale) this.#forget()
+      this.#progress.turn()
+      return this.attempt(work, this.#caches)
+    } finally {
+      this.#isInPart = false
+    }
+  }
+
+  #inTransaction<T>(work: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      const version = this.#version()
+      if (this.#isStale || version !== this.#dataVersion) {
+        this.#forget()
+        this.#dataVersion = version
+      }
+      this.#progress.turn()
+      const result = work()
+      this.#db.exec('COMMIT')
+      return result
+    } catch (error) {
+      this.#isStale = true
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
+      this.#forget()
+      throw error
+    }
+  }
+
+  /**
+   * Inside `run`: does a part of its work that may fail by itself. On a throw what the part wrote is undone, and `caches`, all
+   * that it may have changed, forget it; then it throws on, and the rest of the work may go on.
+   */
+  attempt<T>(part: () => T, caches: readonly Cached[]): T {
+    this.#progress.save()
+    this.#db.exec('SAVEPOINT part')
+    try {
+      const result = part()
+      this.#db.exec('RELEASE part')
+      return result
+    } catch (error) {
+      // Where the disk is full SQLite has rolled all of it back.
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK TO part; RELEASE part')
+      for (const cache of caches) cache.forget()
+      this.#progress.load()
+      throw error
+    }
+  }
+
+  alsoForget(cached: Cached): void {
+    this.#caches.push(cached)
+  }
+
+  /** The next transaction reads everything again. */
+  #forget(): void {
+    this.#isStale = true
+    for (const cache of this.#caches) cache.forget()
+    this.#progress.load()
+    this.#isStale = false
+  }
+
+  /** Changes when another connection commits, not when this one does. */
+  #version(): unknown {
+    return this.#db.pragma('data_version', { simple: true })
+  }
+}
+
+/** Runs work in the writer's transactions, and hands it `inside`. */
+export class SqliteTransactor<Inside> implements Transactor<Inside> {
+  readonly #transaction: WriterTransaction
+  readonly #inside: Inside
+
+  constructor(transaction: WriterTransaction, inside: Inside) {
+    this.#transaction = transaction
+    this.#inside = inside
+  }
+
+  run<T>(work: (inside: Inside) => T, options?: RunOptions): T {
+    return this.#transaction.run(() => work(this.#inside), options)
+  }
+
+  with<More, Outside>(
+    make: (inside: Inside) => { inside: More; outside: Outside },
+  ): { transactor: Transactor<More>; outside: Outside } {
+    const { inside, outside } = make(this.#inside)
+    return { transactor: new SqliteTransactor(this.#transaction, inside), outside }
+  }
+
+  alsoForget(cached: Cached): void {
+    this.#transaction.alsoForget(cached)
+  }
+}
+
+interface ProgressRow {
+  last_arrival: number
+  linked_arrival: number
+  last_decision: number
+  last_log_decision: number
+  indexed_origins: number
+  indexing_origins: number
+  indexing_prefix: number
+  active_ms: number
+  live_cpids: number
+  tombstones: number
+  unranked_cpids: number
+  forgotten_ms: number
+  forgotten_episode: number
+}
+
+/**
+ * The counters that outlive rows, how many CPIDs there are, and up time: `activeMs` counts only while Causeway runs, whatever the calendar
+ * does, so that its down time settles no trace. Held in memory during a transaction and written at its end.
+ */
+export class Progress {
+  wallMs = 0
+  activeMs = 0
+  lastArrival = 0
+  linkedArrival = 0
+  lastDecision = 0
+  lastLogDecision = 0
+  /** The last original trace up to which all are in the index of their ids. */
+  indexedOrigins = 0
+  /** The last one of the batch that is going there, and the first four bytes of the ids that are next. */
+  indexingOrigins = 0
+  indexingPrefix = 0
+  /** CPIDs that are not pruned, and those that are but not forgotten. */
+  liveCpids = 0
+  tombstones = 0
+  /** CPIDs up to this number came before the graph was kept in order (ADR-020). */
+  unrankedCpids = 0
+  forgotten: ForgottenTombstones = { untilMs: 0, nextEpisode: 0 }
+  /** Rows that came to name scopes. */
+  readonly scopeUses: ScopeUses
+  readonly #db: Sqlite
+  readonly #clock: Clock
+  #base = 0
+  #startedMs: number
+
+  constructor(db: Sqlite, clock: Clock) {
+    this.#db = db
+    this.#clock = clock
+    this.scopeUses = new ScopeUses(db)
+    this.#startedMs = clock.monotonicMs()
+    this.load()
+  }
+
+  /** Reads what is stored; at the start, after a rollback, and when someone else wrote. */
+  load(): void {
+    const row = this.#db
+      .prepare<[], ProgressRow>(
+        `SELECT last_arrival, linked_arrival, last_decision, last_log_decision, indexed_origins, indexing_origins,
+           indexing_prefix, active_ms, live_cpids, tombstones, unranked_cpids,
+           forgotten_ms, forgotten_episode FROM progress`,
+      )
+      .get()
+    if (row === undefined) throw new Error('the database has no progress row; run causeway migrate')
+    this.scopeUses.forget()
+    this.lastArrival = row.last_arrival
+    this.linkedArrival = row.linked_arrival
+    this.lastDecision = row.last_decision
+    this.lastLogDecision = row.last_log_decision
+    this.indexedOrigins = row.indexed_origins
+    this.indexingOrigins = row.indexing_origins
+    this.indexingPrefix = row.indexing_prefix
+    this.liveCpids = row.live_cpids
+    this.tombstones = row.tombstones
+    this.unrankedCpids = row.unranked_cpids
+    this.forgotten = { untilMs: row.forgotten_ms, nextEpisode: row.forgotten_episode }
+    this.#base = Math.max(row.active_ms, this.activeMs)
+    this.#startedMs = this.#clock.monotonicMs()
+    this.turn()
+  }
+
+  /** Takes the time for the transaction that begins. */
+  turn(): void {
+    this.wallMs = Math.trunc(this.#clock.wallMs())
+    this.activeMs = this.#base + Math.trunc(this.#clock.monotonicMs() - this.#startedMs)
+  }
+
+  nextArrival(): number {
+    return ++this.lastArrival
+  }
+
+  nextDecision(): number {
+    return ++this.lastDecision
+  }
+
+  nextLogDecision(): number {
+    return ++this.lastLogDecision
+  }
+
+  save(): void {
+    this.scopeUses.save()
+    this.#db
+      .prepare(
+        `UPDATE progress SET last_arrival = ?, linked_arrival = ?, last_decision = ?, last_log_decision = ?,
+           indexed_origins = ?, indexing_origins = ?, indexing_prefix = ?, active_ms = ?, live_cpids = ?, tombstones = ?,
+           forgotten_ms = ?, forgotten_episode = ?`,
+      )
+      .run(
+        this.lastArrival,
+        this.linkedArrival,
+        this.lastDecision,
+        this.lastLogDecision,
+        this.indexedOrigins,
+        this.indexingOrigins,
+        this.indexingPrefix,
+        this.activeMs,
+        this.liveCpids,
+        this.tombstones,
+        this.forgotten.untilMs,
+        this.forgotten.nextEpisode,
+      )
+  }
+}
+
+/** What names a scope in a column of this name. Each has a trigger that counts down when a row goes. */
+const NAMING_SCOPES = ['spans', 'logs', 'mergelogs', 'rejected_mergelogs', 'outbox'] as const
+
+/**
+ * Counts the rows that came to name scopes (`scopes.uses`): in memory, since most name the same few, until the transaction
+ * writes it down. Whoever adds such a row says so here; a scope must never count as unused while a row names it.
+ */
+class ScopeUses {
+  readonly #raise: Statement
+  readonly #added = new Map<number, number>()
+  /** Records of a scope come one after another. */
+  #last = 0
+  #ofLast = 0
+
+  constructor(db: Sqlite) {
+    this.#raise = db.prepare('UPDATE scopes SET uses = uses + ? WHERE id = ?')
+  }
+
+  add(scope: number): void {
+    if (scope !== this.#last) this.#turnTo(scope)
+    this.#ofLast++
+  }
+
+  /** Writes down what was added since the last time. */
+  save(): void {
+    this.#turnTo(0)
+    if (this.#added.size === 0) return
+    for (const [scope, uses] of this.#added) this.#raise.run(uses, scope)
+    this.#added.clear()
+  }
+
+  /** What was added since the last time has been rolled back. */
+  forget(): void {
+    this.#added.clear()
+    this.#last = 0
+    this.#ofLast = 0
+  }
+
+  #turnTo(scope: number): void {
+    if (this.#ofLast > 0) this.#added.set(this.#last, (this.#added.get(this.#last) ?? 0) + this.#ofLast)
+    this.#last = scope
+    this.#ofLast = 0
+  }
+}
+
+/** Statements that count anew, in a database that something else has filled. */
+export const RECOUNT_SCOPE_USES: readonly string[] = [
+  'UPDATE scopes SET uses = 0',
+  ...NAMING_SCOPES.map(
+    (table) => `UPDATE scopes SET uses = uses + c.n
+      FROM (SELECT scope, count(*) AS n FROM ${table} GROUP BY scope) c WHERE c.scope = scopes.id`,
+  ),
+]

@@ -1,0 +1,401 @@
+import type { Statement } from 'better-sqlite3'
+import {
+  type ArrivedSpan,
+  type AwaitedParent,
+  type AwaitedParents,
+  type Joins,
+  type JoinTargets,
+  keyOfLink,
+  keyOfPod,
+  keyOfRequest,
+  keyOfTrace,
+  LINK,
+  type Waiting,
+  type WaitingItems,
+  type WaitingKind,
+} from '../../model/linking-ports.ts'
+import { readJoinTargets } from '../../model/otlp/read-stored-span.ts'
+import type { UnixNanos } from '../../model/time-and-size.ts'
+import type { ArrivedSpanTable } from './arrived-spans.ts'
+import type { Sqlite } from './open-database.ts'
+import type { TraceIndex } from './trace-id-index.ts'
+import type { Progress } from './transactions.ts'
+
+const KINDS: readonly WaitingKind[] = ['span', 'change', 'orphan', 'cause', 'parent', 'join']
+const CHANGE = KINDS.indexOf('change')
+/** In place of an original trace, of a change that waits for the span that told of it. */
+const TOLD = -1
+
+interface WaitingRow {
+  arrival: bigint
+  kind: bigint
+  cpid: bigint | null
+  origin: bigint | null
+  parent_id: bigint | null
+  behind_until_ms: bigint | null
+}
+
+const COLUMNS = 'arrival, kind, cpid, origin, parent_id, behind_until_ms'
+
+/** Spans and changes that wait for a mergelog or a parent, and until when. */
+export class WaitingTable implements WaitingItems {
+  readonly #progress: Progress
+  readonly #insert: Statement
+  readonly #is: Statement<[number], number>
+  readonly #until: Statement<[number], number>
+  readonly #isBehind: Statement<[number], number>
+  readonly #wake: Statement<[number]>
+  readonly #forCpid: Statement<[number], WaitingRow>
+  readonly #forParent: Statement<[number, bigint], WaitingRow>
+  readonly #due: Statement<[number, number], WaitingRow>
+  readonly #delete: Statement<[number], number>
+  readonly #countTold: Statement<[], number>
+  /** How many changes wait for who told of them, or more, so that spans need not ask while none does. */
+  #told: number | undefined
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    this.#insert = db.prepare(`INSERT INTO waiting (${COLUMNS}, due_ms) VALUES (?, ?, ?, ?, ?, ?, ?)`)
+    const rows = <Bind extends unknown[]>(rest: string): Statement<Bind, WaitingRow> =>
+      db.prepare<Bind, WaitingRow>(`SELECT ${COLUMNS} FROM waiting ${rest}`).safeIntegers()
+    this.#is = db
+      .prepare<[number], number>(`SELECT 1 FROM waiting WHERE arrival = ? AND kind <> ${CHANGE}`)
+      .pluck()
+    this.#until = db.prepare<[number], number>('SELECT due_ms FROM waiting WHERE arrival = ?').pluck()
+    this.#isBehind = db
+      .prepare<[number], number>('SELECT behind_until_ms IS NOT NULL FROM waiting WHERE arrival = ?')
+      .pluck()
+    this.#wake = db.prepare('UPDATE waiting SET due_ms = 0 WHERE arrival = ?')
+    this.#forCpid = rows('WHERE cpid = +? ORDER BY arrival')
+    this.#forParent = rows('WHERE origin = +? AND parent_id = +? ORDER BY arrival')
+    this.#due = rows('WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT ?')
+    this.#delete = db
+      .prepare<[number], number>('DELETE FROM waiting WHERE arrival = ? RETURNING origin IS -1')
+      .pluck()
+    this.#countTold = db.prepare<[], number>(`SELECT count(*) FROM waiting WHERE origin = ${TOLD}`).pluck()
+  }
+
+  add(waiting: Waiting, dueMs: number): void {
+    const { arrival, kind, cpid, origin, parentId, behindUntilMs } = waiting
+    const isTold = kind === 'change' && parentId !== undefined
+    const of = isTold ? TOLD : (origin ?? null)
+    const numbers = [arrival, KINDS.indexOf(kind), cpid ?? null, of, parentId ?? null, behindUntilMs ?? null]
+    this.#insert.run(...numbers, dueMs)
+    if (isTold && this.#told !== undefined) this.#told++
+  }
+
+  hasSpan(arrival: number): boolean {
+    return this.#is.get(arrival) === 1
+  }
+
+  untilOf(arrival: number): number | undefined {
+    return this.#until.get(arrival)
+  }
+
+  isBehind(arrival: number): boolean {
+    return this.#isBehind.get(arrival) === 1
+  }
+
+  wake(arrival: number): void {
+    this.#wake.run(arrival)
+  }
+
+  remove(arrival: number): boolean {
+    const wasTold = this.#delete.get(arrival)
+    if (wasTold === 1 && this.#told !== undefined) this.#told--
+    return wasTold !== undefined
+  }
+
+  forCpid(cpid: number): Waiting[] {
+    return this.#forCpid.all(cpid).map(waitingOf)
+  }
+
+  forParent(origin: number, parentId: bigint): Waiting[] {
+    return this.#forParent.all(origin, parentId).map(waitingOf)
+  }
+
+  changesToldBy(spanId: bigint): Waiting[] {
+    this.#told ??= this.#countTold.get() ?? 0
+    return this.#told === 0 ? [] : this.forParent(TOLD, spanId)
+  }
+
+  due(limit: number): Waiting[] {
+    return this.#due.all(this.#progress.activeMs, limit).map(waitingOf)
+  }
+
+  /** After a rollback, or when someone else wrote. */
+  forget(): void {
+    this.#told = undefined
+  }
+}
+
+function waitingOf(row: WaitingRow): Waiting {
+  return {
+    arrival: Number(row.arrival),
+    kind: KINDS[Number(row.kind)] ?? 'span',
+    cpid: row.cpid === null ? undefined : Number(row.cpid),
+    origin: row.origin === null || row.origin === BigInt(TOLD) ? undefined : Number(row.origin),
+    parentId: row.parent_id ?? undefined,
+    behindUntilMs: row.behind_until_ms === null ? undefined : Number(row.behind_until_ms),
+  }
+}
+
+interface AwaitedRow {
+  trace: number
+  cpid: number | null
+  since_ms: number
+  driven: number
+}
+
+interface Pending {
+  origin: number
+  spanId: bigint
+  children: Map<number, AwaitedParent>
+}
+
+/**
+ * Parents that had not arrived when their child was linked. Most arrive in the same round, child first as span
+ * processors export them, so that what is awaited is written only when the round ends.
+ */
+export class AwaitedParentTable implements AwaitedParents {
+  readonly #progress: Progress
+  readonly #spans: Pick<ArrivedSpanTable, 'isOfThisRound'>
+  readonly #pending = new Map<string, Pending>()
+  readonly #stored: Statement<[number, bigint], AwaitedRow>
+  readonly #insert: Statement
+  readonly #delete: Statement
+
+  constructor(db: Sqlite, progress: Progress, spans: Pick<ArrivedSpanTable, 'isOfThisRound'>) {
+    this.#progress = progress
+    this.#spans = spans
+    this.#stored = db.prepare(
+      'SELECT trace, cpid, since_ms, driven FROM awaited_parents WHERE origin = ? AND span_id = ?',
+    )
+    this.#insert = db.prepare(
+      `INSERT INTO awaited_parents (origin, span_id, trace, cpid, since_ms, driven) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET driven = max(driven, excluded.driven)`,
+    )
+    this.#delete = db.prepare('DELETE FROM awaited_parents WHERE origin = ? AND span_id = ?')
+  }
+
+  add(origin: number, spanId: bigint, trace: number, cpid: number | undefined, driven: boolean): void {
+    const key = `${origin} ${spanId}`
+    let pending = this.#pending.get(key)
+    if (pending === undefined) {
+      pending = { origin, spanId, children: new Map() }
+      this.#pending.set(key, pending)
+    }
+    const known = pending.children.get(trace)
+    if (known === undefined || (driven && !known.driven)) {
+      const sinceMs = known?.sinceMs ?? this.#progress.activeMs
+      pending.children.set(trace, { trace, cpid: known === undefined ? cpid : known.cpid, sinceMs, driven })
+    }
+  }
+
+  since(origin: number, spanId: bigint): number | undefined {
+    const times = [...this.#stored.all(origin, spanId)].map((row) => row.since_ms)
+    for (const child of this.#pending.get(`${origin} ${spanId}`)?.children.values() ?? [])
+      times.push(child.sinceMs)
+    return times.length === 0 ? undefined : Math.min(...times)
+  }
+
+  take({ origin, spanId, awaited, row }: ArrivedSpan): AwaitedParent[] {
+    const taken: AwaitedParent[] = []
+    if (awaited || !this.#spans.isOfThisRound(row)) {
+      for (const stored of this.#stored.all(origin, spanId)) {
+        const { trace, cpid, since_ms: sinceMs, driven } = stored
+        taken.push({ trace, cpid: cpid ?? undefined, sinceMs, driven: driven === 1 })
+      }
+      if (taken.length > 0) this.#delete.run(origin, spanId)
+    }
+    if (this.#pending.size === 0) return taken
+    const key = `${origin} ${spanId}`
+    const pending = this.#pending.get(key)
+    if (pending === undefined) return taken
+    this.#pending.delete(key)
+    for (const child of pending.children.values()) {
+      const at = taken.findIndex((stored) => stored.trace === child.trace)
+      const stored = taken[at]
+      if (stored === undefined) taken.push(child)
+      else if (child.driven && !stored.driven) taken[at] = { ...stored, driven: true }
+    }
+    return taken
+  }
+
+  flush(): void {
+    for (const { origin, spanId, children } of this.#pending.values()) {
+      for (const { trace, cpid, sinceMs, driven } of children.values()) {
+        this.#insert.run(origin, spanId, trace, cpid ?? null, sinceMs, driven ? 1 : 0)
+      }
+    }
+    this.#pending.clear()
+  }
+
+  forget(): void {
+    this.#pending.clear()
+  }
+}
+
+/** Writes that share a number, or a trace, of which one is chosen. */
+const MAX_WRITES = 16
+/** Writes of a Pod at and above which none is looked for that a kubelet may have read. */
+const MAX_OF_POD = 1_000
+/** Keys in memory before it is looked which of them are still awaited: pruning by force drops spans that wait. */
+const LEAST_KEYS = 10_000
+
+const NONE: readonly number[] = []
+
+interface OfPod {
+  object: string
+  uid: string
+  cluster: string
+  upToNs: UnixNanos
+  upTo: number
+}
+
+/** Which spans have joined what, and which wait to. */
+export class AwaitedJoinTable implements Joins {
+  readonly #progress: Progress
+  readonly #traces: Pick<TraceIndex, 'find'>
+  readonly #raw: Statement<[number], Buffer>
+  readonly #ofRequest: Statement<[string, number], number>
+  readonly #ofTrace: Statement<[number, number], number>
+  readonly #ofPod: Statement<[OfPod], number>
+  readonly #add: Statement<[number, number]>
+  readonly #target: Statement<[number], number>
+  readonly #await: Statement<[string, number]>
+  readonly #stop: Statement<[number], string>
+  readonly #waiting: Statement<[string], number>
+  readonly #all: Statement<[], string>
+  readonly #keys: Statement<[number], { audit_id: string | null; admitted_trace: Buffer | null }>
+  readonly #pods: Statement<[number], string>
+  /** The keys that something waits for, or more, so that spans need not ask while nothing does. */
+  #awaited: Set<string> | undefined
+  /** The ids of spans among them that links name. */
+  #links = new Set<bigint>()
+  #mostKeys = LEAST_KEYS
+
+  constructor(db: Sqlite, progress: Progress, traces: Pick<TraceIndex, 'find'>) {
+    this.#progress = progress
+    this.#traces = traces
+    this.#raw = db.prepare<[number], Buffer>('SELECT raw FROM spans WHERE id = ?').pluck()
+    this.#ofRequest = db
+      .prepare<[string, number], number>(
+        `SELECT span FROM seen_writes WHERE audit_id = ? AND span <= ? ORDER BY span LIMIT ${MAX_WRITES}`,
+      )
+      .pluck()
+    this.#ofTrace = db
+      .prepare<[number, number], number>(
+        `SELECT span FROM seen_writes WHERE admitted_trace = (SELECT trace_id FROM origin_traces WHERE id = ?) AND span <= ?
+         ORDER BY span LIMIT ${MAX_WRITES}`,
+      )
+      .pluck()
+    this.#ofPod = db
+      .prepare<[OfPod], number>(
+        `SELECT id FROM (
+           SELECT s.id, s.end_ns, x.version FROM objects o JOIN span_objects x ON x.object = o.id AND x.role = 1
+           JOIN spans s ON s.id = x.span JOIN seen_writes y ON y.span = s.id
+           WHERE o.object = @object AND (@cluster = '' OR o.cluster = @cluster) AND x.uid = @uid AND s.id <= @upTo
+           ORDER BY x.version DESC LIMIT ${MAX_OF_POD})
+         WHERE end_ns <= @upToNs ORDER BY version DESC LIMIT 1`,
+      )
+      .pluck()
+    this.#add = db.prepare('INSERT OR REPLACE INTO joined_spans (span, target) VALUES (?, ?)')
+    this.#target = db.prepare<[number], number>('SELECT target FROM joined_spans WHERE span = ?').pluck()
+    this.#await = db.prepare('INSERT OR IGNORE INTO awaited_joins (key, span) VALUES (?, ?)')
+    this.#stop = db
+      .prepare<[number], string>('DELETE FROM awaited_joins WHERE span = ? RETURNING key')
+      .pluck()
+    this.#waiting = db
+      .prepare<[string], number>('SELECT span FROM awaited_joins WHERE key = ? ORDER BY span')
+      .pluck()
+    this.#all = db.prepare<[], string>('SELECT DISTINCT key FROM awaited_joins').pluck()
+    this.#keys = db.prepare('SELECT audit_id, admitted_trace FROM seen_writes WHERE span = ?')
+    this.#pods = db
+      .prepare<[number], string>(
+        `SELECT x.uid FROM span_objects x JOIN objects o ON o.id = x.object
+         WHERE x.span = ? AND x.role = 1 AND x.uid IS NOT NULL AND o.object GLOB 'v1/pods/*'`,
+      )
+      .pluck()
+  }
+
+  namedBy(row: number): JoinTargets {
+    return readJoinTargets(this.#raw.get(row) ?? Buffer.alloc(0))
+  }
+
+  writesOf(auditId: string): number[] {
+    return this.#ofRequest.all(auditId, this.#progress.linkedArrival)
+  }
+
+  writesAdmittedIn(origin: number): number[] {
+    return this.#ofTrace.all(origin, this.#progress.linkedArrival)
+  }
+
+  newestWriteOf(
+    { uid, object }: { uid: string; object: string },
+    cluster: string,
+    upToNs: UnixNanos,
+  ): number | undefined {
+    return this.#ofPod.get({ uid, object, cluster, upToNs, upTo: this.#progress.linkedArrival })
+  }
+
+  add(span: ArrivedSpan, target: number): void {
+    this.#add.run(span.row, target)
+  }
+
+  targetOf(row: number): number | undefined {
+    return this.#target.get(row)
+  }
+
+  await(row: number, keys: readonly string[]): void {
+    if ((this.#awaited?.size ?? 0) > this.#mostKeys) this.forget()
+    const awaited = this.#known()
+    for (const key of keys) {
+      this.#await.run(key, row)
+      awaited.add(key)
+      if (key.startsWith(LINK)) this.#links.add(BigInt(key.slice(LINK.length)))
+    }
+  }
+
+  stopAwaiting(row: number): void {
+    const awaited = this.#known()
+    for (const key of this.#stop.all(row)) {
+      if (this.#waiting.get(key) !== undefined) continue
+      awaited.delete(key)
+      if (key.startsWith(LINK)) this.#links.delete(BigInt(key.slice(LINK.length)))
+    }
+  }
+
+  waitingFor(span: ArrivedSpan): readonly number[] {
+    const awaited = this.#known()
+    if (awaited.size === 0) return NONE
+    const keys = span.seen ? this.#keysOf(span.row) : []
+    if (this.#links.has(span.spanId)) keys.push(keyOfLink(span.spanId))
+    return keys.flatMap((key) => (awaited.has(key) ? this.#waiting.all(key) : []))
+  }
+
+  /** After a rollback, or when someone else wrote. */
+  forget(): void {
+    this.#awaited = undefined
+    this.#links.clear()
+  }
+
+  #known(): Set<string> {
+    if (this.#awaited !== undefined) return this.#awaited
+    this.#awaited = new Set(this.#all.all())
+    for (const key of this.#awaited) if (key.startsWith(LINK)) this.#links.add(BigInt(key.slice(LINK.length)))
+    this.#mostKeys = LEAST_KEYS + 2 * this.#awaited.size
+    return this.#awaited
+  }
+
+  /** By what others may wait for a write that a span tells of. */
+  #keysOf(row: number): string[] {
+    const said = this.#keys.get(row)
+    const keys = this.#pods.all(row).map(keyOfPod)
+    if (said?.audit_id != null) keys.push(keyOfRequest(said.audit_id))
+    const trace = said?.admitted_trace ?? undefined
+    const origin = trace && this.#traces.find(trace.toString('latin1'))
+    if (origin !== undefined) keys.push(keyOfTrace(origin))
+    return keys
+  }
+}

@@ -1,0 +1,162 @@
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import Database, { type Statement } from 'better-sqlite3'
+import type {
+  CommittedMark,
+  WalCheckpointer,
+  WalPages,
+  WalSize,
+  WalTruncation,
+} from '../../model/store-ports.ts'
+import { BUSY_TIMEOUT_MS, type Sqlite, WAL_KEPT_BYTES } from './open-database.ts'
+
+/**
+ * Keeps the write-ahead log short. SQLite moves it into the database by itself, except what someone still reads an older
+ * state than; while that lasts the log grows, and it keeps its length until someone shortens it.
+ */
+export class WalLength implements WalSize {
+  readonly #db: Sqlite
+  readonly #keptBytes: number
+
+  constructor(db: Sqlite, keptBytes = WAL_KEPT_BYTES) {
+    this.#db = db
+    this.#keptBytes = keptBytes
+  }
+
+  bytes(): number {
+    if (this.#db.memory) return 0
+    return statSync(`${this.#db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0
+  }
+
+  freeBytes(): number {
+    if (this.#db.memory) return 0
+    const { bavail, bsize } = statfsSync(dirname(resolve(this.#db.name)))
+    return bavail * bsize
+  }
+
+  shorten(): WalTruncation {
+    if (this.bytes() <= this.#keptBytes) return 'short'
+    this.#db.pragma('busy_timeout = 0')
+    try {
+      const [done] = this.#db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[]
+      return done?.busy === 0 ? 'shortened' : 'held'
+    } finally {
+      this.#db.pragma(`busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    }
+  }
+}
+
+/** Opens an existing database for moving its write-ahead log, and nothing else. */
+export function openForCheckpoints(path: string): Sqlite {
+  const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS })
+  db.pragma('synchronous = FULL')
+  db.pragma('wal_autocheckpoint = 0')
+  db.pragma('cache_size = -256')
+  return db
+}
+
+/** Moves the write-ahead log of a database on one connection to it. */
+export class SqliteWalCheckpointer implements WalCheckpointer {
+  readonly #db: Sqlite
+  readonly #ask: Statement<[], WalPages>
+
+  constructor(db: Sqlite) {
+    this.#db = db
+    this.#ask = db.prepare('PRAGMA wal_checkpoint(NOOP)')
+  }
+
+  pages(): WalPages {
+    return this.#ask.get() ?? { log: 0, checkpointed: 0 }
+  }
+
+  move(): void {
+    this.#db.pragma('wal_checkpoint(PASSIVE)')
+  }
+
+  moveWithCommitsFrom(pages: number): void {
+    this.#db.pragma(`wal_autocheckpoint = ${pages}`)
+  }
+}
+
+const PRIVATE = 0o600
+/** So long that a shorter text leaves nothing of a longer one. */
+const LENGTH = 120
+
+/** What is known to be committed, and which file it is committed to. */
+interface Mark {
+  readonly arrivals: number
+  readonly file: string
+}
+
+/**
+ * Says in a file beside the database how many arrivals it holds, so that the next start knows when some are missing, as they are
+ * when the write-ahead log was removed after a kill. A mark is of the database as it is on the disk: of one that another
+ * was put in the place of, as a backup is, it says nothing. It is written after commits, so it never promises too much, and is
+ * not forced to the disk: an older one only tells of less.
+ */
+export class CommittedArrivalsMark implements CommittedMark {
+  readonly #path: string
+  readonly #marked: number
+  #last: Mark | undefined
+  #fd: number | undefined
+
+  /** Reads the mark; to be made before the database is opened, since that may move the log into it. */
+  constructor(path: string) {
+    this.#path = existsSync(path) ? realpathSync(path) : path
+    const mark = readMark(markOf(this.#path))
+    this.#marked = mark !== undefined && mark.file === fileOf(this.#path) ? mark.arrivals : 0
+  }
+
+  /** How many arrivals were committed and are gone. */
+  missing(arrivals: number): number {
+    return Math.max(0, this.#marked - arrivals)
+  }
+
+  /** So many arrivals are committed. */
+  write(arrivals: number): void {
+    try {
+      const mark: Mark = { arrivals, file: fileOf(this.#path) }
+      if (this.#last?.arrivals === arrivals && this.#last.file === mark.file) return
+      this.#fd ??= openSync(markOf(this.#path), 'w', PRIVATE)
+      writeSync(this.#fd, JSON.stringify(mark).padEnd(LENGTH), 0)
+      this.#last = mark
+    } catch {
+      // Without a mark nothing is warned of; what keeps it from being written shows in the database as well.
+    }
+  }
+
+  /** The database was closed, with nothing left in the log. */
+  remove(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd)
+    this.#fd = undefined
+    if (!existsSync(`${this.#path}-wal`)) rmSync(markOf(this.#path), { force: true })
+  }
+}
+
+const markOf = (path: string): string => `${path}-mark`
+
+function readMark(path: string): Mark | undefined {
+  try {
+    const mark = JSON.parse(readFileSync(path, 'utf8')) as Partial<Mark> | null
+    if (typeof mark?.arrivals !== 'number' || typeof mark.file !== 'string') return undefined
+    return { arrivals: mark.arrivals, file: mark.file }
+  } catch {
+    return undefined
+  }
+}
+
+/** Changes when the log is moved into the database, and when another file takes its place. */
+function fileOf(path: string): string {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeNs}`
+}

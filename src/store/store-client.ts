@@ -1,0 +1,215 @@
+import type { SetAside } from '../model/faults.ts'
+import {
+  type KnownObjectsQuery,
+  type KnownObjectVersion,
+  type ObservationBatch,
+  type ObservationOutcome,
+  type ObservationPort,
+  serializeObservations,
+} from '../model/kubernetes-observations.ts'
+import type { IngestOutcome, IngestPort, RequestFlow, Sender, Signal } from '../model/otlp-requests.ts'
+import { hashOfRequest } from '../model/otlp/decode-requests.ts'
+import { ChildThread } from '../platform/child-thread.ts'
+import type { FromStore, StoreThreadData, ToStore } from './store-messages.ts'
+
+/** The prefix of a gRPC message, and then some. */
+const MAX_BYTES_AROUND = 64
+
+type Ready = Extract<FromStore, { kind: 'ready' }>
+
+const NOBODY: RequestFlow = { client: '', peer: 0, flow: 0 }
+
+/** The main thread's side of the store thread. */
+export class StoreClient implements IngestPort {
+  readonly #thread: ChildThread<ToStore, FromStore>
+  readonly #waiting = new Map<number, (outcome: IngestOutcome) => void>()
+  readonly #observations: ObservationClient
+  readonly #listeners: ((message: FromStore) => void)[] = []
+  readonly #caughtUp = Promise.withResolvers<undefined>()
+  #lastId = 0
+  #isStopping = false
+
+  private constructor(thread: ChildThread<ToStore, FromStore>) {
+    this.#thread = thread
+    this.#observations = new ObservationClient((message, transfer) => thread.post(message, transfer))
+    thread.listen((message) => this.#hear(message))
+    void thread.ended.then((why) => this.#end(why))
+  }
+
+  /** Starts the thread: the database is open and migrated when this resolves. Rejects with what to do. */
+  static async start(data: StoreThreadData): Promise<{ store: StoreClient; ready: Ready }> {
+    const { thread, ready } = await ChildThread.start<ToStore, FromStore>({
+      name: 'store',
+      file: new URL('./store-thread.ts', import.meta.url),
+      data,
+      youngMib: 16,
+      oldMib: 2048,
+    })
+    return { store: new StoreClient(thread), ready }
+  }
+
+  onMessage(listener: (message: FromStore) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  ingest(signal: Signal, request: Uint8Array, sender?: Sender, from = NOBODY): Promise<IngestOutcome> {
+    if (this.#isStopping) return Promise.resolve({ kind: 'failed', reason: 'Causeway is shutting down' })
+    const { promise, resolve } = Promise.withResolvers<IngestOutcome>()
+    const id = ++this.#lastId
+    this.#waiting.set(id, resolve)
+    const bytes = ownBytes(request)
+    // Worked out here, where there is time to spare.
+    const hash = hashOfRequest(signal, bytes)
+    const message: ToStore = { kind: 'ingest', id, signal, bytes, hash, ...from, ...(sender && { sender }) }
+    this.#thread.post(message, [bytes.buffer])
+    return promise
+  }
+
+  /** Where what is seen of clusters is told. */
+  get observations(): ObservationPort {
+    return this.#observations
+  }
+
+  exporterMoved(signal: Signal, exporter: string, position: number, refused: number): void {
+    this.#thread.post({ kind: 'moved', signal, exporter, position, refused })
+  }
+
+  /** Has noted what an exporter could not send. */
+  setAside(items: SetAside[]): void {
+    this.#thread.post({ kind: 'setAside', items })
+  }
+
+  /** Has the thread give unused memory back. */
+  collectGarbage(): void {
+    this.#thread.post({ kind: 'collectGarbage' })
+  }
+
+  /** Has everything handed over stored and linked, as far as the grace period goes. */
+  async catchUp(graceMs: number): Promise<void> {
+    this.#thread.post({ kind: 'catchUp', graceMs })
+    await Promise.race([this.#caughtUp.promise, this.#thread.ended])
+  }
+
+  /** Ends the thread once what was handed over is stored. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#observations.stop()
+    this.#thread.post({ kind: 'stop' })
+    await this.#thread.ended
+  }
+
+  #hear(message: FromStore): void {
+    if (message.kind === 'ingested') {
+      for (const { id, outcome } of message.outcomes) {
+        this.#waiting.get(id)?.(outcome)
+        this.#waiting.delete(id)
+      }
+    }
+    this.#observations.hear(message)
+    if (message.kind === 'caughtUp') this.#caughtUp.resolve(undefined)
+    for (const listener of this.#listeners) listener(message)
+  }
+
+  /** Nobody waits for a thread that is gone. */
+  #end(why: string): void {
+    for (const resolve of this.#waiting.values())
+      resolve({ kind: 'failed', reason: 'the store thread has ended' })
+    this.#waiting.clear()
+    this.#observations.end()
+    if (this.#isStopping) return
+    const reason = `the store thread ended by itself (${why}); nothing acknowledged is lost: start Causeway again`
+    for (const listener of this.#listeners) listener({ kind: 'fatal', reason })
+  }
+}
+
+/** What can be handed over to another thread: the bytes themselves where they fill their buffer, else a copy. */
+function ownBytes(request: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { buffer, byteLength } = request
+  const isAlone = buffer instanceof ArrayBuffer && buffer.byteLength - byteLength <= MAX_BYTES_AROUND
+  return isAlone ? new Uint8Array(buffer, request.byteOffset, byteLength) : new Uint8Array(request)
+}
+
+type Known = Extract<FromStore, { kind: 'known' }>
+
+const ENDED = 'the store thread has ended'
+
+/** The main thread's side of inference, which is worked on in the store thread. */
+class ObservationClient implements ObservationPort {
+  readonly #post: (message: ToStore, transfer?: ArrayBuffer[]) => void
+  readonly #told = new Map<number, (outcome: ObservationOutcome) => void>()
+  readonly #asked = new Map<number, (answer: Known) => void>()
+  #lastId = 0
+  #stopped: string | undefined
+
+  constructor(post: (message: ToStore, transfer?: ArrayBuffer[]) => void) {
+    this.#post = post
+  }
+
+  tell({ cluster, stream, position, observations }: ObservationBatch): Promise<ObservationOutcome> {
+    if (this.#stopped !== undefined) return Promise.resolve({ kind: 'failed', reason: this.#stopped })
+    const { promise, resolve } = Promise.withResolvers<ObservationOutcome>()
+    const id = ++this.#lastId
+    this.#told.set(id, resolve)
+    const body = serializeObservations(observations)
+    const place = position === undefined ? {} : { position }
+    this.#post({ kind: 'tell', id, cluster, stream, ...place, body }, [body.buffer])
+    return promise
+  }
+
+  behind(cluster: string, receiver: string, isBehind: boolean): void {
+    if (this.#stopped === undefined) this.#post({ kind: 'behind', cluster, receiver, isBehind })
+  }
+
+  async position(cluster: string, stream: string): Promise<string | undefined> {
+    const { position } = await this.#ask((id) => ({ kind: 'askPosition', id, cluster, stream }))
+    return position
+  }
+
+  async held(
+    cluster: string,
+    apiVersion: string,
+    resource: string,
+    after: string,
+  ): Promise<readonly KnownObjectVersion[]> {
+    const asked: KnownObjectsQuery = { cluster, apiVersion, resource, after }
+    const { held = [] } = await this.#ask((id) => ({ kind: 'askHeld', id, asked }))
+    return held
+  }
+
+  hear(message: FromStore): void {
+    if (message.kind === 'known') {
+      this.#asked.get(message.id)?.(message)
+      this.#asked.delete(message.id)
+    }
+    if (message.kind !== 'told') return
+    for (const { id, outcome } of message.outcomes) {
+      this.#told.get(id)?.(outcome)
+      this.#told.delete(id)
+    }
+  }
+
+  /** Takes no more; what is under way is still answered. */
+  stop(): void {
+    this.#stopped = 'Causeway is shutting down'
+  }
+
+  /** Nobody waits for a thread that is gone. */
+  end(): void {
+    this.#stopped ??= ENDED
+    for (const resolve of this.#told.values()) resolve({ kind: 'failed', reason: ENDED })
+    for (const [id, resolve] of this.#asked) resolve({ kind: 'known', id, failed: ENDED })
+    this.#told.clear()
+    this.#asked.clear()
+  }
+
+  async #ask(message: (id: number) => ToStore): Promise<Known> {
+    if (this.#stopped !== undefined) throw new Error(this.#stopped)
+    const { promise, resolve } = Promise.withResolvers<Known>()
+    const id = ++this.#lastId
+    this.#asked.set(id, resolve)
+    this.#post(message(id))
+    const answer = await promise
+    if (answer.failed !== undefined) throw new Error(answer.failed)
+    return answer
+  }
+}
