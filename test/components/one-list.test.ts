@@ -37,6 +37,8 @@ test('what a declaration needs to run is not loaded with it', () => {
   for (const { text } of declaring) {
     const imported = [...text.matchAll(/^import (?!type ).* from '([^']+)'|^\} from '([^']+)'/gm)]
     for (const [, one, other] of imported)
-      expect(one ?? other).toMatch(/\/config\/|\/model\/|\/platform\/tls|cluster-settings|otlp-exporter-settings/)
+      expect(one ?? other).toMatch(
+        /\/config\/|\/model\/|\/platform\/tls|cluster-settings|otlp-exporter-settings/,
+      )
   }
 })
