@@ -74,6 +74,31 @@ test('however spans are batched, Tempo adds up no more than max_trace_bytes', as
   }
 })
 
+test('a span counts for no less than it is sent with, whatever the decision adds to it', async () => {
+  using writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [
+    { new: cpid(1) },
+    { new: cpid(2) },
+    { new: cpid(3), sources: [cpid(1), cpid(2)] },
+  ])
+  // To each child its CPID is added, where it came from, and in one of the two traces that it is a copy.
+  const children = range(400).map((at) => ({ trace: 1, id: 10 + at, parent: 1, name: 'x' }))
+  writer.spans('c', [{ trace: 1, id: 1, cpid: cpid(3), name: 'x' }, ...children])
+  writer.pass(11_000)
+  const counted = writer.db
+    .prepare<[], { trace: Buffer; bytes: number }>(
+      'SELECT trace_id AS trace, sent_bytes AS bytes FROM traces',
+    )
+    .all()
+  const sent = countedByTempo(writer.db, 1)
+  const beyond = counted.map(({ trace, bytes }) => bytes - (sent.get(trace.toString('hex')) ?? Infinity))
+  expect(beyond).toHaveLength(2)
+  // Where it is a copy there is no room for one more attribute; nowhere is there too little.
+  const [least = -1] = beyond.sort((a, b) => a - b)
+  expect(least).toBeGreaterThanOrEqual(0)
+  expect(least).toBeLessThan(400 * 20)
+})
+
 test('a parent that comes late goes into a full trace as long as the bytes kept for such last', async () => {
   using writer = await TestWriter.open({ linking: { maxTraceBytes: 100_000 } })
   writer.mergelogs('kubectl', [{ new: cpid(1) }])
