@@ -121,3 +121,54 @@ test('a text with more values than its length allows is refused with their numbe
   const text = Buffer.from(JSON.stringify({ data: ',{['.repeat(200_000) }))
   expect(parseBounded(text)).toEqual({ data: ',{['.repeat(200_000) })
 })
+
+const LARGE = 8 * 2 ** 20
+/** What a value, and a name or a short text that no other is like, takes in memory and in time, in bytes; one of these is a list or an object. */
+const [VALUE_BYTES, LIST_BYTES, DIFFERENT_BYTES] = [32, 128, 256]
+/** What any document may take whatever its size, and in times of its size. */
+const [FREE_BYTES, TIMES_SIZE] = [100 * 2 ** 20, 4]
+
+/** What JSON.parse would have to make of a text that was taken. */
+function madeOf(text: string): number {
+  let [lists, values] = [0, 0]
+  const different = new Set<string>()
+  for (const [, short, name, mark] of text.matchAll(/"([^"\\]{0,10})"(?!:)|"([^"]*)":|"[^"]*"|([,[{])/g)) {
+    if (mark === ',') values++
+    else if (mark !== undefined) lists++
+    else if (short !== undefined || name !== undefined) different.add(short ?? name ?? '')
+  }
+  return lists * LIST_BYTES + values * VALUE_BYTES + different.size * DIFFERENT_BYTES
+}
+
+test.each(Object.entries(KINDS))(
+  'what %s that is taken is made into takes as much memory as its size allows',
+  (name, { document }) => {
+    fc.assert(
+      fc.property(fc.constantFrom(...hostileJson(name, document)), (hostile) => {
+        const text = hostile.text(LARGE)
+        try {
+          parseBounded(Buffer.from(text))
+        } catch (error) {
+          if (!(error instanceof SyntaxError) && !(error instanceof RangeError)) throw error
+          return
+        }
+        expect(madeOf(text)).toBeLessThan(LARGE * TIMES_SIZE + FREE_BYTES)
+      }),
+      { numRuns: 4 },
+    )
+  },
+)
+
+test('names and short texts that differ are refused with their number, wherever they stand and whatever stands between', () => {
+  const names = Array.from({ length: 400_000 }, (_, at) => `"m${at}" : "a long text as real ones have it"`)
+  expect(() => parseBounded(Buffer.from(`{${names.join(',')}}`))).toThrow(
+    /bytes hold 3\d{5} different names and short texts, and \d+ are taken; send fewer in one$/,
+  )
+  const texts = Array.from({ length: 500_000 }, (_, at) => `"${at}"`)
+  expect(() => parseBounded(Buffer.from(`[${texts.join(',')}]`))).toThrow(/different names and short texts/)
+  const alike = Array.from(
+    { length: 400_000 },
+    (_, at) => `{"name":"a long text as real ones have it","x":${at}}`,
+  )
+  expect(parseBounded(Buffer.from(`[${alike.join(',')}]`))).toHaveLength(400_000)
+})

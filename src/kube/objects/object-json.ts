@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { SkipReason } from '../../model/kubernetes-observations.ts'
 import { ownValue } from '../../model/names-from-outside.ts'
 
@@ -47,38 +48,96 @@ function valueIn(parent: Json | undefined, key: string): Json | undefined {
   return isObject(parent) ? ownValue(parent, key) : undefined
 }
 
-const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [0x22, 0x5c, 0x2c, 0x5b, 0x7b]
-/** So many values any text may hold, and one more for every so many bytes: what the fields of an object are managed by takes twice as many. */
-const FREE_VALUES = 100_000
-const BYTES_A_VALUE = 4
+const [QUOTE, BACKSLASH, COMMA, COLON, BRACKET, BRACE, SPACE] = [0x22, 0x5c, 0x2c, 0x3a, 0x5b, 0x7b, 0x20]
+/**
+ * What values cost when they are made, in steps of some 32 bytes: a list or an object as much as four other values. Any text may
+ * cost so many, and one more for every so many bytes: what API servers send takes a ninth of a step a byte.
+ */
+const COST_OF_LIST = 4
+const FREE_COST = 600_000
+const BYTES_A_STEP = 8
+/** Names that differ cost ten times as much, as do texts so short that they are kept once; of real ones, 14 MiB of events hold 4,000. */
+const MOST_DIFFERENT = 220_000
+const SHORT_TEXT = 10
+/** A shorter text cannot cost more than any may. */
+const COUNTED_FROM_BYTES = 100_000
 
 /**
- * What a JSON text says. Throws when it is no JSON, and before anything is made of it when it holds more values than its length
- * allows: empty ones take twenty times as many bytes in memory.
+ * What a JSON text says. Throws when it is no JSON, and before anything is made of it when that would cost more than its length
+ * allows: empty values, and names that differ, take many times as many bytes in memory.
  */
 export function parseBounded(text: Buffer): Json {
-  const most = FREE_VALUES + Math.floor(text.length / BYTES_A_VALUE)
-  // A shorter text cannot hold more.
-  if (text.length > FREE_VALUES) refuseTooMany(text, most)
+  if (text.length > COUNTED_FROM_BYTES) refuseTooMany(text)
   return JSON.parse(text.toString('utf8')) as Json
 }
 
 /** Each value but the first of a list or an object comes after a comma, and lists and objects begin with a bracket or a brace. */
-function refuseTooMany(text: Buffer, most: number): void {
-  let values = 0
-  let isText = false
+function refuseTooMany(text: Buffer): void {
+  let [lists, commas, names] = [0, 0, 0]
   for (let at = 0; at < text.length; at++) {
     const byte = text[at]
-    if (isText) {
-      if (byte === BACKSLASH) at++
-      else if (byte === QUOTE) isText = false
-    } else if (byte === QUOTE) isText = true
-    else if (byte === COMMA || byte === BRACE || byte === BRACKET) values++
+    if (byte === QUOTE) {
+      const end = endOfText(text, at + 1)
+      if (isKeptOnce(text, at, end)) names++
+      at = end
+    } else if (byte === COMMA) commas++
+    else if (byte === BRACE || byte === BRACKET) lists++
   }
-  if (values > most)
+  const [values, cost] = [lists + commas, lists * COST_OF_LIST + commas]
+  const most = FREE_COST + Math.floor(text.length / BYTES_A_STEP)
+  if (cost > most)
     throw new RangeError(
-      `its ${text.length} bytes hold ${values} values, most of them nearly empty, and ${most} are taken; send fewer in one`,
+      `its ${text.length} bytes hold ${values} values, most of them nearly empty, and ${Math.floor((values * most) / cost)} like these are taken; send fewer in one`,
     )
+  const different = names > MOST_DIFFERENT ? differentIn(text) : names
+  if (different > MOST_DIFFERENT)
+    throw new RangeError(
+      `its ${text.length} bytes hold ${different} different names and short texts, and ${MOST_DIFFERENT} are taken; send fewer in one`,
+    )
+}
+
+/** Where the quotation mark is that ends a text. */
+function endOfText(text: Buffer, from: number): number {
+  let at = from
+  while (at < text.length && text[at] !== QUOTE) at += text[at] === BACKSLASH ? 2 : 1
+  return at
+}
+
+/** Whether the text between these quotation marks is short, or a name: a colon follows. */
+function isKeptOnce(text: Buffer, quote: number, end: number): boolean {
+  if (end - quote - 1 <= SHORT_TEXT) return true
+  let at = end + 1
+  while (at < text.length && (text[at] ?? COLON) <= SPACE) at++
+  return text[at] === COLON
+}
+
+const HASH_BITS = 22
+const HASH_PRIME = 0x01000193
+/** Drawn anew in each process, so that nobody can tell which texts fall together. */
+const HASH_SEED = randomInt(2 ** 32)
+
+/** How many names and short texts differ, or a few less: two may fall together. */
+function differentIn(text: Buffer): number {
+  const seen = new Uint8Array(2 ** (HASH_BITS - 3))
+  let count = 0
+  for (let at = text.indexOf(QUOTE); at !== -1; at = text.indexOf(QUOTE, at + 1)) {
+    const end = endOfText(text, at + 1)
+    if (isKeptOnce(text, at, end)) {
+      const place = placeOf(text, at + 1, end)
+      const [byte, bit] = [place >>> 3, 1 << (place & 7)]
+      const bits = seen[byte] ?? 0
+      if ((bits & bit) === 0) count++
+      seen[byte] = bits | bit
+    }
+    at = end
+  }
+  return count
+}
+
+function placeOf(text: Buffer, from: number, to: number): number {
+  let hash = HASH_SEED
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ (text[at] ?? 0), HASH_PRIME)
+  return Math.imul(hash ^ (hash >>> 15), HASH_PRIME) >>> (32 - HASH_BITS)
 }
 
 const NEWLINE = 10

@@ -14,10 +14,21 @@ const EXCESSES: Record<string, (size: number) => string> = {
     const members = Array.from({ length: Math.max(1, size / 12) }, (_, at) => `"m${at}":{}`)
     return `{${members.join(',')}}`
   },
+  'names that differ, twenty to an object': (size) => {
+    const objects = Array.from({ length: Math.max(1, size / 200) }, (_, at) => `{${namesFrom(at * 20, 20)}}`)
+    return `[${objects.join(',')}]`
+  },
+  'short texts that differ': (size) => {
+    const texts = Array.from({ length: Math.max(1, size / 7) }, (_, at) => `"${at.toString(36)}"`)
+    return `[${texts.join(',')}]`
+  },
   'one long text': (size) => `"${'x'.repeat(size)}"`,
   'lists in one another': (size) => '['.repeat(size / 2) + ']'.repeat(size / 2),
   'objects in one another': (size) => `${'{"a":'.repeat(size / 6)}1${'}'.repeat(size / 6)}`,
 }
+
+const namesFrom = (first: number, count: number): string =>
+  Array.from({ length: count }, (_, at) => `"m${(first + at).toString(36)}":1`).join(',')
 
 const isList = (value: Json | undefined): value is Json[] => Array.isArray(value)
 const isObject = (value: Json | undefined): value is JsonObject =>
