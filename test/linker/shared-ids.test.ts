@@ -64,3 +64,23 @@ test('many spans with the same ids are all kept', async () => {
   writer.link()
   expect(writer.rows('spans')).toBe(200)
 })
+
+test.each([
+  ['spans up to 1 KiB', 10, 64],
+  ['spans above 1 KiB', 1_100, 4],
+])(
+  'of %s with the same ids, what is sent again is found among as many as the documents say',
+  async (_, bytes, compared) => {
+    using writer = await TestWriter.open()
+    const spans = Array.from({ length: compared + 1 }, (_, at) => ({
+      ...{ trace: 1, id: 1, name: 'a'.repeat(bytes) + String(at) },
+    }))
+    writer.spans('a', spans)
+    writer.spans('a', spans.slice(0, compared))
+    writer.link()
+    expect(writer.rows('spans')).toBe(compared + 1)
+    writer.spans('a', spans.slice(compared))
+    writer.link()
+    expect(writer.rows('spans')).toBe(compared + 2)
+  },
+)
