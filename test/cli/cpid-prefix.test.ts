@@ -29,6 +29,11 @@ beforeAll(async () => {
     'paper',
     stored.map((cpid, at) => ({ new: cpid, time: at + 1 })),
   )
+  writer.spans(
+    'paper',
+    stored.map((cpid, at) => ({ trace: at + 1, id: at + 1, cpid })),
+  )
+  writer.link()
 })
 afterAll(() => {
   writer[Symbol.dispose]()
@@ -57,29 +62,33 @@ const beginnings = fc
 
 test('what a CPID begins with stands for it, or is answered with those that it may be', async () => {
   await fc.assert(
-    fc.asyncProperty(beginnings, fc.constantFrom('related', 'mergelogs'), async (written, command) => {
-      const digits = written.toLowerCase().replaceAll('-', '')
-      const meant = stored.filter((cpid) => digitsOf(cpid).startsWith(digits)).toSorted()
-      const { code, stdout, stderr } = await cli.run(command, written)
-      if (meant.length === 1) {
-        expect([code, stderr]).toEqual([0, ''])
-        expect(stdout).toContain(meant[0])
-        return
-      }
-      expect([code, stdout]).toEqual([1, ''])
-      const named = stderr.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
-      if (meant.length === 0) {
-        expect(stderr).toMatch(
-          /^Error: no mergelog, span or log has named (a CPID that begins with|CPID) .*; check it, .*\n$/,
-        )
-      } else {
-        expect(stderr).toMatch(
-          /^Error: several CPIDs begin with .*; write more digits of the one you mean\n$/,
-        )
-        expect(named).toEqual(meant.slice(0, 8))
-        expect(stderr.includes(' and others;')).toBe(meant.length > 8)
-      }
-    }),
+    fc.asyncProperty(
+      beginnings,
+      fc.constantFrom('related', 'mergelogs', 'cascade'),
+      async (written, command) => {
+        const digits = written.toLowerCase().replaceAll('-', '')
+        const meant = stored.filter((cpid) => digitsOf(cpid).startsWith(digits)).toSorted()
+        const { code, stdout, stderr } = await cli.run(command, written)
+        if (meant.length === 1) {
+          expect([code, stderr]).toEqual([0, ''])
+          expect(stdout).toContain(meant[0])
+          return
+        }
+        expect([code, stdout]).toEqual([1, ''])
+        const named = stderr.match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
+        if (meant.length === 0) {
+          expect(stderr).toMatch(
+            /^Error: no mergelog, span or log has named (a CPID that begins with|CPID) .*; check it, .*\n$/,
+          )
+        } else {
+          expect(stderr).toMatch(
+            /^Error: several CPIDs begin with .*; write more digits of the one you mean\n$/,
+          )
+          expect(named).toEqual(meant.slice(0, 8))
+          expect(stderr.includes(' and others;')).toBe(meant.length > 8)
+        }
+      },
+    ),
     { numRuns: 100 },
   )
 })
