@@ -135,3 +135,18 @@ test('a deep trace whose top never comes goes at once, without a CPID, parents f
   writer.pass(WAIT + ROUND)
   expect(sentTo(writer)).toEqual(Array.from({ length: 299 }, (_, at) => [String(at + 2), hexTrace(1)]))
 })
+
+test('a child that comes just before the late mergelog of its parent follows it into the trace of an unknown root', async () => {
+  using writer = await TestWriter.open()
+  const [unknown, merged] = [cpid(2), cpid(3)]
+  writer.spans('controller', [{ trace: 1, id: 1, cpid: merged, name: 'parent' }])
+  pass(writer, 2 * WAIT)
+  writer.spans('controller', [{ trace: 1, id: 2, parent: 1, name: 'child' }])
+  writer.mergelogs('controller', [{ new: merged, sources: [unknown] }])
+  pass(writer, 2 * WAIT)
+  const child = writer
+    .sent()
+    .find(({ spanId, traceId }) => spanId === hexSpan(2) && traceId === traceOf(unknown))
+  expect(child?.parentSpanId).toBe(hexSpan(1))
+  expectSoundTraces(writer.sent())
+})
