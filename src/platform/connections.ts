@@ -24,6 +24,9 @@ export type DropReason = 'limit' | 'address' | 'stranger'
 const MOST_SPARE = 64
 /** Connections that may be on their way out, to make room for others. */
 const BEING_CLOSED = 64
+/** Newcomers for whom nobody goes that may be open, to be told so when they ask, and for how long, in milliseconds. */
+const BEING_TOLD = 16
+const TOLD_WITHIN_MS = 1_000
 /** Whoever has asked for nothing for so long after connecting is the first to go, in milliseconds. */
 const SILENT_MS = 1_000
 
@@ -53,6 +56,8 @@ interface Open {
   /** Since when it is open, or rests. */
   sinceMs: number
   isLeaving: boolean
+  /** A newcomer for whom nobody went: nothing that it asks is answered. */
+  readonly isTurnedAway: boolean
   timer?: NodeJS.Timeout
 }
 
@@ -90,6 +95,8 @@ export class Connections {
   readonly #activeOf = new Map<string, number>()
   #active = 0
   #leaving = 0
+  /** Of those that leave. */
+  #turnedAway = 0
 
   /**
    * To be made once everything else listens for the server's connections: those too many are shown to nobody. `endIdle` ends a connection
@@ -107,7 +114,7 @@ export class Connections {
     this.#endIdle = endIdle
     this.#nowMs = nowMs
     // One that goes for a newcomer counts until it is closed.
-    server.maxConnections = openAtMost(limits.max) + BEING_CLOSED
+    server.maxConnections = openAtMost(limits.max) + BEING_CLOSED + BEING_TOLD
     server.on('drop', () => onDrop('limit'))
     const takers = server.listeners('connection') as ((socket: Socket) => void)[]
     server.removeAllListeners('connection')
@@ -129,7 +136,7 @@ export class Connections {
     const open = this.#open.get(keyOf(endpoints))
     if (open === undefined) return
     open.hasShownCredential = true
-    clearTimeout(open.timer)
+    if (!open.isTurnedAway) clearTimeout(open.timer)
   }
 
   /** A whole request has come on a connection; `peer` is who asks, where a proxy asks for others. */
@@ -140,7 +147,7 @@ export class Connections {
     if (open.requests === 0) {
       const { max, maxPerAddress = max } = this.limits
       const who = peer ?? open.address
-      const isOfMany = (this.#activeOf.get(who) ?? 0) >= maxPerAddress
+      const isOfMany = open.isTurnedAway || (this.#activeOf.get(who) ?? 0) >= maxPerAddress
       if (isOfMany || this.#active >= max) {
         const reason = isOfMany ? 'address' : 'limit'
         open.sinceMs = this.#nowMs()
@@ -172,20 +179,28 @@ export class Connections {
 
   #admits(socket: Socket): boolean {
     const address = peerOf(socket.remoteAddress)
-    if (this.size >= openAtMost(this.limits.max) && !this.#makeRoom(address)) {
+    const isTurnedAway = this.size >= openAtMost(this.limits.max) && !this.#makeRoom(address)
+    if (isTurnedAway) this.#onDrop('limit')
+    if (isTurnedAway && this.#turnedAway >= BEING_TOLD) {
       socket.destroy()
-      this.#onDrop('limit')
       return false
     }
     const key = keyOf(socket)
     const open: Open = {
       ...{ socket, address, key, peer: address },
-      ...{ requests: 0, lastRequestOn: undefined, hasShownCredential: false, isLeaving: false },
+      ...{ requests: 0, lastRequestOn: undefined, hasShownCredential: false, isTurnedAway },
+      isLeaving: isTurnedAway,
       sinceMs: this.#nowMs(),
     }
     this.#open.set(key, open)
-    this.#ofAddress.set(address, (this.#ofAddress.get(address) ?? 0) + 1)
     socket.once('close', () => this.#forget(open))
+    if (isTurnedAway) {
+      this.#leaving++
+      this.#turnedAway++
+      open.timer = setTimeout(() => socket.destroy(), TOLD_WITHIN_MS)
+      return true
+    }
+    addTo(this.#ofAddress, address, 1)
     const { credentialWithinMs } = this.limits
     if (credentialWithinMs !== undefined)
       open.timer = setTimeout(() => {
@@ -202,6 +217,7 @@ export class Connections {
     open.requests = 0
     if (this.#open.get(key) !== open) return
     this.#open.delete(key)
+    if (open.isTurnedAway) this.#turnedAway--
     if (open.isLeaving) this.#leaving--
     else addTo(this.#ofAddress, address, -1)
   }

@@ -61,6 +61,31 @@ test('where every connection has a request under way a newcomer is shown to nobo
   expect(door.shown).toHaveLength(3)
 })
 
+onLinux('a newcomer for whom nobody goes is told so when it asks, and leaves then', async () => {
+  await using door = await listening({ max: 1 })
+  await door.from(HERE)
+  expect(door.connections.begin(door.shown[0]!).kind).toBe('begun')
+  const idle = await door.from(ELSEWHERE)
+  const newcomer = await door.from(HERE)
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([door.shown.length, door.connections.size]).toEqual([3, 2])
+  expect(door.connections.begin(door.shown[2]!)).toEqual({ kind: 'refused', reason: 'address' })
+  await closed(newcomer)
+  expect([idle.closed, door.dropped, door.connections.size]).toEqual([false, ['limit', 'address'], 2])
+})
+
+onLinux('newcomers who are told that nobody goes for them keep nobody else out', async () => {
+  await using door = await listening({ max: 1 })
+  await door.from(HERE)
+  door.connections.begin(door.shown[0]!)
+  const idle = await door.from(ELSEWHERE)
+  for (let at = 0; at < 100; at++) await door.from(HERE)
+  expect(door.shown.length).toBeLessThan(100)
+  const other = await door.from(ELSEWHERE)
+  await closed(idle)
+  expect([other.closed, door.connections.size]).toEqual([false, 2])
+})
+
 onLinux('from elsewhere there is a place however many one address has', async () => {
   await using door = await listening({ max: 2, maxPerAddress: 1 })
   const first = await door.from(HERE)
