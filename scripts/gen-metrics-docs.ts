@@ -1,16 +1,18 @@
 import { METRICS, type MetricSpec } from '../src/platform/metric-catalogue.ts'
 import { markdownTable } from './markdown-table.ts'
+import { METRICS_IN_PRACTICE } from './metrics-in-practice.ts'
 
 export const METRICS_DOCS = new URL('../docs/reference/metrics.md', import.meta.url)
 
 const HEADINGS = ['Name', 'Kind', 'Unit', 'Labels', 'Meaning']
+const PRACTICE_HEADINGS = ['Metric', 'Normal', 'When it changes']
 
-const INTRODUCTION = `<!-- Written by npm run gen from src/platform/metric-catalogue.ts; change it there. -->
+const INTRODUCTION = `<!-- Written by npm run gen from src/platform/metric-catalogue.ts and scripts/metrics-in-practice.ts; change it there. -->
 
 # Metrics
 
-For whoever builds dashboards and alerts: every metric of Causeway, with its kind, unit and labels.
-[operations.md](../operations.md#metrics-in-practice) says which value is normal and what to do at another.
+For whoever builds dashboards and alerts: every metric of Causeway, with its kind, unit and labels; then, by the questions
+that an operator asks, which value is normal and what it means when it changes.
 
 Causeway serves these at \`http://localhost:8888/metrics\` for Prometheus. As in the OpenTelemetry Collector, names carry neither
 \`_total\` nor a unit. A metric with labels appears with its first value.
@@ -34,6 +36,11 @@ export function renderMetricsDocs(): string {
     table(ours),
     '## As in the Collector',
     table(collectors),
+    ...METRICS_IN_PRACTICE.flatMap(({ question, note, rows }) => [
+      `## ${question}`,
+      ...(note === undefined ? [] : [note]),
+      practiceTable(rows),
+    ]),
   ]
     .join('\n\n')
     .concat('\n')
@@ -48,4 +55,13 @@ function table(metrics: readonly [string, MetricSpec][]): string {
     help,
   ])
   return markdownTable(HEADINGS, rows)
+}
+
+function practiceTable(rows: (typeof METRICS_IN_PRACTICE)[number]['rows']): string {
+  const cells = rows.map(([names, normal, changed]) => [
+    names.map((name) => `\`${name}\``).join(', '),
+    normal,
+    changed,
+  ])
+  return markdownTable(PRACTICE_HEADINGS, cells)
 }

@@ -6,17 +6,10 @@ import { anchorsOf } from '../examples/anchors-of.ts'
 const DOCUMENT = new URL('../../docs/operations.md', import.meta.url)
 const text = readFileSync(DOCUMENT, 'utf8')
 const limits = text.slice(text.indexOf('## Limits'), text.indexOf('## Metrics in practice'))
-const practice = text.slice(text.indexOf('## Metrics in practice'), text.indexOf('## Alerts'))
 /** Metrics of other programs that the document speaks of. */
 const FOREIGN = ['otelcol_exporter_enqueue_failed_spans']
 /** What begins as a metric does and is none: the extension. */
 const NO_METRIC = ['cpid_query']
-
-test('docs/operations.md says of every metric what it means in practice', () => {
-  const first = practice.split('\n').map((line) => line.split('|')[1] ?? '')
-  const named = first.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name))
-  expect(named.sort()).toEqual(Object.keys(METRICS).sort())
-})
 
 test('it names no metric that does not exist', () => {
   const named = [...text.matchAll(/\b(?:cpid|otelcol)_\w+/g)].map(([name]) => name)
