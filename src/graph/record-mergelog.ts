@@ -115,7 +115,7 @@ export function refusalSentence(refusal: MergelogRefusal, cpid: string, maxSourc
 const EDGES_A_PAGE = 64
 
 /** How many edges may still be looked at for the mergelogs of one request. */
-interface CycleBudget {
+export interface CycleBudget {
   left: number
   /** What mergelogs that are taken may still add. */
   toEarn: number

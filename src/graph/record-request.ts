@@ -1,6 +1,5 @@
 import type {
   ArrivalStore,
-  Decoded,
   IngestCounts,
   LogRecord,
   MergelogRecord,
@@ -16,7 +15,13 @@ import { nameOfSender, type Sender, type SenderPolicy } from '../model/otlp-requ
 import type { ReadRequest } from '../model/otlp/decode-requests.ts'
 import { withoutFilters } from '../model/otlp/request-envelopes.ts'
 import { nanosOfMs } from '../model/time-and-size.ts'
-import { checkMergelog, cycleBudget, recordMergelog, refusalSentence } from './record-mergelog.ts'
+import {
+  checkMergelog,
+  type CycleBudget,
+  cycleBudget,
+  recordMergelog,
+  refusalSentence,
+} from './record-mergelog.ts'
 import {
   claimOf,
   foreignChangeSentence,
@@ -28,6 +33,8 @@ import {
 } from './sender-permissions.ts'
 
 const WORK_AT_ONCE = 100
+/** So many reasons for refusals are told in an answer. */
+const MAX_REASONS = 10
 /** So many refused mergelogs of a request are kept for auditors: as many as are kept of all requests. The rest is counted alone. */
 const MOST_KEPT_REFUSALS = 10_000
 
@@ -42,43 +49,22 @@ export interface RecordSettings {
   senders?: SenderPolicy
 }
 
-interface Turn {
-  counts: IngestCounts
-  /** Nothing was recorded in it yet. */
-  isNew: boolean
-  /** How many mergelogs of the request were refused so far. */
-  refusedMergelogs: number
-  /** How many mergelogs of the span that comes next are recorded. */
-  mergelogsOfSpan: number
+/** What all requests are recorded with. */
+interface RecorderParts {
+  readonly store: ArrivalStore
+  readonly graph: MergeGraph
+  readonly settings: RecordSettings
+  readonly verdicts: SenderVerdicts
 }
 
-/** By whom a request was sent, what they may send, and by what its repetition is known. */
-interface Sent {
-  readonly sender: Sender | undefined
-  readonly allowed: ReturnType<SenderRules['of']> | undefined
-  readonly hash: Buffer
-}
-
-/** Writes one request into the store and the merge graph, inside the caller's transaction. */
+/** Writes requests into the store and the merge graph, inside the caller's transactions. */
 export class RequestRecorder {
-  readonly #store: ArrivalStore
-  readonly #graph: MergeGraph
-  readonly #settings: RecordSettings
+  readonly #parts: RecorderParts
   readonly #rules: SenderRules | undefined
-  readonly #verdicts: SenderVerdicts
-  /** The CPID that the span or log before carried, in the same request: often the next one carries it too. */
-  #before: { text: string; id: number } | undefined
-  /** Of the request that is being recorded. */
-  #budget = cycleBudget()
-  /** Items recorded since somebody could say that it is enough, and sources that they named. */
-  #work = 0
 
   constructor(store: ArrivalStore, graph: MergeGraph, settings: RecordSettings) {
-    this.#store = store
-    this.#graph = graph
-    this.#settings = settings
+    this.#parts = { store, graph, settings, verdicts: new SenderVerdicts(store, graph) }
     this.#rules = settings.senders && new SenderRules(settings.senders)
-    this.#verdicts = new SenderVerdicts(store, graph)
   }
 
   /**
@@ -86,184 +72,220 @@ export class RequestRecorder {
    * a transaction of its own; its answer is there, and its repetition known, with the last of them.
    */
   begin(request: ReadRequest, sender?: Sender): Recording {
-    const turn: Turn = { counts: noCounts(), isNew: true, refusedMergelogs: 0, mergelogsOfSpan: 0 }
-    const allowed = this.#rules?.of(sender)
-    const hash = allowed?.hashOf(request.hash) ?? request.hash
-    const steps = this.#steps(request, { sender, allowed, hash }, turn)
-    return {
-      goOn: (counts, mayGoOn) => {
-        turn.counts = counts
-        turn.isNew = true
-        // Asked with each part: what its sender tried again meanwhile may be there whole.
-        const before = this.#store.answerTo(hash)
-        if (before !== undefined) {
-          counts.repeatedRequests++
-          return before
-        }
-        for (;;) {
-          const { done, value } = steps.next()
-          if (done === true) return value
-          if (!mayGoOn()) return undefined
-        }
-      },
-    }
+    return new Recording(this.#parts, request, sender && nameOfSender(sender), this.#rules?.of(sender))
   }
+}
 
-  *#steps(
+/** A request that is being recorded. */
+export class Recording {
+  readonly #store: ArrivalStore
+  readonly #graph: MergeGraph
+  readonly #settings: RecordSettings
+  readonly #verdicts: SenderVerdicts
+  readonly #request: ReadRequest
+  readonly #sender: string | undefined
+  /** What its sender may send; undefined for everything. */
+  readonly #allowed: ItemOrigin['allowed']
+  /** By what its repetition is known. */
+  readonly #hash: Buffer
+  readonly #steps = this.#record()
+  #counts = noCounts()
+  /** Nothing was recorded yet since it last went on. */
+  #isResumed = true
+  /** The CPID that the span or log before carried: often the next one carries it too. */
+  #before: { text: string; id: number } | undefined
+  readonly #budget: CycleBudget
+  /** Items recorded since somebody could say that it is enough, and sources that they named. */
+  #work = 0
+  /** How many of its mergelogs were refused so far. */
+  #refusedMergelogs = 0
+  /** How many mergelogs of the span that comes next are recorded. */
+  #mergelogsOfSpan = 0
+  #rejected: number
+  /** Why, each reason once, and what was taken in with a doubt. */
+  readonly #reasons: Set<string>
+
+  constructor(
+    { store, graph, settings, verdicts }: RecorderParts,
     request: ReadRequest,
-    { sender, allowed, hash }: Sent,
-    turn: Turn,
-  ): Generator<undefined, RequestAnswer> {
-    const budget = cycleBudget(this.#settings.maxCycleEdges)
-    const name = sender && nameOfSender(sender)
-    const answer = new AnswerBuilder(request.traces ?? request.logs)
-    const from = (resource: ResourceGroup<unknown>, envelope: Buffer): ItemOrigin => {
-      // What was there before a pause may be gone.
-      this.#before = undefined
-      this.#budget = budget
-      turn.isNew = false
-      const { service, cluster = '' } = resource
-      const repeated = allowed && resource.repeated
-      return {
-        scope: this.#store.scope(resource, envelope),
-        service,
-        cluster,
-        sender: name,
-        allowed,
-        repeated,
-        joinsOwn: allowed?.joinsAll === false,
-      }
-    }
-    const spans = this.#spansOf(request, turn)
-    yield* this.#each(spans, turn, from, (span, sent) => this.#span(span, sent, turn, answer))
-    const logs = request.logs?.resources ?? []
-    yield* this.#each(logs, turn, from, (log, sent) => this.#log(log, sent, turn, answer))
-    const built = answer.build()
-    this.#store.addRequest(hash, built)
-    return built
+    sender: string | undefined,
+    allowed: ItemOrigin['allowed'],
+  ) {
+    this.#store = store
+    this.#graph = graph
+    this.#settings = settings
+    this.#verdicts = verdicts
+    this.#request = request
+    this.#sender = sender
+    this.#allowed = allowed
+    this.#hash = allowed?.hashOf(request.hash) ?? request.hash
+    this.#budget = cycleBudget(settings.maxCycleEdges)
+    const decoded = request.traces ?? request.logs
+    this.#rejected = decoded?.rejected ?? 0
+    this.#reasons = new Set(decoded?.reasons.map((reason) => `${reason} is refused`))
   }
 
-  #spansOf({ traces }: ReadRequest, { counts }: Turn): readonly ResourceGroup<SpanRecord>[] {
+  /**
+   * Goes on, inside the caller's transaction, until all is recorded or `mayGoOn`, asked every hundred items or so, says no;
+   * returns the answer once all is. After a transaction that was rolled back the request has to be begun anew.
+   */
+  goOn(counts: IngestCounts, mayGoOn: () => boolean): RequestAnswer | undefined {
+    this.#counts = counts
+    this.#isResumed = true
+    // Asked with each part: what its sender tried again meanwhile may be there whole.
+    const before = this.#store.answerTo(this.#hash)
+    if (before !== undefined) {
+      counts.repeatedRequests++
+      return before
+    }
+    for (;;) {
+      const { done, value } = this.#steps.next()
+      if (done === true) return value
+      if (!mayGoOn()) return undefined
+    }
+  }
+
+  *#record(): Generator<undefined, RequestAnswer> {
+    const { logs } = this.#request
+    yield* this.#each(this.#spans(), (span, from) => this.#span(span, from))
+    yield* this.#each(logs?.resources ?? [], (log, from) => this.#log(log, from))
+    const answer = { rejected: this.#rejected, message: [...this.#reasons].join('; ') }
+    this.#store.addRequest(this.#hash, answer)
+    return answer
+  }
+
+  #spans(): readonly ResourceGroup<SpanRecord>[] {
+    const { traces } = this.#request
     if (traces === undefined) return []
     if (this.#settings.keepsFilters === true) return traces.resources
     const kept = withoutFilters(traces)
-    counts.filterSpans += kept.dropped
+    this.#counts.filterSpans += kept.dropped
     return kept.traces.resources
   }
 
+  /** Records all of them, some at a time. `record` says whether an item is done with; one that is not is gone on with. */
   *#each<T>(
     resources: readonly ResourceGroup<T>[],
-    turn: Turn,
-    from: (resource: ResourceGroup<T>, envelope: Buffer) => ItemOrigin,
-    record: (item: T, sent: ItemOrigin) => boolean,
+    record: (item: T, from: ItemOrigin) => boolean,
   ): Generator<undefined> {
     for (const resource of resources) {
       for (const { envelope, records } of resource.scopes) {
         if (records.length === 0) continue
-        let sent = from(resource, envelope)
+        let from = this.#originOf(resource, envelope)
         for (let at = 0; at < records.length;) {
-          if (turn.isNew) sent = from(resource, envelope)
-          at = this.#some(records, at, (item) => record(item, sent))
+          if (this.#isResumed) from = this.#originOf(resource, envelope)
+          this.#work = 0
+          for (; this.#work < WORK_AT_ONCE; at++) {
+            const item = records[at]
+            if (item === undefined || !record(item, from)) break
+            this.#work++
+          }
           yield
         }
       }
     }
   }
 
-  /** Records some of them, those from `at` on; returns where to go on. `record` says whether an item is done with. */
-  #some<T>(records: readonly T[], at: number, record: (item: T) => boolean): number {
-    this.#work = 0
-    let next = at
-    for (; this.#work < WORK_AT_ONCE; next++) {
-      const item = records[next]
-      if (item === undefined || !record(item)) break
-      this.#work++
+  #originOf(resource: ResourceGroup<unknown>, envelope: Buffer): ItemOrigin {
+    // What was there before a pause may be gone.
+    this.#before = undefined
+    this.#isResumed = false
+    const { service, cluster = '' } = resource
+    const allowed = this.#allowed
+    return {
+      scope: this.#store.scope(resource, envelope),
+      service,
+      cluster,
+      sender: this.#sender,
+      allowed,
+      repeated: allowed && resource.repeated,
+      joinsOwn: allowed?.joinsAll === false,
     }
-    return next
+  }
+
+  #reject(reason: string): void {
+    this.#rejected++
+    this.#warn(reason)
+  }
+
+  #warn(reason: string): void {
+    if (this.#reasons.size < MAX_REASONS) this.#reasons.add(reason)
   }
 
   /** False where it is to go on: its mergelogs are as many as whole requests may have. */
-  #span(span: SpanRecord, from: ItemOrigin, turn: Turn, answer: AnswerBuilder): boolean {
-    const { counts } = turn
+  #span(span: SpanRecord, from: ItemOrigin): boolean {
     for (;;) {
-      const mergelog = span.mergelogs?.[turn.mergelogsOfSpan]
+      const mergelog = span.mergelogs?.[this.#mergelogsOfSpan]
       if (mergelog === undefined) break
       if (this.#work >= WORK_AT_ONCE) return false
-      const refusal = this.#mergelog(mergelog, span, from, turn)
-      if (refusal !== undefined) answer.warn(refusal)
-      turn.mergelogsOfSpan++
+      const refusal = this.#mergelog(mergelog, span, from)
+      if (refusal !== undefined) this.#warn(refusal)
+      this.#mergelogsOfSpan++
       this.#work++
     }
-    turn.mergelogsOfSpan = 0
+    this.#mergelogsOfSpan = 0
     const doubt = from.allowed && (from.repeated ?? (span.repeatsCpid ? CPID_ID : undefined))
     if (doubt !== undefined || from.allowed?.may('spans', from.service, from.cluster) === false) {
-      counts.forbiddenSpans++
-      answer.reject(
+      this.#counts.forbiddenSpans++
+      this.#reject(
         doubt === undefined ? notAllowedSentence('spans', from) : repeatedAttributeSentence('spans', doubt),
       )
       return true
     }
     if (from.joinsOwn === true && this.#verdicts.isForeign(span.cpid, from)) {
-      counts.forbiddenSpans++
-      answer.reject(foreignChangeSentence(from))
+      this.#counts.forbiddenSpans++
+      this.#reject(foreignChangeSentence(from))
       return true
     }
-    const cpid = this.#carried(span.cpid, counts, answer, from.allowed && from)
+    const cpid = this.#carried(span.cpid, from.allowed && from)
     this.#store.addSpan(span, from, cpid)
-    counts.spans++
+    this.#counts.spans++
     return true
   }
 
-  #log(log: LogRecord, from: ItemOrigin, turn: Turn, answer: AnswerBuilder): boolean {
-    const { counts } = turn
+  #log(log: LogRecord, from: ItemOrigin): boolean {
     const { allowed, service, cluster } = from
     const doubt = allowed && (from.repeated ?? (log.repeatsCpid ? CPID_ID : undefined))
     const send = log.mergelog === undefined ? 'logs' : 'mergelogs'
     if (doubt !== undefined || allowed?.may(send, service, cluster) === false) {
-      answer.reject(this.#forbidLog(log, from, turn, doubt))
+      this.#reject(this.#forbidLog(log, from, doubt))
       return true
     }
-    let cpid = this.#carried(log.cpid, counts, answer)
+    let cpid = this.#carried(log.cpid)
     if (log.mergelog !== undefined) {
-      const refusal = this.#mergelog(log.mergelog, log, from, turn)
+      const refusal = this.#mergelog(log.mergelog, log, from)
       if (refusal !== undefined) {
-        answer.reject(refusal)
+        this.#reject(refusal)
         return true
       }
       const merged = parseCpid(log.mergelog.newCpid)
       if (cpid === undefined && merged !== undefined) cpid = this.#graph.sight(merged).id
     }
     this.#store.addLog(log, from.scope, cpid)
-    counts.logs++
+    this.#counts.logs++
     return true
   }
 
   /** Nothing of what its sender may not send is taken in, not even that it carries a CPID. */
-  #forbidLog(log: LogRecord, from: ItemOrigin, turn: Turn, doubt: string | undefined): string {
+  #forbidLog(log: LogRecord, from: ItemOrigin, doubt: string | undefined): string {
     const { mergelog } = log
     const refusal =
-      mergelog &&
-      this.#mergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, log, from, turn)
+      mergelog && this.#mergelog(doubt === undefined ? mergelog : { ...mergelog, repeated: doubt }, log, from)
     if (refusal !== undefined) return refusal
-    turn.counts.forbiddenLogs++
+    this.#counts.forbiddenLogs++
     return doubt === undefined
       ? notAllowedSentence('log records', from)
       : repeatedAttributeSentence('log records', doubt)
   }
 
   /** The number of the CPID a span or log carries; malformed ones are a warning. It belongs to whoever has it first. */
-  #carried(
-    text: string | null | undefined,
-    counts: IngestCounts,
-    answer: AnswerBuilder,
-    claimant?: ServiceInCluster,
-  ): number | undefined {
+  #carried(text: string | null | undefined, claimant?: ServiceInCluster): number | undefined {
     if (text === undefined) return undefined
     if (this.#before !== undefined && this.#before.text === text) return this.#before.id
     const cpid = text === null ? undefined : parseCpid(text)
     if (cpid === undefined) {
-      counts.malformedCpids++
-      answer.warn('cpid.id is not a UUID or is all zeros; kept without a CPID')
+      this.#counts.malformedCpids++
+      this.#warn('cpid.id is not a UUID or is all zeros; kept without a CPID')
       return undefined
     }
     const node = this.#graph.sight(cpid)
@@ -275,13 +297,8 @@ export class RequestRecorder {
   }
 
   /** Records a mergelog; a sentence when it is refused. */
-  #mergelog(
-    record: MergelogRecord,
-    told: ReportingSpanIds,
-    from: ItemOrigin,
-    turn: Turn,
-  ): string | undefined {
-    const { counts } = turn
+  #mergelog(record: MergelogRecord, told: ReportingSpanIds, from: ItemOrigin): string | undefined {
+    const counts = this.#counts
     const checked = checkMergelog(record, this.#settings.maxSources)
     this.#work += record.sources.length
     const mergelog =
@@ -313,46 +330,11 @@ export class RequestRecorder {
         return undefined
       case 'refused': {
         counts.refusedMergelogs[outcome.refusal] = (counts.refusedMergelogs[outcome.refusal] ?? 0) + 1
-        if (turn.refusedMergelogs++ < MOST_KEPT_REFUSALS)
+        if (this.#refusedMergelogs++ < MOST_KEPT_REFUSALS)
           this.#store.addRejectedMergelog(record, outcome.refusal, from)
         return refusalSentence(outcome.refusal, record.newCpid, this.#settings.maxSources)
       }
     }
-  }
-}
-
-/** A request that is being recorded. */
-export interface Recording {
-  /**
-   * Goes on, inside the caller's transaction, until all is recorded or `mayGoOn`, asked every hundred items or so, says no;
-   * returns the answer once all is. After a transaction that was rolled back the request has to be begun anew.
-   */
-  goOn(counts: IngestCounts, mayGoOn: () => boolean): RequestAnswer | undefined
-}
-
-const MAX_REASONS = 10
-
-/** Gathers what a request is answered: how many items were refused, and each reason once. */
-class AnswerBuilder {
-  #rejected: number
-  readonly #reasons: Set<string>
-
-  constructor(decoded: Decoded<unknown> | undefined) {
-    this.#rejected = decoded?.rejected ?? 0
-    this.#reasons = new Set(decoded?.reasons.map((reason) => `${reason} is refused`))
-  }
-
-  reject(reason: string): void {
-    this.#rejected++
-    this.warn(reason)
-  }
-
-  warn(reason: string): void {
-    if (this.#reasons.size < MAX_REASONS) this.#reasons.add(reason)
-  }
-
-  build(): RequestAnswer {
-    return { rejected: this.#rejected, message: [...this.#reasons].join('; ') }
   }
 }
 
