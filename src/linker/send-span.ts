@@ -82,10 +82,7 @@ function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
     })
     if (traces.length === 0) sendWhereItIs(ctx, span)
   }
-  followAwaited(ctx, span, awaited, cpid)
-  if (span.writes) releaseObservers(ctx, span)
-  releaseTold(ctx, span)
-  releaseJoining(ctx, span)
+  releaseFollowers(ctx, span, awaited, cpid)
 }
 
 /**
@@ -97,6 +94,25 @@ function sendWhereItIs(ctx: LinkContext, span: ArrivedSpan): void {
   ctx.outbox.send({ trace: 0, span: span.row, parentId: span.parentId, flags, extra: undefined })
   ctx.counts.sent++
   if (!span.joined) ctx.counts.beyondShare++
+}
+
+/** What waited for a span that is on its way goes after it: its children, those who observed what it wrote, and the rest. */
+function releaseFollowers(
+  ctx: LinkContext,
+  span: ArrivedSpan,
+  awaited: readonly AwaitedParent[],
+  cpid: number | undefined,
+): void {
+  const { waiting: all, joins, logs, steps, settings } = ctx
+  if (awaited.length > 0) followAwaited(ctx, span, awaited, cpid)
+  if (span.writes) releaseObservers(ctx, span)
+  // Changes that it told of.
+  for (const waiting of all.changesToldBy(span.spanId))
+    scheduleFollower(ctx, waiting.arrival, { kind: 'waited', waiting })
+  if (settings.logs) for (const row of logs.waitingForSpan(span)) steps.push({ kind: 'waited log', row })
+  // Spans that may join it now.
+  for (const arrival of joins.waitingFor(span))
+    steps.push({ kind: 'waited', waiting: { arrival, kind: 'join', ...ARRIVAL_ONLY } })
 }
 
 /** Spans that waited for what this one wrote go after it. */
@@ -116,31 +132,13 @@ export function sendObserver(ctx: LinkContext, row: number): void {
   sendSpan(ctx, span, span.cpid)
 }
 
-/** Spans that waited to join this one look whether they can. */
-function releaseJoining({ joins, steps }: LinkContext, span: ArrivedSpan): void {
-  for (const arrival of joins.waitingFor(span))
-    steps.push({ kind: 'waited', waiting: { arrival, kind: 'join', ...ARRIVAL_ONLY } })
-}
-
-/** Changes that waited for the span, which told of them, and log records of it follow. */
-function releaseTold(ctx: LinkContext, span: ArrivedSpan): void {
-  const { waiting: changes, logs, steps, settings } = ctx
-  for (const waiting of changes.changesToldBy(span.spanId))
-    scheduleFollower(ctx, waiting.arrival, { kind: 'waited', waiting })
-  if (!settings.logs) return
-  for (const row of logs.waitingForSpan(span)) steps.push({ kind: 'waited log', row })
-}
-
 /** Forwards a span without a CPID unchanged. */
 export function forwardUnattributed(ctx: LinkContext, span: ArrivedSpan): void {
   const awaited = ctx.parents.take(span)
   ctx.outbox.send({ trace: 0, span: span.row, parentId: span.parentId, flags: 0, extra: undefined })
   ctx.counts.sent++
   ctx.counts.unattributed++
-  followAwaited(ctx, span, awaited, undefined)
-  if (span.writes) releaseObservers(ctx, span)
-  releaseTold(ctx, span)
-  releaseJoining(ctx, span)
+  releaseFollowers(ctx, span, awaited, undefined)
 }
 
 /** What had been waiting for this span, or went ahead without it, learns of it. */
@@ -150,8 +148,6 @@ function followAwaited(
   awaited: readonly AwaitedParent[],
   cpid: number | undefined,
 ): void {
-  if (awaited.length === 0) return
-
   const driving = cpid === undefined ? undefined : rootsDriving(ctx, span.row)
   /** By cascade: below whose change it stands there, in whichever of its traces. */
   const below = new Map<number, number>()
