@@ -5,7 +5,7 @@ import {
   type LinkerSettings,
   noLinkCounts,
 } from '../model/linker-settings-and-metrics.ts'
-import type { ArrivedSpan, LinkPorts, Waiting } from '../model/linking-ports.ts'
+import type { LinkPorts, Waiting } from '../model/linking-ports.ts'
 import type { MergeGraph } from '../model/merge-graph.ts'
 import { attributeSpan, giveUp } from './attribute-span.ts'
 import { awaitChange, placeChange, waitToEnter } from './enter-change.ts'
@@ -126,13 +126,20 @@ function takeSteps(ctx: LinkContext): void {
 function take(ctx: LinkContext, step: Step): void {
   switch (step.kind) {
     case 'span':
-      handleSpan(ctx, step.span)
+      if (step.span.repeated) {
+        ctx.spans.removeRepeated(step.span)
+        ctx.counts.duplicateSpans++
+      } else if (step.span.cpid === undefined) attributeSpan(ctx, step.span)
+      else {
+        awaitChange(ctx, step.span, step.span.cpid)
+        sendOrWait(ctx, step.span, step.span.cpid)
+      }
       return
     case 'mergelog':
       handleMergelog(ctx, step.arrival, step.cpid)
       return
     case 'explained':
-      handleExplained(ctx, step.cpid)
+      if (!isPruned(ctx, step.cpid)) release(ctx, step.cpid, false)
       return
     case 'log':
       handleLog(ctx, step.log)
@@ -162,17 +169,6 @@ function letChildGo(ctx: LinkContext, row: number, cpid: number | undefined, joi
   else attributeSpan(ctx, child)
 }
 
-function handleSpan(ctx: LinkContext, span: ArrivedSpan): void {
-  if (span.repeated) {
-    ctx.spans.removeRepeated(span)
-    ctx.counts.duplicateSpans++
-  } else if (span.cpid === undefined) attributeSpan(ctx, span)
-  else {
-    awaitChange(ctx, span, span.cpid)
-    sendOrWait(ctx, span, span.cpid)
-  }
-}
-
 function handleMergelog(ctx: LinkContext, arrival: number, cpid: number): void {
   if (isPruned(ctx, cpid)) return
   if (ctx.traces.ofRoot(cpid).some((trace) => trace.provisional && trace.rootSent)) ctx.counts.lateMergelogs++
@@ -182,10 +178,6 @@ function handleMergelog(ctx: LinkContext, arrival: number, cpid: number): void {
   else if (teller !== undefined) waitToEnter(ctx, arrival, cpid, teller.until, teller.spanId)
   else placeChange(ctx, cpid)
   release(ctx, cpid, until === undefined && teller === undefined)
-}
-
-function handleExplained(ctx: LinkContext, cpid: number): void {
-  if (!isPruned(ctx, cpid)) release(ctx, cpid, false)
 }
 
 /** Pruned between arriving and being linked, as `max_bytes` may force it; its tombstone may be gone as well. */
