@@ -52,7 +52,8 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   if (ctx.outbox.wasSent(trace.id, span.row)) return
   const change = ensureChangeSpan(ctx, trace, cpid, span.startNs, placing.driven)
   const { parentId, cause, joined, elsewhere } = parentIn(ctx, span, placing, change)
-  const extra = patchOf(span.hasLinks ? repointedLinks(ctx, trace, span.row, parentId) : undefined, elsewhere)
+  const links = span.hasLinks ? repointedLinks(ctx, trace, span.row, parentId) : undefined
+  const extra = links === undefined && elsewhere === undefined ? undefined : patchOf(links, elsewhere)
   const isCounted = placing.driven && isCountedOf(ctx, trace, span.row)
   ctx.outbox.send({
     trace: trace.id,
@@ -72,8 +73,17 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   })
   if (cause !== undefined && !placing.copy) observeHop(ctx, trace, span, cause)
   if (span.writes) ctx.objects.addWrites(trace.cascade, span, ctx.objects.versions(span.row, 'wrote'))
-  countIn(ctx, trace, span)
-  if (placing.driven) noteActivityOf(ctx, trace, span, isCounted)
+  trace.sentSpans++
+  trace.sentBytes += spanBytes(span)
+  countGuest(ctx, trace, span)
+  ctx.traces.touch(trace)
+  if (placing.driven) {
+    if (!isCounted) trace.controllerSpans++
+    extendBounds(ctx, trace, span.startNs, span.endNs)
+    if (ctx.traces.addService(trace, span.service)) trace.services++
+    if (span.seen && !isCounted) ctx.actors.add(trace, span)
+    noteActivity(ctx, trace)
+  }
   if (elsewhere !== undefined) trace.sentBytes += CAUSE_BYTES
   counts.sent++
 }
@@ -192,11 +202,7 @@ function liesBelow(ctx: LinkContext, trace: Trace, row: number, top: ArrivedSpan
   return false
 }
 
-function patchOf(
-  links: ExtraPatch['links'] | undefined,
-  elsewhere: Elsewhere | undefined,
-): Buffer | undefined {
-  if (links === undefined && elsewhere === undefined) return undefined
+function patchOf(links: ExtraPatch['links'] | undefined, elsewhere: Elsewhere | undefined): Buffer {
   const patch: ExtraPatch = {
     ...(links !== undefined && { links }),
     ...(elsewhere !== undefined && {
@@ -214,21 +220,6 @@ function isCountedOf(
 ): boolean {
   if (trace.episode === 0 && trace.open) return false
   return outbox.tracesOfSpan(row).some((id) => traces.trace(id)?.root === trace.root)
-}
-
-function countIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): void {
-  trace.sentSpans++
-  trace.sentBytes += spanBytes(span)
-  countGuest(ctx, trace, span)
-  ctx.traces.touch(trace)
-}
-
-function noteActivityOf(ctx: LinkContext, trace: Trace, span: ArrivedSpan, isCounted: boolean): void {
-  if (!isCounted) trace.controllerSpans++
-  extendBounds(ctx, trace, span.startNs, span.endNs)
-  if (ctx.traces.addService(trace, span.service)) trace.services++
-  if (span.seen && !isCounted) ctx.actors.add(trace, span)
-  noteActivity(ctx, trace)
 }
 
 /**
