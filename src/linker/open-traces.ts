@@ -100,11 +100,7 @@ const none = (): boolean => false
 
 /** An episode begun after its root had settled is open without its root being so. */
 export function keepsRootOpen(trace: Trace | undefined): trace is Trace {
-  return trace?.open === true && isOfRoot(trace)
-}
-
-function isOfRoot({ episode, continuesRoot }: Trace): boolean {
-  return episode === 0 || continuesRoot
+  return trace?.open === true && (trace.episode === 0 || trace.continuesRoot)
 }
 
 /** Where spans are not duplicated every CPID is the root of its own trace. */
@@ -241,7 +237,7 @@ function addTrace(
     truncated: false,
     rootSent: false,
     provisional: !root.hasMergelog && !root.explained,
-    continuesRoot: full !== undefined && isOfRoot(full),
+    continuesRoot: full !== undefined && (full.episode === 0 || full.continuesRoot),
   }
   const trace = ctx.traces.add(begun, full)
   ctx.changes.add(root.id, { trace: trace.id, spanId: trace.rootSpan, depth: 0 })
