@@ -80,7 +80,8 @@ export class Ancestry implements GraphWatcher {
   waitsUntil(id: number): number | undefined | 'later' {
     const nowMs = this.#nowMs
     const node = this.#graph.node(id)
-    if (isEnd(node)) {
+    if (node.explained) return undefined
+    if (!node.hasMergelog) {
       const endMs = this.#endOf(node)
       return endMs > nowMs ? endMs : undefined
     }
