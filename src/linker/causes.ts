@@ -86,7 +86,10 @@ function endsLater(a: ArrivedSpan, b: ArrivedSpan): boolean {
   return a.endNs > b.endNs || (a.endNs === b.endNs && a.row > b.row)
 }
 
-/** Those of its listed roots whose activity something is (docs/linking.md, rule 6); undefined for all of them. What joined is of none. */
+/**
+ * The roots whose activity a span or a change is, of those that its CPID lists (docs/linking.md, rule 6); undefined for all of
+ * them. A span that has joined what it names is activity of none of them.
+ */
 export type Drivers = readonly number[] | undefined
 
 type Asked = Pick<LinkPorts, 'events' | 'spans' | 'objects' | 'mergelogs' | 'outbox' | 'traces' | 'waiting'>
@@ -119,16 +122,6 @@ export function driversOfChange(ctx: Asked, cpid: number, roots: readonly CpidNo
   const told = ctx.mergelogs.toldBy(cpid)
   const row = told && ctx.spans.find(told.traceId, told.spanId)
   return isSent(ctx, row) ? listedOf(rootsDriving(ctx, row), roots) : undefined
-}
-
-/** What of the drivers of something is left where it goes: all its traces, when none of them is of a driver. */
-export function driversIn(traces: readonly Trace[], drivers: Drivers): Drivers {
-  if (drivers?.length === 0) return drivers
-  return drivers !== undefined && traces.some((trace) => drivers.includes(trace.root)) ? drivers : undefined
-}
-
-export function drives(drivers: Drivers, trace: Trace): boolean {
-  return drivers === undefined || drivers.includes(trace.root)
 }
 
 /** The roots whose activity a span is that was sent. */

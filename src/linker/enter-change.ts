@@ -1,7 +1,7 @@
 import type { ArrivedSpan, ChangeSpan, Trace } from '../model/linking-ports.ts'
 import { type Cpid, cpidBytes, type CpidNode } from '../model/merge-graph.ts'
 import { nanosOfMs } from '../model/time-and-size.ts'
-import { changeInCascade, driversIn, driversOf, driversOfChange, drives, partWith } from './causes.ts'
+import { changeInCascade, driversOf, driversOfChange, partWith } from './causes.ts'
 import { ensureChangeSpan, sendMergedInto, sendRootChange, sourceLinks } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import { listedRoots, noteActivity, openTracesOf, settle, tracesFor } from './open-traces.ts'
@@ -61,18 +61,18 @@ function enterChange(ctx: LinkContext, cpid: number): void {
   const roots = listedRoots(ctx, cpid)
   const drivers = driversOfChange(ctx, cpid, roots)
   const traces = tracesFor(ctx, { cpid, roots, drivers }, ns)
-  const left = driversIn(traces, drivers)
-  for (const trace of traces) {
-    const driven = drives(left, trace)
+  for (const { trace, driven } of traces) {
     ensureChangeSpan(ctx, trace, cpid, ns, driven)
     if (driven) noteActivity(ctx, trace)
   }
   markCutRoots(ctx, node)
-  const into = traces[0]
-  if (into === undefined) return
-  const change = ensureChangeSpan(ctx, into, cpid, ns, true)
-  linkSourcesForward(ctx, mergelog?.sources ?? [], { trace: into, change, node }, traces)
-  relinkProvisional(ctx, node, provisional, { trace: into, change, node })
+  const trace = traces[0]?.trace
+  if (trace === undefined) return
+  const change = ensureChangeSpan(ctx, trace, cpid, ns, true)
+  const to = { trace, change, node }
+  const entered = traces.map((one) => one.trace)
+  linkSourcesForward(ctx, mergelog?.sources ?? [], to, entered)
+  relinkProvisional(ctx, node, provisional, to)
 }
 
 type Target = Parameters<typeof sendMergedInto>[2]
@@ -147,15 +147,16 @@ function resendSpansOf(ctx: LinkContext, cpid: number, except: ReadonlySet<numbe
   const ofChange = driversOfChange(ctx, cpid, roots)
   const hasChange = (trace: Trace): boolean =>
     except.has(trace.id) || changeInCascade(ctx, trace, cpid) !== undefined
-  for (const trace of openTracesOf(ctx, { cpid, roots, drivers: ofChange }, now, 0, hasChange))
-    ensureChangeSpan(ctx, trace, cpid, now, drives(ofChange, trace))
+  for (const { trace, driven } of openTracesOf(ctx, { cpid, roots, drivers: ofChange }, now, 0, hasChange))
+    ensureChangeSpan(ctx, trace, cpid, now, driven)
   for (const span of parentsFirst(spans)) {
     const drivers = driversOf(ctx, span, roots)
     const hasSpan = (trace: Trace): boolean =>
       except.has(trace.id) || partWith(ctx, trace, span.row) !== undefined
-    for (const trace of openTracesOf(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), hasSpan)) {
+    const input = { cpid, roots, drivers }
+    for (const { trace, driven } of openTracesOf(ctx, input, span.startNs, spanBytes(span), hasSpan)) {
       if (!hasShareFor(ctx, trace, span)) continue
-      placeSpan(ctx, span, { trace, cpid, copy: true, driven: drives(drivers, trace), awaited: [] })
+      placeSpan(ctx, span, { trace, cpid, copy: true, driven, awaited: [] })
     }
   }
 }
@@ -194,7 +195,8 @@ function enterOwnTrace(ctx: LinkContext, cpid: number): void {
   const mergelog = ctx.mergelogs.find(cpid)
   const ns = mergelog === undefined ? openingTime(ctx, cpid, []) : changeTime(mergelog)
   // A span that adds links to the one of a change that is there already.
-  const trace = tracesFor(ctx, { cpid, roots: [node], drivers: undefined }, ns, changeBytes(ctx, cpid))[0]
+  const input = { cpid, roots: [node], drivers: undefined }
+  const trace = tracesFor(ctx, input, ns, changeBytes(ctx, cpid))[0]?.trace
   if (trace === undefined) return
   noteActivity(ctx, trace)
   if (!trace.rootSent) {

@@ -9,7 +9,7 @@ import {
 import type { ArrivedSpan, LinkPorts, Trace } from '../model/linking-ports.ts'
 import type { CpidNode } from '../model/merge-graph.ts'
 import { nanosOfMs, rfc3339, type UnixNanos } from '../model/time-and-size.ts'
-import { type Drivers, drives } from './causes.ts'
+import type { Drivers } from './causes.ts'
 import { sendCascadeSpan, sendRootChange } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import {
@@ -35,11 +35,18 @@ interface RoutingInput {
   readonly drivers: Drivers
 }
 
+/** A trace that something goes into, as activity of its root where that drives it. */
+interface Destination {
+  readonly trace: Trace
+  readonly driven: boolean
+}
+
 /**
  * The traces that something of a CPID goes into now: those of its listed roots that are open, the roots that drive it first,
  * each time the newest. When all that drive it have settled the newest one's episode comes first, whatever episodes the older
  * ones have open (docs/linking.md, rules 5 to 7). Each has room for a span of `bytes`, if that is not 0, and for the change span of the
- * CPID; those whose share of guests is used up are left out for a span of one, and there may be none.
+ * CPID; those whose share of guests is used up are left out for a span of one, and there may be none. Where none of them is of a
+ * root that drives it, it is activity of them all, unless nothing drives it.
  */
 export function tracesFor(
   ctx: LinkContext,
@@ -47,8 +54,8 @@ export function tracesFor(
   activityNs: UnixNanos,
   bytes = 0,
   span?: ArrivedSpan,
-): Trace[] {
-  const open: Trace[] = []
+): Destination[] {
+  const open: Destination[] = []
   let copies: Trace[] | undefined
   let isLeftOut = false
   let newest: CpidNode | undefined
@@ -59,19 +66,25 @@ export function tracesFor(
     const opens = isDriver || root.hasMergelog
     const trace = ctx.traces.currentOf(root.id) ?? (opens ? openFirst(ctx, root, activityNs) : undefined)
     if (!keepsRootOpen(trace)) continue
-    if (span !== undefined && !hasShareFor(ctx, trace, span)) isLeftOut ||= isDriver
-    else
-      (isDriver ? open : (copies ??= [])).push(
-        withRoom(ctx, trace, { cpid, activityNs, bytes, driven: isDriver }),
-      )
+    if (span !== undefined && !hasShareFor(ctx, trace, span)) {
+      isLeftOut ||= isDriver
+      continue
+    }
+    const into = withRoom(ctx, trace, { cpid, activityNs, bytes, driven: isDriver })
+    if (isDriver) open.push({ trace: into, driven: true })
+    else (copies ??= []).push(into)
   }
   if (open.length === 0 && newest !== undefined && !isLeftOut) {
     const episode = ctx.traces.currentOf(newest.id)
-    if (episode?.open !== true) open.push(openEpisode(ctx, newest, activityNs))
-    else if (span === undefined || hasShareFor(ctx, episode, span))
-      open.push(withRoom(ctx, episode, { cpid, activityNs, bytes, driven: true }))
+    if (episode?.open !== true) open.push({ trace: openEpisode(ctx, newest, activityNs), driven: true })
+    else if (span === undefined || hasShareFor(ctx, episode, span)) {
+      const into = withRoom(ctx, episode, { cpid, activityNs, bytes, driven: true })
+      open.push({ trace: into, driven: true })
+    }
   }
-  return copies === undefined ? open : [...open, ...copies]
+  if (copies === undefined) return open
+  const driven = open.length === 0 && drivers?.length !== 0
+  return [...open, ...copies.map((trace) => ({ trace, driven }))]
 }
 
 /**
@@ -84,7 +97,7 @@ export function openTracesOf(
   activityNs: UnixNanos,
   bytes = 0,
   isLeftOut: (trace: Trace) => boolean = none,
-): Trace[] {
+): Destination[] {
   const current = roots.map((root) => {
     const opens = drivers === undefined || drivers.includes(root.id)
     return ctx.traces.currentOf(root.id) ?? (opens ? openFirst(ctx, root, activityNs) : undefined)
@@ -93,7 +106,10 @@ export function openTracesOf(
   if (open.length === 0 && current[0]?.open === true) open.push(current[0])
   return open
     .filter((trace) => !isLeftOut(trace))
-    .map((trace) => withRoom(ctx, trace, { cpid, activityNs, bytes, driven: drives(drivers, trace) }))
+    .map((trace) => {
+      const driven = drivers === undefined || drivers.includes(trace.root)
+      return { trace: withRoom(ctx, trace, { cpid, activityNs, bytes, driven }), driven }
+    })
 }
 
 const none = (): boolean => false

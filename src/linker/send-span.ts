@@ -7,7 +7,7 @@ import {
 } from '../model/linking-ports.ts'
 import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
 import { type ExtraPatch, SENT_INHERITED_CPID, SENT_PATCHED } from '../model/outbox.ts'
-import { driversIn, driversOf, drives, partWith, rootsDriving } from './causes.ts'
+import { driversOf, partWith, rootsDriving } from './causes.ts'
 import { needsChangeSpan, placeChange } from './enter-change.ts'
 import type { LinkContext } from './link-context.ts'
 import { listedRoots, openTracesOf, tracesFor } from './open-traces.ts'
@@ -76,9 +76,8 @@ function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
     const roots = listedRoots(ctx, cpid)
     const drivers = driversOf(ctx, span, roots)
     const traces = tracesFor(ctx, { cpid, roots, drivers }, span.startNs, spanBytes(span), span)
-    const left = driversIn(traces, drivers)
-    traces.forEach((trace, position) => {
-      placeSpan(ctx, span, { trace, cpid, copy: position > 0, driven: drives(left, trace), awaited })
+    traces.forEach(({ trace, driven }, position) => {
+      placeSpan(ctx, span, { trace, cpid, copy: position > 0, driven, awaited })
     })
     if (traces.length === 0) sendWhereItIs(ctx, span)
   }
@@ -203,8 +202,8 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
       const roots = ctx.settings.mode === 'passthrough' ? [] : listedRoots(ctx, cpid)
       const drivers = driversOf(ctx, child, roots)
       const open = openTracesOf(ctx, { cpid, roots, drivers }, child.startNs, spanBytes(child))
-      for (const trace of open.filter((one) => hasShareFor(ctx, one, child))) {
-        placeSpan(ctx, child, { trace, cpid, copy: true, driven: drives(drivers, trace), awaited: [] })
+      for (const { trace, driven } of open.filter((one) => hasShareFor(ctx, one.trace, child))) {
+        placeSpan(ctx, child, { trace, cpid, copy: true, driven, awaited: [] })
       }
       sent = true
       stack.push(child)
