@@ -368,7 +368,6 @@ function text(value: TextValue): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-const ATTRIBUTES_OF_WRITE = 9
 const KEY = 1
 const VALUE = 2
 const BOOL = 2
@@ -386,7 +385,7 @@ function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
   let traceparent: string | undefined
   const cursor = new WireCursor(span)
   while (cursor.next()) {
-    if (cursor.field !== ATTRIBUTES_OF_WRITE || cursor.wire !== 2) continue
+    if (cursor.field !== SPAN_ATTRIBUTES || cursor.wire !== 2) continue
     const { key, value } = readAttribute(span, cursor.start, cursor.end)
     if (key === USER_NAME && typeof value === 'string') user ??= value
     else if (key === CPID_AUDIT_ID && typeof value === 'string') auditId ??= value
