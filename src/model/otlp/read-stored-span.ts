@@ -11,7 +11,13 @@ import {
 import type { JoinTargets } from '../linking-ports.ts'
 import { type Cpid, parseCpid } from '../merge-graph.ts'
 import type { UnixNanos } from '../time-and-size.ts'
-import { MalformedOtlp, mayBeCpidAttribute, readAttribute, WireCursor } from './protobuf-wire.ts'
+import {
+  MalformedOtlp,
+  mayBeCpidAttribute,
+  readAttribute,
+  type TextValue,
+  WireCursor,
+} from './protobuf-wire.ts'
 
 const TRACE_ID = 1
 const ATTRIBUTES = 9
@@ -79,7 +85,25 @@ function readLink(span: Buffer, start: number, end: number): SpanLinkIds {
 
 const INVALID_TRACE_ID = Buffer.alloc(0)
 
-const ATTRIBUTES_WITH_TARGETS = 9
+/** Visits the attributes of a stored span, as far as it can be read: the database may be damaged. */
+function visitAttributes(
+  span: Buffer,
+  visit: (key: string, value: TextValue) => void,
+  mayMatter: (bytes: Buffer, start: number, end: number) => boolean = () => true,
+): void {
+  const cursor = new WireCursor(span)
+  try {
+    while (cursor.next()) {
+      if (cursor.field !== ATTRIBUTES || cursor.wire !== 2) continue
+      if (!mayMatter(span, cursor.start, cursor.end)) continue
+      const { key, value } = readAttribute(span, cursor.start, cursor.end)
+      visit(key, value)
+    }
+  } catch (error) {
+    if (!(error instanceof MalformedOtlp)) throw error
+  }
+}
+
 /** Under which names API servers tell of the method: of the request, of its handling, of writing the answer. */
 const METHODS: ReadonlySet<string> = new Set(['http.request.method', 'http.method', 'verb', 'method'])
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'LIST', 'WATCH'])
@@ -87,11 +111,10 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'LIST', 
 /** What a stored span of an API server or a kubelet says it belongs to. */
 export function readJoinTargets(span: Buffer): JoinTargets {
   const said = new Map<string, string>()
-  try {
-    readTextAttributes(said, span)
-  } catch (error) {
-    if (!(error instanceof MalformedOtlp)) throw error
-  }
+  visitAttributes(span, (key, value) => {
+    // Where an attribute is there more than once the first counts.
+    if (typeof value === 'string' && value !== '' && !said.has(key)) said.set(key, value)
+  })
   const method = [...METHODS].map((name) => said.get(name)).find((one) => one !== undefined) ?? ''
   const [uid, name, namespace] = [POD_UID, POD_NAME, NAMESPACE_NAME].map((key) => said.get(key) ?? '')
   return {
@@ -101,18 +124,6 @@ export function readJoinTargets(span: Buffer): JoinTargets {
   }
 }
 
-/** Where an attribute is there more than once the first counts. */
-function readTextAttributes(said: Map<string, string>, span: Buffer): void {
-  const cursor = new WireCursor(span)
-  while (cursor.next()) {
-    if (cursor.field !== ATTRIBUTES_WITH_TARGETS || cursor.wire !== 2) continue
-    const { key, value } = readAttribute(span, cursor.start, cursor.end)
-    if (typeof value === 'string' && value !== '' && !said.has(key)) said.set(key, value)
-  }
-}
-
-const ATTRIBUTES_WITH_OBJECTS = 9
-
 interface NamedObjects {
   observed?: readonly string[]
   wrote?: readonly string[]
@@ -121,26 +132,15 @@ interface NamedObjects {
 /** The object references that a stored span says it observed and wrote, as it wrote them; as far as it can be read. */
 export function namedObjects(span: Buffer): Required<NamedObjects> {
   const named: NamedObjects = {}
-  try {
-    readObjectAttributes(named, span)
-  } catch (error) {
-    if (!(error instanceof MalformedOtlp)) throw error
-  }
-  return { observed: named.observed ?? [], wrote: named.wrote ?? [] }
-}
-
-function readObjectAttributes(named: NamedObjects, span: Buffer): void {
-  const cursor = new WireCursor(span)
-  while (cursor.next()) {
-    if (cursor.field !== ATTRIBUTES_WITH_OBJECTS || !mayBeCpidAttribute(span, cursor.start, cursor.end))
-      continue
-    const { key, value } = readAttribute(span, cursor.start, cursor.end)
+  const read = (key: string, value: TextValue): void => {
     if (key === CPID_OBSERVED) named.observed ??= textsOf(value)
     else if (key === CPID_WROTE) named.wrote ??= textsOf(value)
   }
+  visitAttributes(span, read, mayBeCpidAttribute)
+  return { observed: named.observed ?? [], wrote: named.wrote ?? [] }
 }
 
-function textsOf(value: string | readonly string[] | undefined): readonly string[] {
+function textsOf(value: TextValue): readonly string[] {
   return value === undefined ? [] : typeof value === 'string' ? [value] : value
 }
 
