@@ -1,4 +1,4 @@
-import type { Decoded, ResourceGroup, ScopeGroup, SpanRecord } from '../arrivals.ts'
+import type { Decoded, ResourceGroup, ScopeGroup, ServiceInCluster, SpanRecord } from '../arrivals.ts'
 import { CLUSTER_NAME, SERVICE_NAME } from '../attributes.ts'
 import { ItemCount, type ItemKind, maySayWho, readAttribute, WireCursor } from './protobuf-wire.ts'
 
@@ -134,46 +134,34 @@ function bytesBeside(bytes: Buffer, start: number, end: number, field: number): 
   return parts.length === 0 ? NOTHING : Buffer.concat(parts)
 }
 
-const RESOURCE_SPANS_OR_LOGS = 1
-const RESOURCE_OF_GROUP = 1
-const ATTRIBUTES = 1
 /** So many fields are looked at, and so much of an attribute: other requests wait meanwhile. */
 const MOST_FIELDS = 1_000
 const MOST_ATTRIBUTE_BYTES = 8_192
-
-/** Who an OTLP request says it comes from. */
-interface ClaimedSender {
-  service: string
-  cluster: string
-}
 
 /**
  * The sender that the first resource of an OTLP request names among its first fields; both are empty where it says nothing there,
  * and for bytes that are no request.
  */
-export function claimedSender(request: Uint8Array): ClaimedSender {
-  const found: Partial<ClaimedSender> = {}
+export function claimedSender(request: Uint8Array): ServiceInCluster {
+  let service: string | undefined
+  let cluster: string | undefined
   const bytes = Buffer.from(request.buffer, request.byteOffset, request.byteLength)
   const cursor = new WireCursor(bytes)
   try {
-    if (!enter(cursor, RESOURCE_SPANS_OR_LOGS) || !enter(cursor, RESOURCE_OF_GROUP)) return named(found)
-    for (let looked = 0; looked < MOST_FIELDS && cursor.next(); looked++) {
-      if (cursor.field !== ATTRIBUTES || cursor.wire !== 2) continue
+    const isFound = enter(cursor, RESOURCE_GROUPS) && enter(cursor, RESOURCE)
+    for (let looked = 0; isFound && looked < MOST_FIELDS && cursor.next(); looked++) {
+      if (cursor.field !== RESOURCE_ATTRIBUTES || cursor.wire !== 2) continue
       if (cursor.end - cursor.start > MOST_ATTRIBUTE_BYTES) continue
       if (!maySayWho(bytes, cursor.start, cursor.end)) continue
       const { key, value } = readAttribute(bytes, cursor.start, cursor.end)
       const text = typeof value === 'string' ? value : ''
-      if (key === SERVICE_NAME) found.service ??= text
-      else if (key === CLUSTER_NAME) found.cluster ??= text
+      if (key === SERVICE_NAME) service ??= text
+      else if (key === CLUSTER_NAME) cluster ??= text
     }
   } catch {
     // Whoever decodes the request says what is wrong with it.
   }
-  return named(found)
-}
-
-function named({ service = '', cluster = '' }: Partial<ClaimedSender>): ClaimedSender {
-  return { service, cluster }
+  return { service: service ?? '', cluster: cluster ?? '' }
 }
 
 /** Goes into the first field of this number that is a message; false when there is none. */
