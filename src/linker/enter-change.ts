@@ -72,7 +72,7 @@ function enterChange(ctx: LinkContext, cpid: number): void {
   const to = { trace, change, node }
   const entered = traces.map((one) => one.trace)
   linkSourcesForward(ctx, mergelog?.sources ?? [], to, entered)
-  relinkProvisional(ctx, node, provisional, to)
+  if (hasSources) relinkLate(ctx, node, provisional, to)
 }
 
 type Target = Parameters<typeof sendMergedInto>[2]
@@ -116,10 +116,11 @@ function markCutRoots(ctx: LinkContext, node: CpidNode): void {
 }
 
 /**
- * A CPID that had counted as a root turns out to have sources. What was sent into its provisional traces is sent
- * again into the traces now right and still open; the provisional traces say where it went on, and settle.
+ * A CPID that had counted as a root turns out to have sources. What was sent into its provisional traces, and what descends from
+ * it and was sent without its mergelog, is sent again into the traces now right and still open. The provisional traces say where
+ * it went on, and settle.
  */
-function relinkProvisional(
+function relinkLate(
   ctx: LinkContext,
   node: CpidNode,
   provisional: readonly Trace[],
@@ -127,13 +128,28 @@ function relinkProvisional(
 ): void {
   if (ctx.settings.mode !== 'cascade') return
   const old = new Set(provisional.map((trace) => trace.id))
-  for (const trace of provisional) {
-    for (const cpid of ctx.changes.cpidsIn(trace.id)) resendSpansOf(ctx, cpid, old)
-  }
+  const moved = new Set(provisional.flatMap((trace) => ctx.changes.cpidsIn(trace.id)))
+  for (const cpid of sentBelow(ctx, node.id)) moved.add(cpid)
+  for (const cpid of moved) resendSpansOf(ctx, cpid, old)
   for (const trace of provisional) {
     sendMergedInto(ctx, { trace, parentId: trace.rootSpan, source: node }, to)
     settle(ctx, trace)
   }
+}
+
+/** How many CPIDs below a late mergelog are looked at; those beyond stay where they were sent. */
+const MOST_BELOW = 256
+
+/** The descendants of a CPID, nearest first, that have entered traces already. */
+function sentBelow({ graph, changes }: LinkContext, cpid: number): number[] {
+  const below = new Set([cpid])
+  for (const at of below) {
+    const left = MOST_BELOW - below.size
+    if (left <= 0) break
+    for (const target of graph.targetsAfter(at, 0, left)) below.add(target)
+  }
+  below.delete(cpid)
+  return [...below].filter((target) => changes.newest(target, 1).length > 0)
 }
 
 /** Sends the linked spans of a CPID into its open cascades that they are not in, parents before children. */

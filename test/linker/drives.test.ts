@@ -215,6 +215,25 @@ test('a late mergelog whose span is of one root opens the cascade of the other f
   expectSoundTraces(writer.sent())
 })
 
+test('what descends from a late mergelog of a CPID without a trace is a copy in the cascade of its root', async () => {
+  using writer = await TestWriter.open()
+  const [begun, root, late, merged] = [cpid(1), cpid(2), cpid(3), cpid(4)]
+  writer.mergelogs('kubectl', [{ new: root }])
+  // It begins a change itself, so that this alone drives it.
+  const events = [mergelogEvent({ new: begun })]
+  writer.mergelogs('controller', [{ new: merged, sources: [begun, late], told: { trace: 5, id: 5 } }])
+  writer.spans('controller', [{ trace: 5, id: 5, cpid: merged, events }])
+  writer.pass(20_000)
+  writer.mergelogs('controller', [{ new: late, sources: [root] }])
+  writer.pass(20_000)
+  const sent = writer.sent().filter(({ spanId }) => spanId === hexSpan(5))
+  expect(sent.map(({ traceId, attributes }) => [traceId, attributes['cpid.copy']])).toEqual([
+    [traceOf(begun), undefined],
+    [traceOf(root), true],
+  ])
+  expectSoundTraces(writer.sent())
+})
+
 test('of many objects that it observed the one written last counts, and none that another change wrote', async () => {
   using writer = await TestWriter.open()
   makeIt(writer)
