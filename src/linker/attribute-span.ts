@@ -47,12 +47,12 @@ export function giveUp(ctx: LinkContext, row: number): void {
 }
 
 function aboveOf(ctx: LinkContext, span: ArrivedSpan): NearestAncestor {
-  return span.malformed ? 'none' : nearestAbove(ctx, span)
+  return span.malformed ? undefined : nearestAbove(ctx, span)
 }
 
 /** What is known when nothing above is waited for: a parent that waits may have a CPID. */
 function knownOf(above: NearestAncestor): NearestAncestor {
-  const parent = above !== 'none' && above.kind === 'awaited' ? above.parent : undefined
+  const parent = above?.kind === 'awaited' ? above.parent : undefined
   return parent?.cpid === undefined ? above : { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
 }
 
@@ -63,10 +63,9 @@ function attributeNow(
   waited: Waited | undefined,
 ): void {
   if (span.names !== 0 && !span.malformed && joins(ctx, span, above, waited)) return
-  if (above !== 'none' && above.kind === 'cpid' && mayJoin(ctx, span, above.cpid))
-    takeCpid(ctx, span, above, waited?.dueMs)
+  if (above?.kind === 'cpid' && mayJoin(ctx, span, above.cpid)) takeCpid(ctx, span, above, waited?.dueMs)
   else {
-    if (above !== 'none' && above.kind === 'awaited')
+    if (above?.kind === 'awaited')
       ctx.parents.add(span.origin, above.parentId, AWAITED_AFTER_FORWARD, undefined, true)
     forwardUnattributed(ctx, span)
   }
@@ -89,7 +88,7 @@ function waitsForAncestor(
   above: NearestAncestor,
   behindUntilMs: number | undefined,
 ): boolean {
-  if (above === 'none' || above.kind === 'cpid') return false
+  if (above?.kind !== 'awaited') return false
   const { parents, clock, settings, waiting, steps } = ctx
   const { origin } = span
   const { parentId, row } = above
@@ -117,11 +116,11 @@ function joins(
   above: NearestAncestor,
   waited: Waited | undefined,
 ): boolean {
-  const hasCpid = above !== 'none' && above.kind === 'cpid'
+  const hasCpid = above?.kind === 'cpid'
   if (hasCpid && above.joined) return false
   const { activeMs } = ctx.clock
   // It has been waited for the parent as long as for anything, and what a request's span did not find is not there for those below it.
-  const mayWait = hasCpid || (above === 'none' && !isBelowRequest(ctx, span))
+  const mayWait = hasCpid || (above === undefined && !isBelowRequest(ctx, span))
   const dueMs = waited?.waiting.kind === 'join' ? waited.dueMs : undefined
   const until = mayWait ? (dueMs ?? activeMs + ctx.settings.waitMs) : activeMs
   if (take(ctx, span, joiningByRequest(ctx, span), until)) return true
@@ -150,9 +149,12 @@ function take(ctx: LinkContext, span: ArrivedSpan, joining: Joining | undefined,
   return true
 }
 
-/** Where a span without a CPID may get one; `row` is of an ancestor that was stored, and waits itself or is about to be linked. */
+/**
+ * Where a span without a CPID may get one: undefined where nothing above it has one. `row` is of an ancestor that was stored, and
+ * waits itself or is about to be linked.
+ */
 type NearestAncestor =
-  | 'none'
+  | undefined
   | { kind: 'cpid'; cpid: number; joined: boolean }
   | { kind: 'awaited'; parentId: bigint; row: number | undefined; parent: ArrivedSpan | undefined }
 
@@ -172,10 +174,10 @@ function nearestAbove(
     const parent = row !== undefined && events.isLinked(row) ? spans.span(row) : undefined
     if (parent === undefined || waiting.hasSpan(parent.row)) return { kind: 'awaited', parentId, row, parent }
     if (parent.cpid !== undefined) return { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
-    if (!parent.malformed) return 'none'
+    if (!parent.malformed) return undefined
     at = parent
   }
-  return 'none'
+  return undefined
 }
 
 /** How many spans are climbed at most. */
@@ -192,7 +194,7 @@ function topmostWaiting(
   let at = span
   for (let climbed = 0; climbed < MOST_CLIMBED; climbed++) {
     const above = nearestAbove(ctx, at)
-    const row = above !== 'none' && above.kind === 'awaited' ? above.row : undefined
+    const row = above?.kind === 'awaited' ? above.row : undefined
     const next = row === undefined || !ctx.waiting.hasSpan(row) ? undefined : ctx.spans.span(row)
     if (next === undefined || next.cpid !== undefined) return at
     if (next.row === span.row) return span
