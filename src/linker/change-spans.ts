@@ -40,7 +40,7 @@ export function sendRootChange(ctx: LinkContext, trace: Trace, root: CpidNode, a
   sendSynthetic(ctx, trace, {
     spanId: trace.rootSpan,
     parentId: 0n,
-    name: mergelog !== undefined && mergelog.sources.length > 0 ? 'merge' : changeName(mergelog),
+    name: mergelog !== undefined && mergelog.sources.length > 0 ? 'merge' : changeName('change', mergelog),
     cpid: root.cpid,
     startNs: trace.firstNs,
     attributes: changeAttributes(mergelog, activityNs),
@@ -77,7 +77,7 @@ export function ensureChangeSpan(
   sendSynthetic(ctx, trace, {
     spanId: change.spanId,
     parentId: parent?.spanId ?? trace.rootSpan,
-    name: mergelog === undefined || mergelog.sources.length === 0 ? changeName(mergelog) : 'merge',
+    name: mergelog === undefined || mergelog.sources.length === 0 ? changeName('change', mergelog) : 'merge',
     cpid: node.cpid,
     startNs: ns,
     attributes: changeAttributes(mergelog, activityNs),

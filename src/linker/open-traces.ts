@@ -13,10 +13,10 @@ import type { Drivers } from './causes.ts'
 import { sendCascadeSpan, sendRootChange } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
 import {
+  changeName,
   changeSpanId,
   changeTime,
   derivedSpanId,
-  episodeName,
   extendBounds,
   lacksPlausibleTime,
   numberBytes,
@@ -150,7 +150,7 @@ function openEpisode(ctx: LinkContext, root: CpidNode, activityNs: UnixNanos, fu
   sendSynthetic(ctx, trace, {
     spanId: trace.rootSpan,
     parentId: 0n,
-    name: episodeName(mergelog),
+    name: changeName('episode', mergelog),
     cpid: root.cpid,
     startNs: firstNs,
     attributes: {

@@ -70,7 +70,7 @@ export function sendSynthetic(ctx: LinkContext, trace: Trace, span: SyntheticSpa
 
 /** When a synthetic span is stamped: inside its trace, and in an ended one at its last activity. */
 export function stampIn(ctx: LinkContext, trace: Trace, ns: UnixNanos): UnixNanos {
-  if (!trace.open || plausibilityOf(ns, plausibleRange(ctx)) === 'impossible') return trace.lastNs
+  if (!trace.open || plausibilityOf(ctx, ns) === 'impossible') return trace.lastNs
   return ns < trace.firstNs ? trace.firstNs : ns
 }
 
@@ -98,17 +98,8 @@ export function changeAttributes(
   }
 }
 
-/** `change`, or `change apps/v1/deployments` when the mergelog names its object. */
-export function changeName(mergelog: StoredMergelog | undefined): string {
-  return named('change', mergelog)
-}
-
-/** `episode`, or `episode apps/v1/deployments` when the root's mergelog names its object. */
-export function episodeName(mergelog: StoredMergelog | undefined): string {
-  return named('episode', mergelog)
-}
-
-function named(what: string, mergelog: StoredMergelog | undefined): string {
+/** `change`, or `change apps/v1/deployments` when the mergelog names its object; so for an episode of its root. */
+export function changeName(what: 'change' | 'episode', mergelog: StoredMergelog | undefined): string {
   const resource = mergelog?.object === undefined ? undefined : kindOfObject(mergelog.object)
   return resource === undefined ? what : `${what} ${resource}`
 }
@@ -169,14 +160,15 @@ function plausibleRange(ctx: LinkContext): PlausibleRange {
   })
 }
 
-function plausibilityOf(ns: UnixNanos, { fromNs, toNs }: PlausibleRange): Plausibility {
+function plausibilityOf(ctx: LinkContext, ns: UnixNanos): Plausibility {
+  const { fromNs, toNs } = plausibleRange(ctx)
   if (ns < NO_CLUSTER_BEFORE || ns > toNs) return 'impossible'
   return ns < fromNs ? 'old' : 'plausible'
 }
 
 /** When activity that arrives now took place: by the sender where that is possible, else now. */
 export function possibleTime(ctx: LinkContext, ns: UnixNanos): UnixNanos {
-  return plausibilityOf(ns, plausibleRange(ctx)) === 'impossible' ? nanosOfMs(ctx.clock.wallMs) : ns
+  return plausibilityOf(ctx, ns) === 'impossible' ? nanosOfMs(ctx.clock.wallMs) : ns
 }
 
 /**
@@ -201,14 +193,12 @@ export function openingTime(ctx: LinkContext, root: number, told: readonly UnixN
 
 /** True when a trace that begins then has no plausible time yet. */
 export function lacksPlausibleTime(ctx: LinkContext, openedNs: UnixNanos): boolean {
-  return plausibilityOf(openedNs, plausibleRange(ctx)) === 'old'
+  return plausibilityOf(ctx, openedNs) === 'old'
 }
 
-/** What the mergelog of a change says of when it was. */
-export function noteChange(ctx: LinkContext, trace: Trace, mergelog: StoredMergelog | undefined): void {
-  if (mergelog === undefined) return
-  const { timeNs } = mergelog
-  if (plausibilityOf(timeNs, plausibleRange(ctx)) === 'impossible') trace.clockSkew = true
+/** A change whose mergelog gives a time that cannot be shows that its sender's clock is wrong. */
+export function noteChange(ctx: LinkContext, trace: Trace, { timeNs }: StoredMergelog): void {
+  if (plausibilityOf(ctx, timeNs) === 'impossible') trace.clockSkew = true
 }
 
 /** Activity of a trace lay between these times; those that arrival makes implausible stay out of its bounds. */
@@ -221,7 +211,7 @@ export function extendBounds(ctx: LinkContext, trace: Trace, startNs: UnixNanos,
   }
   if (endNs < startNs) trace.clockSkew = true
   for (const ns of endNs < startNs ? [startNs] : [startNs, endNs]) {
-    const plausibility = plausibilityOf(ns, range)
+    const plausibility = plausibilityOf(ctx, ns)
     const isBetter = trace.doubtfulTimes && plausibility === 'plausible'
     if (isBetter) {
       trace.doubtfulTimes = false
