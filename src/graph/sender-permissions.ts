@@ -39,29 +39,23 @@ export class SenderRules {
 /** What one sender may send. */
 class SenderPermissions {
   readonly #grants: SenderGrants
-  readonly #mergesAll: boolean
   readonly #digest: Buffer
+  /** Whether its spans may be of changes of any cluster. */
+  readonly joinsAll: boolean
+  /** Whether it is pointless to ask `mayMerge`. */
+  readonly mayMergeAll: boolean
 
   constructor(grants: SenderGrants) {
     this.#grants = grants
     const { clusters, services, unknown } = grants.mergeFrom
-    this.#mergesAll = unknown && clusters.includes('*') && services.includes('*')
+    this.joinsAll = grants.join === 'any'
+    this.mayMergeAll = unknown && clusters.includes('*') && services.includes('*')
     this.#digest = hash('sha256', JSON.stringify(grants), 'buffer')
   }
 
   may(send: 'spans' | 'logs' | 'mergelogs', service: string, cluster: string): boolean {
     const { clusters, services } = this.#grants
     return this.#grants[send] && matchesOnePattern(clusters, cluster) && matchesOnePattern(services, service)
-  }
-
-  /** Whether its spans may be of changes of any cluster. */
-  get joinsAll(): boolean {
-    return this.#grants.join === 'any'
-  }
-
-  /** Whether it is pointless to ask `mayMerge`. */
-  get mayMergeAll(): boolean {
-    return this.#mergesAll
   }
 
   /** `owner` is undefined while the change's own mergelog has not arrived. */
