@@ -25,27 +25,7 @@ export interface LinkerSettings extends LinkSettings {
   awaitsPods?: boolean
 }
 
-/** What one round of linking did, for the metrics. */
-export interface LinkCounts {
-  sent: number
-  unattributed: number
-  lateMergelogs: number
-  lateParents: number
-  duplicateSpans: number
-  duplicateLogs: number
-  cutRoots: number
-  /** Late parents and back links for which their trace had no room. */
-  leftOut: number
-  /** Spans of other clusters for which the traces of their change had no room left. */
-  beyondShare: number
-  settled: number
-  episodes: number
-  /** Log records sent on, and those of them without a CPID. */
-  logs: number
-  unattributedLogs: number
-}
-
-export const noLinkCounts = (): LinkCounts => ({
+const NOTHING_LINKED = {
   sent: 0,
   unattributed: 0,
   lateMergelogs: 0,
@@ -53,13 +33,21 @@ export const noLinkCounts = (): LinkCounts => ({
   duplicateSpans: 0,
   duplicateLogs: 0,
   cutRoots: 0,
+  /** Late parents and back links for which their trace had no room. */
   leftOut: 0,
+  /** Spans of other clusters for which the traces of their change had no room left. */
   beyondShare: 0,
   settled: 0,
   episodes: 0,
+  /** Log records sent on, and those of them without a CPID. */
   logs: 0,
   unattributedLogs: 0,
-})
+}
+
+/** What one round of linking did, for the metrics. */
+export type LinkCounts = typeof NOTHING_LINKED
+
+export const noLinkCounts = (): LinkCounts => ({ ...NOTHING_LINKED })
 
 /** Something the linker saw that metrics tell of; the ids are those of the span it happened in, as it was sent. */
 export type CascadeObservation = { seconds: number; traceId: Buffer; spanId: bigint } & (
