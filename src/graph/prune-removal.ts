@@ -17,7 +17,7 @@ interface RemovalParts {
   readonly graph: MergeGraph
   readonly guard: PruneGuard
   readonly maxFanout: number
-  /** Hears of those that stay after all. */
+  /** Told of each CPID that was condemned and stays after all. */
   readonly spared: (place: PruneCandidate) => void
 }
 
@@ -157,7 +157,7 @@ export class PruneGuard {
   }
 }
 
-/** Nothing is caught. */
+/** Catches nothing. */
 const ATTEMPT_ONLY: PruneAttempt = (_cpid, _does, work) => {
   work()
   return true

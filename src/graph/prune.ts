@@ -318,7 +318,7 @@ function forgetTombstones(store: PruneStore, work: PruneWork, maxCpids: number):
 }
 
 const MINUTE_MS = 60_000
-/** More than any correction by NTP that does no harm. */
+/** Leaps of the calendar up to this are corrections, as by NTP, and count for nothing. */
 export const LEAP_MS = 10 * MINUTE_MS
 /** A clock may gain or lose that much of the time that goes by: no clock that works drifts, or is slewed for long, faster. */
 export const DRIFT = 0.01

@@ -17,7 +17,7 @@ import { forwardUnattributed, sendOrWait } from './send-span.ts'
 import { mayJoin } from './trace-room.ts'
 import type { Waited } from './waiting.ts'
 
-/** How many spans that name no request stand between two of one that do: filters. */
+/** How many ancestors are looked at for one that names the same request: an API server's filters lie between. */
 const MAX_NESTED = 16
 const ARRIVAL_ONLY = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
@@ -28,16 +28,16 @@ interface Taken {
 
 /**
  * Finds the CPID of a span that carries none: its nearest ancestor's, once that has arrived, or that of what the span says it
- * belongs to. `waited` is as what it has waited for one of these.
+ * belongs to. `waited` says for which of these it has waited, if it has.
  */
 export function attributeSpan(ctx: LinkContext, span: ArrivedSpan, waited?: Waited): void {
-  // What comes after a parent that has a CPID need not wait for it; what came before goes after it.
+  // A span that comes after its parent takes the parent's CPID even if that still waits; one that came before it goes after it.
   const above = waited === undefined ? knownOf(aboveOf(ctx, span)) : aboveOf(ctx, span)
   if (waitsForAncestor(ctx, span, above, waited?.waiting.behindUntilMs)) return
   attributeNow(ctx, span, knownOf(above), waited)
 }
 
-/** A span has waited for its parent as long as it may, and so have those that wait for the span. */
+/** A span that has waited for its parent as long as it may goes without it, and those that wait for the span follow. */
 export function giveUp(ctx: LinkContext, row: number): void {
   const span = ctx.spans.span(row)
   if (span === undefined || span.cpid !== undefined || !ctx.waiting.remove(row)) return
@@ -50,7 +50,7 @@ function aboveOf(ctx: LinkContext, span: ArrivedSpan): NearestAncestor {
   return span.malformed ? undefined : nearestAbove(ctx, span)
 }
 
-/** What is known when nothing above is waited for: a parent that waits may have a CPID. */
+/** What is above a span that waits no longer: the CPID of a parent that itself still waits counts too. */
 function knownOf(above: NearestAncestor): NearestAncestor {
   const parent = above?.kind === 'awaited' ? above.parent : undefined
   return parent?.cpid === undefined ? above : { kind: 'cpid', cpid: parent.cpid, joined: parent.joined }
@@ -71,7 +71,7 @@ function attributeNow(
   }
 }
 
-/** `dueMs` is until when the span has waited for it, where it has. */
+/** `dueMs` is until when the span has waited for its CPID, if it has. */
 function takeCpid(ctx: LinkContext, span: ArrivedSpan, { cpid, joined }: Taken, dueMs?: number): void {
   ctx.spans.inheritCpid(span, cpid, joined)
   awaitChange(ctx, span, cpid)
@@ -119,7 +119,7 @@ function joins(
   const hasCpid = above?.kind === 'cpid'
   if (hasCpid && above.joined) return false
   const { activeMs } = ctx.clock
-  // It has been waited for the parent as long as for anything, and what a request's span did not find is not there for those below it.
+  // A span that waited for its parent has waited long enough. What the span of a request did not find is not there for those below it.
   const mayWait = hasCpid || (above === undefined && !isBelowRequest(ctx, span))
   const dueMs = waited?.waiting.kind === 'join' ? waited.dueMs : undefined
   const until = mayWait ? (dueMs ?? activeMs + ctx.settings.waitMs) : activeMs

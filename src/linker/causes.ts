@@ -157,7 +157,7 @@ interface Writer {
   readonly driving: readonly number[]
 }
 
-/** As causal parents are found (docs/linking.md, rule 4), in all traces at once: how deep it hangs there does not matter. */
+/** What drives the span's cause, which is found as in rule 4 of docs/linking.md, but in all traces at once and at any depth. */
 function driversByCause(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
   let last: Writer | undefined
   let searched = 0

@@ -28,7 +28,7 @@ import {
 } from './synthetic-spans.ts'
 import { changeBytes, hasRoomFor, hasShareFor } from './trace-room.ts'
 
-/** What goes into traces: of which CPID it is, the roots that this lists, and those of them that drive it. */
+/** What decides into which traces a span or a change goes: its CPID, that CPID's listed roots, and those of them that drive it. */
 interface RoutingInput {
   readonly cpid: number
   readonly roots: readonly CpidNode[]
@@ -62,7 +62,7 @@ export function tracesFor(
   for (const root of roots) {
     const isDriver = drivers === undefined || drivers.includes(root.id)
     if (isDriver) newest ??= root
-    // A root whose mergelog came is about to be heard of, if it was not yet.
+    // The mergelog of such a root is stored: the linker opens its trace now if it has not come to it yet.
     const opens = isDriver || root.hasMergelog
     const trace = ctx.traces.currentOf(root.id) ?? (opens ? openFirst(ctx, root, activityNs) : undefined)
     if (!keepsRootOpen(trace)) continue
@@ -114,7 +114,7 @@ export function openTracesOf(
 
 const none = (): boolean => false
 
-/** An episode begun after its root had settled is open without its root being so. */
+/** True of an open trace whose root has not settled; an episode that began after that is open, but its root is not. */
 export function keepsRootOpen(trace: Trace | undefined): trace is Trace {
   return trace?.open === true && (trace.episode === 0 || trace.continuesRoot)
 }
@@ -179,7 +179,7 @@ interface Arriving {
 }
 
 /**
- * A full trace goes on in an episode; its root stays open, since when it was opened is kept. What is too large for any trace
+ * A full trace goes on in an episode; its root stays open, and its age counts from the first trace. What is too large for any trace
  * goes into one that holds nothing but its root.
  */
 function withRoom(ctx: LinkContext, trace: Trace, { cpid, activityNs, bytes, driven }: Arriving): Trace {
@@ -283,7 +283,7 @@ export function noteActivity({ clock, traces }: Pick<LinkPorts, 'clock' | 'trace
   traces.touch(trace)
 }
 
-/** A trace goes on with one that was full, for something that is no activity of it: it has been silent for as long. */
+/** An episode opened for something that is no activity of its root has been silent for as long as the full trace before it. */
 function inheritSilence({ traces }: Pick<LinkPorts, 'traces'>, trace: Trace, full: Trace): void {
   trace.lastArrivalMs = full.lastArrivalMs
   trace.lastWallMs = full.lastWallMs

@@ -104,8 +104,8 @@ interface Parent {
 }
 
 /**
- * What it has joined where that is in the trace; its local parent where that is in the trace or still to come (then it is brought along when it does), else its
- * cause, else the change span. A parent that lies below the span counts as none. A local parent or cause that is in
+ * The parent of a span in a trace: what the span has joined, where that is in the trace; else its local parent, where that is in
+ * the trace, or has not arrived yet (it will follow the span into the trace); else its cause; else the change span. A parent that lies below the span counts as none. A local parent or cause that is in
  * another trace of the cascade is no parent here, but it is what the span hangs under in the cascade.
  */
 function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change: ChangeSpan): Parent {
@@ -212,7 +212,7 @@ function patchOf(links: ExtraPatch['links'] | undefined, elsewhere: Elsewhere | 
   return Buffer.from(JSON.stringify(patch))
 }
 
-/** True when the span is in another trace of the same root, as a parent is that was brought to children in several. */
+/** True when the span is counted in another trace of the same root already: a parent may follow its children into several. */
 function isCountedOf(
   { outbox, traces }: Pick<LinkPorts, 'outbox' | 'traces'>,
   trace: Trace,

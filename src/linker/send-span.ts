@@ -68,7 +68,7 @@ function send(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
 
 const ARRIVAL_ONLY = { cpid: undefined, origin: undefined, parentId: undefined, behindUntilMs: undefined }
 
-/** Sends a span whose CPID is known to where its CPID's activity goes now. */
+/** Sends a span whose CPID is known into the traces in which activity of that CPID belongs now. */
 function sendSpan(ctx: LinkContext, span: ArrivedSpan, cpid: number): void {
   const awaited = ctx.parents.take(span)
   if (ctx.settings.mode === 'passthrough') sendInPlace(ctx, span, cpid)
@@ -140,7 +140,7 @@ export function forwardUnattributed(ctx: LinkContext, span: ArrivedSpan): void {
   releaseFollowers(ctx, span, awaited, undefined)
 }
 
-/** What had been waiting for this span, or went ahead without it, learns of it. */
+/** Children that waited for this span are let go; into traces of children that went ahead without it, it follows them. */
 function followAwaited(
   ctx: LinkContext,
   span: ArrivedSpan,

@@ -9,7 +9,7 @@ import { SHOWN_SOURCES } from './synthetic-spans.ts'
 /** What a trace ends with: its `cascade` span, and what says where it goes on. */
 const CLOSING_SPANS = 2
 const MAX_CLOSING_BYTES = 2_048
-/** The part of its bytes that a trace leaves to parents that come after their children. */
+/** A trace keeps one in so many of its bytes free for parents that come after their children. */
 const SPARE_PART = 16
 /** What a change span weighs at most besides what its mergelog tells: ids, times, a link, a source. */
 const CHANGE_BYTES = 512
@@ -61,10 +61,10 @@ export function hasRoomForParent({ settings }: LinkContext, trace: Trace, bytes:
 
 const NOTHING: Load = { spans: 0, bytes: 0 }
 
-/** The part of a trace that spans of other clusters than its root's may fill, where senders are told apart. */
+/** Where senders are told apart, spans of other clusters than its root's may fill one in so many parts of a trace. */
 const GUESTS_PART = 2
 
-/** Whether a trace has room for a span of whoever sent it: guests leave half of it to the cluster whose change it is. */
+/** Whether a trace has room for a span, by its sender: guests leave half of the trace to the cluster whose change it shows. */
 export function hasShareFor(ctx: LinkContext, trace: Trace, span: ArrivedSpan): boolean {
   if (!isGuest(ctx, trace, span)) return true
   const { maxTraceSpans, maxTraceBytes } = ctx.settings
@@ -81,7 +81,7 @@ export function countGuest(ctx: LinkContext, trace: Trace, span: ArrivedSpan): v
   trace.guestBytes += spanBytes(span)
 }
 
-/** A span of another cluster than that whose change the trace's root is; nobody is one where everybody may send everything. */
+/** True of a span from another cluster than the one whose change the trace shows; never where senders are not told apart. */
 function isGuest(
   { settings, scopes, mergelogs, graph }: LinkContext,
   trace: Trace,

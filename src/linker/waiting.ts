@@ -8,7 +8,7 @@ import {
 import { isSent } from './causes.ts'
 import type { LinkContext, Step } from './link-context.ts'
 
-/** Who has so many ancestors that are not explained that they are not all found in a round waits for as long at least. */
+/** When to ask again about a CPID that has more unexplained ancestors than one round looks at. */
 const LATER_MS = 100
 
 /** When to look again at what waits for a CPID to be explained; undefined when nothing is worth waiting for any more. */
@@ -20,7 +20,7 @@ export function waitsUntil(
   return until === 'later' ? clock.activeMs + LATER_MS : until
 }
 
-/** What has one root needs nobody to say what drives it. */
+/** Only where a CPID has several roots does it have to be found out which of them drives a span. */
 function hasSeveralRoots({ graph, ancestry, settings }: LinkContext, cpid: number): boolean {
   if (settings.mode !== 'cascade') return false
   return (graph.node(cpid).roots ?? ancestry.roots(cpid)).length > 1
@@ -207,7 +207,7 @@ function ahead(ctx: CyclePorts, span: ArrivedSpan, self: number): Iterable<numbe
 /** How many spans that waited follow at once, in one call of the linker. */
 const MOST_AT_ONCE = 1_000
 
-/** Something that waits goes after what it waited for: at once, or where that sets off much in one of the next turns. */
+/** Lets go what waited, after what it waited for: at once, or in one of the next turns where very much follows. */
 export function scheduleFollower(ctx: LinkContext, arrival: number, step: Step): void {
   if (ctx.followed++ < MOST_AT_ONCE) ctx.steps.push(step)
   else ctx.waiting.wake(arrival)

@@ -115,7 +115,7 @@ export interface Waiting {
   readonly behindUntilMs: number | undefined
 }
 
-/** What waits for a mergelog, a writer, a parent or who told of it, and until when. */
+/** What waits for a mergelog, for a writer, for a parent or for the span that told of it, and until when. */
 export interface WaitingItems {
   add(waiting: Waiting, dueMs: number): void
   /** True for a span that is linked but not sent yet. */
@@ -155,7 +155,7 @@ export interface AwaitedParents {
   add(origin: number, spanId: bigint, trace: number, cpid: number | undefined, driven: boolean): void
   /** When a parent was first missed, if it is awaited. */
   since(origin: number, spanId: bigint): number | undefined
-  /** Takes the awaiting of this span away. */
+  /** The children that this span was awaited for; it is awaited no longer. */
   take(span: ArrivedSpan): AwaitedParent[]
 }
 
@@ -185,7 +185,7 @@ export interface Joins {
   /** The span waits for what has one of these keys. */
   await(row: number, keys: readonly string[]): void
   stopAwaiting(row: number): void
-  /** Spans that wait for what a span may be to them that is sent: the write that it tells of, or what links name. */
+  /** Spans that wait to join this one, which is being sent: for the write that it tells of, or by a link to it. */
   waitingFor(span: ArrivedSpan): readonly number[]
 }
 
@@ -301,7 +301,7 @@ export interface Mergelogs {
   toldBy(cpid: number): ChangeReporter | undefined
 }
 
-/** Under whose name spans go out, and what that weighs. */
+/** Under which resource and scope spans are sent, and how many bytes these add. */
 export interface LinkScopes {
   /** The scope `causeway` under the resource of another scope, or under Causeway's own. */
   ownUnder(senderScope: number | undefined): number
