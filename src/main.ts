@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { runCauseway } from './app/run-causeway.ts'
 import { runCli } from './cli/commands.ts'
-import { readVersion } from './cli/run-command.ts'
+import { readManifest } from './cli/run-command.ts'
 
 let isServing = false
 
@@ -24,6 +24,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   },
   run: (loaded, read, writeLog) => {
     isServing = true
-    return runCauseway(loaded, read, readVersion(), { writeLog })
+    return runCauseway(loaded, read, readManifest().version, { writeLog })
   },
 })

@@ -4,8 +4,7 @@ import type { Absent, CausewayQueries, SchemaState } from '../model/queries.ts'
 import { answer } from '../query/answer.ts'
 import type { Question } from '../query/question.ts'
 import { type ChangesDatabase, openForChanges, openForQuestions } from './database-file.ts'
-import { CliError, type CliIo, type CommandLine, messageOf } from './command-line.ts'
-import type { TextSink } from './config-commands.ts'
+import { CliError, type CliIo, type CommandLine, messageOf, type TextSink } from './command-line.ts'
 import { loadCommandConfig } from './configuration.ts'
 
 /** Asks the configured database, whether or not a Causeway runs on it. Throws CliError when there is none. */

@@ -5,7 +5,6 @@ import { nearest } from '../config/schema.ts'
 import { parseDuration } from '../config/value-kinds.ts'
 import { type Cpid, type CpidPrefix, parseCpid, parseCpidPrefix } from '../model/merge-graph.ts'
 import type { CausewayQueries } from '../model/queries.ts'
-import type { TextSink } from './config-commands.ts'
 
 /** The commands that there are, by name. */
 export type Commands = ReadonlyMap<string, Command>
@@ -370,6 +369,10 @@ export function timeoutOf({ timeout }: CommandLine, otherwise: number): number {
 export function stateOf({ state }: CommandLine): 'open' | 'settled' | undefined {
   if (state === undefined || state === 'open' || state === 'settled') return state
   throw new CliError(`--state ${JSON.stringify(state)} is unknown; write open or settled`, EXIT_USAGE)
+}
+
+export interface TextSink {
+  write(text: string): unknown
 }
 
 /** What the command line works on; tests give their own. */

@@ -1,8 +1,12 @@
+import { stringify } from 'yaml'
 import { COMPONENTS } from '../app/components.ts'
 import { loadConfig, type LoadedConfig } from '../config/load-config.ts'
+import { printConfig as printed } from '../config/print-config.ts'
 import { readNamedFile } from '../platform/followed-files.ts'
 import type { CliIo, CommandLine, Run } from './command-line.ts'
-import { type ConfigCommand, runComponents, runPrintConfig, runValidate } from './config-commands.ts'
+import { readManifest } from './run-command.ts'
+
+const STABILITY = 'Alpha'
 
 /** The configuration that a command line names. Throws ConfigError with every mistake in it. */
 export function loadCommandConfig(
@@ -18,12 +22,46 @@ export const server: Run = (line, io) => {
   return io.run(read(), read)
 }
 
-export const validate: Run = (line, io) => runValidate(withIo(line, io))
+/** Says nothing when the configuration is right. */
+export const validate: Run = (line, io) => {
+  loadAndWarn(line, io)
+  return 0
+}
 
-export const printConfig: Run = (line, io) => runPrintConfig(withIo(line, io))
+/** Prints the configuration with every default written out and secrets blacked out. */
+export const printConfig: Run = (line, io) => {
+  const { raw } = loadAndWarn(line, io)
+  io.stdout.write(printed(raw, io.components ?? COMPONENTS))
+  return 0
+}
 
-export const components: Run = (_line, io) => runComponents(io)
+function loadAndWarn(line: CommandLine, io: CliIo): LoadedConfig {
+  const loaded = loadCommandConfig(line, io)
+  for (const warning of loaded.warnings) io.stderr.write(`Warning: ${warning}\n`)
+  return loaded
+}
 
-function withIo({ sources, sets }: CommandLine, { env, stdout, stderr, components }: CliIo): ConfigCommand {
-  return { sources, sets, env, stdout, stderr, ...(components && { components }) }
+/** Prints what Causeway is made of. */
+export const components: Run = (_line, { stdout, components = COMPONENTS }) => {
+  const { receivers, processors, exporters, connectors, extensions } = components
+  const { name: command, description, version } = readManifest()
+  const list = {
+    buildinfo: { command, description, version },
+    receivers: receivers.map(({ name, signals }) => describe(name, signals)),
+    processors: processors.map(({ name }) => describe(name, [])),
+    exporters: exporters.map(({ name, signals }) => describe(name, signals)),
+    connectors: connectors.map(({ name, pairs }) =>
+      describe(
+        name,
+        pairs.map(({ from, to }) => `${from}-to-${to}`),
+      ),
+    ),
+    extensions: extensions.map(({ name }) => describe(name, ['extension'])),
+  }
+  stdout.write(stringify(list, { lineWidth: 0, aliasDuplicateObjects: false }))
+  return 0
+}
+
+function describe(name: string, uses: readonly string[]) {
+  return { name, stability: Object.fromEntries(uses.toSorted().map((use) => [use, STABILITY])) }
 }

@@ -30,7 +30,7 @@ import {
 import { loadCommandConfig } from './configuration.ts'
 import { checkDatabase, checkExporters, checkSenders, checkSetAside } from './doctor-database.ts'
 import { checkReceivers, fail, type Finding, type FindingState, ok, warn } from './doctor-finding.ts'
-import { readVersion } from './run-command.ts'
+import { readManifest } from './run-command.ts'
 import { count, printable, terminalOf } from './text.ts'
 
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -185,7 +185,7 @@ async function checkBackend(exporter: ExporterConfig, signal: SentSignal, ask: A
 function asking(config: CausewayConfig, components: Components): Ask {
   const hooks = {
     components,
-    userAgent: `Causeway/${readVersion()}`,
+    userAgent: `Causeway/${readManifest().version}`,
     authenticators: authenticatorsOf(config, components),
     longestMs: LONGEST_SEND_MS,
     show: () => undefined,

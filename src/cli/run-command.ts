@@ -45,7 +45,7 @@ async function dispatch(line: CommandLine, io: CliIo, commands: Commands): Promi
     return 0
   }
   if (line.version === true) {
-    io.stdout.write(`causeway version ${readVersion()}\n`)
+    io.stdout.write(`causeway version ${readManifest().version}\n`)
     return 0
   }
   if (command === undefined) throw new CliError('write a command; causeway --help lists them', EXIT_USAGE)
@@ -126,10 +126,13 @@ function listed(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join('\n')
 }
 
-/** The version of this Causeway. */
-export function readVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
-  return manifest.version
+interface Manifest {
+  name: string
+  description: string
+  version: string
+}
+
+/** What this Causeway says of itself. */
+export function readManifest(): Manifest {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as Manifest
 }

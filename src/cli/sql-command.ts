@@ -1,7 +1,14 @@
 import { askSql, type FromSql, type SqlValue } from '../query/threads/ask-sql.ts'
 import { absenceOf, readablePath } from './ask-database.ts'
-import { CliError, maxRowsOf, messageOf, type Run, timeoutOf, wantsJson } from './command-line.ts'
-import type { TextSink } from './config-commands.ts'
+import {
+  CliError,
+  maxRowsOf,
+  messageOf,
+  type Run,
+  type TextSink,
+  timeoutOf,
+  wantsJson,
+} from './command-line.ts'
 import { count, fitted, printable, textTable } from './text.ts'
 
 const DEFAULT_MAX_ROWS = 1_000

@@ -1,37 +1,32 @@
 import { fileURLToPath } from 'node:url'
 import { expect, test } from '@jest/globals'
 import { parse } from 'yaml'
-import {
-  type ConfigCommand,
-  runComponents,
-  runPrintConfig,
-  runValidate,
-} from '../../src/cli/config-commands.ts'
+import { runCli } from '../../src/cli/commands.ts'
 import { SMALLEST } from './load-text.ts'
 
 const pathOf = (name: string) => fileURLToPath(new URL(name, import.meta.url))
 
-function run(command: (given: ConfigCommand) => number, given: Partial<ConfigCommand> = {}) {
+async function run(command: string, { sources = [] }: { sources?: string[] } = {}) {
   const written = { stdout: '', stderr: '' }
   const sink = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (written[name] += text) })
-  const code = command({
-    sources: [],
-    sets: [],
-    env: {},
-    ...given,
+  const code = await runCli([command, ...sources.flatMap((source) => ['--config', source])], {
     stdout: sink('stdout'),
     stderr: sink('stderr'),
+    readInput: () => Promise.resolve(''),
+    terminalWidth: undefined,
+    env: {},
+    run: () => Promise.reject(new Error('Causeway is not run here')),
   })
   return { code, ...written }
 }
 
-test('validate says nothing of a configuration that is right', () => {
+test('validate says nothing of a configuration that is right', async () => {
   const sources = [pathOf('../../otel-config.yaml')]
-  expect(run(runValidate, { sources })).toEqual({ code: 0, stdout: '', stderr: '' })
+  expect(await run('validate', { sources })).toEqual({ code: 0, stdout: '', stderr: '' })
 })
 
-test('validate names every mistake, one line each', () => {
-  const { code, stdout, stderr } = run(runValidate, { sources: [pathOf('faulty/five-mistakes.yaml')] })
+test('validate names every mistake, one line each', async () => {
+  const { code, stdout, stderr } = await run('validate', { sources: [pathOf('faulty/five-mistakes.yaml')] })
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
   expect(stderr.split('\n')).toEqual([
     ...Array.from({ length: 5 }, () => expect.stringMatching(/^Error: /)),
@@ -39,33 +34,33 @@ test('validate names every mistake, one line each', () => {
   ])
 })
 
-test('a mistake with a line break in it is still one line', () => {
-  const { stderr } = run(runValidate, { sources: [`yaml:${SMALLEST}`, 'yaml:"a\\n  b": 1'] })
+test('a mistake with a line break in it is still one line', async () => {
+  const { stderr } = await run('validate', { sources: [`yaml:${SMALLEST}`, 'yaml:"a\\n  b": 1'] })
   expect(stderr).toBe('Error: the top level has invalid keys: a b\n')
 })
 
-test('validate warns of a variable that is not set', () => {
+test('validate warns of a variable that is not set', async () => {
   const sources = [`yaml:${SMALLEST}`, 'yaml:connectors::cpid::max_sources: ${env:NONE}']
-  expect(run(runValidate, { sources })).toEqual({
+  expect(await run('validate', { sources })).toEqual({
     code: 0,
     stdout: '',
     stderr: 'Warning: connectors::cpid::max_sources: environment variable "NONE" is not set; left empty\n',
   })
 })
 
-test('print-config prints YAML, or mistakes', () => {
-  const { code, stdout } = run(runPrintConfig, { sources: [`yaml:${SMALLEST}`] })
+test('print-config prints YAML, or mistakes', async () => {
+  const { code, stdout } = await run('print-config', { sources: [`yaml:${SMALLEST}`] })
   expect(code).toBe(0)
   expect(parse(stdout)).toMatchObject({ connectors: { cpid: { storage: { path: './data/causeway.db' } } } })
-  expect(run(runPrintConfig)).toEqual({
+  expect(await run('print-config')).toEqual({
     code: 1,
     stdout: '',
     stderr: 'Error: at least one config flag must be provided; write --config otel-config.yaml\n',
   })
 })
 
-test('components lists what there is, and the signals of each', () => {
-  const { code, stdout } = run(runComponents)
+test('components lists what there is, and the signals of each', async () => {
+  const { code, stdout } = await run('components')
   const { buildinfo, ...components } = parse(stdout) as Record<string, unknown>
   expect(code).toBe(0)
   expect(buildinfo).toMatchObject({ command: 'causeway', version: expect.any(String) })
