@@ -17,6 +17,7 @@ const RETRY_AFTER_MS = 1_000
 /** For so long after its last request a flow still counts as one that others have to make room for. */
 const REMEMBERED_MS = 1_000
 const MAX_FLOWS = 1_024
+const MAX_CREDENTIALS = 1_024
 const MAX_NAME_LENGTH = 128
 
 /**
@@ -27,11 +28,13 @@ const MAX_NAME_LENGTH = 128
 export class Flows {
   readonly maxRequests: number
   readonly maxBytes: number
-  readonly peers = new PeerNumbers()
   readonly #maxBytesAlone: number
   readonly #flows = new Map<string, Flow>()
+  readonly #connections = new WeakMap<object, FlowConnection>()
+  readonly #numbersOfCredentials = new Map<string, number>()
   readonly #nowMs: () => number
   #lastId = 0
+  #lastNumber = 0
 
   constructor(settings: FlowSettings = {}, nowMs: () => number = () => performance.now()) {
     this.maxRequests = settings.maxRequests ?? DEFAULT_MAX_REQUESTS
@@ -63,6 +66,30 @@ export class Flows {
   leave(flow: Flow, bytes: number): void {
     this.#count(flow, -1, -bytes)
     flow.activeMs = this.#nowMs()
+  }
+
+  /** What is known of a connection. */
+  connectionOf(connection: object): FlowConnection {
+    let known = this.#connections.get(connection)
+    if (known === undefined) this.#connections.set(connection, (known = { address: '' }))
+    return known
+  }
+
+  /**
+   * Tells apart those who send: by credential where they have one, else by connection. `client` is who shares turns with
+   * others: a credential, wherever it is used, or else an address with all its connections.
+   */
+  senderOf(connection: FlowConnection, credential: string | undefined): { client: string; peer: number } {
+    if (credential === undefined)
+      return { client: connection.address, peer: (connection.number ??= ++this.#lastNumber) }
+    let number = this.#numbersOfCredentials.get(credential)
+    if (number === undefined) {
+      number = ++this.#lastNumber
+      // Whoever is numbered anew counts as someone else for a second.
+      if (this.#numbersOfCredentials.size >= MAX_CREDENTIALS) this.#numbersOfCredentials.clear()
+      this.#numbersOfCredentials.set(credential, number)
+    }
+    return { client: `as ${credential}`, peer: number }
   }
 
   #flowOf(request: Uint8Array, credential: string): Flow {
@@ -182,53 +209,18 @@ export class Flow {
   }
 }
 
-/** Which flow a connection carries, as long as it has carried no other: a gateway sends for many. */
-export class SingleFlowConnections {
-  readonly #flows = new WeakMap<object, Flow | 'several'>()
-
-  note(connection: object, flow: Flow): void {
-    const known = this.#flows.get(connection)
-    if (known === flow || known === 'several') return
-    this.#flows.set(connection, known === undefined || known.name === flow.name ? flow : 'several')
-  }
-
-  /** The one flow of the connection; undefined when none is known, or several are. */
-  of(connection: object): Flow | undefined {
-    const known = this.#flows.get(connection)
-    return known === 'several' ? undefined : known
-  }
+/** A connection that requests come on. */
+interface FlowConnection {
+  /** Where it comes from. */
+  address: string
+  /** Given to it with its first request that shows no credential. */
+  number?: number
+  /** Which flow it carries, as long as it has carried no other: a gateway sends for many. */
+  flow?: Flow | 'several'
 }
 
-const MAX_CREDENTIALS = 1_024
-
-/** Tells apart those who send: by credential where they have one, else by connection and the address that it comes from. */
-class PeerNumbers {
-  readonly #addresses = new WeakMap<object, string>()
-  readonly #connections = new WeakMap<object, number>()
-  readonly #credentials = new Map<string, number>()
-  #last = 0
-
-  /** A connection comes from this address. */
-  comesFrom(connection: object, address: string): void {
-    this.#addresses.set(connection, address)
-  }
-
-  /** Who shares turns with others: a credential, wherever it is used, or else an address with all its connections. */
-  clientOf(connection: object, credential: string | undefined): string {
-    return credential === undefined ? (this.#addresses.get(connection) ?? '') : `as ${credential}`
-  }
-
-  of(connection: object, credential: string | undefined): number {
-    const known =
-      credential === undefined ? this.#connections.get(connection) : this.#credentials.get(credential)
-    if (known !== undefined) return known
-    const number = ++this.#last
-    if (credential === undefined) this.#connections.set(connection, number)
-    else {
-      // Whoever is numbered anew counts as someone else for a second.
-      if (this.#credentials.size >= MAX_CREDENTIALS) this.#credentials.clear()
-      this.#credentials.set(credential, number)
-    }
-    return number
-  }
+export function noteFlow(connection: FlowConnection, flow: Flow): void {
+  const known = connection.flow
+  if (known === flow || known === 'several') return
+  connection.flow = known === undefined || known.name === flow.name ? flow : 'several'
 }

@@ -12,7 +12,7 @@ import type { Encoding } from '../model/otlp/responses.ts'
 import type { DropReason } from '../platform/connections.ts'
 import type { Authenticator, Checked } from '../platform/credentials.ts'
 import type { Refusal } from './answer-statuses.ts'
-import { Flow, Flows, SingleFlowConnections } from './flows.ts'
+import { Flow, Flows, noteFlow } from './flows.ts'
 import { BUDGET_EXHAUSTED, type InFlight, type Reservation } from './in-flight.ts'
 import type { ReceiverSettings } from './listener.ts'
 import type { ReceiverObserver, ReceiverTransport } from './receiver-type.ts'
@@ -37,7 +37,6 @@ export class Intake {
   readonly #from: { receiver: string; transport: ReceiverTransport }
   readonly #memory: { readonly isRefusing: boolean } | undefined
   readonly #flows: Flows
-  readonly #lone = new SingleFlowConnections()
   readonly #pauses = new RefusalDelays()
   readonly #chance: () => number
   readonly #port: IngestPort
@@ -64,11 +63,11 @@ export class Intake {
 
   /** Why a request on this connection has to come again, before anything of its body is read; undefined when it may come. */
   refusalOf(connection: object, reservation: Reservation): Refusal | undefined {
-    this.#flows.peers.comesFrom(connection, reservation.holder)
+    const from = this.#flows.connectionOf(connection)
+    from.address = reservation.holder
     if (this.#memory?.isRefusing === true) return MEMORY_SHORT
     if (!reservation.fits(1)) return BUDGET_EXHAUSTED
-    const flow = this.#lone.of(connection)
-    return flow && this.#flows.refusalOf(flow)
+    return from.flow instanceof Flow ? this.#flows.refusalOf(from.flow) : undefined
   }
 
   /**
@@ -128,11 +127,11 @@ export class Intake {
       const credential = sender && credentialOf(sender)
       const flow = this.#flows.enter(request, credential)
       if (!(flow instanceof Flow)) return flow
-      this.#lone.note(connection, flow)
+      const from = this.#flows.connectionOf(connection)
+      noteFlow(from, flow)
       try {
-        const peer = this.#flows.peers.of(connection, credential)
-        const client = this.#flows.peers.clientOf(connection, credential)
-        return await this.#port.ingest(signal, request, sender, { client, peer, flow: flow.id })
+        const origin = { ...this.#flows.senderOf(from, credential), flow: flow.id }
+        return await this.#port.ingest(signal, request, sender, origin)
       } finally {
         this.#flows.leave(flow, length)
       }
