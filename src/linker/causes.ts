@@ -68,13 +68,13 @@ export function canBeParentOf(
   let trace = part.id
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     if (at.row === span.row) return false
+    // What is above one that was sent and is not there itself waits, and will hang under its local parent.
     const placed = outbox.placed(trace, at.row)
-    if (placed === undefined) return true
-    if (placed.cause === undefined && placed.parentId !== at.parentId) return true
+    if (placed !== undefined && placed.cause === undefined && placed.parentId !== at.parentId) return true
     // A local parent that has not arrived may be the span itself.
-    if (placed.cause === undefined && at.origin === span.origin && at.parentId === span.spanId) return false
-    const above: number | undefined = placed.cause ?? at.parentRow
-    trace = placed.causeTrace ?? trace
+    if (placed?.cause === undefined && at.origin === span.origin && at.parentId === span.spanId) return false
+    const above: number | undefined = placed?.cause ?? at.parentRow
+    trace = placed?.causeTrace ?? trace
     at = above === undefined ? undefined : spans.span(above)
     if (at === undefined) return true
   }

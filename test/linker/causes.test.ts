@@ -212,3 +212,18 @@ test('a span waits for its writer though its CPID is explained by mergelogs that
   writer.link()
   expect(parentOfObserver(writer)).toBe('writer')
 })
+
+test('a cause below a parent that waits, and that will hang below the span itself, is none', async () => {
+  using writer = await TestWriter.open()
+  const reads = { 'cpid.observed': [`${POD}?rv=1`] }
+  writer.spans('controller', [
+    { trace: 1, id: 1, parent: 2, cpid: ALPHA, attributes: { 'cpid.wrote': [`${POD}?rv=1`] } },
+    { trace: 1, id: 2, parent: 3 },
+  ])
+  writer.spans('other', [
+    { trace: 2, id: 4, cpid: ALPHA, attributes: { ...reads, 'cpid.wrote': [`${POD}?rv=1`] } },
+  ])
+  writer.spans('controller', [{ trace: 1, id: 3, cpid: ALPHA, attributes: reads }])
+  writer.pass(31_000)
+  expectSoundTraces(writer.sent())
+})
