@@ -227,10 +227,21 @@ function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   } else {
     const span = ctx.spans.span(waiting.arrival)
     if (span === undefined) return
+    placeLateChange(ctx, cpid)
     if (waiting.kind === 'cause' || waiting.kind === 'parent')
       sendOrWaitOn(ctx, { waiting, dueMs }, span, cpid)
     else sendOrWait(ctx, span, cpid, dueMs)
   }
+}
+
+/**
+ * A change that waits and had counted as a root goes before the spans that waited with it: what it moves are parents that they
+ * look for.
+ */
+function placeLateChange(ctx: LinkContext, cpid: number): void {
+  if (ctx.traces.currentOf(cpid)?.provisional !== true) return
+  const change = ctx.waiting.forCpid(cpid).find(({ kind }) => kind === 'change')
+  if (change !== undefined) lookAgain(ctx, change)
 }
 
 export const EXPIRY_STAGES = ['waiting', 'waitingLogs', 'settling'] as const

@@ -1,11 +1,4 @@
-import type {
-  ArrivedSpan,
-  AwaitedParent,
-  ChangeSpan,
-  LinkPorts,
-  Trace,
-  Waiting,
-} from '../model/linking-ports.ts'
+import type { ArrivedSpan, AwaitedParent, ChangeSpan, LinkPorts, Trace } from '../model/linking-ports.ts'
 import { spanIdHex } from '../model/otlp/encode-telemetry.ts'
 import { CAUSE_BYTES } from '../model/otlp/outgoing-records.ts'
 import {
@@ -165,21 +158,18 @@ function localParentIn(
 }
 
 /**
- * True of a span in the trace of a CPID that counted as a root, whose mergelog is stored and was not linked yet, or waits
- * itself: with that the span goes into the traces now right.
+ * True of a span in the trace of a CPID that counted as a root, whose mergelog is stored but not linked yet: with that the span
+ * goes into the traces now right.
  */
 function isAboutToEnter(ctx: LinkContext, trace: Trace, row: number): boolean {
   const isMoving = ctx.outbox.tracesOfSpan(row).some((id) => {
     const from = ctx.traces.trace(id)
     const mergelog = from?.provisional === true ? ctx.mergelogs.find(from.root) : undefined
-    if (from === undefined || mergelog === undefined) return false
-    return !ctx.events.isLinked(mergelog.arrival) || ctx.waiting.forCpid(from.root).some(isChange)
+    return mergelog !== undefined && !ctx.events.isLinked(mergelog.arrival)
   })
   const cpid = isMoving ? ctx.spans.span(row)?.cpid : undefined
   return cpid !== undefined && listedRoots(ctx, cpid).some(({ id }) => id === trace.root)
 }
-
-const isChange = ({ kind }: Waiting): boolean => kind === 'change'
 
 /** True when a trace, by its number, is of the same cascade. */
 function isPart({ traces }: Pick<LinkPorts, 'traces'>, id: number, trace: Trace): boolean {
