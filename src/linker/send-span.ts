@@ -34,7 +34,8 @@ const NO_PARENT = { origin: undefined, parentId: undefined, behindUntilMs: undef
 export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number, dueMs?: number): void {
   // Asked first, so that what is missing counts as missed from now on.
   const written = waitsForWriters(ctx, span)
-  const explained = ctx.settings.mode === 'links' ? undefined : waitsUntil(ctx, cpid)
+  const explained =
+    ctx.settings.mode === 'links' ? undefined : (waitsUntil(ctx, cpid) ?? waitsForMove(ctx, cpid))
   if (explained !== undefined) {
     missParent(ctx, span)
     ctx.waiting.add({ ...NO_PARENT, arrival: span.row, cpid, kind: 'span' }, explained)
@@ -52,6 +53,18 @@ export function sendOrWait(ctx: LinkContext, span: ArrivedSpan, cpid: number, du
   }
   if (dueMs === undefined) beginToWait(ctx, waiting, awaited)
   else if (!waitsOn(ctx, { waiting, dueMs }, span, awaited)) send(ctx, span, cpid)
+}
+
+/**
+ * A CPID had counted as a root, and its mergelog is stored and about to be linked: that moves what was sent, and its spans go
+ * after that, so that they find their parents. When to look again, if it comes to nothing.
+ */
+function waitsForMove(ctx: LinkContext, cpid: number): number | undefined {
+  const { traces, mergelogs, events, clock, settings } = ctx
+  if (settings.mode !== 'cascade' || traces.currentOf(cpid)?.provisional !== true) return undefined
+  const mergelog = mergelogs.find(cpid)
+  const isMoving = mergelog !== undefined && mergelog.sources.length > 0 && !events.isLinked(mergelog.arrival)
+  return isMoving ? clock.activeMs + settings.waitMs : undefined
 }
 
 /** Looks whether a span can go that waited for others, and lets it wait on if not. */

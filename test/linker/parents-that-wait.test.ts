@@ -1,5 +1,13 @@
 import { expect, test } from '@jest/globals'
-import { cpid, hexSpan, hexTrace, mergelogEvent, type SpanSketch } from '../support/otlp-requests.ts'
+import {
+  cpid,
+  hexSpan,
+  hexTrace,
+  mergelogEvent,
+  mergelogsRequest,
+  spansRequest,
+  type SpanSketch,
+} from '../support/otlp-requests.ts'
 import { drawTrace, traceOf } from '../support/sent-spans.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -150,3 +158,21 @@ test('a child that comes just before the late mergelog of its parent follows it 
   expect(child?.parentSpanId).toBe(hexSpan(1))
   expectSoundTraces(writer.sent())
 })
+
+test.each([2, 10_000])(
+  'a child stored together with the late mergelog of its parent goes after that, in traces of %i spans',
+  async (maxTraceSpans) => {
+    using writer = await TestWriter.open({ linking: { maxTraceSpans } })
+    const [root, merged] = [cpid(2), cpid(3)]
+    writer.mergelogs('kubectl', [{ new: root }])
+    writer.spans('controller', [{ trace: 1, id: 1, cpid: merged }])
+    pass(writer, 2 * WAIT)
+    // Nothing is linked between the two.
+    writer.ingest('traces', spansRequest('controller', [{ trace: 1, id: 2, parent: 1 }]))
+    writer.ingest('logs', mergelogsRequest('controller', [{ new: merged, sources: [root] }]))
+    pass(writer, 2 * WAIT)
+    const order = writer.sent().filter(({ attributes }) => attributes['cpid.synthetic'] !== true)
+    expect(order.map(({ spanId }) => spanId)).toEqual([hexSpan(1), hexSpan(1), hexSpan(2)])
+    expectSoundTraces(writer.sent())
+  },
+)

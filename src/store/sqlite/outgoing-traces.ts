@@ -13,6 +13,8 @@ import type { Progress } from './transactions.ts'
 
 const TRACES = 10_000
 const SERVICES = 20_000
+/** Cached for a root that has none; rows begin at 1. */
+const NO_TRACE = 0
 
 type TraceRow = { [column: string]: bigint | null } & { trace_id: Buffer }
 
@@ -75,9 +77,9 @@ export class TraceTable implements Traces {
 
   currentOf(root: number): Trace | undefined {
     const known = this.#currentOf.get(root)
-    if (known !== undefined) return this.trace(known)
+    if (known !== undefined) return known === NO_TRACE ? undefined : this.trace(known)
     const trace = this.#cached(this.#current.get(root))
-    if (trace !== undefined) this.#currentOf.set(root, trace.id)
+    this.#currentOf.set(root, trace?.id ?? NO_TRACE)
     return trace
   }
 
