@@ -13,7 +13,7 @@ import {
 import { canBeParentOf, type Cause, causeIn, hasOtherParts, observeHop, partWith } from './causes.ts'
 import { ensureChangeSpan } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
-import { noteActivity } from './open-traces.ts'
+import { listedRoots, noteActivity } from './open-traces.ts'
 import { extendBounds } from './synthetic-spans.ts'
 import { changeBytes, countGuest, hasRoomForParent, spanBytes } from './trace-room.ts'
 
@@ -154,7 +154,22 @@ function localParentIn(
     ctx.parents.add(origin, parentId, trace.id, cpid, driven)
     return parentId
   }
-  return undefined
+  return isAboutToEnter(ctx, trace, parentRow) ? parentId : undefined
+}
+
+/**
+ * True of a span in the trace of a CPID that counted as a root, whose mergelog is stored but not linked yet: with that the span
+ * goes into the traces now right.
+ */
+function isAboutToEnter(ctx: LinkContext, trace: Trace, row: number): boolean {
+  if (ctx.settings.mode !== 'cascade') return false
+  const isMoving = ctx.outbox.tracesOfSpan(row).some((id) => {
+    const from = ctx.traces.trace(id)
+    const mergelog = from?.provisional === true ? ctx.mergelogs.find(from.root) : undefined
+    return mergelog !== undefined && !ctx.events.isLinked(mergelog.arrival)
+  })
+  const cpid = isMoving ? ctx.spans.span(row)?.cpid : undefined
+  return cpid !== undefined && listedRoots(ctx, cpid).some(({ id }) => id === trace.root)
 }
 
 /** True when a trace, by its number, is of the same cascade. */
