@@ -4,7 +4,7 @@ import { markdownTable } from './markdown-table.ts'
 
 export const API_DOCS = new URL('../docs/reference/api.md', import.meta.url)
 
-const INTRODUCTION = `<!-- Written by npm run gen from src/api/routes and src/query/answers; change it there. -->
+const INTRODUCTION = `<!-- Written by npm run gen from src/query/http and src/query/answer-schemas.ts; change it there. -->
 
 # HTTP API
 
