@@ -207,15 +207,18 @@ function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   if (waiting.kind === 'join') ctx.joins.stopAwaiting(waiting.arrival)
   // One looked at before in this round may have let it go already.
   if (dueMs === undefined) return
-  ctx.waiting.remove(waiting.arrival)
   if (waiting.kind === 'orphan' || waiting.kind === 'join') {
+    ctx.waiting.remove(waiting.arrival)
     const span = ctx.spans.span(waiting.arrival)
     if (span !== undefined) attributeSpan(ctx, span, { waiting, dueMs })
     return
   }
   const { cpid } = waiting
+  const until = cpid === undefined ? undefined : waitsUntil(ctx, cpid)
+  // Before this one is taken from those that wait, so that it is not sent again with what was sent.
+  if (cpid !== undefined && until === undefined && waiting.kind !== 'change') placeLateChange(ctx, cpid)
+  ctx.waiting.remove(waiting.arrival)
   if (cpid === undefined) return
-  const until = waitsUntil(ctx, cpid)
   if (until !== undefined) ctx.waiting.add(waiting, until)
   else if (waiting.kind === 'change') {
     // A mergelog that is stored but not heard of yet enters the change itself.
@@ -227,7 +230,6 @@ function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   } else {
     const span = ctx.spans.span(waiting.arrival)
     if (span === undefined) return
-    placeLateChange(ctx, cpid)
     if (waiting.kind === 'cause' || waiting.kind === 'parent')
       sendOrWaitOn(ctx, { waiting, dueMs }, span, cpid)
     else sendOrWait(ctx, span, cpid, dueMs)

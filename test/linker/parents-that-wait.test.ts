@@ -159,6 +159,20 @@ test('a child that comes just before the late mergelog of its parent follows it 
   expectSoundTraces(writer.sent())
 })
 
+test('a child stored together with a late mergelog, whose source is not explained either, is sent once and no copy', async () => {
+  using writer = await TestWriter.open()
+  const [unknown, merged] = [cpid(2), cpid(3)]
+  writer.spans('controller', [{ trace: 1, id: 1, cpid: merged }])
+  pass(writer, 2 * WAIT)
+  writer.ingest('traces', spansRequest('controller', [{ trace: 1, id: 2, parent: 1 }]))
+  writer.ingest('logs', mergelogsRequest('controller', [{ new: merged, sources: [unknown] }]))
+  pass(writer, 2 * WAIT)
+  const child = writer.sent().filter(({ spanId }) => spanId === hexSpan(2))
+  expect(child.map(({ traceId, attributes }) => [traceId, attributes['cpid.copy']])).toEqual([
+    [traceOf(unknown), undefined],
+  ])
+})
+
 test.each([2, 10_000])(
   'a child stored together with the late mergelog of its parent goes after that, in traces of %i spans',
   async (maxTraceSpans) => {
