@@ -1,5 +1,6 @@
 import { createRequire, registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
+import fc from 'fast-check'
 import { provide } from './globals.js'
 
 const require = createRequire(import.meta.url)
@@ -8,6 +9,9 @@ const GLOBALS = new URL('globals.js', import.meta.url).href
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS')
 const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL')
 const STATE = 'JEST_STATE_SYMBOL'
+
+const { CAUSEWAY_SEED } = process.env
+if (CAUSEWAY_SEED !== undefined) fc.configureGlobal({ seed: Number(CAUSEWAY_SEED) })
 
 registerHooks({
   resolve: (specifier, context, next) =>
