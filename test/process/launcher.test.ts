@@ -52,6 +52,15 @@ test(`${under}: it ends as the real process ends`, async () => {
   expect(faulty.complaints).toEqual([expect.stringContaining('connectors::cpid::linking::wait')])
 })
 
+test('what npm starts ends also where npm is gone before it looks', async () => {
+  const name = `orphan-${process.pid}-${Date.now()}`
+  const script = `node bin/node.js -e 'setTimeout(() => {}, 60_000)' ${name} >/dev/null 2>&1 & echo $!`
+  // The shell ends at once.
+  const started = execFileSync('sh', ['-c', script], { env: { ...process.env, npm_lifecycle_event: 'demo' } })
+  expect(Number(started)).toBeGreaterThan(0)
+  await eventually(async () => expect(await processesWith(name)).toEqual([]))
+})
+
 async function expectCleanEnd(signal: NodeJS.Signals): Promise<void> {
   const settings = await freshSettings()
   await using causeway = await startCauseway(settings, node)
