@@ -117,7 +117,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
       options: ['format'],
       leastArgs: 1,
       mostArgs: 1,
-      load: async () => (await import('./list-commands.ts')).runRelated,
+      load: async () => (await import('./database-commands.ts')).runRelated,
     },
   ],
   [
@@ -128,7 +128,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
       options: ['format', 'state', 'object', 'service', 'actor', 'namespace', 'limit'],
       leastArgs: 0,
       mostArgs: 0,
-      load: async () => (await import('./list-commands.ts')).runCascades,
+      load: async () => (await import('./database-commands.ts')).runCascades,
     },
   ],
   [
@@ -150,7 +150,7 @@ export const COMMANDS: Commands = new Map<string, Command>([
       options: ['format', 'limit'],
       leastArgs: 0,
       mostArgs: 1,
-      load: async () => (await import('./list-commands.ts')).runMergelogs,
+      load: async () => (await import('./database-commands.ts')).runMergelogs,
     },
   ],
   [

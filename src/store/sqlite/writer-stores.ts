@@ -1,23 +1,32 @@
+import type { Statement } from 'better-sqlite3'
+import type { SetAside } from '../../model/faults.ts'
+import type { LinkEvent, LinkEvents, LinkPorts } from '../../model/linking-ports.ts'
 import type {
   Cached,
   PartOf,
   Retention,
+  SetAsideStore,
   Stores,
   WriterReader,
   WriterStores,
 } from '../../model/store-ports.ts'
 import type { Clock } from '../../model/time-and-size.ts'
 import { requestLimits, SqliteArrivals } from './arrivals.ts'
+import { ArrivedSpanTable } from './arrived-spans.ts'
 import { maxRefusedMergelogs, TableHousekeeper } from './housekeeping.ts'
-import { LinkTables } from './link-tables.ts'
-import { SqliteMergeGraph } from './merge-graph.ts'
+import { ArrivedLogTable } from './linked-logs.ts'
+import { MergelogReader, SqliteMergeGraph } from './merge-graph.ts'
+import type { ObjectTable } from './object-versions.ts'
 import { InferenceTables } from './observed-clusters.ts'
 import { type Sqlite, sqliteFaults } from './open-database.ts'
-import { ExporterPositions } from './outbox.ts'
+import { DecisionTable, ExporterPositions } from './outbox.ts'
+import { ChangeSpanTable, TraceActorTable, TraceTable } from './outgoing-traces.ts'
 import { SqlitePruneStore } from './pruning.ts'
-import { SetAsideTable } from './set-aside.ts'
+import { addContentSqlFunctions } from './repeated-records.ts'
+import { LinkScopeTable } from './scopes.ts'
 import { TRACE_INDEX_SIZES, TraceIndex, type TraceIndexSizes } from './trace-id-index.ts'
 import { Progress, SqliteTransactor, WriterTransaction } from './transactions.ts'
+import { AwaitedJoinTable, AwaitedParentTable, WaitingTable } from './waiting.ts'
 
 export interface SqliteStoresSettings {
   retention: Retention
@@ -115,4 +124,237 @@ function dueBy(db: Sqlite): (activeMs: number) => boolean {
     )
     .pluck()
   return (activeMs) => ask.get({ now: activeMs }) === 1
+}
+
+/** The tables that the linker works on; `inRound` frames what it does in a transaction. */
+class LinkTables implements LinkPorts {
+  readonly clock: Progress
+  readonly events: LinkEventQueue
+  readonly spans: ArrivedSpanTable
+  readonly objects: ObjectTable
+  readonly logs: ArrivedLogTable
+  readonly traces: TraceTable
+  readonly actors: TraceActorTable
+  readonly changes: ChangeSpanTable
+  readonly mergelogs: MergelogReader
+  readonly scopes: LinkScopeTable
+  readonly joins: AwaitedJoinTable
+  readonly waiting: WaitingTable
+  readonly parents: AwaitedParentTable
+  readonly outbox: DecisionTable
+  readonly #gauges: Statement<[], { waiting: number; openTraces: number }>
+
+  constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals) {
+    addContentSqlFunctions(db)
+    this.clock = progress
+    this.objects = arrivals.objects
+    this.logs = new ArrivedLogTable(db, progress)
+    this.scopes = new LinkScopeTable(db, arrivals.interner)
+    this.spans = new ArrivedSpanTable(db, progress, arrivals, this.scopes)
+    this.traces = new TraceTable(db, progress)
+    this.actors = new TraceActorTable(db)
+    this.changes = new ChangeSpanTable(db)
+    this.mergelogs = new MergelogReader(db)
+    this.joins = new AwaitedJoinTable(db, progress, arrivals.traces)
+    this.waiting = new WaitingTable(db, progress)
+    this.parents = new AwaitedParentTable(db, progress, this.spans)
+    this.outbox = new DecisionTable(db, progress)
+    this.events = new LinkEventQueue(db, progress, this)
+    this.#gauges = db.prepare(
+      `SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM waiting_logs) AS waiting,
+         (SELECT count(*) FROM traces WHERE state = 0) AS openTraces`,
+    )
+  }
+
+  /** Does a round of work on what is here, and writes what it left in memory. */
+  inRound<T>(work: () => T): T {
+    this.spans.beginRound()
+    const done = work()
+    this.traces.flush()
+    this.parents.flush()
+    this.events.dropPassed()
+    return done
+  }
+
+  forget(): void {
+    const { logs, spans, scopes, traces, changes, outbox, parents, joins, waiting } = this
+    for (const part of [logs, spans, scopes, traces, changes, outbox, parents, joins, waiting]) part.forget()
+  }
+
+  gauges(): { waiting: number; openTraces: number } {
+    return this.#gauges.get() ?? { waiting: 0, openTraces: 0 }
+  }
+}
+
+interface EventRow {
+  arrival: number
+  cpid: number
+  kind: number
+}
+
+interface Parts {
+  readonly spans: ArrivedSpanTable
+  readonly logs: ArrivedLogTable
+  readonly outbox: DecisionTable
+}
+
+/** The line of arrivals: spans, log records and news of the merge graph, by the numbers they have in common. */
+class LinkEventQueue implements LinkEvents {
+  readonly #progress: Progress
+  readonly #parts: Parts
+  readonly #news: Statement<[number, number], EventRow>
+  readonly #drop: Statement<[number]>
+
+  constructor(db: Sqlite, progress: Progress, parts: Parts) {
+    this.#progress = progress
+    this.#parts = parts
+    this.#news = db.prepare(
+      'SELECT arrival, cpid, kind FROM graph_events WHERE arrival > +? ORDER BY arrival LIMIT +?',
+    )
+    this.#drop = db.prepare('DELETE FROM graph_events WHERE arrival <= ?')
+  }
+
+  next(limit: number): LinkEvent[] {
+    const { spans, logs, outbox } = this.#parts
+    const after = this.#progress.linkedArrival
+    const news = this.#news.all(after, limit)
+    const arrived = spans.next(after, limit)
+    const events: LinkEvent[] = []
+    let next = 0
+    const addNewsBefore = (arrival: number): void => {
+      for (let one = news[next]; one !== undefined && one.arrival < arrival; one = news[++next]) {
+        events.push({
+          kind: one.kind === 0 ? 'mergelog' : 'explained',
+          arrival: one.arrival,
+          cpid: one.cpid,
+        })
+      }
+    }
+    for (const span of arrived) {
+      addNewsBefore(span.row)
+      events.push({ kind: 'span', arrival: span.row, span })
+    }
+    addNewsBefore(Infinity)
+    if (events.length > limit) events.length = limit
+    const all = logs.addEvents(events, after, limit)
+    for (const event of all) if (event.kind === 'span') outbox.firstLinked(event.span.row)
+    return all
+  }
+
+  passed(arrival: number): void {
+    this.#progress.linkedArrival = arrival
+  }
+
+  passedAll(): void {
+    this.#progress.linkedArrival = this.#progress.lastArrival
+  }
+
+  isLinked(arrival: number): boolean {
+    return arrival <= this.#progress.linkedArrival
+  }
+
+  /** Removes the news that the linker has passed. */
+  dropPassed(): void {
+    this.#drop.run(this.#progress.linkedArrival)
+  }
+}
+
+/** What threw is told apart by far fewer; the oldest rows go. */
+const MAX_ROWS = 1_000
+
+type Found = { item: number; kind: string; cpid: number | null }
+
+/** What was set aside, and how to get past it, in SQLite. */
+class SetAsideTable implements SetAsideStore {
+  readonly #progress: Progress
+  readonly #next: Statement<[{ after: number }], Found>
+  readonly #waiting: Statement<[number], Found>
+  readonly #waitingLog: Statement<[number], Found>
+  readonly #settling: Statement<[number], Found>
+  readonly #text: Statement<[number], string>
+  readonly #insert: Statement
+  readonly #dropOldest: Statement
+  readonly #count: Statement<[], number>
+
+  constructor(db: Sqlite, progress: Progress) {
+    this.#progress = progress
+    this.#next = db.prepare(
+      `SELECT item, kind, cpid FROM (
+         SELECT * FROM (SELECT id AS item, 'span' AS kind, cpid FROM spans WHERE id > @after ORDER BY id LIMIT 1)
+         UNION ALL SELECT * FROM (SELECT arrival, iif(kind = 0, 'mergelog', 'explained'), cpid FROM graph_events
+           WHERE arrival > @after ORDER BY arrival LIMIT 1)
+         UNION ALL SELECT * FROM (SELECT id, 'log record', cpid FROM logs WHERE id > @after ORDER BY id LIMIT 1)
+       ) ORDER BY item LIMIT 1`,
+    )
+    this.#waiting = db.prepare(
+      `DELETE FROM waiting WHERE arrival = (SELECT arrival FROM waiting WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT 1)
+       RETURNING arrival AS item, iif(kind = 1, 'change', 'span') AS kind, cpid`,
+    )
+    this.#waitingLog = db.prepare(
+      `DELETE FROM waiting_logs WHERE arrival =
+         (SELECT arrival FROM waiting_logs WHERE due_ms <= ? ORDER BY due_ms, arrival LIMIT 1)
+       RETURNING arrival AS item, 'log record' AS kind, cpid`,
+    )
+    this.#settling = db.prepare(
+      `UPDATE traces SET state = 1 WHERE id =
+         (SELECT id FROM traces WHERE state = 0 AND due_ms <= ? ORDER BY due_ms LIMIT 1)
+       RETURNING id AS item, 'trace' AS kind, root AS cpid`,
+    )
+    this.#text = db.prepare<[number], string>('SELECT text FROM cpids WHERE id = ?').pluck()
+    this.#insert = db.prepare(
+      `INSERT OR IGNORE INTO set_aside (at_ms, stage, kind, item, cpid, exporter, reason) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    )
+    this.#dropOldest = db.prepare('DELETE FROM set_aside WHERE id <= ?')
+    this.#count = db.prepare<[], number>('SELECT count(*) FROM set_aside').pluck()
+  }
+
+  passArrival(reason: string): SetAside | undefined {
+    const after = this.#progress.linkedArrival
+    const found = this.#next.get({ after })
+    if (found !== undefined) this.#progress.linkedArrival = found.item
+    return this.#passed('linking', found, reason)
+  }
+
+  passWaiting(of: 'waiting' | 'waitingLogs', reason: string): SetAside | undefined {
+    const statement = of === 'waiting' ? this.#waiting : this.#waitingLog
+    return this.#passed('waiting', statement.get(this.#progress.activeMs), reason)
+  }
+
+  passTrace(reason: string): SetAside | undefined {
+    return this.#passed('settling', this.#settling.get(this.#progress.activeMs), reason)
+  }
+
+  addUnprunable(cpid: number, reason: string): SetAside {
+    const item = { item: cpid, kind: 'cpid', cpid }
+    return this.#noted('pruning', item, reason)
+  }
+
+  add({ stage, kind, item, cpid, exporter, reason }: SetAside): void {
+    const { changes, lastInsertRowid } = this.#insert.run(
+      this.#progress.wallMs,
+      stage,
+      kind,
+      item,
+      cpid ?? null,
+      exporter ?? '',
+      reason,
+    )
+    if (changes > 0) this.#dropOldest.run(Number(lastInsertRowid) - MAX_ROWS)
+  }
+
+  count(): number {
+    return this.#count.get() ?? 0
+  }
+
+  #passed(stage: SetAside['stage'], found: Found | undefined, reason: string): SetAside | undefined {
+    return found && this.#noted(stage, found, reason)
+  }
+
+  #noted(stage: SetAside['stage'], found: Found, reason: string): SetAside {
+    const { kind, item, cpid } = found
+    const text = cpid === null ? undefined : this.#text.get(cpid)
+    const aside: SetAside = { stage, kind, item, cpid: text, exporter: undefined, reason }
+    this.add(aside)
+    return aside
+  }
 }
