@@ -6,10 +6,11 @@ import { newerNode, startUnder } from './newer-node.js'
 
 const LOOK_EVERY_MS = 500
 const SHELL = /^\d+ \((ba|da|a|k|z)?sh\) /
-/** What a process is given to whose parent has ended. In a container npm may be the first process itself. */
+/** Whose child a process becomes when its parent has ended: the first process, or systemd's for a user. */
 const FIRST = 1
-const REAPER = /^\d+ \(systemd\) /
-const NPM = /^1 \((npm|node|MainThread|(ba|da|a|k|z)?sh)/
+const SYSTEMD = /^\d+ \(systemd\) /
+/** In a container npm may be the first process itself. */
+const FIRST_IS_NPM = /^1 \((npm|node|MainThread|(ba|da|a|k|z)?sh)/
 
 const node = newerNode()
 // Ctrl-C in a terminal reaches the program itself.
@@ -26,22 +27,24 @@ if (process.env.npm_lifecycle_event !== undefined) hangUpWithNpm()
 function hangUpWithNpm() {
   const starter = process.ppid
   const npm = SHELL.test(statOf(starter)) ? parentOf(starter) : undefined
-  // It may have ended before this looked.
-  if (isGivenAway(starter) || (npm !== undefined && isGivenAway(Number(npm)))) child.kill('SIGHUP')
+  // npm may have ended before this process looks.
+  if (adoptsOrphans(npm ?? starter)) child.kill('SIGHUP')
   setInterval(() => {
     if (process.ppid !== starter || (npm !== undefined && parentOf(starter) !== npm)) child.kill('SIGHUP')
   }, LOOK_EVERY_MS).unref()
 }
 
-function isGivenAway(parent) {
-  const stat = statOf(parent)
-  return (parent === FIRST && !NPM.test(stat)) || REAPER.test(stat)
+function adoptsOrphans(pid) {
+  const stat = statOf(pid)
+  return (pid === FIRST && !FIRST_IS_NPM.test(stat)) || SYSTEMD.test(stat)
 }
 
 function parentOf(pid) {
-  return statOf(pid)
-    .replace(/^.*\) /s, '')
-    .split(' ')[1]
+  return Number(
+    statOf(pid)
+      .replace(/^.*\) /s, '')
+      .split(' ')[1],
+  )
 }
 
 /** What Linux says of a process; nothing elsewhere, and of one that has ended. */

@@ -215,7 +215,7 @@ function lookAgain(ctx: LinkContext, waiting: Waiting): void {
   }
   const { cpid } = waiting
   const until = cpid === undefined ? undefined : waitsUntil(ctx, cpid)
-  // Before this one is taken from those that wait, so that it is not sent again with what was sent.
+  // This span still waits meanwhile, so that it is not taken for one that was sent, and sent again.
   if (cpid !== undefined && until === undefined && waiting.kind !== 'change') placeLateChange(ctx, cpid)
   ctx.waiting.remove(waiting.arrival)
   if (cpid === undefined) return

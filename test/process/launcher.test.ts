@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -53,13 +54,22 @@ test(`${under}: it ends as the real process ends`, async () => {
 })
 
 test('what npm starts ends also where npm is gone before it looks', async () => {
-  const name = `orphan-${process.pid}-${Date.now()}`
-  const script = `node bin/node.js -e 'setTimeout(() => {}, 60_000)' ${name} >/dev/null 2>&1 & echo $!`
-  // The shell ends at once.
+  const name = randomUUID()
+  // It would wait for a connection for ever; the shell, in npm's place, ends at once.
+  const script = `node bin/node.js -e 'net.createServer().listen(0, "127.0.0.1")' ${name} >/dev/null 2>&1 & echo $!`
   const started = execFileSync('sh', ['-c', script], { env: { ...process.env, npm_lifecycle_event: 'demo' } })
-  expect(Number(started)).toBeGreaterThan(0)
+  using ending = new DisposableStack()
+  ending.defer(() => endIfAlive(Number(started)))
   await eventually(async () => expect(await processesWith(name)).toEqual([]))
 })
+
+function endIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch {
+    // It has ended, as it should.
+  }
+}
 
 async function expectCleanEnd(signal: NodeJS.Signals): Promise<void> {
   const settings = await freshSettings()

@@ -4,8 +4,8 @@ import { cascadeSketch, stepMs } from '../../support/deliveries/drawn-cascade.ts
 import { Judge } from '../../support/deliveries/judge.ts'
 
 const MINUTE = 60_000
-/** How many cascades are drawn, or for how long. */
-const { CAUSEWAY_DRAWS = '4000', CAUSEWAY_MINUTES } = process.env
+/** How many cascades are drawn, a minute's work on an idle machine, or for how long. */
+const { CAUSEWAY_DRAWS = '7000', CAUSEWAY_MINUTES } = process.env
 const lastsMs = Number(CAUSEWAY_MINUTES ?? 0) * MINUTE
 const limits =
   CAUSEWAY_MINUTES === undefined
