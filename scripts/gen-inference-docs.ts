@@ -23,6 +23,8 @@ function rowOf({
   copies,
   counts,
   alive,
+  content,
+  changes,
 }: Relation): string[] {
   const which = [
     ...(copies ?? []).map(({ ours }) => `that whose ${ours} it copies`),
@@ -30,6 +32,8 @@ function rowOf({
       ? []
       : [`the newest of which ${counts.sums.map(({ ours }) => ours).join(' and ')} are the sum`]),
     ...(reads.kind === 'entries' ? ['that which shows what the list says'] : []),
+    ...(content === true ? ['that which gave it its content'] : []),
+    ...(changes === undefined ? [] : [`only where ${changes} changes`]),
     ...(alive === true ? ['none at which it was gone'] : []),
   ]
   return [`${write}: ${parts.join(', ')}`, by, wordsOf(reads), which.join('; ')]
@@ -57,6 +61,24 @@ function wordsOf(reads: Reads): string {
       return `${reads.resource} that name it${reads.isSeries ? ' without its number' : ''} (${reads.field})`
     case 'namespace':
       return 'its namespace'
+    case 'departed':
+      return 'those that its owner had, or it had itself, and has no more'
+    case 'adopted':
+      return 'where nothing else is new: the one that was written last of its owner'
+    case 'former owner':
+      return 'owners that it has no more'
+    case 'selected':
+      return `the ${reads.resource} that its selector fits and that changed`
+    case 'changed':
+      return `the ${reads.resource} that changed`
+    case 'counted':
+      return 'what it counts in its namespace and what changed'
+    case 'quota':
+      return 'quotas of its namespace that changed, where its owner was refused more'
+    case 'freed':
+      return 'what went last from the node that it names'
+    case 'preemptor':
+      return 'pods that are to run on the node that it names'
   }
 }
 

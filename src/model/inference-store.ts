@@ -36,6 +36,8 @@ export interface KnownVersion {
   readonly includes: readonly Cpid[]
   /** Whose request began before this moment had not read it, by the API server's clock; undefined where no request is known. */
   readonly readableNs?: UnixNanos | undefined
+  /** Since which version its content is what it is, by whoever wrote that; undefined where that is not known. */
+  readonly contentVersion?: bigint | undefined
 }
 
 export interface KnownObject {
@@ -55,6 +57,8 @@ export interface ClusterObjects {
   lastGone(resource: string, namespace: string, name: string): KnownObject | undefined
   /** What it owns of a resource, with a version in (after, before); newest change first. */
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): KnownObject[]
+  /** Those of a resource in a namespace, with a version in (after, before); newest change first. */
+  changedIn(resource: string, namespace: string, after: bigint, before: bigint, most: number): KnownObject[]
   /** Objects of a resource whose content names that one as `field`. */
   naming(field: string, resource: string, named: ObjectIdentity, most: number): KnownObject[]
   add(identity: ObjectIdentity, version: KnownVersion): void

@@ -83,6 +83,43 @@ export interface ContentReference {
   readonly says?: string
 }
 
+/** A selector as Kubernetes has it (`metav1.LabelSelector`): what has all these labels and meets all these rules. */
+export interface LabelSelector {
+  readonly labels: Readonly<Record<string, string>>
+  readonly rules: readonly LabelRule[]
+}
+
+interface LabelRule {
+  readonly key: string
+  readonly operator: string
+  readonly values: readonly string[]
+}
+
+/** Whether an object with these labels is selected. A selector that asks for nothing selects everything. */
+export function isSelectedBy(
+  labels: Readonly<Record<string, string>>,
+  { labels: asked, rules }: LabelSelector,
+): boolean {
+  const areThere = Object.entries(asked).every(([key, value]) => ownValue(labels, key) === value)
+  return areThere && rules.every((rule) => meets(labels, rule))
+}
+
+function meets(labels: Readonly<Record<string, string>>, { key, operator, values }: LabelRule): boolean {
+  const value = ownValue(labels, key)
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value)
+    case 'NotIn':
+      return value === undefined || !values.includes(value)
+    case 'Exists':
+      return value !== undefined
+    case 'DoesNotExist':
+      return value === undefined
+    default:
+      return false
+  }
+}
+
 /** An entry of managedFields: who last set some fields, to the second. */
 export interface FieldManager {
   readonly manager: string
@@ -104,6 +141,12 @@ export interface ObjectFacts {
   readonly deleting: boolean
   /** Fingerprints of parts of the content by name; equal where the contents are. */
   readonly prints: Readonly<Record<string, string>>
+  /** Its labels, of those kinds that others select by them. */
+  readonly labels?: Readonly<Record<string, string>>
+  /** What it selects by labels: whatever one of these fits. */
+  readonly selects?: readonly LabelSelector[]
+  /** Others by which it is found, beside its owners: `departed` from one that owned it, `freed` from the node that it was on. */
+  readonly foundBy?: readonly { readonly uid: string; readonly as: string }[]
   /** `causeway.io/cpid`, when it is a CPID. */
   readonly cpid?: string
   /** `causeway.io/ancestor-cpids`, as it stands there. */

@@ -180,6 +180,8 @@ export interface ClusterWrite {
   readonly seenNs: UnixNanos
   /** It was there when a list was made, instead of being seen to be written. */
   readonly listed: 'first' | 'later' | undefined
+  /** The version that the API server was about to make for a request, when it wrote this one on the way. */
+  readonly within?: { readonly uid: string; readonly version: bigint }
 }
 
 /** Which object an Event is about, or names beside it, as far as it says. */

@@ -6,6 +6,7 @@ import {
   type ClusterInferenceState,
   type InferenceWork,
   orderOwnersFirst,
+  orderRequestsFirst,
 } from '../kube/inference/cluster-inference.ts'
 import {
   type ClusterSources,
@@ -351,7 +352,7 @@ function decideItems(
   { objects, records, settings, counts }: Deciding,
 ): void {
   const writes = items.filter(isWrite)
-  for (const write of orderOwnersFirst(writes, objects)) {
+  for (const write of orderOwnersFirst(orderRequestsFirst(writes), objects)) {
     const decision = decide(write, objects, records, settings)
     if (decision === undefined) {
       counts.unchanged++

@@ -21,7 +21,12 @@ export function inferenceRules(
   return { ...config, relations: [...RELATIONS, ...relations], clusters: Object.fromEntries(clusters) }
 }
 
-/** The references of objects by which others are found: those that relations of the kind `naming` go by. */
+/** The references of objects by which others are found: those that relations of some kinds go by. */
 export function soughtReferences({ relations }: Pick<InferenceRules, 'relations'>): Set<string> {
-  return new Set(relations.flatMap(({ reads }) => (reads.kind === 'naming' ? [reads.field] : [])))
+  return new Set(
+    relations.flatMap(({ reads }) => {
+      if (reads.kind === 'preemptor') return ['nominated']
+      return reads.kind === 'naming' ? [reads.field] : []
+    }),
+  )
 }

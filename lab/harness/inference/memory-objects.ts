@@ -37,8 +37,23 @@ export class MemoryObjects implements ClusterObjects {
     const newest = (object: KnownObject): bigint =>
       object.versions.find(({ version }) => version < before)?.version ?? 0n
     return [...this.#objects.values()]
-      .filter(({ identity }) => identity.resource === resource)
-      .filter(({ versions }) => versions[0]?.facts.owners.some((owner) => owner.uid === uid))
+      .filter(({ identity, versions: [last] }) => {
+        const isOwned = last?.facts.owners.some((owner) => owner.uid === uid)
+        if (identity.resource === resource) return isOwned
+        return last?.facts.foundBy?.some(
+          (one) => one.uid === uid && `${identity.resource} ${one.as}` === resource,
+        )
+      })
+      .filter((object) => newest(object) > after)
+      .sort((one, other) => (newest(one) > newest(other) ? -1 : 1))
+      .slice(0, most)
+  }
+
+  changedIn(resource: string, namespace: string, after: bigint, before: bigint, most: number): KnownObject[] {
+    const newest = (object: KnownObject): bigint =>
+      object.versions.find(({ version }) => version < before)?.version ?? 0n
+    return [...this.#objects.values()]
+      .filter(({ identity }) => identity.resource === resource && identity.namespace === namespace)
       .filter((object) => newest(object) > after)
       .sort((one, other) => (newest(one) > newest(other) ? -1 : 1))
       .slice(0, most)

@@ -184,6 +184,65 @@ class LaggingStreams {
 /** What is copied from an owner, by the names of its fingerprints. */
 const COPIED = ['template', 'wanted']
 
+/** What the API server writes itself, it writes for a request that it is about to answer, or as whoever keeps its own objects. */
+const API_SERVER = 'system:apiserver'
+/** How an object that the API server writes on the way names what it writes next. */
+const WRITTEN_NEXT = ['disrupted', 'allocated for']
+/** How many writes are looked at for the one that follows. */
+const MOST_LOOKED_AT = 256
+
+/**
+ * Writes with each that the API server made on the way to another behind that other: it counts an eviction in its budget, and what is made
+ * in its quota, and allocates addresses, before it stores what was asked for.
+ */
+export function orderRequestsFirst(writes: readonly ClusterWrite[]): readonly ClusterWrite[] {
+  const around = new Map<ClusterWrite, ClusterWrite>()
+  for (const [at, write] of writes.entries()) {
+    if (!isOnTheWay(write)) continue
+    const next = writes.slice(at + 1, at + 1 + MOST_LOOKED_AT).find((one) => isMadeFor(write, one))
+    if (next !== undefined) around.set(write, next)
+  }
+  if (around.size === 0) return writes
+  const behind = Map.groupBy(around.keys(), (write) => around.get(write))
+  return writes.flatMap((write): ClusterWrite[] => {
+    if (around.has(write)) return []
+    const { object, version } = write
+    const onTheWay = (behind.get(write) ?? []).map((one) =>
+      version === undefined ? one : { ...one, within: { uid: object.uid, version } },
+    )
+    return [write, ...onTheWay]
+  })
+}
+
+function isOnTheWay({ request, facts, object }: ClusterWrite): boolean {
+  const names = facts?.references.some(({ field }) => WRITTEN_NEXT.includes(field)) ?? false
+  if (request === undefined) return names
+  return request.actor.user === API_SERVER && (names || object.resource === 'resourcequotas')
+}
+
+/** Whether a write was made on the way to a later one. */
+function isMadeFor({ object, facts, request }: ClusterWrite, next: ClusterWrite): boolean {
+  if (isOnTheWay(next) || next.object.uid === object.uid) return false
+  const isAround =
+    request === undefined ||
+    next.request === undefined ||
+    (next.request.startNs <= request.startNs && next.request.endNs >= request.endNs)
+  if (!isAround) return false
+  const isNamed = facts?.references.some(
+    ({ field, resource, namespace, name }) =>
+      WRITTEN_NEXT.includes(field) &&
+      resource === next.object.resource &&
+      namespace === next.object.namespace &&
+      name === next.object.name,
+  )
+  if (isNamed === true) return true
+  return (
+    object.resource === 'resourcequotas' &&
+    next.request !== undefined &&
+    object.namespace === next.object.namespace
+  )
+}
+
 /**
  * Writes with what a later list shows for the first time before what it owns: of a watch that was lost it has the last version alone,
  * which is above those of all that was made for it, or copied from it, meanwhile. `known` is what is decided.

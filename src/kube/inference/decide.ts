@@ -74,14 +74,36 @@ export function decide(
   const key = keyOfWrite(settings.cluster, write)
   const gap = hasGap(write, part, before)
   // What a list shows is the work of several writes, each of which may have read something else.
-  const isCertain = isWhole && !gap
+  const isCertain = isWhole && !gap && isToldByContent(part, writer) && !isOfRequestBefore(write, before)
   const decision = {
     ...{ key, write, version: versionOf(write, before), part, writer, gap },
     ...follows({ write, part, writer, reads, object, before, key, isCertain }, changes),
   }
-  note(write, decision, before, objects)
+  note(write, { ...decision, begins: decision.cause === 'operator' }, before, objects)
   if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
   return decision
+}
+
+/** Of Kubernetes' own controllers it is known what they read for what they make and delete. */
+const KNOWN_READERS = new Set([
+  'deployment-controller',
+  'replicaset-controller',
+  'statefulset-controller',
+  'job-controller',
+  'generic-garbage-collector',
+])
+
+/**
+ * Whether what a write says can tell all that was read for it. A status sums up others, a binding compares all nodes, and of other
+ * controllers nobody knows what else they read.
+ */
+function isToldByContent(part: WritePart, { service }: Writer): boolean {
+  return (part === 'creation' || part === 'authored' || part === 'deletion') && KNOWN_READERS.has(service)
+}
+
+/** One request may make several versions: it read none of them. */
+function isOfRequestBefore({ request }: ClusterWrite, before: KnownVersion | undefined): boolean {
+  return request !== undefined && before?.readableNs !== undefined && before.readableNs === request.startNs
 }
 
 /** The same was told again, or by another source too late: what is decided never changes. */
@@ -141,7 +163,7 @@ function follows(
     const marks = reads.filter(({ identity }) => identity.uid === write.object.uid)
     const mark = marks[0]?.known
     const context = mark && mergeContexts([mark], mark, changes, key)
-    if (context !== undefined) return { ...context, reads: marks, cause: 'exact' }
+    if (context !== undefined) return { ...context, reads: marks, cause: 'inferred' }
   }
   if (begins)
     return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'operator' }
@@ -184,9 +206,12 @@ function versionOf(
   return (after > before.version ? after : before.version) + 1n
 }
 
+/** More owners that it had are not remembered. */
+const MAX_FOUND_BY = 4
+
 function note(
   write: ClusterWrite,
-  { cpid, includes }: Pick<KnownVersion, 'cpid' | 'includes'>,
+  { cpid, includes, begins }: Pick<KnownVersion, 'cpid' | 'includes'> & { readonly begins?: boolean },
   before: KnownVersion | undefined,
   objects: ClusterObjects,
 ): void {
@@ -196,7 +221,40 @@ function note(
   if (known === undefined || at === undefined) return
   // What nobody had asked for yet, nobody had read.
   const readableNs = request?.startNs
-  objects.add(object, { version: at, cpid, facts: known, gone, includes, readableNs })
+  const contentVersion =
+    before !== undefined && hasContentOf(before, { facts: known, gone }) && begins !== true
+      ? before.contentVersion
+      : at
+  const found = foundBy({ facts: known, gone }, before?.facts, objects)
+  const seen = found.length === 0 ? known : { ...known, foundBy: found }
+  objects.add(object, { version: at, cpid, facts: seen, gone, includes, readableNs, contentVersion })
+}
+
+function hasContentOf(before: KnownVersion, { facts, gone }: Pick<KnownVersion, 'facts' | 'gone'>): boolean {
+  return (
+    gone === before.gone &&
+    facts.deleting === before.facts.deleting &&
+    fingerprintOf(facts, FINGERPRINT.authored) === fingerprintOf(before.facts, FINGERPRINT.authored)
+  )
+}
+
+/** What others find it by, beside what it says: owners that it had, and the node that it left. */
+function foundBy(
+  { facts, gone }: Pick<KnownVersion, 'facts' | 'gone'>,
+  before: ObjectFacts | undefined,
+  objects: ClusterObjects,
+): NonNullable<ObjectFacts['foundBy']> {
+  const had = [
+    ...(before?.owners ?? []).map(({ uid }) => ({ uid, as: 'departed' })),
+    ...(before?.foundBy ?? []).filter(({ as }) => as === 'departed'),
+  ]
+  const departed = had.filter(({ uid }) => facts.owners.every((owner) => owner.uid !== uid))
+  const nodes = gone ? facts.references.filter(({ field }) => field === 'node') : []
+  const freed = nodes.flatMap(({ name }) => {
+    const node = objects.named('nodes', '', name)
+    return node === undefined ? [] : [{ uid: node.identity.uid, as: 'freed' }]
+  })
+  return [...departed.slice(0, MAX_FOUND_BY), ...freed]
 }
 
 /** What a controller does to what an object owns, it does for that object. */

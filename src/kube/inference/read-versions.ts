@@ -2,6 +2,7 @@ import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/infe
 import {
   type ContentReference,
   fingerprintOf,
+  isSelectedBy,
   type ObjectFacts,
   type ObjectIdentity,
 } from '../../model/kubernetes-objects.ts'
@@ -33,19 +34,42 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     if (read !== undefined && !found.has(read.identity.uid)) found.set(read.identity.uid, read)
   }
   add(versionBefore(reading))
+  const enclosing = versionAround(reading)
+  if (enclosing !== undefined)
+    return { reads: [...found.values(), enclosing], upTo: undefined, isWhole: false }
   let upTo: bigint | undefined
   let isWhole = true
   for (const relation of relationsOf(table, { resource: write.object.resource, part, by })) {
     const { kind } = relation.reads
-    if (kind === 'dependents' || kind === 'fellows') isWhole = false
+    if (!changesPrint(relation, reading)) continue
+    if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
     upTo = counted?.upTo ?? upTo
     if (counted === undefined) {
-      const objects = relatedObjects(relation.reads, reading, (uid) => found.get(uid)?.known)
+      const objects = relatedObjects(relation, reading, (uid) => found.get(uid)?.known)
       for (const object of objects) add(versionOf(object, relation, reading))
     } else for (const { identity, known } of counted.versions) add({ identity, known, exact: false })
   }
   return { reads: [...found.values()], upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
+}
+
+/** What is read in these ways the written object names, or copies. */
+const TOLD_BY_CONTENT: ReadonlySet<Reads['kind']> = new Set([
+  ...(['owner', 'leaving', 'predecessor', 'named', 'ended', 'entries', 'naming', 'namespace'] as const),
+  ...(['departed', 'quota', 'former owner'] as const),
+])
+
+/** The version that the API server was about to make when it wrote this one on the way. */
+function versionAround({ write: { within }, objects }: ReadContext): ReadVersion | undefined {
+  const object = within && objects.get(within.uid)
+  const known = object?.versions.find(({ version }) => version === within?.version)
+  return object && known && { identity: object.identity, known, exact: false }
+}
+
+function changesPrint({ changes }: Relation, { write: { facts }, before }: ReadContext): boolean {
+  if (changes === undefined) return true
+  if (facts === undefined || before === undefined) return false
+  return fingerprintOf(facts, changes) !== fingerprintOf(before.facts, changes)
 }
 
 function lowest(all: readonly (bigint | undefined)[]): bigint | undefined {
@@ -61,7 +85,8 @@ function versionBefore({ write, before, objects, below }: ReadContext): ReadVers
   const named = write.request?.readVersion
   const object = objects.get(write.object.uid)
   if (object === undefined || before === undefined) return undefined
-  const known = object.versions.find(({ version }) => version === named)
+  const isOfRequest = write.request !== undefined && before.readableNs === write.request.startNs
+  const known = isOfRequest ? undefined : object.versions.find(({ version }) => version === named)
   if (known !== undefined) return { identity: object.identity, known, exact: true }
   const newest = newestBelow(object, below)
   return newest && { identity: object.identity, known: newest, exact: false }
@@ -69,11 +94,15 @@ function versionBefore({ write, before, objects, below }: ReadContext): ReadVers
 
 function versionOf(
   { object, fits }: RelatedObject,
-  { copies, alive, reads }: Relation,
+  { copies, alive, reads, content }: Relation,
   reading: ReadContext,
 ): ReadVersion | undefined {
   const { write, below } = reading
   const { identity, versions } = object
+  if (content === true) {
+    const known = newestContent(object, reading)
+    return known && { identity, known, exact: false }
+  }
   const isOwner = reads.kind === 'owner'
   const earlier = versions.filter(({ version, gone }) => version < below && !(alive === true && gone))
   const fitting = fits === undefined ? copied(copies ?? [], write, earlier) : earlier.filter(fits)
@@ -161,12 +190,13 @@ interface RelatedObject {
 
 /** The objects that a relation names, for one write. */
 function relatedObjects(
-  reads: Reads,
+  { reads, content }: Pick<Relation, 'reads' | 'content'>,
   reading: ReadContext,
   readOf: (uid: string) => KnownVersion | undefined,
 ): RelatedObject[] {
   const { write, before, objects, by, below } = reading
-  const newest = (object: KnownObject): KnownVersion | undefined => newestRead(object, reading)
+  const newest = (object: KnownObject): KnownVersion | undefined =>
+    content === true ? newestContent(object, reading) : newestRead(object, reading)
   const changedAfter = (object: KnownObject, after: bigint): boolean =>
     (newest(object)?.version ?? 0n) > after
   const { uid, namespace, resource, name } = write.object
@@ -176,8 +206,20 @@ function relatedObjects(
     objects
       .ownedBy(owner, of, after, below, MAX_OBJECTS)
       .filter((object) => object.identity.uid !== uid && changedAfter(object, after))
+  const changedIn = (of: string, within: string, after = since(uid)): KnownObject[] =>
+    objects
+      .changedIn(of, within, after, below, MAX_OBJECTS)
+      .filter((object) => object.identity.uid !== uid && changedAfter(object, after))
+  /** Since when it has done nothing for an owner, or since the version of it that it read, if that is longer ago. */
+  const sinceOwner = (owner: string): bigint => lower(since(owner, actorForOwner(by)), readOf(owner)?.version)
   const othersOfOwners = (after: (owner: string) => bigint): KnownObject[] =>
     (facts?.owners ?? []).flatMap((owner) => ownedAfter(owner.uid, resource, after(owner.uid)))
+  /** Since when the content of something is news for a write: its owner's content, and the writer's last look. */
+  const contentSince = (): bigint =>
+    (facts?.owners ?? []).reduce(
+      (least, owner) => higher(least, readOf(owner.uid)?.contentVersion ?? 0n),
+      since(uid),
+    )
   switch (reads.kind) {
     case 'owner':
       return (facts?.owners ?? []).flatMap((owner) => candidate(objects.get(owner.uid)))
@@ -189,15 +231,38 @@ function relatedObjects(
     }
     case 'leaving':
       // Several that go at once are made anew at once, before their owner counts them again.
-      return othersOfOwners((owner) => lower(since(owner, actorForOwner(by)), readOf(owner)?.version))
+      return othersOfOwners(sinceOwner)
         .filter((object) => isGoing(newest(object)))
         .map((object) => ({ object }))
     case 'fellows':
       return othersOfOwners(() => since(uid))
         .filter((object) => isInUse(newest(object)))
         .map((object) => ({ object }))
+    case 'departed': {
+      // A ReplicaSet's status counts its own.
+      const owners = write.object.resource === 'pods' ? (facts?.owners ?? []).map((one) => one.uid) : [uid]
+      return owners.flatMap((owner) => {
+        const after = owner === uid ? since(uid) : sinceOwner(owner)
+        return ownedAfter(owner, 'pods departed', after)
+          .filter((object) => (newest(object)?.contentVersion ?? 0n) > after)
+          .map((object) => ({ object }))
+      })
+    }
+    case 'adopted':
+      return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
+        const last = since(owner, actorForOwner(by))
+        if (last === 0n || (readOf(owner)?.contentVersion ?? 0n) > last) return []
+        return ownedAfter(owner, resource, last - 1n)
+          .filter((object) => newest(object)?.version === last)
+          .map((object) => ({ object }))
+      })
+    case 'former owner':
+      return (before?.facts.owners ?? [])
+        .filter((owner) => write.facts?.owners.every((one) => one.uid !== owner.uid) ?? false)
+        .flatMap((owner) => candidate(objects.get(owner.uid)))
     case 'predecessor':
       return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
+        if (facts?.owners.length === 0) return object.versions[0]?.facts.owners.length === 0
         const [last] = object.versions
         const isOf = (owner: string): boolean => last?.facts.owners.some((one) => one.uid === owner) ?? false
         return facts?.owners.some(
@@ -209,6 +274,7 @@ function relatedObjects(
         .filter(({ field }) => field === reads.field)
         .flatMap((reference) => {
           const named = candidate(objectOf(reference, namespace, objects))
+          if (content === true) return named.filter(({ object }) => changedAfter(object, contentSince()))
           return isNamedIn(before?.facts, reference)
             ? named.filter(({ object }) => changedAfter(object, since(uid)))
             : named
@@ -236,7 +302,69 @@ function relatedObjects(
         .map((object) => ({ object }))
     case 'namespace':
       return candidate(objects.named('namespaces', '', namespace))
+    case 'selected':
+      return changedIn(reads.resource, namespace)
+        .filter((object) => isSelected(object, [facts, before?.facts], below))
+        .map((object) => ({ object }))
+    case 'changed':
+      return changedIn(reads.resource, '').map((object) => ({ object }))
+    case 'counted':
+      return (facts?.references ?? [])
+        .filter(({ field }) => field === 'counted')
+        .flatMap((one) => changedIn(one.resource, namespace))
+        .slice(0, MAX_OBJECTS)
+        .map((object) => ({ object }))
+    case 'quota':
+      return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
+        const read = readOf(owner)
+        if (read === undefined || fingerprintOf(read.facts, 'refused') === '') return []
+        const after = since(owner, actorForOwner(by))
+        return changedIn('resourcequotas', namespace, after).map((object) => ({ object }))
+      })
+    case 'freed':
+      return nodesOf(facts).flatMap((node) => {
+        const there = objectOf(node, '', objects)
+        if (there === undefined) return []
+        const gone = ownedAfter(there.identity.uid, 'pods freed', since(uid))
+        return gone.slice(0, 1).map((object) => ({ object }))
+      })
+    case 'preemptor':
+      return nodesOf(facts).flatMap((node) => {
+        const named = { ...node, apiVersion: 'v1', uid: '' }
+        return objects
+          .naming('nominated', 'pods', named, MAX_OBJECTS)
+          .filter((object) => object.identity.uid !== uid)
+          .map((object) => ({ object }))
+      })
   }
+}
+
+function nodesOf(facts: ObjectFacts | undefined): ContentReference[] {
+  return facts?.references.filter(({ field }) => field === 'node') ?? []
+}
+
+/** Selected as it was below a version, or as it was before it changed last. */
+function isSelected(
+  { versions }: KnownObject,
+  selecting: readonly (ObjectFacts | undefined)[],
+  below: bigint,
+): boolean {
+  const lately = versions.filter(({ version }) => version < below).slice(0, 2)
+  return selecting
+    .flatMap((facts) => facts?.selects ?? [])
+    .some((selector) => lately.some(({ facts: { labels = {} } }) => isSelectedBy(labels, selector)))
+}
+
+function higher(one: bigint, other: bigint): bigint {
+  return one > other ? one : other
+}
+
+/** The version since which the newest that can have been read is in content as it is; of those that are kept, the nearest. */
+function newestContent(object: KnownObject, reading: ReadContext): KnownVersion | undefined {
+  const newest = newestRead(object, reading)
+  const since = newest?.contentVersion
+  if (newest === undefined || since === undefined) return newest
+  return object.versions.find(({ version }) => version === since) ?? object.versions.at(-1)
 }
 
 function lower(one: bigint, other = one): bigint {

@@ -27,6 +27,10 @@ export interface Relation {
   readonly counts?: Counts
   /** Only versions at which it was there count: nobody makes or changes something for what is gone. */
   readonly alive?: true
+  /** What is read is its content, by whoever wrote that last: a status that came since counts for nothing. */
+  readonly content?: true
+  /** Only writes that change this fingerprint of what is written. */
+  readonly changes?: string
 }
 
 export interface Counts {
@@ -41,9 +45,18 @@ export interface Counts {
  * - dependents: objects of a resource that it owns, those that changed since the writer wrote it last.
  * - leaving: objects of its owner that began to go since the writer did something to what that owns.
  * - fellows: objects of its owner that changed since the writer wrote it last.
- * - predecessor: what had its name and its owner, and is gone.
+ * - departed: objects that its owner had and has not any more, since the writer did something to what that owns.
+ * - adopted: the last object of its owner to which the writer did something: it goes on from there, where nothing else is new.
+ * - former owner: those that owned it before and do not now.
+ * - predecessor: what had its name and its owner, and is gone; of what nobody owns, what had its name.
  * - named: what its content names as `field`, where that is new; else those that changed since the writer wrote it last.
  * - ended: the last of what its content names as `field` that is gone.
+ * - selected: objects of a resource that it selects by their labels, or did, which changed since the writer wrote it last.
+ * - changed: objects of a resource, of the whole cluster, which changed since the writer wrote it last.
+ * - counted: objects of its namespace and of the resources that it counts, which changed since the writer wrote it last.
+ * - quota: quotas of its namespace that were changed since the writer did something to what its owner owns, which had been refused.
+ * - freed: what went last from where it goes, while it waited for room.
+ * - preemptor: what is to run where it runs.
  * - entries: what its content lists as `field`, where the list says something else than before.
  * - naming: objects of a resource whose content names it as `field`; of a series, without the number that its name ends with.
  * - namespace: the namespace that it is in.
@@ -52,6 +65,9 @@ export type Reads =
   | { readonly kind: 'owner' }
   | { readonly kind: 'dependents'; readonly resource: string }
   | { readonly kind: 'leaving' }
+  | { readonly kind: 'departed' }
+  | { readonly kind: 'adopted' }
+  | { readonly kind: 'former owner' }
   | { readonly kind: 'fellows' }
   | { readonly kind: 'predecessor' }
   | { readonly kind: 'named'; readonly field: string }
@@ -59,6 +75,12 @@ export type Reads =
   | { readonly kind: 'entries'; readonly field: string; readonly print: string }
   | { readonly kind: 'naming'; readonly resource: string; readonly field: string; readonly isSeries?: true }
   | { readonly kind: 'namespace' }
+  | { readonly kind: 'selected'; readonly resource: string }
+  | { readonly kind: 'changed'; readonly resource: string }
+  | { readonly kind: 'counted' }
+  | { readonly kind: 'quota' }
+  | { readonly kind: 'freed' }
+  | { readonly kind: 'preemptor' }
 
 const MADE: readonly WritePart[] = ['creation', 'authored']
 const SUMS = ['replicas', 'ready'].map((name) => ({ theirs: name, ours: name }))
@@ -76,7 +98,11 @@ export const RELATIONS: readonly Relation[] = [
   { parts: ['authored'], reads: { kind: 'owner' }, copies: [WANTED], alive: true },
   { parts: ['deletion'], by: 'generic-garbage-collector', reads: { kind: 'owner' } },
   { parts: ['deletion'], reads: { kind: 'owner' }, alive: true },
+  { parts: ['authored', 'removal'], by: 'generic-garbage-collector', reads: { kind: 'former owner' } },
   { write: 'pods', parts: ['creation'], reads: { kind: 'leaving' } },
+  { write: 'pods', parts: ['creation'], reads: { kind: 'departed' } },
+  { write: 'pods', parts: ['creation'], reads: { kind: 'quota' }, content: true },
+  { write: 'pods', parts: ['deletion'], by: 'replicaset-controller', reads: { kind: 'adopted' } },
   { parts: ['creation'], reads: { kind: 'predecessor' } },
   // How far one is scaled depends on how far the others have come.
   {
@@ -97,11 +123,57 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'dependents', resource: 'pods' },
     counts: { sums: SUMS },
   })),
+  ...['replicasets', 'replicationcontrollers'].map((write): Relation => ({
+    write,
+    parts: ['status'],
+    reads: { kind: 'departed' },
+  })),
   ...['statefulsets', 'daemonsets', 'jobs'].map((write): Relation => ({
     write,
     parts: ['status'],
     reads: { kind: 'dependents', resource: 'pods' },
   })),
+  {
+    write: 'daemonsets',
+    parts: ['status'],
+    reads: { kind: 'changed', resource: 'nodes' },
+    content: true,
+    changes: 'nodes',
+  },
+  {
+    write: 'pods',
+    parts: ['creation', 'deletion'],
+    by: 'daemon-set-controller',
+    reads: { kind: 'named', field: 'node' },
+    content: true,
+  },
+  {
+    write: 'pods',
+    parts: ['binding'],
+    reads: { kind: 'named', field: 'node' },
+    content: true,
+    changes: 'pending',
+  },
+  { write: 'pods', parts: ['binding'], reads: { kind: 'freed' }, changes: 'pending' },
+  { write: 'pods', parts: ['deletion', 'status'], by: 'kube-scheduler', reads: { kind: 'preemptor' } },
+  {
+    write: 'poddisruptionbudgets',
+    parts: ['status'],
+    reads: { kind: 'selected', resource: 'pods' },
+  },
+  { write: 'resourcequotas', parts: ['status'], reads: { kind: 'counted' } },
+  {
+    write: 'clusterroles',
+    parts: ['authored'],
+    by: 'clusterrole-aggregation-controller',
+    reads: { kind: 'selected', resource: 'clusterroles' },
+  },
+  { write: 'secrets', parts: ['deletion'], reads: { kind: 'ended', field: 'account' } },
+  {
+    write: 'apiservices',
+    parts: ['creation', 'authored', 'deletion'],
+    reads: { kind: 'naming', resource: 'customresourcedefinitions', field: 'serves' },
+  },
   { write: 'cronjobs', parts: ['status'], reads: { kind: 'dependents', resource: 'jobs' } },
   ...[
     { write: 'endpointslices', print: 'slice' },

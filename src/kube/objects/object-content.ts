@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { ContentReference, CustomReference } from '../../model/kubernetes-objects.ts'
+import type { ContentReference, CustomReference, LabelSelector } from '../../model/kubernetes-objects.ts'
 import { ownValue } from '../../model/names-from-outside.ts'
 import {
   arrayIn,
@@ -17,6 +17,8 @@ import {
 interface Content {
   readonly references: readonly ContentReference[]
   readonly prints: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>>
+  readonly selects?: readonly LabelSelector[]
 }
 
 const HASH_LABELS = new Set(['pod-template-hash', 'controller-revision-hash', 'pod-template-generation'])
@@ -27,7 +29,7 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
     withCounts(object, withTemplate(object, numberIn(objectIn(object, 'spec'), 'replicas'))),
   ReplicaSet: replicaSetContent,
   StatefulSet: statefulSetContent,
-  DaemonSet: (object) => withSurplus(withTemplate(object, ''), renewsDaemons(object)),
+  DaemonSet: daemonSetContent,
   Job: (object) => withTemplate(object, ''),
   CronJob: (object) => withTemplate(objectIn(objectIn(object, 'spec'), 'jobTemplate'), ''),
   ControllerRevision: (object) => withTemplate(objectIn(object, 'data'), ''),
@@ -38,6 +40,111 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
   PersistentVolumeClaim: (object) =>
     references(named(object, 'volume', 'persistentvolumes', 'volumeName', '')),
   PersistentVolume: volumeContent,
+  PodDisruptionBudget: budgetContent,
+  ResourceQuota: quotaContent,
+  ClusterRole: (object) => ({
+    ...NOTHING,
+    labels: labelsOf(object),
+    selects: arrayIn(objectIn(object, 'aggregationRule'), 'clusterRoleSelectors').map(selectorOf),
+  }),
+  IPAddress: allocatedContent,
+  Secret: (object) =>
+    references({
+      ...{ field: 'account', resource: 'serviceaccounts', namespace: namespaceOf(object) },
+      name: textIn(annotationsOf(object), 'kubernetes.io/service-account.name'),
+    }),
+  CustomResourceDefinition: definitionContent,
+}
+
+/** More labels than these are not kept. */
+const MAX_LABELS = 64
+
+function labelsOf(object: JsonObject): Record<string, string> {
+  return textsOf(objectIn(objectIn(object, 'metadata'), 'labels'))
+}
+
+function textsOf(object: JsonObject): Record<string, string> {
+  const texts = Object.entries(object).flatMap(([key, value]): [string, string][] =>
+    typeof value === 'string' ? [[key, value]] : [],
+  )
+  return Object.fromEntries(texts.slice(0, MAX_LABELS))
+}
+
+function selectorOf(selector: Json): LabelSelector {
+  return {
+    labels: textsOf(objectIn(selector, 'matchLabels')),
+    rules: arrayIn(selector, 'matchExpressions')
+      .slice(0, MAX_LABELS)
+      .map((rule) => ({
+        ...{ key: textIn(rule, 'key'), operator: textIn(rule, 'operator') },
+        values: arrayIn(rule, 'values').filter((one) => typeof one === 'string'),
+      })),
+  }
+}
+
+function daemonSetContent(object: JsonObject): Content {
+  const { prints } = withSurplus(withTemplate(object, ''), renewsDaemons(object))
+  const status = objectIn(object, 'status')
+  const nodes = ['desiredNumberScheduled', 'numberMisscheduled'].map((key) => numberIn(status, key))
+  return { references: [], prints: { ...prints, nodes: nodes.join(' ') } }
+}
+
+/** The API server notes in it which Pods it is about to evict. */
+function budgetContent(object: JsonObject): Content {
+  const namespace = namespaceOf(object)
+  const disrupted = Object.keys(objectIn(objectIn(object, 'status'), 'disruptedPods'))
+  return {
+    references: disrupted.map((name) => ({ field: 'disrupted', resource: 'pods', namespace, name })),
+    prints: {},
+    selects: [selectorOf(objectIn(objectIn(object, 'spec'), 'selector'))],
+  }
+}
+
+/** Quotas count objects under these names and under `count/<resource>.<group>`. */
+const OF_QUOTA: Readonly<Record<string, string>> = {
+  pods: 'pods',
+  cpu: 'pods',
+  memory: 'pods',
+  'requests.cpu': 'pods',
+  'requests.memory': 'pods',
+  'limits.cpu': 'pods',
+  'limits.memory': 'pods',
+  'requests.storage': 'persistentvolumeclaims',
+  'services.loadbalancers': 'services',
+  'services.nodeports': 'services',
+}
+
+function quotaContent(object: JsonObject): Content {
+  const names = Object.keys(objectIn(objectIn(object, 'spec'), 'hard')).map((key) => {
+    const known = ownValue(OF_QUOTA, key) ?? /^count\/([^.]+)/.exec(key)?.[1]
+    return known ?? (key.includes('/') || key.includes('.') ? 'pods' : key)
+  })
+  const counted = [...new Set(names)].map((resource) => ({
+    ...{ field: 'counted', resource, namespace: namespaceOf(object), name: '' },
+  }))
+  return { references: counted, prints: {} }
+}
+
+/** An address of a Service, which the API server makes before the Service is stored. */
+function allocatedContent(object: JsonObject): Content {
+  const parent = objectIn(objectIn(object, 'spec'), 'parentRef')
+  return references({
+    ...{ field: 'allocated for', resource: textIn(parent, 'resource') },
+    ...{ namespace: textIn(parent, 'namespace'), name: textIn(parent, 'name') },
+  })
+}
+
+/** Each of its versions that is served has an APIService. */
+function definitionContent(object: JsonObject): Content {
+  const spec = objectIn(object, 'spec')
+  const group = textIn(spec, 'group')
+  const versions = arrayIn(spec, 'versions').map((version) => textIn(version, 'name'))
+  return references(
+    ...versions.map((version) => ({
+      ...{ field: 'serves', resource: 'apiservices', namespace: '' },
+      name: `${version}.${group}`,
+    })),
+  )
 }
 
 const NOTHING: Content = { references: [], prints: {} }
@@ -94,7 +201,9 @@ function claimsOf(object: JsonObject): ContentReference[] {
 function replicaSetContent(object: JsonObject): Content {
   const { references: none, prints } = withTemplate(object, textIn(annotationsOf(object), DESIRED_REPLICAS))
   const size = String(numberIn(objectIn(object, 'spec'), 'replicas'))
-  return withCounts(object, withSurplus({ references: none, prints: { ...prints, size } }, hasMore(object)))
+  const refused = hasCondition(object, 'ReplicaFailure') ? 'true' : ''
+  const own = { references: none, prints: { ...prints, size, refused } }
+  return withCounts(object, withSurplus(own, hasMore(object)))
 }
 
 /** Whether it has Pods that its controller is about to delete: too many, or such as are to be renewed. */
@@ -209,9 +318,13 @@ function podContent(object: JsonObject): Content {
   const isCounted = !terminating && !FINISHED.has(textIn(status, 'phase'))
   const isReady = hasCondition(object, 'Ready')
   const node = textIn(spec, 'nodeName')
+  const nodeReference = (field: string, name: string): ContentReference[] =>
+    name === '' ? [] : [{ field, resource: 'nodes', namespace: '', name }]
   return {
+    labels: labelsOf(object),
     references: [
-      ...(node === '' ? [] : [{ field: 'node', resource: 'nodes', namespace: '', name: node }]),
+      ...nodeReference('node', node === '' ? nodeAskedFor(spec) : node),
+      ...nodeReference('nominated', textIn(status, 'nominatedNodeName')),
       ...arrayIn(spec, 'volumes').flatMap((volume) => claimOf(volume, namespaceOf(object))),
     ],
     prints: {
@@ -222,8 +335,27 @@ function podContent(object: JsonObject): Content {
       evicted: textIn(conditionOf(object, 'DisruptionTarget'), 'reason'),
       replicas: isCounted ? '1' : '0',
       ready: isCounted && isReady ? '1' : '0',
+      pending: isUnschedulable(status) ? 'true' : '',
     },
   }
+}
+
+/** The one node that a Pod of a DaemonSet may run on, as its controller writes it. */
+function nodeAskedFor(spec: Json | undefined): string {
+  const affinity = objectIn(objectIn(spec, 'affinity'), 'nodeAffinity')
+  const required = objectIn(affinity, 'requiredDuringSchedulingIgnoredDuringExecution')
+  for (const term of arrayIn(required, 'nodeSelectorTerms'))
+    for (const field of arrayIn(term, 'matchFields')) {
+      const [name] = textIn(field, 'key') === 'metadata.name' ? arrayIn(field, 'values') : []
+      if (typeof name === 'string') return name
+    }
+  return ''
+}
+
+function isUnschedulable(status: Json | undefined): boolean {
+  return arrayIn(status, 'conditions').some(
+    (one) => textIn(one, 'type') === 'PodScheduled' && textIn(one, 'reason') === 'Unschedulable',
+  )
 }
 
 function endpointSliceContent(object: JsonObject): Content {

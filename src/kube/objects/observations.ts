@@ -314,6 +314,7 @@ const TRACEPARENT = 'tracing.k8s.io/traceparent'
 const OF_A_CHANGE = new Set([CPID, ANCESTORS, TRACEPARENT])
 const MAX_OWNERS = 16
 const MAX_MANAGERS = 32
+const MAX_SELECTORS = 16
 /** An EndpointSlice lists a thousand Pods at most. */
 const MAX_REFERENCES = 2_000
 
@@ -343,7 +344,7 @@ export function readObjectFacts(
   const metadata = objectIn(object, 'metadata')
   const annotations = objectIn(metadata, 'annotations')
   const { status, ...authored } = object
-  const { references, prints } = contentOf(object)
+  const { references, prints, labels, selects } = contentOf(object)
   const cpid = parseCpid(textIn(annotations, CPID))
   const ancestors = textIn(annotations, ANCESTORS)
   const traceparent = textIn(annotations, TRACEPARENT)
@@ -367,6 +368,8 @@ export function readObjectFacts(
       [FINGERPRINT.status]: ofStatus.counted,
       [FINGERPRINT.heartbeat]: ofStatus.whole,
     },
+    ...(labels !== undefined && { labels }),
+    ...(selects !== undefined && selects.length > 0 && { selects: selects.slice(0, MAX_SELECTORS) }),
     ...(cpid !== undefined && { cpid }),
     ...(ancestors !== '' && { ancestors }),
     ...(traceparent !== '' && { traceparent }),

@@ -181,12 +181,18 @@ class SqliteClusterObjects implements ClusterObjects {
   ownedBy(uid: string, resource: string, after: bigint, before: bigint, most: number): StoredObject[] {
     // Those that changed after `before` too may have a version between: few, where writes come in order.
     const ids = this.#rows.relations.owned(this.#cluster, uid, resource, after, 2 * most)
-    const newest = ({ versions }: StoredObject): bigint =>
-      versions.find(({ version }) => version < before)?.version ?? 0n
-    return this.#all(ids)
-      .filter((object) => newest(object) > after)
-      .sort((one, other) => (newest(one) > newest(other) ? -1 : 1))
-      .slice(0, most)
+    return newestFirst(this.#all(ids), { after, before, most })
+  }
+
+  changedIn(
+    resource: string,
+    namespace: string,
+    after: bigint,
+    before: bigint,
+    most: number,
+  ): StoredObject[] {
+    const ids = this.#rows.objects.changedIn(this.#cluster, resource, namespace, after, 2 * most)
+    return newestFirst(this.#all(ids), { after, before, most })
   }
 
   naming(field: string, resource: string, named: ObjectIdentity, most: number): StoredObject[] {
@@ -238,6 +244,19 @@ class SqliteClusterObjects implements ClusterObjects {
       return (uid === undefined ? undefined : this.get(uid)) ?? []
     })
   }
+}
+
+/** Those that changed between two versions, the newest change first. */
+function newestFirst(
+  objects: readonly StoredObject[],
+  { after, before, most }: { after: bigint; before: bigint; most: number },
+): StoredObject[] {
+  const newest = ({ versions }: StoredObject): bigint =>
+    versions.find(({ version }) => version < before)?.version ?? 0n
+  return objects
+    .filter((object) => newest(object) > after)
+    .sort((one, other) => (newest(one) > newest(other) ? -1 : 1))
+    .slice(0, most)
 }
 
 const HOUR_MS = 3_600_000

@@ -36,6 +36,7 @@ export class ObjectRows {
   readonly #uidOf: Statement<[number], string>
   readonly #named: Statement<[number, string, string, string], string>
   readonly #lastGone: Statement<[number, string, string, string], string>
+  readonly #changedIn: Statement<[number, string, string, bigint, number], number>
   readonly #there: Statement<[number, string, string, string], ObjectRow>
   readonly #insert: Statement
   readonly #update: Statement
@@ -59,6 +60,12 @@ export class ObjectRows {
         .pluck()
     this.#named = uids('')
     this.#lastGone = uids('AND gone_ms IS NOT NULL')
+    this.#changedIn = db
+      .prepare<[number, string, string, bigint, number], number>(
+        `SELECT id FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND version > ?
+           ORDER BY version DESC LIMIT ?`,
+      )
+      .pluck()
     this.#there = rows(
       `cluster = ? AND resource = ? AND api_version = ? AND uid > ? AND gone_ms IS NULL ORDER BY uid LIMIT ${MOST_HELD}`,
     )
@@ -69,12 +76,12 @@ export class ObjectRows {
     this.#update = db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ?, gone_ms = ? WHERE id = ?')
     this.#versions = db
       .prepare<[number], VersionRow>(
-        'SELECT version, cpid, gone, facts, includes, readable_ns FROM k8s_versions WHERE object = ? ORDER BY version DESC',
+        'SELECT version, cpid, gone, facts, includes, readable_ns, content_version FROM k8s_versions WHERE object = ? ORDER BY version DESC',
       )
       .safeIntegers()
     this.#addVersion = db.prepare(
-      `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns, content_version)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#remove = db.prepare('DELETE FROM k8s_objects WHERE id = ?')
     this.#dropVersions = db.prepare('DELETE FROM k8s_versions WHERE object = ? AND version <= ?')
@@ -96,6 +103,11 @@ export class ObjectRows {
   /** The uid of the last that had that name and is gone. */
   lastGone(cluster: number, resource: string, namespace: string, name: string): string | undefined {
     return this.#lastGone.get(cluster, resource, namespace, name)
+  }
+
+  /** The numbers of those of a resource in a namespace that changed since a version, the newest change first. */
+  changedIn(cluster: number, resource: string, namespace: string, after: bigint, most: number): number[] {
+    return this.#changedIn.all(cluster, resource, namespace, after, most)
   }
 
   held(cluster: number, { resource, apiVersion, after }: KnownObjectsQuery): KnownObjectVersion[] {
@@ -120,8 +132,8 @@ export class ObjectRows {
     const goneMs = newest.gone ? nowMs : null
     const id = known?.id ?? this.#add(cluster, identity, newest.version, goneMs)
     if (known !== undefined) this.#update.run(newest.version, forgotten, goneMs, id)
-    const { cpid, gone, facts, includes, readable_ns } = versionRowOf(version)
-    this.#addVersion.run(id, version.version, cpid, gone, facts, includes, readable_ns)
+    const { cpid, gone, facts, includes, readable_ns, content_version } = versionRowOf(version)
+    this.#addVersion.run(id, version.version, cpid, gone, facts, includes, readable_ns, content_version)
     if (left !== undefined) this.#dropVersions.run(id, left)
     return { id, identity: known?.identity ?? identity, versions, forgotten }
   }
@@ -169,6 +181,7 @@ interface VersionRow {
   facts: string
   includes: Buffer
   readable_ns: bigint | null
+  content_version: bigint | null
 }
 
 /** A version as a row holds it; what it says is read once somebody asks. */
@@ -177,15 +190,17 @@ class StoredVersion implements KnownVersion {
   readonly cpid: Cpid | undefined
   readonly gone: boolean
   readonly readableNs: bigint | undefined
+  readonly contentVersion: bigint | undefined
   readonly #includes: Buffer
   #text: string | undefined
   #facts: ObjectFacts | undefined
 
-  constructor({ version, cpid, gone, facts, includes, readable_ns }: VersionRow) {
+  constructor({ version, cpid, gone, facts, includes, readable_ns, content_version }: VersionRow) {
     this.version = version
     this.cpid = cpid === null ? undefined : cpidOfBytes(cpid)
     this.gone = gone === 1n
     this.readableNs = readable_ns ?? undefined
+    this.contentVersion = content_version ?? undefined
     this.#text = facts
     this.#includes = includes
   }
@@ -207,7 +222,15 @@ class StoredVersion implements KnownVersion {
 }
 
 /** What of a version goes into its row. */
-function versionRowOf({ version, cpid, gone, facts, includes, readableNs }: KnownVersion): VersionRow {
+function versionRowOf({
+  version,
+  cpid,
+  gone,
+  facts,
+  includes,
+  readableNs,
+  contentVersion,
+}: KnownVersion): VersionRow {
   return {
     version,
     cpid: cpid === undefined ? null : cpidBytes(cpid),
@@ -215,6 +238,7 @@ function versionRowOf({ version, cpid, gone, facts, includes, readableNs }: Know
     facts: JSON.stringify(facts),
     includes: Buffer.concat(includes.map(cpidBytes)),
     readable_ns: readableNs ?? null,
+    content_version: contentVersion ?? null,
   }
 }
 
@@ -272,14 +296,18 @@ export class RelationRows {
   ): void {
     const run = (statement: Statement, { version, facts }: Indexed): void => {
       for (const { uid } of facts.owners) statement.run(cluster, uid, resource, version, id)
+      for (const { uid, as } of facts.foundBy ?? [])
+        statement.run(cluster, uid, `${resource} ${as}`, version, id)
     }
     if (before !== undefined) run(this.#dropOwner, before)
     if (after !== undefined) run(this.#addOwner, after)
     const named = (indexed: Indexed | undefined): ContentReference[] =>
       indexed?.facts.references.filter(({ field }) => isSought(field)) ?? []
-    for (const one of named(before))
+    const [namedBefore, namedAfter] = [named(before), named(after)]
+    if (areSame(namedBefore, namedAfter)) return
+    for (const one of namedBefore)
       this.#dropReference.run(cluster, one.resource, one.namespace, one.name, one.field, resource, id)
-    for (const one of named(after))
+    for (const one of namedAfter)
       this.#addReference.run(cluster, one.resource, one.namespace, one.name, one.field, resource, id)
   }
 
@@ -298,6 +326,15 @@ export class RelationRows {
   ): number[] {
     return this.#naming.all(cluster, resource, namespace, name, field, by, most)
   }
+}
+
+function areSame(some: readonly ContentReference[], others: readonly ContentReference[]): boolean {
+  const isSame = (one: ContentReference, other: ContentReference | undefined): boolean =>
+    one.name === other?.name &&
+    one.namespace === other.namespace &&
+    one.resource === other.resource &&
+    one.field === other.field
+  return some.length === others.length && some.every((one, at) => isSame(one, others[at]))
 }
 
 /** Requests whose version nobody told are remembered as long as sources repeat: the newest of all clusters. */
