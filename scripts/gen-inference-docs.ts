@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { ANY_RESOURCE } from '../src/model/inference-store.ts'
 import { type Reads, type Relation, RELATIONS } from '../src/kube/inference/relations.ts'
 
 export const INFERENCE_DOCS = new URL('../docs/inference.md', import.meta.url)
@@ -44,7 +45,7 @@ function wordsOf(reads: Reads): string {
     case 'owner':
       return 'its owners'
     case 'dependents':
-      return `the ${reads.resource} that it owns and that changed`
+      return `${reads.resource === ANY_RESOURCE ? 'whatever' : `the ${reads.resource}`} that it owns and that changed`
     case 'leaving':
       return 'others of its owner that began to go'
     case 'fellows':
@@ -77,6 +78,10 @@ function wordsOf(reads: Reads): string {
       return 'quotas of its namespace that changed, where its owner was refused more'
     case 'freed':
       return 'what went last from the node that it names'
+    case 'referred':
+      return 'what its spec names and what changed'
+    case 'primaries':
+      return 'objects that the operator looks after and that changed: they name it, it names them, or they own its owners'
     case 'preemptor':
       return 'pods that are to run on the node that it names'
   }

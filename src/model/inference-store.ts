@@ -48,6 +48,9 @@ export interface KnownObject {
   readonly forgotten?: bigint
 }
 
+/** Stands for objects of all resources where those are asked for that somebody owns. */
+export const ANY_RESOURCE = '*'
+
 /** The objects of one cluster as inference has seen them. */
 export interface ClusterObjects {
   get(uid: string): KnownObject | undefined
@@ -68,6 +71,9 @@ export interface ClusterObjects {
    */
   lastActed(uid: string, by: string): bigint
   noteActed(uid: string, by: string, version: bigint): void
+  /** Resources of the objects that a controller looks after: it writes their status, or makes what they own. */
+  primariesOf(by: string): readonly string[]
+  notePrimary(by: string, resource: string): void
   /** True the first time that a request whose version nobody told is asked for; it is remembered as long as sources repeat. */
   isFirstTold(request: string): boolean
 }

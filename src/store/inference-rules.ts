@@ -26,6 +26,7 @@ export function soughtReferences({ relations }: Pick<InferenceRules, 'relations'
   return new Set(
     relations.flatMap(({ reads }) => {
       if (reads.kind === 'preemptor') return ['nominated']
+      if (reads.kind === 'primaries') return ['refers to']
       return reads.kind === 'naming' ? [reads.field] : []
     }),
   )

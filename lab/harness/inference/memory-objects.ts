@@ -1,4 +1,9 @@
-import type { ClusterObjects, KnownObject, KnownVersion } from '../../../src/model/inference-store.ts'
+import {
+  ANY_RESOURCE,
+  type ClusterObjects,
+  type KnownObject,
+  type KnownVersion,
+} from '../../../src/model/inference-store.ts'
 import type { ObjectIdentity } from '../../../src/model/kubernetes-objects.ts'
 
 /** The objects of a cluster in memory, with the last so many versions of each; with every one unless a number is given. */
@@ -7,6 +12,7 @@ export class MemoryObjects implements ClusterObjects {
   readonly #names = new Map<string, string>()
   readonly #acted = new Map<string, bigint>()
   readonly #told = new Set<string>()
+  readonly #primaries = new Map<string, Set<string>>()
 
   readonly #most: number
 
@@ -39,7 +45,7 @@ export class MemoryObjects implements ClusterObjects {
     return [...this.#objects.values()]
       .filter(({ identity, versions: [last] }) => {
         const isOwned = last?.facts.owners.some((owner) => owner.uid === uid)
-        if (identity.resource === resource) return isOwned
+        if (identity.resource === resource || resource === ANY_RESOURCE) return isOwned
         return last?.facts.foundBy?.some(
           (one) => one.uid === uid && `${identity.resource} ${one.as}` === resource,
         )
@@ -89,6 +95,14 @@ export class MemoryObjects implements ClusterObjects {
 
   noteActed(uid: string, by: string, version: bigint): void {
     this.#acted.set(`${uid} ${by}`, version)
+  }
+
+  primariesOf(by: string): readonly string[] {
+    return [...(this.#primaries.get(by) ?? [])]
+  }
+
+  notePrimary(by: string, resource: string): void {
+    this.#primaries.set(by, new Set([...this.primariesOf(by), resource]))
   }
 
   isFirstTold(request: string): boolean {

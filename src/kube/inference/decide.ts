@@ -8,11 +8,13 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
+import { isOfOperator } from '../objects/named-references.ts'
 import { actorForOwner, newestBelow, type ReadVersion, readVersions } from './read-versions.ts'
 import type { Relation } from './relations.ts'
 import {
   type AttributionSettings,
   completesEviction,
+  isOfKubernetes,
   inferWriter,
   partOfWrite,
   type WritePart,
@@ -67,8 +69,9 @@ export function decide(
     return undefined
   }
   const writer = inferWriter(write, part, before?.facts, { objects, settings })
+  const isOperator = writer.role === 'controller' && !isOfKubernetes(writer.service)
   const { reads, upTo, isWhole } = readVersions(
-    { write, part, by: writer.service, before, objects, below, tooLate: new Set() },
+    { write, part, by: writer.service, isOperator, before, objects, below, tooLate: new Set() },
     settings.relations,
   )
   const key = keyOfWrite(settings.cluster, write)
@@ -81,6 +84,7 @@ export function decide(
   }
   note(write, { ...decision, begins: decision.cause === 'operator' }, before, objects)
   if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
+  notePrimaries(write, part, writer, objects)
   return decision
 }
 
@@ -204,6 +208,25 @@ function versionOf(
 ): bigint | undefined {
   if (version !== undefined || before === undefined) return version
   return (after > before.version ? after : before.version) + 1n
+}
+
+/** What an operator looks after: objects whose status it writes, and owners of what it makes. */
+function notePrimaries(
+  { object, facts }: ClusterWrite,
+  part: WritePart,
+  { role, service }: Writer,
+  objects: ClusterObjects,
+): void {
+  if (role === 'operator' || isOfKubernetes(service)) return
+  const note = ({ apiVersion, resource }: ObjectIdentity): void => {
+    if (isOfOperator(apiVersion) || resource === 'ingresses') objects.notePrimary(service, resource)
+  }
+  if (part === 'status' && role === 'controller') note(object)
+  if (part !== 'creation') return
+  for (const { uid } of facts?.owners ?? []) {
+    const owner = objects.get(uid)
+    if (owner !== undefined) note(owner.identity)
+  }
 }
 
 /** More owners that it had are not remembered. */

@@ -7,6 +7,7 @@ import {
   type ObjectIdentity,
 } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { isOfOperator } from '../objects/named-references.ts'
 import { type Counts, type Reads, type Relation, relationsOf } from './relations.ts'
 import type { WritePart } from './write-attribution.ts'
 
@@ -28,7 +29,7 @@ interface ReadVersions {
 
 /** What a controller read for a write: the version before, and what the relations name. */
 export function readVersions(reading: ReadContext, table: readonly Relation[]): ReadVersions {
-  const { write, part, by, tooLate } = reading
+  const { write, part, by, isOperator, tooLate } = reading
   const found = new Map<string, ReadVersion>()
   const add = (read: ReadVersion | undefined): void => {
     if (read !== undefined && !found.has(read.identity.uid)) found.set(read.identity.uid, read)
@@ -39,13 +40,14 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     return { reads: [...found.values(), enclosing], upTo: undefined, isWhole: false }
   let upTo: bigint | undefined
   let isWhole = true
-  for (const relation of relationsOf(table, { resource: write.object.resource, part, by })) {
+  for (const relation of relationsOf(table, { resource: write.object.resource, part, by, isOperator })) {
     const { kind } = relation.reads
     if (!changesPrint(relation, reading)) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
     upTo = counted?.upTo ?? upTo
-    if (counted === undefined) {
+    // A controller may write before it has seen what it writes for.
+    if (counted === undefined || counted.versions.length === 0) {
       const objects = relatedObjects(relation, reading, (uid) => found.get(uid)?.known)
       for (const object of objects) add(versionOf(object, relation, reading))
     } else for (const { identity, known } of counted.versions) add({ identity, known, exact: false })
@@ -165,6 +167,8 @@ interface ReadContext {
   readonly write: ClusterWrite
   readonly part: WritePart
   readonly by: string
+  /** The writer is a controller, and none of Kubernetes itself. */
+  readonly isOperator: boolean
   /** The version before, with what the writer knew of the object. */
   readonly before: KnownVersion | undefined
   readonly objects: ClusterObjects
@@ -214,6 +218,14 @@ function relatedObjects(
   const sinceOwner = (owner: string): bigint => lower(since(owner, actorForOwner(by)), readOf(owner)?.version)
   const othersOfOwners = (after: (owner: string) => bigint): KnownObject[] =>
     (facts?.owners ?? []).flatMap((owner) => ownedAfter(owner.uid, resource, after(owner.uid)))
+  /** When it looked at what its object names; where it has never written it, what is older than its content is no news. */
+  const lookedLast = (): bigint => (since(uid) === 0n ? (before?.contentVersion ?? 0n) : since(uid))
+  /** Of what is no operator's only the content counts. */
+  const changeOf = (object: KnownObject): bigint => {
+    const read = newest(object)
+    const isContent = !isOfOperator(object.identity.apiVersion) && read?.gone === false
+    return (isContent ? read.contentVersion : undefined) ?? read?.version ?? 0n
+  }
   /** Since when the content of something is news for a write: its owner's content, and the writer's last look. */
   const contentSince = (): bigint =>
     (facts?.owners ?? []).reduce(
@@ -307,7 +319,11 @@ function relatedObjects(
         .filter((object) => isSelected(object, [facts, before?.facts], below))
         .map((object) => ({ object }))
     case 'changed':
-      return changedIn(reads.resource, '').map((object) => ({ object }))
+      return changedIn(reads.resource, '', higher(since(uid), before?.contentVersion ?? 0n)).map(
+        (object) => ({
+          object,
+        }),
+      )
     case 'counted':
       return (facts?.references ?? [])
         .filter(({ field }) => field === 'counted')
@@ -321,6 +337,15 @@ function relatedObjects(
         const after = since(owner, actorForOwner(by))
         return changedIn('resourcequotas', namespace, after).map((object) => ({ object }))
       })
+    case 'referred':
+      return (facts?.references ?? [])
+        .filter(({ field }) => field === 'refers to')
+        .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
+        .filter(({ object }) => object.identity.uid !== uid && changeOf(object) > lookedLast())
+    case 'primaries':
+      return primariesNaming(reading, facts)
+        .filter((object) => object.identity.uid !== uid && changedAfter(object, since(uid)))
+        .map((object) => ({ object }))
     case 'freed':
       return nodesOf(facts).flatMap((node) => {
         const there = objectOf(node, '', objects)
@@ -337,6 +362,31 @@ function relatedObjects(
           .map((object) => ({ object }))
       })
   }
+}
+
+/** How far up owners are looked for. */
+const MAX_OWNER_DEPTH = 4
+
+/** Of what an operator looks after, what names an object, what that names by its labels, and what owns its owners. */
+function primariesNaming(
+  { write: { object }, objects, by }: ReadContext,
+  facts: ObjectFacts | undefined,
+): KnownObject[] {
+  const primaries = objects.primariesOf(by)
+  const naming = primaries.flatMap((resource) => objects.naming('refers to', resource, object, MAX_OBJECTS))
+  const named = (facts?.references ?? [])
+    .filter(({ field }) => field === 'labelled')
+    .flatMap(({ name }) =>
+      primaries.flatMap((resource) => objects.named(resource, object.namespace, name) ?? []),
+    )
+  const above: KnownObject[] = []
+  let owners = facts?.owners ?? []
+  for (let depth = 0; depth < MAX_OWNER_DEPTH && owners.length > 0; depth++) {
+    const known = owners.flatMap(({ uid }) => objects.get(uid) ?? [])
+    above.push(...known.filter(({ identity }) => primaries.includes(identity.resource)))
+    owners = known.flatMap(({ versions: [newest] }) => newest?.facts.owners ?? []).slice(0, MAX_OWNER_DEPTH)
+  }
+  return [...new Set([...naming, ...named, ...above])].slice(0, MAX_OBJECTS)
 }
 
 function nodesOf(facts: ObjectFacts | undefined): ContentReference[] {
@@ -393,7 +443,12 @@ function objectOf(
   objects: ClusterObjects,
 ): KnownObject | undefined {
   const known = uid === undefined ? undefined : objects.get(uid)
-  return known ?? objects.named(resource, namespace, name) ?? objects.named(resource, ofWrite, name)
+  return (
+    known ??
+    objects.named(resource, namespace, name) ??
+    objects.named(resource, ofWrite, name) ??
+    objects.named(resource, '', name)
+  )
 }
 
 function candidate(object: KnownObject | undefined): RelatedObject[] {

@@ -1,3 +1,4 @@
+import { ANY_RESOURCE } from '../../model/inference-store.ts'
 import {
   type CustomReference,
   FINGERPRINT,
@@ -57,6 +58,9 @@ export interface Counts {
  * - quota: quotas of its namespace that were changed since the writer did something to what its owner owns, which had been refused.
  * - freed: what went last from where it goes, while it waited for room.
  * - preemptor: what is to run where it runs.
+ * - referred: of an operator's object, what its spec names and what changed since the operator wrote it last.
+ * - primaries: of an operator, objects that it looks after, which name what is written, or are named by its labels and annotations, or
+ *   own what owns it, and changed since the operator wrote it last; where nothing else is new.
  * - entries: what its content lists as `field`, where the list says something else than before.
  * - naming: objects of a resource whose content names it as `field`; of a series, without the number that its name ends with.
  * - namespace: the namespace that it is in.
@@ -81,7 +85,11 @@ export type Reads =
   | { readonly kind: 'quota' }
   | { readonly kind: 'freed' }
   | { readonly kind: 'preemptor' }
+  | { readonly kind: 'referred' }
+  | { readonly kind: 'primaries' }
 
+/** Stands for controllers that are none of Kubernetes' own. */
+export const OPERATORS = 'operators'
 const MADE: readonly WritePart[] = ['creation', 'authored']
 const SUMS = ['replicas', 'ready'].map((name) => ({ theirs: name, ours: name }))
 const WANTED = { theirs: 'wanted', ours: 'wanted' }
@@ -216,18 +224,23 @@ export const RELATIONS: readonly Relation[] = [
   },
   { write: 'configmaps', parts: ['creation'], by: 'root-ca-cert-publisher', reads: { kind: 'namespace' } },
   { parts: MADE, reads: { kind: 'named', field: 'applied from' } },
+  { parts: [...MADE, 'status'], by: OPERATORS, reads: { kind: 'dependents', resource: ANY_RESOURCE } },
+  { parts: [...MADE, 'status'], by: OPERATORS, reads: { kind: 'referred' } },
+  { parts: [...MADE, 'status', 'scale', 'deletion'], by: OPERATORS, reads: { kind: 'primaries' } },
 ]
 
 /** The lines of a table that speak of a write. */
 export function relationsOf(
   table: readonly Relation[],
-  write: { resource: string; part: WritePart; by: string },
+  write: { resource: string; part: WritePart; by: string; isOperator: boolean },
 ): Relation[] {
   return table.filter(
     (relation) =>
       (relation.write === undefined || relation.write === write.resource) &&
       relation.parts.includes(write.part) &&
-      (relation.by === undefined || relation.by === write.by),
+      (relation.by === undefined ||
+        relation.by === write.by ||
+        (relation.by === OPERATORS && write.isOperator)),
   )
 }
 

@@ -143,6 +143,36 @@ const OF_OWNER: Readonly<Record<string, string>> = {
   Service: 'endpointslice-controller',
 }
 
+const OTHERS_OF_KUBERNETES = [
+  ...['attachdetach-controller', 'certificate-controller', 'clusterrole-aggregation-controller'],
+  ...['disruption-controller', 'endpointslicemirroring-controller', 'ephemeral-volume-controller'],
+  ...['expand-controller', 'legacy-service-account-token-cleaner', 'pod-garbage-collector'],
+  ...['pv-protection-controller', 'pvc-protection-controller', 'replication-controller'],
+  ...[
+    'resource-claim-controller',
+    'resourcequota-controller',
+    'route-controller',
+    'service-cidrs-controller',
+  ],
+  ...[
+    'service-controller',
+    'storage-version-migrator-controller',
+    'taint-eviction-controller',
+    'token-cleaner',
+  ],
+  ...['ttl-after-finished-controller', 'ttl-controller', 'validatingadmissionpolicy-status-controller'],
+  ...['generic-garbage-collector', 'kube-apiserver', 'apiserver', 'kube-controller-manager', 'unknown'],
+]
+const OF_KUBERNETES: ReadonlySet<string> = new Set([
+  ...[OF_STATUS, OF_CONTENT, OF_NEW, OF_DISRUPTION, OF_REMOVAL, OF_OWNER].flatMap(Object.values<string>),
+  ...OTHERS_OF_KUBERNETES,
+])
+
+/** Whether a service is a part of Kubernetes itself, of which the table of relations knows what it reads. */
+export function isOfKubernetes(service: string): boolean {
+  return OF_KUBERNETES.has(service) || KUBERNETES.test(service)
+}
+
 const LAST = 2n ** 62n
 const MAX_COUNTED = 1_000
 
@@ -152,12 +182,20 @@ export function inferWriter(
   before: ObjectFacts | undefined,
   { objects, settings }: { objects: ClusterObjects; settings: AttributionSettings },
 ): Writer {
-  const writer = write.request ? writerOfActor(write.request.actor) : guessed(write, part, before, objects)
+  const writer = write.request
+    ? writerOfActor(write.request.actor)
+    : withPrimaries(guessed(write, part, before, objects), objects)
   const names = [writer.service, writer.user ?? '']
   const isListed = (patterns: readonly string[]): boolean =>
     names.some((name) => matchesOnePattern(patterns, name))
   if (isListed(settings.operators)) return { ...writer, role: 'operator' }
   return isListed(settings.controllers) ? { ...writer, role: 'controller' } : writer
+}
+
+/** Whoever makes what others own is no person. */
+function withPrimaries(writer: Writer, objects: ClusterObjects): Writer {
+  const isController = writer.role === 'unknown' && objects.primariesOf(writer.service).length > 0
+  return isController ? { ...writer, role: 'controller' } : writer
 }
 
 function writerOfActor({ user, userAgent }: Actor): Writer {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ContentReference, CustomReference, LabelSelector } from '../../model/kubernetes-objects.ts'
 import { ownValue } from '../../model/names-from-outside.ts'
+import { namedReferences } from './named-references.ts'
 import {
   arrayIn,
   booleanIn,
@@ -168,7 +169,10 @@ const ARGO_TRACKING = 'argocd.argoproj.io/tracking-id'
 export function contentOf(object: JsonObject): Content {
   const kind = textIn(object, 'kind')
   const content = ownValue(CONTENT, kind)?.(object) ?? NOTHING
-  return { ...content, references: [...content.references, ...appliedFrom(object)] }
+  return {
+    ...content,
+    references: [...content.references, ...appliedFrom(object), ...namedReferences(object)],
+  }
 }
 
 /** The template of what a workload makes, without the labels that tell its makings apart, and how many are wanted. */

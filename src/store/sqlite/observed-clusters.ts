@@ -142,6 +142,7 @@ class SqliteClusterObjects implements ClusterObjects {
   readonly #sought: ReadonlySet<string>
   readonly #progress: Pick<Progress, 'activeMs'>
   readonly #cache = new GenerationCache<string, StoredObject>(CACHED)
+  readonly #primaries = new GenerationCache<string, readonly string[]>(CACHED)
   /** The last that was asked for and is not there: of what a write makes it is asked several times. */
   #missing: string | undefined
 
@@ -224,6 +225,20 @@ class SqliteClusterObjects implements ClusterObjects {
     this.#rows.acted.note(this.#cluster, uid, by, version)
   }
 
+  primariesOf(by: string): readonly string[] {
+    const cached = this.#primaries.get(by)
+    if (cached !== undefined) return cached
+    const found = this.#rows.acted.primaries(this.#cluster, by)
+    this.#primaries.set(by, found)
+    return found
+  }
+
+  notePrimary(by: string, resource: string): void {
+    if (this.primariesOf(by).includes(resource)) return
+    this.#rows.acted.notePrimary(this.#cluster, by, resource)
+    this.#primaries.clear()
+  }
+
   isFirstTold(request: string): boolean {
     return this.#rows.acted.isFirstTold(this.#cluster, request, this.#progress.activeMs)
   }
@@ -236,6 +251,7 @@ class SqliteClusterObjects implements ClusterObjects {
   forget(): void {
     this.#missing = undefined
     this.#cache.clear()
+    this.#primaries.clear()
   }
 
   #all(ids: readonly number[]): StoredObject[] {
@@ -317,6 +333,7 @@ class ObservedRemoval {
       some('k8s_told_requests', 'id'),
       some('k8s_acted', 'id'),
       some('k8s_tellings', 'id'),
+      db.prepare('DELETE FROM k8s_primaries WHERE cluster = ?'),
       db.prepare('DELETE FROM k8s_streams WHERE cluster = ?'),
       db.prepare('DELETE FROM k8s_clusters WHERE id = ?'),
     ]

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Statement } from 'better-sqlite3'
-import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import { ANY_RESOURCE, type KnownObject, type KnownVersion } from '../../model/inference-store.ts'
 import type { ContentReference, ObjectFacts, ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidBytes, cpidOfBytes } from '../../model/merge-graph.ts'
@@ -253,6 +253,7 @@ export class RelationRows {
   readonly #addOwner: Statement
   readonly #dropOwner: Statement
   readonly #owned: Statement<[number, string, string, bigint, number], number>
+  readonly #ownedOfAny: Statement<[number, string, bigint, number], number>
   readonly #addReference: Statement
   readonly #dropReference: Statement
   readonly #naming: Statement<[number, string, string, string, string, string, number], number>
@@ -268,6 +269,11 @@ export class RelationRows {
       .prepare<[number, string, string, bigint, number], number>(
         `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND resource = ? AND version > ?
            ORDER BY version DESC LIMIT ?`,
+      )
+      .pluck()
+    this.#ownedOfAny = db
+      .prepare<[number, string, bigint, number], number>(
+        `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND version > ? ORDER BY version DESC LIMIT ?`,
       )
       .pluck()
     this.#addReference = db.prepare(
@@ -313,6 +319,7 @@ export class RelationRows {
 
   /** What somebody owns, by its newest version, those above a version; newest first. */
   owned(cluster: number, owner: string, resource: string, above: bigint, most: number): number[] {
+    if (resource === ANY_RESOURCE) return this.#ownedOfAny.all(cluster, owner, above, most)
     return this.#owned.all(cluster, owner, resource, above, most)
   }
 
@@ -340,13 +347,19 @@ function areSame(some: readonly ContentReference[], others: readonly ContentRefe
 /** Requests whose version nobody told are remembered as long as sources repeat: the newest of all clusters. */
 const MOST_TOLD = 100_000
 
-/** Who acted last for which object, and which requests were told of, as rows. */
+/** What a controller looks after are few kinds, and few controllers look after any; names come from outside. */
+const MOST_PRIMARIES = 8
+const MOST_LOOKING = 1_000
+
+/** Who acted last for which object, what each looks after, and which requests were told of, as rows. */
 export class ActorRows {
   readonly #last: Statement<[number, string, string], bigint>
   readonly #note: Statement
   readonly #remove: Statement
   readonly #told: Statement
   readonly #dropTold: Statement
+  readonly #primaries: Statement<[number, string], string>
+  readonly #notePrimary: Statement
 
   constructor(db: Sqlite) {
     this.#last = db
@@ -364,6 +377,15 @@ export class ActorRows {
       'INSERT OR IGNORE INTO k8s_told_requests (cluster, request, told_ms) VALUES (?, ?, ?)',
     )
     this.#dropTold = db.prepare('DELETE FROM k8s_told_requests WHERE id <= ?')
+    this.#primaries = db
+      .prepare<[number, string], string>(
+        `SELECT resource FROM k8s_primaries WHERE cluster = ? AND actor = ? LIMIT ${MOST_PRIMARIES}`,
+      )
+      .pluck()
+    this.#notePrimary = db.prepare(
+      `INSERT OR IGNORE INTO k8s_primaries (cluster, actor, resource) SELECT @cluster, @by, @resource
+         WHERE (SELECT count(*) FROM k8s_primaries WHERE cluster = @cluster) < ${MOST_LOOKING}`,
+    )
   }
 
   last(cluster: number, uid: string, by: string): bigint {
@@ -372,6 +394,14 @@ export class ActorRows {
 
   note(cluster: number, uid: string, by: string, version: bigint): void {
     this.#note.run(cluster, uid, by, version)
+  }
+
+  primaries(cluster: number, by: string): string[] {
+    return this.#primaries.all(cluster, by)
+  }
+
+  notePrimary(cluster: number, by: string, resource: string): void {
+    this.#notePrimary.run({ cluster, by, resource })
   }
 
   /** An object is removed. */

@@ -1,0 +1,144 @@
+import type { ContentReference } from '../../model/kubernetes-objects.ts'
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  namespaceOf,
+  objectIn,
+  resourceOfKind,
+  textIn,
+} from './object-json.ts'
+
+/** API groups of Kubernetes itself; objects of all others are of operators. */
+const OWN_GROUPS = new Set([
+  ...['', 'apps', 'batch', 'autoscaling', 'policy', 'extensions', 'networking.k8s.io', 'storage.k8s.io'],
+  ...[
+    'rbac.authorization.k8s.io',
+    'discovery.k8s.io',
+    'admissionregistration.k8s.io',
+    'apiextensions.k8s.io',
+  ],
+  ...['apiregistration.k8s.io', 'certificates.k8s.io', 'coordination.k8s.io', 'events.k8s.io', 'node.k8s.io'],
+  ...['flowcontrol.apiserver.k8s.io', 'scheduling.k8s.io', 'resource.k8s.io', 'internal.apiserver.k8s.io'],
+])
+
+/** Whether objects of an `apiVersion` belong to an operator, which reads and writes them as nobody here knows. */
+export function isOfOperator(apiVersion: string): boolean {
+  const slash = apiVersion.indexOf('/')
+  return !OWN_GROUPS.has(slash < 0 ? '' : apiVersion.slice(0, slash))
+}
+
+/** Kinds that there are too many of, and that operators name by owning them. */
+const NOT_SEARCHED = new Set([
+  'Pod',
+  'ReplicaSet',
+  'EndpointSlice',
+  'Endpoints',
+  'Node',
+  'ControllerRevision',
+])
+/** Labels and annotations that operators name their own objects by end like these. */
+const NAMING_KEY = /(?:name|instance|owner|cluster|part-of|parent)$/i
+const NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/
+const MAX_LABELLED = 16
+const MAX_REFERRED = 64
+const MAX_DEPTH = 12
+/** What stands below these is copied into other objects, which name it then. */
+const COPIED_PARTS = new Set(['template', 'podTemplate', 'containers', 'initContainers', 'metadata'])
+
+/** How an object names others as operators do: by labels and annotations, and in fields of its `spec`. */
+export function namedReferences(object: JsonObject): ContentReference[] {
+  if (NOT_SEARCHED.has(textIn(object, 'kind'))) return []
+  const isSearched = isOfOperator(textIn(object, 'apiVersion')) || textIn(object, 'kind') === 'Ingress'
+  const referred: ContentReference[] = []
+  if (isSearched)
+    addReferred(
+      objectIn(object, 'spec'),
+      { path: 'spec', namespace: namespaceOf(object), depth: 0 },
+      referred,
+    )
+  return [...labelled(object), ...referred]
+}
+
+/** Of what kind that is which has this name, only the reader knows. */
+function labelled(object: JsonObject): ContentReference[] {
+  const metadata = objectIn(object, 'metadata')
+  const found: ContentReference[] = []
+  for (const place of ['labels', 'annotations'])
+    for (const [key, name] of Object.entries(objectIn(metadata, place))) {
+      if (found.length === MAX_LABELLED) return found
+      if (typeof name !== 'string' || !NAMING_KEY.test(key) || !NAME.test(name)) continue
+      found.push({
+        field: 'labelled',
+        resource: '',
+        namespace: namespaceOf(object),
+        name,
+        says: `${place} ${key}`,
+      })
+    }
+  return found
+}
+
+interface Place {
+  readonly path: string
+  readonly namespace: string
+  readonly depth: number
+}
+
+function addReferred(value: JsonObject, { path, namespace, depth }: Place, to: ContentReference[]): void {
+  if (depth > MAX_DEPTH) return
+  for (const [key, one] of Object.entries(value)) {
+    if (to.length >= MAX_REFERRED || COPIED_PARTS.has(key)) continue
+    const at = { path: `${path}.${key}`, namespace, depth: depth + 1 }
+    for (const item of Array.isArray(one) ? one : [one]) {
+      const found = referenceAt(key, item, at)
+      if (found !== undefined && to.length < MAX_REFERRED) to.push(found)
+      if (isObject(item)) addReferred(item, at, to)
+    }
+  }
+}
+
+/** `issuerRef: { name }`, `workloadRef: { kind, name }`, `secretName: …`, `stableService: …`. */
+function referenceAt(key: string, value: Json, { path, namespace }: Place): ContentReference | undefined {
+  const field = 'refers to'
+  if (typeof value === 'string') {
+    const resource = NAME.test(value) ? resourceOfKey(key) : undefined
+    return resource === undefined ? undefined : { field, resource, namespace, name: value, says: path }
+  }
+  if (!isObject(value)) return undefined
+  const [kind, name] = [textIn(value, 'kind'), textIn(value, 'name')]
+  const resource = kind === '' ? resourceOfReference(key) : resourceOfKind(kind)
+  if (resource === undefined || !NAME.test(name)) return undefined
+  return { field, resource, namespace: textIn(value, 'namespace') || namespace, name, says: `${path}.name` }
+}
+
+/** Kinds by which fields of texts end that name an object of them. */
+const NAMED_KINDS = ['Service', 'Secret', 'ConfigMap', 'Ingress', 'ServiceAccount']
+
+function resourceOfKey(key: string): string | undefined {
+  const kind = NAMED_KINDS.toReversed().find((one) => key.endsWith(one) || key === one.toLowerCase())
+  if (kind !== undefined) return resourceOfKind(kind)
+  const named = /^(.+)Name$/.exec(key)?.[1]
+  return named === undefined ? undefined : resourceOfWords(named)
+}
+
+function resourceOfReference(key: string): string | undefined {
+  const named = /^(.+?)(?:Key)?(?:Ref|Reference|Selector)s?$/.exec(key)?.[1]
+  return named === undefined ? undefined : resourceOfWords(named)
+}
+
+/** Kinds whose names are of several words. */
+const OF_WORDS: readonly (readonly [end: string, resource: string])[] = [
+  ['configmap', 'configmaps'],
+  ['serviceaccount', 'serviceaccounts'],
+  ['persistentvolumeclaim', 'persistentvolumeclaims'],
+  ['claim', 'persistentvolumeclaims'],
+]
+
+function resourceOfWords(words: string): string {
+  const lower = words.toLowerCase()
+  const known = OF_WORDS.find(([end]) => lower.endsWith(end))
+  if (known !== undefined) return known[1]
+  const last = /[A-Z]?[a-z0-9]+$/.exec(words)?.[0] ?? words
+  return resourceOfKind(last)
+}
