@@ -320,8 +320,8 @@ function addInferenceCounts(
   metrics: Metrics,
   { decided, waiting }: Extract<FromStore, { kind: 'inferred' }>,
 ): void {
-  for (const { cluster, operator, exact, inferred, unchanged, gaps, events, unmatched } of decided) {
-    for (const [cause, count] of Object.entries({ operator, exact, inferred }))
+  for (const { cluster, operator, self, exact, inferred, unchanged, gaps, events, unmatched } of decided) {
+    for (const [cause, count] of Object.entries({ operator, self, exact, inferred }))
       metrics.add('cpid_inferred_writes', count, { cluster, cause })
     metrics.add('cpid_inference_unchanged', unchanged, { cluster })
     metrics.add('cpid_inference_gaps', gaps, { cluster })

@@ -157,17 +157,29 @@ interface Writer {
   readonly driving: readonly number[]
 }
 
-/** What drives the span's cause, which is found as in rule 4 of docs/linking.md, but in all traces at once and at any depth. */
+/**
+ * What drives the span's cause, which is found as in rule 4 of docs/linking.md, but in all traces at once and at any depth; and where the
+ * span observed several versions of the same object, what drives the writers of those too.
+ */
 function driversByCause(ctx: Asked, span: ArrivedSpan, roots: readonly CpidNode[]): Drivers {
-  let last: Writer | undefined
+  let last: (Writer & { readonly of: ObjectVersion }) | undefined
   let searched = 0
-  for (const version of highestOfEach(ctx.objects.versions(span.row, 'observed'))) {
+  const observed = ctx.objects.versions(span.row, 'observed')
+  for (const version of highestOfEach(observed)) {
     const row = ctx.objects.writerOf(version)
     let found = row === undefined ? undefined : writerAt(ctx, span, row, roots)
     if (found === undefined && searched++ < MAX_SEARCHED) found = highestWriter(ctx, span, version, roots)
-    if (found !== undefined && (last === undefined || endsLater(found.span, last.span))) last = found
+    if (found !== undefined && (last === undefined || endsLater(found.span, last.span)))
+      last = { ...found, of: version }
   }
-  return last?.driving
+  if (last === undefined) return undefined
+  const { of, driving } = last
+  const others = observed.filter(
+    (one) => one.object === of.object && one.uid === of.uid && one.version !== of.version,
+  )
+  if (others.length === 0) return driving
+  const rows = others.slice(0, MAX_SEARCHED).flatMap((version) => ctx.objects.writerOf(version) ?? [])
+  return [...new Set([driving, ...rows.map((row) => writerAt(ctx, span, row, roots)?.driving ?? [])].flat())]
 }
 
 function writerAt(

@@ -36,7 +36,9 @@ export const CPID_ORIGINAL_TRACE_ID = 'cpid.original_trace_id'
 export const CPID_CAUSE_TRACE_ID = 'cpid.cause.trace_id'
 export const CPID_CAUSE_SPAN_ID = 'cpid.cause.span_id'
 
-/** On the span of a write that was seen from outside: `operator`, `exact` or `inferred`; and that versions before it were not seen. */
+/** On a span in the cascade of a change of which nothing is left: the change that overwrote it. */
+export const CPID_SUPERSEDED_BY = 'cpid.superseded_by'
+/** On the span of a write that was seen from outside: `operator`, `self`, `exact` or `inferred`; and that versions before it were not seen. */
 export const CPID_CAUSE = 'cpid.cause'
 export const CPID_GAP = 'cpid.gap'
 /** On such a span: the API server's number of the request, and the W3C trace context with which admission was called. */

@@ -38,6 +38,8 @@ export interface KnownVersion {
   readonly readableNs?: UnixNanos | undefined
   /** Since which version its content is what it is, by whoever wrote that; undefined where that is not known. */
   readonly contentVersion?: bigint | undefined
+  /** An operator began a change with it. */
+  readonly begun?: boolean | undefined
 }
 
 export interface KnownObject {
@@ -91,6 +93,7 @@ export interface InferenceCounts {
   readonly cluster: string
   /** Writes that were decided, by cause. */
   operator: number
+  self: number
   exact: number
   inferred: number
   /** Known already, or only a sign of life. */
@@ -103,5 +106,15 @@ export interface InferenceCounts {
 }
 
 export function noInferenceCounts(cluster: string): InferenceCounts {
-  return { cluster, operator: 0, exact: 0, inferred: 0, unchanged: 0, gaps: 0, events: 0, unmatched: 0 }
+  return {
+    cluster,
+    operator: 0,
+    self: 0,
+    exact: 0,
+    inferred: 0,
+    unchanged: 0,
+    gaps: 0,
+    events: 0,
+    unmatched: 0,
+  }
 }

@@ -141,6 +141,8 @@ export interface ObjectFacts {
   readonly deleting: boolean
   /** Fingerprints of parts of the content by name; equal where the contents are. */
   readonly prints: Readonly<Record<string, string>>
+  /** A print of each field that an author set, of objects that no other owns; undefined where there are too many. */
+  readonly fields?: string
   /** Its labels, of those kinds that others select by them. */
   readonly labels?: Readonly<Record<string, string>>
   /** What it selects by labels: whatever one of these fits. */

@@ -100,7 +100,7 @@ const CLUSTER_METRICS = {
   cpid_inferred_writes: counter(
     'writes',
     ['cluster', 'cause'],
-    'Writes of observed clusters that were decided: of operators, with an exact cause, with an inferred one.',
+    'Writes of observed clusters that were decided: of operators, begun by a controller itself, with an exact cause, with an inferred one.',
   ),
   cpid_inference_unchanged: counter(
     'writes',

@@ -8,9 +8,12 @@ import {
 } from '../../model/kubernetes-objects.ts'
 import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
+import type { WriteCause } from '../../model/seen-write.ts'
 import { isOfOperator } from '../objects/named-references.ts'
+import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
 import { actorForOwner, newestBelow, type ReadVersion, readVersions } from './read-versions.ts'
 import type { Relation } from './relations.ts'
+import { type SelfBegun, selfBegun } from './self-begun.ts'
 import {
   type AttributionSettings,
   completesEviction,
@@ -41,7 +44,11 @@ export interface Decision {
   /** Changes that it is known to come from. */
   readonly includes: readonly Cpid[]
   readonly reads: readonly ReadVersion[]
-  readonly cause: 'operator' | 'exact' | 'inferred'
+  readonly cause: WriteCause
+  /** Why it began a change, where a controller did. */
+  readonly self?: SelfBegun | undefined
+  /** Changes of the object of which nothing is left with it, before any controller acted on them. */
+  readonly superseded: readonly KnownVersion[]
   /** Versions between this one and the last that is known were not seen. */
   readonly gap: boolean
 }
@@ -75,17 +82,32 @@ export function decide(
     settings.relations,
   )
   const key = keyOfWrite(settings.cluster, write)
+  const self =
+    writer.role === 'controller' ? selfBegun({ write, part, writer, before, reads, objects }) : undefined
   const gap = hasGap(write, part, before)
   // What a list shows is the work of several writes, each of which may have read something else.
   const isCertain = isWhole && !gap && isToldByContent(part, writer) && !isOfRequestBefore(write, before)
   const decision = {
     ...{ key, write, version: versionOf(write, before), part, writer, gap },
-    ...follows({ write, part, writer, reads, object, before, key, isCertain }, changes),
+    ...follows({ write, part, writer, reads, object, objects, before, key, isCertain, self }, changes),
   }
-  note(write, { ...decision, begins: decision.cause === 'operator' }, before, objects)
+  const begins = decision.cause === 'operator'
+  const superseded = begins ? whatIsSuperseded(write, object, objects) : []
+  note(write, { ...decision, begins }, before, objects)
   if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
   notePrimaries(write, part, writer, objects)
-  return decision
+  return { ...decision, superseded }
+}
+
+/** Changes of an object of which nothing is left with a write, unless somebody has acted on them. */
+function whatIsSuperseded(
+  { object: { uid }, version, facts, gone }: ClusterWrite,
+  object: KnownObject | undefined,
+  objects: ClusterObjects,
+): KnownVersion[] {
+  if (object === undefined || version === undefined || facts === undefined) return []
+  const made = { version, cpid: undefined, facts, gone, includes: [] }
+  return supersededBy(made, object, objects.lastActed(uid, ANYBODY))
 }
 
 /** Of Kubernetes' own controllers it is known what they read for what they make and delete. */
@@ -148,21 +170,24 @@ interface Following {
   reads: readonly ReadVersion[]
   object: KnownObject | undefined
   before: KnownVersion | undefined
+  objects: ClusterObjects
   key: WriteKey
   isCertain: boolean
+  self: SelfBegun | undefined
 }
 
 function follows(
-  { write, part, writer, reads, object, before, key, isCertain }: Following,
+  { write, part, writer, reads: read, object, objects, before, key, isCertain, self }: Following,
   changes: Changes,
-): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause'> {
+): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause' | 'self'> {
   const begins =
-    writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, reads))
+    writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, read))
+  const reads = begins ? read : [...read, ...overwrittenBefore(read, writer.service, objects)]
   const said =
     ownCpid(write.facts, before?.facts, reads) ?? (begins ? announcedChange(write, object) : undefined)
-  const own = said !== undefined && changes.mayJoin(said) ? said : undefined
-  if (own !== undefined)
-    return { cpid: own, sources: undefined, includes: [], reads, cause: begins ? 'operator' : 'exact' }
+  const told = said !== undefined && changes.mayJoin(said) ? said : undefined
+  if (told !== undefined)
+    return { cpid: told, sources: undefined, includes: [], reads, cause: begins ? 'operator' : 'exact' }
   if (completesEviction(write, part, before)) {
     const marks = reads.filter(({ identity }) => identity.uid === write.object.uid)
     const mark = marks[0]?.known
@@ -171,12 +196,15 @@ function follows(
   }
   if (begins)
     return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'operator' }
+  if (self !== undefined)
+    return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'self', self }
   const cause = isCertain && reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
-  const self = reads.find(({ identity }) => identity.uid === write.object.uid)
+  const own = reads.find(({ identity }) => identity.uid === write.object.uid)
   const versions = reads.map(({ known }) => known)
-  const merged = mergeContexts(versions, self?.known, changes, key)
+  const merged = mergeContexts(versions, own?.known, changes, key)
   if (merged !== undefined) return { ...merged, reads, cause }
-  return { cpid: derivedCpid('root', key), sources: [], includes: [], reads, cause: 'inferred' }
+  const unknown: SelfBegun = { reason: 'unknown', setUp: undefined }
+  return { cpid: derivedCpid('root', key), sources: [], includes: [], reads, cause: 'self', self: unknown }
 }
 
 /** Somebody nobody can name reacts where there is something to react to; else it is a person. */
@@ -250,7 +278,8 @@ function note(
       : at
   const found = foundBy({ facts: known, gone }, before?.facts, objects)
   const seen = found.length === 0 ? known : { ...known, foundBy: found }
-  objects.add(object, { version: at, cpid, facts: seen, gone, includes, readableNs, contentVersion })
+  const begun = begins === true
+  objects.add(object, { version: at, cpid, facts: seen, gone, includes, readableNs, contentVersion, begun })
 }
 
 function hasContentOf(before: KnownVersion, { facts, gone }: Pick<KnownVersion, 'facts' | 'gone'>): boolean {
@@ -380,8 +409,11 @@ export function derivedCpid(kind: 'root' | 'merge', key: WriteKey): Cpid {
 }
 
 /** The ids of a write's span, in a trace of its own. */
-export function derivedSpanIds(key: WriteKey): { traceId: Buffer; spanId: bigint } {
-  const bytes = digest('span', key)
+export function derivedSpanIds(
+  key: WriteKey,
+  kind: 'span' | 'superseded' = 'span',
+): { traceId: Buffer; spanId: bigint } {
+  const bytes = digest(kind, key)
   const spanId = bytes.readBigInt64BE(16)
   return { traceId: bytes.subarray(0, 16), spanId: spanId === 0n ? 1n : spanId }
 }

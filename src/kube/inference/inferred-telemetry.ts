@@ -10,6 +10,7 @@ import {
   CPID_OBSERVED,
   CPID_REASON,
   CPID_SOURCES,
+  CPID_SUPERSEDED_BY,
   CPID_TRACEPARENT,
   CPID_WROTE,
   MERGELOG_EVENT,
@@ -56,7 +57,9 @@ function writeGroup(to: BinaryWriter, group: readonly Decision[]): BinaryWriter 
   const [{ writer, key } = { writer: { service: '' }, key: { cluster: '' } }] = group
   to.raw(serviceEnvelope(writer.service, key.cluster))
   to.tag(2, WireType.LengthDelimited).fork().raw(OWN_SCOPE)
-  for (const decision of group) writeSpan(to.tag(2, WireType.LengthDelimited).fork(), spanOf(decision)).join()
+  for (const decision of group)
+    for (const span of [spanOf(decision), ...supersededSpans(decision)])
+      writeSpan(to.tag(2, WireType.LengthDelimited).fork(), span).join()
   return to.join()
 }
 
@@ -77,7 +80,7 @@ function spanOf(decision: Decision): NewSpan {
 }
 
 function attributesOf(decision: Decision): Record<string, AttributeValue> {
-  const { write, version, writer, cpid, cause, reads, gap } = decision
+  const { write, version, writer, cpid, cause, self, reads, gap } = decision
   const { auditId, traceparent } = write.request ?? {}
   const observed = reads
     .slice(0, MAX_OBSERVED)
@@ -85,6 +88,7 @@ function attributesOf(decision: Decision): Record<string, AttributeValue> {
   return {
     [CPID_ID]: cpid,
     [CPID_CAUSE]: cause,
+    ...(self !== undefined && { [CPID_REASON]: self.reason }),
     [CPID_WROTE]: [versionReference(write.object, version)],
     ...(observed.length > 0 && { [CPID_OBSERVED]: observed }),
     ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
@@ -95,21 +99,47 @@ function attributesOf(decision: Decision): Record<string, AttributeValue> {
   }
 }
 
-function mergelogOf({ write, writer, part, cpid, sources }: Decision, timeNs: bigint): SpanEvent[] {
+function mergelogOf({ write, writer, part, cpid, sources, self }: Decision, timeNs: bigint): SpanEvent[] {
   if (sources === undefined) return []
   const attributes = {
     [CPID_NEW]: cpid,
     [CPID_SOURCES]: sources,
     [CPID_OBJECT]: versionReference(write.object, write.version),
-    [CPID_REASON]: `${part} by ${writer.user ?? writer.service}`,
+    [CPID_REASON]: `${self === undefined ? '' : `${self.reason}: `}${part} by ${writer.user ?? writer.service}`,
   }
   return [{ name: MERGELOG_EVENT, timeNs, attributes }]
 }
 
-/** The trace of whoever wrote the object, which says so in the object itself. */
-function linksOf({ write: { facts } }: Decision): SpanLink[] {
+/** The trace of whoever wrote the object, which says so in the object itself, and what set up a change that began by itself. */
+function linksOf({ write: { facts }, self, key }: Decision): SpanLink[] {
   const parent = readTraceparent(facts?.traceparent ?? '')
-  return parent === undefined ? [] : [parent]
+  const setUp = self?.setUp && spanOfVersion(key.cluster, self.setUp.identity.uid, self.setUp.version)
+  return [...(parent === undefined ? [] : [parent]), ...(setUp === undefined ? [] : [setUp])]
+}
+
+function spanOfVersion(cluster: string, uid: string, version: bigint): SpanLink {
+  return derivedSpanIds({ cluster, uid, version: String(version) })
+}
+
+/** In the cascade of a change of which nothing is left: by whom it was overwritten, and when. */
+function supersededSpans(decision: Decision): NewSpan[] {
+  const { write, writer, key, cpid, superseded } = decision
+  const atNs = write.request?.endNs ?? write.seenNs
+  return superseded.flatMap(({ version, cpid: of }): NewSpan[] => {
+    if (of === undefined) return []
+    const ids = derivedSpanIds({ ...key, version: String(version) }, 'superseded')
+    const attributes = {
+      [CPID_ID]: of,
+      [CPID_OBSERVED]: [versionReference(write.object, version)],
+      [CPID_SUPERSEDED_BY]: cpid,
+      [CPID_OBJECT]: versionReference(write.object, write.version),
+      ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
+      ...objectAttributes(write.object),
+    }
+    const name = `superseded ${write.object.apiVersion}/${write.object.resource}`
+    const links = [derivedSpanIds(key)]
+    return [{ ...ids, parentId: 0n, name, startNs: atNs - 1n, endNs: atNs, attributes, links }]
+  })
 }
 
 /** What the span of a write is called: `create v1/pods`, `bind v1/pods`, `update apps/v1/deployments status`. */

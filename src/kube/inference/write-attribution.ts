@@ -6,6 +6,8 @@ import {
   type ObjectFacts,
 } from '../../model/kubernetes-objects.ts'
 import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { parseRfc3339 } from '../../model/time-and-size.ts'
+import { isOfOperator } from '../objects/named-references.ts'
 import { matchesOnePattern, ownValue } from '../../model/names-from-outside.ts'
 
 /**
@@ -219,18 +221,64 @@ function guessed(
   if (part === 'binding') return controller('kube-scheduler')
   if (part === 'deletion' || part === 'removal') return whoDeletes(write, part, before, objects)
   const usual = usualWriter(write, part, before, objects)
+  if (isUnsigned(write, part, before)) {
+    const remover = whoTakesAway(write, before)
+    if (remover !== undefined) return remover
+  }
   // Within the second of every new template its controller notes the revision, which is no author's second write.
   const isNote = part === 'authored' && usual === 'deployment-controller'
-  const program =
-    (part === 'creation' ? firstManager(write.facts) : newManager(write.facts, before, part)?.manager) ??
-    (isNote ? undefined : sameManager(write.facts, part))
+  const signed =
+    part === 'creation' ? firstManager(write.facts) : newManager(write.facts, before, part)?.manager
+  // An autoscaler's entry has no time: it is the same each time that it scales.
+  const isScaledAgain =
+    usual === 'horizontal-pod-autoscaler' || (write.object.resource === 'nodes' && usual !== undefined)
+  const program = signed ?? (isNote || isScaledAgain ? undefined : sameManager(write.facts, part))
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {
     return { service: program, user: undefined, role: KUBERNETES.test(program) ? 'controller' : 'unknown' }
   }
+  // A kubelet signs as itself.
+  if (program === 'kube-controller-manager' && part === 'status' && write.object.resource === 'nodes')
+    return controller('node-controller')
   if (usual !== undefined) return controller(usual)
   return program === undefined ? unknown() : controller(program)
+}
+
+/** How much the clock of the API server may be behind that by which versions are timed; entries of managedFields are cut to a second. */
+const SIGNED_WITHIN_NS = 3_000_000_000n
+
+/**
+ * Nobody's entry of managedFields is as new as the version: its writer has only taken fields away, which leaves none. Whoever sets or
+ * changes a field leaves one.
+ */
+function isUnsigned(
+  { facts, listed, seenNs }: ClusterWrite,
+  part: WritePart,
+  before: ObjectFacts | undefined,
+): boolean {
+  if (facts === undefined || before === undefined || listed !== undefined || facts.managers.length === 0)
+    return false
+  if (part !== 'authored' && part !== 'scale' && part !== 'status') return false
+  if (newManager(facts, before, part) !== undefined) return false
+  const times = facts.managers.map(({ time }) => parseRfc3339(time))
+  // Scaling by an autoscaler leaves an entry without a time.
+  return times.every((time) => time !== undefined && time + SIGNED_WITHIN_NS < seenNs)
+}
+
+/**
+ * Controllers take away what holds an object, owners that it has no more, and taints of their own; what else goes, somebody took who is
+ * no part of Kubernetes, and of operators' objects the status too. Undefined where it is not known.
+ */
+function whoTakesAway({ object, facts }: ClusterWrite, before: ObjectFacts | undefined): Writer | undefined {
+  if (facts === undefined || before === undefined) return undefined
+  const isChanged = (print: string): boolean => fingerprintOf(facts, print) !== fingerprintOf(before, print)
+  if (isChanged('taints')) return controller('node-controller')
+  if (isChanged('held')) return undefined
+  const isAuthored = isChanged(FINGERPRINT.authored)
+  return isAuthored || isOfOperator(object.apiVersion)
+    ? { service: 'unknown', user: undefined, role: 'operator' }
+    : undefined
 }
 
 /** Who writes such a thing where everything is as usual. */
@@ -247,13 +295,18 @@ function usualWriter(
       ? ownValue(OF_OWNER, owner.kind)
       : (ownValue(OF_NEW, `${resource}/${name}`) ?? ownValue(OF_NEW, resource))
   }
+  if (part === 'authored' && resource === 'nodes' && facts?.prints.taints !== before?.prints.taints)
+    return 'node-controller'
   if (part === 'status') {
     const isNew = facts?.prints.evicted !== before?.prints.evicted
     return (isNew ? disrupterOf(facts) : undefined) ?? ownValue(OF_STATUS, resource)
   }
   if (resource !== 'deployments') return ownValue(OF_CONTENT, resource)
   if (facts?.prints.template !== before?.prints.template) return undefined
-  if (facts?.prints.wanted === before?.prints.wanted) return 'deployment-controller'
+  if (facts?.prints.wanted === before?.prints.wanted) {
+    // It notes the revision, which makes no new generation.
+    return (facts?.generation ?? 0) > (before?.generation ?? 0) ? undefined : 'deployment-controller'
+  }
   const isScaled = objects.naming('target', 'horizontalpodautoscalers', object, 1).length > 0
   return isScaled ? 'horizontal-pod-autoscaler' : undefined
 }
@@ -290,10 +343,28 @@ function whoDeletes(
     hasSurplus(owner.facts, reference.uid, object.resource, objects)
       ? ownValue(OF_OWNER, reference.kind)
       : undefined
-  const usual = disrupterOf(known) ?? maker
+  const usual = disrupterOf(known) ?? maker ?? whoLetsExpire(known, part, objects)
   if (usual !== undefined) return controller(usual)
   const isEnding = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
   return isEnding ? controller('namespace-controller') : unknown()
+}
+
+/** A Job whose time to live is over, or of which its CronJob keeps no more. */
+function whoLetsExpire(
+  known: ObjectFacts | undefined,
+  part: WritePart,
+  objects: ClusterObjects,
+): string | undefined {
+  const finished = known?.prints.finished ?? ''
+  if (part !== 'deletion' || finished === '') return undefined
+  if (known?.prints.expires === 'true') return 'ttl-after-finished-controller'
+  const owner = known?.owners.find((one) => one.controller && one.kind === 'CronJob')
+  const keeps = newestOf(objects.get(owner?.uid ?? ''))?.facts.prints[`keeps ${finished}`]
+  if (owner === undefined || keeps === undefined) return undefined
+  const others = objects
+    .ownedBy(owner.uid, 'jobs', 0n, LAST, MAX_COUNTED)
+    .filter(({ versions: [one] }) => one?.gone === false && one.facts.prints.finished === finished)
+  return others.length > Number(keeps) ? 'cronjob-controller' : undefined
 }
 
 function newestOf(object: KnownObject | undefined): KnownVersion | undefined {

@@ -31,8 +31,13 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
   ReplicaSet: replicaSetContent,
   StatefulSet: statefulSetContent,
   DaemonSet: daemonSetContent,
-  Job: (object) => withTemplate(object, ''),
-  CronJob: (object) => withTemplate(objectIn(objectIn(object, 'spec'), 'jobTemplate'), ''),
+  Job: jobContent,
+  CronJob: cronJobContent,
+  Node: nodeContent,
+  Certificate: (object) => ({
+    ...NOTHING,
+    prints: { renewing: textIn(conditionOf(object, 'Issuing'), 'reason') === 'Renewing' ? 'true' : '' },
+  }),
   ControllerRevision: (object) => withTemplate(objectIn(object, 'data'), ''),
   Pod: podContent,
   EndpointSlice: endpointSliceContent,
@@ -55,6 +60,37 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
       name: textIn(annotationsOf(object), 'kubernetes.io/service-account.name'),
     }),
   CustomResourceDefinition: definitionContent,
+}
+
+function jobContent(object: JsonObject): Content {
+  const { references: none, prints } = withTemplate(object, '')
+  const finished = ['Complete', 'Failed'].find((type) => hasCondition(object, type)) ?? ''
+  const expires = typeof objectIn(object, 'spec').ttlSecondsAfterFinished === 'number' ? 'true' : ''
+  return { references: none, prints: { ...prints, finished, expires } }
+}
+
+/** How many finished Jobs are kept, unless it says so (batch/v1). */
+const KEPT_JOBS = { successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 }
+
+function cronJobContent(object: JsonObject): Content {
+  const spec = objectIn(object, 'spec')
+  const { references: none, prints } = withTemplate(objectIn(spec, 'jobTemplate'), '')
+  const kept = (key: keyof typeof KEPT_JOBS): string =>
+    String(typeof spec[key] === 'number' ? spec[key] : KEPT_JOBS[key])
+  const keeps = {
+    'keeps Complete': kept('successfulJobsHistoryLimit'),
+    'keeps Failed': kept('failedJobsHistoryLimit'),
+  }
+  return { references: none, prints: { ...prints, ...keeps } }
+}
+
+/** Taints that say how a node is, which its controller sets and takes away. */
+const OWN_TAINTS = 'node.kubernetes.io/'
+
+function nodeContent(object: JsonObject): Content {
+  const taints = arrayIn(objectIn(object, 'spec'), 'taints').map((taint) => textIn(taint, 'key'))
+  const own = taints.filter((key) => key.startsWith(OWN_TAINTS)).sort()
+  return { references: [], prints: { taints: own.join(' ') } }
 }
 
 /** More labels than these are not kept. */

@@ -18,6 +18,7 @@ import type {
 import { parseCpid } from '../../model/merge-graph.ts'
 import { ownValue } from '../../model/names-from-outside.ts'
 import { parseRfc3339, type UnixNanos } from '../../model/time-and-size.ts'
+import { fieldPrints } from './field-prints.ts'
 import { contentOf, customContent, fingerprintOf, printsOf } from './object-content.ts'
 import {
   arrayIn,
@@ -315,6 +316,8 @@ const OF_A_CHANGE = new Set([CPID, ANCESTORS, TRACEPARENT])
 const MAX_OWNERS = 16
 const MAX_MANAGERS = 32
 const MAX_SELECTORS = 16
+/** Of what is in Secrets nothing is kept, and nodes and Pods are written too often. */
+const NO_FIELDS = new Set(['secrets', 'nodes', 'pods', 'endpoints'])
 /** An EndpointSlice lists a thousand Pods at most. */
 const MAX_REFERENCES = 2_000
 
@@ -343,16 +346,20 @@ export function readObjectFacts(
 ): ObjectFacts {
   const metadata = objectIn(object, 'metadata')
   const annotations = objectIn(metadata, 'annotations')
-  const { status, ...authored } = object
+  const { status, ...rest } = object
   const { references, prints, labels, selects } = contentOf(object)
   const cpid = parseCpid(textIn(annotations, CPID))
   const ancestors = textIn(annotations, ANCESTORS)
   const traceparent = textIn(annotations, TRACEPARENT)
   const ofAuthor = withoutServerFields(metadata)
+  const authored = { ...rest, metadata: ofAuthor }
   const ofStatus = printsOf(status, HEARTBEATS)
+  const holders = [...arrayIn(metadata, 'finalizers'), ...arrayIn(metadata, 'ownerReferences')]
+  const owners = arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner)
+  const fields = owners.length > 0 || NO_FIELDS.has(resource) ? undefined : fieldPrints(authored)
   return {
     generation: numberIn(metadata, 'generation'),
-    owners: arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner),
+    owners,
     references: [
       ...references.slice(0, MAX_REFERENCES),
       ...(custom.length === 0 ? [] : customContent(object, resource, custom)),
@@ -361,13 +368,15 @@ export function readObjectFacts(
     deleting: textIn(metadata, 'deletionTimestamp') !== '',
     prints: {
       ...prints,
-      [FINGERPRINT.authored]: fingerprintOf({ ...authored, metadata: ofAuthor }),
+      ...(holders.length > 0 && { held: fingerprintOf(holders) }),
+      [FINGERPRINT.authored]: fingerprintOf(authored),
       ...(cpid !== undefined && {
-        [FINGERPRINT.content]: fingerprintOf({ ...authored, metadata: withoutChange(ofAuthor) }),
+        [FINGERPRINT.content]: fingerprintOf({ ...rest, metadata: withoutChange(ofAuthor) }),
       }),
       [FINGERPRINT.status]: ofStatus.counted,
       [FINGERPRINT.heartbeat]: ofStatus.whole,
     },
+    ...(fields !== undefined && { fields }),
     ...(labels !== undefined && { labels }),
     ...(selects !== undefined && selects.length > 0 && { selects: selects.slice(0, MAX_SELECTORS) }),
     ...(cpid !== undefined && { cpid }),

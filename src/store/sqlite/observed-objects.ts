@@ -76,12 +76,12 @@ export class ObjectRows {
     this.#update = db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ?, gone_ms = ? WHERE id = ?')
     this.#versions = db
       .prepare<[number], VersionRow>(
-        'SELECT version, cpid, gone, facts, includes, readable_ns, content_version FROM k8s_versions WHERE object = ? ORDER BY version DESC',
+        'SELECT version, cpid, gone, facts, includes, readable_ns, content_version, begun FROM k8s_versions WHERE object = ? ORDER BY version DESC',
       )
       .safeIntegers()
     this.#addVersion = db.prepare(
-      `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns, content_version)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT OR REPLACE INTO k8s_versions (object, version, cpid, gone, facts, includes, readable_ns, content_version, begun)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#remove = db.prepare('DELETE FROM k8s_objects WHERE id = ?')
     this.#dropVersions = db.prepare('DELETE FROM k8s_versions WHERE object = ? AND version <= ?')
@@ -132,8 +132,18 @@ export class ObjectRows {
     const goneMs = newest.gone ? nowMs : null
     const id = known?.id ?? this.#add(cluster, identity, newest.version, goneMs)
     if (known !== undefined) this.#update.run(newest.version, forgotten, goneMs, id)
-    const { cpid, gone, facts, includes, readable_ns, content_version } = versionRowOf(version)
-    this.#addVersion.run(id, version.version, cpid, gone, facts, includes, readable_ns, content_version)
+    const { cpid, gone, facts, includes, readable_ns, content_version, begun } = versionRowOf(version)
+    this.#addVersion.run(
+      id,
+      version.version,
+      cpid,
+      gone,
+      facts,
+      includes,
+      readable_ns,
+      content_version,
+      begun,
+    )
     if (left !== undefined) this.#dropVersions.run(id, left)
     return { id, identity: known?.identity ?? identity, versions, forgotten }
   }
@@ -182,6 +192,7 @@ interface VersionRow {
   includes: Buffer
   readable_ns: bigint | null
   content_version: bigint | null
+  begun: bigint
 }
 
 /** A version as a row holds it; what it says is read once somebody asks. */
@@ -191,16 +202,18 @@ class StoredVersion implements KnownVersion {
   readonly gone: boolean
   readonly readableNs: bigint | undefined
   readonly contentVersion: bigint | undefined
+  readonly begun: boolean
   readonly #includes: Buffer
   #text: string | undefined
   #facts: ObjectFacts | undefined
 
-  constructor({ version, cpid, gone, facts, includes, readable_ns, content_version }: VersionRow) {
+  constructor({ version, cpid, gone, facts, includes, readable_ns, content_version, begun }: VersionRow) {
     this.version = version
     this.cpid = cpid === null ? undefined : cpidOfBytes(cpid)
     this.gone = gone === 1n
     this.readableNs = readable_ns ?? undefined
     this.contentVersion = content_version ?? undefined
+    this.begun = begun === 1n
     this.#text = facts
     this.#includes = includes
   }
@@ -230,6 +243,7 @@ function versionRowOf({
   includes,
   readableNs,
   contentVersion,
+  begun,
 }: KnownVersion): VersionRow {
   return {
     version,
@@ -239,6 +253,7 @@ function versionRowOf({
     includes: Buffer.concat(includes.map(cpidBytes)),
     readable_ns: readableNs ?? null,
     content_version: contentVersion ?? null,
+    begun: begun === true ? 1n : 0n,
   }
 }
 

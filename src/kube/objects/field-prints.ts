@@ -1,0 +1,63 @@
+import { isObject, type Json, type JsonObject } from './object-json.ts'
+
+/** Of an object with more fields than these, nobody can say which of them a write set. */
+const MAX_FIELDS = 256
+/** Values below this are one field. */
+const MAX_DEPTH = 16
+const PRINT_LENGTH = 5
+const HASH_START = 0x811c9dc5
+const HASH_PRIME = 0x01000193
+const DIGITS = 36
+
+/**
+ * A print of each field that an author set, by its path: five letters of the path and five of the value. Two fields in sixty million fall
+ * together. Entries of a list that have a name are found by it, whatever stands before them. Undefined where there are too many.
+ */
+export function fieldPrints(authored: JsonObject): string | undefined {
+  const prints: string[] = []
+  return addFields(authored, { hash: HASH_START, depth: 0 }, prints) ? prints.join('') : undefined
+}
+
+interface Place {
+  readonly hash: number
+  readonly depth: number
+}
+
+function addFields(value: Json, { hash, depth }: Place, to: string[]): boolean {
+  const entries = depth < MAX_DEPTH ? entriesOf(value) : []
+  if (entries.length === 0) {
+    if (to.length === MAX_FIELDS) return false
+    to.push(printOf(hash) + printOf(hashed(HASH_START, JSON.stringify(value))))
+    return true
+  }
+  return entries.every(([key, one]) =>
+    addFields(one, { hash: hashed(hash, `/${key}`), depth: depth + 1 }, to),
+  )
+}
+
+function entriesOf(value: Json): [string, Json][] {
+  if (Array.isArray(value))
+    return value.map((one, at) => [
+      isObject(one) && typeof one.name === 'string' ? one.name : String(at),
+      one,
+    ])
+  return isObject(value) ? Object.entries(value) : []
+}
+
+function hashed(from: number, text: string): number {
+  let hash = from
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), HASH_PRIME)
+  return hash ^ (hash >>> 15)
+}
+
+function printOf(hash: number): string {
+  return (hash >>> 0).toString(DIGITS).slice(-PRINT_LENGTH).padStart(PRINT_LENGTH, '0')
+}
+
+/** The prints of the values of fields, by those of their paths. */
+export function fieldsOf(prints: string): Map<string, string> {
+  const fields = new Map<string, string>()
+  for (let at = 0; at < prints.length; at += 2 * PRINT_LENGTH)
+    fields.set(prints.slice(at, at + PRINT_LENGTH), prints.slice(at + PRINT_LENGTH, at + 2 * PRINT_LENGTH))
+  return fields
+}
