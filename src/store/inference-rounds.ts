@@ -4,9 +4,8 @@ import { claimStrength } from '../graph/sender-permissions.ts'
 import {
   ClusterInference,
   type ClusterInferenceState,
+  inCausalOrder,
   type InferenceWork,
-  orderOwnersFirst,
-  orderRequestsFirst,
 } from '../kube/inference/cluster-inference.ts'
 import {
   type ClusterSources,
@@ -352,7 +351,7 @@ function decideItems(
   { objects, records, settings, counts }: Deciding,
 ): void {
   const writes = items.filter(isWrite)
-  for (const write of orderOwnersFirst(orderRequestsFirst(writes), objects)) {
+  for (const write of inCausalOrder(writes, objects)) {
     const decision = decide(write, objects, records, settings)
     if (decision === undefined) {
       counts.unchanged++

@@ -93,7 +93,7 @@ test.each([
   const [, mark, deletion] = decisions
   expect(decisions.map(({ part }) => part)).toEqual(['creation', 'deletion', 'deletion'])
   expect(mark).toMatchObject({ cause: 'operator', sources: [], writer: { service: by } })
-  expect(deletion).toMatchObject({ cause: 'exact', sources: undefined, writer: { service: by } })
+  expect(deletion).toMatchObject({ cause: 'inferred', sources: undefined, writer: { service: by } })
   expect(deletion?.cpid).toBe(mark?.cpid)
   expect(deletion?.reads.map(({ known }) => known.version)).toEqual([2n])
 })

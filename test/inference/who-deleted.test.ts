@@ -112,7 +112,10 @@ test('a Pod that a taint drives from its Node goes for the Node, and one that so
   expect(tainted.at(-2)?.reads.map(({ identity }) => identity.resource)).toEqual(['pods', 'nodes'])
   const status = because('EvictionByEvictionAPI')
   expect(last(node, pod, { ...pod, status })).toEqual(['unknown', 'operator'])
-  expect(last(node, pod, { ...pod, status }, { ...pod, status, meta: GOING })).toEqual(['unknown', 'exact'])
+  expect(last(node, pod, { ...pod, status }, { ...pod, status, meta: GOING })).toEqual([
+    'unknown',
+    'inferred',
+  ])
 })
 
 test('Endpoints go with their Service by the API server itself', () => {

@@ -1,4 +1,4 @@
-import { orderOwnersFirst } from '../../../src/kube/inference/cluster-inference.ts'
+import { inCausalOrder } from '../../../src/kube/inference/cluster-inference.ts'
 import { decide, type Decision } from '../../../src/kube/inference/decide.ts'
 import { RELATIONS } from '../../../src/kube/inference/relations.ts'
 import type { AttributionSettings } from '../../../src/kube/inference/write-attribution.ts'
@@ -44,7 +44,7 @@ export function replay(
   const turn = (nowNs: bigint): void => {
     if (outages.some(({ fromNs, untilNs }) => fromNs <= nowNs && nowNs < untilNs)) return
     const some: Decision[] = []
-    for (const write of orderOwnersFirst(line.takeDue(nowNs), objects)) {
+    for (const write of inCausalOrder(line.takeDue(nowNs), objects)) {
       const decision = decide(write, objects, changes, settings)
       if (decision === undefined) continue
       if (decision.sources !== undefined) changes.merge(decision.cpid, decision.sources)

@@ -184,6 +184,14 @@ class LaggingStreams {
 /** What is copied from an owner, by the names of its fingerprints. */
 const COPIED = ['template', 'wanted']
 
+/** Writes with each behind what it follows from, where that has a higher version. `known` is what is decided. */
+export function inCausalOrder(
+  writes: readonly ClusterWrite[],
+  known: Pick<ClusterObjects, 'get'>,
+): readonly ClusterWrite[] {
+  return orderOwnersFirst(orderRequestsFirst(writes), known)
+}
+
 /** What the API server writes itself, it writes for a request that it is about to answer, or as whoever keeps its own objects. */
 const API_SERVER = 'system:apiserver'
 /** How an object that the API server writes on the way names what it writes next. */
@@ -195,7 +203,7 @@ const MOST_LOOKED_AT = 256
  * Writes with each that the API server made on the way to another behind that other: it counts an eviction in its budget, and what is made
  * in its quota, and allocates addresses, before it stores what was asked for.
  */
-export function orderRequestsFirst(writes: readonly ClusterWrite[]): readonly ClusterWrite[] {
+function orderRequestsFirst(writes: readonly ClusterWrite[]): readonly ClusterWrite[] {
   const around = new Map<ClusterWrite, ClusterWrite>()
   for (const [at, write] of writes.entries()) {
     if (!isOnTheWay(write)) continue
@@ -247,7 +255,7 @@ function isMadeFor({ object, facts, request }: ClusterWrite, next: ClusterWrite)
  * Writes with what a later list shows for the first time before what it owns: of a watch that was lost it has the last version alone,
  * which is above those of all that was made for it, or copied from it, meanwhile. `known` is what is decided.
  */
-export function orderOwnersFirst(
+function orderOwnersFirst(
   writes: readonly ClusterWrite[],
   known: Pick<ClusterObjects, 'get'>,
 ): readonly ClusterWrite[] {

@@ -182,7 +182,7 @@ function follows(
 ): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause' | 'self'> {
   const begins =
     writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, read))
-  const reads = begins ? read : [...read, ...overwrittenBefore(read, writer.service, objects)]
+  const reads = begins ? read : [...read, ...overwrittenBefore(write, read, writer.service, objects)]
   const said =
     ownCpid(write.facts, before?.facts, reads) ?? (begins ? announcedChange(write, object) : undefined)
   const told = said !== undefined && changes.mayJoin(said) ? said : undefined

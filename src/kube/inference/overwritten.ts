@@ -1,4 +1,6 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
+import { fingerprintOf } from '../../model/kubernetes-objects.ts'
+import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { fieldsOf } from '../objects/field-prints.ts'
 import type { ReadVersion } from './read-versions.ts'
 
@@ -12,14 +14,20 @@ function readerOf(by: string): string {
 
 /**
  * The operators' changes of what was read which its reader acts on too: those before the last, which it has not acted on yet and of which
- * some field still holds (design: a controller sees the latest state alone). Notes that it has acted on all of them.
+ * some field still holds: a controller sees the latest state alone. It reconciles what it writes, and what owns that. Notes that it has
+ * acted on all of them.
  */
 export function overwrittenBefore(
+  { object: { uid }, facts, listed }: Pick<ClusterWrite, 'object' | 'facts' | 'listed'>,
   reads: readonly ReadVersion[],
   by: string,
   objects: ClusterObjects,
 ): ReadVersion[] {
+  // What a list shows is the work of several writes.
+  if (listed !== undefined) return []
+  const reconciled = new Set([uid, ...(facts?.owners ?? []).map((owner) => owner.uid)])
   return reads.flatMap((read) => {
+    if (!reconciled.has(read.identity.uid)) return []
     const object = objects.get(read.identity.uid)
     const begun =
       object?.versions.filter((one) => one.begun === true && one.version <= read.known.version) ?? []
@@ -31,7 +39,8 @@ export function overwrittenBefore(
     objects.noteActed(read.identity.uid, ANYBODY, newest.version)
     return begun
       .slice(1)
-      .filter((one) => one.version > until && holdsIn(one, read.known, object))
+      .filter((one) => one.version > until && !isObserved(one, read.known))
+      .filter((one) => holdsIn(one, read.known, object))
       .map((known) => ({ identity: read.identity, known, exact: false }))
   })
 }
@@ -49,6 +58,12 @@ export function supersededBy(version: KnownVersion, object: KnownObject, lastAct
       !holdsIn(one, version, object) &&
       earlier.every((between) => between.version <= one.version || holdsIn(one, between, object)),
   )
+}
+
+/** Its controller says that it has seen what an author wrote then. */
+function isObserved({ facts: { generation } }: KnownVersion, { facts }: KnownVersion): boolean {
+  const observed = fingerprintOf(facts, 'observed')
+  return observed !== undefined && Number(observed) >= generation
 }
 
 /** Whether some field that a version set is still what it was in a later one. Where nobody can tell, it is. */

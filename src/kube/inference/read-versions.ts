@@ -46,13 +46,17 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
     upTo = counted?.upTo ?? upTo
-    // A controller may write before it has seen what it writes for.
-    if (counted === undefined || counted.versions.length === 0) {
+    if (counted === undefined || (counted.versions.length === 0 && !isContentNew(reading))) {
       const objects = relatedObjects(relation, reading, (uid) => found.get(uid)?.known)
       for (const object of objects) add(versionOf(object, relation, reading))
     } else for (const { identity, known } of counted.versions) add({ identity, known, exact: false })
   }
   return { reads: [...found.values()], upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
+}
+
+/** Its own object says something else than when it wrote that last: a status for that need not count anything new. */
+function isContentNew({ write, before, by, objects }: ReadContext): boolean {
+  return (before?.contentVersion ?? 0n) > objects.lastActed(write.object.uid, by)
 }
 
 /** What is read in these ways the written object names, or copies. */

@@ -229,10 +229,13 @@ function guessed(
   const isNote = part === 'authored' && usual === 'deployment-controller'
   const signed =
     part === 'creation' ? firstManager(write.facts) : newManager(write.facts, before, part)?.manager
-  // An autoscaler's entry has no time: it is the same each time that it scales.
+  // What an autoscaler signs may have no time: it is the same each time that it scales.
   const isScaledAgain =
-    usual === 'horizontal-pod-autoscaler' || (write.object.resource === 'nodes' && usual !== undefined)
-  const program = signed ?? (isNote || isScaledAgain ? undefined : sameManager(write.facts, part))
+    usual === 'horizontal-pod-autoscaler' &&
+    write.facts?.managers.some(({ subresource, time }) => subresource === 'scale' && time === '') === true
+  const isOwnTaint = usual === 'node-controller'
+  const program =
+    signed ?? (isNote || isScaledAgain || isOwnTaint ? undefined : sameManager(write.facts, part))
   if (program !== undefined && TOOLS.test(program))
     return { service: 'kubectl', user: undefined, role: 'operator' }
   if (program !== undefined && program !== 'kube-controller-manager') {

@@ -354,6 +354,7 @@ export function readObjectFacts(
   const ofAuthor = withoutServerFields(metadata)
   const authored = { ...rest, metadata: ofAuthor }
   const ofStatus = printsOf(status, HEARTBEATS)
+  const observed = objectIn(object, 'status').observedGeneration
   const holders = [...arrayIn(metadata, 'finalizers'), ...arrayIn(metadata, 'ownerReferences')]
   const owners = arrayIn(metadata, 'ownerReferences').slice(0, MAX_OWNERS).map(readOwner)
   const fields = owners.length > 0 || NO_FIELDS.has(resource) ? undefined : fieldPrints(authored)
@@ -368,6 +369,7 @@ export function readObjectFacts(
     deleting: textIn(metadata, 'deletionTimestamp') !== '',
     prints: {
       ...prints,
+      ...(typeof observed === 'number' && { observed: String(observed) }),
       ...(holders.length > 0 && { held: fingerprintOf(holders) }),
       [FINGERPRINT.authored]: fingerprintOf(authored),
       ...(cpid !== undefined && {
