@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Authority } from '../certificates.ts'
-import { KWOK_STAGES } from './kwok-stages.ts'
+import { kwokStages } from './kwok-stages.ts'
 
 /** How much the audit log says of a write. */
 export type AuditLevel = 'Metadata' | 'Request' | 'RequestResponse'
@@ -64,6 +64,7 @@ export function writeClusterFiles(
     auditPolicy?: string | undefined
     auditWebhook?: string | undefined
     tracing?: string | undefined
+    kubeletDelayMs?: readonly [number, number] | undefined
   },
 ): ClusterFiles {
   mkdirSync(directory, { recursive: true })
@@ -105,7 +106,8 @@ export function writeClusterFiles(
       endpoint: options.tracing,
       samplingRatePerMillion: 1_000_000,
     })
-  write('stages.yaml', KWOK_STAGES.map((stage) => JSON.stringify(stage)).join('\n---\n'))
+  const stages = kwokStages(options.kubeletDelayMs)
+  write('stages.yaml', stages.map((stage) => JSON.stringify(stage)).join('\n---\n'))
   return { authority, tokens, path, kubeconfig, writeKubeconfig }
 }
 

@@ -1,5 +1,6 @@
 import type { CLUSTER_PEERS } from '../../peers/peer-versions.ts'
 import type { ClusterFiles } from './cluster-files.ts'
+import { SILENT } from './kwok-stages.ts'
 
 export type ClusterProgram = (typeof CLUSTER_PEERS)[number]
 
@@ -96,7 +97,7 @@ export function clusterPrograms(
     kwok: flagsOf({
       kubeconfig: kubeconfig('kwok'),
       config: path('stages.yaml'),
-      'manage-all-nodes': true,
+      'manage-nodes-with-label-selector': `!${SILENT}`,
       'node-lease-duration-seconds': 40,
       cidr: '10.244.0.0/16',
       'server-address': `127.0.0.1:${ports.kwok}`,

@@ -28,6 +28,8 @@ export interface ClusterOptions {
   readonly tracing?: string
   /** Further options of the API server. */
   readonly apiServerFlags?: readonly string[]
+  /** What kubelets take to begin and to end a Pod, from and to; no time unless given. */
+  readonly kubeletDelayMs?: readonly [number, number]
   /** Ends what is under way: building, starting, kubectl. */
   readonly signal?: AbortSignal
 }
@@ -83,6 +85,7 @@ export class Cluster implements AsyncDisposable {
     const files = writeClusterFiles(directory, api, users, {
       ...{ auditLevel, auditPolicy, auditWebhook, tracing },
       certified: Object.keys(options.users ?? {}),
+      kubeletDelayMs: options.kubeletDelayMs,
     })
     const cluster = new Cluster(files, ports, paths, options.signal)
     try {
@@ -96,11 +99,14 @@ export class Cluster implements AsyncDisposable {
     return cluster
   }
 
-  /** The API as a user sees it; as `admin` unless given. Every request has a connection of its own, unless an agent keeps them. */
-  api(user = 'admin', agent: Agent | false = false): KubeApi {
+  /**
+   * The API as a user sees it; as `admin` unless given. Every request has a connection of its own, unless an agent keeps them, and
+   * names no program, unless one is given.
+   */
+  api(user = 'admin', agent: Agent | false = false, userAgent?: string): KubeApi {
     const token = this.#files.tokens.get(user)
     if (token === undefined) throw new Error(`the cluster has no user ${user}`)
-    return new KubeApi(this.#ports.api, this.#files.authority.cert, token, agent)
+    return new KubeApi(this.#ports.api, this.#files.authority.cert, token, agent, userAgent)
   }
 
   /** Where programs find the cluster, and who they are then. */

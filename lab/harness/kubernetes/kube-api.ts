@@ -10,22 +10,24 @@ export interface WatchLine {
 
 type Headers = Readonly<Record<string, string>>
 
+/** How a patch is put together with what is there. */
+export type PatchType = 'merge-patch' | 'strategic-merge-patch'
+
 const JSON_TYPE = 'application/json'
-const MERGE_PATCH = 'application/merge-patch+json'
 
 /** An API server as one of its users sees it. */
 export class KubeApi {
   readonly #port: number
   readonly #ca: string
-  readonly #token: string
   readonly #agent: Agent | false
+  readonly #always: Headers
 
-  /** Every request has a connection of its own unless there is an agent that keeps them. */
-  constructor(port: number, ca: string, token: string, agent: Agent | false = false) {
+  /** Every request has a connection of its own unless there is an agent that keeps them, and names no program unless one is given. */
+  constructor(port: number, ca: string, token: string, agent: Agent | false = false, userAgent?: string) {
     this.#port = port
     this.#ca = ca
-    this.#token = token
     this.#agent = agent
+    this.#always = { authorization: `Bearer ${token}`, ...(userAgent && { 'user-agent': userAgent }) }
   }
 
   get<Answer>(path: string): Promise<Answer> {
@@ -46,12 +48,13 @@ export class KubeApi {
   }
 
   /** Merges `change` into the object. */
-  patch<Answer>(path: string, change: object): Promise<Answer> {
-    return this.#ask<Answer>('PATCH', path, change, MERGE_PATCH)
+  patch<Answer>(path: string, change: object, type: PatchType = 'merge-patch'): Promise<Answer> {
+    return this.#ask<Answer>('PATCH', path, change, `application/${type}+json`)
   }
 
-  delete<Answer>(path: string): Promise<Answer> {
-    return this.#ask<Answer>('DELETE', path)
+  /** `options` are a DeleteOptions, such as how its dependents are to go. */
+  delete<Answer>(path: string, options?: object): Promise<Answer> {
+    return this.#ask<Answer>('DELETE', path, options)
   }
 
   /**
@@ -87,10 +90,13 @@ export class KubeApi {
     more: Headers = {},
   ): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-    const headers = { authorization: `Bearer ${this.#token}`, 'content-type': type, ...more }
+    const body = object === undefined ? undefined : JSON.stringify(object)
+    // Node gives a DELETE with a body no length by itself.
+    const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+    const headers = { ...this.#always, 'content-type': type, ...length, ...more }
     const where = { host: 'localhost', port: this.#port, ca: this.#ca, agent: this.#agent, family: 4 }
     const asked = request({ ...where, ...options, headers }, resolve)
-    asked.on('error', reject).end(object === undefined ? undefined : JSON.stringify(object))
+    asked.on('error', reject).end(body)
     return promise
   }
 }

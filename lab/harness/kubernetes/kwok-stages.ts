@@ -8,7 +8,14 @@ interface Requirement {
 const IS_GOING = '.metadata.deletionTimestamp'
 const IS_READY = '.status.conditions.[] | select( .type == "Ready" ) | .status'
 
-function stage(name: string, kind: 'Node' | 'Pod', matchExpressions: Requirement[], next: object): object {
+interface Stage {
+  apiVersion: string
+  kind: string
+  metadata: object
+  spec: object
+}
+
+function stage(name: string, kind: 'Node' | 'Pod', matchExpressions: Requirement[], next: object): Stage {
   return {
     apiVersion: 'kwok.x-k8s.io/v1alpha1',
     kind: 'Stage',
@@ -49,6 +56,8 @@ containerStatuses:
 export const FINISHES = 'causeway.test/finishes'
 /** An annotation of Pods that their kubelet does not end, as one that has fallen silent: they stay until somebody else does. */
 export const STAYS = 'causeway.test/stays'
+/** A label of nodes that have no kubelet: nobody renews their leases, and nothing becomes of their Pods. */
+export const SILENT = 'causeway.test/silent'
 
 const FINISHED_STATUS = `phase: Succeeded
 conditions:
@@ -68,38 +77,42 @@ containerStatuses:
 
 /**
  * What kwok does in the place of kubelets: nodes become ready, Pods run as soon as they have a node, finish where they are to, and
- * go at once, but for those that stay.
+ * go at once, but for those that stay. For each step of a Pod it takes from and to so many milliseconds.
  */
-export const KWOK_STAGES: readonly object[] = [
-  stage('node-ready', 'Node', [{ key: IS_READY, operator: 'NotIn', values: ['True'] }], {
-    statusTemplate: NODE_STATUS,
-  }),
-  stage(
-    'pod-running',
-    'Pod',
-    [
-      { key: IS_GOING, operator: 'DoesNotExist' },
-      { key: '.status.phase', operator: 'In', values: ['Pending'] },
-    ],
-    { statusTemplate: POD_STATUS },
-  ),
-  stage(
-    'pod-finished',
-    'Pod',
-    [
-      { key: IS_GOING, operator: 'DoesNotExist' },
-      { key: `.metadata.annotations["${FINISHES}"]`, operator: 'Exists' },
-      { key: '.status.phase', operator: 'In', values: ['Running'] },
-    ],
-    { statusTemplate: FINISHED_STATUS },
-  ),
-  stage(
-    'pod-gone',
-    'Pod',
-    [
-      { key: IS_GOING, operator: 'Exists' },
-      { key: `.metadata.annotations["${STAYS}"]`, operator: 'DoesNotExist' },
-    ],
-    { delete: true },
-  ),
-]
+export function kwokStages([least, most]: readonly [number, number] = [0, 0]): readonly object[] {
+  const ofPod = (name: string, matchExpressions: Requirement[], next: object): object => {
+    const { spec, ...rest } = stage(name, 'Pod', matchExpressions, next)
+    const delay = { durationMilliseconds: least, jitterDurationMilliseconds: most }
+    return { ...rest, spec: most === 0 ? spec : { ...spec, delay } }
+  }
+  return [
+    stage('node-ready', 'Node', [{ key: IS_READY, operator: 'NotIn', values: ['True'] }], {
+      statusTemplate: NODE_STATUS,
+    }),
+    ofPod(
+      'pod-running',
+      [
+        { key: IS_GOING, operator: 'DoesNotExist' },
+        { key: '.status.phase', operator: 'In', values: ['Pending'] },
+      ],
+      { statusTemplate: POD_STATUS },
+    ),
+    ofPod(
+      'pod-finished',
+      [
+        { key: IS_GOING, operator: 'DoesNotExist' },
+        { key: `.metadata.annotations["${FINISHES}"]`, operator: 'Exists' },
+        { key: '.status.phase', operator: 'In', values: ['Running'] },
+      ],
+      { statusTemplate: FINISHED_STATUS },
+    ),
+    ofPod(
+      'pod-gone',
+      [
+        { key: IS_GOING, operator: 'Exists' },
+        { key: `.metadata.annotations["${STAYS}"]`, operator: 'DoesNotExist' },
+      ],
+      { delete: true },
+    ),
+  ]
+}
