@@ -431,6 +431,7 @@ class DecisionRecorder implements Changes {
   add(decision: Decision): void {
     this.#decisions.push(decision)
     if (decision.sources !== undefined && decision.sources.length > 0) this.#merges.add(decision.cpid)
+    if (decision.completes !== undefined) this.#merges.add(decision.completes.cpid)
   }
 
   /** Records what was added. */

@@ -1,4 +1,5 @@
 import type { Decision } from '../../../src/kube/inference/decide.ts'
+import { observedVersions } from '../../../src/kube/inference/inferred-telemetry.ts'
 import type { Replayed } from '../../harness/inference/replay.ts'
 import type { Shown, ShownWrite } from './as-shown.ts'
 import { auditIdOf } from './outside.ts'
@@ -44,11 +45,11 @@ export function judge({ shown, said }: PlayedHistory, { decisions, changes }: Re
 
   /** The decided write that a decision hangs below, by the rule that the linker has. */
   function parentOf(decision: Decision, asked: ShownWrite): ShownWrite | undefined {
-    const found = decision.reads.flatMap(({ identity, known }) => {
+    const found = observedVersions(decision.reads).flatMap(({ identity, version }) => {
       const all = writers.get(identity.uid) ?? []
       return (
         all
-          .filter((one) => one !== asked && versionOf(one) <= known.version)
+          .filter((one) => one !== asked && versionOf(one) <= version)
           .toSorted((a, b) => Number(versionOf(b) - versionOf(a)))[0] ?? []
       )
     })

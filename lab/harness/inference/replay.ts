@@ -48,6 +48,7 @@ export function replay(
       const decision = decide(write, objects, changes, settings)
       if (decision === undefined) continue
       if (decision.sources !== undefined) changes.merge(decision.cpid, decision.sources)
+      if (decision.completes !== undefined) changes.merge(decision.completes.cpid, decision.completes.sources)
       some.push(decision)
     }
     if (some.length === 0) return

@@ -41,6 +41,8 @@ export interface Decision {
   readonly cpid: Cpid
   /** The changes that it merges; none where it begins one; undefined where it is one that was there. */
   readonly sources: readonly Cpid[] | undefined
+  /** It ends a deletion that somebody else began: what follows from it comes from both. */
+  readonly completes?: CompletedDeletion | undefined
   /** Changes that it is known to come from. */
   readonly includes: readonly Cpid[]
   readonly reads: readonly ReadVersion[]
@@ -51,6 +53,12 @@ export interface Decision {
   readonly superseded: readonly KnownVersion[]
   /** Versions between this one and the last that is known were not seen. */
   readonly gap: boolean
+}
+
+interface CompletedDeletion extends MergedContexts {
+  readonly sources: readonly Cpid[]
+  /** The version with which it was begun. */
+  readonly version: bigint
 }
 
 const LAST = 2n ** 62n
@@ -93,7 +101,7 @@ export function decide(
   }
   const begins = decision.cause === 'operator'
   const superseded = begins ? whatIsSuperseded(write, object, objects) : []
-  note(write, { ...decision, begins }, before, objects)
+  note(write, { ...decision, ...decision.completes, begins }, before, objects)
   if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
   notePrimaries(write, part, writer, objects)
   return { ...decision, superseded }
@@ -179,7 +187,7 @@ interface Following {
 function follows(
   { write, part, writer, reads: read, object, objects, before, key, isCertain, self }: Following,
   changes: Changes,
-): Pick<Decision, 'cpid' | 'sources' | 'includes' | 'reads' | 'cause' | 'self'> {
+): Pick<Decision, 'cpid' | 'sources' | 'completes' | 'includes' | 'reads' | 'cause' | 'self'> {
   const begins =
     writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, read))
   const reads = begins ? read : [...read, ...overwrittenBefore(write, read, writer.service, objects)]
@@ -194,17 +202,22 @@ function follows(
     const context = mark && mergeContexts([mark], mark, changes, key)
     if (context !== undefined) return { ...context, reads: marks, cause: 'inferred' }
   }
-  if (begins)
-    return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'operator' }
-  if (self !== undefined)
-    return { cpid: derivedCpid('root', key), sources: [], includes: [], reads: [], cause: 'self', self }
+  const began = derivedCpid('root', key)
+  // Whoever takes away what held a deleted object ends what was begun with its deletion.
+  if (begins && part === 'removal' && before?.cpid !== undefined) {
+    const sources = [began, before.cpid].sort()
+    const completes = { cpid: derivedCpid('merge', key), sources, includes: sources, version: before.version }
+    return { cpid: began, sources: [], completes, includes: [], reads: [], cause: 'operator' }
+  }
+  if (begins) return { cpid: began, sources: [], includes: [], reads: [], cause: 'operator' }
+  if (self !== undefined) return { cpid: began, sources: [], includes: [], reads: [], cause: 'self', self }
   const cause = isCertain && reads.length > 0 && reads.every(({ exact }) => exact) ? 'exact' : 'inferred'
   const own = reads.find(({ identity }) => identity.uid === write.object.uid)
   const versions = reads.map(({ known }) => known)
   const merged = mergeContexts(versions, own?.known, changes, key)
   if (merged !== undefined) return { ...merged, reads, cause }
   const unknown: SelfBegun = { reason: 'unknown', setUp: undefined }
-  return { cpid: derivedCpid('root', key), sources: [], includes: [], reads, cause: 'self', self: unknown }
+  return { cpid: began, sources: [], includes: [], reads, cause: 'self', self: unknown }
 }
 
 /** Somebody nobody can name reacts where there is something to react to; else it is a person. */
@@ -411,7 +424,7 @@ export function derivedCpid(kind: 'root' | 'merge', key: WriteKey): Cpid {
 /** The ids of a write's span, in a trace of its own. */
 export function derivedSpanIds(
   key: WriteKey,
-  kind: 'span' | 'superseded' = 'span',
+  kind: 'span' | 'superseded' | 'completed' = 'span',
 ): { traceId: Buffer; spanId: bigint } {
   const bytes = digest(kind, key)
   const spanId = bytes.readBigInt64BE(16)

@@ -36,6 +36,7 @@ import {
 } from '../../model/otlp/encode-telemetry.ts'
 import { rfc3339 } from '../../model/time-and-size.ts'
 import { type Decision, derivedSpanIds } from './decide.ts'
+import type { ReadVersion } from './read-versions.ts'
 
 const OWN_SCOPE = scopeEnvelope('causeway.inference')
 /** How many read versions a span names. */
@@ -58,7 +59,7 @@ function writeGroup(to: BinaryWriter, group: readonly Decision[]): BinaryWriter 
   to.raw(serviceEnvelope(writer.service, key.cluster))
   to.tag(2, WireType.LengthDelimited).fork().raw(OWN_SCOPE)
   for (const decision of group)
-    for (const span of [spanOf(decision), ...supersededSpans(decision)])
+    for (const span of [spanOf(decision), ...completionSpans(decision), ...supersededSpans(decision)])
       writeSpan(to.tag(2, WireType.LengthDelimited).fork(), span).join()
   return to.join()
 }
@@ -82,9 +83,9 @@ function spanOf(decision: Decision): NewSpan {
 function attributesOf(decision: Decision): Record<string, AttributeValue> {
   const { write, version, writer, cpid, cause, self, reads, gap } = decision
   const { auditId, traceparent } = write.request ?? {}
-  const observed = reads
+  const observed = observedVersions(reads)
     .slice(0, MAX_OBSERVED)
-    .map(({ identity, known }) => versionReference(identity, known.version))
+    .map(({ identity, version }) => versionReference(identity, version))
   return {
     [CPID_ID]: cpid,
     [CPID_CAUSE]: cause,
@@ -99,13 +100,23 @@ function attributesOf(decision: Decision): Record<string, AttributeValue> {
   }
 }
 
+/** The versions that a span says it observed: those that its writer acted on. */
+export function observedVersions(
+  reads: readonly ReadVersion[],
+): { identity: ObjectIdentity; version: bigint }[] {
+  return reads
+    .filter(({ isPassive }) => isPassive !== true)
+    .map(({ identity, known, actedOn }) => ({ identity, version: actedOn ?? known.version }))
+}
+
 function mergelogOf({ write, writer, part, cpid, sources, self }: Decision, timeNs: bigint): SpanEvent[] {
   if (sources === undefined) return []
+  const why = self === undefined ? '' : `${self.reason}: `
   const attributes = {
     [CPID_NEW]: cpid,
     [CPID_SOURCES]: sources,
     [CPID_OBJECT]: versionReference(write.object, write.version),
-    [CPID_REASON]: `${self === undefined ? '' : `${self.reason}: `}${part} by ${writer.user ?? writer.service}`,
+    [CPID_REASON]: `${why}${part} by ${writer.user ?? writer.service}`,
   }
   return [{ name: MERGELOG_EVENT, timeNs, attributes }]
 }
@@ -119,6 +130,37 @@ function linksOf({ write: { facts }, self, key }: Decision): SpanLink[] {
 
 function spanOfVersion(cluster: string, uid: string, version: bigint): SpanLink {
   return derivedSpanIds({ cluster, uid, version: String(version) })
+}
+
+/** Where two people's changes meet: one began to delete an object, the other took away what held it. */
+function completionSpans({ write, key, completes }: Decision): NewSpan[] {
+  if (completes === undefined) return []
+  const atNs = write.request?.endNs ?? write.seenNs
+  const { cpid, sources, version } = completes
+  const attributes = {
+    [CPID_ID]: cpid,
+    [CPID_OBSERVED]: [version, write.version].map((one) => versionReference(write.object, one)),
+    ...objectAttributes(write.object),
+  }
+  const object = versionReference(write.object, write.version)
+  const mergelog = {
+    [CPID_NEW]: cpid,
+    [CPID_SOURCES]: sources,
+    [CPID_OBJECT]: object,
+    [CPID_REASON]: 'deletion completed',
+  }
+  return [
+    {
+      ...derivedSpanIds(key, 'completed'),
+      parentId: 0n,
+      name: `complete deletion of ${write.object.apiVersion}/${write.object.resource}`,
+      startNs: atNs,
+      endNs: atNs + 1n,
+      attributes,
+      links: [],
+      events: [{ name: MERGELOG_EVENT, timeNs: atNs, attributes: mergelog }],
+    },
+  ]
 }
 
 /** In the cascade of a change of which nothing is left: by whom it was overwritten, and when. */

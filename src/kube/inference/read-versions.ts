@@ -17,6 +17,10 @@ export interface ReadVersion {
   readonly known: KnownVersion
   /** The request names it, or the content can come from no other; else it is the newest below the write. */
   readonly exact: boolean
+  /** The version that it acted on, where that is an earlier one: what is wanted counts, not how far it has come. */
+  readonly actedOn?: bigint | undefined
+  /** It was looked at, and decided how the write was made, not that it was made. */
+  readonly isPassive?: true
 }
 
 interface ReadVersions {
@@ -48,10 +52,33 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     upTo = counted?.upTo ?? upTo
     if (counted === undefined || (counted.versions.length === 0 && !isContentNew(reading))) {
       const objects = relatedObjects(relation, reading, (uid) => found.get(uid)?.known)
-      for (const object of objects) add(versionOf(object, relation, reading))
+      for (const object of objects) {
+        const read = versionOf(object, relation, reading)
+        add(read && kind === 'fellows' ? { ...read, isPassive: true } : read)
+      }
     } else for (const { identity, known } of counted.versions) add({ identity, known, exact: false })
   }
-  return { reads: [...found.values()], upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
+  const reads = actedOnContent([...found.values()], reading)
+  return { reads, upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
+}
+
+/** What is made and changed for an owner follows from what that wants, whatever has become of it since, and of the object itself. */
+function actedOnContent(
+  reads: readonly ReadVersion[],
+  { write, part, by, before, objects }: ReadContext,
+): readonly ReadVersion[] {
+  if (part === 'status' || part === 'binding' || part === 'removal') return reads
+  const owners = new Set((write.facts ?? before?.facts)?.owners.map(({ uid }) => uid))
+  const isNew = ({ identity: { uid }, known }: ReadVersion): boolean =>
+    write.object.resource !== 'pods' ||
+    (known.contentVersion ?? 0n) > objects.lastActed(uid, actorForOwner(by))
+  // Pods are made and deleted until there are as many as are wanted: if that is nothing new, something has become of some.
+  if (!reads.some((read) => owners.has(read.identity.uid) && isNew(read))) return reads
+  return reads.map((read) => {
+    const isOwn = read.identity.uid === write.object.uid
+    const isContent = owners.has(read.identity.uid) || (isOwn && part !== 'deletion')
+    return isContent ? { ...read, actedOn: read.known.contentVersion } : read
+  })
 }
 
 /** Its own object says something else than when it wrote that last: a status for that need not count anything new. */
@@ -222,6 +249,12 @@ function relatedObjects(
   const sinceOwner = (owner: string): bigint => lower(since(owner, actorForOwner(by)), readOf(owner)?.version)
   const othersOfOwners = (after: (owner: string) => bigint): KnownObject[] =>
     (facts?.owners ?? []).flatMap((owner) => ownedAfter(owner.uid, resource, after(owner.uid)))
+  /** Pods of the namespace that have no node yet, the newest first. */
+  const unscheduled = (): KnownObject[] =>
+    changedIn('pods', namespace, before?.contentVersion ?? 0n).filter((object) => {
+      const read = newest(object)
+      return read?.gone === false && fingerprintOf(read.facts, 'node') === ''
+    })
   /** When it looked at what its object names; where it has never written it, what is older than its content is no news. */
   const lookedLast = (): bigint => (since(uid) === 0n ? (before?.contentVersion ?? 0n) : since(uid))
   /** Of what is no operator's only the content counts. */
@@ -300,13 +333,20 @@ function relatedObjects(
         .filter(({ field }) => field === reads.field)
         .flatMap((one) => candidate(objects.lastGone(one.resource, one.namespace, one.name)))
         .filter(({ object }) => wentAfter(newest(object), before))
-    case 'entries':
+    case 'entries': {
+      const shown = (version: KnownVersion): string | undefined =>
+        version.gone ? '' : fingerprintOf(version.facts, reads.print)
       return changedEntries(reads.field, facts, before?.facts).flatMap(({ reference, says }) =>
-        candidate(objectOf(reference, namespace, objects)).map(({ object }) => ({
-          object,
-          fits: (version) => (version.gone ? '' : fingerprintOf(version.facts, reads.print)) === says,
-        })),
+        candidate(objectOf(reference, namespace, objects)).map(({ object }) => {
+          // What is listed no more though it could be has other labels.
+          const read = says === '' ? newest(object) : undefined
+          const isUnselected = read !== undefined && shown(read) !== ''
+          const fits = (version: KnownVersion): boolean =>
+            isUnselected ? version.version === read.contentVersion : shown(version) === says
+          return { object, fits }
+        }),
       )
+    }
     case 'naming':
       return objects
         .naming(
@@ -338,8 +378,7 @@ function relatedObjects(
       return (facts?.owners ?? []).flatMap(({ uid: owner }) => {
         const read = readOf(owner)
         if (read === undefined || fingerprintOf(read.facts, 'refused') === '') return []
-        const after = since(owner, actorForOwner(by))
-        return changedIn('resourcequotas', namespace, after).map((object) => ({ object }))
+        return changedIn('resourcequotas', namespace, sinceOwner(owner)).map((object) => ({ object }))
       })
     case 'referred':
       return (facts?.references ?? [])
@@ -360,10 +399,11 @@ function relatedObjects(
     case 'preemptor':
       return nodesOf(facts).flatMap((node) => {
         const named = { ...node, apiVersion: 'v1', uid: '' }
-        return objects
+        const nominated = objects
           .naming('nominated', 'pods', named, MAX_OBJECTS)
           .filter((object) => object.identity.uid !== uid)
-          .map((object) => ({ object }))
+        const [waiting] = nominated.length > 0 ? [] : unscheduled()
+        return [...nominated, ...(waiting === undefined ? [] : [waiting])].map((object) => ({ object }))
       })
   }
 }

@@ -201,7 +201,7 @@ export const API_CLOCK_SKEW_NS = 1_000_000_000n
 
 /** Whether a request whose answer names no version may have made one that a watch told of. */
 export function mayHaveMade(
-  { object, request, gone }: AuditedRequest,
+  { object, request, gone, facts }: AuditedRequest,
   version: WatchedVersion,
   hasMarked: boolean,
 ): boolean {
@@ -212,7 +212,11 @@ export function mayHaveMade(
     return version.gone || fingerprintOf(version.facts, 'atOnce') === 'true'
   if (request.verb === 'delete' || request.subresource === 'eviction')
     return version.gone || version.facts.deleting
-  return request.subresource === 'binding' ? isJustBound(version) : !version.gone
+  if (request.subresource === 'binding') return isJustBound(version)
+  if (gone) return version.gone
+  // Nobody tells what it did; it may have taken away what held the object.
+  const mayComplete = facts === undefined && request.verb !== 'create' && version.facts.deleting
+  return !version.gone || mayComplete
 }
 
 export function isEvictionMark({ subresource }: ApiRequest, { gone, facts }: WatchedVersion): boolean {

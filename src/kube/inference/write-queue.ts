@@ -249,6 +249,7 @@ export class WriteQueue {
       if (atNs > untilNs) return
       this.#drop(next)
       this.#waiting.delete(next)
+      if (isWatched && mayHaveDoneNothing(next)) continue
       this.#attempt(next, () => this.#admit(next))
       // Where versions are watched it has waited, and others have been given that came after it.
       due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given })
@@ -332,6 +333,13 @@ export class WriteQueue {
     if (left.length === 0) this.#byName.delete(name)
     else this.#byName.set(name, left)
   }
+}
+
+/** Nobody told what it changed, and no watch has seen that it changed anything. */
+function mayHaveDoneNothing({ audited }: Pending): boolean {
+  if (audited === undefined || audited.facts !== undefined || audited.gone) return false
+  const { verb, subresource } = audited.request
+  return subresource === '' && (verb === 'patch' || verb === 'update')
 }
 
 /** It was there before anybody looked: nobody is told of who wrote it. */

@@ -102,7 +102,14 @@ export function readAuditEvent(
   const isWhole = !isStatus && textIn(metadata, 'uid') !== '' && textIn(answer, 'kind') !== 'Scale'
   const facts = isWhole ? readObjectFacts(answer, resource, custom) : undefined
   const told = parseResourceVersion(textIn(metadata, 'resourceVersion'))
-  const version = verb === 'delete' && isStatus ? undefined : told
+  // Whoever takes away the last finalizer of a deleted object is answered with it as it was.
+  const isCompleted =
+    (verb === 'patch' || verb === 'update') &&
+    subresource === '' &&
+    textIn(metadata, 'deletionTimestamp') !== '' &&
+    !(numberIn(metadata, 'deletionGracePeriodSeconds') > 0) &&
+    arrayIn(metadata, 'finalizers').length === 0
+  const version = isCompleted || (verb === 'delete' && isStatus) ? undefined : told
   const request = { ...readRequest(event, verb, subresource, asked), tellsVersion: version !== undefined }
   return {
     source: 'audit',
@@ -121,7 +128,7 @@ export function readAuditEvent(
     },
     version,
     facts,
-    gone: verb === 'delete' && subresource === '' && (isStatus || isGone(answer, asked)),
+    gone: isCompleted || (verb === 'delete' && subresource === '' && (isStatus || isGone(answer, asked))),
     request,
     seenNs: request.endNs,
   }
