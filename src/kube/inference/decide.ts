@@ -273,9 +273,14 @@ function notePrimaries(
 /** More owners that it had are not remembered. */
 const MAX_FOUND_BY = 4
 
+interface Noted extends Pick<KnownVersion, 'cpid' | 'includes'> {
+  readonly begins?: boolean
+  readonly part?: WritePart
+}
+
 function note(
   write: ClusterWrite,
-  { cpid, includes, begins }: Pick<KnownVersion, 'cpid' | 'includes'> & { readonly begins?: boolean },
+  { cpid, includes, begins, part }: Noted,
   before: KnownVersion | undefined,
   objects: ClusterObjects,
 ): void {
@@ -285,22 +290,30 @@ function note(
   if (known === undefined || at === undefined) return
   // What nobody had asked for yet, nobody had read.
   const readableNs = request?.startNs
-  const contentVersion =
-    before !== undefined && hasContentOf(before, { facts: known, gone }) && begins !== true
-      ? before.contentVersion
-      : at
+  const isSame = before !== undefined && hasContentOf(before, { facts: known, gone }, object)
+  const contentVersion = isSame && !(begins === true && part === 'status') ? before.contentVersion : at
   const found = foundBy({ facts: known, gone }, before?.facts, objects)
   const seen = found.length === 0 ? known : { ...known, foundBy: found }
   const begun = begins === true
   objects.add(object, { version: at, cpid, facts: seen, gone, includes, readableNs, contentVersion, begun })
 }
 
-function hasContentOf(before: KnownVersion, { facts, gone }: Pick<KnownVersion, 'facts' | 'gone'>): boolean {
-  return (
-    gone === before.gone &&
-    facts.deleting === before.facts.deleting &&
-    fingerprintOf(facts, FINGERPRINT.authored) === fingerprintOf(before.facts, FINGERPRINT.authored)
-  )
+/** Others select Pods by their labels. */
+const SELECTED = 'pods'
+
+/**
+ * A generation counts what an author wants: labels and annotations of Kubernetes' own kinds change nothing that is wanted, as far as people
+ * write them. Controllers tell one another by annotations.
+ */
+function hasContentOf(
+  before: KnownVersion,
+  { facts, gone }: Pick<KnownVersion, 'facts' | 'gone'>,
+  { apiVersion, resource }: ObjectIdentity,
+): boolean {
+  if (gone !== before.gone || facts.deleting !== before.facts.deleting) return false
+  const isCounted = facts.generation > 0 && resource !== SELECTED && facts.owners.length === 0
+  if (isCounted && !isOfOperator(apiVersion)) return facts.generation === before.facts.generation
+  return fingerprintOf(facts, FINGERPRINT.authored) === fingerprintOf(before.facts, FINGERPRINT.authored)
 }
 
 /** What others find it by, beside what it says: owners that it had, and the node that it left. */
