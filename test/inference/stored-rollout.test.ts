@@ -63,14 +63,14 @@ test('what each person did has a cascade of its own, of which nothing is missing
   })
   expect(told).toEqual([
     'creation deployments: 5 services, 0 missing',
-    'creation services: 3 services, 0 missing',
+    'creation services: 4 services, 0 missing',
     'scale deployments: 7 services, 0 missing',
     'authored deployments: 7 services, 0 missing',
     'authored deployments: 2 services, 0 missing',
     'creation horizontalpodautoscalers: 8 services, 0 missing',
     'authored deployments: 7 services, 0 missing',
     // Of two at once, the one that changed nothing of the template.
-    'authored deployments: 3 services, 0 missing',
+    'authored deployments: 7 services, 0 missing',
     'authored deployments: 7 services, 0 missing',
     'deletion pods: 8 services, 0 missing',
     'deletion horizontalpodautoscalers: 1 services, 0 missing',

@@ -1,3 +1,4 @@
+import { fingerprintOf } from './object-content.ts'
 import { isObject, type Json, type JsonObject } from './object-json.ts'
 
 /** Of an object with more fields than these, nobody can say which of them a write set. */
@@ -27,12 +28,17 @@ function addFields(value: Json, { hash, depth }: Place, to: string[]): boolean {
   const entries = depth < MAX_DEPTH ? entriesOf(value) : []
   if (entries.length === 0) {
     if (to.length === MAX_FIELDS) return false
-    to.push(printOf(hash) + printOf(hashed(HASH_START, JSON.stringify(value))))
+    to.push(printOf(hash) + printOf(hashed(HASH_START, textOfField(value))))
     return true
   }
   return entries.every(([key, one]) =>
     addFields(one, { hash: hashed(hash, `/${key}`), depth: depth + 1 }, to),
   )
+}
+
+/** Of what is nested deeper than fields are, its print. */
+function textOfField(value: Json): string {
+  return typeof value === 'object' ? fingerprintOf(value) : JSON.stringify(value)
 }
 
 function entriesOf(value: Json): [string, Json][] {

@@ -95,6 +95,8 @@ function nodeContent(object: JsonObject): Content {
 
 /** More labels than these are not kept. */
 const MAX_LABELS = 64
+/** A prefix of 253 characters, a slash, a name of 63 and a value of 63. */
+const MAX_LABEL_LENGTH = 380
 
 function labelsOf(object: JsonObject): Record<string, string> {
   return textsOf(objectIn(objectIn(object, 'metadata'), 'labels'))
@@ -102,7 +104,7 @@ function labelsOf(object: JsonObject): Record<string, string> {
 
 function textsOf(object: JsonObject): Record<string, string> {
   const texts = Object.entries(object).flatMap(([key, value]): [string, string][] =>
-    typeof value === 'string' ? [[key, value]] : [],
+    typeof value === 'string' && key.length + value.length <= MAX_LABEL_LENGTH ? [[key, value]] : [],
   )
   return Object.fromEntries(texts.slice(0, MAX_LABELS))
 }
@@ -114,7 +116,9 @@ function selectorOf(selector: Json): LabelSelector {
       .slice(0, MAX_LABELS)
       .map((rule) => ({
         ...{ key: textIn(rule, 'key'), operator: textIn(rule, 'operator') },
-        values: arrayIn(rule, 'values').filter((one) => typeof one === 'string'),
+        values: arrayIn(rule, 'values')
+          .filter((one) => typeof one === 'string' && one.length <= MAX_LABEL_LENGTH)
+          .slice(0, MAX_LABELS) as string[],
       })),
   }
 }
@@ -129,7 +133,7 @@ function daemonSetContent(object: JsonObject): Content {
 /** The API server notes in it which Pods it is about to evict. */
 function budgetContent(object: JsonObject): Content {
   const namespace = namespaceOf(object)
-  const disrupted = Object.keys(objectIn(objectIn(object, 'status'), 'disruptedPods'))
+  const disrupted = Object.keys(objectIn(objectIn(object, 'status'), 'disruptedPods')).slice(0, MAX_LABELS)
   return {
     references: disrupted.map((name) => ({ field: 'disrupted', resource: 'pods', namespace, name })),
     prints: {},
@@ -152,7 +156,8 @@ const OF_QUOTA: Readonly<Record<string, string>> = {
 }
 
 function quotaContent(object: JsonObject): Content {
-  const names = Object.keys(objectIn(objectIn(object, 'spec'), 'hard')).map((key) => {
+  const hard = Object.keys(objectIn(objectIn(object, 'spec'), 'hard')).slice(0, MAX_LABELS)
+  const names = hard.map((key) => {
     const known = ownValue(OF_QUOTA, key) ?? /^count\/([^.]+)/.exec(key)?.[1]
     return known ?? (key.includes('/') || key.includes('.') ? 'pods' : key)
   })
@@ -175,7 +180,9 @@ function allocatedContent(object: JsonObject): Content {
 function definitionContent(object: JsonObject): Content {
   const spec = objectIn(object, 'spec')
   const group = textIn(spec, 'group')
-  const versions = arrayIn(spec, 'versions').map((version) => textIn(version, 'name'))
+  const versions = arrayIn(spec, 'versions')
+    .slice(0, MAX_LABELS)
+    .map((version) => textIn(version, 'name'))
   return references(
     ...versions.map((version) => ({
       ...{ field: 'serves', resource: 'apiservices', namespace: '' },
