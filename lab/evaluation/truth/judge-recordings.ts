@@ -1,0 +1,150 @@
+// Imports the recordings of stories and writes docs/reports/truth.md: node bin/node.js lab/evaluation/truth/judge-recordings.ts
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { openForReading } from '../../../src/store/sqlite/open-database.ts'
+import { number, table } from '../../charts/markdown.ts'
+import { freshDirectory } from '../../harness/fresh-directory.ts'
+import { type JudgedVersion, judgeRecording, RULINGS, type VerdictOfVersion, VERDICTS } from './judge.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const FOLDER = fileURLToPath(new URL('recordings', import.meta.url))
+const DOCUMENT = join(ROOT, 'docs/reports/truth.md')
+
+export const RECORDINGS = ['operators', 'kinds'] as const
+export const VIEWS = ['audit and watch', 'watch alone'] as const
+
+export interface JudgedRecording {
+  readonly recording: (typeof RECORDINGS)[number]
+  readonly view: (typeof VIEWS)[number]
+  readonly versions: readonly JudgedVersion[]
+}
+
+const SETTINGS = (path: string): string => `receivers:
+  otlp: { protocols: { grpc: { endpoint: 127.0.0.1:0 } } }
+connectors:
+  cpid: { storage: { path: ${path} }, inference: { controllers: [kwok] } }
+service:
+  pipelines:
+    traces/in: { receivers: [otlp], exporters: [cpid] }
+    logs/in: { receivers: [otlp], exporters: [cpid] }
+`
+
+/** Imports a recording as a user does, and judges what was stored. */
+async function judged(
+  recording: JudgedRecording['recording'],
+  view: JudgedRecording['view'],
+): Promise<JudgedRecording> {
+  using directory = freshDirectory(tmpdir())
+  const [config, path, folder] = [
+    join(directory.path, 'config.yaml'),
+    join(directory.path, 'causeway.db'),
+    join(FOLDER, recording),
+  ]
+  writeFileSync(config, SETTINGS(path))
+  const audit = view === 'watch alone' ? [] : ['--audit', join(folder, 'audit.jsonl.gz')]
+  await promisify(execFile)(process.execPath, [
+    ...[join(ROOT, 'bin/causeway.js'), 'import', '--cluster', 'truth', '--config', config],
+    ...['--watch', join(folder, 'watch.jsonl.gz'), ...audit],
+  ])
+  const db = openForReading(path)
+  try {
+    return { recording, view, versions: judgeRecording(db, folder) }
+  } finally {
+    db.close()
+  }
+}
+
+/** One after the other: each takes a core. */
+export async function judgeAll(): Promise<JudgedRecording[]> {
+  const all: JudgedRecording[] = []
+  for (const recording of RECORDINGS) for (const view of VIEWS) all.push(await judged(recording, view))
+  return all
+}
+
+const count = (versions: readonly JudgedVersion[], verdict: VerdictOfVersion): number =>
+  versions.filter((one) => one.verdict === verdict).length
+
+/** Of what can only come from one step, what is said to come from it. */
+export function shareRight(versions: readonly JudgedVersion[]): number {
+  const [right, wrong] = [
+    count(versions, 'right'),
+    count(versions, 'wrong') + count(versions, 'mixed') + count(versions, 'unseen'),
+  ]
+  return right / (right + wrong)
+}
+
+function countsBy(
+  all: readonly JudgedRecording[],
+  of: (version: JudgedVersion, of: JudgedRecording) => string,
+): string {
+  const rows = Map.groupBy(
+    all.flatMap((one) => one.versions.map((version) => ({ key: of(version, one), version }))),
+    ({ key }) => key,
+  )
+  const body = [...rows].map(([key, some]) => {
+    const versions = some.map(({ version }) => version)
+    return [...key.split('\0'), ...VERDICTS.map((verdict) => number(count(versions, verdict)))]
+  })
+  return table([['recording and view', '', ...VERDICTS], ...body], 2)
+}
+
+/** docs/reports/truth.md. */
+export function renderTruth(all: readonly JudgedRecording[]): string {
+  const view = ({ recording, view: seen }: JudgedRecording): string => `${recording}, ${seen}`
+  const shares = all.map((one) => [
+    ...[one.recording, one.view, number(one.versions.length)],
+    `${(100 * shareRight(one.versions)).toFixed(2)} %`,
+    number(
+      one.versions.filter(({ claim, verdict }) => claim === 'exact' && ['wrong', 'mixed'].includes(verdict))
+        .length,
+    ),
+  ])
+  const faults = all.flatMap((one) =>
+    one.versions
+      .filter(({ verdict }) => verdict === 'wrong' || verdict === 'mixed' || verdict === 'unseen')
+      .map(
+        ({ object, version, verdict, span, step }) =>
+          `- ${view(one)}: ${object} ${version}, ${span}: ${verdict}; meant by ${step}`,
+      ),
+  )
+  return (
+    [
+      '# What was meant, beside what is said of it',
+      '<!-- Written by node bin/node.js lab/evaluation/truth/judge-recordings.ts; edit that instead. -->',
+      `For whoever asks how far to trust a cause that Causeway worked out. Three users acted on a real Kubernetes v1.36.3, with kwok for kubelets,
+and each step was written down with who meant it. Every version of every object was recorded, with the audit log. Here each version is held
+against the step that caused it: the last step in its namespace. A version is _right_ if that step drives it in the cascade. It is _either_
+where two steps overlap and the other one drives it, by the rulings below; _begun_ where what drives it began by itself (a CronJob's Job);
+_mixed_ where the step is among its roots but another drives it; else _wrong_, or _unseen_.`,
+      table(
+        [
+          ['recording', 'view', 'versions', 'right of what is unambiguous', '_exact_ and not right'],
+          ...shares,
+        ],
+        2,
+      ),
+      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses.',
+      '## By claim',
+      countsBy(all, ({ claim }, one) => `${view(one)}\0${claim}`),
+      '## By story',
+      countsBy(all, ({ story }, one) => `${view(one)}\0${story}`),
+      '## What is not right',
+      faults.length === 0 ? 'Nothing.' : faults.join('\n'),
+      '## Rulings',
+      RULINGS.map(
+        ({ steps, back, why }) =>
+          `- \`${steps.source}\`: up to ${back} ${back === 1 ? 'step' : 'steps'} before; ${why}.`,
+      ).join('\n'),
+      'Changes that overwrite each other within milliseconds are _either_ by ruling: it was not looked at in each which of the two made it.',
+    ].join('\n\n') + '\n'
+  )
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(DOCUMENT, renderTruth(await judgeAll()))
+  console.log(`${DOCUMENT} is written`)
+}

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { beforeAll, expect, test } from '@jest/globals'
+import {
+  judgeAll,
+  type JudgedRecording,
+  renderTruth,
+  shareRight,
+} from '../../lab/evaluation/truth/judge-recordings.ts'
+
+let all: JudgedRecording[]
+
+beforeAll(async () => {
+  all = await judgeAll()
+}, 300_000)
+
+test('what is called exact is what was meant, in every recording', () => {
+  const wrong = all.flatMap(({ versions }) =>
+    versions.filter(
+      ({ claim, verdict }) => claim === 'exact' && (verdict === 'wrong' || verdict === 'mixed'),
+    ),
+  )
+  expect(wrong).toEqual([])
+})
+
+test('of what can only come from one step, nearly all is said to come from it', () => {
+  for (const { view, versions } of all)
+    expect(shareRight(versions)).toBeGreaterThan(view === 'watch alone' ? 0.97 : 0.995)
+})
+
+test('docs/reports/truth.md has these figures; lab/evaluation/truth/judge-recordings.ts writes it', () => {
+  const document = readFileSync(new URL('../../docs/reports/truth.md', import.meta.url), 'utf8')
+  expect(document).toBe(renderTruth(all))
+})
