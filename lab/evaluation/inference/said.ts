@@ -9,6 +9,7 @@ import {
   CPID_WROTE,
   MERGELOG_EVENT,
 } from '../../../src/model/attributes.ts'
+import { fieldPrints, fieldsOf } from '../../../src/kube/objects/field-prints.ts'
 import type { Shown, ShownWrite } from './as-shown.ts'
 
 /** What its writer said of a write. */
@@ -53,6 +54,8 @@ export function whatWasSaid({ spans, records }: Recorder, shown: Shown): Map<Sho
   const writers = Map.groupBy(shown.writes, ({ accepted }) => accepted.object.metadata.uid)
   const said = new Map<ShownWrite, Said>()
   const lastOf = new Map<string, ShownWrite>()
+  /** Up to which version a component has acted on an object. */
+  const lastRead = new Map<string, number>()
   /** What a piece of work has written, it goes on from. */
   const byWork = new Map<string, readonly ShownWrite[]>()
   for (const write of shown.writes) {
@@ -66,6 +69,9 @@ export function whatWasSaid({ spans, records }: Recorder, shown: Shown): Map<Sho
     })
     const last = lastOf.get(`${write.component} ${write.accepted.object.metadata.uid}`)
     const causes = read.filter((one) => isCause(one, write) && isNews(one, write, last && said.get(last)))
+    const overwritten = observed.flatMap((version) =>
+      whatWasOverwritten(version, write, shown, writers, lastRead),
+    )
     const before = (byWork.get(work ?? '') ?? []).filter((one) => isCause(one, write))
     byWork.set(work ?? '', [...(byWork.get(work ?? '') ?? []), write])
     lastOf.set(`${write.component} ${write.accepted.object.metadata.uid}`, write)
@@ -76,11 +82,13 @@ export function whatWasSaid({ spans, records }: Recorder, shown: Shown): Map<Sho
       rootsOfAllRead: rootsOf(cpid, graph).flatMap((root) => begun.get(root) ?? []),
       roots: isOperator
         ? [write]
-        : [...new Set([...causes, ...before].flatMap((one) => said.get(one)?.roots ?? []))],
-      parent: endingLast(
-        causes.filter((one) => workOf(told.get(one)?.span) !== work),
-        ({ accepted }) => accepted.committedMs,
-      ),
+        : [...new Set([...causes, ...before, ...overwritten].flatMap((one) => said.get(one)?.roots ?? []))],
+      parent:
+        whatIsWanted(write, observed, shown, writers) ??
+        endingLast(
+          causes.filter((one) => workOf(told.get(one)?.span) !== work),
+          ({ accepted }) => accepted.committedMs,
+        ),
       observed: new Set(observed.map((version) => keyOf(visible(version, shown)))),
     })
   }
@@ -108,6 +116,65 @@ function isCause(read: ShownWrite, write: ShownWrite): boolean {
 
 function ownersOf({ accepted }: ShownWrite): string[] {
   return accepted.object.metadata.ownerReferences?.map(({ uid }) => uid) ?? []
+}
+
+/**
+ * An operator's write that another overwrote before a component that reconciles the object had acted on it, as far as a field of it still
+ * holds: that follows from both (docs/inference.md).
+ */
+function whatWasOverwritten(
+  read: Version,
+  write: ShownWrite,
+  shown: Shown,
+  writers: ReadonlyMap<string, readonly ShownWrite[]>,
+  lastRead: Map<string, number>,
+): ShownWrite[] {
+  const { uid } = write.accepted.object.metadata
+  if (write.component === 'kubectl' || (read.uid !== uid && !ownersOf(write).includes(read.uid))) return []
+  const at = visible(read, shown).version
+  const all = (writers.get(read.uid) ?? []).filter((one) => one.version <= at)
+  const authored = all.filter(
+    ({ component, accepted }) => component === 'kubectl' && accepted.did !== 'delete',
+  )
+  const newest = authored.at(-1)
+  const key = `${write.component} ${read.uid}`
+  const since = lastRead.get(key) ?? -1
+  if (newest === undefined || newest.version <= since) return []
+  lastRead.set(key, newest.version)
+  return authored.slice(0, -1).filter((one) => one.version > since && holdsIn(one, all))
+}
+
+/** Whether a field that a write set is what it was in the last of those of its object. */
+function holdsIn(one: ShownWrite, all: readonly ShownWrite[]): boolean {
+  const [before, set, now] = [all[all.indexOf(one) - 1], one, all.at(-1)].map(fieldsIn)
+  return [...(set ?? [])].some(([path, value]) => before?.get(path) !== value && now?.get(path) === value)
+}
+
+function fieldsIn(write: ShownWrite | undefined): Map<string, string> {
+  const spec = write?.object.spec
+  return fieldsOf(
+    (typeof spec === 'object' && !Array.isArray(spec) && spec !== null && fieldPrints(spec)) || '',
+  )
+}
+
+/** A ReplicaSet is changed for what its Deployment wants, however far that has come. */
+function whatIsWanted(
+  write: ShownWrite,
+  observed: readonly Version[],
+  shown: Shown,
+  writers: ReadonlyMap<string, readonly ShownWrite[]>,
+): ShownWrite | undefined {
+  if (write.component !== 'deployment-controller' || write.accepted.did !== 'update') return undefined
+  const [owner] = ownersOf(write)
+  const read = observed.find(({ uid }) => uid === owner)
+  if (owner === undefined || read === undefined) return undefined
+  const at = visible(read, shown).version
+  return writers
+    .get(owner)
+    ?.findLast(
+      ({ version, component, accepted }) =>
+        version <= at && component !== write.component && accepted.did !== 'updateStatus',
+    )
 }
 
 /** What its writer had read already when it wrote the object last has caused nothing since; its owner and itself always count. */

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { openForReading } from '../../../src/store/sqlite/open-database.ts'
+import { formatted } from '../../charts/formatted.ts'
 import { number, table } from '../../charts/markdown.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { type JudgedVersion, judgeRecording, RULINGS, type VerdictOfVersion, VERDICTS } from './judge.ts'
@@ -93,7 +94,11 @@ function countsBy(
 }
 
 /** docs/reports/truth.md. */
-export function renderTruth(all: readonly JudgedRecording[]): string {
+export function renderTruth(all: readonly JudgedRecording[]): Promise<string> {
+  return formatted(DOCUMENT, textOf(all))
+}
+
+function textOf(all: readonly JudgedRecording[]): string {
   const view = ({ recording, view: seen }: JudgedRecording): string => `${recording}, ${seen}`
   const shares = all.map((one) => [
     ...[one.recording, one.view, number(one.versions.length)],
@@ -145,6 +150,6 @@ _mixed_ where the step is among its roots but another drives it; else _wrong_, o
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  writeFileSync(DOCUMENT, renderTruth(await judgeAll()))
+  writeFileSync(DOCUMENT, await renderTruth(await judgeAll()))
   console.log(`${DOCUMENT} is written`)
 }

@@ -74,10 +74,14 @@ function actedOnContent(
     (known.contentVersion ?? 0n) > objects.lastActed(uid, actorForOwner(by))
   // Pods are made and deleted until there are as many as are wanted: if that is nothing new, something has become of some.
   if (!reads.some((read) => owners.has(read.identity.uid) && isNew(read))) return reads
-  return reads.map((read) => {
-    const isOwn = read.identity.uid === write.object.uid
-    const isContent = owners.has(read.identity.uid) || (isOwn && part !== 'deletion')
-    return isContent ? { ...read, actedOn: read.known.contentVersion } : read
+  const last = objects.lastActed(write.object.uid, by)
+  return reads.map((read): ReadVersion => {
+    const { contentVersion } = read.known
+    if (owners.has(read.identity.uid)) return { ...read, actedOn: contentVersion }
+    if (read.identity.uid !== write.object.uid || part === 'deletion') return read
+    // What it wrote itself it only goes on from.
+    const isOwn = contentVersion !== undefined && contentVersion <= last
+    return isOwn ? { ...read, isPassive: true } : { ...read, actedOn: contentVersion }
   })
 }
 
