@@ -210,3 +210,36 @@ export interface NamedSettings {
   /** The place of its namespace, where that is neither the namer's nor none. */
   readonly namespace?: string
 }
+
+/** API groups of Kubernetes itself; objects of all others are of operators. */
+const OWN_GROUPS = new Set([
+  ...['', 'apps', 'batch', 'autoscaling', 'policy', 'extensions', 'networking.k8s.io', 'storage.k8s.io'],
+  ...[
+    'rbac.authorization.k8s.io',
+    'discovery.k8s.io',
+    'admissionregistration.k8s.io',
+    'apiextensions.k8s.io',
+  ],
+  ...['apiregistration.k8s.io', 'certificates.k8s.io', 'coordination.k8s.io', 'events.k8s.io', 'node.k8s.io'],
+  ...['flowcontrol.apiserver.k8s.io', 'scheduling.k8s.io', 'resource.k8s.io', 'internal.apiserver.k8s.io'],
+])
+
+/** Whether objects of an `apiVersion` belong to an operator, which reads and writes them as nobody here knows. */
+export function isOfOperator(apiVersion: string): boolean {
+  const slash = apiVersion.indexOf('/')
+  return !OWN_GROUPS.has(slash < 0 ? '' : apiVersion.slice(0, slash))
+}
+
+/** How many characters a print of a field's path has, and one of its value. */
+export const FIELD_PRINT_LENGTH = 5
+
+/** The prints of the values of fields, by those of their paths. */
+export function fieldsOf(prints: string): Map<string, string> {
+  const fields = new Map<string, string>()
+  for (let at = 0; at < prints.length; at += 2 * FIELD_PRINT_LENGTH)
+    fields.set(
+      prints.slice(at, at + FIELD_PRINT_LENGTH),
+      prints.slice(at + FIELD_PRINT_LENGTH, at + 2 * FIELD_PRINT_LENGTH),
+    )
+  return fields
+}

@@ -28,7 +28,8 @@ test('what is inferred of some histories is what their controllers said, nearly 
   expect(both).toMatchObject({ writes, unseen: 0, wronglyExact: 0 })
   expect(both!.wrongRoots / writes).toBeLessThan(0.07)
   expect(both!.wrongParents / both!.asked).toBeLessThan(0.05)
-  expect(both!.exact).toBeGreaterThan(writes / 6)
+  // Only what a new ReplicaSet copies tells all that was read for it.
+  expect(both!.exact).toBeGreaterThan(40)
   expect(watch!.wrongRoots).toBeGreaterThan(both!.wrongRoots)
   expect(audit!.unseen).toBe(0)
   const operators = Object.entries(sources[0]!.kinds).filter(([kind]) => kind.startsWith('kubectl'))

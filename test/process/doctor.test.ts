@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { expect, test } from '@jest/globals'
 import Database from 'better-sqlite3'
@@ -11,6 +11,7 @@ import {
 } from '../../lab/harness/causeway/causeway-settings.ts'
 import { freePorts, occupy } from '../../lab/harness/free-ports.ts'
 import { runCli } from '../../src/cli/commands.ts'
+import { damagePages, pagesOf } from '../support/damage.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestClock } from '../support/test-clock.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -279,8 +280,7 @@ test('a damaged database', async () => {
       writer.spans('a', [{ trace: id, id, cpid: cpid(id), start: agoMs(clock, 100) }])
     }
   })
-  const bytes = readFileSync(settings.database)
-  writeFileSync(settings.database, bytes.fill(0xff, Math.floor(bytes.length / 8192) * 4096))
+  damagePages(settings.database, pagesOf(settings.database, 'spans', 'leaf').slice(0, 3))
   const { of, code } = await examined(settings)
   expect(code).toBe(1)
   expect(of('integrity')).toEqual([expect.stringMatching(/^fail: the database is damaged: /)])

@@ -9,7 +9,8 @@ import {
   CPID_WROTE,
   MERGELOG_EVENT,
 } from '../../../src/model/attributes.ts'
-import { fieldPrints, fieldsOf } from '../../../src/kube/objects/field-prints.ts'
+import { fieldPrints } from '../../../src/kube/objects/field-prints.ts'
+import { fieldsOf } from '../../../src/model/kubernetes-objects.ts'
 import type { Shown, ShownWrite } from './as-shown.ts'
 
 /** What its writer said of a write. */

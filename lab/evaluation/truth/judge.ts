@@ -178,7 +178,7 @@ function readVersions(folder: string): RecordedVersion[] {
 function storyOf({ namespace, name }: RecordedVersion, steps: readonly Step[]): string | undefined {
   if (namespace !== '') return steps.find(({ scen }) => scen === namespace)?.scen
   const own = steps.find(({ scen }) => scen === name)
-  return (own ?? steps.find(({ scen }) => name.startsWith(scen.split('-')[0] + '-')))?.scen
+  return (own ?? steps.find(({ scen }) => name.startsWith(scen.slice(0, scen.indexOf('-') + 1))))?.scen
 }
 
 /** What Causeway says, as auditors read it. */
@@ -269,7 +269,7 @@ function begunIn({ object, version, time, actor, cause }: Event, steps: readonly
   const parts = object.split('/')
   const of = steps.filter(
     ({ scen, t0, t1, user }) =>
-      (parts.includes(scen) || name.startsWith(scen.split('-')[0] + '-')) &&
+      (parts.includes(scen) || name.startsWith(scen.slice(0, scen.indexOf('-') + 1))) &&
       ms >= t0 - BEFORE_MS &&
       ms <= t1 + AFTER_MS &&
       (actor === null || !['alice', 'bob', 'carol'].includes(actor) || actor === user),

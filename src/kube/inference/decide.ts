@@ -5,13 +5,14 @@ import {
   fingerprintOf,
   type ObjectFacts,
   type ObjectIdentity,
+  isOfOperator,
 } from '../../model/kubernetes-objects.ts'
 import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
 import type { WriteCause } from '../../model/seen-write.ts'
-import { isOfOperator } from '../objects/named-references.ts'
 import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
-import { actorForOwner, newestBelow, type ReadVersion, readVersions } from './read-versions.ts'
+import { type ReadVersion, readVersions } from './read-versions.ts'
+import { actorForOwner, newestBelow } from './related-objects.ts'
 import type { Relation } from './relations.ts'
 import { type SelfBegun, selfBegun } from './self-begun.ts'
 import {

@@ -1,7 +1,6 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
-import { fingerprintOf } from '../../model/kubernetes-objects.ts'
+import { fieldsOf, fingerprintOf } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
-import { fieldsOf } from '../objects/field-prints.ts'
 import type { ReadVersion } from './read-versions.ts'
 
 /** Under which name it is noted which of an object's changes any controller has acted on. */

@@ -4,10 +4,10 @@ import {
   FINGERPRINT,
   fingerprintOf,
   type ObjectFacts,
+  isOfOperator,
 } from '../../model/kubernetes-objects.ts'
 import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
-import { isOfOperator } from '../objects/named-references.ts'
 import { matchesOnePattern, ownValue } from '../../model/names-from-outside.ts'
 
 /**

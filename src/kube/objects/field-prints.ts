@@ -1,11 +1,11 @@
-import { fingerprintOf } from './object-content.ts'
+import { FIELD_PRINT_LENGTH } from '../../model/kubernetes-objects.ts'
+import { fingerprintOf } from './content-prints.ts'
 import { isObject, type Json, type JsonObject } from './object-json.ts'
 
 /** Of an object with more fields than these, nobody can say which of them a write set. */
 const MAX_FIELDS = 256
 /** Values below this are one field. */
 const MAX_DEPTH = 16
-const PRINT_LENGTH = 5
 const HASH_START = 0x811c9dc5
 const HASH_PRIME = 0x01000193
 const DIGITS = 36
@@ -57,13 +57,5 @@ function hashed(from: number, text: string): number {
 }
 
 function printOf(hash: number): string {
-  return (hash >>> 0).toString(DIGITS).slice(-PRINT_LENGTH).padStart(PRINT_LENGTH, '0')
-}
-
-/** The prints of the values of fields, by those of their paths. */
-export function fieldsOf(prints: string): Map<string, string> {
-  const fields = new Map<string, string>()
-  for (let at = 0; at < prints.length; at += 2 * PRINT_LENGTH)
-    fields.set(prints.slice(at, at + PRINT_LENGTH), prints.slice(at + PRINT_LENGTH, at + 2 * PRINT_LENGTH))
-  return fields
+  return (hash >>> 0).toString(DIGITS).slice(-FIELD_PRINT_LENGTH).padStart(FIELD_PRINT_LENGTH, '0')
 }

@@ -1,4 +1,4 @@
-import type { ContentReference } from '../../model/kubernetes-objects.ts'
+import { type ContentReference, isOfOperator } from '../../model/kubernetes-objects.ts'
 import {
   isObject,
   type Json,
@@ -8,25 +8,6 @@ import {
   resourceOfKind,
   textIn,
 } from './object-json.ts'
-
-/** API groups of Kubernetes itself; objects of all others are of operators. */
-const OWN_GROUPS = new Set([
-  ...['', 'apps', 'batch', 'autoscaling', 'policy', 'extensions', 'networking.k8s.io', 'storage.k8s.io'],
-  ...[
-    'rbac.authorization.k8s.io',
-    'discovery.k8s.io',
-    'admissionregistration.k8s.io',
-    'apiextensions.k8s.io',
-  ],
-  ...['apiregistration.k8s.io', 'certificates.k8s.io', 'coordination.k8s.io', 'events.k8s.io', 'node.k8s.io'],
-  ...['flowcontrol.apiserver.k8s.io', 'scheduling.k8s.io', 'resource.k8s.io', 'internal.apiserver.k8s.io'],
-])
-
-/** Whether objects of an `apiVersion` belong to an operator, which reads and writes them as nobody here knows. */
-export function isOfOperator(apiVersion: string): boolean {
-  const slash = apiVersion.indexOf('/')
-  return !OWN_GROUPS.has(slash < 0 ? '' : apiVersion.slice(0, slash))
-}
 
 /** Kinds that there are too many of, and that operators name by owning them. */
 const NOT_SEARCHED = new Set([

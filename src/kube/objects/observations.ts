@@ -19,7 +19,8 @@ import { parseCpid } from '../../model/merge-graph.ts'
 import { ownValue } from '../../model/names-from-outside.ts'
 import { parseRfc3339, type UnixNanos } from '../../model/time-and-size.ts'
 import { fieldPrints } from './field-prints.ts'
-import { contentOf, customContent, fingerprintOf, printsOf } from './object-content.ts'
+import { fingerprintOf, printsOf } from './content-prints.ts'
+import { contentOf, customContent } from './object-content.ts'
 import {
   arrayIn,
   booleanIn,
