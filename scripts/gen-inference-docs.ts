@@ -60,12 +60,14 @@ function wordsOf(reads: Reads): string {
       return `those it lists (${reads.field}) otherwise than before`
     case 'naming':
       return `${reads.resource} that name it${reads.isSeries ? ' without its number' : ''} (${reads.field})`
+    case 'namesake':
+      return 'what had its name and went'
     case 'namespace':
       return 'its namespace'
     case 'departed':
       return 'those that its owner had, or it had itself, and has no more'
     case 'adopted':
-      return 'where nothing else is new: the one that was written last of its owner'
+      return 'where nothing else is new: what was adopted last'
     case 'former owner':
       return 'owners that it has no more'
     case 'selected':

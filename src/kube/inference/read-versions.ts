@@ -1,4 +1,4 @@
-import type { KnownVersion } from '../../model/inference-store.ts'
+import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
 import { fingerprintOf, type ObjectFacts, type ObjectIdentity } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import {
@@ -35,7 +35,7 @@ interface ReadVersions {
 
 /** What a controller read for a write: the version before, and what the relations name. */
 export function readVersions(reading: ReadContext, table: readonly Relation[]): ReadVersions {
-  const { write, part, by, isOperator, tooLate } = reading
+  const { write, part, by, isOperator, tooLate, objects: objectsOf } = reading
   const found = new Map<string, ReadVersion>()
   const add = (read: ReadVersion | undefined): void => {
     if (read !== undefined && !found.has(read.identity.uid)) found.set(read.identity.uid, read)
@@ -52,11 +52,17 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
     upTo = counted?.upTo ?? upTo
-    if (counted === undefined || (counted.versions.length === 0 && !isContentNew(reading))) {
+    const isUnchanged = counted?.versions.length === 0 && !isContentNew(reading)
+    if (counted === undefined || isUnchanged) {
       const objects = relatedObjects(relation, reading, (uid) => found.get(uid)?.known)
-      for (const object of objects) {
-        const read = versionOf(object, relation, reading)
-        add(read && kind === 'fellows' ? { ...read, isPassive: true } : read)
+      // A status may be written for what has come or gone before that is counted.
+      const last = objectsOf.lastActed(write.object.uid, by)
+      const isMoved = ({ versions: [newest] }: KnownObject): boolean =>
+        newest !== undefined && (newest.contentVersion ?? 0n) > last
+      const read = isUnchanged ? objects.filter(({ object }) => isMoved(object)) : objects
+      for (const object of read) {
+        const one = versionOf(object, relation, reading)
+        add(one && kind === 'fellows' ? { ...one, isPassive: true } : one)
       }
     } else for (const { identity, known } of counted.versions) add({ identity, known, exact: false })
   }

@@ -120,7 +120,7 @@ export function relatedObjects(
         const last = since(owner, actorForOwner(by))
         if (last === 0n || (readOf(owner)?.contentVersion ?? 0n) > last) return []
         return ownedAfter(owner, resource, last - 1n)
-          .filter((object) => newest(object)?.version === last)
+          .filter((object) => newest(object)?.version === last && isNewlyOwned(object, owner, below))
           .map((object) => ({ object }))
       })
     case 'former owner':
@@ -129,7 +129,6 @@ export function relatedObjects(
         .flatMap((owner) => candidate(objects.get(owner.uid)))
     case 'predecessor':
       return candidate(objects.lastGone(resource, namespace, name)).filter(({ object }) => {
-        if (facts?.owners.length === 0) return object.versions[0]?.facts.owners.length === 0
         const [last] = object.versions
         const isOf = (owner: string): boolean => last?.facts.owners.some((one) => one.uid === owner) ?? false
         return facts?.owners.some(
@@ -174,6 +173,8 @@ export function relatedObjects(
           MAX_OBJECTS,
         )
         .map((object) => ({ object }))
+    case 'namesake':
+      return candidate(objects.lastGone(resource, namespace, name))
     case 'namespace':
       return candidate(objects.named('namespaces', '', namespace))
     case 'selected':
@@ -265,6 +266,14 @@ function isSelected(
   return selecting
     .flatMap((facts) => facts?.selects ?? [])
     .some((selector) => lately.some(({ facts: { labels = {} } }) => isSelectedBy(labels, selector)))
+}
+
+/** It has an owner that it had not before it changed last. */
+function isNewlyOwned({ versions }: KnownObject, owner: string, below: bigint): boolean {
+  const [now, then] = versions.filter(({ version }) => version < below)
+  const isOwned = (version: KnownVersion | undefined): boolean =>
+    version?.facts.owners.some(({ uid }) => uid === owner) === true
+  return now?.gone === false && isOwned(now) && then !== undefined && !isOwned(then)
 }
 
 function higher(one: bigint, other: bigint): bigint {

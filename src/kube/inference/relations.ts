@@ -47,9 +47,10 @@ export interface Counts {
  * - leaving: objects of its owner that began to go since the writer did something to what that owns.
  * - fellows: objects of its owner that changed since the writer wrote it last.
  * - departed: objects that its owner had and has not any more, since the writer did something to what that owns.
- * - adopted: the last object of its owner to which the writer did something: it goes on from there, where nothing else is new.
+ * - adopted: what the writer made its owner's own last, where nothing else is new.
  * - former owner: those that owned it before and do not now.
- * - predecessor: what had its name and its owner, and is gone; of what nobody owns, what had its name.
+ * - predecessor: what had its name and its owner, and is gone.
+ * - namesake: what had its name, and is gone.
  * - named: what its content names as `field`, where that is new; else those that changed since the writer wrote it last.
  * - ended: the last of what its content names as `field` that is gone.
  * - selected: objects of a resource that it selects by their labels, or did, which changed since the writer wrote it last.
@@ -78,6 +79,7 @@ export type Reads =
   | { readonly kind: 'ended'; readonly field: string }
   | { readonly kind: 'entries'; readonly field: string; readonly print: string }
   | { readonly kind: 'naming'; readonly resource: string; readonly field: string; readonly isSeries?: true }
+  | { readonly kind: 'namesake' }
   | { readonly kind: 'namespace' }
   | { readonly kind: 'selected'; readonly resource: string }
   | { readonly kind: 'changed'; readonly resource: string }
@@ -223,6 +225,12 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'namespace' },
   },
   { write: 'configmaps', parts: ['creation'], by: 'root-ca-cert-publisher', reads: { kind: 'namespace' } },
+  // Made anew when somebody deletes them.
+  ...['service-account-controller', 'root-ca-cert-publisher'].map((by): Relation => ({
+    parts: ['creation'],
+    by,
+    reads: { kind: 'namesake' },
+  })),
   { parts: MADE, reads: { kind: 'named', field: 'applied from' } },
   { parts: [...MADE, 'status'], by: OPERATORS, reads: { kind: 'dependents', resource: ANY_RESOURCE } },
   { parts: [...MADE, 'status'], by: OPERATORS, reads: { kind: 'referred' } },
