@@ -280,7 +280,8 @@ test('a damaged database', async () => {
       writer.spans('a', [{ trace: id, id, cpid: cpid(id), start: agoMs(clock, 100) }])
     }
   })
-  damagePages(settings.database, pagesOf(settings.database, 'spans', 'leaf').slice(0, 3))
+  const pages = pagesOf(settings.database, 'spans_by_origin', 'leaf')
+  damagePages(settings.database, pages)
   const { of, code } = await examined(settings)
   expect(code).toBe(1)
   expect(of('integrity')).toEqual([expect.stringMatching(/^fail: the database is damaged: /)])
