@@ -165,7 +165,7 @@ const cause = z
   .enum(WRITE_CAUSES)
   .optional()
   .describe(
-    'why a write seen from outside was made: an operator did it; or it follows from versions that it names or copies (exact), or from the newest that there were (inferred)',
+    'why a write seen from outside was made: an operator did it; a controller began it by itself (self); or it follows from versions that it names or copies (exact), or from the newest that there were (inferred)',
   )
 const gap = z
   .literal(true)

@@ -43,7 +43,9 @@ test('each write says who made it and why; only those of operators begin cascade
   const writes = ALL.flatMap(({ spans }) => spans.filter(({ synthetic }) => !synthetic))
   expect(writes.length).toBeGreaterThan(400)
   expect(writes.filter(({ user }) => user !== undefined).length).toBeGreaterThan(400)
-  expect(new Set(writes.map(({ cause }) => cause))).toEqual(new Set(['operator', 'self', 'exact', 'inferred']))
+  expect(new Set(writes.map(({ cause }) => cause))).toEqual(
+    new Set(['operator', 'self', 'exact', 'inferred']),
+  )
   for (const { outline, spans } of ALL) {
     const own = spans.find(({ cpid: of, cause }) => of === outline.root && cause === 'operator')
     if (own !== undefined) expect(outline.actor).toBe(own.user ?? own.service)

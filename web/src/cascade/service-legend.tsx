@@ -5,7 +5,12 @@ import { CAUSES, GAP } from '../text/seen-write.ts'
 const SHOWN = 12
 
 /** What is told of writes that were seen from outside. */
-const SEEN = { operator: 'by an operator', exact: 'cause known', inferred: 'cause inferred' } as const
+const SEEN = {
+  operator: 'by an operator',
+  self: 'begun by itself',
+  exact: 'cause known',
+  inferred: 'cause inferred',
+} as const
 
 /** Which colour is which service, and how the critical path is marked. */
 export function ServiceLegend({ services, spans }: { services: readonly string[]; spans: readonly Span[] }) {
@@ -24,7 +29,7 @@ export function ServiceLegend({ services, spans }: { services: readonly string[]
         <span class="critical-swatch" aria-hidden="true" />
         critical path
       </li>
-      {(['operator', 'exact', 'inferred'] as const).map(
+      {(['operator', 'self', 'exact', 'inferred'] as const).map(
         (cause) =>
           causes.has(cause) && (
             <li key={cause} class="service-mark" title={CAUSES[cause]}>

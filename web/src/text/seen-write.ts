@@ -5,16 +5,22 @@ type Write = Pick<Span, 'user' | 'service' | 'cause' | 'gap'>
 /** Why a write was made, in a sentence. */
 export const CAUSES = {
   operator: 'An operator did it.',
+  self: 'A controller began it by itself: by a clock, a measurement, or because something did not happen any more.',
   exact: 'The versions it follows from are named by the request, or are the only ones with that content.',
   inferred: 'It follows from the newest versions that there were when it was made.',
 } as const
 
 export const GAP = 'Versions of the object before this one were not seen.'
 
+const BEGUN: Readonly<Partial<Record<NonNullable<Write['cause']>, string>>> = {
+  operator: 'begun by an operator',
+  self: 'begun by itself',
+}
+
 /** Who wrote, and what of it is not certain; nothing for a span that says nothing of a write. */
 export function seenWords({ user, cause, gap }: Write): string[] {
   if (cause === undefined) return []
-  const words: string[] = [cause === 'operator' ? 'begun by an operator' : cause]
+  const words: string[] = [BEGUN[cause] ?? cause]
   if (user !== undefined) words.unshift(`by ${user}`)
   if (gap === true) words.push('versions before it were not seen')
   return words
