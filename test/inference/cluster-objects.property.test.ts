@@ -1,7 +1,12 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import { MemoryObjects } from '../../lab/harness/inference/memory-objects.ts'
-import type { ClusterObjects, KnownObject, KnownVersion } from '../../src/model/inference-store.ts'
+import {
+  ANY_RESOURCE,
+  type ClusterObjects,
+  type KnownObject,
+  type KnownVersion,
+} from '../../src/model/inference-store.ts'
 import type { ObjectFacts, ObjectIdentity } from '../../src/model/kubernetes-objects.ts'
 import { parseCpid } from '../../src/model/merge-graph.ts'
 import { cpid } from '../support/otlp-requests.ts'
@@ -17,12 +22,14 @@ interface Added {
   version: number
   owner: number | undefined
   target: number | undefined
+  departed: number | undefined
   gone: boolean
   includes: number
 }
 type Step =
   | Added
   | { kind: 'act'; object: number; version: number }
+  | { kind: 'look'; object: number; version: number }
   | { kind: 'rollBack'; added: Added }
   | { kind: 'reopen' }
 
@@ -33,9 +40,11 @@ const added: fc.Arbitrary<Added> = fc.record({
   ...{ object, version, gone: fc.boolean(), includes: fc.nat(3) },
   owner: fc.option(object, { nil: undefined }),
   target: fc.option(object, { nil: undefined }),
+  departed: fc.option(object, { nil: undefined }),
 })
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 10, arbitrary: added },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('look' as const), object, version }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('act' as const), object, version }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('rollBack' as const), added }) },
   { weight: 1, arbitrary: fc.constant({ kind: 'reopen' as const }) },
@@ -47,11 +56,12 @@ const identityOf = (at: number): ObjectIdentity => ({
   ...{ name: `object-${at >> 1}`, uid: `uid-${at}` },
 })
 
-function versionOf({ version: of, owner, target, gone, includes }: Added): KnownVersion {
+function versionOf({ version: of, owner, target, departed, gone, includes }: Added): KnownVersion {
   const facts: ObjectFacts = {
     ...{ generation: of, managers: [], deleting: gone, prints: { authored: String(of) } },
     owners:
       owner === undefined ? [] : [{ kind: 'Some', name: 'owner', uid: `uid-${owner}`, controller: true }],
+    ...(departed !== undefined && { foundBy: [{ uid: `uid-${departed}`, as: 'departed' }] }),
     references: target === undefined ? [] : [{ field: 'target', ...pick(identityOf(target)) }],
   }
   const some = Array.from({ length: includes }, (_, at) => cpid(at + 1)).flatMap(
@@ -89,6 +99,8 @@ test('objects in SQLite are what they are in memory, over rollbacks and restarts
           writer.stores.transactor.run(({ inference }) => {
             for (const objects of [inference.objectsOf('test'), model]) {
               if (one.kind === 'act') objects.noteActed(`uid-${one.object}`, 'somebody', BigInt(one.version))
+              else if (one.kind === 'look')
+                objects.notePrimary(`uid-${one.object}`, `kind-${one.version % 3}`)
               else objects.add(identityOf(one.object), versionOf(one))
             }
           })
@@ -113,6 +125,15 @@ test('objects in SQLite are what they are in memory, over rollbacks and restarts
             of.ownedBy(uid, resource, after, before, 10).map((other) => other.identity.uid)
           // Two of one version are in no order.
           expect(owned(objects).sort()).toEqual(owned(model).sort())
+          const all = (of: ClusterObjects, as: string): string[] =>
+            of.ownedBy(uid, as, after, before, 10).map((other) => other.identity.uid)
+          for (const as of [ANY_RESOURCE, `${resource} departed`])
+            expect(all(objects, as).sort()).toEqual(all(model, as).sort())
+          const changed = (of: ClusterObjects): string[] =>
+            of.changedIn(resource, namespace, after, before, 10).map((other) => other.identity.uid)
+          expect(changed(objects).sort()).toEqual(changed(model).sort())
+          expect(elsewhere.changedIn(resource, namespace, 0n, before, 10)).toEqual([])
+          expect([...objects.primariesOf(uid)].sort()).toEqual([...model.primariesOf(uid)].sort())
         }
       })
     }),
@@ -130,7 +151,14 @@ test('what went is forgotten after an hour, with all that was known of it; what 
       const add = (part: typeof objects): void => {
         writer.stores.transactor.run(({ inference }) => {
           for (const { at, isGone } of part) {
-            const added = { kind: 'add', object: at, version: 1, target: at, includes: 1 } as const
+            const added = {
+              kind: 'add',
+              object: at,
+              version: 1,
+              target: at,
+              departed: undefined,
+              includes: 1,
+            } as const
             const owned = { ...added, owner: at + 1 }
             inference.objectsOf('test').add(identityOf(at), versionOf({ ...owned, gone: false }))
             inference.objectsOf('test').noteActed(`uid-${at}`, 'somebody', 1n)
@@ -168,6 +196,7 @@ test('an object that was asked for before it was there is found once it is, afte
     version: 1,
     owner: undefined,
     target: undefined,
+    departed: undefined,
     gone: false,
     includes: 0,
   } as const

@@ -288,7 +288,8 @@ export class RelationRows {
       .pluck()
     this.#ownedOfAny = db
       .prepare<[number, string, bigint, number], number>(
-        `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND version > ? ORDER BY version DESC LIMIT ?`,
+        `SELECT object FROM k8s_owners WHERE cluster = ? AND owner = ? AND version > ? AND instr(resource, ' ') = 0
+           ORDER BY version DESC LIMIT ?`,
       )
       .pluck()
     this.#addReference = db.prepare(
