@@ -241,6 +241,8 @@ CREATE TABLE k8s_objects (
   gone_ms INTEGER -- when it went, in milliseconds of up time
   ) STRICT;
 
+CREATE INDEX k8s_objects_by_change ON k8s_objects (cluster, resource, namespace, version);
+
 CREATE INDEX k8s_objects_by_name ON k8s_objects (cluster, resource, namespace, name, version);
 
 CREATE UNIQUE INDEX k8s_objects_by_uid ON k8s_objects (cluster, uid);
@@ -252,6 +254,10 @@ CREATE INDEX k8s_objects_there ON k8s_objects (cluster, resource, api_version, u
 CREATE TABLE k8s_owners (
   cluster INTEGER NOT NULL, owner TEXT NOT NULL, resource TEXT NOT NULL, version INTEGER NOT NULL, object INTEGER NOT NULL,
   PRIMARY KEY (cluster, owner, resource, version, object)
+  ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE k8s_primaries (
+  cluster INTEGER NOT NULL, actor TEXT NOT NULL, resource TEXT NOT NULL, PRIMARY KEY (cluster, actor, resource)
   ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE k8s_references (
@@ -273,7 +279,7 @@ CREATE TABLE k8s_told_requests (
 
 CREATE TABLE k8s_versions (
   object INTEGER NOT NULL, version INTEGER NOT NULL, cpid BLOB, gone INTEGER NOT NULL, facts TEXT NOT NULL,
-  includes BLOB NOT NULL, readable_ns INTEGER, PRIMARY KEY (object, version)
+  includes BLOB NOT NULL, readable_ns INTEGER, content_version INTEGER, begun INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (object, version)
   ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE "kysely_migration" ("name" varchar(255) not null primary key, "timestamp" varchar(255) not null);

@@ -44,6 +44,10 @@ const KEPT: Record<string, Keeping> = {
   k8s_clusters: { by: 'keeping: a week after the last that was told of it', left: 0 },
   k8s_objects: { by: 'keeping: an hour after it went, and a million', left: 0 },
   k8s_owners: { by: withObjects, left: 0 },
+  k8s_primaries: {
+    by: 'inference: eight of a controller, and a thousand; keeping: with the cluster',
+    left: 0,
+  },
   k8s_references: { by: withObjects, left: 0 },
   k8s_streams: { by: 'keeping: with the cluster', left: 0 },
   k8s_tellings: { by: 'inference: once it is decided', left: 0 },
@@ -91,7 +95,7 @@ function prune(): void {
   while (writer.writer.prune(1_000, { isCalendarRight: true }).more);
 }
 
-/** An autoscaler scales what makes Pods, a request tells no version, and in the end all of them go. */
+/** An autoscaler scales what makes Pods, an operator makes something for what it looks after, a request tells no version, and in the end all of them go. */
 function tellOfCluster({ writer: { inference }, clock }: TestWriter, day: number, look: () => void): void {
   const seenNs = BigInt(clock.wallMs()) * 1_000_000n
   const tell = (observations: readonly Observation[]): void => {
@@ -121,6 +125,18 @@ function tellOfCluster({ writer: { inference }, clock }: TestWriter, day: number
       },
     },
   ]).flat()
+  const widget = { kind: 'Widget', apiVersion: 'example.com/v1', name: `widget-${day}`, uid: `widget-${day}` }
+  const { name, uid, ...ofWidget } = widget
+  objects.push(
+    { ...ofWidget, metadata: { name, uid, namespace: 'kept' } },
+    {
+      ...{ kind: 'ConfigMap', apiVersion: 'v1' },
+      metadata: {
+        ...{ name, uid: `of-${uid}`, namespace: 'kept', ownerReferences: [widget] },
+        managedFields: [{ manager: 'widget-operator', operation: 'Update', time: '2026-01-01T00:00:00Z' }],
+      },
+    },
+  )
   const told = (type: string): Observation[] =>
     objects.map((object, at) => {
       const version = String(day * 1_000 + (type === 'ADDED' ? 0 : 100) + at + 1)
