@@ -83,7 +83,7 @@ function wordsOf(reads: Reads): string {
     case 'referred':
       return 'what its spec names and what changed'
     case 'primaries':
-      return 'objects that the operator looks after and that changed: they name it, it names them, or they own its owners'
+      return 'objects that the controller looks after and that changed: they name it, it names them, or they own its owners'
     case 'preemptor':
       return 'pods that are to run on the node that it names'
   }

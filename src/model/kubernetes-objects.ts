@@ -211,7 +211,7 @@ export interface NamedSettings {
   readonly namespace?: string
 }
 
-/** API groups of Kubernetes itself; objects of all others are of operators. */
+/** API groups of Kubernetes itself; objects of all others are custom resources. */
 const OWN_GROUPS = new Set([
   ...['', 'apps', 'batch', 'autoscaling', 'policy', 'extensions', 'networking.k8s.io', 'storage.k8s.io'],
   ...[
@@ -224,8 +224,8 @@ const OWN_GROUPS = new Set([
   ...['flowcontrol.apiserver.k8s.io', 'scheduling.k8s.io', 'resource.k8s.io', 'internal.apiserver.k8s.io'],
 ])
 
-/** Whether objects of an `apiVersion` belong to an operator, which reads and writes them as nobody here knows. */
-export function isOfOperator(apiVersion: string): boolean {
+/** Whether an `apiVersion` is of custom resources: what their controllers read, the table of relations does not say. */
+export function isCustomResource(apiVersion: string): boolean {
   const slash = apiVersion.indexOf('/')
   return !OWN_GROUPS.has(slash < 0 ? '' : apiVersion.slice(0, slash))
 }

@@ -5,7 +5,7 @@ import {
   fingerprintOf,
   type ObjectFacts,
   type ObjectIdentity,
-  isOfOperator,
+  isCustomResource,
 } from '../../model/kubernetes-objects.ts'
 import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
@@ -85,9 +85,9 @@ export function decide(
     return undefined
   }
   const writer = inferWriter(write, part, before?.facts, { objects, settings })
-  const isOperator = writer.role === 'controller' && !isOfKubernetes(writer.service)
+  const isCustomController = writer.role === 'controller' && !isOfKubernetes(writer.service)
   const { reads, upTo, isWhole } = readVersions(
-    { write, part, by: writer.service, isOperator, before, objects, below, tooLate: new Set() },
+    { write, part, by: writer.service, isCustomController, before, objects, below, tooLate: new Set() },
     settings.relations,
   )
   const key = keyOfWrite(settings.cluster, write)
@@ -252,7 +252,7 @@ function versionOf(
   return (after > before.version ? after : before.version) + 1n
 }
 
-/** What an operator looks after: objects whose status it writes, and owners of what it makes. */
+/** What a custom controller looks after: objects whose status it writes, and owners of what it makes. */
 function notePrimaries(
   { object, facts }: ClusterWrite,
   part: WritePart,
@@ -261,7 +261,7 @@ function notePrimaries(
 ): void {
   if (role === 'operator' || isOfKubernetes(service)) return
   const note = ({ apiVersion, resource }: ObjectIdentity): void => {
-    if (isOfOperator(apiVersion) || resource === 'ingresses') objects.notePrimary(service, resource)
+    if (isCustomResource(apiVersion) || resource === 'ingresses') objects.notePrimary(service, resource)
   }
   if (part === 'status' && role === 'controller') note(object)
   if (part !== 'creation') return
@@ -313,7 +313,7 @@ function hasContentOf(
 ): boolean {
   if (gone !== before.gone || facts.deleting !== before.facts.deleting) return false
   const isCounted = facts.generation > 0 && resource !== SELECTED && facts.owners.length === 0
-  if (isCounted && !isOfOperator(apiVersion)) return facts.generation === before.facts.generation
+  if (isCounted && !isCustomResource(apiVersion)) return facts.generation === before.facts.generation
   return fingerprintOf(facts, FINGERPRINT.authored) === fingerprintOf(before.facts, FINGERPRINT.authored)
 }
 

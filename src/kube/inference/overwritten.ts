@@ -45,8 +45,8 @@ export function overwrittenBefore(
 }
 
 /**
- * The operators' changes of an object of which nothing is left with a new version of it, before any controller had acted on them. `noted`
- * are changes that were superseded before.
+ * The operators' changes of an object of which nothing is left with a new version of it, before any controller had acted on them. Those of
+ * which nothing was left before that version are not among them.
  */
 export function supersededBy(version: KnownVersion, object: KnownObject, lastActed: bigint): KnownVersion[] {
   const earlier = object.versions.filter((one) => one.version < version.version)

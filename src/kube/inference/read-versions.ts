@@ -35,7 +35,7 @@ interface ReadVersions {
 
 /** What a controller read for a write: the version before, and what the relations name. */
 export function readVersions(reading: ReadContext, table: readonly Relation[]): ReadVersions {
-  const { write, part, by, isOperator, tooLate, objects: objectsOf } = reading
+  const { write, part, by, isCustomController, tooLate } = reading
   const found = new Map<string, ReadVersion>()
   const add = (read: ReadVersion | undefined): void => {
     if (read !== undefined && !found.has(read.identity.uid)) found.set(read.identity.uid, read)
@@ -46,7 +46,12 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     return { reads: [...found.values(), enclosing], upTo: undefined, isWhole: false }
   let upTo: bigint | undefined
   let isWhole = true
-  for (const relation of relationsOf(table, { resource: write.object.resource, part, by, isOperator })) {
+  for (const relation of relationsOf(table, {
+    resource: write.object.resource,
+    part,
+    by,
+    isCustomController,
+  })) {
     const { kind } = relation.reads
     if (!changesPrint(relation, reading)) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
@@ -56,10 +61,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
     if (counted === undefined || isUnchanged) {
       const objects = relatedObjects(relation, reading, (uid) => found.get(uid)?.known)
       // A status may be written for what has come or gone before that is counted.
-      const last = objectsOf.lastActed(write.object.uid, by)
-      const isMoved = ({ versions: [newest] }: KnownObject): boolean =>
-        newest !== undefined && (newest.contentVersion ?? 0n) > last
-      const read = isUnchanged ? objects.filter(({ object }) => isMoved(object)) : objects
+      const read = isUnchanged ? objects.filter(({ object }) => hasMoved(object, reading)) : objects
       for (const object of read) {
         const one = versionOf(object, relation, reading)
         add(one && kind === 'fellows' ? { ...one, isPassive: true } : one)
@@ -68,6 +70,11 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   }
   const reads = actedOnContent([...found.values()], reading)
   return { reads, upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
+}
+
+/** It came, went, or was changed in content since the writer wrote last. */
+function hasMoved({ versions: [newest] }: KnownObject, { write, by, objects }: ReadContext): boolean {
+  return newest !== undefined && (newest.contentVersion ?? 0n) > objects.lastActed(write.object.uid, by)
 }
 
 /** What is made and changed for an owner follows from what that wants, whatever has become of it since, and of the object itself. */

@@ -2,7 +2,7 @@ import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/infe
 import {
   type ContentReference,
   fingerprintOf,
-  isOfOperator,
+  isCustomResource,
   isSelectedBy,
   type ObjectFacts,
   type ObjectIdentity,
@@ -17,7 +17,7 @@ export interface ReadContext {
   readonly part: WritePart
   readonly by: string
   /** The writer is a controller, and none of Kubernetes itself. */
-  readonly isOperator: boolean
+  readonly isCustomController: boolean
   /** The version before, with what the writer knew of the object. */
   readonly before: KnownVersion | undefined
   readonly objects: ClusterObjects
@@ -75,10 +75,10 @@ export function relatedObjects(
     })
   /** When it looked at what its object names; where it has never written it, what is older than its content is no news. */
   const lookedLast = (): bigint => (since(uid) === 0n ? (before?.contentVersion ?? 0n) : since(uid))
-  /** Of what is no operator's only the content counts. */
+  /** Of what is no custom resource only the content counts. */
   const changeOf = (object: KnownObject): bigint => {
     const read = newest(object)
-    const isContent = !isOfOperator(object.identity.apiVersion) && read?.gone === false
+    const isContent = !isCustomResource(object.identity.apiVersion) && read?.gone === false
     return (isContent ? read.contentVersion : undefined) ?? read?.version ?? 0n
   }
   /** Since when the content of something is news for a write: its owner's content, and the writer's last look. */
@@ -230,7 +230,7 @@ export function relatedObjects(
 /** How far up owners are looked for. */
 const MAX_OWNER_DEPTH = 4
 
-/** Of what an operator looks after, what names an object, what that names by its labels, and what owns its owners. */
+/** Of what a custom controller looks after, what names an object, what that names by its labels, and what owns its owners. */
 function primariesNaming(
   { write: { object }, objects, by }: ReadContext,
   facts: ObjectFacts | undefined,

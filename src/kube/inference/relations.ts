@@ -59,9 +59,9 @@ export interface Counts {
  * - quota: quotas of its namespace that were changed since the writer did something to what its owner owns, which had been refused.
  * - freed: what went last from where it goes, while it waited for room.
  * - preemptor: what is to run where it runs.
- * - referred: of an operator's object, what its spec names and what changed since the operator wrote it last.
- * - primaries: of an operator, objects that it looks after, which name what is written, or are named by its labels and annotations, or
- *   own what owns it, and changed since the operator wrote it last; where nothing else is new.
+ * - referred: what the spec of a custom resource names and what changed since its controller wrote it last.
+ * - primaries: objects that a custom controller looks after, which name what is written, or are named by its labels and annotations, or
+ *   own what owns it, and changed since the controller wrote it last.
  * - entries: what its content lists as `field`, where the list says something else than before.
  * - naming: objects of a resource whose content names it as `field`; of a series, without the number that its name ends with.
  * - namespace: the namespace that it is in.
@@ -91,7 +91,7 @@ export type Reads =
   | { readonly kind: 'primaries' }
 
 /** Stands for controllers that are none of Kubernetes' own. */
-export const OPERATORS = 'operators'
+export const CUSTOM_CONTROLLERS = 'custom controllers'
 const MADE: readonly WritePart[] = ['creation', 'authored']
 const SUMS = ['replicas', 'ready'].map((name) => ({ theirs: name, ours: name }))
 const WANTED = { theirs: 'wanted', ours: 'wanted' }
@@ -232,15 +232,19 @@ export const RELATIONS: readonly Relation[] = [
     reads: { kind: 'namesake' },
   })),
   { parts: MADE, reads: { kind: 'named', field: 'applied from' } },
-  { parts: [...MADE, 'status'], by: OPERATORS, reads: { kind: 'dependents', resource: ANY_RESOURCE } },
-  { parts: [...MADE, 'status'], by: OPERATORS, reads: { kind: 'referred' } },
-  { parts: [...MADE, 'status', 'scale', 'deletion'], by: OPERATORS, reads: { kind: 'primaries' } },
+  {
+    parts: [...MADE, 'status'],
+    by: CUSTOM_CONTROLLERS,
+    reads: { kind: 'dependents', resource: ANY_RESOURCE },
+  },
+  { parts: [...MADE, 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'referred' } },
+  { parts: [...MADE, 'status', 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'primaries' } },
 ]
 
 /** The lines of a table that speak of a write. */
 export function relationsOf(
   table: readonly Relation[],
-  write: { resource: string; part: WritePart; by: string; isOperator: boolean },
+  write: { resource: string; part: WritePart; by: string; isCustomController: boolean },
 ): Relation[] {
   return table.filter(
     (relation) =>
@@ -248,7 +252,7 @@ export function relationsOf(
       relation.parts.includes(write.part) &&
       (relation.by === undefined ||
         relation.by === write.by ||
-        (relation.by === OPERATORS && write.isOperator)),
+        (relation.by === CUSTOM_CONTROLLERS && write.isCustomController)),
   )
 }
 

@@ -4,7 +4,7 @@ import {
   FINGERPRINT,
   fingerprintOf,
   type ObjectFacts,
-  isOfOperator,
+  isCustomResource,
 } from '../../model/kubernetes-objects.ts'
 import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
@@ -279,7 +279,7 @@ function whoTakesAway({ object, facts }: ClusterWrite, before: ObjectFacts | und
   if (isChanged('taints')) return controller('node-controller')
   if (isChanged('held')) return undefined
   const isAuthored = isChanged(FINGERPRINT.authored)
-  return isAuthored || isOfOperator(object.apiVersion)
+  return isAuthored || isCustomResource(object.apiVersion)
     ? { service: 'unknown', user: undefined, role: 'operator' }
     : undefined
 }

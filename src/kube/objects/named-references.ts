@@ -1,4 +1,4 @@
-import { type ContentReference, isOfOperator } from '../../model/kubernetes-objects.ts'
+import { type ContentReference, isCustomResource } from '../../model/kubernetes-objects.ts'
 import {
   isObject,
   type Json,
@@ -30,7 +30,7 @@ const COPIED_PARTS = new Set(['template', 'podTemplate', 'containers', 'initCont
 /** How an object names others as operators do: by labels and annotations, and in fields of its `spec`. */
 export function namedReferences(object: JsonObject): ContentReference[] {
   if (NOT_SEARCHED.has(textIn(object, 'kind'))) return []
-  const isSearched = isOfOperator(textIn(object, 'apiVersion')) || textIn(object, 'kind') === 'Ingress'
+  const isSearched = isCustomResource(textIn(object, 'apiVersion')) || textIn(object, 'kind') === 'Ingress'
   const referred: ContentReference[] = []
   if (isSearched)
     addReferred(

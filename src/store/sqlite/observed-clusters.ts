@@ -10,7 +10,7 @@ import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernet
 import type { Cached } from '../../model/store-ports.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { TableSweep } from './housekeeping.ts'
-import { ActorRows, ObjectRows, RelationRows, type StoredObject } from './observed-objects.ts'
+import { ActorRows, MOST_PRIMARIES, ObjectRows, RelationRows, type StoredObject } from './observed-objects.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -234,9 +234,9 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 
   notePrimary(by: string, resource: string): void {
-    if (this.primariesOf(by).includes(resource)) return
-    this.#rows.acted.notePrimary(this.#cluster, by, resource)
-    this.#primaries.clear()
+    const known = this.primariesOf(by)
+    if (known.includes(resource) || known.length >= MOST_PRIMARIES) return
+    if (this.#rows.acted.notePrimary(this.#cluster, by, resource)) this.#primaries.delete(by)
   }
 
   isFirstTold(request: string): boolean {

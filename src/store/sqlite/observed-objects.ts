@@ -364,7 +364,7 @@ function areSame(some: readonly ContentReference[], others: readonly ContentRefe
 const MOST_TOLD = 100_000
 
 /** What a controller looks after are few kinds, and few controllers look after any; names come from outside. */
-const MOST_PRIMARIES = 8
+export const MOST_PRIMARIES = 8
 const MOST_LOOKING = 1_000
 
 /** Who acted last for which object, what each looks after, and which requests were told of, as rows. */
@@ -416,8 +416,9 @@ export class ActorRows {
     return this.#primaries.all(cluster, by)
   }
 
-  notePrimary(cluster: number, by: string, resource: string): void {
-    this.#notePrimary.run({ cluster, by, resource })
+  /** False where it was known, or there is no room. */
+  notePrimary(cluster: number, by: string, resource: string): boolean {
+    return this.#notePrimary.run({ cluster, by, resource }).changes > 0
   }
 
   /** An object is removed. */
