@@ -20,6 +20,7 @@ import { up as readableVersions } from './023-readable-versions.ts'
 import { up as sentOnceMore } from './024-sent-once-more.ts'
 import { up as shorterNames } from './025-shorter-names.ts'
 import { up as whatChangedWhere } from './026-what-changed-where.ts'
+import { up as whatDrivesAChange } from './027-what-drives-a-change.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -44,4 +45,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '024-sent-once-more': { up: sentOnceMore },
   '025-shorter-names': { up: shorterNames },
   '026-what-changed-where': { up: whatChangedWhere },
+  '027-what-drives-a-change': { up: whatDrivesAChange },
 }

@@ -1,5 +1,5 @@
 import type { Cpid } from '../model/merge-graph.ts'
-import type { CascadeFacts, CausewayQueries, LinkedSpan } from '../model/queries.ts'
+import type { CascadeFacts, CascadesOfCpid, CausewayQueries, LinkedSpan } from '../model/queries.ts'
 import { rfc3339 } from '../model/time-and-size.ts'
 import {
   analyseCascadeAtOnce,
@@ -32,20 +32,21 @@ export const runCascade: Run = (line, io) => {
   const named = cpidOf(line.args[0] ?? '')
   return withQueries(line, io, (queries) => {
     const cpid = named(queries)
-    const roots = rootsOf(queries, cpid)
+    const found = cascadesOf(queries, cpid)
     for (const text of json
-      ? asJson(queries, cpid, roots)
-      : asText(queries, cpid, roots, terminalOf(io), line.all === true))
+      ? asJson(queries, cpid, found.cascades)
+      : asText(queries, cpid, found, terminalOf(io), line.all === true))
       io.stdout.write(text)
     return 0
   })
 }
 
 /** A root whose tombstone is left may still have cascades. */
-function rootsOf(queries: CausewayQueries, cpid: Cpid): readonly Cpid[] {
+function cascadesOf(queries: CausewayQueries, cpid: Cpid): CascadesOfCpid {
   const own = queries.cascade(cpid)
-  const roots = typeof own === 'string' ? requireFound(cpid, queries.cascadesOf(cpid)) : [cpid]
-  if (roots.length > 0) return roots
+  if (typeof own !== 'string') return { cascades: [cpid], drivenBy: [cpid] }
+  const found = requireFound(cpid, queries.cascadesOf(cpid))
+  if (found.cascades.length > 0) return found
   throw new CliError(
     `CPID ${cpid} takes part in no cascade yet, since nothing of it has been linked; ` +
       'ask again in a few seconds, or start causeway if none is running',
@@ -55,20 +56,27 @@ function rootsOf(queries: CausewayQueries, cpid: Cpid): readonly Cpid[] {
 function* asText(
   queries: CausewayQueries,
   cpid: Cpid,
-  roots: readonly Cpid[],
+  { cascades, drivenBy }: CascadesOfCpid,
   screen: Terminal,
   all: boolean,
 ): Generator<string> {
-  if (roots.length > 1)
-    yield `CPID ${cpid} takes part in ${count(roots.length, 'cascade')}, newest first.\n\n`
+  if (cascades.length > 1)
+    yield `CPID ${cpid} takes part in ${count(cascades.length, 'cascade')}${driversFirst(cascades, drivenBy)}.\n\n`
   let separator = ''
-  for (const root of roots) {
+  for (const root of cascades) {
     const facts = queries.cascade(root)
     if (typeof facts === 'string') continue
     yield separator
     yield* cascadeText(queries, facts, screen, all)
     separator = '\n'
   }
+}
+
+function driversFirst({ length }: readonly Cpid[], { length: driving }: readonly Cpid[]): string {
+  if (driving === 0 || driving === length) return ', newest first'
+  const others = length - driving
+  const first = driving === 1 ? 'the first one drives it' : `the first ${driving} drive it`
+  return `: ${first}, ${others === 1 ? 'the other was' : `the other ${others} were`} passed on with it`
 }
 
 /** `{"cpid":"...","cascades":[...]}` */

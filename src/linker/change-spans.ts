@@ -59,7 +59,10 @@ export function ensureChangeSpan(
   driven: boolean,
 ): ChangeSpan {
   const there = ctx.changes.find(cpid, trace.id)
-  if (there !== undefined) return there
+  if (there !== undefined) {
+    if (driven && !there.driven) ctx.changes.noteDriven(cpid, there)
+    return there
+  }
   const { graph } = ctx
   const node = graph.node(cpid)
   const mergelog = ctx.mergelogs.find(cpid)
@@ -71,6 +74,7 @@ export function ensureChangeSpan(
     trace: trace.id,
     spanId: changeSpanId(trace.traceId, node.cpid),
     depth: known?.depth ?? (deep ? 1 : inCascade.depth + 1),
+    driven,
   }
   const ns = stampIn(ctx, trace, mergelog === undefined ? activityNs : changeTime(mergelog))
   if (mergelog !== undefined) noteChange(ctx, trace, mergelog)

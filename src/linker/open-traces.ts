@@ -256,7 +256,7 @@ function addTrace(
     continuesRoot: full !== undefined && (full.episode === 0 || full.continuesRoot),
   }
   const trace = ctx.traces.add(begun, full)
-  ctx.changes.add(root.id, { trace: trace.id, spanId: trace.rootSpan, depth: 0 })
+  ctx.changes.add(root.id, { trace: trace.id, spanId: trace.rootSpan, depth: 0, driven: true })
   return trace
 }
 

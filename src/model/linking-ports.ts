@@ -262,6 +262,8 @@ export interface ChangeSpan {
   readonly trace: number
   readonly spanId: bigint
   readonly depth: number
+  /** It, or a span of its CPID, is activity of the trace's root. */
+  readonly driven: boolean
 }
 
 export interface StoredMergelog {
@@ -284,6 +286,8 @@ export interface ChangeSpans {
   /** CPIDs with a change span in the trace, nearest the root first. */
   cpidsIn(trace: number): number[]
   add(cpid: number, change: ChangeSpan): void
+  /** What was passed on with the CPID alone drives it now. */
+  noteDriven(cpid: number, change: ChangeSpan): void
 }
 
 /** The span that told of a change, by the ids it was sent with. */

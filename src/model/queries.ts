@@ -240,8 +240,8 @@ export interface CausewayQueries {
     after: Position | undefined,
     filter?: CascadeFilter,
   ): Pages<CascadeFacts>
-  /** The roots of the cascades in which the CPID takes part, newest first; none before it was linked. */
-  cascadesOf(cpid: Cpid): readonly Cpid[] | Absent
+  /** The cascades in which the CPID takes part. */
+  cascadesOf(cpid: Cpid): CascadesOfCpid | Absent
   /** `'unknown'` also for a CPID that is not the root of a cascade. */
   cascade(root: Cpid): CascadeFacts | Absent
   /** The traces of a cascade, the main one first. */
@@ -283,8 +283,15 @@ export interface CausewayQueries {
   facets(): Facets
 }
 
-/** What happened to an object once: a span read or wrote it, or a mergelog named it. */
-export interface ObjectActivity extends ListItem {
+/** Roots of the cascades in which a CPID takes part: first those that drive it, then those passed on with it, each the newest first. */
+export interface CascadesOfCpid {
+  readonly cascades: readonly Cpid[]
+  /** The first of them; none before something of the CPID was linked. */
+  readonly drivenBy: readonly Cpid[]
+}
+
+/** What happened to an object once: a span read or wrote it, or a mergelog named it. Its cascades are the first few. */
+export interface ObjectActivity extends ListItem, CascadesOfCpid {
   /** The reference, with uid and resourceVersion where they were given. */
   readonly object: string
   readonly action: 'observed' | 'wrote' | 'mergelog'
@@ -292,12 +299,10 @@ export interface ObjectActivity extends ListItem {
   readonly timeNs: UnixNanos
   readonly service: string | undefined
   readonly cluster: string | undefined
-  /** Roots of the cascades in which its CPID takes part, the newest ones. */
-  readonly cascades: readonly Cpid[]
 }
 
-/** A version of an object that a span wrote. */
-export interface ObjectVersionFacts extends ListItem {
+/** A version of an object that a span wrote. Its cascades are the first few. */
+export interface ObjectVersionFacts extends ListItem, CascadesOfCpid {
   /** The reference, with uid and resourceVersion where they were given. */
   readonly object: string
   /** When the span ended that wrote it. */
@@ -307,8 +312,6 @@ export interface ObjectVersionFacts extends ListItem {
   readonly service: string
   readonly cluster: string | undefined
   readonly cpid: Cpid | undefined
-  /** Roots of the cascades in which its CPID takes part, the newest ones. */
-  readonly cascades: readonly Cpid[]
   /** The object references that whoever wrote it had read. */
   readonly observed: readonly string[]
   /** Where the write was seen from outside. */

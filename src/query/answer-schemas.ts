@@ -263,6 +263,21 @@ export const CascadeList = z
   .meta({ id: 'CascadeList' })
 export type CascadeList = AnswerOf<typeof CascadeList>
 
+export const CascadeOfCpid = z
+  .strictObject({
+    ...CascadeOutline.shape,
+    drives: z
+      .boolean()
+      .describe('its root drives the CPID; else it was passed on, or nothing of it is linked yet'),
+  })
+  .meta({ id: 'CascadeOfCpid' })
+export type CascadeOfCpid = AnswerOf<typeof CascadeOfCpid>
+
+export const CascadesOfCpid = z
+  .strictObject({ cascades: z.array(CascadeOfCpid), next: Next })
+  .meta({ id: 'CascadesOfCpid' })
+export type CascadesOfCpid = AnswerOf<typeof CascadesOfCpid>
+
 export const Cascade = z
   .strictObject({
     ...CascadeOutline.shape,
@@ -340,6 +355,12 @@ export const Graph = z
   .meta({ id: 'Graph' })
 export type Graph = AnswerOf<typeof Graph>
 
+const drivenBy = z
+  .array(CpidText)
+  .describe(
+    'the roots that drive it, newest first; others were passed on with it. Empty until something of the CPID is linked',
+  )
+
 export const ObjectEvent = z
   .strictObject({
     object: z.string().describe('with uid and resourceVersion where they were given'),
@@ -348,7 +369,10 @@ export const ObjectEvent = z
     timestamp: TimeText,
     service: z.string().nullable(),
     cluster: z.string().nullable(),
-    cascades: z.array(CpidText).describe('roots of the cascades in which the CPID takes part, at most 8'),
+    cascades: z
+      .array(CpidText)
+      .describe('roots of the cascades in which the CPID takes part, those that drive it first, at most 8'),
+    drivenBy,
   })
   .meta({ id: 'ObjectEvent' })
 export type ObjectEvent = AnswerOf<typeof ObjectEvent>
@@ -370,7 +394,10 @@ export const ObjectVersion = z
     gap,
     cluster: z.string().nullable(),
     cpid: CpidText.nullable(),
-    cascades: z.array(CpidText).describe('roots of the cascades in which the CPID takes part, at most 8'),
+    cascades: z
+      .array(CpidText)
+      .describe('roots of the cascades in which the CPID takes part, those that drive it first, at most 8'),
+    drivenBy,
     observed: z.array(z.string()).describe('the versions that whoever wrote it had read, at most 128'),
   })
   .meta({ id: 'ObjectVersion' })

@@ -112,13 +112,18 @@ export function answer(queries: CausewayQueries, question: Question): Answer {
       })
     case 'cascadesOf': {
       const { cpid, part } = question
-      const roots = queries.cascadesOf(cpid)
-      if (typeof roots === 'string') return { kind: roots }
+      const found = queries.cascadesOf(cpid)
+      if (typeof found === 'string') return { kind: found }
+      const driving = new Set(found.drivenBy)
       return inPart(
         part,
         1,
-        (after) => queries.cascadesAmong(roots, after),
-        (pages) => listJson('cascades', pages, part, cascadeOutline),
+        (after) => queries.cascadesAmong(found.cascades, after),
+        (pages) =>
+          listJson('cascades', pages, part, (facts) => ({
+            ...cascadeOutline(facts),
+            drives: driving.has(facts.root),
+          })),
       )
     }
     case 'graph': {
@@ -274,7 +279,7 @@ function* findJson(
     const ofTrace = queries.rootOfTrace(Buffer.from(cpid.replaceAll('-', ''), 'hex'))
     if (ofTrace !== undefined) roots.add(ofTrace)
     const found = queries.cascadesOf(cpid)
-    if (typeof found !== 'string') for (const root of found) roots.add(root)
+    if (typeof found !== 'string') for (const root of found.cascades) roots.add(root)
     state = typeof found === 'string' ? found : 'known'
   }
   if (whole === undefined && text !== '') {

@@ -30,6 +30,7 @@ export function objectJson({
   service,
   cluster,
   cascades,
+  drivenBy,
 }: ObjectActivity): ObjectEvent {
   return {
     object,
@@ -39,6 +40,7 @@ export function objectJson({
     service: service ?? null,
     cluster: cluster ?? null,
     cascades,
+    drivenBy,
   }
 }
 
@@ -54,6 +56,7 @@ export function objectVersionJson(facts: ObjectVersionFacts): ObjectVersion {
     cluster: facts.cluster ?? null,
     cpid: facts.cpid ?? null,
     cascades: facts.cascades,
+    drivenBy: facts.drivenBy,
     observed: facts.observed.slice(0, REFERENCES_SHOWN),
   }
 }

@@ -28,6 +28,11 @@ CREATE VIEW audit_cascade_actors AS
   CASE y.began WHEN 1 THEN 'yes' ELSE 'no' END AS began
   FROM trace_actors y JOIN traces t ON t.id = y.trace JOIN cpids c ON c.id = t.root;
 
+CREATE VIEW audit_cascade_changes AS
+  SELECT a.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id, b.text AS cpid,
+  CASE c.driven WHEN 0 THEN 'no' ELSE 'yes' END AS drives
+  FROM change_spans c JOIN traces t ON t.id = c.trace JOIN cpids a ON a.id = t.root JOIN cpids b ON b.id = c.cpid;
+
 CREATE VIEW audit_cascade_spans AS
   SELECT a.text AS root, t.episode, lower(hex(t.trace_id)) AS trace_id, c.text AS cpid,
   CASE WHEN s.span_id <> 0 THEN printf('%016x', s.span_id) END AS span_id, CASE WHEN d.parent_id <> 0 THEN printf('%016x', d.parent_id) END AS parent_span_id, s.name, r.service, r.cluster,
@@ -164,7 +169,7 @@ CREATE TABLE change_spans (
   cpid INTEGER NOT NULL,
   trace INTEGER NOT NULL,
   span_id INTEGER NOT NULL,
-  depth INTEGER NOT NULL,
+  depth INTEGER NOT NULL, driven INTEGER NOT NULL DEFAULT 1,
   PRIMARY KEY (cpid, trace)
   ) STRICT, WITHOUT ROWID;
 

@@ -86,7 +86,12 @@ const CALLS: readonly Call[] = [
     waiting.due(b),
   ],
   ({ changes }, a, b) =>
-    changes.find(a, b) ?? changes.add(a, { trace: b, spanId: BigInt(a - b), depth: (a * b) % 3 }),
+    changes.find(a, b) ??
+    changes.add(a, { trace: b, spanId: BigInt(a - b), depth: (a * b) % 3, driven: a > b }),
+  ({ changes }, a, b) => {
+    const there = changes.find(a, b)
+    if (there !== undefined) changes.noteDriven(a, there)
+  },
   ({ changes }, a, b) => [changes.newest(a, b), changes.cpidsIn(b)],
   ({ traces }, root) => {
     const before = traces.currentOf(root)

@@ -95,14 +95,18 @@ export function linkingContract(open: Open): void {
   test('a CPID has one change span in a trace; those of a trace are read from the root on', async () => {
     using opened = await open()
     opened.transactor.run(({ changes }) => {
-      changes.add(1, { trace: 7, spanId: 11n, depth: 1 })
-      changes.add(2, { trace: 7, spanId: -12n, depth: 0 })
-      changes.add(1, { trace: 8, spanId: 13n, depth: 0 })
-      expect(() => changes.add(1, { trace: 7, spanId: 14n, depth: 2 })).toThrow()
+      changes.add(1, { trace: 7, spanId: 11n, depth: 1, driven: false })
+      changes.add(2, { trace: 7, spanId: -12n, depth: 0, driven: true })
+      changes.add(1, { trace: 8, spanId: 13n, depth: 0, driven: true })
+      expect(() => changes.add(1, { trace: 7, spanId: 14n, depth: 2, driven: true })).toThrow()
     })
     opened.reopened().transactor.run(({ changes }) => {
-      expect(changes.find(2, 7)).toEqual({ trace: 7, spanId: -12n, depth: 0 })
+      expect(changes.find(2, 7)).toEqual({ trace: 7, spanId: -12n, depth: 0, driven: true })
       expect(changes.find(2, 8)).toBeUndefined()
+      const passedOn = { trace: 7, spanId: 11n, depth: 1, driven: false }
+      expect(changes.find(1, 7)).toEqual(passedOn)
+      changes.noteDriven(1, passedOn)
+      expect(changes.find(1, 7)).toEqual({ ...passedOn, driven: true })
       expect(changes.newest(1, 9).map(({ trace }) => trace)).toEqual([8, 7])
       expect(changes.newest(1, 1)).toHaveLength(1)
       expect(changes.cpidsIn(7)).toEqual([2, 1])
@@ -165,8 +169,10 @@ export function linkingContract(open: Open): void {
         for (const number of [1, 2, 3]) graph.sight(cpid(number) as Cpid)
         const first = traces.add(openedTrace(1), undefined)
         const second = traces.add(openedTrace(1, 1), first)
-        for (const id of [1, 2]) changes.add(id, { trace: first.id, spanId: BigInt(id), depth: 0 })
-        for (const id of [2, 3]) changes.add(id, { trace: second.id, spanId: BigInt(id), depth: 0 })
+        for (const id of [1, 2])
+          changes.add(id, { trace: first.id, spanId: BigInt(id), depth: 0, driven: true })
+        for (const id of [2, 3])
+          changes.add(id, { trace: second.id, spanId: BigInt(id), depth: 0, driven: true })
         expect(traces.countMissing(second)).toBe(3)
         const node = graph.node(2)
         node.hasMergelog = true

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
+import type { Cpid } from '../../src/model/merge-graph.ts'
 import { cpid, type SpanSketch } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import { expectSoundTraces } from '../support/sound-traces.ts'
@@ -93,6 +94,16 @@ function drivers({ changes, works }: History): number[][] {
   return driving
 }
 
+/** What drives each change: what drives the work that told of it, else all its roots; and what drives its works. */
+function driversOfChanges({ changes, works }: History, driving: readonly number[][]): number[][] {
+  return changes.map(({ told }, at) => {
+    const listed = rootsOf(changes, at)
+    const teller = told === undefined ? [] : (driving[told] ?? []).filter((root) => listed.includes(root))
+    const ofWorks = works.flatMap(({ change }, work) => (change === at ? (driving[work] ?? []) : []))
+    return [...new Set([...(teller.length === 0 ? listed : teller), ...ofWorks])]
+  })
+}
+
 const objectOf = (work: number): string => `v1/pods/default/p${work}?rv=${work + 1}`
 
 function sketchOf({ change, trace, parent, observed, unknown }: Work, at: number): SpanSketch {
@@ -180,6 +191,17 @@ test('in whatever order things arrive, what drives them is the same; nothing is 
           expect(rootsWith(({ activity }) => activity === 'yes')).toEqual(names(driving[at] ?? []))
           const newest = [...(driving[at] ?? [])].sort((a, b) => sightingOf(b) - sightingOf(a)).slice(0, 1)
           expect(rootsWith(({ copy }) => copy === 'no')).toEqual(names(newest))
+        }
+        for (const [at, roots] of driversOfChanges(drawn, driving).entries()) {
+          const found = writer.queries().cascadesOf(cpid(at + 1) as Cpid)
+          const { cascades, drivenBy } = typeof found === 'string' ? { cascades: [], drivenBy: [] } : found
+          expect([...drivenBy].sort()).toEqual(roots.map((root) => cpid(root + 1)).sort())
+          expect(cascades.slice(0, drivenBy.length)).toEqual(drivenBy)
+          expect([...cascades].sort()).toEqual(
+            rootsOf(drawn.changes, at)
+              .map((root) => cpid(root + 1))
+              .sort(),
+          )
         }
         writer.pass(301_000)
         const sent = writer.sent()

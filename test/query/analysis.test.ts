@@ -151,6 +151,7 @@ test('what happened to an object, newest first, by any way to name it', () => {
         service: action === 'wrote' ? 'deployment-controller' : 'replicaset-controller',
         cluster: 'kind',
         cascades: [cpid(root)],
+        drivenBy: [cpid(root)],
       })),
     ),
   )

@@ -153,8 +153,8 @@ test('any CPID leads to the cascades it takes part in', async () => {
   using writer = await figureSeven()
   const queries = writer.queries()
   const cascadesOf = (number: number): unknown => {
-    const roots = queries.cascadesOf(id(number))
-    return typeof roots === 'string' ? roots : numbersOf(roots)
+    const found = queries.cascadesOf(id(number))
+    return typeof found === 'string' ? found : numbersOf(found.cascades)
   }
   expect([1, 3, 5, 7, 8, 99].map(cascadesOf)).toEqual([[1], [2, 1], [4, 2, 1], [6, 4, 2], [8], 'unknown'])
   // Not linked yet: those of its roots.
@@ -177,7 +177,7 @@ test('a missing mergelog is named, and a CPID that turns out to have sources is 
   ])
   writer.link()
   expect(rootsOf(writer, {})).toEqual([4])
-  expect(writer.queries().cascadesOf(id(5))).toEqual([cpid(4)])
+  expect(writer.queries().cascadesOf(id(5))).toEqual({ cascades: [cpid(4)], drivenBy: [cpid(4)] })
   expect(ask(writer, { kind: 'cascade', root: id(5) })).toBe('unknown')
   expect(ask(writer, { kind: 'cascade', root: id(4) })).toMatchObject({ missing: 0, missingCpids: [] })
 })
@@ -186,7 +186,7 @@ test('where every CPID is its own trace, each is the root of its own cascade', a
   using writer = await figureSeven(undefined, { linking: { mode: 'links' } })
   expect(rootsOf(writer, {})).toEqual([8, 7, 6, 5, 4, 3, 2, 1])
   expect(treeOf(ask<Cascade>(writer, { kind: 'cascade', root: id(5) }))).toEqual(['merge', '  work of 5'])
-  expect(writer.queries().cascadesOf(id(5))).toEqual([cpid(5)])
+  expect(writer.queries().cascadesOf(id(5))).toEqual({ cascades: [cpid(5)], drivenBy: [cpid(5)] })
 })
 
 test('a trace of 10,000 levels is answered', async () => {

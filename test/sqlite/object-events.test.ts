@@ -46,7 +46,11 @@ const plainly = (db: Sqlite, prefix: string): string[] =>
 
 /** The same in pages, each asked for from where the one before ended. */
 function inPages(db: Sqlite, prefix: string, first: number, namedLately: number): string[] {
-  const reader = new ObjectFactsReader(db, () => [], new ObjectEvents(db, namedLately))
+  const reader = new ObjectFactsReader(
+    db,
+    () => ({ cascades: [], drivenBy: [] }),
+    new ObjectEvents(db, namedLately),
+  )
   const found: ObjectActivity[] = []
   for (let after: Position | undefined; ;) {
     let page: readonly ObjectActivity[] = []

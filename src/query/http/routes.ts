@@ -4,6 +4,7 @@ import {
   Ancestors,
   Cascade,
   CascadeList,
+  CascadesOfCpid,
   Comparison,
   CpidFactsAnswer,
   DashboardSettings,
@@ -71,7 +72,7 @@ const CPID_ROUTES = [
     ask: ({ cpid }) => ({ kind: 'ancestors', cpid }),
   }),
   route('/cpids/{cpid}/roots', {
-    summary: 'Its ancestors without sources; a root is its own',
+    summary: 'Its ancestors without sources; a root is its own. Which of them drive it is in `cascades`',
     answer: Roots,
     failures: CPID_FAILURES,
     ask: ({ cpid }) => ({ kind: 'roots', cpid }),
@@ -98,9 +99,9 @@ const CPID_ROUTES = [
     ask: ({ cpid, ...part }) => ({ kind: 'logs', cpid, part: pageOf(part) }),
   }),
   route('/cpids/{cpid}/cascades', {
-    summary: 'The cascades in which it takes part, newest first',
+    summary: 'The cascades in which it takes part, newest first, and which of them drive it',
     query: PAGE_PARAMETERS,
-    answer: CascadeList,
+    answer: CascadesOfCpid,
     failures: CPID_FAILURES,
     ask: ({ cpid, ...part }) => ({ kind: 'cascadesOf', cpid, part: pageOf(part, DEFAULT_LIMIT) }),
   }),

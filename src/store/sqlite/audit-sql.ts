@@ -23,7 +23,7 @@ const CPID_BYTES = 16
 
 /**
  * Adds the functions `related(cpid)`, `ancestors(cpid)` and `roots(cpid)` to a connection. `place` counts from 1 in
- * the order of the API. A CPID of which nothing is known has no rows and is told to `onAbsent`; what is no CPID is an
+ * the order of the API, and `drives` says of a root whether it drives the CPID (`yes`, `no`). A CPID of which nothing is known has no rows and is told to `onAbsent`; what is no CPID is an
  * error, and NULL has no rows.
  */
 function addGraphTables(
@@ -33,7 +33,7 @@ function addGraphTables(
 ): void {
   for (const name of GRAPH_TABLES) {
     db.table(name, {
-      columns: ['cpid', 'place'],
+      columns: name === 'roots' ? ['cpid', 'place', 'drives'] : ['cpid', 'place'],
       parameters: ['of'],
       *rows(of: unknown) {
         if (of === null) return
@@ -43,11 +43,24 @@ function addGraphTables(
           onAbsent(cpid, pages)
           return
         }
+        const driving = name === 'roots' ? driversOf(queries, cpid) : undefined
         let place = 0
-        for (const page of pages) for (const one of page) yield { cpid: one, place: ++place }
+        for (const page of pages)
+          for (const one of page)
+            yield {
+              cpid: one,
+              place: ++place,
+              ...(driving !== undefined && { drives: driving.has(one) ? 'yes' : 'no' }),
+            }
       },
     })
   }
+}
+
+/** The roots that drive a CPID (rule 6 of docs/linking.md). */
+function driversOf(queries: CausewayQueries, cpid: Cpid): ReadonlySet<Cpid> {
+  const found = queries.cascadesOf(cpid)
+  return new Set(typeof found === 'string' ? [] : found.drivenBy)
 }
 
 function cpidIn(name: string, value: unknown, queries: CausewayQueries): Cpid {

@@ -328,13 +328,19 @@ class RareCascades {
 /** As many roots as a CPID that takes part in no cascade yet is looked up under. */
 const MAX_ROOTS = 8
 
+/** Roots of a CPID, newest first: those that drive it (rule 6 of docs/linking.md), and those passed on with it. */
+interface RootsInTwoKinds {
+  readonly driving: readonly number[]
+  readonly passedOn: readonly number[]
+}
+
 /** Finds the traces of roots and the roots of CPIDs. */
 export class CascadeTraces {
   readonly #ofRoot: Statement<[number], TraceRow>
   readonly #merged: Statement<[number, number], number>
   readonly #rootOf: Statement<[Buffer], number>
   readonly #missing: Statement<[number, number], number>
-  readonly #rootsOf: Statement<[number], number>
+  readonly #rootsOf: Statement<[number], { root: number; driven: number }>
   readonly #rootsAmong: Statement<[string, number], number>
 
   constructor(db: Sqlite) {
@@ -356,14 +362,13 @@ export class CascadeTraces {
       )
       .pluck()
     this.#rootOf = db.prepare<[Buffer], number>('SELECT root FROM traces WHERE trace_id = ?').pluck()
-    this.#rootsOf = db
-      .prepare<[number], number>(
-        `SELECT traces.root FROM change_spans JOIN traces ON traces.id = change_spans.trace
+    this.#rootsOf = db.prepare<[number], { root: number; driven: number }>(
+      `SELECT traces.root, max(change_spans.driven) AS driven
+         FROM change_spans JOIN traces ON traces.id = change_spans.trace
          LEFT JOIN mergelogs ON mergelogs.cpid = traces.root
          WHERE change_spans.cpid = ? AND NOT (traces.provisional = 1 AND coalesce(length(mergelogs.sources), 0) > 0)
          GROUP BY traces.root ORDER BY min(traces.id) DESC`,
-      )
-      .pluck()
+    )
     this.#rootsAmong = db
       .prepare<[string, number], number>(
         `SELECT traces.root FROM json_each(?) wanted JOIN traces ON traces.root = wanted.value
@@ -391,9 +396,14 @@ export class CascadeTraces {
   }
 
   /** The roots of the traces in which the CPID has a change span; before it was linked, those of its roots. */
-  rootsOf(cpid: number, graphRoots: () => readonly number[]): number[] {
+  rootsOf(cpid: number, graphRoots: () => readonly number[]): RootsInTwoKinds {
     const roots = this.#rootsOf.all(cpid)
-    return roots.length > 0 ? roots : this.#rootsAmong.all(JSON.stringify(graphRoots()), MAX_ROOTS)
+    if (roots.length === 0)
+      return { driving: [], passedOn: this.#rootsAmong.all(JSON.stringify(graphRoots()), MAX_ROOTS) }
+    return {
+      driving: roots.filter(({ driven }) => driven === 1).map(({ root }) => root),
+      passedOn: roots.filter(({ driven }) => driven === 0).map(({ root }) => root),
+    }
   }
 }
 

@@ -1,8 +1,14 @@
 import type { Statement } from 'better-sqlite3'
 import { CORE_API_VERSION } from '../../model/kubernetes-objects.ts'
-import { type Cpid, cpidOfBytes } from '../../model/merge-graph.ts'
+import { cpidOfBytes } from '../../model/merge-graph.ts'
 import { namedObjects } from '../../model/otlp/read-stored-span.ts'
-import type { ObjectActivity, ObjectVersionFacts, Pages, Position } from '../../model/queries.ts'
+import type {
+  CascadesOfCpid,
+  ObjectActivity,
+  ObjectVersionFacts,
+  Pages,
+  Position,
+} from '../../model/queries.ts'
 import { type SeenColumns, seenWriteOf } from './linked-span-queries.ts'
 import type { Sqlite } from './open-database.ts'
 import { SPAN_IS_REPEAT } from './repeated-records.ts'
@@ -11,14 +17,15 @@ const EVENTS_A_PAGE = 200
 const LAST_ARRIVAL = 2n ** 63n - 1n
 const ACTIONS = ['observed', 'wrote', 'mergelog'] as const
 const MERGELOG = 2n
+const IN_NONE: CascadesOfCpid = { cascades: [], drivenBy: [] }
 
 /** Reads what happened to objects. The time is when a span that wrote ended, when one that observed started, when a merge happened. */
 export class ObjectFactsReader {
   readonly #numbers: ObjectNumbers
   readonly #happenings: ObjectEvents
-  readonly #cascadesOf: (cpid: number) => readonly Cpid[]
+  readonly #cascadesOf: (cpid: number) => CascadesOfCpid
 
-  constructor(db: Sqlite, cascadesOf: (cpid: number) => readonly Cpid[], happenings = new ObjectEvents(db)) {
+  constructor(db: Sqlite, cascadesOf: (cpid: number) => CascadesOfCpid, happenings = new ObjectEvents(db)) {
     this.#numbers = new ObjectNumbers(db)
     this.#cascadesOf = cascadesOf
     this.#happenings = happenings
@@ -68,7 +75,7 @@ export class ObjectFactsReader {
       timeNs: row.time_ns,
       service: textOf(row.service),
       cluster: textOf(row.cluster),
-      cascades: row.cpid === null ? [] : this.#cascadesOf(Number(row.cpid)),
+      ...(row.cpid === null ? IN_NONE : this.#cascadesOf(Number(row.cpid))),
     }
   }
 }
@@ -112,11 +119,11 @@ type Details = [
 /** Reads who wrote which version of objects, the highest version first. The cost grows with what is asked for, not with what was written. */
 export class ObjectVersionsReader {
   readonly #numbers: ObjectNumbers
-  readonly #cascadesOf: (cpid: number) => readonly Cpid[]
+  readonly #cascadesOf: (cpid: number) => CascadesOfCpid
   readonly #newest: Statement<[VersionsBind], Written>
   readonly #details: Statement<[Written], Details>
 
-  constructor(db: Sqlite, cascadesOf: (cpid: number) => readonly Cpid[]) {
+  constructor(db: Sqlite, cascadesOf: (cpid: number) => CascadesOfCpid) {
     this.#numbers = new ObjectNumbers(db)
     this.#cascadesOf = cascadesOf
     this.#newest = db
@@ -189,7 +196,7 @@ export class ObjectVersionsReader {
         service,
         cluster: cluster === null || cluster === '' ? undefined : cluster,
         cpid: uuid === null ? undefined : cpidOfBytes(uuid),
-        cascades: cpid === null ? [] : this.#cascadesOf(Number(cpid)),
+        ...(cpid === null ? IN_NONE : this.#cascadesOf(Number(cpid))),
         observed: namedObjects(raw).observed,
         seen: seenWriteOf(...seen),
       },

@@ -250,6 +250,7 @@ interface ChangeRow {
   trace: bigint
   span_id: bigint
   depth: bigint
+  driven: bigint
 }
 
 /** Which change span a CPID has in which trace. */
@@ -259,16 +260,22 @@ export class ChangeSpanTable implements ChangeSpans {
   readonly #newest: Statement<[number, number], ChangeRow>
   readonly #cpids: Statement<[number], number>
   readonly #insert: Statement
+  readonly #noteDriven: Statement<[number, number]>
 
   constructor(db: Sqlite) {
     const changes = <Bind extends unknown[]>(rest: string): Statement<Bind, ChangeRow> =>
-      db.prepare<Bind, ChangeRow>(`SELECT trace, span_id, depth FROM change_spans ${rest}`).safeIntegers()
+      db
+        .prepare<Bind, ChangeRow>(`SELECT trace, span_id, depth, driven FROM change_spans ${rest}`)
+        .safeIntegers()
     this.#one = changes('WHERE cpid = ? AND trace = ?')
     this.#newest = changes('WHERE cpid = +? ORDER BY trace DESC LIMIT +?')
     this.#cpids = db
       .prepare<[number], number>('SELECT cpid FROM change_spans WHERE trace = +? ORDER BY depth, cpid')
       .pluck()
-    this.#insert = db.prepare('INSERT INTO change_spans (cpid, trace, span_id, depth) VALUES (?, ?, ?, ?)')
+    this.#insert = db.prepare(
+      'INSERT INTO change_spans (cpid, trace, span_id, depth, driven) VALUES (?, ?, ?, ?, ?)',
+    )
+    this.#noteDriven = db.prepare('UPDATE change_spans SET driven = 1 WHERE cpid = ? AND trace = ?')
   }
 
   find(cpid: number, trace: number): ChangeSpan | undefined {
@@ -291,8 +298,13 @@ export class ChangeSpanTable implements ChangeSpans {
   }
 
   add(cpid: number, change: ChangeSpan): void {
-    this.#insert.run(cpid, change.trace, change.spanId, change.depth)
+    this.#insert.run(cpid, change.trace, change.spanId, change.depth, change.driven ? 1 : 0)
     this.#cache.set(`${cpid} ${change.trace}`, change)
+  }
+
+  noteDriven(cpid: number, change: ChangeSpan): void {
+    this.#noteDriven.run(cpid, change.trace)
+    this.#cache.set(`${cpid} ${change.trace}`, { ...change, driven: true })
   }
 
   forget(): void {
@@ -301,7 +313,8 @@ export class ChangeSpanTable implements ChangeSpans {
 }
 
 function changeOf(row: ChangeRow): ChangeSpan {
-  return { trace: Number(row.trace), spanId: row.span_id, depth: Number(row.depth) }
+  const { trace, span_id: spanId, depth, driven } = row
+  return { trace: Number(trace), spanId, depth: Number(depth), driven: driven === 1n }
 }
 
 interface Added {

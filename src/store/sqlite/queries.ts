@@ -7,6 +7,7 @@ import type {
   Absent,
   CascadeFacts,
   CascadeFilter,
+  CascadesOfCpid,
   CausewayQueries,
   CpidFacts,
   Facets,
@@ -73,7 +74,7 @@ export class SqliteQueries implements CausewayQueries {
     this.#sent = new SentItems(db, this.#read)
     this.#sentTraces = new SentTraces(db, this.#sent)
     this.#around = new GraphAroundReader(db)
-    const cascadesOf = (cpid: number): Cpid[] => this.#rootsOf(cpid).slice(0, CASCADES_NAMED)
+    const cascadesOf = (cpid: number): CascadesOfCpid => this.#cascadesOf(cpid, CASCADES_NAMED)
     this.#objects = new ObjectFactsReader(db, cascadesOf)
     this.#versions = new ObjectVersionsReader(db, cascadesOf)
     this.#facets = new FacetsReader(db)
@@ -151,8 +152,8 @@ export class SqliteQueries implements CausewayQueries {
     )
   }
 
-  cascadesOf(cpid: Cpid): readonly Cpid[] | Absent {
-    return this.#of(cpid, (id) => this.#rootsOf(id))
+  cascadesOf(cpid: Cpid): CascadesOfCpid | Absent {
+    return this.#of(cpid, (id) => this.#cascadesOf(id))
   }
 
   cascade(root: Cpid): CascadeFacts | Absent {
@@ -235,8 +236,10 @@ export class SqliteQueries implements CausewayQueries {
     return this.#facets.read()
   }
 
-  #rootsOf(cpid: number): Cpid[] {
-    return this.#cpids.cpids(this.#traces.rootsOf(cpid, () => this.#walk.roots(cpid)))
+  #cascadesOf(cpid: number, most?: number): CascadesOfCpid {
+    const { driving, passedOn } = this.#traces.rootsOf(cpid, () => this.#walk.roots(cpid))
+    const cascades = this.#cpids.cpids([...driving, ...passedOn].slice(0, most))
+    return { cascades, drivenBy: cascades.slice(0, driving.length) }
   }
 
   #relatedFrom(id: number, after: Position | undefined): number[] {

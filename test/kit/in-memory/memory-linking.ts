@@ -148,4 +148,8 @@ export class MemoryChanges implements ChangeSpans {
     if (this.#tables.changes.has(key)) throw new Error('the CPID has a change span in the trace already')
     this.#tables.changes.set(key, [cpid, { ...change }])
   }
+
+  noteDriven(cpid: number, change: ChangeSpan): void {
+    this.#tables.changes.set(`${cpid} ${change.trace}`, [cpid, { ...change, driven: true }])
+  }
 }

@@ -1,7 +1,31 @@
 import { hrefTo } from '../app/address.ts'
 
-/** The cascades of these roots, each open at a span where one is given. */
-export function CascadeLinks({ roots, span }: { roots: readonly string[]; span?: string }) {
+interface CascadeLinksProps {
+  roots: readonly string[]
+  /** The first of them: what drives it. */
+  drivenBy: readonly string[]
+  /** Where each opens. */
+  span?: string
+}
+
+/** The cascades of these roots: those that drive it, and below them those that were only passed on with it. */
+export function CascadeLinks({ roots, drivenBy, span }: CascadeLinksProps) {
+  const isKnown = drivenBy.length > 0
+  const passedOn = roots.slice(isKnown ? drivenBy.length : roots.length)
+  return (
+    <>
+      <Links roots={isKnown ? drivenBy : roots} {...(span !== undefined && { span })} />
+      {passedOn.length > 0 && (
+        <details class="muted">
+          <summary>{passedOn.length} passed on</summary>
+          <Links roots={passedOn} {...(span !== undefined && { span })} />
+        </details>
+      )}
+    </>
+  )
+}
+
+function Links({ roots, span }: Pick<CascadeLinksProps, 'roots' | 'span'>) {
   return (
     <ul class="cpid-list">
       {roots.map((root) => (

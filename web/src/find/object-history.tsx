@@ -82,7 +82,7 @@ function EventTable({ events }: { events: readonly ObjectEvent[] }) {
             <td class="number">{objectName(entry.object).version}</td>
             <td>{entry.cpid !== null && <CpidMark cpid={entry.cpid} href={`/cpids/${entry.cpid}`} />}</td>
             <td>
-              <CascadeLinks roots={entry.cascades} />
+              <CascadeLinks roots={entry.cascades} drivenBy={entry.drivenBy} />
             </td>
           </tr>
         ))}

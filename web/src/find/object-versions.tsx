@@ -74,7 +74,7 @@ export function ObjectVersionsPanel({ reference }: { reference: string }) {
 
 function VersionRow({ version, isOne }: { version: ObjectVersion; isOne: boolean }) {
   const nowMs = useNow()
-  const { object, timestamp, name, user, service, cause, gap, cluster, cascades, spanId, observed } = version
+  const { object, timestamp, name, user, service, cause, gap, cluster, spanId, observed } = version
   return (
     <tr>
       <th scope="row" class="number">
@@ -102,7 +102,7 @@ function VersionRow({ version, isOne }: { version: ObjectVersion; isOne: boolean
         <Read references={observed} />
       </td>
       <td>
-        <CascadeLinks roots={cascades} span={spanId} />
+        <CascadeLinks roots={version.cascades} drivenBy={version.drivenBy} span={spanId} />
       </td>
     </tr>
   )

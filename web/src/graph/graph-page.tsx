@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { CascadeList, Graph, MergelogList } from '../../../src/query/answer-schemas.ts'
+import type { CascadeOfCpid, CascadesOfCpid, Graph, MergelogList } from '../../../src/query/answer-schemas.ts'
 import { useAnswer } from '../api/use-answer.ts'
 import { CascadeRows } from '../cascades/cascade-rows.tsx'
 import { CpidMark } from '../parts/cpid-mark.tsx'
@@ -19,7 +19,7 @@ const PANELS = { graph: 'Graph', table: 'Table', cascades: 'Cascades' } as const
 /** What a change came from and what came of it. */
 export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchParams }) {
   const answer = useAnswer<Graph>(`/api/v1/cpids/${cpid}/graph?limit=${NODES}`, () => ASK_AGAIN_MS)
-  const cascades = useAnswer<CascadeList>(`/api/v1/cpids/${cpid}/cascades`, () => ASK_AGAIN_MS)
+  const cascades = useAnswer<CascadesOfCpid>(`/api/v1/cpids/${cpid}/cascades`, () => ASK_AGAIN_MS)
   const mergelogs = useAnswer<MergelogList>(`/api/v1/cpids/${cpid}/mergelogs?limit=1000`, () => ASK_AGAIN_MS)
   const nowMs = useNow()
   const graph = useMemo(
@@ -45,22 +45,17 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
             <CpidMark cpid={graph.cpid} isWhole />
           </dd>
         </div>
-        <div>
-          <dt>Takes part in</dt>
-          <dd>
-            {list.length === 0 && <span class="muted">no cascade yet</span>}
-            <ul class="cpid-list">
-              {list.slice(0, 5).map(({ root, object }) => (
-                <li key={root}>
-                  <a href={`/cascades/${root}`}>
-                    {object === null ? `cascade ${root.slice(0, 8)}` : <ObjectMark reference={object} />}
-                  </a>
-                </li>
-              ))}
-              {list.length > 5 && <li class="muted">and {list.length - 5} more</li>}
-            </ul>
-          </dd>
-        </div>
+        {list.length === 0 && (
+          <div>
+            <dt>Driven by</dt>
+            <dd class="muted">no cascade yet</dd>
+          </div>
+        )}
+        <CascadesFact name="Driven by" cascades={list.filter(({ drives }) => drives)} />
+        <CascadesFact
+          name={list.some(({ drives }) => drives) ? 'Passed on with it' : 'Takes part in'}
+          cascades={list.filter(({ drives }) => !drives)}
+        />
       </dl>
       <Unexplained graph={graph} />
       <Tabs names={PANELS} current={panel} />
@@ -77,6 +72,32 @@ export function GraphPage({ cpid, search }: { cpid: string; search: URLSearchPar
           ))}
       </section>
     </>
+  )
+}
+
+const CASCADES_NAMED = 5
+
+/** Some of the cascades in which it takes part. */
+function CascadesFact({ name, cascades }: { name: string; cascades: readonly CascadeOfCpid[] }) {
+  if (cascades.length === 0) return null
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <ul class="cpid-list">
+          {cascades.slice(0, CASCADES_NAMED).map(({ root, object }) => (
+            <li key={root}>
+              <a href={`/cascades/${root}`}>
+                {object === null ? `cascade ${root.slice(0, 8)}` : <ObjectMark reference={object} />}
+              </a>
+            </li>
+          ))}
+          {cascades.length > CASCADES_NAMED && (
+            <li class="muted">and {cascades.length - CASCADES_NAMED} more</li>
+          )}
+        </ul>
+      </dd>
+    </div>
   )
 }
 
