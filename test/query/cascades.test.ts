@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals'
+import type { Cpid } from '../../src/model/merge-graph.ts'
 import type { CascadeFilter } from '../../src/model/queries.ts'
+import { changeIt, DEPLOYMENT, FIRST, makeIt, MERGED, REPLICASET, SECOND } from '../support/changed-again.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
@@ -205,4 +207,29 @@ test('a trace of 10,000 levels is answered', async () => {
   writer.link()
   const cascade = ask<Cascade>(writer, { kind: 'cascade', root: id(1) })
   expect(cascade.traces[0]?.spans.at(-1)).toMatchObject({ depth: 10_000 })
+})
+
+test('of the cascades of a CPID, those that drive it are told from those that were passed on', async () => {
+  using writer = await TestWriter.open()
+  makeIt(writer)
+  changeIt(writer)
+  expect(ask(writer, { kind: 'objectVersions', ref: `${DEPLOYMENT}?rv=20`, part: {} })).toMatchObject({
+    versions: [{ cascades: [FIRST], drivenBy: [] }],
+  })
+  writer.link()
+  expect(ask(writer, { kind: 'cascadesOf', cpid: MERGED as Cpid, part: {} })).toMatchObject({
+    cascades: [
+      { root: SECOND, drives: true },
+      { root: FIRST, drives: false },
+    ],
+  })
+  expect(ask(writer, { kind: 'objectVersions', ref: DEPLOYMENT, part: {} })).toMatchObject({
+    versions: [
+      { object: `${DEPLOYMENT}?rv=20`, cascades: [SECOND, FIRST], drivenBy: [SECOND] },
+      { object: `${DEPLOYMENT}?rv=10`, cascades: [FIRST], drivenBy: [FIRST] },
+    ],
+  })
+  expect(ask(writer, { kind: 'objects', ref: REPLICASET, part: {} })).toMatchObject({
+    objects: [{ drivenBy: [SECOND] }, { drivenBy: [FIRST] }],
+  })
 })
