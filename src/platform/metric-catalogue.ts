@@ -111,7 +111,7 @@ const CLUSTER_METRICS = {
   cpid_inference_unmatched_admissions: counter(
     'requests',
     CLUSTER,
-    'Requests that `k8s_admission` told of and that made no write: refused in the end, or their version was not seen.',
+    'Requests that made no write that is known: refused after `k8s_admission` told of them, or their version was not seen, or an audit log without answers does not name what they made.',
   ),
   cpid_inferred_events: counter('events', CLUSTER, 'Events told as log records of their object’s cascade.'),
   cpid_inference_waiting: gauge(

@@ -150,3 +150,30 @@ test('what was made for a change that nobody saw, and goes already, comes after 
   const { decisions } = replay([told('ADDED', MADE, 1), listed(made, 4), listed(CHANGED, 5)], ['watch'])
   expect(decisions.map(({ version }) => version)).toEqual([2n, 5n, 4n])
 })
+
+test('a ReplicaSet that was scaled down while nobody looked follows from the change that wanted another one', () => {
+  const metadata = (at: number, generation: number): JsonObject => ({
+    ...{ name: 'web-1', namespace: 'shop', uid: 'u1', resourceVersion: String(at), generation },
+    ownerReferences: [
+      { kind: 'Deployment', apiVersion: 'apps/v1', name: 'web', uid: 'u3', controller: true },
+    ],
+  })
+  const old = (at: number, generation: number, replicas: number): JsonObject => ({
+    ...{ kind: 'ReplicaSet', apiVersion: 'apps/v1', metadata: metadata(at, generation) },
+    spec: { replicas, template: (MADE['spec'] as JsonObject)['template'] ?? {} },
+  })
+  const changed = deployment(9, 'nginx:2', [
+    CREATED,
+    managed('kubectl-set', 3),
+    managed(CONTROLLER, 4, 'status'),
+  ])
+  const { decisions } = replay(
+    [told('ADDED', MADE, 1), told('ADDED', old(3, 1, 1), 3), listed(old(7, 2, 0), 7), listed(changed, 9)],
+    ['watch'],
+  )
+  expect(decisions.map(({ version }) => version)).toEqual([2n, 3n, 9n, 7n])
+  const [made, , change, scaled] = decisions
+  expect(change).toMatchObject({ cause: 'operator' })
+  expect(scaled).toMatchObject({ writer: { service: 'deployment-controller' }, cause: 'inferred' })
+  expect(scaled?.sources).toEqual([made?.cpid, change?.cpid].sort())
+})

@@ -273,7 +273,8 @@ function orderOwnersFirst(
       const owner = listed.get(uid)
       if (owner === undefined) continue
       const newest = before.get(uid) ?? known.get(uid)?.versions[0]?.facts
-      if (!isReadAlready(owner, write, newest)) continue
+      const own = before.get(write.object.uid) ?? known.get(write.object.uid)?.versions[0]?.facts
+      if (!isReadAlready(owner, write, newest) && !areBothChanged(owner, newest, write, own)) continue
       // What is on its way in already is not looked at again: nobody owns itself, but anybody may say so.
       listed.delete(uid)
       put(owner)
@@ -301,6 +302,18 @@ function isReadAlready(
     const shown = owner.facts && fingerprintOf(owner.facts, print)
     return copy !== undefined && copy === shown && copy !== fingerprintOf(newest, print)
   })
+}
+
+/** Somebody wants something else of both than was known: what a list shows of an object was wanted of it for its owner. */
+function areBothChanged(
+  owner: ClusterWrite,
+  ownerBefore: ObjectFacts | undefined,
+  write: ClusterWrite,
+  before: ObjectFacts | undefined,
+): boolean {
+  const isChanged = ({ facts }: ClusterWrite, known: ObjectFacts | undefined): boolean =>
+    facts !== undefined && known !== undefined && facts.generation > known.generation
+  return isListedLater(write) && isChanged(owner, ownerBefore) && isChanged(write, before)
 }
 
 /** Where requests are told as well, those tell of the versions before. */

@@ -16,6 +16,15 @@ import { actorForOwner, newestBelow } from './related-objects.ts'
 import type { Relation } from './relations.ts'
 import { type SelfBegun, selfBegun } from './self-begun.ts'
 import {
+  boundBy,
+  boundSomewhere,
+  isBinding,
+  isBindingKnown,
+  isToldBinding,
+  withKnownIdentity,
+  withOwnRequest,
+} from './unversioned-requests.ts'
+import {
   type AttributionSettings,
   completesEviction,
   isOfKubernetes,
@@ -66,21 +75,25 @@ const LAST = 2n ** 62n
 
 /** Decides what a write follows from, and notes the version that it made; undefined for a heartbeat, and for one decided before. */
 export function decide(
-  write: ClusterWrite,
+  told: ClusterWrite,
   objects: ClusterObjects,
   changes: Changes,
   settings: InferenceSettings,
 ): Decision | undefined {
+  const write = withOwnRequest(withKnownIdentity(told, objects), objects)
   const object = objects.get(write.object.uid)
   if (isDecided(write, object, objects)) return undefined
-  const below = write.version ?? LAST
+  // Nobody told of the object, so nothing can be told of its binding or status.
+  const isUnknown = object === undefined && write.version === undefined
+  if (isUnknown && ['binding', 'status'].includes(write.request?.subresource ?? '')) return undefined
+  const below = write.version ?? (isBinding(write) ? boundBy(object) : undefined) ?? LAST
   const before = object && newestBelow(object, below)
   const part = partOfWrite(write, before?.facts)
   if (write.listed === 'first' && object === undefined) {
     note(write, { cpid: parseCpid(write.facts?.cpid ?? ''), includes: [] }, undefined, objects)
     return undefined
   }
-  if (part === 'heartbeat') {
+  if (part === 'heartbeat' || isToldBinding(write, before)) {
     if (before !== undefined) note(write, before, before, objects)
     return undefined
   }
@@ -148,6 +161,7 @@ function isDecided(write: ClusterWrite, object: KnownObject | undefined, objects
   if (write.gone && request === undefined && object?.versions[0]?.gone === true) return true
   if (object?.versions.some((known) => known.version === version)) return true
   if (version !== undefined && version <= (object?.forgotten ?? -1n)) return true
+  if (version === undefined && isBinding(write) && isBindingKnown(object)) return true
   return request?.tellsVersion === false && !objects.isFirstTold(requestKey(request, write.object))
 }
 
@@ -287,7 +301,7 @@ function note(
 ): void {
   const { object, facts, gone, request } = write
   const at = versionOf(write, before)
-  const known = facts ?? before?.facts
+  const known = facts ?? (isBinding(write) ? boundSomewhere(before?.facts) : before?.facts)
   if (known === undefined || at === undefined) return
   // What nobody had asked for yet, nobody had read.
   const readableNs = request?.startNs

@@ -172,7 +172,7 @@ function shownLater(
   versions: readonly KnownVersion[],
   earlier: readonly KnownVersion[],
   copies: NonNullable<Relation['copies']>,
-  { write: { facts, request }, part }: ReadContext,
+  { write: { facts, request, listed }, part, before }: ReadContext,
 ): KnownVersion | undefined {
   const equal = (version: KnownVersion): number =>
     copies.filter(({ theirs, ours }) => {
@@ -187,6 +187,12 @@ function shownLater(
       ? undefined
       : later.findLast((one) => wantsFewerReplicas(one.facts, newest.facts))
   const asMuch = most(later)
+  // What is wanted of both has changed while nobody looked.
+  const isAuthored = listed === 'later' && part === 'authored' && facts && before
+  if (isAuthored && newest && facts.generation > before.facts.generation && asMuch >= most(earlier)) {
+    const changed = later.findLast((one) => one.facts.generation > newest.facts.generation)
+    if (changed !== undefined) return changed
+  }
   return asMuch > most(earlier) ? later.findLast((one) => equal(one) === asMuch) : undefined
 }
 

@@ -207,6 +207,8 @@ export function mayHaveMade(
 ): boolean {
   if (request.startNs > version.seenNs + API_CLOCK_SKEW_NS) return false
   if (object.uid !== '' && object.uid !== version.object.uid) return false
+  // A patch or an update may make an object, a subresource of one does not.
+  if (version.isNew === true && (request.subresource !== '' || request.verb === 'delete')) return false
   if (isEvictionMark(request, version)) return !hasMarked
   if (request.verb === 'delete' && gone)
     return version.gone || fingerprintOf(version.facts, 'atOnce') === 'true'

@@ -96,6 +96,7 @@ export class WriteQueue {
   /** What may have been refused: it waits beside the line, for the write that it made. */
   readonly #admitted: AdmittedRequests
   #faults: WriteQueueFault[] = []
+  #unmatched = 0
 
   /** `from` is the state of another line, which this one goes on from; it is not copied. */
   constructor(settings: WriteQueueSettings, from?: WriteQueueState) {
@@ -134,9 +135,14 @@ export class WriteQueue {
     return oldest.sinceNs < admittedNs ? oldest.sinceNs : admittedNs
   }
 
-  /** How many requests that admission told of made no write that anybody told of, since the last call. */
+  /**
+   * How many requests are given up since the last call: those that admission told of and that made no write that anybody told of, and
+   * creations of which an audit log tells no name and no watch told.
+   */
   takeUnmatched(): number {
-    return this.#admitted.takeUnmatched()
+    const unmatched = this.#unmatched + this.#admitted.takeUnmatched()
+    this.#unmatched = 0
+    return unmatched
   }
 
   /** What could not be taken in, or not be put together with what others told of it, since the last call. */
@@ -250,6 +256,10 @@ export class WriteQueue {
       this.#drop(next)
       this.#waiting.delete(next)
       if (isWatched && mayHaveDoneNothing(next)) continue
+      if (next.audited?.object.name === '') {
+        this.#unmatched++
+        continue
+      }
       this.#attempt(next, () => this.#admit(next))
       // Where versions are watched it has waited, and others have been given that came after it.
       due.push({ ...writeOf(next), after: isWatched ? undefined : this.#given })
@@ -294,9 +304,11 @@ export class WriteQueue {
   #join(pending: Pending): void {
     const { watched, audited } = pending
     if (watched?.source !== 'watch' || audited !== undefined) return
-    const made = this.#byName
-      .get(nameOf(watched.object))
-      ?.find((one) => one.audited && mayHaveMade(one.audited, watched, one.hasMarked === true))
+    const made =
+      this.#byName
+        .get(nameOf(watched.object))
+        ?.find((one) => one.audited && mayHaveMade(one.audited, watched, one.hasMarked === true)) ??
+      this.#creationOf(watched)
     pending.audited = made?.audited ?? this.#deletionOf(watched)
     if (made?.audited === undefined) return
     if (isEvictionMark(made.audited.request, watched)) {
@@ -307,6 +319,19 @@ export class WriteQueue {
     }
     pending.joined = made
     this.#drop(made)
+  }
+
+  /**
+   * The request that made an object whose name the API server chose: an audit log without answers does not say which. Undefined
+   * where several users made such objects at the same time.
+   */
+  #creationOf({ object, isNew, seenNs: atNs }: WatchedVersion): Pending | undefined {
+    if (isNew !== true) return undefined
+    const creations = this.#byName
+      .get(nameOf({ ...object, name: '' }))
+      ?.filter(({ audited }) => audited !== undefined && audited.request.startNs <= atNs + API_CLOCK_SKEW_NS)
+    const users = new Set(creations?.map(({ audited }) => audited?.request.actor.user))
+    return users.size === 1 ? creations?.[0] : undefined
   }
 
   /**

@@ -69,12 +69,13 @@ export const jobAndCronJob: Story = {
       objects: { cronjobs: 1, jobs: 1, pods: 1 },
       below: BELOW,
     },
+    { began: 'change cronjobs/nightly', by: 'alice', services: ['kubectl'], objects: { cronjobs: 1 } },
     {
-      began: 'change cronjobs/nightly',
-      by: 'alice',
-      services: sorted('cronjob-controller', ...SERVICES),
+      began: 'by itself: create jobs/nightly-…',
+      services: sorted('cronjob-controller', 'job-controller', 'kube-scheduler', 'kubelet'),
       objects: { cronjobs: 1, jobs: 1, pods: 1 },
+      below: BELOW,
     },
   ],
-  roots: { pods: [['change cronjobs/nightly'], ['create jobs/by-hand'], ['create jobs/import']] },
+  roots: { pods: [['by itself: create jobs/nightly-…'], ['create jobs/by-hand'], ['create jobs/import']] },
 }

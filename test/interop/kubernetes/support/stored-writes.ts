@@ -60,7 +60,7 @@ export class StoredWrites {
     this.#sources = Map.groupBy(edges, ({ cpid }) => cpid)
   }
 
-  /** `operator`, `exact` or `inferred`. */
+  /** `operator`, `self`, `exact` or `inferred`. */
   causeOf(span: string): string | undefined {
     return this.#causes.get(span)
   }
@@ -86,8 +86,9 @@ export class StoredWrites {
     const began = new Map(
       here.flatMap(({ cause, root, span }) => {
         const write = this.#bySpan.get(span)
-        const isFirst = cause === 'operator' && write?.cpid === root
-        return isFirst ? [[root, whatBegan(write.verb, write.resource, write.objectName)] as const] : []
+        if (write?.cpid !== root || (cause !== 'operator' && cause !== 'self')) return []
+        const what = whatBegan(write.verb, write.resource, write.objectName)
+        return [[root, cause === 'self' ? `by itself: ${what}` : what] as const]
       }),
     )
     return {
@@ -110,7 +111,9 @@ export class StoredWrites {
     const counts = Map.groupBy(objects, (object) => object.split(' ', 1).join())
     const hung = spans.flatMap((one) => {
       const isStatus = one.name.startsWith('update ') && one.name.endsWith(' status')
-      return isStatus || one.cause === 'operator' ? [] : [[this.#shown(one.span), this.#shown(one.parent)]]
+      return isStatus || one.cause === 'operator' || one.cause === 'self'
+        ? []
+        : [[this.#shown(one.span), this.#shown(one.parent)]]
     })
     const below = [...Map.groupBy(hung, ([what = '']) => what)].map(([what, of]) => [
       what,

@@ -1,8 +1,8 @@
 /** What somebody began, and what became of it, as far as its cascade tells. */
 export interface ToldCascade {
-  /** `scale deployments/web` */
+  /** `scale deployments/web`; `by itself: …` where a controller began it by itself. */
   readonly began: string
-  /** Who did; empty where no source tells. */
+  /** Who did; empty where no source tells, and where nobody did. */
   readonly by: string
   /** Whose writes it drove, by name; kwok is a kubelet. */
   readonly services: readonly string[]
@@ -36,8 +36,14 @@ export function isOfStory(began: string): boolean {
 export function whatBegan(verb: string, resource: string, name: string): string {
   const words: Readonly<Record<string, string>> = { patch: 'change', update: 'change' }
   // What generated names end with is another one every time.
-  const shown = resource === 'pods' ? name.replace(/(-[a-z0-9]{6,10})?-[a-z0-9]{5}$/, '-…') : name
+  const shown =
+    resource === 'pods' ? name.replace(/(-[a-z0-9]{6,10})?-[a-z0-9]{5}$/, '-…') : scheduledName(name)
   return `${words[verb] ?? verb} ${resource}/${shown}`
+}
+
+/** What a schedule makes is named after its minute. */
+function scheduledName(name: string): string {
+  return name.replace(/-\d{8}$/, '-…')
 }
 
 export function serviceShown(service: string): string {
