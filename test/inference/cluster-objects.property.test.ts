@@ -134,6 +134,8 @@ test('objects in SQLite are what they are in memory, over rollbacks and restarts
           expect(changed(objects).sort()).toEqual(changed(model).sort())
           expect(elsewhere.changedIn(resource, namespace, 0n, before, 10)).toEqual([])
           expect([...objects.primariesOf(uid)].sort()).toEqual([...model.primariesOf(uid)].sort())
+          for (let kind = 0; kind < 3; kind++)
+            expect(objects.lookingAfter(`kind-${kind}`)).toEqual(model.lookingAfter(`kind-${kind}`))
         }
       })
     }),

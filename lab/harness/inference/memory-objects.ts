@@ -101,6 +101,10 @@ export class MemoryObjects implements ClusterObjects {
     return [...(this.#primaries.get(by) ?? [])]
   }
 
+  lookingAfter(resource: string): readonly string[] {
+    return [...this.#primaries].flatMap(([by, resources]) => (resources.has(resource) ? by : [])).sort()
+  }
+
   notePrimary(by: string, resource: string): void {
     this.#primaries.set(by, new Set([...this.primariesOf(by), resource]))
   }

@@ -30,6 +30,7 @@ import {
   isOfKubernetes,
   inferWriter,
   partOfWrite,
+  programOf,
   type WritePart,
   type Writer,
 } from './write-attribution.ts'
@@ -100,7 +101,16 @@ export function decide(
   const writer = inferWriter(write, part, before?.facts, { objects, settings })
   const isCustomController = writer.role === 'controller' && !isOfKubernetes(writer.service)
   const { reads, upTo, isWhole } = readVersions(
-    { write, part, by: writer.service, isCustomController, before, objects, below, tooLate: new Set() },
+    {
+      write,
+      part,
+      by: programOf(writer.service),
+      isCustomController,
+      before,
+      objects,
+      below,
+      tooLate: new Set(),
+    },
     settings.relations,
   )
   const key = keyOfWrite(settings.cluster, write)
@@ -205,7 +215,9 @@ function follows(
 ): Pick<Decision, 'cpid' | 'sources' | 'completes' | 'includes' | 'reads' | 'cause' | 'self'> {
   const begins =
     writer.role === 'operator' || (writer.role === 'unknown' && !reactsToOthers(write, part, read))
-  const reads = begins ? read : [...read, ...overwrittenBefore(write, read, writer.service, objects)]
+  const reads = begins
+    ? read
+    : [...read, ...overwrittenBefore(write, read, programOf(writer.service), objects)]
   const said =
     ownCpid(write.facts, before?.facts, reads) ?? (begins ? announcedChange(write, object) : undefined)
   const told = said !== undefined && changes.mayJoin(said) ? said : undefined
@@ -275,7 +287,8 @@ function notePrimaries(
 ): void {
   if (role === 'operator' || isOfKubernetes(service)) return
   const note = ({ apiVersion, resource }: ObjectIdentity): void => {
-    if (isCustomResource(apiVersion) || resource === 'ingresses') objects.notePrimary(service, resource)
+    if (isCustomResource(apiVersion) || resource === 'ingresses')
+      objects.notePrimary(programOf(service), resource)
   }
   if (part === 'status' && role === 'controller') note(object)
   if (part !== 'creation') return
@@ -358,9 +371,10 @@ function noteActed(
   objects: ClusterObjects,
   upTo = version,
 ): void {
-  objects.noteActed(object.uid, service, upTo)
+  const by = programOf(service)
+  objects.noteActed(object.uid, by, upTo)
   if (part === 'status' || part === 'binding' || part === 'removal') return
-  for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, actorForOwner(service), upTo)
+  for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, actorForOwner(by), upTo)
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   CLUSTER_NAME,
   CPID_AUDIT_ID,
   CPID_CAUSE,
+  CPID_FOUND_BY,
   CPID_GAP,
   CPID_ID,
   CPID_NEW,
@@ -86,6 +87,11 @@ function attributesOf(decision: Decision): Record<string, AttributeValue> {
   const observed = observedVersions(reads)
     .slice(0, MAX_OBSERVED)
     .map(({ identity, version }) => versionReference(identity, version))
+  const foundBy = reads
+    .slice(0, MAX_OBSERVED)
+    .flatMap(({ identity, foundBy: by }) =>
+      by === undefined ? [] : `${versionReference({ ...identity, uid: '' }, undefined)}: ${by}`,
+    )
   return {
     [CPID_ID]: cpid,
     [CPID_CAUSE]: cause,
@@ -93,6 +99,7 @@ function attributesOf(decision: Decision): Record<string, AttributeValue> {
     [CPID_WROTE]: [versionReference(write.object, version)],
     ...(observed.length > 0 && { [CPID_OBSERVED]: observed }),
     ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
+    ...(foundBy.length > 0 && { [CPID_FOUND_BY]: foundBy }),
     ...(gap && { [CPID_GAP]: true }),
     ...(auditId !== undefined && { [CPID_AUDIT_ID]: auditId }),
     ...(traceparent !== undefined && { [CPID_TRACEPARENT]: traceparent }),

@@ -23,6 +23,8 @@ export interface ReadVersion {
   readonly actedOn?: bigint | undefined
   /** It was looked at, and decided how the write was made, not that it was made. */
   readonly isPassive?: true
+  /** Where one of the objects names the other, if that is how it was found: `spec.issuerRef.name`. */
+  readonly foundBy?: string
 }
 
 interface ReadVersions {
@@ -64,7 +66,14 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
       const read = isUnchanged ? objects.filter(({ object }) => hasMoved(object, reading)) : objects
       for (const object of read) {
         const one = versionOf(object, relation, reading)
-        add(one && kind === 'fellows' ? { ...one, isPassive: true } : one)
+        const { foundBy } = object
+        add(
+          one && {
+            ...one,
+            ...(kind === 'fellows' && { isPassive: true }),
+            ...(foundBy !== undefined && { foundBy }),
+          },
+        )
       }
     } else for (const { identity, known } of counted.versions) add({ identity, known, exact: false })
   }
@@ -80,14 +89,17 @@ function hasMoved({ versions: [newest] }: KnownObject, { write, by, objects }: R
 /** What is made and changed for an owner follows from what that wants, whatever has become of it since, and of the object itself. */
 function actedOnContent(
   reads: readonly ReadVersion[],
-  { write, part, by, before, objects }: ReadContext,
+  { write, part, by, isCustomController, before, objects }: ReadContext,
 ): readonly ReadVersion[] {
   if (part === 'status' || part === 'binding' || part === 'removal') return reads
   const owners = new Set((write.facts ?? before?.facts)?.owners.map(({ uid }) => uid))
-  const isNew = ({ identity: { uid }, known }: ReadVersion): boolean =>
-    write.object.resource !== 'pods' ||
-    (known.contentVersion ?? 0n) > objects.lastActed(uid, actorForOwner(by))
-  // Pods are made and deleted until there are as many as are wanted: if that is nothing new, something has become of some.
+  const isNew = ({ identity: { uid }, known: { contentVersion = 0n } }: ReadVersion): boolean => {
+    if (isCustomController && contentVersion <= objects.lastActed(uid, by)) return false
+    const isAlways = write.object.resource !== 'pods' && !isCustomController
+    return isAlways || contentVersion > objects.lastActed(uid, actorForOwner(by))
+  }
+  // Pods are made and deleted until there are as many as are wanted: if that is nothing new, something has become of some. Custom
+  // controllers tell themselves in a status what is to be done.
   if (!reads.some((read) => owners.has(read.identity.uid) && isNew(read))) return reads
   const last = objects.lastActed(write.object.uid, by)
   return reads.map((read): ReadVersion => {

@@ -39,6 +39,8 @@ export interface RelatedObject {
   readonly object: KnownObject
   /** What the written object says of it, where that tells its version. */
   readonly fits?: (version: KnownVersion) => boolean
+  /** Where one names the other, if it was found by that: `spec.issuerRef.name`, `labels app.kubernetes.io/instance`, `owner`. */
+  readonly foundBy?: string
 }
 
 /** The objects that a relation names, for one write. */
@@ -202,12 +204,12 @@ export function relatedObjects(
     case 'referred':
       return (facts?.references ?? [])
         .filter(({ field }) => field === 'refers to')
-        .flatMap((reference) => candidate(objectOf(reference, namespace, objects)))
+        .flatMap((reference) => candidate(objectOf(reference, namespace, objects), reference.says))
         .filter(({ object }) => object.identity.uid !== uid && changeOf(object) > lookedLast())
     case 'primaries':
-      return primariesNaming(reading, facts)
-        .filter((object) => object.identity.uid !== uid && changedAfter(object, since(uid)))
-        .map((object) => ({ object }))
+      return primariesNaming(reading, facts).filter(
+        ({ object }) => object.identity.uid !== uid && changedAfter(object, since(uid)),
+      )
     case 'freed':
       return nodesOf(facts).flatMap((node) => {
         const there = objectOf(node, '', objects)
@@ -234,22 +236,36 @@ const MAX_OWNER_DEPTH = 4
 function primariesNaming(
   { write: { object }, objects, by }: ReadContext,
   facts: ObjectFacts | undefined,
-): KnownObject[] {
+): RelatedObject[] {
   const primaries = objects.primariesOf(by)
-  const naming = primaries.flatMap((resource) => objects.naming('refers to', resource, object, MAX_OBJECTS))
+  const naming = primaries
+    .flatMap((resource) => objects.naming('refers to', resource, object, MAX_OBJECTS))
+    .flatMap((primary) => candidate(primary, wherePrimaryNames(primary, object)))
   const named = (facts?.references ?? [])
     .filter(({ field }) => field === 'labelled')
-    .flatMap(({ name }) =>
-      primaries.flatMap((resource) => objects.named(resource, object.namespace, name) ?? []),
+    .flatMap(({ name, says }) =>
+      primaries.flatMap((resource) => candidate(objects.named(resource, object.namespace, name), says)),
     )
-  const above: KnownObject[] = []
+  const above: RelatedObject[] = []
   let owners = facts?.owners ?? []
   for (let depth = 0; depth < MAX_OWNER_DEPTH && owners.length > 0; depth++) {
     const known = owners.flatMap(({ uid }) => objects.get(uid) ?? [])
-    above.push(...known.filter(({ identity }) => primaries.includes(identity.resource)))
+    const looked = known.filter(({ identity }) => primaries.includes(identity.resource))
+    above.push(...looked.flatMap((owner) => candidate(owner, 'owner')))
     owners = known.flatMap(({ versions: [newest] }) => newest?.facts.owners ?? []).slice(0, MAX_OWNER_DEPTH)
   }
-  return [...new Set([...naming, ...named, ...above])].slice(0, MAX_OBJECTS)
+  const all = new Map([...above, ...named, ...naming].map((one) => [one.object.identity.uid, one]))
+  return [...all.values()].slice(0, MAX_OBJECTS)
+}
+
+/** The field by which an object names another one. */
+function wherePrimaryNames(
+  { versions: [newest] }: KnownObject,
+  { resource, name }: ObjectIdentity,
+): string | undefined {
+  return newest?.facts.references.find(
+    (one) => one.field === 'refers to' && one.resource === resource && one.name === name,
+  )?.says
 }
 
 function nodesOf(facts: ObjectFacts | undefined): ContentReference[] {
@@ -322,8 +338,8 @@ function objectOf(
   )
 }
 
-function candidate(object: KnownObject | undefined): RelatedObject[] {
-  return object === undefined ? [] : [{ object }]
+function candidate(object: KnownObject | undefined, foundBy?: string): RelatedObject[] {
+  return object === undefined ? [] : [{ object, ...(foundBy !== undefined && { foundBy }) }]
 }
 
 function seriesOf(object: ObjectIdentity): ObjectIdentity {

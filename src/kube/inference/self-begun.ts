@@ -3,7 +3,7 @@ import { fingerprintOf, type ObjectIdentity } from '../../model/kubernetes-objec
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import type { SelfReason } from '../../model/seen-write.ts'
 import type { ReadVersion } from './read-versions.ts'
-import type { WritePart, Writer } from './write-attribution.ts'
+import { programOf, type WritePart, type Writer } from './write-attribution.ts'
 
 /** A write that a controller made of its own accord, and what it was set up by. */
 export interface SelfBegun {
@@ -60,7 +60,7 @@ function ofAutoscaler(asked: Asked): SelfBegun | undefined {
   if (part !== 'scale' && part !== 'authored') return undefined
   const autoscaler = reads.find(({ identity }) => identity.resource === 'horizontalpodautoscalers')
   if (autoscaler === undefined) return undefined
-  const last = objects.lastActed(write.object.uid, writer.service)
+  const last = objects.lastActed(write.object.uid, programOf(writer.service))
   const setUp = setUpBy(asked, autoscaler.identity.uid)
   if (last === 0n || setUp === undefined || setUp.version > last) return undefined
   return { reason: 'metric', setUp }

@@ -175,6 +175,15 @@ export function isOfKubernetes(service: string): boolean {
   return OF_KUBERNETES.has(service) || KUBERNETES.test(service)
 }
 
+/**
+ * The program that a service is a part of: controllers of one program look after the same objects, and each signs with a name of its
+ * own. `cert-manager` of `cert-manager-certificates-issuing`.
+ */
+export function programOf(service: string): string {
+  const [first, second, ...more] = service.split('-')
+  return more.length === 0 || isOfKubernetes(service) ? service : `${first}-${second}`
+}
+
 const LAST = 2n ** 62n
 const MAX_COUNTED = 1_000
 
@@ -186,7 +195,7 @@ export function inferWriter(
 ): Writer {
   const writer = write.request
     ? writerOfActor(write.request.actor)
-    : withPrimaries(guessed(write, part, before, objects), objects)
+    : asFarAsLooking(guessed(write, part, before, objects), write, part, objects)
   const names = [writer.service, writer.user ?? '']
   const isListed = (patterns: readonly string[]): boolean =>
     names.some((name) => matchesOnePattern(patterns, name))
@@ -194,10 +203,21 @@ export function inferWriter(
   return isListed(settings.controllers) ? { ...writer, role: 'controller' } : writer
 }
 
-/** Whoever makes what others own is no person. */
-function withPrimaries(writer: Writer, objects: ClusterObjects): Writer {
-  const isController = writer.role === 'unknown' && objects.primariesOf(writer.service).length > 0
-  return isController ? { ...writer, role: 'controller' } : writer
+/**
+ * Whoever looks after custom resources is no person. Whoever does not, and writes the status of one that somebody else looks after, is:
+ * so people have things promoted, or made anew.
+ */
+function asFarAsLooking(
+  writer: Writer,
+  { object }: ClusterWrite,
+  part: WritePart,
+  objects: ClusterObjects,
+): Writer {
+  if (writer.role !== 'unknown' || writer.service === 'unknown') return writer
+  const program = programOf(writer.service)
+  if (objects.primariesOf(program).length > 0) return { ...writer, role: 'controller' }
+  const isOfOthers = part === 'status' && objects.lookingAfter(object.resource).length > 0
+  return isOfOthers ? { ...writer, role: 'operator' } : writer
 }
 
 function writerOfActor({ user, userAgent }: Actor): Writer {
@@ -320,7 +340,7 @@ function disrupterOf(facts: ObjectFacts | undefined): string | undefined {
 
 /** A kubelet removes what began to go. What lost its owner is garbage; what its owner has too many of, its owner's. */
 function whoDeletes(
-  { object, facts }: ClusterWrite,
+  { object, facts, seenNs }: ClusterWrite,
   part: WritePart,
   before: ObjectFacts | undefined,
   objects: ClusterObjects,
@@ -349,7 +369,19 @@ function whoDeletes(
   const usual = disrupterOf(known) ?? maker ?? whoLetsExpire(known, part, objects)
   if (usual !== undefined) return controller(usual)
   const isEnding = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
-  return isEnding ? controller('namespace-controller') : unknown()
+  if (isEnding) return controller('namespace-controller')
+  const [lookingAfter] = isSignedLately(owner?.facts, seenNs)
+    ? objects.lookingAfter(objects.get(reference?.uid ?? '')?.identity.resource ?? '')
+    : []
+  return lookingAfter === undefined ? unknown() : controller(lookingAfter)
+}
+
+/** How long after it has written an object a custom controller takes away what that owns. */
+const CLEARS_WITHIN_NS = 5_000_000_000n
+
+function isSignedLately(facts: ObjectFacts | undefined, nowNs: bigint): boolean {
+  const times = facts?.managers.map(({ time }) => parseRfc3339(time) ?? 0n) ?? []
+  return times.some((time) => time + CLEARS_WITHIN_NS > nowNs)
 }
 
 /** A Job whose time to live is over, or of which its CronJob keeps no more. */

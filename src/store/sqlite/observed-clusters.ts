@@ -143,6 +143,7 @@ class SqliteClusterObjects implements ClusterObjects {
   readonly #progress: Pick<Progress, 'activeMs'>
   readonly #cache = new GenerationCache<string, StoredObject>(CACHED)
   readonly #primaries = new GenerationCache<string, readonly string[]>(CACHED)
+  readonly #lookingAfter = new GenerationCache<string, readonly string[]>(CACHED)
   /** The last that was asked for and is not there: of what a write makes it is asked several times. */
   #missing: string | undefined
 
@@ -236,7 +237,17 @@ class SqliteClusterObjects implements ClusterObjects {
   notePrimary(by: string, resource: string): void {
     const known = this.primariesOf(by)
     if (known.includes(resource) || known.length >= MOST_PRIMARIES) return
-    if (this.#rows.acted.notePrimary(this.#cluster, by, resource)) this.#primaries.delete(by)
+    if (!this.#rows.acted.notePrimary(this.#cluster, by, resource)) return
+    this.#primaries.delete(by)
+    this.#lookingAfter.delete(resource)
+  }
+
+  lookingAfter(resource: string): readonly string[] {
+    const cached = this.#lookingAfter.get(resource)
+    if (cached !== undefined) return cached
+    const found = this.#rows.acted.lookingAfter(this.#cluster, resource)
+    this.#lookingAfter.set(resource, found)
+    return found
   }
 
   isFirstTold(request: string): boolean {
@@ -252,6 +263,7 @@ class SqliteClusterObjects implements ClusterObjects {
     this.#missing = undefined
     this.#cache.clear()
     this.#primaries.clear()
+    this.#lookingAfter.clear()
   }
 
   #all(ids: readonly number[]): StoredObject[] {

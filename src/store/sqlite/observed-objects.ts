@@ -376,6 +376,7 @@ export class ActorRows {
   readonly #dropTold: Statement
   readonly #primaries: Statement<[number, string], string>
   readonly #notePrimary: Statement
+  readonly #lookingAfter: Statement<[number, string], string>
 
   constructor(db: Sqlite) {
     this.#last = db
@@ -398,10 +399,19 @@ export class ActorRows {
         `SELECT resource FROM k8s_primaries WHERE cluster = ? AND actor = ? LIMIT ${MOST_PRIMARIES}`,
       )
       .pluck()
+    this.#lookingAfter = db
+      .prepare<[number, string], string>(
+        `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
+      )
+      .pluck()
     this.#notePrimary = db.prepare(
       `INSERT OR IGNORE INTO k8s_primaries (cluster, actor, resource) SELECT @cluster, @by, @resource
          WHERE (SELECT count(*) FROM k8s_primaries WHERE cluster = @cluster) < ${MOST_LOOKING}`,
     )
+  }
+
+  lookingAfter(cluster: number, resource: string): string[] {
+    return this.#lookingAfter.all(cluster, resource)
   }
 
   last(cluster: number, uid: string, by: string): bigint {
