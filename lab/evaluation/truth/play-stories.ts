@@ -1,17 +1,22 @@
 // Plays stories on a real cluster and records what its watches and its audit log tell, beside who meant what.
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createReadStream, createWriteStream, mkdirSync, rmSync } from 'node:fs'
+import { createReadStream, createWriteStream, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { Agent } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createGzip } from 'node:zlib'
+import { parseAllDocuments } from 'yaml'
 import { optionsGiven, oneOf } from '../../harness/command-options.ts'
+import { eventually } from '../../harness/eventually.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { Cluster } from '../../harness/kubernetes/cluster.ts'
+import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import { Recorder } from './recorder.ts'
+import { STORIES_WITH_CERTIFICATES } from './stories-with-certificates.ts'
 import { STORIES_WITH_NODES } from './stories-with-nodes.ts'
 import { STORIES } from './stories.ts'
 import { Scene, USERS, type Story } from './story.ts'
@@ -19,6 +24,9 @@ import { Scene, USERS, type Story } from './story.ts'
 const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <folder> [options]
   --out <folder>  where watch.jsonl.gz, audit.jsonl.gz and truth.jsonl go
   --only <story>  may be given again; all of them unless given
+  --crds <folder>      YAML files of resources that are defined first; lines of Helm templates are left out
+  --controller <file>  a program that runs beside the stories, and may do all as an account; finds the cluster by KUBECONFIG.
+                       With it stories of cert-manager are played, and no others unless --only names them
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
 const KUBECTL = 'kubectl/v1.36.3 (linux/amd64) kubernetes/0000000'
@@ -26,11 +34,17 @@ const DEPLOYBOT = 'deploybot/1.0'
 /** So that one step is under way while the next is taken, as on a machine with kubelets. */
 const KUBELET_DELAY_MS = [900, 3_100] as const
 
-const ALL: readonly Story[] = [...STORIES_WITH_NODES, ...STORIES]
+const USUAL: readonly Story[] = [...STORIES_WITH_NODES, ...STORIES]
+const ALL: readonly Story[] = [...USUAL, ...STORIES_WITH_CERTIFICATES]
+/** A new definition is served some seconds before its watches are. */
+const AFTER_DEFINITIONS_MS = 10_000
+const LONGEST_DEFINING_MS = 60_000
 
 interface Options {
   readonly out: string
   readonly stories: readonly Story[]
+  readonly crds: string | undefined
+  readonly controller: string | undefined
   readonly then: string | undefined
 }
 
@@ -40,17 +54,67 @@ function readOptions(args: string[]): Options {
     options: {
       out: { type: 'string' },
       only: { type: 'string', multiple: true },
+      crds: { type: 'string' },
+      controller: { type: 'string' },
       then: { type: 'string' },
     },
   })
-  const { out, only, then } = values
+  const { out, only, crds, controller, then } = values
   if (out === undefined) throw new Error('--out is missing: write where the recording goes')
   const names = ALL.map(({ name }) => name)
-  const chosen = new Set(only?.map((name) => oneOf('--only', names, name)) ?? names)
-  return { out, stories: ALL.filter(({ name }) => chosen.has(name)), then }
+  const usual = controller === undefined ? USUAL : STORIES_WITH_CERTIFICATES
+  const chosen = new Set(only?.map((name) => oneOf('--only', names, name)) ?? usual.map(({ name }) => name))
+  return { out, stories: ALL.filter(({ name }) => chosen.has(name)), crds, controller, then }
 }
 
-async function record({ out, stories, then }: Options): Promise<void> {
+interface Definition {
+  readonly metadata: { readonly name: string }
+  readonly spec: {
+    readonly group: string
+    readonly names: { readonly plural: string }
+    readonly versions: readonly { readonly name: string }[]
+  }
+}
+
+/** Defines the resources of a folder of YAML, and waits until they can be watched. */
+async function define(api: KubeApi, folder: string): Promise<void> {
+  const defined: Definition[] = []
+  const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
+  for (const name of files) {
+    const lines = readFileSync(join(folder, name), 'utf8').split('\n')
+    const text = lines.filter((line) => !line.includes('{{')).join('\n')
+    for (const document of parseAllDocuments(text)) {
+      const object = document.toJS() as Definition | null
+      if (object === null) continue
+      defined.push(object)
+      await api.create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', object)
+    }
+  }
+  await pause(AFTER_DEFINITIONS_MS)
+  for (const { spec } of defined)
+    for (const { name } of spec.versions) {
+      const path = `/apis/${spec.group}/${name}/${spec.names.plural}?limit=1`
+      await eventually(() => api.get(path), LONGEST_DEFINING_MS)
+    }
+}
+
+/** Runs a program as an account that may do all. */
+async function run(program: string, cluster: Cluster): Promise<ChildProcess> {
+  const [namespace, name] = ['controller', 'controller']
+  const group = 'rbac.authorization.k8s.io'
+  const api = cluster.api()
+  await api.create('/api/v1/namespaces', { metadata: { name: namespace } })
+  await api.create(`/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name } })
+  await api.create(`/apis/${group}/v1/clusterrolebindings`, {
+    metadata: { name },
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'cluster-admin' },
+    subjects: [{ kind: 'ServiceAccount', name, namespace }],
+  })
+  const { kubeconfig } = await cluster.account(namespace, name)
+  return spawn(program, { env: { ...process.env, KUBECONFIG: kubeconfig }, stdio: 'ignore' })
+}
+
+async function record({ out, stories, crds, controller, then }: Options): Promise<void> {
   mkdirSync(out, { recursive: true })
   const truth = join(out, 'truth.jsonl')
   rmSync(truth, { force: true })
@@ -67,7 +131,9 @@ async function record({ out, stories, then }: Options): Promise<void> {
     bob: apiOf('bob', KUBECTL),
     carol: apiOf('carol', DEPLOYBOT),
   }
+  if (crds !== undefined) await define(apis.admin, crds)
   const recorder = await Recorder.start(apis.admin, join(out, 'watch.jsonl.gz'))
+  const running = controller === undefined ? undefined : await run(controller, cluster)
   const play = async ({ name, play }: Story): Promise<void> => {
     const scene = new Scene(name, apis, recorder, truth)
     await scene.begin()
@@ -80,6 +146,7 @@ async function record({ out, stories, then }: Options): Promise<void> {
     const env = { ...process.env, KUBECONFIG: cluster.kubeconfig() }
     await once(spawn(then, { env, stdio: 'inherit' }), 'exit')
   }
+  running?.kill()
   await recorder[Symbol.asyncDispose]()
   await pipeline(
     createReadStream(cluster.auditLog),
