@@ -84,6 +84,8 @@ function wordsOf(reads: Reads): string {
       return 'what its spec names and what changed'
     case 'primaries':
       return 'objects that the controller looks after and that changed: they name it, it names them, or they own its owners'
+    case 'kin':
+      return 'custom resources of the same API group and namespace that changed, where nothing else is new'
     case 'preemptor':
       return 'pods that are to run on the node that it names'
   }

@@ -76,6 +76,11 @@ export interface ClusterObjects {
   /** Resources of the objects that a controller looks after: it writes their status, or makes what they own. */
   primariesOf(by: string): readonly string[]
   notePrimary(by: string, resource: string): void
+  /** Which kinds of custom resources an API group has, as far as they were written. */
+  kindsOf(group: string): readonly string[]
+  noteKind(group: string, resource: string): void
+  /** The API groups that have such a kind. */
+  groupsOf(resource: string): readonly string[]
   /** Which controllers look after the objects of a resource. */
   lookingAfter(resource: string): readonly string[]
   /** True the first time that a request whose version nobody told is asked for; it is remembered as long as sources repeat. */

@@ -100,7 +100,8 @@ test('objects in SQLite are what they are in memory, over rollbacks and restarts
             for (const objects of [inference.objectsOf('test'), model]) {
               if (one.kind === 'act') objects.noteActed(`uid-${one.object}`, 'somebody', BigInt(one.version))
               else if (one.kind === 'look')
-                objects.notePrimary(`uid-${one.object}`, `kind-${one.version % 3}`)
+                if (one.version % 2 === 0) objects.noteKind(`uid-${one.object}`, `kind-${one.version % 3}`)
+                else objects.notePrimary(`uid-${one.object}`, `kind-${one.version % 3}`)
               else objects.add(identityOf(one.object), versionOf(one))
             }
           })
@@ -134,8 +135,10 @@ test('objects in SQLite are what they are in memory, over rollbacks and restarts
           expect(changed(objects).sort()).toEqual(changed(model).sort())
           expect(elsewhere.changedIn(resource, namespace, 0n, before, 10)).toEqual([])
           expect([...objects.primariesOf(uid)].sort()).toEqual([...model.primariesOf(uid)].sort())
+          expect(objects.kindsOf(uid)).toEqual(model.kindsOf(uid))
           for (let kind = 0; kind < 3; kind++)
-            expect(objects.lookingAfter(`kind-${kind}`)).toEqual(model.lookingAfter(`kind-${kind}`))
+            for (const ask of ['lookingAfter', 'groupsOf'] as const)
+              expect(objects[ask](`kind-${kind}`)).toEqual(model[ask](`kind-${kind}`))
         }
       })
     }),

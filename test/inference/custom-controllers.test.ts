@@ -131,3 +131,17 @@ test('where its owner says nothing new, a custom controller acts on what it wrot
   expect(owner).toMatchObject({ known: { version: 31n } })
   expect(owner?.actedOn).toBeUndefined()
 })
+
+test('where nothing else is new, what changed beside it in the same API group is what a custom controller acts on', () => {
+  const monitor = { kind: 'Monitor', name: 'all', by: { 'kubectl-create': 30 } }
+  const decisions = decided(
+    seen('ADDED', 30, 30, monitor),
+    seen('MODIFIED', 31, 31, { ...KEY, generation: 2, by: { 'certs-made-keys': 31 } }),
+    seen('MODIFIED', 40, 40, { ...KEY, generation: 3, by: { 'certs-made-keys': 40 } }),
+  )
+  const [made, follows, alone] = decisions.slice(-3)
+  expect(follows?.cpid).not.toBe(made?.cpid)
+  expect(follows?.sources).toContain(made?.cpid)
+  expect(follows?.reads.at(-1)).toMatchObject({ identity: { name: 'all' }, foundBy: 'same API group' })
+  expect(alone?.reads.map(({ identity }) => identity.name)).not.toContain('all')
+})

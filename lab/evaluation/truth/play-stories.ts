@@ -18,6 +18,7 @@ import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import { Recorder } from './recorder.ts'
 import { STORIES_WITH_CERTIFICATES } from './stories-with-certificates.ts'
 import { STORIES_WITH_NODES } from './stories-with-nodes.ts'
+import { STORIES_WITH_MONITORS } from './stories-with-monitors.ts'
 import { STORIES } from './stories.ts'
 import { Scene, USERS, type Story } from './story.ts'
 
@@ -26,7 +27,7 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
   --only <story>  may be given again; all of them unless given
   --crds <folder>      YAML files of resources that are defined first; lines of Helm templates are left out
   --controller <file>  a program that runs beside the stories, and may do all as an account; finds the cluster by KUBECONFIG.
-                       With it stories of cert-manager are played, and no others unless --only names them
+                       With it --only says which stories: of cert-manager (c1 to c4), of the Prometheus operator (p1, p2)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
 const KUBECTL = 'kubectl/v1.36.3 (linux/amd64) kubernetes/0000000'
@@ -35,7 +36,7 @@ const DEPLOYBOT = 'deploybot/1.0'
 const KUBELET_DELAY_MS = [900, 3_100] as const
 
 const USUAL: readonly Story[] = [...STORIES_WITH_NODES, ...STORIES]
-const ALL: readonly Story[] = [...USUAL, ...STORIES_WITH_CERTIFICATES]
+const ALL: readonly Story[] = [...USUAL, ...STORIES_WITH_CERTIFICATES, ...STORIES_WITH_MONITORS]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000
 const LONGEST_DEFINING_MS = 60_000
@@ -62,7 +63,7 @@ function readOptions(args: string[]): Options {
   const { out, only, crds, controller, then } = values
   if (out === undefined) throw new Error('--out is missing: write where the recording goes')
   const names = ALL.map(({ name }) => name)
-  const usual = controller === undefined ? USUAL : STORIES_WITH_CERTIFICATES
+  const usual = controller === undefined ? USUAL : []
   const chosen = new Set(only?.map((name) => oneOf('--only', names, name)) ?? usual.map(({ name }) => name))
   return { out, stories: ALL.filter(({ name }) => chosen.has(name)), crds, controller, then }
 }

@@ -13,6 +13,7 @@ export class MemoryObjects implements ClusterObjects {
   readonly #acted = new Map<string, bigint>()
   readonly #told = new Set<string>()
   readonly #primaries = new Map<string, Set<string>>()
+  readonly #kinds = new Map<string, Set<string>>()
 
   readonly #most: number
 
@@ -99,6 +100,18 @@ export class MemoryObjects implements ClusterObjects {
 
   primariesOf(by: string): readonly string[] {
     return [...(this.#primaries.get(by) ?? [])]
+  }
+
+  kindsOf(group: string): readonly string[] {
+    return [...(this.#kinds.get(group) ?? [])].sort()
+  }
+
+  noteKind(group: string, resource: string): void {
+    this.#kinds.set(group, new Set([...this.kindsOf(group), resource]))
+  }
+
+  groupsOf(resource: string): readonly string[] {
+    return [...this.#kinds].flatMap(([group, resources]) => (resources.has(resource) ? group : [])).sort()
   }
 
   lookingAfter(resource: string): readonly string[] {

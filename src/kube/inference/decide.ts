@@ -10,6 +10,7 @@ import {
 import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
 import type { WriteCause } from '../../model/seen-write.ts'
+import { announcedChange } from './announced-change.ts'
 import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
 import { type ReadVersion, readVersions } from './read-versions.ts'
 import { actorForOwner, newestBelow } from './related-objects.ts'
@@ -128,6 +129,8 @@ export function decide(
   note(write, { ...decision, ...decision.completes, begins }, before, objects)
   if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
   notePrimaries(write, part, writer, objects)
+  const { apiVersion, resource } = write.object
+  if (isCustomResource(apiVersion)) objects.noteKind(groupOf(apiVersion), resource)
   return { ...decision, superseded }
 }
 
@@ -278,6 +281,10 @@ function versionOf(
   return (after > before.version ? after : before.version) + 1n
 }
 
+function groupOf(apiVersion: string): string {
+  return apiVersion.slice(0, Math.max(apiVersion.indexOf('/'), 0))
+}
+
 /** What a custom controller looks after: objects whose status it writes, and owners of what it makes. */
 function notePrimaries(
   { object, facts }: ClusterWrite,
@@ -375,30 +382,6 @@ function noteActed(
   objects.noteActed(object.uid, by, upTo)
   if (part === 'status' || part === 'binding' || part === 'removal') return
   for (const owner of facts?.owners ?? []) objects.noteActed(owner.uid, actorForOwner(by), upTo)
-}
-
-/**
- * The change that an object was given for a write that has no place for it: a deletion, a scaling. Whoever is about to make one may
- * write the CPID into the object and nothing else; until an author writes something else there, it stands for what comes next.
- */
-function announcedChange(
-  { version, facts }: Pick<ClusterWrite, 'version' | 'facts'>,
-  object: KnownObject | undefined,
-): Cpid | undefined {
-  const before = object?.versions.filter((one) => version === undefined || one.version < version) ?? []
-  const cpid = before[0]?.facts.cpid
-  if (cpid === undefined || (facts !== undefined && facts.cpid !== cpid)) return undefined
-  for (const [index, one] of before.entries()) {
-    const earlier = before[index + 1]
-    if (earlier === undefined || contentOf(one) !== contentOf(earlier)) return undefined
-    if (earlier.facts.cpid !== cpid) return parseCpid(cpid)
-  }
-  return undefined
-}
-
-/** What an author wrote, but for what names the change. */
-function contentOf({ facts }: KnownVersion): string | undefined {
-  return fingerprintOf(facts, FINGERPRINT.content) ?? fingerprintOf(facts, FINGERPRINT.authored)
 }
 
 /** How many changes a version remembers to come from. */

@@ -4,6 +4,7 @@ import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import {
   actorForOwner,
   MAX_OBJECTS,
+  lastActedFor,
   mayHaveRead,
   newestBelow,
   newestContent,
@@ -56,6 +57,7 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   })) {
     const { kind } = relation.reads
     if (!changesPrint(relation, reading)) continue
+    if (kind === 'kin' && [...found.values()].some((read) => isNews(read, reading))) continue
     if (!TOLD_BY_CONTENT.has(kind)) isWhole = false
     const counted = countedVersions(relation, reading)
     upTo = counted?.upTo ?? upTo
@@ -79,6 +81,14 @@ export function readVersions(reading: ReadContext, table: readonly Relation[]): 
   }
   const reads = actedOnContent([...found.values()], reading)
   return { reads, upTo: lowest([upTo, ...[...tooLate].map((at) => at - 1n)]), isWhole }
+}
+
+/** It was changed since its reader did something for the written object or its owner: what that wrote itself is no news. */
+function isNews({ identity: { uid }, known }: ReadVersion, reading: ReadContext): boolean {
+  const { write, before } = reading
+  const facts = write.facts ?? before?.facts
+  const isOwn = uid === write.object.uid || facts?.owners.some((owner) => owner.uid === uid) === true
+  return (isOwn ? (known.contentVersion ?? 0n) : known.version) > lastActedFor(reading, facts)
 }
 
 /** It came, went, or was changed in content since the writer wrote last. */

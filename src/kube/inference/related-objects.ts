@@ -210,6 +210,16 @@ export function relatedObjects(
       return primariesNaming(reading, facts).filter(
         ({ object }) => object.identity.uid !== uid && changedAfter(object, since(uid)),
       )
+    case 'kin': {
+      const last = lastActedFor(reading, facts)
+      return last === 0n
+        ? []
+        : kindsBeside(objects, by)
+            .flatMap((of) => changedIn(of, namespace, last))
+            .filter((object) => (newest(object)?.contentVersion ?? 0n) > last)
+            .slice(0, MAX_OBJECTS)
+            .flatMap((object) => candidate(object, 'same API group'))
+    }
     case 'freed':
       return nodesOf(facts).flatMap((node) => {
         const there = objectOf(node, '', objects)
@@ -227,6 +237,26 @@ export function relatedObjects(
         return [...nominated, ...(waiting === undefined ? [] : [waiting])].map((object) => ({ object }))
       })
   }
+}
+
+/** When a controller did something last for an object or its owners. */
+export function lastActedFor(
+  { write: { object }, by, objects }: ReadContext,
+  facts: ObjectFacts | undefined,
+): bigint {
+  const owners = (facts?.owners ?? []).map(({ uid }) => uid)
+  const acted = [object.uid, ...owners].flatMap((uid) => [
+    objects.lastActed(uid, by),
+    objects.lastActed(uid, actorForOwner(by)),
+  ])
+  return acted.reduce(higher, 0n)
+}
+
+/** Custom resources of the API groups of what a controller looks after, which it does not look after itself: its settings, as it were. */
+function kindsBeside(objects: ClusterObjects, by: string): string[] {
+  const primaries = objects.primariesOf(by)
+  const groups = new Set(primaries.flatMap((resource) => objects.groupsOf(resource)))
+  return [...groups].flatMap((group) => objects.kindsOf(group)).filter((one) => !primaries.includes(one))
 }
 
 /** How far up owners are looked for. */

@@ -62,6 +62,8 @@ export interface Counts {
  * - referred: what the spec of a custom resource names and what changed since its controller wrote it last.
  * - primaries: objects that a custom controller looks after, which name what is written, or are named by its labels and annotations, or
  *   own what owns it, and changed since the controller wrote it last.
+ * - kin: custom resources of its namespace, of the API groups of what a custom controller looks after, whose content changed since the
+ *   controller did something for the written object or its owner; where nothing else is new.
  * - entries: what its content lists as `field`, where the list says something else than before.
  * - naming: objects of a resource whose content names it as `field`; of a series, without the number that its name ends with.
  * - namespace: the namespace that it is in.
@@ -89,6 +91,7 @@ export type Reads =
   | { readonly kind: 'preemptor' }
   | { readonly kind: 'referred' }
   | { readonly kind: 'primaries' }
+  | { readonly kind: 'kin' }
 
 /** Stands for controllers that are none of Kubernetes' own. */
 export const CUSTOM_CONTROLLERS = 'custom controllers'
@@ -239,6 +242,7 @@ export const RELATIONS: readonly Relation[] = [
   },
   { parts: [...MADE, 'status'], by: CUSTOM_CONTROLLERS, reads: { kind: 'referred' } },
   { parts: [...MADE, 'status', 'scale', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'primaries' } },
+  { parts: [...MADE, 'status', 'deletion'], by: CUSTOM_CONTROLLERS, reads: { kind: 'kin' } },
 ]
 
 /** The lines of a table that speak of a write. */

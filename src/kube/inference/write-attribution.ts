@@ -204,19 +204,22 @@ export function inferWriter(
 }
 
 /**
- * Whoever looks after custom resources is no person. Whoever does not, and writes the status of one that somebody else looks after, is:
- * so people have things promoted, or made anew.
+ * Whoever looks after custom resources is no person. Whoever does not, and writes the status of one that somebody else looks after, or
+ * what that owns, is.
  */
 function asFarAsLooking(
   writer: Writer,
-  { object }: ClusterWrite,
+  { object, facts }: ClusterWrite,
   part: WritePart,
   objects: ClusterObjects,
 ): Writer {
   if (writer.role !== 'unknown' || writer.service === 'unknown') return writer
   const program = programOf(writer.service)
   if (objects.primariesOf(program).length > 0) return { ...writer, role: 'controller' }
-  const isOfOthers = part === 'status' && objects.lookingAfter(object.resource).length > 0
+  const owner = facts?.owners.find((one) => one.controller)
+  const ofOwner = owner && objects.get(owner.uid)?.identity.resource
+  const lookedAfter = part === 'status' ? object.resource : part === 'authored' ? ofOwner : undefined
+  const isOfOthers = lookedAfter !== undefined && objects.lookingAfter(lookedAfter).length > 0
   return isOfOthers ? { ...writer, role: 'operator' } : writer
 }
 

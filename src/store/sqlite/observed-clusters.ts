@@ -10,7 +10,14 @@ import type { KnownObjectsQuery, KnownObjectVersion } from '../../model/kubernet
 import type { Cached } from '../../model/store-ports.ts'
 import { GenerationCache } from './generation-cache.ts'
 import { TableSweep } from './housekeeping.ts'
-import { ActorRows, MOST_PRIMARIES, ObjectRows, RelationRows, type StoredObject } from './observed-objects.ts'
+import {
+  ActorRows,
+  MOST_KINDS,
+  MOST_PRIMARIES,
+  ObjectRows,
+  RelationRows,
+  type StoredObject,
+} from './observed-objects.ts'
 import type { Sqlite } from './open-database.ts'
 import type { Progress } from './transactions.ts'
 
@@ -143,6 +150,7 @@ class SqliteClusterObjects implements ClusterObjects {
   readonly #progress: Pick<Progress, 'activeMs'>
   readonly #cache = new GenerationCache<string, StoredObject>(CACHED)
   readonly #primaries = new GenerationCache<string, readonly string[]>(CACHED)
+  readonly #kinds = new GenerationCache<string, readonly string[]>(CACHED)
   readonly #lookingAfter = new GenerationCache<string, readonly string[]>(CACHED)
   /** The last that was asked for and is not there: of what a write makes it is asked several times. */
   #missing: string | undefined
@@ -242,6 +250,24 @@ class SqliteClusterObjects implements ClusterObjects {
     this.#lookingAfter.delete(resource)
   }
 
+  kindsOf(group: string): readonly string[] {
+    const cached = this.#kinds.get(group)
+    if (cached !== undefined) return cached
+    const found = this.#rows.acted.kinds(this.#cluster, group)
+    this.#kinds.set(group, found)
+    return found
+  }
+
+  noteKind(group: string, resource: string): void {
+    const known = this.kindsOf(group)
+    if (known.includes(resource) || known.length >= MOST_KINDS) return
+    if (this.#rows.acted.noteKind(this.#cluster, group, resource)) this.#kinds.delete(group)
+  }
+
+  groupsOf(resource: string): readonly string[] {
+    return this.#rows.acted.groups(this.#cluster, resource)
+  }
+
   lookingAfter(resource: string): readonly string[] {
     const cached = this.#lookingAfter.get(resource)
     if (cached !== undefined) return cached
@@ -264,6 +290,7 @@ class SqliteClusterObjects implements ClusterObjects {
     this.#cache.clear()
     this.#primaries.clear()
     this.#lookingAfter.clear()
+    this.#kinds.clear()
   }
 
   #all(ids: readonly number[]): StoredObject[] {

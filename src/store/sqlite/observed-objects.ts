@@ -365,6 +365,10 @@ const MOST_TOLD = 100_000
 
 /** What a controller looks after are few kinds, and few controllers look after any; names come from outside. */
 export const MOST_PRIMARIES = 8
+/** Kinds of one API group. */
+export const MOST_KINDS = 32
+/** What stands before an API group where it has the place of a controller: no service has a space in its name. */
+const GROUP = 'kinds of '
 const MOST_LOOKING = 1_000
 
 /** Who acted last for which object, what each looks after, and which requests were told of, as rows. */
@@ -377,6 +381,7 @@ export class ActorRows {
   readonly #primaries: Statement<[number, string], string>
   readonly #notePrimary: Statement
   readonly #lookingAfter: Statement<[number, string], string>
+  readonly #groups: Statement<[number, string], string>
 
   constructor(db: Sqlite) {
     this.#last = db
@@ -396,18 +401,38 @@ export class ActorRows {
     this.#dropTold = db.prepare('DELETE FROM k8s_told_requests WHERE id <= ?')
     this.#primaries = db
       .prepare<[number, string], string>(
-        `SELECT resource FROM k8s_primaries WHERE cluster = ? AND actor = ? LIMIT ${MOST_PRIMARIES}`,
+        `SELECT resource FROM k8s_primaries WHERE cluster = ? AND actor = ? ORDER BY resource LIMIT ${MOST_KINDS}`,
       )
       .pluck()
     this.#lookingAfter = db
       .prepare<[number, string], string>(
-        `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
+        `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor NOT LIKE '${GROUP}%'
+           ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
+      )
+      .pluck()
+    this.#groups = db
+      .prepare<[number, string], string>(
+        `SELECT actor FROM k8s_primaries WHERE cluster = ? AND resource = ? AND actor LIKE '${GROUP}%'
+           ORDER BY actor LIMIT ${MOST_PRIMARIES}`,
       )
       .pluck()
     this.#notePrimary = db.prepare(
       `INSERT OR IGNORE INTO k8s_primaries (cluster, actor, resource) SELECT @cluster, @by, @resource
          WHERE (SELECT count(*) FROM k8s_primaries WHERE cluster = @cluster) < ${MOST_LOOKING}`,
     )
+  }
+
+  kinds(cluster: number, group: string): string[] {
+    return this.primaries(cluster, GROUP + group)
+  }
+
+  groups(cluster: number, resource: string): string[] {
+    return this.#groups.all(cluster, resource).map((actor) => actor.slice(GROUP.length))
+  }
+
+  /** False where it was known, or there is no room. */
+  noteKind(cluster: number, group: string, resource: string): boolean {
+    return this.notePrimary(cluster, GROUP + group, resource)
   }
 
   lookingAfter(cluster: number, resource: string): string[] {
