@@ -27,6 +27,10 @@ test('of what can only come from one step, nearly all is said to come from it', 
     expect(shareRight(versions)).toBeGreaterThan(view === 'watch alone' ? 0.97 : 0.995)
 })
 
+test('of the changes that begin, hardly any begins by nobody known and for no known reason', () => {
+  for (const { changes } of all) expect(changes.unexplained).toBeLessThan(changes.begun / 100)
+})
+
 test('docs/reports/truth.md has these figures; lab/evaluation/truth/judge-recordings.ts writes it', async () => {
   const document = readFileSync(new URL('../../docs/reports/truth.md', import.meta.url), 'utf8')
   expect(document).toBe(await renderTruth(all))

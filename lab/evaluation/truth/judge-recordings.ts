@@ -9,7 +9,15 @@ import { openForReading } from '../../../src/store/sqlite/open-database.ts'
 import { formatted } from '../../charts/formatted.ts'
 import { number, table } from '../../charts/markdown.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
-import { type JudgedVersion, judgeRecording, RULINGS, type VerdictOfVersion, VERDICTS } from './judge.ts'
+import {
+  type BegunChanges,
+  begunChanges,
+  type JudgedVersion,
+  judgeRecording,
+  RULINGS,
+  type VerdictOfVersion,
+  VERDICTS,
+} from './judge.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const FOLDER = fileURLToPath(new URL('recordings', import.meta.url))
@@ -22,6 +30,7 @@ export interface JudgedRecording {
   readonly recording: (typeof RECORDINGS)[number]
   readonly view: (typeof VIEWS)[number]
   readonly versions: readonly JudgedVersion[]
+  readonly changes: BegunChanges
 }
 
 const SETTINGS = (path: string): string => `receivers:
@@ -53,7 +62,7 @@ async function judged(
   ])
   const db = openForReading(path)
   try {
-    return { recording, view, versions: judgeRecording(db, folder) }
+    return { recording, view, versions: judgeRecording(db, folder), changes: begunChanges(db, folder) }
   } finally {
     db.close()
   }
@@ -107,6 +116,7 @@ function textOf(all: readonly JudgedRecording[]): string {
       one.versions.filter(({ claim, verdict }) => claim === 'exact' && ['wrong', 'mixed'].includes(verdict))
         .length,
     ),
+    ...[number(one.changes.begun), number(one.changes.unexplained)],
   ])
   const faults = all.flatMap((one) =>
     one.versions
@@ -127,7 +137,10 @@ where two steps overlap and the other one drives it, by the rulings below; _begu
 _mixed_ where the step is among its roots but another drives it; else _wrong_, or _unseen_.`,
       table(
         [
-          ['recording', 'view', 'versions', 'right of what is unambiguous', '_exact_ and not right'],
+          [
+            ...['recording', 'view', 'versions', 'right of what is unambiguous', '_exact_ and not right'],
+            ...['changes begun', 'of them by nobody known, for no known reason'],
+          ],
           ...shares,
         ],
         2,

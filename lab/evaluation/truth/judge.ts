@@ -108,6 +108,23 @@ export function judgeRecording(db: Sqlite, folder: string): JudgedVersion[] {
   })
 }
 
+/** The changes that began while the stories were played, and those of them for which neither a person nor a reason is known. */
+export interface BegunChanges {
+  readonly begun: number
+  readonly unexplained: number
+}
+
+export function begunChanges(db: Sqlite, folder: string): BegunChanges {
+  const fromMs = Math.min(...readSteps(folder).map(({ t0 }) => t0))
+  const counted = db
+    .prepare<[string], BegunChanges>(
+      `SELECT count(*) AS begun, coalesce(sum(reason LIKE 'unknown: %'), 0) AS unexplained
+       FROM audit_cpids WHERE kind = 'root' AND merged_at >= ?`,
+    )
+    .get(new Date(fromMs).toISOString())
+  return counted ?? { begun: 0, unexplained: 0 }
+}
+
 const pick = ({ object, version }: RecordedVersion): { object: string; version: number } => ({
   object,
   version,

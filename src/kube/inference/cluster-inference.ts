@@ -3,6 +3,7 @@ import { fingerprintOf, type ObjectFacts } from '../../model/kubernetes-objects.
 import type { ClusterEvent, ClusterWrite, Observation } from '../../model/kubernetes-observations.ts'
 import { nanosOfMs, type UnixNanos } from '../../model/time-and-size.ts'
 import { wantsFewerReplicas } from './read-versions.ts'
+import { isOnTheWay, WRITTEN_NEXT } from './requests-of-writes.ts'
 import {
   WriteQueue,
   type WriteQueueFault,
@@ -192,10 +193,6 @@ export function inCausalOrder(
   return orderOwnersFirst(orderRequestsFirst(writes), known)
 }
 
-/** What the API server writes itself, it writes for a request that it is about to answer, or as whoever keeps its own objects. */
-const API_SERVER = 'system:apiserver'
-/** How an object that the API server writes on the way names what it writes next. */
-const WRITTEN_NEXT = ['disrupted', 'allocated for']
 /** How many writes are looked at for the one that follows. */
 const MOST_LOOKED_AT = 256
 
@@ -220,12 +217,6 @@ function orderRequestsFirst(writes: readonly ClusterWrite[]): readonly ClusterWr
     )
     return [write, ...onTheWay]
   })
-}
-
-function isOnTheWay({ request, facts, object }: ClusterWrite): boolean {
-  const names = facts?.references.some(({ field }) => WRITTEN_NEXT.includes(field)) ?? false
-  if (request === undefined) return names
-  return request.actor.user === API_SERVER && (names || object.resource === 'resourcequotas')
 }
 
 /** Whether a write was made on the way to a later one. */

@@ -8,6 +8,7 @@ import type {
   AdmittedRequest,
   ApiRequest,
   AuditedRequest,
+  ClusterWrite,
   WatchedVersion,
 } from '../../model/kubernetes-observations.ts'
 import type { UnixNanos } from '../../model/time-and-size.ts'
@@ -240,4 +241,16 @@ export function combinedRequest(
   const { traceparent } = admitted
   if (audited !== undefined) return traceparent === undefined ? audited : { ...audited, traceparent }
   return { ...admitted, endNs: seenNs > admitted.startNs ? seenNs : admitted.startNs }
+}
+
+/** What the API server writes itself, it writes for a request that it is about to answer, or as whoever keeps its own objects. */
+const API_SERVER = 'system:apiserver'
+/** How an object that the API server writes on the way names what it writes next. */
+export const WRITTEN_NEXT = ['disrupted', 'allocated for']
+
+/** Whether the API server made it on the way to another write, which it was asked for. */
+export function isOnTheWay({ request, facts, object }: ClusterWrite): boolean {
+  const names = facts?.references.some(({ field }) => WRITTEN_NEXT.includes(field)) ?? false
+  if (request === undefined) return names
+  return request.actor.user === API_SERVER && (names || object.resource === 'resourcequotas')
 }

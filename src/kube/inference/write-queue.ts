@@ -14,6 +14,7 @@ import {
   API_CLOCK_SKEW_NS,
   combinedRequest,
   isEvictionMark,
+  isOnTheWay,
   mayHaveMade,
 } from './requests-of-writes.ts'
 
@@ -71,6 +72,10 @@ export interface WriteQueueState {
 
 /** Versions that were made by the same moment are told apart by a nanosecond each: there are fewer of them than this. */
 const MOST_AT_ONCE_NS = nanosOfMs(1)
+
+/** How long after what it writes on the way the API server writes what it was asked for, and how many others may come between. */
+const ON_THE_WAY_NS = nanosOfMs(200)
+const MOST_ON_THE_WAY = 64
 
 const LISTED = { event: undefined, 'first list': 'first', 'later list': 'later' } as const
 
@@ -178,7 +183,7 @@ export class WriteQueue {
       next = this.#versioned.first
     ) {
       this.#attempt(next, () => this.#join(next))
-      if (!this.#isDue(next, nowNs)) break
+      if (!this.#isDue(next, nowNs) || this.#isAskedFor(next, nowNs)) break
       this.#takeUnversioned(seenNs(next), due)
       this.#takeDeletionsBefore(next, due)
       this.#versioned.shift()
@@ -240,6 +245,17 @@ export class WriteQueue {
     return isOver || pending.admitted !== undefined
   }
 
+  /** What the API server writes on the way to another write waits for what came just after it: one of that may be the other. */
+  #isAskedFor(pending: Pending, nowNs: UnixNanos): boolean {
+    const { windowNs, whoWaitNs } = this.#settings
+    if (nowNs - pending.sinceNs >= windowNs + whoWaitNs + ON_THE_WAY_NS || !isOnTheWay(writeOf(pending)))
+      return false
+    if (nowNs - pending.sinceNs < windowNs + ON_THE_WAY_NS) return true
+    return this.#versioned
+      .behind(MOST_ON_THE_WAY)
+      .some((one) => one.sinceNs <= pending.sinceNs + ON_THE_WAY_NS && !this.#isDue(one, nowNs))
+  }
+
   /** The request that made it, as far as admission told of it. */
   #admit(pending: Pending): void {
     const { watched, audited } = pending
@@ -267,13 +283,15 @@ export class WriteQueue {
   }
 
   /** What had the name of something else before went before that was made, though nobody has told of its end yet. */
-  #takeDeletionsBefore({ watched, audited }: Pending, due: ClusterWrite[]): void {
-    const object = (watched ?? audited)?.object
+  #takeDeletionsBefore(next: Pending, due: ClusterWrite[]): void {
+    const object = (next.watched ?? next.audited)?.object
     if (object === undefined) return
     for (const one of this.#byName.get(nameOf(object)) ?? []) {
       const { verb } = one.audited?.request ?? {}
       const uid = one.audited?.object.uid ?? ''
       if (verb !== 'delete' || uid === '' || uid === object.uid) continue
+      // It may be of what has the name after this.
+      if (this.#versioned.items.some((pending) => isThere(pending, uid))) continue
       this.#drop(one)
       this.#waiting.delete(one)
       due.push(writeOf(one))
@@ -367,6 +385,12 @@ function mayHaveDoneNothing({ audited }: Pending): boolean {
   return subresource === '' && (verb === 'patch' || verb === 'update')
 }
 
+/** A version of an object that is not its end. */
+function isThere({ watched, audited }: Pending, uid: string): boolean {
+  const told = watched ?? audited
+  return told?.object.uid === uid && told.source !== 'list' && !told.gone
+}
+
 /** It was there before anybody looked: nobody is told of who wrote it. */
 function wasThere({ watched }: Pending): boolean {
   return watched?.source === 'watch' && watched.by === 'first list'
@@ -427,6 +451,11 @@ class SortedQueue<T> {
 
   get first(): T | undefined {
     return this.#items[this.#head]
+  }
+
+  /** Some that come after the first. */
+  behind(most: number): readonly T[] {
+    return this.#items.slice(this.#head + 1, this.#head + 1 + most)
   }
 
   /** Behind all that have no higher number; gives the first of those that have one. */

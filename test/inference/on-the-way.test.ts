@@ -1,0 +1,109 @@
+import { expect, test } from '@jest/globals'
+import { inCausalOrder } from '../../src/kube/inference/cluster-inference.ts'
+import { WriteQueue } from '../../src/kube/inference/write-queue.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readAuditEvent, readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
+
+const MS = 1_000_000n
+const LINE = { windowNs: 500n * MS, whoWaitNs: 2_000n * MS, isWatched: true }
+const START = Date.UTC(2026, 0, 1)
+const at = (ms: number): bigint => BigInt(START + ms) * MS
+const timeAt = (ms: number): string => new Date(START + ms).toISOString()
+
+function known(read: Observation | string): Observation {
+  if (typeof read === 'string') throw new Error(read)
+  return read
+}
+
+const metadataOf = (name: string, uid: string, version: number): JsonObject => ({
+  ...{ name, uid, resourceVersion: String(version) },
+  ...(!name.includes('.') && { namespace: 'shop' }),
+})
+
+const ADDRESS = {
+  kind: 'IPAddress',
+  apiVersion: 'networking.k8s.io/v1',
+  metadata: metadataOf('10.0.0.7', 'u1', 5),
+  spec: { parentRef: { group: '', resource: 'services', namespace: 'shop', name: 'web' } },
+}
+const SERVICE = { kind: 'Service', apiVersion: 'v1', metadata: metadataOf('web', 'u2', 6), spec: {} }
+
+const watched = (type: string, object: JsonObject, ms: number): Observation =>
+  known(readWatchEvent({ type, object }, at(ms)))
+
+function audited(
+  user: string,
+  verb: string,
+  object: JsonObject,
+  [from, to]: readonly [number, number],
+): Observation {
+  const { apiVersion, metadata } = object as { apiVersion: string; metadata: Record<string, string> }
+  const [group = '', version = ''] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion]
+  const resource = { IPAddress: 'ipaddresses', Service: 'services', Pod: 'pods' }[object['kind'] as string]
+  const { name = '', namespace, uid = '' } = metadata
+  const answer = verb === 'delete' ? { kind: 'Status', metadata: {}, details: { name, uid } } : object
+  return known(
+    readAuditEvent({
+      ...{ stage: 'ResponseComplete', verb, auditID: `${verb} ${uid}`, requestURI: '/' },
+      ...{ responseStatus: { code: 201 }, user: { username: user }, responseObject: answer },
+      objectRef: {
+        ...{ resource: resource ?? '', name, apiGroup: group, apiVersion: version },
+        ...(namespace !== undefined && { namespace }),
+      },
+      ...{ requestReceivedTimestamp: timeAt(from), stageTimestamp: timeAt(to) },
+    }),
+  )
+}
+
+test('what the API server writes on the way waits for the write that it was asked for', () => {
+  const line = new WriteQueue(LINE)
+  line.add(watched('ADDED', ADDRESS, 2), at(2))
+  line.add(audited('system:apiserver', 'create', ADDRESS, [1, 2]), at(3))
+  line.add(watched('ADDED', SERVICE, 4), at(4))
+  // The request for the Service is not told of yet: nobody knows what the address is for.
+  expect(line.takeDue(at(900))).toEqual([])
+  line.add(audited('alice', 'create', SERVICE, [0, 4]), at(950))
+  const writes = inCausalOrder(line.takeDue(at(960)), { get: () => undefined })
+  expect(writes.map(({ object, within }) => [object.resource, within?.uid])).toEqual([
+    ['services', undefined],
+    ['ipaddresses', 'u2'],
+  ])
+})
+
+test('it waits no longer than for who wrote', () => {
+  const line = new WriteQueue(LINE)
+  line.add(watched('ADDED', ADDRESS, 2), at(2))
+  line.add(audited('system:apiserver', 'create', ADDRESS, [1, 2]), at(3))
+  expect(line.takeDue(at(650))).toEqual([])
+  expect(line.takeDue(at(703)).map(({ object }) => object.resource)).toEqual(['ipaddresses'])
+})
+
+test('of what has one name after the other each deletion is one write', () => {
+  const line = new WriteQueue(LINE)
+  const pod = (uid: string, version: number): JsonObject => ({
+    ...{ kind: 'Pod', apiVersion: 'v1', metadata: metadataOf('web-1', uid, version), spec: {}, status: {} },
+  })
+  for (const [at0, uid] of [
+    [0, 'a'],
+    [20, 'b'],
+    [40, 'c'],
+  ] as const) {
+    line.add(audited('somebody', 'create', pod(uid, at0 + 1), [at0, at0 + 1]), at(at0 + 2))
+    line.add(watched('ADDED', pod(uid, at0 + 1), at0 + 2), at(at0 + 2))
+    line.add(audited('collector', 'delete', pod(uid, 0), [at0 + 10, at0 + 11]), at(at0 + 12))
+    line.add(watched('DELETED', pod(uid, at0 + 10), at0 + 12), at(at0 + 12))
+  }
+  expect(
+    line
+      .takeDue(at(5_000))
+      .map(({ version, object, request }) => [Number(version), object.uid, request?.actor.user]),
+  ).toEqual([
+    [1, 'a', 'somebody'],
+    [10, 'a', 'collector'],
+    [21, 'b', 'somebody'],
+    [30, 'b', 'collector'],
+    [41, 'c', 'somebody'],
+    [50, 'c', 'collector'],
+  ])
+})
