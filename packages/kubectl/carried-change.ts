@@ -29,7 +29,8 @@ export class CarriedChange implements Disposable {
   readonly #cluster: string
   readonly #api: ApiServer
   readonly #over = new AbortController()
-  #hasBegun = false
+  /** How many merges are told beside the change; undefined until that is. */
+  #mergesTold: number | undefined
 
   constructor(change: KubectlChange, { access, endpoint, cluster, listener, token }: Carrier) {
     this.#change = change
@@ -65,8 +66,9 @@ export class CarriedChange implements Disposable {
 
   /** It goes again with the span: that it did not arrive now does not matter. */
   #begin(): void {
-    if (this.#hasBegun) return
-    this.#hasBegun = true
+    const merges = [...this.#change.merges.values()].filter(({ object }) => object !== undefined).length
+    if (this.#mergesTold === merges) return
+    this.#mergesTold = merges
     const content = mergelogRequest(this.#change, this.#cluster)
     this.#endpoint.send('logs', content, this.#over.signal).catch(() => undefined)
   }

@@ -1,13 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type ApiServer, http } from '../../src/kube/cluster/api-server.ts'
 import { errorText } from '../../src/model/faults.ts'
+import type { Cpid } from '../../src/model/merge-graph.ts'
 import { digestOf, includesSecret } from '../../src/platform/credentials.ts'
 import { isDryRun } from './dry-run.ts'
-import { forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
-import type { KubectlChange } from './kubectl-change.ts'
+import { parseExactly } from './exact-json.ts'
+import { asJson, forwardWrite, type SendWrite, type WriteAnswer } from './forward-write.ts'
+import { type KubectlChange, noteRead } from './kubectl-change.ts'
 import { PROXY_USER } from './temporary-kubeconfig.ts'
 import { writeTarget } from './write-target.ts'
 
@@ -74,17 +77,24 @@ export class ChangeProxy {
     const headers = forwarded(request.headers)
     const body = await buffer(request)
     if (body.length > MAX_BODY_BYTES) throw new Error('a request is too long')
+    const send: SendWrite = async (one) => {
+      const answer = await this.#api.forward({ ...one, headers: sized(one.headers, one.body), signal })
+      const { statusCode: status = 502, headers: said } = answer
+      return { status, headers: forwarded(said), body: await buffer(answer) }
+    }
+    if (isOfOneObject(method, path)) {
+      const answer = await send({ method, path, headers: asJson(headers), body })
+      if (answer.status === 200)
+        noteRead(this.#change, path.replace(/[?].*/, ''), parseExactly(answer.body.toString()), randomCpid)
+      response.writeHead(answer.status, sized(answer.headers, answer.body)).end(answer.body)
+      return
+    }
     const target = writeTarget(method, path)
     if (target === undefined || isDryRun(method, target, body)) {
       const answer = await this.#api.forward({ method, path, headers: sized(headers, body), body, signal })
       response.writeHead(answer.statusCode ?? 502, forwarded(answer.headers, true))
       pipeline(answer, response, () => undefined)
       return
-    }
-    const send: SendWrite = async (one) => {
-      const answer = await this.#api.forward({ ...one, headers: sized(one.headers, one.body), signal })
-      const { statusCode: status = 502, headers: said } = answer
-      return { status, headers: forwarded(said), body: await buffer(answer) }
     }
     const before = this.#change.wrote.length
     const answer: WriteAnswer = await forwardWrite(
@@ -97,6 +107,15 @@ export class ChangeProxy {
     response.writeHead(answer.status, sized(answer.headers, answer.body)).end(answer.body)
   }
 }
+
+/** kubectl reads an object before it changes it. */
+function isOfOneObject(method: string, path: string): boolean {
+  if (method !== 'GET' || new URL(path, 'http://localhost').searchParams.has('watch')) return false
+  const target = writeTarget('PATCH', path)
+  return target !== undefined && target.subresource === ''
+}
+
+const randomCpid = (): Cpid => randomUUID() as Cpid
 
 function forwarded(headers: OutgoingHttpHeaders, withLength = false): OutgoingHttpHeaders {
   return Object.fromEntries(

@@ -74,13 +74,14 @@ function annotatedBody(
   request: WriteRequest,
   type: string,
   body: Json | undefined,
-  { subresource }: WriteTarget,
+  target: WriteTarget,
   change: KubectlChange,
 ): Buffer | undefined {
+  const { subresource } = target
   if (subresource !== '' || request.method === 'DELETE') return undefined
-  if (PROTOBUF.test(type)) return annotateProtobuf(request.body, annotationsOf(change))
+  if (PROTOBUF.test(type)) return annotateProtobuf(request.body, annotationsOf(change, target.path))
   if (body === undefined) return undefined
-  const annotated = annotateBody(request.method, type, body, annotationsOf(change))
+  const annotated = annotateBody(request.method, type, body, annotationsOf(change, target.path))
   return annotated === undefined ? undefined : written(annotated)
 }
 
@@ -88,12 +89,16 @@ function annotatedBody(
 async function announce(
   { headers }: WriteRequest,
   body: Json | undefined,
-  { path }: WriteTarget,
+  target: WriteTarget,
   change: KubectlChange,
   send: SendWrite,
 ): Promise<WriteAnswer> {
+  const { path } = target
   const lock = lockOf(body)
-  const metadata = { annotations: annotationsOf(change), ...(lock !== '' && { resourceVersion: lock }) }
+  const metadata = {
+    annotations: annotationsOf(change, target.path),
+    ...(lock !== '' && { resourceVersion: lock }),
+  }
   return await send({
     method: 'PATCH',
     path: `${path}?fieldManager=${MANAGER}`,
@@ -121,11 +126,14 @@ function note({ status, body }: WriteAnswer, target: WriteTarget, change: Kubect
   const version = textIn(metadata, 'resourceVersion')
   const known = [uid && `uid=${uid}`, version && `rv=${version}`].filter((part) => part !== '').join('&')
   const path = [apiVersion, resource, ...(namespace === '' ? [] : [namespace]), name].join('/')
-  noteWrote(change, known === '' ? path : `${path}?${known}`)
+  const reference = known === '' ? path : `${path}?${known}`
+  const merge = change.merges.get(target.path)
+  if (merge !== undefined) merge.object ??= reference
+  noteWrote(change, reference)
 }
 
 /** Answers are read here, and not all that kubectl understands is understood here. */
-function asJson(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+export function asJson(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
   const plain = Object.fromEntries(Object.entries(headers).filter(([name]) => name !== 'accept-encoding'))
   return PROTOBUF.test(textOf(headers, 'accept')) ? { ...plain, accept: 'application/json' } : plain
 }

@@ -1,4 +1,5 @@
-import type { Cpid } from '../../src/model/merge-graph.ts'
+import { type Json, numberIn, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
+import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
 import type { UnixNanos } from '../../src/model/time-and-size.ts'
 import type { Annotations } from './annotate-body.ts'
 
@@ -13,6 +14,16 @@ export interface KubectlChange {
   readonly reason: string
   /** References of what was written, with the versions that came of it, in order. */
   readonly wrote: string[]
+  /** Merges with changes that no controller had acted on yet, by the path of the object. */
+  readonly merges: Map<string, ChangeMerge>
+}
+
+/** The change that an object carries where this one came over another that no controller had acted on (docs/linking.md, rule 6). */
+export interface ChangeMerge {
+  readonly cpid: Cpid
+  readonly sources: readonly Cpid[]
+  /** What was written with it; undefined as long as nothing was. */
+  object?: string
 }
 
 /** More are not named in one span. */
@@ -29,9 +40,31 @@ export function traceparentOf({ traceId, spanId }: KubectlChange): string {
   return `00-${traceId}-${spanId}-01`
 }
 
-/** What objects carry of it. A root has no ancestors, and says so: a patch takes away those of the change before. */
-export function annotationsOf(change: KubectlChange): Annotations {
-  return { [CPID_KEY]: change.cpid, [ANCESTORS_KEY]: '', [TRACEPARENT_KEY]: traceparentOf(change) }
+/** What an object carries of it. A root has no ancestors, and says so: a patch takes away those of the change before. */
+export function annotationsOf(change: KubectlChange, path: string): Annotations {
+  const { cpid, sources } = change.merges.get(path) ?? { cpid: change.cpid, sources: [] }
+  return { [CPID_KEY]: cpid, [ANCESTORS_KEY]: sources.join(','), [TRACEPARENT_KEY]: traceparentOf(change) }
+}
+
+/**
+ * Notes what was read of an object: whether its last change by an author is one that its controller has not acted on. What is written
+ * over that comes of both. Whether anything of the other change is left then is not looked at.
+ */
+export function noteRead(
+  change: KubectlChange,
+  path: string,
+  object: Json | undefined,
+  newCpid: () => Cpid,
+): void {
+  const metadata = objectIn(object, 'metadata')
+  const generation = numberIn(metadata, 'generation')
+  const acted = objectIn(object, 'status')['observedGeneration']
+  const other = parseCpid(textIn(objectIn(metadata, 'annotations'), CPID_KEY))
+  const isUnacted = typeof acted === 'number' && acted < generation
+  const known = change.merges.get(path)
+  if (other === change.cpid || other === known?.cpid || (known?.object ?? '') !== '') return
+  if (!isUnacted || other === undefined) change.merges.delete(path)
+  else change.merges.set(path, { cpid: newCpid(), sources: [other, change.cpid] })
 }
 
 /** Notes what was written; the same version twice is one. */

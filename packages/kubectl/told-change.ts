@@ -29,18 +29,18 @@ const SCOPE = { name: 'causeway.kubectl' }
 const INTERNAL = 1
 const FAILED = 2
 
-/** An ExportLogsServiceRequest in JSON: that the change begins. */
+/** An ExportLogsServiceRequest in JSON: that the change begins, and what it was merged with. */
 export function mergelogRequest(change: KubectlChange, cluster: string): object {
-  const record = {
+  const logRecords = mergelogsOf(change).map((mergelog) => ({
     timeUnixNano: String(change.startNs),
     observedTimeUnixNano: String(change.startNs),
     eventName: MERGELOG_EVENT,
-    attributes: attributesOf(mergelogOf(change)),
+    attributes: attributesOf(mergelog),
     traceId: change.traceId,
     spanId: change.spanId,
-  }
+  }))
   return {
-    resourceLogs: [{ resource: resourceOf(cluster), scopeLogs: [{ scope: SCOPE, logRecords: [record] }] }],
+    resourceLogs: [{ resource: resourceOf(cluster), scopeLogs: [{ scope: SCOPE, logRecords }] }],
   }
 }
 
@@ -61,21 +61,26 @@ export function spanRequest(change: KubectlChange, cluster: string, end: Command
       'process.command_args': ['kubectl', ...end.args],
       'process.exit.code': end.exitCode,
     }),
-    events: [
-      { name: MERGELOG_EVENT, timeUnixNano: String(startNs), attributes: attributesOf(mergelogOf(change)) },
-    ],
+    events: mergelogsOf(change).map((mergelog) => ({
+      name: MERGELOG_EVENT,
+      timeUnixNano: String(startNs),
+      attributes: attributesOf(mergelog),
+    })),
     status: end.exitCode === 0 ? {} : { code: FAILED, message: `exit code ${end.exitCode}` },
   }
   return { resourceSpans: [{ resource: resourceOf(cluster), scopeSpans: [{ scope: SCOPE, spans: [span] }] }] }
 }
 
-function mergelogOf({ cpid, wrote: [object], reason }: KubectlChange): Record<string, Value> {
-  return {
-    [CPID_NEW]: cpid,
-    [CPID_SOURCES]: [],
-    ...(object !== undefined && { [CPID_OBJECT]: object }),
+/** The change first, then each merge with it that was written. */
+function mergelogsOf({ cpid, wrote, reason, merges }: KubectlChange): Record<string, Value>[] {
+  const [object] = wrote
+  const written = [...merges.values()].filter((merge) => merge.object !== undefined)
+  return [{ cpid, sources: [], object }, ...written].map((one) => ({
+    [CPID_NEW]: one.cpid,
+    [CPID_SOURCES]: one.sources,
+    ...(one.object !== undefined && { [CPID_OBJECT]: one.object }),
     [CPID_REASON]: reason,
-  }
+  }))
 }
 
 function resourceOf(cluster: string): object {

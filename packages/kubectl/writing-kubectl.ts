@@ -95,6 +95,7 @@ function newChange(reason: string): KubectlChange {
     startNs: nanosOfMs(Date.now()),
     reason,
     wrote: [],
+    merges: new Map(),
   }
 }
 

@@ -220,3 +220,29 @@ test('what another cluster of the process knows of an object counts where a reco
   expect(told(sdk)).toEqual(server.asked.map(carried))
   expect(told(sdk)).toEqual([derivedCpid('root', { cluster: 'there', uid: 'f', version: '3' })])
 })
+
+test.each([
+  ['comes of both changes where neither is acted on', 0, [21, 22]],
+  ['comes of the second alone where the first is acted on', 1, [22]],
+  ['comes of the second alone where nothing says what is acted on', undefined, [22]],
+])('what is done for an object that was changed twice before %s', async (_, observedGeneration, from) => {
+  await using sdk = startSdk()
+  await using server = await startNumbered()
+  const { api, reconciler } = traced()
+  const reconcile = reconciler('reconcile', () =>
+    api.ask('PUT', `${server.url}${OBJECTS}/other`, { metadata: { name: 'other' } }),
+  )
+  const woken = (number: number, generation: number): object => {
+    const { metadata, ...rest } = object(1, String(generation), 'web')
+    const annotations = { 'causeway.io/cpid': cpid(number) }
+    return { ...rest, metadata: { ...metadata, generation, annotations }, status: { observedGeneration } }
+  }
+  reconcile.wokenBy('web', woken(21, 1))
+  reconcile.wokenBy('web', woken(22, 2))
+  await reconcile('web')
+  const observed = sdk.spans().at(-1)?.attributes['cpid.observed']
+  const versions = (observed as string[]).map((reference) => reference.split('rv=')[1])
+  expect(versions).toEqual(from.map((number) => String(number - 20)))
+  const merged = from.length > 1 ? [from.map(cpid)] : []
+  expect(sources(sdk)).toEqual(merged)
+})

@@ -247,3 +247,51 @@ test('an endpoint that is none is said before anything is done', async () => {
   )
   expect(scene.asked).toEqual([])
 })
+
+const FIRST_CPID = '11111111-1111-4111-8111-111111111111'
+const READ: Step = { method: 'GET', path: WEB }
+const IMAGE: Step = { method: 'PATCH', path: WEB, type: MERGE, body: { spec: { paused: true } } }
+
+/** An object as the API server has it: with the CPID of whoever wrote it last, and how far its controller is. */
+const there = (observedGeneration: number): object => ({
+  metadata: {
+    ...{ name: 'web', uid: 'u1', resourceVersion: '40', generation: 2 },
+    annotations: { 'causeway.io/cpid': FIRST_CPID },
+  },
+  status: { observedGeneration },
+})
+
+test('what is written over a change that no controller has acted on is a merge of both', async () => {
+  await using scene = await KubectlScene.open(({ method }) =>
+    method === 'GET' ? { status: 200, body: there(1) } : undefined,
+  )
+  await scene.run([READ, IMAGE, SCALE, CREATE])
+  const carried = scene.asked.flatMap(({ body }) => {
+    const { metadata } = (body ?? {}) as { metadata?: { annotations?: Record<string, string> } }
+    return metadata?.annotations === undefined ? [] : [metadata.annotations]
+  })
+  const [merged, again, own] = carried.map((annotations) => annotations['causeway.io/cpid'] ?? '')
+  expect(again).toBe(merged)
+  expect(own).not.toBe(merged)
+  expect(carried.map((annotations) => annotations['causeway.io/ancestor-cpids'])).toEqual([
+    ...[`${FIRST_CPID},${own}`, `${FIRST_CPID},${own}`, ''],
+  ])
+  const span = scene.told.find(({ path }) => path === '/v1/traces')?.content ?? ''
+  const sources = [FIRST_CPID, own].map((source) => `{"stringValue":"${source}"}`).join(',')
+  expect(span).toContain(
+    `{"key":"cpid.new","value":{"stringValue":"${merged}"}},{"key":"cpid.sources","value":{"arrayValue":{"values":[${sources}]}}}`,
+  )
+  expect(span).toContain(`{"key":"cpid.id","value":{"stringValue":"${own}"}}`)
+})
+
+test.each([
+  ['acted on', there(2)],
+  ['of no change', { metadata: { name: 'web', generation: 2 }, status: { observedGeneration: 1 } }],
+  ['never observed', { metadata: { name: 'web', annotations: { 'causeway.io/cpid': FIRST_CPID } } }],
+])('what is written over an object that is %s is its own change', async (_, object) => {
+  await using scene = await KubectlScene.open(({ method }) =>
+    method === 'GET' ? { status: 200, body: object } : undefined,
+  )
+  await scene.run([READ, IMAGE])
+  expect(scene.asked[1]?.body).toMatchObject({ metadata: { annotations: ANNOTATIONS } })
+})

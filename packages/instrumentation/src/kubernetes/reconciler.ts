@@ -4,7 +4,7 @@ import { withTraceContext } from '../context/active-trace-context.ts'
 import type { Instrumentation, MaybeObject } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
-import type { KubernetesObject } from '../objects/kubernetes-object.ts'
+import { type KubernetesObject, recordIn } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
 import { endSpan, errorLine, inSpan } from '../writes/in-span.ts'
@@ -32,6 +32,9 @@ interface Waker {
   readonly cluster: Instrumentation | undefined
   /** The object itself, where a write of its status may have to be told. */
   readonly version: object | undefined
+  /** How often an author has changed what is wanted of it; undefined where it does not say. */
+  readonly generation: number | undefined
+  readonly cpid: string | undefined
 }
 
 type Wakers = ReadonlyMap<string, Waker>
@@ -120,16 +123,40 @@ export function tracedReconciler<Key extends string, Outcome>(
         if (object === undefined || object === null) return
         const wakers = new Map(woken.get(key) ?? NOBODY)
         const { uid, name = '' } = object.metadata ?? {}
-        if (wakers.size < MOST_WAKERS || wakers.has(uid ?? name))
-          wakers.set(uid ?? name, {
+        const id = uid ?? name
+        const cluster = clusterOf(object)
+        const { known, readCarried } = internalsOf(cluster ?? instrumentation)
+        const cpid = (known.of(object) ?? readCarried(object))?.cpid
+        const before = wakers.get(id)
+        const isOverwritten = before?.cpid !== undefined && before.cpid !== cpid
+        if (isOverwritten && isUnacted(before, object) && wakers.size < MOST_WAKERS) {
+          // Last stands what is the newest.
+          wakers.delete(id)
+          wakers.set(`${id} ${before.cpid}`, before)
+        }
+        if (wakers.size < MOST_WAKERS || wakers.has(id))
+          wakers.set(id, {
             object: gistOf(object),
             type,
-            cluster: clusterOf(object),
+            cluster,
             version: tellsStatusWrites ? object : undefined,
+            generation: generationOf(object),
+            cpid,
           })
         woken.set(key, wakers)
       }, undefined)
       return key
     },
   })
+}
+
+/** What was wanted with an earlier version is not done yet, by what the newest says of itself. */
+function isUnacted({ generation }: Waker, newest: object): boolean {
+  const { observedGeneration } = recordIn(recordIn(newest)['status'])
+  return typeof observedGeneration === 'number' && generation !== undefined && observedGeneration < generation
+}
+
+function generationOf(object: object): number | undefined {
+  const { generation } = recordIn(recordIn(object)['metadata'])
+  return typeof generation === 'number' ? generation : undefined
 }
