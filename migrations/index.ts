@@ -21,6 +21,7 @@ import { up as sentOnceMore } from './024-sent-once-more.ts'
 import { up as shorterNames } from './025-shorter-names.ts'
 import { up as whatChangedWhere } from './026-what-changed-where.ts'
 import { up as whatDrivesAChange } from './027-what-drives-a-change.ts'
+import { up as missedVersions } from './028-missed-versions.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -46,4 +47,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '025-shorter-names': { up: shorterNames },
   '026-what-changed-where': { up: whatChangedWhere },
   '027-what-drives-a-change': { up: whatDrivesAChange },
+  '028-missed-versions': { up: missedVersions },
 }

@@ -122,7 +122,8 @@ export function* cascadeText(
 }
 
 function heading(facts: CascadeFacts): string[] {
-  const { root, open, startNs, lastNs, spans, services, merges, truncated, clockSkew, gaps } = facts
+  const { root, open, startNs, lastNs, spans, services, merges, truncated, clockSkew, gaps, missedVersions } =
+    facts
   return [
     `cascade of ${root} (${stateWord(open)})`,
     `  object         ${printable(facts.object)}`,
@@ -138,7 +139,7 @@ function heading(facts: CascadeFacts): string[] {
       : []),
     ...(gaps > 0
       ? [
-          `  gaps: versions before ${count(gaps, 'write')} were not seen, so that what happened between may be missing`,
+          `  gaps: versions before ${count(gaps, 'write')} were not seen, so that what happened between may be missing${missedVersions > 0 ? `: likely ${missedVersions} or more` : ''}`,
         ]
       : []),
     ...(clockSkew

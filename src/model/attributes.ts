@@ -41,6 +41,8 @@ export const CPID_SUPERSEDED_BY = 'cpid.superseded_by'
 /** On the span of a write that was seen from outside: `operator`, `self`, `exact` or `inferred`; and that versions before it were not seen. */
 export const CPID_CAUSE = 'cpid.cause'
 export const CPID_GAP = 'cpid.gap'
+/** On such a span: how many versions of the object are likely to be missing before it, at least. */
+export const CPID_GAP_MISSED = 'cpid.gap.missed'
 /** On such a span: by which field, label or owner other objects were found that its controller is taken to have read. */
 export const CPID_FOUND_BY = 'cpid.found_by'
 /** On such a span: the API server's number of the request, and the W3C trace context with which admission was called. */

@@ -72,6 +72,8 @@ export interface CascadeFacts extends ListItem {
   readonly actor: string | undefined
   /** Writes before which versions of their objects were not seen. */
   readonly gaps: number
+  /** How many versions are likely to be missing there, at least. */
+  readonly missedVersions: number
   /** Of the root's mergelog too. */
   readonly cluster: string | undefined
   readonly reason: string | undefined

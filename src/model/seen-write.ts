@@ -13,6 +13,8 @@ export interface SeenWrite {
   cause: WriteCause
   /** Versions of the object before this one were not seen. */
   gap: boolean
+  /** How many of those there were, at least, where the object itself tells. */
+  missed?: number
   /** The API server's number of the request. */
   auditId?: string
   /** The id of the trace in which the API server called admission: 16 bytes. */

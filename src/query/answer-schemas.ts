@@ -281,6 +281,9 @@ export type CascadesOfCpid = AnswerOf<typeof CascadesOfCpid>
 export const Cascade = z
   .strictObject({
     ...CascadeOutline.shape,
+    missedVersions: z
+      .int()
+      .describe('how many versions are likely to be missing before the writes that `gaps` counts, at least'),
     missingCpids: z.array(CpidText).describe('CPIDs whose mergelog has not arrived, at most 100'),
     timePerService: z.array(ServiceTimeAnswer).describe('most time first'),
     timePerCluster: z

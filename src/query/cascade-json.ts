@@ -76,6 +76,7 @@ export function cascadeVersion(queries: CausewayQueries, facts: CascadeFacts): s
 export function* cascadeJson(queries: CausewayQueries, facts: CascadeFacts): Generator<string> {
   yield JSON.stringify({
     ...cascadeOutline(facts),
+    missedVersions: facts.missedVersions,
     missingCpids: queries.missingIn(facts.root, MISSING_NAMED),
   }).slice(0, -1)
   const analysing = analyseCascade(queries, facts.root)

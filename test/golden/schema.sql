@@ -60,7 +60,7 @@ CREATE VIEW audit_cascades AS
   CASE t.truncated WHEN 1 THEN 'yes' ELSE 'no' END AS truncated, CASE WHEN f.id IS NOT NULL THEN lower(hex(f.trace_id)) END AS continues,
   CASE t.clock_skew WHEN 1 THEN 'yes' ELSE 'no' END AS clock_skew,
   coalesce((SELECT y.actor FROM traces u JOIN trace_actors y ON y.trace = u.id
-  WHERE u.root = t.root AND y.began = 1 ORDER BY u.episode LIMIT 1), r.service) AS actor, cast((SELECT total(y.gaps) FROM trace_actors y WHERE y.trace = t.id) AS INTEGER) AS gaps
+  WHERE u.root = t.root AND y.began = 1 ORDER BY u.episode LIMIT 1), r.service) AS actor, cast((SELECT total(y.gaps) FROM trace_actors y WHERE y.trace = t.id) AS INTEGER) AS gaps, cast((SELECT total(y.missed) FROM trace_actors y WHERE y.trace = t.id) AS INTEGER) AS missed_versions
   FROM traces t JOIN cpids c ON c.id = t.root LEFT JOIN mergelogs m ON m.cpid = c.id LEFT JOIN scopes p ON p.id = m.scope LEFT JOIN resources r ON r.id = p.resource
   LEFT JOIN traces f ON f.id = t.continues
   WHERE NOT (t.provisional = 1 AND coalesce(length(m.sources), 0) > 0);
@@ -460,7 +460,7 @@ CREATE TABLE seen_writes (
   user_name TEXT,
   cause TEXT NOT NULL,
   gap INTEGER NOT NULL
-  , audit_id TEXT, admitted_trace BLOB) STRICT;
+  , audit_id TEXT, admitted_trace BLOB, missed INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE INDEX seen_writes_by_audit_id ON seen_writes (audit_id) WHERE audit_id IS NOT NULL;
 
@@ -526,7 +526,7 @@ CREATE TABLE trace_actors (
   actor TEXT NOT NULL,
   writes INTEGER NOT NULL,
   gaps INTEGER NOT NULL,
-  began INTEGER NOT NULL,
+  began INTEGER NOT NULL, missed INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (trace, actor)
   ) STRICT, WITHOUT ROWID;
 

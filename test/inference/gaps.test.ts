@@ -92,3 +92,21 @@ describe('versions that nobody saw', () => {
     ])
   })
 })
+
+test('how many versions are missing is told by the generation, or by who has signed since', () => {
+  const missedOf = (...sketches: Sketch[]): number[] => decided(...sketches).map(({ missed }) => missed)
+  expect(missedOf({ version: 1 }, { version: 2, generation: 2 })).toEqual([0, 0])
+  // Generations 2 and 3 were not seen.
+  expect(missedOf({ version: 1 }, { version: 9, generation: 4 })).toEqual([0, 2])
+  // One writer may have written once or often.
+  expect(missedOf({ version: 1 }, { version: 9, by: 'later list' })).toEqual([0, 0])
+  const made = seen({ version: 5, by: 'later list' })
+  const managers = ['kubectl', 'kubelet', 'kube-controller-manager'].map((manager) => ({
+    ...{ manager, operation: 'Update', subresource: '', time: 't5' },
+  }))
+  const write = { ...made, facts: { ...made.facts, managers }, request: undefined, listed: 'later' as const }
+  expect(decide(write, new MemoryObjects(), new MemoryChanges(), SETTINGS)).toMatchObject({
+    gap: true,
+    missed: 2,
+  })
+})

@@ -59,16 +59,20 @@ test('a cascade says how many of its writes came after something that was not se
   using gaping = await TestWriter.open()
   const seen = { 'cpid.cause': 'inferred' }
   gaping.spans('kubelet', [
-    { trace: 1, id: 1, cpid: cpid(1), attributes: { ...seen, 'cpid.gap': true } },
+    { trace: 1, id: 1, cpid: cpid(1), attributes: { ...seen, 'cpid.gap': true, 'cpid.gap.missed': 3 } },
     { trace: 2, id: 2, cpid: cpid(1), attributes: { ...seen, 'cpid.gap': true } },
-    { trace: 3, id: 3, cpid: cpid(1), attributes: seen },
+    { trace: 3, id: 3, cpid: cpid(1), attributes: { ...seen, 'cpid.gap.missed': 5 } },
+    { trace: 4, id: 4, cpid: cpid(1), attributes: { ...seen, 'cpid.gap': true, 'cpid.gap.missed': -7 } },
   ])
   gaping.pass(20_000)
   const [outline] = cascades({}, gaping)
-  expect(outline).toMatchObject({ gaps: 2, actor: null, service: null })
-  const { traces } = ask<Cascade>(gaping, { kind: 'cascade', root: id(1) })
+  expect(outline).toMatchObject({ gaps: 3, actor: null, service: null })
+  const { traces, missedVersions } = ask<Cascade>(gaping, { kind: 'cascade', root: id(1) })
   const spans = traces.flatMap((trace) => trace.spans).filter(({ synthetic }) => !synthetic)
-  expect(spans.map(({ gap }) => gap)).toEqual([true, true, undefined])
+  expect(spans.map(({ gap }) => gap)).toEqual([true, true, undefined, true])
+  // Only what has a gap counts, and no number below none.
+  expect(missedVersions).toBe(3)
+  expect(gaping.db.prepare('SELECT missed_versions FROM audit_cascades').pluck().all()).toEqual([3])
 })
 
 test('the cascades of an actor are those in which that user wrote, or that service', () => {

@@ -22,6 +22,7 @@ import {
   isBinding,
   isBindingKnown,
   isToldBinding,
+  missedVersions,
   withKnownIdentity,
   withOwnRequest,
 } from './unversioned-requests.ts'
@@ -65,6 +66,8 @@ export interface Decision {
   readonly superseded: readonly KnownVersion[]
   /** Versions between this one and the last that is known were not seen. */
   readonly gap: boolean
+  /** How many there are likely to be, at least. */
+  readonly missed: number
 }
 
 interface CompletedDeletion extends MergedContexts {
@@ -122,6 +125,7 @@ export function decide(
   const isCertain = isWhole && !gap && isToldByContent(part, writer) && !isOfRequestBefore(write, before)
   const decision = {
     ...{ key, write, version: versionOf(write, before), part, writer, gap },
+    missed: gap ? missedVersions(write, before) : 0,
     ...follows({ write, part, writer, reads, object, objects, before, key, isCertain, self }, changes),
   }
   const begins = decision.cause === 'operator'

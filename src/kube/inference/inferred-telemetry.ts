@@ -5,6 +5,7 @@ import {
   CPID_CAUSE,
   CPID_FOUND_BY,
   CPID_GAP,
+  CPID_GAP_MISSED,
   CPID_ID,
   CPID_NEW,
   CPID_OBJECT,
@@ -82,7 +83,7 @@ function spanOf(decision: Decision): NewSpan {
 }
 
 function attributesOf(decision: Decision): Record<string, AttributeValue> {
-  const { write, version, writer, cpid, cause, self, reads, gap } = decision
+  const { write, version, writer, cpid, cause, self, reads, gap, missed } = decision
   const { auditId, traceparent } = write.request ?? {}
   const observed = observedVersions(reads)
     .slice(0, MAX_OBSERVED)
@@ -101,6 +102,7 @@ function attributesOf(decision: Decision): Record<string, AttributeValue> {
     ...(writer.user !== undefined && { [USER_NAME]: writer.user }),
     ...(foundBy.length > 0 && { [CPID_FOUND_BY]: foundBy }),
     ...(gap && { [CPID_GAP]: true }),
+    ...(gap && missed > 0 && { [CPID_GAP_MISSED]: BigInt(missed) }),
     ...(auditId !== undefined && { [CPID_AUDIT_ID]: auditId }),
     ...(traceparent !== undefined && { [CPID_TRACEPARENT]: traceparent }),
     ...objectAttributes(write.object),

@@ -1,5 +1,5 @@
 import type { ClusterObjects, KnownObject, KnownVersion } from '../../model/inference-store.ts'
-import { fingerprintOf, type ObjectFacts } from '../../model/kubernetes-objects.ts'
+import { type FieldManager, fingerprintOf, type ObjectFacts } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { newestBelow } from './related-objects.ts'
 
@@ -67,3 +67,19 @@ export function isBindingKnown(object: KnownObject | undefined): boolean {
 export function boundSomewhere(facts: ObjectFacts | undefined): ObjectFacts | undefined {
   return facts && { ...facts, prints: { ...facts.prints, node: SOME_NODE } }
 }
+
+/**
+ * How many versions are likely to have come between a write and the last that is known before it, at least: as many as its generation
+ * counts, and one for each new entry of managedFields, of which each writer leaves one.
+ */
+export function missedVersions({ facts, request }: ClusterWrite, before: KnownVersion | undefined): number {
+  const isReadUnseen = (request?.readVersion ?? 0n) > (before?.version ?? 0n)
+  if (facts === undefined) return isReadUnseen ? 1 : 0
+  const known = new Set(before?.facts.managers.map(entryOf))
+  const signed = facts.managers.filter((entry) => !known.has(entryOf(entry))).length
+  const generations = facts.generation - (before?.facts.generation ?? 0)
+  return Math.max(signed, generations, isReadUnseen ? 2 : 1) - 1
+}
+
+const entryOf = ({ manager, operation, subresource, time }: FieldManager): string =>
+  [manager, operation, subresource, time].join(' ')

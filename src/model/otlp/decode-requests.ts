@@ -12,6 +12,7 @@ import {
   CPID_AUDIT_ID,
   CPID_CAUSE,
   CPID_GAP,
+  CPID_GAP_MISSED,
   CPID_ID,
   CPID_NEW,
   CPID_OBJECT,
@@ -371,6 +372,9 @@ function text(value: TextValue): string | undefined {
 const KEY = 1
 const VALUE = 2
 const BOOL = 2
+const INT = 3
+/** More are not counted before one write. */
+const MAX_MISSED = 10_000
 /** No name of a user that a Kubernetes cluster knows is longer. */
 const MAX_NAME = 256
 const MAX_AUDIT_ID = 64
@@ -381,6 +385,7 @@ function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
   if (known === undefined) return undefined
   let user: string | undefined
   let gap: boolean | undefined
+  let missed: number | undefined
   let auditId: string | undefined
   let traceparent: string | undefined
   const cursor = new WireCursor(span)
@@ -390,13 +395,15 @@ function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
     if (key === USER_NAME && typeof value === 'string') user ??= value
     else if (key === CPID_AUDIT_ID && typeof value === 'string') auditId ??= value
     else if (key === CPID_TRACEPARENT && typeof value === 'string') traceparent ??= value
-    else if (key === CPID_GAP) gap ??= readBoolean(span, cursor.start, cursor.end)
+    else if (key === CPID_GAP) gap ??= readScalar(span, cursor, BOOL) !== 0
+    else if (key === CPID_GAP_MISSED) missed ??= readScalar(span, cursor, INT)
   }
   const admittedTrace = readTraceparent(traceparent ?? '')?.traceId
   return {
     user: user === '' ? undefined : user?.slice(0, MAX_NAME),
     cause: known,
     gap: gap === true,
+    ...(gap === true && missed !== undefined && missed > 0 && { missed: Math.min(missed, MAX_MISSED) }),
     ...(isAuditId(auditId) && { auditId }),
     ...(admittedTrace !== undefined && { admittedTrace }),
   }
@@ -406,15 +413,15 @@ function readSeenWrite(span: Buffer, cause: TextValue): SeenWrite | undefined {
 const isAuditId = (text: string | undefined): text is string =>
   text !== undefined && text !== '' && text.length <= MAX_AUDIT_ID
 
-/** The value of a KeyValue that is a truth value; false for any other. */
-function readBoolean(bytes: Buffer, start: number, end: number): boolean {
+/** The value of a KeyValue that is a truth value or a whole number of at most 32 bits; 0 for any other. */
+function readScalar(bytes: Buffer, { start, end }: WireCursor, kind: typeof BOOL | typeof INT): number {
   const cursor = new WireCursor(bytes, start, end)
   const inner = new WireCursor(bytes)
-  let value = false
+  let value = 0
   while (cursor.next()) {
     if (cursor.field === KEY || cursor.field !== VALUE || cursor.wire !== 2) continue
     inner.reset(cursor.start, cursor.end)
-    while (inner.next()) value = inner.field === BOOL && inner.wire === 0 && inner.int32('bool_value') !== 0
+    while (inner.next()) value = inner.field === kind && inner.wire === 0 ? inner.int32('value') : 0
   }
   return value
 }

@@ -74,7 +74,8 @@ export class SqliteArrivals implements ArrivalStore {
     )
     this.#addPair = db.prepare('INSERT OR IGNORE INTO cpid_origins (cpid, origin) VALUES (?, ?)')
     this.#addSeen = db.prepare(
-      'INSERT INTO seen_writes (span, user_name, cause, gap, audit_id, admitted_trace) VALUES (?, ?, ?, ?, ?, ?)',
+      `INSERT INTO seen_writes (span, user_name, cause, gap, missed, audit_id, admitted_trace)
+       VALUES (?, ?, ?, ?, ?, ?, ?)`,
     )
     this.#addLog = db.prepare(
       `INSERT INTO logs (id, cpid, time_ns, scope, severity, event_name, trace_id, span_id, raw, digest)
@@ -150,8 +151,16 @@ export class SqliteArrivals implements ArrivalStore {
     if (span.seen !== undefined) this.#addSeenWrite(row, span.seen)
   }
 
-  #addSeenWrite(row: number, { user, cause, gap, auditId, admittedTrace }: SeenWrite): void {
-    this.#addSeen.run(row, user ?? null, cause, gap ? 1 : 0, auditId ?? null, admittedTrace ?? null)
+  #addSeenWrite(row: number, { user, cause, gap, missed, auditId, admittedTrace }: SeenWrite): void {
+    this.#addSeen.run(
+      row,
+      user ?? null,
+      cause,
+      gap ? 1 : 0,
+      missed ?? 0,
+      auditId ?? null,
+      admittedTrace ?? null,
+    )
   }
 
   addCpidOrigin(cpid: number, origin: number): void {

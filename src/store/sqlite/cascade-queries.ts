@@ -31,7 +31,9 @@ const FACTS = `SELECT first_trace.id, first_trace.trace_id, cpids.uuid, mergelog
   (SELECT trace_actors.actor FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
    WHERE part.root = first_trace.root AND trace_actors.began = 1 ORDER BY part.episode LIMIT 1) AS actor,
   (SELECT coalesce(sum(trace_actors.gaps), 0) FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
-   WHERE part.root = first_trace.root) AS gaps
+   WHERE part.root = first_trace.root) AS gaps,
+  (SELECT coalesce(sum(trace_actors.missed), 0) FROM traces part JOIN trace_actors ON trace_actors.trace = part.id
+   WHERE part.root = first_trace.root) AS missed
  FROM json_each(@ids) wanted
  JOIN traces first_trace ON first_trace.id = wanted.value
  JOIN (${CASCADES}) cascade ON cascade.root = first_trace.root
@@ -57,6 +59,7 @@ interface FactsRow {
   services: bigint
   actor: string | null
   gaps: bigint
+  missed: bigint
   merges: bigint
   missing: bigint
   truncated: bigint
@@ -135,6 +138,7 @@ function factsOf(row: FactsRow): CascadeFacts {
     service: textOf(row.service),
     actor: textOf(row.actor),
     gaps: Number(row.gaps),
+    missedVersions: Number(row.missed),
     cluster: textOf(row.cluster),
     reason: textOf(row.reason),
   }

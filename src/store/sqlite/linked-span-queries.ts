@@ -13,7 +13,7 @@ import { ScopeFacts } from './scopes.ts'
 /** What is shown of a row of `spans`, joined as by RECEIVED_JOINED. */
 const RECEIVED_COLUMNS = `spans.span_id, spans.start_ns, spans.end_ns, spans.scope, spans.name, spans.kind,
   spans.status, cpids.uuid, CASE WHEN spans.flags & ${SPAN_OBSERVED | SPAN_WROTE} THEN spans.raw END,
-  seen_writes.user_name, seen_writes.cause, seen_writes.gap`
+  seen_writes.user_name, seen_writes.cause, seen_writes.gap, seen_writes.missed`
 const RECEIVED_JOINED = `LEFT JOIN cpids ON cpids.id = spans.cpid
   LEFT JOIN seen_writes ON spans.flags & ${SPAN_SEEN_WRITE} AND seen_writes.span = spans.id`
 
@@ -56,12 +56,22 @@ function receivedSpan(
 
 const NO_OBJECTS: readonly string[] = []
 
-/** The columns user_name, cause and gap of `seen_writes`, all null where there is no row. */
-export type SeenColumns = [user: string | null, cause: string | null, gap: bigint | null]
+/** The columns user_name, cause, gap and missed of `seen_writes`, all null where there is no row. */
+export type SeenColumns = [
+  user: string | null,
+  cause: string | null,
+  gap: bigint | null,
+  missed: bigint | null,
+]
 
-export function seenWriteOf(...[user, cause, gap]: SeenColumns): SeenWrite | undefined {
+export function seenWriteOf(...[user, cause, gap, missed]: SeenColumns): SeenWrite | undefined {
   if (cause === null) return undefined
-  return { user: user ?? undefined, cause: cause as WriteCause, gap: gap === 1n }
+  return {
+    user: user ?? undefined,
+    cause: cause as WriteCause,
+    gap: gap === 1n,
+    ...(missed !== null && missed > 0n && { missed: Number(missed) }),
+  }
 }
 
 type SentRow = [

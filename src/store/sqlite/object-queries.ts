@@ -137,7 +137,7 @@ export class ObjectVersionsReader {
     this.#details = db
       .prepare<[Written], Details>(
         `SELECT objects.object, span_objects.uid, spans.name, spans.span_id, spans.end_ns, spans.raw, cpids.id, cpids.uuid,
-           resources.service, resources.cluster, seen_writes.user_name, seen_writes.cause, seen_writes.gap
+           resources.service, resources.cluster, seen_writes.user_name, seen_writes.cause, seen_writes.gap, seen_writes.missed
          FROM spans JOIN objects ON objects.id = @object
          JOIN span_objects ON span_objects.span = spans.id AND span_objects.role = 1
            AND span_objects.object = @object AND span_objects.version = @version

@@ -331,10 +331,11 @@ export class TraceActorTable implements TraceActors {
 
   constructor(db: Sqlite) {
     this.#add = db.prepare<[Added]>(
-      `INSERT INTO trace_actors (trace, actor, writes, gaps, began)
-       SELECT @trace, coalesce(user_name, @service), 1, gap, cause = 'operator' AND @ofRoot = 1
+      `INSERT INTO trace_actors (trace, actor, writes, gaps, missed, began)
+       SELECT @trace, coalesce(user_name, @service), 1, gap, missed, cause = 'operator' AND @ofRoot = 1
        FROM seen_writes WHERE span = @span
        ON CONFLICT (trace, actor) DO UPDATE SET writes = writes + 1, gaps = gaps + excluded.gaps,
+         missed = missed + excluded.missed,
          began = max(began, excluded.began)`,
     )
   }

@@ -7,7 +7,7 @@ const LEAST_TOLD_MS = 0.001
 /** What the reader should know before the pictures: where the time went, what is missing, what may still come. */
 export function CascadeNotices({ cascade }: { cascade: Cascade }) {
   const beingPlaced = spansBeingPlaced(cascade)
-  const { state, missing, missingCpids, truncated, clockSkew, durationMs, gaps } = cascade
+  const { state, missing, missingCpids, truncated, clockSkew, durationMs, gaps, missedVersions } = cascade
   const { steps, longestStep, longestWait } = cascade.criticalPath
   const longest = steps[longestStep ?? -1]
   const step = longest !== undefined && longest.heldMs >= LEAST_TOLD_MS ? longest : undefined
@@ -67,8 +67,8 @@ export function CascadeNotices({ cascade }: { cascade: Cascade }) {
       {gaps > 0 && (
         <p class="note bad">
           {gaps === 1 ? 'Before one write' : `Before ${gaps} writes`} of this cascade, versions of the object
-          were not seen: what happened between is not here, and may have led elsewhere. They are marked{' '}
-          <span class="cause gap">gap</span>.
+          were not seen{missedVersions > 0 && `, likely ${missedVersions} or more`}: what happened between is
+          not here, and may have led elsewhere. They are marked <span class="cause gap">gap</span>.
         </p>
       )}
       {truncated && (
