@@ -43,10 +43,14 @@ ${table(
     ...histories.sources.flatMap((one) => [
       [one.sources, ...cells(one.all)],
       [`– without those where a watch listed again`, ...cells(one.unbroken)],
+      [`– where whoever wrote had read the newest`, ...cells(one.ofNewest)],
     ]),
   ],
   true,
 )}
+
+In the third line of each are the writes for which their controllers had read no version that was not the newest, and those that
+follow from such writes alone: for the others nothing outside shows which version was read, so that what they come from is ambiguous.
 
 _Wrong first here_ are writes that were given wrong changes although all they had read was right; the others inherit a mistake, which stays
 with an object until an operator writes it. Writes of one piece of work count as one when their parents are compared: where a controller's second write hangs below its first, that is

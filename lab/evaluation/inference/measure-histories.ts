@@ -29,6 +29,8 @@ export interface SourcesData {
   all: Tally
   /** Histories in which no watch had to list again. */
   unbroken: Tally
+  /** Writes for which nothing was read that was not the newest, and so for all that they follow from. */
+  ofNewest: Tally
   kinds: Record<string, Tally>
   roots: Partial<Record<WrongClass, number>>
   parents: Partial<Record<WrongClass, number>>
@@ -56,7 +58,7 @@ export async function measureHistories(count: number, onStep: () => void): Promi
     writes: 0,
     sameWithAllRead: 0,
     sources: SOURCES.map(([sources]) => ({
-      ...{ sources, all: tally(), unbroken: tally(), kinds: {} },
+      ...{ sources, all: tally(), unbroken: tally(), ofNewest: tally(), kinds: {} },
       ...{ roots: {}, parents: {} },
     })),
   }
@@ -87,6 +89,7 @@ function add(
   { said }: PlayedHistory,
   isUnbroken: boolean,
 ): void {
+  const behind = writesFromBehind(verdicts, said)
   const wrongRoots = new Set(verdicts.filter(hasWrongRoots).map(({ write }) => versionOf(write)))
   for (const verdict of verdicts) {
     const truth = said.get(verdict.write)!
@@ -95,6 +98,7 @@ function add(
       data.all,
       (data.kinds[kindOf(verdict)] ??= tally()),
       ...(isUnbroken ? [data.unbroken] : []),
+      ...(behind.has(versionOf(verdict.write)) ? [] : [data.ofNewest]),
     ]
     for (const one of tallies) count(one, verdict, rootsClass)
     if (rootsClass !== undefined) data.roots[rootsClass] = (data.roots[rootsClass] ?? 0) + 1
@@ -102,6 +106,28 @@ function add(
     const parentClass = classOfParent(verdict, truth)
     data.parents[parentClass] = (data.parents[parentClass] ?? 0) + 1
   }
+}
+
+/**
+ * The writes of whoever had read something that was not the newest when it wrote, as its cache was behind, and all that follows from
+ * them until an operator writes: which version was read, and so which changes they are of, nothing outside shows.
+ */
+function writesFromBehind(verdicts: readonly Verdict[], said: PlayedHistory['said']): ReadonlySet<string> {
+  const writes = verdicts.map(({ write }) => write).sort((one, other) => one.version - other.version)
+  const newest = new Map<string, number>()
+  const behind = new Set<string>()
+  for (const write of writes) {
+    const { uid: own } = write.accepted.object.metadata
+    const before = `${own}@${newest.get(own)}`
+    const observed = write.component === 'kubectl' ? [] : [before, ...(said.get(write)?.observed ?? [])]
+    const isBehind = observed.some((version) => {
+      const [uid = '', of = '0'] = version.split('@')
+      return behind.has(version) || (newest.get(uid) ?? 0) > Number(of)
+    })
+    if (isBehind) behind.add(versionOf(write))
+    newest.set(own, write.version)
+  }
+  return behind
 }
 
 function count(one: Tally, verdict: Verdict, rootsClass: WrongClass | undefined): void {

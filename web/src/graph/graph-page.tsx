@@ -88,7 +88,8 @@ function CascadesFact({ name, cascades }: { name: string; cascades: readonly Cas
           {cascades.slice(0, CASCADES_NAMED).map(({ root, object }) => (
             <li key={root}>
               <a href={`/cascades/${root}`}>
-                {object === null ? `cascade ${root.slice(0, 8)}` : <ObjectMark reference={object} />}
+                {object === null ? 'cascade' : <ObjectMark reference={object} />}{' '}
+                <span class="mono">{root.slice(0, 8)}</span>
               </a>
             </li>
           ))}
