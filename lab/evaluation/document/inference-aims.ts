@@ -35,6 +35,8 @@ export function aimsOf(data: InferenceData | undefined): Aim[] {
   const aims = [
     least('writes given the right changes, audit log and watch', rootsRight(both.all), 99.5),
     least('writes given the right changes, watch alone', rootsRight(watch.all), 98),
+    least('the same where the newest was read, audit log and watch', rootsRight(both.ofNewest), 99.5),
+    least('the same where the newest was read, watch alone', rootsRight(watch.ofNewest), 97),
     least('causal parents, audit log and watch', parentsRight(both.all), 99),
     least(
       'writes called exact that are',
