@@ -122,7 +122,9 @@ export function decide(
     writer.role === 'controller' ? selfBegun({ write, part, writer, before, reads, objects }) : undefined
   const gap = hasGap(write, part, before)
   // What a list shows is the work of several writes, each of which may have read something else.
-  const isCertain = isWhole && !gap && isToldByContent(part, writer) && !isOfRequestBefore(write, before)
+  // Nor does a watch alone tell whether an owner had other versions while its own watch was away.
+  const isTold = write.request !== undefined && !gap && !isOfRequestBefore(write, before)
+  const isCertain = isWhole && isTold && isToldByContent(part, writer)
   const decision = {
     ...{ key, write, version: versionOf(write, before), part, writer, gap },
     missed: gap ? missedVersions(write, before) : 0,
