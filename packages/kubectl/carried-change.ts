@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ApiServer } from '../../src/kube/cluster/api-server.ts'
 import type { ClusterAccess } from '../../src/kube/cluster/cluster-access.ts'
 import { ChangeProxy } from './change-proxy.ts'
-import type { KubectlChange } from './kubectl-change.ts'
+import { type ChangeMerge, type KubectlChange, writtenMerges } from './kubectl-change.ts'
 import type { LocalListener } from './local-listener.ts'
 import type { OtlpEndpoint } from './otlp-endpoint.ts'
 import { publicArguments } from './public-arguments.ts'
@@ -29,8 +29,9 @@ export class CarriedChange implements Disposable {
   readonly #cluster: string
   readonly #api: ApiServer
   readonly #over = new AbortController()
-  /** How many merges are told beside the change; undefined until that is. */
-  #mergesTold: number | undefined
+  #hasBegun = false
+  /** Merges that are told beside the change. */
+  readonly #told = new Set<ChangeMerge>()
 
   constructor(change: KubectlChange, { access, endpoint, cluster, listener, token }: Carrier) {
     this.#change = change
@@ -66,10 +67,11 @@ export class CarriedChange implements Disposable {
 
   /** It goes again with the span: that it did not arrive now does not matter. */
   #begin(): void {
-    const merges = [...this.#change.merges.values()].filter(({ object }) => object !== undefined).length
-    if (this.#mergesTold === merges) return
-    this.#mergesTold = merges
-    const content = mergelogRequest(this.#change, this.#cluster)
+    const fresh = writtenMerges(this.#change).filter((merge) => !this.#told.has(merge))
+    if (this.#hasBegun && fresh.length === 0) return
+    this.#hasBegun = true
+    for (const merge of fresh) this.#told.add(merge)
+    const content = mergelogRequest(this.#change, this.#cluster, fresh)
     this.#endpoint.send('logs', content, this.#over.signal).catch(() => undefined)
   }
 }

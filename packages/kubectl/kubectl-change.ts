@@ -35,6 +35,11 @@ const ANCESTORS_KEY = 'causeway.io/ancestor-cpids'
 const TRACEPARENT_KEY = 'tracing.k8s.io/traceparent'
 export const KEYS = [CPID_KEY, ANCESTORS_KEY, TRACEPARENT_KEY] as const
 
+/** Merges that stand on something that was written. */
+export function writtenMerges({ merges }: KubectlChange): ChangeMerge[] {
+  return [...merges.values()].filter(({ object }) => object !== undefined)
+}
+
 /** The trace and span of the command, for whoever works for it. */
 export function traceparentOf({ traceId, spanId }: KubectlChange): string {
   return `00-${traceId}-${spanId}-01`

@@ -10,7 +10,7 @@ import {
   SERVICE_NAME,
 } from '../../src/model/attributes.ts'
 import type { UnixNanos } from '../../src/model/time-and-size.ts'
-import type { KubectlChange } from './kubectl-change.ts'
+import { type ChangeMerge, type KubectlChange, writtenMerges } from './kubectl-change.ts'
 
 /** How a command ended. */
 export interface CommandEnd {
@@ -29,9 +29,13 @@ const SCOPE = { name: 'causeway.kubectl' }
 const INTERNAL = 1
 const FAILED = 2
 
-/** An ExportLogsServiceRequest in JSON: that the change begins, and what it was merged with. */
-export function mergelogRequest(change: KubectlChange, cluster: string): object {
-  const logRecords = mergelogsOf(change).map((mergelog) => ({
+/** An ExportLogsServiceRequest in JSON: that the change begins, and these merges of it. */
+export function mergelogRequest(
+  change: KubectlChange,
+  cluster: string,
+  merges: readonly ChangeMerge[],
+): object {
+  const logRecords = mergelogsOf(change, merges).map((mergelog) => ({
     timeUnixNano: String(change.startNs),
     observedTimeUnixNano: String(change.startNs),
     eventName: MERGELOG_EVENT,
@@ -61,7 +65,7 @@ export function spanRequest(change: KubectlChange, cluster: string, end: Command
       'process.command_args': ['kubectl', ...end.args],
       'process.exit.code': end.exitCode,
     }),
-    events: mergelogsOf(change).map((mergelog) => ({
+    events: mergelogsOf(change, writtenMerges(change)).map((mergelog) => ({
       name: MERGELOG_EVENT,
       timeUnixNano: String(startNs),
       attributes: attributesOf(mergelog),
@@ -71,11 +75,13 @@ export function spanRequest(change: KubectlChange, cluster: string, end: Command
   return { resourceSpans: [{ resource: resourceOf(cluster), scopeSpans: [{ scope: SCOPE, spans: [span] }] }] }
 }
 
-/** The change first, then each merge with it that was written. */
-function mergelogsOf({ cpid, wrote, reason, merges }: KubectlChange): Record<string, Value>[] {
+/** The change first, then its merges. */
+function mergelogsOf(
+  { cpid, wrote, reason }: KubectlChange,
+  merges: readonly ChangeMerge[],
+): Record<string, Value>[] {
   const [object] = wrote
-  const written = [...merges.values()].filter((merge) => merge.object !== undefined)
-  return [{ cpid, sources: [], object }, ...written].map((one) => ({
+  return [{ cpid, sources: [], object }, ...merges].map((one) => ({
     [CPID_NEW]: one.cpid,
     [CPID_SOURCES]: one.sources,
     ...(one.object !== undefined && { [CPID_OBJECT]: one.object }),

@@ -286,7 +286,7 @@ export interface ChangeSpans {
   /** CPIDs with a change span in the trace, nearest the root first. */
   cpidsIn(trace: number): number[]
   add(cpid: number, change: ChangeSpan): void
-  /** What was passed on with the CPID alone drives it now. */
+  /** The root of that trace drives the CPID from now on; before, it was only passed on with it. */
   noteDriven(cpid: number, change: ChangeSpan): void
 }
 

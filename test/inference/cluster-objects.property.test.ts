@@ -219,3 +219,19 @@ test('an object that was asked for before it was there is found once it is, afte
     expect(seen(objects.get('uid-0'))).toMatchObject({ uid: 'uid-0' })
   })
 })
+
+test('of very many kinds of custom resources some are not kept, and what controllers look after has its room all the same', async () => {
+  using writer = await TestWriter.open()
+  writer.stores.transactor.run(({ inference }) => {
+    const objects = inference.objectsOf('test')
+    for (let at = 0; at < 1_500; at++) objects.noteKind(`group-${at}.example`, 'things')
+    for (let at = 0; at < 1_500; at++) objects.notePrimary(`controller-${at}`, 'things')
+  })
+  expect(writer.rows('k8s_primaries')).toBe(2_000)
+  writer.stores.transactor.run(({ inference }) => {
+    const objects = inference.objectsOf('test')
+    expect(objects.primariesOf('controller-999')).toEqual(['things'])
+    expect(objects.primariesOf('controller-1000')).toEqual([])
+    expect(objects.kindsOf('group-999.example')).toEqual(['things'])
+  })
+})

@@ -65,16 +65,20 @@ export const STORIES_WITH_CERTIFICATES: readonly Story[] = [
     name: 'c2-authority',
     play: async (scene) => {
       const { step } = scene
-      const make2 = (name: string, more?: object): ((api: KubeApi) => Promise<unknown>) =>
+      const makeCertificate = (name: string, more?: object): ((api: KubeApi) => Promise<unknown>) =>
         make(scene, 'certificates', certificate(name, more === undefined ? 'ca' : 'self', more))
       await step('alice', 'create issuer self', make(scene, 'issuers', SELF_SIGNED))
-      await step('bob', 'create certificate leaf, whose issuer is not there', make2('leaf'))
-      await step('carol', 'create certificate root', make2('root', { isCA: true, commonName: 'root' }))
+      await step('bob', 'create certificate leaf, whose issuer is not there', makeCertificate('leaf'))
+      await step(
+        'carol',
+        'create certificate root',
+        makeCertificate('root', { isCA: true, commonName: 'root' }),
+      )
       await step('alice', 'create issuer ca', make(scene, 'issuers', CA))
-      await step('bob', 'create certificate second', make2('second'))
+      await step('bob', 'create certificate second', makeCertificate('second'))
       await step('carol', 'delete secret leaf-tls', (api) => api.delete(secret(scene, 'leaf-tls')))
       await step('alice', 'delete issuer ca', (api) => api.delete(at(scene, 'issuers', 'ca')))
-      await step('bob', 'create certificate third, whose issuer is gone', make2('third'))
+      await step('bob', 'create certificate third, whose issuer is gone', makeCertificate('third'))
       await step('carol', 'create issuer ca again', make(scene, 'issuers', CA))
     },
   },

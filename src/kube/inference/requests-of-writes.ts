@@ -249,7 +249,11 @@ const API_SERVER = 'system:apiserver'
 export const WRITTEN_NEXT = ['disrupted', 'allocated for']
 
 /** Whether the API server made it on the way to another write, which it was asked for. */
-export function isOnTheWay({ request, facts, object }: ClusterWrite): boolean {
+export function isOnTheWay({
+  request,
+  facts,
+  object,
+}: Pick<ClusterWrite, 'request' | 'facts' | 'object'>): boolean {
   const names = facts?.references.some(({ field }) => WRITTEN_NEXT.includes(field)) ?? false
   if (request === undefined) return names
   return request.actor.user === API_SERVER && (names || object.resource === 'resourcequotas')

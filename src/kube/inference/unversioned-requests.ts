@@ -42,10 +42,9 @@ export function withOwnRequest(write: ClusterWrite, objects: ClusterObjects): Cl
   const known = objects.get(object.uid)
   const isCreation = request.verb === 'create' && request.subresource === ''
   const isOfLast = listed === 'later' && !isCreation && known === undefined
-  const before = version === undefined ? undefined : known && newestBelow(known, version)
-  const isBoundBefore = isBinding(write) && before !== undefined && isBound(before)
-  const isOfNode = isBoundBefore && before.facts.prints.node !== SOME_NODE
-  return isOfLast || isOfNode ? { ...write, request: undefined } : write
+  const before = known && version !== undefined && isBinding(write) ? newestBelow(known, version) : undefined
+  const isBoundBefore = before !== undefined && isBound(before) && before.facts.prints.node !== SOME_NODE
+  return isOfLast || isBoundBefore ? { ...write, request: undefined } : write
 }
 
 /** Bound by a request that did not tell the version: to which node, the version will say. */

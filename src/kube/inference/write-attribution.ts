@@ -195,7 +195,7 @@ export function inferWriter(
 ): Writer {
   const writer = write.request
     ? writerOfActor(write.request.actor)
-    : asFarAsLooking(guessed(write, part, before, objects), write, part, objects)
+    : withRoleByPrimaries(guessed(write, part, before, objects), write, part, objects)
   const names = [writer.service, writer.user ?? '']
   const isListed = (patterns: readonly string[]): boolean =>
     names.some((name) => matchesOnePattern(patterns, name))
@@ -207,7 +207,7 @@ export function inferWriter(
  * Whoever looks after custom resources is no person. Whoever does not, and writes the status of one that somebody else looks after, or
  * what that owns, is.
  */
-function asFarAsLooking(
+function withRoleByPrimaries(
   writer: Writer,
   { object, facts }: ClusterWrite,
   part: WritePart,

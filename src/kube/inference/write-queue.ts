@@ -17,6 +17,7 @@ import {
   isOnTheWay,
   mayHaveMade,
 } from './requests-of-writes.ts'
+import { SortedQueue } from './sorted-queue.ts'
 
 export interface WriteQueueSettings {
   /** How long streams of other resources may take to catch up. */
@@ -87,6 +88,8 @@ export class WriteQueue {
   readonly #settings: WriteQueueSettings
   readonly #byKey: Map<string, Pending>
   readonly #versioned: SortedQueue<Pending>
+  /** The same, by the uid of their object. */
+  readonly #byUid = new Map<string, Set<Pending>>()
   /** Requests whose answer names no version, by when they ended, and by object: each joins the version that it made. */
   readonly #unversioned: SortedQueue<Pending>
   readonly #byName: Map<string, Pending[]>
@@ -108,6 +111,7 @@ export class WriteQueue {
     this.#settings = settings
     this.#byKey = from?.byKey ?? new Map<string, Pending>()
     this.#versioned = new SortedQueue(({ version = 0n }) => version, from?.versioned)
+    for (const pending of from?.versioned ?? []) this.#index(pending)
     this.#unversioned = new SortedQueue(seenNs, from?.unversioned)
     this.#byName = from?.byName ?? new Map<string, Pending[]>()
     this.#deletions = from?.deletions ?? new Map<string, Pending>()
@@ -183,10 +187,11 @@ export class WriteQueue {
       next = this.#versioned.first
     ) {
       this.#attempt(next, () => this.#join(next))
-      if (!this.#isDue(next, nowNs) || this.#isAskedFor(next, nowNs)) break
+      if (!this.#isDue(next, nowNs) || this.#awaitsEnclosing(next, nowNs)) break
       this.#takeUnversioned(seenNs(next), due)
       this.#takeDeletionsBefore(next, due)
       this.#versioned.shift()
+      this.#unindex(next)
       this.#given = next.version
       this.#byKey.delete(keyOf(next))
       this.#forgetDeletion(next)
@@ -219,7 +224,22 @@ export class WriteQueue {
     this.#byKey.set(key, pending)
     this.#waiting.add(pending)
     const above = this.#versioned.add(pending)
+    this.#index(pending)
     if (observation.source !== 'audit') pending.madeNs = earlier(observation.seenNs, above?.madeNs)
+  }
+
+  #index(pending: Pending): void {
+    const uid = uidOf(pending)
+    const same = this.#byUid.get(uid)
+    if (same === undefined) this.#byUid.set(uid, new Set([pending]))
+    else same.add(pending)
+  }
+
+  #unindex(pending: Pending): void {
+    const uid = uidOf(pending)
+    const same = this.#byUid.get(uid)
+    same?.delete(pending)
+    if (same?.size === 0) this.#byUid.delete(uid)
   }
 
   #addUnversioned(audited: AuditedRequest, nowNs: UnixNanos): void {
@@ -245,12 +265,12 @@ export class WriteQueue {
     return isOver || pending.admitted !== undefined
   }
 
-  /** What the API server writes on the way to another write waits for what came just after it: one of that may be the other. */
-  #isAskedFor(pending: Pending, nowNs: UnixNanos): boolean {
+  /** What the API server writes on the way to another write waits until what came just after it is due: that may be the other. */
+  #awaitsEnclosing(pending: Pending, nowNs: UnixNanos): boolean {
     const { windowNs, whoWaitNs } = this.#settings
-    if (nowNs - pending.sinceNs >= windowNs + whoWaitNs + ON_THE_WAY_NS || !isOnTheWay(writeOf(pending)))
-      return false
-    if (nowNs - pending.sinceNs < windowNs + ON_THE_WAY_NS) return true
+    const waitedNs = nowNs - pending.sinceNs
+    if (waitedNs >= windowNs + whoWaitNs + ON_THE_WAY_NS || !isWrittenOnTheWay(pending)) return false
+    if (waitedNs < windowNs + ON_THE_WAY_NS) return true
     return this.#versioned
       .behind(MOST_ON_THE_WAY)
       .some((one) => one.sinceNs <= pending.sinceNs + ON_THE_WAY_NS && !this.#isDue(one, nowNs))
@@ -283,15 +303,15 @@ export class WriteQueue {
   }
 
   /** What had the name of something else before went before that was made, though nobody has told of its end yet. */
-  #takeDeletionsBefore(next: Pending, due: ClusterWrite[]): void {
-    const object = (next.watched ?? next.audited)?.object
+  #takeDeletionsBefore({ watched, audited }: Pending, due: ClusterWrite[]): void {
+    const object = (watched ?? audited)?.object
     if (object === undefined) return
     for (const one of this.#byName.get(nameOf(object)) ?? []) {
       const { verb } = one.audited?.request ?? {}
       const uid = one.audited?.object.uid ?? ''
       if (verb !== 'delete' || uid === '' || uid === object.uid) continue
       // It may be of what has the name after this.
-      if (this.#versioned.items.some((pending) => isThere(pending, uid))) continue
+      if ([...(this.#byUid.get(uid) ?? [])].some(isThere)) continue
       this.#drop(one)
       this.#waiting.delete(one)
       due.push(writeOf(one))
@@ -386,9 +406,15 @@ function mayHaveDoneNothing({ audited }: Pending): boolean {
 }
 
 /** A version of an object that is not its end. */
-function isThere({ watched, audited }: Pending, uid: string): boolean {
+function isThere({ watched, audited }: Pending): boolean {
   const told = watched ?? audited
-  return told?.object.uid === uid && told.source !== 'list' && !told.gone
+  return told !== undefined && told.source !== 'list' && !told.gone
+}
+
+function isWrittenOnTheWay({ watched, audited, admitted }: Pending): boolean {
+  const told = watched?.source === 'watch' ? watched : audited
+  if (told === undefined) return false
+  return isOnTheWay({ object: told.object, facts: told.facts, request: (audited ?? admitted)?.request })
 }
 
 /** It was there before anybody looked: nobody is told of who wrote it. */
@@ -411,8 +437,12 @@ function writeOf({ watched, audited, admitted, version }: Pending, madeNs?: Unix
   }
 }
 
-function keyOf({ watched, audited, version }: Pending): string {
-  return `${(watched ?? audited)?.object.uid ?? ''} ${version}`
+function keyOf(pending: Pending): string {
+  return `${uidOf(pending)} ${pending.version}`
+}
+
+function uidOf({ watched, audited }: Pending): string {
+  return (watched ?? audited)?.object.uid ?? ''
 }
 
 function nameOf({ resource, namespace, name }: ObjectIdentity): string {
@@ -425,74 +455,4 @@ function seenNs({ watched, audited }: Pending): UnixNanos {
 
 function earlier(one: UnixNanos, other: UnixNanos = one): UnixNanos {
   return one < other ? one : other
-}
-
-/** Things in order of a number that each of them has; most come with a higher one than those before. */
-class SortedQueue<T> {
-  readonly #rank: (one: T) => bigint
-  #items: T[] = []
-  /** Items before it have left. */
-  #head = 0
-
-  /** `items` are in order. */
-  constructor(rank: (one: T) => bigint, items: readonly T[] = []) {
-    this.#rank = rank
-    this.#items = [...items]
-  }
-
-  /** All of them, in order. */
-  get items(): readonly T[] {
-    return this.#items.slice(this.#head)
-  }
-
-  get size(): number {
-    return this.#items.length - this.#head
-  }
-
-  get first(): T | undefined {
-    return this.#items[this.#head]
-  }
-
-  /** Some that come after the first. */
-  behind(most: number): readonly T[] {
-    return this.#items.slice(this.#head + 1, this.#head + 1 + most)
-  }
-
-  /** Behind all that have no higher number; gives the first of those that have one. */
-  add(one: T): T | undefined {
-    const at = this.#after(this.#rank(one))
-    const next = this.#items[at]
-    this.#items.splice(at, 0, one)
-    return next
-  }
-
-  shift(): T | undefined {
-    const first = this.first
-    if (first === undefined) return undefined
-    this.#head++
-    if (this.#head * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#head)
-      this.#head = 0
-    }
-    return first
-  }
-
-  remove(one: T): void {
-    if (this.first === one) this.shift()
-    else {
-      const at = this.#items.indexOf(one, this.#head)
-      if (at >= 0) this.#items.splice(at, 1)
-    }
-  }
-
-  #after(rank: bigint): number {
-    let [low, high] = [this.#head, this.#items.length]
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      const item = this.#items[middle]
-      if (item !== undefined && this.#rank(item) <= rank) low = middle + 1
-      else high = middle
-    }
-    return low
-  }
 }

@@ -235,11 +235,7 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 
   primariesOf(by: string): readonly string[] {
-    const cached = this.#primaries.get(by)
-    if (cached !== undefined) return cached
-    const found = this.#rows.acted.primaries(this.#cluster, by)
-    this.#primaries.set(by, found)
-    return found
+    return cachedOr(this.#primaries, by, () => this.#rows.acted.primaries(this.#cluster, by))
   }
 
   notePrimary(by: string, resource: string): void {
@@ -251,11 +247,7 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 
   kindsOf(group: string): readonly string[] {
-    const cached = this.#kinds.get(group)
-    if (cached !== undefined) return cached
-    const found = this.#rows.acted.kinds(this.#cluster, group)
-    this.#kinds.set(group, found)
-    return found
+    return cachedOr(this.#kinds, group, () => this.#rows.acted.kinds(this.#cluster, group))
   }
 
   noteKind(group: string, resource: string): void {
@@ -269,11 +261,9 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 
   lookingAfter(resource: string): readonly string[] {
-    const cached = this.#lookingAfter.get(resource)
-    if (cached !== undefined) return cached
-    const found = this.#rows.acted.lookingAfter(this.#cluster, resource)
-    this.#lookingAfter.set(resource, found)
-    return found
+    return cachedOr(this.#lookingAfter, resource, () =>
+      this.#rows.acted.lookingAfter(this.#cluster, resource),
+    )
   }
 
   isFirstTold(request: string): boolean {
@@ -302,6 +292,18 @@ class SqliteClusterObjects implements ClusterObjects {
 }
 
 /** Those that changed between two versions, the newest change first. */
+function cachedOr(
+  cache: GenerationCache<string, readonly string[]>,
+  key: string,
+  find: () => readonly string[],
+): readonly string[] {
+  const cached = cache.get(key)
+  if (cached !== undefined) return cached
+  const found = find()
+  cache.set(key, found)
+  return found
+}
+
 function newestFirst(
   objects: readonly StoredObject[],
   { after, before, most }: { after: bigint; before: bigint; most: number },

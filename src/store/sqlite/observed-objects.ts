@@ -369,6 +369,7 @@ export const MOST_PRIMARIES = 8
 export const MOST_KINDS = 32
 /** What stands before an API group where it has the place of a controller: no service has a space in its name. */
 const GROUP = 'kinds of '
+/** Of controllers and what they look after, and as many of API groups and their kinds: neither takes the other's room. */
 const MOST_LOOKING = 1_000
 
 /** Who acted last for which object, what each looks after, and which requests were told of, as rows. */
@@ -418,7 +419,8 @@ export class ActorRows {
       .pluck()
     this.#notePrimary = db.prepare(
       `INSERT OR IGNORE INTO k8s_primaries (cluster, actor, resource) SELECT @cluster, @by, @resource
-         WHERE (SELECT count(*) FROM k8s_primaries WHERE cluster = @cluster) < ${MOST_LOOKING}`,
+         WHERE (SELECT count(*) FROM k8s_primaries
+                WHERE cluster = @cluster AND (actor LIKE '${GROUP}%') = (@by LIKE '${GROUP}%')) < ${MOST_LOOKING}`,
     )
   }
 

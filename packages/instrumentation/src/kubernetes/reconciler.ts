@@ -130,7 +130,7 @@ export function tracedReconciler<Key extends string, Outcome>(
         const before = wakers.get(id)
         const isOverwritten = before?.cpid !== undefined && before.cpid !== cpid
         if (isOverwritten && isUnacted(before, object) && wakers.size < MOST_WAKERS) {
-          // Last stands what is the newest.
+          // The newest version stays last.
           wakers.delete(id)
           wakers.set(`${id} ${before.cpid}`, before)
         }
