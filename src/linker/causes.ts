@@ -19,12 +19,17 @@ export interface Cause {
 /**
  * The causal parent of a span in a trace: among the spans of its cascade, from another original trace and not below it, the one
  * that wrote the highest version, at or below the observed one, of an object which the span observed. Among several
- * objects, and among writers of one version, it is the one ending last.
+ * objects, and among writers of one version, it is the one ending last. `hasNoneBelow`: nothing was sent below the span yet.
  */
-export function causeIn(ctx: LinkContext, trace: Trace, span: ArrivedSpan): Cause | undefined {
+export function causeIn(
+  ctx: LinkContext,
+  trace: Trace,
+  span: ArrivedSpan,
+  hasNoneBelow: boolean,
+): Cause | undefined {
   let cause: Cause | undefined
   for (const version of highestOfEach(ctx.objects.versions(span.row, 'observed'))) {
-    const found = newestWriter(ctx, trace, span, version)
+    const found = newestWriter(ctx, trace, { span, hasNoneBelow }, version)
     if (found !== undefined && (cause === undefined || endsLater(found.writer, cause.writer))) cause = found
   }
   return cause
@@ -45,14 +50,17 @@ function highestOfEach(observed: readonly ObjectVersion[]): Iterable<ObjectVersi
 function newestWriter(
   ctx: LinkContext,
   trace: Trace,
-  span: ArrivedSpan,
+  { span, hasNoneBelow }: { span: ArrivedSpan; hasNoneBelow: boolean },
   version: ObjectVersion,
 ): Cause | undefined {
   for (const row of ctx.objects.writersIn(trace.cascade, version, MAX_WRITERS)) {
     const writer = row === span.row ? undefined : ctx.spans.span(row)
     if (writer === undefined || writer.origin === span.origin) continue
     const part = partWith(ctx, trace, row)
-    if (part !== undefined && canBeParentOf(ctx, part, writer, span)) return { writer, trace: part, version }
+    if (part === undefined) continue
+    const depth = hasNoneBelow ? ctx.outbox.depthIn(part.id, row) : undefined
+    const mayBeParent = depth === undefined ? canBeParentOf(ctx, part, writer, span) : depth <= MAX_DEPTH
+    if (mayBeParent) return { writer, trace: part, version }
   }
   return undefined
 }

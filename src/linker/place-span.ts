@@ -61,6 +61,7 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
       (joined === undefined ? 0 : SENT_JOINED),
     extra,
     ...(cause !== undefined && { cause: cause.writer.row }),
+    depth: depthUnder(ctx, span, cause, joined),
     ...(joined !== undefined && { cause: joined.span.row }),
     ...(elsewhere !== undefined && { cause: elsewhere.span.row, causeTrace: elsewhere.trace.id }),
   })
@@ -79,6 +80,19 @@ export function placeSpan(ctx: LinkContext, span: ArrivedSpan, placing: Placing)
   }
   if (elsewhere !== undefined) trace.sentBytes += CAUSE_BYTES
   counts.sent++
+}
+
+/** How deep a span stands that has no local parent; undefined where that is not known without walking. */
+function depthUnder(
+  { outbox }: LinkContext,
+  { parentId }: ArrivedSpan,
+  cause: Cause | undefined,
+  joined: Elsewhere | undefined,
+): number | undefined {
+  if (parentId !== 0n || joined !== undefined) return undefined
+  if (cause === undefined) return 1
+  const above = outbox.depthIn(cause.trace.id, cause.writer.row)
+  return above === undefined ? undefined : above + 1
 }
 
 /** A span in another trace of the same cascade. */
@@ -112,7 +126,9 @@ function parentIn(ctx: LinkContext, span: ArrivedSpan, placing: Placing, change:
   if (typeof local === 'bigint') return { parentId: local }
   if (local !== undefined) return { parentId: change.spanId, elsewhere: local }
   const cause =
-    span.observes && ctx.settings.mode === 'cascade' ? causeIn(ctx, placing.trace, span) : undefined
+    span.observes && ctx.settings.mode === 'cascade'
+      ? causeIn(ctx, placing.trace, span, placing.awaited.length === 0 && ctx.outbox.isUnsent(span.row))
+      : undefined
   if (cause === undefined) return { parentId: change.spanId }
   const { writer, trace } = cause
   return trace === placing.trace

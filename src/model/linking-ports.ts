@@ -331,7 +331,7 @@ export interface Writer {
 /** What linking asks of the objects that spans read and wrote, and notes of them. */
 export interface LinkedObjects {
   /** What a span read, or wrote. */
-  versions(row: number, role: 'observed' | 'wrote'): ObjectVersion[]
+  versions(row: number, role: 'observed' | 'wrote'): readonly ObjectVersion[]
   /** A linked span that wrote exactly this version. */
   writerOf(version: ObjectVersion): number | undefined
   /** Linked spans that wrote the object at a lower version, of the same uid where both give one: highest first, at most so many. */

@@ -28,6 +28,8 @@ export interface SpanDecision {
   cause?: number
   /** The trace of the same cascade in which that one is, when it is not this one: it is linked to, not the parent. */
   causeTrace?: number
+  /** As `depthIn` tells it. */
+  depth?: number | undefined
 }
 
 /** Where a span stands in a trace. */
@@ -64,6 +66,10 @@ export interface Decisions {
   sendSynthetic(decision: SyntheticDecision): void
   /** True when the span was sent into the trace (0: into its original one). */
   wasSent(trace: number, row: number): boolean
+  /** True when it is known that the span was sent nowhere yet; false of one that was linked by an earlier process. */
+  isUnsent(row: number): boolean
+  /** How many spans there are from this one up to its change span, itself counted; undefined where that is not known without walking. */
+  depthIn(trace: number, row: number): number | undefined
   /** The traces a span was sent into, without its original one. */
   tracesOfSpan(row: number): number[]
   /** Those of them of whose roots it is activity. */

@@ -248,11 +248,14 @@ CREATE TABLE k8s_objects (
 
 CREATE INDEX k8s_objects_by_change ON k8s_objects (cluster, resource, namespace, version);
 
-CREATE INDEX k8s_objects_by_name ON k8s_objects (cluster, resource, namespace, name, version);
+CREATE INDEX k8s_objects_by_name ON k8s_objects (cluster, resource, namespace, name) WHERE gone_ms IS NULL;
 
 CREATE UNIQUE INDEX k8s_objects_by_uid ON k8s_objects (cluster, uid);
 
 CREATE INDEX k8s_objects_gone ON k8s_objects (gone_ms) WHERE gone_ms IS NOT NULL;
+
+CREATE INDEX k8s_objects_gone_by_name ON k8s_objects (cluster, resource, namespace, name, version)
+  WHERE gone_ms IS NOT NULL;
 
 CREATE INDEX k8s_objects_there ON k8s_objects (cluster, resource, api_version, uid) WHERE gone_ms IS NULL;
 

@@ -46,14 +46,21 @@ const MAX_OBSERVED = 128
 
 /**
  * An ExportTraceServiceRequest that says of each decision what an instrumented controller would have said of the write: a
- * span, and where it begins or merges changes a mergelog in it.
+ * span, and where it begins or merges changes a mergelog in it. Spans keep the order of the decisions, so that no span has to wait
+ * for one that it follows from.
  */
 export function encodeDecisions(decisions: readonly Decision[]): Buffer {
-  const byService = Map.groupBy(decisions, ({ writer, key }) => `${key.cluster}\0${writer.service}`)
   const request = new BinaryWriter()
-  for (const group of byService.values())
-    writeGroup(request.tag(1, WireType.LengthDelimited).fork(), group).join()
+  for (let at = 0; at < decisions.length;) {
+    const first = at
+    while (at < decisions.length && isOfSameService(decisions[at], decisions[first])) at++
+    writeGroup(request.tag(1, WireType.LengthDelimited).fork(), decisions.slice(first, at)).join()
+  }
   return bytesOf(request)
+}
+
+function isOfSameService(one: Decision | undefined, other: Decision | undefined): boolean {
+  return one?.writer.service === other?.writer.service && one?.key.cluster === other?.key.cluster
 }
 
 function writeGroup(to: BinaryWriter, group: readonly Decision[]): BinaryWriter {

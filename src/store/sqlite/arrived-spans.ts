@@ -51,6 +51,9 @@ const NAMES = SPAN_HAS_LINKS | SPAN_NAMES_REQUEST | SPAN_NAMES_POD
 /** How many spans with the same ids are looked at for the one of a resource. */
 const SHARING = 64
 
+/** Spans that were read singly and may be asked for again. */
+const MOST_ASKED = 2_000
+
 /** How many spans are looked at for the earliest: a change may have any number before it is sent. */
 const FIRST_SPANS = 200
 
@@ -70,6 +73,8 @@ export class ArrivedSpanTable implements Spans {
   readonly #setCpid: Statement
   readonly #remove: Statement
   #round = new Map<number, ArrivedSpan>()
+  /** Others that were asked for in this round. */
+  readonly #asked = new Map<number, ArrivedSpan>()
 
   constructor(db: Sqlite, progress: Progress, arrivals: SqliteArrivals, scopes: LinkScopeTable) {
     this.#progress = progress
@@ -113,7 +118,7 @@ export class ArrivedSpanTable implements Spans {
 
   /** A new transaction: what was read before may be out of date. */
   beginRound(): void {
-    this.#round.clear()
+    this.forget()
   }
 
   /** The next spans after an arrival; what was asked of them before may be out of date, and is read anew. */
@@ -126,10 +131,14 @@ export class ArrivedSpanTable implements Spans {
   }
 
   span(row: number): ArrivedSpan | undefined {
-    const known = this.#round.get(row)
+    const known = this.#round.get(row) ?? this.#asked.get(row)
     if (known !== undefined && (known.parentRow !== undefined || known.parentId === 0n)) return known
     const found = this.#one.get(row)
-    return found === undefined ? undefined : this.#spanOf(found)
+    if (found === undefined) return undefined
+    const span = this.#spanOf(found)
+    if (this.#asked.size >= MOST_ASKED) this.#asked.clear()
+    this.#asked.set(row, span)
+    return span
   }
 
   /** True when the span was read in this round, so that its `awaited` is still right. */
@@ -167,6 +176,7 @@ export class ArrivedSpanTable implements Spans {
     span.cpid = cpid
     span.inherited = true
     span.joined = joined
+    this.#asked.delete(span.row)
     this.#setCpid.run(cpid, SPAN_INHERITED_CPID | (joined ? SPAN_JOINED : 0), span.row)
     this.#arrivals.addCpidOrigin(cpid, span.origin)
   }
@@ -175,10 +185,12 @@ export class ArrivedSpanTable implements Spans {
     if (observes || writes) this.#arrivals.objects.remove(row)
     this.#remove.run(row)
     this.#round.delete(row)
+    this.#asked.delete(row)
   }
 
   forget(): void {
     this.#round.clear()
+    this.#asked.clear()
   }
 
   #spanOf(row: SpanRow): ArrivedSpan {

@@ -17,6 +17,8 @@ const MAX_A_SPAN = 500
 const MAX_LENGTH = 1_024
 /** Which services have observed which versions: enough for what resyncs look at again. */
 const OBSERVATIONS = 20_000
+/** What one names may be 500 versions. */
+const SPANS = 500
 
 const ROLES = { observed: 0, wrote: 1 } as const
 
@@ -51,6 +53,8 @@ export class ObjectTable implements LinkedObjects {
   readonly #namespaces = new GenerationCache<number, string>(OBJECTS)
   readonly #inCascades = new GenerationCache<string, true>(OBJECTS)
   readonly #observed = new GenerationCache<string, true>(OBSERVATIONS)
+  /** What spans observed and wrote that are about to be linked: it is asked for several times. */
+  readonly #ofSpans = new GenerationCache<number, readonly ObjectVersion[]>(SPANS)
   readonly #find: Statement<[string, string], number>
   readonly #addObject: Statement
   readonly #name: Statement<[number], string>
@@ -158,12 +162,17 @@ export class ObjectTable implements LinkedObjects {
     return object === '' || object.length > MAX_LENGTH ? null : this.#idOf(object, cluster)
   }
 
-  versions(span: number, role: keyof typeof ROLES): ObjectVersion[] {
-    return this.#versions
+  versions(span: number, role: keyof typeof ROLES): readonly ObjectVersion[] {
+    const key = 2 * span + ROLES[role]
+    const known = this.#ofSpans.get(key)
+    if (known !== undefined) return known
+    const found = this.#versions
       .all(span, ROLES[role])
       .flatMap(({ object, version, uid }) =>
         version < 0n ? [] : [{ object: Number(object), version, uid: uid ?? undefined }],
       )
+    this.#ofSpans.set(key, found)
+    return found
   }
 
   writerOf({ object, version, uid }: ObjectVersion): number | undefined {
@@ -250,6 +259,7 @@ export class ObjectTable implements LinkedObjects {
 
   /** Takes back what a span named, of which nothing was heard yet. */
   remove(span: number): void {
+    for (const role of Object.values(ROLES)) this.#ofSpans.delete(2 * span + role)
     let removed = 0
     for (const object of this.#removeNamed.all(span)) removed += this.#removeUnnamed.run({ object }).changes
     if (removed > 0) this.forget()
@@ -261,6 +271,7 @@ export class ObjectTable implements LinkedObjects {
   }
 
   forget(): void {
+    this.#ofSpans.clear()
     this.#objects.clear()
     this.#kinds.clear()
     this.#namespaces.clear()

@@ -10,6 +10,8 @@ import type { Sqlite } from './open-database.ts'
 export const KEPT_VERSIONS = 8
 const MOST_HELD = 1_000
 const LAST_VERSION = 2n ** 63n - 1n
+/** Objects of one name that nobody saw go; the last that came are looked at. */
+const MOST_NAMESAKES = 64
 
 interface ObjectRow {
   id: bigint
@@ -20,6 +22,13 @@ interface ObjectRow {
   name: string
   version: bigint
   forgotten: bigint
+}
+
+interface NameQuery {
+  cluster: number
+  resource: string
+  namespace: string
+  name: string
 }
 
 /** An object and the number of its row. */
@@ -34,12 +43,13 @@ export class ObjectRows {
   readonly #byUid: Statement<[number, string], ObjectRow>
   readonly #byId: Statement<[number], ObjectRow>
   readonly #uidOf: Statement<[number], string>
-  readonly #named: Statement<[number, string, string, string], string>
-  readonly #lastGone: Statement<[number, string, string, string], string>
+  readonly #named: Statement<[NameQuery], string>
+  readonly #lastGone: Statement<[NameQuery], string>
   readonly #changedIn: Statement<[number, string, string, bigint, number], number>
   readonly #there: Statement<[number, string, string, string], ObjectRow>
   readonly #insert: Statement
   readonly #update: Statement
+  readonly #updateGone: Statement
   readonly #versions: Statement<[number], VersionRow>
   readonly #addVersion: Statement
   readonly #dropVersions: Statement
@@ -51,15 +61,15 @@ export class ObjectRows {
     this.#byUid = rows('cluster = ? AND uid = ?')
     this.#byId = rows('id = ?')
     this.#uidOf = db.prepare<[number], string>('SELECT uid FROM k8s_objects WHERE id = ?').pluck()
-    const uids = (where: string): Statement<[number, string, string, string], string> =>
-      db
-        .prepare<[number, string, string, string], string>(
-          `SELECT uid FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND name = ? ${where}
-             ORDER BY version DESC LIMIT 1`,
-        )
-        .pluck()
-    this.#named = uids('')
-    this.#lastGone = uids('AND gone_ms IS NOT NULL')
+    const ofName = 'cluster = @cluster AND resource = @resource AND namespace = @namespace AND name = @name'
+    const there = `SELECT uid, version FROM k8s_objects INDEXED BY k8s_objects_by_name
+      WHERE ${ofName} AND gone_ms IS NULL ORDER BY id DESC LIMIT ${MOST_NAMESAKES}`
+    const gone = `SELECT uid, version FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
+      WHERE ${ofName} AND gone_ms IS NOT NULL ORDER BY version DESC LIMIT 1`
+    const uid = (found: string): Statement<[NameQuery], string> =>
+      db.prepare<[NameQuery], string>(`SELECT uid FROM (${found}) ORDER BY version DESC LIMIT 1`).pluck()
+    this.#named = uid(`SELECT * FROM (${there}) UNION ALL SELECT * FROM (${gone})`)
+    this.#lastGone = uid(gone)
     this.#changedIn = db
       .prepare<[number, string, string, bigint, number], number>(
         `SELECT id FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND version > ?
@@ -73,7 +83,8 @@ export class ObjectRows {
       `INSERT INTO k8s_objects (cluster, uid, api_version, resource, namespace, name, version, forgotten, gone_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?, -1, ?)`,
     )
-    this.#update = db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ?, gone_ms = ? WHERE id = ?')
+    this.#update = db.prepare('UPDATE k8s_objects SET version = ?, forgotten = ? WHERE id = ?')
+    this.#updateGone = db.prepare('UPDATE k8s_objects SET gone_ms = ? WHERE id = ?')
     this.#versions = db
       .prepare<[number], VersionRow>(
         'SELECT version, cpid, gone, facts, includes, readable_ns, content_version, begun FROM k8s_versions WHERE object = ? ORDER BY version DESC',
@@ -97,12 +108,12 @@ export class ObjectRows {
 
   /** The uid of the newest that has that name. */
   named(cluster: number, resource: string, namespace: string, name: string): string | undefined {
-    return this.#named.get(cluster, resource, namespace, name)
+    return this.#named.get({ cluster, resource, namespace, name })
   }
 
   /** The uid of the last that had that name and is gone. */
   lastGone(cluster: number, resource: string, namespace: string, name: string): string | undefined {
-    return this.#lastGone.get(cluster, resource, namespace, name)
+    return this.#lastGone.get({ cluster, resource, namespace, name })
   }
 
   /** The numbers of those of a resource in a namespace that changed since a version, the newest change first. */
@@ -131,7 +142,11 @@ export class ObjectRows {
     const forgotten = left ?? known?.forgotten ?? -1n
     const goneMs = newest.gone ? nowMs : null
     const id = known?.id ?? this.#add(cluster, identity, newest.version, goneMs)
-    if (known !== undefined) this.#update.run(newest.version, forgotten, goneMs, id)
+    if (known !== undefined) {
+      this.#update.run(newest.version, forgotten, id)
+      // Indexes go by it: most objects were there and are.
+      if (newest.gone || known.versions[0]?.gone === true) this.#updateGone.run(goneMs, id)
+    }
     const { cpid, gone, facts, includes, readable_ns, content_version, begun } = versionRowOf(version)
     this.#addVersion.run(
       id,

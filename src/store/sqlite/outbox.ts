@@ -46,6 +46,8 @@ export class DecisionTable implements Decisions {
   readonly #driven: Statement<[number], number>
   /** For spans first linked by this process: every trace they were sent into, below zero where they are no activity of it. */
   readonly #sentTo = new GenerationCache<number, number[]>(SPANS)
+  /** How deep such spans stand in the trace into which they were sent last. */
+  readonly #depths = new GenerationCache<number, { trace: number; depth: number }>(SPANS)
 
   constructor(db: Sqlite, progress: Progress) {
     this.#progress = progress
@@ -88,6 +90,15 @@ export class DecisionTable implements Decisions {
     return this.#sent.get(trace, row) === 1
   }
 
+  isUnsent(row: number): boolean {
+    return this.#sentTo.get(row)?.length === 0
+  }
+
+  depthIn(trace: number, row: number): number | undefined {
+    const known = this.#depths.get(row)
+    return known?.trace === trace ? known.depth : undefined
+  }
+
   tracesOfSpan(row: number): number[] {
     const known = this.#sentTo.get(row)
     return known?.flatMap((trace) => (trace === 0 ? [] : Math.abs(trace))) ?? this.#traces.all({ span: row })
@@ -109,7 +120,7 @@ export class DecisionTable implements Decisions {
   }
 
   send(decision: SpanDecision): void {
-    const { trace, span, parentId, flags, extra, cause, causeTrace } = decision
+    const { trace, span, parentId, flags, extra, cause, causeTrace, depth } = decision
     this.#insert.run(
       this.#progress.nextDecision(),
       trace,
@@ -121,6 +132,7 @@ export class DecisionTable implements Decisions {
       cause ?? null,
       causeTrace ?? null,
     )
+    if (depth !== undefined) this.#depths.set(span, { trace, depth })
     this.#sentTo.get(span)?.push((flags & NO_ACTIVITY) === 0 ? trace : -trace)
   }
 
@@ -142,6 +154,7 @@ export class DecisionTable implements Decisions {
 
   forget(): void {
     this.#sentTo.clear()
+    this.#depths.clear()
   }
 }
 
