@@ -8,6 +8,8 @@ import type { FromStore, ToStore } from './store-messages.ts'
 import type { StoreWriter } from './store-writer.ts'
 
 const SETTLE_EVERY_MS = 50
+/** What receivers tell is stored at most that often, since each transaction has its price; writes are decided half a second later anyway. */
+const STORE_TOLD_EVERY_MS = 10
 const SAVE_EVERY_MS = 250
 const REPORT_EVERY_MS = 2_000
 const MARK_EVERY_MS = 500
@@ -47,6 +49,8 @@ export class StoreTurns {
   readonly #log: WalUpkeep
   readonly #intervals: Cancel[] = []
   #nextTurn: Cancel | undefined
+  #gathering: Cancel | undefined
+  #storedToldMs = -Infinity
   #workedMs: number
   #isResting = false
   #isStopped = false
@@ -91,7 +95,15 @@ export class StoreTurns {
   /** What a receiver sees of a cluster. */
   tell(message: Extract<ToStore, { kind: 'tell' }>): void {
     this.#inference.add(message)
-    this.#turnSoon()
+    const { clock, timers } = this.#settings
+    const sinceMs = clock.monotonicMs() - this.#storedToldMs
+    if (sinceMs >= STORE_TOLD_EVERY_MS) this.#turnSoon()
+    else {
+      this.#gathering ??= timers.after(STORE_TOLD_EVERY_MS - sinceMs, () => {
+        this.#gathering = undefined
+        this.#turnSoon()
+      })
+    }
   }
 
   /** What is known of a cluster. */
@@ -120,6 +132,7 @@ export class StoreTurns {
   stop(): void {
     this.#isStopped = true
     this.#nextTurn?.()
+    this.#gathering?.()
     for (const cancel of this.#intervals) cancel()
     this.#pruning.stop()
     this.#storeAll()
@@ -147,7 +160,10 @@ export class StoreTurns {
       this.#requests.turn()
       if (this.#requests.size > 0) this.#linking.linkBetween(clock.monotonicMs() - this.#workedMs)
     } else if (this.#linking.isDue) this.#linking.link(0)
-    if (this.#inference.isDue) this.#inference.turn()
+    if (this.#inference.isDue) {
+      this.#inference.turn()
+      this.#storedToldMs = clock.monotonicMs()
+    }
     this.#log.move()
     if (this.#requests.size > 0 || this.#linking.isDue || this.#inference.isDue) this.#turnSoon()
   }

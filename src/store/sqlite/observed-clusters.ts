@@ -14,6 +14,7 @@ import {
   ActorRows,
   MOST_KINDS,
   MOST_PRIMARIES,
+  nameKey,
   ObjectRows,
   RelationRows,
   type StoredObject,
@@ -152,6 +153,8 @@ class SqliteClusterObjects implements ClusterObjects {
   readonly #primaries = new GenerationCache<string, readonly string[]>(CACHED)
   readonly #kinds = new GenerationCache<string, readonly string[]>(CACHED)
   readonly #lookingAfter = new GenerationCache<string, readonly string[]>(CACHED)
+  /** Names of objects that are gone, and of some that were: of nearly all that is made no other had the name. */
+  #goneNames: Set<string> | undefined
   /** The last that was asked for and is not there: of what a write makes it is asked several times. */
   #missing: string | undefined
 
@@ -184,6 +187,8 @@ class SqliteClusterObjects implements ClusterObjects {
   }
 
   lastGone(resource: string, namespace: string, name: string): StoredObject | undefined {
+    this.#goneNames ??= this.#rows.objects.goneNames(this.#cluster)
+    if (!this.#goneNames.has(nameKey(resource, namespace, name))) return undefined
     const uid = this.#rows.objects.lastGone(this.#cluster, resource, namespace, name)
     return uid === undefined ? undefined : this.get(uid)
   }
@@ -223,6 +228,7 @@ class SqliteClusterObjects implements ClusterObjects {
         (field) => this.#sought.has(field),
       )
     if (identity.uid === this.#missing) this.#missing = undefined
+    if (after?.gone === true) this.#noteGone(object.identity)
     this.#cache.set(identity.uid, object)
   }
 
@@ -277,10 +283,17 @@ class SqliteClusterObjects implements ClusterObjects {
 
   forget(): void {
     this.#missing = undefined
+    this.#goneNames = undefined
     this.#cache.clear()
     this.#primaries.clear()
     this.#lookingAfter.clear()
     this.#kinds.clear()
+  }
+
+  #noteGone({ resource, namespace, name }: ObjectIdentity): void {
+    this.#goneNames?.add(nameKey(resource, namespace, name))
+    // Names stay that are removed; with the next question they are read anew.
+    if ((this.#goneNames?.size ?? 0) > 2 * MOST_GONE) this.#goneNames = undefined
   }
 
   #all(ids: readonly number[]): StoredObject[] {

@@ -31,6 +31,10 @@ interface NameQuery {
   name: string
 }
 
+export function nameKey(resource: string, namespace: string, name: string): string {
+  return `${resource} ${namespace} ${name}`
+}
+
 /** An object and the number of its row. */
 export interface StoredObject extends KnownObject {
   readonly id: number
@@ -45,6 +49,7 @@ export class ObjectRows {
   readonly #uidOf: Statement<[number], string>
   readonly #named: Statement<[NameQuery], string>
   readonly #lastGone: Statement<[NameQuery], string>
+  readonly #goneNames: Statement<[number], string>
   readonly #changedIn: Statement<[number, string, string, bigint, number], number>
   readonly #there: Statement<[number, string, string, string], ObjectRow>
   readonly #insert: Statement
@@ -66,10 +71,16 @@ export class ObjectRows {
       WHERE ${ofName} AND gone_ms IS NULL ORDER BY id DESC LIMIT ${MOST_NAMESAKES}`
     const gone = `SELECT uid, version FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
       WHERE ${ofName} AND gone_ms IS NOT NULL ORDER BY version DESC LIMIT 1`
-    const uid = (found: string): Statement<[NameQuery], string> =>
-      db.prepare<[NameQuery], string>(`SELECT uid FROM (${found}) ORDER BY version DESC LIMIT 1`).pluck()
-    this.#named = uid(`SELECT * FROM (${there}) UNION ALL SELECT * FROM (${gone})`)
+    const newest = `SELECT uid, version FROM (${there}) UNION ALL SELECT uid, version FROM (${gone})`
+    const uid = (sql: string): Statement<[NameQuery], string> => db.prepare<[NameQuery], string>(sql).pluck()
+    this.#named = uid(`SELECT uid FROM (${newest}) ORDER BY version DESC LIMIT 1`)
     this.#lastGone = uid(gone)
+    this.#goneNames = db
+      .prepare<[number], string>(
+        `SELECT resource || ' ' || namespace || ' ' || name FROM k8s_objects INDEXED BY k8s_objects_gone_by_name
+           WHERE cluster = ? AND gone_ms IS NOT NULL`,
+      )
+      .pluck()
     this.#changedIn = db
       .prepare<[number, string, string, bigint, number], number>(
         `SELECT id FROM k8s_objects WHERE cluster = ? AND resource = ? AND namespace = ? AND version > ?
@@ -121,6 +132,11 @@ export class ObjectRows {
     return this.#changedIn.all(cluster, resource, namespace, after, most)
   }
 
+  /** The names of all that are gone, as `nameKey` makes them. */
+  goneNames(cluster: number): Set<string> {
+    return new Set(this.#goneNames.all(cluster))
+  }
+
   held(cluster: number, { resource, apiVersion, after }: KnownObjectsQuery): KnownObjectVersion[] {
     const rows = this.#there.all(cluster, resource, apiVersion, after)
     return rows.map((row) => ({ identity: identityOf(row), version: row.version }))
@@ -169,12 +185,8 @@ export class ObjectRows {
     version: bigint,
     goneMs: number | null,
   ): number {
-    const { lastInsertRowid } = this.#insert.run(
-      ...[cluster, uid, apiVersion, resource, namespace, name],
-      version,
-      goneMs,
-    )
-    return Number(lastInsertRowid)
+    const named = [cluster, uid, apiVersion, resource, namespace, name]
+    return Number(this.#insert.run(...named, version, goneMs).lastInsertRowid)
   }
 
   /** Removes an object; what it was, unless it is not there. */
