@@ -7,6 +7,8 @@ export interface AppObject {
 
 const PODS = 3
 const NODES = 5_000
+/** The first of the applications whose Pods were there before, so that none of them is owned by what is deployed. */
+const STANDING = 1_000_000
 
 /** How many writes one application makes when it is deployed. */
 export const WRITES_OF_APP = 5 + 3 * PODS
@@ -86,7 +88,7 @@ export function writesOfApp(app: number, time: string): AppObject[] {
 
 /** A Pod that runs and was there before anybody looked. */
 export function standingPod(at: number): Record<string, unknown> {
-  const [, , , , , , , , running] = writesOfApp(Math.trunc(at / PODS), '2026-01-01T00:00:00Z').map(
+  const [, , , , , , , , running] = writesOfApp(STANDING + Math.trunc(at / PODS), '2026-01-01T00:00:00Z').map(
     ({ object }) => object,
   )
   const metadata = {
