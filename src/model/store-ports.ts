@@ -7,7 +7,7 @@ import type { Signal } from './otlp-requests.ts'
 import type { UnixNanos } from './time-and-size.ts'
 
 /** What a part of a transaction changes: all of it that is in memory is forgotten when the part is undone. */
-export type PartOf = 'linking' | 'pruning' | 'positions'
+export type PartOf = 'pruning' | 'positions'
 
 /** All that can be read and written, inside one transaction. */
 export interface Stores {

@@ -39,6 +39,7 @@ import type { Signal } from '../model/otlp-requests.ts'
 import { readRequest } from '../model/otlp/decode-requests.ts'
 import type { SetAsideStore, Transactor, WriterStores } from '../model/store-ports.ts'
 import { type Clock, nanosOfMs, type UnixNanos } from '../model/time-and-size.ts'
+import { workThrough } from './work-through.ts'
 
 /** What waits to be decided, as it was told; beyond it nothing more is taken in. */
 const MAX_BYTES = 16 * 1024 * 1024
@@ -271,25 +272,24 @@ export class InferenceRounds {
     return cluster
   }
 
+  /** In one transaction; an item that throws is set aside. */
   #decide(name: string, cluster: ClusterInference, { writes, events }: InferenceWork): void {
-    this.#decideSome([...writes, ...events], { name, workedRow: cluster.workedRow })
+    const items = [...writes, ...events]
+    const rowAfter = (done: number): number | undefined =>
+      done === items.length ? cluster.workedRow : undefined
+    workThrough(items.length, {
+      work: (done, most) => {
+        this.#inTransaction(items.slice(done, done + most), { name, workedRow: rowAfter(done + most) })
+        return most
+      },
+      pass: (done, error) => {
+        const [item] = items.slice(done)
+        if (item === undefined) throw error
+        this.#passOver(item, { name, workedRow: rowAfter(done + 1) }, reasonOf(error))
+      },
+      isAboutOneItem: (error) => this.#faults.isAboutOneItem(error),
+    })
     cluster.worked()
-  }
-
-  /** In one transaction; where that throws for one item, in smaller ones, and that item is set aside. */
-  #decideSome(items: readonly InferenceItem[], of: Part): void {
-    try {
-      this.#inTransaction(items, of)
-    } catch (error) {
-      if (!this.#faults.isAboutOneItem(error)) throw error
-      const [item] = items
-      const middle = items.length >> 1
-      if (middle > 0) {
-        this.#decideSome(items.slice(0, middle), { ...of, workedRow: undefined })
-        this.#decideSome(items.slice(middle), of)
-      } else if (item === undefined) throw error
-      else this.#passOver(item, of, reasonOf(error))
-    }
   }
 
   #inTransaction(items: readonly InferenceItem[], { name, workedRow }: Part): void {

@@ -11,6 +11,7 @@ import type { IngestOutcome, Sender, Signal } from '../model/otlp-requests.ts'
 import { readRequest, type ReadRequest } from '../model/otlp/decode-requests.ts'
 import { MalformedOtlp } from '../model/otlp/protobuf-wire.ts'
 import type { Transactor, WriterStores } from '../model/store-ports.ts'
+import { workThrough } from './work-through.ts'
 
 export interface PendingRequest {
   signal: Signal
@@ -76,21 +77,31 @@ export class IngestRounds {
    * transactions, lest a request that cannot be stored stop those that happen to come with it.
    */
   ingest(requests: readonly PendingRequest[], mayGoOn: () => boolean = ALWAYS): Ingested {
-    const counts = noCounts()
+    const ingested: Ingested = { outcomes: [], costsMs: [], counts: noCounts() }
+    const { outcomes } = ingested
     const errors: unknown[] = []
-    const costsMs: number[] = []
-    const outcomes = this.#store(requests, counts, errors, costsMs, mayGoOn)
+    const fail = (error: unknown): void => {
+      errors.push(error)
+      outcomes.push({ kind: 'failed', reason: `nothing was stored: ${errorText(error)}` })
+    }
+    try {
+      workThrough(requests.length, {
+        work: (done, most) =>
+          this.#store(requests.slice(done, done + most), ingested, errors.length === 0 ? mayGoOn : ALWAYS),
+        pass: (_, error) => {
+          fail(error)
+          ingested.costsMs.push(0)
+        },
+        isAboutOneItem: (error) => this.#faults.of(error) === undefined,
+      })
+    } catch (error) {
+      while (outcomes.length < requests.length) fail(error)
+    }
     const failed = errors.length > 0 && !outcomes.some(({ kind }) => kind === 'accepted')
-    return { outcomes, costsMs, counts, ...(failed && { error: errors[0] }) }
+    return { ...ingested, ...(failed && { error: errors[0] }) }
   }
 
-  #store(
-    requests: readonly PendingRequest[],
-    counts: IngestCounts,
-    errors: unknown[],
-    costsMs: number[],
-    mayGoOn: () => boolean,
-  ): IngestOutcome[] {
+  #store(requests: readonly PendingRequest[], ingested: Ingested, mayGoOn: () => boolean): number {
     const counted = noCounts()
     const tookMs: number[] = []
     try {
@@ -109,20 +120,13 @@ export class IngestRounds {
         arrivals.endRequests()
         return done
       })
-      addCounts(counts, counted)
-      costsMs.push(...tookMs)
-      return outcomes
+      addCounts(ingested.counts, counted)
+      ingested.outcomes.push(...outcomes)
+      ingested.costsMs.push(...tookMs)
+      return outcomes.length
     } catch (error) {
       for (const request of requests) this.#begun.delete(request)
-      const middle = requests.length >> 1
-      if (middle > 0 && this.#faults.of(error) === undefined)
-        return [requests.slice(0, middle), requests.slice(middle)].flatMap((half) =>
-          this.#store(half, counts, errors, costsMs, ALWAYS),
-        )
-      const reason = errorText(error)
-      errors.push(error)
-      costsMs.push(...tookMs)
-      return requests.map(() => ({ kind: 'failed', reason: `nothing was stored: ${reason}` }))
+      throw error
     }
   }
 

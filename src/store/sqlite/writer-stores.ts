@@ -71,7 +71,6 @@ export function sqliteStores(
   })
   const setAside = new SetAsideTable(db, progress)
   const caches: Record<PartOf, readonly Cached[]> = {
-    linking: [graph, arrivals, links],
     pruning: [graph, arrivals, links, traces, pruning, inference],
     positions: [],
   }
