@@ -16,7 +16,8 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const args = process.argv.slice(2)
 keepCompiledCode()
 const load = module.createRequire(import.meta.url)
-const main = args[0] === 'kubectl' ? kubectlMain() : join(root, 'src', 'main.ts')
+const isOfAnother = args[0] === 'kubectl' || (args[0] === 'run' && args.includes('--'))
+const main = isOfAnother ? kubectlMain() : join(root, 'src', 'main.ts')
 // Commands end soon and are asked for by people who wait.
 const isServer = args[0] === 'observe' || (args[0]?.startsWith('-') ?? true)
 
@@ -39,7 +40,7 @@ function keepCompiledCode() {
   if (isNewEnough) module.enableCompileCache(process.env.NODE_COMPILE_CACHE)
 }
 
-/** kubectl is typed all day: what Causeway itself is made of is not loaded for it, nor many files where a few are built. */
+/** kubectl and the like are typed all day: what Causeway itself is made of is not loaded for it, nor many files where a few are built. */
 function kubectlMain() {
   const kubectl = join(root, 'packages', 'kubectl')
   return load(join(kubectl, 'built-kubectl.cjs')).builtKubectl(root) ?? join(kubectl, 'kubectl-main.ts')

@@ -50,7 +50,11 @@ export async function buildKubectl(): Promise<void> {
             codeSplitting: {
               groups: [
                 { name: 'running', test: /\/run-(?:kubectl|program)\.ts$/, priority: 3 },
-                { name: 'writing', test: /\/writing-kubectl\.ts$/, priority: 2 },
+                {
+                  name: 'writing',
+                  test: /\/(?:writing-kubectl|told-run|public-arguments)\.ts$/,
+                  priority: 2,
+                },
                 { name: 'carried', test: /\/carried-change\.ts$/, priority: 1 },
               ],
             },

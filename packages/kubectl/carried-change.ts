@@ -5,49 +5,47 @@ import { ChangeProxy } from './change-proxy.ts'
 import { type ChangeMerge, type KubectlChange, writtenMerges } from './kubectl-change.ts'
 import type { LocalListener } from './local-listener.ts'
 import type { OtlpEndpoint } from './otlp-endpoint.ts'
-import { publicArguments } from './public-arguments.ts'
-import { type CommandEnd, mergelogRequest, spanRequest } from './told-change.ts'
+import { type CommandEnd, mergelogRequest, spanRequest, type Teller } from './told-change.ts'
 
-/** After kubectl has ended nobody waits longer. */
+/** After the program has ended nobody waits longer. */
 const LONGEST_TELLING_MS = 900
 
 export interface Carrier {
   readonly access: ClusterAccess
   /** Where it is told. */
   readonly endpoint: OtlpEndpoint
-  /** `k8s.cluster.name`. */
-  readonly cluster: string
-  /** Where kubectl connects to, showing the token. */
+  readonly by: Teller
+  /** Where the program connects to, showing the token. */
   readonly listener: LocalListener
   readonly token: string
 }
 
-/** A change that kubectl makes by way of this program: put into what is written, and told. Disposing ends what is under way. */
+/** A change that a program makes by way of this one: put into what is written, and told. Disposing ends what is under way. */
 export class CarriedChange implements Disposable {
   readonly #change: KubectlChange
   readonly #endpoint: OtlpEndpoint
-  readonly #cluster: string
+  readonly #by: Teller
   readonly #api: ApiServer
   readonly #over = new AbortController()
   #hasBegun = false
   /** Merges that are told beside the change. */
   readonly #told = new Set<ChangeMerge>()
 
-  constructor(change: KubectlChange, { access, endpoint, cluster, listener, token }: Carrier) {
+  constructor(change: KubectlChange, { access, endpoint, by, listener, token }: Carrier) {
     this.#change = change
     this.#endpoint = endpoint
-    this.#cluster = cluster
+    this.#by = by
     this.#api = new ApiServer(access)
     this.#api.connect()
     const proxy = new ChangeProxy(this.#api, change, token, () => this.#begin())
     listener.takeBy((socket) => proxy.serve(socket))
   }
 
-  /** Tells how the command ended that was typed so, where it wrote something. Rejects with the reason why it is not told. */
-  async tell(end: Omit<CommandEnd, 'args'>, typed: readonly string[]): Promise<void> {
+  /** Tells how the command ended, where it wrote something. Rejects with the reason why it is not told. */
+  async tell(end: CommandEnd): Promise<void> {
     if (this.#change.wrote.length === 0) return
     const { signal } = this.#over
-    const content = spanRequest(this.#change, this.#cluster, { ...end, args: publicArguments(typed) })
+    const content = spanRequest(this.#change, this.#by, end)
     const span = this.#endpoint.send('traces', content, signal)
     const late = delay(LONGEST_TELLING_MS, undefined, { signal }).then(() => {
       throw new Error(`it has not answered within ${LONGEST_TELLING_MS} ms`)
@@ -71,7 +69,7 @@ export class CarriedChange implements Disposable {
     if (this.#hasBegun && fresh.length === 0) return
     this.#hasBegun = true
     for (const merge of fresh) this.#told.add(merge)
-    const content = mergelogRequest(this.#change, this.#cluster, fresh)
+    const content = mergelogRequest(this.#change, this.#by, fresh)
     this.#endpoint.send('logs', content, this.#over.signal).catch(() => undefined)
   }
 }

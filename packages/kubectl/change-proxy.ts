@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { pipeline } from 'node:stream'
+import { type Duplex, pipeline } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type ApiServer, http } from '../../src/kube/cluster/api-server.ts'
 import { errorText } from '../../src/model/faults.ts'
@@ -14,20 +14,24 @@ import { type KubectlChange, noteRead } from './kubectl-change.ts'
 import { PROXY_USER } from './temporary-kubeconfig.ts'
 import { writeTarget } from './write-target.ts'
 
-/** What belongs to a connection, and what kubectl cannot know. */
+/** What belongs to a connection, and what the program cannot know. */
 const NOT_FORWARDED = new Set([
   ...['host', 'connection', 'keep-alive', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'expect', 'content-length', 'authorization'],
 ])
+const SWITCHING = 101
+const REFUSED = 'HTTP/1.1 407 Proxy Authentication Required\r\nconnection: close\r\n\r\n'
 /** An API server takes no longer ones. */
 const MAX_BODY_BYTES = 64 * 1_048_576
 
 /**
- * A proxy between kubectl and an API server. It asks as the user, and puts a change into what is written. Whoever connects has to show a
- * token that was made for the one command.
+ * A proxy between a program and an API server. It asks as the user, and puts a change into what is written. Whoever connects has to show a
+ * token that was made for the one command, to the proxy or as the user of the kubeconfig.
  */
 export class ChangeProxy {
-  readonly #digest: Buffer[]
+  readonly #digests: Buffer[]
+  /** Connections that showed the token when they asked for a tunnel. */
+  readonly #tunnels = new WeakSet<Duplex>()
   readonly #api: ApiServer
   readonly #change: KubectlChange
   readonly #onWrite: () => void
@@ -36,7 +40,8 @@ export class ChangeProxy {
 
   /** `onWrite` is called whenever something was written. */
   constructor(api: ApiServer, change: KubectlChange, token: string, onWrite: () => void) {
-    this.#digest = [digestOf(`Basic ${Buffer.from(`${PROXY_USER}:${token}`).toString('base64')}`)]
+    const basic = `Basic ${Buffer.from(`${PROXY_USER}:${token}`).toString('base64')}`
+    this.#digests = [digestOf(basic), digestOf(`Bearer ${token}`)]
     this.#api = api
     this.#change = change
     this.#onWrite = onWrite
@@ -44,9 +49,15 @@ export class ChangeProxy {
     this.#server = http.createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (request, response) => {
       void this.#answer(request, response)
     })
-    const refuse = (_: IncomingMessage, socket: Socket): void =>
-      void socket.end('HTTP/1.1 501 Not Implemented\r\n\r\n')
-    this.#server.on('connect', refuse).on('upgrade', refuse)
+    this.#server.on('connect', (request, socket, head) => {
+      if (this.#knows(request)) this.#tunnel(socket, head)
+      else socket.end(REFUSED)
+    })
+    this.#server.on('upgrade', (request, socket, head) => {
+      socket.on('error', () => undefined)
+      if (this.#knows(request)) void this.#switch(request, socket, head)
+      else socket.end(REFUSED)
+    })
   }
 
   /** Serves somebody who connected. */
@@ -56,7 +67,7 @@ export class ChangeProxy {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!includesSecret(request.headers['proxy-authorization'] ?? '', this.#digest)) {
+    if (!this.#knows(request)) {
       response.writeHead(407, { 'proxy-authenticate': 'Basic realm="causeway kubectl"' }).end()
       return
     }
@@ -70,10 +81,59 @@ export class ChangeProxy {
     }
   }
 
+  #knows({ headers, socket }: IncomingMessage): boolean {
+    const shown = headers['proxy-authorization'] ?? headers.authorization ?? ''
+    return this.#tunnels.has(socket) || includesSecret(shown, this.#digests)
+  }
+
+  /** What comes through a tunnel is requests to the same API server. */
+  #tunnel(socket: Duplex, head: Buffer): void {
+    this.#tunnels.add(socket)
+    socket.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+    if (head.length > 0) socket.unshift(head)
+    this.#server.emit('connection', socket)
+  }
+
+  /** Hands on a connection that is no longer one of HTTP: terminals, forwarded ports. */
+  async #switch(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const gone = new AbortController()
+    socket.on('close', () => gone.abort())
+    const { method = 'GET' } = request
+    const headers = { ...forwarded(request.headers), connection: 'upgrade', upgrade: request.headers.upgrade }
+    try {
+      const asked = {
+        method,
+        path: this.#pathOf(request),
+        headers,
+        body: Buffer.alloc(0),
+        signal: gone.signal,
+      }
+      const { answer, connection, first } = await this.#api.upgrade(asked)
+      socket.write(headOf(answer))
+      const other = connection ?? answer
+      if (first !== undefined) socket.write(first)
+      if (connection === undefined) pipeline(other, socket, () => undefined)
+      else {
+        connection.write(head)
+        pipeline(connection, socket, () => undefined)
+        pipeline(socket, connection, () => undefined)
+      }
+    } catch (error) {
+      socket.end(
+        `HTTP/1.1 502 Bad Gateway\r\n\r\n${this.#api.address} gives no answer: ${errorText(error)}\n`,
+      )
+    }
+  }
+
+  /** Whoever asks through a proxy names the server too. */
+  #pathOf(request: IncomingMessage): string {
+    const { pathname, search } = new URL(request.url ?? '/', 'http://localhost')
+    return `${pathname.startsWith(this.#prefix) ? pathname.slice(this.#prefix.length) : pathname}${search}`
+  }
+
   async #forward(request: IncomingMessage, response: ServerResponse, signal: AbortSignal): Promise<void> {
     const { method = 'GET' } = request
-    const { pathname, search } = new URL(request.url ?? '/', 'http://localhost')
-    const path = `${pathname.startsWith(this.#prefix) ? pathname.slice(this.#prefix.length) : pathname}${search}`
+    const path = this.#pathOf(request)
     const headers = forwarded(request.headers)
     const body = await buffer(request)
     if (body.length > MAX_BODY_BYTES) throw new Error('a request is too long')
@@ -108,11 +168,22 @@ export class ChangeProxy {
   }
 }
 
-/** kubectl reads an object before it changes it. */
+/** Programs read an object before they change it. */
 function isOfOneObject(method: string, path: string): boolean {
   if (method !== 'GET' || new URL(path, 'http://localhost').searchParams.has('watch')) return false
   const target = writeTarget('PATCH', path)
   return target !== undefined && target.subresource === ''
+}
+
+/** The head of an answer as it came; what it is read from has taken the body apart already. */
+function headOf({ statusCode = 502, statusMessage = '', rawHeaders }: IncomingMessage): string {
+  const lines = [`HTTP/1.1 ${statusCode} ${statusMessage}`]
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const [name = '', value = ''] = rawHeaders.slice(at, at + 2)
+    if (statusCode === SWITCHING || !NOT_FORWARDED.has(name.toLowerCase())) lines.push(`${name}: ${value}`)
+  }
+  if (statusCode !== SWITCHING) lines.push('connection: close')
+  return `${lines.join('\r\n')}\r\n\r\n`
 }
 
 const randomCpid = (): Cpid => randomUUID() as Cpid

@@ -1,4 +1,6 @@
-import type { Command, Run } from '../../src/cli/command-line.ts'
+import type { CliIo, Command, Run } from '../../src/cli/command-line.ts'
+import type { ProgramEnd } from './run-program.ts'
+import type { ChangeOptions } from './told-run.ts'
 
 const HELP = `
 Runs kubectl, and makes one change of all that it writes: objects carry the change, and Causeway is told of it at --endpoint by OTLP over
@@ -17,15 +19,56 @@ export const KUBECTL: Command = {
   options: ['reason', 'endpoint', 'cluster'],
   leastArgs: 1,
   mostArgs: Number.POSITIVE_INFINITY,
-  load: () => Promise.resolve(run),
+  load: () => Promise.resolve(runsKubectl),
 }
 
-const run: Run = async ({ args, reason, endpoint, cluster }, io) => {
+const runsKubectl: Run = async ({ args, reason, endpoint, cluster }, io) => {
   const { runKubectl } = await import('./run-kubectl.ts')
-  const complain = (text: string): void =>
-    void io.stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`)
-  const { exitCode, signal } = await runKubectl({ args, reason, endpoint, cluster, env: io.env, complain })
-  // As it ended, so does this.
+  return endedAs(await runKubectl(args, { reason, endpoint, cluster, ...toldTo(io) }))
+}
+
+const RUN_HELP = `
+causeway run -- helm upgrade shop ./chart runs what stands behind --, and makes one change of all that it writes to the cluster, as causeway
+kubectl does: objects carry the change, and Causeway is told of it at --endpoint by OTLP over HTTP, with --reason where one is given. The
+program is given a kubeconfig by KUBECONFIG, and whatever it starts too; its output, exit code and signals are its own. Where Causeway is
+not reached, it does its work all the same, and a line on stderr says so. --cluster is the name that receivers of the same cluster
+have; it is that of the context unless given.
+`
+
+/** `causeway run` of a program. Without one it runs Causeway, as `server` does. */
+export function runCommandOf(server: Command['load']): Command {
+  return {
+    usage: '[-- <command>]',
+    config: 'optional',
+    passesOn: true,
+    summary:
+      'run Causeway, as causeway does without a command; or a command, and have all that it writes be one change',
+    help: RUN_HELP,
+    meanings: { cluster: 'the k8s.cluster.name of the cluster that is written to' },
+    options: ['reason', 'endpoint', 'cluster', 'kubeconfig', 'context'],
+    leastArgs: 0,
+    mostArgs: Number.POSITIVE_INFINITY,
+    load: () => Promise.resolve(runsAny(server)),
+  }
+}
+
+function runsAny(server: Command['load']): Run {
+  return async (line, io) => {
+    const { args, reason, endpoint, cluster, kubeconfig, context } = line
+    if (args.length === 0) return await (await server())(line, io)
+    const { runAny } = await import('./run-any.ts')
+    const options = { reason, endpoint, cluster, ...toldTo(io) }
+    return endedAs(await runAny(args, { kubeconfig, context }, options))
+  }
+}
+
+/** Where a program runs, and how whoever typed it is told something. */
+function toldTo({ env, stderr }: CliIo): Pick<ChangeOptions, 'env' | 'complain'> {
+  return { env, complain: (text) => void stderr.write(`causeway: ${text.replaceAll(/\s*\n\s*/g, ' ')}\n`) }
+}
+
+/** As the program ended, so does this. */
+function endedAs({ exitCode, signal }: ProgramEnd): number {
   if (signal !== null) process.kill(process.pid, signal)
   return exitCode
 }

@@ -1,8 +1,10 @@
 import { text } from 'node:stream/consumers'
-import { KUBECTL } from './kubectl-command.ts'
+import { KUBECTL, runCommandOf } from './kubectl-command.ts'
 import { runCommand } from '../../src/cli/run-command.ts'
 
-// The command line with one command alone, which starts at once.
+const runsNoServer = new Error('no Causeway is run here')
+
+// The command line with these commands alone, which start at once.
 void runCommand(
   process.argv.slice(2),
   {
@@ -16,9 +18,12 @@ void runCommand(
     readInput: () => text(process.stdin),
     terminalWidth: undefined,
     env: process.env,
-    run: () => Promise.reject(new Error('kubectl runs no Causeway')),
+    run: () => Promise.reject(runsNoServer),
   },
-  new Map([['kubectl', KUBECTL]]),
+  new Map([
+    ['kubectl', KUBECTL],
+    ['run', runCommandOf(() => Promise.reject(runsNoServer))],
+  ]),
 ).then((exitCode) => {
   // All that is left is to take this program apart, and that need not be waited for.
   if (process.platform === 'win32') process.exitCode = exitCode

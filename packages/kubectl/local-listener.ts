@@ -5,9 +5,11 @@ export class LocalListener implements Disposable {
   readonly #server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect: true })
   readonly #sockets = new Set<Socket>()
   #take: ((socket: Socket) => void) | undefined
+  #wasUsed = false
 
   private constructor() {
     this.#server.on('connection', (socket) => {
+      this.#wasUsed = true
       this.#sockets.add(socket)
       socket.on('close', () => this.#sockets.delete(socket))
       this.#take?.(socket)
@@ -24,6 +26,11 @@ export class LocalListener implements Disposable {
 
   get port(): number {
     return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Whether anybody has connected yet. */
+  get wasUsed(): boolean {
+    return this.#wasUsed
   }
 
   /** Hands over those that wait, and all to come. */

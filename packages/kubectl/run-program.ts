@@ -8,7 +8,6 @@ export interface ProgramEnd {
   readonly signal: NodeJS.Signals | null
 }
 
-const KUBECTL = 'kubectl'
 /** What was set for this program alone. */
 const OURS = ['CAUSEWAY_PARENT', 'CAUSEWAY_LAUNCHER', 'NODE_COMPILE_CACHE']
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -16,26 +15,18 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 /** A program that is not there cannot be run; what to do says the message. */
 export class ProgramMissing extends Error {}
 
-/** Runs kubectl with what was set for whoever typed it. Rejects with a ProgramMissing when it cannot be started. */
-export async function runKubectlAsIs(
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<ProgramEnd> {
-  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.includes(name)))
-  return await runProgram(KUBECTL, args, own)
-}
-
 /**
- * Runs a program on this process' own terminal and hands on the signals that this process gets. Rejects with a ProgramMissing when it
- * cannot be started.
+ * Runs a program on this process' own terminal, with what was set for whoever typed it, and hands on the signals that this process gets.
+ * Rejects with a ProgramMissing when it cannot be started.
  */
-async function runProgram(
+export async function runProgram(
   command: string,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<ProgramEnd> {
   const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>()
-  const child = spawn(command, args, { stdio: 'inherit', env })
+  const own = Object.fromEntries(Object.entries(env).filter(([name]) => !OURS.includes(name)))
+  const child = spawn(command, args, { stdio: 'inherit', env: own })
   const handlers = SIGNALS.map((signal) => {
     // Ctrl-C in a terminal reaches the program itself.
     const hand = (): void => {

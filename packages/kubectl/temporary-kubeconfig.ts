@@ -13,11 +13,12 @@ export interface TemporaryKubeconfig extends Disposable {
 
 /**
  * A kubeconfig by which a program speaks with a cluster through a proxy on this machine, in the clear and without credentials of its
- * own. It keeps the server's name, by which kubectl finds what it remembers of a cluster.
+ * own; `isUser`: some programs show a proxy nothing, and show the token as a user. It keeps the server's name, by which kubectl finds what it
+ * remembers of a cluster.
  */
 export function temporaryKubeconfig(
   { name, server, namespace }: ClusterAccess,
-  proxy: { port: number; token: string },
+  proxy: { port: number; token: string; isUser: boolean },
 ): TemporaryKubeconfig {
   const directory = mkdtempSync(join(tmpdir(), 'causeway-kubectl-'))
   const path = join(directory, 'config')
@@ -34,7 +35,7 @@ export function temporaryKubeconfig(
         },
       },
     ],
-    users: [{ name, user: {} }],
+    users: [{ name, user: proxy.isUser ? { token: proxy.token } : {} }],
     contexts: [{ name, context: { cluster: name, user: name, ...(namespace !== '' && { namespace }) } }],
   }
   const remove = (): void => rmSync(directory, { recursive: true, force: true })

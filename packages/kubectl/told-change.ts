@@ -14,27 +14,30 @@ import { type ChangeMerge, type KubectlChange, writtenMerges } from './kubectl-c
 
 /** How a command ended. */
 export interface CommandEnd {
-  /** `apply`. */
-  readonly verb: string
-  /** As everybody may read them. */
+  /** `kubectl apply`. */
+  readonly command: string
+  /** The program and its arguments, as everybody may read them. */
   readonly args: readonly string[]
   readonly exitCode: number
   readonly endNs: UnixNanos
 }
 
+/** Who tells of a change. */
+export interface Teller {
+  /** `service.name`: the program that ran. */
+  readonly service: string
+  /** `k8s.cluster.name`. */
+  readonly cluster: string
+}
+
 type Value = string | number | readonly string[]
 
-const SERVICE = 'kubectl'
 const SCOPE = { name: 'causeway.kubectl' }
 const INTERNAL = 1
 const FAILED = 2
 
 /** An ExportLogsServiceRequest in JSON: that the change begins, and these merges of it. */
-export function mergelogRequest(
-  change: KubectlChange,
-  cluster: string,
-  merges: readonly ChangeMerge[],
-): object {
+export function mergelogRequest(change: KubectlChange, by: Teller, merges: readonly ChangeMerge[]): object {
   const logRecords = mergelogsOf(change, merges).map((mergelog) => ({
     timeUnixNano: String(change.startNs),
     observedTimeUnixNano: String(change.startNs),
@@ -44,17 +47,17 @@ export function mergelogRequest(
     spanId: change.spanId,
   }))
   return {
-    resourceLogs: [{ resource: resourceOf(cluster), scopeLogs: [{ scope: SCOPE, logRecords }] }],
+    resourceLogs: [{ resource: resourceOf(by), scopeLogs: [{ scope: SCOPE, logRecords }] }],
   }
 }
 
 /** An ExportTraceServiceRequest in JSON: the command, and once more that the change began. */
-export function spanRequest(change: KubectlChange, cluster: string, end: CommandEnd): object {
+export function spanRequest(change: KubectlChange, by: Teller, end: CommandEnd): object {
   const { cpid, wrote, reason, startNs } = change
   const span = {
     traceId: change.traceId,
     spanId: change.spanId,
-    name: `kubectl ${end.verb}`,
+    name: end.command,
     kind: INTERNAL,
     startTimeUnixNano: String(startNs),
     endTimeUnixNano: String(end.endNs),
@@ -62,7 +65,7 @@ export function spanRequest(change: KubectlChange, cluster: string, end: Command
       [CPID_ID]: cpid,
       [CPID_WROTE]: wrote,
       [CPID_REASON]: reason,
-      'process.command_args': ['kubectl', ...end.args],
+      'process.command_args': end.args,
       'process.exit.code': end.exitCode,
     }),
     events: mergelogsOf(change, writtenMerges(change)).map((mergelog) => ({
@@ -72,7 +75,7 @@ export function spanRequest(change: KubectlChange, cluster: string, end: Command
     })),
     status: end.exitCode === 0 ? {} : { code: FAILED, message: `exit code ${end.exitCode}` },
   }
-  return { resourceSpans: [{ resource: resourceOf(cluster), scopeSpans: [{ scope: SCOPE, spans: [span] }] }] }
+  return { resourceSpans: [{ resource: resourceOf(by), scopeSpans: [{ scope: SCOPE, spans: [span] }] }] }
 }
 
 /** The change first, then its merges. */
@@ -89,8 +92,8 @@ function mergelogsOf(
   }))
 }
 
-function resourceOf(cluster: string): object {
-  return { attributes: attributesOf({ [SERVICE_NAME]: SERVICE, [CLUSTER_NAME]: cluster }) }
+function resourceOf({ service, cluster }: Teller): object {
+  return { attributes: attributesOf({ [SERVICE_NAME]: service, [CLUSTER_NAME]: cluster }) }
 }
 
 function attributesOf(values: Readonly<Record<string, Value>>): object[] {

@@ -1,4 +1,4 @@
-import { KUBECTL } from '../../packages/kubectl/kubectl-command.ts'
+import { KUBECTL, runCommandOf } from '../../packages/kubectl/kubectl-command.ts'
 import type { CliIo, Command, Commands } from './command-line.ts'
 import { runCommand } from './run-command.ts'
 
@@ -62,14 +62,7 @@ place of the damaged one, or name it in connectors::cpid::storage::path. docs/re
 
 /** Every command by its name, in the order of the help. What runs is loaded when it is asked for. */
 export const COMMANDS: Commands = new Map<string, Command>([
-  [
-    'run',
-    {
-      ...NO_ARGUMENTS,
-      summary: 'run Causeway; what causeway does without a command',
-      load: async () => (await import('./configuration.ts')).server,
-    },
-  ],
+  ['run', runCommandOf(async () => (await import('./configuration.ts')).server)],
   [
     'observe',
     {

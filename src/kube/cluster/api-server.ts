@@ -101,6 +101,15 @@ export class ApiServer implements Disposable {
     return await this.#send(path, all)
   }
 
+  /** As `forward`, of a request to go on in another protocol: with the connection, where the server does. */
+  async upgrade({ path, headers, ...asked }: Forwarded): Promise<Upgraded> {
+    const { promise, resolve } = Promise.withResolvers<Upgraded>()
+    const onUpgrade = (answer: IncomingMessage, connection: Duplex, first: Buffer): void =>
+      resolve({ answer, connection, first })
+    const answer = this.#send(path, { ...asked, headers, silenceMs: 0, onUpgrade })
+    return await Promise.race([promise, answer.then((refused) => ({ answer: refused }))])
+  }
+
   async #send(path: string, asked: Sent): Promise<IncomingMessage> {
     const { server } = this.#access
     const presented = await this.#access.credential.present()
@@ -124,6 +133,7 @@ export class ApiServer implements Disposable {
     )
     request.on('timeout', () => request.destroy(new ApiServerTimeout('it has been silent for too long')))
     request.on('error', reject)
+    if (asked.onUpgrade !== undefined) request.on('upgrade', asked.onUpgrade)
     request.end(asked.body)
     return await promise
   }
@@ -157,11 +167,20 @@ export class NotAnApiServer extends Error {}
 /** An answer had more bytes than may be held. */
 export class AnswerTooLong extends Error {}
 
+/** An answer, and the connection on which something else goes on; without one the server stayed with HTTP. */
+interface Upgraded {
+  readonly answer: IncomingMessage
+  readonly connection?: Duplex
+  /** What came of it with the answer. */
+  readonly first?: Buffer
+}
+
 /** What is sent beside a path. */
 interface Sent extends Omit<ApiRequestOptions, 'headers'> {
   readonly method?: string
   readonly headers?: OutgoingHttpHeaders
   readonly body?: Buffer
+  readonly onUpgrade?: (answer: IncomingMessage, connection: Duplex, first: Buffer) => void
 }
 
 /** Whoever asks to be somebody else says all of it: no part of it is taken from the kubeconfig. */

@@ -107,10 +107,19 @@ export class KubectlScene implements AsyncDisposable {
 
   /** Starts it with these arguments behind `causeway kubectl`. */
   start(args: readonly string[], steps: readonly Step[], env: Record<string, string> = {}): RunningProgram {
+    return this.startCommand(['kubectl', ...args], steps, env)
+  }
+
+  /** Starts it with these arguments behind `causeway`. */
+  startCommand(
+    args: readonly string[],
+    steps: readonly Step[],
+    env: Record<string, string> = {},
+  ): RunningProgram {
     return new RunningProgram({
       name: 'causeway kubectl',
       command: process.execPath,
-      args: [BIN, 'kubectl', ...args],
+      args: [BIN, ...args],
       env: {
         ...process.env,
         PATH: [join(this.directory, 'bin'), process.env['PATH'] ?? ''].join(delimiter),

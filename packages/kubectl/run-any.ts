@@ -1,0 +1,35 @@
+import { basename } from 'node:path'
+import { shownArguments } from './public-arguments.ts'
+import type { ProgramEnd } from './run-program.ts'
+import { type ChangeOptions, runTold } from './told-run.ts'
+
+/** Where a program's kubeconfig comes from. */
+interface Chosen {
+  readonly kubeconfig: string | undefined
+  readonly context: string | undefined
+}
+
+/**
+ * Runs any program that reads a kubeconfig, and tells what it wrote as one change. Whatever keeps the change from being told, the program
+ * does its work. Rejects with a ProgramMissing where it cannot be started.
+ */
+export async function runAny(
+  [program = '', ...args]: readonly string[],
+  { kubeconfig, context }: Chosen,
+  options: ChangeOptions,
+): Promise<ProgramEnd> {
+  const service = basename(program).replace(/\.exe$/i, '')
+  const shown = shownArguments(args)
+  const [first = ''] = shown
+  const connection = {
+    ...(kubeconfig !== undefined && { kubeconfig }),
+    ...(context !== undefined && { context }),
+  }
+  return await runTold(
+    {
+      ...{ program, args, argsWithout: args, connection, service, isUnknown: true },
+      ...{ command: first === args[0] ? `${service} ${first}` : service, shown: [service, ...shown] },
+    },
+    options,
+  )
+}

@@ -1,0 +1,162 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { ClusterAccess } from '../../src/kube/cluster/cluster-access.ts'
+import { errorText } from '../../src/model/faults.ts'
+import type { Cpid } from '../../src/model/merge-graph.ts'
+import { nanosOfMs } from '../../src/model/time-and-size.ts'
+import { chosenAccess } from './chosen-access.ts'
+import type { Connection } from './kubectl-arguments.ts'
+import { type KubectlChange, traceparentOf } from './kubectl-change.ts'
+import { LocalListener } from './local-listener.ts'
+import { OtlpEndpoint } from './otlp-endpoint.ts'
+import { type ProgramEnd, runProgram } from './run-program.ts'
+import { temporaryKubeconfig, type TemporaryKubeconfig } from './temporary-kubeconfig.ts'
+
+/** What whoever types a command may say of its change. */
+export interface ChangeOptions {
+  readonly endpoint: string | undefined
+  readonly reason: string | undefined
+  /** `k8s.cluster.name`; the context's name unless given. */
+  readonly cluster: string | undefined
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Says a line to whoever ran it. */
+  readonly complain: (text: string) => void
+}
+
+/** A program that may write to a cluster. */
+export interface ToldProgram {
+  /** `helm`, or a path. */
+  readonly program: string
+  readonly args: readonly string[]
+  /** Its arguments where a kubeconfig says how to connect. */
+  readonly argsWithout: readonly string[]
+  readonly connection: Connection
+  /** Its `service.name`. */
+  readonly service: string
+  /** `helm upgrade`: the name of its span, and the reason where none is given. */
+  readonly command: string
+  /** Its command line as everybody may read it. */
+  readonly shown: readonly string[]
+  /** Why it cannot be told, if it cannot. */
+  readonly untold?: string | undefined
+  /** Nobody knows how it speaks with API servers: it is given a token as a user too, and whoever typed it hears where it used neither. */
+  readonly isUnknown?: boolean
+}
+
+const CLUSTER_IN_ENV = /(?:^|,)\s*k8s\.cluster\.name=([^,]*)/
+/** Set for a program whose writes are a change already: what it runs is part of that. */
+const CHANGE_IN_ENV = 'CAUSEWAY_CHANGE'
+
+/** Runs a program, and tells what it writes as one change; the program as it is where that cannot be told. */
+export async function runTold(told: ToldProgram, options: ChangeOptions): Promise<ProgramEnd> {
+  const { program, args } = told
+  if (options.env[CHANGE_IN_ENV] !== undefined) return await runProgram(program, args, options.env)
+  // What was typed for this command alone can be typed again; the program waits for nothing else.
+  if (options.endpoint !== undefined) new OtlpEndpoint(options.endpoint, options.env)
+  const asIs = async (why: string): Promise<ProgramEnd> => {
+    options.complain(`this change is not told: ${why}`)
+    return await runProgram(program, args, options.env)
+  }
+  const [access, endpoint] = whereTo(told, options)
+  if (access === undefined) return await asIs(endpoint)
+  const way = await openWay(access, told).catch(errorText)
+  return typeof way === 'string'
+    ? await asIs(way)
+    : await runThrough(told, options, { access, endpoint, way })
+}
+
+/** The way of a program to the proxy. */
+interface Way extends Disposable {
+  readonly listener: LocalListener
+  readonly kubeconfig: TemporaryKubeconfig
+  readonly token: string
+}
+
+/** Throws where there is no place for a file, or no port. */
+async function openWay(access: ClusterAccess, { isUnknown = false }: ToldProgram): Promise<Way> {
+  const token = randomBytes(24).toString('base64url')
+  const listener = await LocalListener.open()
+  const close = (): void => listener[Symbol.dispose]()
+  try {
+    const kubeconfig = temporaryKubeconfig(access, { port: listener.port, token, isUser: isUnknown })
+    return { listener, kubeconfig, token, [Symbol.dispose]: close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}
+
+interface Through {
+  readonly access: ClusterAccess
+  readonly endpoint: OtlpEndpoint
+  readonly way: Way
+}
+
+async function runThrough(
+  told: ToldProgram,
+  options: ChangeOptions,
+  { access, endpoint, way }: Through,
+): Promise<ProgramEnd> {
+  using open = way
+  const { listener, kubeconfig, token } = open
+  const { env, complain, reason = told.command } = options
+  const cluster =
+    options.cluster ?? CLUSTER_IN_ENV.exec(env['OTEL_RESOURCE_ATTRIBUTES'] ?? '')?.[1] ?? access.name
+  const change = newChange(reason)
+  const remove = (): void => kubeconfig[Symbol.dispose]()
+  process.once('exit', remove)
+  const running = runProgram(told.program, told.argsWithout, {
+    ...env,
+    ...{ KUBECONFIG: kubeconfig.path, [CHANGE_IN_ENV]: change.cpid, TRACEPARENT: traceparentOf(change) },
+    // Terraform's providers have a name of their own for it.
+    ...(env['KUBE_CONFIG_PATHS'] === undefined && { KUBE_CONFIG_PATH: kubeconfig.path }),
+  })
+  running.catch(() => undefined)
+  // Meanwhile the program starts, on another core.
+  const { CarriedChange } = await import('./carried-change.ts')
+  using carried = new CarriedChange(change, {
+    ...{ access, endpoint, listener, token },
+    by: { service: told.service, cluster },
+  })
+  const end = await running.finally(remove)
+  const { command, shown } = told
+  try {
+    await carried.tell({ command, args: shown, exitCode: end.exitCode, endNs: nanosOfMs(Date.now()) })
+  } catch (error) {
+    complain(
+      `change ${change.cpid} was made, but not told: ${errorText(error)}; ` +
+        `see that Causeway takes OTLP over HTTP at ${endpoint.address}, or name another --endpoint`,
+    )
+  }
+  if (told.isUnknown === true && !listener.wasUsed)
+    complain(
+      `${told.program} did not use the kubeconfig that KUBECONFIG names, so nothing of what it did is told as one change; ` +
+        'leave out what names another kubeconfig, or give that to causeway run --kubeconfig',
+    )
+  process.off('exit', remove)
+  return end
+}
+
+function newChange(reason: string): KubectlChange {
+  return {
+    cpid: randomUUID() as Cpid,
+    traceId: randomBytes(16).toString('hex'),
+    spanId: randomBytes(8).toString('hex'),
+    startNs: nanosOfMs(Date.now()),
+    reason,
+    wrote: [],
+    merges: new Map(),
+  }
+}
+
+/** The cluster, and where it is told; or why not. */
+function whereTo(
+  { connection, untold }: ToldProgram,
+  { endpoint, env }: ChangeOptions,
+): [ClusterAccess, OtlpEndpoint] | [undefined, string] {
+  if (untold !== undefined) return [undefined, untold]
+  try {
+    return [chosenAccess(connection, env), new OtlpEndpoint(endpoint, env)]
+  } catch (error) {
+    return [undefined, errorText(error)]
+  }
+}

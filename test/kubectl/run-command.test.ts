@@ -1,0 +1,216 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { expect, test } from '@jest/globals'
+import { BIN } from '../../lab/harness/causeway/causeway-process.ts'
+import { KubectlScene, type Seen, type Step } from './support/kubectl-scene.ts'
+
+const DEPLOYMENTS = '/apis/apps/v1/namespaces/shop/deployments'
+const CREATE: Step = {
+  method: 'POST',
+  path: DEPLOYMENTS,
+  type: 'application/json',
+  body: { spec: { replicas: 2 } },
+}
+
+/** What a program that is run by `causeway run` does: a script for Node, behind what it needs to speak with the API server. */
+function scriptOf(scene: KubectlScene, body: string): string {
+  const path = join(scene.directory, 'deploy.cjs')
+  writeFileSync(
+    path,
+    `
+const { readFileSync } = require('node:fs')
+const http = require('node:http')
+const config = JSON.parse(readFileSync(process.env.KUBECONFIG, 'utf8'))
+const { server, 'proxy-url': url } = config.clusters[0].cluster
+const { token } = config.users[0].user
+const proxy = new URL(url)
+const to = { host: proxy.hostname, port: proxy.port }
+const login = { 'proxy-authorization': 'Basic ' + Buffer.from(proxy.username + ':' + proxy.password).toString('base64') }
+${body}
+`,
+  )
+  return path
+}
+
+interface Told {
+  readonly spans: number
+  readonly content: string
+}
+
+function toldBy(scene: KubectlScene): Told {
+  const spans = scene.told.filter(({ path }) => path === '/v1/traces')
+  return { spans: spans.length, content: spans.map(({ content }) => content).join('\n') }
+}
+
+const options = (scene: KubectlScene): string[] => ['--endpoint', scene.endpoint, '--reason', 'a test']
+
+test('what any program writes is one change, told under its name, and its arguments are hidden', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.startCommand(
+    ['run', ...options(scene), '--', 'kubectl', 'upgrade', 'shop', '--set', 'password=hunter2', '--atomic'],
+    [CREATE, { ...CREATE, path: `${DEPLOYMENTS}s` }],
+  )
+  const { args, mode } = JSON.parse(await program.output()) as Seen
+  expect(args).toEqual(['upgrade', 'shop', '--set', 'password=hunter2', '--atomic'])
+  expect(mode).toBe(0o600)
+  const cpids = scene.asked.map(
+    ({ body }) =>
+      (body as { metadata: { annotations: Record<string, string> } }).metadata.annotations[
+        'causeway.io/cpid'
+      ],
+  )
+  expect(new Set(cpids).size).toBe(1)
+  const { spans, content } = toldBy(scene)
+  expect(spans).toBe(1)
+  expect(content).toContain('"name":"kubectl upgrade"')
+  expect(content).toContain('{"key":"cpid.reason","value":{"stringValue":"a test"}}')
+  const shown = ['kubectl', 'upgrade', 'shop', '--set', '***', '--atomic']
+  expect(content).toContain(JSON.stringify({ values: shown.map((stringValue) => ({ stringValue })) }))
+  expect(content).not.toContain('hunter2')
+  expect(scene.left).toEqual([])
+})
+
+test('the reason is the command unless one is given, and the exit code is handed on', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.startCommand(
+    ['run', '--endpoint', scene.endpoint, '--', 'kubectl', 'install'],
+    [CREATE],
+    { ENDS: '3' },
+  )
+  const { code } = await program.ending()
+  expect(code).toBe(3)
+  expect(toldBy(scene).content).toContain('{"key":"cpid.reason","value":{"stringValue":"kubectl install"}}')
+  expect(toldBy(scene).content).toContain('exit code 3')
+})
+
+test('a program that shows a proxy nothing shows the token as the user of its kubeconfig', async () => {
+  await using scene = await KubectlScene.open()
+  const script = scriptOf(
+    scene,
+    `
+const ask = (headers) => new Promise((resolve) => http.request({ ...to, path: server + '/api/v1/namespaces', headers },
+  (answer) => answer.resume().on('end', () => resolve(answer.statusCode))).end())
+Promise.all([ask({}), ask({ authorization: 'Bearer wrong' }), ask({ authorization: 'Bearer ' + token })])
+  .then((codes) => console.log(JSON.stringify(codes)))
+`,
+  )
+  await using program = scene.startCommand(['run', ...options(scene), '--', process.execPath, script], [])
+  expect(JSON.parse(await program.output())).toEqual([407, 407, 200])
+  expect(scene.asked.map(({ headers }) => headers['authorization'])).toEqual(['Bearer secret'])
+})
+
+test('forwarded ports and terminals go through, asked for through a tunnel or not', async () => {
+  const asked: IncomingMessage[] = []
+  const api = createServer().on('upgrade', (request, socket) => {
+    asked.push(request)
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello ')
+    socket.pipe(socket)
+  })
+  api.on('request', (_, response) => response.writeHead(403).end('no'))
+  await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
+  await using scene = await KubectlScene.open()
+  writeFileSync(
+    join(scene.directory, 'config'),
+    `current-context: test
+clusters: [{ name: c, cluster: { server: 'http://127.0.0.1:${(api.address() as AddressInfo).port}' } }]
+users: [{ name: alice, user: { token: secret } }]
+contexts: [{ name: test, context: { cluster: c, user: alice } }]
+`,
+  )
+  const script = scriptOf(
+    scene,
+    `
+const upgrade = { connection: 'Upgrade', upgrade: 'echo' }
+const path = '/api/v1/namespaces/shop/pods/web/portforward'
+const talk = (socket, head) => new Promise((resolve) => {
+  let heard = head.toString()
+  socket.on('data', (part) => { heard += part; if (heard.endsWith('Causeway')) socket.end() }).on('close', () => resolve(heard))
+  socket.write('Causeway')
+})
+const plain = () => new Promise((resolve) => http.request({ ...to, path: server + path, headers: { ...login, ...upgrade } })
+  .on('upgrade', (_, socket, head) => resolve(talk(socket, head))).end())
+const tunnelled = (headers) => new Promise((resolve) => http.request({ ...to, method: 'CONNECT', path: new URL(server).host, headers })
+  .on('connect', (answer, socket) => answer.statusCode !== 200 ? resolve(String(answer.statusCode))
+    : http.request({ createConnection: () => socket, path, headers: upgrade })
+      .on('upgrade', (_, inner, head) => resolve(talk(inner, head))).end()).end())
+const posted = () => new Promise((resolve) => http.request({ ...to, path: server + path, headers: { ...login, connection: 'Upgrade', upgrade: 'echo' }, method: 'POST' })
+  .on('upgrade', (_, socket, head) => resolve(talk(socket, head))).end())
+const go = async () => console.log(JSON.stringify([await plain(), await tunnelled(login), await tunnelled({}), await posted()]))
+go()
+`,
+  )
+  try {
+    await using program = scene.startCommand(['run', ...options(scene), '--', process.execPath, script], [])
+    expect(JSON.parse(await program.output())).toEqual([
+      'hello Causeway',
+      'hello Causeway',
+      '407',
+      'hello Causeway',
+    ])
+    expect(asked.map(({ method, url, headers: { authorization } }) => [method, url, authorization])).toEqual(
+      ['GET', 'GET', 'POST'].map((method) => [
+        method,
+        '/api/v1/namespaces/shop/pods/web/portforward',
+        'Bearer secret',
+      ]),
+    )
+  } finally {
+    api.closeAllConnections()
+    api.close()
+  }
+})
+
+test('a program that uses another kubeconfig does its work, and a line says that it was not told', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.startCommand(
+    ['run', ...options(scene), '--', process.execPath, '-e', 'console.log("done")'],
+    [],
+  )
+  await program.ending()
+  expect(program.printed).toBe('done\n')
+  expect(program.errors).toContain('did not use the kubeconfig that KUBECONFIG names')
+  expect(scene.told).toEqual([])
+})
+
+test('what a command runs by causeway is part of its change', async () => {
+  await using scene = await KubectlScene.open()
+  const inner = [
+    process.execPath,
+    BIN,
+    'kubectl',
+    '--endpoint',
+    scene.endpoint,
+    '--',
+    'apply',
+    '-f',
+    'web.yaml',
+  ]
+  await using program = scene.startCommand(['run', ...options(scene), '--', ...inner], [CREATE])
+  await program.ending()
+  expect(scene.asked).toHaveLength(1)
+  expect(toldBy(scene).spans).toBe(1)
+  expect(toldBy(scene).content).toContain('{"key":"cpid.reason","value":{"stringValue":"a test"}}')
+})
+
+test('a program that is not there, and a kubeconfig that is not there, are told', async () => {
+  await using scene = await KubectlScene.open()
+  await using missing = scene.startCommand(['run', ...options(scene), '--', 'no-such-program'], [])
+  expect((await missing.ending()).code).not.toBe(0)
+  expect(missing.errors).toContain('no-such-program cannot be started (ENOENT)')
+  const kubeconfig = join(scene.directory, 'none')
+  await using unread = scene.startCommand(
+    ['run', '--kubeconfig', kubeconfig, ...options(scene), '--', process.execPath, '-e', '0'],
+    [],
+  )
+  expect((await unread.ending()).code).toBe(0)
+  expect(unread.errors).toContain('this change is not told: ')
+})
+
+test('a forgotten -- is named', async () => {
+  await using scene = await KubectlScene.open()
+  await using program = scene.startCommand(['run', 'helm', 'upgrade', '--install', 'shop'], [])
+  expect((await program.ending()).code).not.toBe(0)
+  expect(program.errors).toContain('what is for another program stands behind --; write -- before helm')
+})
