@@ -7,7 +7,7 @@ const KUBERNETES_MODULE = 'k8s.io/kubernetes'
 const KUBERNETES = peerVersions['kube-apiserver']
 
 /** Linking one of these takes gigabytes: two compilers at once, each told to keep its heap small. */
-const BOUNDED = { GOFLAGS: '-p=2', GOMEMLIMIT: '2GiB' }
+export const BOUNDED = { GOFLAGS: '-p=2', GOMEMLIMIT: '2GiB' }
 
 /** The modules of Kubernetes' own repository, released as v0.x beside v1.x; it names them by path, which Go ignores. */
 const STAGING = [

@@ -1,4 +1,4 @@
-import { kubernetesRecipes } from './kubernetes-recipes.ts'
+import { BOUNDED, kubernetesRecipes } from './kubernetes-recipes.ts'
 import { collectorStableVersion, peerVersions, type PeerName } from './peer-versions.ts'
 
 /** Says how one peer is built: files to put into an empty directory, then `go` commands to run there. */
@@ -50,6 +50,12 @@ export const peerRecipes: Readonly<Record<PeerName, PeerRecipe>> = {
       ['build', '-mod=mod', '-trimpath', stripped, '-o', 'bin/promtool', `${prometheusModule}/cmd/promtool`],
     ],
     binary: 'bin/promtool',
+  },
+  helm: {
+    files: {},
+    goCommands: [['install', '-trimpath', stripped, `helm.sh/helm/v3/cmd/helm@${peerVersions.helm}`]],
+    env: BOUNDED,
+    binary: 'bin/helm',
   },
   ...kubernetesRecipes,
 }

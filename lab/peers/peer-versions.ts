@@ -18,6 +18,7 @@ export const peerVersions = {
   'kube-scheduler': KUBERNETES,
   kubectl: KUBERNETES,
   kwok: 'v0.8.0',
+  helm: 'v3.22.0',
 } as const
 
 /** What a cluster is made of. */
