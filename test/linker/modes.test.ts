@@ -56,6 +56,21 @@ test('links: only the change span waits; a late mergelog adds its links', async 
   expect(drawTrace(sent, traceOf(ALPHA))).toBe('change @kubectl\n  merged into @endpoints')
 })
 
+test('links: a child that went without a CPID is not sent again when its parent comes late', async () => {
+  using writer = await TestWriter.open({ linking: { mode: 'links' } })
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('controller', [{ trace: 1, id: 12, parent: 11, name: 'child' }])
+  writer.pass(10_000)
+  writer.spans('controller', [{ trace: 1, id: 11, cpid: ALPHA, name: 'parent' }])
+  writer.link()
+  const sent = writer.sent().map(({ name, traceId }) => [name, traceId])
+  expect(sent).toEqual([
+    ['change', traceOf(ALPHA)],
+    ['child', hexTrace(1)],
+    ['parent', traceOf(ALPHA)],
+  ])
+})
+
 test('links: a mergelog within the wait gives the change span its sources', async () => {
   using writer = await TestWriter.open({ linking: { mode: 'links' } })
   writer.spans('endpoints', [{ trace: 2, id: 21, cpid: GAMMA, name: 'update' }])
