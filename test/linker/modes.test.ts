@@ -56,6 +56,27 @@ test('links: only the change span waits; a late mergelog adds its links', async 
   expect(drawTrace(sent, traceOf(ALPHA))).toBe('change @kubectl\n  merged into @endpoints')
 })
 
+/** The traces that a CPID's spans of this name link to. */
+const linkedFrom = (writer: TestWriter, name: string, id: string): string[] =>
+  writer
+    .sent()
+    .filter((span) => span.name === name && span.attributes['cpid.id'] === id)
+    .flatMap(({ links }) => links.map(({ traceId }) => traceId))
+
+test.each([
+  ['comes after it', (writer: TestWriter) => writer.mergelogs('kubectl', [{ new: ALPHA }])],
+  ['never comes', (writer: TestWriter) => writer.spans('kubectl', [{ trace: 1, id: 11, cpid: ALPHA }])],
+  ['never comes, and nothing else of that change', () => undefined],
+] as const)('links: a merge is linked both ways with a source whose mergelog %s', async (_, arrives) => {
+  using writer = await TestWriter.open({ linking: { mode: 'links' } })
+  writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA], time: 1 }])
+  arrives(writer)
+  writer.pass(10_000)
+  expect(linkedFrom(writer, 'merge', GAMMA)).toEqual([traceOf(ALPHA)])
+  expect(linkedFrom(writer, 'merged into', ALPHA)).toEqual([traceOf(GAMMA)])
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toMatch(/^change @/)
+})
+
 test('links: a child that went without a CPID is not sent again when its parent comes late', async () => {
   using writer = await TestWriter.open({ linking: { mode: 'links' } })
   writer.mergelogs('kubectl', [{ new: ALPHA }])
