@@ -1,4 +1,3 @@
-import { hexSpan } from '../otlp-requests.ts'
 import { type SentSpan, traceOf } from '../sent-spans.ts'
 import type { Known } from './expected-places.ts'
 
@@ -68,39 +67,29 @@ const cpidOf = (span: SentSpan | undefined): string => String(span?.attributes['
 const placeOf = ({ traceId, spanId }: { traceId: string; spanId: string }): string => `${traceId} ${spanId}`
 const isInOwnTrace = (span: SentSpan): boolean => span.traceId === traceOf(cpidOf(span))
 
-/** What a span says that stays in its trace: the roots of its CPID, and the changes that it links to. */
-export interface InPlace {
-  readonly span: string
-  readonly cpid: string
-  readonly roots: readonly string[]
-  readonly links: readonly string[]
-}
-
-export function heldInPlace(sent: readonly SentSpan[]): InPlace[] {
+/** What spans in their original traces say of their CPID and its roots, and link to, that they must not. */
+export function misledInPlace(sent: readonly SentSpan[], before: Known, all: Known): unknown[] {
   const changes = sent.filter((span) => isSynthetic(span) && span.parentSpanId === '')
   const at = new Map(changes.map((span) => [placeOf(span), cpidOf(span)]))
-  const received = sent.filter((span) => !isSynthetic(span))
-  return received.map((span) => ({
-    span: span.spanId,
-    cpid: cpidOf(span),
-    roots: [...((span.attributes['cpid.roots'] as string[] | undefined) ?? [])].sort(),
-    links: span.links.map((link) => at.get(placeOf(link)) ?? 'nothing').sort(),
-  }))
-}
-
-/** What spans that came by time say, and those that came late if nothing that came late has to do with them. */
-export function expectedInPlace(before: Known, all: Known): InPlace[] {
-  return [...all.spans.values()].flatMap((span) => {
-    const isByTime = before.spans.has(span.id)
-    const cpid = (isByTime ? before : all).cpidOf(span)
-    if (!isByTime && (all.isBelowAwaited(span, before) || !isAsBefore(cpid, before, all))) return []
-    const roots = cpid === undefined ? [] : [...before.rootsOf(cpid)].sort()
-    const links = cpid === undefined ? [] : [...new Set([cpid, ...roots])].sort()
-    return [{ span: hexSpan(span.id), cpid: String(cpid), roots, links }]
+  return sent.filter((span) => !isSynthetic(span)).filter((span) => {
+    const said = saidBy(span)
+    const linked = span.links.map((link) => at.get(placeOf(link)) ?? 'nothing')
+    const drawn = all.spans.get(Number.parseInt(span.spanId, 16))
+    if (drawn === undefined || !isSame(linked, said.cpid === undefined ? [] : [said.cpid, ...said.roots])) return true
+    const isByTime = before.spans.has(drawn.id)
+    const cpid = (isByTime ? before : all).cpidOf(drawn)
+    if (said.cpid === undefined && !isByTime && all.isBelowAwaited(drawn, before)) return said.roots.length > 0
+    if (said.cpid !== cpid || cpid === undefined) return said.cpid !== cpid || said.roots.length > 0
+    if (isByTime || all.isAsBefore(cpid, before)) return !isSame(said.roots, [...before.rootsOf(cpid)])
+    const allowed = all.rootsInBetween(cpid, before)
+    return said.roots.length === 0 || said.roots.some((root) => !allowed.includes(root))
   })
 }
 
-function isAsBefore(cpid: string | undefined, before: Known, all: Known): boolean {
-  const above = cpid === undefined ? [] : [...all.ancestorsOf(cpid)]
-  return above.every((one) => before.mergelogs.has(one) === all.mergelogs.has(one))
+function saidBy({ attributes }: SentSpan): { cpid: string | undefined; roots: string[] } {
+  const { 'cpid.id': cpid, 'cpid.roots': roots } = attributes
+  return { cpid: cpid === undefined ? undefined : String(cpid), roots: Array.isArray(roots) ? roots.map(String) : [] }
 }
+
+const isSame = (some: readonly string[], others: readonly string[]): boolean =>
+  some.length === new Set(some).size && JSON.stringify([...some].sort()) === JSON.stringify([...new Set(others)].sort())

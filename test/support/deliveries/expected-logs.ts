@@ -15,8 +15,6 @@ import type { Known } from './expected-places.ts'
  *    latecomers come, and stays where it went. For one that comes with them it is open what of them had come.
  */
 
-type Mode = Known['mode']
-
 /** A log record, or a mergelog that is one. */
 interface Said {
   readonly what: string
@@ -159,11 +157,7 @@ function isSettled({ id, carries }: Said, { before, all }: BeforeAndAfter): bool
   const span = id === undefined ? undefined : all.spans.get(id)
   const ofSpan = span && all.cpidOf(span)
   if (span !== undefined && (!before.spans.has(span.id) || before.cpidOf(span) !== ofSpan)) return false
-  return [carries, ofSpan].every((cpid) => cpid === undefined || isKnownBefore(cpid, before, all))
-}
-
-function isKnownBefore(cpid: string, before: Known, all: Known): boolean {
-  return [...all.ancestorsOf(cpid)].every((one) => before.mergelogs.has(one) === all.mergelogs.has(one))
+  return [carries, ofSpan].every((cpid) => cpid === undefined || all.isAsBefore(cpid, before))
 }
 
 /** `missed`: the spans that log records which came by time name. Who has missed one does not wait for it again. */
@@ -181,7 +175,7 @@ function placesInBetween(
   if (log.carries === undefined && mayLackCpid) cpids.add(undefined)
   return [...cpids].flatMap((cpid) => {
     if (cpid === undefined || all.mode === 'passthrough') return [asItCame(log, cpid)]
-    const ofRoots = tracesInBetween(all.mode, cpid, before, all)
+    const ofRoots = (all.mode === 'links' ? [cpid] : all.rootsInBetween(cpid, before)).map(traceOf)
     const ofOwn = span !== undefined && ofSpan === cpid ? held.tracesOf(span) : []
     const isWithSpan = ofOwn.length > 0 && !mayLackCpid
     return [...new Set(isWithSpan ? ofOwn : [...ofRoots, ...ofOwn])].flatMap((trace) => {
@@ -198,12 +192,4 @@ function placesInBetween(
 /** The span has its CPID as soon as it leaves. */
 function heldSince(span: DrawnSpan, before: Known, all: Known): boolean {
   return before.spans.has(span.id) ? before.cpidOf(span) !== undefined : !all.isBelowAwaited(span, before)
-}
-
-function tracesInBetween(mode: Mode, cpid: string, before: Known, all: Known): string[] {
-  if (mode === 'links') return [traceOf(cpid)]
-  const roots = [...all.ancestorsOf(cpid)].filter(
-    (one) => !before.mergelogs.has(one) || before.rootsOf(one).has(one),
-  )
-  return roots.map(traceOf)
 }

@@ -75,6 +75,18 @@ export class Known {
     return new Set([cpid, ...sources.flatMap((one) => [...this.ancestorsOf(one)])])
   }
 
+  /** Which CPIDs may have counted as its roots since then. */
+  rootsInBetween(cpid: string, before: Known): string[] {
+    return [...this.ancestorsOf(cpid)].filter(
+      (one) => !before.mergelogs.has(one) || before.rootsOf(one).has(one),
+    )
+  }
+
+  /** Whether nothing that came since then has to do with the CPID. */
+  isAsBefore(cpid: string, before: Known): boolean {
+    return [...this.ancestorsOf(cpid)].every((one) => before.mergelogs.has(one) === this.mergelogs.has(one))
+  }
+
   /** Whether the span is of a CPID or of one that descends from it. */
   isOf(span: DrawnSpan, cpid: string): boolean {
     const own = this.cpidOf(span)

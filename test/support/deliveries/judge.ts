@@ -1,10 +1,11 @@
 import { expect } from '@jest/globals'
 import type { LinkingMode } from '../../../src/model/linker-settings-and-metrics.ts'
+import { hexSpan } from '../otlp-requests.ts'
 import type { SentSpan } from '../sent-spans.ts'
 import { TestWriter } from '../test-writer.ts'
-import { deliver } from './deliver.ts'
+import { deliver, type Watch } from './deliver.ts'
 import { cascadeOf, type CascadeSketch, type DrawnCascade } from './drawn-cascade.ts'
-import { expectedChanges, heldChanges } from './expected-changes.ts'
+import { expectedChanges, heldChanges, misledInPlace } from './expected-changes.ts'
 import { type ExpectedLog, expectedLogs, Held, sentPlace } from './expected-logs.ts'
 import {
   expectedInTheEnd,
@@ -85,8 +86,10 @@ function expectDelivered(writer: TestWriter, mode: LinkingMode, cascade: DrawnCa
       expectedLogs(cascade, { before, all, heldBefore, held: heldBefore }).filter(({ isByTime }) => isByTime),
     )
     if (mode !== 'cascade') expect(heldChanges(sent)).toEqual(expectedChanges(before))
+    if (mode === 'passthrough') expect(misledInPlace(sent, before, before)).toEqual([])
   }
-  deliver(writer, cascade, stepMs, { beforeLatecomers })
+  const acknowledged = mode === 'links' ? leavesAtOnce(writer) : undefined
+  deliver(writer, cascade, stepMs, { beforeLatecomers, ...(acknowledged && { acknowledged }) })
   expect(waiting(writer)).toEqual({ spans: 0, logs: 0 })
   const sent = writer.sent(began.traces)
   const { exactly, also, allowed } = expectedInTheEnd(before, all)
@@ -107,6 +110,21 @@ function expectDelivered(writer: TestWriter, mode: LinkingMode, cascade: DrawnCa
   }).toEqual({ missing: [], lost: [], besides: [], twice: [], notOnceUncopied: [] })
   expectLogs(writer, began.logs, expectedLogs(cascade, { before, all, heldBefore, held }))
   if (mode !== 'cascade') expect(heldChanges(sent)).toEqual(expectedChanges(all))
+  if (mode === 'passthrough') expect(misledInPlace(sent, before, all)).toEqual([])
+}
+
+/** Looks whether what has a CPID has been sent as soon as it is linked. */
+function leavesAtOnce(writer: TestWriter): Watch['acknowledged'] {
+  let position = writer.writer.lastDecisions.traces
+  const left = new Set<string>()
+  return ({ spans, mergelogs }, isLinked) => {
+    if (!isLinked) return
+    for (const { spanId } of writer.sent(position)) left.add(spanId)
+    position = writer.writer.lastDecisions.traces
+    const known = new Known('links', spans, mergelogs)
+    const have = spans.filter((span) => known.cpidOf(span) !== undefined)
+    expect(have.filter(({ id }) => !left.has(hexSpan(id)))).toEqual([])
+  }
 }
 
 const waiting = (writer: TestWriter): Record<string, number> => ({
