@@ -84,7 +84,10 @@ const way: fc.Arbitrary<Way> = fc.record({
   isCut: fc.boolean(),
   isLinked: fc.boolean(),
   passesMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(40) }),
-  encoding: fc.constantFrom(...ENCODINGS),
+  encoding: fc.oneof(
+    { weight: 2, arbitrary: fc.constant<Encoding>('as it is') },
+    { weight: 1, arbitrary: fc.constantFrom(...ENCODINGS) },
+  ),
 })
 
 const again = fc.oneof(

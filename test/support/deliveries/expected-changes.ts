@@ -71,25 +71,33 @@ const isInOwnTrace = (span: SentSpan): boolean => span.traceId === traceOf(cpidO
 export function misledInPlace(sent: readonly SentSpan[], before: Known, all: Known): unknown[] {
   const changes = sent.filter((span) => isSynthetic(span) && span.parentSpanId === '')
   const at = new Map(changes.map((span) => [placeOf(span), cpidOf(span)]))
-  return sent.filter((span) => !isSynthetic(span)).filter((span) => {
-    const said = saidBy(span)
-    const linked = span.links.map((link) => at.get(placeOf(link)) ?? 'nothing')
-    const drawn = all.spans.get(Number.parseInt(span.spanId, 16))
-    if (drawn === undefined || !isSame(linked, said.cpid === undefined ? [] : [said.cpid, ...said.roots])) return true
-    const isByTime = before.spans.has(drawn.id)
-    const cpid = (isByTime ? before : all).cpidOf(drawn)
-    if (said.cpid === undefined && !isByTime && all.isBelowAwaited(drawn, before)) return said.roots.length > 0
-    if (said.cpid !== cpid || cpid === undefined) return said.cpid !== cpid || said.roots.length > 0
-    if (isByTime || all.isAsBefore(cpid, before)) return !isSame(said.roots, [...before.rootsOf(cpid)])
-    const allowed = all.rootsInBetween(cpid, before)
-    return said.roots.length === 0 || said.roots.some((root) => !allowed.includes(root))
-  })
+  return sent
+    .filter((span) => !isSynthetic(span))
+    .filter((span) => {
+      const said = saidBy(span)
+      const linked = span.links.map((link) => at.get(placeOf(link)) ?? 'nothing')
+      const drawn = all.spans.get(Number.parseInt(span.spanId, 16))
+      if (drawn === undefined || !isSame(linked, said.cpid === undefined ? [] : [said.cpid, ...said.roots]))
+        return true
+      const isByTime = before.spans.has(drawn.id)
+      const cpid = (isByTime ? before : all).cpidOf(drawn)
+      if (said.cpid === undefined && !isByTime && all.isBelowAwaited(drawn, before))
+        return said.roots.length > 0
+      if (said.cpid !== cpid || cpid === undefined) return said.cpid !== cpid || said.roots.length > 0
+      if (isByTime || all.isAsBefore(cpid, before)) return !isSame(said.roots, [...before.rootsOf(cpid)])
+      const allowed = all.rootsInBetween(cpid, before)
+      return said.roots.length === 0 || said.roots.some((root) => !allowed.includes(root))
+    })
 }
 
 function saidBy({ attributes }: SentSpan): { cpid: string | undefined; roots: string[] } {
   const { 'cpid.id': cpid, 'cpid.roots': roots } = attributes
-  return { cpid: cpid === undefined ? undefined : String(cpid), roots: Array.isArray(roots) ? roots.map(String) : [] }
+  return {
+    cpid: cpid === undefined ? undefined : String(cpid),
+    roots: Array.isArray(roots) ? roots.map(String) : [],
+  }
 }
 
 const isSame = (some: readonly string[], others: readonly string[]): boolean =>
-  some.length === new Set(some).size && JSON.stringify([...some].sort()) === JSON.stringify([...new Set(others)].sort())
+  some.length === new Set(some).size &&
+  JSON.stringify([...some].sort()) === JSON.stringify([...new Set(others)].sort())

@@ -85,6 +85,19 @@ export function expectedLogs({ logs, mergelogs }: DrawnCascade, facts: BeforeAnd
   })
 }
 
+/** Log records that wait for nothing any more: where they name a span, it is one of those that `left`. */
+export function readyLogs(
+  { logs, mergelogs }: DrawnCascade,
+  known: Known,
+  left: ReadonlySet<string>,
+): string[] {
+  return [...logs.map(saidIn), ...mergelogs.map(toldIn)].flatMap(({ what, id, carries }) => {
+    if (carries !== undefined && known.mode === 'passthrough') return what
+    const isExplained = carries === undefined || known.mode !== 'cascade' || known.isExplained(carries)
+    return isExplained && (id === undefined || left.has(hexSpan(id))) ? what : []
+  })
+}
+
 const isByTime = ({ delay }: Said): boolean => delay === 'none' || delay === 'half'
 
 const saidIn = ({ body, ...log }: DrawnLog): Said => ({ what: body, ...log })
@@ -125,9 +138,7 @@ function placesOf(log: Said, known: Known, held: Held): LogPlace[] {
   if (cpid === undefined || known.mode === 'passthrough') return [asItCame(log, cpid)]
   const uncopied = span !== undefined && ofSpan === cpid ? held.uncopied(span) : undefined
   const traces = uncopied === undefined ? tracesOf(known, cpid) : [uncopied]
-  return traces.map((trace) =>
-    placeIn(trace, log, cpid, span === undefined || held.isIn(trace, span)),
-  )
+  return traces.map((trace) => placeIn(trace, log, cpid, span === undefined || held.isIn(trace, span)))
 }
 
 function tracesOf(known: Known, cpid: string): string[] {

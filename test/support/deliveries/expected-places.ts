@@ -75,6 +75,10 @@ export class Known {
     return new Set([cpid, ...sources.flatMap((one) => [...this.ancestorsOf(one)])])
   }
 
+  isExplained(cpid: string): boolean {
+    return [...this.ancestorsOf(cpid)].every((one) => this.mergelogs.has(one))
+  }
+
   /** Which CPIDs may have counted as its roots since then. */
   rootsInBetween(cpid: string, before: Known): string[] {
     return [...this.ancestorsOf(cpid)].filter(

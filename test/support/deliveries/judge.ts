@@ -6,7 +6,7 @@ import { TestWriter } from '../test-writer.ts'
 import { deliver, type Watch } from './deliver.ts'
 import { cascadeOf, type CascadeSketch, type DrawnCascade } from './drawn-cascade.ts'
 import { expectedChanges, heldChanges, misledInPlace } from './expected-changes.ts'
-import { type ExpectedLog, expectedLogs, Held, sentPlace } from './expected-logs.ts'
+import { type ExpectedLog, expectedLogs, Held, readyLogs, sentPlace } from './expected-logs.ts'
 import {
   expectedInTheEnd,
   Known,
@@ -88,8 +88,7 @@ function expectDelivered(writer: TestWriter, mode: LinkingMode, cascade: DrawnCa
     if (mode !== 'cascade') expect(heldChanges(sent)).toEqual(expectedChanges(before))
     if (mode === 'passthrough') expect(misledInPlace(sent, before, before)).toEqual([])
   }
-  const acknowledged = mode === 'links' ? leavesAtOnce(writer) : undefined
-  deliver(writer, cascade, stepMs, { beforeLatecomers, ...(acknowledged && { acknowledged }) })
+  deliver(writer, cascade, stepMs, { beforeLatecomers, ...leavesAtOnce(writer, mode) })
   expect(waiting(writer)).toEqual({ spans: 0, logs: 0 })
   const sent = writer.sent(began.traces)
   const { exactly, also, allowed } = expectedInTheEnd(before, all)
@@ -113,17 +112,21 @@ function expectDelivered(writer: TestWriter, mode: LinkingMode, cascade: DrawnCa
   if (mode === 'passthrough') expect(misledInPlace(sent, before, all)).toEqual([])
 }
 
-/** Looks whether what has a CPID has been sent as soon as it is linked. */
-function leavesAtOnce(writer: TestWriter): Watch['acknowledged'] {
-  let position = writer.writer.lastDecisions.traces
+/** Looks whether log records that wait for nothing any more have been sent, and in mode `links` whatever has a CPID. */
+function leavesAtOnce(writer: TestWriter, mode: LinkingMode): Watch {
+  let position = writer.writer.lastDecisions
   const left = new Set<string>()
-  return ({ spans, mergelogs }, isLinked) => {
-    if (!isLinked) return
-    for (const { spanId } of writer.sent(position)) left.add(spanId)
-    position = writer.writer.lastDecisions.traces
-    const known = new Known('links', spans, mergelogs)
-    const have = spans.filter((span) => known.cpidOf(span) !== undefined)
-    expect(have.filter(({ id }) => !left.has(hexSpan(id)))).toEqual([])
+  return {
+    acknowledged: (came, isLinked) => {
+      if (!isLinked) return
+      for (const { spanId } of writer.sent(position.traces)) left.add(spanId)
+      for (const log of writer.sentLogs(position.logs)) left.add(sentPlace(log).what)
+      position = writer.writer.lastDecisions
+      const known = new Known(mode, came.spans, came.mergelogs)
+      const free = came.spans.filter((span) => mode === 'links' && known.cpidOf(span) !== undefined)
+      const ready = [...free.map(({ id }) => hexSpan(id)), ...readyLogs(came, known, left)]
+      expect(ready.filter((one) => !left.has(one))).toEqual([])
+    },
   }
 }
 

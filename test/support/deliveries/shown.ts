@@ -22,7 +22,7 @@ export class Shown {
   }
 
   expectShown({ spans, mergelogs, logs }: DrawnCascade, isLinked: boolean): void {
-    const known = new Known("cascade", spans, mergelogs)
+    const known = new Known('cascade', spans, mergelogs)
     const cpids = new Set([...known.mergelogs.keys(), ...spans.flatMap(({ carries }) => carries ?? [])])
     if (isLinked) this.#entered = new Set([...cpids].filter((cpid) => isOfOneRoot(known, cpid)))
     for (const cpid of cpids) {
@@ -71,9 +71,7 @@ function spanIdOf({ raw }: { readonly raw: Buffer }): string {
 }
 
 function isOfOneRoot(known: Known, cpid: string): boolean {
-  return (
-    known.rootsOf(cpid).size === 1 && [...known.ancestorsOf(cpid)].every((one) => known.mergelogs.has(one))
-  )
+  return known.rootsOf(cpid).size === 1 && known.isExplained(cpid)
 }
 
 const rowsOf = (spans: readonly DrawnSpan[]): string[] => spans.map(({ id }) => String(id)).sort()
