@@ -105,7 +105,8 @@ function sent({ delay: late, way: comes, again: others }: Sent): Sent {
 
 const mergelog = fc.record({
   sources: fc.array(fc.nat(7), { maxLength: 2 }),
-  form: fc.constantFrom('record' as const, 'told record' as const, 'event' as const),
+  /** A log record, which may name the span, an event of the span, or both of these. */
+  form: fc.constantFrom('record' as const, 'told record' as const, 'event' as const, 'both' as const),
   /** Of which span, of all. */
   of: fc.nat(40),
   delay,
@@ -192,14 +193,15 @@ export function cascadeOf({ mergelogs, works, logs }: CascadeSketch, number = 0)
   mergelogs.forEach(({ sources, form, of, ...deliveries }, at) => {
     const teller = of % spans.length
     const span = spans[teller]
+    const isTold = span !== undefined && form !== 'record'
     const drawn: DrawnMergelog = {
       cpid: cpidAt(at),
       sources: at === 0 ? [] : [...new Set(sources.map((source) => cpidAt(source % at)))],
-      told: form === 'told record' && span !== undefined ? { trace: span.trace, id: span.id } : undefined,
+      told: isTold ? { trace: span.trace, id: span.id } : undefined,
       ...sent(deliveries),
     }
-    if (form !== 'event' || span === undefined) records.push(drawn)
-    else spans[teller] = { ...span, tells: [...span.tells, drawn] }
+    if (form !== 'event') records.push(drawn)
+    if (isTold && form !== 'told record') spans[teller] = { ...span, tells: [...span.tells, drawn] }
   })
   const said = logs.map(({ of, names, carries, some, ...deliveries }, at): DrawnLog => {
     const span = spans[of % spans.length]

@@ -4,7 +4,7 @@ import type { Known } from './expected-places.ts'
 /*
  * What there is besides received spans in the modes `links` and `passthrough` (docs/linking.md, rule 9), whatever came in which order:
  *
- * 1. Every CPID of a mergelog or of a span has a trace, and its change span is the only one without a parent there.
+ * 1. Every CPID of a span or of a mergelog, sources included, has a trace, and its change span is the only one without a parent there.
  * 2. The change of a mergelog links to that of each of its sources, in a `merged from` span where the mergelog came after
  *    the change had been sent. A `merged into` span in the source's trace links back. No link leads nowhere.
  * 3. In `passthrough` a span of a CPID says which roots that has, and links to the changes of these and of the CPID. What came
