@@ -1,4 +1,5 @@
 import { type SentSpan, traceOf } from '../sent-spans.ts'
+import type { DrawnSpan } from './drawn-cascade.ts'
 import type { Known } from './expected-places.ts'
 
 /*
@@ -42,20 +43,16 @@ function cpidsOf(known: Known): Set<string> {
 export function heldChanges(sent: readonly SentSpan[]): Changes {
   const synthetic = sent.filter(isSynthetic)
   const changes = synthetic.filter(({ parentSpanId }) => parentSpanId === '')
-  const at = new Map(changes.map((span) => [placeOf(span), cpidOf(span)]))
+  const at = changesAt(sent)
   const links = (spans: readonly SentSpan[], from: (span: SentSpan) => string): string[] =>
-    spans
-      .flatMap((span) => span.links.map((link) => `${from(span)} to ${at.get(placeOf(link)) ?? 'nothing'}`))
-      .sort()
+    spans.flatMap((span) => linkedBy(span, at).map((to) => `${from(span)} to ${to}`)).sort()
   const named = (name: string): SentSpan[] => synthetic.filter((span) => span.name === name)
-  const inTrace = ({ traceId }: SentSpan): string =>
-    cpidOf(changes.find((change) => change.traceId === traceId)) ?? 'nothing'
   return {
-    changes: changes.filter(isInOwnTrace).map(cpidOf).sort(),
+    changes: changes.map(cpidOf).sort(),
     toSources: links([...changes, ...named('merged from')], cpidOf),
-    fromSources: links(named('merged into'), inTrace),
+    fromSources: links(named('merged into'), cpidOf),
     besides: synthetic
-      .filter((span) => !isInOwnTrace(span) || !NAMES.some((name) => span.name === name))
+      .filter((span) => span.traceId !== traceOf(cpidOf(span)) || !NAMES.includes(span.name))
       .map(({ name, traceId }) => `${name} in ${traceId}`),
   }
 }
@@ -63,41 +60,52 @@ export function heldChanges(sent: readonly SentSpan[]): Changes {
 const NAMES = ['change', 'merge', 'merged from', 'merged into']
 
 const isSynthetic = ({ attributes }: SentSpan): boolean => attributes['cpid.synthetic'] === true
-const cpidOf = (span: SentSpan | undefined): string => String(span?.attributes['cpid.id'])
+const cpidOf = ({ attributes }: SentSpan): string => textOf(attributes['cpid.id']) ?? 'none'
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 const placeOf = ({ traceId, spanId }: { traceId: string; spanId: string }): string => `${traceId} ${spanId}`
-const isInOwnTrace = (span: SentSpan): boolean => span.traceId === traceOf(cpidOf(span))
 
-/** What spans in their original traces say of their CPID and its roots, and link to, that they must not. */
-export function misledInPlace(sent: readonly SentSpan[], before: Known, all: Known): unknown[] {
+/** The CPIDs of changes, by where these are. */
+function changesAt(sent: readonly SentSpan[]): Map<string, string> {
   const changes = sent.filter((span) => isSynthetic(span) && span.parentSpanId === '')
-  const at = new Map(changes.map((span) => [placeOf(span), cpidOf(span)]))
-  return sent
-    .filter((span) => !isSynthetic(span))
-    .filter((span) => {
-      const said = saidBy(span)
-      const linked = span.links.map((link) => at.get(placeOf(link)) ?? 'nothing')
-      const drawn = all.spans.get(Number.parseInt(span.spanId, 16))
-      if (drawn === undefined || !isSame(linked, said.cpid === undefined ? [] : [said.cpid, ...said.roots]))
-        return true
-      const isByTime = before.spans.has(drawn.id)
-      const cpid = (isByTime ? before : all).cpidOf(drawn)
-      if (said.cpid === undefined && !isByTime && all.isBelowAwaited(drawn, before))
-        return said.roots.length > 0
-      if (said.cpid !== cpid || cpid === undefined) return said.cpid !== cpid || said.roots.length > 0
-      if (isByTime || all.isAsBefore(cpid, before)) return !isSame(said.roots, [...before.rootsOf(cpid)])
-      const allowed = all.rootsInBetween(cpid, before)
-      return said.roots.length === 0 || said.roots.some((root) => !allowed.includes(root))
-    })
+  return new Map(changes.map((span) => [placeOf(span), cpidOf(span)]))
 }
 
-function saidBy({ attributes }: SentSpan): { cpid: string | undefined; roots: string[] } {
-  const { 'cpid.id': cpid, 'cpid.roots': roots } = attributes
-  return {
-    cpid: cpid === undefined ? undefined : String(cpid),
-    roots: Array.isArray(roots) ? roots.map(String) : [],
-  }
+const linkedBy = ({ links }: SentSpan, at: ReadonlyMap<string, string>): string[] =>
+  links.map((link) => at.get(placeOf(link)) ?? 'nothing')
+
+/** Spans in their original traces that say what they must not of their CPID and its roots, or link to what they must not. */
+export function misledInPlace(sent: readonly SentSpan[], before: Known, all: Known): SentSpan[] {
+  const at = changesAt(sent)
+  return sent.filter((span) => {
+    const drawn = all.spans.get(Number.parseInt(span.spanId, 16))
+    if (isSynthetic(span) || drawn === undefined) return false
+    const cpid = textOf(span.attributes['cpid.id'])
+    const said = span.attributes['cpid.roots']
+    const roots = Array.isArray(said) ? said.map(String) : []
+    const linked = cpid === undefined ? [] : [cpid, ...roots]
+    return !isSame(linkedBy(span, at), linked) || !maySay(drawn, { cpid, roots }, before, all)
+  })
 }
 
-const isSame = (some: readonly string[], others: readonly string[]): boolean =>
-  some.length === new Set(some).size &&
-  JSON.stringify([...some].sort()) === JSON.stringify([...new Set(others)].sort())
+function maySay(
+  span: DrawnSpan,
+  { cpid, roots }: { cpid: string | undefined; roots: readonly string[] },
+  before: Known,
+  all: Known,
+): boolean {
+  const isByTime = before.spans.has(span.id)
+  if (cpid !== (isByTime ? before : all).cpidOf(span))
+    return cpid === undefined && roots.length === 0 && all.isBelowAwaited(span, before)
+  if (cpid === undefined) return roots.length === 0
+  if (isByTime || all.isAsBefore(cpid, before)) return isSame(roots, [...before.rootsOf(cpid)])
+  const allowed = all.rootsInBetween(cpid, before)
+  return roots.length > 0 && roots.every((root) => allowed.includes(root))
+}
+
+/** Without one twice. */
+function isSame(some: readonly string[], others: readonly string[]): boolean {
+  const wanted = new Set(others)
+  return (
+    some.length === wanted.size && new Set(some).size === wanted.size && some.every((one) => wanted.has(one))
+  )
+}

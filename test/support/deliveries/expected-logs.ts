@@ -110,22 +110,22 @@ const toldIn = ({ cpid, told, delay }: DrawnMergelog): Said => ({
   delay,
 })
 
-const nameOf = (cpid: unknown): string => `mergelog of ${String(cpid)}`
+const nameOf = (cpid: string | undefined): string => `mergelog of ${cpid ?? 'nothing'}`
 
 export function sentPlace({ what, traceId, spanId, attributes }: SentLog): { what: string; place: string } {
-  const told = attributes['cpid.new']
-  const cpid = told ?? attributes['cpid.id']
-  const original = attributes['cpid.original_trace_id']
+  const told = textOf(attributes['cpid.new'])
   return {
     what: what === 'cpid.mergelog' ? nameOf(told) : what,
     place: described({
       trace: traceId,
       span: spanId,
-      cpid: cpid === undefined ? undefined : String(cpid),
-      original: original === undefined ? undefined : String(original),
+      cpid: told ?? textOf(attributes['cpid.id']),
+      original: textOf(attributes['cpid.original_trace_id']),
     }),
   }
 }
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)
 
 function described({ trace, span, cpid, original }: LogPlace): string {
   return `${span || 'no span'} in ${trace || 'no trace'}, of ${cpid ?? 'no CPID'}, from ${original ?? 'there'}`
