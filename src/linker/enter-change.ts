@@ -203,13 +203,13 @@ function parentsFirst(spans: readonly ArrivedSpan[]): ArrivedSpan[] {
 
 /**
  * Modes in which no span is duplicated: every CPID is a trace of its own. Its change span leaves once it is explained
- * or has waited long enough; a mergelog that comes later adds its links in a span of their own.
+ * or has waited long enough; a mergelog that comes later adds its links in a span of their own. `told`: times by which it had begun.
  */
-function enterOwnTrace(ctx: LinkContext, cpid: number): void {
+function enterOwnTrace(ctx: LinkContext, cpid: number, told: readonly UnixNanos[] = []): void {
   const { graph } = ctx
   const node = graph.node(cpid)
   const mergelog = ctx.mergelogs.find(cpid)
-  const ns = mergelog === undefined ? openingTime(ctx, cpid, []) : changeTime(mergelog)
+  const ns = mergelog === undefined ? openingTime(ctx, cpid, told) : changeTime(mergelog)
   if (mergelog !== undefined) openSources(ctx, mergelog.sources, ns)
   // A span that adds links to the one of a change that is there already.
   const input = { cpid, roots: [node], drivers: undefined }
@@ -247,6 +247,6 @@ function openSources(ctx: LinkContext, sources: readonly Cpid[], ns: UnixNanos):
     const node = ctx.graph.find(cpid)
     if (node === undefined || node.pruned || ctx.traces.currentOf(node.id) !== undefined) continue
     if (node.hasMergelog) tracesFor(ctx, { cpid: node.id, roots: [node], drivers: undefined }, ns)
-    else enterOwnTrace(ctx, node.id)
+    else enterOwnTrace(ctx, node.id, [ns])
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { cpid, hexTrace } from '../support/otlp-requests.ts'
+import { cpid, hexTrace, nanosAfter } from '../support/otlp-requests.ts'
 import { drawTrace, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -75,6 +75,8 @@ test.each([
   expect(linkedFrom(writer, 'merge', GAMMA)).toEqual([traceOf(ALPHA)])
   expect(linkedFrom(writer, 'merged into', ALPHA)).toEqual([traceOf(GAMMA)])
   expect(drawTrace(writer.sent(), traceOf(ALPHA))).toMatch(/^change @/)
+  const change = writer.sent().find(({ name }) => name === 'change')
+  expect(change?.startNs).toBeLessThanOrEqual(BigInt(nanosAfter(11)))
 })
 
 test('links: a child that went without a CPID is not sent again when its parent comes late', async () => {
