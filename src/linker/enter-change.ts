@@ -1,6 +1,6 @@
 import type { ArrivedSpan, ChangeSpan, Trace } from '../model/linking-ports.ts'
 import { type Cpid, cpidBytes, type CpidNode } from '../model/merge-graph.ts'
-import { nanosOfMs } from '../model/time-and-size.ts'
+import { nanosOfMs, type UnixNanos } from '../model/time-and-size.ts'
 import { changeInCascade, driversOf, driversOfChange, partWith } from './causes.ts'
 import { ensureChangeSpan, sendMergedInto, sendRootChange, sourceLinks } from './change-spans.ts'
 import type { LinkContext } from './link-context.ts'
@@ -203,13 +203,14 @@ function parentsFirst(spans: readonly ArrivedSpan[]): ArrivedSpan[] {
 
 /**
  * Modes in which no span is duplicated: every CPID is a trace of its own. Its change span leaves once it is explained
- * or has waited long enough; a mergelog that comes later adds its links in a span of their own.
+ * or has waited long enough; a mergelog that comes later adds its links in a span of their own. `told`: times by which it had begun.
  */
-function enterOwnTrace(ctx: LinkContext, cpid: number): void {
+function enterOwnTrace(ctx: LinkContext, cpid: number, told: readonly UnixNanos[] = []): void {
   const { graph } = ctx
   const node = graph.node(cpid)
   const mergelog = ctx.mergelogs.find(cpid)
-  const ns = mergelog === undefined ? openingTime(ctx, cpid, []) : changeTime(mergelog)
+  const ns = mergelog === undefined ? openingTime(ctx, cpid, told) : changeTime(mergelog)
+  if (mergelog !== undefined) openSources(ctx, mergelog.sources, ns)
   // A span that adds links to the one of a change that is there already.
   const input = { cpid, roots: [node], drivers: undefined }
   const trace = tracesFor(ctx, input, ns, changeBytes(ctx, cpid))[0]?.trace
@@ -235,4 +236,17 @@ function enterOwnTrace(ctx: LinkContext, cpid: number): void {
   const change = ctx.changes.find(cpid, trace.id)
   if (change === undefined) return
   linkSourcesForward(ctx, mergelog.sources, { trace, change, node }, [trace])
+}
+
+/**
+ * The traces of a merge's sources, which it links to and which say that it took them in. The change of a source whose mergelog is
+ * stored follows when the linker comes to that; a source whose mergelog has not come has been waited for long enough.
+ */
+function openSources(ctx: LinkContext, sources: readonly Cpid[], ns: UnixNanos): void {
+  for (const cpid of sources) {
+    const node = ctx.graph.find(cpid)
+    if (node === undefined || node.pruned || ctx.traces.currentOf(node.id) !== undefined) continue
+    if (node.hasMergelog) tracesFor(ctx, { cpid: node.id, roots: [node], drivers: undefined }, ns)
+    else enterOwnTrace(ctx, node.id, [ns])
+  }
 }

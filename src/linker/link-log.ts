@@ -36,14 +36,12 @@ function linkLog(ctx: LinkContext, log: ArrivedLog): void {
     sendAsItCame(ctx, log)
     return
   }
-  const explained = settings.mode === 'cascade' ? waitsUntil(ctx, cpid) : undefined
-  if (explained !== undefined) {
-    ctx.logs.wait(log, 'cpid', explained)
-    return
-  }
+  // Asked first, so that a span that is missing counts as missed from now on.
   const state = spanOf(ctx, log)
   const until = waitsForSpan(ctx, log, state)
-  if (until > clock.activeMs) ctx.logs.wait(log, 'span', until)
+  const explained = settings.mode === 'cascade' ? waitsUntil(ctx, cpid) : undefined
+  if (explained !== undefined) ctx.logs.wait(log, 'cpid', explained)
+  else if (until > clock.activeMs) ctx.logs.wait(log, 'span', until)
   else send(ctx, log, cpid, state)
 }
 

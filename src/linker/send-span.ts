@@ -212,7 +212,7 @@ function sendLateChildren(ctx: LinkContext, parent: ArrivedSpan, cpid: number): 
       // What waits looks above itself.
       if (ctx.waiting.hasSpan(child.row) || !mayJoin(ctx, child, cpid)) continue
       ctx.spans.inheritCpid(child, cpid, above.joined)
-      const roots = ctx.settings.mode === 'passthrough' ? [] : listedRoots(ctx, cpid)
+      const roots = ctx.settings.mode === 'cascade' ? listedRoots(ctx, cpid) : []
       const drivers = driversOf(ctx, child, roots)
       const open = openTracesOf(ctx, { cpid, roots, drivers }, child.startNs, spanBytes(child))
       for (const { trace, driven } of open.filter((one) => hasShareFor(ctx, one.trace, child))) {

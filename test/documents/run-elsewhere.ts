@@ -19,7 +19,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
   'npm run test:shell': { by: '.ci/run', as: 'npm run test:shell' },
   'npm run test:faults': { by: '.ci/run', as: 'npm run test:faults' },
   'npm run test:attack': { by: '.ci/run', as: 'npm run test:attack' },
-  'CAUSEWAY_MINUTES=30 npm run test:attack -- test/attack/linking/deliveries': { why: HOURS },
+  'CAUSEWAY_ATTACK=1 CAUSEWAY_MINUTES=30 npm test -- test/attack/linking/deliveries': { why: HOURS },
   'npm run test:retention': {
     by: 'test/graph/retention/retention.property.test.ts',
     as: 'npm run test:retention does that for as long as it is told to',

@@ -42,7 +42,7 @@ function rootsOf(sources: readonly number[][], at: number): number[] {
 
 const described = (span: SentSpan): string => `${span.traceId} ${span.spanId} under ${span.parentSpanId}`
 
-test('whatever the order and however often things arrive, the same spans stand in the same places', async () => {
+test('in whatever order and however often spans and mergelogs arrive, each span stands once in the trace of each root of its CPID, under its own parent or the change of its CPID', async () => {
   await fc.assert(
     fc.asyncProperty(
       history,

@@ -7,7 +7,7 @@ import { expectSoundTraces } from '../support/sound-traces.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
 test.each(['cascade', 'links'] as const)(
-  '%s: whatever arrives whenever, traces are sound and no span is lost',
+  '%s: whatever arrives whenever, traces are sound (one root each, no loop, no span id twice) and no span is lost',
   async (mode) => {
     await fc.assert(
       fc.asyncProperty(steps, async (drawn) => {

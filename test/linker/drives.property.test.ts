@@ -156,7 +156,7 @@ function play(first: TestWriter, { changes, works }: History, chances: readonly 
   return writer
 }
 
-test('in whatever order things arrive, what drives them is the same; nothing is lost, and one span in all traces is no copy', async () => {
+test('in whatever order spans and mergelogs arrive, the same roots drive each span, none is lost, and each is no copy in exactly one trace', async () => {
   await fc.assert(
     fc.asyncProperty(
       history,

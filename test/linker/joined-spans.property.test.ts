@@ -55,7 +55,7 @@ function placesOf(writer: TestWriter): string[] {
 
 const step = fc.record({ passMs: fc.constantFrom(0, 0, 1, 1_000), restarts: fc.boolean() })
 
-test('in whichever order spans come, within the wait, and whoever is started again, they join what they belong to', async () => {
+test('in whatever order spans come within the wait, with Causeway started again in between, each joins what it belongs to', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.shuffledSubarray([...TOLD], { minLength: TOLD.length }),
@@ -77,7 +77,7 @@ test('in whichever order spans come, within the wait, and whoever is started aga
   )
 })
 
-test('whatever of it is missing, each span comes out once, under something that is there, and nothing waits for ever', async () => {
+test('whichever spans are missing, each of the others is sent once, under something that is there, and nothing waits for ever', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.shuffledSubarray([...TOLD]),

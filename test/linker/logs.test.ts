@@ -111,6 +111,17 @@ test('a span missed once is not waited for again, and its id is kept: it is expe
   ])
 })
 
+test('it waits for its CPID and for its span at the same time, not for one after the other', async () => {
+  using writer = await open()
+  writer.logs('controller', [{ body: 'both missing', trace: 1, span: 11, cpid: ALPHA }])
+  writer.pass(9_999)
+  expect(plainLogs(writer)).toEqual([])
+  writer.pass(1)
+  expect(plainLogs(writer).map(({ traceId, spanId }) => [traceId, spanId])).toEqual([
+    [traceOf(ALPHA), hexSpan(11)],
+  ])
+})
+
 test('the span id goes where the span is in another trace, or in none', async () => {
   using writer = await open()
   writer.mergelogs('kubectl', [{ new: ALPHA }, { new: BETA }])

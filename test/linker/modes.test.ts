@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { cpid, hexTrace } from '../support/otlp-requests.ts'
+import { cpid, hexTrace, nanosAfter } from '../support/otlp-requests.ts'
 import { drawTrace, traceOf } from '../support/sent-spans.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -54,6 +54,44 @@ test('links: only the change span waits; a late mergelog adds its links', async 
   )
   expect(sent.find((span) => span.name === 'merged from')?.links[0]?.traceId).toBe(traceOf(ALPHA))
   expect(drawTrace(sent, traceOf(ALPHA))).toBe('change @kubectl\n  merged into @endpoints')
+})
+
+/** The traces that a CPID's spans of this name link to. */
+const linkedFrom = (writer: TestWriter, name: string, id: string): string[] =>
+  writer
+    .sent()
+    .filter((span) => span.name === name && span.attributes['cpid.id'] === id)
+    .flatMap(({ links }) => links.map(({ traceId }) => traceId))
+
+test.each([
+  ['comes after it', (writer: TestWriter) => writer.mergelogs('kubectl', [{ new: ALPHA }])],
+  ['never comes', (writer: TestWriter) => writer.spans('kubectl', [{ trace: 1, id: 11, cpid: ALPHA }])],
+  ['never comes, and nothing else of that change', () => undefined],
+] as const)('links: a merge is linked both ways with a source whose mergelog %s', async (_, arrives) => {
+  using writer = await TestWriter.open({ linking: { mode: 'links' } })
+  writer.mergelogs('endpoints', [{ new: GAMMA, sources: [ALPHA], time: 1 }])
+  arrives(writer)
+  writer.pass(10_000)
+  expect(linkedFrom(writer, 'merge', GAMMA)).toEqual([traceOf(ALPHA)])
+  expect(linkedFrom(writer, 'merged into', ALPHA)).toEqual([traceOf(GAMMA)])
+  expect(drawTrace(writer.sent(), traceOf(ALPHA))).toMatch(/^change @/)
+  const change = writer.sent().find(({ name }) => name === 'change')
+  expect(change?.startNs).toBeLessThanOrEqual(BigInt(nanosAfter(11)))
+})
+
+test('links: a child that went without a CPID is not sent again when its parent comes late', async () => {
+  using writer = await TestWriter.open({ linking: { mode: 'links' } })
+  writer.mergelogs('kubectl', [{ new: ALPHA }])
+  writer.spans('controller', [{ trace: 1, id: 12, parent: 11, name: 'child' }])
+  writer.pass(10_000)
+  writer.spans('controller', [{ trace: 1, id: 11, cpid: ALPHA, name: 'parent' }])
+  writer.link()
+  const sent = writer.sent().map(({ name, traceId }) => [name, traceId])
+  expect(sent).toEqual([
+    ['change', traceOf(ALPHA)],
+    ['child', hexTrace(1)],
+    ['parent', traceOf(ALPHA)],
+  ])
 })
 
 test('links: a mergelog within the wait gives the change span its sources', async () => {

@@ -30,7 +30,7 @@ async function decisions(drawn: readonly Step[], restartsAfter: readonly boolean
   return decided
 }
 
-test('wherever Causeway is started anew, it decides the same', async () => {
+test('after whichever steps Causeway is started again, it decides the same: the same spans in the same places', async () => {
   await fc.assert(
     fc.asyncProperty(
       steps,

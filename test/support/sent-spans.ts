@@ -39,16 +39,16 @@ type AnyValueJson = {
 /** Everything the outbox holds after a position, in order. */
 export function sentSpans(db: Sqlite, after = 0): SentSpan[] {
   const outbox = new SqliteOutbox(db)
+  const service = db
+    .prepare<[number], string>(
+      'SELECT r.service FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?',
+    )
+    .pluck()
   return outbox.after(after, 1_000_000).flatMap((item) => {
     const bytes = outgoingSpan(item)
     if (bytes === undefined) return []
-    const service = db
-      .prepare<[number], string>(
-        'SELECT r.service FROM scopes s JOIN resources r ON r.id = s.resource WHERE s.id = ?',
-      )
-      .pluck()
-      .get(item.scope)
-    return [spanOf(jsonOfProtobuf('Span', bytes) as unknown as SpanJson, service ?? '?')]
+    const json = jsonOfProtobuf('Span', bytes) as unknown as SpanJson
+    return [spanOf(json, service.get(item.scope) ?? '?')]
   })
 }
 

@@ -5,30 +5,37 @@ import { Judge } from '../../support/deliveries/judge.ts'
 
 const MINUTE = 60_000
 /** About what a minute allows on an idle machine. */
-const [DELIVERED, SHOWN] = [7_000, 3_000]
+const SHOWN = 2_500
 const { CAUSEWAY_MINUTES } = process.env
 const lastsMs = Number(CAUSEWAY_MINUTES ?? 0) * MINUTE
-/** So many cascades, or for as long as was asked for. */
-const limitsOf = (numRuns: number): object =>
-  CAUSEWAY_MINUTES === undefined ? { numRuns } : { numRuns: 1_000_000, interruptAfterTimeLimit: lastsMs }
+/** So many cascades, or for this part of the time that was asked for. */
+const limitsOf = (numRuns: number, part = 1): object =>
+  CAUSEWAY_MINUTES === undefined
+    ? { numRuns }
+    : { numRuns: 1_000_000, interruptAfterTimeLimit: lastsMs * part }
 
-test(
-  'no cascade is found of which backends hold something else than `wait` allows',
-  async () => {
-    using judge = new Judge()
+/** All together about what a minute allows. */
+test.each([
+  ['cascade', 3_000, 1 / 2],
+  ['links', 1_500, 1 / 4],
+  ['passthrough', 1_500, 1 / 4],
+] as const)(
+  '%s: no cascade is found of which backends hold other spans or log records than its order and `wait` allow',
+  async (mode, numRuns, part) => {
+    using judge = new Judge(mode)
     const holds = fc.asyncProperty(cascadeSketch, stepMs, (sketch, step) =>
       judge.expectDelivered(sketch, step),
     )
-    await fc.assert(holds, limitsOf(DELIVERED))
+    await fc.assert(holds, limitsOf(numRuns, part))
     expect.hasAssertions()
   },
   lastsMs + 10 * MINUTE,
 )
 
 test(
-  'no cascade is found of which something was acknowledged and not shown',
+  'no cascade is found of which a span or log record was acknowledged and is not in the next answer',
   async () => {
-    using judge = new Judge()
+    using judge = new Judge('cascade')
     const holds = fc.asyncProperty(cascadeSketch, stepMs, (sketch, step) => judge.expectShown(sketch, step))
     await fc.assert(holds, limitsOf(SHOWN))
     expect.hasAssertions()

@@ -1,6 +1,24 @@
-import { mergelogEvent, mergelogsRequest, spansRequest, type SpanSketch } from '../otlp-requests.ts'
+import { seededRandom } from '../../../lab/harness/seeded-random.ts'
+import { encodedOtherwise } from '../encoded-otherwise.ts'
+import {
+  type LogSketch,
+  logsRequest,
+  mergelogEvent,
+  mergelogsRequest,
+  spansRequest,
+  type SpanSketch,
+} from '../otlp-requests.ts'
 import type { TestWriter } from '../test-writer.ts'
-import type { Delay, DrawnCascade, DrawnMergelog, DrawnSpan, Version, Way } from './drawn-cascade.ts'
+import type {
+  Delay,
+  Delivery,
+  DrawnCascade,
+  DrawnLog,
+  DrawnMergelog,
+  DrawnSpan,
+  Version,
+  Way,
+} from './drawn-cascade.ts'
 
 export const WAIT_MS = 10_000
 
@@ -11,45 +29,64 @@ const GROUPS: readonly (readonly [Delay, number])[] = [
   ['double', 2 * WAIT_MS],
 ]
 
-interface Item {
+interface Item extends Delivery {
   readonly span?: DrawnSpan
   readonly mergelog?: DrawnMergelog
-  readonly way: Way
+  readonly log?: DrawnLog
 }
 
 /** What is looked at while a cascade is delivered. */
 export interface Watch {
-  /** These have been acknowledged. */
-  acknowledged?(spans: readonly DrawnSpan[], mergelogs: readonly DrawnMergelog[], isLinked: boolean): void
+  /** This much of it has been acknowledged. */
+  acknowledged?(came: DrawnCascade, isLinked: boolean): void
   /** Before the last group: everything before has waited long enough. */
   beforeLatecomers?(): void
 }
 
 /** Sends a cascade as it was drawn, `stepMs` of time at once where nothing comes, and waits until nothing waits. */
 export function deliver(writer: TestWriter, cascade: DrawnCascade, stepMs: number, watch: Watch = {}): void {
-  const spans: DrawnSpan[] = []
-  const mergelogs: DrawnMergelog[] = []
+  const spans = new Set<DrawnSpan>()
+  const mergelogs = new Set<DrawnMergelog>()
+  const logs = new Set<DrawnLog>()
+  const came = (): DrawnCascade => ({ spans: [...spans], mergelogs: [...mergelogs], logs: [...logs] })
   const beganMs = writer.clock.monotonicMs()
   for (const [delay, fromMs] of GROUPS) {
     passUntil(writer, beganMs + fromMs, stepMs)
     if (delay === 'double') watch.beforeLatecomers?.()
     for (const request of requestsOf(cascade, delay)) {
-      const ofRequest = request.flatMap(({ span }) => span ?? [])
-      const records = request.flatMap(({ mergelog }) => mergelog ?? [])
-      if (ofRequest.length > 0) writer.ingest('traces', spansRequest('controller', ofRequest.map(sketchOf)))
-      if (records.length > 0) writer.ingest('logs', mergelogsRequest('controller', records.map(mergelogOf)))
-      spans.push(...ofRequest)
-      mergelogs.push(...records)
-      watch.acknowledged?.(spans, mergelogs, false)
-      const { isLinked, passesMs } = request.at(-1)?.way ?? { isLinked: true, passesMs: 0 }
-      if (isLinked) {
-        writer.link()
-        watch.acknowledged?.(spans, mergelogs, true)
+      const last = request.at(-1)?.way
+      if (last === undefined) continue
+      send(writer, request, last)
+      for (const { span, mergelog, log } of request) {
+        if (span !== undefined) spans.add(span)
+        if (mergelog !== undefined) mergelogs.add(mergelog)
+        if (log !== undefined) logs.add(log)
       }
-      if (passesMs > 0) pass(writer, passesMs)
+      watch.acknowledged?.(came(), false)
+      if (last.isLinked) {
+        writer.link()
+        watch.acknowledged?.(came(), true)
+      }
+      if (last.passesMs > 0) pass(writer, last.passesMs)
     }
   }
   passUntil(writer, writer.clock.monotonicMs() + 3 * WAIT_MS, stepMs)
+}
+
+function send(writer: TestWriter, request: readonly Item[], { encoding, order }: Way): void {
+  const spans = request.flatMap(({ span }) => span ?? [])
+  const signal = spans.length > 0 ? 'traces' : 'logs'
+  const bytes =
+    signal === 'traces'
+      ? spansRequest('controller', spans.map(sketchOf))
+      : // Requests put behind each other are one request.
+        Buffer.concat(request.map(({ mergelog, log }) => recordOf(mergelog, log)))
+  writer.ingest(signal, encodedOtherwise(signal, bytes, encoding, seededRandom(order)))
+}
+
+function recordOf(mergelog: DrawnMergelog | undefined, log: DrawnLog | undefined): Buffer {
+  if (mergelog !== undefined) return mergelogsRequest('controller', [mergelogOf(mergelog)])
+  return logsRequest('controller', log === undefined ? [] : [logOf(log)])
 }
 
 function passUntil(writer: TestWriter, untilMs: number, atOnceMs: number): void {
@@ -69,10 +106,11 @@ function pass(writer: TestWriter, ms: number): void {
 }
 
 /** In the drawn order; spans and log records travel apart. */
-function requestsOf({ spans, mergelogs }: DrawnCascade, delay: Delay): Item[][] {
+function requestsOf({ spans, mergelogs, logs }: DrawnCascade, delay: Delay): Item[][] {
   const items: Item[] = [
-    ...spans.map((span): Item & { delay: Delay } => ({ span, way: span.way, delay: span.delay })),
-    ...mergelogs.map((mergelog) => ({ mergelog, way: mergelog.way, delay: mergelog.delay })),
+    ...spans.flatMap((span) => deliveriesOf(span).map((one) => ({ span, ...one }))),
+    ...mergelogs.flatMap((mergelog) => deliveriesOf(mergelog).map((one) => ({ mergelog, ...one }))),
+    ...logs.flatMap((log) => deliveriesOf(log).map((one) => ({ log, ...one }))),
   ]
     .filter((item) => item.delay === delay)
     .sort((a, b) => a.way.order - b.way.order)
@@ -88,6 +126,9 @@ function requestsOf({ spans, mergelogs }: DrawnCascade, delay: Delay): Item[][] 
   }
   return requests
 }
+
+const deliveriesOf = (one: DrawnSpan | DrawnMergelog | DrawnLog): Delivery[] =>
+  [one, ...one.again].map(({ delay, way }) => ({ delay, way }))
 
 function sketchOf({
   trace,
@@ -116,4 +157,14 @@ const textOf = ({ object, version }: Version): string => `${object}?rv=${version
 
 function mergelogOf({ cpid, sources, told }: DrawnMergelog): Parameters<typeof mergelogEvent>[0] {
   return { new: cpid, sources: [...sources], ...(told && { told }) }
+}
+
+function logOf({ body, trace, id, carries, ancestors }: DrawnLog): LogSketch {
+  return {
+    body,
+    ...(trace !== undefined && { trace }),
+    ...(id !== undefined && { span: id }),
+    ...(carries !== undefined && { cpid: carries }),
+    ...(ancestors.length > 0 && { attributes: { 'cpid.ancestors': ancestors } }),
+  }
 }

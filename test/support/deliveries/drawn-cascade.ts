@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { ENCODINGS, type Encoding } from '../encoded-otherwise.ts'
 import { cpid } from '../otlp-requests.ts'
 
 /** When something is sent: with the rest, half of `wait` later, twice `wait` later, or never. */
@@ -14,9 +15,21 @@ export interface Way {
   readonly isLinked: boolean
   /** Time that passes before the next request. */
   readonly passesMs: number
+  /** How its request is encoded, where it is the last in it. */
+  readonly encoding: Encoding
 }
 
-export interface DrawnSpan {
+export interface Delivery {
+  readonly delay: Delay
+  readonly way: Way
+}
+
+/** It comes at first as it says itself, and then again. */
+interface Sent extends Delivery {
+  readonly again: readonly Delivery[]
+}
+
+export interface DrawnSpan extends Sent {
   readonly trace: number
   readonly id: number
   readonly parent: number | undefined
@@ -28,8 +41,6 @@ export interface DrawnSpan {
   readonly tells: readonly DrawnMergelog[]
   readonly startMs: number
   readonly endMs: number
-  readonly delay: Delay
-  readonly way: Way
 }
 
 export interface Version {
@@ -37,13 +48,22 @@ export interface Version {
   readonly version: number
 }
 
-export interface DrawnMergelog {
+export interface DrawnMergelog extends Sent {
   readonly cpid: string
   readonly sources: readonly string[]
   /** The span that the log record names, if it names one. */
   readonly told: { readonly trace: number; readonly id: number } | undefined
-  readonly delay: Delay
-  readonly way: Way
+}
+
+/** A log record that is no mergelog. */
+export interface DrawnLog extends Sent {
+  /** Of it alone. */
+  readonly body: string
+  /** The trace and the span that it names, if it does. */
+  readonly trace: number | undefined
+  readonly id: number | undefined
+  readonly carries: string | undefined
+  readonly ancestors: readonly string[]
 }
 
 /** What the controllers of one cascade send. */
@@ -51,6 +71,7 @@ export interface DrawnCascade {
   readonly spans: readonly DrawnSpan[]
   /** Those that are log records. */
   readonly mergelogs: readonly DrawnMergelog[]
+  readonly logs: readonly DrawnLog[]
 }
 
 const delay: fc.Arbitrary<Delay> = fc.oneof(
@@ -63,15 +84,48 @@ const way: fc.Arbitrary<Way> = fc.record({
   isCut: fc.boolean(),
   isLinked: fc.boolean(),
   passesMs: fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(40) }),
+  encoding: fc.oneof(
+    { weight: 2, arbitrary: fc.constant<Encoding>('as it is') },
+    { weight: 1, arbitrary: fc.constantFrom(...ENCODINGS) },
+  ),
 })
+
+const again = fc.oneof(
+  { weight: 6, arbitrary: fc.constant([]) },
+  { weight: 1, arbitrary: fc.array(fc.record({ delay, way }), { minLength: 1, maxLength: 2 }) },
+)
+
+/** However often it is sent, it comes when the first of them does. */
+function sent({ delay: late, way: comes, again: others }: Sent): Sent {
+  const [first = { delay: late, way: comes }, ...rest] = [{ delay: late, way: comes }, ...others].sort(
+    (a, b) => DELAYS.indexOf(a.delay) - DELAYS.indexOf(b.delay),
+  )
+  return { ...first, again: rest }
+}
 
 const mergelog = fc.record({
   sources: fc.array(fc.nat(7), { maxLength: 2 }),
-  form: fc.constantFrom('record' as const, 'told record' as const, 'event' as const),
+  /** A log record, which may name the span, an event of the span, or both of these. */
+  form: fc.constantFrom('record' as const, 'told record' as const, 'event' as const, 'both' as const),
   /** Of which span, of all. */
   of: fc.nat(40),
   delay,
   way,
+  again,
+})
+
+const log = fc.record({
+  /** Of which span, of all. */
+  of: fc.nat(40),
+  names: fc.oneof(
+    { weight: 5, arbitrary: fc.constant('span' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('trace' as const, 'nothing' as const) },
+  ),
+  carries: fc.constantFrom('nothing' as const, 'that of its span' as const, 'some' as const),
+  some: fc.nat(7),
+  delay,
+  way,
+  again,
 })
 
 const observation = fc.record({
@@ -88,8 +142,8 @@ const work = fc.record({
   observes: fc.array(observation, { maxLength: 2 }),
   /** Which of its spans wrote the object. */
   writer: fc.option(fc.nat(5), { nil: undefined, freq: 3 }),
-  top: fc.record({ delay, way }),
-  below: fc.array(fc.record({ parent: fc.nat(5), delay, way }), { maxLength: 5 }),
+  top: fc.record({ delay, way, again }),
+  below: fc.array(fc.record({ parent: fc.nat(5), delay, way, again }), { maxLength: 5 }),
 })
 
 /** How much time passes at once where nothing comes: the store's thread looks round now and then. */
@@ -99,15 +153,16 @@ export const stepMs = fc.constantFrom(1_000, 1_037, 2_500, 333)
 export const cascadeSketch = fc.record({
   mergelogs: fc.array(mergelog, { minLength: 1, maxLength: 5 }),
   works: fc.array(work, { minLength: 1, maxLength: 5 }),
+  logs: fc.array(log, { maxLength: 5 }),
 })
 
 export type CascadeSketch = typeof cascadeSketch extends fc.Arbitrary<infer T> ? T : never
 
 /**
  * One ordinary cascade: controllers whose tops alone carry CPIDs and say what they observed, traces of several levels, merges
- * told of in log records and in events of spans. Those with different numbers have nothing in common.
+ * told of in log records and in events of spans, other log records. Those with different numbers have nothing in common.
  */
-export function cascadeOf({ mergelogs, works }: CascadeSketch, number = 0): DrawnCascade {
+export function cascadeOf({ mergelogs, works, logs }: CascadeSketch, number = 0): DrawnCascade {
   const cpidAt = (at: number): string => cpid(number * 16 + at + 1)
   const written: Version[] = []
   const spans = works.flatMap((one, at) => {
@@ -131,23 +186,35 @@ export function cascadeOf({ mergelogs, works }: CascadeSketch, number = 0): Draw
       tells: [],
       startMs: at * 100 + nth,
       endMs: at * 100 + 50 - nth,
-      delay: span.delay,
-      way: span.way,
+      ...sent(span),
     }))
   })
   const records: DrawnMergelog[] = []
-  mergelogs.forEach(({ sources, form, of, delay: late, way: comes }, at) => {
+  mergelogs.forEach(({ sources, form, of, ...deliveries }, at) => {
     const teller = of % spans.length
     const span = spans[teller]
+    const isTold = span !== undefined && form !== 'record'
     const drawn: DrawnMergelog = {
       cpid: cpidAt(at),
       sources: at === 0 ? [] : [...new Set(sources.map((source) => cpidAt(source % at)))],
-      told: form === 'told record' && span !== undefined ? { trace: span.trace, id: span.id } : undefined,
-      delay: late,
-      way: comes,
+      told: isTold ? { trace: span.trace, id: span.id } : undefined,
+      ...sent(deliveries),
     }
-    if (form !== 'event' || span === undefined) records.push(drawn)
-    else spans[teller] = { ...span, tells: [...span.tells, drawn] }
+    if (form !== 'event') records.push(drawn)
+    if (isTold && form !== 'told record') spans[teller] = { ...span, tells: [...span.tells, drawn] }
   })
-  return { spans, mergelogs: records }
+  const said = logs.map(({ of, names, carries, some, ...deliveries }, at): DrawnLog => {
+    const span = spans[of % spans.length]
+    const own = spans.find(({ trace }) => trace === span?.trace)?.carries
+    const other = cpidAt(some % mergelogs.length)
+    return {
+      body: `log ${number}-${at}`,
+      trace: names === 'nothing' ? undefined : span?.trace,
+      id: names === 'span' ? span?.id : undefined,
+      carries: carries === 'nothing' ? undefined : carries === 'some' ? other : own,
+      ancestors: carries === 'nothing' ? [] : [other],
+      ...sent(deliveries),
+    }
+  })
+  return { spans, mergelogs: records, logs: said }
 }

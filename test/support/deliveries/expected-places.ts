@@ -1,3 +1,4 @@
+import type { LinkingMode } from '../../../src/model/linker-settings-and-metrics.ts'
 import { hexSpan, hexTrace } from '../otlp-requests.ts'
 import { traceOf } from '../sent-spans.ts'
 import type { Delay, DrawnCascade, DrawnMergelog, DrawnSpan, Version } from './drawn-cascade.ts'
@@ -39,21 +40,23 @@ const isEver = ({ delay }: { delay: Delay }): boolean => delay !== 'never'
 
 /** What is known once some of what a cascade sends has come. */
 export class Known {
+  readonly mode: LinkingMode
   readonly spans: ReadonlyMap<number, DrawnSpan>
   readonly mergelogs: ReadonlyMap<string, DrawnMergelog>
 
-  constructor(spans: readonly DrawnSpan[], records: readonly DrawnMergelog[]) {
+  constructor(mode: LinkingMode, spans: readonly DrawnSpan[], records: readonly DrawnMergelog[]) {
+    this.mode = mode
     this.spans = new Map(spans.map((span) => [span.id, span]))
     const told = [...records, ...spans.flatMap(({ tells }) => tells)]
     this.mergelogs = new Map(told.map((mergelog) => [mergelog.cpid, mergelog]))
   }
 
-  static byTime({ spans, mergelogs }: DrawnCascade): Known {
-    return new Known(spans.filter(isByTime), mergelogs.filter(isByTime))
+  static byTime(mode: LinkingMode, { spans, mergelogs }: DrawnCascade): Known {
+    return new Known(mode, spans.filter(isByTime), mergelogs.filter(isByTime))
   }
 
-  static everything({ spans, mergelogs }: DrawnCascade): Known {
-    return new Known(spans.filter(isEver), mergelogs.filter(isEver))
+  static everything(mode: LinkingMode, { spans, mergelogs }: DrawnCascade): Known {
+    return new Known(mode, spans.filter(isEver), mergelogs.filter(isEver))
   }
 
   cpidOf(span: DrawnSpan): string | undefined {
@@ -72,6 +75,22 @@ export class Known {
     return new Set([cpid, ...sources.flatMap((one) => [...this.ancestorsOf(one)])])
   }
 
+  isExplained(cpid: string): boolean {
+    return [...this.ancestorsOf(cpid)].every((one) => this.mergelogs.has(one))
+  }
+
+  /** Which CPIDs may have counted as its roots since then. */
+  rootsInBetween(cpid: string, before: Known): string[] {
+    return [...this.ancestorsOf(cpid)].filter(
+      (one) => !before.mergelogs.has(one) || before.rootsOf(one).has(one),
+    )
+  }
+
+  /** Whether nothing that came since then has to do with the CPID. */
+  isAsBefore(cpid: string, before: Known): boolean {
+    return [...this.ancestorsOf(cpid)].every((one) => before.mergelogs.has(one) === this.mergelogs.has(one))
+  }
+
   /** Whether the span is of a CPID or of one that descends from it. */
   isOf(span: DrawnSpan, cpid: string): boolean {
     const own = this.cpidOf(span)
@@ -80,7 +99,8 @@ export class Known {
 
   tracesOf(span: DrawnSpan): string[] {
     const cpid = this.cpidOf(span)
-    return cpid === undefined ? [hexTrace(span.trace)] : [...this.rootsOf(cpid)].map(traceOf)
+    if (cpid === undefined || this.mode === 'passthrough') return [hexTrace(span.trace)]
+    return this.mode === 'links' ? [traceOf(cpid)] : [...this.rootsOf(cpid)].map(traceOf)
   }
 
   placesOf(span: DrawnSpan): ExpectedPlace[] {
@@ -89,6 +109,20 @@ export class Known {
       const parent = isOptional ? SOME_PARENT : this.#parentIn(trace, span)
       return { trace, span: hexSpan(span.id), parent, isOptional }
     })
+  }
+
+  /** A parent above it was waited for before, or one above it went without a CPID: nobody waits for that again. */
+  isBelowAwaited(span: DrawnSpan, before: Known): boolean {
+    if (before.spans.has(span.id)) return false
+    for (let at = span; at.parent !== undefined;) {
+      const above = this.spans.get(at.parent)
+      if (above === undefined) return true
+      if (before.spans.has(above.id)) return before.cpidOf(above) === undefined
+      const { id } = above
+      if ([...before.spans.values()].some(({ parent }) => parent === id)) return true
+      at = above
+    }
+    return false
   }
 
   #isOptionalIn(trace: string, span: DrawnSpan): boolean {
@@ -106,7 +140,8 @@ export class Known {
 
   #parentIn(trace: string, span: DrawnSpan): string {
     if (span.parent !== undefined) return hexSpan(span.parent)
-    const observed = highestOfEach(span.observed)
+    if (this.mode === 'passthrough') return ''
+    const observed = this.mode === 'links' ? [] : highestOfEach(span.observed)
     const causes = observed.flatMap((version) => this.#writerOf(version, trace, span) ?? [])
     if (causes.some((cause) => !observed.some((version) => wroteExactly(cause, version)))) return SOME_PARENT
     // A cause that need not be in the trace need not be the parent there.
@@ -152,15 +187,20 @@ export interface Expected {
 
 export const traceAndSpan = ({ trace, span }: Pick<Place, 'trace' | 'span'>): string => `${trace} ${span}`
 
-export function expectedInTheEnd(cascade: DrawnCascade): Expected {
-  const [before, all] = [Known.byTime(cascade), Known.everything(cascade)]
+export function expectedInTheEnd(before: Known, all: Known): Expected {
   const exactly = [...before.spans.values()].flatMap((span) => before.placesOf(span))
   const there = new Set(exactly.map(traceAndSpan))
   const optional = new Set(exactly.filter(({ isOptional }) => isOptional).map(traceAndSpan))
   const also: string[] = []
   const allowed = new Set<string>()
   for (const span of all.spans.values()) {
+    if (all.mode !== 'cascade' && before.spans.has(span.id)) continue
     const places = all.placesOf(span)
+    if (all.mode === 'links' && all.isBelowAwaited(span, before)) {
+      for (const trace of [...places.map((place) => place.trace), hexTrace(span.trace)])
+        allowed.add(traceAndSpan({ trace, span: hexSpan(span.id) }))
+      continue
+    }
     for (const place of places) {
       if (there.has(traceAndSpan(place))) continue
       // What has a local parent is below that wherever it goes, but where that one need not have gone before.
@@ -182,19 +222,5 @@ function tracesInBetween(span: DrawnSpan, before: Known, all: Known): string[] {
   if (cpid === undefined) return []
   const roots = [...all.ancestorsOf(cpid)].filter((above) => !before.mergelogs.has(above))
   const traces = roots.map(traceOf)
-  return isBelowAwaited(span, before, all) ? [...traces, hexTrace(span.trace)] : traces
-}
-
-/** A parent above it was waited for before, or one above it went without a CPID: nobody waits for that again. */
-function isBelowAwaited(span: DrawnSpan, before: Known, all: Known): boolean {
-  if (before.spans.has(span.id)) return false
-  for (let at = span; at.parent !== undefined;) {
-    const above = all.spans.get(at.parent)
-    if (above === undefined) return true
-    if (before.spans.has(above.id)) return before.cpidOf(above) === undefined
-    const { id } = above
-    if ([...before.spans.values()].some(({ parent }) => parent === id)) return true
-    at = above
-  }
-  return false
+  return all.isBelowAwaited(span, before) ? [...traces, hexTrace(span.trace)] : traces
 }

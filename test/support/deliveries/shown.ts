@@ -1,9 +1,15 @@
 import { expect } from '@jest/globals'
+import { logOf } from '../../../lab/harness/sinks/log-json.ts'
 import { type Cpid, parseCpid } from '../../../src/model/merge-graph.ts'
+import { jsonOfProtobuf } from '../../../src/model/otlp/protobuf-to-json.ts'
+import { WireCursor } from '../../../src/model/otlp/protobuf-wire.ts'
 import type { SqliteQueries } from '../../../src/store/sqlite/queries.ts'
 import type { TestWriter } from '../test-writer.ts'
-import type { DrawnMergelog, DrawnSpan } from './drawn-cascade.ts'
+import type { DrawnCascade, DrawnSpan } from './drawn-cascade.ts'
 import { Known } from './expected-places.ts'
+
+/** The number of its field in a span. */
+const SPAN_ID = 2
 
 /** Looks whether what has been acknowledged is in the next answer. */
 export class Shown {
@@ -15,13 +21,15 @@ export class Shown {
     this.#queries = writer.queries()
   }
 
-  expectShown(spans: readonly DrawnSpan[], mergelogs: readonly DrawnMergelog[], isLinked: boolean): void {
-    const known = new Known(spans, mergelogs)
+  expectShown({ spans, mergelogs, logs }: DrawnCascade, isLinked: boolean): void {
+    const known = new Known('cascade', spans, mergelogs)
     const cpids = new Set([...known.mergelogs.keys(), ...spans.flatMap(({ carries }) => carries ?? [])])
     if (isLinked) this.#entered = new Set([...cpids].filter((cpid) => isOfOneRoot(known, cpid)))
     for (const cpid of cpids) {
       const related = spans.filter((span) => known.isOf(span, cpid))
       expect({ cpid, spans: this.#spansOf(cpid) }).toEqual({ cpid, spans: rowsOf(related) })
+      const said = logs.filter(({ carries }) => carries !== undefined && known.ancestorsOf(carries).has(cpid))
+      expect({ cpid, logs: this.#logsOf(cpid) }).toEqual({ cpid, logs: said.map(({ body }) => body).sort() })
     }
     // What went without a CPID follows a latecomer only once that is sent.
     if (spans.some(({ delay }) => delay === 'double')) return
@@ -36,9 +44,14 @@ export class Shown {
   #spansOf(cpid: string): string[] {
     const pages = this.#queries.spansOf(parsed(cpid), undefined)
     if (typeof pages === 'string') return []
-    // A span's id is its second field, whose bytes begin after the trace id's.
-    const found = [...pages].flat().map(({ raw }) => BigInt(`0x${raw.subarray(20, 28).toString('hex')}`))
-    return found.map(String).sort()
+    return [...pages].flat().map(spanIdOf).sort()
+  }
+
+  #logsOf(cpid: string): string[] {
+    const pages = this.#queries.logsOf(parsed(cpid), undefined)
+    if (typeof pages === 'string') return []
+    const found = [...pages].flat().map(({ raw }) => logOf(jsonOfProtobuf('LogRecord', raw)).what)
+    return found.filter((what) => what !== 'cpid.mergelog').sort()
   }
 
   #inCascade(root: string): Set<string> {
@@ -49,10 +62,16 @@ export class Shown {
   }
 }
 
+function spanIdOf({ raw }: { readonly raw: Buffer }): string {
+  const cursor = new WireCursor(raw)
+  while (cursor.next()) {
+    if (cursor.field === SPAN_ID) return String(raw.readBigUInt64BE(cursor.start))
+  }
+  return ''
+}
+
 function isOfOneRoot(known: Known, cpid: string): boolean {
-  return (
-    known.rootsOf(cpid).size === 1 && [...known.ancestorsOf(cpid)].every((one) => known.mergelogs.has(one))
-  )
+  return known.rootsOf(cpid).size === 1 && known.isExplained(cpid)
 }
 
 const rowsOf = (spans: readonly DrawnSpan[]): string[] => spans.map(({ id }) => String(id)).sort()
