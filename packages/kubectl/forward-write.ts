@@ -3,7 +3,14 @@ import { type Json, objectIn, textIn } from '../../src/kube/objects/object-json.
 import { annotateBody, lockOf, withLock } from './annotate-body.ts'
 import { annotateProtobuf } from './annotate-protobuf.ts'
 import { parseExactly } from './exact-json.ts'
-import { annotationsOf, KEYS, type KubectlChange, noteWrote, traceparentOf } from './kubectl-change.ts'
+import {
+  annotationsOf,
+  KEYS,
+  type KubectlChange,
+  noteWrote,
+  referenceOf,
+  traceparentOf,
+} from './kubectl-change.ts'
 import type { WriteTarget } from './write-target.ts'
 
 /** A request of kubectl, whole. */
@@ -79,9 +86,9 @@ function annotatedBody(
 ): Buffer | undefined {
   const { subresource } = target
   if (subresource !== '' || request.method === 'DELETE') return undefined
-  if (PROTOBUF.test(type)) return annotateProtobuf(request.body, annotationsOf(change, target.path))
+  if (PROTOBUF.test(type)) return annotateProtobuf(request.body, annotationsOf(change, target))
   if (body === undefined) return undefined
-  const annotated = annotateBody(request.method, type, body, annotationsOf(change, target.path))
+  const annotated = annotateBody(request.method, type, body, annotationsOf(change, target))
   return annotated === undefined ? undefined : written(annotated)
 }
 
@@ -96,7 +103,7 @@ async function announce(
   const { path } = target
   const lock = lockOf(body)
   const metadata = {
-    annotations: annotationsOf(change, target.path),
+    annotations: annotationsOf(change, target),
     ...(lock !== '' && { resourceVersion: lock }),
   }
   return await send({
@@ -118,14 +125,13 @@ function note({ status, body }: WriteAnswer, target: WriteTarget, change: Kubect
   if (status < 200 || status >= 300) return
   const object = parseExactly(body.toString())
   const metadata = objectIn(object, 'metadata')
-  const { apiVersion, resource, namespace } = target
   const isStatus = textIn(object, 'kind') === 'Status'
   const name = target.name || textIn(metadata, 'name')
   if (name === '') return
   const uid = textIn(metadata, 'uid') || (isStatus ? textIn(objectIn(object, 'details'), 'uid') : '')
   const version = textIn(metadata, 'resourceVersion')
   const known = [uid && `uid=${uid}`, version && `rv=${version}`].filter((part) => part !== '').join('&')
-  const path = [apiVersion, resource, ...(namespace === '' ? [] : [namespace]), name].join('/')
+  const path = referenceOf({ ...target, name })
   const reference = known === '' ? path : `${path}?${known}`
   const merge = change.merges.get(target.path)
   if (merge !== undefined) merge.object ??= reference

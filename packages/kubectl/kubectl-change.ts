@@ -2,6 +2,9 @@ import { type Json, numberIn, objectIn, textIn } from '../../src/kube/objects/ob
 import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
 import type { UnixNanos } from '../../src/model/time-and-size.ts'
 import type { Annotations } from './annotate-body.ts'
+import type { WriteTarget } from './write-target.ts'
+
+type ObjectPath = Pick<WriteTarget, 'apiVersion' | 'resource' | 'namespace' | 'name'>
 
 /** The root change that one command of kubectl is. */
 export interface KubectlChange {
@@ -14,6 +17,8 @@ export interface KubectlChange {
   readonly reason: string
   /** References of what was written, with the versions that came of it, in order. */
   readonly wrote: string[]
+  /** How many versions each object got of it, by its reference without a version; as many objects as are named. */
+  readonly versions: Map<string, number>
   /** Merges with changes that no controller had acted on yet, by the path of the object. */
   readonly merges: Map<string, ChangeMerge>
 }
@@ -33,7 +38,9 @@ const MAX_WROTE = 4_096
 export const CPID_KEY = 'causeway.io/cpid'
 const ANCESTORS_KEY = 'causeway.io/ancestor-cpids'
 const TRACEPARENT_KEY = 'tracing.k8s.io/traceparent'
-export const KEYS = [CPID_KEY, ANCESTORS_KEY, TRACEPARENT_KEY] as const
+/** Tells a further write of the change from one by somebody else, who leaves the other annotations as they are. */
+const WRITE_KEY = 'causeway.io/write'
+export const KEYS = [CPID_KEY, ANCESTORS_KEY, TRACEPARENT_KEY, WRITE_KEY] as const
 
 /** Merges that stand on something that was written. */
 export function writtenMerges({ merges }: KubectlChange): ChangeMerge[] {
@@ -46,9 +53,18 @@ export function traceparentOf({ traceId, spanId }: KubectlChange): string {
 }
 
 /** What an object carries of it. A root has no ancestors, and says so: a patch takes away those of the change before. */
-export function annotationsOf(change: KubectlChange, path: string): Annotations {
-  const { cpid, sources } = change.merges.get(path) ?? { cpid: change.cpid, sources: [] }
-  return { [CPID_KEY]: cpid, [ANCESTORS_KEY]: sources.join(','), [TRACEPARENT_KEY]: traceparentOf(change) }
+export function annotationsOf(change: KubectlChange, target: WriteTarget): Annotations {
+  const { cpid, sources } = change.merges.get(target.path) ?? { cpid: change.cpid, sources: [] }
+  const versions = change.versions.get(referenceOf(target)) ?? 0
+  return {
+    ...{ [CPID_KEY]: cpid, [ANCESTORS_KEY]: sources.join(','), [TRACEPARENT_KEY]: traceparentOf(change) },
+    ...(versions > 0 && { [WRITE_KEY]: `${change.spanId} ${versions + 1}` }),
+  }
+}
+
+/** `apps/v1/deployments/shop/web`. */
+export function referenceOf({ apiVersion, resource, namespace, name }: ObjectPath): string {
+  return [apiVersion, resource, ...(namespace === '' ? [] : [namespace]), name].join('/')
 }
 
 /**
@@ -73,6 +89,9 @@ export function noteRead(
 }
 
 /** Notes what was written; the same version twice is one. */
-export function noteWrote({ wrote }: KubectlChange, reference: string): void {
-  if (wrote.length < MAX_WROTE && !wrote.includes(reference)) wrote.push(reference)
+export function noteWrote({ wrote, versions }: KubectlChange, reference: string): void {
+  if (wrote.length >= MAX_WROTE || wrote.includes(reference)) return
+  wrote.push(reference)
+  const [object = ''] = reference.split('?', 1)
+  versions.set(object, (versions.get(object) ?? 0) + 1)
 }

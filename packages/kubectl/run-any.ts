@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { shownArguments } from './public-arguments.ts'
+import { COMMAND_WORD, shownArguments } from './public-arguments.ts'
 import type { ProgramEnd } from './run-program.ts'
 import { type ChangeOptions, runTold } from './told-run.ts'
 
@@ -20,7 +20,7 @@ export async function runAny(
 ): Promise<ProgramEnd> {
   const service = basename(program).replace(/\.exe$/i, '')
   const shown = shownArguments(args)
-  const [first = ''] = shown
+  const [first = ''] = args
   const connection = {
     ...(kubeconfig !== undefined && { kubeconfig }),
     ...(context !== undefined && { context }),
@@ -28,7 +28,7 @@ export async function runAny(
   return await runTold(
     {
       ...{ program, args, argsWithout: args, connection, service, isUnknown: true },
-      ...{ command: first === args[0] ? `${service} ${first}` : service, shown: [service, ...shown] },
+      ...{ command: COMMAND_WORD.test(first) ? `${service} ${first}` : service, shown: [service, ...shown] },
     },
     options,
   )

@@ -144,6 +144,7 @@ function newChange(reason: string): KubectlChange {
     startNs: nanosOfMs(Date.now()),
     reason,
     wrote: [],
+    versions: new Map(),
     merges: new Map(),
   }
 }

@@ -268,7 +268,8 @@ function beforeDashes(
   if (isNear || tokens.some(({ kind }) => kind === 'option-terminator'))
     return unknownOption(argv, option, command?.value, known)
   const before = argv[Math.min(option.index, first?.index ?? option.index)] ?? ''
-  return new CliError(`what is for another program stands behind --; write -- before ${before}`, EXIT_USAGE)
+  const whose = command?.value === UNNAMED ? 'another program' : (command?.value ?? '')
+  return new CliError(`what is for ${whose} stands behind --; write -- before ${before}`, EXIT_USAGE)
 }
 
 /** An option as it was typed, a single dash before a long name too. */

@@ -155,6 +155,8 @@ export interface ObjectFacts {
   readonly ancestors?: string
   /** `tracing.k8s.io/traceparent`. */
   readonly traceparent?: string
+  /** `causeway.io/write`: another one than before says that this version is of the change that it names, though the one before was too. */
+  readonly writeOfChange?: string
 }
 
 /** A fingerprint by its name; undefined where the object has none of that name. */

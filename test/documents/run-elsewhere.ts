@@ -34,6 +34,10 @@ export const RUN_ELSEWHERE: Readonly<Record<string, Elsewhere>> = {
     by: 'test/interop/kubernetes/kubectl.test.ts',
     as: "'apply', '-f', folder",
   },
+  "causeway run --reason 'ticket 4711' -- helm upgrade shop ./chart": {
+    by: 'test/interop/kubernetes/helm.test.ts',
+    as: "'upgrade', 'web'",
+  },
   'npm run demo': { by: 'test/demo/demo-run.ts', as: "spawn('npm', ['run', 'demo'" },
   'npx causeway observe': { by: 'test/interop/kubernetes/observe.test.ts', as: "'observe'" },
   'kubectl create deployment web --image=nginx --replicas=3': {

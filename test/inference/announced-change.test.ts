@@ -71,3 +71,23 @@ test.each<[string, Seen[]]>([
   expect(deletion?.part).toBe('deletion')
   expect(deletion?.cpid).not.toBe(CHANGE)
 })
+
+test('a further write of a change says that it is one, and so is a deletion for which nothing but that was written', () => {
+  const again = (write: string): Seen => ({ said: CHANGE, others: { 'causeway.io/write': write } })
+  const [, told, left, deletion] = decided(
+    { said: CHANGE },
+    { ...again('s 2'), replicas: 2 },
+    { ...again('s 2'), replicas: 3 },
+    { ...again('s 2'), replicas: 3, gone: true },
+  )
+  expect(told).toEqual({ cpid: CHANGE, part: 'authored' })
+  expect(left?.cpid).not.toBe(CHANGE)
+  expect(deletion?.cpid).not.toBe(CHANGE)
+  const [, , announced, gone] = decided(
+    { said: CHANGE },
+    { ...again('s 2'), replicas: 2 },
+    { ...again('s 3'), replicas: 2 },
+    { ...again('s 3'), replicas: 2, gone: true },
+  )
+  expect([announced?.cpid, gone?.cpid]).toEqual([CHANGE, CHANGE])
+})

@@ -101,6 +101,38 @@ Promise.all([ask({}), ask({ authorization: 'Bearer wrong' }), ask({ authorizatio
   expect(scene.asked.map(({ headers }) => headers['authorization'])).toEqual(['Bearer secret'])
 })
 
+test('an object that is written again says so, and is given it again before a deletion', async () => {
+  await using scene = await KubectlScene.open(({ method, path }, at) => ({
+    status: method === 'POST' ? 201 : 200,
+    body: {
+      metadata: { name: path.includes('other') ? 'other' : 'web', uid: 'u1', resourceVersion: String(at) },
+    },
+  }))
+  const web = `${DEPLOYMENTS}/web`
+  const put: Step = {
+    method: 'PUT',
+    path: web,
+    type: 'application/json',
+    body: { metadata: { name: 'web' } },
+  }
+  await using program = scene.startCommand(
+    ['run', ...options(scene), '--', 'kubectl', 'install'],
+    [CREATE, put, { ...put, path: `${DEPLOYMENTS}/other` }, { method: 'DELETE', path: web }],
+  )
+  await program.output()
+  const said = scene.asked.map(({ method, body }) => {
+    const { metadata } = (body ?? {}) as { metadata?: { annotations: Record<string, string> } }
+    return [method, metadata?.annotations['causeway.io/write']?.replace(/^[0-9a-f]{16} /, '')]
+  })
+  expect(said).toEqual([
+    ['POST', undefined],
+    ['PUT', '2'],
+    ['PUT', undefined],
+    ['PATCH', '3'],
+    ['DELETE', undefined],
+  ])
+})
+
 test('forwarded ports and terminals go through, asked for through a tunnel or not', async () => {
   const asked: IncomingMessage[] = []
   const api = createServer().on('upgrade', (request, socket) => {

@@ -1,5 +1,5 @@
 import type { KnownObject, KnownVersion } from '../../model/inference-store.ts'
-import { FINGERPRINT, fingerprintOf } from '../../model/kubernetes-objects.ts'
+import { FINGERPRINT, fingerprintOf, type ObjectFacts } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, parseCpid } from '../../model/merge-graph.ts'
 
@@ -17,9 +17,15 @@ export function announcedChange(
   for (const [index, one] of before.entries()) {
     const earlier = before[index + 1]
     if (earlier === undefined || contentOf(one) !== contentOf(earlier)) return undefined
-    if (earlier.facts.cpid !== cpid) return parseCpid(cpid)
+    if (!isSameWrite(one.facts, earlier.facts)) return parseCpid(cpid)
   }
   return undefined
+}
+
+/** Whether what names the change of a version is what stood there before, so that it says nothing of this write. */
+export function isSameWrite(facts: ObjectFacts, before: ObjectFacts): boolean {
+  const { cpid, writeOfChange = before.writeOfChange } = facts
+  return cpid === before.cpid && writeOfChange === before.writeOfChange
 }
 
 /** What an author wrote, but for what names the change. */

@@ -10,7 +10,7 @@ import {
 import type { ApiRequest, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
 import type { WriteCause } from '../../model/seen-write.ts'
-import { announcedChange } from './announced-change.ts'
+import { announcedChange, isSameWrite } from './announced-change.ts'
 import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
 import { type ReadVersion, readVersions } from './read-versions.ts'
 import { actorForOwner, newestBelow } from './related-objects.ts'
@@ -271,9 +271,9 @@ function ownCpid(
   before: ObjectFacts | undefined,
   reads: readonly ReadVersion[],
 ): Cpid | undefined {
-  const cpid = facts?.cpid
-  if (cpid === undefined || cpid === before?.cpid) return undefined
-  const owners = new Set(facts?.owners.map(({ uid }) => uid))
+  if (facts?.cpid === undefined || (before !== undefined && isSameWrite(facts, before))) return undefined
+  const { cpid } = facts
+  const owners = new Set(facts.owners.map(({ uid }) => uid))
   const isCopy = reads.some(({ identity, known }) => owners.has(identity.uid) && known.facts.cpid === cpid)
   return isCopy ? undefined : parseCpid(cpid)
 }

@@ -320,7 +320,9 @@ function eventTimeOf(object: JsonObject, key: string): UnixNanos | undefined {
 const CPID = 'causeway.io/cpid'
 const ANCESTORS = 'causeway.io/ancestor-cpids'
 const TRACEPARENT = 'tracing.k8s.io/traceparent'
-const OF_A_CHANGE = new Set([CPID, ANCESTORS, TRACEPARENT])
+/** Says which write of its change a version is, where one change wrote the object more than once. */
+const WRITE = 'causeway.io/write'
+const OF_A_CHANGE = new Set([CPID, ANCESTORS, TRACEPARENT, WRITE])
 const MAX_OWNERS = 16
 const MAX_MANAGERS = 32
 const MAX_SELECTORS = 16
@@ -359,6 +361,7 @@ export function readObjectFacts(
   const cpid = parseCpid(textIn(annotations, CPID))
   const ancestors = textIn(annotations, ANCESTORS)
   const traceparent = textIn(annotations, TRACEPARENT)
+  const writeOfChange = textIn(annotations, WRITE)
   const ofAuthor = withoutServerFields(metadata)
   const authored = { ...rest, metadata: ofAuthor }
   const ofStatus = printsOf(status, HEARTBEATS)
@@ -392,6 +395,7 @@ export function readObjectFacts(
     ...(cpid !== undefined && { cpid }),
     ...(ancestors !== '' && { ancestors }),
     ...(traceparent !== '' && { traceparent }),
+    ...(writeOfChange !== '' && { writeOfChange }),
   }
 }
 

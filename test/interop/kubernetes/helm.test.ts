@@ -1,6 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { expect } from '@jest/globals'
+import { FINISHES } from '../../../lab/harness/kubernetes/kwok-stages.ts'
 import { installPeers } from '../../../lab/peers/install-peers.ts'
 import { sceneTest, type Scene } from '../support/scene.ts'
 import { deployment } from './support/manifests.ts'
@@ -27,6 +28,7 @@ function hook(mayRun: boolean): object {
       backoffLimit: 0,
       ...(!mayRun && { activeDeadlineSeconds: 1 }),
       template: {
+        metadata: { annotations: { [FINISHES]: 'yes' } },
         spec: {
           restartPolicy: 'Never',
           containers: [{ name: 'main', image: 'migrate:1' }],
@@ -60,7 +62,7 @@ sceneTest('what helm does is one change, down to the Pods, and its hooks too', a
     HELM_DATA_HOME: join(scene.directory, 'helm-data'),
   }
   const run = (reason: string, ...args: string[]): ReturnType<typeof kubectl.runAs> =>
-    kubectl.runAs('run', reason, settings, 'helm', '-n', 'shop', ...args)
+    kubectl.runAs('run', reason, settings, 'helm', ...args, '-n', 'shop')
   const done = async (reason: string, ...args: string[]): Promise<void> => {
     const { code, printed, errors } = await run(reason, ...args)
     expect({ code, printed, errors }).toEqual({
@@ -86,12 +88,14 @@ sceneTest('what helm does is one change, down to the Pods, and its hooks too', a
 
   const workload = ['deployments', 'endpoints', 'endpointslices', 'pods', 'replicasets', 'secrets']
   await scene.eventually(() => {
-    expect(cascadesIn(causeway)).toMatchObject({
+    // What nobody told of a Job that ran out of time is not looked at: a watch does not tell who deletes its Pod.
+    const { 'deletion by unknown': _, 'creation by unknown': __, ...told } = cascadesIn(causeway)
+    expect(told).toEqual({
       installed: [...workload, 'services'].sort(),
-      upgraded: expect.arrayContaining([...workload, 'jobs']),
-      failed: expect.arrayContaining(['jobs', 'pods', 'secrets']),
-      'rolled back': expect.arrayContaining(workload),
-      uninstalled: expect.arrayContaining([...workload, 'services']),
+      upgraded: [...workload, 'jobs'].sort(),
+      failed: ['jobs', 'pods', 'secrets'],
+      'rolled back': workload,
+      uninstalled: [...workload, 'services'].sort(),
     })
   }, 90_000)
   const told = causeway.stored<{ name: string; service: string }>(
