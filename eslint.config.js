@@ -47,7 +47,7 @@ zones.push(
 
 const NO_BARRELS = { selector: 'ExportAllDeclaration', message: 'Name what is exported; no barrels.' }
 
-const CORES = ['model/**', 'graph/**', 'linker/**', 'kube/inference/**', 'query/*.ts', 'query/http/**'].map(
+const CORES = ['model/**', 'graph/**', 'linker/**', 'kube/inference/**', 'query/*.ts', 'query/traceql/**', 'query/http/**'].map(
   (files) => `src/${files}`,
 )
 

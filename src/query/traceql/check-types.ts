@@ -202,7 +202,9 @@ function checkFilter(field: Field): void {
 function checkScalarFilter({ operator, left, right }: Extract<Stage, { kind: 'scalarFilter' }>): void {
   checkSides(operator, [typeOfScalar(left), typeOfScalar(right)])
   if (left.kind !== 'aggregate' || right.kind !== 'static')
-    throw new TraceQlError('aggregates are compared with a number: write one aggregate, an operator, a number')
+    throw new TraceQlError(
+      'aggregates are compared with a number: write one aggregate, an operator, a number',
+    )
 }
 
 function typeOfScalar(scalar: Scalar): Type {

@@ -1,6 +1,16 @@
 import { foldedBinary } from './fold-constants.ts'
 import { givesBoolean, joined } from './static-values.ts'
-import type { Attribute, Field, ListOperator, Operator, Pipeline, Scalar, Spansets, Stage, Static } from './syntax.ts'
+import type {
+  Attribute,
+  Field,
+  ListOperator,
+  Operator,
+  Pipeline,
+  Scalar,
+  Spansets,
+  Stage,
+  Static,
+} from './syntax.ts'
 
 /** What of a span is read, and of which values. Only those are given to the query that asks. */
 export interface Condition {
@@ -97,7 +107,8 @@ class Gathering {
   #filter(field: Field): void {
     this.#field(field)
     if (field.kind !== 'static' || field.value.type !== 'boolean' || !field.value.value) return
-    if (this.#list.some(({ attribute, operator }) => attribute.scope === 'intrinsic' && operator === 'any')) return
+    if (this.#list.some(({ attribute, operator }) => attribute.scope === 'intrinsic' && operator === 'any'))
+      return
     this.#list.push(EVERY_SPAN)
   }
 
@@ -125,7 +136,11 @@ class Gathering {
 
   #compared(attribute: Attribute, operator: Operator, operand: Static): void {
     const isUnread =
-      !givesBoolean(operator) || operator === '&&' || operator === '||' || operator === 'contains' || operator === 'reads'
+      !givesBoolean(operator) ||
+      operator === '&&' ||
+      operator === '||' ||
+      operator === 'contains' ||
+      operator === 'reads'
     this.#list.push(isUnread ? { attribute, operator: 'any' } : { attribute, operator, operand })
   }
 }

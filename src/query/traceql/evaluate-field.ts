@@ -11,11 +11,19 @@ import {
   floatOf,
   intOf,
   isList,
+  isNumeric,
   numberOf,
   takes,
   textOf,
 } from './static-values.ts'
-import { type Arithmetic, type Attribute, type Field, type Operator, type Static, TraceQlError } from './syntax.ts'
+import {
+  type Arithmetic,
+  type Attribute,
+  type Field,
+  type Operator,
+  type Static,
+  TraceQlError,
+} from './syntax.ts'
 
 /** A span, as far as a query may look at it. */
 export interface AttributeSource {
@@ -71,7 +79,10 @@ function compileUnary({ operator }: Extract<Field, { kind: 'unary' }>, of: Evalu
 /** What stands for an attribute that is not there where that was asked for. */
 export const ABSENT = 'nil'
 
-function compileBinary({ operator, left, right }: Extract<Field, { kind: 'binary' }>, effort: MatchingEffort): Evaluate {
+function compileBinary(
+  { operator, left, right }: Extract<Field, { kind: 'binary' }>,
+  effort: MatchingEffort,
+): Evaluate {
   const [ofLeft, ofRight] = [compileField(left, effort), compileField(right, effort)]
   const matches = new MemorizedMatches(effort)
   if (operator !== '&&' && operator !== '||')
@@ -112,7 +123,7 @@ function operateOnOne(operator: Operator, left: Static, right: Static, matches: 
     case 'contains':
       return booleanOf(textOf(left).toLowerCase().includes(textOf(right).toLowerCase()))
     case 'reads':
-      return booleanOf(textOf(left) === textOf(right))
+      return booleanOf(readsAs(left, textOf(right)))
     case 'in':
     case 'notIn':
     case 'matchesAny':
@@ -121,6 +132,11 @@ function operateOnOne(operator: Operator, left: Static, right: Static, matches: 
     default:
       return calculate(operator satisfies Arithmetic, left, right)
   }
+}
+
+/** A number may be written in several ways. */
+function readsAs(value: Static, text: string): boolean {
+  return textOf(value) === text || (isNumeric(value.type) && text !== '' && Number(text) === numberOf(value))
 }
 
 const neither = (operator: string): TraceQlError =>

@@ -4,7 +4,14 @@ import type { AttributeSource } from './evaluate-field.ts'
 import { AttributeFetch, ColumnFetch, type Read } from './fetch-attributes.ts'
 import type { MatchingEffort } from './regular-expression.ts'
 import { durationOf, intOf, kindOf, NIL, statusOf, stringOf } from './static-values.ts'
-import { type Attribute, type IntrinsicName, type Scope, type Static, TraceQlError, type Type } from './syntax.ts'
+import {
+  type Attribute,
+  type IntrinsicName,
+  type Scope,
+  type Static,
+  TraceQlError,
+  type Type,
+} from './syntax.ts'
 import {
   type Place,
   placesOf,
@@ -136,13 +143,20 @@ export class FetchPlan {
     view.event = events ?? []
     view.link = links ?? []
     const { scope } = span
-    const hasAllOfSpan = this.#read(this.#span, 'span', span.attributes, view.span, (name) => spanValue(span, place, name))
+    const hasAllOfSpan = this.#read(this.#span, 'span', span.attributes, view.span, (name) =>
+      spanValue(span, place, name),
+    )
     if (!hasAllOfSpan) return undefined
     if (this.#all && view.count(this.#startIsRead) < this.#span.names) return undefined
-    const hasAllOfScope = this.#read(this.#instrumentation, 'instrumentation', scope.attributes, view.instrumentation, (name) =>
-      stringOf(name === 'instrumentation:name' ? scope.name : scope.version),
+    const hasAllOfScope = this.#read(
+      this.#instrumentation,
+      'instrumentation',
+      scope.attributes,
+      view.instrumentation,
+      (name) => stringOf(name === 'instrumentation:name' ? scope.name : scope.version),
     )
-    if (!hasAllOfScope || (this.#all && view.instrumentation.length < this.#instrumentation.names)) return undefined
+    if (!hasAllOfScope || (this.#all && view.instrumentation.length < this.#instrumentation.names))
+      return undefined
     const hasAllOfResource = this.#read(this.#resource, 'resource', scope.resource, view.resource, () =>
       stringOf(scope.service),
     )
@@ -178,10 +192,15 @@ const isInColumn = (
   (values.length === 1 && dedicated.get(key) === column) ||
   (scope === 'resource' && key === SERVICE && column === 'string')
 
-function inColumn(stored: readonly StoredAttribute[], name: string, type: 'string' | 'int'): Static | undefined {
+function inColumn(
+  stored: readonly StoredAttribute[],
+  name: string,
+  type: 'string' | 'int',
+): Static | undefined {
   for (const { key, column, values } of stored) {
     const [value] = values
-    if (key === name && column === type && values.length === 1 && value !== undefined) return staticOf(type, value)
+    if (key === name && column === type && values.length === 1 && value !== undefined)
+      return staticOf(type, value)
   }
   return undefined
 }
@@ -274,7 +293,11 @@ function eventValue(event: StoredEvent | undefined, name: string): Static {
 }
 
 function linkValue(link: StoredLink | undefined, name: string): Static {
-  return stringOf(name === 'link:traceID' ? (link?.traceId ?? '').replace(/^0+/, '') : (link?.spanId ?? '').padStart(16, '0'))
+  return stringOf(
+    name === 'link:traceID'
+      ? (link?.traceId ?? '').replace(/^0+/, '')
+      : (link?.spanId ?? '').padStart(16, '0'),
+  )
 }
 
 function spanValue(span: StoredSpan, place: Place | undefined, name: string): Static | undefined {
@@ -365,7 +388,11 @@ export class SpanView implements AttributeSource {
     for (const read of [this.span, this.resource, this.instrumentation, this.event, this.link])
       for (const { value } of read) if (value.type !== 'nil') count++
     const isPlaced = this.#place !== undefined && this.#place.left > 0
-    if (isPlaced && (this.#isPlaceRead || this.span.some(({ attribute }) => OF_PLACE.includes(attribute.name)))) count++
+    if (
+      isPlaced &&
+      (this.#isPlaceRead || this.span.some(({ attribute }) => OF_PLACE.includes(attribute.name)))
+    )
+      count++
     return count
   }
 

@@ -339,7 +339,6 @@ function childrenOf(node: SyntaxNode): SyntaxNode[] {
   return children
 }
 
-
 function only(node: SyntaxNode): SyntaxNode {
   const [child] = childrenOf(node)
   if (child === undefined) throw incomplete()

@@ -4,7 +4,15 @@ import type { SpanView } from './fetch-plan.ts'
 import type { MatchingEffort } from './regular-expression.ts'
 import { related } from './relations.ts'
 import { divideByCount, intOf, NIL, order, sum, textOf } from './static-values.ts'
-import { type Aggregate, type Field, type Pipeline, type Spansets, type Stage, type Static, TraceQlError } from './syntax.ts'
+import {
+  type Aggregate,
+  type Field,
+  type Pipeline,
+  type Spansets,
+  type Stage,
+  type Static,
+  TraceQlError,
+} from './syntax.ts'
 
 /** Spans of a trace that belong together, and what was worked out about them. */
 export interface Spanset {
@@ -140,7 +148,8 @@ function combine(sets: Extract<Spansets, { kind: 'logic' | 'relation' }>, left: 
   return (input) =>
     input.flatMap((one) => {
       const [ofLeft, ofRight] = [left([one]), right([one])]
-      const spans = sets.kind === 'logic' ? joinedSpans(sets.operator, ofLeft, ofRight) : standing(sets, ofLeft, ofRight)
+      const spans =
+        sets.kind === 'logic' ? joinedSpans(sets.operator, ofLeft, ofRight) : standing(sets, ofLeft, ofRight)
       return spans.length === 0 ? [] : [{ spans, attributes: one.attributes }]
     })
 }
@@ -162,7 +171,9 @@ function standing(
   const [ofRight] = right
   if (ofRight === undefined) return []
   if (left.length > 1 || right.length > 1)
-    throw new TraceQlError('spans of several groups cannot be related to one another; write coalesce() after by()')
+    throw new TraceQlError(
+      'spans of several groups cannot be related to one another; write coalesce() after by()',
+    )
   return related(sets, left[0]?.spans ?? [], ofRight.spans)
 }
 

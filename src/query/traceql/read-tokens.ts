@@ -138,7 +138,9 @@ export function durationOfText(text: string): Static {
     nanos = OF_PROMETHEUS.reduce((total, unit, at) => total + unit * BigInt(whole[at + 1] ?? 0), 0n)
   } else if (GO.test(text)) {
     nanos = 0n
-    for (const [, digits = '', part = '', unit = ''] of text.matchAll(/(\d*)(\.\d*)?(ns|us|µs|μs|ms|s|m|h)/g)) {
+    for (const [, digits = '', part = '', unit = ''] of text.matchAll(
+      /(\d*)(\.\d*)?(ns|us|µs|μs|ms|s|m|h)/g,
+    )) {
       const length = OF_GO.get(unit) ?? 0n
       const fraction = part.slice(1)
       const ofPart = fraction === '' ? 0n : (BigInt(fraction) * length) / 10n ** BigInt(fraction.length)

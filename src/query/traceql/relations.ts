@@ -2,7 +2,8 @@ import type { SpanView } from './fetch-plan.ts'
 import type { Relation } from './syntax.ts'
 import type { Place } from './trace-data.ts'
 
-const isPlaced = (place: Place | undefined): place is Place => place !== undefined && place.left > 0 && place.right > 0
+const isPlaced = (place: Place | undefined): place is Place =>
+  place !== undefined && place.left > 0 && place.right > 0
 
 /** Whether a span on the right stands so to one on the left. */
 function stands(relation: Relation, left: SpanView, right: SpanView): boolean {

@@ -211,7 +211,9 @@ export function elementsOf(of: Static): Static[] {
 export function joined(left: Static, right: Static): Static | undefined {
   const type = ELEMENTS[left.type] ?? left.type
   if ((ELEMENTS[right.type] ?? right.type) !== type) return undefined
-  const values = [...elementsOf(left), ...elementsOf(right)].map((one) => (one.type === 'nil' ? [] : one.value))
+  const values = [...elementsOf(left), ...elementsOf(right)].map((one) =>
+    one.type === 'nil' ? [] : one.value,
+  )
   const list = (Object.keys(ELEMENTS) as (keyof typeof ELEMENTS)[]).find((key) => ELEMENTS[key] === type)
   return list === undefined ? undefined : ({ type: list, value: values } as Static)
 }

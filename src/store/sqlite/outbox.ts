@@ -150,6 +150,9 @@ const SCOPE_BYTES = 16 * MIB
 /** So much is read at a time, and one item more: items and envelopes may be as long as a request. */
 const AT_ONCE_BYTES = 16 * MIB
 const TRACES = 20_000
+/** A page of what was sent into a trace has so many items, or fewer of so many bytes, or one that is larger. */
+const ITEMS_A_PAGE = 500
+const PAGE_BYTES = MIB
 
 const COLUMNS = `outbox.decision, outbox.trace, outbox.parent_id, outbox.flags, outbox.scope, outbox.extra,
   spans.raw, spans.scope, spans.cpid`
@@ -178,6 +181,8 @@ export class SqliteOutbox implements OutboxReader {
   readonly #decisions: Statement<[number], number>
   readonly #decisionsOfSpan: Statement<[number, bigint], number>
   readonly #ownDecisions: Statement<[number], number>
+  readonly #ofTrace: Statement<[number, bigint], ItemRow>
+  readonly #ofOrigin: Statement<[number, bigint], ItemRow>
   readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
     most: SCOPE_BYTES,
     of: envelopeBytes,
@@ -211,6 +216,21 @@ export class SqliteOutbox implements OutboxReader {
     this.#ownDecisions = db
       .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
       .pluck()
+    this.#ofTrace = db
+      .prepare<[number, bigint], ItemRow>(
+        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
+         WHERE outbox.trace = ? AND outbox.decision > ? ORDER BY outbox.decision`,
+      )
+      .raw()
+      .safeIntegers()
+    // CROSS JOIN: left to itself, SQLite begins with everything that was ever forwarded.
+    this.#ofOrigin = db
+      .prepare<[number, bigint], ItemRow>(
+        `SELECT ${COLUMNS} FROM spans CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id
+         WHERE spans.origin = ? AND outbox.decision > ? ORDER BY outbox.decision`,
+      )
+      .raw()
+      .safeIntegers()
     this.#envelopes = db.prepare(
       `SELECT scopes.resource AS resource_id, resources.envelope AS resource, scopes.envelope AS scope
        FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
@@ -275,6 +295,37 @@ export class SqliteOutbox implements OutboxReader {
   /** Those that sent received spans with this id, and those that sent spans of Causeway's own making. */
   decisionsOfSpan(trace: number, spanId: bigint): { received: number[]; own: number[] } {
     return { received: this.#decisionsOfSpan.all(trace, spanId), own: this.#ownDecisions.all(trace) }
+  }
+
+  /** What was sent into a trace of a cascade, in order. */
+  *itemsOfTrace(trace: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
+    yield* this.#pages((after) => this.#ofTrace.iterate(trace, after), read)
+  }
+
+  /** What was passed on in the original trace with this number. */
+  *itemsOfOrigin(origin: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
+    yield* this.#pages((after) => this.#ofOrigin.iterate(origin, after), read)
+  }
+
+  *#pages(
+    rowsAfter: (decision: bigint) => Iterable<ItemRow>,
+    read: { add(bytes: number): void },
+  ): Generator<OutboxItem[]> {
+    for (let after = 0n; ;) {
+      const items: OutboxItem[] = []
+      let bytes = 0
+      for (const row of rowsAfter(after)) {
+        const item = this.#itemOf(row)
+        items.push(item)
+        after = row[0]
+        const length = (item.raw?.length ?? 0) + (item.extra?.length ?? 0)
+        bytes += length
+        read.add(length)
+        if (items.length >= ITEMS_A_PAGE || bytes >= PAGE_BYTES) break
+      }
+      yield items
+      if (items.length < ITEMS_A_PAGE && bytes < PAGE_BYTES) return
+    }
   }
 
   /** What this decision sent; undefined when it was pruned. */
