@@ -203,7 +203,9 @@ function attributeNamed(tag: string, version: 1 | 2): Attribute | undefined {
 
 function attributeNamedOfOld(tag: string): Attribute {
   const intrinsic = new Map(Object.entries(OLD_NAMES)).get(tag)
-  return intrinsic === undefined ? { kind: 'attribute', scope: 'any', name: tag } : intrinsicOf(intrinsic)
+  if (intrinsic !== undefined) return intrinsicOf(intrinsic)
+  const isScoped = /^(?:span|resource|event|link|instrumentation|)\./.test(tag)
+  return isScoped ? attributeOf(tag) : { kind: 'attribute', scope: 'any', name: tag }
 }
 
 /** The values of an attribute, as Tempo lists them: version 2 with their types. */

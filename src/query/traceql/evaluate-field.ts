@@ -96,10 +96,15 @@ function compileBinary(
 }
 
 function operate(operator: Operator, left: Static, right: Static, matches: MemorizedMatches): Static {
-  if (!areMatching(left.type, right.type) || !takes(operator, left.type) || !takes(operator, right.type))
-    return FALSE
+  if (!isTaken(operator, left, right)) return FALSE
   if (isList(left.type) || isList(right.type)) return operateOnList(operator, left, right, matches)
   return operateOnOne(operator, left, right, matches)
+}
+
+/** Whatever is there can be read as a text. */
+function isTaken(operator: Operator, left: Static, right: Static): boolean {
+  if (operator === 'contains' || operator === 'reads') return left.type !== 'nil'
+  return areMatching(left.type, right.type) && takes(operator, left.type) && takes(operator, right.type)
 }
 
 function operateOnOne(operator: Operator, left: Static, right: Static, matches: MemorizedMatches): Static {
@@ -178,8 +183,7 @@ function operateOnList(operator: Operator, left: Static, right: Static, matches:
   const elements = elementsOf(list)
   const holds = (element: Static): boolean => {
     const [first, second] = isFlipped && keepsSides ? [element, one] : [one, element]
-    if (!areMatching(first.type, second.type) || !takes(asked, first.type) || !takes(asked, second.type))
-      return false
+    if (!isTaken(asked, first, second)) return false
     const result = operateOnOne(asked, first, second, matches)
     return result.type === 'boolean' && result.value
   }

@@ -53,16 +53,14 @@ const ORDER: readonly Operator[] = ['>', '>=', '<', '<=']
 const ARITHMETIC: readonly Operator[] = ['+', '-', '*', '/', '%', '^']
 const LOGIC: readonly Operator[] = ['&&', '||']
 const EXPRESSIONS: readonly Operator[] = ['=~', '!~', 'matchesAny', 'matchesNone']
-const TEXTS: readonly Operator[] = ['contains', 'reads']
-const OF_BOOLEANS = [...LOGIC, ...EQUALITY, ...MEMBERSHIP, ...TEXTS]
-const OF_NUMBERS = [...ARITHMETIC, ...EQUALITY, ...ORDER, ...MEMBERSHIP, ...TEXTS]
-const OF_TEXTS = [...EQUALITY, ...EXPRESSIONS, ...ORDER, ...MEMBERSHIP, ...TEXTS]
-const OF_WORDS = [...EQUALITY, ...TEXTS]
+const OF_BOOLEANS = [...LOGIC, ...EQUALITY, ...MEMBERSHIP]
+const OF_NUMBERS = [...ARITHMETIC, ...EQUALITY, ...ORDER, ...MEMBERSHIP]
+const OF_TEXTS = [...EQUALITY, ...EXPRESSIONS, ...ORDER, ...MEMBERSHIP]
 
 const TAKEN: Readonly<Record<Exclude<Type, 'attribute'>, readonly Operator[]>> = {
   nil: EQUALITY,
-  status: OF_WORDS,
-  kind: OF_WORDS,
+  status: EQUALITY,
+  kind: EQUALITY,
   boolean: OF_BOOLEANS,
   booleans: OF_BOOLEANS,
   int: OF_NUMBERS,
