@@ -34,7 +34,7 @@ export function* jaegerTraceJson(
 /** A trace that is shown whole. */
 interface WholeTrace {
   readonly traceId: string
-  items(): Pages<OutboxItem>
+  readonly items: () => Pages<OutboxItem>
 }
 
 /** Traces with a span that is looked for, newest first. */

@@ -118,5 +118,5 @@ function serviceStats({ spans }: StoredTrace): JsonObject {
     if (status === ERROR) known.errorCount = (known.errorCount ?? 0) + 1
     stats.set(scope.service, known)
   }
-  return Object.fromEntries(stats) as unknown as JsonObject
+  return Object.fromEntries(stats)
 }

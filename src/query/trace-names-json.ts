@@ -29,6 +29,7 @@ function* lookThrough(
   }: { effort: SearchEffort; also: readonly Attribute[] | 'all'; see: (found: FoundTrace) => boolean },
 ): Generator<string> {
   for (const source of new TraceLook(queries, search, effort, also).sources()) {
+    effort.begin()
     for (const found of source) {
       if (found === undefined) {
         if (effort.end()) return
@@ -157,8 +158,8 @@ export function* tempoTagsJson(
         return [...names.values()].some((found) => found.size < limit)
       },
     })
-  const scopes = [...names].map(([name, found]) => ({ name: name as string, tags: [...found].sort() }))
-  const shown = scopes.filter(({ tags }) => tags.length > 0)
+  const shown: { name: string; tags: string[] }[] = []
+  for (const [name, found] of names) if (found.size > 0) shown.push({ name, tags: [...found].sort() })
   if (isAsked('intrinsic')) shown.push({ name: 'intrinsic', tags: INTRINSICS })
   const metrics = metricsOf(effort)
   if (version === 2) yield JSON.stringify({ scopes: shown, metrics })

@@ -27,9 +27,9 @@ export interface FoundTrace {
   /** What comes out of the pipeline, at least one span. */
   readonly sets: readonly Spanset[]
   /** All that was sent into it. */
-  items(): Pages<OutboxItem>
+  readonly items: () => Pages<OutboxItem>
   /** What was read of a span for the answer alone. */
-  selected(span: StoredSpan): SpanView | undefined
+  readonly selected: (span: StoredSpan) => SpanView | undefined
 }
 
 /** How long one question may take of a thread, what a trace may hold to be looked into, and how often others have a turn. */
@@ -140,11 +140,9 @@ export class TraceLook {
   }
 
   *#foundIn(pages: Pages<SentTrace>): Generator<FoundTrace | undefined> {
-    this.#effort.begin()
     let spans = 0
     for (const page of pages) {
       yield undefined
-      if (this.#effort.isOver) return
       for (const sent of page) {
         const trace = yield* this.#traceOf(sent)
         if (trace === undefined) continue
@@ -154,7 +152,6 @@ export class TraceLook {
         if (spans < SPANS_A_TURN) continue
         spans = 0
         yield undefined
-        if (this.#effort.isOver) return
       }
     }
   }
@@ -226,6 +223,7 @@ export function* findTraces<T>(
 ): Generator<undefined, T[]> {
   const all: { startNs: bigint; shown: T }[] = []
   for (const source of new TraceLook(queries, search, effort).sources()) {
+    effort.begin()
     let count = 0
     for (const found of source) {
       if (found === undefined) {

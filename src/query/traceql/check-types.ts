@@ -170,16 +170,22 @@ function checkStage(stage: Stage): void {
   switch (stage.kind) {
     case 'by':
       if (!looksAtSpan(stage.field)) throw new TraceQlError('by() takes something that spans have')
-      return checkField(stage.field)
+      checkField(stage.field)
+      return
     case 'scalarFilter':
-      return checkScalarFilter(stage)
+      checkScalarFilter(stage)
+      return
     case 'aggregate':
-      return checkAggregate(stage)
+      checkAggregate(stage)
+      return
     case 'coalesce':
     case 'select':
       return
-    default:
-      return checkSpansets(stage)
+    case 'filter':
+    case 'logic':
+    case 'relation':
+    case 'pipeline':
+      checkSpansets(stage)
   }
 }
 
@@ -250,7 +256,10 @@ function countInStage(stage: Stage): number {
     case 'logic':
     case 'relation':
       return countInStage(stage.left) + countInStage(stage.right)
-    default:
+    case 'scalarFilter':
+    case 'coalesce':
+    case 'select':
+    case 'aggregate':
       return 0
   }
 }

@@ -77,7 +77,10 @@ class Gathering {
         return
       case 'coalesce':
         return
-      default:
+      case 'filter':
+      case 'logic':
+      case 'relation':
+      case 'pipeline':
         this.#spansets(stage)
     }
   }
@@ -173,7 +176,10 @@ function stageWithLists(stage: Stage): Stage {
     case 'select':
     case 'aggregate':
       return stage
-    default:
+    case 'filter':
+    case 'logic':
+    case 'relation':
+    case 'pipeline':
       return spansetsWithLists(stage)
   }
 }

@@ -16,14 +16,7 @@ import {
   takes,
   textOf,
 } from './static-values.ts'
-import {
-  type Arithmetic,
-  type Attribute,
-  type Field,
-  type Operator,
-  type Static,
-  TraceQlError,
-} from './syntax.ts'
+import { type Attribute, type Field, type Operator, type Static, TraceQlError } from './syntax.ts'
 
 /** A span, as far as a query may look at it. */
 export interface AttributeSource {
@@ -134,8 +127,13 @@ function operateOnOne(operator: Operator, left: Static, right: Static, matches: 
     case 'matchesAny':
     case 'matchesNone':
       throw new TraceQlError(`${operator} takes a list`)
-    default:
-      return calculate(operator satisfies Arithmetic, left, right)
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+    case '^':
+      return calculate(operator, left, right)
   }
 }
 

@@ -73,6 +73,11 @@ function checkOperand({ attribute: { scope, name }, operator, operand }: Conditi
   }
 }
 
+/** Throws TraceQlError where a condition cannot be asked. */
+export function checkConditions({ list }: Conditions): void {
+  for (const condition of list) checkOperand(condition)
+}
+
 /** What is read of each scope. */
 interface ScopeFetch {
   readonly columns: readonly { readonly attribute: Attribute; readonly fetch: ColumnFetch }[]
@@ -97,10 +102,8 @@ export class FetchPlan {
   readonly #link: ScopeFetch | undefined
   readonly #trace: ScopeFetch
 
-  /** Throws TraceQlError where a condition cannot be asked. */
   constructor(conditions: Conditions, effort: MatchingEffort, isForAnswer = false) {
     const { list, relates } = conditions
-    for (const condition of list) checkOperand(condition)
     const isMingled = list.some(({ attribute }) => attribute.scope === 'any')
     this.#all = conditions.all && !isMingled
     this.#needsPlaces = relates || list.some(({ attribute }) => OF_PLACE.includes(attribute.name))

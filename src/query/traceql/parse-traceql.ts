@@ -48,23 +48,25 @@ function treeOf(text: string): ReturnType<typeof parser.parse> {
   }
 }
 
-const RELATIONS: Readonly<Record<string, [Relation, 'right' | 'none' | 'both']>> = {
-  '>>': ['descendant', 'right'],
-  '<<': ['ancestor', 'right'],
-  '>': ['child', 'right'],
-  '<': ['parent', 'right'],
-  '~': ['sibling', 'right'],
-  '!>>': ['descendant', 'none'],
-  '!<<': ['ancestor', 'none'],
-  '!>': ['child', 'none'],
-  '!<': ['parent', 'none'],
-  '!~': ['sibling', 'none'],
-  '&>>': ['descendant', 'both'],
-  '&<<': ['ancestor', 'both'],
-  '&>': ['child', 'both'],
-  '&<': ['parent', 'both'],
-  '&~': ['sibling', 'both'],
-}
+const RELATIONS: ReadonlyMap<string, [Relation, 'right' | 'none' | 'both']> = new Map(
+  Object.entries<[Relation, 'right' | 'none' | 'both']>({
+    '>>': ['descendant', 'right'],
+    '<<': ['ancestor', 'right'],
+    '>': ['child', 'right'],
+    '<': ['parent', 'right'],
+    '~': ['sibling', 'right'],
+    '!>>': ['descendant', 'none'],
+    '!<<': ['ancestor', 'none'],
+    '!>': ['child', 'none'],
+    '!<': ['parent', 'none'],
+    '!~': ['sibling', 'none'],
+    '&>>': ['descendant', 'both'],
+    '&<<': ['ancestor', 'both'],
+    '&>': ['child', 'both'],
+    '&<': ['parent', 'both'],
+    '&~': ['sibling', 'both'],
+  }),
+)
 
 /** Makes a query of the tree that the grammar gives. */
 class Reader {
@@ -137,7 +139,7 @@ class Reader {
           const sides = { left: this.#spansets(left), right: this.#spansets(right) }
           const word = this.#textOf(operator)
           if (word === '&&' || word === '||') return { kind: 'logic', operator: word, ...sides }
-          const [relation, of] = RELATIONS[word] ?? ['sibling', 'none']
+          const [relation, of] = RELATIONS.get(word) ?? ['sibling', 'none']
           return { kind: 'relation', relation, of, ...sides }
         }
         default:

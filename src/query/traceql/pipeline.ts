@@ -47,7 +47,10 @@ function compileStage(stage: Stage, effort: MatchingEffort): Run {
       return scalarFilter(stage, effort)
     case 'aggregate':
       throw new TraceQlError('an aggregate is compared with a number')
-    default:
+    case 'filter':
+    case 'logic':
+    case 'relation':
+    case 'pipeline':
       return compileSpansets(stage, effort)
   }
 }

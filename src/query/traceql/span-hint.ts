@@ -32,7 +32,11 @@ function hintOfStage(stage: Stage): SpanHint | undefined {
     case 'logic':
     case 'relation':
       return hintOfTwo(stage)
-    default:
+    case 'by':
+    case 'scalarFilter':
+    case 'coalesce':
+    case 'select':
+    case 'aggregate':
       return undefined
   }
 }
@@ -124,7 +128,10 @@ function holds({ scope, name }: Attribute, text: string): SpanHint | undefined {
               { kind: 'resource', text },
             ],
           }
-    default:
+    case 'span':
+    case 'event':
+    case 'link':
+    case 'intrinsic':
       return isAdded ? undefined : { kind: 'holds', text }
   }
 }

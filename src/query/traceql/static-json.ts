@@ -12,7 +12,15 @@ export function staticJson(value: Static): JsonObject {
       return { doubleValue: Number.isFinite(value.value) ? value.value : String(value.value) }
     case 'boolean':
       return { boolValue: value.value }
-    default:
+    case 'nil':
+    case 'string':
+    case 'duration':
+    case 'status':
+    case 'kind':
+    case 'ints':
+    case 'floats':
+    case 'strings':
+    case 'booleans':
       return { stringValue: textOf(value) }
   }
 }

@@ -79,15 +79,8 @@ export const takes = (operator: Operator, type: Type): boolean =>
 export const givesBoolean = (operator: Operator): boolean => !ARITHMETIC.includes(operator)
 
 export function numberOf(of: Static): number {
-  switch (of.type) {
-    case 'float':
-      return of.value
-    case 'int':
-    case 'duration':
-      return Number(of.value)
-    default:
-      return NaN
-  }
+  if (of.type === 'float') return of.value
+  return of.type === 'int' || of.type === 'duration' ? Number(of.value) : NaN
 }
 
 /** As Tempo counts states, where one is compared with an integer. */
@@ -191,18 +184,10 @@ export function divideByCount(of: Static, count: number): Static {
 
 /** The elements of a list; anything else is its own only element. */
 export function elementsOf(of: Static): Static[] {
-  switch (of.type) {
-    case 'ints':
-      return of.value.map(intOf)
-    case 'floats':
-      return of.value.map(floatOf)
-    case 'strings':
-      return of.value.map(stringOf)
-    case 'booleans':
-      return of.value.map(booleanOf)
-    default:
-      return [of]
-  }
+  if (of.type === 'ints') return of.value.map(intOf)
+  if (of.type === 'floats') return of.value.map(floatOf)
+  if (of.type === 'strings') return of.value.map(stringOf)
+  return of.type === 'booleans' ? of.value.map(booleanOf) : [of]
 }
 
 /** A list of both, where they are of one type; undefined where they are not. */
@@ -233,7 +218,11 @@ export function textOf(of: Static): string {
       return `[${of.value.map((one) => (typeof one === 'number' ? goFloat(one, 21) : String(one))).join(', ')}]`
     case 'strings':
       return `[${of.value.map((one) => `\`${one}\``).join(', ')}]`
-    default:
+    case 'int':
+    case 'string':
+    case 'boolean':
+    case 'status':
+    case 'kind':
       return String(of.value)
   }
 }

@@ -25,13 +25,7 @@ import type {
   TraceFacts,
 } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
-import {
-  CascadeFactsReader,
-  CascadeTraces,
-  TRACE_COLUMNS,
-  traceFactsOf,
-  type TraceRow,
-} from './cascade-queries.ts'
+import { CascadeFactsReader, CascadeTraces } from './cascade-queries.ts'
 import { CpidLookup, GraphAroundReader, GraphWalk, MergelogFactsReader } from './graph-queries.ts'
 import { LinkedSpans } from './linked-span-queries.ts'
 import { ObjectFactsReader, ObjectVersionsReader } from './object-queries.ts'
