@@ -24,6 +24,7 @@ import {
   type SentSpanJson,
   SpanRenderer,
 } from './sent-span-json.ts'
+import { tempoMetricsJson } from './tempo-metrics-json.ts'
 import { tempoSearchJson } from './tempo-search-json.ts'
 import {
   jaegerOperationsJson,
@@ -148,7 +149,8 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
     case 'services':
     case 'operations':
     case 'tags':
-    case 'tagValues': {
+    case 'tagValues':
+    case 'metrics': {
       const pieces = answerTraceQuestion(queries, question, nowMs)
       return pieces === undefined ? { kind: 'unknownTrace' } : found(pieces)
     }
@@ -218,6 +220,8 @@ function answerTraceQuestion(
       return tempoTagsJson(queries, question, nowMs)
     case 'tagValues':
       return tempoTagValuesJson(queries, question, nowMs)
+    case 'metrics':
+      return tempoMetricsJson(queries, question, nowMs)
   }
 }
 

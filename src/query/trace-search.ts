@@ -109,6 +109,7 @@ export class TraceLook {
     search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>,
     effort: SearchEffort,
     also: readonly Attribute[] | 'all' = [],
+    readsAll = also === 'all',
   ) {
     this.#queries = queries
     this.#search = search
@@ -127,7 +128,7 @@ export class TraceLook {
       ...conditions.list.map(({ attribute }) => attribute.name),
       ...selected.map(({ name }) => name),
     ])
-    this.#reader = new SpanReader((scope) => queries.envelopes(scope), also === 'all' ? undefined : wanted)
+    this.#reader = new SpanReader((scope) => queries.envelopes(scope), readsAll ? undefined : wanted)
   }
 
   /** Made of cascades and passed on, of each the newest first. Undefined where others may take a turn. */

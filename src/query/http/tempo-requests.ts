@@ -4,16 +4,27 @@ import type { NamesAsked } from '../trace-names-json.ts'
 import { allOf, ANY_SPAN, compare, INTRINSIC, spansWith } from '../span-filters.ts'
 import { readTraceQl } from '../traceql/read-traceql.ts'
 import { type Attribute, type Field, type Query, TraceQlError } from '../traceql/syntax.ts'
+import { readMetrics } from './metrics-requests.ts'
 import {
   ANY_NUMBER,
   ANY_TEXT,
   BadParameter,
+  JSON_TYPE,
   malformed,
   type TraceApiParameters,
   traceIdOf,
   type TraceRequest,
 } from './trace-parameters.ts'
 
+/** The Tempo whose questions are understood: clients go by it. */
+const BUILD = JSON.stringify({
+  version: '3.0.3',
+  revision: '',
+  branch: '',
+  buildUser: 'causeway',
+  buildDate: '',
+  goVersion: '',
+})
 const MODES = ['all', 'blocks', 'ingesters', 'external']
 const SCOPES = ['none', 'resource', 'span', 'intrinsic', 'event', 'link', 'instrumentation', 'trace']
 const MAX_NAMES = 1_000
@@ -30,6 +41,12 @@ export function readTempoRequest(
   if (what === 'echo' && more.length === 0) return { kind: 'fixed', text: 'echo', type: 'text/plain' }
   if (what === 'traces' && more.length === 1)
     return readTrace(more[0] ?? '', { version, wantsProtobuf }, parameters)
+  if (version === 1 && more.length === 1) {
+    const [which] = more
+    if (what === 'status' && which === 'buildinfo') return { kind: 'fixed', text: BUILD, type: JSON_TYPE }
+    if (what === 'metrics' && (which === 'query_range' || which === 'query'))
+      return asked(readMetrics(which, parameters, queryOf))
+  }
   if (what !== 'search') return undefined
   const [tag, name, values, ...others] = more
   if (tag === undefined) return version === 1 ? asked(readTempoSearch(parameters)) : undefined

@@ -1,7 +1,7 @@
 import type { Condition, Conditions } from './conditions.ts'
 import { isSame } from './conditions.ts'
 import type { AttributeSource } from './evaluate-field.ts'
-import { AttributeFetch, ColumnFetch, type Read } from './fetch-attributes.ts'
+import { ABSENT_VALUE, AttributeFetch, ColumnFetch, type Read } from './fetch-attributes.ts'
 import type { MatchingEffort } from './regular-expression.ts'
 import { durationOf, intOf, kindOf, NIL, statusOf, stringOf } from './static-values.ts'
 import {
@@ -16,6 +16,7 @@ import {
   type Place,
   placesOf,
   staticOf,
+  staticOfValues,
   type StoredAttribute,
   type StoredEvent,
   type StoredLink,
@@ -25,23 +26,27 @@ import {
 
 /** Attributes for which Tempo keeps a column, for values of one type. What is in it and what is not is read otherwise. */
 const DEDICATED: Readonly<Record<'span' | 'resource', ReadonlyMap<string, 'string' | 'int'>>> = {
-  resource: new Map([
-    ['k8s.cluster.name', 'string'],
-    ['k8s.namespace.name', 'string'],
-    ['k8s.pod.name', 'string'],
-    ['k8s.container.name', 'string'],
-  ]),
+  resource: new Map(
+    [
+      'cluster',
+      'namespace',
+      'pod',
+      'container',
+      'k8s.cluster.name',
+      'k8s.namespace.name',
+      'k8s.pod.name',
+      'k8s.container.name',
+    ].map((name) => [name, 'string']),
+  ),
   span: new Map([
-    ['http.request.method', 'string'],
-    ['http.response.status_code', 'int'],
-    ['url.path', 'string'],
-    ['url.route', 'string'],
-    ['server.address', 'string'],
-    ['server.port', 'int'],
     ['http.method', 'string'],
     ['http.url', 'string'],
-    ['http.route', 'string'],
     ['http.status_code', 'int'],
+    ['http.request.method', 'string'],
+    ['http.route', 'string'],
+    ['server.address', 'string'],
+    ['url.path', 'string'],
+    ['url.route', 'string'],
   ]),
 }
 
@@ -440,4 +445,42 @@ export class SpanView implements AttributeSource {
 function find(read: readonly Read[], attribute: Attribute): Static | undefined {
   for (const one of read) if (isSame(one.attribute, attribute)) return one.value
   return undefined
+}
+
+const SHOWN_OF_SPAN: readonly IntrinsicName[] = ['name', 'status', 'statusMessage', 'kind']
+
+/** Everything that a span, its scope, its resource and its trace have, as Tempo compares spans by it. */
+export function attributesOfSpan(span: StoredSpan, facts: TraceFactsFound): Read[] {
+  const { scope } = span
+  const named = (name: IntrinsicName): Attribute => ({ kind: 'attribute', scope: 'intrinsic', name })
+  return [
+    { attribute: named('rootName'), value: stringOf(facts.rootName) },
+    { attribute: named('rootServiceName'), value: stringOf(facts.rootServiceName) },
+    ...attributesOfScope('resource', scope.resource, scope.service),
+    ...attributesOfScope('instrumentation', scope.attributes),
+    { attribute: named('instrumentation:name'), value: stringOf(scope.name) },
+    { attribute: named('instrumentation:version'), value: stringOf(scope.version) },
+    ...attributesOfScope('span', span.attributes),
+    ...SHOWN_OF_SPAN.map((name) => ({
+      attribute: named(name),
+      value: spanValue(span, undefined, name) ?? NIL,
+    })),
+  ]
+}
+
+function attributesOfScope(
+  scope: 'span' | 'resource' | 'instrumentation',
+  stored: readonly StoredAttribute[],
+  service?: string,
+): Read[] {
+  const dedicated = scope === 'instrumentation' ? new Map<string, 'string' | 'int'>() : DEDICATED[scope]
+  const read: Read[] = []
+  const add = (name: string, value: Static): void => {
+    read.push({ attribute: { kind: 'attribute', scope, name }, value })
+  }
+  if (service !== undefined) add(SERVICE, stringOf(service))
+  for (const [name, type] of dedicated) add(name, inColumn(stored, name, type) ?? ABSENT_VALUE)
+  for (const one of stored)
+    if (!isInColumn(one, dedicated, scope)) add(one.key, staticOfValues(one.column, one.values))
+  return read
 }
