@@ -77,7 +77,12 @@ export class AttributeFetch {
     this.#isStrict = all && this.#accepts.size === 1
   }
 
-  /** Undefined where something is required that is not there. */
+  /** Nothing is asked for. */
+  get isEmpty(): boolean {
+    return this.#accepts.size === 0 && this.#absent.length === 0
+  }
+
+  /** False where something is required that is not there. */
   read(attributes: readonly StoredAttribute[], all: boolean, into: Read[]): boolean {
     let found = 0
     if (this.#accepts.size > 0)

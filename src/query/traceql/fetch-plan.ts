@@ -20,6 +20,7 @@ import {
   type StoredAttribute,
   type StoredEvent,
   type StoredLink,
+  type StoredScope,
   type StoredSpan,
   type StoredTrace,
 } from './trace-data.ts'
@@ -126,6 +127,7 @@ export class FetchPlan {
     this.#relates = relates
   }
   readonly #relates: boolean
+  readonly #scopes = new Map<StoredScope, ScopeRead>()
 
   /** The spans that a query looks at. */
   spansOf(trace: StoredTrace): SpanView[] {
@@ -144,53 +146,90 @@ export class FetchPlan {
   }
 
   #view(span: StoredSpan, place: Place | undefined): SpanView | undefined {
+    const scope = this.#readOf(span.scope)
+    if (scope === undefined) return undefined
     const view = new SpanView(span, place, this.#relates)
+    view.resource = scope.resource
+    view.instrumentation = scope.instrumentation
     const events = this.#event && readEach(this.#event, span.events, eventValue, this.#all)
     const links = this.#link && readEach(this.#link, span.links, linkValue, this.#all)
     if (events === null || links === null) return undefined
-    view.event = events ?? []
-    view.link = links ?? []
-    const { scope } = span
-    const hasAllOfSpan = this.#read(this.#span, 'span', span.attributes, view.span, (name) =>
-      spanValue(span, place, name),
+    if (events !== undefined) view.event = events
+    if (links !== undefined) view.link = links
+    const hasAll = this.#read(
+      this.#span,
+      'span',
+      () => span.attributes,
+      view.span,
+      (name) => spanValue(span, place, name),
     )
-    if (!hasAllOfSpan) return undefined
-    if (this.#all && view.count(this.#startIsRead) < this.#span.names) return undefined
+    if (!hasAll) return undefined
+    if (this.#all && view.countOfSpan(this.#startIsRead) < this.#span.names) return undefined
+    return this.#requiresMatch && view.count(this.#startIsRead) === 0 ? undefined : view
+  }
+
+  /** What is read of the resource and the scope of spans, which many have in common. Undefined where they are passed over. */
+  #readOf(scope: StoredScope): ScopeRead | undefined {
+    const known = this.#scopes.get(scope)
+    if (known !== undefined) return known === PASSED_OVER ? undefined : known
+    const read = { resource: [] as Read[], instrumentation: [] as Read[] }
     const hasAllOfScope = this.#read(
       this.#instrumentation,
       'instrumentation',
-      scope.attributes,
-      view.instrumentation,
+      () => scope.attributes,
+      read.instrumentation,
       (name) => stringOf(name === 'instrumentation:name' ? scope.name : scope.version),
     )
-    if (!hasAllOfScope || (this.#all && view.instrumentation.length < this.#instrumentation.names))
-      return undefined
-    const hasAllOfResource = this.#read(this.#resource, 'resource', scope.resource, view.resource, () =>
-      stringOf(scope.service),
+    const hasAllOfResource = this.#read(
+      this.#resource,
+      'resource',
+      () => scope.resource,
+      read.resource,
+      () => stringOf(scope.service),
     )
-    if (!hasAllOfResource || (this.#all && view.resource.length < this.#resource.names)) return undefined
-    return this.#requiresMatch && view.count(this.#startIsRead) === 0 ? undefined : view
+    const lacks = (all: readonly Read[], { names }: ScopeFetch): boolean => this.#all && all.length < names
+    const isPassedOver =
+      !hasAllOfScope ||
+      !hasAllOfResource ||
+      lacks(read.instrumentation, this.#instrumentation) ||
+      lacks(read.resource, this.#resource)
+    if (this.#scopes.size >= MOST_SCOPES) this.#scopes.clear()
+    this.#scopes.set(scope, isPassedOver ? PASSED_OVER : read)
+    return isPassedOver ? undefined : read
   }
 
   /** False where everything is required and something is missing. */
   #read(
     { columns, attributes }: ScopeFetch,
     scope: 'span' | 'resource' | 'instrumentation',
-    stored: readonly StoredAttribute[],
+    storedOf: () => readonly StoredAttribute[],
     into: Read[],
     columnValue: (name: string) => Static | undefined,
   ): boolean {
     const dedicated = scope === 'instrumentation' ? undefined : DEDICATED[scope]
     for (const { attribute, fetch } of columns) {
       const type = attribute.scope === 'intrinsic' ? undefined : dedicated?.get(attribute.name)
-      const value = type === undefined ? columnValue(attribute.name) : inColumn(stored, attribute.name, type)
+      const value =
+        type === undefined ? columnValue(attribute.name) : inColumn(storedOf(), attribute.name, type)
       if (!fetch.read(value, into) && this.#all) return false
     }
+    if (attributes.isEmpty) return true
+    const stored = storedOf()
     const others =
-      dedicated === undefined ? stored : stored.filter((one) => !isInColumn(one, dedicated, scope))
+      dedicated === undefined || !stored.some((one) => isInColumn(one, dedicated, scope))
+        ? stored
+        : stored.filter((one) => !isInColumn(one, dedicated, scope))
     return attributes.read(others, this.#all, into)
   }
 }
+
+interface ScopeRead {
+  readonly resource: readonly Read[]
+  readonly instrumentation: readonly Read[]
+}
+
+const PASSED_OVER: ScopeRead = { resource: [], instrumentation: [] }
+const MOST_SCOPES = 10_000
 
 const isInColumn = (
   { key, column, values }: StoredAttribute,
@@ -372,11 +411,11 @@ export function factsOf({ traceId, spans }: StoredTrace): TraceFactsFound {
 export class SpanView implements AttributeSource {
   readonly stored: StoredSpan
   readonly span: Read[] = []
-  readonly resource: Read[] = []
-  readonly instrumentation: Read[] = []
-  event: readonly Read[] = []
-  link: readonly Read[] = []
-  trace: readonly Read[] = []
+  resource: readonly Read[] = NOTHING
+  instrumentation: readonly Read[] = NOTHING
+  event: readonly Read[] = NOTHING
+  link: readonly Read[] = NOTHING
+  trace: readonly Read[] = NOTHING
   readonly #place: Place | undefined
   readonly #isPlaceRead: boolean
 
@@ -392,9 +431,12 @@ export class SpanView implements AttributeSource {
 
   /** How many attributes were read, besides those of the whole trace; what was read and is nil does not count. */
   count(isStartRead: boolean): number {
-    let count = isStartRead ? 1 : 0
-    for (const read of [this.span, this.resource, this.instrumentation, this.event, this.link])
-      for (const { value } of read) if (value.type !== 'nil') count++
+    return this.countOfSpan(isStartRead) + countOf(this.resource) + countOf(this.instrumentation)
+  }
+
+  /** Of the span itself, its events and its links. */
+  countOfSpan(isStartRead: boolean): number {
+    let count = (isStartRead ? 1 : 0) + countOf(this.span) + countOf(this.event) + countOf(this.link)
     const isPlaced = this.#place !== undefined && this.#place.left > 0
     if (
       isPlaced &&
@@ -440,6 +482,14 @@ export class SpanView implements AttributeSource {
     const { trace, resource, span, event, link, instrumentation } = this
     return [trace, resource, span, event, link, instrumentation].flat()
   }
+}
+
+const NOTHING: readonly Read[] = []
+
+function countOf(read: readonly Read[]): number {
+  let count = 0
+  for (const { value } of read) if (value.type !== 'nil') count++
+  return count
 }
 
 function find(read: readonly Read[], attribute: Attribute): Static | undefined {

@@ -49,100 +49,157 @@ export class SpanReader {
   }
 
   #span(bytes: Buffer, scope: StoredScope): StoredSpan {
-    const span = { spanId: '', parentId: '', name: '', kind: 0, startNs: 0n, endNs: 0n }
-    const attributes: StoredAttribute[] = []
-    const events: { from: number; to: number }[] = []
-    const links: StoredLink[] = []
-    let [status, statusMessage] = [0, '']
-    const cursor = new WireCursor(bytes)
-    while (cursor.next()) {
-      switch (cursor.field) {
-        case 2:
-          span.spanId = bytes.toString('hex', cursor.start, cursor.end)
-          break
-        case 4:
-          span.parentId = idOf(bytes, cursor)
-          break
-        case 5:
-          span.name = bytes.toString('utf8', cursor.start, cursor.end)
-          break
-        case 6:
-          span.kind = cursor.int32('kind')
-          break
-        case 7:
-          span.startNs = cursor.nanos('startTimeUnixNano')
-          break
-        case 8:
-          span.endNs = cursor.nanos('endTimeUnixNano')
-          break
-        case 9:
-          this.#add(attributes, bytes, cursor)
-          break
-        case 11:
-          events.push({ from: cursor.start, to: cursor.end })
-          break
-        case 13:
-          links.push(this.#link(bytes, cursor.start, cursor.end))
-          break
-        case 15: {
-          const inner = new WireCursor(bytes, cursor.start, cursor.end)
-          while (inner.next()) {
-            if (inner.field === 2) statusMessage = bytes.toString('utf8', inner.start, inner.end)
-            else if (inner.field === 3) status = inner.int32('code')
-          }
-        }
-      }
-    }
-    const { startNs } = span
-    return {
-      ...span,
-      status,
-      statusMessage,
-      attributes,
-      events: events.map(({ from, to }) => this.#event(bytes, from, to, startNs)),
-      links,
-      scope,
-    }
-  }
-
-  /** Of several with one key the first counts. */
-  #add(attributes: StoredAttribute[], bytes: Buffer, { start, end }: WireCursor): void {
-    const attribute = readAttribute(bytes, start, end, this.#wanted)
-    if (attribute === UNREAD || !attributes.some(({ key }) => key === attribute.key))
-      attributes.push(attribute)
-  }
-
-  #event(bytes: Buffer, from: number, to: number, startNs: bigint): StoredEvent {
-    const cursor = new WireCursor(bytes, from, to)
-    let [name, timeNs] = ['', 0n]
-    const attributes: StoredAttribute[] = []
-    while (cursor.next()) {
-      if (cursor.field === 1) timeNs = cursor.nanos('timeUnixNano')
-      else if (cursor.field === 2) name = bytes.toString('utf8', cursor.start, cursor.end)
-      else if (cursor.field === 3) this.#add(attributes, bytes, cursor)
-    }
-    return { name, sinceStartNs: timeNs - startNs, attributes }
-  }
-
-  #link(bytes: Buffer, from: number, to: number): StoredLink {
-    const cursor = new WireCursor(bytes, from, to)
-    let [traceId, spanId] = ['', '']
-    const attributes: StoredAttribute[] = []
-    while (cursor.next()) {
-      if (cursor.field === 1) traceId = bytes.toString('hex', cursor.start, cursor.end)
-      else if (cursor.field === 2) spanId = bytes.toString('hex', cursor.start, cursor.end)
-      else if (cursor.field === 4) this.#add(attributes, bytes, cursor)
-    }
-    return { traceId, spanId, attributes }
+    return new ReadSpan(bytes, scope, this.#wanted)
   }
 }
 
 const MOST_SCOPES = 10_000
 
-/** In hex digits; empty where it is all zeros, which stands for none. */
-function idOf(bytes: Buffer, { start, end }: WireCursor): string {
-  const id = bytes.toString('hex', start, end)
-  return /^0*$/.test(id) ? '' : id
+/** A span, of which what nobody asks for is left as bytes. */
+class ReadSpan implements StoredSpan {
+  readonly kind: number = 0
+  readonly startNs: bigint = 0n
+  readonly endNs: bigint = 0n
+  readonly scope: StoredScope
+  readonly #bytes: Buffer
+  readonly #wanted: Wanted
+  #id = { from: 0, to: 0 }
+  #parent = { from: 0, to: 0 }
+  #name = { from: 0, to: 0 }
+  #state = { from: 0, to: 0 }
+  #read: Partial<StoredSpan> = NOTHING_READ
+
+  constructor(bytes: Buffer, scope: StoredScope, wanted: Wanted) {
+    this.#bytes = bytes
+    this.scope = scope
+    this.#wanted = wanted
+    const cursor = new WireCursor(bytes)
+    while (cursor.next()) {
+      switch (cursor.field) {
+        case 2:
+          this.#id = { from: cursor.start, to: cursor.end }
+          break
+        case 4:
+          this.#parent = { from: cursor.start, to: cursor.end }
+          break
+        case 5:
+          this.#name = { from: cursor.start, to: cursor.end }
+          break
+        case 6:
+          this.kind = cursor.int32('kind')
+          break
+        case 7:
+          this.startNs = cursor.nanos('startTimeUnixNano')
+          break
+        case 8:
+          this.endNs = cursor.nanos('endTimeUnixNano')
+          break
+        case 15:
+          this.#state = { from: cursor.start, to: cursor.end }
+      }
+    }
+  }
+
+  get spanId(): string {
+    return this.#bytes.toString('hex', this.#id.from, this.#id.to)
+  }
+
+  get parentId(): string {
+    const { from, to } = this.#parent
+    for (let at = from; at < to; at++) if (this.#bytes[at] !== 0) return this.#bytes.toString('hex', from, to)
+    return ''
+  }
+
+  get name(): string {
+    return this.#bytes.toString('utf8', this.#name.from, this.#name.to)
+  }
+
+  get status(): number {
+    const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
+    let status = 0
+    while (cursor.next()) if (cursor.field === 3) status = cursor.int32('code')
+    return status
+  }
+
+  get statusMessage(): string {
+    const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
+    let message = ''
+    while (cursor.next())
+      if (cursor.field === 2) message = this.#bytes.toString('utf8', cursor.start, cursor.end)
+    return message
+  }
+
+  get attributes(): readonly StoredAttribute[] {
+    return this.#once('attributes', () =>
+      attributesIn(this.#bytes, { start: 0, end: this.#bytes.length, field: 9 }, this.#wanted),
+    )
+  }
+
+  get events(): readonly StoredEvent[] {
+    return this.#once('events', () => {
+      const events: StoredEvent[] = []
+      for (const { start, end } of messages(this.#bytes, 11)) events.push(this.#event(start, end))
+      return events
+    })
+  }
+
+  get links(): readonly StoredLink[] {
+    return this.#once('links', () => {
+      const links: StoredLink[] = []
+      for (const { start, end } of messages(this.#bytes, 13)) links.push(this.#link(start, end))
+      return links
+    })
+  }
+
+  #once<Key extends 'attributes' | 'events' | 'links'>(
+    key: Key,
+    read: () => StoredSpan[Key],
+  ): StoredSpan[Key] {
+    const known = this.#read[key]
+    if (known !== undefined) return known
+    const made = readOr(read, [] as unknown as StoredSpan[Key])
+    this.#read = { ...this.#read, [key]: made }
+    return made
+  }
+
+  #event(from: number, to: number): StoredEvent {
+    const bytes = this.#bytes
+    const cursor = new WireCursor(bytes, from, to)
+    let [name, timeNs] = ['', 0n]
+    while (cursor.next()) {
+      if (cursor.field === 1) timeNs = cursor.nanos('timeUnixNano')
+      else if (cursor.field === 2) name = bytes.toString('utf8', cursor.start, cursor.end)
+    }
+    const attributes = attributesIn(bytes, { start: from, end: to, field: 3 }, this.#wanted)
+    return { name, sinceStartNs: timeNs - this.startNs, attributes }
+  }
+
+  #link(from: number, to: number): StoredLink {
+    const bytes = this.#bytes
+    const cursor = new WireCursor(bytes, from, to)
+    let [traceId, spanId] = ['', '']
+    while (cursor.next()) {
+      if (cursor.field === 1) traceId = bytes.toString('hex', cursor.start, cursor.end)
+      else if (cursor.field === 2) spanId = bytes.toString('hex', cursor.start, cursor.end)
+    }
+    return {
+      traceId,
+      spanId,
+      attributes: attributesIn(bytes, { start: from, end: to, field: 4 }, this.#wanted),
+    }
+  }
+}
+
+const NOTHING_READ = {}
+
+/** What of a span is no protobuf is as if it were not there. */
+function readOr<T>(read: () => T, otherwise: T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return otherwise
+    throw error
+  }
 }
 
 function readScope({ resourceId, resource, scope }: ScopeEnvelopes): StoredScope {
@@ -154,14 +211,14 @@ function readScope({ resourceId, resource, scope }: ScopeEnvelopes): StoredScope
   }
   try {
     for (const { start, end } of messages(resource, 1))
-      found.resource.push(...attributesIn(resource, start, end, 1))
+      found.resource.push(...attributesIn(resource, { start, end, field: 1 }, undefined))
     for (const { start, end } of messages(scope, 1)) {
       const cursor = new WireCursor(scope, start, end)
       while (cursor.next()) {
         if (cursor.field === 1) found.name = scope.toString('utf8', cursor.start, cursor.end)
         else if (cursor.field === 2) found.version = scope.toString('utf8', cursor.start, cursor.end)
       }
-      found.attributes.push(...attributesIn(scope, start, end, 3))
+      found.attributes.push(...attributesIn(scope, { start, end, field: 3 }, undefined))
     }
   } catch (error) {
     if (!(error instanceof MalformedOtlp)) throw error
@@ -175,14 +232,21 @@ function* messages(bytes: Buffer, field: number): Generator<{ start: number; end
   while (cursor.next()) if (cursor.field === field) yield { start: cursor.start, end: cursor.end }
 }
 
-function attributesIn(bytes: Buffer, start: number, end: number, field: number): StoredAttribute[] {
+/** The attributes in a message. Of several with one key the first counts. */
+function attributesIn(
+  bytes: Buffer,
+  { start, end, field }: { start: number; end: number; field: number },
+  wanted: Wanted,
+): StoredAttribute[] {
   const attributes: StoredAttribute[] = []
   const cursor = new WireCursor(bytes, start, end)
-  while (cursor.next())
-    if (cursor.field === field) {
-      const attribute = readAttribute(bytes, cursor.start, cursor.end, undefined)
-      if (!attributes.some(({ key }) => key === attribute.key)) attributes.push(attribute)
-    }
+  while (cursor.next()) {
+    if (cursor.field !== field) continue
+    const attribute = readAttribute(bytes, cursor.start, cursor.end, wanted)
+    if (attribute === UNREAD) {
+      if (attributes.length === 0) attributes.push(attribute)
+    } else if (!attributes.some(({ key }) => key === attribute.key)) attributes.push(attribute)
+  }
   return attributes
 }
 

@@ -153,6 +153,7 @@ const TRACES = 20_000
 /** A page of what was sent into a trace has so many items, or fewer of so many bytes, or one that is larger. */
 const ITEMS_A_PAGE = 500
 const PAGE_BYTES = MIB
+const LEAST = -(2n ** 63n)
 
 const COLUMNS = `outbox.decision, outbox.trace, outbox.parent_id, outbox.flags, outbox.scope, outbox.extra,
   spans.raw, spans.scope, spans.cpid`
@@ -182,7 +183,7 @@ export class SqliteOutbox implements OutboxReader {
   readonly #decisionsOfSpan: Statement<[number, bigint], number>
   readonly #ownDecisions: Statement<[number], number>
   readonly #ofTrace: Statement<[number, bigint], ItemRow>
-  readonly #ofOrigin: Statement<[number, bigint], ItemRow>
+  readonly #ofOrigin: Statement<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>
   readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
     most: SCOPE_BYTES,
     of: envelopeBytes,
@@ -225,9 +226,10 @@ export class SqliteOutbox implements OutboxReader {
       .safeIntegers()
     // CROSS JOIN: left to itself, SQLite begins with everything that was ever forwarded.
     this.#ofOrigin = db
-      .prepare<[number, bigint], ItemRow>(
-        `SELECT ${COLUMNS} FROM spans CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id
-         WHERE spans.origin = ? AND outbox.decision > ? ORDER BY outbox.decision`,
+      .prepare<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>(
+        `SELECT ${COLUMNS}, spans.span_id, spans.id
+         FROM spans CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id
+         WHERE spans.origin = ? AND (spans.span_id, spans.id) > (?, ?) ORDER BY spans.span_id, spans.id`,
       )
       .raw()
       .safeIntegers()
@@ -299,32 +301,40 @@ export class SqliteOutbox implements OutboxReader {
 
   /** What was sent into a trace of a cascade, in order. */
   *itemsOfTrace(trace: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
-    yield* this.#pages((after) => this.#ofTrace.iterate(trace, after), read)
+    let after = 0n
+    const rows = (): Iterable<ItemRow> => this.#ofTrace.iterate(trace, after)
+    yield* this.#pages(rows, read, ([decision]) => (after = decision))
   }
 
   /** What was passed on in the original trace with this number. */
   *itemsOfOrigin(origin: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
-    yield* this.#pages((after) => this.#ofOrigin.iterate(origin, after), read)
+    let after: [spanId: bigint, id: bigint] = [LEAST, 0n]
+    const rows = (): Iterable<[...ItemRow, spanId: bigint, id: bigint]> =>
+      this.#ofOrigin.iterate(origin, ...after)
+    yield* this.#pages(rows, read, (row) => (after = [row[9], row[10]]))
   }
 
-  *#pages(
-    rowsAfter: (decision: bigint) => Iterable<ItemRow>,
+  /** A page in the order in which it was sent; the rows come in whichever is quick. */
+  *#pages<Row extends readonly [...ItemRow, ...unknown[]]>(
+    rowsLeft: () => Iterable<Row>,
     read: { add(bytes: number): void },
+    note: (row: Row) => void,
   ): Generator<OutboxItem[]> {
-    for (let after = 0n; ;) {
+    for (;;) {
       const items: OutboxItem[] = []
       let bytes = 0
-      for (const row of rowsAfter(after)) {
+      for (const row of rowsLeft()) {
         const item = this.#itemOf(row)
         items.push(item)
-        after = row[0]
+        note(row)
         const length = (item.raw?.length ?? 0) + (item.extra?.length ?? 0)
         bytes += length
         read.add(length)
         if (items.length >= ITEMS_A_PAGE || bytes >= PAGE_BYTES) break
       }
-      yield items
-      if (items.length < ITEMS_A_PAGE && bytes < PAGE_BYTES) return
+      const isLast = items.length < ITEMS_A_PAGE && bytes < PAGE_BYTES
+      yield items.sort((a, b) => a.decision - b.decision)
+      if (isLast) return
     }
   }
 
@@ -334,7 +344,10 @@ export class SqliteOutbox implements OutboxReader {
     return row && this.#itemOf(row)
   }
 
-  #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: ItemRow): OutboxItem {
+  #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: readonly [
+    ...ItemRow,
+    ...unknown[],
+  ]): OutboxItem {
     const flags = Number(flagBits)
     const synthetic = (flags & SENT_SYNTHETIC) !== 0
     return {

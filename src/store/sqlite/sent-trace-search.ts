@@ -1,6 +1,7 @@
 import type { Statement } from 'better-sqlite3'
 import type { Pages, SentTrace, SentTraceRange, SpanHint } from '../../model/queries.ts'
-import type { UnixNanos } from '../../model/time-and-size.ts'
+import { type OutboxItem, SENT_INHERITED_CPID, SENT_PATCHED } from '../../model/outbox.ts'
+import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
 import type { Sqlite } from './open-database.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { BytesRead } from './record-queries.ts'
@@ -8,6 +9,8 @@ import type { BytesRead } from './record-queries.ts'
 /** How many outgoing traces, and how many received spans, are looked through at once. */
 const TRACES_AT_ONCE = 500
 const SPANS_AT_ONCE = 4_096
+/** So few traces of a window are read one by one; more of them with everything that lies between. */
+const FEW = 200
 /** How long the spans of a trace come in: so much around the time asked for is looked through. */
 const SLACK_NS = 900_000_000_000n
 /** Blocks of spans whose times are remembered. */
@@ -101,6 +104,9 @@ export class SentTraceSearch {
   readonly #newestTrace: Statement<[number], number | null>
   readonly #newestSpan: Statement<[], number | null>
   readonly #originTrace: Statement<[number], Buffer>
+  readonly #bounds: Statement<[number], { least: number; most: number }>
+  readonly #bytesIn: Statement<[number, number], number | null>
+  readonly #bytesOf: Statement<[number, number], [heads: string | null, bytes: Buffer | null]>
 
   constructor(db: Sqlite, outbox: SqliteOutbox, read: BytesRead) {
     this.#db = db
@@ -112,6 +118,19 @@ export class SentTraceSearch {
     this.#originTrace = db
       .prepare<[number], Buffer>('SELECT trace_id FROM origin_traces WHERE id = ?')
       .pluck()
+    this.#bounds = db.prepare('SELECT min(id) AS least, max(id) AS most FROM spans WHERE origin = ?')
+    this.#bytesIn = db
+      .prepare<[number, number], number | null>('SELECT sum(length(raw)) FROM spans WHERE id > ? AND id <= ?')
+      .pluck()
+    // Bytes are joined as texts, which SQLite takes as they are.
+    this.#bytesOf = db
+      .prepare<[number, number], [heads: string | null, bytes: Buffer | null]>(
+        `SELECT group_concat(head, ';'), CAST(group_concat(CAST(raw AS TEXT), '') AS BLOB) FROM (
+           SELECT s.id || ',' || s.origin || ',' || s.scope || ',' || o.flags || ',' || length(s.raw) AS head, s.raw AS raw
+           FROM spans s CROSS JOIN outbox o ON o.trace = 0 AND o.span = s.id
+           WHERE s.id > ? AND s.id <= ? ORDER BY s.id)`,
+      )
+      .raw()
   }
 
   /** Traces made of cascades. */
@@ -150,31 +169,112 @@ export class SentTraceSearch {
   }
 
   /** Traces of spans that were passed on in the trace in which they came. */
-  *forwarded(
-    { fromNs, toNs }: SentTraceRange,
-    hint: SpanHint | undefined,
-  ): Pages<SentTrace> & Generator<SentTrace[]> {
-    const { sql, values } = hint === undefined ? NO_HINT : ofReceived(hint)
-    const window = this.#db
+  *forwarded(range: SentTraceRange, hint: SpanHint | undefined): Pages<SentTrace> & Generator<SentTrace[]> {
+    const origins = hint === undefined ? undefined : this.#originsWith(ofReceived(hint))
+    const seen = new NumberSet()
+    const newest = this.#newestSpan.get() ?? 0
+    for (let upTo = newest; upTo > 0;) {
+      const block = Math.ceil(upTo / SPANS_AT_ONCE) - 1
+      const after = block * SPANS_AT_ONCE
+      let found: SentTrace[] = []
+      let next = after
+      if (this.#times.mayReach(block, newest, range.fromNs, range.toNs)) {
+        const hinted = origins?.(after, upTo)
+        if (hinted !== undefined && hinted.length <= FEW)
+          found = hinted.filter((origin) => seen.add(origin)).flatMap((origin) => this.#traceOf(origin))
+        else ({ found, next } = this.#tracesIn(after, upTo, seen, hinted && new Set(hinted)))
+      }
+      yield found
+      upTo = next
+    }
+  }
+
+  /** The original traces of which some span between two meets a hint. */
+  #originsWith({ sql, values }: SqlHint): (after: number, upTo: number) => number[] {
+    const statement = this.#db
       .prepare<Bound[], number>(
         `SELECT DISTINCT s.origin FROM spans s WHERE s.id > ? AND s.id <= ? AND ${sql}
            AND EXISTS (SELECT 1 FROM outbox WHERE outbox.trace = 0 AND outbox.span = s.id) ORDER BY s.id DESC`,
       )
       .pluck()
-    const seen = new NumberSet()
-    const newest = this.#newestSpan.get() ?? 0
-    for (let block = Math.ceil(newest / SPANS_AT_ONCE) - 1; block >= 0; block--) {
-      const found: SentTrace[] = []
-      if (this.#times.mayReach(block, newest, fromNs, toNs)) {
-        for (const origin of window.all(block * SPANS_AT_ONCE, (block + 1) * SPANS_AT_ONCE, ...values)) {
-          if (!seen.add(origin)) continue
-          const traceId = this.#originTrace.get(origin)
-          if (traceId !== undefined)
-            found.push({ traceId, items: () => this.#outbox.itemsOfOrigin(origin, this.#read) })
-        }
+    return (after, upTo) => statement.all(after, upTo, ...values)
+  }
+
+  /** Many traces, or all. Most come in together, and are read where they lie. */
+  #tracesIn(
+    after: number,
+    upTo: number,
+    seen: NumberSet,
+    wanted: ReadonlySet<number> | undefined,
+  ): { found: SentTrace[]; next: number } {
+    const { items, changed, next } = this.#windowOf(after, upTo)
+    const found: SentTrace[] = []
+    for (const [origin, own] of items) {
+      if (wanted?.has(origin) === false || !seen.add(origin)) continue
+      const bounds = this.#bounds.get(origin)
+      const isHere = bounds !== undefined && bounds.least > next && bounds.most <= upTo
+      if (!isHere || changed.has(origin)) found.push(...this.#traceOf(origin))
+      else {
+        const traceId = this.#originTrace.get(origin)
+        if (traceId !== undefined) found.push({ traceId, items: () => [own] })
       }
-      yield found
     }
+    return { found: found.reverse(), next }
+  }
+
+  /** The newest spans of a window, by their original traces. All their bytes are read at once, which is much quicker. */
+  #windowOf(after: number, upTo: number): Window {
+    let next = after
+    // Half of it, until it is not too much.
+    while (upTo - next > 1 && (this.#bytesIn.get(next, upTo) ?? 0) > WINDOW_BYTES) next += (upTo - next) >> 1
+    const window: Window = { items: new Map(), changed: new Set(), next }
+    const [heads, bytes] = this.#bytesOf.get(next, upTo) ?? [null, null]
+    if (heads === null || bytes === null) return window
+    this.#read.add(bytes.length)
+    let at = 0
+    for (const head of heads.split(';')) {
+      const [id = 0, origin = 0, scope = 0, flags = 0, length = 0] = head.split(',').map(Number)
+      const items = window.items.get(origin)
+      const item = asItCame(id, scope, bytes.subarray(at, at + length))
+      at += length
+      if (items === undefined) window.items.set(origin, [item])
+      else items.push(item)
+      if ((flags & CHANGED) !== 0) window.changed.add(origin)
+    }
+    return window
+  }
+
+  #traceOf(origin: number): SentTrace[] {
+    const traceId = this.#originTrace.get(origin)
+    if (traceId === undefined) return []
+    return [{ traceId, items: () => this.#outbox.itemsOfOrigin(origin, this.#read) }]
+  }
+}
+
+interface Window {
+  readonly items: Map<number, OutboxItem[]>
+  /** The traces of spans that were not passed on as they came. */
+  readonly changed: Set<number>
+  /** The highest span that is not in it. */
+  readonly next: number
+}
+
+/** So much is read at a time. */
+const WINDOW_BYTES = 8 * MIB
+/** Of a decision that changes the bytes of a span. */
+const CHANGED = SENT_PATCHED | SENT_INHERITED_CPID
+
+function asItCame(id: number, scope: number, raw: Buffer): OutboxItem {
+  return {
+    decision: id,
+    raw,
+    synthetic: false,
+    scope,
+    traceId: undefined,
+    parentId: 0n,
+    copy: false,
+    inherited: undefined,
+    extra: undefined,
   }
 }
 
