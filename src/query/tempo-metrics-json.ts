@@ -13,7 +13,7 @@ import {
   type Series,
   textOfLabels,
 } from './traceql/metric-series.ts'
-import { staticJson } from './traceql/static-json.ts'
+import { staticJson } from './traceql/static-values.ts'
 import { type Query, TraceQlError } from './traceql/syntax.ts'
 
 export interface MetricsAsked {

@@ -4,7 +4,7 @@ import { findTraces, type FoundTrace, SearchEffort, type TraceSearch } from './t
 import type { Read } from './traceql/fetch-attributes.ts'
 import type { SpanView } from './traceql/fetch-plan.ts'
 import type { Spanset } from './traceql/pipeline.ts'
-import { staticJson } from './traceql/static-json.ts'
+import { staticJson } from './traceql/static-values.ts'
 import { TraceQlError } from './traceql/syntax.ts'
 import type { StoredTrace } from './traceql/trace-data.ts'
 

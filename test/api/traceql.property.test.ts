@@ -125,7 +125,7 @@ const filters = fc.letrec<{ filter: Filter }>((tie) => ({
   filter: fc.oneof(
     { maxDepth: 3, withCrossShrink: true },
     leaves,
-    fc.tuple(tie('filter'), tie('filter'), fc.boolean()).map(([left, right, isBoth]) => ({
+    fc.tuple(tie('filter'), tie('filter'), fc.boolean()).map(([left, right, isBoth]): Filter => ({
       text: `(${left.text} ${isBoth ? '&&' : '||'} ${right.text})`,
       holds: (span) =>
         isBoth ? left.holds(span) && right.holds(span) : left.holds(span) || right.holds(span),
@@ -295,6 +295,6 @@ test('what is found is what a model finds that looks at every span', async () =>
         })
       }
     }),
-    { numRuns: Number(process.env['CAUSEWAY_RUNS'] ?? 25) },
+    { numRuns: 25, interruptAfterTimeLimit: 60_000 },
   )
 })

@@ -1,11 +1,13 @@
+import { compileField } from './evaluate-field.ts'
 import { regularExpression } from './regular-expression.ts'
-import { areMatching, givesBoolean, isNumeric, takes } from './static-values.ts'
+import { areMatching, givesBoolean, isNumeric, NIL, takes } from './static-values.ts'
 import {
   type Aggregate,
   type Attribute,
   type Field,
   type IntrinsicName,
   type Metric,
+  type Operator,
   type Pipeline,
   type Query,
   type Scalar,
@@ -45,7 +47,7 @@ const TYPES: Readonly<Record<IntrinsicName, Type>> = {
 }
 
 /** The type of what a field gives, as far as it is known without a span. */
-export function typeOf(field: Field): Type {
+function typeOf(field: Field): Type {
   switch (field.kind) {
     case 'static':
       return field.value.type
@@ -62,7 +64,7 @@ export function typeOf(field: Field): Type {
 }
 
 /** Whether it asks the span for anything. */
-export function looksAtSpan(field: Field): boolean {
+function looksAtSpan(field: Field): boolean {
   switch (field.kind) {
     case 'static':
       return false
@@ -76,7 +78,7 @@ export function looksAtSpan(field: Field): boolean {
 }
 
 /** Throws TraceQlError where an operator does not take what stands beside it. */
-export function checkField(field: Field): void {
+function checkField(field: Field): void {
   if (field.kind === 'binary') {
     checkField(field.left)
     checkField(field.right)
@@ -88,7 +90,7 @@ export function checkField(field: Field): void {
 }
 
 /** The operands are known to be right. */
-export function checkOperation({ operator, left, right }: Extract<Field, { kind: 'binary' }>): void {
+function checkOperation({ operator, left, right }: Extract<Field, { kind: 'binary' }>): void {
   const types: [Type, Type] = [typeOf(left), typeOf(right)]
   checkSides(operator, types)
   if (operator !== '=~' && operator !== '!~') return
@@ -108,7 +110,7 @@ function checkSides(operator: Parameters<typeof takes>[0], [left, right]: [Type,
   if (wrong !== undefined) throw new TraceQlError(`${operator} does not take ${nameOf(wrong)}`)
 }
 
-export function checkUnary({ operator, of }: Extract<Field, { kind: 'unary' }>): void {
+function checkUnary({ operator, of }: Extract<Field, { kind: 'unary' }>): void {
   if (operator === 'absent' && of.kind === 'attribute') {
     const isService = of.scope === 'resource' && of.name === 'service.name'
     if (of.scope === 'intrinsic' || isService)
@@ -276,4 +278,41 @@ export function nameOfAttribute({ scope, name }: Attribute): string {
   if (scope === 'intrinsic') return name
   const quoted = /[\s{}()=~!<>&|^,]/u.test(name) ? `"${name}"` : name
   return scope === 'any' ? `.${quoted}` : `${scope}.${quoted}`
+}
+
+/** An operation, or what comes of it where that is known without a span. */
+export function foldedBinary(operator: Operator, left: Field, right: Field): Field {
+  const made = {
+    kind: 'binary' as const,
+    operator,
+    left: isTraceId(right) ? withoutZeros(left) : left,
+    right: isTraceId(left) ? withoutZeros(right) : right,
+  }
+  return folded(made, () => checkOperation(made))
+}
+
+export function foldedUnary(operator: Extract<Field, { kind: 'unary' }>['operator'], of: Field): Field {
+  const made = { kind: 'unary' as const, operator, of }
+  return folded(made, () => checkUnary(made))
+}
+
+/** What cannot be worked out stays, and is refused or fails where it is asked. */
+function folded(field: Field, check: () => void): Field {
+  if (looksAtSpan(field)) return field
+  try {
+    check()
+    return { kind: 'static', value: compileField(field)({ valueOf: () => NIL }) }
+  } catch (error) {
+    if (error instanceof TraceQlError) return field
+    throw error
+  }
+}
+
+const isTraceId = (field: Field): boolean =>
+  field.kind === 'attribute' && field.scope === 'intrinsic' && field.name === 'trace:id'
+
+/** Trace ids are compared without the zeros before them. */
+function withoutZeros(field: Field): Field {
+  if (field.kind !== 'static' || field.value.type !== 'string') return field
+  return { kind: 'static', value: { type: 'string', value: field.value.value.replace(/^0+/, '') } }
 }

@@ -1,4 +1,4 @@
-import { foldedBinary } from './fold-constants.ts'
+import { foldedBinary } from './check-types.ts'
 import { givesBoolean, joined } from './static-values.ts'
 import type {
   Attribute,

@@ -1,7 +1,7 @@
 import type { Condition, Conditions } from './conditions.ts'
 import { isSame } from './conditions.ts'
 import type { AttributeSource } from './evaluate-field.ts'
-import { ABSENT_VALUE, AttributeFetch, ColumnFetch, type Read } from './fetch-attributes.ts'
+import { AttributeFetch, ColumnFetch, type Read } from './fetch-attributes.ts'
 import type { MatchingEffort } from './regular-expression.ts'
 import { durationOf, intOf, kindOf, NIL, statusOf, stringOf } from './static-values.ts'
 import {
@@ -16,7 +16,6 @@ import {
   type Place,
   placesOf,
   staticOf,
-  staticOfValues,
   type StoredAttribute,
   type StoredEvent,
   type StoredLink,
@@ -26,7 +25,7 @@ import {
 } from './trace-data.ts'
 
 /** Attributes for which Tempo keeps a column, for values of one type. What is in it and what is not is read otherwise. */
-const DEDICATED: Readonly<Record<'span' | 'resource', ReadonlyMap<string, 'string' | 'int'>>> = {
+export const DEDICATED: Readonly<Record<'span' | 'resource', ReadonlyMap<string, 'string' | 'int'>>> = {
   resource: new Map(
     [
       'cluster',
@@ -231,7 +230,7 @@ interface ScopeRead {
 const PASSED_OVER: ScopeRead = { resource: [], instrumentation: [] }
 const MOST_SCOPES = 10_000
 
-const isInColumn = (
+export const isInColumn = (
   { key, column, values }: StoredAttribute,
   dedicated: ReadonlyMap<string, 'string' | 'int'>,
   scope: 'span' | 'resource' | 'instrumentation',
@@ -239,7 +238,7 @@ const isInColumn = (
   (values.length === 1 && dedicated.get(key) === column) ||
   (scope === 'resource' && key === SERVICE && column === 'string')
 
-function inColumn(
+export function inColumn(
   stored: readonly StoredAttribute[],
   name: string,
   type: 'string' | 'int',
@@ -252,7 +251,7 @@ function inColumn(
   return undefined
 }
 
-const SERVICE = 'service.name'
+export const SERVICE = 'service.name'
 
 function belongsTo({ scope, name }: Attribute, asked: Scope | 'trace'): boolean {
   if (scope === 'any') return asked === 'span' || asked === 'resource'
@@ -347,7 +346,7 @@ function linkValue(link: StoredLink | undefined, name: string): Static {
   )
 }
 
-function spanValue(span: StoredSpan, place: Place | undefined, name: string): Static | undefined {
+export function spanValue(span: StoredSpan, place: Place | undefined, name: string): Static | undefined {
   switch (name) {
     case 'name':
       return stringOf(span.name)
@@ -495,42 +494,4 @@ function countOf(read: readonly Read[]): number {
 function find(read: readonly Read[], attribute: Attribute): Static | undefined {
   for (const one of read) if (isSame(one.attribute, attribute)) return one.value
   return undefined
-}
-
-const SHOWN_OF_SPAN: readonly IntrinsicName[] = ['name', 'status', 'statusMessage', 'kind']
-
-/** Everything that a span, its scope, its resource and its trace have, as Tempo compares spans by it. */
-export function attributesOfSpan(span: StoredSpan, facts: TraceFactsFound): Read[] {
-  const { scope } = span
-  const named = (name: IntrinsicName): Attribute => ({ kind: 'attribute', scope: 'intrinsic', name })
-  return [
-    { attribute: named('rootName'), value: stringOf(facts.rootName) },
-    { attribute: named('rootServiceName'), value: stringOf(facts.rootServiceName) },
-    ...attributesOfScope('resource', scope.resource, scope.service),
-    ...attributesOfScope('instrumentation', scope.attributes),
-    { attribute: named('instrumentation:name'), value: stringOf(scope.name) },
-    { attribute: named('instrumentation:version'), value: stringOf(scope.version) },
-    ...attributesOfScope('span', span.attributes),
-    ...SHOWN_OF_SPAN.map((name) => ({
-      attribute: named(name),
-      value: spanValue(span, undefined, name) ?? NIL,
-    })),
-  ]
-}
-
-function attributesOfScope(
-  scope: 'span' | 'resource' | 'instrumentation',
-  stored: readonly StoredAttribute[],
-  service?: string,
-): Read[] {
-  const dedicated = scope === 'instrumentation' ? new Map<string, 'string' | 'int'>() : DEDICATED[scope]
-  const read: Read[] = []
-  const add = (name: string, value: Static): void => {
-    read.push({ attribute: { kind: 'attribute', scope, name }, value })
-  }
-  if (service !== undefined) add(SERVICE, stringOf(service))
-  for (const [name, type] of dedicated) add(name, inColumn(stored, name, type) ?? ABSENT_VALUE)
-  for (const one of stored)
-    if (!isInColumn(one, dedicated, scope)) add(one.key, staticOfValues(one.column, one.values))
-  return read
 }

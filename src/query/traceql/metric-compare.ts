@@ -1,6 +1,16 @@
 import { nameOfAttribute } from './check-types.ts'
 import { compileField, type Evaluate } from './evaluate-field.ts'
-import { attributesOfSpan, type SpanView, type TraceFactsFound } from './fetch-plan.ts'
+import { ABSENT_VALUE, type Read } from './fetch-attributes.ts'
+import {
+  DEDICATED,
+  inColumn,
+  isInColumn,
+  SERVICE,
+  spanValue,
+  type SpanView,
+  type TraceFactsFound,
+} from './fetch-plan.ts'
+import { staticOfValues, type StoredAttribute, type StoredSpan } from './trace-data.ts'
 import {
   type Exemplar,
   Intervals,
@@ -11,7 +21,7 @@ import {
 } from './metric-series.ts'
 import type { MatchingEffort } from './regular-expression.ts'
 import { isList, NIL, stringOf, textOf } from './static-values.ts'
-import type { Attribute, Field, Metric, Static } from './syntax.ts'
+import type { Attribute, Field, IntrinsicName, Metric, Static } from './syntax.ts'
 
 type Compare = Extract<Metric, { kind: 'compare' }>
 
@@ -118,4 +128,42 @@ function attributesIn(field: Field): Attribute[] {
     case 'binary':
       return [...attributesIn(field.left), ...attributesIn(field.right)]
   }
+}
+
+const SHOWN_OF_SPAN: readonly IntrinsicName[] = ['name', 'status', 'statusMessage', 'kind']
+
+/** Everything that a span, its scope, its resource and its trace have, as Tempo compares spans by it. */
+function attributesOfSpan(span: StoredSpan, facts: TraceFactsFound): Read[] {
+  const { scope } = span
+  const named = (name: IntrinsicName): Attribute => ({ kind: 'attribute', scope: 'intrinsic', name })
+  return [
+    { attribute: named('rootName'), value: stringOf(facts.rootName) },
+    { attribute: named('rootServiceName'), value: stringOf(facts.rootServiceName) },
+    ...attributesOfScope('resource', scope.resource, scope.service),
+    ...attributesOfScope('instrumentation', scope.attributes),
+    { attribute: named('instrumentation:name'), value: stringOf(scope.name) },
+    { attribute: named('instrumentation:version'), value: stringOf(scope.version) },
+    ...attributesOfScope('span', span.attributes),
+    ...SHOWN_OF_SPAN.map((name) => ({
+      attribute: named(name),
+      value: spanValue(span, undefined, name) ?? NIL,
+    })),
+  ]
+}
+
+function attributesOfScope(
+  scope: 'span' | 'resource' | 'instrumentation',
+  stored: readonly StoredAttribute[],
+  service?: string,
+): Read[] {
+  const dedicated = scope === 'instrumentation' ? new Map<string, 'string' | 'int'>() : DEDICATED[scope]
+  const read: Read[] = []
+  const add = (name: string, value: Static): void => {
+    read.push({ attribute: { kind: 'attribute', scope, name }, value })
+  }
+  if (service !== undefined) add(SERVICE, stringOf(service))
+  for (const [name, type] of dedicated) add(name, inColumn(stored, name, type) ?? ABSENT_VALUE)
+  for (const one of stored)
+    if (!isInColumn(one, dedicated, scope)) add(one.key, staticOfValues(one.column, one.values))
+  return read
 }

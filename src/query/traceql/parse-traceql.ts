@@ -1,7 +1,7 @@
 import type { SyntaxNode } from '@lezer/common'
 import { parser } from './grammar.ts'
 import { attributeOf, durationOfText, intrinsicOf, stringOfText, wordOf } from './read-tokens.ts'
-import { foldedBinary, foldedUnary } from './fold-constants.ts'
+import { foldedBinary, foldedUnary } from './check-types.ts'
 import { durationOf, floatOf, intOf, numberOf } from './static-values.ts'
 import {
   type Arithmetic,

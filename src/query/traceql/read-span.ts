@@ -157,7 +157,7 @@ class ReadSpan implements StoredSpan {
   ): StoredSpan[Key] {
     const known = this.#read[key]
     if (known !== undefined) return known
-    const made = readOr(read, [] as unknown as StoredSpan[Key])
+    const made = readOr(read, [])
     this.#read = { ...this.#read, [key]: made }
     return made
   }

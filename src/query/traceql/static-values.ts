@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../model/otlp/protobuf-to-json.ts'
 import {
   KINDS,
   type Arithmetic,
@@ -259,4 +260,27 @@ function decimal(value: bigint, digits: number): string {
   const [whole, part] = [text.slice(0, text.length - digits), text.slice(text.length - digits)]
   const short = part.replace(/0+$/, '')
   return short === '' ? whole : `${whole}.${short}`
+}
+
+/** A value as OTLP's AnyValue in JSON; what OTLP does not know is a text. */
+export function staticJson(value: Static): JsonObject {
+  if (isList(value.type)) return { arrayValue: { values: elementsOf(value).map(staticJson) } }
+  switch (value.type) {
+    case 'int':
+      return { intValue: String(value.value) }
+    case 'float':
+      return { doubleValue: Number.isFinite(value.value) ? value.value : String(value.value) }
+    case 'boolean':
+      return { boolValue: value.value }
+    case 'nil':
+    case 'string':
+    case 'duration':
+    case 'status':
+    case 'kind':
+    case 'ints':
+    case 'floats':
+    case 'strings':
+    case 'booleans':
+      return { stringValue: textOf(value) }
+  }
 }
