@@ -4,6 +4,8 @@ import { endJson } from './tempo-search-json.ts'
 import { type FoundTrace, SearchEffort, TraceLook } from './trace-search.ts'
 import { CompareSeries } from './traceql/metric-compare.ts'
 import {
+  arithmetic,
+  calculateSeries,
   type Exemplar,
   Intervals,
   type Label,
@@ -14,7 +16,13 @@ import {
   textOfLabels,
 } from './traceql/metric-series.ts'
 import { staticJson } from './traceql/static-values.ts'
-import { type Query, TraceQlError } from './traceql/syntax.ts'
+import {
+  type MetricMath,
+  type MetricOf,
+  type Query,
+  type SecondStage,
+  TraceQlError,
+} from './traceql/syntax.ts'
 
 export interface MetricsAsked {
   readonly query: Query
@@ -31,37 +39,13 @@ export function* tempoMetricsJson(
   nowMs: () => number,
 ): Generator<string> {
   const { query, range } = asked
-  const { pipeline, metric } = query
   const effort = new SearchEffort(nowMs, () => queries.bytesRead)
-  const search = { pipeline, fromNs: range.fromNs, toNs: range.toNs }
-  let [series, failure]: [Series[], string | undefined] = [[], undefined]
-  let isCut = false
+  const working = new Working(queries, asked, effort)
+  let [series, failure]: [readonly Series[], string | undefined] = [[], undefined]
   try {
-    if (metric === undefined) throw new TraceQlError('the query asks for no metric')
-    const counting =
-      metric.kind === 'compare'
-        ? new CompareSeries(metric, range, effort.matching)
-        : new MetricSeries(metric, range, asked)
-    const also = metric.kind === 'compare' ? CompareSeries.reads(metric) : MetricSeries.reads(metric)
-    const look = new TraceLook(queries, search, effort, also, metric.kind === 'compare')
-    for (const source of look.sources()) {
-      effort.begin()
-      for (const found of source) {
-        if (found !== undefined) count(counting, found)
-        else {
-          if (effort.end()) break
-          yield ''
-          effort.begin()
-        }
-      }
-      effort.end()
-    }
-    isCut = counting.isCut
-    const intervals = new Intervals(range).count
-    series = query.seconds.reduce<Series[]>(
-      (left, stage) => secondStage(stage, left, intervals),
-      counting.results(),
-    )
+    if (query.metric === undefined) throw new TraceQlError('the query asks for no metric')
+    const made = yield* working.of(query.metric)
+    series = working.finished(query.seconds, typeof made === 'number' ? [] : made)
   } catch (error) {
     if (!(error instanceof TraceQlError)) throw error
     failure = error.message
@@ -74,10 +58,72 @@ export function* tempoMetricsJson(
     yield separator + JSON.stringify(shown)
     separator = ','
   }
-  const tooMany = isCut ? 'there are more series than an answer may have: group by less' : undefined
+  const tooMany = working.isCut ? 'there are more series than an answer may have: group by less' : undefined
   const lacks =
     failure ?? ([effort.lacks, tooMany].filter((one) => one !== undefined).join('; ') || undefined)
   yield `]${endJson(effort, lacks)}`
+}
+
+/** Works out what metrics come to, one after the other. */
+class Working {
+  readonly #queries: CausewayQueries
+  readonly #asked: MetricsAsked
+  readonly #effort: SearchEffort
+  isCut = false
+
+  constructor(queries: CausewayQueries, asked: MetricsAsked, effort: SearchEffort) {
+    this.#queries = queries
+    this.#asked = asked
+    this.#effort = effort
+  }
+
+  *of(math: MetricMath): Generator<string, number | readonly Series[]> {
+    if (math.kind === 'number') return math.value
+    if (math.kind === 'metricOf') return yield* this.#metricOf(math)
+    const { operator } = math
+    const [left, right] = [yield* this.of(math.left), yield* this.of(math.right)]
+    if (typeof left !== 'number')
+      return typeof right === 'number'
+        ? withEach(left, (value) => arithmetic(operator, value, right))
+        : calculateSeries(operator, left, right)
+    return typeof right === 'number'
+      ? arithmetic(operator, left, right)
+      : withEach(right, (value) => arithmetic(operator, left, value))
+  }
+
+  finished(seconds: readonly SecondStage[], series: readonly Series[]): readonly Series[] {
+    const intervals = new Intervals(this.#asked.range).count
+    return seconds.reduce((left, stage) => secondStage(stage, left, intervals), series)
+  }
+
+  *#metricOf({ pipeline, metric, seconds }: MetricOf): Generator<string, readonly Series[]> {
+    const { range } = this.#asked
+    const effort = this.#effort
+    const isCompare = metric.kind === 'compare'
+    const counting = isCompare
+      ? new CompareSeries(metric, range, effort.matching)
+      : new MetricSeries(metric, range, this.#asked)
+    const also = isCompare ? CompareSeries.reads(metric) : MetricSeries.reads(metric)
+    const search = { pipeline, fromNs: range.fromNs, toNs: range.toNs }
+    for (const source of new TraceLook(this.#queries, search, effort, also, isCompare).sources()) {
+      effort.begin()
+      for (const found of source) {
+        if (found !== undefined) count(counting, found)
+        else {
+          if (effort.end()) break
+          yield ''
+          effort.begin()
+        }
+      }
+      effort.end()
+    }
+    if (counting.isCut) this.isCut = true
+    return this.finished(seconds, counting.results())
+  }
+}
+
+function withEach(series: readonly Series[], change: (value: number) => number): Series[] {
+  return series.map(({ labels, values, exemplars }) => ({ labels, values: values.map(change), exemplars }))
 }
 
 function count(counting: CompareSeries | MetricSeries, { trace, facts, sets, selected }: FoundTrace): void {

@@ -83,6 +83,23 @@ test('one value for all of the time', async () => {
   })
 })
 
+test.each<[q: string, value: number | undefined]>([
+  ['({} | count_over_time()) / ({} | count_over_time())', 1],
+  ['({ status = error } | count_over_time()) / ({} | count_over_time()) * 100', 1100 / 158],
+  ['2 * ({} | count_over_time()) - 16', 300],
+  ['({} | count_over_time()) * -1 + ({} | count_over_time())', undefined],
+  [
+    '(({ name = "SELECT" } | count_over_time() by (span.db.system)) + ({} | count_over_time())) | topk(1)',
+    188,
+  ],
+])('%s', async (q, value) => {
+  const { base } = RECORDED
+  const asked = { q, start: String(base - 60), end: String(base + 120) }
+  const response = await api.fetch(`/tempo/api/metrics/query?${new URLSearchParams(asked).toString()}`)
+  const { series } = JSON.parse(await response.text()) as { series: { value?: number }[] }
+  expect(series.map((one) => one.value)).toEqual([value])
+})
+
 test.each([
   ['q', {}],
   ['q asks for no metric', { q: '{}' }],

@@ -223,6 +223,9 @@ test.each([
   ['{} | rate() | topk(0)', 'a number above 0'],
   ['{} | compare({}) | topk(2)', 'nothing can come after'],
   ['{} | quantile_over_time(duration, 1.1)', 'between 0 and 1'],
+  ['({} | rate()) % 2', 'cannot stand between metrics'],
+  ['({} | compare({})) * 2', 'stands alone'],
+  ['({} | rate()) * 2s', 'cannot read on'],
   [`{ ${'('.repeat(600)}true${')'.repeat(600)} }`, 'nested'],
   [`{ name = "${'x'.repeat(20_000)}" }`, 'at most 16384'],
 ])('%s is refused', (query, reason) => {

@@ -7,10 +7,13 @@ import {
   type Field,
   type IntrinsicName,
   type Metric,
+  type MetricMath,
+  type MetricOf,
   type Operator,
   type Pipeline,
   type Query,
   type Scalar,
+  type SecondStage,
   type Spansets,
   type Stage,
   TraceQlError,
@@ -136,12 +139,36 @@ const nameOf = (type: Type): string => NAMES[type] ?? 'an attribute'
 
 /** Throws TraceQlError where a query means nothing, or what is not answered. */
 export function checkQuery({ pipeline, metric, seconds }: Query): void {
-  const count = countExpressions(pipeline) + (metric?.kind === 'compare' ? countIn(metric.field) : 0)
+  const parts = metric === undefined ? [] : metricsIn(metric)
+  const count = parts.reduce(
+    (sum, part) =>
+      sum +
+      countExpressions(part.pipeline) +
+      (part.metric.kind === 'compare' ? countIn(part.metric.field) : 0),
+    metric === undefined ? countExpressions(pipeline) : 0,
+  )
   if (count > MAX_EXPRESSIONS)
     throw new TraceQlError(`a query may have at most ${MAX_EXPRESSIONS} regular expressions`)
+  if (parts.length > MAX_METRICS) throw new TraceQlError(`a query may have at most ${MAX_METRICS} metrics`)
   checkPipeline(pipeline)
-  if (metric === undefined) return
-  checkMetric(metric)
+  for (const part of parts) {
+    checkPipeline(part.pipeline)
+    checkMetric(part.metric)
+    checkSeconds(part.metric, [...part.seconds, ...seconds])
+    if (part.metric.kind === 'compare' && metric?.kind !== 'metricOf')
+      throw new TraceQlError('compare() stands alone')
+  }
+}
+/** So many are worked out for one answer, one after the other. */
+const MAX_METRICS = 8
+
+/** The metrics of a query, from left to right. */
+export function metricsIn(math: MetricMath): MetricOf[] {
+  if (math.kind === 'metricOf') return [math]
+  return math.kind === 'number' ? [] : [...metricsIn(math.left), ...metricsIn(math.right)]
+}
+
+function checkSeconds(metric: Metric, seconds: readonly SecondStage[]): void {
   if (metric.kind === 'compare' && seconds.length > 0)
     throw new TraceQlError('nothing can come after compare()')
   for (const second of seconds)

@@ -313,6 +313,46 @@ export function textOfLabels(labels: readonly Label[]): string {
   return labels.map(({ name, value }) => `${name}=${value.type}:${textOf(value)}`).join('\u0000')
 }
 
+/** Two sets of series, one by one where their labels are the same; a series without labels goes with all of the other side. */
+export function calculateSeries(
+  operator: '+' | '-' | '*' | '/',
+  left: readonly Series[],
+  right: readonly Series[],
+): Series[] {
+  const [byLeft, byRight] = [byLabels(left), byLabels(right)]
+  const target = byRight.has('') ? byLeft : byRight
+  return [...target.keys()].flatMap((key) => {
+    const [a, b] = [byLeft.get(key) ?? byLeft.get(''), byRight.get(key) ?? byRight.get('')]
+    if (a === undefined || b === undefined) return []
+    const values = a.values.map((value, at) => arithmetic(operator, value, b.values[at] ?? NaN))
+    const [named, others] = [nameOfSeries(a), nameOfSeries(b)]
+    const plain = (key === labelsKey(a) ? a : b).labels.filter(({ name }) => name !== NAME)
+    const isNamed = named !== undefined && others !== undefined
+    const labels = isNamed ? [{ name: NAME, value: stringOf(`(${named} ${operator} ${others})`) }] : plain
+    return [{ labels, values, exemplars: [...a.exemplars, ...b.exemplars] }]
+  })
+}
+
+const NAME = '__name__'
+
+function nameOfSeries({ labels }: Series): string | undefined {
+  const name = labels.find((label) => label.name === NAME)
+  return name === undefined ? undefined : textOf(name.value)
+}
+
+const labelsKey = ({ labels }: Series): string => textOfLabels(labels.filter(({ name }) => name !== NAME))
+
+const byLabels = (series: readonly Series[]): Map<string, Series> =>
+  new Map(series.map((one) => [labelsKey(one), one]))
+
+/** Nothing comes of a division by zero. */
+export function arithmetic(operator: '+' | '-' | '*' | '/', left: number, right: number): number {
+  if (operator === '+') return left + right
+  if (operator === '-') return left - right
+  if (operator === '*') return left * right
+  return right === 0 ? NaN : left / right
+}
+
 /** What is done to the series in the end. */
 export function secondStage(stage: SecondStage, series: readonly Series[], intervals: number): Series[] {
   return stage.kind === 'keep' ? kept(stage, series) : ranked(stage, series, intervals)

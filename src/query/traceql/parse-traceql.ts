@@ -9,7 +9,9 @@ import {
   type Comparison,
   type Field,
   type Metric,
+  type MetricMath,
   type MetricName,
+  type MetricOf,
   type Operator,
   type Pipeline,
   type Query,
@@ -80,15 +82,44 @@ class Reader {
   query(top: SyntaxNode): Query {
     const [first, ...rest] = childrenOf(top)
     const hints = rest.at(-1)
-    const parts = first?.name === 'Metrics' ? childrenOf(first) : first === undefined ? [] : [first]
-    const [pipeline, metric, ...seconds] = parts
-    if (pipeline === undefined) throw new TraceQlError('the query is empty')
+    if (first === undefined) throw new TraceQlError('the query is empty')
+    const read = hints === undefined ? [] : childrenOf(hints).map((node) => this.#hint(node))
+    if (first.name !== 'Metrics' && first.name !== 'MetricMath')
+      return { pipeline: this.#whole(first), seconds: [], hints: read }
+    const [series, ...seconds] = childrenOf(first)
+    if (series === undefined) throw incomplete()
+    const metric = first.name === 'Metrics' ? this.#metricOf(first) : this.#series(series)
     return {
-      pipeline: this.#whole(pipeline),
-      ...(metric !== undefined && { metric: this.#metric(metric) }),
-      seconds: seconds.map((node) => this.#second(node)),
-      hints: hints === undefined ? [] : childrenOf(hints).map((node) => this.#hint(node)),
+      pipeline: firstOf(metric).pipeline,
+      metric,
+      seconds: first.name === 'Metrics' ? [] : seconds.map((node) => this.#second(node)),
+      hints: read,
     }
+  }
+
+  #metricOf(node: SyntaxNode): MetricOf {
+    const [pipeline, metric, ...seconds] = childrenOf(node)
+    if (pipeline === undefined || metric === undefined) throw incomplete()
+    return {
+      kind: 'metricOf',
+      pipeline: this.#pipeline(pipeline),
+      metric: this.#metric(metric),
+      seconds: seconds.map((one) => this.#second(one)),
+    }
+  }
+
+  #series(node: SyntaxNode): MetricMath {
+    return this.#deeper(() => {
+      if (node.name === 'WrappedMetrics') return this.#metricOf(node)
+      if (node.name === 'SeriesParens') return this.#series(only(node))
+      if (node.name !== 'SeriesOperation') return { kind: 'number', value: numberOf(this.#number(node)) }
+      const [left, operator, right] = childrenOf(node)
+      if (left === undefined || operator === undefined || right === undefined) throw incomplete()
+      const word = this.#textOf(operator)
+      if (word !== '+' && word !== '-' && word !== '*' && word !== '/')
+        throw new TraceQlError(`${word} cannot stand between metrics`)
+      return { kind: 'operation', operator: word, left: this.#series(left), right: this.#series(right) }
+    })
   }
 
   #whole(node: SyntaxNode): Pipeline {
@@ -345,6 +376,13 @@ function only(node: SyntaxNode): SyntaxNode {
   const [child] = childrenOf(node)
   if (child === undefined) throw incomplete()
   return child
+}
+
+/** One of the sides of an operation is a metric. */
+function firstOf(math: MetricMath): MetricOf {
+  if (math.kind === 'metricOf') return math
+  if (math.kind === 'number') throw incomplete()
+  return firstOf(math.left.kind === 'number' ? math.right : math.left)
 }
 
 const incomplete = (): Error => new TraceQlError('the query is not complete')

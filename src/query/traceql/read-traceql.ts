@@ -1,4 +1,4 @@
-import { checkQuery } from './check-types.ts'
+import { checkQuery, metricsIn } from './check-types.ts'
 import { conditionsOf, withLists } from './conditions.ts'
 import { checkConditions } from './fetch-plan.ts'
 import { parseTraceQl } from './parse-traceql.ts'
@@ -8,6 +8,8 @@ import type { Query } from './syntax.ts'
 export function readTraceQl(text: string): Query {
   const query = parseTraceQl(text)
   checkQuery(query)
-  checkConditions(conditionsOf(withLists(query.pipeline)))
+  const pipelines =
+    query.metric === undefined ? [query.pipeline] : metricsIn(query.metric).map((one) => one.pipeline)
+  for (const pipeline of pipelines) checkConditions(conditionsOf(withLists(pipeline)))
   return query
 }

@@ -156,9 +156,29 @@ export type SecondStage =
   | { readonly kind: 'topk' | 'bottomk'; readonly limit: number }
   | { readonly kind: 'keep'; readonly operator: Comparison; readonly value: number }
 
-export interface Query {
+/** A metric of what comes out of a pipeline. */
+export interface MetricOf {
+  readonly kind: 'metricOf'
   readonly pipeline: Pipeline
-  readonly metric?: Metric
+  readonly metric: Metric
+  readonly seconds: readonly SecondStage[]
+}
+
+export type MetricMath =
+  | MetricOf
+  | { readonly kind: 'number'; readonly value: number }
+  | {
+      readonly kind: 'operation'
+      readonly operator: '+' | '-' | '*' | '/'
+      readonly left: MetricMath
+      readonly right: MetricMath
+    }
+
+export interface Query {
+  /** Of several metrics that of the first. */
+  readonly pipeline: Pipeline
+  readonly metric?: MetricMath
+  /** What is done in the end to what several metrics come to. */
   readonly seconds: readonly SecondStage[]
   readonly hints: readonly { readonly name: string; readonly value: Static }[]
 }
