@@ -4,9 +4,11 @@ import { CLI_DOCS, renderCliDocs } from './gen-cli-docs.ts'
 import { CONFIG_DOCS, renderConfigDocs } from './gen-config-docs.ts'
 import { INFERENCE_DOCS, renderInferenceDocs } from './gen-inference-docs.ts'
 import { METRICS_DOCS, renderMetricsDocs } from './gen-metrics-docs.ts'
+import { renderTraceQlParser, TRACEQL_PARSER } from './gen-traceql.ts'
 
 writeFileSync(API_DOCS, renderApiDocs())
 writeFileSync(CLI_DOCS, renderCliDocs())
 writeFileSync(CONFIG_DOCS, renderConfigDocs())
 writeFileSync(INFERENCE_DOCS, renderInferenceDocs())
 writeFileSync(METRICS_DOCS, renderMetricsDocs())
+writeFileSync(TRACEQL_PARSER, renderTraceQlParser())

@@ -113,14 +113,34 @@ export interface TraceFacts {
   readonly lastDecision: number
 }
 
-/** Which outgoing traces are looked for. */
-export interface TraceRange {
-  /** Their activity reaches into the time between these. */
+/** When the traces were that are looked for: their activity reaches into the time between these. */
+export interface SentTraceRange {
   readonly fromNs?: UnixNanos
   readonly toNs?: UnixNanos
-  /** A service that has spans in them or began them. */
-  readonly service?: string
 }
+
+/** A trace as backends have it. */
+export interface SentTrace {
+  readonly traceId: Buffer
+  /** All that was sent into it, in order. */
+  items(): Pages<OutboxItem>
+}
+
+/**
+ * What is true of at least one span of every trace that is looked for. A store may go by it, and pass over traces in which it is
+ * true of none; it may find others.
+ */
+export type SpanHint =
+  | { readonly kind: 'and' | 'or'; readonly of: readonly SpanHint[] }
+  /** Its bytes hold this text: of an attribute, an event or a link. */
+  | { readonly kind: 'holds'; readonly text: string }
+  | { readonly kind: 'name'; readonly value: string }
+  | { readonly kind: 'service'; readonly value: string }
+  /** OTLP's numbers. */
+  | { readonly kind: 'kind' | 'status'; readonly value: number }
+  | { readonly kind: 'duration'; readonly operator: '=' | '>' | '>=' | '<' | '<='; readonly value: bigint }
+  /** Its resource, or its scope, holds this text. */
+  | { readonly kind: 'resource' | 'scope'; readonly text: string }
 
 /** A span as it was sent into a trace. */
 export interface LinkedSpan {
@@ -264,10 +284,9 @@ export interface CausewayQueries {
   sentInto(trace: number): Pages<OutboxItem>
   /** What backends have under a trace id, an outgoing or an original one; undefined where they have nothing. */
   traceSent(traceId: Buffer): Pages<OutboxItem> | undefined
-  /** Outgoing traces, newest first. */
-  traces(range: TraceRange): Pages<TraceFacts>
-  /** All that was sent, newest first. */
-  sentLately(): Pages<OutboxItem>
+  /** Traces that were sent, of each of these kinds the newest first: made of cascades, and passed on as they came. */
+  tracesOfCascades(range: SentTraceRange, hint?: SpanHint): Pages<SentTrace>
+  tracesForwarded(range: SentTraceRange, hint?: SpanHint): Pages<SentTrace>
 
   /** The merge graph around a CPID, at most `limit` of its nodes. */
   graph(cpid: Cpid, limit: number): GraphAround | Absent

@@ -24,23 +24,16 @@ import {
   type SentSpanJson,
   SpanRenderer,
 } from './sent-span-json.ts'
-import { durationNs } from './span-tree.ts'
+import { tempoMetricsJson } from './tempo-metrics-json.ts'
+import { tempoSearchJson } from './tempo-search-json.ts'
 import {
+  jaegerDependenciesJson,
   jaegerOperationsJson,
   jaegerServicesJson,
   tempoTagsJson,
   tempoTagValuesJson,
 } from './trace-names-json.ts'
-import {
-  findTraces,
-  type FoundTrace,
-  KINDS,
-  MatchingEffort,
-  MAX_MATCHED_LENGTH,
-  startAndEnd,
-  STATUSES,
-  type TraceSearch,
-} from './trace-search.ts'
+import { KINDS, STATUSES } from './traceql/syntax.ts'
 
 /** JSON text in pieces, to be read lazily: a piece, which may be empty, takes a bounded bite at the database. */
 type JsonPieces = Iterable<string>
@@ -48,8 +41,8 @@ type JsonPieces = Iterable<string>
 /** `version`, where it is known beforehand, changes with whatever the pieces say. */
 export type Answer = { kind: 'found'; pieces: JsonPieces; version?: string } | { kind: NoAnswer }
 
-/** Answers a question in JSON, the same over HTTP and on the command line. */
-export function answer(queries: CausewayQueries, question: Question): Answer {
+/** Answers a question in JSON, the same over HTTP and on the command line. Without a clock no answer takes too long. */
+export function answer(queries: CausewayQueries, question: Question, nowMs: () => number = () => 0): Answer {
   switch (question.kind) {
     case 'cpid':
       return unlessAbsent(queries.cpid(question.cpid), (facts) => [JSON.stringify(cpidJson(facts))])
@@ -157,8 +150,10 @@ export function answer(queries: CausewayQueries, question: Question): Answer {
     case 'services':
     case 'operations':
     case 'tags':
-    case 'tagValues': {
-      const pieces = answerTraceQuestion(queries, question)
+    case 'tagValues':
+    case 'metrics':
+    case 'dependencies': {
+      const pieces = answerTraceQuestion(queries, question, nowMs)
       return pieces === undefined ? { kind: 'unknownTrace' } : found(pieces)
     }
   }
@@ -210,6 +205,7 @@ const SEARCHES = {
 function answerTraceQuestion(
   queries: CausewayQueries,
   question: TraceQuestion,
+  nowMs: () => number,
 ): Iterable<string> | undefined {
   switch (question.kind) {
     case 'sentTrace': {
@@ -217,15 +213,19 @@ function answerTraceQuestion(
       return pages && inShape(queries, question.traceId, question.shape, pages)
     }
     case 'searchTraces':
-      return SEARCHES[question.shape](queries, question.search)
+      return SEARCHES[question.shape](queries, question.search, nowMs)
     case 'services':
       return jaegerServicesJson(queries, question.version)
     case 'operations':
-      return jaegerOperationsJson(queries, question)
+      return jaegerOperationsJson(queries, question, nowMs)
     case 'tags':
-      return tempoTagsJson(queries, question)
+      return tempoTagsJson(queries, question, nowMs)
     case 'tagValues':
-      return tempoTagValuesJson(queries, question)
+      return tempoTagValuesJson(queries, question, nowMs)
+    case 'metrics':
+      return tempoMetricsJson(queries, question, nowMs)
+    case 'dependencies':
+      return jaegerDependenciesJson(queries, question, nowMs)
   }
 }
 
@@ -409,55 +409,4 @@ function inBase64(of: JsonObject, ...names: ('traceId' | 'spanId' | 'parentSpanI
   return Object.fromEntries(
     present.map((name) => [name, Buffer.from(jsonTextOf(of[name]), 'hex').toString('base64')]),
   )
-}
-
-/** What a search finds, as Tempo answers it. */
-function* tempoSearchJson(queries: CausewayQueries, search: TraceSearch): Generator<string> {
-  let separator = ''
-  let inspected = 0
-  yield '{"traces":['
-  const effort = new MatchingEffort()
-  for (const found of findTraces(queries, search, effort)) {
-    if (found === undefined) {
-      yield ''
-      continue
-    }
-    inspected += found.matched
-    yield separator + JSON.stringify(foundJson(found))
-    separator = ','
-  }
-  yield `],"metrics":{"inspectedSpans":"${inspected}","completedJobs":1,"totalJobs":1}${partialStatus(effort)}}`
-}
-
-/** As Tempo says of other answers that something was left out. */
-function partialStatus({ passedOver }: MatchingEffort): string {
-  if (passedOver === 0) return ''
-  const message =
-    `${passedOver} texts were not matched with regular expressions: one may have ${MAX_MATCHED_LENGTH} characters, and all of a ` +
-    'span cost no more than a large expression on such a text'
-  return `,"status":"PARTIAL","message":${JSON.stringify(message)}`
-}
-
-function foundJson({ trace, rootName, rootServiceName, spans, matched }: FoundTrace): JsonObject {
-  const spanSet = { spans: spans.map(({ span }) => foundSpanJson(span)), matched }
-  return {
-    traceID: trace.traceId.toString('hex'),
-    rootServiceName,
-    rootTraceName: rootName,
-    startTimeUnixNano: String(trace.startNs),
-    durationMs: Number((trace.lastNs - trace.startNs) / 1_000_000n),
-    spanSet,
-    spanSets: [spanSet],
-  }
-}
-
-function foundSpanJson(span: JsonObject): JsonObject {
-  const times = startAndEnd(span)
-  return {
-    spanID: jsonTextOf(span['spanId']),
-    name: jsonTextOf(span['name']),
-    startTimeUnixNano: String(times.startNs),
-    durationNanos: String(durationNs(times)),
-    attributes: Array.isArray(span['attributes']) ? span['attributes'] : [],
-  }
 }

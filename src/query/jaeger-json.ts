@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../model/otlp/protobuf-to-json.ts'
 import type { OutboxItem } from '../model/outbox.ts'
-import type { CausewayQueries, Pages, TraceFacts } from '../model/queries.ts'
+import type { CausewayQueries, Pages } from '../model/queries.ts'
 import { recordsJson } from './list-json.ts'
 import {
   attributesOf,
@@ -10,10 +10,13 @@ import {
   jsonTextOf,
   sentRecords,
   type SentSpanJson,
+  serviceOf,
   SpanRenderer,
+  startAndEnd,
 } from './sent-span-json.ts'
 import { durationNs } from './span-tree.ts'
-import { findTraces, KINDS, serviceOf, startAndEnd, type TraceSearch } from './trace-search.ts'
+import { findTraces, SearchEffort, type TraceSearch } from './trace-search.ts'
+import { KINDS } from './traceql/syntax.ts'
 
 const END = '],"total":0,"limit":0,"offset":0,"errors":null}'
 
@@ -28,34 +31,60 @@ export function* jaegerTraceJson(
   yield END
 }
 
-/** Traces with a span that is looked for, each whole. */
-export function* jaegerSearchJson(queries: CausewayQueries, search: TraceSearch): Generator<string> {
+/** A trace that is shown whole. */
+interface WholeTrace {
+  readonly traceId: string
+  readonly items: () => Pages<OutboxItem>
+}
+
+/** Traces with a span that is looked for, newest first. */
+function* found(
+  queries: CausewayQueries,
+  search: TraceSearch,
+  nowMs: () => number,
+): Generator<string, WholeTrace[]> {
+  const effort = new SearchEffort(nowMs, () => queries.bytesRead)
+  const finding = findTraces(queries, search, effort, ({ trace, items }) => ({
+    traceId: trace.traceId,
+    items,
+  }))
+  for (let next = finding.next(); ; next = finding.next()) {
+    if (next.done === true) return next.value
+    yield ''
+  }
+}
+
+/** Each of them whole. */
+export function* jaegerSearchJson(
+  queries: CausewayQueries,
+  search: TraceSearch,
+  nowMs: () => number,
+): Generator<string> {
   let separator = ''
+  const traces = yield* found(queries, search, nowMs)
   yield '{"data":['
-  for (const found of findTraces(queries, search)) {
-    if (found === undefined) {
-      yield ''
-      continue
-    }
+  for (const { traceId, items } of traces) {
     yield separator
-    yield* traceObject(queries, found.trace.traceId.toString('hex'), queries.sentInto(found.trace.id))
+    yield* traceObject(queries, traceId, items())
     separator = ','
   }
   yield END
 }
 
 /** The same as OTLP/JSON, as Jaeger's newer API answers. */
-export function* jaegerV3SearchJson(queries: CausewayQueries, search: TraceSearch): Generator<string> {
+export function* jaegerV3SearchJson(
+  queries: CausewayQueries,
+  search: TraceSearch,
+  nowMs: () => number,
+): Generator<string> {
+  const traces = yield* found(queries, search, nowMs)
   yield '{"result":'
-  yield* recordsJson('spans', sentRecords(pagesFound(queries, search)), {}, queries)
+  yield* recordsJson('spans', sentRecords(pagesOf(traces)), {}, queries)
   yield '}'
 }
 
-function* pagesFound(queries: CausewayQueries, search: TraceSearch): Generator<readonly OutboxItem[]> {
-  for (const found of findTraces(queries, search)) {
-    if (found === undefined) yield []
-    else yield* queries.sentInto(found.trace.id)
-  }
+function* pagesOf(traces: readonly WholeTrace[]): Generator<readonly OutboxItem[]> {
+  for (const { items } of traces) yield* items()
 }
 
 export function* jaegerV3TraceJson(queries: CausewayQueries, pages: Pages<OutboxItem>): Generator<string> {
@@ -155,29 +184,30 @@ function spanTags(span: JsonObject, scope: JsonObject): JaegerTag[] {
 const ERROR = 2
 
 /** What Jaeger's page lists of the traces with a span that is looked for (api_v3, FindTraceSummaries). */
-export function* jaegerSummariesJson(queries: CausewayQueries, search: TraceSearch): Generator<string> {
+export function* jaegerSummariesJson(
+  queries: CausewayQueries,
+  search: TraceSearch,
+  nowMs: () => number,
+): Generator<string> {
   let separator = ''
+  const traces = yield* found(queries, search, nowMs)
   yield '{"summaries":['
-  for (const found of findTraces(queries, search)) {
-    if (found === undefined) {
-      yield ''
-      continue
-    }
-    const summary = yield* summaryOf(queries, found.trace)
+  for (const trace of traces) {
+    const summary = yield* summaryOf(queries, trace)
     yield separator + JSON.stringify(summary)
     separator = ','
   }
   yield ']}'
 }
 
-function* summaryOf(queries: CausewayQueries, { id, traceId }: TraceFacts): Generator<string, JsonObject> {
+function* summaryOf(queries: CausewayQueries, { traceId, items }: WholeTrace): Generator<string, JsonObject> {
   const shower = new SpanRenderer(queries)
   const summing = new Summing()
-  for (const page of queries.sentInto(id)) {
+  for (const page of items()) {
     for (const shown of page.flatMap((item) => shower.show(item))) summing.add(shown)
     yield ''
   }
-  return summing.json(traceId.toString('hex'))
+  return summing.json(traceId)
 }
 
 interface Counts {

@@ -80,6 +80,19 @@ export function attributeValue(value: JsonObject): string | number | boolean | u
   return doubleValue === undefined ? undefined : Number(doubleValue)
 }
 
+/** The `service.name` of a resource; empty without one. */
+export function serviceOf(resource: JsonObject): string {
+  const [, value] = attributesOf(resource).find(([key]) => key === 'service.name') ?? []
+  return value === undefined ? '' : String(attributeValue(value) ?? '')
+}
+
+/** When a span in OTLP/JSON started and ended. */
+export function startAndEnd(span: JsonObject): { startNs: bigint; endNs: bigint } {
+  const timeOf = (name: 'startTimeUnixNano' | 'endTimeUnixNano'): bigint =>
+    BigInt(jsonTextOf(span[name]) || '0')
+  return { startNs: timeOf('startTimeUnixNano'), endNs: timeOf('endTimeUnixNano') }
+}
+
 /** Sent spans as records to be shown, each exactly as it was sent; those pruned since are left out. */
 export function* sentRecords(pages: Pages<OutboxItem>): Generator<StoredRecord[]> {
   for (const page of pages) yield page.flatMap(recordOf)

@@ -1,55 +1,44 @@
-import type { CausewayQueries } from '../model/queries.ts'
-import {
-  attributesOf,
-  attributeValue,
-  jsonTextOf,
-  type SentSpanJson,
-  SpanRenderer,
-} from './sent-span-json.ts'
-import {
-  ANY_SPAN,
-  type Condition,
-  KINDS,
-  matchesCondition,
-  MatchingEffort,
-  serviceOf,
-  STATUSES,
-} from './trace-search.ts'
+import type { CausewayQueries, SentTraceRange } from '../model/queries.ts'
+import { ANY_SPAN, compare, spansWith } from './span-filters.ts'
+import { type FoundTrace, SearchEffort, TraceLook, type TraceSearch } from './trace-search.ts'
+import { elementsOf, textOf } from './traceql/static-values.ts'
+import { type Attribute, KINDS, type Scope, type Static, STATUSES, TraceQlError } from './traceql/syntax.ts'
+import type { StoredSpan } from './traceql/trace-data.ts'
+import { ABSENT_VALUE } from './traceql/fetch-attributes.ts'
+import { attributeOf, intrinsicOf } from './traceql/read-tokens.ts'
 
-/** How many of the newest sent spans names are taken from. */
-const LATELY = 5_000
 const MOST = 1_000
-/** These are asked for so often that they are kept at hand. */
-const SERVICES = ['resource.service.name', 'service.name', '.service.name', 'rootServiceName']
 /** Of a name or a value: nobody reads more of it in a list, and one may be as long as a request. */
 const LONGEST = 1_024
-const NO_TRACE = { rootName: '', rootServiceName: '', durationNs: 0 }
 
 export interface NamesAsked {
   readonly version: 1 | 2
   /** How many names or values at most. */
   readonly limit: number
-  /** Only of spans that meet this; it asks for nothing of their trace. */
-  readonly condition: Condition
+  /** Only of spans that come out of this. */
+  readonly search: Omit<TraceSearch, 'limit' | 'spansPerTrace'>
 }
 
-/** Calls back for each span sent lately that meets a condition, with turns between pages. */
-function* lately(
+/** Calls back for each trace of which something comes out, with turns between, until it has seen enough. */
+function* lookThrough(
   queries: CausewayQueries,
-  condition: Condition,
-  look: (shown: SentSpanJson) => void,
+  search: NamesAsked['search'],
+  {
+    effort,
+    also,
+    see,
+  }: { effort: SearchEffort; also: readonly Attribute[] | 'all'; see: (found: FoundTrace) => boolean },
 ): Generator<string> {
-  const shower = new SpanRenderer(queries)
-  const effort = new MatchingEffort()
-  let seen = 0
-  for (const page of queries.sentLately()) {
-    for (const shown of page.flatMap((item) => shower.show(item))) {
-      if (effort.next()) yield ''
-      if (matchesCondition(condition, shown, NO_TRACE, effort)) look(shown)
+  for (const source of new TraceLook(queries, search, effort, also).sources()) {
+    effort.begin()
+    for (const found of source) {
+      if (found === undefined) {
+        if (effort.end()) return
+        yield ''
+        effort.begin()
+      } else if (!see(found)) return
     }
-    seen += page.length
-    yield ''
-    if (seen >= LATELY) return
+    effort.end()
   }
 }
 
@@ -66,23 +55,66 @@ export interface OperationsAsked {
   readonly shape: 'names' | 'legacy' | 'v3'
 }
 
-/** The names of the spans that a service sent lately. */
+/** The names of the spans that a service sent. */
 export function* jaegerOperationsJson(
   queries: CausewayQueries,
   { service, spanKind, shape }: OperationsAsked,
+  nowMs: () => number,
 ): Generator<string> {
   const found = new Map<string, { name: string; spanKind: string }>()
-  yield* lately(queries, ANY_SPAN, ({ span, resource }) => {
-    if (serviceOf(resource) !== service || found.size >= MOST) return
-    const name = listed(jsonTextOf(span['name']))
-    const kind = KINDS[Number(span['kind'] ?? 0)] ?? 'unspecified'
-    if (spanKind !== undefined && spanKind !== '' && kind !== spanKind) return
-    found.set(`${kind} ${name}`, { name, spanKind: kind })
-  })
+  const ofService = compare({ kind: 'attribute', scope: 'resource', name: 'service.name' }, '=', service)
+  yield* lookThrough(
+    queries,
+    { pipeline: spansWith(ofService) },
+    {
+      effort: new SearchEffort(nowMs, () => queries.bytesRead),
+      also: [],
+      see: ({ sets }) => {
+        for (const { stored } of sets.flatMap(({ spans }) => spans)) {
+          const name = listed(stored.name)
+          const kind = KINDS[stored.kind] ?? 'unspecified'
+          if (spanKind === undefined || spanKind === '' || kind === spanKind)
+            found.set(`${kind} ${name}`, { name, spanKind: kind })
+        }
+        return found.size < MOST
+      },
+    },
+  )
   const operations = [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   if (shape === 'v3') yield JSON.stringify({ operations })
   else if (shape === 'legacy') yield legacyList(operations)
   else yield legacyList([...new Set(operations.map(({ name }) => name))])
+}
+
+/** How often a span of one service is the parent of one of another. */
+export function* jaegerDependenciesJson(
+  queries: CausewayQueries,
+  { fromNs, toNs }: SentTraceRange,
+  nowMs: () => number,
+): Generator<string> {
+  const calls = new Map<string, { parent: string; child: string; callCount: number }>()
+  const range = { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
+  yield* lookThrough(
+    queries,
+    { pipeline: spansWith(ANY_SPAN), ...range },
+    {
+      effort: new SearchEffort(nowMs, () => queries.bytesRead),
+      also: [],
+      see: ({ trace: { spans } }) => {
+        const services = new Map(spans.map(({ spanId, scope }) => [spanId, scope.service]))
+        for (const { parentId, scope } of spans) {
+          const [parent, child] = [services.get(parentId), scope.service]
+          if (parent === undefined || parent === child) continue
+          const key = JSON.stringify([parent, child])
+          const known = calls.get(key) ?? { parent: listed(parent), child: listed(child), callCount: 0 }
+          known.callCount++
+          if (calls.size < MOST || calls.has(key)) calls.set(key, known)
+        }
+        return true
+      },
+    },
+  )
+  yield legacyList([...calls.values()].sort((a, b) => (a.parent + a.child < b.parent + b.child ? -1 : 1)))
 }
 
 /** A text as lists show it. A slice would keep all of it in memory. */
@@ -95,81 +127,170 @@ function legacyList(data: readonly unknown[]): string {
 
 const INTRINSICS = [
   'duration',
-  'kind',
   'name',
-  'rootName',
-  'rootServiceName',
   'status',
   'statusMessage',
+  'kind',
+  'rootServiceName',
+  'rootName',
   'traceDuration',
+  'event:name',
+  'event:timeSinceStart',
+  'link:spanID',
+  'link:traceID',
+  'instrumentation:name',
+  'instrumentation:version',
+  'trace:id',
+  'span:id',
+  'span:parentID',
+  'span:status',
+  'span:statusMessage',
+  'span:duration',
+  'span:name',
+  'span:kind',
+  'trace:rootName',
+  'trace:rootService',
+  'trace:duration',
 ]
+const SCOPES = ['resource', 'span', 'event', 'link', 'instrumentation'] as const satisfies Scope[]
 
-/** The names of attributes that were sent lately, as Tempo lists them: version 2 by scope. */
+function attributesIn(scope: Scope, span: StoredSpan): readonly { readonly key: string }[] {
+  switch (scope) {
+    case 'span':
+      return span.attributes
+    case 'resource':
+      return span.scope.resource
+    case 'instrumentation':
+      return span.scope.attributes
+    case 'event':
+      return span.events.flatMap(({ attributes }) => attributes)
+    case 'link':
+      return span.links.flatMap(({ attributes }) => attributes)
+  }
+}
+
+/** The names of attributes, as Tempo lists them: version 2 by scope. */
 export function* tempoTagsJson(
   queries: CausewayQueries,
-  { version, limit, condition, scope }: NamesAsked & { readonly scope?: string },
+  { version, limit, search, scope }: NamesAsked & { readonly scope?: string },
+  nowMs: () => number,
 ): Generator<string> {
-  const tags = { resource: new Set<string>(), span: new Set<string>() }
-  yield* lately(queries, condition, ({ span, resource }) => {
-    for (const [key] of attributesOf(span)) if (tags.span.size < limit) tags.span.add(listed(key))
-    for (const [key] of attributesOf(resource)) if (tags.resource.size < limit) tags.resource.add(listed(key))
-  })
-  const scopes = [
-    { name: 'resource', tags: [...tags.resource].sort() },
-    { name: 'span', tags: [...tags.span].sort() },
-    { name: 'intrinsic', tags: INTRINSICS },
-  ].filter(({ name }) => scope === undefined || scope === name || scope === 'none')
-  if (version === 2) yield JSON.stringify({ scopes })
-  else yield JSON.stringify({ tagNames: [...new Set(scopes.flatMap((one) => one.tags))].sort() })
+  const isAsked = (one: string): boolean => scope === undefined || scope === 'none' || scope === one
+  const names = new Map<Scope, Set<string>>(SCOPES.filter(isAsked).map((one) => [one, new Set<string>()]))
+  const effort = new SearchEffort(nowMs, () => queries.bytesRead)
+  if (names.size > 0)
+    yield* lookThrough(queries, search, {
+      effort,
+      also: 'all',
+      see: ({ sets }) => {
+        for (const { stored } of sets.flatMap(({ spans }) => spans))
+          for (const [one, found] of names)
+            for (const { key } of attributesIn(one, stored))
+              if (found.size < limit && key !== '') found.add(listed(key))
+        return [...names.values()].some((found) => found.size < limit)
+      },
+    })
+  const shown: { name: string; tags: string[] }[] = []
+  for (const [name, found] of names) if (found.size > 0) shown.push({ name, tags: [...found].sort() })
+  if (isAsked('intrinsic')) shown.push({ name: 'intrinsic', tags: INTRINSICS })
+  const metrics = metricsOf(effort)
+  if (version === 2) yield JSON.stringify({ scopes: shown, metrics })
+  else yield JSON.stringify({ tagNames: [...new Set(shown.flatMap((one) => one.tags))].sort(), metrics })
 }
 
-/** The values that an attribute had lately, as Tempo lists them: version 2 with their types. */
+function metricsOf(effort: SearchEffort): Record<string, unknown> {
+  return {
+    inspectedBytes: String(effort.inspectedBytes),
+    completedJobs: effort.lacks === undefined ? 1 : 0,
+    totalJobs: 1,
+  }
+}
+
+/** Ids are not listed: there is no end to them. */
+const UNLISTED = [
+  'link:traceID',
+  'link:spanID',
+  'span:id',
+  'span:parentID',
+  'trace:id',
+  'duration',
+  'traceDuration',
+]
+const OLD_NAMES: Readonly<Record<string, string>> = {
+  name: 'name',
+  'status.code': 'status',
+  'root.name': 'rootName',
+  'root.service.name': 'rootServiceName',
+}
+
+/** Undefined for a name that cannot be one of an attribute. */
+function attributeNamed(tag: string, version: 1 | 2): Attribute | undefined {
+  try {
+    if (version === 1) return attributeNamedOfOld(tag)
+    return tag.includes('.') ? attributeOf(tag) : intrinsicOf(tag)
+  } catch (error) {
+    if (error instanceof TraceQlError) return undefined
+    throw error
+  }
+}
+
+function attributeNamedOfOld(tag: string): Attribute {
+  const intrinsic = new Map(Object.entries(OLD_NAMES)).get(tag)
+  if (intrinsic !== undefined) return intrinsicOf(intrinsic)
+  const isScoped = /^(?:span|resource|event|link|instrumentation|)\./.test(tag)
+  return isScoped ? attributeOf(tag) : { kind: 'attribute', scope: 'any', name: tag }
+}
+
+/** The values of an attribute, as Tempo lists them: version 2 with their types. */
 export function* tempoTagValuesJson(
   queries: CausewayQueries,
-  { version, limit, condition, tag }: NamesAsked & { readonly tag: string },
+  { version, limit, search, tag }: NamesAsked & { readonly tag: string },
+  nowMs: () => number,
 ): Generator<string> {
   const values = new Map<string, { type: string; value: string }>()
-  const add = (type: string, value: string): void => {
-    if (values.size >= limit || value === '') return
-    const cut = listed(value)
-    values.set(`${type} ${cut}`, { type, value: cut })
+  const add = (value: Static): void => {
+    for (const one of elementsOf(value)) {
+      const text = listed(textOf(one))
+      const type = one.type === 'status' || one.type === 'kind' ? 'keyword' : TYPES[one.type]
+      if (type !== undefined && text !== '' && values.size < limit)
+        values.set(`${type} ${text}`, { type, value: text })
+    }
   }
-  if (tag === 'status' || tag === 'kind') {
-    for (const word of tag === 'status' ? STATUSES : KINDS) add('keyword', word)
-  } else if (condition.kind === 'all' && SERVICES.includes(tag)) {
-    for (const service of queries.facets().services) add('string', service)
-  } else yield* lately(queries, condition, (shown) => addValues(tag, shown, add))
+  const attribute = attributeNamed(tag, version)
+  const effort = new SearchEffort(nowMs, () => queries.bytesRead)
+  const words =
+    attribute?.scope !== 'intrinsic'
+      ? undefined
+      : attribute.name === 'status'
+        ? STATUSES
+        : attribute.name === 'kind'
+          ? KINDS
+          : undefined
+  if (words !== undefined) for (const word of words) values.set(word, { type: 'keyword', value: word })
+  else if (attribute !== undefined && !(attribute.scope === 'intrinsic' && UNLISTED.includes(attribute.name)))
+    yield* lookThrough(queries, search, {
+      effort,
+      also: [attribute],
+      see: ({ sets, selected }) => {
+        for (const { stored } of sets.flatMap(({ spans }) => spans)) {
+          const view = selected(stored)
+          for (const read of view?.all() ?? [])
+            if (read.attribute.name === attribute.name && read.value !== ABSENT_VALUE) add(read.value)
+        }
+        return values.size < limit
+      },
+    })
   const sorted = [...values.values()].sort((a, b) => (a.value < b.value ? -1 : 1))
-  yield JSON.stringify({ tagValues: version === 2 ? sorted : sorted.map(({ value }) => value) })
+  yield JSON.stringify({
+    tagValues: version === 2 ? sorted : sorted.map(({ value }) => value),
+    metrics: metricsOf(effort),
+  })
 }
 
-function addValues(
-  tag: string,
-  { span, resource }: SentSpanJson,
-  add: (type: string, value: string) => void,
-): void {
-  if (tag === 'name') {
-    add('string', jsonTextOf(span['name']))
-    return
-  }
-  if (tag === 'rootName') {
-    if (jsonTextOf(span['parentSpanId']) === '') add('string', jsonTextOf(span['name']))
-    return
-  }
-  if (tag === 'rootServiceName') {
-    if (jsonTextOf(span['parentSpanId']) === '') add('string', serviceOf(resource))
-    return
-  }
-  const [, scope = '', key = ''] = /^(span|resource|)\.?(.*)$/s.exec(tag) ?? []
-  for (const of of [...(scope === 'resource' ? [] : [span]), ...(scope === 'span' ? [] : [resource])]) {
-    const [, any] = attributesOf(of).find(([name]) => name === key) ?? []
-    const value = any && attributeValue(any)
-    if (value !== undefined) add(typeOf(value), String(value))
-  }
-}
-
-function typeOf(value: string | number | boolean): string {
-  if (typeof value === 'string') return 'string'
-  if (typeof value === 'boolean') return 'bool'
-  return Number.isInteger(value) ? 'int' : 'float'
+const TYPES: Readonly<Partial<Record<Static['type'], string>>> = {
+  string: 'string',
+  boolean: 'bool',
+  int: 'int',
+  float: 'float',
+  duration: 'duration',
 }

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 import { MAX_TEXT_BYTES } from '../../src/model/otlp/protobuf-wire.ts'
 import { tempoTagsJson, tempoTagValuesJson } from '../../src/query/trace-names-json.ts'
-import { ANY_SPAN } from '../../src/query/trace-search.ts'
+import { ANY_SPAN, spansWith } from '../../src/query/span-filters.ts'
 import { cpid } from '../support/otlp-requests.ts'
 import { TestWriter } from '../support/test-writer.ts'
 
@@ -90,11 +90,11 @@ test('values as long as a request are listed cut', async () => {
   const request = { resourceSpans: [{ resource, scopeSpans: [{ spans: [span] }] }] }
   writer.ingest('traces', Buffer.from(protobufOfJson('traces', Buffer.from(JSON.stringify(request)))))
   writer.pass(60_000)
-  const asked = { version: 1, limit: 100, condition: ANY_SPAN } as const
+  const asked = { version: 1, limit: 100, search: { pipeline: spansWith(ANY_SPAN) } } as const
   const texts = [
-    tempoTagValuesJson(writer.queries(), { ...asked, tag: 'resource.x' }),
-    tempoTagValuesJson(writer.queries(), { ...asked, tag: 'name' }),
-    tempoTagsJson(writer.queries(), asked),
+    tempoTagValuesJson(writer.queries(), { ...asked, tag: 'resource.x' }, () => 0),
+    tempoTagValuesJson(writer.queries(), { ...asked, tag: 'name' }, () => 0),
+    tempoTagsJson(writer.queries(), asked, () => 0),
   ].map((parts) => [...parts].join(''))
   for (const text of texts) {
     expect(text).toContain(LONG.slice(0, 1_024))

@@ -3,7 +3,7 @@ import type { Sender } from '../../src/model/otlp-requests.ts'
 import { protobufOfJson } from '../../src/model/otlp/json-to-protobuf.ts'
 import { namedObjects } from '../../src/model/otlp/read-stored-span.ts'
 import { claimedSender } from '../../src/model/otlp/request-envelopes.ts'
-import { parseTraceQl } from '../../src/query/traceql.ts'
+import { readTraceQl } from '../../src/query/traceql/read-traceql.ts'
 import { loadText, SMALLEST } from '../config/load-text.ts'
 import { ask } from '../query/asking.ts'
 import { cpid } from '../support/otlp-requests.ts'
@@ -137,7 +137,7 @@ test('without a policy the first counts: in the graph, in views, in answers and 
   ])
   writer.pass(1_000_000)
   const found = (query: string): number => {
-    const search = { condition: parseTraceQl(query), limit: 10, spansPerTrace: 1 }
+    const search = { pipeline: readTraceQl(query).pipeline, limit: 10, spansPerTrace: 1 }
     return ask<{ traces: unknown[] }>(writer, { kind: 'searchTraces', shape: 'tempo', search }).traces.length
   }
   expect(found('{ resource.service.name = "a" && span.x = "first" }')).toBe(1)

@@ -9,7 +9,8 @@ sceneTest('Jaeger answers as recorded, which is what Causeway is held to', async
   await startJaeger(scene, ports)
   using writer = await cascadesForBackends()
   const queries = writer.queries()
-  const items = [...queries.sentLately()].flat()
+  const traces = [...queries.tracesOfCascades({}), ...queries.tracesForwarded({})].flat()
+  const items = traces.flatMap((trace) => [...trace.items()].flat())
   const spans = items.map((item) => ({ scope: item.scope, bytes: outgoingSpan(item) ?? Buffer.alloc(0) }))
   const sent = await fetch(`http://127.0.0.1:${ports.otlpHttp}/v1/traces`, {
     method: 'POST',

@@ -1,61 +1,152 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from '@jest/globals'
 import fc from 'fast-check'
-import type { JsonObject } from '../../src/model/otlp/protobuf-to-json.ts'
-import { matchesCondition } from '../../src/query/trace-search.ts'
-import { parseTraceQl, TraceQlError } from '../../src/query/traceql.ts'
+import { renderTraceQlParser, TRACEQL_PARSER } from '../../scripts/gen-traceql.ts'
+import { conditionsOf, withLists } from '../../src/query/traceql/conditions.ts'
+import { FetchPlan } from '../../src/query/traceql/fetch-plan.ts'
+import { compilePipeline } from '../../src/query/traceql/pipeline.ts'
+import { readTraceQl } from '../../src/query/traceql/read-traceql.ts'
+import { MatchingEffort } from '../../src/query/traceql/regular-expression.ts'
+import { TraceQlError } from '../../src/query/traceql/syntax.ts'
+import type { StoredAttribute, StoredTrace } from '../../src/query/traceql/trace-data.ts'
 
-const SPAN = {
-  resource: { attributes: [{ key: 'service.name', value: { stringValue: 'web' } }] },
-  scope: {},
+const attribute = (
+  key: string,
+  column: StoredAttribute['column'],
+  ...values: StoredAttribute['values']
+): StoredAttribute => ({ key, column, values })
+
+const ROOT = 'a'.repeat(16)
+const SCOPE = {
   resourceId: 1,
-  span: {
-    traceId: 'a'.repeat(32),
-    spanId: 'b'.repeat(16),
-    name: 'GET /',
-    kind: 2,
-    startTimeUnixNano: '1000000000',
-    endTimeUnixNano: '1150000000',
-    status: { code: 2, message: 'broken' },
-    attributes: [
-      { key: 'http.status_code', value: { intValue: '500' } },
-      { key: 'ok', value: { boolValue: false } },
-      { key: 'odd name', value: { stringValue: 'a "quoted" text' } },
-      { key: 'long', value: { stringValue: 'x'.repeat(4_097) } },
-      { key: 'list', value: { arrayValue: { values: [{ stringValue: 'one' }, { stringValue: 'two' }] } } },
-    ],
-    links: [{ traceId: 'c'.repeat(32), spanId: 'd'.repeat(16), attributes: [] }],
-  } as unknown as JsonObject,
+  service: 'web',
+  resource: [attribute('service.name', 'string', 'web')],
+  name: 'lib',
+  version: '1.0',
+  attributes: [],
 }
-const TRACE = { rootName: 'change', rootServiceName: 'kubectl', durationNs: 2e9 }
-const meetsQuery = (query: string): boolean => matchesCondition(parseTraceQl(query), SPAN, TRACE)
+const TRACE: StoredTrace = {
+  traceId: 'a'.repeat(32),
+  spans: [
+    {
+      spanId: ROOT,
+      parentId: '',
+      name: 'change',
+      kind: 1,
+      status: 0,
+      statusMessage: '',
+      startNs: 0n,
+      endNs: 2_000_000_000n,
+      attributes: [attribute('only', 'string', 'root')],
+      events: [],
+      links: [],
+      scope: {
+        ...SCOPE,
+        resourceId: 2,
+        service: 'kubectl',
+        resource: [attribute('service.name', 'string', 'kubectl')],
+      },
+    },
+    {
+      spanId: 'b'.repeat(16),
+      parentId: ROOT,
+      name: 'GET /',
+      kind: 2,
+      status: 2,
+      statusMessage: 'broken',
+      startNs: 1_000_000_000n,
+      endNs: 1_150_000_000n,
+      attributes: [
+        attribute('http.response.status_code', 'int', 500n),
+        attribute('ok', 'boolean', false),
+        attribute('odd name', 'string', 'a "quoted" text'),
+        attribute('long', 'string', 'x'.repeat(4_097)),
+        attribute('list', 'string', 'one', 'two'),
+        attribute('big', 'int', 9_007_199_254_740_993n),
+        attribute('load', 'float', 0.5),
+      ],
+      events: [
+        {
+          name: 'exception',
+          sinceStartNs: 2_000n,
+          attributes: [attribute('exception.type', 'string', 'Timeout')],
+        },
+      ],
+      links: [
+        {
+          traceId: 'c'.repeat(32),
+          spanId: 'd'.repeat(16),
+          attributes: [attribute('kind', 'string', 'retry')],
+        },
+      ],
+      scope: SCOPE,
+    },
+  ],
+}
+
+/** The names of the spans that are found. */
+function found(query: string): string[] {
+  const pipeline = withLists(readTraceQl(query).pipeline)
+  const effort = new MatchingEffort()
+  const spans = new FetchPlan(conditionsOf(pipeline), effort).spansOf(TRACE)
+  if (spans.length === 0) return []
+  const sets = compilePipeline(pipeline, effort)([{ spans, attributes: [] }])
+  return sets.flatMap((set) => set.spans.map(({ stored }) => stored.name))
+}
 
 test.each([
-  '',
-  '{}',
-  '{ true }',
   '{ name = "GET /" }',
   '{ name != "x" && kind = server }',
   '{ status = error && statusMessage =~ "brok.*" }',
-  '{ duration > 100ms } ',
+  '{ duration > 100ms && duration < 1s } ',
   '{ duration = 150ms }',
-  '{ duration >= 0.15s && duration <= 150000us }',
-  '{ traceDuration = 2s && rootName = "change" && rootServiceName = "kubectl" }',
+  '{ 0.15s <= duration && duration <= 150000us }',
+  '{ traceDuration = 2s && rootName = "change" && rootServiceName = "kubectl" && kind = server }',
   '{ resource.service.name = "web" }',
   '{ .service.name = `web` }',
-  '{ span.http.status_code >= 500 }',
-  '{ span.http.status_code < 501 && span.http.status_code != 400 }',
+  '{ span.http.response.status_code >= 500 }',
+  '{ span.http.response.status_code < 501 && span.http.response.status_code != 400 }',
   '{ .ok = false }',
   '{ span."odd name" = "a \\"quoted\\" text" }',
   '{ span.list = "two" }',
-  '{ span.nothing = nil && span.ok != nil && .ok }',
-  '{ !(name = "x") }',
+  '{ span.list =~ "t.*" && span.list != "three" }',
+  '{ span.nothing = nil && span.ok != nil }',
   '{ name = "x" || (name =~ "GET.*" && .ok = false) }',
-  '{ name !~ "POST.*" }',
+  '{ name !~ "POST.*" && kind = server }',
   '{ name = "x" && name = "y" || kind = server }',
+  '{ name = "x" || kind = server && true }',
   `{ link:traceID = "${'c'.repeat(32)}" && span:id = "${'b'.repeat(16)}" }`,
-  `{ trace:id = "${'a'.repeat(32)}" }`,
+  `{ trace:id = "${'a'.repeat(32)}" && status = error }`,
+  '{ span.big = 9007199254740993 }',
+  '{ span.big - 9007199254740992 = 1 }',
+  '{ -span.load < -0.4 }',
+  '{ span.load * 4 = 2 }',
+  '{ event:name = "exception" && event:timeSinceStart = 2us }',
+  '{ event.exception.type = "Timeout" && link.kind = "retry" }',
+  '{ instrumentation:name = "lib" && span.ok != nil }',
+  '{ rootName = "change" } > { kind = server }',
+  '{ name = "change" } >> { }',
+  '{ } ~ { } || { status = error }',
+  '({ } | count() > 1 | { status = error }) || ({ false } | count() > 1)',
+  '{ } | by(name) | max(duration) < 1s',
+  '{ } | by(resource.service.name) | coalesce() | count() = 2 | { status = error }',
+  '{ nestedSetParent > 0 } // and nothing else',
+  '{ span:childCount = 0 /* a leaf */ }',
+  '{ kind = server } with (most_recent = true, sample = 0.1)',
+  '{ duration < 1.5s && duration < 2m30s && duration < 1d && duration < 1w1d && status = error }',
 ])('%s finds the span', (query) => {
-  expect(meetsQuery(query)).toBe(true)
+  expect(found(query)).toEqual(['GET /'])
+})
+
+test.each([
+  '{}',
+  '{ true }',
+  '{ "a" = "a" }',
+  '{ name = "change" } &> { }',
+  '{ } | select(name)',
+  '{ duration > 1ns }',
+])('%s finds both', (query) => {
+  expect(found(query).toSorted()).toEqual(['GET /', 'change'])
 })
 
 test.each([
@@ -64,76 +155,112 @@ test.each([
   '{ name =~ "GET" }',
   '{ status = ok }',
   '{ kind = client }',
-  '{ duration > 1s }',
-  '{ resource.http.status_code = 500 }',
-  '{ span.http.status_code = "500" }',
+  '{ duration > 1s && kind = server }',
+  '{ resource.http.response.status_code = 500 }',
+  '{ span.http.response.status_code = "500" }',
+  '{ span.http.response.status_code = 500.0 }',
+  '{ span.big = 9007199254740992 }',
+  '{ span.load > 0 }',
   '{ span.nothing != "x" }',
   '{ span.nothing }',
-  '{ span.http.status_code > "4" }',
+  '{ span.http.response.status_code > "4" }',
   '{ span.constructor = "x" || .__proto__ != "x" || resource.toString }',
   '{ span.long =~ "x+" || span.long !~ "x+" }',
   '{ link:spanID = "e" }',
-])('%s does not', (query) => {
-  expect(meetsQuery(query)).toBe(false)
+  '{ span.list = "three" }',
+  // As in Tempo: only spans of which it is true are looked at.
+  '{ !(name = "x") }',
+  // As in Tempo: what stands on the right is read as if it stood on the left.
+  '{ 1.5s > duration && kind = server }',
+  '{ name = "GET /" } >> { }',
+  '{ name = "change" } !>> { kind = server }',
+  '{ } | count() > 2',
+  '{ } | avg(span.nothing) > 0',
+  '{ name = "change" } && { name = "x" }',
+])('%s finds none', (query) => {
+  expect(found(query)).toEqual([])
 })
 
 test.each([
   ['{', 'ends too soon'],
-  ['name = "x"', 'expected {'],
-  ['{ name = "x" } && { name = "y" }', 'only one { }'],
-  ['{} | count() > 2', 'only one { }'],
-  ['{ service = "x" }', 'service is no attribute'],
-  ['{ parent.x = 1 }', 'attributes begin with'],
-  ['{ constructor = "x" }', 'constructor is no attribute'],
-  ['{ __proto__ = "x" }', '__proto__ is no attribute'],
-  ['{ toString }', 'toString is no attribute'],
+  ['name = "x"', 'line 1, column 1: name'],
+  ['{} | count() > 2 > 1', 'column'],
+  ['coalesce() | {}', 'column'],
+  ['{} | count()', 'ends too soon'],
+  ['({} | count() > 1) && {}', 'cannot read on'],
+  ['{ service = "x" }', 'column 3: service'],
+  ['{ status = bad }', 'column 12: bad'],
+  ['{ parent.x = 1 }', 'of the parent'],
+  ['{ parent = 1 }', 'parent cannot be asked for'],
+  ['{ constructor = "x" }', 'column 3: constructor'],
+  ['{ __proto__ = "x" }', 'column 3: __proto__'],
+  ['{ toString }', 'column 3: toString'],
   ['{ name =~ "(" }', 'not a regular expression'],
   ['{ name =~ `(a)\\1` }', 'not a regular expression'],
   ['{ name =~ "(?=a)" }', 'not a regular expression'],
   ['{ name =~ "((x?){50}){50}" }', 'repeats too much'],
   [`{ name =~ "${'x'.repeat(257)}" }`, 'write at most 256'],
   [`{ ${Array(9).fill('name =~ "x"').join(' || ')} }`, 'at most 8 regular expressions'],
-  ['{ name =~ 3 }', 'takes a text in quotes'],
-  ['{ name = "x }', 'cannot read'],
+  ['{ name =~ 3 }', 'cannot stand between'],
+  ['{ .a =~ .b }', 'takes a text in quotes'],
+  ['{ name = "x }', 'cannot read on'],
   ['{ name > nil }', 'nil can only'],
-  [`{ ${'('.repeat(60)} }`, 'nested'],
-  [`{ name = "${'x'.repeat(5000)}" }`, 'at most 4096'],
+  ['{ name = nil }', 'never nil'],
+  ['{ resource.service.name = nil }', 'never nil'],
+  ['{ name = 1 }', 'cannot stand between a text and a number'],
+  ['{ status > error }', 'does not take a status'],
+  ['{ duration }', 'what is true or false; got a duration'],
+  ['{ !duration }', '! does not take a duration'],
+  ['{ nestedSetLeft > 1.5 }', 'nestedSetLeft cannot be compared'],
+  ['{ span:id > "a" }', 'compared with = and != alone'],
+  ['{ duration > 1ss }', 'no duration'],
+  ['{ .a = 9223372036854775808 }', 'larger than an integer of 64 bits'],
+  ['{ .a = "\\q" }', 'stands for nothing'],
+  ['{} | by(1)', 'something that spans have'],
+  ['{} | avg(name) > 1', 'takes numbers; got a text'],
+  ['{} | sum(3) = 2', 'something that spans have'],
+  ['{} | min(.a) < max(duration)', 'are compared with a number'],
+  ['{} | rate() | topk(0)', 'a number above 0'],
+  ['{} | compare({}) | topk(2)', 'nothing can come after'],
+  ['{} | quantile_over_time(duration, 1.1)', 'between 0 and 1'],
+  ['({} | rate()) % 2', 'cannot stand between metrics'],
+  ['({} | compare({})) * 2', 'stands alone'],
+  ['({} | rate()) * 2s', 'cannot read on'],
+  [`{ ${'('.repeat(600)}true${')'.repeat(600)} }`, 'nested'],
+  [`{ name = "${'x'.repeat(20_000)}" }`, 'at most 16384'],
 ])('%s is refused', (query, reason) => {
-  expect(() => parseTraceQl(query)).toThrow(TraceQlError)
-  expect(() => parseTraceQl(query)).toThrow(reason)
+  expect(() => readTraceQl(query)).toThrow(TraceQlError)
+  expect(() => readTraceQl(query)).toThrow(reason)
 })
 
+test.each(['{ 1 / 0 = 1 && status = error }', '{ !.ok || name != "x" }', '({} | by(name)) >> {}'])(
+  '%s fails where it is asked of spans',
+  (query) => {
+    expect(() => found(query)).toThrow(TraceQlError)
+  },
+)
+
 test('any text is read or refused', () => {
-  const piece = fc.constantFrom(
-    '{',
-    '}',
-    '(',
-    ')',
-    '&&',
-    '||',
-    '!',
-    '=',
-    '=~',
-    '"x"',
-    'name',
-    '.a',
-    '1ms',
-    '|',
-    ' ',
-  )
+  const pieces =
+    '{ } ( ) && || ! = =~ != >> &~ !< | - + * ^ "x" name .a span.b status error 1ms 1 .5 nil by( count() avg( select( coalesce() rate() with( ,'
+  const piece = fc.constantFrom(...pieces.split(' '), ' ')
+  const texts = [
+    fc.string(),
+    fc.array(piece).map((all) => all.join('')),
+    fc.array(piece).map((all) => `{ ${all.join(' ')} }`),
+  ]
   fc.assert(
-    fc.property(
-      fc.oneof(
-        fc.string(),
-        fc.array(piece).map((pieces) => pieces.join('')),
-      ),
-      (query) => {
-        try {
-          matchesCondition(parseTraceQl(query), SPAN, TRACE)
-        } catch (error) {
-          expect(error).toBeInstanceOf(TraceQlError)
-        }
-      },
-    ),
+    fc.property(fc.oneof(...texts), (query) => {
+      try {
+        found(query)
+      } catch (error) {
+        expect(error).toBeInstanceOf(TraceQlError)
+      }
+    }),
+    { numRuns: 2_000 },
   )
+})
+
+test('the parser is made of the grammar', () => {
+  expect(readFileSync(TRACEQL_PARSER, 'utf8')).toBe(renderTraceQlParser())
 })

@@ -1,18 +1,17 @@
+import { ownValue } from '../../model/names-from-outside.ts'
 import type { TraceQuestion } from '../question.ts'
-import { allOf, ANY_SPAN, type Condition, KINDS, type Operator, type Subject } from '../trace-search.ts'
+import { allOf, ANY_SPAN, anyOf, compare, INTRINSIC, spansWith } from '../span-filters.ts'
+import { type Attribute, type Field, KINDS } from '../traceql/syntax.ts'
 import {
   ANY_BOOLEAN,
   ANY_NUMBER,
   ANY_TEXT,
   BadParameter,
   type Dialect,
-  JSON_TYPE,
   type TraceApiParameters,
   traceIdOf,
   type TraceRequest,
 } from './trace-parameters.ts'
-
-const NO_DEPENDENCIES = '{"data":[],"total":0,"limit":0,"offset":0,"errors":null}'
 
 /** Which of Jaeger's ways of answering a path has. */
 export function jaegerDialect(parts: readonly string[]): Dialect {
@@ -42,9 +41,8 @@ export function readJaegerRequest(
       return second === undefined ? readOperations('jaeger', 'legacy', parameters) : undefined
     case 'dependencies':
       if (second !== undefined) return undefined
-      parameters.pass(ANY_NUMBER, 'endTs', 'lookback')
       parameters.pass(ANY_TEXT, 'service')
-      return { kind: 'fixed', text: NO_DEPENDENCIES, type: JSON_TYPE }
+      return asked('jaeger', readDependencies(parameters))
     case 'traces':
       if (third !== undefined) return undefined
       return second === undefined ? readSearch(parameters) : readLegacyTrace(second, parameters)
@@ -55,6 +53,18 @@ export function readJaegerRequest(
 
 function asked(dialect: Dialect, question: TraceQuestion): TraceRequest {
   return { kind: 'question', question, dialect }
+}
+
+const MILLISECOND = 1_000_000n
+
+/** Over all the time there is, unless an end and a time before it are given. */
+function readDependencies(parameters: TraceApiParameters): TraceQuestion {
+  const [end, lookback] = [parameters.time('endTs', MILLISECOND), parameters.time('lookback', MILLISECOND)]
+  return {
+    kind: 'dependencies',
+    ...(end !== undefined && { toNs: end }),
+    ...(end !== undefined && lookback !== undefined && { fromNs: end - lookback }),
+  }
 }
 
 function readSearch(parameters: TraceApiParameters): TraceRequest {
@@ -164,39 +174,43 @@ function camel(snake: string): string {
 
 function searchFor(
   shape: 'jaeger' | 'jaegerV3' | 'jaegerSummaries',
-  asking: { condition: Condition; from: bigint | undefined; to: bigint | undefined; limit: number },
+  asking: { condition: Field; from: bigint | undefined; to: bigint | undefined; limit: number },
 ): TraceQuestion {
   const { condition, from, to, limit } = asking
   const range = { ...(from !== undefined && { fromNs: from }), ...(to !== undefined && { toNs: to }) }
-  return { kind: 'searchTraces', shape, search: { condition, ...range, limit, spansPerTrace: 0 } }
+  return {
+    kind: 'searchTraces',
+    shape,
+    search: { pipeline: spansWith(condition), ...range, limit, spansPerTrace: 0 },
+  }
 }
 
 /** Spans of a service, with a name; without either they may be anybody's. */
-function isOf(service: string | undefined, operation: string | undefined): Condition {
+function isOf(service: string | undefined, operation: string | undefined): Field {
   return allOf(
-    service === undefined ? ANY_SPAN : compare({ scope: 'resource', key: 'service.name' }, '=', service),
-    operation === undefined ? ANY_SPAN : compare({ scope: 'intrinsic', key: 'name' }, '=', operation),
+    service === undefined ? ANY_SPAN : compare(SERVICE, '=', service),
+    operation === undefined ? ANY_SPAN : compare(INTRINSIC.name, '=', operation),
   )
 }
 
 /** Spans that take at least and at most so many nanoseconds. */
-function lasts(least: number | undefined, most: number | undefined): Condition {
-  const limit = (operator: Operator, nanos: number | undefined): Condition =>
-    nanos === undefined ? ANY_SPAN : compare({ scope: 'intrinsic', key: 'duration' }, operator, nanos)
+function lasts(least: number | undefined, most: number | undefined): Field {
+  const limit = (operator: '>=' | '<=', nanos: number | undefined): Field =>
+    nanos === undefined ? ANY_SPAN : compare(INTRINSIC.duration, operator, nanos)
   return allOf(limit('>=', least), limit('<=', most))
 }
 
 /** Spans with all of the tags in a JSON object of texts, as Jaeger's clients write them. */
-function hasTags(name: string, json: string | undefined): Condition {
+function hasTags(name: string, json: string | undefined): Field {
   if (json === undefined) return ANY_SPAN
-  return Object.entries(parsed(name, json)).reduce<Condition>((condition, [key, value]) => {
+  return Object.entries(parsed(name, json)).reduce<Field>((condition, [key, value]) => {
     if (typeof value === 'object') throw notTags(name)
     return allOf(condition, tagIs(key, String(value)))
   }, ANY_SPAN)
 }
 
 /** A tag written as key:value. */
-function hasTag(text: string): Condition {
+function hasTag(text: string): Field {
   const [key = '', value] = text.split(/:(.*)/s)
   if (value === undefined || key === '')
     throw new BadParameter(`malformed parameter tag: ${JSON.stringify(text.slice(0, 100))}; write key:value`)
@@ -219,16 +233,24 @@ function notTags(name: string): BadParameter {
   )
 }
 
-/** Tags are texts to Jaeger; error=true is a status here. */
-function tagIs(key: string, value: string): Condition {
-  if (key === 'error' && value === 'true') return compare({ scope: 'intrinsic', key: 'status' }, '=', 'error')
-  const subject: Subject = { scope: 'any', key }
-  const asText = compare(subject, '=', value)
-  const other = value === 'true' || value === 'false' ? value === 'true' : Number(value)
-  if (value === '' || Number.isNaN(other)) return asText
-  return { kind: 'or', left: asText, right: { kind: 'compare', subject, operator: '=', value: other } }
+const SERVICE: Attribute = { kind: 'attribute', scope: 'resource', name: 'service.name' }
+/** What Jaeger makes tags of that is no attribute, and the words that it has for it. */
+const INTRINSIC_TAGS: Readonly<Record<string, Attribute>> = {
+  'span.kind': INTRINSIC.kind,
+  'otel.status_code': INTRINSIC.status,
+  'otel.status_description': INTRINSIC.statusMessage,
+  'otel.scope.name': INTRINSIC.scopeName,
+  'otel.scope.version': INTRINSIC.scopeVersion,
 }
 
-function compare(subject: Subject, operator: Operator, value: string | number): Condition {
-  return { kind: 'compare', subject, operator, value }
+/** Tags are texts to Jaeger, and may be of the span, its resource, or one of its events. */
+function tagIs(key: string, value: string): Field {
+  if (key === 'error' && value === 'true') return compare(INTRINSIC.status, 'reads', 'error')
+  const intrinsic = ownValue(INTRINSIC_TAGS, key)
+  const text = key === 'otel.status_code' ? value.toLowerCase() : value
+  const named = (scope: 'span' | 'resource' | 'event'): Field =>
+    compare({ kind: 'attribute', scope, name: key }, 'reads', value)
+  const others = [named('resource'), named('event')]
+  if (intrinsic !== undefined) others.push(compare(intrinsic, 'reads', text))
+  return anyOf(named('span'), ...others)
 }

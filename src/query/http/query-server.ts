@@ -447,6 +447,8 @@ const PROTOBUF = /application\/(?:x-)?protobuf/
  */
 export function readTraceRequest(target: string, accept: string | undefined): TraceRequest | undefined {
   const url = URL.parse(target, 'http://causeway')
+  if (/^(?:\/tempo)?\/ready$/.test(url?.pathname ?? ''))
+    return { kind: 'fixed', text: 'ready\n', type: 'text/plain' }
   const [, whose, path = ''] = /^(?:\/(jaeger|tempo))?\/api\/(.+)$/.exec(url?.pathname ?? '') ?? []
   if (url === null || path === '' || path.startsWith('v1/')) return undefined
   const parts = path.split('/').map(decoded)

@@ -1,24 +1,30 @@
 import { ownValue } from '../../model/names-from-outside.ts'
 import type { TraceQuestion, TraceShape } from '../question.ts'
-import {
-  allOf,
-  ANY_SPAN,
-  type Condition,
-  needsWholeTrace,
-  type Operator,
-  type Subject,
-} from '../trace-search.ts'
-import { parseLogfmt, parseTraceQl, TraceQlError } from '../traceql.ts'
+import type { NamesAsked } from '../trace-names-json.ts'
+import { allOf, ANY_SPAN, compare, INTRINSIC, spansWith } from '../span-filters.ts'
+import { readTraceQl } from '../traceql/read-traceql.ts'
+import { type Attribute, type Field, type Query, TraceQlError } from '../traceql/syntax.ts'
+import { readMetrics } from './metrics-requests.ts'
 import {
   ANY_NUMBER,
   ANY_TEXT,
   BadParameter,
+  JSON_TYPE,
   malformed,
   type TraceApiParameters,
   traceIdOf,
   type TraceRequest,
 } from './trace-parameters.ts'
 
+/** The Tempo whose questions are understood: clients go by it. */
+const BUILD = JSON.stringify({
+  version: '3.0.3',
+  revision: '',
+  branch: '',
+  buildUser: 'causeway',
+  buildDate: '',
+  goVersion: '',
+})
 const MODES = ['all', 'blocks', 'ingesters', 'external']
 const SCOPES = ['none', 'resource', 'span', 'intrinsic', 'event', 'link', 'instrumentation', 'trace']
 const MAX_NAMES = 1_000
@@ -35,6 +41,12 @@ export function readTempoRequest(
   if (what === 'echo' && more.length === 0) return { kind: 'fixed', text: 'echo', type: 'text/plain' }
   if (what === 'traces' && more.length === 1)
     return readTrace(more[0] ?? '', { version, wantsProtobuf }, parameters)
+  if (version === 1 && more.length === 1) {
+    const [which] = more
+    if (what === 'status' && which === 'buildinfo') return { kind: 'fixed', text: BUILD, type: JSON_TYPE }
+    if (what === 'metrics' && (which === 'query_range' || which === 'query'))
+      return asked(readMetrics(which, parameters, queryOf))
+  }
   if (what !== 'search') return undefined
   const [tag, name, values, ...others] = more
   if (tag === undefined) return version === 1 ? asked(readTempoSearch(parameters)) : undefined
@@ -66,17 +78,14 @@ function readTrace(
   return asked({ kind: 'sentTrace', traceId, shape: wantsProtobuf ? protobuf : json })
 }
 
-/** Names and values are those of the newest spans, whatever the time asked about. */
-function readNames(parameters: TraceApiParameters): { limit: number; condition: Condition } {
-  parameters.pass(ANY_NUMBER, 'start', 'end', 'maxStaleValues')
+function readNames(parameters: TraceApiParameters): Omit<NamesAsked, 'version'> {
+  parameters.pass(ANY_NUMBER, 'maxStaleValues')
   const limit =
-    parameters.text('limit') === '0' ? MAX_NAMES : parameters.count(['limit'], MAX_NAMES, MAX_NAMES)
-  const condition = readTraceQl(parameters.text('q'))
-  if (needsWholeTrace(condition))
-    throw new BadParameter(
-      'parameter q: names and values can be asked for by what a span has, not by what its trace has',
-    )
-  return { limit, condition }
+    parameters.text('limit') === '0'
+      ? MAX_NAMES
+      : parameters.count(['limit', 'maxTagsPerScope'], MAX_NAMES, MAX_NAMES)
+  const { pipeline } = queryOf(parameters.text('q'))
+  return { limit, search: { pipeline, ...rangeOf(parameters) } }
 }
 
 /** Grafana encodes names of attributes twice. */
@@ -96,26 +105,34 @@ const SECOND = 1_000_000_000n
 
 /** A search for traces, by TraceQL or by tags. Throws BadParameter. */
 function readTempoSearch(parameters: TraceApiParameters): TraceQuestion {
-  const [start, end] = [parameters.time('start', SECOND), parameters.time('end', SECOND)]
-  const [query, tags] = [parameters.text('q'), parameters.text('tags')]
-  if (query !== undefined && tags !== undefined) throw new BadParameter('give either q or tags, not both')
-  const condition = [
+  const range = rangeOf(parameters)
+  const [text, tags] = [parameters.text('q'), parameters.text('tags')]
+  if (text !== undefined && tags !== undefined) throw new BadParameter('give either q or tags, not both')
+  const { pipeline, metric } = queryOf(text)
+  if (metric !== undefined)
+    throw new BadParameter('a query for metrics is asked at /api/metrics/query_range or /api/metrics/query')
+  const filter = [
     hasTags(tags),
     traceLasts('>=', parameters.duration('minDuration')),
     traceLasts('<=', parameters.duration('maxDuration')),
-  ].reduce(allOf, readTraceQl(query))
-  if (start !== undefined && end !== undefined && end <= start)
-    throw new BadParameter('start must be before end')
+  ].reduce(allOf)
   const limit = parameters.count(['limit'], TRACES, MAX_TRACES)
   const isUnlimited = parameters.text('spss') === '0'
   const spansPerTrace = isUnlimited ? MAX_SPANS : parameters.count(['spss'], SPANS_PER_TRACE, MAX_SPANS)
-  const range = { ...(start !== undefined && { fromNs: start }), ...(end !== undefined && { toNs: end }) }
-  return { kind: 'searchTraces', shape: 'tempo', search: { condition, ...range, limit, spansPerTrace } }
+  const search = { pipeline: spansWith(filter, pipeline), ...range, limit, spansPerTrace }
+  return { kind: 'searchTraces', shape: 'tempo', search }
 }
 
-function readTraceQl(query = ''): Condition {
+function rangeOf(parameters: TraceApiParameters): { fromNs?: bigint; toNs?: bigint } {
+  const [start, end] = [parameters.time('start', SECOND), parameters.time('end', SECOND)]
+  if (start !== undefined && end !== undefined && end <= start)
+    throw new BadParameter('start must be before end')
+  return { ...(start !== undefined && { fromNs: start }), ...(end !== undefined && { toNs: end }) }
+}
+
+function queryOf(text = ''): Query {
   try {
-    return parseTraceQl(query)
+    return readTraceQl(text.trim() === '' ? '{}' : text)
   } catch (error) {
     if (error instanceof TraceQlError) throw new BadParameter(`invalid TraceQL query: ${error.message}`)
     throw error
@@ -123,14 +140,14 @@ function readTraceQl(query = ''): Condition {
 }
 
 /** What Tempo calls by a name of its own in tags. */
-const INTRINSICS: Readonly<Record<string, Subject>> = {
-  name: { scope: 'intrinsic', key: 'name' },
-  'root.name': { scope: 'intrinsic', key: 'rootName' },
-  'root.service.name': { scope: 'intrinsic', key: 'rootServiceName' },
+const INTRINSICS: Readonly<Record<string, Attribute>> = {
+  name: INTRINSIC.name,
+  'root.name': INTRINSIC.rootName,
+  'root.service.name': INTRINSIC.rootServiceName,
 }
 
 /** Spans with all tags of a logfmt; a text need only have the other in it, in any case, as in Tempo. */
-function hasTags(logfmt: string | undefined): Condition {
+function hasTags(logfmt: string | undefined): Field {
   if (logfmt === undefined) return ANY_SPAN
   const pairs = parseLogfmt(logfmt)
   if (pairs === undefined)
@@ -138,19 +155,34 @@ function hasTags(logfmt: string | undefined): Condition {
   const keys = pairs.map(([key]) => key)
   const twice = keys.find((key, at) => keys.indexOf(key) !== at)
   if (twice !== undefined) throw new BadParameter(`parameter tags has ${twice} twice`)
-  return pairs.reduce<Condition>((condition, [key, value]) => allOf(condition, tagIs(key, value)), ANY_SPAN)
+  return pairs.reduce<Field>((filter, [key, value]) => allOf(filter, tagIs(key, value)), ANY_SPAN)
 }
 
-function tagIs(key: string, value: string): Condition {
-  if (key === 'status.code')
-    return { kind: 'compare', subject: { scope: 'intrinsic', key: 'status' }, operator: '=', value }
-  if (key === 'error' && value === 'true')
-    return { kind: 'compare', subject: { scope: 'intrinsic', key: 'status' }, operator: '=', value: 'error' }
-  const subject = ownValue(INTRINSICS, key)
-  return { kind: 'compare', subject: subject ?? { scope: 'any', key }, operator: 'contains', value }
+function tagIs(key: string, value: string): Field {
+  if (key === 'status.code') return compare(INTRINSIC.status, 'reads', value)
+  if (key === 'error' && value === 'true') return compare(INTRINSIC.status, 'reads', 'error')
+  return compare(
+    ownValue(INTRINSICS, key) ?? { kind: 'attribute', scope: 'any', name: key },
+    'contains',
+    value,
+  )
 }
 
-function traceLasts(operator: Operator, nanos: number | undefined): Condition {
-  if (nanos === undefined) return ANY_SPAN
-  return { kind: 'compare', subject: { scope: 'intrinsic', key: 'traceDuration' }, operator, value: nanos }
+function traceLasts(operator: '>=' | '<=', nanos: number | undefined): Field {
+  return nanos === undefined ? ANY_SPAN : compare(INTRINSIC.traceDuration, operator, nanos)
+}
+
+const PAIR = /\s*([^\s="]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s="]*))(?=\s|$)/y
+
+/** The pairs of a logfmt, such as `service.name=web note="two words"`; undefined when it is none. */
+export function parseLogfmt(text: string): [key: string, value: string][] | undefined {
+  const pairs: [string, string][] = []
+  const trimmed = text.trimEnd()
+  for (let at = 0; at < trimmed.length; at = PAIR.lastIndex) {
+    PAIR.lastIndex = at
+    const [, key, quoted, bare = ''] = PAIR.exec(trimmed) ?? []
+    if (key === undefined) return undefined
+    pairs.push([key, quoted === undefined ? bare : quoted.replaceAll(/\\(.)/gs, '$1')])
+  }
+  return pairs
 }

@@ -181,7 +181,7 @@ class ShortAnswers implements Answering {
     try {
       const isCostly = this.#costs()
       queries.allowBytes(SHORT_BYTES)
-      const answered = answer(queries, question)
+      const answered = answer(queries, question, () => clock.monotonicMs())
       if (answered.kind !== 'found') {
         this.#post({ kind: 'refused', id, refusal: answered.kind })
         return
@@ -391,10 +391,10 @@ class LongAnswers implements Answering {
 
   /** Undefined when there is nothing more to say. */
   #begin({ id, question, known }: Ask): AnswerStream | undefined {
-    const { queries, salt, dataVersion, onMade } = this.#serving
+    const { queries, salt, dataVersion, onMade, clock } = this.#serving
     // Asked for first: what is written meanwhile may be in the answer, and the next one differs then.
     const version = `${salt} ${dataVersion()}`
-    const answered = answer(queries, question)
+    const answered = answer(queries, question, () => clock.monotonicMs())
     if (answered.kind !== 'found') {
       this.#post({ kind: 'refused', id, refusal: answered.kind })
       return undefined

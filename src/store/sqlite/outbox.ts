@@ -163,6 +163,10 @@ const SCOPE_BYTES = 16 * MIB
 /** So much is read at a time, and one item more: items and envelopes may be as long as a request. */
 const AT_ONCE_BYTES = 16 * MIB
 const TRACES = 20_000
+/** A page of what was sent into a trace has so many items, or fewer of so many bytes, or one that is larger. */
+const ITEMS_A_PAGE = 500
+const PAGE_BYTES = MIB
+const LEAST = -(2n ** 63n)
 
 const COLUMNS = `outbox.decision, outbox.trace, outbox.parent_id, outbox.flags, outbox.scope, outbox.extra,
   spans.raw, spans.scope, spans.cpid`
@@ -191,6 +195,8 @@ export class SqliteOutbox implements OutboxReader {
   readonly #decisions: Statement<[number], number>
   readonly #decisionsOfSpan: Statement<[number, bigint], number>
   readonly #ownDecisions: Statement<[number], number>
+  readonly #ofTrace: Statement<[number, bigint], ItemRow>
+  readonly #ofOrigin: Statement<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>
   readonly #scopeCache = new GenerationCache<number, ScopeEnvelopes>(SCOPES, {
     most: SCOPE_BYTES,
     of: envelopeBytes,
@@ -224,6 +230,22 @@ export class SqliteOutbox implements OutboxReader {
     this.#ownDecisions = db
       .prepare<[number], number>('SELECT decision FROM outbox WHERE trace = ? AND span IS NULL ORDER BY 1')
       .pluck()
+    this.#ofTrace = db
+      .prepare<[number, bigint], ItemRow>(
+        `SELECT ${COLUMNS} FROM outbox LEFT JOIN spans ON spans.id = outbox.span
+         WHERE outbox.trace = ? AND outbox.decision > ? ORDER BY outbox.decision`,
+      )
+      .raw()
+      .safeIntegers()
+    // CROSS JOIN: left to itself, SQLite begins with everything that was ever forwarded.
+    this.#ofOrigin = db
+      .prepare<[number, bigint, bigint], [...ItemRow, spanId: bigint, id: bigint]>(
+        `SELECT ${COLUMNS}, spans.span_id, spans.id
+         FROM spans CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id
+         WHERE spans.origin = ? AND (spans.span_id, spans.id) > (?, ?) ORDER BY spans.span_id, spans.id`,
+      )
+      .raw()
+      .safeIntegers()
     this.#envelopes = db.prepare(
       `SELECT scopes.resource AS resource_id, resources.envelope AS resource, scopes.envelope AS scope
        FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
@@ -290,13 +312,55 @@ export class SqliteOutbox implements OutboxReader {
     return { received: this.#decisionsOfSpan.all(trace, spanId), own: this.#ownDecisions.all(trace) }
   }
 
+  /** What was sent into a trace of a cascade, in order. */
+  *itemsOfTrace(trace: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
+    let after = 0n
+    const rows = (): Iterable<ItemRow> => this.#ofTrace.iterate(trace, after)
+    yield* this.#pages(rows, read, ([decision]) => (after = decision))
+  }
+
+  /** What was passed on in the original trace with this number. */
+  *itemsOfOrigin(origin: number, read: { add(bytes: number): void }): Generator<OutboxItem[]> {
+    let after: [spanId: bigint, id: bigint] = [LEAST, 0n]
+    const rows = (): Iterable<[...ItemRow, spanId: bigint, id: bigint]> =>
+      this.#ofOrigin.iterate(origin, ...after)
+    yield* this.#pages(rows, read, (row) => (after = [row[9], row[10]]))
+  }
+
+  /** A page in the order in which it was sent; the rows come in whichever is quick. */
+  *#pages<Row extends readonly [...ItemRow, ...unknown[]]>(
+    rowsLeft: () => Iterable<Row>,
+    read: { add(bytes: number): void },
+    note: (row: Row) => void,
+  ): Generator<OutboxItem[]> {
+    for (;;) {
+      const items: OutboxItem[] = []
+      let bytes = 0
+      for (const row of rowsLeft()) {
+        const item = this.#itemOf(row)
+        items.push(item)
+        note(row)
+        const length = (item.raw?.length ?? 0) + (item.extra?.length ?? 0)
+        bytes += length
+        read.add(length)
+        if (items.length >= ITEMS_A_PAGE || bytes >= PAGE_BYTES) break
+      }
+      const isLast = items.length < ITEMS_A_PAGE && bytes < PAGE_BYTES
+      yield items.sort((a, b) => a.decision - b.decision)
+      if (isLast) return
+    }
+  }
+
   /** What this decision sent; undefined when it was pruned. */
   item(decision: number): OutboxItem | undefined {
     const row = this.#ofDecision.get(decision)
     return row && this.#itemOf(row)
   }
 
-  #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: ItemRow): OutboxItem {
+  #itemOf([decision, trace, parentId, flagBits, ownScope, extra, raw, spanScope, cpid]: readonly [
+    ...ItemRow,
+    ...unknown[],
+  ]): OutboxItem {
     const flags = Number(flagBits)
     const synthetic = (flags & SENT_SYNTHETIC) !== 0
     return {

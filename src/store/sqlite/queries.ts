@@ -18,18 +18,14 @@ import type {
   ObjectVersionFacts,
   Pages,
   Position,
+  SentTrace,
+  SentTraceRange,
+  SpanHint,
   StoredRecord,
   TraceFacts,
-  TraceRange,
 } from '../../model/queries.ts'
 import { MIB } from '../../model/time-and-size.ts'
-import {
-  CascadeFactsReader,
-  CascadeTraces,
-  TRACE_COLUMNS,
-  traceFactsOf,
-  type TraceRow,
-} from './cascade-queries.ts'
+import { CascadeFactsReader, CascadeTraces } from './cascade-queries.ts'
 import { CpidLookup, GraphAroundReader, GraphWalk, MergelogFactsReader } from './graph-queries.ts'
 import { LinkedSpans } from './linked-span-queries.ts'
 import { ObjectFactsReader, ObjectVersionsReader } from './object-queries.ts'
@@ -37,6 +33,7 @@ import type { Sqlite } from './open-database.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { BytesRead, EnvelopeReader, LogPages, SpanPages } from './record-queries.ts'
 import { addContentSqlFunctions } from './repeated-records.ts'
+import { SentTraceSearch } from './sent-trace-search.ts'
 
 /** How many cascades are named beside what happened to an object. */
 const CASCADES_NAMED = 8
@@ -55,6 +52,7 @@ export class SqliteQueries implements CausewayQueries {
   readonly #linked: LinkedSpans
   readonly #sent: SentItems
   readonly #sentTraces: SentTraces
+  readonly #search: SentTraceSearch
   readonly #around: GraphAroundReader
   readonly #objects: ObjectFactsReader
   readonly #versions: ObjectVersionsReader
@@ -73,6 +71,7 @@ export class SqliteQueries implements CausewayQueries {
     this.#linked = new LinkedSpans(db)
     this.#sent = new SentItems(db, this.#read)
     this.#sentTraces = new SentTraces(db, this.#sent)
+    this.#search = new SentTraceSearch(db, new SqliteOutbox(db), this.#read)
     this.#around = new GraphAroundReader(db)
     const cascadesOf = (cpid: number): CascadesOfCpid => this.#cascadesOf(cpid, CASCADES_NAMED)
     this.#objects = new ObjectFactsReader(db, cascadesOf)
@@ -203,12 +202,12 @@ export class SqliteQueries implements CausewayQueries {
     return this.#sentTraces.withId(traceId)
   }
 
-  traces(range: TraceRange): Pages<TraceFacts> {
-    return this.#sentTraces.inRange(range)
+  tracesOfCascades(range: SentTraceRange, hint?: SpanHint): Pages<SentTrace> {
+    return this.#search.ofCascades(range, hint)
   }
 
-  sentLately(): Pages<OutboxItem> {
-    return this.#sentTraces.lately()
+  tracesForwarded(range: SentTraceRange, hint?: SpanHint): Pages<SentTrace> {
+    return this.#search.forwarded(range, hint)
   }
 
   graph(cpid: Cpid, limit: number): GraphAround | Absent {
@@ -302,27 +301,11 @@ class FacetsReader {
   }
 }
 
-/** How many traces are looked through at once. */
-const WINDOW = 2_000
-const DECISIONS_A_PAGE = 500
-
-interface RangeBind {
-  least: number
-  before: number
-  from: bigint | null
-  to: bigint | null
-  service: string | null
-}
-
 /** Finds outgoing traces as backends know them. */
 class SentTraces {
   readonly #items: SentItems
   readonly #byId: Statement<[Buffer], number>
   readonly #forwarded: Statement<[{ id: Buffer }], number>
-  readonly #newest: Statement<[number], number | null>
-  readonly #window: Statement<[RangeBind], TraceRow>
-  readonly #lastDecision: Statement<[], number | null>
-  readonly #decisions: Statement<[number, number], number>
 
   constructor(db: Sqlite, items: SentItems) {
     this.#items = items
@@ -337,25 +320,6 @@ class SentTraces {
          CROSS JOIN outbox ON outbox.trace = 0 AND outbox.span = spans.id ORDER BY 1`,
       )
       .pluck()
-    this.#newest = db.prepare<[number], number | null>('SELECT max(id) FROM traces WHERE id < ?').pluck()
-    this.#window = db
-      .prepare<[RangeBind], TraceRow>(
-        `SELECT ${TRACE_COLUMNS} FROM traces WHERE id >= @least AND id < @before
-           AND (@from IS NULL OR last_ns >= @from) AND (@to IS NULL OR first_ns <= @to)
-           AND (@service IS NULL OR EXISTS
-             (SELECT 1 FROM trace_services WHERE trace_services.trace = traces.id AND trace_services.service = @service)
-             OR EXISTS (SELECT 1 FROM mergelogs JOIN scopes ON scopes.id = mergelogs.scope
-               JOIN resources ON resources.id = scopes.resource
-               WHERE mergelogs.cpid = traces.root AND resources.service = @service))
-         ORDER BY id DESC`,
-      )
-      .safeIntegers()
-    this.#lastDecision = db.prepare<[], number | null>('SELECT max(decision) FROM outbox').pluck()
-    this.#decisions = db
-      .prepare<[number, number], number>(
-        'SELECT decision FROM outbox WHERE decision > ? AND decision <= ? ORDER BY decision DESC',
-      )
-      .pluck()
   }
 
   /** What a backend has under this trace id: an outgoing trace, or spans forwarded in their own. */
@@ -363,25 +327,6 @@ class SentTraces {
     const trace = this.#byId.get(traceId)
     const forwarded = this.#forwarded.all({ id: traceId })
     return trace === undefined && forwarded.length === 0 ? undefined : this.#both(trace, forwarded)
-  }
-
-  /** Newest first. */
-  *inRange({ fromNs, toNs, service }: TraceRange): Pages<TraceFacts> & Generator<TraceFacts[]> {
-    const bind = { from: fromNs ?? null, to: toNs ?? null, service: service ?? null }
-    for (let before = Number.MAX_SAFE_INTEGER; ;) {
-      const newest = this.#newest.get(before) ?? null
-      if (newest === null) return
-      const least = newest - WINDOW
-      yield this.#window.all({ ...bind, least, before }).map(traceFactsOf)
-      before = least
-    }
-  }
-
-  /** Everything sent, newest first. */
-  *lately(): Pages<OutboxItem> & Generator<OutboxItem[]> {
-    for (let upTo = this.#lastDecision.get() ?? 0; upTo > 0; upTo -= DECISIONS_A_PAGE) {
-      yield* this.#items.of(this.#decisions.all(upTo - DECISIONS_A_PAGE, upTo))
-    }
   }
 
   *#both(trace: number | undefined, forwarded: readonly number[]): Generator<readonly OutboxItem[]> {

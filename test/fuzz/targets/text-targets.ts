@@ -21,7 +21,8 @@ import { readTraceRequest } from '../../../src/query/http/query-server.ts'
 import { FAILURES, readEtags } from '../../../src/query/http/replies.ts'
 import { readRequest } from '../../../src/query/http/routes.ts'
 import { decodeCursor, encodeCursor } from '../../../src/query/list-json.ts'
-import { parseTraceQl, TraceQlError } from '../../../src/query/traceql.ts'
+import { readTraceQl } from '../../../src/query/traceql/read-traceql.ts'
+import { TraceQlError } from '../../../src/query/traceql/syntax.ts'
 import { loadText, SMALLEST, WITH_EXPORTER } from '../../config/load-text.ts'
 import { cpid } from '../../support/otlp-requests.ts'
 import { onlyThrows } from '../only-throws.ts'
@@ -132,7 +133,7 @@ export const queryTexts: Target = {
     if (time !== undefined) strictEqual(parseRfc3339(rfc3339(time)), time)
     onlyThrows(
       (error) => error instanceof TraceQlError,
-      () => parseTraceQl(text),
+      () => readTraceQl(text),
     )
     const read = parseCpid(text)
     if (read !== undefined) strictEqual(parseCpid(read), read)

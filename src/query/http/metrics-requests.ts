@@ -1,0 +1,91 @@
+import { parseRfc3339 } from '../../model/time-and-size.ts'
+import type { TraceQuestion } from '../question.ts'
+import { alignedRange, type MetricsRange } from '../traceql/metric-series.ts'
+import { durationOfText } from '../traceql/read-tokens.ts'
+import type { Query, Static } from '../traceql/syntax.ts'
+import { ANY_TEXT, BadParameter, malformed, type TraceApiParameters } from './trace-parameters.ts'
+
+const SERIES = 1_000
+const EXEMPLARS = 100
+const SECOND = 1_000_000_000n
+/** Whoever asks for more points than this cannot mean it. */
+const MOST_INTERVALS = 11_000n
+
+/** Series of values over a time, or one value for all of it. Throws BadParameter. */
+export function readMetrics(
+  what: 'query_range' | 'query',
+  parameters: TraceApiParameters,
+  queryOf: (text: string) => Query,
+): TraceQuestion {
+  const text = parameters.text('q', 'query')
+  if (text === undefined) throw new BadParameter('parameter q is required, such as {} | rate()')
+  const query = queryOf(text)
+  if (query.metric === undefined)
+    throw new BadParameter('parameter q asks for no metric; write one such as {} | rate()')
+  const [start, end] = [timeOf(parameters, 'start'), timeOf(parameters, 'end')]
+  if (end <= start) throw new BadParameter('start must be before end')
+  const range = what === 'query' ? instant(start, end) : overTime(parameters, start, end)
+  const series = parameters.count(['maxSeries'], SERIES, SERIES)
+  const exemplars = what === 'query' ? 0 : exemplarsOf(parameters, query)
+  parameters.pass(ANY_TEXT, 'mode')
+  return { kind: 'metrics', query, range, series, exemplars }
+}
+
+function instant(fromNs: bigint, toNs: bigint): MetricsRange {
+  return { fromNs, toNs, stepNs: toNs - fromNs, isInstant: true }
+}
+
+function overTime(parameters: TraceApiParameters, start: bigint, end: bigint): MetricsRange {
+  const text = parameters.text('step')
+  const stepNs = text === undefined ? usualStep(end - start) : stepOf(text)
+  if ((end - start) / stepNs > MOST_INTERVALS)
+    throw new BadParameter(`parameter step is too short: there may be ${MOST_INTERVALS} intervals at most`)
+  return alignedRange(start, end, stepNs)
+}
+
+/** Seconds, with a fraction or without, nanoseconds, or RFC 3339. */
+function timeOf(parameters: TraceApiParameters, name: 'start' | 'end'): bigint {
+  const text = parameters.text(name)
+  if (text === undefined) throw new BadParameter(`parameter ${name} is required: seconds since 1970`)
+  if (/^\d{1,10}$/.test(text)) return BigInt(text) * SECOND
+  if (/^\d{11,19}$/.test(text)) return BigInt(text)
+  const [, seconds, part] = /^(\d{1,10})\.(\d{1,9})$/.exec(text) ?? []
+  if (seconds !== undefined && part !== undefined)
+    return BigInt(seconds) * SECOND + BigInt(part.padEnd(9, '0'))
+  const time = parseRfc3339(text)
+  if (time === undefined) throw malformed(name, text, 'seconds since 1970')
+  return time
+}
+
+function stepOf(text: string): bigint {
+  const nanos = /^\d+(?:\.\d+)?$/.test(text) ? BigInt(Math.round(Number(text) * 1e9)) : lengthOf(text)
+  if (nanos === undefined || nanos <= 0n) throw malformed('step', text, 'a duration such as 15s')
+  return nanos
+}
+
+function lengthOf(text: string): bigint | undefined {
+  try {
+    const length: Static = durationOfText(text)
+    return length.type === 'duration' ? length.value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** About 240 values in all, at a length that Tempo would take. */
+function usualStep(length: bigint): bigint {
+  const wanted = length / 240n
+  if (length < 60n * SECOND) {
+    const least = 50_000_000n
+    return wanted > least ? (wanted / least) * least : least
+  }
+  const unit = [3600n, 300n, 60n, 15n, 5n, 1n].map((seconds) => seconds * SECOND).find((one) => wanted > one)
+  return unit === undefined ? SECOND : (wanted / unit) * unit
+}
+
+function exemplarsOf(parameters: TraceApiParameters, { hints }: Query): number {
+  const hint = hints.find(({ name }) => name === 'exemplars')?.value
+  if (hint?.type === 'boolean' && !hint.value) return 0
+  if (hint?.type === 'int') return Number(hint.value)
+  return parameters.text('exemplars') === '0' ? 0 : parameters.count(['exemplars'], EXEMPLARS, EXEMPLARS)
+}

@@ -1,0 +1,47 @@
+import type { Attribute, Field, Operator, Pipeline, Static } from './traceql/syntax.ts'
+
+/** What is true of every span. */
+export const ANY_SPAN: Field = { kind: 'static', value: { type: 'boolean', value: true } }
+
+const intrinsic = (name: Extract<Attribute, { scope: 'intrinsic' }>['name']): Attribute => ({
+  kind: 'attribute',
+  scope: 'intrinsic',
+  name,
+})
+
+export const INTRINSIC = {
+  name: intrinsic('name'),
+  kind: intrinsic('kind'),
+  status: intrinsic('status'),
+  statusMessage: intrinsic('statusMessage'),
+  duration: intrinsic('duration'),
+  rootName: intrinsic('rootName'),
+  rootServiceName: intrinsic('rootServiceName'),
+  traceDuration: intrinsic('traceDuration'),
+  scopeName: intrinsic('instrumentation:name'),
+  scopeVersion: intrinsic('instrumentation:version'),
+}
+
+export function allOf(left: Field, right: Field): Field {
+  if (left === ANY_SPAN) return right
+  return right === ANY_SPAN ? left : { kind: 'binary', operator: '&&', left, right }
+}
+
+export function anyOf(first: Field, ...others: readonly Field[]): Field {
+  return others.reduce((left, right) => ({ kind: 'binary', operator: '||', left, right }), first)
+}
+
+/** Durations are numbers of nanoseconds. */
+export function compare(attribute: Attribute, operator: Operator, value: string | number): Field {
+  const operand: Static =
+    typeof value === 'string'
+      ? { type: 'string', value }
+      : { type: 'duration', value: BigInt(Math.round(value)) }
+  return { kind: 'binary', operator, left: attribute, right: { kind: 'static', value: operand } }
+}
+
+/** A pipeline of the spans that a filter lets through. */
+export function spansWith(filter: Field, pipeline?: Pipeline): Pipeline {
+  if (filter === ANY_SPAN && pipeline !== undefined) return pipeline
+  return { kind: 'pipeline', stages: [{ kind: 'filter', field: filter }, ...(pipeline?.stages ?? [])] }
+}

@@ -1,0 +1,345 @@
+import { compileField } from './evaluate-field.ts'
+import { regularExpression } from './regular-expression.ts'
+import { areMatching, givesBoolean, isNumeric, NIL, takes } from './static-values.ts'
+import {
+  type Aggregate,
+  type Attribute,
+  type Field,
+  type IntrinsicName,
+  type Metric,
+  type MetricMath,
+  type MetricOf,
+  type Operator,
+  type Pipeline,
+  type Query,
+  type Scalar,
+  type SecondStage,
+  type Spansets,
+  type Stage,
+  TraceQlError,
+  type Type,
+} from './syntax.ts'
+
+/** How many regular expressions a query may have. */
+const MAX_EXPRESSIONS = 8
+
+const TYPES: Readonly<Record<IntrinsicName, Type>> = {
+  duration: 'duration',
+  name: 'string',
+  status: 'status',
+  statusMessage: 'string',
+  kind: 'kind',
+  rootName: 'string',
+  rootServiceName: 'string',
+  traceDuration: 'duration',
+  nestedSetLeft: 'int',
+  nestedSetRight: 'int',
+  nestedSetParent: 'int',
+  'trace:id': 'string',
+  'span:id': 'string',
+  'span:parentID': 'string',
+  'span:childCount': 'int',
+  'event:name': 'string',
+  'event:timeSinceStart': 'duration',
+  'link:traceID': 'string',
+  'link:spanID': 'string',
+  // As in Tempo, which lets these be compared with anything.
+  'instrumentation:name': 'attribute',
+  'instrumentation:version': 'attribute',
+  start: 'int',
+}
+
+/** The type of what a field gives, as far as it is known without a span. */
+function typeOf(field: Field): Type {
+  switch (field.kind) {
+    case 'static':
+      return field.value.type
+    case 'attribute':
+      return field.scope === 'intrinsic' ? TYPES[field.name] : 'attribute'
+    case 'binary': {
+      if (givesBoolean(field.operator)) return 'boolean'
+      const left = typeOf(field.left)
+      return left === 'attribute' ? typeOf(field.right) : left
+    }
+    case 'unary':
+      return field.operator === 'exists' || field.operator === 'absent' ? 'boolean' : typeOf(field.of)
+  }
+}
+
+/** Whether it asks the span for anything. */
+function looksAtSpan(field: Field): boolean {
+  switch (field.kind) {
+    case 'static':
+      return false
+    case 'attribute':
+      return true
+    case 'binary':
+      return looksAtSpan(field.left) || looksAtSpan(field.right)
+    case 'unary':
+      return looksAtSpan(field.of)
+  }
+}
+
+/** Throws TraceQlError where an operator does not take what stands beside it. */
+function checkField(field: Field): void {
+  if (field.kind === 'binary') {
+    checkField(field.left)
+    checkField(field.right)
+    checkOperation(field)
+  } else if (field.kind === 'unary') {
+    checkField(field.of)
+    checkUnary(field)
+  }
+}
+
+/** The operands are known to be right. */
+function checkOperation({ operator, left, right }: Extract<Field, { kind: 'binary' }>): void {
+  const types: [Type, Type] = [typeOf(left), typeOf(right)]
+  checkSides(operator, types)
+  if (operator !== '=~' && operator !== '!~') return
+  if (right.kind !== 'static' || right.value.type !== 'string')
+    throw new TraceQlError(`${operator} takes a text in quotes on its right`)
+  const expression = regularExpression(right.value.value)
+  if ('wrong' in expression) {
+    const shown = JSON.stringify(right.value.value.slice(0, 60))
+    throw new TraceQlError(`not a regular expression that can be taken: ${shown}: ${expression.wrong}`)
+  }
+}
+
+function checkSides(operator: Parameters<typeof takes>[0], [left, right]: [Type, Type]): void {
+  if (!areMatching(left, right))
+    throw new TraceQlError(`${operator} cannot stand between ${nameOf(left)} and ${nameOf(right)}`)
+  const wrong = [left, right].find((type) => !takes(operator, type))
+  if (wrong !== undefined) throw new TraceQlError(`${operator} does not take ${nameOf(wrong)}`)
+}
+
+function checkUnary({ operator, of }: Extract<Field, { kind: 'unary' }>): void {
+  if (operator === 'absent' && of.kind === 'attribute') {
+    const isService = of.scope === 'resource' && of.name === 'service.name'
+    if (of.scope === 'intrinsic' || isService)
+      throw new TraceQlError(`${of.name} is never nil; compare it with a value`)
+  }
+  const type = typeOf(of)
+  if (type === 'attribute' || operator === 'exists' || operator === 'absent') return
+  if (operator === '-' ? !isNumeric(type) : type !== 'boolean')
+    throw new TraceQlError(`${operator} does not take ${nameOf(type)}`)
+}
+
+const NAMES: Readonly<Partial<Record<Type, string>>> = {
+  int: 'a number',
+  float: 'a number',
+  string: 'a text',
+  boolean: 'true or false',
+  duration: 'a duration',
+  status: 'a status',
+  kind: 'a kind of span',
+  nil: 'nil',
+}
+const nameOf = (type: Type): string => NAMES[type] ?? 'an attribute'
+
+/** Throws TraceQlError where a query means nothing, or what is not answered. */
+export function checkQuery({ pipeline, metric, seconds }: Query): void {
+  const parts = metric === undefined ? [] : metricsIn(metric)
+  const count = parts.reduce(
+    (sum, part) =>
+      sum +
+      countExpressions(part.pipeline) +
+      (part.metric.kind === 'compare' ? countIn(part.metric.field) : 0),
+    metric === undefined ? countExpressions(pipeline) : 0,
+  )
+  if (count > MAX_EXPRESSIONS)
+    throw new TraceQlError(`a query may have at most ${MAX_EXPRESSIONS} regular expressions`)
+  if (parts.length > MAX_METRICS) throw new TraceQlError(`a query may have at most ${MAX_METRICS} metrics`)
+  checkPipeline(pipeline)
+  for (const part of parts) {
+    checkPipeline(part.pipeline)
+    checkMetric(part.metric)
+    checkSeconds(part.metric, [...part.seconds, ...seconds])
+    if (part.metric.kind === 'compare' && metric?.kind !== 'metricOf')
+      throw new TraceQlError('compare() stands alone')
+  }
+}
+/** So many are worked out for one answer, one after the other. */
+const MAX_METRICS = 8
+
+/** The metrics of a query, from left to right. */
+export function metricsIn(math: MetricMath): MetricOf[] {
+  if (math.kind === 'metricOf') return [math]
+  return math.kind === 'number' ? [] : [...metricsIn(math.left), ...metricsIn(math.right)]
+}
+
+function checkSeconds(metric: Metric, seconds: readonly SecondStage[]): void {
+  if (metric.kind === 'compare' && seconds.length > 0)
+    throw new TraceQlError('nothing can come after compare()')
+  for (const second of seconds)
+    if (second.kind !== 'keep' && second.limit <= 0)
+      throw new TraceQlError(`${second.kind}() takes a number above 0`)
+}
+
+function checkMetric(metric: Metric): void {
+  if (metric.kind === 'compare') {
+    checkFilter(metric.field)
+    if (metric.top <= 0) throw new TraceQlError('compare() takes a number above 0')
+    if (metric.from !== 0n && metric.to !== 0n && metric.to <= metric.from)
+      throw new TraceQlError('compare() takes a start before its end')
+    return
+  }
+  if (metric.by.length > MAX_GROUPINGS)
+    throw new TraceQlError(`a metric may be grouped by ${MAX_GROUPINGS} attributes at most`)
+  const wrong = metric.quantiles.find((quantile) => !(quantile >= 0 && quantile <= 1))
+  if (wrong !== undefined) throw new TraceQlError(`quantiles lie between 0 and 1; got ${wrong}`)
+}
+const MAX_GROUPINGS = 5
+
+function checkPipeline({ stages }: Pipeline): void {
+  for (const stage of stages) checkStage(stage)
+}
+
+function checkStage(stage: Stage): void {
+  switch (stage.kind) {
+    case 'by':
+      if (!looksAtSpan(stage.field)) throw new TraceQlError('by() takes something that spans have')
+      checkField(stage.field)
+      return
+    case 'scalarFilter':
+      checkScalarFilter(stage)
+      return
+    case 'aggregate':
+      checkAggregate(stage)
+      return
+    case 'coalesce':
+    case 'select':
+      return
+    case 'filter':
+    case 'logic':
+    case 'relation':
+    case 'pipeline':
+      checkSpansets(stage)
+  }
+}
+
+function checkSpansets(sets: Spansets): void {
+  if (sets.kind === 'filter') checkFilter(sets.field)
+  else if (sets.kind === 'pipeline') checkPipeline(sets)
+  else {
+    checkSpansets(sets.left)
+    checkSpansets(sets.right)
+  }
+}
+
+function checkFilter(field: Field): void {
+  checkField(field)
+  const type = typeOf(field)
+  if (type !== 'attribute' && type !== 'boolean')
+    throw new TraceQlError(`{ } takes what is true or false; got ${nameOf(type)}`)
+}
+
+function checkScalarFilter({ operator, left, right }: Extract<Stage, { kind: 'scalarFilter' }>): void {
+  checkSides(operator, [typeOfScalar(left), typeOfScalar(right)])
+  if (left.kind !== 'aggregate' || right.kind !== 'static')
+    throw new TraceQlError(
+      'aggregates are compared with a number: write one aggregate, an operator, a number',
+    )
+}
+
+function typeOfScalar(scalar: Scalar): Type {
+  switch (scalar.kind) {
+    case 'static':
+      return scalar.value.type
+    case 'aggregate':
+      checkAggregate(scalar)
+      return scalar.of === undefined ? 'int' : typeOf(scalar.of)
+    case 'pipeline': {
+      checkPipeline(scalar)
+      const last = scalar.stages.at(-1)
+      return last?.kind === 'aggregate' ? typeOfScalar(last) : 'attribute'
+    }
+    case 'scalar': {
+      const types: [Type, Type] = [typeOfScalar(scalar.left), typeOfScalar(scalar.right)]
+      checkSides(scalar.operator, types)
+      return types[0] === 'attribute' ? types[1] : types[0]
+    }
+  }
+}
+
+function checkAggregate({ operator, of }: Aggregate): void {
+  if (of === undefined) return
+  checkField(of)
+  const type = typeOf(of)
+  if (type !== 'attribute' && !isNumeric(type))
+    throw new TraceQlError(`${operator}() takes numbers; got ${nameOf(type)}`)
+  if (!looksAtSpan(of)) throw new TraceQlError(`${operator}() takes something that spans have`)
+}
+
+function countExpressions({ stages }: Pipeline): number {
+  return stages.reduce((count, stage) => count + countInStage(stage), 0)
+}
+
+function countInStage(stage: Stage): number {
+  switch (stage.kind) {
+    case 'filter':
+    case 'by':
+      return countIn(stage.field)
+    case 'pipeline':
+      return countExpressions(stage)
+    case 'logic':
+    case 'relation':
+      return countInStage(stage.left) + countInStage(stage.right)
+    case 'scalarFilter':
+    case 'coalesce':
+    case 'select':
+    case 'aggregate':
+      return 0
+  }
+}
+
+function countIn(field: Field): number {
+  if (field.kind === 'unary') return countIn(field.of)
+  if (field.kind !== 'binary') return 0
+  const own = field.operator === '=~' || field.operator === '!~' ? 1 : 0
+  return own + countIn(field.left) + countIn(field.right)
+}
+
+/** As it would be written. */
+export function nameOfAttribute({ scope, name }: Attribute): string {
+  if (scope === 'intrinsic') return name
+  const quoted = /[\s{}()=~!<>&|^,]/u.test(name) ? `"${name}"` : name
+  return scope === 'any' ? `.${quoted}` : `${scope}.${quoted}`
+}
+
+/** An operation, or what comes of it where that is known without a span. */
+export function foldedBinary(operator: Operator, left: Field, right: Field): Field {
+  const made = {
+    kind: 'binary' as const,
+    operator,
+    left: isTraceId(right) ? withoutZeros(left) : left,
+    right: isTraceId(left) ? withoutZeros(right) : right,
+  }
+  return folded(made, () => checkOperation(made))
+}
+
+export function foldedUnary(operator: Extract<Field, { kind: 'unary' }>['operator'], of: Field): Field {
+  const made = { kind: 'unary' as const, operator, of }
+  return folded(made, () => checkUnary(made))
+}
+
+/** What cannot be worked out stays, and is refused or fails where it is asked. */
+function folded(field: Field, check: () => void): Field {
+  if (looksAtSpan(field)) return field
+  try {
+    check()
+    return { kind: 'static', value: compileField(field)({ valueOf: () => NIL }) }
+  } catch (error) {
+    if (error instanceof TraceQlError) return field
+    throw error
+  }
+}
+
+const isTraceId = (field: Field): boolean =>
+  field.kind === 'attribute' && field.scope === 'intrinsic' && field.name === 'trace:id'
+
+/** Trace ids are compared without the zeros before them. */
+function withoutZeros(field: Field): Field {
+  if (field.kind !== 'static' || field.value.type !== 'string') return field
+  return { kind: 'static', value: { type: 'string', value: field.value.value.replace(/^0+/, '') } }
+}

@@ -1,0 +1,230 @@
+import { foldedBinary } from './check-types.ts'
+import { givesBoolean, joined } from './static-values.ts'
+import type {
+  Attribute,
+  Field,
+  ListOperator,
+  Operator,
+  Pipeline,
+  Scalar,
+  Spansets,
+  Stage,
+  Static,
+} from './syntax.ts'
+
+/** What of a span is read, and of which values. Only those are given to the query that asks. */
+export interface Condition {
+  readonly attribute: Attribute
+  /** `any`: whatever its value. `exists`, `absent`: whether it is there. */
+  readonly operator: 'any' | 'exists' | 'absent' | Operator
+  readonly operand?: Static
+}
+
+/**
+ * What a pipeline reads of spans. As in Tempo this is part of what a query means: spans that meet none of the conditions are
+ * not looked at, nor those that do not meet all of them where `all` is true.
+ */
+export interface Conditions {
+  readonly list: readonly Condition[]
+  readonly all: boolean
+  /** Read for the answer alone. */
+  readonly selected: readonly Attribute[]
+  /** Spans are asked how they stand to one another. */
+  readonly relates: boolean
+}
+
+export function conditionsOf(pipeline: Pipeline): Conditions {
+  const gathered = new Gathering()
+  gathered.pipeline(pipeline)
+  return gathered.conditions
+}
+
+class Gathering {
+  readonly #list: Condition[] = []
+  readonly #selected: Attribute[] = []
+  #all = true
+  #relates = false
+
+  get conditions(): Conditions {
+    return { list: this.#list, all: this.#all, selected: this.#selected, relates: this.#relates }
+  }
+
+  pipeline({ stages }: Pipeline): void {
+    const select = stages.findIndex(({ kind }) => kind === 'select')
+    const before = select < 0 ? stages : stages.slice(0, select + 1)
+    for (const stage of before) this.#stage(stage)
+    // What is asked after select() is read only for the answer, as in Tempo.
+    const after = new Gathering()
+    for (const stage of stages.slice(before.length)) after.#stage(stage)
+    this.#selected.push(...after.#list.map(({ attribute }) => attribute), ...after.#selected)
+  }
+
+  #stage(stage: Stage): void {
+    switch (stage.kind) {
+      case 'by':
+        this.#field(stage.field)
+        this.#all = false
+        return
+      case 'select':
+        this.#selected.push(...stage.attributes)
+        return
+      case 'scalarFilter':
+        this.#scalar(stage.left)
+        this.#scalar(stage.right)
+        return
+      case 'aggregate':
+        this.#scalar(stage)
+        return
+      case 'coalesce':
+        return
+      case 'filter':
+      case 'logic':
+      case 'relation':
+      case 'pipeline':
+        this.#spansets(stage)
+    }
+  }
+
+  #scalar(scalar: Scalar): void {
+    if (scalar.kind === 'aggregate') {
+      this.#all = false
+      if (scalar.of !== undefined) this.#field(scalar.of)
+    } else if (scalar.kind === 'scalar') {
+      this.#scalar(scalar.left)
+      this.#scalar(scalar.right)
+    } else if (scalar.kind === 'pipeline') this.pipeline(scalar)
+  }
+
+  #spansets(sets: Spansets): void {
+    if (sets.kind === 'pipeline') this.pipeline(sets)
+    else if (sets.kind === 'filter') this.#filter(sets.field)
+    else {
+      if (sets.kind === 'relation') this.#relates = true
+      this.#spansets(sets.left)
+      this.#spansets(sets.right)
+      this.#all = false
+    }
+  }
+
+  /** What is true of every span reads nothing but that the span is there. */
+  #filter(field: Field): void {
+    this.#field(field)
+    if (field.kind !== 'static' || field.value.type !== 'boolean' || !field.value.value) return
+    if (this.#list.some(({ attribute, operator }) => attribute.scope === 'intrinsic' && operator === 'any'))
+      return
+    this.#list.push(EVERY_SPAN)
+  }
+
+  #field(field: Field): void {
+    if (field.kind === 'attribute') this.#list.push({ attribute: field, operator: 'any' })
+    else if (field.kind === 'unary') this.#unary(field)
+    else if (field.kind === 'binary') this.#binary(field)
+  }
+
+  #unary({ operator, of }: Extract<Field, { kind: 'unary' }>): void {
+    if (of.kind !== 'attribute' || operator === '!' || operator === '-') this.#field(of)
+    else this.#list.push({ attribute: of, operator })
+  }
+
+  #binary({ operator, left, right }: Extract<Field, { kind: 'binary' }>): void {
+    if (left.kind === 'attribute' && right.kind === 'static') this.#compared(left, operator, right.value)
+    else if (left.kind === 'static' && right.kind === 'attribute') this.#compared(right, operator, left.value)
+    else {
+      this.#field(left)
+      this.#field(right)
+      const isOfParts = left.kind !== 'attribute' && left.kind !== 'static'
+      if (isOfParts && operator === '||') this.#all = false
+    }
+  }
+
+  #compared(attribute: Attribute, operator: Operator, operand: Static): void {
+    const isUnread =
+      !givesBoolean(operator) ||
+      operator === '&&' ||
+      operator === '||' ||
+      operator === 'contains' ||
+      operator === 'reads'
+    this.#list.push(isUnread ? { attribute, operator: 'any' } : { attribute, operator, operand })
+  }
+}
+
+/** Stands for the start of a span, which every span has and nobody asks for. */
+const EVERY_SPAN: Condition = {
+  attribute: { kind: 'attribute', scope: 'intrinsic', name: 'start' },
+  operator: 'any',
+}
+
+const LISTS: readonly { outer: Operator; inner: Operator; list: ListOperator; ofTexts: boolean }[] = [
+  { outer: '||', inner: '=', list: 'in', ofTexts: false },
+  { outer: '&&', inner: '!=', list: 'notIn', ofTexts: false },
+  { outer: '||', inner: '=~', list: 'matchesAny', ofTexts: true },
+  { outer: '&&', inner: '!~', list: 'matchesNone', ofTexts: true },
+]
+
+/** `a = 1 || a = 2` is asked as one question about a list, which reads less, and means the same unless spans have lists. */
+export function withLists(pipeline: Pipeline): Pipeline {
+  return { kind: 'pipeline', stages: pipeline.stages.map(stageWithLists) }
+}
+
+function stageWithLists(stage: Stage): Stage {
+  switch (stage.kind) {
+    case 'by':
+      return { ...stage, field: fieldWithLists(stage.field) }
+    case 'scalarFilter':
+      return { ...stage, left: scalarWithLists(stage.left), right: scalarWithLists(stage.right) }
+    case 'coalesce':
+    case 'select':
+    case 'aggregate':
+      return stage
+    case 'filter':
+    case 'logic':
+    case 'relation':
+    case 'pipeline':
+      return spansetsWithLists(stage)
+  }
+}
+
+function scalarWithLists(scalar: Scalar): Scalar {
+  if (scalar.kind === 'aggregate')
+    return scalar.of === undefined ? scalar : { ...scalar, of: fieldWithLists(scalar.of) }
+  if (scalar.kind === 'pipeline') return withLists(scalar)
+  return scalar.kind === 'static'
+    ? scalar
+    : { ...scalar, left: scalarWithLists(scalar.left), right: scalarWithLists(scalar.right) }
+}
+
+function spansetsWithLists(sets: Spansets): Spansets {
+  if (sets.kind === 'filter') return { ...sets, field: fieldWithLists(sets.field) }
+  if (sets.kind === 'pipeline') return withLists(sets)
+  return { ...sets, left: spansetsWithLists(sets.left), right: spansetsWithLists(sets.right) }
+}
+
+function fieldWithLists(field: Field): Field {
+  if (field.kind !== 'binary') return field
+  const { operator } = field
+  const [left, right] = [fieldWithLists(field.left), fieldWithLists(field.right)]
+  for (const { outer, inner, list, ofTexts } of LISTS) {
+    if (operator !== outer) continue
+    const [first, second] = [comparisonOf(left, inner, list), comparisonOf(right, inner, list)]
+    if (first === undefined || second === undefined || !isSame(first.attribute, second.attribute)) continue
+    const isTexts = [first.value, second.value].every(({ type }) => type === 'string' || type === 'strings')
+    const both = ofTexts && !isTexts ? undefined : joined(first.value, second.value)
+    if (both === undefined) continue
+    return { kind: 'binary', operator: list, left: first.attribute, right: { kind: 'static', value: both } }
+  }
+  return foldedBinary(operator, left, right)
+}
+
+function comparisonOf(
+  field: Field,
+  ...operators: readonly Operator[]
+): { attribute: Attribute; value: Static } | undefined {
+  if (field.kind !== 'binary' || !operators.includes(field.operator)) return undefined
+  const { left, right } = field
+  if (left.kind === 'attribute' && right.kind === 'static') return { attribute: left, value: right.value }
+  if (left.kind === 'static' && right.kind === 'attribute') return { attribute: right, value: left.value }
+  return undefined
+}
+
+export const isSame = (one: Attribute, other: Attribute): boolean =>
+  one.scope === other.scope && one.name === other.name

@@ -1,0 +1,215 @@
+import { MatchingEffort } from './regular-expression.ts'
+import {
+  areEqual,
+  areMatching,
+  booleanOf,
+  calculate,
+  compareTexts,
+  durationOf,
+  elementsOf,
+  FALSE,
+  floatOf,
+  intOf,
+  isList,
+  isNumeric,
+  numberOf,
+  takes,
+  textOf,
+} from './static-values.ts'
+import { type Attribute, type Field, type Operator, type Static, TraceQlError } from './syntax.ts'
+
+/** A span, as far as a query may look at it. */
+export interface AttributeSource {
+  valueOf(attribute: Attribute): Static
+}
+
+export type Evaluate = (span: AttributeSource) => Static
+
+/** What a field gives for a span. It throws TraceQlError where the query asks for what cannot be, such as 1 / 0. */
+export function compileField(field: Field, effort = new MatchingEffort()): Evaluate {
+  switch (field.kind) {
+    case 'static': {
+      const { value } = field
+      return () => value
+    }
+    case 'attribute':
+      return (span) => span.valueOf(field)
+    case 'binary':
+      return compileBinary(field, effort)
+    case 'unary':
+      return compileUnary(field, compileField(field.of, effort))
+  }
+}
+
+function compileUnary({ operator }: Extract<Field, { kind: 'unary' }>, of: Evaluate): Evaluate {
+  switch (operator) {
+    case 'exists':
+      return (span) => booleanOf(of(span).type !== 'nil')
+    case 'absent':
+      // What is looked for and not there is given as this text (span-view.ts).
+      return (span) => {
+        const value = of(span)
+        return booleanOf(value.type === 'string' && value.value === ABSENT)
+      }
+    case '!':
+      return (span) => {
+        const value = of(span)
+        if (value.type !== 'boolean')
+          throw new TraceQlError('! was asked of a span where it finds neither true nor false')
+        return booleanOf(!value.value)
+      }
+    case '-':
+      return (span) => {
+        const value = of(span)
+        if (value.type === 'int') return intOf(-value.value)
+        if (value.type === 'duration') return durationOf(-value.value)
+        if (value.type === 'float') return floatOf(-value.value)
+        throw new TraceQlError('- was asked of a span where it finds no number')
+      }
+  }
+}
+
+/** What stands for an attribute that is not there where that was asked for. */
+export const ABSENT = 'nil'
+
+function compileBinary(
+  { operator, left, right }: Extract<Field, { kind: 'binary' }>,
+  effort: MatchingEffort,
+): Evaluate {
+  const [ofLeft, ofRight] = [compileField(left, effort), compileField(right, effort)]
+  const matches = new MemorizedMatches(effort)
+  if (operator !== '&&' && operator !== '||')
+    return (span) => operate(operator, ofLeft(span), ofRight(span), matches)
+  const decides = operator === '||'
+  return (span) => {
+    const first = ofLeft(span)
+    if (first.type === 'boolean' && first.value === decides) return first
+    return operate(operator, first, ofRight(span), matches)
+  }
+}
+
+function operate(operator: Operator, left: Static, right: Static, matches: MemorizedMatches): Static {
+  if (!isTaken(operator, left, right)) return FALSE
+  if (isList(left.type) || isList(right.type)) return operateOnList(operator, left, right, matches)
+  return operateOnOne(operator, left, right, matches)
+}
+
+/** Whatever is there can be read as a text. */
+function isTaken(operator: Operator, left: Static, right: Static): boolean {
+  if (operator === 'contains' || operator === 'reads') return left.type !== 'nil'
+  return areMatching(left.type, right.type) && takes(operator, left.type) && takes(operator, right.type)
+}
+
+function operateOnOne(operator: Operator, left: Static, right: Static, matches: MemorizedMatches): Static {
+  switch (operator) {
+    case '=':
+      return booleanOf(areEqual(left, right))
+    case '!=':
+      return booleanOf(left.type !== 'nil' && right.type !== 'nil' && !areEqual(left, right))
+    case '>':
+    case '>=':
+    case '<':
+    case '<=':
+      return booleanOf(isOrdered(operator, left, right))
+    case '=~':
+    case '!~':
+      return booleanOf(matches.of(textOf(right), textOf(left)) === (operator === '=~'))
+    case '&&':
+    case '||':
+      if (left.type !== 'boolean' || right.type !== 'boolean') throw neither(operator)
+      return operator === '&&' ? booleanOf(left.value && right.value) : booleanOf(left.value || right.value)
+    case 'contains':
+      return booleanOf(textOf(left).toLowerCase().includes(textOf(right).toLowerCase()))
+    case 'reads':
+      return booleanOf(readsAs(left, textOf(right)))
+    case 'in':
+    case 'notIn':
+    case 'matchesAny':
+    case 'matchesNone':
+      throw new TraceQlError(`${operator} takes a list`)
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+    case '^':
+      return calculate(operator, left, right)
+  }
+}
+
+/** A number may be written in several ways. */
+function readsAs(value: Static, text: string): boolean {
+  return textOf(value) === text || (isNumeric(value.type) && text !== '' && Number(text) === numberOf(value))
+}
+
+const neither = (operator: string): TraceQlError =>
+  new TraceQlError(`${operator} was asked of a span where it finds neither true nor false`)
+
+function isOrdered(operator: '>' | '>=' | '<' | '<=', left: Static, right: Static): boolean {
+  let order: number
+  if (left.type === 'string' && right.type === 'string') order = compareTexts(left.value, right.value)
+  else if (left.type === 'int' && right.type === 'int')
+    order = left.value < right.value ? -1 : left.value > right.value ? 1 : 0
+  else order = numberOf(left) - numberOf(right)
+  if (operator === '>') return order > 0
+  if (operator === '>=') return order >= 0
+  return operator === '<' ? order < 0 : order <= 0
+}
+
+const FOR_ELEMENTS: Readonly<Partial<Record<Operator, Operator>>> = {
+  in: '=',
+  notIn: '!=',
+  matchesAny: '=~',
+  matchesNone: '!~',
+}
+const FLIPPED: Readonly<Partial<Record<Operator, Operator>>> = { '>': '<', '>=': '<=', '<': '>', '<=': '>=' }
+/** These hold where they hold for every element. */
+const OF_ALL: readonly Operator[] = ['!=', '!~']
+
+/** An operator between a list and a value is asked of each element. */
+function operateOnList(operator: Operator, left: Static, right: Static, matches: MemorizedMatches): Static {
+  if (isList(left.type) && isList(right.type))
+    throw new TraceQlError('a span has a list of values on both sides of an operator')
+  const ofElements = FOR_ELEMENTS[operator]
+  if (ofElements === undefined && !COMPARES.includes(operator))
+    throw new TraceQlError(`${operator} was asked of a span where it finds a list of values`)
+  const isFlipped = isList(left.type)
+  if (isFlipped && ofElements !== undefined) throw new TraceQlError(`${operator} takes a list on its right`)
+  const [list, one] = isFlipped ? [left, right] : [right, left]
+  const keepsSides = operator.includes('~') || operator === 'contains' || operator === 'reads'
+  const asked = ofElements ?? (isFlipped && !keepsSides ? (FLIPPED[operator] ?? operator) : operator)
+  const elements = elementsOf(list)
+  const holds = (element: Static): boolean => {
+    const [first, second] = isFlipped && keepsSides ? [element, one] : [one, element]
+    if (!isTaken(asked, first, second)) return false
+    const result = operateOnOne(asked, first, second, matches)
+    return result.type === 'boolean' && result.value
+  }
+  return booleanOf(OF_ALL.includes(asked) ? elements.every(holds) : elements.some(holds))
+}
+
+const COMPARES: readonly Operator[] = [
+  ...(['=', '!=', '>', '>=', '<', '<=', '=~', '!~', '&&', '||', 'contains', 'reads'] as const),
+]
+
+const MOST_KEPT = 1_000
+
+/** Matches texts with expressions; of what it was asked lately it knows the answer. */
+class MemorizedMatches {
+  readonly #effort: MatchingEffort
+  readonly #known = new Map<string, Map<string, boolean | undefined>>()
+
+  constructor(effort: MatchingEffort) {
+    this.#effort = effort
+  }
+
+  of(pattern: string, text: string): boolean | undefined {
+    let known = this.#known.get(pattern)
+    if (known === undefined) this.#known.set(pattern, (known = new Map<string, boolean | undefined>()))
+    if (known.has(text)) return known.get(text)
+    const found = this.#effort.matches(pattern, text)
+    if (known.size >= MOST_KEPT) known.clear()
+    if (text.length < MOST_KEPT) known.set(text, found)
+    return found
+  }
+}

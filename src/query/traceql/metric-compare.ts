@@ -1,0 +1,169 @@
+import { nameOfAttribute } from './check-types.ts'
+import { compileField, type Evaluate } from './evaluate-field.ts'
+import { ABSENT_VALUE, type Read } from './fetch-attributes.ts'
+import {
+  DEDICATED,
+  inColumn,
+  isInColumn,
+  SERVICE,
+  spanValue,
+  type SpanView,
+  type TraceFactsFound,
+} from './fetch-plan.ts'
+import { staticOfValues, type StoredAttribute, type StoredSpan } from './trace-data.ts'
+import {
+  type Exemplar,
+  Intervals,
+  type Label,
+  labelValue,
+  type MetricsRange,
+  type Series,
+} from './metric-series.ts'
+import type { MatchingEffort } from './regular-expression.ts'
+import { isList, NIL, stringOf, textOf } from './static-values.ts'
+import type { Attribute, Field, IntrinsicName, Metric, Static } from './syntax.ts'
+
+type Compare = Extract<Metric, { kind: 'compare' }>
+
+interface Counts {
+  readonly value: Static
+  readonly counts: number[]
+}
+
+/** How many values all attributes together may have at each time. */
+const MOST_CELLS = 2_000_000
+const NO_EXEMPLARS: readonly Exemplar[] = []
+
+/** How often each value of each attribute is there among the spans of a selection, and among all others. */
+export class CompareSeries {
+  readonly #metric: Compare
+  readonly #intervals: Intervals
+  readonly #isSelected: Evaluate
+  readonly #groups = {
+    baseline: new Map<string, Map<string, Counts>>(),
+    selection: new Map<string, Map<string, Counts>>(),
+  }
+  #cells = 0
+  #isCut = false
+
+  constructor(metric: Compare, range: MetricsRange, effort: MatchingEffort) {
+    this.#metric = metric
+    this.#intervals = new Intervals(range)
+    this.#isSelected = compileField(metric.field, effort)
+  }
+
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  /** What the selection reads of spans. */
+  static reads(metric: Compare): Attribute[] {
+    return attributesIn(metric.field).filter(({ scope }) => scope !== 'event' && scope !== 'link')
+  }
+
+  add(span: SpanView, facts: TraceFactsFound): void {
+    const { startNs } = span.stored
+    const interval = this.#intervals.of(startNs)
+    if (interval < 0) return
+    const { from, to } = this.#metric
+    const isInTime = from === 0n || to === 0n || (startNs > from && startNs <= to)
+    const selected = isInTime ? this.#isSelected(span) : NIL
+    const isSelected = selected.type === 'boolean' && selected.value
+    const group = isSelected ? this.#groups.selection : this.#groups.baseline
+    for (const { attribute, value } of attributesOfSpan(span.stored, facts)) {
+      const name = nameOfAttribute(attribute)
+      let values = group.get(name)
+      if (values === undefined) group.set(name, (values = new Map<string, Counts>()))
+      const key = isList(value.type) ? 'nil' : `${value.type} ${textOf(value)}`
+      let counts = values.get(key)
+      if (counts === undefined) {
+        if (this.#cells >= MOST_CELLS) {
+          this.#isCut = true
+          continue
+        }
+        this.#cells += this.#intervals.count
+        values.set(key, (counts = { value, counts: Array<number>(this.#intervals.count).fill(0) }))
+      }
+      counts.counts[interval] = (counts.counts[interval] ?? 0) + 1
+    }
+  }
+
+  results(): Series[] {
+    const series: Series[] = []
+    const add = (type: string, label: Label, values: number[]): void => {
+      series.push({
+        labels: [{ name: '__meta_type', value: stringOf(type) }, label],
+        values,
+        exemplars: NO_EXEMPLARS,
+      })
+    }
+    for (const type of ['baseline', 'selection'] as const)
+      for (const [name, values] of this.#groups[type]) {
+        const all = [...values.values()]
+        for (const { value, counts } of topOf(all, this.#metric.top))
+          add(type, { name, value: labelValue(value) }, counts)
+        const totals = Array.from({ length: this.#intervals.count }, (_, at) =>
+          all.reduce((sum, { counts }) => sum + (counts[at] ?? 0), 0),
+        )
+        add(`${type}_total`, { name, value: NIL }, totals)
+      }
+    return series
+  }
+}
+
+function topOf(all: readonly Counts[], most: number): readonly Counts[] {
+  if (all.length <= most) return all
+  const sums = new Map(all.map((one) => [one, one.counts.reduce((sum, count) => sum + count, 0)]))
+  return all.toSorted((a, b) => (sums.get(b) ?? 0) - (sums.get(a) ?? 0)).slice(0, most)
+}
+
+function attributesIn(field: Field): Attribute[] {
+  switch (field.kind) {
+    case 'static':
+      return []
+    case 'attribute':
+      return [field]
+    case 'unary':
+      return attributesIn(field.of)
+    case 'binary':
+      return [...attributesIn(field.left), ...attributesIn(field.right)]
+  }
+}
+
+const SHOWN_OF_SPAN: readonly IntrinsicName[] = ['name', 'status', 'statusMessage', 'kind']
+
+/** Everything that a span, its scope, its resource and its trace have, as Tempo compares spans by it. */
+function attributesOfSpan(span: StoredSpan, facts: TraceFactsFound): Read[] {
+  const { scope } = span
+  const named = (name: IntrinsicName): Attribute => ({ kind: 'attribute', scope: 'intrinsic', name })
+  return [
+    { attribute: named('rootName'), value: stringOf(facts.rootName) },
+    { attribute: named('rootServiceName'), value: stringOf(facts.rootServiceName) },
+    ...attributesOfScope('resource', scope.resource, scope.service),
+    ...attributesOfScope('instrumentation', scope.attributes),
+    { attribute: named('instrumentation:name'), value: stringOf(scope.name) },
+    { attribute: named('instrumentation:version'), value: stringOf(scope.version) },
+    ...attributesOfScope('span', span.attributes),
+    ...SHOWN_OF_SPAN.map((name) => ({
+      attribute: named(name),
+      value: spanValue(span, undefined, name) ?? NIL,
+    })),
+  ]
+}
+
+function attributesOfScope(
+  scope: 'span' | 'resource' | 'instrumentation',
+  stored: readonly StoredAttribute[],
+  service?: string,
+): Read[] {
+  const dedicated = scope === 'instrumentation' ? new Map<string, 'string' | 'int'>() : DEDICATED[scope]
+  const read: Read[] = []
+  const add = (name: string, value: Static): void => {
+    read.push({ attribute: { kind: 'attribute', scope, name }, value })
+  }
+  if (service !== undefined) add(SERVICE, stringOf(service))
+  for (const [name, type] of dedicated) add(name, inColumn(stored, name, type) ?? ABSENT_VALUE)
+  for (const one of stored)
+    if (!isInColumn(one, dedicated, scope)) add(one.key, staticOfValues(one.column, one.values))
+  return read
+}

@@ -1,0 +1,409 @@
+import { nameOfAttribute } from './check-types.ts'
+import type { SpanView } from './fetch-plan.ts'
+import { floatOf, isList, NIL, numberOf, stringOf, textOf } from './static-values.ts'
+import type { Attribute, Metric, SecondStage, Static } from './syntax.ts'
+
+export interface MetricsRange {
+  /** Spans that started after this and up to that. */
+  readonly fromNs: bigint
+  readonly toNs: bigint
+  readonly stepNs: bigint
+  /** One value for all of it. */
+  readonly isInstant: boolean
+}
+
+export interface Label {
+  readonly name: string
+  readonly value: Static
+}
+
+export interface Exemplar {
+  readonly labels: readonly Label[]
+  readonly timeNs: bigint
+  /** NaN for that of the series at its time. */
+  readonly value: number
+}
+
+/** Tempo has no labels that are lists. */
+export const labelValue = (value: Static): Static => (isList(value.type) ? NIL : value)
+
+/** Values by interval; NaN where there is none. */
+export interface Series {
+  readonly labels: readonly Label[]
+  readonly values: number[]
+  readonly exemplars: readonly Exemplar[]
+}
+
+/** The intervals of a range: each without its beginning and with its end, which is its time. */
+export class Intervals {
+  readonly count: number
+  readonly #range: MetricsRange
+
+  constructor(range: MetricsRange) {
+    this.#range = range
+    this.count = range.isInstant ? 1 : Number((range.toNs - range.fromNs) / range.stepNs)
+  }
+
+  /** -1 for a time outside. */
+  of(timeNs: bigint): number {
+    const { fromNs, toNs, stepNs, isInstant } = this.#range
+    if (timeNs <= fromNs || timeNs > toNs) return -1
+    return isInstant ? 0 : Number((timeNs - fromNs - 1n) / stepNs)
+  }
+
+  timeMs(interval: number): bigint {
+    const { fromNs, toNs, stepNs, isInstant } = this.#range
+    return (isInstant ? toNs : fromNs + (BigInt(interval) + 1n) * stepNs) / 1_000_000n
+  }
+}
+
+/** As Tempo does, so that the same moment falls into the same interval whenever it is asked about. */
+export function alignedRange(fromNs: bigint, toNs: bigint, stepNs: bigint): MetricsRange {
+  const from = fromNs - (fromNs % stepNs)
+  const past = toNs % stepNs
+  const to = past === 0n ? toNs : toNs + stepNs - past
+  return { fromNs: from > stepNs ? from - stepNs : from, toNs: to, stepNs, isInstant: false }
+}
+
+/** How many values all series together may have, and how many exemplars. */
+const MOST_VALUES = 2_000_000
+const MOST_EXEMPLARS = 100
+const BUCKET = '__bucket'
+
+type Counted = Extract<Metric, { kind: 'metric' }>
+
+/** Sums up one value in one interval of one series. */
+interface Sum {
+  count: number
+  value: number
+  /** What was lost of the value when it was rounded. */
+  lost: number
+}
+
+interface Group {
+  readonly labels: readonly Label[]
+  readonly sums: (Sum | undefined)[]
+  readonly exemplars: Exemplar[]
+}
+
+/** What a metric makes of spans. */
+export class MetricSeries {
+  readonly #metric: Counted
+  readonly #intervals: Intervals
+  readonly #stepSeconds: number
+  readonly #most: number
+  readonly #mostExemplars: number
+  readonly #groups = new Map<string, Group>()
+  readonly #exemplified = new Set<string>()
+  #isCut = false
+
+  constructor(metric: Counted, range: MetricsRange, limits: { series: number; exemplars: number }) {
+    this.#metric = metric
+    this.#intervals = new Intervals(range)
+    const lengthNs = range.isInstant ? range.toNs - range.fromNs : range.stepNs
+    this.#stepSeconds = Number(lengthNs) / 1e9
+    this.#most = Math.min(limits.series, Math.max(1, Math.floor(MOST_VALUES / this.#intervals.count)))
+    this.#mostExemplars = range.isInstant ? 0 : Math.min(limits.exemplars, MOST_EXEMPLARS)
+  }
+
+  /** There are more series than may be. */
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  /** The attributes that it reads of spans. */
+  static reads({ of, by }: Counted): Attribute[] {
+    return [...(of === undefined ? [] : [of]), ...by]
+  }
+
+  add(span: SpanView, traceId: string): void {
+    const { startNs } = span.stored
+    const interval = this.#intervals.of(startNs)
+    if (interval < 0) return
+    const { name, of } = this.#metric
+    const value = of === undefined ? NaN : measured(span, of)
+    const isBucketed = name === 'histogram_over_time' || name === 'quantile_over_time'
+    const bucket = isBucketed && of !== undefined ? bucketOf(span, of) : undefined
+    if (isBucketed && bucket === undefined) return
+    if (name === 'avg_over_time' && Number.isNaN(value)) return
+    const group = this.#groupOf(span, bucket)
+    if (group === undefined) return
+    const sum = (group.sums[interval] ??= { count: 0, value: NaN, lost: 0 })
+    sum.count++
+    if (!Number.isNaN(value)) combine(name, sum, value)
+    if (this.#exemplified.size < this.#mostExemplars && !this.#exemplified.has(traceId)) {
+      this.#exemplified.add(traceId)
+      const isValued = of !== undefined && name !== 'histogram_over_time'
+      group.exemplars.push({
+        labels: [{ name: 'trace:id', value: stringOf(traceId.replace(/^0+/, '')) }, ...this.#labelsOf(span)],
+        timeNs: startNs,
+        value: isValued ? value : NaN,
+      })
+    }
+  }
+
+  #groupOf(span: SpanView, bucket: number | undefined): Group | undefined {
+    const values = this.#metric.by.map((attribute) => span.valueOf(attribute))
+    const key =
+      values.map((value) => `${value.type} ${textOf(value)}`).join('\u0000') + `\u0000${bucket ?? ''}`
+    const known = this.#groups.get(key)
+    if (known !== undefined) return known
+    if (this.#groups.size >= this.#most) {
+      this.#isCut = true
+      return undefined
+    }
+    const labels = this.#labelsOf(span)
+    if (bucket !== undefined) labels.push({ name: BUCKET, value: floatOf(bucket) })
+    const [first] = this.#metric.by
+    if (labels.length === 0)
+      labels.push(
+        first === undefined
+          ? { name: '__name__', value: stringOf(this.#metric.name) }
+          : { name: nameOfAttribute(first), value: NIL },
+      )
+    const made: Group = { labels, sums: Array<Sum | undefined>(this.#intervals.count), exemplars: [] }
+    this.#groups.set(key, made)
+    return made
+  }
+
+  #labelsOf(span: SpanView): Label[] {
+    return this.#metric.by.flatMap((attribute) => {
+      const value = span.valueOf(attribute)
+      return value.type === 'nil' ? [] : [{ name: nameOfAttribute(attribute), value: labelValue(value) }]
+    })
+  }
+
+  results(): Series[] {
+    const groups = [...this.#groups.values()]
+    const { name, by, quantiles } = this.#metric
+    if (name === 'quantile_over_time') return quantileSeries(groups, quantiles, this.#intervals.count)
+    const isCount = name === 'rate' || name === 'count_over_time' || name === 'histogram_over_time'
+    if (groups.length === 0 && by.length === 0 && isCount && name !== 'histogram_over_time')
+      groups.push({
+        labels: [{ name: '__name__', value: stringOf(name) }],
+        sums: Array<Sum | undefined>(this.#intervals.count),
+        exemplars: [],
+      })
+    return groups.map(({ labels, sums, exemplars }) => ({
+      labels,
+      values: Array.from(sums, (sum) => this.#valueOf(sum, isCount)),
+      exemplars,
+    }))
+  }
+
+  #valueOf(sum: Sum | undefined, isCount: boolean): number {
+    if (this.#metric.name === 'rate') return (sum?.count ?? 0) * (1 / this.#stepSeconds)
+    if (isCount) return sum?.count ?? 0
+    return sum === undefined ? NaN : sum.value + sum.lost
+  }
+}
+
+/** Durations are seconds. NaN for what is no number. */
+function measured(span: SpanView, of: Attribute): number {
+  if (of.scope === 'intrinsic' && of.name === 'duration')
+    return Number(span.stored.endNs - span.stored.startNs) / 1e9
+  return numberOf(span.valueOf(of))
+}
+
+function combine(name: Counted['name'], sum: Sum, value: number): void {
+  if (Number.isNaN(sum.value)) {
+    ;[sum.value, sum.count] = [value, 1]
+    return
+  }
+  if (name === 'min_over_time') sum.value = Math.min(sum.value, value)
+  else if (name === 'max_over_time') sum.value = Math.max(sum.value, value)
+  else if (name === 'sum_over_time') addExactly(sum, value)
+  else if (name === 'avg_over_time') addExactly(sum, value / sum.count - sum.value / sum.count)
+}
+
+/** Adds, and keeps what was lost by rounding (Neumaier). */
+function addExactly(sum: Sum, value: number): void {
+  const total = sum.value + value
+  if (Number.isFinite(total))
+    sum.lost += Math.abs(sum.value) >= Math.abs(value) ? sum.value - total + value : value - total + sum.value
+  sum.value = total
+}
+
+/** The power of two at or above a value, for durations in seconds. Undefined for what is below two, or no integer. */
+function bucketOf(span: SpanView, of: Attribute): number | undefined {
+  const isDuration = of.scope === 'intrinsic' && of.name === 'duration'
+  const value: Static = isDuration
+    ? { type: 'duration', value: span.stored.endNs - span.stored.startNs }
+    : span.valueOf(of)
+  if ((value.type !== 'int' && value.type !== 'duration') || value.value < 2n) return undefined
+  const power = 2 ** (value.value - 1n).toString(2).length
+  return value.type === 'duration' ? power / 1e9 : power
+}
+
+/** Quantiles of buckets: a series for each group and quantile. */
+function quantileSeries(groups: readonly Group[], quantiles: readonly number[], count: number): Series[] {
+  const byLabels = new Map<string, { labels: readonly Label[]; groups: Group[] }>()
+  for (const group of groups) {
+    const labels = group.labels.filter(({ name }) => name !== BUCKET)
+    const key = textOfLabels(labels)
+    const known = byLabels.get(key)
+    if (known === undefined) byLabels.set(key, { labels, groups: [group] })
+    else known.groups.push(group)
+  }
+  const total = quantiles.map((quantile) =>
+    quantileOf(
+      quantile,
+      bucketsOf(groups, (sums) => sums),
+    ),
+  )
+  return [...byLabels.values()].flatMap(({ labels, groups: own }) =>
+    quantiles.map((quantile, at) => ({
+      labels: [...labels, { name: 'p', value: floatOf(quantile) }],
+      values: Array.from({ length: count }, (_, interval) =>
+        quantileOf(
+          quantile,
+          bucketsOf(own, (sums) => [sums[interval]]),
+        ),
+      ),
+      exemplars: own.flatMap(({ exemplars }) =>
+        exemplars.filter(({ value }) => nearest(value, total) === at),
+      ),
+    })),
+  )
+}
+
+function nearest(value: number, among: readonly number[]): number {
+  const distances = among.map((one) => Math.abs(one - value))
+  return distances.indexOf(Math.min(...distances))
+}
+
+interface Bucket {
+  readonly most: number
+  readonly count: number
+}
+
+function bucketsOf(
+  groups: readonly Group[],
+  among: (sums: readonly (Sum | undefined)[]) => readonly (Sum | undefined)[],
+): Bucket[] {
+  const counts = new Map<number, number>()
+  for (const { labels, sums } of groups) {
+    const bucket = labels.find(({ name }) => name === BUCKET)
+    const count = among(sums).reduce((all, sum) => all + (sum?.count ?? 0), 0)
+    const most = bucket === undefined ? NaN : numberOf(bucket.value)
+    if (count > 0) counts.set(most, (counts.get(most) ?? 0) + count)
+  }
+  return [...counts].map(([most, count]) => ({ most, count })).sort((a, b) => a.most - b.most)
+}
+
+/** Between the powers of two it goes on exponentially. */
+function quantileOf(quantile: number, buckets: readonly Bucket[]): number {
+  const all = buckets.reduce((sum, { count }) => sum + count, 0)
+  if (all === 0) return 0
+  const wanted = Math.max(1, Math.ceil(quantile * all))
+  let before = 0
+  for (const [at, { most, count }] of buckets.entries()) {
+    if (before + count > wanted) {
+      const upper = Math.log2(most)
+      const lower = Math.log2(buckets[at - 1]?.most ?? 2 ** (upper - 1))
+      return 2 ** (lower + (upper - lower) * ((wanted - before) / count))
+    }
+    before += count
+    if (before === wanted) return most
+  }
+  return buckets.at(-1)?.most ?? 0
+}
+
+export function textOfLabels(labels: readonly Label[]): string {
+  return labels.map(({ name, value }) => `${name}=${value.type}:${textOf(value)}`).join('\u0000')
+}
+
+/** Two sets of series, one by one where their labels are the same; a series without labels goes with all of the other side. */
+export function calculateSeries(
+  operator: '+' | '-' | '*' | '/',
+  left: readonly Series[],
+  right: readonly Series[],
+): Series[] {
+  const [byLeft, byRight] = [byLabels(left), byLabels(right)]
+  const target = byRight.has('') ? byLeft : byRight
+  return [...target.keys()].flatMap((key) => {
+    const [a, b] = [byLeft.get(key) ?? byLeft.get(''), byRight.get(key) ?? byRight.get('')]
+    if (a === undefined || b === undefined) return []
+    const values = a.values.map((value, at) => arithmetic(operator, value, b.values[at] ?? NaN))
+    const [named, others] = [nameOfSeries(a), nameOfSeries(b)]
+    const plain = (key === labelsKey(a) ? a : b).labels.filter(({ name }) => name !== NAME)
+    const isNamed = named !== undefined && others !== undefined
+    const labels = isNamed ? [{ name: NAME, value: stringOf(`(${named} ${operator} ${others})`) }] : plain
+    return [{ labels, values, exemplars: [...a.exemplars, ...b.exemplars] }]
+  })
+}
+
+const NAME = '__name__'
+
+function nameOfSeries({ labels }: Series): string | undefined {
+  const name = labels.find((label) => label.name === NAME)
+  return name === undefined ? undefined : textOf(name.value)
+}
+
+const labelsKey = ({ labels }: Series): string => textOfLabels(labels.filter(({ name }) => name !== NAME))
+
+const byLabels = (series: readonly Series[]): Map<string, Series> =>
+  new Map(series.map((one) => [labelsKey(one), one]))
+
+/** Nothing comes of a division by zero. */
+export function arithmetic(operator: '+' | '-' | '*' | '/', left: number, right: number): number {
+  if (operator === '+') return left + right
+  if (operator === '-') return left - right
+  if (operator === '*') return left * right
+  return right === 0 ? NaN : left / right
+}
+
+/** What is done to the series in the end. */
+export function secondStage(stage: SecondStage, series: readonly Series[], intervals: number): Series[] {
+  return stage.kind === 'keep' ? kept(stage, series) : ranked(stage, series, intervals)
+}
+
+function kept(
+  { operator, value }: Extract<SecondStage, { kind: 'keep' }>,
+  series: readonly Series[],
+): Series[] {
+  const isKept = (one: number): boolean => {
+    if (operator === '=') return one === value
+    if (operator === '!=') return one !== value
+    if (operator === '>') return one > value
+    if (operator === '>=') return one >= value
+    return operator === '<' ? one < value : one <= value
+  }
+  return series
+    .map((one) => ({
+      labels: one.labels,
+      values: one.values.map((number) => (isKept(number) ? number : NaN)),
+      exemplars: one.exemplars.filter((exemplar) => isKept(exemplar.value)),
+    }))
+    .filter(({ values }) => values.some((number) => !Number.isNaN(number)))
+}
+
+/** In each interval the highest or the lowest; of equal ones those that come first by their labels. */
+function ranked(
+  { kind, limit }: Extract<SecondStage, { kind: 'topk' | 'bottomk' }>,
+  series: readonly Series[],
+  intervals: number,
+): Series[] {
+  if (series.length <= limit) return [...series]
+  const keys = new Map(
+    series.map((one) => [one, one.labels.map(({ value }) => textOf(value)).join('\u0000')]),
+  )
+  const result = new Map<Series, number[]>()
+  const direction = kind === 'topk' ? -1 : 1
+  for (let interval = 0; interval < intervals; interval++) {
+    const valueAt = (one: Series): number => one.values[interval] ?? NaN
+    const best = series
+      .filter((one) => !Number.isNaN(valueAt(one)))
+      .toSorted((a, b) => {
+        const difference = (valueAt(a) - valueAt(b)) * direction
+        if (difference !== 0) return difference
+        return ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1) * (kind === 'topk' ? 1 : -1)
+      })
+    for (const one of best.slice(0, limit)) {
+      const values = result.get(one) ?? Array<number>(intervals).fill(NaN)
+      values[interval] = valueAt(one)
+      result.set(one, values)
+    }
+  }
+  return [...result].map(([{ labels, exemplars }, values]) => ({ labels, values, exemplars }))
+}

@@ -1,0 +1,328 @@
+import { MalformedOtlp, WireCursor } from '../../model/otlp/protobuf-wire.ts'
+import type { ScopeEnvelopes } from '../../model/outbox.ts'
+import type { StoredAttribute, StoredEvent, StoredLink, StoredScope, StoredSpan } from './trace-data.ts'
+
+type Value = string | bigint | number | boolean
+/** The attributes that are read; all where it is undefined. */
+export type Wanted = ReadonlySet<string> | undefined
+
+/** What stands for the attributes that nobody asks for. */
+const UNREAD: StoredAttribute = { key: '', column: 'other', values: [] }
+const NO_SCOPE: StoredScope = {
+  resourceId: 0,
+  service: '',
+  resource: [],
+  name: '',
+  version: '',
+  attributes: [],
+}
+
+/** Reads what spans were sent with, each scope once. */
+export class SpanReader {
+  readonly #envelopes: (scope: number) => ScopeEnvelopes | undefined
+  readonly #wanted: Wanted
+  readonly #scopes = new Map<number, StoredScope>()
+
+  constructor(envelopes: (scope: number) => ScopeEnvelopes | undefined, wanted: Wanted) {
+    this.#envelopes = envelopes
+    this.#wanted = wanted
+  }
+
+  /** Undefined where the bytes are no span. */
+  read(bytes: Buffer, scope: number): StoredSpan | undefined {
+    try {
+      return this.#span(bytes, this.#scopeOf(scope))
+    } catch (error) {
+      if (error instanceof MalformedOtlp) return undefined
+      throw error
+    }
+  }
+
+  #scopeOf(number: number): StoredScope {
+    const known = this.#scopes.get(number)
+    if (known !== undefined) return known
+    const envelopes = this.#envelopes(number)
+    const scope = envelopes === undefined ? NO_SCOPE : readScope(envelopes)
+    if (this.#scopes.size >= MOST_SCOPES) this.#scopes.clear()
+    this.#scopes.set(number, scope)
+    return scope
+  }
+
+  #span(bytes: Buffer, scope: StoredScope): StoredSpan {
+    return new ReadSpan(bytes, scope, this.#wanted)
+  }
+}
+
+const MOST_SCOPES = 10_000
+
+/** A span, of which what nobody asks for is left as bytes. */
+class ReadSpan implements StoredSpan {
+  readonly kind: number = 0
+  readonly startNs: bigint = 0n
+  readonly endNs: bigint = 0n
+  readonly scope: StoredScope
+  readonly #bytes: Buffer
+  readonly #wanted: Wanted
+  #id = { from: 0, to: 0 }
+  #parent = { from: 0, to: 0 }
+  #name = { from: 0, to: 0 }
+  #state = { from: 0, to: 0 }
+  #read: Partial<StoredSpan> = NOTHING_READ
+
+  constructor(bytes: Buffer, scope: StoredScope, wanted: Wanted) {
+    this.#bytes = bytes
+    this.scope = scope
+    this.#wanted = wanted
+    const cursor = new WireCursor(bytes)
+    while (cursor.next()) {
+      switch (cursor.field) {
+        case 2:
+          this.#id = { from: cursor.start, to: cursor.end }
+          break
+        case 4:
+          this.#parent = { from: cursor.start, to: cursor.end }
+          break
+        case 5:
+          this.#name = { from: cursor.start, to: cursor.end }
+          break
+        case 6:
+          this.kind = cursor.int32('kind')
+          break
+        case 7:
+          this.startNs = cursor.nanos('startTimeUnixNano')
+          break
+        case 8:
+          this.endNs = cursor.nanos('endTimeUnixNano')
+          break
+        case 15:
+          this.#state = { from: cursor.start, to: cursor.end }
+      }
+    }
+  }
+
+  get spanId(): string {
+    return this.#bytes.toString('hex', this.#id.from, this.#id.to)
+  }
+
+  get parentId(): string {
+    const { from, to } = this.#parent
+    for (let at = from; at < to; at++) if (this.#bytes[at] !== 0) return this.#bytes.toString('hex', from, to)
+    return ''
+  }
+
+  get name(): string {
+    return this.#bytes.toString('utf8', this.#name.from, this.#name.to)
+  }
+
+  get status(): number {
+    const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
+    let status = 0
+    while (cursor.next()) if (cursor.field === 3) status = cursor.int32('code')
+    return status
+  }
+
+  get statusMessage(): string {
+    const cursor = new WireCursor(this.#bytes, this.#state.from, this.#state.to)
+    let message = ''
+    while (cursor.next())
+      if (cursor.field === 2) message = this.#bytes.toString('utf8', cursor.start, cursor.end)
+    return message
+  }
+
+  get attributes(): readonly StoredAttribute[] {
+    return this.#once('attributes', () =>
+      attributesIn(this.#bytes, { start: 0, end: this.#bytes.length, field: 9 }, this.#wanted),
+    )
+  }
+
+  get events(): readonly StoredEvent[] {
+    return this.#once('events', () => {
+      const events: StoredEvent[] = []
+      for (const { start, end } of messages(this.#bytes, 11)) events.push(this.#event(start, end))
+      return events
+    })
+  }
+
+  get links(): readonly StoredLink[] {
+    return this.#once('links', () => {
+      const links: StoredLink[] = []
+      for (const { start, end } of messages(this.#bytes, 13)) links.push(this.#link(start, end))
+      return links
+    })
+  }
+
+  #once<Key extends 'attributes' | 'events' | 'links'>(
+    key: Key,
+    read: () => StoredSpan[Key],
+  ): StoredSpan[Key] {
+    const known = this.#read[key]
+    if (known !== undefined) return known
+    const made = readOr(read, [])
+    this.#read = { ...this.#read, [key]: made }
+    return made
+  }
+
+  #event(from: number, to: number): StoredEvent {
+    const bytes = this.#bytes
+    const cursor = new WireCursor(bytes, from, to)
+    let [name, timeNs] = ['', 0n]
+    while (cursor.next()) {
+      if (cursor.field === 1) timeNs = cursor.nanos('timeUnixNano')
+      else if (cursor.field === 2) name = bytes.toString('utf8', cursor.start, cursor.end)
+    }
+    const attributes = attributesIn(bytes, { start: from, end: to, field: 3 }, this.#wanted)
+    return { name, sinceStartNs: timeNs - this.startNs, attributes }
+  }
+
+  #link(from: number, to: number): StoredLink {
+    const bytes = this.#bytes
+    const cursor = new WireCursor(bytes, from, to)
+    let [traceId, spanId] = ['', '']
+    while (cursor.next()) {
+      if (cursor.field === 1) traceId = bytes.toString('hex', cursor.start, cursor.end)
+      else if (cursor.field === 2) spanId = bytes.toString('hex', cursor.start, cursor.end)
+    }
+    return {
+      traceId,
+      spanId,
+      attributes: attributesIn(bytes, { start: from, end: to, field: 4 }, this.#wanted),
+    }
+  }
+}
+
+const NOTHING_READ = {}
+
+/** What of a span is no protobuf is as if it were not there. */
+function readOr<T>(read: () => T, otherwise: T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedOtlp) return otherwise
+    throw error
+  }
+}
+
+function readScope({ resourceId, resource, scope }: ScopeEnvelopes): StoredScope {
+  const found = {
+    resource: [] as StoredAttribute[],
+    name: '',
+    version: '',
+    attributes: [] as StoredAttribute[],
+  }
+  try {
+    for (const { start, end } of messages(resource, 1))
+      found.resource.push(...attributesIn(resource, { start, end, field: 1 }, undefined))
+    for (const { start, end } of messages(scope, 1)) {
+      const cursor = new WireCursor(scope, start, end)
+      while (cursor.next()) {
+        if (cursor.field === 1) found.name = scope.toString('utf8', cursor.start, cursor.end)
+        else if (cursor.field === 2) found.version = scope.toString('utf8', cursor.start, cursor.end)
+      }
+      found.attributes.push(...attributesIn(scope, { start, end, field: 3 }, undefined))
+    }
+  } catch (error) {
+    if (!(error instanceof MalformedOtlp)) throw error
+  }
+  const service = found.resource.find(({ key, column }) => key === 'service.name' && column === 'string')
+  return { ...found, resourceId, service: String(service?.values[0] ?? '') }
+}
+
+function* messages(bytes: Buffer, field: number): Generator<{ start: number; end: number }> {
+  const cursor = new WireCursor(bytes)
+  while (cursor.next()) if (cursor.field === field) yield { start: cursor.start, end: cursor.end }
+}
+
+/** The attributes in a message. Of several with one key the first counts. */
+function attributesIn(
+  bytes: Buffer,
+  { start, end, field }: { start: number; end: number; field: number },
+  wanted: Wanted,
+): StoredAttribute[] {
+  const attributes: StoredAttribute[] = []
+  const cursor = new WireCursor(bytes, start, end)
+  while (cursor.next()) {
+    if (cursor.field !== field) continue
+    const attribute = readAttribute(bytes, cursor.start, cursor.end, wanted)
+    if (attribute === UNREAD) {
+      if (attributes.length === 0) attributes.push(attribute)
+    } else if (!attributes.some(({ key }) => key === attribute.key)) attributes.push(attribute)
+  }
+  return attributes
+}
+
+function readAttribute(bytes: Buffer, start: number, end: number, wanted: Wanted): StoredAttribute {
+  const cursor = new WireCursor(bytes, start, end)
+  let key = ''
+  let [from, to] = [0, 0]
+  while (cursor.next()) {
+    if (cursor.field === 1) key = bytes.toString('utf8', cursor.start, cursor.end)
+    else if (cursor.field === 2) [from, to] = [cursor.start, cursor.end]
+  }
+  if (wanted !== undefined && !wanted.has(key)) return UNREAD
+  const found = valueOf(bytes, from, to)
+  if (found === undefined) return { key, column: 'other', values: [] }
+  return 'column' in found
+    ? { key, column: found.column, values: [found.value] }
+    : { key, ...listOf(found.value) }
+}
+
+type Found = { readonly column: Exclude<StoredAttribute['column'], 'other'>; readonly value: Value }
+type FoundList = { readonly value: readonly (Found | undefined)[] }
+
+/** An AnyValue, of which the last member counts. Undefined for one that TraceQL does not know, and for none. */
+function valueOf(bytes: Buffer, start: number, end: number): Found | FoundList | undefined {
+  const cursor = new WireCursor(bytes, start, end)
+  let found: Found | FoundList | undefined
+  while (cursor.next()) {
+    switch (cursor.field) {
+      case 1:
+        found = { column: 'string', value: bytes.toString('utf8', cursor.start, cursor.end) }
+        break
+      case 2:
+        found = { column: 'boolean', value: cursor.value !== 0 }
+        break
+      case 3:
+        found = { column: 'int', value: int64(bytes, cursor) }
+        break
+      case 4:
+        found = { column: 'float', value: bytes.readDoubleLE(cursor.start) }
+        break
+      case 5:
+        found = { value: elementsOf(bytes, cursor.start, cursor.end) }
+        break
+      case 6:
+      case 7:
+        found = undefined
+    }
+  }
+  return found
+}
+
+function elementsOf(bytes: Buffer, start: number, end: number): (Found | undefined)[] {
+  const elements: (Found | undefined)[] = []
+  const cursor = new WireCursor(bytes, start, end)
+  while (cursor.next()) {
+    if (cursor.field !== 1) continue
+    const element = valueOf(bytes, cursor.start, cursor.end)
+    elements.push(element !== undefined && 'column' in element ? element : undefined)
+  }
+  return elements
+}
+
+/** Lists are of one type; TraceQL knows no others. */
+function listOf(elements: readonly (Found | undefined)[]): Omit<StoredAttribute, 'key'> {
+  const column = elements[0]?.column ?? 'other'
+  const isOfOne = column !== 'other' && elements.every((element) => element?.column === column)
+  return isOfOne
+    ? { column, values: elements.flatMap((element) => (element === undefined ? [] : [element.value])) }
+    : { column: 'other', values: [] }
+}
+
+/** All 64 bits of a varint. */
+function int64(bytes: Buffer, { start, end, value }: WireCursor): bigint {
+  if (value <= Number.MAX_SAFE_INTEGER) return BigInt(value)
+  let whole = 0n
+  for (let at = start, shift = 0n; at < end; at++, shift += 7n)
+    whole |= BigInt((bytes[at] ?? 0) & 0x7f) << shift
+  return BigInt.asIntN(64, whole)
+}

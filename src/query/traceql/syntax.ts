@@ -1,0 +1,187 @@
+/** A value as TraceQL knows it. Integers and durations have 64 bits, and are no doubles. */
+export type Static =
+  | { readonly type: 'nil' }
+  | { readonly type: 'int'; readonly value: bigint }
+  | { readonly type: 'float'; readonly value: number }
+  | { readonly type: 'string'; readonly value: string }
+  | { readonly type: 'boolean'; readonly value: boolean }
+  /** In nanoseconds. */
+  | { readonly type: 'duration'; readonly value: bigint }
+  | { readonly type: 'status'; readonly value: Status }
+  | { readonly type: 'kind'; readonly value: Kind }
+  | { readonly type: 'ints'; readonly value: readonly bigint[] }
+  | { readonly type: 'floats'; readonly value: readonly number[] }
+  | { readonly type: 'strings'; readonly value: readonly string[] }
+  | { readonly type: 'booleans'; readonly value: readonly boolean[] }
+
+export type StaticType = Static['type']
+/** `attribute`: only the span tells. */
+export type Type = StaticType | 'attribute'
+
+/** In the order of OTLP's numbers. */
+export const STATUSES = ['unset', 'ok', 'error'] as const
+export const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const
+export type Status = (typeof STATUSES)[number]
+export type Kind = (typeof KINDS)[number]
+
+export type Scope = 'span' | 'resource' | 'event' | 'link' | 'instrumentation'
+
+/** What every span has, under the name by which answers call it. */
+export type IntrinsicName =
+  | 'duration'
+  | 'name'
+  | 'status'
+  | 'statusMessage'
+  | 'kind'
+  | 'rootName'
+  | 'rootServiceName'
+  | 'traceDuration'
+  | 'nestedSetLeft'
+  | 'nestedSetRight'
+  | 'nestedSetParent'
+  | 'trace:id'
+  | 'span:id'
+  | 'span:parentID'
+  | 'span:childCount'
+  | 'event:name'
+  | 'event:timeSinceStart'
+  | 'link:traceID'
+  | 'link:spanID'
+  | 'instrumentation:name'
+  | 'instrumentation:version'
+  /** When the span started; nobody writes it. */
+  | 'start'
+
+export type Attribute =
+  /** `any`: of whatever has it, the span first. */
+  | { readonly kind: 'attribute'; readonly scope: Scope | 'any'; readonly name: string }
+  | { readonly kind: 'attribute'; readonly scope: 'intrinsic'; readonly name: IntrinsicName }
+
+export type Comparison = '=' | '!=' | '=~' | '!~' | '>' | '>=' | '<' | '<='
+export type Arithmetic = '+' | '-' | '*' | '/' | '%' | '^'
+/** With one side that is a list of values; nobody writes these, they stand for `=` with `||`, and so on. */
+export type ListOperator = 'in' | 'notIn' | 'matchesAny' | 'matchesNone'
+/** Not of TraceQL: texts with another in them, in any case of letters, and values that read so as a text. */
+export type TextOperator = 'contains' | 'reads'
+export type Operator = Comparison | Arithmetic | ListOperator | TextOperator | '&&' | '||'
+
+/** What is asked of one span. */
+export type Field =
+  | { readonly kind: 'static'; readonly value: Static }
+  | Attribute
+  | { readonly kind: 'binary'; readonly operator: Operator; readonly left: Field; readonly right: Field }
+  | { readonly kind: 'unary'; readonly operator: '-' | '!' | 'exists' | 'absent'; readonly of: Field }
+
+/** How the spans of two sets are to stand to one another. */
+export type Relation = 'descendant' | 'ancestor' | 'child' | 'parent' | 'sibling'
+
+export type Spansets =
+  | { readonly kind: 'filter'; readonly field: Field }
+  | {
+      readonly kind: 'logic'
+      readonly operator: '&&' | '||'
+      readonly left: Spansets
+      readonly right: Spansets
+    }
+  | {
+      readonly kind: 'relation'
+      readonly relation: Relation
+      /** `none`: those on the right that no span on the left stands so to. `both`: the spans of both sides. */
+      readonly of: 'right' | 'none' | 'both'
+      readonly left: Spansets
+      readonly right: Spansets
+    }
+  | Pipeline
+
+export interface Pipeline {
+  readonly kind: 'pipeline'
+  readonly stages: readonly Stage[]
+}
+
+export interface Aggregate {
+  readonly kind: 'aggregate'
+  readonly operator: 'count' | 'avg' | 'min' | 'max' | 'sum'
+  readonly of?: Field
+}
+
+export type Scalar =
+  | { readonly kind: 'static'; readonly value: Static }
+  | Aggregate
+  | { readonly kind: 'scalar'; readonly operator: Arithmetic; readonly left: Scalar; readonly right: Scalar }
+  | Pipeline
+
+export type Stage =
+  | Spansets
+  | {
+      readonly kind: 'scalarFilter'
+      readonly operator: Comparison
+      readonly left: Scalar
+      readonly right: Scalar
+    }
+  | { readonly kind: 'by'; readonly field: Field }
+  | { readonly kind: 'coalesce' }
+  | { readonly kind: 'select'; readonly attributes: readonly Attribute[] }
+  /** Only at the end of a pipeline that is part of a scalar. */
+  | Aggregate
+
+export type MetricName =
+  | 'rate'
+  | 'count_over_time'
+  | 'min_over_time'
+  | 'max_over_time'
+  | 'avg_over_time'
+  | 'sum_over_time'
+  | 'quantile_over_time'
+  | 'histogram_over_time'
+
+export type Metric =
+  | {
+      readonly kind: 'metric'
+      readonly name: MetricName
+      readonly of?: Attribute
+      readonly quantiles: readonly number[]
+      readonly by: readonly Attribute[]
+    }
+  | {
+      readonly kind: 'compare'
+      readonly field: Field
+      readonly top: number
+      /** In nanoseconds since 1970; 0 for none. */
+      readonly from: bigint
+      readonly to: bigint
+    }
+
+/** What is done to the series of a metric. */
+export type SecondStage =
+  | { readonly kind: 'topk' | 'bottomk'; readonly limit: number }
+  | { readonly kind: 'keep'; readonly operator: Comparison; readonly value: number }
+
+/** A metric of what comes out of a pipeline. */
+export interface MetricOf {
+  readonly kind: 'metricOf'
+  readonly pipeline: Pipeline
+  readonly metric: Metric
+  readonly seconds: readonly SecondStage[]
+}
+
+export type MetricMath =
+  | MetricOf
+  | { readonly kind: 'number'; readonly value: number }
+  | {
+      readonly kind: 'operation'
+      readonly operator: '+' | '-' | '*' | '/'
+      readonly left: MetricMath
+      readonly right: MetricMath
+    }
+
+export interface Query {
+  /** Of several metrics that of the first. */
+  readonly pipeline: Pipeline
+  readonly metric?: MetricMath
+  /** What is done in the end to what several metrics come to. */
+  readonly seconds: readonly SecondStage[]
+  readonly hints: readonly { readonly name: string; readonly value: Static }[]
+}
+
+/** What is wrong with a query, for whoever wrote it. */
+export class TraceQlError extends Error {}

@@ -1,0 +1,155 @@
+import type { Static } from './syntax.ts'
+import { booleanOf, floatOf, intOf, NIL, stringOf } from './static-values.ts'
+
+type Column = 'string' | 'int' | 'float' | 'boolean'
+
+/** An attribute as it was sent. Values that TraceQL does not know are none. */
+export interface StoredAttribute {
+  readonly key: string
+  readonly column: Column | 'other'
+  readonly values: readonly (string | bigint | number | boolean)[]
+}
+
+export interface StoredEvent {
+  readonly name: string
+  readonly sinceStartNs: bigint
+  readonly attributes: readonly StoredAttribute[]
+}
+
+export interface StoredLink {
+  /** In hex digits. */
+  readonly traceId: string
+  readonly spanId: string
+  readonly attributes: readonly StoredAttribute[]
+}
+
+/** Everything that spans of one resource and scope have in common. */
+export interface StoredScope {
+  readonly resourceId: number
+  /** The `service.name`, where it is a text. */
+  readonly service: string
+  readonly resource: readonly StoredAttribute[]
+  readonly name: string
+  readonly version: string
+  readonly attributes: readonly StoredAttribute[]
+}
+
+export interface StoredSpan {
+  /** 16 hex digits. */
+  readonly spanId: string
+  /** Empty for a root. */
+  readonly parentId: string
+  readonly name: string
+  /** OTLP's numbers. */
+  readonly kind: number
+  readonly status: number
+  readonly statusMessage: string
+  readonly startNs: bigint
+  readonly endNs: bigint
+  readonly attributes: readonly StoredAttribute[]
+  readonly events: readonly StoredEvent[]
+  readonly links: readonly StoredLink[]
+  readonly scope: StoredScope
+}
+
+/** A trace, as far as it was sent. */
+export interface StoredTrace {
+  /** 32 hex digits. */
+  readonly traceId: string
+  readonly spans: readonly StoredSpan[]
+}
+
+/** A value that stands alone. */
+export function staticOf(column: Column, value: string | bigint | number | boolean): Static {
+  switch (column) {
+    case 'string':
+      return stringOf(String(value))
+    case 'int':
+      return intOf(BigInt(value))
+    case 'float':
+      return floatOf(Number(value))
+    case 'boolean':
+      return booleanOf(value === true)
+  }
+}
+
+const LISTS = { string: 'strings', int: 'ints', float: 'floats', boolean: 'booleans' } as const
+
+/** One value, a list of several, or nil for none. */
+export function staticOfValues(
+  column: StoredAttribute['column'],
+  values: readonly (string | bigint | number | boolean)[],
+): Static {
+  const [first] = values
+  if (first === undefined || column === 'other') return NIL
+  if (values.length === 1) return staticOf(column, first)
+  return { type: LISTS[column], value: values } as Static
+}
+
+/** Where a span stands in its tree: numbers that tell what is below what. All are 0 where the tree does not hold it. */
+export interface Place {
+  readonly left: number
+  readonly right: number
+  /** The left number of its parent, -1 for a root. */
+  readonly parent: number
+  readonly children: number
+}
+
+const NOWHERE: Place = { left: 0, right: 0, parent: 0, children: 0 }
+
+interface Node {
+  readonly span: StoredSpan
+  readonly children: Node[]
+  place: { -readonly [Key in keyof Place]: Place[Key] }
+}
+
+const SERVER = 2
+const CLIENT = 3
+
+/** The places of the spans of a trace. Two may share an id, a client and its server; where three do, no span has a place. */
+export function placesOf(spans: readonly StoredSpan[]): Map<StoredSpan, Place> {
+  const nodes = spans.map((span): Node => ({ span, children: [], place: { ...NOWHERE } }))
+  const byId = new Map<string, Node[]>()
+  for (const node of nodes) {
+    const same = byId.get(node.span.spanId)
+    if (same === undefined) byId.set(node.span.spanId, [node])
+    else same.push(node)
+  }
+  const roots = nodes.filter(({ span }) => span.parentId === '')
+  const isBroken = [...byId.values()].some((same) => same.length > 2)
+  if (roots.length > 0 && !isBroken) {
+    for (const node of nodes) parentOf(node, byId)?.children.push(node)
+    for (const node of nodes) node.place.children = node.children.length
+    number(roots)
+  }
+  return new Map(nodes.map(({ span, place }) => [span, place]))
+}
+
+function parentOf({ span }: Node, byId: ReadonlyMap<string, Node[]>): Node | undefined {
+  if (span.parentId === '') return undefined
+  const found = byId.get(span.parentId) ?? []
+  if (found.length < 2) return found[0]
+  const wanted = span.kind === SERVER ? CLIENT : SERVER
+  return found.find((one) => one.span.kind === wanted)
+}
+
+/** Goes down each tree and up again, and counts. */
+function number(roots: readonly Node[]): void {
+  let next = 1
+  for (const root of roots) {
+    const way: { node: Node; at: number }[] = [{ node: root, at: 0 }]
+    root.place.left = next++
+    root.place.parent = -1
+    for (let here = way.at(-1); here !== undefined; here = way.at(-1)) {
+      const child = here.node.children[here.at++]
+      if (child === undefined) {
+        here.node.place.right = next++
+        way.pop()
+      } else {
+        child.place.left = next++
+        child.place.parent = here.node.place.left
+        way.push({ node: child, at: 0 })
+      }
+    }
+  }
+}

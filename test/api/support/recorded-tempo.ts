@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import { protobufOfJson } from '../../../src/model/otlp/json-to-protobuf.ts'
+import { TestWriter } from '../../support/test-writer.ts'
+
+const FOLDER = new URL('../../query/fixtures/tempo/', import.meta.url)
+
+function recorded(name: string): unknown {
+  return JSON.parse(gunzipSync(readFileSync(new URL(name, FOLDER))).toString())
+}
+
+export interface RecordedSeries {
+  labels?: { key: string; value: Record<string, unknown> }[]
+  samples?: { timestampMs: string; value?: number }[]
+  exemplars?: unknown[]
+}
+
+interface Recorded {
+  base: number
+  search: { q: string; status: number; traces?: Record<string, string[]> }[]
+  metrics: { q: string; status: number; body: string | { series?: RecordedSeries[] } }[]
+}
+
+/** What a real Tempo answered. */
+export const RECORDED = recorded('answers.json.gz') as Recorded
+
+/** A database with the spans about which it was asked. */
+export async function recordedSpans(path: string): Promise<TestWriter> {
+  const writer = await TestWriter.open({}, path)
+  const json = JSON.stringify(recorded('spans.json.gz'))
+  writer.ingest('traces', Buffer.from(protobufOfJson('traces', Buffer.from(json))))
+  writer.pass(1_000_000)
+  return writer
+}

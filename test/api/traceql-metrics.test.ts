@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { QueryApi } from './support/query-api.ts'
+import { RECORDED, type RecordedSeries, recordedSpans } from './support/recorded-tempo.ts'
+
+let api: QueryApi
+beforeAll(async () => {
+  api = await QueryApi.over(recordedSpans)
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+async function ask(q: string): Promise<{ status: number; text: string }> {
+  const { base } = RECORDED
+  const range = { start: String(base - 60), end: String(base + 120), step: '10s' }
+  const response = await api.fetch(
+    `/tempo/api/metrics/query_range?${new URLSearchParams({ q, ...range }).toString()}`,
+  )
+  return { status: response.status, text: await response.text() }
+}
+
+/** Labels and values that are not zero, up to where Tempo had data then; which exemplars are shown is left to chance. */
+function told(series: readonly RecordedSeries[] | undefined): [string, [string, number][]][] {
+  const until = String((RECORDED.base + 40) * 1000)
+  return (series ?? [])
+    .map(({ labels, samples }): [string, [string, number][]] => [
+      JSON.stringify(labels),
+      (samples ?? []).flatMap(({ timestampMs, value }) =>
+        value === undefined || timestampMs > until ? [] : [[timestampMs, Number(value.toPrecision(12))]],
+      ),
+    ])
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+const TOP = 5
+
+/** Of a comparison only what is certain: where more values than are shown come equally often, chance decides. */
+function certain(series: readonly RecordedSeries[] | undefined): RecordedSeries[] {
+  const keyOf = ({ labels = [] }: RecordedSeries): string =>
+    `${String(labels[0]?.value['stringValue'])} ${labels[1]?.key}`
+  const counts = new Map<string, number>()
+  for (const one of series ?? []) counts.set(keyOf(one), (counts.get(keyOf(one)) ?? 0) + 1)
+  // Lists are cut before all of them become nil.
+  return (series ?? []).filter(
+    (one) => (counts.get(keyOf(one)) ?? 0) < TOP && one.labels?.[1]?.key !== 'span.nums',
+  )
+}
+
+/** Where Causeway answers otherwise, and why. */
+const OTHERWISE: Readonly<Record<string, string>> = {
+  '({} | count_over_time()) / ({} | count_over_time())': 'a later Tempo takes this, and so does Causeway',
+  '{} | sum_over_time(span.db.rows)':
+    'Tempo begins anew after each span without a value; Causeway adds all of them',
+  '{ nestedSetParent<0 && true } | histogram_over_time(duration) with(sample=true)':
+    'Tempo looks at some spans and multiplies; Causeway counts all',
+}
+
+test.each(RECORDED.metrics)('$q is answered as by Tempo', async ({ q, status, body }) => {
+  const answered = await ask(q)
+  if (q in OTHERWISE) return
+  expect(answered.status).toBe(status)
+  if (typeof body === 'string') return
+  const { series } = JSON.parse(answered.text) as { series: RecordedSeries[] }
+  if (q.includes('compare')) expect(told(certain(series))).toEqual(told(certain(body.series)))
+  else expect(told(series)).toEqual(told(body.series))
+})
+
+test('one value for all of the time', async () => {
+  const { base } = RECORDED
+  const asked = { start: String(base - 60), end: String(base + 120) }
+  const value = async (q: string): Promise<unknown> => {
+    const path = `/tempo/api/metrics/query?${new URLSearchParams({ q, ...asked }).toString()}`
+    return JSON.parse(await (await api.fetch(path)).text())
+  }
+  const total = {
+    series: [{ labels: [{ key: '__name__' }], value: 158 }],
+    metrics: { completedJobs: 1, totalJobs: 1 },
+  }
+  expect(await value('{} | count_over_time()')).toMatchObject(total)
+  expect(await value('{ status = error } | max_over_time(duration) by (kind) | topk(1)')).toMatchObject({
+    series: [{ labels: [{ key: 'kind', value: { stringValue: 'server' } }] }],
+  })
+  expect(await value('{ name = "SELECT" } | count_over_time() by (span.db.system) > 30')).toMatchObject({
+    series: [],
+  })
+})
+
+test.each<[q: string, value: number | undefined]>([
+  ['({} | count_over_time()) / ({} | count_over_time())', 1],
+  ['({ status = error } | count_over_time()) / ({} | count_over_time()) * 100', 1100 / 158],
+  ['2 * ({} | count_over_time()) - 16', 300],
+  ['({} | count_over_time()) * -1 + ({} | count_over_time())', undefined],
+  [
+    '(({ name = "SELECT" } | count_over_time() by (span.db.system)) + ({} | count_over_time())) | topk(1)',
+    188,
+  ],
+])('%s', async (q, value) => {
+  const { base } = RECORDED
+  const asked = { q, start: String(base - 60), end: String(base + 120) }
+  const response = await api.fetch(`/tempo/api/metrics/query?${new URLSearchParams(asked).toString()}`)
+  const { series } = JSON.parse(await response.text()) as { series: { value?: number }[] }
+  expect(series.map((one) => one.value)).toEqual([value])
+})
+
+test.each([
+  ['q', {}],
+  ['q asks for no metric', { q: '{}' }],
+  ['start', { q: '{} | rate()' }],
+  ['start', { q: '{} | rate()', start: 'x', end: '2' }],
+  ['start must be before end', { q: '{} | rate()', start: '2', end: '1' }],
+  ['step', { q: '{} | rate()', start: '1', end: '2', step: '1x' }],
+  ['step is too short', { q: '{} | rate()', start: '1', end: '99999', step: '1ms' }],
+  ['invalid TraceQL', { q: '{} | rate(', start: '1', end: '2' }],
+  ['unknown parameter', { q: '{} | rate()', start: '1', end: '2', foo: '1' }],
+])('what cannot be answered is refused: %s', async (reason, asked) => {
+  const response = await api.fetch(
+    `/tempo/api/metrics/query_range?${new URLSearchParams(asked as Record<string, string>).toString()}`,
+  )
+  expect([response.status, await response.text()]).toEqual([400, expect.stringContaining(reason)])
+})
+
+test('what clients ask first is answered', async () => {
+  const texts = ['/tempo/ready', '/ready', '/tempo/api/echo'].map(async (path) =>
+    (await api.fetch(path)).text(),
+  )
+  expect(await Promise.all(texts)).toEqual(['ready\n', 'ready\n', 'echo'])
+  expect(JSON.parse(await (await api.fetch('/tempo/api/status/buildinfo')).text())).toMatchObject({
+    version: '3.0.3',
+  })
+})
