@@ -23,7 +23,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const FOLDER = fileURLToPath(new URL('recordings', import.meta.url))
 const DOCUMENT = join(ROOT, 'docs/reports/truth.md')
 
-export const RECORDINGS = ['operators', 'kinds', 'certificates', 'monitors'] as const
+export const RECORDINGS = ['operators', 'kinds', 'certificates', 'monitors', 'namespaces'] as const
 export const VIEWS = ['audit and watch', 'watch alone'] as const
 
 export interface JudgedRecording {
@@ -145,7 +145,7 @@ _mixed_ where the step is among its roots but another drives it; else _wrong_, o
         ],
         2,
       ),
-      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2.',
+      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2. The recording _namespaces_ has five of a controller with a finalizer, whose objects somebody deletes with their namespace.',
       '## By claim',
       countsBy(all, ({ claim }, one) => `${view(one)}\0${claim}`),
       '## By story',

@@ -70,6 +70,7 @@ export const RULINGS: readonly {
     why: 'some of it was made before the second step',
   },
   { steps: /k1-kubelet/, back: 2, why: 'a label silenced the kubelet, and another lets it speak' },
+  { steps: /d5-before.*while it goes/, back: 1, why: 'the bucket was deleted before its namespace' },
   { steps: /p1-pdb.*delete the node/, back: 2, why: 'a Pod waits for a node, and each story has others' },
 ]
 
