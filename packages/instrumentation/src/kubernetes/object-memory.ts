@@ -6,6 +6,7 @@ import { BoundedMap } from '../known/bounded-map.ts'
 import { tellOnUse } from '../known/told-on-use.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
+import { noteSetFields } from './set-fields.ts'
 import { noteStatusWrite } from './status-writes.ts'
 import {
   factsOf,
@@ -26,6 +27,8 @@ const ANNOUNCED_MS = 10_000
 interface Remembered {
   readonly uid: string
   readonly facts: VersionFacts
+  /** The version itself, which the informer holds as well. */
+  readonly object: KubernetesObject
   /** Whether it was given its CPID alone, as where a deletion is marked, and was left so, but for its status. */
   readonly isMarked: boolean
   /** The last version of which a span tells: this process wrote it, or somebody who carries CPIDs did. */
@@ -77,7 +80,8 @@ export class ObjectMemory {
     const told = isTold ? referenceTo(object, this.#type) : before?.told
     if (before !== undefined && own === undefined && isStatusAlone(before.facts, facts))
       this.#noteStatus(object, told)
-    this.#objects.set(place, { uid, facts, isMarked, told, announcedUntilMs })
+    noteSetFields(object, before?.object, cpidKey)
+    this.#objects.set(place, { uid, facts, object, isMarked, told, announcedUntilMs })
   }
 
   /** The last that is told of an object. */
