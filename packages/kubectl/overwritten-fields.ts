@@ -33,8 +33,8 @@ const SETS_NOTHING = new Set([
 const DOMAIN = 'causeway.io/'
 
 /**
- * The fields that the change which an object carries can have set: those of whoever wrote its CPID, and of all who wrote in that second or
- * later, but a status. Undefined where managedFields do not tell.
+ * The fields that the change which an object carries can have set: those of whoever wrote its CPID; where that wrote nothing else, as where
+ * a scaling is announced, of all who wrote in that second or later, but a status. Undefined where managedFields do not tell.
  */
 export function heldFields(object: Json | undefined, cpidKey: string): readonly HeldField[] | undefined {
   const entries = arrayIn(objectIn(object, 'metadata'), 'managedFields')
@@ -43,14 +43,14 @@ export function heldFields(object: Json | undefined, cpidKey: string): readonly 
       objectIn(objectIn(objectIn(entry, 'fieldsV1'), 'f:metadata'), 'f:annotations'),
       `f:${cpidKey}`,
     ) !== undefined
-  const markedAt = entries.filter(marks).map((entry) => textIn(entry, 'time'))
-  const [first, ...others] = markedAt
+  const [first, ...others] = entries.filter(marks)
   if (first === undefined) return undefined
-  const at = others.reduce((latest, time) => (time > latest ? time : latest), first)
-  const written = entries.filter(
-    (entry) => textIn(entry, 'time') >= at && textIn(entry, 'subresource') !== 'status',
+  const mark = others.reduce((last, one) => (textIn(one, 'time') > textIn(last, 'time') ? one : last), first)
+  const own = waysIn(objectIn(mark, 'fieldsV1'))
+  const later = entries.filter(
+    (entry) => textIn(entry, 'time') >= textIn(mark, 'time') && textIn(entry, 'subresource') !== 'status',
   )
-  const ways = written.flatMap((entry) => waysIn(objectIn(entry, 'fieldsV1')))
+  const ways = own.length > 0 ? own : later.flatMap((entry) => waysIn(objectIn(entry, 'fieldsV1')))
   if (ways.length > MOST_FIELDS) return undefined
   const held = ways.flatMap((steps): HeldField[] => {
     const value = steps.reduce<Json | undefined>(stepInto, object)
