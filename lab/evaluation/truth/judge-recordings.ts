@@ -189,7 +189,7 @@ _mixed_ where the step is among its roots but another drives it; else _wrong_, o
         ({ steps, back, why }) =>
           `- \`${steps.source}\`: up to ${back} ${back === 1 ? 'step' : 'steps'} before; ${why}.`,
       ).join('\n'),
-      'Changes that overwrite each other within milliseconds are _either_ by ruling: it was not looked at in each which of the two made it.',
+      'Of changes that overwrite each other within milliseconds the content tells which of them ReplicaSets and Pods were made for: their image, or how many were wanted then. What a status counts is _either_ by ruling.',
     ].join('\n\n') + '\n'
   )
 }
