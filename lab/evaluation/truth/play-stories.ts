@@ -28,7 +28,7 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
   --only <story>  may be given again; all of them unless given
   --crds <folder>      YAML files of resources that are defined first; lines of Helm templates are left out
   --controller <file>  a program that runs beside the stories, and may do all as an account; finds the cluster by KUBECONFIG.
-                       With it --only says which stories: of cert-manager (c1 to c4), of the Prometheus operator (p1, p2);
+                       With it --only says which stories: of cert-manager (c1 to c5), of the Prometheus operator (p1 to p3);
                        of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
