@@ -78,12 +78,14 @@ function wordsOf(reads: Reads): string {
       return 'what it counts in its namespace and what changed'
     case 'quota':
       return 'quotas of its namespace that changed, where its owner was refused more'
+    case 'remaining':
+      return 'what was left in it and went'
     case 'freed':
       return 'what went last from the node that it names'
     case 'referred':
       return 'what its spec names and what changed'
     case 'primaries':
-      return 'objects that the controller looks after and that changed: they name it, it names them, or they own its owners'
+      return 'objects that the controller looks after and that changed: they name it, it names them, they own its owners, or it is called after them'
     case 'kin':
       return 'custom resources of the same API group and namespace that changed, where nothing else is new'
     case 'preemptor':

@@ -36,6 +36,8 @@ const deployments = makeInformer(config, '/apis/apps/v1/deployments', () =>
   apps.listDeploymentForAllNamespaces(),
 )
 const services = makeInformer(config, '/api/v1/services', () => core.listServiceForAllNamespaces())
+// What goes with a namespace goes because of whoever deleted that.
+const namespaces = makeInformer(config, '/api/v1/namespaces', () => core.listNamespace())
 
 async function reconcile(key: string): Promise<void> {
   const [namespace = '', name = ''] = key.split('/')
@@ -71,6 +73,8 @@ function follow<T extends KubernetesObject>(informer: Informer<T>): Promise<void
   return informer.start()
 }
 
+namespaces.on('error', () => setTimeout(() => void namespaces.start(), 1_000))
+await namespaces.start()
 await follow(webApps)
 await follow(deployments)
 await follow(services)

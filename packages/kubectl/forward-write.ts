@@ -11,6 +11,7 @@ import {
   referenceOf,
   traceparentOf,
 } from './kubectl-change.ts'
+import { leavesNothing } from './overwritten-fields.ts'
 import type { WriteTarget } from './write-target.ts'
 
 /** A request of kubectl, whole. */
@@ -62,6 +63,9 @@ async function sendAnnotated(
 ): Promise<WriteAnswer> {
   const type = textOf(request.headers, 'content-type')
   const body = parseExactly(request.body.toString())
+  const { held, object } = change.merges.get(target.path) ?? {}
+  if (held !== undefined && object === undefined && leavesNothing(held, { ...request, type, target, body }))
+    change.merges.delete(target.path)
   const annotated = annotatedBody(request, type, body, target, change)
   // What is applied stays in last-applied-configuration where there is one: it is applied only to make an object.
   if (annotated === undefined || type.startsWith(APPLY)) {

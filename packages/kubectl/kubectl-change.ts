@@ -1,6 +1,7 @@
 import { type Json, numberIn, objectIn, textIn } from '../../src/kube/objects/object-json.ts'
 import { type Cpid, parseCpid } from '../../src/model/merge-graph.ts'
 import type { UnixNanos } from '../../src/model/time-and-size.ts'
+import { type HeldField, heldFields } from './overwritten-fields.ts'
 import type { Annotations } from './annotate-body.ts'
 import type { WriteTarget } from './write-target.ts'
 
@@ -27,6 +28,8 @@ export interface KubectlChange {
 export interface ChangeMerge {
   readonly cpid: Cpid
   readonly sources: readonly Cpid[]
+  /** What the other change can have set; undefined where nobody knows. */
+  readonly held: readonly HeldField[] | undefined
   /** What was written with it; undefined as long as nothing was. */
   object?: string
 }
@@ -69,7 +72,7 @@ export function referenceOf({ apiVersion, resource, namespace, name }: ObjectPat
 
 /**
  * Notes what was read of an object: whether its last change by an author is one that its controller has not acted on. What is written
- * over that comes of both. Whether anything of the other change is left then is not looked at.
+ * over that comes of both, as long as it leaves something of the other.
  */
 export function noteRead(
   change: KubectlChange,
@@ -85,7 +88,12 @@ export function noteRead(
   const known = change.merges.get(path)
   if (other === change.cpid || other === known?.cpid || (known?.object ?? '') !== '') return
   if (!isUnacted || other === undefined) change.merges.delete(path)
-  else change.merges.set(path, { cpid: newCpid(), sources: [other, change.cpid] })
+  else {
+    // One that has ancestors may stand for several.
+    const isOne = textIn(objectIn(metadata, 'annotations'), ANCESTORS_KEY) === ''
+    const held = isOne ? heldFields(object, CPID_KEY) : undefined
+    change.merges.set(path, { cpid: newCpid(), sources: [other, change.cpid], held })
+  }
 }
 
 /** Notes what was written; the same version twice is one. */

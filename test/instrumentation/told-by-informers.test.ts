@@ -183,6 +183,59 @@ test('a deletion that waits for a finalizer begins where somebody asked for it',
   expect(told(sdk)).toEqual([rootOf('6')])
 })
 
+test('what goes with its namespace goes because of whoever deleted that, which is told once', async () => {
+  await using sdk = startSdk()
+  const { plain, contextOf, follow } = informed()
+  const namespaces = follow('Namespace')
+  const ending = { name: 'shop', uid: 'n', deletionTimestamp: '2026-01-01T00:00:05Z' }
+  const inShop = { ...marked, namespace: 'shop', managedFields: [byOperator(1)] }
+  namespaces.tell('add', version('4', { name: 'shop', uid: 'n' }))
+  plain.tell('add', version('5', inShop))
+  plain.tell('add', version('6', { ...inShop, name: 'api', uid: 'u2' }))
+  namespaces.tell('update', version('7', ending))
+  namespaces.tell('update', version('9', ending))
+  const going = { ...inShop, deletionTimestamp: '2026-01-01T00:00:10Z' }
+  expect(contextOf(plain.tell('update', version('10', { ...going, generation: 2 })))).toBe(rootOf('7', 'n'))
+  expect(contextOf(plain.tell('delete', version('11', { ...inShop, name: 'api', uid: 'u2' })))).toBe(
+    rootOf('7', 'n'),
+  )
+  namespaces.tell('delete', version('12', ending))
+  expect(told(sdk)).toEqual([rootOf('7', 'n')])
+  expect(sdk.spans()).toMatchObject([
+    { name: 'delete v1/namespaces', attributes: { 'cpid.wrote': ['v1/namespaces/shop?uid=n&rv=7'] } },
+  ])
+
+  // Another one of its name does not end, and in others each goes for a reason of its own.
+  namespaces.tell('add', version('20', { name: 'shop', uid: 'm' }))
+  const [again, elsewhere] = ['shop', 'other'].map((namespace) => {
+    plain.tell('add', version('21', { ...inShop, namespace, uid: `in ${namespace}` }))
+    return contextOf(plain.tell('delete', version('22', { ...inShop, namespace, uid: `in ${namespace}` })))
+  })
+  expect([again, elsewhere]).toEqual([rootOf('22', 'in shop'), rootOf('22', 'in other')])
+})
+
+test('where a namespace is deleted that somebody marked, what is in it is of the mark; a mark of its own counts more', () => {
+  const { plain, contextOf, follow } = informed()
+  const namespaces = follow('Namespace')
+  const shop = { name: 'shop', uid: 'n', annotations: { [CPID]: cpid(3) } }
+  namespaces.tell('add', version('4', { name: 'shop', uid: 'n' }))
+  const objects = ['one', 'two'].map((name) => ({ ...marked, namespace: 'shop', name, uid: name }))
+  const [one = {}, two = {}] = objects
+  for (const each of objects) plain.tell('add', version('5', each))
+  namespaces.tell('update', version('6', shop))
+  namespaces.tell('update', version('7', { ...shop, deletionTimestamp: '2026-01-01T00:00:05Z' }))
+  expect(contextOf(plain.tell('delete', version('8', one)))).toBe(cpid(3))
+  const annotations = { [CPID]: cpid(4) }
+  plain.tell('update', version('9', { ...two, annotations }))
+  expect(contextOf(plain.tell('delete', version('10', { ...two, annotations })))).toBe(cpid(4))
+  // Whoever starts anew sees it end.
+  const later = informed()
+  const ended = later.follow('Namespace')
+  ended.tell('add', version('7', { name: 'shop', uid: 'n', deletionTimestamp: '2026-01-01T00:00:05Z' }))
+  later.plain.tell('add', version('8', one))
+  expect(later.contextOf(later.plain.tell('delete', version('9', one)))).toBe(rootOf('7', 'n'))
+})
+
 test('what an instrumented controller made, and somebody deletes, goes for a reason of its own; copies go with their maker', () => {
   const { plain, contextOf } = informed()
   const owned = { ownerReferences: [{ uid: 'x', controller: true }], ...marked }

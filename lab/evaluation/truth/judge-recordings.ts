@@ -1,6 +1,6 @@
 // Imports the recordings of stories and writes docs/reports/truth.md: node bin/node.js lab/evaluation/truth/judge-recordings.ts
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import { openForReading } from '../../../src/store/sqlite/open-database.ts'
 import { formatted } from '../../charts/formatted.ts'
 import { number, table } from '../../charts/markdown.ts'
 import { freshDirectory } from '../../harness/fresh-directory.ts'
+import { CLASSES } from './classes.ts'
 import {
   type BegunChanges,
   begunChanges,
@@ -23,7 +24,14 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const FOLDER = fileURLToPath(new URL('recordings', import.meta.url))
 const DOCUMENT = join(ROOT, 'docs/reports/truth.md')
 
-export const RECORDINGS = ['operators', 'kinds', 'certificates', 'monitors'] as const
+export const RECORDINGS = [
+  'operators',
+  'kinds',
+  'certificates',
+  'monitors',
+  'namespaces',
+  'removals',
+] as const
 export const VIEWS = ['audit and watch', 'watch alone'] as const
 
 export interface JudgedRecording {
@@ -102,6 +110,27 @@ function countsBy(
   return table([['recording and view', '', ...VERDICTS], ...body], 2)
 }
 
+/** Where each class of what is worked out is judged: a story that nobody recorded is an error. */
+function classTable(all: readonly JudgedRecording[]): string {
+  const rightOf = (stories: readonly string[], seen: JudgedRecording['view']): string => {
+    const versions = all
+      .filter(({ view }) => view === seen)
+      .flatMap((one) => one.versions)
+      .filter(({ story }) => stories.includes(story))
+    return `${number(count(versions, 'right'))} of ${number(versions.length)}`
+  }
+  const played = new Set(all.flatMap(({ versions }) => versions.map(({ story }) => story)))
+  const rows = CLASSES.map(({ what, stories, interop }) => {
+    const missing = stories.filter((story) => !played.has(story))
+    if (missing.length > 0) throw new Error(`no recording has ${missing.join(', ')}`)
+    const file = interop && `test/interop/kubernetes/stories/${interop}`
+    if (file === undefined) return [what, stories.join(', '), ...VIEWS.map((view) => rightOf(stories, view))]
+    if (!existsSync(join(ROOT, file))) throw new Error(`${file} is missing`)
+    return [what, `[${interop}](../../${file})`, '', '']
+  })
+  return table([['what', 'stories', ...VIEWS.map((view) => `right, ${view}`)], ...rows])
+}
+
 /** docs/reports/truth.md. */
 export function renderTruth(all: readonly JudgedRecording[]): Promise<string> {
   return formatted(DOCUMENT, textOf(all))
@@ -145,7 +174,10 @@ _mixed_ where the step is among its roots but another drives it; else _wrong_, o
         ],
         2,
       ),
-      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2.',
+      'The recording _operators_ has nine stories, two of them of argo-rollouts. The recording _kinds_ has eleven other stories: quotas, budgets, nodes, relabelled Pods, preemption, orphans, finalizers, changes that overwrite each other; and nine of the first again, with other pauses. The recording _certificates_ has four of cert-manager v1.11.5, the recording _monitors_ two of the Prometheus operator v0.77.2. The recording _namespaces_ has five of a controller with a finalizer, whose objects somebody deletes with their namespace, the recording _removals_ two more of Kubernetes itself.',
+      '## By class',
+      'Each class of causes with the stories by which it is judged. What is played only on a cluster, by `npm run test:interop`, is not counted. What is not right may be _either_ or _begun_.',
+      classTable(all),
       '## By claim',
       countsBy(all, ({ claim }, one) => `${view(one)}\0${claim}`),
       '## By story',
@@ -157,7 +189,7 @@ _mixed_ where the step is among its roots but another drives it; else _wrong_, o
         ({ steps, back, why }) =>
           `- \`${steps.source}\`: up to ${back} ${back === 1 ? 'step' : 'steps'} before; ${why}.`,
       ).join('\n'),
-      'Changes that overwrite each other within milliseconds are _either_ by ruling: it was not looked at in each which of the two made it.',
+      'Of changes that overwrite each other within milliseconds the content tells which of them ReplicaSets and Pods were made for: their image, or how many were wanted then. What a status counts is _either_ by ruling.',
     ].join('\n\n') + '\n'
   )
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { resourceOfKind } from '../../../src/kube/objects/object-json.ts'
 import type { Sqlite } from '../../../src/store/sqlite/open-database.ts'
+import { type MadeObject, ToldByContent } from './told-by-content.ts'
 
 /**
  * What is said of a version beside the step that it was meant by: `right` where that step drives it; `either` where two steps overlap and
@@ -39,6 +40,7 @@ interface RecordedVersion {
   readonly resource: string
   readonly namespace: string
   readonly name: string
+  readonly made: MadeObject
 }
 
 /**
@@ -70,6 +72,7 @@ export const RULINGS: readonly {
     why: 'some of it was made before the second step',
   },
   { steps: /k1-kubelet/, back: 2, why: 'a label silenced the kubelet, and another lets it speak' },
+  { steps: /d5-before.*while it goes/, back: 1, why: 'the bucket was deleted before its namespace' },
   { steps: /p1-pdb.*delete the node/, back: 2, why: 'a Pod waits for a node, and each story has others' },
 ]
 
@@ -96,15 +99,20 @@ export function judgeRecording(db: Sqlite, folder: string): JudgedVersion[] {
   const steps = readSteps(folder)
   const begins = Math.min(...steps.map(({ t0 }) => t0))
   const said = new Said(db, steps)
-  return readVersions(folder).flatMap((version): JudgedVersion[] => {
+  const versions = readVersions(folder)
+  const content = new ToldByContent(versions.map(({ made }) => made))
+  return versions.flatMap((version): JudgedVersion[] => {
     const story = version.ms < begins ? undefined : storyOf(version, steps)
     const of = story === undefined ? [] : steps.filter(({ scen }) => scen === story)
     const at = of.findLastIndex((step) => isBefore(step, version))
     const step = of[at]
     if (story === undefined || step === undefined) return []
     const ruling = RULINGS.find(({ steps: which }) => which.test(`${story} ${step.desc}`))
-    const others = of.slice(Math.max(0, at - (ruling?.back ?? 0)), at).map(({ id }) => id)
-    return [{ story, step: step.id, ...pick(version), ...said.verdict(version, step.id, others) }]
+    const possible = of.slice(Math.max(0, at - (ruling?.back ?? 0)), at + 1)
+    const told = possible.length > 1 ? content.stepOf(version.made, possible) : undefined
+    const others = told === undefined ? possible.slice(0, -1).map(({ id }) => id) : []
+    const meant = told ?? step.id
+    return [{ story, step: meant, ...pick(version), ...said.verdict(version, meant, others) }]
   })
 }
 
@@ -162,33 +170,28 @@ function isBefore(step: Step, { version, ms }: RecordedVersion): boolean {
 
 interface WatchLine {
   readonly time: string
-  readonly object: {
+  readonly object: MadeObject & {
     readonly apiVersion: string
-    readonly kind: string
-    readonly metadata: {
-      readonly name: string
-      readonly namespace?: string
-      readonly resourceVersion: string
-    }
+    readonly metadata: { readonly namespace?: string; readonly resourceVersion: string }
   }
 }
 
 function readVersions(folder: string): RecordedVersion[] {
-  return linesOf<WatchLine>(join(folder, 'watch.jsonl.gz')).map(
-    ({ time, object: { apiVersion, kind, metadata } }) => {
-      const { name, namespace = '' } = metadata
-      const resource = `${apiVersion}/${resourceOfKind(kind)}`
-      const object = [resource, ...(namespace === '' ? [] : [namespace]), name].join('/')
-      return {
-        ms: Date.parse(time),
-        version: Number(metadata.resourceVersion),
-        object,
-        resource,
-        namespace,
-        name,
-      }
-    },
-  )
+  return linesOf<WatchLine>(join(folder, 'watch.jsonl.gz')).map(({ time, object: made }) => {
+    const { apiVersion, kind, metadata } = made
+    const { name, namespace = '' } = metadata
+    const resource = `${apiVersion}/${resourceOfKind(kind)}`
+    const object = [resource, ...(namespace === '' ? [] : [namespace]), name].join('/')
+    return {
+      ms: Date.parse(time),
+      version: Number(metadata.resourceVersion),
+      object,
+      resource,
+      namespace,
+      name,
+      made,
+    }
+  })
 }
 
 /** By its namespace; objects of the whole cluster are named after their story. */

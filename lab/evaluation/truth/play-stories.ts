@@ -16,6 +16,7 @@ import { freshDirectory } from '../../harness/fresh-directory.ts'
 import { Cluster } from '../../harness/kubernetes/cluster.ts'
 import type { KubeApi } from '../../harness/kubernetes/kube-api.ts'
 import { Recorder } from './recorder.ts'
+import { STORIES_WITH_BUCKETS } from './stories-with-buckets.ts'
 import { STORIES_WITH_CERTIFICATES } from './stories-with-certificates.ts'
 import { STORIES_WITH_NODES } from './stories-with-nodes.ts'
 import { STORIES_WITH_MONITORS } from './stories-with-monitors.ts'
@@ -27,7 +28,8 @@ const USAGE = `node bin/node.js lab/evaluation/truth/play-stories.ts --out <fold
   --only <story>  may be given again; all of them unless given
   --crds <folder>      YAML files of resources that are defined first; lines of Helm templates are left out
   --controller <file>  a program that runs beside the stories, and may do all as an account; finds the cluster by KUBECONFIG.
-                       With it --only says which stories: of cert-manager (c1 to c4), of the Prometheus operator (p1, p2)
+                       With it --only says which stories: of cert-manager (c1 to c5), of the Prometheus operator (p1 to p3);
+                       of the controller and the definition in lab/evaluation/truth/buckets (d1 to d5)
   --then <file>   a program to run when the stories are over, before the recording ends; finds the cluster by KUBECONFIG`
 
 const KUBECTL = 'kubectl/v1.36.3 (linux/amd64) kubernetes/0000000'
@@ -36,7 +38,12 @@ const DEPLOYBOT = 'deploybot/1.0'
 const KUBELET_DELAY_MS = [900, 3_100] as const
 
 const USUAL: readonly Story[] = [...STORIES_WITH_NODES, ...STORIES]
-const ALL: readonly Story[] = [...USUAL, ...STORIES_WITH_CERTIFICATES, ...STORIES_WITH_MONITORS]
+const ALL: readonly Story[] = [
+  ...USUAL,
+  ...STORIES_WITH_BUCKETS,
+  ...STORIES_WITH_CERTIFICATES,
+  ...STORIES_WITH_MONITORS,
+]
 /** A new definition is served some seconds before its watches are. */
 const AFTER_DEFINITIONS_MS = 10_000
 const LONGEST_DEFINING_MS = 60_000
@@ -112,7 +119,8 @@ async function run(program: string, cluster: Cluster): Promise<ChildProcess> {
     subjects: [{ kind: 'ServiceAccount', name, namespace }],
   })
   const { kubeconfig } = await cluster.account(namespace, name)
-  return spawn(program, { env: { ...process.env, KUBECONFIG: kubeconfig }, stdio: 'ignore' })
+  const [command, ...args] = program.endsWith('.ts') ? [process.execPath, program] : [program]
+  return spawn(command, args, { env: { ...process.env, KUBECONFIG: kubeconfig }, stdio: 'ignore' })
 }
 
 async function record({ out, stories, crds, controller, then }: Options): Promise<void> {

@@ -21,6 +21,9 @@ const certificate = (name: string, by: string, more: object = {}): object => ({
   },
 })
 
+/** The namespace controller looks again after longer and longer. */
+const ENDED_MS = 15_000
+
 type Kind = 'issuers' | 'certificates'
 
 const at = ({ name }: Scene, kind: Kind, ...path: string[]): string =>
@@ -111,6 +114,15 @@ export const STORIES_WITH_CERTIFICATES: readonly Story[] = [
       await step('alice', 'label its secret', (api) => api.patch(at(scene, 'certificates', 'app'), labels))
       const nonsense = { data: { 'tls.crt': Buffer.from('nonsense').toString('base64') } }
       await step('bob', 'spoil its secret', (api) => api.patch(secret(scene, 'app-tls'), nonsense))
+    },
+  },
+  {
+    name: 'c5-ended',
+    play: async (scene) => {
+      const { step, name } = scene
+      await step('alice', 'create issuer self', make(scene, 'issuers', SELF_SIGNED))
+      await step('bob', 'create certificate web', make(scene, 'certificates', certificate('web', 'self')))
+      await step('carol', 'delete the namespace', (api) => api.delete(`/api/v1/namespaces/${name}`), ENDED_MS)
     },
   },
 ]

@@ -6,6 +6,9 @@ const GROUP = '/apis/monitoring.coreos.com'
 const API_VERSION = 'monitoring.coreos.com/v1'
 const FEW = { resources: { requests: { cpu: '100m' } } }
 
+/** The namespace controller looks again after longer and longer. */
+const ENDED_MS = 15_000
+
 type Kind = 'prometheuses' | 'servicemonitors' | 'prometheusrules' | 'alertmanagers'
 
 const at = ({ name }: Scene, kind: Kind, ...path: string[]): string =>
@@ -97,6 +100,16 @@ export const STORIES_WITH_MONITORS: readonly Story[] = [
       await step('carol', 'delete it', (api) =>
         api.delete(at(scene, 'alertmanagers', 'am'), going('Foreground')),
       )
+    },
+  },
+  {
+    name: 'p3-ended',
+    play: async (scene) => {
+      const { step, running, name } = scene
+      await step('alice', 'create prometheus main', make(at(scene, 'prometheuses'), PROMETHEUS))
+      await running(2)
+      await step('bob', 'create servicemonitor web', make(at(scene, 'servicemonitors'), MONITOR))
+      await step('carol', 'delete the namespace', (api) => api.delete(`/api/v1/namespaces/${name}`), ENDED_MS)
     },
   },
 ]

@@ -161,6 +161,33 @@ export const STORIES_WITH_NODES: readonly Story[] = [
       )
     },
   },
+  {
+    name: 'x1-removals',
+    hasNodes: true,
+    play: async ({ step, at }) => {
+      const pool = { pool: 'x1' }
+      const [spare, web] = [at('nodes', 'x1-a'), at('deployments', 'web')]
+      const metadata = { name: 'web', labels: { app: 'web', team: 'a' }, annotations: { note: 'a' } }
+      const made = { ...deployment('web', { replicas: 2, nodeSelector: pool }), metadata }
+      const taints = [{ key: 'story', value: 'x1', effect: 'NoSchedule' }]
+      const patch = (of: string, change: object) => (api: KubeApi) => api.patch(of, change)
+      await step('alice', 'add node x1-a', (api) =>
+        api.create(at('nodes'), node('x1-a', { ...pool, x: 'y' })),
+      )
+      await step('alice', 'create deployment web x2', (api) => api.create(at('deployments'), made))
+      await step('bob', 'pause the rollout', patch(web, { spec: { paused: true } }))
+      await step('carol', 'resume it', patch(web, { spec: { paused: null } }))
+      await step('alice', 'label web team-', patch(web, withLabels({ team: null })))
+      await step('bob', 'annotate web note-', patch(web, { metadata: { annotations: { note: null } } }))
+      await step('carol', 'cordon node x1-a', patch(spare, { spec: { unschedulable: true } }))
+      await step('alice', 'uncordon node x1-a', patch(spare, { spec: { unschedulable: null } }))
+      await step('bob', 'taint node x1-a', patch(spare, { spec: { taints } }))
+      await step('carol', 'taint node x1-a story-', patch(spare, { spec: { taints: null } }))
+      await step('alice', 'label node x1-a x-', patch(spare, withLabels({ x: null })))
+      await step('bob', 'delete deployment web', (api) => api.delete(web, going('Background')))
+      await step('carol', 'delete node x1-a', (api) => api.delete(spare))
+    },
+  },
 ]
 
 /** One after the other. */

@@ -95,6 +95,20 @@ export const STORIES: readonly Story[] = [
     },
   },
   {
+    name: 'x2-account',
+    play: async ({ step, at }) => {
+      const robot = { metadata: { name: 'robot' } }
+      const annotations = { 'kubernetes.io/service-account.name': 'robot' }
+      const token = {
+        metadata: { name: 'robot-token', annotations },
+        type: 'kubernetes.io/service-account-token',
+      }
+      await step('alice', 'create service account robot', (api) => api.create(at('serviceaccounts'), robot))
+      await step('bob', 'create a token of it', (api) => api.create(at('secrets'), token))
+      await step('carol', 'delete the service account', (api) => api.delete(at('serviceaccounts', 'robot')))
+    },
+  },
+  {
     name: 'f1-finalizer',
     play: async ({ step, at }) => {
       const map = { metadata: { name: 'held', finalizers: FINALIZERS }, data: { a: 'b' } }

@@ -31,6 +31,7 @@ const GROUPS = {
   services: 'api/v1',
   configmaps: 'api/v1',
   serviceaccounts: 'api/v1',
+  secrets: 'api/v1',
   resourcequotas: 'api/v1',
   deployments: 'apis/apps/v1',
   replicasets: 'apis/apps/v1',

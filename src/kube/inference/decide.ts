@@ -12,6 +12,7 @@ import { type Cpid, cpidOfBytes, parseCpid } from '../../model/merge-graph.ts'
 import type { WriteCause } from '../../model/seen-write.ts'
 import { announcedChange, isSameWrite } from './announced-change.ts'
 import { ANYBODY, overwrittenBefore, supersededBy } from './overwritten.ts'
+import { takesHold } from './primaries.ts'
 import { type ReadVersion, readVersions } from './read-versions.ts'
 import { actorForOwner, newestBelow } from './related-objects.ts'
 import type { Relation } from './relations.ts'
@@ -134,7 +135,7 @@ export function decide(
   const superseded = begins ? whatIsSuperseded(write, object, objects) : []
   note(write, { ...decision, ...decision.completes, begins }, before, objects)
   if (write.version !== undefined) noteActed(write, part, writer, objects, upTo)
-  notePrimaries(write, part, writer, objects)
+  notePrimaries(write, part, writer, before, objects)
   const { apiVersion, resource } = write.object
   if (isCustomResource(apiVersion)) objects.noteKind(groupOf(apiVersion), resource)
   return { ...decision, superseded }
@@ -291,11 +292,12 @@ function groupOf(apiVersion: string): string {
   return apiVersion.slice(0, Math.max(apiVersion.indexOf('/'), 0))
 }
 
-/** What a custom controller looks after: objects whose status it writes, and owners of what it makes. */
+/** What a custom controller looks after: objects whose status it writes or that it holds, and owners of what it makes. */
 function notePrimaries(
   { object, facts }: ClusterWrite,
   part: WritePart,
   { role, service }: Writer,
+  before: KnownVersion | undefined,
   objects: ClusterObjects,
 ): void {
   if (role === 'operator' || isOfKubernetes(service)) return
@@ -303,7 +305,8 @@ function notePrimaries(
     if (isCustomResource(apiVersion) || resource === 'ingresses')
       objects.notePrimary(programOf(service), resource)
   }
-  if (part === 'status' && role === 'controller') note(object)
+  const looksAfter = part === 'status' || (part === 'authored' && takesHold(object, facts, before?.facts))
+  if (looksAfter && role === 'controller') note(object)
   if (part !== 'creation') return
   for (const { uid } of facts?.owners ?? []) {
     const owner = objects.get(uid)

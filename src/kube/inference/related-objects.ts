@@ -8,6 +8,7 @@ import {
   type ObjectIdentity,
 } from '../../model/kubernetes-objects.ts'
 import type { ClusterWrite } from '../../model/kubernetes-observations.ts'
+import { primariesNaming } from './primaries.ts'
 import type { Relation } from './relations.ts'
 import type { WritePart } from './write-attribution.ts'
 
@@ -207,9 +208,15 @@ export function relatedObjects(
         .flatMap((reference) => candidate(objectOf(reference, namespace, objects), reference.says))
         .filter(({ object }) => object.identity.uid !== uid && changeOf(object) > lookedLast())
     case 'primaries':
-      return primariesNaming(reading, facts).filter(
+      return primariesNaming(write.object, facts, by, objects).filter(
         ({ object }) => object.identity.uid !== uid && changedAfter(object, since(uid)),
       )
+    case 'remaining':
+      return (before?.facts.references ?? [])
+        .filter(({ field }) => field === 'remaining')
+        .flatMap((one) => changedIn(one.resource, name))
+        .filter((object) => newest(object)?.gone === true)
+        .map((object) => ({ object }))
     case 'kin': {
       const last = lastActedFor(reading, facts)
       return last === 0n
@@ -257,45 +264,6 @@ function kindsBeside(objects: ClusterObjects, by: string): string[] {
   const primaries = objects.primariesOf(by)
   const groups = new Set(primaries.flatMap((resource) => objects.groupsOf(resource)))
   return [...groups].flatMap((group) => objects.kindsOf(group)).filter((one) => !primaries.includes(one))
-}
-
-/** How far up owners are looked for. */
-const MAX_OWNER_DEPTH = 4
-
-/** Of what a custom controller looks after, what names an object, what that names by its labels, and what owns its owners. */
-function primariesNaming(
-  { write: { object }, objects, by }: ReadContext,
-  facts: ObjectFacts | undefined,
-): RelatedObject[] {
-  const primaries = objects.primariesOf(by)
-  const naming = primaries
-    .flatMap((resource) => objects.naming('refers to', resource, object, MAX_OBJECTS))
-    .flatMap((primary) => candidate(primary, wherePrimaryNames(primary, object)))
-  const named = (facts?.references ?? [])
-    .filter(({ field }) => field === 'labelled')
-    .flatMap(({ name, says }) =>
-      primaries.flatMap((resource) => candidate(objects.named(resource, object.namespace, name), says)),
-    )
-  const above: RelatedObject[] = []
-  let owners = facts?.owners ?? []
-  for (let depth = 0; depth < MAX_OWNER_DEPTH && owners.length > 0; depth++) {
-    const known = owners.flatMap(({ uid }) => objects.get(uid) ?? [])
-    const looked = known.filter(({ identity }) => primaries.includes(identity.resource))
-    above.push(...looked.flatMap((owner) => candidate(owner, 'owner')))
-    owners = known.flatMap(({ versions: [newest] }) => newest?.facts.owners ?? []).slice(0, MAX_OWNER_DEPTH)
-  }
-  const all = new Map([...above, ...named, ...naming].map((one) => [one.object.identity.uid, one]))
-  return [...all.values()].slice(0, MAX_OBJECTS)
-}
-
-/** The field by which an object names another one. */
-function wherePrimaryNames(
-  { versions: [newest] }: KnownObject,
-  { resource, name }: ObjectIdentity,
-): string | undefined {
-  return newest?.facts.references.find(
-    (one) => one.field === 'refers to' && one.resource === resource && one.name === name,
-  )?.says
 }
 
 function nodesOf(facts: ObjectFacts | undefined): ContentReference[] {

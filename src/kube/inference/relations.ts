@@ -57,11 +57,12 @@ export interface Counts {
  * - changed: objects of a resource, of the whole cluster, which changed since the writer wrote it last.
  * - counted: objects of its namespace and of the resources that it counts, which changed since the writer wrote it last.
  * - quota: quotas of its namespace that were changed since the writer did something to what its owner owns, which had been refused.
+ * - remaining: what was left in a namespace that ends when its controller wrote it last, and has gone since.
  * - freed: what went last from where it goes, while it waited for room.
  * - preemptor: what is to run where it runs.
  * - referred: what the spec of a custom resource names and what changed since its controller wrote it last.
  * - primaries: objects that a custom controller looks after, which name what is written, or are named by its labels and annotations, or
- *   own what owns it, and changed since the controller wrote it last.
+ *   own what owns it, or whose name is part of its own where it has no owner, and changed since the controller wrote it last.
  * - kin: custom resources of its namespace, of the API groups of what a custom controller looks after, whose content changed since the
  *   controller did something for the written object or its owner; where nothing else is new.
  * - entries: what its content lists as `field`, where the list says something else than before.
@@ -87,6 +88,7 @@ export type Reads =
   | { readonly kind: 'changed'; readonly resource: string }
   | { readonly kind: 'counted' }
   | { readonly kind: 'quota' }
+  | { readonly kind: 'remaining' }
   | { readonly kind: 'freed' }
   | { readonly kind: 'preemptor' }
   | { readonly kind: 'referred' }
@@ -221,6 +223,7 @@ export const RELATIONS: readonly Relation[] = [
   },
   { write: 'persistentvolumes', parts: ['authored', 'status'], reads: { kind: 'named', field: 'claim' } },
   { parts: ['deletion'], by: 'namespace-controller', reads: { kind: 'namespace' } },
+  { write: 'namespaces', parts: ['status', 'removal'], reads: { kind: 'remaining' } },
   {
     write: 'serviceaccounts',
     parts: ['creation'],

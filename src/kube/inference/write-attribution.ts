@@ -9,6 +9,7 @@ import {
 import type { Actor, ClusterWrite } from '../../model/kubernetes-observations.ts'
 import { parseRfc3339 } from '../../model/time-and-size.ts'
 import { matchesOnePattern, ownValue } from '../../model/names-from-outside.ts'
+import { clearsUpAfter, takesHold } from './primaries.ts'
 
 /**
  * What of an object a write is about.
@@ -195,7 +196,7 @@ export function inferWriter(
 ): Writer {
   const writer = write.request
     ? writerOfActor(write.request.actor)
-    : withRoleByPrimaries(guessed(write, part, before, objects), write, part, objects)
+    : withRoleByPrimaries(guessed(write, part, before, objects), write, part, before, objects)
   const names = [writer.service, writer.user ?? '']
   const isListed = (patterns: readonly string[]): boolean =>
     names.some((name) => matchesOnePattern(patterns, name))
@@ -211,11 +212,14 @@ function withRoleByPrimaries(
   writer: Writer,
   { object, facts }: ClusterWrite,
   part: WritePart,
+  before: ObjectFacts | undefined,
   objects: ClusterObjects,
 ): Writer {
   if (writer.role !== 'unknown' || writer.service === 'unknown') return writer
   const program = programOf(writer.service)
-  if (objects.primariesOf(program).length > 0) return { ...writer, role: 'controller' }
+  const looksAfter =
+    objects.primariesOf(program).length > 0 || (part === 'authored' && takesHold(object, facts, before))
+  if (looksAfter) return { ...writer, role: 'controller' }
   const owner = facts?.owners.find((one) => one.controller)
   const ofOwner = owner && objects.get(owner.uid)?.identity.resource
   const lookedAfter = part === 'status' ? object.resource : part === 'authored' ? ofOwner : undefined
@@ -293,14 +297,17 @@ function isUnsigned(
 }
 
 /**
- * Controllers take away what holds an object, owners that it has no more, and taints of their own; what else goes, somebody took who is
+ * Controllers take away what holds an object, owners that it has no more, Pods of a list, and taints of their own; what else goes, somebody took who is
  * no part of Kubernetes, and of operators' objects the status too. Undefined where it is not known.
  */
 function whoTakesAway({ object, facts }: ClusterWrite, before: ObjectFacts | undefined): Writer | undefined {
   if (facts === undefined || before === undefined) return undefined
   const isChanged = (print: string): boolean => fingerprintOf(facts, print) !== fingerprintOf(before, print)
   if (isChanged('taints')) return controller('node-controller')
-  if (isChanged('held')) return undefined
+  const [now, then] = [facts, before].map(
+    (of) => of.references.filter(({ field }) => field === 'pods').length,
+  )
+  if (isChanged('held') || now !== then) return undefined
   const isAuthored = isChanged(FINGERPRINT.authored)
   return isAuthored || isCustomResource(object.apiVersion)
     ? { service: 'unknown', user: undefined, role: 'operator' }
@@ -373,6 +380,9 @@ function whoDeletes(
   if (usual !== undefined) return controller(usual)
   const isEnding = isGoing(newestOf(objects.named('namespaces', '', object.namespace)))
   if (isEnding) return controller('namespace-controller')
+  // Who made it takes it away with what it was made for.
+  const first = firstManager(known)
+  if (first !== undefined && clearsUpAfter(object, known, programOf(first), objects)) return controller(first)
   const [lookingAfter] = isSignedLately(owner?.facts, seenNs)
     ? objects.lookingAfter(objects.get(reference?.uid ?? '')?.identity.resource ?? '')
     : []

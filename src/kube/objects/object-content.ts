@@ -1,10 +1,10 @@
 import type { ContentReference, CustomReference, LabelSelector } from '../../model/kubernetes-objects.ts'
 import { ownValue } from '../../model/names-from-outside.ts'
 import { fingerprintOf } from './content-prints.ts'
+import { endpointSays, endpointsContent, endpointSliceContent } from './endpoints-content.ts'
 import { namedReferences } from './named-references.ts'
 import {
   arrayIn,
-  booleanIn,
   isObject,
   type Json,
   type JsonObject,
@@ -15,7 +15,7 @@ import {
 } from './object-json.ts'
 
 /** What one kind of object says of others, and the fingerprints by which copies of its content are known again. */
-interface Content {
+export interface Content {
   readonly references: readonly ContentReference[]
   readonly prints: Readonly<Record<string, string>>
   readonly labels?: Readonly<Record<string, string>>
@@ -34,6 +34,7 @@ const CONTENT: Readonly<Record<string, (object: JsonObject) => Content>> = {
   Job: jobContent,
   CronJob: cronJobContent,
   Node: nodeContent,
+  Namespace: namespaceContent,
   Certificate: (object) => ({
     ...NOTHING,
     prints: { renewing: textIn(conditionOf(object, 'Issuing'), 'reason') === 'Renewing' ? 'true' : '' },
@@ -91,6 +92,22 @@ function nodeContent(object: JsonObject): Content {
   const taints = arrayIn(objectIn(object, 'spec'), 'taints').map((taint) => textIn(taint, 'key'))
   const own = taints.filter((key) => key.startsWith(OWN_TAINTS)).sort()
   return { references: [], prints: { taints: own.join(' ') } }
+}
+
+/** How the conditions of a namespace that ends name the resources of which something is left. */
+const REMAINING = /Resource=([a-z0-9-]+)|([a-z0-9-]+)\.\S* has \d+ resource instances/g
+
+function namespaceContent(object: JsonObject): Content {
+  const namespace = textIn(objectIn(object, 'metadata'), 'name')
+  const messages = arrayIn(objectIn(object, 'status'), 'conditions').map((one) => textIn(one, 'message'))
+  const left = messages.flatMap((message) =>
+    [...message.matchAll(REMAINING)].map(([, resource, other = '']) => resource ?? other),
+  )
+  const resources = [...new Set(left)].slice(0, MAX_NAMES)
+  return {
+    references: resources.map((resource) => ({ field: 'remaining', resource, namespace, name: '' })),
+    prints: {},
+  }
 }
 
 /** More labels than these are not kept. */
@@ -353,7 +370,6 @@ function annotationsOf(object: JsonObject): JsonObject {
   return objectIn(objectIn(object, 'metadata'), 'annotations')
 }
 
-const SERVICE_LABEL = 'kubernetes.io/service-name'
 const FINISHED = new Set(['Succeeded', 'Failed'])
 
 /** What a Pod shows to those who list it as an endpoint, by the words of EndpointSlice and of Endpoints. */
@@ -403,54 +419,6 @@ function isUnschedulable(status: Json | undefined): boolean {
   return arrayIn(status, 'conditions').some(
     (one) => textIn(one, 'type') === 'PodScheduled' && textIn(one, 'reason') === 'Unschedulable',
   )
-}
-
-function endpointSliceContent(object: JsonObject): Content {
-  const namespace = namespaceOf(object)
-  const service = textIn(objectIn(objectIn(object, 'metadata'), 'labels'), SERVICE_LABEL)
-  const pods = arrayIn(object, 'endpoints').flatMap((endpoint) => {
-    const conditions = objectIn(endpoint, 'conditions')
-    const serving = booleanIn(conditions, 'serving') || booleanIn(conditions, 'ready')
-    const [address] = arrayIn(endpoint, 'addresses')
-    const says = endpointSays(
-      typeof address === 'string' ? address : '',
-      serving,
-      booleanIn(conditions, 'terminating'),
-    )
-    return podReference(endpoint, namespace, says)
-  })
-  return { references: [...serviceReference(namespace, service), ...pods], prints: {} }
-}
-
-function endpointsContent(object: JsonObject): Content {
-  const namespace = namespaceOf(object)
-  const pods = arrayIn(object, 'subsets').flatMap((subset) => [
-    ...addresses(subset, 'addresses', namespace, true),
-    ...addresses(subset, 'notReadyAddresses', namespace, false),
-  ])
-  const service = textIn(objectIn(object, 'metadata'), 'name')
-  return { references: [...serviceReference(namespace, service), ...pods], prints: {} }
-}
-
-function addresses(subset: Json, key: string, namespace: string, isReady: boolean): ContentReference[] {
-  return arrayIn(subset, key).flatMap((address) =>
-    podReference(address, namespace, endpointSays(textIn(address, 'ip'), isReady, false)),
-  )
-}
-
-function endpointSays(ip: string, isServing: boolean, isTerminating: boolean): string {
-  return `${ip} ${isServing ? 'serving' : 'not serving'}${isTerminating ? ' terminating' : ''}`
-}
-
-function podReference(endpoint: Json, namespace: string, says: string): ContentReference[] {
-  const target = objectIn(endpoint, 'targetRef')
-  if (textIn(target, 'kind') !== 'Pod') return []
-  const [name, uid] = [textIn(target, 'name'), textIn(target, 'uid')]
-  return [{ field: 'pods', resource: 'pods', namespace, name, says, ...(uid !== '' && { uid }) }]
-}
-
-function serviceReference(namespace: string, name: string): ContentReference[] {
-  return name === '' ? [] : [{ field: 'service', resource: 'services', namespace, name }]
 }
 
 function claimOf(volume: Json, namespace: string): ContentReference[] {

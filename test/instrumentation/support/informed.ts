@@ -17,6 +17,7 @@ export interface Writer {
 export interface Version extends KubernetesObject {
   metadata: {
     name: string
+    namespace?: string
     uid: string
     resourceVersion: string
     generation?: number
@@ -59,8 +60,14 @@ export function informed() {
   const cluster = traceCluster({ makeApiClient: () => undefined }, { instrumentation })
   const plain = new Informed()
   const traced = cluster.informer(plain, { apiVersion: 'apps/v1', kind: 'Deployment' })
+  const follow = (kind: string): Informed => {
+    const others = new Informed()
+    cluster.informer(others, { apiVersion: 'v1', kind })
+    return others
+  }
   const contextOf = (object: Version) => instrumentation.extractFromObject(object)?.cpid
-  return { instrumentation, plain, traced, contextOf, cluster, wait: (ms: number) => void (atMs += ms) }
+  const wait = (ms: number): void => void (atMs += ms)
+  return { instrumentation, plain, traced, contextOf, cluster, follow, wait }
 }
 
 export const version = (resourceVersion: string, more: Partial<Version['metadata']> = {}): Version => ({

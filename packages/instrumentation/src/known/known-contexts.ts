@@ -21,6 +21,8 @@ export class KnownContexts {
   readonly #current = new BoundedMap<string, Current>(MOST_CURRENT)
   readonly #versions = new BoundedMap<string, TraceContext>(MOST_VERSIONS)
   readonly #deletions = new BoundedMap<string, TraceContext>(MOST_DELETIONS)
+  /** Of namespaces that end, by name. */
+  readonly #ends = new BoundedMap<string, TraceContext>(MOST_DELETIONS)
 
   /** Of this very version, else of the object's deletion. Nobody is told of it yet. */
   of(object: KubernetesObject | null | undefined): TraceContext | undefined {
@@ -78,6 +80,16 @@ export class KnownContexts {
 
   forgetDeletion(uid: string): void {
     this.#deletions.delete(uid)
+  }
+
+  /** Of the end of a namespace; undefined where nobody follows namespaces, or it does not end. */
+  ofEnd(namespace: string): TraceContext | undefined {
+    return this.#ends.get(namespace)
+  }
+
+  noteEnd(namespace: string, context: TraceContext | undefined): void {
+    if (context === undefined) this.#ends.delete(namespace)
+    else this.#ends.set(namespace, context)
   }
 }
 

@@ -6,6 +6,7 @@ import { BoundedMap } from '../known/bounded-map.ts'
 import { tellOnUse } from '../known/told-on-use.ts'
 import { recordIn, type KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
+import { noteSetFields } from './set-fields.ts'
 import { noteStatusWrite } from './status-writes.ts'
 import {
   factsOf,
@@ -26,6 +27,8 @@ const ANNOUNCED_MS = 10_000
 interface Remembered {
   readonly uid: string
   readonly facts: VersionFacts
+  /** The version itself, which the informer holds as well. */
+  readonly object: KubernetesObject
   /** Whether it was given its CPID alone, as where a deletion is marked, and was left so, but for its status. */
   readonly isMarked: boolean
   /** The last version of which a span tells: this process wrote it, or somebody who carries CPIDs did. */
@@ -61,10 +64,12 @@ export class ObjectMemory {
     const facts = factsOf(object, cpidKey)
     const before = this.#rememberedAt(place, uid)
     if (before !== undefined && before.facts.version === facts.version) return
-    const deletion =
-      known.ofDeletion(uid) ??
-      (facts.isGoing && before?.facts.isGoing === false ? this.#deletionOf(object, before) : undefined)
+    const isNamespace = this.#isNamespace(object)
+    const begins = facts.isGoing && (before === undefined ? isNamespace : !before.facts.isGoing)
+    const deletion = known.ofDeletion(uid) ?? (begins ? this.#deletionOf(object, before) : undefined)
     if (deletion !== undefined) known.noteDeletion(uid, deletion)
+    // What is in a namespace goes some seconds after the namespace began to.
+    if (isNamespace) known.noteEnd(object.metadata?.name ?? '', facts.isGoing ? deletion : undefined)
     const own = known.ofVersion(object)
     known.noteCurrent(object, own ?? this.#contextOf(object, facts, before, deletion))
     const isUnchanged = before !== undefined && holdsTheSame(before.facts, facts)
@@ -75,7 +80,8 @@ export class ObjectMemory {
     const told = isTold ? referenceTo(object, this.#type) : before?.told
     if (before !== undefined && own === undefined && isStatusAlone(before.facts, facts))
       this.#noteStatus(object, told)
-    this.#objects.set(place, { uid, facts, isMarked, told, announcedUntilMs })
+    noteSetFields(object, before?.object, cpidKey)
+    this.#objects.set(place, { uid, facts, object, isMarked, told, announcedUntilMs })
   }
 
   /** The last that is told of an object. */
@@ -139,7 +145,14 @@ export class ObjectMemory {
   }
 
   #deletionOf(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {
-    return this.#ownersDeletion(object) ?? this.#ownDeletion(object, before)
+    const { known } = internalsOf(this.#instrumentation)
+    const isMarked = before?.isMarked === true || before?.facts.isGoing === true
+    const ended = isMarked ? undefined : known.ofEnd(object.metadata?.namespace ?? '')
+    return this.#ownersDeletion(object) ?? ended ?? this.#ownDeletion(object, before)
+  }
+
+  #isNamespace({ kind }: KubernetesObject): boolean {
+    return kind === 'Namespace' || this.#type.resource === 'namespaces'
   }
 
   /** What garbage collection takes goes because its owner went. */
@@ -158,7 +171,8 @@ export class ObjectMemory {
   /** Whoever deletes it said so, or nobody knows who; what a controller made it deletes too, for reasons of its own. */
   #ownDeletion(object: KubernetesObject, before: Remembered | undefined): TraceContext | undefined {
     const { readCarried } = internalsOf(this.#instrumentation)
-    if (before === undefined || isOfUnpatched(before.facts)) return undefined
+    if (before === undefined) return this.#isNamespace(object) ? this.#begin(object, 'delete') : undefined
+    if (isOfUnpatched(before.facts)) return undefined
     if (before.facts.isGoing || before.isMarked) return this.#contextBefore(object) ?? readCarried(object)
     return this.#begin(object, 'delete')
   }

@@ -4,11 +4,12 @@ import { withTraceContext } from '../context/active-trace-context.ts'
 import type { Instrumentation, MaybeObject } from '../instrumentation.ts'
 import { internalsOf } from '../internals.ts'
 import { BoundedMap } from '../known/bounded-map.ts'
-import { type KubernetesObject, recordIn } from '../objects/kubernetes-object.ts'
+import type { KubernetesObject } from '../objects/kubernetes-object.ts'
 import type { ObjectType } from '../objects/object-reference.ts'
 import { changeAttributes } from '../telemetry/change-attributes.ts'
 import { endSpan, errorLine, inSpan } from '../writes/in-span.ts'
 import { clusterOf } from './object-clusters.ts'
+import { generationOf, isLeft, isUnacted, type SetFields, setFieldsOf } from './set-fields.ts'
 import { tellStatusWrite } from './status-writes.ts'
 import { inWork, Work, type LastChange } from './work.ts'
 
@@ -35,6 +36,8 @@ interface Waker {
   /** How often an author has changed what is wanted of it; undefined where it does not say. */
   readonly generation: number | undefined
   readonly cpid: string | undefined
+  /** What it set, where that is known. */
+  readonly set: SetFields | undefined
 }
 
 type Wakers = ReadonlyMap<string, Waker>
@@ -125,15 +128,19 @@ export function tracedReconciler<Key extends string, Outcome>(
         const { uid, name = '' } = object.metadata ?? {}
         const id = uid ?? name
         const cluster = clusterOf(object)
-        const { known, readCarried } = internalsOf(cluster ?? instrumentation)
+        const { known, readCarried, cpidKey } = internalsOf(cluster ?? instrumentation)
         const cpid = (known.of(object) ?? readCarried(object))?.cpid
         const before = wakers.get(id)
         const isOverwritten = before?.cpid !== undefined && before.cpid !== cpid
-        if (isOverwritten && isUnacted(before, object) && wakers.size < MOST_WAKERS) {
+        if (isOverwritten && isUnacted(object, before.generation) && wakers.size < MOST_WAKERS) {
           // The newest version stays last.
           wakers.delete(id)
           wakers.set(`${id} ${before.cpid}`, before)
         }
+        // An earlier version of which nothing is left is no cause.
+        for (const [other, { set }] of wakers)
+          if (other.startsWith(`${id} `) && set !== undefined && !isLeft(set, object, cpidKey))
+            wakers.delete(other)
         if (wakers.size < MOST_WAKERS || wakers.has(id))
           wakers.set(id, {
             object: gistOf(object),
@@ -142,21 +149,11 @@ export function tracedReconciler<Key extends string, Outcome>(
             version: tellsStatusWrites ? object : undefined,
             generation: generationOf(object),
             cpid,
+            set: setFieldsOf(object),
           })
         woken.set(key, wakers)
       }, undefined)
       return key
     },
   })
-}
-
-/** What was wanted with an earlier version is not done yet, by what the newest says of itself. */
-function isUnacted({ generation }: Waker, newest: object): boolean {
-  const { observedGeneration } = recordIn(recordIn(newest)['status'])
-  return typeof observedGeneration === 'number' && generation !== undefined && observedGeneration < generation
-}
-
-function generationOf(object: object): number | undefined {
-  const { generation } = recordIn(recordIn(object)['metadata'])
-  return typeof generation === 'number' ? generation : undefined
 }

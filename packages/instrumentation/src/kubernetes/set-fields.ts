@@ -1,0 +1,98 @@
+import { TRACEPARENT_ANNOTATION } from '../context/traceparent-link.ts'
+import { type KubernetesObject, recordIn } from '../objects/kubernetes-object.ts'
+
+/** What a version set, by path; undefined where it took a field away. */
+export type SetFields = ReadonlyMap<string, string | undefined>
+
+/** Of an object with more fields than these nobody says which of them a version set. */
+const MOST_FIELDS = 4_096
+const SETS_NOTHING = new Set([
+  TRACEPARENT_ANNOTATION,
+  'kubectl.kubernetes.io/last-applied-configuration',
+  'deployment.kubernetes.io/revision',
+])
+
+const sets = new WeakMap<object, SetFields>()
+
+/** Notes what a version set that its controller has not acted on. A status that is written meanwhile changes nothing of that. */
+export function noteSetFields(
+  now: KubernetesObject,
+  before: KubernetesObject | undefined,
+  cpidKey: string,
+): void {
+  if (!isUnacted(now, generationOf(now))) return
+  const isSame = before !== undefined && generationOf(before) === generationOf(now)
+  const set = isSame ? sets.get(before) : difference(before, now, cpidKey)
+  if (set !== undefined) sets.set(now, set)
+}
+
+export function setFieldsOf(version: object): SetFields | undefined {
+  return sets.get(version)
+}
+
+/** Whether something of what was set is still so in a later version. */
+export function isLeft(set: SetFields, later: KubernetesObject, cpidKey: string): boolean {
+  const fields = fieldsOf(later, cpidKey)
+  return fields === undefined || [...set].some(([path, value]) => fields.get(path) === value)
+}
+
+/** What was wanted with a generation is not done yet, by what an object says of itself. */
+export function isUnacted(object: object, generation: number | undefined): boolean {
+  const { observedGeneration } = recordIn(recordIn(object)['status'])
+  return typeof observedGeneration === 'number' && generation !== undefined && observedGeneration < generation
+}
+
+export function generationOf(object: object): number | undefined {
+  const { generation } = recordIn(recordIn(object)['metadata'])
+  return typeof generation === 'number' ? generation : undefined
+}
+
+function difference(
+  before: KubernetesObject | undefined,
+  now: KubernetesObject,
+  cpidKey: string,
+): SetFields | undefined {
+  const [then, set] = [
+    before === undefined ? new Map<string, string>() : fieldsOf(before, cpidKey),
+    fieldsOf(now, cpidKey),
+  ]
+  if (then === undefined || set === undefined) return undefined
+  const changed = [...new Set([...set.keys(), ...then.keys()])].filter(
+    (path) => set.get(path) !== then.get(path),
+  )
+  return changed.length === 0 ? undefined : new Map(changed.map((path) => [path, set.get(path)]))
+}
+
+/** All that an author writes, by path: entries of a list that have a name are found by it, whatever stands before them. */
+function fieldsOf(object: KubernetesObject, cpidKey: string): Map<string, string> | undefined {
+  const { labels, annotations, finalizers } = recordIn(object.metadata)
+  const content = Object.entries(object).filter(
+    ([key]) => !['metadata', 'status', 'kind', 'apiVersion'].includes(key),
+  )
+  const [domain = ''] = cpidKey.split('/', 1)
+  const others = Object.entries(recordIn(annotations)).filter(
+    ([key]) => !key.startsWith(`${domain}/`) && !SETS_NOTHING.has(key),
+  )
+  const whole = {
+    ...Object.fromEntries(content),
+    metadata: { labels, finalizers, annotations: Object.fromEntries(others) },
+  }
+  const fields = new Map<string, string>()
+  const open: [path: string, value: unknown][] = [['', whole]]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const [path, value] = next
+    const entries = entriesOf(value)
+    if (entries.length === 0 && value !== undefined) fields.set(path, JSON.stringify(value))
+    if (fields.size + open.length + entries.length > MOST_FIELDS) return undefined
+    for (const [key, one] of entries) open.push([`${path}/${key}`, one])
+  }
+  return fields
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  if (!Array.isArray(value)) return Object.entries(recordIn(value))
+  return value.map((one, at) => {
+    const { name } = recordIn(one)
+    return [typeof name === 'string' ? name : String(at), one]
+  })
+}

@@ -1,0 +1,124 @@
+import { expect, test } from '@jest/globals'
+import { replay } from '../../lab/harness/inference/replay.ts'
+import type { Decision } from '../../src/kube/inference/decide.ts'
+import type { JsonObject } from '../../src/kube/objects/object-json.ts'
+import { readWatchEvent } from '../../src/kube/objects/observations.ts'
+import type { Observation } from '../../src/model/kubernetes-observations.ts'
+
+const START = Date.UTC(2026, 0, 1)
+const API = 'guide.example/v1'
+const API_OF: Readonly<Record<string, string>> = {
+  Bucket: API,
+  ClusterRole: 'rbac.authorization.k8s.io/v1',
+}
+const IN_NO_NAMESPACE = new Set(['ClusterRole', 'Namespace'])
+const OPERATOR = { 'bucket-operator': 11 }
+const HELD = { finalizers: ['guide.example/bucket'] }
+const GOING = { deletionTimestamp: '2026-01-01T00:00:20Z' }
+
+const timeOf = (second: number): string => new Date(START + second * 1_000).toISOString().replace('.000', '')
+
+interface Signed {
+  readonly kind: string
+  readonly name: string
+  readonly meta?: JsonObject
+  readonly more?: JsonObject
+  /** By whom in which second; of a status where it ends in a star. */
+  readonly by: Readonly<Record<string, number>>
+}
+
+/** A version that a watch tells of, which is also its number, in that second. */
+function seen(type: string, second: number, { kind, name, meta = {}, more = {}, by }: Signed): Observation {
+  const metadata = {
+    ...{ name, uid: `uid-${kind}-${name}`, resourceVersion: String(second), ...meta },
+    ...(!IN_NO_NAMESPACE.has(kind) && { namespace: 'shop' }),
+    managedFields: Object.entries(by).map(([manager, at]) => ({
+      ...{ manager: manager.replace('*', ''), operation: 'Update', time: timeOf(at) },
+      ...(manager.endsWith('*') && { subresource: 'status' }),
+    })),
+  }
+  const object = { kind, apiVersion: API_OF[kind] ?? 'v1', metadata, ...more }
+  const read = readWatchEvent({ type, object }, BigInt(START + second * 1_000) * 1_000_000n)
+  if (typeof read === 'string') throw new Error(read)
+  return read
+}
+
+const decided = (...told: Observation[]): readonly Decision[] => replay(told, ['watch']).decisions
+const whoAndWhy = (one: Decision | undefined) => [one?.writer.service, one?.cause]
+
+const SHOP = { kind: 'Namespace', name: 'shop', by: { 'kubectl-create': 1 } }
+const BUCKET = { kind: 'Bucket', name: 'media', by: { 'kubectl-create': 10 } }
+const TAKEN = { ...BUCKET, meta: HELD, by: { ...BUCKET.by, ...OPERATOR } }
+const POLICY = { kind: 'ConfigMap', name: 'media-policy', by: OPERATOR }
+const ROLE = { kind: 'ClusterRole', name: 'shop-media', by: OPERATOR }
+/** Somebody makes a bucket; its controller puts its finalizer on it, and makes what nobody owns. */
+const BEGUN = [
+  seen('ADDED', 9, SHOP),
+  seen('ADDED', 10, BUCKET),
+  seen('MODIFIED', 11, TAKEN),
+  seen('ADDED', 12, POLICY),
+  seen('ADDED', 13, ROLE),
+]
+
+test('whoever puts a finalizer on a custom resource looks after it, and after what is called by its name', () => {
+  const [, made, ...followed] = decided(...BEGUN)
+  expect(followed.map(whoAndWhy)).toEqual(followed.map(() => ['bucket-operator', 'inferred']))
+  expect(new Set(followed.map(({ cpid }) => cpid))).toEqual(new Set([made?.cpid]))
+  const [policy, role] = followed.slice(1).map(({ reads }) => reads.at(-1))
+  expect([policy, role]).toMatchObject([
+    { identity: { name: 'media' }, foundBy: 'name' },
+    { identity: { name: 'media' }, foundBy: 'name' },
+  ])
+  // A name that is only like it says nothing.
+  const [other] = decided(...BEGUN, seen('ADDED', 14, { ...POLICY, name: 'mediathek' })).slice(-1)
+  expect(other?.reads.map(({ identity }) => identity.name)).not.toContain('media')
+})
+
+test('what a finalizer has its controller take away goes because of whoever deleted the namespace', () => {
+  const ended = seen('MODIFIED', 20, { ...SHOP, meta: GOING })
+  const marked = seen('MODIFIED', 21, { ...TAKEN, meta: { ...HELD, ...GOING } })
+  const roleGone = seen('DELETED', 22, ROLE)
+  const [began, ...all] = decided(...BEGUN, ended, marked, roleGone).slice(-3)
+  expect(all.map(whoAndWhy)).toEqual([
+    ['namespace-controller', 'inferred'],
+    ['bucket-operator', 'inferred'],
+  ])
+  expect(all[0]?.sources).toContain(began?.cpid)
+  expect(all[1]?.cpid).toBe(all[0]?.cpid)
+  // While nothing goes that it was made for, a person takes it away.
+  const [alone] = decided(...BEGUN, seen('DELETED', 22, ROLE)).slice(-1)
+  expect(alone?.cause).toBe('operator')
+})
+
+test('a namespace goes once what was left in it has gone, whoever let that go', () => {
+  const message = 'Some resources are remaining: buckets.guide.example has 1 resource instances'
+  const left = { conditions: [{ type: 'NamespaceContentRemaining', status: 'True', message }] }
+  const by = { ...SHOP.by, 'kube-controller-manager*': 22 }
+  const [gone, removed] = decided(
+    ...BEGUN,
+    seen('MODIFIED', 20, { ...SHOP, meta: GOING }),
+    seen('MODIFIED', 21, { ...TAKEN, meta: { ...HELD, ...GOING } }),
+    seen('MODIFIED', 22, { ...SHOP, meta: GOING, more: { status: left }, by }),
+    seen('DELETED', 40, { ...TAKEN, meta: { ...HELD, ...GOING } }),
+    seen('DELETED', 41, { ...SHOP, meta: GOING, more: { status: left }, by }),
+  ).slice(-2)
+  expect(removed?.writer.service).toBe('namespace-controller')
+  expect(removed?.reads.map(({ identity, known }) => [identity.name, known.version])).toContainEqual([
+    'media',
+    gone?.version,
+  ])
+})
+
+test('Endpoints that list no Pods any more were written by their controller, though nobody signed that', () => {
+  const targetRef = { kind: 'Pod', name: 'web-1', uid: 'uid-web-1' }
+  const subsets = [{ addresses: [{ ip: '10.0.0.1', targetRef }] }]
+  const endpoints = { kind: 'Endpoints', name: 'web', by: { 'kube-controller-manager': 10 } }
+  const told = [
+    seen('ADDED', 10, { ...endpoints, more: { subsets } }),
+    seen('MODIFIED', 30, { ...endpoints, more: {} }),
+  ]
+  expect(decided(...told).at(-1)?.writer).toMatchObject({ service: 'endpoint-controller' })
+  const labelled = { ...endpoints, meta: { labels: { a: 'b' } } }
+  const [unlabelled] = decided(seen('ADDED', 10, labelled), seen('MODIFIED', 30, endpoints)).slice(-1)
+  expect(unlabelled?.writer.role).toBe('operator')
+})
