@@ -4,6 +4,7 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchLogRecordProcessor, LoggerProvider } from '@opentelemetry/sdk-logs'
 import { NodeSDK } from '@opentelemetry/sdk-node'
 import { BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { RetryingExporter } from 'causeway-instrumentation'
 import type { TraceClusterSettings } from 'causeway-instrumentation/kubernetes'
 
 // A cascade is looked at while it goes on.
@@ -15,11 +16,11 @@ const LONGEST_KEPT_MS = 500
  */
 export function startTelemetry(service: string): (cluster: string) => TraceClusterSettings {
   const spans = new BatchSpanProcessor({
-    exporter: new OTLPTraceExporter(),
+    exporter: new RetryingExporter(new OTLPTraceExporter()),
     scheduledDelayMillis: LONGEST_KEPT_MS,
   })
   const records = new BatchLogRecordProcessor({
-    exporter: new OTLPLogExporter(),
+    exporter: new RetryingExporter(new OTLPLogExporter()),
     scheduledDelayMillis: LONGEST_KEPT_MS,
   })
   const sdk = new NodeSDK({ serviceName: service, spanProcessors: [spans], logRecordProcessors: [records] })

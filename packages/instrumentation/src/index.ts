@@ -30,6 +30,12 @@ export {
 } from './merge/merge-trace-contexts.ts'
 export type { AnnotationKeys } from './objects/object-annotations.ts'
 export { objectReference, type ObjectType } from './objects/object-reference.ts'
+export {
+  type ExportOutcome,
+  type ItemExporter,
+  RetryingExporter,
+  type RetrySettings,
+} from './telemetry/retrying-exporter.ts'
 export { parseCpidFromLine } from './telemetry/parse-cpid-from-line.ts'
 export type { TraceContext } from './context/trace-context.ts'
 export { linkFromTraceparent } from './context/traceparent-link.ts'
