@@ -145,7 +145,7 @@ function textsOf(value: TextValue): readonly string[] {
 }
 
 /** What a list shows of a span of Causeway's own making. */
-interface OwnSpan {
+export interface OwnSpan {
   readonly spanId: bigint
   readonly name: string
   readonly startNs: UnixNanos

@@ -1,4 +1,5 @@
 import type { Statement } from 'better-sqlite3'
+import { type OwnSpan, readOwnSpan } from '../../model/otlp/read-stored-span.ts'
 import type { Pages, SentTrace, SentTraceRange, SpanHint } from '../../model/queries.ts'
 import { type OutboxItem, SENT_INHERITED_CPID, SENT_PATCHED } from '../../model/outbox.ts'
 import { MIB, type UnixNanos } from '../../model/time-and-size.ts'
@@ -15,6 +16,10 @@ const FEW = 200
 const SLACK_NS = 900_000_000_000n
 /** Blocks of spans whose times are remembered. */
 const MOST_BLOCKS = 100_000
+
+/** SQL functions of the bytes of a span of Causeway's own making. */
+const OWN_KIND = 'own_span_kind'
+const OWN_DURATION = 'own_span_duration'
 
 type Bound = string | number | bigint | Buffer
 
@@ -60,9 +65,12 @@ function ofOwn(hint: SpanHint): SqlHint {
     case 'name':
       return { sql: 'instr(o.extra, ?) > 0', values: [Buffer.from(hint.value)] }
     case 'kind':
+      return { sql: `${OWN_KIND}(o.extra) = ?`, values: [hint.value] }
     case 'status':
+      // They have none.
+      return { sql: '0', values: [] }
     case 'duration':
-      return NO_HINT
+      return { sql: `${OWN_DURATION}(o.extra) ${hint.operator} ?`, values: [hint.value] }
     case 'service':
     case 'resource':
     case 'scope':
@@ -113,6 +121,13 @@ export class SentTraceSearch {
     this.#outbox = outbox
     this.#read = read
     this.#times = new BlockTimes(db)
+    const ofOwnSpan = (name: string, read: (span: OwnSpan) => number | bigint): void => {
+      db.function(name, { deterministic: true }, (bytes: unknown) =>
+        Buffer.isBuffer(bytes) ? read(readOwnSpan(bytes)) : null,
+      )
+    }
+    ofOwnSpan(OWN_KIND, ({ kind }) => kind)
+    ofOwnSpan(OWN_DURATION, ({ startNs, endNs }) => endNs - startNs)
     this.#newestTrace = db.prepare<[number], number | null>('SELECT max(id) FROM traces WHERE id < ?').pluck()
     this.#newestSpan = db.prepare<[], number | null>('SELECT max(id) FROM spans').pluck()
     this.#originTrace = db

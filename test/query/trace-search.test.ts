@@ -1,0 +1,136 @@
+import { expect, test } from '@jest/globals'
+import { answer } from '../../src/query/answer.ts'
+import { readTraceQl } from '../../src/query/traceql/read-traceql.ts'
+import { cpid } from '../support/otlp-requests.ts'
+import { TestWriter } from '../support/test-writer.ts'
+
+interface Found {
+  traces: { traceID: string; spanSets: { spans: { name: string }[] }[] }[]
+  status?: string
+  message?: string
+  metrics: { completedJobs: number; totalJobs: number; inspectedTraces: number; inspectedBytes: string }
+}
+
+const START_NS = 1_767_225_600_000_000_000n
+
+function search(
+  writer: TestWriter,
+  query: string,
+  { limit = 20, fromMs, nowMs = () => 0 }: { limit?: number; fromMs?: number; nowMs?: () => number } = {},
+): Found {
+  const range = fromMs === undefined ? {} : { fromNs: START_NS + BigInt(fromMs) * 1_000_000n }
+  const found = answer(
+    writer.queries(),
+    {
+      kind: 'searchTraces',
+      shape: 'tempo',
+      search: { pipeline: readTraceQl(query).pipeline, ...range, limit, spansPerTrace: 3 },
+    },
+    nowMs,
+  )
+  if (found.kind !== 'found') throw new Error(found.kind)
+  return JSON.parse([...found.pieces].join('')) as Found
+}
+
+const MANY = 6_000
+
+/** Something rare, in a trace of its own and in a cascade, and much that came after it. */
+async function rare(): Promise<TestWriter> {
+  const writer = await TestWriter.open()
+  writer.mergelogs('kubectl', [{ new: cpid(1), time: 0 }])
+  writer.spans('web', [
+    { trace: 1, id: 1, name: 'rare', start: 0 },
+    {
+      trace: 2,
+      id: 2,
+      name: 'rare',
+      cpid: cpid(1),
+      start: 1,
+      end: 5_000,
+      attributes: { 'user.name': 'alice' },
+    },
+  ])
+  writer.pass(1_000_000)
+  writer.spans(
+    'web',
+    Array.from({ length: MANY }, (_, at) => ({
+      trace: 10 + at,
+      id: 10 + at,
+      name: 'common',
+      start: 7_200_000 + at,
+    })),
+  )
+  for (let number = 2; number < 300; number++) {
+    writer.mergelogs('kubectl', [{ new: cpid(number), time: 7_200_000 + number }])
+    writer.spans('web', [
+      {
+        trace: 10_000 + number,
+        id: 10_000 + number,
+        name: 'common',
+        cpid: cpid(number),
+        start: 7_200_000 + number,
+      },
+    ])
+  }
+  writer.pass(1_000_000)
+  return writer
+}
+
+test.each([
+  '{ name = "rare" }',
+  '{ name =~ "ra.*" }',
+  '{ span.user.name = "alice" || name = "rare" }',
+  '{ name !~ "c.*" }',
+])('%s finds what came first of all', async (query) => {
+  using writer = await rare()
+  const { traces, status } = search(writer, query)
+  expect(traces.map(({ spanSets }) => spanSets[0]?.spans[0]?.name)).toEqual(['rare', 'rare'])
+  expect(status).toBeUndefined()
+})
+
+test('spans are passed over that have not what is asked for, and counted where they are read', async () => {
+  using writer = await rare()
+  expect(search(writer, '{ name = "rare" }').metrics).toMatchObject({ inspectedTraces: 2, completedJobs: 1 })
+  const all = search(writer, '{ name =~ "rar." }').metrics
+  expect(all.inspectedTraces).toBe(MANY + 1 + 299)
+  expect(Number(all.inspectedBytes)).toBeGreaterThan(MANY * 50)
+  expect(search(writer, '{ span.user.name = "nobody" }')).toMatchObject({
+    traces: [],
+    metrics: { inspectedTraces: 0, completedJobs: 1 },
+  })
+  expect(search(writer, '{ duration = 4999ms }').traces).toHaveLength(1)
+})
+
+test('only traces of the time asked for are found', async () => {
+  using writer = await rare()
+  expect(search(writer, '{ name = "rare" }', { fromMs: 0 }).traces).toHaveLength(2)
+  // The cascade lasts until then.
+  expect(search(writer, '{ name = "rare" }', { fromMs: 4_000 }).traces).toHaveLength(1)
+  expect(search(writer, '{ name = "rare" }', { fromMs: 5_001 }).traces).toHaveLength(0)
+  expect(search(writer, '{ name = "common" }', { fromMs: 7_000_000 }).traces).toHaveLength(20)
+})
+
+test('the newest are shown', async () => {
+  using writer = await rare()
+  const { traces } = search(writer, '{}', { limit: 3 })
+  expect(traces.map(({ traceID }) => traceID)).toEqual(
+    [MANY + 9, MANY + 8, MANY + 7].map((number) => number.toString(16).padStart(32, '0')),
+  )
+})
+
+test('a search that takes too long says that it is not complete', async () => {
+  using writer = await rare()
+  let now = 0
+  const found = search(writer, '{ name =~ "rar." }', { nowMs: () => (now += 9_000) })
+  expect(found).toMatchObject({ traces: [], status: 'PARTIAL', metrics: { completedJobs: 0, totalJobs: 1 } })
+  expect(found.message).toContain('ask about a shorter time')
+})
+
+test('so does one that fails on a span', async () => {
+  using writer = await rare()
+  expect(search(writer, '{ 1 / 0 = 1 }')).toMatchObject({
+    traces: [],
+    status: 'PARTIAL',
+    message: 'the query divides an integer by zero',
+  })
+})
