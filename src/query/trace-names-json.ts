@@ -4,6 +4,7 @@ import { type FoundTrace, SearchEffort, TraceLook, type TraceSearch } from './tr
 import { elementsOf, textOf } from './traceql/static-values.ts'
 import { type Attribute, KINDS, type Scope, type Static, STATUSES, TraceQlError } from './traceql/syntax.ts'
 import type { StoredSpan } from './traceql/trace-data.ts'
+import { ABSENT_VALUE } from './traceql/fetch-attributes.ts'
 import { attributeOf, intrinsicOf } from './traceql/read-tokens.ts'
 
 const MOST = 1_000
@@ -242,7 +243,8 @@ export function* tempoTagValuesJson(
       see: ({ sets, selected }) => {
         for (const { stored } of sets.flatMap(({ spans }) => spans)) {
           const view = selected(stored)
-          for (const read of view?.all() ?? []) if (read.attribute.name === attribute.name) add(read.value)
+          for (const read of view?.all() ?? [])
+            if (read.attribute.name === attribute.name && read.value !== ABSENT_VALUE) add(read.value)
         }
         return values.size < limit
       },

@@ -60,3 +60,58 @@ const sorted = (ids: Record<string, string[]> | undefined): [string, string[]][]
 test('nearly all are', () => {
   expect(Object.keys(OTHERWISE).length).toBeLessThanOrEqual(RECORDED.search.length * 0.03)
 })
+
+async function names(path: string, asked: Record<string, string> = {}): Promise<Record<string, unknown>> {
+  const response = await api.fetch(`/tempo/api/v2/search/${path}?${new URLSearchParams(asked).toString()}`)
+  return (await response.json()) as Record<string, unknown>
+}
+
+test.each<[tag: string, q: string, values: string[]]>([
+  ['span.http.method', '{}', ['GET', 'POST']],
+  ['.http.status_code', '{ status = error }', ['500']],
+  ['event.exception.type', '{}', ['IOError', 'Timeout']],
+  ['event:name', '{ event.exception.type = "Timeout" }', ['exception', 'retry']],
+  ['link.link.kind', '{}', ['follows', 'retry']],
+  ['instrumentation:name', '{}', ['lib', 'libB']],
+  ['resource.service.name', '{ name = "SELECT" } && { name = "publish" }', ['db', 'queue worker']],
+  ['rootName', '{ name = "fsync" && rootName =~ "P.*" }', ['POST /cart']],
+  ['kind', '{}', ['client', 'consumer', 'internal', 'producer', 'server', 'unspecified']],
+  ['span:id', '{}', []],
+  ['span.nothing', '{}', []],
+])('the values of %s among %s', async (tag, q, values) => {
+  const { tagValues } = await names(`tag/${encodeURIComponent(tag)}/values`, { q })
+  expect((tagValues as { value: string }[]).map(({ value }) => value)).toEqual(values)
+})
+
+test('the names of attributes come by scope', async () => {
+  const scopesOf = async (asked: Record<string, string>): Promise<unknown> => {
+    const { scopes } = (await names('tags', asked)) as { scopes: { name: string; tags: string[] }[] }
+    return Object.fromEntries(scopes.map(({ name, tags }) => [name, tags]))
+  }
+  expect(await scopesOf({ q: '{ event:name = "exception" }', scope: 'event' })).toEqual({
+    event: ['attempt', 'exception.message', 'exception.type', 'n'],
+  })
+  expect(await scopesOf({ scope: 'link' })).toEqual({ link: ['link.kind', 'n'] })
+  expect(Object.keys((await scopesOf({})) as object)).toEqual([
+    'resource',
+    'span',
+    'event',
+    'link',
+    'instrumentation',
+    'intrinsic',
+  ])
+})
+
+test('what was selected is shown, and what was worked out', async () => {
+  const { found } = await search('{ status = error } | by(name) | count() >= 1 | select(span.retries, kind)')
+  const [trace] = found?.traces ?? []
+  expect(trace?.spanSets[0]).toMatchObject({
+    attributes: [{ key: 'by(name)' }, { key: 'count()', value: { intValue: '1' } }],
+    matched: 1,
+    spans: [
+      {
+        attributes: expect.arrayContaining([{ key: 'kind', value: expect.anything() as unknown }]) as unknown,
+      },
+    ],
+  })
+})
