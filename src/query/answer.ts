@@ -27,6 +27,7 @@ import {
 import { tempoMetricsJson } from './tempo-metrics-json.ts'
 import { tempoSearchJson } from './tempo-search-json.ts'
 import {
+  jaegerDependenciesJson,
   jaegerOperationsJson,
   jaegerServicesJson,
   tempoTagsJson,
@@ -150,7 +151,8 @@ export function answer(queries: CausewayQueries, question: Question, nowMs: () =
     case 'operations':
     case 'tags':
     case 'tagValues':
-    case 'metrics': {
+    case 'metrics':
+    case 'dependencies': {
       const pieces = answerTraceQuestion(queries, question, nowMs)
       return pieces === undefined ? { kind: 'unknownTrace' } : found(pieces)
     }
@@ -222,6 +224,8 @@ function answerTraceQuestion(
       return tempoTagValuesJson(queries, question, nowMs)
     case 'metrics':
       return tempoMetricsJson(queries, question, nowMs)
+    case 'dependencies':
+      return jaegerDependenciesJson(queries, question, nowMs)
   }
 }
 

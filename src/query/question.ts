@@ -1,5 +1,5 @@
 import type { Cpid } from '../model/merge-graph.ts'
-import type { CascadeFilter } from '../model/queries.ts'
+import type { CascadeFilter, SentTraceRange } from '../model/queries.ts'
 import type { MetricsAsked } from './tempo-metrics-json.ts'
 import type { NamesAsked, OperationsAsked } from './trace-names-json.ts'
 import type { TraceSearch } from './trace-search.ts'
@@ -54,6 +54,7 @@ export type TraceQuestion =
   | { readonly kind: 'services'; readonly version: 1 | 3 }
   | ({ readonly kind: 'operations' } & OperationsAsked)
   | ({ readonly kind: 'metrics' } & MetricsAsked)
+  | ({ readonly kind: 'dependencies' } & SentTraceRange)
   | ({ readonly kind: 'tags'; readonly scope?: string } & NamesAsked)
   | ({ readonly kind: 'tagValues'; readonly tag: string } & NamesAsked)
 

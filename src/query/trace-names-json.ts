@@ -1,5 +1,5 @@
-import type { CausewayQueries } from '../model/queries.ts'
-import { compare, spansWith } from './span-filters.ts'
+import type { CausewayQueries, SentTraceRange } from '../model/queries.ts'
+import { ANY_SPAN, compare, spansWith } from './span-filters.ts'
 import { type FoundTrace, SearchEffort, TraceLook, type TraceSearch } from './trace-search.ts'
 import { elementsOf, textOf } from './traceql/static-values.ts'
 import { type Attribute, KINDS, type Scope, type Static, STATUSES, TraceQlError } from './traceql/syntax.ts'
@@ -84,6 +84,37 @@ export function* jaegerOperationsJson(
   if (shape === 'v3') yield JSON.stringify({ operations })
   else if (shape === 'legacy') yield legacyList(operations)
   else yield legacyList([...new Set(operations.map(({ name }) => name))])
+}
+
+/** How often a span of one service is the parent of one of another. */
+export function* jaegerDependenciesJson(
+  queries: CausewayQueries,
+  { fromNs, toNs }: SentTraceRange,
+  nowMs: () => number,
+): Generator<string> {
+  const calls = new Map<string, { parent: string; child: string; callCount: number }>()
+  const range = { ...(fromNs !== undefined && { fromNs }), ...(toNs !== undefined && { toNs }) }
+  yield* lookThrough(
+    queries,
+    { pipeline: spansWith(ANY_SPAN), ...range },
+    {
+      effort: new SearchEffort(nowMs, () => queries.bytesRead),
+      also: [],
+      see: ({ trace: { spans } }) => {
+        const services = new Map(spans.map(({ spanId, scope }) => [spanId, scope.service]))
+        for (const { parentId, scope } of spans) {
+          const [parent, child] = [services.get(parentId), scope.service]
+          if (parent === undefined || parent === child) continue
+          const key = JSON.stringify([parent, child])
+          const known = calls.get(key) ?? { parent: listed(parent), child: listed(child), callCount: 0 }
+          known.callCount++
+          if (calls.size < MOST || calls.has(key)) calls.set(key, known)
+        }
+        return true
+      },
+    },
+  )
+  yield legacyList([...calls.values()].sort((a, b) => (a.parent + a.child < b.parent + b.child ? -1 : 1)))
 }
 
 /** A text as lists show it. A slice would keep all of it in memory. */

@@ -115,3 +115,35 @@ test('what was selected is shown, and what was worked out', async () => {
     ],
   })
 })
+
+async function jaeger(path: string, asked: Record<string, string> = {}): Promise<unknown[]> {
+  const response = await api.fetch(`/jaeger/api/${path}?${new URLSearchParams(asked).toString()}`)
+  return ((await response.json()) as { data: unknown[] }).data
+}
+
+test.each<[tags: Record<string, string>, service: string, traces: number]>([
+  [{ 'span.kind': 'server' }, 'frontend', 30],
+  [{ 'span.kind': 'client' }, 'frontend', 0],
+  [{ 'exception.type': 'Timeout' }, 'cart', 4],
+  [{ 'http.status_code': '500' }, 'frontend', 6],
+  [{ sampled: 'true' }, 'frontend', 15],
+  [{ 'otel.status_code': 'ERROR' }, 'frontend', 6],
+  [{ 'otel.scope.name': 'libB' }, 'cart', 15],
+  [{ error: 'true', 'http.method': 'POST' }, 'frontend', 3],
+])('Jaeger finds the tags %j of %s', async (tags, service, traces) => {
+  expect(await jaeger('traces', { service, tags: JSON.stringify(tags), limit: '100' })).toHaveLength(traces)
+})
+
+test('Jaeger is told of operations, and of who calls whom', async () => {
+  expect(await jaeger('services/db/operations')).toEqual(['SELECT', 'fsync'])
+  const { base } = RECORDED
+  const asked = { endTs: String((base + 600) * 1000), lookback: '3600000' }
+  const calls = (await jaeger('dependencies', asked)) as {
+    parent: string
+    child: string
+    callCount: number
+  }[]
+  expect(calls).toContainEqual({ parent: 'frontend', child: 'cart', callCount: 30 })
+  expect(calls).toContainEqual({ parent: 'cart', child: 'db', callCount: 60 })
+  expect(await jaeger('dependencies', { ...asked, endTs: String((base - 600) * 1000) })).toEqual([])
+})

@@ -8,13 +8,10 @@ import {
   ANY_TEXT,
   BadParameter,
   type Dialect,
-  JSON_TYPE,
   type TraceApiParameters,
   traceIdOf,
   type TraceRequest,
 } from './trace-parameters.ts'
-
-const NO_DEPENDENCIES = '{"data":[],"total":0,"limit":0,"offset":0,"errors":null}'
 
 /** Which of Jaeger's ways of answering a path has. */
 export function jaegerDialect(parts: readonly string[]): Dialect {
@@ -44,9 +41,8 @@ export function readJaegerRequest(
       return second === undefined ? readOperations('jaeger', 'legacy', parameters) : undefined
     case 'dependencies':
       if (second !== undefined) return undefined
-      parameters.pass(ANY_NUMBER, 'endTs', 'lookback')
       parameters.pass(ANY_TEXT, 'service')
-      return { kind: 'fixed', text: NO_DEPENDENCIES, type: JSON_TYPE }
+      return asked('jaeger', readDependencies(parameters))
     case 'traces':
       if (third !== undefined) return undefined
       return second === undefined ? readSearch(parameters) : readLegacyTrace(second, parameters)
@@ -57,6 +53,18 @@ export function readJaegerRequest(
 
 function asked(dialect: Dialect, question: TraceQuestion): TraceRequest {
   return { kind: 'question', question, dialect }
+}
+
+const MILLISECOND = 1_000_000n
+
+/** Over all the time there is, unless an end and a time before it are given. */
+function readDependencies(parameters: TraceApiParameters): TraceQuestion {
+  const [end, lookback] = [parameters.time('endTs', MILLISECOND), parameters.time('lookback', MILLISECOND)]
+  return {
+    kind: 'dependencies',
+    ...(end !== undefined && { toNs: end }),
+    ...(end !== undefined && lookback !== undefined && { fromNs: end - lookback }),
+  }
 }
 
 function readSearch(parameters: TraceApiParameters): TraceRequest {
