@@ -47,9 +47,15 @@ zones.push(
 
 const NO_BARRELS = { selector: 'ExportAllDeclaration', message: 'Name what is exported; no barrels.' }
 
-const CORES = ['model/**', 'graph/**', 'linker/**', 'kube/inference/**', 'query/*.ts', 'query/traceql/**', 'query/http/**'].map(
-  (files) => `src/${files}`,
-)
+const CORES = [
+  'model/**',
+  'graph/**',
+  'linker/**',
+  'kube/inference/**',
+  'query/*.ts',
+  'query/traceql/**',
+  'query/http/**',
+].map((files) => `src/${files}`)
 
 export default tseslint.config(
   {
