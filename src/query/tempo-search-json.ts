@@ -15,9 +15,15 @@ export function* tempoSearchJson(
   nowMs: () => number,
 ): Generator<string> {
   const effort = new SearchEffort(nowMs, () => queries.bytesRead)
+  let left = MOST_SHOWN
   let [traces, failure]: [JsonObject[], string | undefined] = [[], undefined]
   try {
-    const finding = findTraces(queries, search, effort, (found) => foundJson(found, search.spansPerTrace))
+    const finding = findTraces(queries, search, effort, (found) => {
+      const shown = foundJson(found, Math.min(search.spansPerTrace, left))
+      for (const { spans } of found.sets)
+        left = Math.max(0, left - Math.min(spans.length, search.spansPerTrace))
+      return shown
+    })
     for (let next = finding.next(); ; next = finding.next()) {
       if (next.done === true) {
         traces = next.value
@@ -35,7 +41,20 @@ export function* tempoSearchJson(
     yield separator + JSON.stringify(trace)
     separator = ','
   }
-  yield `]${endJson(effort, failure ?? effort.lacks)}`
+  yield `]${endJson(effort, failure ?? lacking(effort, left))}`
+}
+
+/** How many spans one answer shows, so that it is not too large to be held. */
+const MOST_SHOWN = 50_000
+
+function lacking(effort: SearchEffort, left: number): string | undefined {
+  const reasons = [
+    effort.lacks,
+    left === 0
+      ? `no more than ${MOST_SHOWN} spans are shown in all: ask for fewer traces or spans`
+      : undefined,
+  ].filter((reason) => reason !== undefined)
+  return reasons.length === 0 ? undefined : reasons.join('; ')
 }
 
 /** What was looked at, and what an answer lacks. */

@@ -2,24 +2,14 @@ import type { SpanView } from './fetch-plan.ts'
 import type { Relation } from './syntax.ts'
 import type { Place } from './trace-data.ts'
 
-const isPlaced = (place: Place | undefined): place is Place =>
-  place !== undefined && place.left > 0 && place.right > 0
+type StandsToOne = (span: SpanView) => boolean
 
-/** Whether a span on the right stands so to one on the left. */
-function stands(relation: Relation, left: SpanView, right: SpanView): boolean {
-  const [a, b] = [left.place, right.place]
-  switch (relation) {
-    case 'descendant':
-      return isPlaced(a) && isPlaced(b) && b.left > a.left && b.right < a.right
-    case 'ancestor':
-      return stands('descendant', right, left)
-    case 'child':
-      return a !== undefined && b !== undefined && a.left !== 0 && b.parent === a.left
-    case 'parent':
-      return stands('child', right, left)
-    case 'sibling':
-      return left !== right && a !== undefined && b !== undefined && a.parent !== 0 && a.parent === b.parent
-  }
+const INVERSE: Readonly<Record<Relation, Relation>> = {
+  descendant: 'ancestor',
+  ancestor: 'descendant',
+  child: 'parent',
+  parent: 'child',
+  sibling: 'sibling',
 }
 
 /**
@@ -31,61 +21,70 @@ export function related(
   left: readonly SpanView[],
   right: readonly SpanView[],
 ): SpanView[] {
-  const candidates = candidatesAmong(relation, left)
-  if (of !== 'both') {
-    const isWanted = of === 'right'
-    return right.filter(
-      (span) => candidates(span).some((other) => stands(relation, other, span)) === isWanted,
-    )
-  }
-  const found = new Set<SpanView>()
-  for (const span of right)
-    for (const other of candidates(span))
-      if (stands(relation, other, span)) {
-        found.add(span)
-        found.add(other)
-      }
-  return [...found]
+  const standsToLeft = standsTo(relation, left)
+  if (of === 'none') return right.filter((span) => !standsToLeft(span))
+  const found = right.filter(standsToLeft)
+  if (of === 'right') return found
+  return [...new Set([...found, ...left.filter(standsTo(INVERSE[relation], right))])]
 }
 
-/** Those on the left that may come in question for one on the right, so that nobody has to look at all of them. */
-function candidatesAmong(
-  relation: Relation,
-  left: readonly SpanView[],
-): (right: SpanView) => readonly SpanView[] {
-  if (relation === 'descendant' || relation === 'ancestor') return enclosing(relation, left)
-  const by = new Map<number, SpanView[]>()
-  for (const span of left) {
-    const key = relation === 'child' ? span.place?.left : span.place?.parent
-    if (key === undefined) continue
-    const same = by.get(key)
-    if (same === undefined) by.set(key, [span])
-    else same.push(span)
-  }
-  return ({ place }) => {
-    const key = relation === 'parent' ? place?.left : place?.parent
-    return (key === undefined ? undefined : by.get(key)) ?? []
-  }
-}
-
-/** By where they begin: what is around a span began before it, what is inside begins before its end. */
-function enclosing(
-  relation: 'descendant' | 'ancestor',
-  left: readonly SpanView[],
-): (right: SpanView) => readonly SpanView[] {
-  const placed = left.filter(({ place }) => isPlaced(place))
-  const sorted = placed.toSorted((a, b) => (a.place?.left ?? 0) - (b.place?.left ?? 0))
-  const firstFrom = (least: number): number => {
-    let [from, to] = [0, sorted.length]
-    while (from < to) {
-      const middle = (from + to) >> 1
-      if ((sorted[middle]?.place?.left ?? 0) < least) from = middle + 1
-      else to = middle
+/** Whether a span stands so to one of many. Nobody looks at all of them. */
+function standsTo(relation: Relation, many: readonly SpanView[]): StandsToOne {
+  switch (relation) {
+    case 'descendant':
+      return isBelowOne(many)
+    case 'ancestor':
+      return isAboveOne(many)
+    case 'child': {
+      const lefts = new Set(many.map(({ place }) => place?.left ?? 0))
+      return ({ place }) => place !== undefined && place.parent > 0 && lefts.has(place.parent)
     }
-    return from
+    case 'parent': {
+      const parents = new Set(many.map(({ place }) => place?.parent ?? 0))
+      return ({ place }) => place !== undefined && place.left > 0 && parents.has(place.left)
+    }
+    case 'sibling': {
+      const counts = new Map<number, number>()
+      for (const { place } of many)
+        if (place !== undefined) counts.set(place.parent, (counts.get(place.parent) ?? 0) + 1)
+      const among = new Set(many)
+      return (span) => {
+        const { place } = span
+        if (place === undefined || place.parent === 0) return false
+        // It is no sibling of its own.
+        return (counts.get(place.parent) ?? 0) > (among.has(span) ? 1 : 0)
+      }
+    }
   }
-  if (relation === 'ancestor')
-    return ({ place }) =>
-      place === undefined ? [] : sorted.slice(firstFrom(place.left + 1), firstFrom(place.right))
-  return ({ place }) => (place === undefined ? [] : sorted.slice(0, firstFrom(place.left)))
+}
+
+const isPlaced = (place: Place | undefined): place is Place =>
+  place !== undefined && place.left > 0 && place.right > 0
+
+const placesByLeft = (many: readonly SpanView[]): Place[] =>
+  many.flatMap(({ place }) => (isPlaced(place) ? [place] : [])).sort((a, b) => a.left - b.left)
+
+/** Spans lie within one another or apart: of those that begin before one, the one that ends last goes around it if any does. */
+function isBelowOne(many: readonly SpanView[]): StandsToOne {
+  const places = placesByLeft(many)
+  let last = 0
+  const ends = places.map(({ right }) => (last = Math.max(last, right)))
+  return ({ place }) => isPlaced(place) && (ends[firstFrom(places, place.left) - 1] ?? 0) > place.right
+}
+
+function isAboveOne(many: readonly SpanView[]): StandsToOne {
+  const places = placesByLeft(many)
+  return ({ place }) =>
+    isPlaced(place) && (places[firstFrom(places, place.left + 1)]?.left ?? Infinity) < place.right
+}
+
+/** Where the first one is that begins there or later. */
+function firstFrom(places: readonly Place[], least: number): number {
+  let [from, to] = [0, places.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((places[middle]?.left ?? 0) < least) from = middle + 1
+    else to = middle
+  }
+  return from
 }
