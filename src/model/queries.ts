@@ -253,6 +253,8 @@ export interface CausewayQueries {
   logs(after: Position | undefined): Pages<StoredRecord>
   /** The envelopes in which a record came. */
   envelopes(scope: number): ScopeEnvelopes | undefined
+  /** All envelopes that something that is kept came in. */
+  allEnvelopes(): Pages<ScopeEnvelopes>
 
   /** Newest first. Positions have one part. */
   cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts>

@@ -1,13 +1,16 @@
 import type { CausewayQueries, SentTraceRange } from '../model/queries.ts'
 import { ANY_SPAN, compare, spansWith } from './span-filters.ts'
 import { type FoundTrace, SearchEffort, TraceLook, type TraceSearch } from './trace-search.ts'
-import { elementsOf, textOf } from './traceql/static-values.ts'
+import { readScope } from './traceql/read-span.ts'
+import { elementsOf, stringOf, textOf } from './traceql/static-values.ts'
 import { type Attribute, KINDS, type Scope, type Static, STATUSES, TraceQlError } from './traceql/syntax.ts'
-import type { StoredSpan } from './traceql/trace-data.ts'
+import { staticOfValues, type StoredSpan } from './traceql/trace-data.ts'
 import { ABSENT_VALUE } from './traceql/fetch-attributes.ts'
 import { attributeOf, intrinsicOf } from './traceql/read-tokens.ts'
 
 const MOST = 1_000
+/** Lists are asked for while somebody writes: they take no longer. */
+const MOST_MS = 10_000
 /** Of a name or a value: nobody reads more of it in a list, and one may be as long as a request. */
 const LONGEST = 1_024
 
@@ -67,7 +70,7 @@ export function* jaegerOperationsJson(
     queries,
     { pipeline: spansWith(ofService) },
     {
-      effort: new SearchEffort(nowMs, () => queries.bytesRead),
+      effort: new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS),
       also: [],
       see: ({ sets }) => {
         for (const { stored } of sets.flatMap(({ spans }) => spans)) {
@@ -98,7 +101,7 @@ export function* jaegerDependenciesJson(
     queries,
     { pipeline: spansWith(ANY_SPAN), ...range },
     {
-      effort: new SearchEffort(nowMs, () => queries.bytesRead),
+      effort: new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS),
       also: [],
       see: ({ trace: { spans } }) => {
         const services = new Map(spans.map(({ spanId, scope }) => [spanId, scope.service]))
@@ -177,16 +180,16 @@ export function* tempoTagsJson(
 ): Generator<string> {
   const isAsked = (one: string): boolean => scope === undefined || scope === 'none' || scope === one
   const names = new Map<Scope, Set<string>>(SCOPES.filter(isAsked).map((one) => [one, new Set<string>()]))
-  const effort = new SearchEffort(nowMs, () => queries.bytesRead)
-  if (names.size > 0)
+  const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
+  if (isOfAnySpan(search)) yield* scopeNames(queries, names, limit)
+  if (names.size > 0 && ![...names.keys()].every((one) => isOfScope(one) && isOfAnySpan(search)))
     yield* lookThrough(queries, search, {
       effort,
       also: 'all',
       see: ({ sets }) => {
         for (const { stored } of sets.flatMap(({ spans }) => spans))
           for (const [one, found] of names)
-            for (const { key } of attributesIn(one, stored))
-              if (found.size < limit && key !== '') found.add(listed(key))
+            for (const { key } of attributesIn(one, stored)) addUpTo(limit, found, key)
         return [...names.values()].some((found) => found.size < limit)
       },
     })
@@ -196,6 +199,53 @@ export function* tempoTagsJson(
   const metrics = metricsOf(effort)
   if (version === 2) yield JSON.stringify({ scopes: shown, metrics })
   else yield JSON.stringify({ tagNames: [...new Set(shown.flatMap((one) => one.tags))].sort(), metrics })
+}
+
+/** What resources and scopes have is known without a look at their spans. */
+const isOfScope = (scope: string): boolean => scope === 'resource' || scope === 'instrumentation'
+
+function isOfAnySpan({ pipeline: { stages } }: NamesAsked['search']): boolean {
+  const [stage, ...others] = stages
+  if (stage?.kind !== 'filter' || others.length > 0) return false
+  const { field } = stage
+  return field.kind === 'static' && field.value.type === 'boolean' && field.value.value
+}
+
+function* scopeNames(
+  queries: CausewayQueries,
+  names: ReadonlyMap<Scope, Set<string>>,
+  limit: number,
+): Generator<string> {
+  for (const page of queries.allEnvelopes()) {
+    for (const { resource, attributes } of page.map(readScope)) {
+      for (const { key } of resource) addUpTo(limit, names.get('resource'), key)
+      for (const { key } of attributes) addUpTo(limit, names.get('instrumentation'), key)
+    }
+    yield ''
+  }
+}
+
+function addUpTo(limit: number, names: Set<string> | undefined, name: string): void {
+  if (names !== undefined && names.size < limit && name !== '') names.add(listed(name))
+}
+
+/** The values of an attribute of all resources or scopes. */
+function* scopeValues(
+  queries: CausewayQueries,
+  attribute: Attribute,
+  add: (value: Static) => void,
+): Generator<string> {
+  const { scope, name } = attribute
+  for (const page of queries.allEnvelopes()) {
+    for (const one of page.map(readScope)) {
+      if (name === 'instrumentation:name') add(stringOf(one.name))
+      else if (name === 'instrumentation:version') add(stringOf(one.version))
+      else
+        for (const { key, column, values } of scope === 'resource' ? one.resource : one.attributes)
+          if (key === name) add(staticOfValues(column, values))
+    }
+    yield ''
+  }
 }
 
 function metricsOf(effort: SearchEffort): Record<string, unknown> {
@@ -237,6 +287,7 @@ function attributeNamed(tag: string, version: 1 | 2): Attribute | undefined {
 function attributeNamedOfOld(tag: string): Attribute {
   const intrinsic = new Map(Object.entries(OLD_NAMES)).get(tag)
   if (intrinsic !== undefined) return intrinsicOf(intrinsic)
+  if (tag === 'service.name') return { kind: 'attribute', scope: 'resource', name: tag }
   const isScoped = /^(?:span|resource|event|link|instrumentation|)\./.test(tag)
   return isScoped ? attributeOf(tag) : { kind: 'attribute', scope: 'any', name: tag }
 }
@@ -257,16 +308,11 @@ export function* tempoTagValuesJson(
     }
   }
   const attribute = attributeNamed(tag, version)
-  const effort = new SearchEffort(nowMs, () => queries.bytesRead)
-  const words =
-    attribute?.scope !== 'intrinsic'
-      ? undefined
-      : attribute.name === 'status'
-        ? STATUSES
-        : attribute.name === 'kind'
-          ? KINDS
-          : undefined
-  if (words !== undefined) for (const word of words) values.set(word, { type: 'keyword', value: word })
+  const effort = new SearchEffort(nowMs, () => queries.bytesRead, MOST_MS)
+  if (attribute?.scope === 'intrinsic' && (attribute.name === 'status' || attribute.name === 'kind'))
+    for (const word of WORDS[attribute.name]) values.set(word, { type: 'keyword', value: word })
+  else if (attribute !== undefined && isOfScopeAttribute(attribute) && isOfAnySpan(search))
+    yield* scopeValues(queries, attribute, add)
   else if (attribute !== undefined && !(attribute.scope === 'intrinsic' && UNLISTED.includes(attribute.name)))
     yield* lookThrough(queries, search, {
       effort,
@@ -287,6 +333,10 @@ export function* tempoTagValuesJson(
   })
 }
 
+const isOfScopeAttribute = ({ scope, name }: Attribute): boolean =>
+  isOfScope(scope) || (scope === 'intrinsic' && isOfScope(name.split(':')[0] ?? ''))
+
+const WORDS = { status: STATUSES, kind: KINDS }
 const TYPES: Readonly<Partial<Record<Static['type'], string>>> = {
   string: 'string',
   boolean: 'bool',

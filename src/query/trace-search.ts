@@ -48,8 +48,10 @@ export class SearchEffort {
   readonly #nowMs: () => number
   readonly #bytesRead: () => number
   readonly #bytesBefore: number
+  readonly #mostMs: number
 
-  constructor(nowMs: () => number, bytesRead: () => number) {
+  constructor(nowMs: () => number, bytesRead: () => number, mostMs = MAX_MS) {
+    this.#mostMs = mostMs
     this.#nowMs = nowMs
     this.#bytesRead = bytesRead
     this.#bytesBefore = bytesRead()
@@ -67,7 +69,7 @@ export class SearchEffort {
   }
 
   get isOver(): boolean {
-    return this.#spentMs > MAX_MS
+    return this.#spentMs > this.#mostMs
   }
 
   /** A trace with more spans than are looked into. */
@@ -84,7 +86,7 @@ export class SearchEffort {
     const { passedOver } = this.matching
     const reasons = [
       this.isOver &&
-        `it took longer than ${MAX_MS / 1000} s, and only the newest were looked at: ask about a shorter time`,
+        `it took longer than ${this.#mostMs / 1000} s, and only the newest were looked at: ask about a shorter time`,
       this.#large > 0 && `${this.#large} traces have more than ${MAX_SPANS} spans and were not looked into`,
       passedOver > 0 &&
         `${passedOver} texts were not matched with regular expressions: one may have ${MAX_MATCHED_LENGTH} characters, and all ` +

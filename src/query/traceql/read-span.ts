@@ -202,7 +202,7 @@ function readOr<T>(read: () => T, otherwise: T): T {
   }
 }
 
-function readScope({ resourceId, resource, scope }: ScopeEnvelopes): StoredScope {
+export function readScope({ resourceId, resource, scope }: ScopeEnvelopes): StoredScope {
   const found = {
     resource: [] as StoredAttribute[],
     name: '',

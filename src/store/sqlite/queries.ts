@@ -135,6 +135,10 @@ export class SqliteQueries implements CausewayQueries {
     return this.#envelopes.of(scope)
   }
 
+  allEnvelopes(): Pages<ScopeEnvelopes> {
+    return this.#envelopes.all()
+  }
+
   cascades(filter: CascadeFilter, after: Position | undefined): Pages<CascadeFacts> {
     return this.#cascades.pages(filter, after)
   }

@@ -202,6 +202,7 @@ export class EnvelopeReader {
     of: envelopeBytes,
   })
   readonly #find: Statement<[number], ScopeEnvelopes>
+  readonly #after: Statement<[number], ScopeEnvelopes & { readonly id: number }>
   readonly #read: BytesRead
 
   constructor(db: Sqlite, read: BytesRead) {
@@ -210,6 +211,27 @@ export class EnvelopeReader {
       `SELECT scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
        FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id = ?`,
     )
+    this.#after = db.prepare(
+      `SELECT scopes.id, scopes.resource AS resourceId, resources.envelope AS resource, scopes.envelope AS scope
+       FROM scopes JOIN resources ON resources.id = scopes.resource WHERE scopes.id > ? ORDER BY scopes.id`,
+    )
+  }
+
+  *all(): Generator<ScopeEnvelopes[]> {
+    for (let [after, isLast] = [0, false]; !isLast;) {
+      const page: ScopeEnvelopes[] = []
+      let bytes = 0
+      isLast = true
+      for (const row of this.#after.iterate(after)) {
+        page.push(row)
+        after = row.id
+        bytes += envelopeBytes(row)
+        isLast = page.length < MAX_RECORDS && bytes < MAX_BYTES
+        if (!isLast) break
+      }
+      this.#read.add(bytes)
+      yield page
+    }
   }
 
   of(scope: number): ScopeEnvelopes | undefined {
