@@ -100,10 +100,24 @@ test.each<[q: string, value: number | undefined]>([
   expect(series.map((one) => one.value)).toEqual([value])
 })
 
+test('where no time is asked, the last hour is answered, or as much as since says', async () => {
+  const { base } = RECORDED
+  const q = '{} | count_over_time()'
+  const values = async (asked: Record<string, string>): Promise<unknown[]> => {
+    const path = `/tempo/api/metrics/query?${new URLSearchParams({ q, ...asked }).toString()}`
+    const { series } = JSON.parse(await (await api.fetch(path)).text()) as { series: { value?: number }[] }
+    return series.map(({ value }) => value)
+  }
+  const sinceThen = `${Math.ceil(Date.now() / 1000) - base + 60}s`
+  expect(await values({ since: sinceThen })).toEqual([158])
+  expect(await values({ since: '3m', end: String(base + 120) })).toEqual([158])
+  expect(await values({ end: String(base - 120) })).toEqual(await values({}))
+})
+
 test.each([
   ['q', {}],
   ['q asks for no metric', { q: '{}' }],
-  ['start', { q: '{} | rate()' }],
+  ['since', { q: '{} | rate()', since: 'x' }],
   ['start', { q: '{} | rate()', start: 'x', end: '2' }],
   ['start must be before end', { q: '{} | rate()', start: '2', end: '1' }],
   ['step', { q: '{} | rate()', start: '1', end: '2', step: '1x' }],

@@ -1,4 +1,4 @@
-import { parseRfc3339 } from '../../model/time-and-size.ts'
+import { NANOS_PER_MS, parseRfc3339 } from '../../model/time-and-size.ts'
 import type { TraceQuestion } from '../question.ts'
 import { alignedRange, type MetricsRange } from '../traceql/metric-series.ts'
 import { durationOfText } from '../traceql/read-tokens.ts'
@@ -15,6 +15,7 @@ const MOST_INTERVALS = 11_000n
 export function readMetrics(
   what: 'query_range' | 'query',
   parameters: TraceApiParameters,
+  nowMs: number,
   queryOf: (text: string) => Query,
 ): TraceQuestion {
   const text = parameters.text('q', 'query')
@@ -22,7 +23,7 @@ export function readMetrics(
   const query = queryOf(text)
   if (query.metric === undefined)
     throw new BadParameter('parameter q asks for no metric; write one such as {} | rate()')
-  const [start, end] = [timeOf(parameters, 'start'), timeOf(parameters, 'end')]
+  const { start, end } = timesOf(parameters, BigInt(nowMs) * NANOS_PER_MS)
   if (end <= start) throw new BadParameter('start must be before end')
   const range = what === 'query' ? instant(start, end) : overTime(parameters, start, end)
   const series = parameters.count(['maxSeries'], SERIES, SERIES)
@@ -43,10 +44,19 @@ function overTime(parameters: TraceApiParameters, start: bigint, end: bigint): M
   return alignedRange(start, end, stepNs)
 }
 
+/** Until now and of the last hour, where nothing else is asked; `since` is counted back from now where `end` is later. */
+function timesOf(parameters: TraceApiParameters, now: bigint): { start: bigint; end: bigint } {
+  const end = timeOf(parameters, 'end') ?? now
+  const text = parameters.text('since') ?? '1h'
+  const since = lengthOf(text)
+  if (since === undefined) throw malformed('since', text, 'a duration such as 1h')
+  return { start: timeOf(parameters, 'start') ?? (end < now ? end : now) - since, end }
+}
+
 /** Seconds, with a fraction or without, nanoseconds, or RFC 3339. */
-function timeOf(parameters: TraceApiParameters, name: 'start' | 'end'): bigint {
+function timeOf(parameters: TraceApiParameters, name: 'start' | 'end'): bigint | undefined {
   const text = parameters.text(name)
-  if (text === undefined) throw new BadParameter(`parameter ${name} is required: seconds since 1970`)
+  if (text === undefined) return undefined
   if (/^\d{1,10}$/.test(text)) return BigInt(text) * SECOND
   if (/^\d{11,19}$/.test(text)) return BigInt(text)
   const [, seconds, part] = /^(\d{1,10})\.(\d{1,9})$/.exec(text) ?? []

@@ -17,6 +17,7 @@ import {
   type ListenerOptions,
   type Listening,
 } from '../../platform/http-listener.ts'
+import { systemClock } from '../../platform/system-clock.ts'
 import { followCertificates, openServerTls, type ServerTlsSettings } from '../../platform/tls.ts'
 import { acceptProxyHeaders, TrustedProxies } from '../../platform/trusted-proxies.ts'
 import { type Asker, isBinary, type QueryService, type TraceShape, UnreadAnswer } from '../question.ts'
@@ -457,7 +458,7 @@ export function readTraceRequest(target: string, accept: string | undefined): Tr
   const asTempo =
     whose !== 'jaeger' && isTempos
       ? understood('tempo', url.searchParams, (parameters) =>
-          readTempoRequest(parts, parameters, wantsProtobuf),
+          readTempoRequest(parts, parameters, wantsProtobuf, systemClock.wallMs()),
         )
       : undefined
   if (asTempo !== undefined || whose === 'tempo') return asTempo

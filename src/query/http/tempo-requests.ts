@@ -34,6 +34,7 @@ export function readTempoRequest(
   parts: readonly string[],
   parameters: TraceApiParameters,
   wantsProtobuf: boolean,
+  nowMs: number,
 ): TraceRequest | undefined {
   const [first, ...rest] = parts
   const version = first === 'v2' ? 2 : 1
@@ -45,7 +46,7 @@ export function readTempoRequest(
     const [which] = more
     if (what === 'status' && which === 'buildinfo') return { kind: 'fixed', text: BUILD, type: JSON_TYPE }
     if (what === 'metrics' && (which === 'query_range' || which === 'query'))
-      return asked(readMetrics(which, parameters, queryOf))
+      return asked(readMetrics(which, parameters, nowMs, queryOf))
   }
   if (what !== 'search') return undefined
   const [tag, name, values, ...others] = more
