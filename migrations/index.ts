@@ -22,6 +22,7 @@ import { up as shorterNames } from './025-shorter-names.ts'
 import { up as whatChangedWhere } from './026-what-changed-where.ts'
 import { up as whatDrivesAChange } from './027-what-drives-a-change.ts'
 import { up as missedVersions } from './028-missed-versions.ts'
+import { up as archives } from './029-archives.ts'
 
 /** Every migration in order. Released ones are never edited; a new one is added at the end. */
 export const MIGRATIONS: Record<string, Migration> = {
@@ -48,4 +49,5 @@ export const MIGRATIONS: Record<string, Migration> = {
   '026-what-changed-where': { up: whatChangedWhere },
   '027-what-drives-a-change': { up: whatDrivesAChange },
   '028-missed-versions': { up: missedVersions },
+  '029-archives': { up: archives },
 }

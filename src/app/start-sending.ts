@@ -7,22 +7,25 @@ import { systemClock } from '../platform/system-clock.ts'
 import type { ExportThreadData, FromExport, ToExport } from '../exporter/export-messages.ts'
 import type { Components } from './components.ts'
 import type { StartContext } from './start-context.ts'
-import type { StartedStore } from './start-store.ts'
+import { sentTo, type StartedStore } from './start-store.ts'
 
 const METRICS_GRACE_MS = 1_000
 
 /** Starts the thread that sends what was linked, where a pipeline sends it anywhere. */
 export async function startSending(starting: StartContext, { store, ready }: StartedStore): Promise<void> {
   const { config, components, feed, grace, open, onFatal } = starting
+  const ids = sentTo(config, components)
   const exporters = {
-    traces: exportersNamed(config.pipelines.outTraces, config),
-    logs: exportersNamed(config.pipelines.outLogs, config),
+    traces: exportersNamed(ids.exporters.traces, config),
+    logs: exportersNamed(ids.exporters.logs, config),
   }
-  if (exporters.traces.length + exporters.logs.length === 0) return
+  const archives = exportersNamed(ids.archives, config)
+  if (exporters.traces.length + exporters.logs.length + archives.length === 0) return
   const hear = (message: FromExport): void => {
     feed.fromExport(message)
     if (message.kind === 'moved')
       store.exporterMoved(message.signal, message.exporter, message.position, message.refused)
+    if (message.kind === 'archived') store.archiveMoved(message)
     if (message.kind === 'setAside') store.setAside(message.items)
     if (message.kind === 'fatal') onFatal(message.reason)
   }
@@ -33,6 +36,8 @@ export async function startSending(starting: StartContext, { store, ready }: Sta
       exporters,
       authenticators: authenticatorsOf(config, components),
       positions: ready.positions,
+      archives,
+      keptArchives: ready.archives,
       lastDecisions: ready.lastDecisions,
       userAgent: userAgentOf(starting),
     },

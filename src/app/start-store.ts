@@ -1,4 +1,5 @@
 import type { CausewayConfig } from '../config/causeway-config.ts'
+import { typeNamed } from '../config/component-type.ts'
 import { collectGarbage } from '../platform/collect-garbage.ts'
 import { inferenceRules } from '../store/inference-rules.ts'
 import { whyNotPrivate } from '../store/sqlite/private-file.ts'
@@ -35,11 +36,10 @@ export async function startStore({
   return started
 }
 
-/** `components` tell what is seen of which cluster. */
-function threadData(
-  { cpid, receivers, pipelines: { outTraces, outLogs } }: CausewayConfig,
-  components: Components,
-) {
+/** `components` tell what is seen of which cluster, and which exporters are archives. */
+function threadData(config: CausewayConfig, components: Components) {
+  const { cpid, receivers, pipelines } = config
+  const { outLogs } = pipelines
   const inference = inferenceRules(cpid.inference, receivers, components)
   const seen = Object.values(inference.clusters)
   return {
@@ -56,6 +56,15 @@ function threadData(
     maxSeries: cpid.metrics.maxSeries,
     ...(cpid.senders && { senders: cpid.senders }),
     retention: cpid.retention,
-    exporters: { traces: outTraces, logs: outLogs },
+    ...sentTo(config, components),
   }
+}
+
+/** By which exporters each signal is sent, and which of them are archives. */
+export function sentTo({ exporters, pipelines: { outTraces, outLogs } }: CausewayConfig, components: Components) {
+  const archives = exporters
+    .filter(({ type }) => typeNamed(components.exporters, type)?.archive !== undefined)
+    .map(({ id }) => id)
+  const drained = (ids: readonly string[]): string[] => ids.filter((id) => !archives.includes(id))
+  return { exporters: { traces: drained(outTraces), logs: drained(outLogs) }, archives }
 }

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { ClickHouseServer } from '../../../lab/harness/clickhouse-server.ts'
+import { exampleDatabase } from '../../audit/example-database.ts'
+import { play, steps } from '../../support/drawn-history.ts'
+import { cpid } from '../../support/otlp-requests.ts'
+import { TestWriter } from '../../support/test-writer.ts'
+import { archiveAll, archiveSettings } from './support/archiving.ts'
+import { viewsOf } from './support/same-views.ts'
+
+let server: ClickHouseServer
+beforeAll(async () => {
+  server = await ClickHouseServer.start()
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+test('the views of the archive show what those of the example show', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'causeway-archive-'))
+  try {
+    const path = join(folder, 'causeway.db')
+    await exampleDatabase(path)
+    using writer = await TestWriter.open({}, path)
+    const archived = await archiveAll(writer, archiveSettings(server, 'example'))
+    expect(archived.retries).toEqual([])
+    const { database, archive } = await viewsOf(writer, server, 'example')
+    expect(archive).toEqual(database)
+    const empty = Object.keys(database).filter((view) => database[view]?.length === 0)
+    expect(empty).toEqual(['audit_unattributed_logs'])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+/** Whatever else is archived: log records, and mergelogs of a CPID that has another. */
+function playOthers(writer: TestWriter, drawn: number): void {
+  writer.logs('worker', [{ time: 5, body: 'without' }, { time: 6, body: 'with', cpid: cpid((drawn % 6) + 1) }])
+  writer.mergelogs('other', [{ new: cpid((drawn % 6) + 1), sources: [cpid(7), cpid(8)] }])
+}
+
+test('over drawn histories, archived at drawn moments, the views of the archive show what those of the database show', async () => {
+  let run = 0
+  await fc.assert(
+    fc.asyncProperty(steps, fc.infiniteStream(fc.nat(9)), async (drawn, numbers) => {
+      const database = `drawn_${++run}`
+      using writer = await TestWriter.open()
+      const settings = archiveSettings(server, database)
+      const next = (): number => numbers.next().value as number
+      if (next() > 4) await archiveAll(writer, settings)
+      for (const step of drawn) {
+        play(() => writer, [step])
+        const number = next()
+        if (number === 1) playOthers(writer, next())
+        if (number > 1) continue
+        writer.link()
+        await archiveAll(writer, settings)
+      }
+      writer.pass(301_000)
+      const { retries } = await archiveAll(writer, settings)
+      expect(retries).toEqual([])
+      const views = await viewsOf(writer, server, database)
+      expect(views.archive).toEqual(views.database)
+      await server.client.command({ query: `DROP DATABASE ${database}` })
+    }),
+    { numRuns: 25 },
+  )
+})
