@@ -38,7 +38,7 @@ const STATEMENTS = [
   ) STRICT`,
   `CREATE TRIGGER archive_new_cpid AFTER INSERT ON cpids WHEN ${IS_ARCHIVED} BEGIN ${note('1, new.id, 0')} END`,
   `CREATE TRIGGER archive_cpid AFTER UPDATE OF state, has_mergelog, explained, unexplained_sources ON cpids
-    WHEN (old.state <> new.state OR ${EXPLAINED('old')} <> ${EXPLAINED('new')}) AND ${IS_ARCHIVED}
+    WHEN (old.state <> new.state OR old.has_mergelog <> new.has_mergelog OR ${EXPLAINED('old')} <> ${EXPLAINED('new')}) AND ${IS_ARCHIVED}
     BEGIN ${note('1, new.id, 0')} END`,
   `CREATE TRIGGER archive_mergelog_of_cpid AFTER UPDATE OF has_mergelog, explained ON cpids
     WHEN (old.has_mergelog <> new.has_mergelog OR old.explained <> new.explained) AND ${IS_ARCHIVED} BEGIN
