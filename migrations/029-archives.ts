@@ -17,9 +17,10 @@ const note = (values: string): string =>
   `INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (${values});`
 
 const STATEMENTS = [
+  // By which archives tell this database from another one that is called the same.
+  'ALTER TABLE progress ADD COLUMN instance BLOB',
   `CREATE TABLE archives (
     name TEXT PRIMARY KEY,
-    instance BLOB NOT NULL, -- by which archives tell this database from another of the same name
     arrival INTEGER NOT NULL DEFAULT 0,
     decision INTEGER NOT NULL DEFAULT 0,
     change INTEGER NOT NULL DEFAULT 0,

@@ -6,7 +6,6 @@ export const CHANGED = { cpid: 1, trace: 2, changeSpan: 3, spanCpid: 4, replaced
 
 interface Row {
   name: string
-  instance: Buffer
   arrival: number
   decision: number
   change: number
@@ -29,18 +28,18 @@ export class ArchivePositions implements ArchiveStore {
       if (!names.includes(name)) this.#db.prepare('DELETE FROM archives WHERE name = ?').run(name)
     const added = names.filter((name) => !known.includes(name))
     for (const name of added) {
-      const add = `INSERT INTO archives (name, instance)
-        VALUES (?, coalesce((SELECT instance FROM archives LIMIT 1), randomblob(16)))`
-      this.#db.prepare(add).run(name)
+      this.#db.prepare('INSERT INTO archives (name) VALUES (?)').run(name)
     }
     if (added.length > 0) this.#db.exec(EVERYTHING)
+    if (names.length > 0) this.#db.exec('UPDATE progress SET instance = coalesce(instance, randomblob(16))')
     this.#forgetPassed()
     return this.all()
   }
 
   all(): Map<string, KeptArchive> {
     const rows = this.#db.prepare<[], Row>('SELECT * FROM archives').all()
-    return new Map(rows.map((row) => [row.name, keptOf(row)]))
+    const instance = this.#db.prepare<[], Buffer | null>('SELECT instance FROM progress').pluck().get()
+    return new Map(rows.map((row) => [row.name, keptOf(row, instance?.toString('hex') ?? '')]))
   }
 
   moveTo(name: string, position: ArchivePosition, refused: number): void {
@@ -68,10 +67,10 @@ const EVERYTHING = `
   INSERT OR IGNORE INTO archive_changes (kind, item, other) SELECT ${CHANGED.trace}, id, 0 FROM traces;
   INSERT OR IGNORE INTO archive_changes (kind, item, other) SELECT ${CHANGED.changeSpan}, trace, cpid FROM change_spans;`
 
-function keptOf(row: Row): KeptArchive {
+function keptOf(row: Row, instance: string): KeptArchive {
   const { arrival, decision, change, version } = row
   return {
-    instance: row.instance.toString('hex'),
+    instance,
     position: {
       ...{ arrival, decision, change, version },
       refusedMergelog: row.refused_mergelog,

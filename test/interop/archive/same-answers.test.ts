@@ -66,6 +66,6 @@ test('over drawn histories, archived at drawn moments, the views of the archive 
       expect(views.archive).toEqual(views.database)
       await server.client.command({ query: `DROP DATABASE ${database}` })
     }),
-    { numRuns: 12, endOnFailure: true },
+    { numRuns: 15, endOnFailure: true },
   )
 }, 240_000)
