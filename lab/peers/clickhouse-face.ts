@@ -57,7 +57,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const body = await bodyOf(request)
   if (url.pathname === '/ping') return void response.end('Ok.\n')
   if (url.pathname === '/faults') {
-    faults = (JSON.parse(body.toString()) as Fault[]).map((fault) => ({ ...fault, left: fault.times ?? Infinity }))
+    faults = (JSON.parse(body.toString()) as Fault[]).map((fault) => ({
+      ...fault,
+      left: fault.times ?? Infinity,
+    }))
     return void response.end()
   }
   const queryId = url.searchParams.get('query_id') ?? crypto.randomUUID()
@@ -66,7 +69,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     const given = url.searchParams.get('query')
     const sql = given === null ? body.toString() : `${given}\n${body.toString()}`
     const fault = nextFault(given ?? sql)
-    if (fault?.kind === 'exception') throw new Exception(fault.code ?? 1000, `As the test wants it. (${fault.name ?? 'POCO_EXCEPTION'})`)
+    if (fault?.kind === 'exception')
+      throw new Exception(fault.code ?? 1000, `As the test wants it. (${fault.name ?? 'POCO_EXCEPTION'})`)
     if (fault?.kind === 'cut before') return void request.socket.destroy()
     if (fault?.kind === 'silent') return
     const result = await inTurn(() => run(sql, url))
@@ -89,7 +93,11 @@ function checkUser(request: IncomingMessage, url: URL): void {
       ? [url.searchParams.get('user') ?? 'default', url.searchParams.get('password') ?? '']
       : Buffer.from(basic, 'base64').toString().split(/:(.*)/s)
   if (name !== user || secret !== password)
-    throw new Exception(516, `${name}: Authentication failed: password is incorrect, or there is no user with such name. (AUTHENTICATION_FAILED)`, 403)
+    throw new Exception(
+      516,
+      `${name}: Authentication failed: password is incorrect, or there is no user with such name. (AUTHENTICATION_FAILED)`,
+      403,
+    )
 }
 
 function nextFault(sql: string): Fault | undefined {
@@ -105,26 +113,52 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /** What stands in the address but is no setting. */
-const NO_SETTING = /^(query|query_id|database|user|password|session_id|enable_http_compression|default_format|param_.*)$/
+const NO_SETTING =
+  /^(query|query_id|database|user|password|session_id|enable_http_compression|default_format|param_.*)$/
 
 async function run(sql: string, url: URL): Promise<Result> {
   const settings = [...url.searchParams].filter(([key]) => !NO_SETTING.test(key))
   const params = Object.fromEntries(
-    [...url.searchParams].flatMap(([key, value]) => (key.startsWith('param_') ? [[key.slice(6), value]] : [])),
+    [...url.searchParams].flatMap(([key, value]) =>
+      key.startsWith('param_') ? [[key.slice(6), value]] : [],
+    ),
   )
-  const set = async (text: string): Promise<unknown> => session.queryBindAsync(`SET ${text}`, {}, { format: 'TSV' })
+  const set = async (text: string): Promise<unknown> =>
+    session.queryBindAsync(`SET ${text}`, {}, { format: 'TSV' })
   try {
-    for (const [key, value] of settings) await set(`${key} = '${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`)
-    return await session.queryBindAsync(sql, params, { format: url.searchParams.get('default_format') ?? 'TabSeparated' })
+    for (const [key, value] of settings)
+      await set(`${key} = '${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`)
+    return await session.queryBindAsync(sql, params, {
+      format: url.searchParams.get('default_format') ?? 'TabSeparated',
+    })
   } finally {
     for (const [key] of settings) await set(`${key} = DEFAULT`).catch(() => undefined)
   }
 }
 
-function send(request: IncomingMessage, response: ServerResponse, url: URL, queryId: string, result: Result): void {
-  const isPacked = url.searchParams.get('enable_http_compression') === '1' && /gzip/.test(String(request.headers['accept-encoding']))
-  const counts = { read_rows: String(result.rowsRead), read_bytes: String(result.bytesRead), written_rows: '0', written_bytes: '0' }
-  const summary = JSON.stringify({ ...counts, total_rows_to_read: '0', result_rows: '0', result_bytes: '0', elapsed_ns: '0' })
+function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  url: URL,
+  queryId: string,
+  result: Result,
+): void {
+  const isPacked =
+    url.searchParams.get('enable_http_compression') === '1' &&
+    /gzip/.test(String(request.headers['accept-encoding']))
+  const counts = {
+    read_rows: String(result.rowsRead),
+    read_bytes: String(result.bytesRead),
+    written_rows: '0',
+    written_bytes: '0',
+  }
+  const summary = JSON.stringify({
+    ...counts,
+    total_rows_to_read: '0',
+    result_rows: '0',
+    result_bytes: '0',
+    elapsed_ns: '0',
+  })
   response.writeHead(200, {
     'x-clickhouse-query-id': queryId,
     'x-clickhouse-server-display-name': 'face',
@@ -138,7 +172,10 @@ function fail(response: ServerResponse, queryId: string, error: unknown): void {
   const text = error instanceof Error ? error.message.replace(/^Query failed: /, '') : String(error)
   const code = error instanceof Exception ? error.code : Number(/^Code: (\d+)/.exec(text)?.[1] ?? 1000)
   const status = error instanceof Exception ? error.status : 404
-  response.writeHead(status, { 'x-clickhouse-exception-code': String(code), 'x-clickhouse-query-id': queryId })
+  response.writeHead(status, {
+    'x-clickhouse-exception-code': String(code),
+    'x-clickhouse-query-id': queryId,
+  })
   response.end(`${text} (version 26.7)\n`)
 }
 

@@ -61,7 +61,10 @@ function threadData(config: CausewayConfig, components: Components) {
 }
 
 /** By which exporters each signal is sent, and which of them are archives. */
-export function sentTo({ exporters, pipelines: { outTraces, outLogs } }: CausewayConfig, components: Components) {
+export function sentTo(
+  { exporters, pipelines: { outTraces, outLogs } }: CausewayConfig,
+  components: Components,
+) {
   const archives = exporters
     .filter(({ type }) => typeNamed(components.exporters, type)?.archive !== undefined)
     .map(({ id }) => id)

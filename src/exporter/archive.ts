@@ -7,7 +7,13 @@ import {
 } from '../model/archive.ts'
 import { errorText } from '../model/faults.ts'
 import type { Clock } from '../model/time-and-size.ts'
-import { type RetryNotice, type RetrySettings, retryDelayMs, sleep as realSleep, type Sleep } from './open-transport.ts'
+import {
+  type RetryNotice,
+  type RetrySettings,
+  retryDelayMs,
+  sleep as realSleep,
+  type Sleep,
+} from './open-transport.ts'
 
 /** Writes facts into an archive. `write` never rejects. */
 export interface Archive extends AsyncDisposable {
@@ -27,8 +33,7 @@ export interface ArchiveBatch {
  * - retry: some of it may be there; write it again.
  */
 export type ArchiveOutcome =
-  | { kind: 'written'; rows: number; refused: number; message: string }
-  | { kind: 'retry'; reason: string }
+  { kind: 'written'; rows: number; refused: number; message: string } | { kind: 'retry'; reason: string }
 
 export interface ArchiveProgress {
   readonly position: ArchivePosition

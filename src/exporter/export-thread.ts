@@ -22,7 +22,8 @@ const SIGNALS: readonly Signal[] = ['traces', 'logs']
 const KINDS: Record<Signal, string> = { traces: 'decision', logs: 'log decision' }
 
 /** The thread that sends the outbox; each exporter goes its own way, so that a dead one holds up no other. */
-const { path, exporters, archives, keptArchives, authenticators, positions, userAgent, ...data } = workerData as ExportThreadData
+const { path, exporters, archives, keptArchives, authenticators, positions, userAgent, ...data } =
+  workerData as ExportThreadData
 const { COMPONENTS: components } = (await import(data.components)) as { COMPONENTS: ExporterTypes }
 
 async function run(port: MessagePort): Promise<void> {

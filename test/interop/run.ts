@@ -27,7 +27,9 @@ async function withoutChdb(): Promise<string[]> {
     await installChdb()
     return []
   } catch (error) {
-    process.stderr.write(`chdb cannot be installed, so that test/interop/archive is not run: ${String(error)}\n`)
+    process.stderr.write(
+      `chdb cannot be installed, so that test/interop/archive is not run: ${String(error)}\n`,
+    )
     return ['--testPathIgnorePatterns=/test/interop/archive/', '--testPathIgnorePatterns=/node_modules/']
   }
 }

@@ -49,7 +49,11 @@ export function openArchive(settings: ClickHouseSettings, host: ArchiveHost): Ar
 }
 
 /** For whoever asks whether it would take something: nothing is written. */
-export function openTransport(settings: ClickHouseSettings, _signal: SentSignal, host: SendingHost): Transport {
+export function openTransport(
+  settings: ClickHouseSettings,
+  _signal: SentSignal,
+  host: SendingHost,
+): Transport {
   const { client, close } = openClient(settings, host, host.longestMs)
   return {
     send: async (_request, signal) => {
@@ -183,7 +187,13 @@ class ClickHouseArchive implements Archive {
     const at: Writing = { causeway, raw, version, nowMs }
     const total = { rows: 0, refused: 0, message: '' }
     for (const table of TABLES)
-      await this.#insert(`${this.#layout.database}.${table.name}`, table.columns, table.rows(facts, at), total, signal)
+      await this.#insert(
+        `${this.#layout.database}.${table.name}`,
+        table.columns,
+        table.rows(facts, at),
+        total,
+        signal,
+      )
     if (this.#layout.tracesTable !== undefined)
       await this.#insert(nameOfTraces(this.#layout), OTEL_COLUMNS, otelRows(facts.sentSpans), total, signal)
     return { kind: 'written', ...total }
@@ -198,7 +208,8 @@ class ClickHouseArchive implements Archive {
     signal: AbortSignal,
   ): Promise<void> {
     const parts: (readonly string[])[] = []
-    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) parts.push(rows.slice(from, from + ROWS_AT_ONCE))
+    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
+      parts.push(rows.slice(from, from + ROWS_AT_ONCE))
     parts.reverse()
     for (let part = parts.pop(); part !== undefined; part = parts.pop()) {
       try {
@@ -243,7 +254,11 @@ class ClickHouseArchive implements Archive {
 const NO_TABLE = new Set(['60', '81'])
 
 /** The newest migration that was done there; 0 where there is nothing yet. */
-async function newestOf(client: ClickHouseClient, { database }: ArchiveLayout, signal: AbortSignal): Promise<number> {
+async function newestOf(
+  client: ClickHouseClient,
+  { database }: ArchiveLayout,
+  signal: AbortSignal,
+): Promise<number> {
   try {
     const answer = await client.query({
       query: `SELECT toUInt32(max(number)) AS newest FROM \`${database}\`.\`schema_migrations\``,
@@ -259,7 +274,11 @@ async function newestOf(client: ClickHouseClient, { database }: ArchiveLayout, s
 }
 
 /** Throws where the tables are not those that this program writes, and would not be made. */
-async function schemaOf(client: ClickHouseClient, settings: ClickHouseSettings, signal: AbortSignal): Promise<void> {
+async function schemaOf(
+  client: ClickHouseClient,
+  settings: ClickHouseSettings,
+  signal: AbortSignal,
+): Promise<void> {
   const newest = await newestOf(client, layoutOf(settings), signal)
   refuseNewer(newest)
   if (newest < NEWEST && !settings.createsSchema)
@@ -276,7 +295,11 @@ function refuseNewer(newest: number): void {
 }
 
 /** Several may do so at once: every statement may be run again. */
-export async function migrate(client: ClickHouseClient, layout: ArchiveLayout, signal: AbortSignal): Promise<string[]> {
+export async function migrate(
+  client: ClickHouseClient,
+  layout: ArchiveLayout,
+  signal: AbortSignal,
+): Promise<string[]> {
   const before = await newestOf(client, layout, signal)
   refuseNewer(before)
   const done: string[] = []

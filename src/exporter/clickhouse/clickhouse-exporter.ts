@@ -67,14 +67,22 @@ const schema = section('Archives everything that is stored in ClickHouse, with w
   cluster: optionalField(CLUSTER, 'A cluster of servers: tables are replicated, and spread over its shards.'),
   retention: field(DURATION, '0s', 'How long a fact is kept there, in whole days; 0s for ever.'),
   raw: field(FLAG, 'false', 'Keep the bytes of spans and log records too, as they were received.'),
-  create_schema: field(FLAG, 'true', 'Make and change the tables; `false` where somebody else runs `causeway archive init --print`.'),
+  create_schema: field(
+    FLAG,
+    'true',
+    'Make and change the tables; `false` where somebody else runs `causeway archive init --print`.',
+  ),
   flush_interval: field(POSITIVE_DURATION, '1s', 'How long it rests when all is written.'),
   compression: field(choice(['gzip', 'none']), 'gzip', 'How requests are compressed.'),
   timeout: field(POSITIVE_DURATION, '60s', 'How long one request may take.'),
   tls: clientTls,
   retry_on_failure: section('What happens after a write failed. It is tried again until it works.', {
     initial_interval: field(POSITIVE_DURATION, '1s', 'The first pause.'),
-    max_interval: field(POSITIVE_DURATION, '30s', 'The longest pause; each is half as long again as the last.'),
+    max_interval: field(
+      POSITIVE_DURATION,
+      '30s',
+      'The longest pause; each is half as long again as the last.',
+    ),
     ...refusedKeys(NEVER, 'enabled', 'max_elapsed_time'),
     ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'multiplier', 'randomization_factor'),
   }),
@@ -86,7 +94,13 @@ const schema = section('Archives everything that is stored in ClickHouse, with w
   ...refusedKeys('log records go into a table of the archive; remove it', 'logs_table_name'),
   ...refusedKeys('write endpoint, username, password and database', 'connection_params', 'dsn'),
   ...refusedKeys(OUTBOX, 'sending_queue'),
-  ...refusedKeys(UNSUPPORTED_COLLECTOR_KEY, 'metrics_tables', 'metrics_table_name', 'json', 'map_body_to_attributes'),
+  ...refusedKeys(
+    UNSUPPORTED_COLLECTOR_KEY,
+    'metrics_tables',
+    'metrics_table_name',
+    'json',
+    'map_body_to_attributes',
+  ),
 })
 
 export interface ClickHouseSettings {

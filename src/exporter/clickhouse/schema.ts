@@ -96,8 +96,12 @@ function tableStatements(layout: ArchiveLayout, made: TableOf): string[] {
   const { cluster, retentionDays } = layout
   const [database = '', name = ''] = made.table.split('.')
   const local = cluster === undefined ? name : `${name}_local`
-  const lines = [...made.columns.map((column) => `${quoted(column.name)} ${column.type}`), ...(made.indexes ?? [])]
-  const ttl = retentionDays > 0 && made.day !== undefined ? `\nTTL ${made.day} + INTERVAL ${retentionDays} DAY` : ''
+  const lines = [
+    ...made.columns.map((column) => `${quoted(column.name)} ${column.type}`),
+    ...(made.indexes ?? []),
+  ]
+  const ttl =
+    retentionDays > 0 && made.day !== undefined ? `\nTTL ${made.day} + INTERVAL ${retentionDays} DAY` : ''
   const statement = `CREATE TABLE IF NOT EXISTS ${qualified(database, local)}${onCluster(layout)} (
   ${lines.join(',\n  ')}
 ) ENGINE = ${cluster === undefined ? made.engine : replicated(made.engine, database, local)}${
@@ -166,7 +170,8 @@ function replicated(engine: string, database: string, table: string): string {
   return `Replicated${name}(${settings === '' ? path : `${path}, ${settings}`})`
 }
 
-const onCluster = ({ cluster }: ArchiveLayout): string => (cluster === undefined ? '' : ` ON CLUSTER ${quoted(cluster)}`)
+const onCluster = ({ cluster }: ArchiveLayout): string =>
+  cluster === undefined ? '' : ` ON CLUSTER ${quoted(cluster)}`
 
 /** Names are checked when the configuration is read: letters, digits and underscores. */
 const quoted = (name: string): string => `\`${name}\``
@@ -175,7 +180,10 @@ const qualified = (database: string, name: string): string => `${quoted(database
 const text = (value: string): string => `'${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`
 
 /** What makes a role that only reads: some clusters, so much at a time. */
-export function roleStatements(layout: ArchiveLayout, { role, clusters }: { role: string; clusters: readonly string[] }): string[] {
+export function roleStatements(
+  layout: ArchiveLayout,
+  { role, clusters }: { role: string; clusters: readonly string[] },
+): string[] {
   const on = onCluster(layout)
   const listed = clusters.map(text).join(', ')
   const local = layout.cluster === undefined ? '' : '_local'

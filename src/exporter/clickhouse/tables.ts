@@ -142,7 +142,10 @@ const sentColumns = [
   { name: 'cluster', type: TEXT_OR_NONE, of: (fact: { cluster: string | null }) => fact.cluster },
 ]
 
-type MergelogOrCpid = Pick<ArchivedMergelog, 'service' | 'cluster' | 'object' | 'objectUid' | 'objectVersion' | 'reason'>
+type MergelogOrCpid = Pick<
+  ArchivedMergelog,
+  'service' | 'cluster' | 'object' | 'objectUid' | 'objectVersion' | 'reason'
+>
 
 const mergelogColumns: Column<MergelogOrCpid>[] = [
   ...sentColumns,
@@ -171,7 +174,8 @@ interface Edge {
 }
 
 function* edgesOf({ mergelogs, removedEdges }: ArchivedFacts): Iterable<Edge> {
-  for (const { source, cpid } of removedEdges) yield { source, cpid, cluster: null, isGone: true, arrivedMs: 0 }
+  for (const { source, cpid } of removedEdges)
+    yield { source, cpid, cluster: null, isGone: true, arrivedMs: 0 }
   for (const { cpid, sources, cluster, arrivedMs } of mergelogs)
     for (const source of sources) yield { source, cpid, cluster, isGone: false, arrivedMs }
 }

@@ -31,7 +31,8 @@ const LOG = `s.time AS time, s.event_name AS event_name, s.severity AS severity,
 const inTwoParts = (name: string, columns: string): View[] => {
   const part = (of: string, cpid: string, condition: string): View => ({
     name: of,
-    sql: (table) => `SELECT s.arrival AS arrival, ${cpid}, ${columns} FROM ${table(name)} AS s FINAL${condition}`,
+    sql: (table) =>
+      `SELECT s.arrival AS arrival, ${cpid}, ${columns} FROM ${table(name)} AS s FINAL${condition}`,
   })
   return [
     part(`audit_${name}`, cpidOrNull, ''),
@@ -46,7 +47,9 @@ const IN_TRACE = `s.root AS root, s.episode AS episode, ${hexOf('s.trace_id')} A
 export const VIEWS: readonly View[] = [
   {
     name: 'audit_cpids',
-    sql: (table) => `SELECT cpid, state, m.1 AS kind, explained, first_seen, m.2 AS merged_at, m.3 AS service, m.4 AS cluster,
+    sql: (
+      table,
+    ) => `SELECT cpid, state, m.1 AS kind, explained, first_seen, m.2 AS merged_at, m.3 AS service, m.4 AS cluster,
   m.5 AS object, m.6 AS object_uid, m.7 AS object_version, m.8 AS reason, m.9 AS causeway
 FROM (SELECT s.cpid AS cpid, argMax(s.state, s.version) AS state, argMax(s.explained, s.version) AS explained,
     min(s.first_seen) AS first_seen,
@@ -56,7 +59,9 @@ FROM (SELECT s.cpid AS cpid, argMax(s.state, s.version) AS state, argMax(s.expla
   },
   {
     name: 'audit_mergelogs',
-    sql: (table) => `SELECT s.cpid AS cpid, s.time AS time, s.arrived AS arrived, length(s.sources) AS source_count, s.service AS service,
+    sql: (
+      table,
+    ) => `SELECT s.cpid AS cpid, s.time AS time, s.arrived AS arrived, length(s.sources) AS source_count, s.service AS service,
   s.cluster AS cluster, s.object AS object, s.object_uid AS object_uid, s.object_version AS object_version, s.reason AS reason,
   s.causeway AS causeway FROM ${table('mergelogs')} AS s FINAL`,
   },
@@ -88,7 +93,9 @@ FROM ${table('cascade_spans')} AS s FINAL`,
   },
   {
     name: 'audit_cascade_actors',
-    sql: (table) => `SELECT ${IN_TRACE}, s.actor AS actor, s.writes AS writes, s.gaps AS gaps, s.began AS began,
+    sql: (
+      table,
+    ) => `SELECT ${IN_TRACE}, s.actor AS actor, s.writes AS writes, s.gaps AS gaps, s.began AS began,
   s.causeway AS causeway FROM ${table('cascade_actors')} AS s FINAL`,
   },
   ...inTwoParts('spans', SPAN),
@@ -96,12 +103,16 @@ FROM ${table('cascade_spans')} AS s FINAL`,
   ...inTwoParts('logs', LOG),
   {
     name: 'audit_rejected_mergelogs',
-    sql: (table) => `SELECT s.arrived AS arrived, s.cpid AS cpid, s.sources AS sources, s.reason AS reason, s.service AS service,
+    sql: (
+      table,
+    ) => `SELECT s.arrived AS arrived, s.cpid AS cpid, s.sources AS sources, s.reason AS reason, s.service AS service,
   s.cluster AS cluster, s.sender AS sender, s.causeway AS causeway FROM ${table('refused_mergelogs')} AS s FINAL`,
   },
   {
     name: 'audit_contested_mergelogs',
-    sql: (table) => `SELECT s.arrived AS arrived, s.cpid AS cpid, s.reason AS reason, s.service AS service, s.cluster AS cluster,
+    sql: (
+      table,
+    ) => `SELECT s.arrived AS arrived, s.cpid AS cpid, s.reason AS reason, s.service AS service, s.cluster AS cluster,
   s.sources AS sources, s.sender AS sender, k.arrived AS kept_arrived, k.service AS kept_service, k.cluster AS kept_cluster,
   toJSONString(arrayMap(source -> toString(source), k.sources)) AS kept_sources, s.causeway AS causeway
 FROM ${table('refused_mergelogs')} AS s FINAL
@@ -135,7 +146,8 @@ export const WALKS: readonly View[] = [
   },
   {
     name: 'ancestors',
-    sql: (table) => `WITH RECURSIVE ${above(table)} SELECT DISTINCT cpid FROM above WHERE cpid != {cpid:UUID}`,
+    sql: (table) =>
+      `WITH RECURSIVE ${above(table)} SELECT DISTINCT cpid FROM above WHERE cpid != {cpid:UUID}`,
   },
   {
     name: 'roots',

@@ -84,7 +84,9 @@ export class SqliteArchiveReader implements ArchiveReader {
       refusedMergelog: mergelogs.upTo,
       refusedItem: items,
     }
-    const hasMoved = (Object.keys(upTo) as (keyof ArchivePosition)[]).some((key) => upTo[key] !== position[key])
+    const hasMoved = (Object.keys(upTo) as (keyof ArchivePosition)[]).some(
+      (key) => upTo[key] !== position[key],
+    )
     const hasMore = arrivals.hasMore || decisions.hasMore || changes.hasMore || mergelogs.hasMore
     return hasMoved ? { facts, upTo, hasMore, lost: mergelogs.lost } : undefined
   }
@@ -140,7 +142,9 @@ export class SqliteArchiveReader implements ArchiveReader {
     )
     facts.spans.push(...spans.filter(({ arrival }) => arrival <= upTo))
     facts.logs.push(...logs.filter(({ arrival }) => arrival <= upTo))
-    facts.mergelogs.push(...mergelogs.filter(({ arrival }) => arrival <= upTo).map(({ mergelog }) => mergelog))
+    facts.mergelogs.push(
+      ...mergelogs.filter(({ arrival }) => arrival <= upTo).map(({ mergelog }) => mergelog),
+    )
     this.#addObjectEvents(facts.spans, facts)
     return { upTo, hasMore: upTo < end }
   }
@@ -165,7 +169,11 @@ export class SqliteArchiveReader implements ArchiveReader {
       const bytes = builtOf(() => outgoingSpan(item))
       if (bytes !== undefined) facts.sentSpans.push({ bytes, envelopes: this.#outbox.envelopes(item.scope) })
     }
-    for (const placed of this.#all(`${PLACED} WHERE d.decision > ? AND d.decision <= ? ORDER BY d.decision`, after, last))
+    for (const placed of this.#all(
+      `${PLACED} WHERE d.decision > ? AND d.decision <= ? ORDER BY d.decision`,
+      after,
+      last,
+    ))
       facts.placements.push(placementOf(placed))
     return { upTo: last, hasMore: last < lastOfAll }
   }
@@ -198,7 +206,8 @@ export class SqliteArchiveReader implements ArchiveReader {
         case CHANGED.replacedMergelog:
           this.#replaced(item, row['sources'] as Buffer, facts)
           for (const found of this.#all(CPID, item)) facts.cpids.push(cpidOf(found))
-          for (const found of this.#all('SELECT id FROM traces WHERE root = ?', item)) traces.add(whole(found['id']))
+          for (const found of this.#all('SELECT id FROM traces WHERE root = ?', item))
+            traces.add(whole(found['id']))
       }
     }
     for (const trace of traces) {
@@ -218,7 +227,10 @@ export class SqliteArchiveReader implements ArchiveReader {
 
   /** The edges of a mergelog that was replaced and that its CPID has no more; a pruned one keeps its edges in the archive. */
   #replaced(id: number, before: Buffer, facts: ArchivedFacts): void {
-    const [now] = this.#all('SELECT c.uuid AS cpid, m.sources FROM mergelogs m CROSS JOIN cpids c ON c.id = m.cpid WHERE m.cpid = ?', id)
+    const [now] = this.#all(
+      'SELECT c.uuid AS cpid, m.sources FROM mergelogs m CROSS JOIN cpids c ON c.id = m.cpid WHERE m.cpid = ?',
+      id,
+    )
     if (now === undefined) return
     const kept = new Set(cpidsOf(now['sources'] as Buffer))
     for (const source of cpidsOf(before))
@@ -321,7 +333,8 @@ const PLACED = `SELECT ${IN_TRACE}, d.parent_id AS placed_under, d.flags AS sent
 
 const whole = (value: Value | undefined): number => Number(value ?? 0)
 const big = (value: Value | undefined): bigint => BigInt(value as bigint)
-const text = (value: Value | undefined): string | null => (value === null || value === undefined ? null : String(value))
+const text = (value: Value | undefined): string | null =>
+  value === null || value === undefined ? null : String(value)
 const hex = (value: Value | undefined): string => (value as Buffer).toString('hex')
 const isSet = (value: Value | undefined): boolean => whole(value) !== 0
 const cpid = (value: Value | undefined): Cpid => cpidOfBytes(value as Buffer)

@@ -22,7 +22,10 @@ const settingsOf = (other: Partial<ClickHouseSettings> = {}): ClickHouseSettings
 /** A change that merges with another, work for both, and a refused mergelog. */
 function work(writer: TestWriter, from = 1): void {
   const [one, other, merged] = [cpid(from), cpid(from + 1), cpid(from + 2)]
-  writer.mergelogs('kubectl', [{ new: one, sources: [] }, { new: other, sources: [] }])
+  writer.mergelogs('kubectl', [
+    { new: one, sources: [] },
+    { new: other, sources: [] },
+  ])
   writer.mergelogs('merger', [{ new: merged, sources: [one, other] }])
   writer.mergelogs('liar', [{ new: merged, sources: [merged] }])
   const spans = [one, other, merged].map((carried, at) => ({
@@ -135,11 +138,16 @@ test('a row that ClickHouse cannot take is passed over and counted, and nothing 
   const { retries, refused } = await archiveAll(writer, settings, { signal: stop.signal })
   expect(retries[0]).toMatch(/VIOLATED_CONSTRAINT/)
   expect(refused).toBe(0)
-  await server.client.command({ query: `ALTER TABLE ${settings.database}.mergelogs DROP CONSTRAINT no_merges` })
+  await server.client.command({
+    query: `ALTER TABLE ${settings.database}.mergelogs DROP CONSTRAINT no_merges`,
+  })
   await server.client.command({
     query: `ALTER TABLE ${settings.database}.mergelogs MODIFY COLUMN reason Nullable(UInt8)`,
   })
-  writer.mergelogs('odd', [{ new: cpid(20), sources: [], reason: 'no number' }, { new: cpid(21), sources: [] }])
+  writer.mergelogs('odd', [
+    { new: cpid(20), sources: [], reason: 'no number' },
+    { new: cpid(21), sources: [] },
+  ])
   writer.link()
   const passed = await archiveAll(writer, settings)
   expect(passed.refused).toBe(1)
@@ -189,7 +197,14 @@ test('what two Causeways were told is one row, and each has its own part of a ca
   await archiveAll(eu, { ...settings, causeway: 'eu' })
   await archiveAll(us, { ...settings, causeway: 'us' })
   const views = await viewsOf(eu, server, settings.database)
-  for (const view of ['audit_cpids', 'audit_mergelogs', 'audit_edges', 'audit_spans', 'audit_object_events', 'audit_logs'])
+  for (const view of [
+    'audit_cpids',
+    'audit_mergelogs',
+    'audit_edges',
+    'audit_spans',
+    'audit_object_events',
+    'audit_logs',
+  ])
     expect(views.archive[view]).toEqual(views.database[view])
   const cascades = await server.rows(
     `SELECT causeway, count() AS n FROM ${settings.database}.audit_cascades GROUP BY causeway ORDER BY causeway`,

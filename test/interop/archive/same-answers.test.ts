@@ -38,7 +38,10 @@ test('the views of the archive show what those of the example show', async () =>
 
 /** Whatever else is archived: log records, and mergelogs of a CPID that has another. */
 function playOthers(writer: TestWriter, drawn: number): void {
-  writer.logs('worker', [{ time: 5, body: 'without' }, { time: 6, body: 'with', cpid: cpid((drawn % 6) + 1) }])
+  writer.logs('worker', [
+    { time: 5, body: 'without' },
+    { time: 6, body: 'with', cpid: cpid((drawn % 6) + 1) },
+  ])
   writer.mergelogs('other', [{ new: cpid((drawn % 6) + 1), sources: [cpid(7), cpid(8)] }])
 }
 

@@ -21,7 +21,14 @@ export function archiveSettings(
     ...{ endpoint: server.endpoint, username: 'writer', password: 'secret', database, causeway: 'prod-eu' },
     ...{ tracesTable: 'otel_traces', retentionDays: 0, raw: false, createsSchema: true, intervalMs: 10 },
     ...{ compresses: true, timeoutMs: 60_000, retry: RETRY },
-    tls: { insecure: true, insecureSkipVerify: false, minVersion: 'TLSv1.2', cipherSuites: [], curves: [], reloadIntervalMs: 0 },
+    tls: {
+      insecure: true,
+      insecureSkipVerify: false,
+      minVersion: 'TLSv1.2',
+      cipherSuites: [],
+      curves: [],
+      reloadIntervalMs: 0,
+    },
     ...other,
   }
 }
@@ -47,7 +54,13 @@ export async function archiveAll(
     onTrouble: (reason) => archived.retries.push(reason),
   })
   const drain = new ArchiveDrain(kept.position, {
-    ...{ archive, reader: new SqliteArchiveReader(writer.db), clock: systemClock, retry: RETRY, intervalMs: 10 },
+    ...{
+      archive,
+      reader: new SqliteArchiveReader(writer.db),
+      clock: systemClock,
+      retry: RETRY,
+      intervalMs: 10,
+    },
     random: () => 0.5,
     onMoved: ({ position, delivered, refused }) => {
       archived.rows += delivered

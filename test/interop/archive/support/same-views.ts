@@ -13,7 +13,10 @@ export async function viewsOf(
   const database: Rows = {}
   const archived: Rows = {}
   for (const { name } of VIEWS) {
-    const columns = writer.db.prepare<[], string>(`SELECT name FROM pragma_table_info('${name}')`).pluck().all()
+    const columns = writer.db
+      .prepare<[], string>(`SELECT name FROM pragma_table_info('${name}')`)
+      .pluck()
+      .all()
     if (columns.length === 0) continue
     const listed = columns.map((column) => `"${column}"`).join()
     const stored = writer.db.prepare<[], Record<string, unknown>>(`SELECT ${listed} FROM ${name}`).all()
@@ -32,6 +35,7 @@ function asText(row: Record<string, unknown>, columns: readonly string[]): strin
 /** Of a JSON list the items in order; of a number what both can say of it. */
 function plain(value: unknown): string {
   if (typeof value === 'number') return String(Math.round(value * 1e3) / 1e3)
-  if (typeof value === 'string' && value.startsWith('["')) return (JSON.parse(value) as string[]).sort().join()
+  if (typeof value === 'string' && value.startsWith('["'))
+    return (JSON.parse(value) as string[]).sort().join()
   return String(value)
 }
