@@ -48,8 +48,13 @@ export class ClickHouseServer implements AsyncDisposable {
   }
 
   /** Rows, with times as RFC 3339. */
-  async rows(query: string, params: Record<string, unknown> = {}): Promise<Record<string, unknown>[]> {
+  async rows(
+    query: string,
+    params: Record<string, unknown> = {},
+    database = 'default',
+  ): Promise<Record<string, unknown>[]> {
     const answer = await this.client.query({
+      http_headers: { 'x-clickhouse-database': database },
       query,
       query_params: params,
       format: 'JSONEachRow',

@@ -73,7 +73,7 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
       throw new Exception(fault.code ?? 1000, `As the test wants it. (${fault.name ?? 'POCO_EXCEPTION'})`)
     if (fault?.kind === 'cut before') return void request.socket.destroy()
     if (fault?.kind === 'silent') return
-    const result = await inTurn(() => run(sql, url))
+    const result = await inTurn(() => run(sql, url, databaseOf(request, url)))
     if (fault?.kind === 'cut after') return void request.socket.destroy()
     send(request, response, url, queryId, result)
   } catch (error) {
@@ -106,6 +106,12 @@ function nextFault(sql: string): Fault | undefined {
   return found
 }
 
+/** As ClickHouse takes it: a header, or a parameter. */
+function databaseOf(request: IncomingMessage, url: URL): string {
+  const header = request.headers['x-clickhouse-database']
+  return typeof header === 'string' ? header : (url.searchParams.get('database') ?? 'default')
+}
+
 function inTurn<T>(work: () => Promise<T>): Promise<T> {
   const done = turn.then(work, work)
   turn = done.catch(() => undefined)
@@ -116,7 +122,7 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
 const NO_SETTING =
   /^(query|query_id|database|user|password|session_id|enable_http_compression|default_format|param_.*)$/
 
-async function run(sql: string, url: URL): Promise<Result> {
+async function run(sql: string, url: URL, database: string): Promise<Result> {
   const settings = [...url.searchParams].filter(([key]) => !NO_SETTING.test(key))
   const params = Object.fromEntries(
     [...url.searchParams].flatMap(([key, value]) =>
@@ -126,6 +132,7 @@ async function run(sql: string, url: URL): Promise<Result> {
   const set = async (text: string): Promise<unknown> =>
     session.queryBindAsync(`SET ${text}`, {}, { format: 'TSV' })
   try {
+    await session.queryBindAsync(`USE \`${database.replaceAll('`', '')}\``, {}, { format: 'TSV' })
     for (const [key, value] of settings)
       await set(`${key} = '${value.replaceAll(/[\\']/g, String.raw`\$&`)}'`)
     return await session.queryBindAsync(sql, params, {

@@ -129,6 +129,7 @@ export class ArchiveDrain {
     const nowMs = Math.trunc(clock.wallMs())
     const version = Math.max(this.#position.version + 1, nowMs * 1_000)
     const batch: ArchiveBatch = { facts, version, nowMs }
+    const stopped = (): boolean => signal.aborted
     for (let intervalMs = retry.initialIntervalMs; ;) {
       const outcome = await written(archive, batch, signal)
       if (outcome.kind === 'written') {
@@ -138,11 +139,11 @@ export class ArchiveDrain {
         onMoved({ position: this.#position, delivered: outcome.rows, refused: outcome.refused + lost })
         return true
       }
-      if (signal.aborted) return false
+      if (stopped()) return false
       const delayMs = retryDelayMs(intervalMs, undefined, retry, random)
       onRetry({ reason: outcome.reason, delayMs })
       await this.#sleep(delayMs, signal)
-      if (signal.aborted) return false
+      if (stopped()) return false
       intervalMs = Math.min(intervalMs * retry.multiplier, retry.maxIntervalMs)
     }
   }

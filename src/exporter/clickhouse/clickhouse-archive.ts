@@ -27,16 +27,16 @@ const CLAIM_LASTS_S = 120
 /** Codes of ClickHouse that are about a row, not about the moment: it could not parse it, or it fits into no column. */
 const OF_ROWS = new Set(['6', '26', '27', '38', '41', '53', '69', '70', '72', '117', '131', '321', '349'])
 
-const WHAT_TO_DO: Readonly<Record<string, string>> = {
-  '164': 'the user may only read; grant it INSERT and CREATE on the database',
-  '193': 'correct username and password',
-  '194': 'correct username and password',
-  '242': 'the table is read-only, most often since its Keeper cannot be reached; see to that',
-  '243': 'its disk is full; make room',
-  '252': 'it has too many parts to merge; it is written to again once it has merged some',
-  '497': 'grant the user INSERT, SELECT and CREATE on the database',
-  '516': 'correct username and password',
-}
+const WHAT_TO_DO = new Map([
+  ['164', 'the user may only read; grant it INSERT and CREATE on the database'],
+  ['193', 'correct username and password'],
+  ['194', 'correct username and password'],
+  ['242', 'the table is read-only, most often since its Keeper cannot be reached; see to that'],
+  ['243', 'its disk is full; make room'],
+  ['252', 'it has too many parts to merge; it is written to again once it has merged some'],
+  ['497', 'grant the user INSERT, SELECT and CREATE on the database'],
+  ['516', 'correct username and password'],
+])
 
 export function layoutOf(settings: ClickHouseSettings): ArchiveLayout {
   const { database, tracesTable, cluster, retentionDays } = settings
@@ -321,7 +321,7 @@ export async function migrate(
 /** What an operator can do something about, in one line. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof ClickHouseError)) return errorText(error)
-  const advice = WHAT_TO_DO[error.code]
+  const advice = WHAT_TO_DO.get(error.code)
   return `${shortOf(error)}${advice === undefined ? '' : `; ${advice}`}`
 }
 

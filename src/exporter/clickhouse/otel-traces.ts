@@ -1,3 +1,4 @@
+/* eslint-disable causeway/no-lookup-by-name -- fields have the names of OTLP */
 import type { ArchivedSentSpan } from '../../model/archive.ts'
 import { isOutOfMemory } from '../../model/faults.ts'
 import { type Json, type JsonObject, jsonOfProtobuf } from '../../model/otlp/protobuf-to-json.ts'

@@ -332,7 +332,7 @@ const PLACED = `SELECT ${IN_TRACE}, d.parent_id AS placed_under, d.flags AS sent
   ${OF_SPAN} LEFT JOIN spans w ON w.id = d.cause AND w.origin <> s.origin`
 
 const whole = (value: Value | undefined): number => Number(value ?? 0)
-const big = (value: Value | undefined): bigint => BigInt(value as bigint)
+const big = (value: Value | undefined): bigint => value as bigint
 const text = (value: Value | undefined): string | null =>
   value === null || value === undefined ? null : String(value)
 const hex = (value: Value | undefined): string => (value as Buffer).toString('hex')

@@ -4,12 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { ClickHouseServer } from '../../../lab/harness/clickhouse-server.ts'
+import { documentedQueries, readAuditDocs } from '../../audit/documented-queries.ts'
 import { exampleDatabase } from '../../audit/example-database.ts'
 import { play, steps } from '../../support/drawn-history.ts'
 import { cpid } from '../../support/otlp-requests.ts'
 import { TestWriter } from '../../support/test-writer.ts'
 import { archiveAll, archiveSettings } from './support/archiving.ts'
-import { viewsOf } from './support/same-views.ts'
+import { asText, viewsOf } from './support/same-views.ts'
+
+const POD = /'v1\/pods\/default\/web-7c9-[ab]'/g
 
 let server: ClickHouseServer
 beforeAll(async () => {
@@ -45,6 +48,23 @@ function playOthers(writer: TestWriter, drawn: number): void {
   writer.mergelogs('other', [{ new: cpid((drawn % 6) + 1), sources: [cpid(7), cpid(8)] }])
 }
 
+const QUESTIONS = documentedQueries(readAuditDocs())
+
+/** Every question of docs/audit.md, asked of the Pod that all drawn work is about; in what order is not drawn. */
+async function expectSameAnswers(writer: TestWriter, database: string): Promise<void> {
+  for (const { title, plainSql = '', clickHouseSql } of QUESTIONS) {
+    const [stored, archived] = [plainSql, clickHouseSql].map((sql) =>
+      // Two drawn writes may make the same version.
+      sql.replaceAll(POD, "'v1/pods/default/web'").replace('object_version DESC LIMIT', 'object_version DESC, arrival DESC LIMIT'),
+    )
+    const expected = writer.db.prepare<[], Record<string, unknown>>(stored ?? '').all()
+    const columns = Object.keys(expected[0] ?? {})
+    const answer = await server.rows(archived ?? '', {}, database)
+    const rowsOf = (rows: Record<string, unknown>[]): string[] => rows.map((row) => asText(row, columns)).sort()
+    expect({ title, rows: rowsOf(answer) }).toEqual({ title, rows: rowsOf(expected) })
+  }
+}
+
 test('over drawn histories, archived at drawn moments, the views of the archive show what those of the database show', async () => {
   let run = 0
   await fc.assert(
@@ -67,6 +87,7 @@ test('over drawn histories, archived at drawn moments, the views of the archive 
       expect(retries).toEqual([])
       const views = await viewsOf(writer, server, database)
       expect(views.archive).toEqual(views.database)
+      await expectSameAnswers(writer, database)
       await server.client.command({ query: `DROP DATABASE ${database}` })
     }),
     { numRuns: 15, endOnFailure: true },

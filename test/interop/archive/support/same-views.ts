@@ -28,7 +28,7 @@ export async function viewsOf(
   return { database, archive: archived }
 }
 
-function asText(row: Record<string, unknown>, columns: readonly string[]): string {
+export function asText(row: Record<string, unknown>, columns: readonly string[]): string {
   return columns.map((column) => `${column}=${plain(row[column])}`).join(' ')
 }
 
