@@ -17,6 +17,7 @@ const note = (values: string): string =>
   `INSERT OR REPLACE INTO archive_changes (kind, item, other) VALUES (${values});`
 
 const STATEMENTS = [
+  'DROP VIEW audit_exporters',
   // By which archives tell this database from another one that is called the same.
   'ALTER TABLE progress ADD COLUMN instance BLOB',
   `CREATE TABLE archives (
@@ -29,6 +30,9 @@ const STATEMENTS = [
     version INTEGER NOT NULL DEFAULT 0,
     refused INTEGER NOT NULL DEFAULT 0
   ) STRICT, WITHOUT ROWID`,
+  `CREATE VIEW audit_exporters AS
+   SELECT e.name, e.position, p.last_decision - e.position AS waiting, e.refused FROM exporters e, progress p
+   UNION ALL SELECT a.name, a.decision, p.last_decision - a.decision, a.refused FROM archives a, progress p`,
   `CREATE TABLE archive_changes (
     change INTEGER PRIMARY KEY AUTOINCREMENT,
     kind INTEGER NOT NULL, -- 1 CPID, 2 trace, 3 CPID (other) in a trace, 4 CPID of a span, 5 mergelog of a CPID replaced

@@ -38,8 +38,6 @@ export type FromExport =
       kind: 'archived'
       exporter: string
       position: ArchivePosition
-      /** About how much is left. */
-      waiting: number
       delivered: number
       refused: number
     }

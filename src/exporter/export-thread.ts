@@ -139,8 +139,7 @@ async function openArchiveDrain(config: ExporterConfig, db: Sqlite, post: (messa
   const drain = new ArchiveDrain(kept.position, {
     ...{ reader, archive, retry, sleep, clock: systemClock, random: Math.random },
     intervalMs: type?.archive?.intervalMs(config.settings) ?? 0,
-    onMoved: (progress) =>
-      post({ kind: 'archived', exporter, ...progress, waiting: reader.countAfter(progress.position) }),
+    onMoved: (progress) => post({ kind: 'archived', exporter, ...progress }),
     onRetry: ({ reason, delayMs }) => post({ kind: 'retrying', exporter, reason, delayMs }),
     onDrop: ({ items, reason }) => post({ kind: 'dropped', exporter, items, reason }),
     onUnreadable: (error) => tellUnreadable(error, exporter, post),

@@ -20,9 +20,13 @@ export interface ExporterType<Settings = unknown> extends ExporterDeclaration<Se
   }
 }
 
-interface ArchiveModule<Settings> {
+export interface ArchiveModule<Settings> {
   /** Opens it, and asks nothing of it yet. Throws when a setting is unusable. */
   openArchive(settings: Settings, host: ArchiveHost): Archive
+  /** What makes its tables, and a role that only reads, of some clusters or of all. */
+  setupStatements(settings: Settings, reader: { role: string; clusters: readonly string[] }): string[]
+  /** Makes its tables, or brings them up to date; names what was done. Rejects with what to do. */
+  makeTables(settings: Settings, host: SendingHost): Promise<string[]>
 }
 
 /** What an archive is given by whoever writes. */

@@ -226,6 +226,4 @@ export interface ArchiveReading {
 export interface ArchiveReader {
   /** What comes after a position, as of one moment; undefined when there is nothing. */
   after(position: ArchivePosition): ArchiveReading | undefined
-  /** How much is to come after a position, about. */
-  countAfter(position: ArchivePosition): number
 }

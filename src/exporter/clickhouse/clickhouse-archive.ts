@@ -15,7 +15,14 @@ import type { ArchiveHost, SendingHost } from '../exporter-type.ts'
 import { agentFor } from '../http-agent.ts'
 import type { ClickHouseSettings } from './clickhouse-exporter.ts'
 import { OTEL_COLUMNS, otelRows } from './otel-traces.ts'
-import { type ArchiveLayout, firstStatements, MIGRATIONS, nameOfTraces, NEWEST } from './schema.ts'
+import {
+  type ArchiveLayout,
+  firstStatements,
+  MIGRATIONS,
+  nameOfTraces,
+  NEWEST,
+  roleStatements,
+} from './schema.ts'
 import { TABLES, type Writing } from './tables.ts'
 
 /** How many rows go into one insert: large parts are few, which ClickHouse likes, and memory is bounded. */
@@ -38,7 +45,7 @@ const WHAT_TO_DO = new Map([
   ['516', 'correct username and password'],
 ])
 
-export function layoutOf(settings: ClickHouseSettings): ArchiveLayout {
+function layoutOf(settings: ClickHouseSettings): ArchiveLayout {
   const { database, tracesTable, cluster, retentionDays } = settings
   return { database, tracesTable, cluster, retentionDays }
 }
@@ -46,6 +53,34 @@ export function layoutOf(settings: ClickHouseSettings): ArchiveLayout {
 /** Opens the archive; nothing is asked of ClickHouse before something is written. */
 export function openArchive(settings: ClickHouseSettings, host: ArchiveHost): Archive {
   return new ClickHouseArchive(settings, host)
+}
+
+/** What makes the tables, each as often as one likes, and a role for auditors. */
+export function setupStatements(
+  settings: ClickHouseSettings,
+  reader: { role: string; clusters: readonly string[] },
+): string[] {
+  const layout = layoutOf(settings)
+  const { database } = settings
+  return [
+    ...firstStatements(layout),
+    ...MIGRATIONS.flatMap(({ number, name, statements }) => [
+      ...statements(layout),
+      `INSERT INTO \`${database}\`.\`schema_migrations\` (number, name) VALUES (${number}, '${name}')`,
+    ]),
+    ...roleStatements(layout, reader),
+  ]
+}
+
+export async function makeTables(settings: ClickHouseSettings, host: SendingHost): Promise<string[]> {
+  const { client, close } = openClient(settings, host)
+  try {
+    return await migrate(client, layoutOf(settings), new AbortController().signal)
+  } catch (error) {
+    throw new Error(`${settings.endpoint}: ${reasonOf(error)}`, { cause: error })
+  } finally {
+    await close()
+  }
 }
 
 /** For whoever asks whether it would take something: nothing is written. */
@@ -295,7 +330,7 @@ function refuseNewer(newest: number): void {
 }
 
 /** Several may do so at once: every statement may be run again. */
-export async function migrate(
+async function migrate(
   client: ClickHouseClient,
   layout: ArchiveLayout,
   signal: AbortSignal,

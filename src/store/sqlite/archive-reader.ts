@@ -1,15 +1,8 @@
-import { hash } from 'node:crypto'
 import type { Statement } from 'better-sqlite3'
 import {
-  type ArchivedActor,
-  type ArchivedCascade,
-  type ArchivedChange,
-  type ArchivedCpid,
   type ArchivedFacts,
   type ArchivedLog,
   type ArchivedMergelog,
-  type ArchivedObjectEvent,
-  type ArchivedPlacement,
   type ArchivedSpan,
   type ArchivePosition,
   type ArchiveReader,
@@ -21,6 +14,7 @@ import { outgoingSpan } from '../../model/otlp/outgoing-records.ts'
 import { isOutOfMemory } from '../../model/faults.ts'
 import { SENT_COPY, SENT_FOR_CHILD, SENT_UNDRIVEN } from '../../model/outbox.ts'
 import { MIB } from '../../model/time-and-size.ts'
+import { actorOf, bytesOf, cascadeOf, changeOf, cpid, cpidOf, logOf, mergelogOf, objectEventOf, placementOf, sentOf, spanOf, text, whole, type Row, type Value } from './archived-rows.ts'
 import { CHANGED } from './archives.ts'
 import { cpidsOf } from './merge-graph.ts'
 import type { Sqlite } from './open-database.ts'
@@ -31,9 +25,6 @@ const ROWS = 5_000
 const BYTES = 16 * MIB
 /** A mergelog has up to a thousand edges. */
 const EDGES = 20_000
-
-type Value = bigint | number | string | Buffer | null
-type Row = Record<string, Value>
 
 const SENDER = 'LEFT JOIN scopes p ON p.id = %.scope LEFT JOIN resources r ON r.id = p.resource'
 const sender = (of: string): string => SENDER.replace('%', of)
@@ -56,17 +47,6 @@ export class SqliteArchiveReader implements ArchiveReader {
 
   after(position: ArchivePosition): ArchiveReading | undefined {
     return this.#db.transaction(() => this.#after(position))()
-  }
-
-  countAfter(position: ArchivePosition): number {
-    const [row] = this.#all(
-      `SELECT max(0, linked_arrival - ?) + max(0, last_decision - ?) + (SELECT count(*) FROM archive_changes WHERE change > ?) AS n
-       FROM progress`,
-      position.arrival,
-      position.decision,
-      position.change,
-    )
-    return whole(row?.['n'])
   }
 
   #after(position: ArchivePosition): ArchiveReading | undefined {
@@ -330,179 +310,6 @@ const CASCADE = `SELECT ${IN_TRACE}, t.state, t.last_ns, t.controller_spans, t.s
 const PLACED = `SELECT ${IN_TRACE}, d.parent_id AS placed_under, d.flags AS sent_as, w.end_ns AS cause_end_ns, ${SPAN}
   FROM outbox d CROSS JOIN traces t ON t.id = d.trace CROSS JOIN cpids a ON a.id = t.root CROSS JOIN spans s ON s.id = d.span
   ${OF_SPAN} LEFT JOIN spans w ON w.id = d.cause AND w.origin <> s.origin`
-
-const whole = (value: Value | undefined): number => Number(value ?? 0)
-const big = (value: Value | undefined): bigint => value as bigint
-const text = (value: Value | undefined): string | null =>
-  value === null || value === undefined ? null : String(value)
-const hex = (value: Value | undefined): string => (value as Buffer).toString('hex')
-const isSet = (value: Value | undefined): boolean => whole(value) !== 0
-const cpid = (value: Value | undefined): Cpid => cpidOfBytes(value as Buffer)
-const cpidOrNone = (value: Value | undefined): Cpid | null => (value instanceof Buffer ? cpid(value) : null)
-
-const sentOf = (row: Row) => ({ service: text(row['service']), cluster: text(row['cluster']) })
-const inTraceOf = (row: Row) => ({
-  root: cpid(row['root']),
-  episode: whole(row['episode']),
-  inTrace: hex(row['in_trace']),
-  firstNs: big(row['first_ns']),
-  rootCluster: text(row['root_cluster']),
-})
-
-function bytesOf(row: Row): number {
-  return (row['raw'] as Buffer).length
-}
-
-/** Of the bytes and what they came in, so that it is the same wherever it is worked out. */
-function digestOf(row: Row): bigint {
-  const parts = [row['resource_hash'], row['scope_hash'], row['raw']].filter((part) => part instanceof Buffer)
-  return hash('sha256', Buffer.concat(parts as Buffer[]), 'buffer').readBigUInt64BE()
-}
-
-/** Ids are stored as signed numbers. */
-const idOf = (value: Value | undefined): bigint => BigInt.asUintN(64, big(value))
-
-function spanOf(row: Row): ArchivedSpan {
-  const gap = row['gap']
-  return {
-    arrival: whole(row['id']),
-    cpid: cpidOrNone(row['cpid']),
-    traceId: hex(row['trace_id']),
-    spanId: idOf(row['span_id']),
-    parentId: idOf(row['parent_id']),
-    name: String(row['name']),
-    startNs: big(row['start_ns']),
-    endNs: big(row['end_ns']),
-    kind: whole(row['kind']),
-    status: whole(row['status']),
-    actor: text(row['user_name']) ?? text(row['service']),
-    cause: text(row['cause']),
-    gap: gap === null || gap === undefined ? null : isSet(gap),
-    digest: digestOf(row),
-    raw: row['raw'] as Buffer,
-    ...sentOf(row),
-  }
-}
-
-function objectEventOf(row: Row, span: ArchivedSpan): ArchivedObjectEvent {
-  const version = big(row['version'])
-  return {
-    span,
-    object: String(row['object']),
-    cluster: String(row['cluster']),
-    wrote: whole(row['role']) === 1,
-    version: version < 0n ? null : version,
-    uid: text(row['uid']),
-  }
-}
-
-function logOf(row: Row): ArchivedLog {
-  const traceId = row['trace_id']
-  return {
-    arrival: whole(row['id']),
-    cpid: cpidOrNone(row['cpid']),
-    timeNs: big(row['time_ns']),
-    eventName: String(row['event_name']),
-    severity: whole(row['severity']),
-    traceId: traceId instanceof Buffer ? hex(traceId) : null,
-    spanId: idOf(row['span_id']),
-    digest: digestOf(row),
-    raw: row['raw'] as Buffer,
-    ...sentOf(row),
-  }
-}
-
-function mergelogOf(row: Row): ArchivedMergelog {
-  return {
-    cpid: cpid(row['cpid']),
-    timeNs: big(row['time_ns']),
-    arrivedMs: whole(row['arrived_ms']),
-    sources: cpidsOf(row['sources'] as Buffer),
-    reason: text(row['reason']),
-    ...namedObjectOf(row),
-    ...sentOf(row),
-  }
-}
-
-function namedObjectOf(row: Row) {
-  const reference = text(row['object'])
-  return {
-    object: reference === null ? null : (reference.split('?', 1)[0] ?? ''),
-    objectUid: valueIn(reference, 'uid='),
-    objectVersion: valueIn(reference, 'rv='),
-  }
-}
-
-/** One value of a reference, read as the views read it. */
-function valueIn(reference: string | null, key: string): string | null {
-  const at = reference?.indexOf(key) ?? -1
-  return reference === null || at < 0 ? null : (reference.slice(at + key.length).split('&', 1)[0] ?? '')
-}
-
-function cpidOf(row: Row): ArchivedCpid {
-  return {
-    cpid: cpid(row['cpid']),
-    isPruned: isSet(row['state']),
-    isExplained: isSet(row['explained']),
-    firstSeenMs: whole(row['first_seen_ms']),
-    timeNs: row['time_ns'] === null ? null : big(row['time_ns']),
-    isRoot: isSet(row['is_root']),
-    reason: text(row['reason']),
-    ...namedObjectOf(row),
-    ...sentOf(row),
-  }
-}
-
-function cascadeOf(row: Row): ArchivedCascade {
-  const { root, episode, inTrace, firstNs } = inTraceOf(row)
-  const continues = row['continues']
-  return {
-    ...{ root, episode, traceId: inTrace, firstNs },
-    isOpen: !isSet(row['state']),
-    lastNs: big(row['last_ns']),
-    spans: whole(row['controller_spans']),
-    services: whole(row['services']),
-    merges: whole(row['merges']),
-    missing: whole(row['missing']),
-    object: text(row['object_name']),
-    reason: text(row['reason']),
-    truncated: isSet(row['truncated']),
-    continues: continues instanceof Buffer ? hex(continues) : null,
-    clockSkew: isSet(row['clock_skew']),
-    actor: text(row['actor']),
-    gaps: whole(row['gaps']),
-    missedVersions: whole(row['missed']),
-    isGone: isSet(row['gone']),
-    ...sentOf(row),
-  }
-}
-
-function actorOf(row: Row): ArchivedActor {
-  return {
-    ...inTraceOf(row),
-    actor: String(row['actor']),
-    writes: whole(row['writes']),
-    gaps: whole(row['gaps']),
-    began: isSet(row['began']),
-  }
-}
-
-function changeOf(row: Row): ArchivedChange {
-  return { ...inTraceOf(row), cpid: cpid(row['cpid']), drives: isSet(row['driven']) }
-}
-
-function placementOf(row: Row): ArchivedPlacement {
-  const flags = whole(row['sent_as'])
-  const causeEnd = row['cause_end_ns']
-  return {
-    ...inTraceOf(row),
-    span: spanOf(row),
-    parentId: idOf(row['placed_under']),
-    causeEndNs: causeEnd === null || causeEnd === undefined ? null : big(causeEnd),
-    isCopy: (flags & SENT_COPY) !== 0,
-    isActivity: (flags & SENT_UNDRIVEN) === 0,
-  }
-}
 
 /** A decision that cannot be built is passed over, as on its way to a backend. */
 function builtOf(build: () => Buffer | undefined): Buffer | undefined {
