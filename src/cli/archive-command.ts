@@ -30,11 +30,15 @@ export const runArchive: Run = async (line, io) => {
     if (module !== undefined) archives.push({ config, module })
   }
   if (archives.length === 0)
-    throw new CliError('no pipeline of the configuration sends to an archive; name one in traces/out (docs/archive.md)')
+    throw new CliError(
+      'no pipeline of the configuration sends to an archive; name one in traces/out (docs/archive.md)',
+    )
   for (const { config, module } of archives) {
     if (print === true) {
       const statements = module.setupStatements(config.settings, { role, clusters })
-      io.stdout.write(`-- exporters::${config.id}\n${statements.map((statement) => `${statement};\n`).join('\n')}`)
+      io.stdout.write(
+        `-- exporters::${config.id}\n${statements.map((statement) => `${statement};\n`).join('\n')}`,
+      )
       continue
     }
     const host = {

@@ -216,7 +216,9 @@ export const COMMANDS: Commands = new Map<string, Command>([
       summary: 'make the tables of the archives, or print what makes them and a role for auditors',
       help: ARCHIVE_HELP,
       options: ['print', 'role', 'cluster'],
-      meanings: { cluster: 'the clusters that the role may read, with commas between them; all unless given' },
+      meanings: {
+        cluster: 'the clusters that the role may read, with commas between them; all unless given',
+      },
       leastArgs: 1,
       mostArgs: 1,
       load: async () => (await import('./archive-command.ts')).runArchive,

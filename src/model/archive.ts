@@ -97,6 +97,9 @@ export interface ArchivedMergelog extends Sent, NamedObject {
 export interface RemovedEdge {
   readonly source: Cpid
   readonly cpid: Cpid
+  /** Of the mergelog that stands. */
+  readonly cluster: string | null
+  readonly arrivedMs: number
 }
 
 export interface ArchivedCpid extends Sent, NamedObject {

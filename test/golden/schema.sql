@@ -146,8 +146,8 @@ CREATE VIEW audit_edges AS
   FROM edges e JOIN cpids a ON a.id = e.source JOIN cpids b ON b.id = e.target;
 
 CREATE VIEW audit_exporters AS
-  SELECT e.name, e.position, p.last_decision - e.position AS waiting, e.refused
-  FROM exporters e, progress p;
+  SELECT e.name, e.position, p.last_decision - e.position AS waiting, e.refused FROM exporters e, progress p
+  UNION ALL SELECT a.name, a.decision, p.last_decision - a.decision, a.refused FROM archives a, progress p;
 
 CREATE VIEW audit_logs AS SELECT * FROM audit_attributed_logs UNION ALL SELECT * FROM audit_unattributed_logs;
 

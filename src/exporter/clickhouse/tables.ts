@@ -174,8 +174,7 @@ interface Edge {
 }
 
 function* edgesOf({ mergelogs, removedEdges }: ArchivedFacts): Iterable<Edge> {
-  for (const { source, cpid } of removedEdges)
-    yield { source, cpid, cluster: null, isGone: true, arrivedMs: 0 }
+  for (const edge of removedEdges) yield { ...edge, isGone: true }
   for (const { cpid, sources, cluster, arrivedMs } of mergelogs)
     for (const source of sources) yield { source, cpid, cluster, isGone: false, arrivedMs }
 }

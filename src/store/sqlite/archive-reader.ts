@@ -14,7 +14,24 @@ import { outgoingSpan } from '../../model/otlp/outgoing-records.ts'
 import { isOutOfMemory } from '../../model/faults.ts'
 import { SENT_COPY, SENT_FOR_CHILD, SENT_UNDRIVEN } from '../../model/outbox.ts'
 import { MIB } from '../../model/time-and-size.ts'
-import { actorOf, bytesOf, cascadeOf, changeOf, cpid, cpidOf, logOf, mergelogOf, objectEventOf, placementOf, sentOf, spanOf, text, whole, type Row, type Value } from './archived-rows.ts'
+import {
+  actorOf,
+  bytesOf,
+  cascadeOf,
+  changeOf,
+  cpid,
+  cpidOf,
+  logOf,
+  mergelogOf,
+  objectEventOf,
+  placementOf,
+  sentOf,
+  spanOf,
+  text,
+  whole,
+  type Row,
+  type Value,
+} from './archived-rows.ts'
 import { CHANGED } from './archives.ts'
 import { cpidsOf } from './merge-graph.ts'
 import type { Sqlite } from './open-database.ts'
@@ -208,13 +225,18 @@ export class SqliteArchiveReader implements ArchiveReader {
   /** The edges of a mergelog that was replaced and that its CPID has no more; a pruned one keeps its edges in the archive. */
   #replaced(id: number, before: Buffer, facts: ArchivedFacts): void {
     const [now] = this.#all(
-      'SELECT c.uuid AS cpid, m.sources FROM mergelogs m CROSS JOIN cpids c ON c.id = m.cpid WHERE m.cpid = ?',
+      `SELECT c.uuid AS cpid, m.sources, m.arrived_ms, r.cluster
+       FROM mergelogs m CROSS JOIN cpids c ON c.id = m.cpid ${sender('m')} WHERE m.cpid = ?`,
       id,
     )
     if (now === undefined) return
     const kept = new Set(cpidsOf(now['sources'] as Buffer))
-    for (const source of cpidsOf(before))
-      if (!kept.has(source)) facts.removedEdges.push({ source, cpid: cpid(now['cpid']) })
+    const edge = {
+      cpid: cpid(now['cpid']),
+      cluster: text(now['cluster']),
+      arrivedMs: whole(now['arrived_ms']),
+    }
+    for (const source of cpidsOf(before)) if (!kept.has(source)) facts.removedEdges.push({ ...edge, source })
   }
 
   #refusedMergelogs(after: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean; lost: number } {

@@ -25,10 +25,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
-test.each(documentedQueries(readAuditDocs()))('$title — ClickHouse says the same', async ({ plainSql, clickHouseSql }) => {
-  const expected = askPlain(path, plainSql ?? '') as Record<string, unknown>[]
-  const answer = await server.rows(clickHouseSql, {}, 'audit')
-  const columns = Object.keys(expected[0] ?? {})
-  expect(Object.keys(answer[0] ?? {})).toEqual(columns)
-  expect(answer.map((row) => asText(row, columns))).toEqual(expected.map((row) => asText(row, columns)))
-})
+test.each(documentedQueries(readAuditDocs()))(
+  '$title — ClickHouse says the same',
+  async ({ plainSql, clickHouseSql }) => {
+    const expected = askPlain(path, plainSql ?? '') as Record<string, unknown>[]
+    const answer = await server.rows(clickHouseSql, {}, 'audit')
+    const columns = Object.keys(expected[0] ?? {})
+    expect(Object.keys(answer[0] ?? {})).toEqual(columns)
+    expect(answer.map((row) => asText(row, columns))).toEqual(expected.map((row) => asText(row, columns)))
+  },
+)

@@ -55,12 +55,15 @@ async function expectSameAnswers(writer: TestWriter, database: string): Promise<
   for (const { title, plainSql = '', clickHouseSql } of QUESTIONS) {
     const [stored, archived] = [plainSql, clickHouseSql].map((sql) =>
       // Two drawn writes may make the same version.
-      sql.replaceAll(POD, "'v1/pods/default/web'").replace('object_version DESC LIMIT', 'object_version DESC, arrival DESC LIMIT'),
+      sql
+        .replaceAll(POD, "'v1/pods/default/web'")
+        .replace('object_version DESC LIMIT', 'object_version DESC, arrival DESC LIMIT'),
     )
     const expected = writer.db.prepare<[], Record<string, unknown>>(stored ?? '').all()
     const columns = Object.keys(expected[0] ?? {})
     const answer = await server.rows(archived ?? '', {}, database)
-    const rowsOf = (rows: Record<string, unknown>[]): string[] => rows.map((row) => asText(row, columns)).sort()
+    const rowsOf = (rows: Record<string, unknown>[]): string[] =>
+      rows.map((row) => asText(row, columns)).sort()
     expect({ title, rows: rowsOf(answer) }).toEqual({ title, rows: rowsOf(expected) })
   }
 }
