@@ -201,7 +201,7 @@ export class SqliteArchiveReader implements ArchiveReader {
           if (item <= arrival) this.#attributed(item, facts)
           break
         case CHANGED.replacedMergelog:
-          this.#replaced(item, row['sources'] as Buffer, facts)
+          if (!this.#replaced(item, row['sources'] as Buffer, facts)) break
           for (const found of this.#all(CPID, item)) facts.cpids.push(cpidOf(found))
           for (const found of this.#all('SELECT id FROM traces WHERE root = ?', item))
             traces.add(whole(found['id']))
@@ -222,14 +222,14 @@ export class SqliteArchiveReader implements ArchiveReader {
     for (const placed of this.#all(brought, id)) facts.placements.push(placementOf(placed))
   }
 
-  /** The edges of a mergelog that was replaced and that its CPID has no more; a pruned one keeps its edges in the archive. */
-  #replaced(id: number, before: Buffer, facts: ArchivedFacts): void {
+  /** The edges of a mergelog that was replaced and that its CPID has no more. False for one that was pruned: it stays in the archive. */
+  #replaced(id: number, before: Buffer, facts: ArchivedFacts): boolean {
     const [now] = this.#all(
       `SELECT c.uuid AS cpid, m.sources, m.arrived_ms, r.cluster
        FROM mergelogs m CROSS JOIN cpids c ON c.id = m.cpid ${sender('m')} WHERE m.cpid = ?`,
       id,
     )
-    if (now === undefined) return
+    if (now === undefined) return false
     const kept = new Set(cpidsOf(now['sources'] as Buffer))
     const edge = {
       cpid: cpid(now['cpid']),
@@ -237,6 +237,7 @@ export class SqliteArchiveReader implements ArchiveReader {
       arrivedMs: whole(now['arrived_ms']),
     }
     for (const source of cpidsOf(before)) if (!kept.has(source)) facts.removedEdges.push({ ...edge, source })
+    return true
   }
 
   #refusedMergelogs(after: number, facts: ArchivedFacts): { upTo: number; hasMore: boolean; lost: number } {
