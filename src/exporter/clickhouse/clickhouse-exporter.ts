@@ -43,7 +43,32 @@ function name(pattern: RegExp, wanted: string): ValueKind<string> {
 }
 
 const NAME = name(/^\w+$/, 'of letters, digits and underscores')
-const TABLE = name(/^(\w+\.)?\w+$|^none$/, 'a table, with or without its database, such as otel_traces')
+/** What the archive calls its own tables, in its own database. */
+export const OWN_TABLES = [
+  ...[
+    'cpids',
+    'mergelogs',
+    'edges',
+    'edges_by_cpid',
+    'cascades',
+    'cascade_actors',
+    'cascade_changes',
+    'cascade_spans',
+  ],
+  ...[
+    'spans',
+    'object_events',
+    'logs',
+    'refused_mergelogs',
+    'refused_items',
+    'causeways',
+    'schema_migrations',
+  ],
+]
+const TABLE = name(
+  new RegExp(String.raw`^(?!(${OWN_TABLES.join('|')})$)(\w+\.)?\w+$`),
+  'a table that is none of the archive itself, with or without its database, such as otel_traces',
+)
 const CLUSTER = name(/^[\w.-]+$/, 'of letters, digits, dots, dashes and underscores')
 
 const NEVER = 'an archive is never given up on: what is not written waits in the database; remove it'
