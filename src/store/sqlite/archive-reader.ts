@@ -9,10 +9,9 @@ import {
   type ArchiveReading,
   noFacts,
 } from '../../model/archive.ts'
-import { type Cpid, cpidOfBytes } from '../../model/merge-graph.ts'
 import { outgoingSpan } from '../../model/otlp/outgoing-records.ts'
 import { isOutOfMemory } from '../../model/faults.ts'
-import { SENT_COPY, SENT_FOR_CHILD, SENT_UNDRIVEN } from '../../model/outbox.ts'
+import { SENT_FOR_CHILD } from '../../model/outbox.ts'
 import { MIB } from '../../model/time-and-size.ts'
 import {
   actorOf,
@@ -47,7 +46,7 @@ const SENDER = 'LEFT JOIN scopes p ON p.id = %.scope LEFT JOIN resources r ON r.
 const sender = (of: string): string => SENDER.replace('%', of)
 
 const SPAN = `s.id, c.uuid AS cpid, o.trace_id, s.span_id, s.parent_id, s.name, r.service, r.cluster, s.start_ns, s.end_ns,
-  s.kind, s.status, y.user_name, y.cause, y.gap, s.raw, p.hash AS scope_hash, r.hash AS resource_hash`
+  s.kind, s.status, s.flags, y.user_name, y.cause, y.gap, s.raw, p.hash AS scope_hash, r.hash AS resource_hash`
 const OF_SPAN = `CROSS JOIN origin_traces o ON o.id = s.origin LEFT JOIN cpids c ON c.id = s.cpid ${sender('s')}
   LEFT JOIN seen_writes y ON y.span = s.id`
 
@@ -147,7 +146,7 @@ export class SqliteArchiveReader implements ArchiveReader {
   }
 
   #addObjectEvents(spans: readonly ArchivedSpan[], facts: ArchivedFacts): void {
-    for (const span of spans)
+    for (const span of spans.filter(({ namesObjects }) => namesObjects))
       for (const row of this.#all(
         `SELECT x.role, b.object, b.cluster, x.version, x.uid FROM span_objects x CROSS JOIN objects b ON b.id = x.object
          WHERE x.span = ?`,

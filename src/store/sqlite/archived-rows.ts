@@ -10,6 +10,7 @@ import type {
   ArchivedPlacement,
   ArchivedSpan,
 } from '../../model/archive.ts'
+import { SPAN_OBSERVED, SPAN_WROTE } from '../../model/arrivals.ts'
 import { type Cpid, cpidOfBytes } from '../../model/merge-graph.ts'
 import { SENT_COPY, SENT_UNDRIVEN } from '../../model/outbox.ts'
 import { cpidsOf } from './merge-graph.ts'
@@ -65,6 +66,7 @@ export function spanOf(row: Row): ArchivedSpan {
     actor: text(row['user_name']) ?? text(row['service']),
     cause: text(row['cause']),
     gap: gap === null || gap === undefined ? null : isSet(gap),
+    namesObjects: (whole(row['flags']) & (SPAN_OBSERVED | SPAN_WROTE)) !== 0,
     digest: digestOf(row),
     raw: row['raw'] as Buffer,
     ...sentOf(row),
